@@ -1,0 +1,14 @@
+# Warnings and sanitizers, as one target that every target of ours links.
+add_library(edgewise_compiler INTERFACE)
+target_include_directories(edgewise_compiler INTERFACE "${PROJECT_SOURCE_DIR}")
+target_compile_options(edgewise_compiler INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
+  -Werror)
+
+if(EDGEWISE_SANITIZE)
+  target_compile_options(edgewise_compiler INTERFACE
+    -fsanitize=${EDGEWISE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(edgewise_compiler INTERFACE -fsanitize=${EDGEWISE_SANITIZE})
+endif()
+
+find_package(OpenMP REQUIRED COMPONENTS CXX)

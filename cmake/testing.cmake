@@ -1,0 +1,17 @@
+# One test program a layer, so that few files pay for heavy headers.
+#   edgewise_test(graph SOURCES relation_test.cc … [LIBRARIES edgewise_graph …])
+if(EDGEWISE_TESTS)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+  find_library(RAPIDCHECK_LIBRARY rapidcheck REQUIRED)
+endif()
+
+function(edgewise_test name)
+  cmake_parse_arguments(test "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(test_${name} ${test_SOURCES})
+  target_link_libraries(test_${name} PRIVATE
+    edgewise_compiler ${test_LIBRARIES} GTest::gmock GTest::gtest_main ${RAPIDCHECK_LIBRARY})
+  # One process a program: starting libtorch for each of hundreds of tests would take longer than the tests.
+  add_test(NAME ${name} COMMAND test_${name} --gtest_brief=1)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600)
+endfunction()

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "edgewise/graph/relation_view.h"
+
+// Attention on raw memory. Shapes: D = destinations, S = sources, E = edges, H = heads, K = head size, V = value size.
+
+namespace edgewise::kernels {
+
+struct WeightDropout {
+  double rate = 0.0;  // 0 means none
+  std::uint64_t seed = 0;
+  std::uint64_t stream = 0;
+};
+
+template <typename T>
+struct AttentionForward {
+  RelationView relation;
+  const T* query;           // [D, H, K]
+  const T* key;             // [S, H, K]
+  const T* value;           // [S, H, V]
+  const T* edge_bias;       // [E, H], or null
+  T* out;                   // [D, H, V]
+  T* log_normalizer;        // [D, H], read again by backward; -inf for a row without edges
+  std::int64_t num_heads;
+  std::int64_t head_size;   // K
+  std::int64_t value_size;  // V
+  T scale;
+  T clamp;                  // bound of a scaled score's size; infinity means none
+  WeightDropout dropout;
+};
+
+template <typename T>
+struct AttentionBackward {
+  AttentionForward<T> forward;  // as it was run
+  const T* grad_out;            // [D, H, V]
+  T* grad_query;                // [D, H, K]
+  T* grad_key;                  // [S, H, K]
+  T* grad_value;                // [S, H, V]
+  T* grad_edge_bias;            // [E, H], or null
+};
+
+template <typename T>
+struct AttentionWeights {
+  AttentionForward<T> forward;  // value, out and log_normalizer may be null
+  T* weight;                    // [E, H], before dropout
+};
+
+}  // namespace edgewise::kernels

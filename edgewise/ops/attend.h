@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "edgewise/graph/relation.h"
+
+// Shapes: D = destination nodes, S = source nodes, E = edges, H = heads, K = head size, V = size of a head's value.
+
+namespace edgewise {
+
+/// Which values a dropout keeps: a function of these numbers alone, so that backward replays it without storing it.
+struct DropoutKey {
+  std::uint64_t seed = 0;
+  std::uint64_t stream = 0;
+};
+
+struct AttentionOptions {
+  // Multiplies every score. Unset means 1 / sqrt(K).
+  std::optional<double> scale;
+
+  // [E, H], added to the scaled scores: relative positions, edge types. Undefined means none.
+  at::Tensor edge_bias;
+
+  // Share of weights set to zero while the others grow by 1 / (1 - dropout). 0 means none.
+  double dropout = 0.0;
+  DropoutKey dropout_key;
+
+  // Bounds the scaled scores to [-clamp, clamp], as the graph tutorial does in place of subtracting the maximum of a
+  // row. Only for parity with it: the gradient of a bounded score is zero.
+  std::optional<double> clamp;
+};
+
+/// Passes one message along every edge and averages them at its destination.
+///
+///     weight[e] = softmax, over the edges into d, of scale * <query[d], key[s]> + edge_bias[e]
+///     out[d]    = sum over those edges of weight[e] * value[s]
+///
+/// Which token may see which is the relation's business: there is no mask argument. A destination without edges gets
+/// zeros.
+///
+///     auto out_DHV = attend(causal(length), query_DHK, key_SHK, value_SHV);
+///
+/// Differentiable in query, key, value and edge_bias; fp32 and fp64 on the CPU. For intervals, forward and backward
+/// take O(nodes) memory, not O(edges). Throws Error when a shape, dtype or device does not fit.
+at::Tensor attend(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+                  const at::Tensor& value_SHV, const AttentionOptions& options = {});
+
+/// The weights that `attend` uses (before dropout), [E, H], in the order of the relation's edges. Differentiable.
+at::Tensor attention_weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+                             const AttentionOptions& options = {});
+
+/// The definitions of the two above in plain ATen, over lists of edges, with gradients that autograd derives. O(E · H · K)
+/// memory. Any dtype.
+at::Tensor attend_plain(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+                        const at::Tensor& value_SHV, const AttentionOptions& options = {});
+at::Tensor attention_weights_plain(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+                                   const AttentionOptions& options = {});
+
+}  // namespace edgewise
