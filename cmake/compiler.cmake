@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Warnings and sanitizers, as one target that every target of ours links.
 add_library(edgewise_compiler INTERFACE)
 target_include_directories(edgewise_compiler INTERFACE "${PROJECT_SOURCE_DIR}")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One static library a layer.
 #   edgewise_layer(graph SOURCES relation.cc … DEPENDS base [LIBRARIES fmt::fmt …] [TORCH])
 # A layer with TORCH sees libtorch; a layer without it cannot, whatever it depends on.

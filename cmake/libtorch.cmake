@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # libtorch as imported targets of our own: the CMake files of the PyPI wheel insist on a CUDA toolkit, which a build for
 # the CPU does not need. Brings the target edgewise_libtorch.
 if(EDGEWISE_TORCH_DIR)

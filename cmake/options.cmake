@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What a user of this build can choose, and the defaults that hold everywhere.
 option(EDGEWISE_TESTS "Build the tests" ON)
 set(EDGEWISE_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One test program a layer, so that few files pay for heavy headers.
 #   edgewise_test(graph SOURCES relation_test.cc … [LIBRARIES edgewise_graph …])
 if(EDGEWISE_TESTS)

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door. Every target does its own set-up, and a second call finds it done.
+.PHONY: help setup build demo test test-sanitized format format-check tidy clean
+
+help:  ## list what there is
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
+
+setup:  ## install Debian packages, and libtorch into .venv
+	@scripts/setup
+
+build: setup  ## build the program at build/edgewise and all tests
+	@scripts/build release
+
+demo: setup  ## train English-French on real sentences, score it, translate a few (minutes)
+	@scripts/build release edgewise
+	@scripts/demo
+
+test: build  ## build and run all tests
+	@ctest --test-dir build --output-on-failure
+
+test-sanitized: setup  ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@scripts/build asan
+	@ctest --test-dir build-asan --output-on-failure
+
+format:  ## format all sources with clang-format 14
+	@git ls-files '*.h' '*.cc' | xargs clang-format-14 -i
+
+format-check:  ## say which sources are not formatted
+	@git ls-files '*.h' '*.cc' | xargs clang-format-14 --dry-run -Werror
+
+tidy: build  ## run clang-tidy over the library
+	@git ls-files 'edgewise/*.cc' | xargs -P "$$(nproc)" -n 4 clang-tidy-14 --quiet -p build
+
+clean:  ## remove what was built; .venv stays
+	@rm -rf build build-asan build-tsan demo
