@@ -28,7 +28,8 @@ struct WindowOptions {
 };
 Relation window(std::int64_t num_nodes, const WindowOptions& options);
 
-/// Sparse Transformer (Child et al. 2019), causal: node i sees itself, and every earlier node j with (i - j) % stride == 0.
+/// Sparse Transformer (Child et al. 2019), causal: node i sees itself, and every earlier node j with (i - j) % stride
+/// == 0.
 Relation strided(std::int64_t num_nodes, std::int64_t stride);
 
 enum class Direction { kBoth, kCausal };

@@ -46,8 +46,8 @@ class Graph {
   std::int64_t num_nodes() const;
   EdgeIndex num_edges() const;
   std::int64_t num_parts() const;
-  const std::vector<NodeSet>& sets() const;              // sizes over all parts
-  const std::vector<NamedRelation>& relations() const;   // joined over all parts, local numbers
+  const std::vector<NodeSet>& sets() const;             // sizes over all parts
+  const std::vector<NamedRelation>& relations() const;  // joined over all parts, local numbers
   const Relation& relation(std::string_view name) const;
   std::int64_t set_size(std::string_view set) const;
 

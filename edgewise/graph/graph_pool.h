@@ -31,7 +31,8 @@ class GraphPool {
   /// A batch of pairs for training. O(tokens).
   Graph batch(std::span<const PairLengths> lengths);
 
-  /// A batch for decoding: the inputs with their `ee`, and decoder sets that are still empty; HypothesisTree grows them.
+  /// A batch for decoding: the inputs with their `ee`, and decoder sets that are still empty; HypothesisTree grows
+  /// them.
   Graph inputs(std::span<const std::int64_t> input_lengths);
 
  private:

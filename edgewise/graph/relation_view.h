@@ -21,17 +21,16 @@ struct Interval {
 struct RelationView {
   std::int64_t num_sources = 0;
   std::int64_t num_destinations = 0;
-  const EdgeIndex* row_begin = nullptr;   // [num_destinations + 1], number of each row's first edge; in both forms
-  const Interval* intervals = nullptr;    // [num_destinations] in the interval form, else null
-  const NodeIndex* sources = nullptr;     // [num_edges] in the rows form, else null
+  const EdgeIndex* row_begin = nullptr;  // [num_destinations + 1], number of each row's first edge; in both forms
+  const Interval* intervals = nullptr;   // [num_destinations] in the interval form, else null
+  const NodeIndex* sources = nullptr;    // [num_edges] in the rows form, else null
 
   EdgeIndex num_edges() const { return num_destinations == 0 ? 0 : row_begin[num_destinations]; }
 
   /// The source of an edge, which lies in the row of `destination`.
   NodeIndex source(std::int64_t destination, EdgeIndex edge) const {
-    return intervals != nullptr
-               ? static_cast<NodeIndex>(intervals[destination].begin + (edge - row_begin[destination]))
-               : sources[edge];
+    return intervals != nullptr ? static_cast<NodeIndex>(intervals[destination].begin + (edge - row_begin[destination]))
+                                : sources[edge];
   }
 };
 

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/graph/relation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "edgewise/base/error.h"
+#include "edgewise/graph/node_count.h"
+
+namespace edgewise {
+
+struct Relation::Storage {
+  Form form = Form::kIntervals;
+  std::int64_t num_sources = 0;
+  std::vector<EdgeIndex> row_begin = {0};
+  std::vector<Interval> intervals;
+  std::vector<NodeIndex> sources;
+};
+
+namespace {
+
+void check_row_begin(std::span<const EdgeIndex> row_begin, EdgeIndex num_edges) {
+  check(!row_begin.empty(), "from_rows: row_begin is empty, needs one number more than there are rows");
+  check_node_count(std::ssize(row_begin) - 1, "from_rows: the number of rows");
+  check(row_begin.front() == 0, "from_rows: row_begin[0] is {}, needs 0", row_begin.front());
+  for (std::size_t i = 1; i < row_begin.size(); ++i) {
+    check(row_begin[i] >= row_begin[i - 1], "from_rows: row_begin[{}] is {}, needs at least {}, the number before it",
+          i, row_begin[i], row_begin[i - 1]);
+  }
+  check(row_begin.back() == num_edges, "from_rows: row_begin ends with {}, needs {}, the number of sources given",
+        row_begin.back(), num_edges);
+}
+
+void check_edges(std::int64_t num_sources, std::int64_t num_destinations, const EdgeList& edges) {
+  check(edges.sources.size() == edges.destinations.size(),
+        "from_edges: edges has {} sources and {} destinations, needs as many of each", edges.sources.size(),
+        edges.destinations.size());
+  for (std::size_t i = 0; i < edges.sources.size(); ++i) {
+    const NodeIndex source = edges.sources[i];
+    const NodeIndex destination = edges.destinations[i];
+    check(source >= 0 && source < num_sources, "from_edges: edges.sources[{}] is {}, needs a number in [0, {})", i,
+          source, num_sources);
+    check(destination >= 0 && destination < num_destinations,
+          "from_edges: edges.destinations[{}] is {}, needs a number in [0, {})", i, destination, num_destinations);
+  }
+}
+
+/// Both have a row of the same size there.
+bool have_equal_row(const RelationView& a, const RelationView& b, std::int64_t destination) {
+  const EdgeIndex begin = a.row_begin[destination];
+  const EdgeIndex end = a.row_begin[destination + 1];
+  if (a.intervals != nullptr && b.intervals != nullptr) {
+    return begin == end || a.intervals[destination].begin == b.intervals[destination].begin;
+  }
+  for (EdgeIndex edge = begin; edge < end; ++edge) {
+    if (a.source(destination, edge) != b.source(destination, edge)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Relation::Relation(std::shared_ptr<const Storage> storage) : storage_(std::move(storage)) {}
+
+Relation::Relation() {
+  static const auto empty = std::make_shared<const Storage>();
+  storage_ = empty;
+}
+
+Relation Relation::from_intervals(std::int64_t num_sources, std::vector<Interval> rows) {
+  check_node_count(num_sources, "from_intervals: num_sources");
+  check_node_count(std::ssize(rows), "from_intervals: the number of rows");
+
+  Storage storage{
+      .form = Form::kIntervals, .num_sources = num_sources, .row_begin = {}, .intervals = {}, .sources = {}};
+  storage.row_begin.reserve(rows.size() + 1);
+  storage.row_begin.push_back(0);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto [begin, end] = rows[i];
+    check(0 <= begin && begin <= end && end <= num_sources,
+          "from_intervals: rows[{}] is [{}, {}), needs 0 <= begin <= end <= {}, the number of sources", i, begin, end,
+          num_sources);
+    storage.row_begin.push_back(storage.row_begin.back() + (end - begin));
+  }
+  storage.intervals = std::move(rows);
+  return Relation(std::make_shared<const Storage>(std::move(storage)));
+}
+
+Relation Relation::from_rows(std::int64_t num_sources, std::vector<EdgeIndex> row_begin,
+                             std::vector<NodeIndex> sources) {
+  check_node_count(num_sources, "from_rows: num_sources");
+  check_row_begin(row_begin, std::ssize(sources));
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    check(sources[i] >= 0 && sources[i] < num_sources, "from_rows: sources[{}] is {}, needs a number in [0, {})", i,
+          sources[i], num_sources);
+  }
+  return Relation(std::make_shared<const Storage>(Storage{.form = Form::kRows,
+                                                          .num_sources = num_sources,
+                                                          .row_begin = std::move(row_begin),
+                                                          .intervals = {},
+                                                          .sources = std::move(sources)}));
+}
+
+Relation Relation::from_edges(std::int64_t num_sources, std::int64_t num_destinations, const EdgeList& edges) {
+  check_node_count(num_sources, "from_edges: num_sources");
+  check_node_count(num_destinations, "from_edges: num_destinations");
+  check_edges(num_sources, num_destinations, edges);
+
+  std::vector<EdgeIndex> row_begin(num_destinations + 1, 0);
+  for (const NodeIndex destination : edges.destinations) ++row_begin[destination + 1];
+  for (std::int64_t d = 0; d < num_destinations; ++d) row_begin[d + 1] += row_begin[d];
+
+  std::vector<EdgeIndex> next(row_begin.begin(), row_begin.end() - 1);
+  std::vector<NodeIndex> sources(edges.sources.size());
+  for (std::size_t i = 0; i < sources.size(); ++i) sources[next[edges.destinations[i]]++] = edges.sources[i];
+  return from_rows(num_sources, std::move(row_begin), std::move(sources));
+}
+
+Relation::Form Relation::form() const { return storage_->form; }
+
+std::int64_t Relation::num_sources() const { return storage_->num_sources; }
+
+std::int64_t Relation::num_destinations() const { return std::ssize(storage_->row_begin) - 1; }
+
+EdgeIndex Relation::num_edges() const { return storage_->row_begin.back(); }
+
+EdgeIndex Relation::row_size(std::int64_t destination) const {
+  check(destination >= 0 && destination < num_destinations(), "row_size: destination is {}, needs a number in [0, {})",
+        destination, num_destinations());
+  return storage_->row_begin[destination + 1] - storage_->row_begin[destination];
+}
+
+std::span<const EdgeIndex> Relation::row_begin() const { return storage_->row_begin; }
+
+RelationView Relation::view() const {
+  const bool has_intervals = form() == Form::kIntervals;
+  return {.num_sources = num_sources(),
+          .num_destinations = num_destinations(),
+          .row_begin = storage_->row_begin.data(),
+          .intervals = has_intervals ? storage_->intervals.data() : nullptr,
+          .sources = has_intervals ? nullptr : storage_->sources.data()};
+}
+
+EdgeList Relation::edges() const {
+  const RelationView rows = view();
+  EdgeList list;
+  list.sources.reserve(num_edges());
+  list.destinations.reserve(num_edges());
+  for (std::int64_t d = 0; d < rows.num_destinations; ++d) {
+    for (EdgeIndex edge = rows.row_begin[d]; edge < rows.row_begin[d + 1]; ++edge) {
+      list.sources.push_back(rows.source(d, edge));
+      list.destinations.push_back(static_cast<NodeIndex>(d));
+    }
+  }
+  return list;
+}
+
+Relation Relation::to_rows() const {
+  if (form() == Form::kRows) return *this;
+  return from_rows(num_sources(), storage_->row_begin, edges().sources);
+}
+
+Relation Relation::simplified() const {
+  if (form() == Form::kIntervals) return *this;
+
+  const std::vector<EdgeIndex>& row_begin = storage_->row_begin;
+  const std::vector<NodeIndex>& sources = storage_->sources;
+  std::vector<Interval> rows(num_destinations());
+  for (std::size_t d = 0; d < rows.size(); ++d) {
+    if (row_begin[d] == row_begin[d + 1]) continue;
+    const NodeIndex first = sources[row_begin[d]];
+    NodeIndex next = first;
+    for (EdgeIndex edge = row_begin[d]; edge < row_begin[d + 1]; ++edge) {
+      if (sources[edge] != next++) return *this;
+    }
+    rows[d] = {.begin = first, .end = next};
+  }
+  return from_intervals(num_sources(), std::move(rows));
+}
+
+bool operator==(const Relation& a, const Relation& b) {
+  if (a.storage_ == b.storage_) return true;
+  if (a.num_sources() != b.num_sources() || !std::ranges::equal(a.row_begin(), b.row_begin())) return false;
+
+  const RelationView a_rows = a.view();
+  const RelationView b_rows = b.view();
+  for (std::int64_t d = 0; d < a_rows.num_destinations; ++d) {
+    if (!have_equal_row(a_rows, b_rows, d)) return false;
+  }
+  return true;
+}
+
+}  // namespace edgewise
