@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "edgewise/train/task.h"
+
+namespace edgewise {
+
+/// How training goes.
+struct StepReport {
+  std::int64_t step = 0;
+  std::int64_t epoch = 0;  // from 1
+  double loss = 0.0;       // per token
+  double accuracy = 0.0;   // share of tokens
+  double learning_rate = 0.0;
+  double gradient_norm = 0.0;  // before clipping
+  double tokens_per_second = 0.0;
+  std::int64_t skipped_steps = 0;         // since the run began, for gradients that were not finite
+  std::optional<std::int64_t> last_step;  // where training ends; by the present epoch's batches if epochs end it
+  std::optional<double> seconds_left;
+};
+
+/// Whoever wants to know what the trainer does; the trainer itself prints nothing.
+class TrainObserver {
+ public:
+  virtual ~TrainObserver() = default;
+
+  /// After each step, with the numbers of that step.
+  virtual void on_step(const StepReport&) {}
+
+  /// After each line of metrics: loss and accuracy over the steps since the line before.
+  virtual void on_log(const StepReport&) {}
+
+  virtual void on_validation(std::int64_t /*step*/, const Validation&, bool /*is_best*/) {}
+
+  /// A model directory was written: "RUN/last" or "RUN/best".
+  virtual void on_save(std::int64_t /*step*/, const std::filesystem::path&) {}
+};
+
+}  // namespace edgewise

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "edgewise/train/options.h"
+
+namespace edgewise {
+
+/// The learning rate of a step; the first is 1.
+///
+///     noam      factor · size^-0.5 · min(step^-0.5, step · warmup^-1.5)   (Vaswani et al. 2017, section 5.3)
+///     constant  learning_rate, without a warm-up
+class Schedule {
+ public:
+  /// `size` is that of a node's state. Throws Error for a Noam schedule with a warm-up or a size below 1.
+  Schedule(const TrainOptions& options, std::int64_t size);
+
+  double operator()(std::int64_t step) const;
+
+ private:
+  ScheduleKind kind_;
+  double scale_;  // the rate itself, or factor · size^-0.5
+  double warmup_;
+};
+
+}  // namespace edgewise

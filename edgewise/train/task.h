@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "edgewise/graph/batch.h"
+#include "edgewise/nn/module.h"
+
+namespace edgewise {
+
+/// What a model says of one batch.
+struct BatchLoss {
+  at::Tensor loss_sum;  // scalar, summed over tokens, differentiable
+  std::int64_t tokens = 0;
+  std::int64_t correct = 0;  // tokens that got their label
+};
+
+/// What a model is worth on pairs that it does not learn from. Unset: not measured.
+struct Validation {
+  double loss = 0.0;      // per token
+  double accuracy = 0.0;  // share of tokens
+  std::optional<double> sequence_accuracy;
+  std::optional<double> bleu;
+};
+
+/// Compares BLEU where both have it, else sequence accuracy where both have it; then, and of equals, the loss.
+bool is_better(const Validation& candidate, const Validation& best);
+
+/// What the trainer knows of the thing that it trains.
+class TrainingTask {
+ public:
+  virtual ~TrainingTask() = default;
+
+  /// What the model is, as in "transformer": a run of one kind cannot go on as another.
+  virtual std::string kind() const = 0;
+
+  /// Size of a node's state, by which the Noam schedule scales.
+  virtual std::int64_t size() const = 0;
+
+  /// Leaves that require gradients, each once, always in the same order.
+  virtual std::vector<NamedTensor> parameters() = 0;
+
+  virtual BatchLoss loss(const Batch& batch, Pass& pass) = 0;
+  virtual Validation validate() = 0;
+
+  /// Name to bytes: what a model directory holds beside model.safetensors, such as config.toml and the vocabularies.
+  virtual std::map<std::string, std::string> model_files() = 0;
+};
+
+}  // namespace edgewise
