@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,8 @@ namespace edgewise {
 /// tensor that holds just its set), which is how fused attention reads it.
 ///
 /// For a pair of 9 and 10 tokens: encoder 0–8, decoder 9–18; ee 0–80, ed 81–170, dd 171–225.
+///
+/// A graph never changes; copies share their storage and are cheap.
 class Graph {
  public:
   struct NodeSet {
@@ -31,7 +34,8 @@ class Graph {
     Relation relation;
   };
 
-  Graph() = default;
+  /// No sets, no relations and no parts.
+  Graph();
 
   /// Throws Error for a name used twice, an unknown set, or a relation whose sizes are not those of its sets.
   Graph(std::vector<NodeSet> sets, std::vector<NamedRelation> relations);
@@ -41,7 +45,11 @@ class Graph {
 
   /// Joins graphs of the same sets and relations into one whose parts do not see each other. O(nodes) when all
   /// relations are intervals.
+  /// Parts of a part become parts of the batch; a batch of nothing is Graph(). Throws Error when the names differ.
   static Graph batch(std::span<const Graph> parts);
+
+  /// The same sets and relations, but no part: what a batch of nothing is when its kind is known.
+  Graph without_parts() const;
 
   std::int64_t num_nodes() const;
   EdgeIndex num_edges() const;
@@ -60,7 +68,8 @@ class Graph {
   std::vector<EdgeIndex> edges(std::string_view relation) const;
   std::vector<EdgeIndex> edges(std::string_view relation, std::int64_t part) const;
 
-  /// Ends of the edges with these numbers, in node numbers of the whole graph. O(edges asked for · log parts).
+  /// Ends of the edges with these numbers, in node numbers of the whole graph. O(log parts + log rows)
+  /// an edge.
   EdgeList find_edges(std::span<const EdgeIndex> edges) const;
   /// Ends of all edges, in the order of their numbers.
   EdgeList all_edges() const;
@@ -73,14 +82,9 @@ class Graph {
   Graph edge_subgraph(std::span<const EdgeIndex> edges) const;
 
  private:
-  struct Part {
-    std::int64_t first_node = 0;
-    EdgeIndex first_edge = 0;
-    std::vector<std::int64_t> set_begin;  // [sets + 1 …] see graph.cc
-  };
-  std::vector<NodeSet> sets_;
-  std::vector<NamedRelation> relations_;
-  std::vector<Part> parts_;
+  struct Storage;
+  explicit Graph(std::shared_ptr<const Storage> storage);
+  std::shared_ptr<const Storage> storage_;
 };
 
 }  // namespace edgewise

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "edgewise/graph/relation.h"
@@ -19,7 +20,7 @@ class HypothesisTree {
   explicit HypothesisTree(std::int64_t num_sentences = 0);
 
   /// Adds one node and returns its number; numbers run in order of addition. `parent` is kRoot or a node of the same
-  /// sentence.
+  /// sentence. Throws Error for any other.
   NodeIndex grow(std::int64_t sentence, NodeIndex parent, std::int64_t token);
 
   std::int64_t num_nodes() const;
@@ -46,6 +47,9 @@ class HypothesisTree {
     std::int64_t sentence;
     std::int64_t token;
   };
+  const Node& at(NodeIndex node, std::string_view function) const;
+  void check_first_node(NodeIndex first_node, std::string_view function) const;
+
   std::int64_t num_sentences_ = 0;
   std::vector<Node> nodes_;
 };

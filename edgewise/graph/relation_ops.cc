@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/graph/relation_ops.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "edgewise/base/error.h"
+#include "edgewise/graph/node_count.h"
+#include "edgewise/graph/sorted_edges.h"
+
+namespace edgewise {
+namespace {
+
+void check_rows(const Relation& relation, std::span<const NodeIndex> rows, std::string_view function) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    check(rows[i] >= 0 && rows[i] < relation.num_destinations(), "{}: rows[{}] is {}, needs a number in [0, {})",
+          function, i, rows[i], relation.num_destinations());
+  }
+}
+
+/// Row i of the result is row `original_row(i)`, or empty where that is none.
+template <typename OriginalRow>
+Relation rearrange_rows(const Relation& relation, std::int64_t num_rows, OriginalRow original_row) {
+  const RelationView rows = relation.view();
+  if (relation.form() == Relation::Form::kIntervals) {
+    std::vector<Interval> intervals(num_rows);
+    for (std::int64_t i = 0; i < num_rows; ++i) {
+      if (const auto row = original_row(i)) intervals[i] = rows.intervals[*row];
+    }
+    return Relation::from_intervals(relation.num_sources(), std::move(intervals));
+  }
+
+  std::vector<EdgeIndex> row_begin = {0};
+  row_begin.reserve(num_rows + 1);
+  std::vector<NodeIndex> sources;
+  for (std::int64_t i = 0; i < num_rows; ++i) {
+    if (const auto row = original_row(i)) {
+      sources.insert(sources.end(), rows.sources + rows.row_begin[*row], rows.sources + rows.row_begin[*row + 1]);
+    }
+    row_begin.push_back(std::ssize(sources));
+  }
+  return Relation::from_rows(relation.num_sources(), std::move(row_begin), std::move(sources)).simplified();
+}
+
+/// One interval that covers exactly both, if there is one.
+std::optional<Interval> united(const Interval& a, const Interval& b) {
+  if (a.begin == a.end) return b;
+  if (b.begin == b.end) return a;
+  if (a.end < b.begin || b.end < a.begin) return std::nullopt;
+  return Interval{.begin = std::min(a.begin, b.begin), .end = std::max(a.end, b.end)};
+}
+
+std::optional<Relation> unite_intervals(const Relation& a, const Relation& b) {
+  if (a.form() != Relation::Form::kIntervals || b.form() != Relation::Form::kIntervals) return std::nullopt;
+
+  std::vector<Interval> rows(a.num_destinations());
+  for (std::size_t d = 0; d < rows.size(); ++d) {
+    const auto row = united(a.view().intervals[d], b.view().intervals[d]);
+    if (!row.has_value()) return std::nullopt;
+    rows[d] = *row;
+  }
+  return Relation::from_intervals(a.num_sources(), std::move(rows));
+}
+
+void append_row(const RelationView& rows, std::int64_t destination, std::vector<NodeIndex>& sources) {
+  for (EdgeIndex edge = rows.row_begin[destination]; edge < rows.row_begin[destination + 1]; ++edge) {
+    sources.push_back(rows.source(destination, edge));
+  }
+}
+
+Relation join_intervals(std::span<const Relation> parts, std::int64_t num_sources, std::int64_t num_destinations) {
+  std::vector<Interval> rows;
+  rows.reserve(num_destinations);
+  std::int64_t first_source = 0;
+  for (const Relation& part : parts) {
+    const auto shift = static_cast<NodeIndex>(first_source);
+    for (std::int64_t d = 0; d < part.num_destinations(); ++d) {
+      const auto [begin, end] = part.view().intervals[d];
+      rows.push_back({.begin = begin + shift, .end = end + shift});
+    }
+    first_source += part.num_sources();
+  }
+  return Relation::from_intervals(num_sources, std::move(rows));
+}
+
+Relation join_rows(std::span<const Relation> parts, std::int64_t num_sources, std::int64_t num_destinations) {
+  std::vector<EdgeIndex> row_begin = {0};
+  row_begin.reserve(num_destinations + 1);
+  std::vector<NodeIndex> sources;
+  std::int64_t first_source = 0;
+  for (const Relation& part : parts) {
+    const RelationView rows = part.view();
+    for (std::int64_t d = 0; d < rows.num_destinations; ++d) {
+      for (EdgeIndex edge = rows.row_begin[d]; edge < rows.row_begin[d + 1]; ++edge) {
+        sources.push_back(static_cast<NodeIndex>(rows.source(d, edge) + first_source));
+      }
+      row_begin.push_back(std::ssize(sources));
+    }
+    first_source += rows.num_sources;
+  }
+  return Relation::from_rows(num_sources, std::move(row_begin), std::move(sources));
+}
+
+}  // namespace
+
+ReversedRelation reverse(const Relation& relation) {
+  const RelationView rows = relation.view();
+  std::vector<EdgeIndex> row_begin(rows.num_sources + 1, 0);
+  for (std::int64_t d = 0; d < rows.num_destinations; ++d) {
+    for (EdgeIndex edge = rows.row_begin[d]; edge < rows.row_begin[d + 1]; ++edge)
+      ++row_begin[rows.source(d, edge) + 1];
+  }
+  for (std::int64_t s = 0; s < rows.num_sources; ++s) row_begin[s + 1] += row_begin[s];
+
+  std::vector<EdgeIndex> next(row_begin.begin(), row_begin.end() - 1);
+  std::vector<NodeIndex> sources(relation.num_edges());
+  std::vector<EdgeIndex> original(relation.num_edges());
+  for (std::int64_t d = 0; d < rows.num_destinations; ++d) {
+    for (EdgeIndex edge = rows.row_begin[d]; edge < rows.row_begin[d + 1]; ++edge) {
+      const EdgeIndex reversed = next[rows.source(d, edge)]++;
+      sources[reversed] = static_cast<NodeIndex>(d);
+      original[reversed] = edge;
+    }
+  }
+  return {.relation = Relation::from_rows(rows.num_destinations, std::move(row_begin), std::move(sources)).simplified(),
+          .edge = std::move(original)};
+}
+
+Relation keep_rows(const Relation& relation, std::span<const NodeIndex> rows) {
+  check_rows(relation, rows, "keep_rows");
+  std::vector<char> is_kept(relation.num_destinations(), 0);
+  for (const NodeIndex row : rows) is_kept[row] = 1;
+  return rearrange_rows(relation, relation.num_destinations(),
+                        [&](std::int64_t row) { return is_kept[row] != 0 ? std::optional(row) : std::nullopt; });
+}
+
+Relation select_rows(const Relation& relation, std::span<const NodeIndex> rows) {
+  check_rows(relation, rows, "select_rows");
+  check_node_count(std::ssize(rows), "select_rows: the number of rows");
+  return rearrange_rows(relation, std::ssize(rows), [&](std::int64_t i) { return std::optional(rows[i]); });
+}
+
+Relation keep_edges(const Relation& relation, std::span<const EdgeIndex> edges) {
+  const std::vector<EdgeIndex> kept = sorted_edges(edges, relation.num_edges(), "keep_edges");
+  const RelationView rows = relation.view();
+  std::vector<EdgeIndex> row_begin = {0};
+  row_begin.reserve(rows.num_destinations + 1);
+  std::vector<NodeIndex> sources;
+  sources.reserve(kept.size());
+  for (std::int64_t d = 0; d < rows.num_destinations; ++d) {
+    while (sources.size() < kept.size() && kept[sources.size()] < rows.row_begin[d + 1]) {
+      sources.push_back(rows.source(d, kept[sources.size()]));
+    }
+    row_begin.push_back(std::ssize(sources));
+  }
+  return Relation::from_rows(relation.num_sources(), std::move(row_begin), std::move(sources)).simplified();
+}
+
+Relation unite(const Relation& a, const Relation& b) {
+  check(a.num_sources() == b.num_sources() && a.num_destinations() == b.num_destinations(),
+        "unite: b has {} sources and {} destinations, needs {} and {} as a has", b.num_sources(), b.num_destinations(),
+        a.num_sources(), a.num_destinations());
+  if (auto intervals = unite_intervals(a, b)) return *std::move(intervals);
+
+  std::vector<EdgeIndex> row_begin = {0};
+  row_begin.reserve(a.num_destinations() + 1);
+  std::vector<NodeIndex> sources;
+  for (std::int64_t d = 0; d < a.num_destinations(); ++d) {
+    append_row(a.view(), d, sources);
+    append_row(b.view(), d, sources);
+    const auto row = sources.begin() + row_begin.back();
+    std::sort(row, sources.end());
+    sources.erase(std::unique(row, sources.end()), sources.end());
+    row_begin.push_back(std::ssize(sources));
+  }
+  return Relation::from_rows(a.num_sources(), std::move(row_begin), std::move(sources)).simplified();
+}
+
+Relation join(std::span<const Relation> parts) {
+  std::int64_t num_sources = 0;
+  std::int64_t num_destinations = 0;
+  bool are_intervals = true;
+  for (const Relation& part : parts) {
+    num_sources += part.num_sources();
+    num_destinations += part.num_destinations();
+    are_intervals = are_intervals && part.form() == Relation::Form::kIntervals;
+  }
+  check_node_count(num_sources, "join: the number of sources of all parts");
+  check_node_count(num_destinations, "join: the number of destinations of all parts");
+  return are_intervals ? join_intervals(parts, num_sources, num_destinations)
+                       : join_rows(parts, num_sources, num_destinations);
+}
+
+}  // namespace edgewise
