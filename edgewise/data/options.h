@@ -34,8 +34,6 @@ struct DataOptions {
   std::vector<std::string> valid;
   std::vector<std::string> test;
   std::int64_t limit = 0;
-  bool lower_case = false;
-  bool separate_punctuation = false;
 
   std::int64_t max_length = 256;
   LongSentences too_long = LongSentences::kSkip;
@@ -56,9 +54,7 @@ struct DataOptions {
     field("train", self.train, "text: pairs to learn from: one TSV file, or two files with a sentence a line");
     field("valid", self.valid, "text: pairs that say which model is best");
     field("test", self.test, "text: pairs for the final score");
-    field("limit", self.limit, "text: training pairs used, the first ones; 0: all", at_least(0));
-    field("lower_case", self.lower_case, "text: make capitals small on both sides");
-    field("separate_punctuation", self.separate_punctuation, "text: put a space before , . ! and ?, on both sides");
+    field("limit", self.limit, "text: training pairs used, the first ones that can be; 0: all", at_least(0));
     field("max_length", self.max_length, "tokens of the longest sentence; 0: no limit", at_least(0));
     field("too_long", self.too_long, "training pairs with a longer sentence are skipped, or the sentence is truncated");
     field("end_input", self.end_input, "input sentences end with the end token, as output sentences always do");

@@ -12,7 +12,7 @@
 
 // A run directory:
 //
-//     last/          the newest state: a model directory, and training.safetensors (Adam's moments) and training.json
+//     last/          the newest state: a model directory, and training.safetensors (Adam's moments) and training.toml
 //     best/          the model of the best validation
 //     metrics.jsonl  metrics.h
 //
@@ -47,18 +47,18 @@ struct TrainingState {
 /// Throws Error when the directory already holds a run, or is no directory; a missing one is well.
 void require_no_run(const std::filesystem::path& run);
 
-/// Replaces RUN/best.
-void save_best(const std::filesystem::path& run, TrainingTask& task);
+/// Replaces RUN/best. Throws Error, and keeps the old one, for parameters that are not finite.
+void save_best(const std::filesystem::path& run, TrainingTask& task, std::int64_t step);
 
-/// Replaces RUN/last.
+/// Replaces RUN/last; likewise.
 void save_last(const std::filesystem::path& run, TrainingTask& task, const Adam& adam, const TrainingState& state);
 
 /// What RUN/last says of its training, once all its files are found to be as they were written. Throws Error for a
 /// directory without a run and for a run of another kind.
 TrainingState read_last_state(const std::filesystem::path& run, const std::string& kind);
 
-/// Reads RUN/last into the parameters and moments of `adam`. Throws Error, before it changes any, with all that are
-/// missing, too many, or of another shape or dtype.
+/// Reads RUN/last into the parameters and moments of `adam`. Throws Error, and changes nothing, when the parameters are
+/// not those of the run: with all that are missing, too many, or of another shape or dtype.
 void read_last_tensors(const std::filesystem::path& run, Adam& adam);
 
 }  // namespace edgewise

@@ -29,7 +29,7 @@ struct Validation {
   std::optional<double> bleu;
 };
 
-/// Compares BLEU where both have it, else sequence accuracy where both have it; then, and of equals, the loss.
+/// By BLEU; where it is equal or not measured, by sequence accuracy; likewise then by loss.
 bool is_better(const Validation& candidate, const Validation& best);
 
 /// What the trainer knows of the thing that it trains.

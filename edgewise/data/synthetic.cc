@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/data/synthetic.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/random.h"
+
+namespace edgewise {
+namespace {
+
+std::string draw_letters(const DataOptions& options, RandomStream& random) {
+  const double length = std::round(options.length_mean + options.length_deviation * random.normal());
+  std::string letters(static_cast<std::size_t>(std::max(length, 1.0)), 'a');
+  for (char& letter : letters) {
+    letter = static_cast<char>('a' + random.below(static_cast<std::uint64_t>(options.symbols)));
+  }
+  return letters;
+}
+
+std::string answer(std::string letters, DataTask task) {
+  switch (task) {
+    case DataTask::kCopy:
+      return letters;
+    case DataTask::kReverse:
+      std::ranges::reverse(letters);
+      return letters;
+    case DataTask::kSort:
+      std::ranges::sort(letters);
+      return letters;
+    case DataTask::kText:
+      break;
+  }
+  fail("make_synthetic: task is {}, needs copy, reverse or sort", enum_name(task));
+}
+
+std::string with_spaces(const std::string& letters) {
+  std::string sentence(letters.size() * 2 - 1, ' ');
+  for (std::size_t i = 0; i < letters.size(); ++i) sentence[2 * i] = letters[i];
+  return sentence;
+}
+
+SentencePairs make_split(const DataOptions& options, std::int64_t size, RandomStream random) {
+  SentencePairs pairs;
+  for (std::int64_t i = 0; i < size; ++i) {
+    const std::string letters = draw_letters(options, random);
+    pairs.inputs.push_back(with_spaces(letters));
+    pairs.outputs.push_back(with_spaces(answer(letters, options.task)));
+  }
+  pairs.account.kept = size;
+  return pairs;
+}
+
+}  // namespace
+
+Corpus make_synthetic(const DataOptions& options) {
+  check(options.symbols >= 1 && options.symbols <= 26, "make_synthetic: symbols is {}, needs 1 to 26", options.symbols);
+  check(options.train_size >= 1, "make_synthetic: train_size is {}, needs at least 1", options.train_size);
+  return {.train = make_split(options, options.train_size, RandomStream(options.seed, 0)),
+          .valid = make_split(options, options.valid_size, RandomStream(options.seed, 1)),
+          .test = make_split(options, options.test_size, RandomStream(options.seed, 2))};
+}
+
+}  // namespace edgewise

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/train/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "edgewise/base/error.h"
+
+namespace edgewise {
+
+Schedule::Schedule(const TrainOptions& options, std::int64_t size)
+    : kind_(options.schedule), scale_(options.learning_rate), warmup_(static_cast<double>(options.warmup)) {
+  if (kind_ == ScheduleKind::kConstant) return;
+  check(options.warmup >= 1, "Schedule: warmup is {}, needs at least 1 step", options.warmup);
+  check(size >= 1, "Schedule: size is {}, needs at least 1", size);
+  scale_ = options.factor / std::sqrt(static_cast<double>(size));
+}
+
+double Schedule::operator()(std::int64_t step) const {
+  check(step >= 1, "Schedule: step is {}, needs at least 1", step);
+  if (kind_ == ScheduleKind::kConstant) return scale_;
+  const auto now = static_cast<double>(step);
+  return scale_ * std::min(1.0 / std::sqrt(now), now * std::pow(warmup_, -1.5));
+}
+
+}  // namespace edgewise
