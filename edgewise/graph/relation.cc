@@ -2,6 +2,7 @@
 #include "edgewise/graph/relation.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "edgewise/base/error.h"
@@ -108,7 +109,7 @@ Relation Relation::from_edges(std::int64_t num_sources, std::int64_t num_destina
 
   std::vector<EdgeIndex> row_begin(num_destinations + 1, 0);
   for (const NodeIndex destination : edges.destinations) ++row_begin[destination + 1];
-  for (std::int64_t d = 0; d < num_destinations; ++d) row_begin[d + 1] += row_begin[d];
+  std::partial_sum(row_begin.begin(), row_begin.end(), row_begin.begin());
 
   std::vector<EdgeIndex> next(row_begin.begin(), row_begin.end() - 1);
   std::vector<NodeIndex> sources(edges.sources.size());

@@ -2,6 +2,7 @@
 #include "edgewise/graph/relation_ops.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -11,6 +12,16 @@
 
 namespace edgewise {
 namespace {
+
+/// Calls `visit(source, destination, edge)` in canonical order.
+template <typename Visit>
+void for_each_edge(const RelationView& rows, Visit visit) {
+  for (std::int64_t d = 0; d < rows.num_destinations; ++d) {
+    for (EdgeIndex edge = rows.row_begin[d]; edge < rows.row_begin[d + 1]; ++edge) {
+      visit(rows.source(d, edge), static_cast<NodeIndex>(d), edge);
+    }
+  }
+}
 
 void check_rows(const Relation& relation, std::span<const NodeIndex> rows, std::string_view function) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -54,9 +65,11 @@ std::optional<Interval> united(const Interval& a, const Interval& b) {
 std::optional<Relation> unite_intervals(const Relation& a, const Relation& b) {
   if (a.form() != Relation::Form::kIntervals || b.form() != Relation::Form::kIntervals) return std::nullopt;
 
+  const Interval* a_rows = a.view().intervals;
+  const Interval* b_rows = b.view().intervals;
   std::vector<Interval> rows(a.num_destinations());
   for (std::size_t d = 0; d < rows.size(); ++d) {
-    const auto row = united(a.view().intervals[d], b.view().intervals[d]);
+    const auto row = united(a_rows[d], b_rows[d]);
     if (!row.has_value()) return std::nullopt;
     rows[d] = *row;
   }
@@ -75,8 +88,7 @@ Relation join_intervals(std::span<const Relation> parts, std::int64_t num_source
   std::int64_t first_source = 0;
   for (const Relation& part : parts) {
     const auto shift = static_cast<NodeIndex>(first_source);
-    for (std::int64_t d = 0; d < part.num_destinations(); ++d) {
-      const auto [begin, end] = part.view().intervals[d];
+    for (const auto& [begin, end] : std::span(part.view().intervals, part.num_destinations())) {
       rows.push_back({.begin = begin + shift, .end = end + shift});
     }
     first_source += part.num_sources();
@@ -99,7 +111,7 @@ Relation join_rows(std::span<const Relation> parts, std::int64_t num_sources, st
     }
     first_source += rows.num_sources;
   }
-  return Relation::from_rows(num_sources, std::move(row_begin), std::move(sources));
+  return Relation::from_rows(num_sources, std::move(row_begin), std::move(sources)).simplified();
 }
 
 }  // namespace
@@ -107,24 +119,19 @@ Relation join_rows(std::span<const Relation> parts, std::int64_t num_sources, st
 ReversedRelation reverse(const Relation& relation) {
   const RelationView rows = relation.view();
   std::vector<EdgeIndex> row_begin(rows.num_sources + 1, 0);
-  for (std::int64_t d = 0; d < rows.num_destinations; ++d) {
-    for (EdgeIndex edge = rows.row_begin[d]; edge < rows.row_begin[d + 1]; ++edge)
-      ++row_begin[rows.source(d, edge) + 1];
-  }
-  for (std::int64_t s = 0; s < rows.num_sources; ++s) row_begin[s + 1] += row_begin[s];
+  for_each_edge(rows, [&](NodeIndex source, NodeIndex, EdgeIndex) { ++row_begin[source + 1]; });
+  std::partial_sum(row_begin.begin(), row_begin.end(), row_begin.begin());
 
   std::vector<EdgeIndex> next(row_begin.begin(), row_begin.end() - 1);
   std::vector<NodeIndex> sources(relation.num_edges());
   std::vector<EdgeIndex> original(relation.num_edges());
-  for (std::int64_t d = 0; d < rows.num_destinations; ++d) {
-    for (EdgeIndex edge = rows.row_begin[d]; edge < rows.row_begin[d + 1]; ++edge) {
-      const EdgeIndex reversed = next[rows.source(d, edge)]++;
-      sources[reversed] = static_cast<NodeIndex>(d);
-      original[reversed] = edge;
-    }
-  }
-  return {.relation = Relation::from_rows(rows.num_destinations, std::move(row_begin), std::move(sources)).simplified(),
-          .edge = std::move(original)};
+  for_each_edge(rows, [&](NodeIndex source, NodeIndex destination, EdgeIndex edge) {
+    const EdgeIndex reversed = next[source]++;
+    sources[reversed] = destination;
+    original[reversed] = edge;
+  });
+  auto reversed = Relation::from_rows(rows.num_destinations, std::move(row_begin), std::move(sources)).simplified();
+  return {.relation = std::move(reversed), .edge = std::move(original)};
 }
 
 Relation keep_rows(const Relation& relation, std::span<const NodeIndex> rows) {
@@ -137,7 +144,6 @@ Relation keep_rows(const Relation& relation, std::span<const NodeIndex> rows) {
 
 Relation select_rows(const Relation& relation, std::span<const NodeIndex> rows) {
   check_rows(relation, rows, "select_rows");
-  check_node_count(std::ssize(rows), "select_rows: the number of rows");
   return rearrange_rows(relation, std::ssize(rows), [&](std::int64_t i) { return std::optional(rows[i]); });
 }
 

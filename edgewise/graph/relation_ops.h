@@ -6,6 +6,7 @@
 
 #include "edgewise/graph/relation.h"
 
+// Results are intervals wherever they can be. Throws Error for a row, or an edge, that the relation does not have.
 namespace edgewise {
 
 /// Every edge turned round: destinations become sources. `edge[r]` is the number in the original relation of edge r
@@ -24,10 +25,11 @@ Relation keep_rows(const Relation& relation, std::span<const NodeIndex> rows);
 /// rows; sources stay whole. O(rows) for intervals.
 Relation select_rows(const Relation& relation, std::span<const NodeIndex> rows);
 
-/// Keeps exactly the edges of the given numbers (any order, no duplicates), renumbered in canonical order.
+/// Keeps exactly the edges of the given numbers (any order, no duplicates), renumbered in canonical order. Throws Error
+/// for a number that is there twice.
 Relation keep_edges(const Relation& relation, std::span<const EdgeIndex> edges);
 
-/// The edges that are in either: sources ascending in each row, each pair of ends once.
+/// The edges that are in either: sources ascending in each row, each pair of ends once. Both need the same sizes.
 Relation unite(const Relation& a, const Relation& b);
 
 /// Joins relations whose parts do not see each other: nodes and edges of part i are shifted by the sizes of the parts

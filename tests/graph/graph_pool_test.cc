@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/graph/graph_pool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <numeric>
+
+#include "edgewise/graph/batch.h"
+#include "edgewise/graph/builders.h"
+#include "tests/graph/relations.h"
+
+namespace edgewise {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+/// The numbers first … last.
+template <typename Index>
+std::vector<Index> range(Index first, Index last) {
+  std::vector<Index> numbers(last - first + 1);
+  std::iota(numbers.begin(), numbers.end(), first);
+  return numbers;
+}
+
+rc::Gen<std::vector<PairLengths>> arbitrary_lengths() {
+  const auto length = rc::gen::inRange<std::int64_t>(0, 6);
+  return rc::gen::resize(5,
+                         rc::gen::container<std::vector<PairLengths>>(rc::gen::construct<PairLengths>(length, length)));
+}
+
+TEST(GraphPool, NumbersAPairOf9And10TokensAsTheTutorialDoes) {
+  GraphPool pool;
+
+  const Graph& graph = pool.pair({.input = 9, .output = 10});
+
+  EXPECT_EQ(graph.num_nodes(), 19);
+  EXPECT_EQ(graph.num_edges(), 226);
+  EXPECT_EQ(graph.nodes(kEncoder), range<NodeIndex>(0, 8));
+  EXPECT_EQ(graph.nodes(kDecoder), range<NodeIndex>(9, 18));
+  EXPECT_EQ(graph.edges(kEncoderEncoder), range<EdgeIndex>(0, 80));
+  EXPECT_EQ(graph.edges(kEncoderDecoder), range<EdgeIndex>(81, 170));
+  EXPECT_EQ(graph.edges(kDecoderDecoder), range<EdgeIndex>(171, 225));
+}
+
+TEST(GraphPool, JoinsSetsByTheEdgesOfTheTutorial) {
+  GraphPool pool;
+  const Graph& graph = pool.pair({.input = 2, .output = 3});
+
+  EXPECT_THAT(ends_of(graph.find_edges(graph.edges(kEncoderEncoder))),
+              ElementsAre(Edge{0, 0}, Edge{1, 0}, Edge{0, 1}, Edge{1, 1}));
+  EXPECT_THAT(ends_of(graph.find_edges(graph.edges(kEncoderDecoder))),
+              ElementsAre(Edge{0, 2}, Edge{1, 2}, Edge{0, 3}, Edge{1, 3}, Edge{0, 4}, Edge{1, 4}));
+  EXPECT_THAT(ends_of(graph.find_edges(graph.edges(kDecoderDecoder))),
+              ElementsAre(Edge{2, 2}, Edge{2, 3}, Edge{3, 3}, Edge{2, 4}, Edge{3, 4}, Edge{4, 4}));
+}
+
+TEST(GraphPool, ShiftsTheNumbersOfASecondGraphByTheSizesOfTheFirst) {
+  GraphPool pool;
+  const std::vector<PairLengths> lengths = {{.input = 9, .output = 10}, {.input = 9, .output = 10}};
+
+  const Graph graph = pool.batch(lengths);
+
+  EXPECT_EQ(graph.num_parts(), 2);
+  EXPECT_EQ(graph.nodes(kEncoder, 1), range<NodeIndex>(19, 27));
+  EXPECT_EQ(graph.nodes(kDecoder, 1), range<NodeIndex>(28, 37));
+  EXPECT_EQ(graph.edges(kEncoderEncoder, 1), range<EdgeIndex>(226, 306));
+  EXPECT_EQ(graph.edges(kEncoderDecoder, 1), range<EdgeIndex>(307, 396));
+  EXPECT_EQ(graph.edges(kDecoderDecoder, 1), range<EdgeIndex>(397, 451));
+}
+
+TEST(GraphPool, BuildsAPairOnce) {
+  GraphPool pool;
+
+  const Graph& first = pool.pair({.input = 3, .output = 4});
+  pool.pair({.input = 4, .output = 3});
+
+  EXPECT_EQ(&pool.pair({.input = 3, .output = 4}), &first);
+}
+
+RC_GTEST_PROP(GraphPool, BatchesAreTheirPairsJoined, ()) {
+  const auto lengths = *arbitrary_lengths();
+  GraphPool pool;
+
+  const Graph batch = pool.batch(lengths);
+
+  std::vector<Graph> parts;
+  for (const PairLengths& part : lengths) parts.push_back(pool.pair(part));
+  RC_ASSERT(batch.num_parts() == std::ssize(lengths));
+  RC_ASSERT(ends_of(batch.all_edges()) == ends_of(Graph::batch(parts).all_edges()));
+}
+
+RC_GTEST_PROP(GraphPool, KeepsRelationsAsIntervals, ()) {
+  GraphPool pool;
+
+  const Graph batch = pool.batch(*arbitrary_lengths());
+
+  for (const auto& named : batch.relations()) RC_ASSERT(named.relation.form() == Relation::Form::kIntervals);
+}
+
+TEST(GraphPool, BatchesALongPairWithoutWritingItsEdges) {
+  GraphPool pool;
+  const std::vector<PairLengths> lengths(4, {.input = 100'000, .output = 100'000});
+
+  const Graph batch = pool.batch(lengths);
+
+  // Lists of these edges would take 400 GB.
+  EXPECT_EQ(batch.num_edges(), 4 * (100'000LL * 100'000 * 2 + 100'000LL * 100'001 / 2));
+}
+
+TEST(GraphPool, KnowsItsSetsInABatchOfNothing) {
+  GraphPool pool;
+
+  const Graph batch = pool.batch({});
+
+  EXPECT_EQ(batch.num_parts(), 0);
+  EXPECT_EQ(batch.set_size(kEncoder), 0);
+  EXPECT_EQ(batch.relation(kDecoderDecoder), Relation());
+}
+
+TEST(GraphPool, GivesInputsAnEmptyDecoder) {
+  GraphPool pool;
+  const std::vector<std::int64_t> input_lengths = {3, 2};
+
+  const Graph graph = pool.inputs(input_lengths);
+
+  EXPECT_EQ(graph.num_parts(), 2);
+  EXPECT_EQ(graph.set_size(kDecoder), 0);
+  EXPECT_THAT(graph.nodes(kEncoder, 1), ElementsAre(3, 4));
+  EXPECT_EQ(graph.num_edges(), 9 + 4);
+  EXPECT_EQ(graph.relation(kEncoderEncoder), Relation::from_intervals(5, {{0, 3}, {0, 3}, {0, 3}, {3, 5}, {3, 5}}));
+}
+
+TEST(GraphPool, NamesALengthThatCannotBe) {
+  GraphPool pool;
+  EXPECT_EQ(error_of([&] { pool.pair({.input = -1, .output = 2}); }),
+            "GraphPool: length of an input is -1, needs a number from 0 to 2147483647");
+  EXPECT_EQ(error_of([&] { pool.pair({.input = 1, .output = 3'000'000'000}); }),
+            "GraphPool: length of an output is 3000000000, needs a number from 0 to 2147483647");
+}
+
+TEST(MakeBatch, AsksEachDecoderNodeForTheTokenAfterIt) {
+  GraphPool pool;
+  const std::vector<TokenPair> pairs = {{.input = {7, 8, 9}, .output = {1, 5, 6, 2}}, {.input = {4}, .output = {1, 2}}};
+
+  const Batch batch = make_batch(pool, pairs);
+
+  EXPECT_EQ(batch.num_sentences(), 2);
+  EXPECT_THAT(batch.input_tokens, ElementsAre(7, 8, 9, 4));
+  EXPECT_THAT(batch.input_positions, ElementsAre(0, 1, 2, 0));
+  EXPECT_THAT(batch.output_tokens, ElementsAre(1, 5, 6, 1));
+  EXPECT_THAT(batch.output_positions, ElementsAre(0, 1, 2, 0));
+  EXPECT_THAT(batch.labels, ElementsAre(5, 6, 2, 2));
+  EXPECT_THAT(batch.input_lengths, ElementsAre(3, 1));
+  EXPECT_THAT(batch.output_lengths, ElementsAre(3, 1));
+  const std::vector<PairLengths> lengths = {{.input = 3, .output = 3}, {.input = 1, .output = 1}};
+  EXPECT_EQ(ends_of(batch.graph.all_edges()), ends_of(pool.batch(lengths).all_edges()));
+}
+
+TEST(MakeBatch, OfNoPairsIsEmpty) {
+  GraphPool pool;
+
+  const Batch batch = make_batch(pool, {});
+
+  EXPECT_EQ(batch.num_sentences(), 0);
+  EXPECT_EQ(batch.graph.num_nodes(), 0);
+  EXPECT_THAT(batch.labels, IsEmpty());
+}
+
+TEST(MakeInputBatch, HasTheEncodersSideAlone) {
+  GraphPool pool;
+  const std::vector<std::vector<std::int64_t>> inputs = {{7, 8}, {9}};
+
+  const Batch batch = make_input_batch(pool, inputs);
+
+  EXPECT_THAT(batch.input_tokens, ElementsAre(7, 8, 9));
+  EXPECT_THAT(batch.input_positions, ElementsAre(0, 1, 0));
+  EXPECT_THAT(batch.input_lengths, ElementsAre(2, 1));
+  EXPECT_THAT(batch.output_lengths, ElementsAre(0, 0));
+  EXPECT_THAT(batch.output_tokens, IsEmpty());
+  EXPECT_THAT(batch.labels, IsEmpty());
+  EXPECT_EQ(batch.graph.num_nodes(), 3);
+}
+
+TEST(MakeBatch, NamesTheSentenceThatIsTooShort) {
+  GraphPool pool;
+  const std::vector<TokenPair> no_input = {{.input = {3}, .output = {1, 2}}, {.input = {}, .output = {1, 2}}};
+  const std::vector<TokenPair> short_output = {{.input = {3}, .output = {1}}};
+  const std::vector<std::vector<std::int64_t>> inputs = {{1}, {}};
+
+  EXPECT_EQ(error_of([&] { make_batch(pool, no_input); }),
+            "make_batch: input of pairs[1] is empty, needs at least one token");
+  EXPECT_EQ(error_of([&] { make_batch(pool, short_output); }),
+            "make_batch: output of pairs[0] has length 1, needs at least 2: the begin and the end token");
+  EXPECT_EQ(error_of([&] { make_input_batch(pool, inputs); }),
+            "make_input_batch: inputs[1] is empty, needs at least one token");
+}
+
+}  // namespace
+}  // namespace edgewise

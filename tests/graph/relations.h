@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <functional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "edgewise/base/error.h"
+#include "edgewise/graph/relation.h"
+
+namespace edgewise {
+
+/// The text of the Error that a call throws; "no error" when it throws none.
+inline std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+using Edge = std::pair<NodeIndex, NodeIndex>;  // source, destination
+
+/// Ends in order, read edge by edge.
+inline std::vector<Edge> ends_of(const EdgeList& edges) {
+  std::vector<Edge> ends;
+  for (std::size_t i = 0; i < edges.sources.size(); ++i) ends.emplace_back(edges.sources[i], edges.destinations[i]);
+  return ends;
+}
+inline std::vector<Edge> ends_of(const Relation& relation) { return ends_of(relation.edges()); }
+
+inline Relation relation_of(std::int64_t num_sources, std::int64_t num_destinations, const std::vector<Edge>& ends) {
+  EdgeList edges;
+  for (const auto& [source, destination] : ends) {
+    edges.sources.push_back(source);
+    edges.destinations.push_back(destination);
+  }
+  return Relation::from_edges(num_sources, num_destinations, edges);
+}
+
+inline void showValue(const Relation& relation, std::ostream& out) {
+  out << relation.num_sources() << " to " << relation.num_destinations() << ":";
+  for (const auto& [source, destination] : ends_of(relation)) out << " " << source << ">" << destination;
+}
+
+/// Numbers in [0, bound); none when that is empty.
+inline rc::Gen<std::vector<NodeIndex>> arbitrary_nodes(std::int64_t bound) {
+  if (bound == 0) return rc::gen::just(std::vector<NodeIndex>());
+  return rc::gen::container<std::vector<NodeIndex>>(rc::gen::inRange<NodeIndex>(0, static_cast<NodeIndex>(bound)));
+}
+
+/// Rows in any order and with duplicates.
+inline rc::Gen<Relation> arbitrary_rows(std::int64_t num_sources, std::int64_t num_destinations) {
+  if (num_destinations == 0) return rc::gen::just(Relation::from_rows(num_sources, {0}, {}));
+  return rc::gen::map(
+      rc::gen::container<std::vector<std::vector<NodeIndex>>>(num_destinations, arbitrary_nodes(num_sources)),
+      [=](const std::vector<std::vector<NodeIndex>>& rows) {
+        std::vector<Edge> ends;
+        for (std::size_t d = 0; d < rows.size(); ++d) {
+          for (const NodeIndex source : rows[d]) ends.emplace_back(source, d);
+        }
+        return relation_of(num_sources, num_destinations, ends);
+      });
+}
+
+inline rc::Gen<Relation> arbitrary_intervals(std::int64_t num_sources, std::int64_t num_destinations) {
+  const auto end = rc::gen::inRange<NodeIndex>(0, static_cast<NodeIndex>(num_sources + 1));
+  const auto interval = rc::gen::map(rc::gen::pair(end, end), [](const std::pair<NodeIndex, NodeIndex>& ends) {
+    return Interval{.begin = std::min(ends.first, ends.second), .end = std::max(ends.first, ends.second)};
+  });
+  return rc::gen::map(
+      rc::gen::container<std::vector<Interval>>(num_destinations, interval),
+      [=](std::vector<Interval> rows) { return Relation::from_intervals(num_sources, std::move(rows)); });
+}
+
+/// Either form, of the given sizes.
+inline rc::Gen<Relation> arbitrary_relation(std::int64_t num_sources, std::int64_t num_destinations) {
+  return rc::gen::oneOf(arbitrary_rows(num_sources, num_destinations),
+                        arbitrary_intervals(num_sources, num_destinations));
+}
+
+/// Either form, of any small sizes, zero included.
+inline rc::Gen<Relation> arbitrary_relation() {
+  const auto size = rc::gen::inRange<std::int64_t>(0, 7);
+  return rc::gen::mapcat(rc::gen::pair(size, size), [](const std::pair<std::int64_t, std::int64_t>& sizes) {
+    return arbitrary_relation(sizes.first, sizes.second);
+  });
+}
+
+/// Some of the numbers in [0, count), each once, in any order.
+inline rc::Gen<std::vector<EdgeIndex>> arbitrary_edges(EdgeIndex count) {
+  if (count == 0) return rc::gen::just(std::vector<EdgeIndex>());
+  return rc::gen::resize(static_cast<int>(count),
+                         rc::gen::unique<std::vector<EdgeIndex>>(rc::gen::inRange<EdgeIndex>(0, count)));
+}
+
+}  // namespace edgewise
