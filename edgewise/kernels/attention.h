@@ -18,17 +18,17 @@ struct WeightDropout {
 template <typename T>
 struct AttentionForward {
   RelationView relation;
-  const T* query;           // [D, H, K]
-  const T* key;             // [S, H, K]
-  const T* value;           // [S, H, V]
-  const T* edge_bias;       // [E, H], or null
-  T* out;                   // [D, H, V]
-  T* log_normalizer;        // [D, H], read again by backward; -inf for a row without edges
+  const T* query;      // [D, H, K]
+  const T* key;        // [S, H, K]
+  const T* value;      // [S, H, V]
+  const T* edge_bias;  // [E, H], or null
+  T* out;              // [D, H, V]
+  T* log_normalizer;   // [D, H], read again by backward; -inf for a row without edges
   std::int64_t num_heads;
   std::int64_t head_size;   // K
   std::int64_t value_size;  // V
   T scale;
-  T clamp;                  // bound of a scaled score's size; infinity means none
+  T clamp;  // bound of a scaled score's size; infinity means none
   WeightDropout dropout;
 };
 

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "edgewise/base/threads.h"
+#include "edgewise/graph/relation_view.h"
+
+// How reference kernels share out a relation among threads: by edges, so that no long sentence holds up the others.
+namespace edgewise::kernels::reference {
+
+/// Work below which a second thread costs more than it saves, in edges of one head.
+inline constexpr std::int64_t kSmallestWork = 1024;
+
+/// What the rows before `row` cost a head: a unit an edge, and one a row.
+inline std::int64_t cost_before(const RelationView& relation, std::int64_t row) {
+  return relation.row_begin[row] + row;
+}
+
+/// Calls fn(item, head) for all pairs, sharing them out by cost. `cost_before_item(i)` is what the items before i cost
+/// a head; it grows with i.
+template <class CostBefore, class Fn>
+void parallel_pairs(std::int64_t num_items, std::int64_t num_heads, CostBefore cost_before_item, Fn fn) {
+  if (num_items == 0 || num_heads == 0) return;
+
+  auto cost_before_pair = [&](std::int64_t pair) {
+    const std::int64_t item = pair / num_heads;
+    const std::int64_t before_item = cost_before_item(item);
+    return before_item * num_heads + pair % num_heads * (cost_before_item(item + 1) - before_item);
+  };
+  auto first_pair_at = [&](std::int64_t cost) {
+    std::int64_t first = 0;
+    std::int64_t last = num_items * num_heads;
+    while (first < last) {
+      const std::int64_t middle = first + (last - first) / 2;
+      if (cost_before_pair(middle) < cost) {
+        first = middle + 1;
+      } else {
+        last = middle;
+      }
+    }
+    return first;
+  };
+
+  const std::int64_t total = num_heads * cost_before_item(num_items);
+  parallel_for(total, kSmallestWork, [&](std::int64_t cost_begin, std::int64_t cost_end) {
+    const std::int64_t pair_end = first_pair_at(cost_end);
+    for (std::int64_t pair = first_pair_at(cost_begin); pair < pair_end; ++pair) fn(pair / num_heads, pair % num_heads);
+  });
+}
+
+/// Calls fn(row, head) for all rows and heads.
+template <class Fn>
+void parallel_rows(const RelationView& relation, std::int64_t num_heads, Fn fn) {
+  parallel_pairs(
+      relation.num_destinations, num_heads, [&](std::int64_t row) { return cost_before(relation, row); }, fn);
+}
+
+/// Cuts the rows into runs no two of which share a source, such as the sentences of a batch: the first row of each run,
+/// and the number of rows. Whoever sums over the edges out of a source may take runs in parallel and keep the order of
+/// each sum, which the number of threads then cannot change.
+std::vector<std::int64_t> independent_runs(const RelationView& relation);
+
+/// Calls fn(first_row, end_row, head) for all independent runs and heads.
+template <class Fn>
+void parallel_runs(const RelationView& relation, std::int64_t num_heads, Fn fn) {
+  const std::vector<std::int64_t> runs = independent_runs(relation);
+  parallel_pairs(
+      static_cast<std::int64_t>(runs.size()) - 1, num_heads,
+      [&](std::int64_t run) { return cost_before(relation, runs[run]); },
+      [&](std::int64_t run, std::int64_t head) { fn(runs[run], runs[run + 1], head); });
+}
+
+}  // namespace edgewise::kernels::reference
