@@ -22,8 +22,8 @@ void run_parts(int parts, void (*run)(void* context, int part), void* context);
 
 /// Calls `fn(begin, end)` on ranges that together are [0, count), each on a thread of its own and, where there are
 /// several, of about `grain` or more. The ranges depend on count, grain and num_threads() alone, never on timing. An
-/// exception comes out after all ranges are done; of several, that of the first range. Runs in place when it is itself
-/// called from a parallel region.
+/// exception comes out after all ranges are done; of several, that of the first range. Called from a parallel region,
+/// it goes through the ranges one by one on the thread that calls.
 template <class Fn>
 void parallel_for(std::int64_t count, std::int64_t grain, Fn&& fn) {
   if (count <= 0) return;

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/base/json_scanner.h"
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_set>
+#include <utility>
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
+
+namespace edgewise {
+namespace {
+
+constexpr int kDeepest = 4;
+constexpr std::string_view kNumberStarts = "-0123456789";
+
+std::string describe(char first, std::string_view number) {
+  if (first == '{') return "an object";
+  if (first == '[') return "a list";
+  if (first == '"') return "a string";
+  if (first == 't' || first == 'f') return "true or false";
+  if (first == 'n') return "null";
+  if (!number.empty()) return std::string(number.substr(0, 40));
+  return in_quotes({&first, 1});
+}
+
+// Removes digits from the front; says whether there were any.
+bool remove_digits(std::string_view& text) {
+  const std::size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
+  text.remove_prefix(count);
+  return count > 0;
+}
+
+bool remove(std::string_view& text, std::string_view any_of) {
+  if (text.empty() || any_of.find(text[0]) == std::string_view::npos) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+bool is_number(std::string_view text) {
+  remove(text, "-");
+  if (!remove(text, "0") && !remove_digits(text)) return false;
+  if (remove(text, ".") && !remove_digits(text)) return false;
+  if (remove(text, "eE")) {
+    remove(text, "+-");
+    if (!remove_digits(text)) return false;
+  }
+  return text.empty();
+}
+
+}  // namespace
+
+JsonScanner::JsonScanner(std::string_view text, std::string where, std::size_t first_byte)
+    : text_(text), where_(std::move(where)), first_byte_(first_byte) {
+  if (const auto bad = find_bad_utf8(text)) {
+    position_ = *bad;
+    fail_here("the text is not UTF-8, needs to be");
+  }
+}
+
+void JsonScanner::object(std::string_view what, const std::function<void(const std::string& key)>& member) {
+  begin_value("{", what, "an object");
+  ++position_;
+  if (consume('}')) return;
+  std::unordered_set<std::string> keys;
+  do {
+    begin_value("\"", "a key", "a string");
+    const auto [key, is_new] = keys.insert(string_body());
+    if (!is_new) fail_at_value(fmt::format("{} is there twice, needs to be there once", in_quotes(*key)));
+    if (!consume(':')) fail_here("a colon is missing");
+    member(*key);
+  } while (consume(','));
+  if (!consume('}')) fail_here("a comma or closing brace is missing");
+}
+
+void JsonScanner::array(std::string_view what, const std::function<void()>& element) {
+  begin_value("[", what, "a list");
+  ++position_;
+  if (consume(']')) return;
+  do {
+    element();
+  } while (consume(','));
+  if (!consume(']')) fail_here("a comma or closing bracket is missing");
+}
+
+std::string JsonScanner::string(std::string_view what) {
+  begin_value("\"", what, "a string");
+  return string_body();
+}
+
+std::uint64_t JsonScanner::whole_number(std::string_view what) {
+  begin_value(kNumberStarts, what, "a whole number");
+  const std::string_view digits = number_text();
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const bool has_leading_zero = digits.size() > 1 && digits[0] == '0';
+  if (error != std::errc() || end != digits.data() + digits.size() || has_leading_zero) {
+    fail_at_value(fmt::format("{} is {}, needs a whole number from 0 to 18446744073709551615", what,
+                              describe(digits[0], digits)));
+  }
+  return number;
+}
+
+void JsonScanner::skip() { skip_nested(kDeepest); }
+
+void JsonScanner::end() {
+  skip_space();
+  if (position_ != text_.size()) fail_here("more text follows, needs to end here");
+}
+
+void JsonScanner::fail_at_value(std::string_view message) const {
+  fail("{}, byte {}: {}", where_, first_byte_ + value_begin_, message);
+}
+
+void JsonScanner::fail_here(std::string_view message) const {
+  fail("{}, byte {}: {}", where_, first_byte_ + position_, message);
+}
+
+void JsonScanner::skip_space() { position_ = std::min(text_.find_first_not_of(" \t\r\n", position_), text_.size()); }
+
+// Passes over white space, and over `expected` when that is next.
+bool JsonScanner::consume(char expected) {
+  skip_space();
+  if (position_ == text_.size() || text_[position_] != expected) return false;
+  ++position_;
+  return true;
+}
+
+void JsonScanner::begin_value(std::string_view starts, std::string_view what, std::string_view needs) {
+  skip_space();
+  value_begin_ = position_;
+  if (position_ == text_.size()) fail_here(fmt::format("{} is missing, needs {}", what, needs));
+  const char first = text_[position_];
+  if (starts.find(first) != std::string_view::npos) return;
+  const std::string_view number = kNumberStarts.find(first) != std::string_view::npos ? number_text() : "";
+  fail_at_value(fmt::format("{} is {}, needs {}", what, describe(first, number), needs));
+}
+
+std::string_view JsonScanner::number_text() {
+  const std::size_t end = std::min(text_.find_first_not_of("+-.0123456789eE", position_), text_.size());
+  const std::string_view number = text_.substr(position_, end - position_);
+  position_ = end;
+  return number;
+}
+
+std::string JsonScanner::string_body() {
+  std::string result;
+  for (++position_; position_ < text_.size(); ++position_) {
+    const char next = text_[position_];
+    if (next == '"') {
+      ++position_;
+      return result;
+    }
+    if (static_cast<unsigned char>(next) < 0x20) fail_here("a control character is in a string, needs an escape");
+    if (next == '\\') {
+      append_escape(result);
+    } else {
+      result += next;
+    }
+  }
+  fail_at_value("a string is not closed, needs a quote at its end");
+}
+
+// Begins at the backslash, ends at the last character of the escape.
+void JsonScanner::append_escape(std::string& text) {
+  constexpr std::string_view kLetters = "\"\\/bfnrt";
+  constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
+  ++position_;
+  const char letter = position_ < text_.size() ? text_[position_] : '\0';
+  const auto index = kLetters.find(letter);
+  if (index != std::string_view::npos) {
+    text += kMeanings[index];
+  } else if (letter == 'u') {
+    append_utf8(text, escaped_code_point());
+  } else {
+    fail_here("an escape of JSON is needed after a backslash");
+  }
+}
+
+// Begins at the u.
+std::uint32_t JsonScanner::escaped_code_point() {
+  const std::uint32_t first = hex4();
+  if (first < 0xD800 || first > 0xDFFF) return first;
+  if (first < 0xDC00 && text_.substr(position_ + 1, 2) == "\\u") {
+    position_ += 2;
+    const std::uint32_t second = hex4();
+    if (second >= 0xDC00 && second <= 0xDFFF) return 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
+  }
+  fail_here("a surrogate stands alone, needs its pair");
+}
+
+std::uint32_t JsonScanner::hex4() {
+  const std::string_view digits = text_.substr(position_ + 1, 4);
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+  if (error != std::errc() || digits.size() != 4 || end != digits.data() + 4) fail_here("\\u needs four hex digits");
+  position_ += 4;
+  return value;
+}
+
+void JsonScanner::skip_nested(int depth) {
+  if (depth == 0) fail_here(fmt::format("values are nested too deep, needs at most {} levels", kDeepest));
+  begin_value("{[\"tfn-0123456789", "a value", "one of JSON");
+  const auto rest = [this, depth](const auto&...) { skip_nested(depth - 1); };
+  switch (text_[position_]) {
+    case '{':
+      return object("a value", rest);
+    case '[':
+      return array("a value", rest);
+    case '"':
+      string_body();
+      return;
+    case 't':
+      return skip_word("true");
+    case 'f':
+      return skip_word("false");
+    case 'n':
+      return skip_word("null");
+    default:
+      if (!is_number(number_text())) fail_at_value("a number is not written as JSON writes them");
+  }
+}
+
+void JsonScanner::skip_word(std::string_view word) {
+  if (text_.substr(position_, word.size()) != word) fail_here("a value is needed");
+  position_ += word.size();
+}
+
+}  // namespace edgewise

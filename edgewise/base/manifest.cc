@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/base/manifest.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <set>
+
+#include "edgewise/base/descriptor.h"
+#include "edgewise/base/error.h"
+#include "edgewise/base/files.h"
+#include "edgewise/base/json.h"
+#include "edgewise/base/json_scanner.h"
+#include "edgewise/base/sha256.h"
+#include "edgewise/base/utf8.h"
+
+namespace edgewise {
+namespace {
+
+constexpr std::uint64_t kFormat = 1;
+
+bool is_sha256(std::string_view text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+ManifestFile read_entry(JsonScanner& json) {
+  ManifestFile file;
+  bool has_size = false;
+  json.object("a file's entry", [&](const std::string& key) {
+    if (key == "name") {
+      file.name = json.string("a file's name");
+      if (!is_plain_name(file.name)) {
+        json.fail_at_value(fmt::format("a file's name is {}, needs a plain one without folders", in_quotes(file.name)));
+      }
+    } else if (key == "size") {
+      file.size = json.whole_number("a file's size");
+      has_size = true;
+    } else if (key == "sha256") {
+      file.sha256 = json.string("a file's sha256");
+      if (!is_sha256(file.sha256)) {
+        json.fail_at_value(fmt::format("a file's sha256 is {}, needs 64 hexadecimal digits", in_quotes(file.sha256)));
+      }
+    } else {
+      json.skip();
+    }
+  });
+  if (file.name.empty() || file.sha256.empty() || !has_size) {
+    json.fail_at_value("a file's entry ends here, needs name, size and sha256");
+  }
+  return file;
+}
+
+std::vector<ManifestFile> read_entries(JsonScanner& json) {
+  std::vector<ManifestFile> files;
+  std::set<std::string> names;
+  json.array("files", [&] {
+    files.push_back(read_entry(json));
+    if (!names.insert(files.back().name).second) {
+      json.fail_at_value(fmt::format("{} is listed twice, needs to be listed once", in_quotes(files.back().name)));
+    }
+  });
+  return files;
+}
+
+void check_file(const std::filesystem::path& path, const ManifestFile& expected, std::string_view caller) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  check(file.is_open() || errno != ELOOP, "{}: {} is a symbolic link, needs to be a regular file", caller,
+        path.string());
+  check(file.is_open(), "{}: {}: {}; manifest.json lists it", caller, path.string(), error_text(errno));
+  struct stat status {};
+  ::fstat(file.number(), &status);
+  check(S_ISREG(status.st_mode), "{}: {} is not a regular file, needs to be one", caller, path.string());
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  check(size == expected.size, "{}: {} has {} bytes, manifest.json says {}; the file {}", caller, path.string(), size,
+        expected.size, size < expected.size ? "is truncated" : "was altered");
+
+  Sha256 sum;
+  std::array<char, 1 << 16> buffer{};
+  ssize_t count = 0;
+  while ((count = ::read(file.number(), buffer.data(), buffer.size())) != 0) {
+    check(count > 0 || errno == EINTR, "{}: {}: {}", caller, path.string(), error_text(errno));
+    if (count > 0) sum.update({buffer.data(), static_cast<std::size_t>(count)});
+  }
+  const std::string found = sum.finish();
+  check(found == expected.sha256, "{}: {} has SHA-256 {}, manifest.json says {}; the file was altered", caller,
+        path.string(), found, expected.sha256);
+}
+
+}  // namespace
+
+bool is_plain_name(std::string_view name) {
+  return !name.empty() && name.size() <= 255 && name != "." && name != ".." &&
+         name.find('/') == std::string_view::npos && !has_control_character(name);
+}
+
+std::string manifest_text(const Manifest& manifest) {
+  std::string files;
+  for (const auto& file : manifest.files) {
+    files += files.empty() ? "\n    " : ",\n    ";
+    files += JsonObject().add("name", file.name).add("size", file.size).add("sha256", file.sha256).text();
+  }
+  return fmt::format("{{\n  \"format\": {},\n  \"tool\": {},\n  \"files\": [{}\n  ]\n}}\n", kFormat,
+                     json_quoted(manifest.tool), files);
+}
+
+Manifest read_manifest(const std::filesystem::path& directory, std::string_view caller) {
+  const std::filesystem::path path = directory / kManifestName;
+  const std::string text = read_file(path, caller);
+  const std::string where = fmt::format("{}: {}", caller, path.string());
+  JsonScanner json(text, where);
+  Manifest manifest;
+  bool has_format = false;
+  bool has_files = false;
+  json.object("the manifest", [&](const std::string& key) {
+    if (key == "format") {
+      const std::uint64_t format = json.whole_number("format");
+      check(format == kFormat, "{} has format {}, this build reads {}; use the build that wrote it", where, format,
+            kFormat);
+      has_format = true;
+    } else if (key == "tool") {
+      manifest.tool = json.string("tool");
+    } else if (key == "files") {
+      manifest.files = read_entries(json);
+      has_files = true;
+    } else {
+      json.skip();
+    }
+  });
+  json.end();
+  check(has_format && has_files, "{} has no {}, needs format and files", where, has_format ? "files" : "format");
+  return manifest;
+}
+
+Manifest verify_manifest(const std::filesystem::path& directory, std::string_view caller) {
+  Manifest manifest = read_manifest(directory, caller);
+  for (const auto& file : manifest.files) check_file(directory / file.name, file, caller);
+  return manifest;
+}
+
+}  // namespace edgewise

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/base/nearest_name.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace edgewise {
+namespace {
+
+// Edit distance with swaps of neighbours (optimal string alignment), a row of the table at a time.
+std::size_t edits_between(std::string_view left, std::string_view right) {
+  std::vector<std::size_t> two_above(right.size() + 1);
+  std::vector<std::size_t> above(right.size() + 1);
+  std::vector<std::size_t> row(right.size() + 1);
+  for (std::size_t j = 0; j <= right.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= left.size(); ++i) {
+    std::swap(two_above, above);
+    std::swap(above, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= right.size(); ++j) {
+      const std::size_t replaced = above[j - 1] + (left[i - 1] == right[j - 1] ? 0 : 1);
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, replaced});
+      if (i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1]) {
+        row[j] = std::min(row[j], two_above[j - 2] + 1);
+      }
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::optional<std::string> nearest_name(std::string_view name, std::span<const std::string> names) {
+  std::optional<std::string> nearest;
+  std::size_t fewest = 0;
+  for (const std::string& candidate : names) {
+    const std::size_t longer = std::max(name.size(), candidate.size());
+    const std::size_t edits = edits_between(name, candidate);
+    const bool is_near = edits < longer && edits <= std::max<std::size_t>(1, longer / 3);
+    if (is_near && (!nearest || edits < fewest)) {
+      nearest = candidate;
+      fewest = edits;
+    }
+  }
+  return nearest;
+}
+
+}  // namespace edgewise

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/base/safetensors.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <tuple>
+#include <utility>
+
+#include "edgewise/base/checked.h"
+#include "edgewise/base/descriptor.h"
+#include "edgewise/base/json_scanner.h"
+#include "edgewise/base/safetensors_format.h"
+#include "edgewise/base/utf8.h"
+
+namespace edgewise {
+namespace {
+
+struct DTypeInfo {
+  DType dtype;
+  std::string_view name;
+  std::size_t size;
+};
+
+constexpr DTypeInfo kDTypes[] = {
+    {DType::kF64, "F64", 8},   {DType::kF32, "F32", 4}, {DType::kF16, "F16", 2}, {DType::kBF16, "BF16", 2},
+    {DType::kI64, "I64", 8},   {DType::kI32, "I32", 4}, {DType::kI16, "I16", 2}, {DType::kI8, "I8", 1},
+    {DType::kU64, "U64", 8},   {DType::kU32, "U32", 4}, {DType::kU16, "U16", 2}, {DType::kU8, "U8", 1},
+    {DType::kBool, "BOOL", 1},
+};
+
+const DTypeInfo& info_of(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)]; }
+
+// A tensor as the header has it, and the bytes of the file's data that it says are its own.
+struct Entry {
+  TensorInfo tensor;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+class HeaderReader {
+ public:
+  HeaderReader(std::string_view header, const std::string& where) : where_(where), json_(header, where, kLengthBytes) {}
+
+  void read() {
+    json_.object("the header", [this](const std::string& key) {
+      if (key == kMetadataKey) {
+        read_metadata();
+      } else {
+        read_entry(key);
+      }
+    });
+    json_.end();
+  }
+
+  std::vector<Entry> entries;
+  SafetensorsMetadata metadata;
+
+ private:
+  void read_metadata() {
+    std::size_t bytes = 0;
+    json_.object(kMetadataKey, [&](const std::string& key) {
+      std::string value = json_.string(in_quotes(key));
+      bytes += key.size() + value.size();
+      if (bytes > kMostMetadataBytes) {
+        json_.fail_at_value(fmt::format("{} has {} bytes, needs at most {}", kMetadataKey, bytes, kMostMetadataBytes));
+      }
+      metadata.emplace(key, std::move(value));
+    });
+  }
+
+  void read_entry(const std::string& name) {
+    if (has_control_character(name)) {
+      json_.fail_at_value(
+          fmt::format("a tensor is named {}, needs a name without control characters", in_quotes(name)));
+    }
+    if (entries.size() == kMostTensors) {
+      json_.fail_at_value(fmt::format("the file has more than {0} tensors, needs at most {0}", kMostTensors));
+    }
+    const std::string shown = in_quotes(name);
+    Entry entry;
+    entry.tensor.name = name;
+    bool has_dtype = false;
+    bool has_shape = false;
+    bool has_offsets = false;
+    json_.object(shown, [&](const std::string& key) {
+      if (key == "dtype") {
+        entry.tensor.dtype = read_dtype(shown);
+        has_dtype = true;
+      } else if (key == "shape") {
+        entry.tensor.shape = read_shape(shown);
+        has_shape = true;
+      } else if (key == "data_offsets") {
+        std::tie(entry.begin, entry.end) = read_offsets(shown);
+        has_offsets = true;
+      } else {
+        json_.skip();
+      }
+    });
+    check(has_dtype && has_shape && has_offsets, "{}: {} has no {}, needs dtype, shape and data_offsets", where_, shown,
+          !has_dtype   ? "dtype"
+          : !has_shape ? "shape"
+                       : "data_offsets");
+    check_size(entry, shown);
+    entries.push_back(std::move(entry));
+  }
+
+  DType read_dtype(const std::string& shown) {
+    const std::string name = json_.string(fmt::format("the dtype of {}", shown));
+    std::string known;
+    for (const auto& info : kDTypes) {
+      if (info.name == name) return info.dtype;
+      known += known.empty() ? "" : ", ";
+      known += info.name;
+    }
+    json_.fail_at_value(fmt::format("the dtype of {} is {}, needs one of {}", shown, in_quotes(name), known));
+  }
+
+  std::vector<std::int64_t> read_shape(const std::string& shown) {
+    std::vector<std::int64_t> shape;
+    json_.array(fmt::format("the shape of {}", shown), [&] {
+      if (shape.size() == kMostDimensions) {
+        json_.fail_at_value(fmt::format("{0} has more than {1} dimensions, needs at most {1}", shown, kMostDimensions));
+      }
+      const std::uint64_t dimension = json_.whole_number(fmt::format("dimension {} of {}", shape.size(), shown));
+      if (dimension > kLargestDimension) {
+        json_.fail_at_value(fmt::format("dimension {} of {} is {}, needs at most {}", shape.size(), shown, dimension,
+                                        kLargestDimension));
+      }
+      shape.push_back(static_cast<std::int64_t>(dimension));
+    });
+    return shape;
+  }
+
+  std::pair<std::uint64_t, std::uint64_t> read_offsets(const std::string& shown) {
+    std::uint64_t offsets[2] = {};
+    std::size_t count = 0;
+    json_.array(fmt::format("the data_offsets of {}", shown), [&] {
+      if (count == 2) json_.fail_at_value(fmt::format("{} has more than two data_offsets, needs two", shown));
+      offsets[count++] = json_.whole_number(fmt::format("a data offset of {}", shown));
+    });
+    if (count != 2) json_.fail_at_value(fmt::format("{} has fewer than two data_offsets, needs two", shown));
+    if (offsets[1] < offsets[0]) {
+      json_.fail_at_value(
+          fmt::format("{} has data_offsets {} and {}, needs the end last", shown, offsets[0], offsets[1]));
+    }
+    return {offsets[0], offsets[1]};
+  }
+
+  void check_size(const Entry& entry, const std::string& shown) const {
+    const std::string what = fmt::format("{}: the size of {}", where_, shown);
+    std::uint64_t needed = 1;
+    for (const std::int64_t dimension : entry.tensor.shape) {
+      needed = checked_multiply(needed, static_cast<std::uint64_t>(dimension), what);
+    }
+    needed = checked_multiply(needed, dtype_size(entry.tensor.dtype), what);
+    check(entry.end - entry.begin == needed, "{}: {} has {} bytes, needs {} for {} of shape [{}]", where_, shown,
+          entry.end - entry.begin, needed, dtype_name(entry.tensor.dtype), fmt::join(entry.tensor.shape, ", "));
+  }
+
+  const std::string& where_;
+  JsonScanner json_;
+};
+
+// The tensors lie one after another and fill the data: no two share bytes, and no byte belongs to none.
+void check_layout(const std::vector<Entry>& entries, std::uint64_t data_size, const std::string& where) {
+  std::uint64_t end = 0;
+  for (const Entry& entry : entries) {
+    check(entry.begin == end, "{}: {} begins at byte {} of the data, needs {}, where the tensor before it ends", where,
+          in_quotes(entry.tensor.name), entry.begin, end);
+    end = entry.end;
+  }
+  check(end == data_size, "{}: the data has {} bytes, needs {}; the file {}", where, data_size, end,
+        data_size < end ? "is truncated" : "has more than its tensors");
+}
+
+std::uint64_t header_size_of(std::span<const std::byte> bytes, const std::string& where) {
+  check(bytes.size() >= kLengthBytes, "{} has {} bytes, needs at least {}; it is truncated, or no safetensors file",
+        where, bytes.size(), kLengthBytes);
+  std::uint64_t size = 0;
+  for (std::size_t i = 0; i < kLengthBytes; ++i) size |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
+  check(size <= kLargestHeader, "{} has a header of {} bytes, needs at most {}; it is no safetensors file", where, size,
+        kLargestHeader);
+  check(size <= bytes.size() - kLengthBytes, "{} has {} bytes after the header's length, needs {}; it is truncated",
+        where, bytes.size() - kLengthBytes, size);
+  return size;
+}
+
+}  // namespace
+
+std::string_view dtype_name(DType dtype) { return info_of(dtype).name; }
+std::size_t dtype_size(DType dtype) { return info_of(dtype).size; }
+
+SafetensorsFile::SafetensorsFile(std::unique_ptr<const std::byte[]> bytes, std::size_t size, std::string_view name)
+    : bytes_(std::move(bytes)) {
+  const std::string where = fmt::format("read_safetensors: {}", name);
+  const std::span<const std::byte> file(bytes_.get(), size);
+  const std::uint64_t header_size = header_size_of(file, where);
+  const auto header = file.subspan(kLengthBytes, header_size);
+  HeaderReader reader({reinterpret_cast<const char*>(header.data()), header.size()}, where);
+  reader.read();
+
+  auto& entries = reader.entries;
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& left, const Entry& right) {
+    return std::pair(left.begin, left.end) < std::pair(right.begin, right.end);
+  });
+  const auto data = file.subspan(kLengthBytes + header_size);
+  check_layout(entries, data.size(), where);
+
+  tensors_.reserve(entries.size());
+  for (Entry& entry : entries) {
+    entry.tensor.bytes = data.subspan(entry.begin, entry.end - entry.begin);
+    tensors_.push_back(std::move(entry.tensor));
+  }
+  for (std::size_t i = 0; i < tensors_.size(); ++i) index_of_.emplace(tensors_[i].name, i);
+  metadata_ = std::move(reader.metadata);
+}
+
+SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path) {
+  const std::string where = fmt::format("read_safetensors: {}", path.string());
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  check(file.is_open(), "{}: {}", where, error_text(errno));
+  struct stat status {};
+  ::fstat(file.number(), &status);
+  check(S_ISREG(status.st_mode), "{} is not a regular file, needs to be one", where);
+  const auto size = static_cast<std::size_t>(status.st_size);
+  auto bytes = std::make_unique_for_overwrite<std::byte[]>(size);
+  for (std::size_t done = 0; done < size;) {
+    const ssize_t count = ::pread(file.number(), bytes.get() + done, size - done, static_cast<off_t>(done));
+    check(count >= 0 || errno == EINTR, "{}: {}", where, error_text(errno));
+    check(count != 0, "{} has {} bytes, needs the {} that it had when opened; it was changed meanwhile", where, done,
+          size);
+    if (count > 0) done += static_cast<std::size_t>(count);
+  }
+  return SafetensorsFile(std::move(bytes), size, path.string());
+}
+
+SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes, std::string_view name) {
+  auto copy = std::make_unique_for_overwrite<std::byte[]>(bytes.size());
+  if (!bytes.empty()) std::memcpy(copy.get(), bytes.data(), bytes.size());
+  return SafetensorsFile(std::move(copy), bytes.size(), name);
+}
+
+const TensorInfo* SafetensorsFile::find(std::string_view name) const {
+  const auto found = index_of_.find(name);
+  return found == index_of_.end() ? nullptr : &tensors_[found->second];
+}
+
+}  // namespace edgewise
