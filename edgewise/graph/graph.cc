@@ -19,6 +19,7 @@ namespace {
 template <typename Named>
 std::vector<std::string_view> names_of(const std::vector<Named>& things) {
   std::vector<std::string_view> names;
+  names.reserve(things.size());
   for (const Named& thing : things) names.push_back(thing.name);
   return names;
 }

@@ -43,9 +43,9 @@ class Graph {
   /// One set "nodes" and one relation "edges" on it. Throws Error unless the relation is square.
   explicit Graph(Relation relation);
 
-  /// Joins graphs of the same sets and relations into one whose parts do not see each other. O(nodes) when all
-  /// relations are intervals.
-  /// Parts of a part become parts of the batch; a batch of nothing is Graph(). Throws Error when the names differ.
+  /// Joins graphs of the same sets and relations into one whose parts do not see each other. A batch's parts become
+  /// parts of the new batch; a batch of nothing is Graph(). O(nodes) when all relations are intervals. Throws Error when
+  /// the names differ.
   static Graph batch(std::span<const Graph> parts);
 
   /// The same sets and relations, but no part: what a batch of nothing is when its kind is known.
@@ -68,8 +68,7 @@ class Graph {
   std::vector<EdgeIndex> edges(std::string_view relation) const;
   std::vector<EdgeIndex> edges(std::string_view relation, std::int64_t part) const;
 
-  /// Ends of the edges with these numbers, in node numbers of the whole graph. O(log parts + log rows)
-  /// an edge.
+  /// Ends of the edges with these numbers, in node numbers of the whole graph. O(log parts + log rows) an edge.
   EdgeList find_edges(std::span<const EdgeIndex> edges) const;
   /// Ends of all edges, in the order of their numbers.
   EdgeList all_edges() const;

@@ -47,8 +47,8 @@ TEST(Builders, BuildNothingFromNoNodes) {
 }
 
 RC_GTEST_PROP(Builders, BuildEveryoneSeesEveryone, ()) {
-  const auto n = *rc::gen::inRange(0, 8);
-  const auto m = *rc::gen::inRange(0, 8);
+  const auto n = *in_range(0, 8);
+  const auto m = *in_range(0, 8);
 
   RC_ASSERT(complete(n) == by_rule(n, n, [](auto, auto) { return true; }));
   RC_ASSERT(bipartite(n, m) == by_rule(n, m, [](auto, auto) { return true; }));
@@ -56,25 +56,25 @@ RC_GTEST_PROP(Builders, BuildEveryoneSeesEveryone, ()) {
 }
 
 RC_GTEST_PROP(Builders, BuildCausalAsEarlierNodesAndItself, ()) {
-  const auto n = *rc::gen::inRange(0, 9);
+  const auto n = *in_range(0, 9);
 
   RC_ASSERT(causal(n) == by_rule(n, n, [](auto s, auto d) { return s <= d; }));
   RC_ASSERT(has_intervals(causal(n)));
 }
 
 RC_GTEST_PROP(Builders, BuildPrefixesOfTheGivenLengths, ()) {
-  const auto n = *rc::gen::inRange<std::int64_t>(0, 8);
-  const auto lengths = *rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, n + 1));
+  const auto n = *in_range<std::int64_t>(0, 8);
+  const auto lengths = *rc::gen::container<std::vector<std::int64_t>>(in_range<std::int64_t>(0, n + 1));
 
   RC_ASSERT(prefix(n, lengths) == by_rule(n, std::ssize(lengths), [&](auto s, auto d) { return s < lengths[d]; }));
   RC_ASSERT(has_intervals(prefix(n, lengths)));
 }
 
 RC_GTEST_PROP(Builders, BuildWindowsOfDilatedSteps, ()) {
-  const auto n = *rc::gen::inRange(0, 12);
-  const auto before = *rc::gen::inRange(0, 6);
-  const auto after = *rc::gen::inRange(0, 6);
-  const auto dilation = *rc::gen::inRange(1, 5);
+  const auto n = *in_range(0, 12);
+  const auto before = *in_range(0, 6);
+  const auto after = *in_range(0, 6);
+  const auto dilation = *in_range(1, 5);
 
   const Relation relation = window(n, {.before = before, .after = after, .dilation = dilation});
 
@@ -94,16 +94,16 @@ TEST(Builders, CutAWindowToTheNodesWhateverItsSize) {
 }
 
 RC_GTEST_PROP(Builders, BuildStridesBackFromEachNode, ()) {
-  const auto n = *rc::gen::inRange(0, 14);
-  const auto stride = *rc::gen::inRange(1, 6);
+  const auto n = *in_range(0, 14);
+  const auto stride = *in_range(1, 6);
 
   RC_ASSERT(strided(n, stride) == by_rule(n, n, [&](auto s, auto d) { return s <= d && (d - s) % stride == 0; }));
   RC_ASSERT(stride > 1 || has_intervals(strided(n, stride)));
 }
 
 RC_GTEST_PROP(Builders, BuildBlocks, ()) {
-  const auto n = *rc::gen::inRange(0, 14);
-  const auto size = *rc::gen::inRange(1, 6);
+  const auto n = *in_range(0, 14);
+  const auto size = *in_range(1, 6);
 
   const Relation both = block_local(n, size);
   const Relation causal_blocks = block_local(n, size, Direction::kCausal);
@@ -114,9 +114,9 @@ RC_GTEST_PROP(Builders, BuildBlocks, ()) {
 }
 
 RC_GTEST_PROP(Builders, DrawDifferentAscendingSources, ()) {
-  const auto n = *rc::gen::inRange(0, 9);
-  const auto m = *rc::gen::inRange(0, 6);
-  const auto degree = *rc::gen::inRange(0, 12);
+  const auto n = *in_range(0, 9);
+  const auto m = *in_range(0, 6);
+  const auto degree = *in_range(0, 12);
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
 
   const Relation relation = random_relation(n, m, degree, seed);
@@ -148,9 +148,9 @@ TEST(Builders, DrawEverySourceEquallyOften) {
 }
 
 RC_GTEST_PROP(Builders, ReadADenseMask, ()) {
-  const auto n = *rc::gen::inRange<std::int64_t>(0, 6);
-  const auto m = *rc::gen::inRange<std::int64_t>(0, 6);
-  const auto mask = *rc::gen::container<std::vector<std::uint8_t>>(n * m, rc::gen::inRange<std::uint8_t>(0, 3));
+  const auto n = *in_range<std::int64_t>(0, 6);
+  const auto m = *in_range<std::int64_t>(0, 6);
+  const auto mask = *rc::gen::container<std::vector<std::uint8_t>>(n * m, in_range<std::uint8_t>(0, 3));
 
   RC_ASSERT(from_mask(n, m, mask) == by_rule(n, m, [&](auto s, auto d) { return mask[d * n + s] != 0; }));
 }

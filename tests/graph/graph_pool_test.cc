@@ -26,9 +26,8 @@ std::vector<Index> range(Index first, Index last) {
 }
 
 rc::Gen<std::vector<PairLengths>> arbitrary_lengths() {
-  const auto length = rc::gen::inRange<std::int64_t>(0, 6);
-  return rc::gen::resize(5,
-                         rc::gen::container<std::vector<PairLengths>>(rc::gen::construct<PairLengths>(length, length)));
+  const auto length = in_range<std::int64_t>(0, 6);
+  return few(0, 6, rc::gen::construct<PairLengths>(length, length));
 }
 
 TEST(GraphPool, NumbersAPairOf9And10TokensAsTheTutorialDoes) {

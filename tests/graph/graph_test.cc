@@ -27,15 +27,13 @@ Graph two_sets(const Relation& within, const Relation& across, const Relation& b
 
 rc::Gen<Graph> arbitrary_graph() {
   return rc::gen::exec([] {
-    const auto a = *rc::gen::inRange<std::int64_t>(0, 4);
-    const auto b = *rc::gen::inRange<std::int64_t>(0, 4);
+    const auto a = *in_range<std::int64_t>(0, 4);
+    const auto b = *in_range<std::int64_t>(0, 4);
     return two_sets(*arbitrary_relation(a, a), *arbitrary_relation(a, b), *arbitrary_relation(b, a));
   });
 }
 
-rc::Gen<std::vector<Graph>> arbitrary_parts() {
-  return rc::gen::resize(4, rc::gen::nonEmpty(rc::gen::container<std::vector<Graph>>(arbitrary_graph())));
-}
+rc::Gen<std::vector<Graph>> arbitrary_parts() { return few(1, 5, arbitrary_graph()); }
 
 std::vector<EdgeIndex> all_numbers(const Graph& graph) {
   std::vector<EdgeIndex> numbers(graph.num_edges());

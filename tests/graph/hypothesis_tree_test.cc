@@ -22,12 +22,12 @@ constexpr NodeIndex kRoot = HypothesisTree::kRoot;
 
 rc::Gen<HypothesisTree> arbitrary_tree() {
   return rc::gen::exec([] {
-    const auto num_sentences = *rc::gen::inRange<std::int64_t>(1, 4);
+    const auto num_sentences = *in_range<std::int64_t>(1, 4);
     HypothesisTree tree(num_sentences);
-    for (auto count = *rc::gen::inRange(0, 20); count > 0; --count) {
-      const auto parent = *rc::gen::inRange<NodeIndex>(kRoot, static_cast<NodeIndex>(tree.num_nodes()));
-      const auto sentence = parent == kRoot ? *rc::gen::inRange<std::int64_t>(0, num_sentences) : tree.sentence(parent);
-      tree.grow(sentence, parent, *rc::gen::inRange<std::int64_t>(0, 100));
+    for (auto count = *in_range(0, 20); count > 0; --count) {
+      const auto parent = *in_range<NodeIndex>(kRoot, static_cast<NodeIndex>(tree.num_nodes()));
+      const auto sentence = parent == kRoot ? *in_range<std::int64_t>(0, num_sentences) : tree.sentence(parent);
+      tree.grow(sentence, parent, *in_range<std::int64_t>(0, 100));
     }
     return tree;
   });
@@ -43,7 +43,7 @@ std::vector<NodeIndex> walk_up(const HypothesisTree& tree, NodeIndex node) {
 RC_GTEST_PROP(HypothesisTree, NodesSeeTheirAncestorsAndThemselves, ()) {
   const auto tree = *arbitrary_tree();
   const auto num_nodes = static_cast<NodeIndex>(tree.num_nodes());
-  const auto first_node = *rc::gen::inRange<NodeIndex>(0, num_nodes + 1);
+  const auto first_node = *in_range<NodeIndex>(0, num_nodes + 1);
 
   const Relation ancestors = tree.ancestors(first_node);
 
@@ -70,7 +70,7 @@ RC_GTEST_PROP(HypothesisTree, PathsHoldTheTokensFromTheFirst, ()) {
 RC_GTEST_PROP(HypothesisTree, NodesSeeTheWholeInputOfTheirSentence, ()) {
   const auto tree = *arbitrary_tree();
   const auto lengths =
-      *rc::gen::container<std::vector<std::int64_t>>(tree.num_sentences(), rc::gen::inRange<std::int64_t>(0, 5));
+      *rc::gen::container<std::vector<std::int64_t>>(tree.num_sentences(), in_range<std::int64_t>(0, 5));
   GraphPool pool;
   const Graph inputs = pool.inputs(lengths);
 

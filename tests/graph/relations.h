@@ -3,6 +3,7 @@
 
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <functional>
 #include <ostream>
 #include <string>
@@ -48,10 +49,23 @@ inline void showValue(const Relation& relation, std::ostream& out) {
   for (const auto& [source, destination] : ends_of(relation)) out << " " << source << ">" << destination;
 }
 
+/// In [from, end), evenly. rapidcheck's own range grows with the test's size, and most tests are small.
+template <typename Number>
+rc::Gen<Number> in_range(Number from, Number end) {
+  return rc::gen::resize(rc::kNominalSize, rc::gen::inRange(from, end));
+}
+
+/// A number of values in [from, end).
+template <typename Value>
+rc::Gen<std::vector<Value>> few(std::int64_t from, std::int64_t end, rc::Gen<Value> value) {
+  return rc::gen::mapcat(in_range(from, end),
+                         [=](std::int64_t count) { return rc::gen::container<std::vector<Value>>(count, value); });
+}
+
 /// Numbers in [0, bound); none when that is empty.
 inline rc::Gen<std::vector<NodeIndex>> arbitrary_nodes(std::int64_t bound) {
   if (bound == 0) return rc::gen::just(std::vector<NodeIndex>());
-  return rc::gen::container<std::vector<NodeIndex>>(rc::gen::inRange<NodeIndex>(0, static_cast<NodeIndex>(bound)));
+  return few(0, 9, in_range<NodeIndex>(0, static_cast<NodeIndex>(bound)));
 }
 
 /// Rows in any order and with duplicates.
@@ -69,7 +83,7 @@ inline rc::Gen<Relation> arbitrary_rows(std::int64_t num_sources, std::int64_t n
 }
 
 inline rc::Gen<Relation> arbitrary_intervals(std::int64_t num_sources, std::int64_t num_destinations) {
-  const auto end = rc::gen::inRange<NodeIndex>(0, static_cast<NodeIndex>(num_sources + 1));
+  const auto end = in_range<NodeIndex>(0, static_cast<NodeIndex>(num_sources + 1));
   const auto interval = rc::gen::map(rc::gen::pair(end, end), [](const std::pair<NodeIndex, NodeIndex>& ends) {
     return Interval{.begin = std::min(ends.first, ends.second), .end = std::max(ends.first, ends.second)};
   });
@@ -86,7 +100,7 @@ inline rc::Gen<Relation> arbitrary_relation(std::int64_t num_sources, std::int64
 
 /// Either form, of any small sizes, zero included.
 inline rc::Gen<Relation> arbitrary_relation() {
-  const auto size = rc::gen::inRange<std::int64_t>(0, 7);
+  const auto size = in_range<std::int64_t>(0, 7);
   return rc::gen::mapcat(rc::gen::pair(size, size), [](const std::pair<std::int64_t, std::int64_t>& sizes) {
     return arbitrary_relation(sizes.first, sizes.second);
   });
@@ -94,9 +108,16 @@ inline rc::Gen<Relation> arbitrary_relation() {
 
 /// Some of the numbers in [0, count), each once, in any order.
 inline rc::Gen<std::vector<EdgeIndex>> arbitrary_edges(EdgeIndex count) {
-  if (count == 0) return rc::gen::just(std::vector<EdgeIndex>());
-  return rc::gen::resize(static_cast<int>(count),
-                         rc::gen::unique<std::vector<EdgeIndex>>(rc::gen::inRange<EdgeIndex>(0, count)));
+  const auto draw = rc::gen::pair(rc::gen::arbitrary<bool>(), in_range(0, 1'000));
+  return rc::gen::map(rc::gen::container<std::vector<std::pair<bool, int>>>(count, draw),
+                      [](const std::vector<std::pair<bool, int>>& draws) {
+                        std::vector<EdgeIndex> edges;
+                        for (std::size_t i = 0; i < draws.size(); ++i) {
+                          if (draws[i].first) edges.push_back(static_cast<EdgeIndex>(i));
+                        }
+                        std::ranges::stable_sort(edges, {}, [&](EdgeIndex edge) { return draws[edge].second; });
+                        return edges;
+                      });
 }
 
 }  // namespace edgewise
