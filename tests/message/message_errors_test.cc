@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/message/support.h"
+
+namespace edgewise {
+namespace {
+
+/// Three nodes that see each other, x [3] on them and y [9] on their edges.
+class MessageErrors : public testing::Test {
+ protected:
+  MessageErrors() {
+    g.ndata().set("x", at::ones({3, 2}));
+    g.edata().set("y", at::ones({9, 2, 4}));
+  }
+
+  std::string reduce_error(const NodeFunction& reduce) {
+    return error_of([&] { causal_graph().update_all({copy_u("x", "m")}, {reduce}); });
+  }
+
+  static MessageGraph causal_graph() {
+    MessageGraph graph{Graph(causal(2))};
+    graph.ndata().set("x", at::ones({2}));
+    return graph;
+  }
+
+  MessageGraph g{Graph(complete(3))};
+};
+
+constexpr auto kNoColumns = [](const auto&) { return Columns{}; };
+
+template <typename Value>
+auto returns(Value value) {
+  return [value](const auto&) { return value; };
+}
+
+TEST_F(MessageErrors, NameNumbersThatTheGraphDoesNotHave) {
+  EXPECT_EQ(error_of([&] {
+              g.apply_nodes(kNoColumns, numbers({0, 3}));
+            }),
+            "apply_nodes: nodes holds 3, but there are 3 nodes, counted from 0");
+  EXPECT_EQ(error_of([&] { g.apply_edges(kNoColumns, numbers({-1})); }),
+            "apply_edges: edges holds -1, but there are 9 edges, counted from 0");
+  EXPECT_EQ(error_of([&] { g.send_and_recv(numbers({9}), {}, {}); }),
+            "send_and_recv: edges holds 9, but there are 9 edges, counted from 0");
+  EXPECT_EQ(error_of([&] { g.filter_nodes(returns(at::Tensor()), numbers({7})); }),
+            "filter_nodes: nodes holds 7, but there are 3 nodes, counted from 0");
+  EXPECT_EQ(error_of([&] {
+              g.filter_edges(returns(at::Tensor()), numbers({1, 1}));
+            }),
+            "filter_edges: edges holds 1 twice, each number once is needed");
+  EXPECT_EQ(error_of([&] {
+              g.apply_nodes(kNoColumns, at::ones({2, 2}, at::kLong));
+            }),
+            "apply_nodes: nodes is Long [2, 2], Long [count] on the CPU is needed");
+  EXPECT_EQ(error_of([&] { g.send_and_recv(at::ones({2}), {}, {}); }),
+            "send_and_recv: edges is Float [2], Long [count] on the CPU is needed");
+}
+
+TEST_F(MessageErrors, NameColumnsThatAreMissing) {
+  EXPECT_EQ(error_of([&] { g.apply_edges(copy_u("q", "m")); }),
+            "Frame::get: node column 'q' is missing, the columns are 'x'");
+  EXPECT_EQ(error_of([&] { g.apply_edges(copy_e("q", "m")); }),
+            "Frame::get: edge column 'q' is missing, the columns are 'y'");
+}
+
+TEST_F(MessageErrors, NameWhatAFunctionReturnedAndWhatIsNeeded) {
+  EXPECT_EQ(error_of([&] {
+              g.apply_nodes(returns(Columns{{"z", at::ones({2, 4})}}), numbers({1}));
+            }),
+            "apply_nodes: the function returned 'z' as Float [2, 4] for 1 nodes, one row per node is needed");
+  EXPECT_EQ(error_of([&] {
+              g.apply_edges(returns(Columns{{"z", at::Tensor()}}));
+            }),
+            "apply_edges: the function returned 'z' as undefined for 9 edges, one row per edge is needed");
+  EXPECT_EQ(error_of([&] {
+              g.update_all({returns(Columns{{"z", at::ones({})}})}, {});
+            }),
+            "update_all: a message function returned 'z' as Float [] for 9 edges, one row per edge is needed");
+  EXPECT_EQ(error_of([&] {
+              g.update_all({}, {returns(Columns{{"z", at::ones({4})}})});
+            }),
+            "update_all: a reduce function returned 'z' as Float [4] for 3 nodes, one row per node is needed");
+  EXPECT_EQ(error_of([&] {
+              g.update_all({}, {}, returns(Columns{{"z", at::ones({4})}}));
+            }),
+            "update_all: the node function returned 'z' as Float [4] for 3 nodes, one row per node is needed");
+  EXPECT_EQ(error_of([&] { g.filter_nodes(returns(at::ones({3}))); }),
+            "filter_nodes: the predicate returned Float [3], Bool [3] is needed");
+  EXPECT_EQ(error_of([&] {
+              g.filter_edges(returns(at::Tensor()), numbers({4, 5}));
+            }),
+            "filter_edges: the predicate returned undefined, Bool [2] is needed");
+}
+
+TEST_F(MessageErrors, SayWhichFunctionIsEmpty) {
+  EXPECT_EQ(error_of([&] { g.apply_nodes(nullptr); }),
+            "apply_nodes: the function is empty, one that can be called is needed");
+  EXPECT_EQ(error_of([&] { g.apply_edges(EdgeFunction()); }),
+            "apply_edges: the function is empty, one that can be called is needed");
+  EXPECT_EQ(error_of([&] { g.update_all({EdgeFunction()}, {}); }),
+            "update_all: a message function is empty, one that can be called is needed");
+  EXPECT_EQ(error_of([&] { g.send_and_recv(numbers({0}), {}, {NodeFunction()}); }),
+            "send_and_recv: a reduce function is empty, one that can be called is needed");
+  EXPECT_EQ(error_of([&] { g.filter_nodes(nullptr); }),
+            "filter_nodes: the predicate is empty, one that can be called is needed");
+  EXPECT_EQ(error_of([&] { g.filter_edges(nullptr); }),
+            "filter_edges: the predicate is empty, one that can be called is needed");
+}
+
+TEST_F(MessageErrors, NameTheMessagesSentWhenAReductionReadsAnother) {
+  EXPECT_EQ(error_of([&] {
+              g.update_all({copy_u("x", "a"), copy_e("y", "b")}, {sum("c", "z")});
+            }),
+            "update_all: the reduction to 'z' reads message 'c', but the messages sent are 'a', 'b'");
+  EXPECT_EQ(error_of([&] { g.send_and_recv(numbers({}), {}, {max("c", "z")}); }),
+            "send_and_recv: the reduction to 'z' reads message 'c', but the messages sent are none");
+  EXPECT_EQ(reduce_error([](const NodeBatch& nodes) {
+              return Columns{{"z", nodes.mailbox("c")}};
+            }),
+            "NodeBatch::mailbox: message 'c' is missing, the messages are 'm'");
+  EXPECT_EQ(error_of([&] { g.apply_nodes([](const NodeBatch& n) {
+                             return Columns{{"z", n.mailbox("m")}};
+                           }); }),
+            "NodeBatch::mailbox: message 'm' is asked for outside of a reduce function, which alone has messages");
+}
+
+TEST_F(MessageErrors, NameWhatIsSentOrWrittenTwice) {
+  EXPECT_EQ(error_of([&] {
+              g.update_all({copy_u("x", "m"), copy_e("y", "m")}, {});
+            }),
+            "update_all: 'm' is sent twice, each name once is needed");
+  EXPECT_EQ(error_of([&] {
+              g.update_all({copy_u("x", "m")}, {sum("m", "z"), max("m", "z")});
+            }),
+            "update_all: 'z' is written twice, each name once is needed");
+}
+
+TEST_F(MessageErrors, SayWhereAReduceFunctionDiffersFromItself) {
+  const auto size_of = [](const NodeBatch& nodes) { return nodes.mailbox("m").size(1); };
+  EXPECT_EQ(
+      reduce_error([&](const NodeBatch& nodes) {
+        return Columns{{size_of(nodes) == 1 ? "a" : "b", nodes.data("x")}};
+      }),
+      "update_all: a reduce function returned the columns 'a' for one in-degree and 'b' for another, the same are "
+      "needed");
+  EXPECT_EQ(
+      reduce_error([](const NodeBatch& nodes) {
+        return Columns{{"a", nodes.mailbox("m")}};
+      }),
+      "update_all: a reduce function returned 'a' as Float [1, 1] for one in-degree and Float [1, 2] for another, "
+      "rows of one type and shape are needed");
+}
+
+TEST_F(MessageErrors, NameShapesThatDoNotAlign) {
+  EXPECT_EQ(error_of([&] { g.apply_edges(u_mul_e("x", "y", "m")); }),
+            "u_mul_e: on the edges 'x' is [9, 2] and 'y' is [9, 2, 4], equally many dimensions are needed, each of one "
+            "size or 1");
+  g.ndata().set("wide", at::ones({3, 5}));
+  EXPECT_EQ(error_of([&] { g.apply_edges(u_add_v("x", "wide", "m")); }),
+            "u_add_v: on the edges 'x' is [9, 2] and 'wide' is [9, 5], equally many dimensions are needed, each of one "
+            "size or 1");
+  EXPECT_EQ(error_of([&] { g.apply_edges(u_dot_v("x", "wide", "m")); }),
+            "u_dot_v: on the edges 'x' is [9, 2] and 'wide' is [9, 5], a last dimension of one size is needed");
+  g.ndata().set("flat", at::ones({3}));
+  EXPECT_EQ(error_of([&] { g.apply_edges(u_dot_v("flat", "flat", "m")); }),
+            "u_dot_v: on the edges 'flat' is [9] and 'flat' is [9], a last dimension of one size is needed");
+  g.ndata().set("heads", at::ones({3, 2, 4}));
+  g.ndata().set("more heads", at::ones({3, 3, 4}));
+  EXPECT_EQ(error_of([&] { g.apply_edges(u_dot_v("heads", "more heads", "m")); }),
+            "u_dot_v: on the edges 'heads' is [9, 2, 4] and 'more heads' is [9, 3, 4], equally many dimensions are "
+            "needed, each of one size or 1");
+}
+
+TEST_F(MessageErrors, AskForAFloatingMessageToAverage) {
+  g.ndata().set("count", numbers({1, 2, 3}));
+  EXPECT_EQ(error_of([&] { g.update_all({copy_u("count", "m")}, {mean("m", "z")}); }),
+            "mean: the message is Long [9], a floating type is needed");
+}
+
+TEST_F(MessageErrors, AskForABuiltInKindThatThereIs) {
+  EXPECT_EQ(error_of([&] {
+              g.apply_edges(BuiltinMessage{static_cast<BuiltinMessage::Kind>(7), "x", "y", "m"});
+            }),
+            "BuiltinMessage: kind is 7, one of the five that there are is needed");
+  EXPECT_EQ(error_of([&] {
+              g.update_all({copy_u("x", "m")}, {BuiltinReduction{static_cast<BuiltinReduction::Kind>(7), "m", "z"}});
+            }),
+            "BuiltinReduction: kind is 7, one of the three that there are is needed");
+}
+
+TEST_F(MessageErrors, AskForTheTypeAndShapeOfAColumnThatIsPartlyWritten) {
+  EXPECT_EQ(
+      error_of([&] { g.send_and_recv(numbers({0}), {copy_e("y", "m")}, {sum("m", "x")}); }),
+      "Frame::set: values of node column 'x' is Float [1, 2, 4], but the column is Float [3, 2]; rows of one type "
+      "and shape are needed");
+}
+
+}  // namespace
+}  // namespace edgewise

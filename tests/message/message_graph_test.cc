@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/message/message_graph.h"
+
+#include <ATen/Parallel.h>
+
+#include <cmath>
+#include <set>
+
+#include "tests/message/support.h"
+#include "tests/support/gradient_check.h"
+
+// Shapes: N = nodes, E = edges, H = heads, K = head size.
+
+namespace edgewise {
+namespace {
+
+constexpr std::int64_t kHeads = 2;
+constexpr std::int64_t kHeadSize = 3;
+
+/// A graph whose nodes have k, q, v [N, H, K] and whose edges have score [E, H, 1].
+MessageGraph with_columns(const Graph& graph) {
+  at::manual_seed(5);
+  MessageGraph g(graph);
+  for (const char* name : {"k", "q", "v"}) g.ndata().set(name, random({graph.num_nodes(), kHeads, kHeadSize}));
+  g.edata().set("score", random({graph.num_edges(), kHeads, 1}));
+  return g;
+}
+
+/// One row a pair of ends, made by loops: `value(source row, destination row, edge row)`.
+template <typename Value>
+at::Tensor on_each_edge(const MessageGraph& g, const Value& value, at::IntArrayRef row_shape) {
+  const EdgeList ends = g.graph().all_edges();
+  std::vector<std::int64_t> shape = row_shape.vec();
+  shape.insert(shape.begin(), g.graph().num_edges());
+  at::Tensor result = at::zeros(shape, at::kDouble);
+  for (std::int64_t edge = 0; edge < g.graph().num_edges(); ++edge) {
+    result[edge].copy_(value(ends.sources[edge], ends.destinations[edge], edge));
+  }
+  return result;
+}
+
+struct MessageCase {
+  std::string name;
+  BuiltinMessage message;
+  std::vector<std::int64_t> row_shape;
+  std::function<at::Tensor(const MessageGraph&, std::int64_t source, std::int64_t destination, std::int64_t edge)>
+      value;
+};
+
+std::vector<MessageCase> builtin_messages() {
+  const auto node = [](const MessageGraph& g, const char* name, std::int64_t i) { return g.ndata().get(name)[i]; };
+  const auto score = [](const MessageGraph& g, std::int64_t i) { return g.edata().get("score")[i]; };
+  return {
+      {"u_mul_e",
+       u_mul_e("v", "score", "m"),
+       {kHeads, kHeadSize},
+       [=](const auto& g, auto source, auto, auto edge) { return node(g, "v", source) * score(g, edge); }},
+      {"u_add_v",
+       u_add_v("k", "q", "m"),
+       {kHeads, kHeadSize},
+       [=](const auto& g, auto source, auto destination, auto) {
+         return node(g, "k", source) + node(g, "q", destination);
+       }},
+      {"u_dot_v",
+       u_dot_v("k", "q", "m"),
+       {kHeads, 1},
+       [=](const auto& g, auto source, auto destination, auto) {
+         const at::Tensor k_HK = node(g, "k", source);
+         const at::Tensor q_HK = node(g, "q", destination);
+         at::Tensor dot_H1 = at::zeros({kHeads, 1}, at::kDouble);
+         for (std::int64_t head = 0; head < kHeads; ++head) dot_H1[head][0] = k_HK[head].dot(q_HK[head]);
+         return dot_H1;
+       }},
+      {"copy_u",
+       copy_u("v", "m"),
+       {kHeads, kHeadSize},
+       [=](const auto& g, auto source, auto, auto) { return node(g, "v", source); }},
+      {"copy_e",
+       copy_e("score", "m"),
+       {kHeads, 1},
+       [=](const auto& g, auto, auto, auto edge) { return score(g, edge); }},
+  };
+}
+
+TEST(ApplyEdges, WritesEachBuiltInMessageOnEveryEdge) {
+  for (const NamedGraph& named : graph_zoo()) {
+    for (const MessageCase& c : builtin_messages()) {
+      SCOPED_TRACE(named.name + ", " + c.name);
+      MessageGraph g = with_columns(named.graph);
+      const auto value = [&](auto... ends) { return c.value(g, ends...); };
+
+      g.apply_edges(c.message);
+
+      expect_near(g.edata().get("m"), on_each_edge(g, value, c.row_shape), 1e-14);
+    }
+  }
+}
+
+TEST(ApplyEdges, WritesTheGivenEdgesAndKeepsTheOthers) {
+  for (const NamedGraph& named : graph_zoo()) {
+    SCOPED_TRACE(named.name);
+    MessageGraph g = with_columns(named.graph);
+    const at::Tensor half = half_of(named.graph.num_edges());
+    const at::Tensor before = g.edata().get("score");
+    at::Tensor expected = before.clone();
+    expected.index_copy_(0, half, before.index_select(0, half).exp());
+
+    g.apply_edges([](const EdgeBatch& edges) { return Columns{{"score", edges.data("score").exp()}}; }, half.flip(0));
+    g.apply_edges(copy_e("score", "new"), half);
+
+    expect_equal(g.edata().get("score"), expected);
+    expect_equal(g.edata().get("new").index_select(0, half), expected.index_select(0, half));
+    EXPECT_EQ(at::count_nonzero(g.edata().get("new")).item<std::int64_t>(), half.numel() * kHeads);
+  }
+}
+
+TEST(ApplyEdges, ShowsAFunctionTheEndsAndNumbersOfItsEdges) {
+  MessageGraph g{GraphPool().pair({2, 2})};  // ee 0-3, ed 4-7, dd 8-10
+  g.ndata().set("x", numbers({10, 11, 12, 13}));
+  g.edata().set("y", at::arange(11, at::kLong));
+
+  g.apply_edges(
+      [](const EdgeBatch& edges) {
+        EXPECT_EQ(edges.size(), 3);
+        expect_equal(edges.edges(), numbers({10, 5, 0}));
+        expect_equal(edges.sources(), numbers({3, 1, 0}));
+        expect_equal(edges.destinations(), numbers({3, 2, 0}));
+        expect_equal(edges.source("x"), numbers({13, 11, 10}));
+        expect_equal(edges.destination("x"), numbers({13, 12, 10}));
+        expect_equal(edges.data("y"), numbers({10, 5, 0}));
+        return Columns{};
+      },
+      numbers({10, 5, 0}));
+}
+
+TEST(ApplyNodes, WritesTheGivenNodesAndKeepsTheOthers) {
+  MessageGraph g{Graph(causal(4))};
+  g.ndata().set("x", numbers({1, 2, 3, 4}));
+
+  g.apply_nodes(
+      [](const NodeBatch& nodes) {
+        expect_equal(nodes.nodes(), numbers({3, 1}));
+        return Columns{{"x", nodes.data("x") * 10}, {"new", nodes.data("x")}};
+      },
+      numbers({3, 1}));
+
+  expect_equal(g.ndata().get("x"), numbers({1, 20, 3, 40}));
+  expect_equal(g.ndata().get("new"), numbers({0, 2, 0, 4}));
+}
+
+TEST(ApplyNodes, TakesAllNodesWhenNoneAreGiven) {
+  MessageGraph g{Graph(causal(3))};
+  g.ndata().set("x", numbers({1, 2, 3}));
+
+  g.apply_nodes([](const NodeBatch& nodes) {
+    EXPECT_EQ(nodes.size(), 3);
+    expect_equal(nodes.nodes(), numbers({0, 1, 2}));
+    return Columns{{"x", nodes.data("x").to(at::kDouble) / 2}};
+  });
+
+  expect_equal(g.ndata().get("x"), at::tensor({0.5, 1.0, 1.5}, at::kDouble));
+}
+
+TEST(ApplyNodes, RunsOnNoNodesToo) {
+  MessageGraph g{Graph(causal(3))};
+  g.ndata().set("x", at::ones({3, 2}));
+
+  g.apply_nodes([](const NodeBatch& nodes) { return Columns{{"y", nodes.data("x").repeat({1, 2})}}; }, numbers({}));
+
+  expect_equal(g.ndata().get("y"), at::zeros({3, 4}));
+}
+
+struct ReductionCase {
+  std::string name;
+  BuiltinReduction reduction;
+  std::function<at::Tensor(const std::vector<at::Tensor>& messages)> value;
+};
+
+std::vector<ReductionCase> builtin_reductions() {
+  const auto total = [](const std::vector<at::Tensor>& messages) {
+    at::Tensor sum_of = at::zeros_like(messages.front());
+    for (const at::Tensor& message : messages) sum_of += message;
+    return sum_of;
+  };
+  return {
+      {"sum", sum("m", "out"), total},
+      {"mean", mean("m", "out"),
+       [=](const auto& messages) { return total(messages) / static_cast<double>(messages.size()); }},
+      {"max", max("m", "out"),
+       [](const auto& messages) {
+         at::Tensor maximum = messages.front();
+         for (const at::Tensor& message : messages) maximum = at::maximum(maximum, message);
+         return maximum;
+       }},
+  };
+}
+
+/// `before` with the rows of the destinations of `edges` replaced by what `value` makes of the source rows of v.
+template <typename Value>
+at::Tensor reduced_by_loops(const MessageGraph& g, const at::Tensor& edges, const at::Tensor& before,
+                            const Value& value) {
+  const EdgeList ends = g.graph().all_edges();
+  std::map<std::int64_t, std::vector<at::Tensor>> arrived;
+  for (std::int64_t i = 0; i < edges.numel(); ++i) {
+    const auto edge = edges[i].item<std::int64_t>();
+    arrived[ends.destinations[edge]].push_back(g.ndata().get("v")[ends.sources[edge]]);
+  }
+  at::Tensor result = before.clone();
+  for (const auto& [node, messages] : arrived) result[node].copy_(value(messages));
+  return result;
+}
+
+TEST(SendAndRecv, ReducesWhatArrivesAndLeavesTheOtherNodesTheirColumn) {
+  for (const NamedGraph& named : graph_zoo()) {
+    for (const ReductionCase& c : builtin_reductions()) {
+      SCOPED_TRACE(named.name + ", " + c.name);
+      MessageGraph g = with_columns(named.graph);
+      const at::Tensor before = random({named.graph.num_nodes(), kHeads, kHeadSize});
+      g.ndata().set("out", before);
+      const at::Tensor half = half_of(named.graph.num_edges());
+
+      g.send_and_recv(half.flip(0), {copy_u("v", "m")}, {c.reduction});
+
+      expect_near(g.ndata().get("out"), reduced_by_loops(g, half, before, c.value), 1e-14);
+    }
+  }
+}
+
+TEST(UpdateAll, GivesZerosToNodesWithoutInEdgesInANewColumn) {
+  for (const NamedGraph& named : graph_zoo()) {
+    for (const ReductionCase& c : builtin_reductions()) {
+      SCOPED_TRACE(named.name + ", " + c.name);
+      MessageGraph g = with_columns(named.graph);
+      const at::Tensor zeros = at::zeros({named.graph.num_nodes(), kHeads, kHeadSize}, at::kDouble);
+      const at::Tensor all = at::arange(named.graph.num_edges(), at::kLong);
+
+      g.update_all({copy_u("v", "m")}, {c.reduction});
+
+      expect_near(g.ndata().get("out"), reduced_by_loops(g, all, zeros, c.value), 1e-14);
+    }
+  }
+}
+
+// The graph tutorial's message_func and reduce_func.
+Columns message_func(const EdgeBatch& edges) {
+  return {{"score", (edges.source("k") * edges.destination("q")).sum(-1, /*keepdim=*/true)}, {"v", edges.source("v")}};
+}
+
+Columns reduce_func(const NodeBatch& nodes) {
+  const at::Tensor v = nodes.mailbox("v");
+  const at::Tensor att = at::softmax(nodes.mailbox("score") / std::sqrt(static_cast<double>(kHeadSize)), 1);
+  return {{"dx", (att * v).sum(1)}};
+}
+
+// The tutorial's propagate_attention, with the normalization that it leaves to post-processing.
+void propagate_attention(MessageGraph& g, const at::Tensor& edges) {
+  g.apply_edges(u_dot_v("k", "q", "score"), edges);
+  g.apply_edges(
+      [](const EdgeBatch& batch) {
+        return Columns{{"score", (batch.data("score") / std::sqrt(static_cast<double>(kHeadSize))).exp()}};
+      },
+      edges);
+  g.send_and_recv(edges, {u_mul_e("v", "score", "v"), copy_e("score", "score")}, {sum("v", "wv"), sum("score", "z")},
+                  [](const NodeBatch& nodes) {
+                    return Columns{{"dx", nodes.data("wv") / nodes.data("z")}};
+                  });
+}
+
+struct Attention {
+  at::Tensor dx;
+  std::vector<at::Tensor> gradients;  // of k, q, v
+};
+
+template <typename Propagate>
+Attention run_attention(const Graph& graph, const at::Tensor& edges, const Propagate& propagate) {
+  MessageGraph g = with_columns(graph);
+  g.edata().erase("score");
+  std::vector<at::Tensor> leaves;
+  for (const char* name : {"k", "q", "v"}) {
+    leaves.push_back(g.ndata().get(name).clone().requires_grad_());
+    g.ndata().set(name, leaves.back());
+  }
+  propagate(g, edges);
+
+  Attention result{g.ndata().get("dx"), {}};
+  (result.dx * random(result.dx.sizes())).sum().backward();
+  for (const at::Tensor& leaf : leaves) {
+    result.gradients.push_back(leaf.grad().defined() ? leaf.grad() : at::zeros_like(leaf));
+  }
+  return result;
+}
+
+TEST(SendAndRecv, GivesTheTutorialsNaiveAndBuiltInAttentionEqualOutputsAndGradients) {
+  const auto naive = [](MessageGraph& g, const at::Tensor& edges) {
+    g.send_and_recv(edges, {message_func}, {reduce_func});
+  };
+  for (const NamedGraph& named : graph_zoo()) {
+    const std::int64_t num_edges = named.graph.num_edges();
+    for (const at::Tensor& edges : {at::arange(num_edges, at::kLong), half_of(num_edges), numbers({})}) {
+      SCOPED_TRACE(named.name + ", edges " + std::to_string(edges.numel()));
+
+      const Attention expected = run_attention(named.graph, edges, naive);
+      const Attention actual = run_attention(named.graph, edges, propagate_attention);
+
+      expect_near(actual.dx, expected.dx, 1e-12);
+      for (std::size_t i = 0; i < 3; ++i) expect_near(actual.gradients[i], expected.gradients[i], 1e-12);
+    }
+  }
+}
+
+TEST(SendAndRecv, ReadsTheTutorialsNumbersOfNodesAndEdges) {
+  const MessageGraph g{GraphPool().pair({9, 10})};
+
+  expect_equal(g.nodes(kEncoder), at::arange(0, 9, at::kLong));
+  expect_equal(g.nodes(kDecoder), at::arange(9, 19, at::kLong));
+  expect_equal(g.edges(kEncoderEncoder), at::arange(0, 81, at::kLong));
+  expect_equal(g.edges(kEncoderDecoder), at::arange(81, 171, at::kLong));
+  expect_equal(g.edges(kDecoderDecoder), at::arange(171, 226, at::kLong));
+}
+
+TEST(SendAndRecv, CallsAReduceFunctionOnceForEachInDegree) {
+  const std::vector<std::int64_t> lengths = {2, 0, 3, 2, 3};
+  MessageGraph g{Graph(prefix(5, lengths))};
+  g.ndata().set("x", numbers({10, 11, 12, 13, 14}));
+  std::vector<std::vector<std::int64_t>> shapes;
+  std::vector<at::Tensor> batches;
+
+  g.update_all({copy_u("x", "m")}, {[&](const NodeBatch& nodes) {
+                 shapes.push_back(nodes.mailbox("m").sizes().vec());
+                 batches.push_back(nodes.nodes());
+                 return Columns{{"out", nodes.mailbox("m").sum(1) + nodes.data("x")}};
+               }});
+
+  ASSERT_EQ(shapes, (std::vector<std::vector<std::int64_t>>{{2, 2}, {2, 3}}));
+  expect_equal(batches[0], numbers({0, 3}));
+  expect_equal(batches[1], numbers({2, 4}));
+  expect_equal(g.ndata().get("out"), numbers({21 + 10, 0, 33 + 12, 21 + 13, 33 + 14}));
+}
+
+TEST(SendAndRecv, FillsMailboxesByAscendingEdgeNumber) {
+  for (const NamedGraph& named : graph_zoo()) {
+    SCOPED_TRACE(named.name);
+    MessageGraph g(named.graph);
+    g.edata().set("number", at::arange(named.graph.num_edges(), at::kLong));
+    const EdgeList ends = named.graph.all_edges();
+    std::set<std::int64_t> in_degrees;
+    std::int64_t seen = 0;
+
+    g.send_and_recv(half_of(named.graph.num_edges()).flip(0), {copy_e("number", "m")}, {[&](const NodeBatch& nodes) {
+                      const at::Tensor mail = nodes.mailbox("m");
+                      EXPECT_TRUE(in_degrees.insert(mail.size(1)).second);
+                      EXPECT_TRUE((mail.slice(1, 1) > mail.slice(1, 0, -1)).all().item<bool>());
+                      for (std::int64_t row = 0; row < nodes.size(); ++row) {
+                        for (std::int64_t i = 0; i < mail.size(1); ++i, ++seen) {
+                          const auto edge = mail[row][i].item<std::int64_t>();
+                          EXPECT_EQ(ends.destinations[edge], nodes.nodes()[row].item<std::int64_t>());
+                        }
+                      }
+                      return Columns{};
+                    }});
+
+    EXPECT_EQ(seen, half_of(named.graph.num_edges()).numel());
+  }
+}
+
+TEST(SendAndRecv, CallsFunctionsOnEmptyBatchesWhenNoEdgeIsGiven) {
+  MessageGraph g = with_columns(Graph(complete(3)));
+  int calls = 0;
+  const NodeFunction reduce = [&](const NodeBatch& nodes) {
+    ++calls;
+    EXPECT_EQ(nodes.mailbox("v").sizes(), (std::vector<std::int64_t>{0, 1, kHeads, kHeadSize}));
+    return reduce_func(nodes);
+  };
+
+  g.ndata().set("kept", numbers({4, 5, 6}));
+  g.send_and_recv(numbers({}), {message_func}, {reduce, max("v", "top")}, [](const NodeBatch& nodes) {
+    EXPECT_EQ(nodes.size(), 0);
+    return Columns{{"kept", nodes.data("kept")}, {"late", nodes.data("dx")}};
+  });
+
+  EXPECT_EQ(calls, 1);
+  const at::Tensor zeros = at::zeros({3, kHeads, kHeadSize}, at::kDouble);
+  for (const char* name : {"dx", "top", "late"}) expect_equal(g.ndata().get(name), zeros);
+  expect_equal(g.ndata().get("kept"), numbers({4, 5, 6}));
+}
+
+TEST(SendAndRecv, AppliesTheNodeFunctionToTheDestinationsReached) {
+  MessageGraph g{GraphPool().pair({2, 2})};  // ed 4-7: encoder 0, 1 to decoder 2, 3
+  g.ndata().set("x", numbers({1, 2, 3, 4}));
+
+  g.send_and_recv(numbers({6, 7}), {copy_u("x", "m")}, {sum("m", "x")}, [](const NodeBatch& nodes) {
+    expect_equal(nodes.nodes(), numbers({3}));
+    return Columns{{"x", nodes.data("x") * 100}};
+  });
+
+  expect_equal(g.ndata().get("x"), numbers({1, 2, 3, 300}));
+}
+
+TEST(SendAndRecv, DoesTheSameInWhateverOrderEdgesAreGiven) {
+  for (const NamedGraph& named : graph_zoo()) {
+    SCOPED_TRACE(named.name);
+    MessageGraph g = with_columns(named.graph);
+    const at::Tensor all = at::arange(named.graph.num_edges(), at::kLong);
+
+    g.update_all({message_func}, {reduce_func, sum("v", "total")});
+    const at::Tensor dx = g.ndata().get("dx");
+    const at::Tensor total = g.ndata().get("total");
+    g.send_and_recv(all.index_select(0, at::randperm(all.numel(), at::kLong)), {message_func},
+                    {reduce_func, sum("v", "total")});
+
+    expect_equal(g.ndata().get("dx"), dx);
+    expect_equal(g.ndata().get("total"), total);
+  }
+}
+
+TEST(SendAndRecv, DoesInOneCallWhatItDoesPairByPair) {
+  MessageGraph together = with_columns(Graph(causal(6)));
+  MessageGraph apart = with_columns(Graph(causal(6)));
+
+  together.update_all({u_mul_e("v", "score", "v"), copy_e("score", "score")}, {sum("v", "wv"), max("score", "z")});
+  apart.update_all({u_mul_e("v", "score", "v")}, {sum("v", "wv")});
+  apart.update_all({copy_e("score", "score")}, {max("score", "z")});
+
+  for (const char* name : {"wv", "z"}) expect_equal(together.ndata().get(name), apart.ndata().get(name));
+  EXPECT_FALSE(together.ndata().has("score"));
+}
+
+TEST(SendAndRecv, ReducesWhatNodesHadBeforeTheCall) {
+  MessageGraph g{Graph(window(3, {.before = 1}))};
+  g.ndata().set("x", numbers({1, 2, 4}));
+
+  g.update_all({copy_u("x", "m")}, {sum("m", "x"), [](const NodeBatch& nodes) {
+                                      return Columns{{"y", nodes.data("x")}};
+                                    }});
+
+  expect_equal(g.ndata().get("x"), numbers({1, 3, 6}));
+  expect_equal(g.ndata().get("y"), numbers({1, 2, 4}));
+}
+
+TEST(SendAndRecv, ChangesNothingWhenAFunctionThrows) {
+  MessageGraph g{Graph(complete(3))};
+  g.ndata().set("x", numbers({1, 2, 4}));
+
+  EXPECT_THROW(g.update_all({copy_u("x", "m")}, {sum("m", "x"), sum("other", "y")}), Error);
+
+  expect_equal(g.ndata().get("x"), numbers({1, 2, 4}));
+  EXPECT_FALSE(g.ndata().has("y"));
+}
+
+TEST(SendAndRecv, SumsWholeNumbersAndFloatsInTheirOwnType) {
+  MessageGraph g{Graph(causal(3))};
+  g.ndata().set("count", numbers({1, 2, 4}));
+  g.ndata().set("x", at::tensor({1.0f, -2.0f, 4.0f}));
+
+  g.update_all({copy_u("count", "count"), copy_u("x", "x")},
+               {sum("count", "sum"), max("count", "max"), mean("x", "mean"), max("x", "top")});
+
+  expect_equal(g.ndata().get("sum"), numbers({1, 3, 7}));
+  expect_equal(g.ndata().get("max"), numbers({1, 2, 4}));
+  expect_equal(g.ndata().get("mean"), at::tensor({1.0f, -0.5f, 1.0f}));
+  expect_equal(g.ndata().get("top"), at::tensor({1.0f, 1.0f, 4.0f}));
+}
+
+TEST(UpdateAll, GivesTheGradientOfAMaximumToTheFirstMessageThatHasIt) {
+  MessageGraph g{Graph(complete(3))};
+  const at::Tensor x = at::tensor({2.0, 5.0, 5.0}, at::kDouble).requires_grad_();
+  g.ndata().set("x", x);
+
+  g.update_all({copy_u("x", "m")}, {max("m", "top")});
+  g.ndata().get("top").sum().backward();
+
+  expect_equal(x.grad(), at::tensor({0.0, 3.0, 0.0}, at::kDouble));
+}
+
+TEST(UpdateAll, HasTheGradientsOfFiniteDifferences) {
+  const std::vector<std::int64_t> lengths = {2, 0, 3, 1};
+  const Graph graph({{"from", 3}, {"to", 4}}, {{"edges", "from", "to", prefix(3, lengths)}});
+  at::manual_seed(3);
+  const std::vector<at::Tensor> inputs = {random({7, kHeads, kHeadSize}), random({7, kHeads, kHeadSize}),
+                                          random({6, kHeads, 1}), random({7, kHeads, kHeadSize})};
+  const std::vector<BuiltinMessage> messages = {u_mul_e("k", "score", "m"), u_add_v("k", "q", "m"),
+                                                u_dot_v("k", "q", "m"), copy_u("k", "m"), copy_e("score", "m")};
+  for (const BuiltinMessage& message : messages) {
+    for (const BuiltinReduction& reduction : {sum("m", "out"), mean("m", "out"), max("m", "out")}) {
+      SCOPED_TRACE(
+          fmt::format("message {}, reduction {}", static_cast<int>(message.kind), static_cast<int>(reduction.kind)));
+      expect_gradients_match(
+          [&](const std::vector<at::Tensor>& x) {
+            MessageGraph g(graph);
+            g.ndata().set("k", x[0]);
+            g.ndata().set("q", x[1]);
+            g.edata().set("score", x[2]);
+            g.update_all({message}, {reduction});
+            return g.ndata().get("out");
+          },
+          {inputs[0], inputs[1], inputs[2]});
+    }
+  }
+  expect_gradients_match(
+      [&](const std::vector<at::Tensor>& x) {
+        MessageGraph g(graph);
+        g.ndata().set("k", x[0]);
+        g.ndata().set("q", x[1]);
+        g.ndata().set("v", x[2]);
+        g.ndata().set("dx", x[2]);
+        g.send_and_recv(numbers({0, 1, 4}), {message_func}, {reduce_func});
+        return g.ndata().get("dx");
+      },
+      {inputs[0], inputs[1], inputs[3]});
+}
+
+TEST(UpdateAll, GivesTheSameBitsEachTimeWithTwoThreads) {
+  const int threads_before = at::get_num_threads();
+  at::set_num_threads(2);
+  const Graph graph{random_relation(400, 400, 20, /*seed=*/3)};
+  const at::Tensor edges = at::arange(graph.num_edges(), at::kLong);
+
+  const Attention first = run_attention(graph, edges, propagate_attention);
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    const Attention again = run_attention(graph, edges, propagate_attention);
+    expect_equal(again.dx, first.dx);
+    for (std::size_t i = 0; i < 3; ++i) expect_equal(again.gradients[i], first.gradients[i]);
+  }
+  at::set_num_threads(threads_before);
+}
+
+TEST(FilterNodes, KeepsThoseForWhichThePredicateHoldsInTheirOrder) {
+  MessageGraph g{Graph(causal(5))};
+  g.ndata().set("x", numbers({5, 1, 4, 2, 3}));
+  const auto is_large = [](const NodeBatch& nodes) { return nodes.data("x") > 2; };
+
+  expect_equal(g.filter_nodes(is_large), numbers({0, 2, 4}));
+  expect_equal(g.filter_nodes(is_large, numbers({4, 3, 0})), numbers({4, 0}));
+  expect_equal(g.filter_nodes(is_large, numbers({})), numbers({}));
+}
+
+TEST(FilterEdges, KeepsThoseForWhichThePredicateHoldsInTheirOrder) {
+  MessageGraph g{Graph(causal(3))};  // 0-0, 0-1, 1-1, 0-2, 1-2, 2-2
+  g.ndata().set("active", at::tensor({0, 1, 1}, at::kLong).to(at::kBool));
+  const auto is_active = [](const EdgeBatch& edges) { return edges.source("active"); };
+
+  expect_equal(g.filter_edges(is_active), numbers({2, 4, 5}));
+  expect_equal(g.filter_edges(is_active, numbers({5, 0, 2})), numbers({5, 2}));
+  expect_equal(g.filter_edges([](const EdgeBatch& edges) { return edges.sources() == edges.destinations(); }),
+               numbers({0, 2, 5}));
+}
+
+TEST(MessageGraph, KeepsItsColumnsWhenACopyWrites) {
+  MessageGraph g{Graph(causal(2))};
+  g.ndata().set("x", numbers({1, 2}));
+  MessageGraph copy = g;
+  copy.apply_nodes([](const NodeBatch& nodes) { return Columns{{"x", nodes.data("x") + 1}}; }, numbers({0}));
+
+  expect_equal(g.ndata().get("x"), numbers({1, 2}));
+  expect_equal(copy.ndata().get("x"), numbers({2, 2}));
+}
+
+}  // namespace
+}  // namespace edgewise
