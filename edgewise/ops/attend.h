@@ -20,18 +20,18 @@ struct DropoutKey {
 
 struct AttentionOptions {
   // Multiplies every score. Unset means 1 / sqrt(K).
-  std::optional<double> scale;
+  std::optional<double> scale = {};
 
   // [E, H], added to the scaled scores: relative positions, edge types. Undefined means none.
-  at::Tensor edge_bias;
+  at::Tensor edge_bias = {};
 
   // Share of weights set to zero while the others grow by 1 / (1 - dropout). 0 means none.
   double dropout = 0.0;
-  DropoutKey dropout_key;
+  DropoutKey dropout_key = {};
 
   // Bounds the scaled scores to [-clamp, clamp], as the graph tutorial does in place of subtracting the maximum of a
   // row. Only for parity with it: the gradient of a bounded score is zero.
-  std::optional<double> clamp;
+  std::optional<double> clamp = {};
 };
 
 /// Passes one message along every edge and averages them at its destination.
@@ -40,7 +40,7 @@ struct AttentionOptions {
 ///     out[d]    = sum over those edges of weight[e] * value[s]
 ///
 /// Which token may see which is the relation's business: there is no mask argument. A destination without edges gets
-/// zeros.
+/// zeros. An edge of score -inf, which only a bias can give, is as if it were not there.
 ///
 ///     auto out_DHV = attend(causal(length), query_DHK, key_SHK, value_SHV);
 ///
@@ -53,8 +53,8 @@ at::Tensor attend(const Relation& relation, const at::Tensor& query_DHK, const a
 at::Tensor attention_weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                              const AttentionOptions& options = {});
 
-/// The definitions of the two above in plain ATen, over lists of edges, with gradients that autograd derives. O(E · H · K)
-/// memory. Any dtype.
+/// The definitions of the two above in plain ATen, over lists of edges, with gradients that autograd derives. They take
+/// O(E * H * K) memory and any dtype.
 at::Tensor attend_plain(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                         const at::Tensor& value_SHV, const AttentionOptions& options = {});
 at::Tensor attention_weights_plain(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,

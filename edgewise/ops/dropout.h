@@ -8,7 +8,8 @@
 namespace edgewise {
 
 /// Sets a share `rate` of the values to zero and scales the others by 1 / (1 - rate). Which ones is a function of the
-/// key and of a value's position, not of the thread that computes it; backward draws the same numbers again. fp32, fp64.
+/// key and of a value's position, not of the thread that computes it; backward draws the same numbers again. fp32,
+/// fp64.
 at::Tensor dropout(const at::Tensor& x, double rate, DropoutKey key);
 
 }  // namespace edgewise

@@ -19,8 +19,8 @@ at::Tensor edge_softmax(const Relation& relation, const at::Tensor& score_EH);
 at::Tensor additive_scores(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                            const at::Tensor& vector_HK);
 
-/// sum over the edges into d of weight[e] * value[s], [D, H, V]; weights are [E, H]. Differentiable in both. Rows without
-/// edges get zeros. O(nodes) memory beside the weights.
+/// sum over the edges into d of weight[e] * value[s], [D, H, V]; weights are [E, H]. Differentiable in both. Rows
+/// without edges get zeros. O(nodes) memory beside the weights.
 at::Tensor aggregate(const Relation& relation, const at::Tensor& weight_EH, const at::Tensor& value_SHV);
 
 }  // namespace edgewise

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/ops/attend.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "edgewise/kernels/reference/attention.h"
+#include "edgewise/kernels/reference/edges.h"
+#include "edgewise/ops/attention_options.h"
+#include "edgewise/ops/checks.h"
+#include "edgewise/ops/function_state.h"
+
+namespace edgewise {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::variable_list;
+
+// Everything about an attention but its tensors. Its copy of the relation keeps the memory of views alive.
+struct Attention {
+  Relation relation;
+  double scale;
+  double clamp;
+  kernels::WeightDropout dropout;
+};
+
+Attention attention_of(const Relation& relation, const at::Tensor& query_DHK, const AttentionOptions& options) {
+  return {relation,
+          scale_in_force(options, query_DHK),
+          options.clamp.value_or(std::numeric_limits<double>::infinity()),
+          {options.dropout, options.dropout_key.seed, options.dropout_key.stream}};
+}
+
+// Tensors of one attention, contiguous; value, out and log_normalizer are undefined where only weights are wanted.
+struct AttentionTensors {
+  at::Tensor query_DHK, key_SHK, value_SHV, edge_bias_EH, out_DHV, log_normalizer_DH;
+};
+
+template <typename T>
+kernels::AttentionForward<T> kernel_arguments(const Attention& attention, const AttentionTensors& tensors) {
+  return {
+      .relation = attention.relation.view(),
+      .query = tensors.query_DHK.const_data_ptr<T>(),
+      .key = tensors.key_SHK.const_data_ptr<T>(),
+      .value = data_or_null<T>(tensors.value_SHV),
+      .edge_bias = data_or_null<T>(tensors.edge_bias_EH),
+      .out = data_or_null<T>(tensors.out_DHV),
+      .log_normalizer = data_or_null<T>(tensors.log_normalizer_DH),
+      .num_heads = tensors.query_DHK.size(1),
+      .head_size = tensors.query_DHK.size(2),
+      .value_size = tensors.value_SHV.defined() ? tensors.value_SHV.size(2) : 0,
+      .scale = static_cast<T>(attention.scale),
+      .clamp = static_cast<T>(attention.clamp),
+      .dropout = attention.dropout,
+  };
+}
+
+// Autograd functions take an undefined tensor only as an absent optional.
+std::optional<at::Tensor> optional_bias(const AttentionOptions& options) {
+  return options.edge_bias.defined() ? std::optional(options.edge_bias) : std::nullopt;
+}
+
+at::Tensor contiguous_or_undefined(const std::optional<at::Tensor>& tensor) {
+  return tensor ? tensor->contiguous() : at::Tensor();
+}
+
+struct Attend : Function<Attend> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+                            const at::Tensor& value_SHV, const std::optional<at::Tensor>& edge_bias_EH,
+                            const Attention& attention) {
+    const std::int64_t num_destinations = query_DHK.size(0);
+    const std::int64_t num_heads = query_DHK.size(1);
+    const AttentionTensors tensors = {
+        .query_DHK = query_DHK.contiguous(),
+        .key_SHK = key_SHK.contiguous(),
+        .value_SHV = value_SHV.contiguous(),
+        .edge_bias_EH = contiguous_or_undefined(edge_bias_EH),
+        .out_DHV = at::empty({num_destinations, num_heads, value_SHV.size(2)}, query_DHK.options()),
+        .log_normalizer_DH = at::empty({num_destinations, num_heads}, query_DHK.options()),
+    };
+    with_element_type(query_DHK, [&](auto zero) {
+      kernels::reference::attention_forward(kernel_arguments<decltype(zero)>(attention, tensors));
+    });
+
+    context->save_for_backward({tensors.query_DHK, tensors.key_SHK, tensors.value_SHV, tensors.edge_bias_EH,
+                                tensors.out_DHV, tensors.log_normalizer_DH});
+    save_state(context, attention);
+    return tensors.out_DHV;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+    check_differentiated_once("attend");
+    const variable_list saved = context->get_saved_variables();
+    const AttentionTensors tensors = {saved[0], saved[1], saved[2], saved[3], saved[4], saved[5]};
+    const at::Tensor grad_out_DHV = grad_outputs[0].contiguous();
+    const at::Tensor grad_query_DHK = at::empty_like(tensors.query_DHK);
+    const at::Tensor grad_key_SHK = at::empty_like(tensors.key_SHK);
+    const at::Tensor grad_value_SHV = at::empty_like(tensors.value_SHV);
+    const at::Tensor grad_edge_bias_EH = tensors.edge_bias_EH.defined() && context->needs_input_grad(3)
+                                             ? at::empty_like(tensors.edge_bias_EH)
+                                             : at::Tensor();
+    with_element_type(tensors.query_DHK, [&](auto zero) {
+      using T = decltype(zero);
+      kernels::reference::attention_backward(kernels::AttentionBackward<T>{
+          .forward = kernel_arguments<T>(saved_state<Attention>(context), tensors),
+          .grad_out = grad_out_DHV.const_data_ptr<T>(),
+          .grad_query = grad_query_DHK.data_ptr<T>(),
+          .grad_key = grad_key_SHK.data_ptr<T>(),
+          .grad_value = grad_value_SHV.data_ptr<T>(),
+          .grad_edge_bias = data_or_null<T>(grad_edge_bias_EH),
+      });
+    });
+    return {grad_query_DHK, grad_key_SHK, grad_value_SHV, grad_edge_bias_EH, at::Tensor()};
+  }
+};
+
+// Sets the gradients of scores that the clamp holds to zero.
+template <typename T>
+void stop_bounded(const Attention& attention, const AttentionTensors& tensors, at::Tensor& grad_score_EH) {
+  const at::Tensor score_EH = at::empty_like(grad_score_EH);
+  kernels::reference::edge_dot({attention.relation.view(), tensors.query_DHK.size(1), tensors.query_DHK.size(2)},
+                               tensors.query_DHK.const_data_ptr<T>(), tensors.key_SHK.const_data_ptr<T>(),
+                               score_EH.data_ptr<T>());
+  grad_score_EH.masked_fill_((score_EH * attention.scale).abs_() > attention.clamp, 0);
+}
+
+struct Weigh : Function<Weigh> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+                            const std::optional<at::Tensor>& edge_bias_EH, const Attention& attention) {
+    const AttentionTensors tensors = {.query_DHK = query_DHK.contiguous(),
+                                      .key_SHK = key_SHK.contiguous(),
+                                      .value_SHV = {},
+                                      .edge_bias_EH = contiguous_or_undefined(edge_bias_EH),
+                                      .out_DHV = {},
+                                      .log_normalizer_DH = {}};
+    const at::Tensor weight_EH = at::empty({attention.relation.num_edges(), query_DHK.size(1)}, query_DHK.options());
+    with_element_type(query_DHK, [&](auto zero) {
+      using T = decltype(zero);
+      kernels::reference::attention_weights(
+          kernels::AttentionWeights<T>{kernel_arguments<T>(attention, tensors), weight_EH.data_ptr<T>()});
+    });
+
+    context->save_for_backward({tensors.query_DHK, tensors.key_SHK, tensors.edge_bias_EH, weight_EH});
+    save_state(context, attention);
+    return weight_EH;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+    check_differentiated_once("attention_weights");
+    const variable_list saved = context->get_saved_variables();
+    const AttentionTensors tensors = {saved[0], saved[1], {}, {}, {}, {}};
+    const Attention& attention = saved_state<Attention>(context);
+    const at::Tensor grad_weight_EH = grad_outputs[0].contiguous();
+    const at::Tensor grad_bias_EH = at::empty_like(grad_weight_EH);
+    const at::Tensor grad_query_DHK = at::empty_like(tensors.query_DHK);
+    const at::Tensor grad_key_SHK = at::empty_like(tensors.key_SHK);
+    with_element_type(tensors.query_DHK, [&](auto zero) {
+      using T = decltype(zero);
+      const kernels::reference::EdgeShape shape = {attention.relation.view(), tensors.query_DHK.size(1),
+                                                   tensors.query_DHK.size(2)};
+      kernels::reference::edge_softmax_backward(shape.relation, shape.num_heads, saved[3].const_data_ptr<T>(),
+                                                grad_weight_EH.const_data_ptr<T>(), grad_bias_EH.data_ptr<T>());
+      at::Tensor grad_score_EH = grad_bias_EH * attention.scale;
+      if (std::isfinite(attention.clamp)) stop_bounded<T>(attention, tensors, grad_score_EH);
+      kernels::reference::sum_at_destinations(shape, grad_score_EH.const_data_ptr<T>(),
+                                              tensors.key_SHK.const_data_ptr<T>(), grad_query_DHK.data_ptr<T>());
+      kernels::reference::sum_at_sources(shape, grad_score_EH.const_data_ptr<T>(),
+                                         tensors.query_DHK.const_data_ptr<T>(), grad_key_SHK.data_ptr<T>());
+    });
+    return {grad_query_DHK, grad_key_SHK, saved[2].defined() ? grad_bias_EH : at::Tensor(), at::Tensor()};
+  }
+};
+
+void check_types(std::string_view function, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+                 const AttentionOptions& options) {
+  check_computable(function, "query", query_DHK);
+  check_computable(function, "key", key_SHK);
+  check_same_type(function, "key", key_SHK, "query", query_DHK);
+  if (options.edge_bias.defined()) {
+    check_computable(function, "edge_bias", options.edge_bias);
+    check_same_type(function, "edge_bias", options.edge_bias, "query", query_DHK);
+  }
+}
+
+}  // namespace
+
+at::Tensor attend(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+                  const at::Tensor& value_SHV, const AttentionOptions& options) {
+  check_types("attend", query_DHK, key_SHK, options);
+  check_computable("attend", "value", value_SHV);
+  check_same_type("attend", "value", value_SHV, "query", query_DHK);
+  check_query_and_key("attend", relation, query_DHK, key_SHK, options);
+  check_value("attend", relation, query_DHK, value_SHV);
+  return Attend::apply(query_DHK, key_SHK, value_SHV, optional_bias(options),
+                       attention_of(relation, query_DHK, options));
+}
+
+at::Tensor attention_weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+                             const AttentionOptions& options) {
+  check_types("attention_weights", query_DHK, key_SHK, options);
+  check_query_and_key("attention_weights", relation, query_DHK, key_SHK, options);
+  return Weigh::apply(query_DHK, key_SHK, optional_bias(options), attention_of(relation, query_DHK, options));
+}
+
+}  // namespace edgewise

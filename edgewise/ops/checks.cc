@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/ops/checks.h"
+
+#include <c10/core/GradMode.h>
+#include <fmt/ranges.h>
+
+#include "edgewise/base/error.h"
+
+namespace edgewise {
+namespace {
+
+void check_rows(std::string_view function, std::string_view name, const at::Tensor& tensor, std::int64_t rows,
+                std::string_view row_of) {
+  check(tensor.size(0) == rows, "{}: {} has {} rows, but the relation has {} {}s; one row per {} is needed", function,
+        name, tensor.size(0), rows, row_of, row_of);
+}
+
+}  // namespace
+
+std::string shape_text(const at::Tensor& tensor) { return fmt::format("[{}]", fmt::join(tensor.sizes(), ", ")); }
+
+void check_computable(std::string_view function, std::string_view name, const at::Tensor& tensor) {
+  check(tensor.defined(), "{}: {} is undefined, but a tensor is needed", function, name);
+  check(tensor.is_cpu(), "{}: {} is on {}, but this build has CPU kernels only; move it to the CPU", function, name,
+        tensor.device().str());
+  check(tensor.scalar_type() == at::kFloat || tensor.scalar_type() == at::kDouble,
+        "{}: {} has type {}, but Float or Double is needed", function, name, at::toString(tensor.scalar_type()));
+}
+
+void check_same_type(std::string_view function, std::string_view name, const at::Tensor& tensor,
+                     std::string_view other_name, const at::Tensor& other) {
+  check(tensor.scalar_type() == other.scalar_type(), "{}: {} has type {} but {} has type {}; they must be equal",
+        function, name, at::toString(tensor.scalar_type()), other_name, at::toString(other.scalar_type()));
+}
+
+void check_dimensions(std::string_view function, std::string_view name, const at::Tensor& tensor,
+                      std::int64_t dimensions, std::string_view meaning) {
+  check(tensor.defined(), "{}: {} is undefined, but a tensor is needed", function, name);
+  check(tensor.dim() == dimensions, "{}: {} is {}, but {} dimensions are needed: {}", function, name,
+        shape_text(tensor), dimensions, meaning);
+}
+
+void check_destination_rows(std::string_view function, std::string_view name, const at::Tensor& tensor,
+                            const Relation& relation) {
+  check_rows(function, name, tensor, relation.num_destinations(), "destination");
+}
+
+void check_source_rows(std::string_view function, std::string_view name, const at::Tensor& tensor,
+                       const Relation& relation) {
+  check_rows(function, name, tensor, relation.num_sources(), "source");
+}
+
+void check_edge_rows(std::string_view function, std::string_view name, const at::Tensor& tensor,
+                     const Relation& relation) {
+  check_rows(function, name, tensor, relation.num_edges(), "edge");
+}
+
+void check_same_heads(std::string_view function, std::string_view name, const at::Tensor& tensor,
+                      std::string_view other_name, const at::Tensor& other) {
+  check(tensor.size(1) == other.size(1), "{}: {} has {} heads but {} has {}; they must be equal", function, name,
+        tensor.size(1), other_name, other.size(1));
+}
+
+void check_same_head_size(std::string_view function, std::string_view name, const at::Tensor& tensor,
+                          std::string_view other_name, const at::Tensor& other) {
+  check(tensor.size(-1) == other.size(-1), "{}: {} is {} but {} is {}; their last dimension (head size) must be equal",
+        function, name, shape_text(tensor), other_name, shape_text(other));
+}
+
+void check_dropout_rate(std::string_view function, std::string_view name, double rate) {
+  check(rate >= 0.0 && rate < 1.0, "{}: {} is {}, but at least 0 and less than 1 is needed", function, name, rate);
+}
+
+void check_differentiated_once(std::string_view function) {
+  check(!c10::GradMode::is_enabled(),
+        "{}: backward is asked for a graph of its own (create_graph), but {} can be differentiated once", function,
+        function);
+}
+
+}  // namespace edgewise

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+#include <string_view>
+
+#include "edgewise/graph/relation.h"
+
+// What operations ask of their arguments. All throw Error in the name of the function that the user called.
+namespace edgewise {
+
+/// "[5, 2, 8]"
+std::string shape_text(const at::Tensor& tensor);
+
+/// Wants a tensor on the CPU of fp32 or fp64.
+void check_computable(std::string_view function, std::string_view name, const at::Tensor& tensor);
+
+/// Wants both to have one type.
+void check_same_type(std::string_view function, std::string_view name, const at::Tensor& tensor,
+                     std::string_view other_name, const at::Tensor& other);
+
+/// Wants the given number of dimensions; `meaning` lists them, such as "sources, heads, head size".
+void check_dimensions(std::string_view function, std::string_view name, const at::Tensor& tensor,
+                      std::int64_t dimensions, std::string_view meaning);
+
+/// Wants one row a destination, source or edge of the relation.
+void check_destination_rows(std::string_view function, std::string_view name, const at::Tensor& tensor,
+                            const Relation& relation);
+void check_source_rows(std::string_view function, std::string_view name, const at::Tensor& tensor,
+                       const Relation& relation);
+void check_edge_rows(std::string_view function, std::string_view name, const at::Tensor& tensor,
+                     const Relation& relation);
+
+/// Wants the sizes [num_heads] in dimension 1, respectively [size] in the last one, to be equal.
+void check_same_heads(std::string_view function, std::string_view name, const at::Tensor& tensor,
+                      std::string_view other_name, const at::Tensor& other);
+void check_same_head_size(std::string_view function, std::string_view name, const at::Tensor& tensor,
+                          std::string_view other_name, const at::Tensor& other);
+
+/// Wants 0 <= rate < 1.
+void check_dropout_rate(std::string_view function, std::string_view name, double rate);
+
+/// For the start of a backward pass that is not differentiable itself: without it, a second derivative would silently
+/// be zero.
+void check_differentiated_once(std::string_view function);
+
+}  // namespace edgewise

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/ops/edge_softmax.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+
+#include "edgewise/base/error.h"
+#include "edgewise/kernels/reference/edges.h"
+#include "edgewise/ops/checks.h"
+#include "edgewise/ops/edge_index.h"
+#include "edgewise/ops/function_state.h"
+
+namespace edgewise {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::variable_list;
+
+// What a tensor [E, …] holds for each edge.
+std::int64_t columns(const at::Tensor& tensor) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : tensor.sizes().slice(1)) count *= size;
+  return count;
+}
+
+struct EdgeSoftmax : Function<EdgeSoftmax> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& score_EH, const Relation& relation) {
+    const at::Tensor contiguous_EH = score_EH.contiguous();
+    const at::Tensor weight_EH = at::empty_like(contiguous_EH);
+    with_element_type(score_EH, [&](auto zero) {
+      using T = decltype(zero);
+      kernels::reference::edge_softmax(relation.view(), columns(score_EH), contiguous_EH.const_data_ptr<T>(),
+                                       weight_EH.data_ptr<T>());
+    });
+    context->save_for_backward({weight_EH});
+    save_state(context, relation);
+    return weight_EH;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+    check_differentiated_once("edge_softmax");
+    const at::Tensor weight_EH = context->get_saved_variables()[0];
+    const at::Tensor grad_weight_EH = grad_outputs[0].contiguous();
+    const at::Tensor grad_score_EH = at::empty_like(weight_EH);
+    with_element_type(weight_EH, [&](auto zero) {
+      using T = decltype(zero);
+      kernels::reference::edge_softmax_backward(saved_state<Relation>(context).view(), columns(weight_EH),
+                                                weight_EH.const_data_ptr<T>(), grad_weight_EH.const_data_ptr<T>(),
+                                                grad_score_EH.data_ptr<T>());
+    });
+    return {grad_score_EH, at::Tensor()};
+  }
+};
+
+struct Aggregate : Function<Aggregate> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& weight_EH, const at::Tensor& value_SHV,
+                            const Relation& relation) {
+    const at::Tensor contiguous_EH = weight_EH.contiguous();
+    const at::Tensor contiguous_SHV = value_SHV.contiguous();
+    const at::Tensor out_DHV =
+        at::empty({relation.num_destinations(), value_SHV.size(1), value_SHV.size(2)}, value_SHV.options());
+    with_element_type(value_SHV, [&](auto zero) {
+      using T = decltype(zero);
+      kernels::reference::sum_at_destinations(shape_of(relation, value_SHV), contiguous_EH.const_data_ptr<T>(),
+                                              contiguous_SHV.const_data_ptr<T>(), out_DHV.data_ptr<T>());
+    });
+    context->save_for_backward({contiguous_EH, contiguous_SHV});
+    save_state(context, relation);
+    return out_DHV;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+    check_differentiated_once("aggregate");
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor& weight_EH = saved[0];
+    const at::Tensor& value_SHV = saved[1];
+    const at::Tensor grad_out_DHV = grad_outputs[0].contiguous();
+    const at::Tensor grad_weight_EH = at::empty_like(weight_EH);
+    const at::Tensor grad_value_SHV = at::empty_like(value_SHV);
+    with_element_type(value_SHV, [&](auto zero) {
+      using T = decltype(zero);
+      const auto shape = shape_of(saved_state<Relation>(context), value_SHV);
+      kernels::reference::edge_dot(shape, grad_out_DHV.const_data_ptr<T>(), value_SHV.const_data_ptr<T>(),
+                                   grad_weight_EH.data_ptr<T>());
+      kernels::reference::sum_at_sources(shape, weight_EH.const_data_ptr<T>(), grad_out_DHV.const_data_ptr<T>(),
+                                         grad_value_SHV.data_ptr<T>());
+    });
+    return {grad_weight_EH, grad_value_SHV, at::Tensor()};
+  }
+
+ private:
+  static kernels::reference::EdgeShape shape_of(const Relation& relation, const at::Tensor& value_SHV) {
+    return {relation.view(), value_SHV.size(1), value_SHV.size(2)};
+  }
+};
+
+}  // namespace
+
+at::Tensor edge_softmax(const Relation& relation, const at::Tensor& score_EH) {
+  check_computable("edge_softmax", "score", score_EH);
+  check(score_EH.dim() >= 1, "edge_softmax: score has no dimensions, but at least one is needed: edges");
+  check_edge_rows("edge_softmax", "score", score_EH, relation);
+  return EdgeSoftmax::apply(score_EH, relation);
+}
+
+at::Tensor additive_scores(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+                           const at::Tensor& vector_HK) {
+  constexpr auto kName = "additive_scores";
+  check_computable(kName, "query", query_DHK);
+  check_computable(kName, "key", key_SHK);
+  check_computable(kName, "vector", vector_HK);
+  check_same_type(kName, "key", key_SHK, "query", query_DHK);
+  check_same_type(kName, "vector", vector_HK, "query", query_DHK);
+  check_dimensions(kName, "query", query_DHK, 3, "destinations, heads, head size");
+  check_dimensions(kName, "key", key_SHK, 3, "sources, heads, head size");
+  check_dimensions(kName, "vector", vector_HK, 2, "heads, head size");
+  check_destination_rows(kName, "query", query_DHK, relation);
+  check_source_rows(kName, "key", key_SHK, relation);
+  check_same_heads(kName, "key", key_SHK, "query", query_DHK);
+  check(vector_HK.size(0) == query_DHK.size(1), "{}: vector has {} heads but query has {}; they must be equal", kName,
+        vector_HK.size(0), query_DHK.size(1));
+  check_same_head_size(kName, "key", key_SHK, "query", query_DHK);
+  check_same_head_size(kName, "vector", vector_HK, "query", query_DHK);
+
+  const EdgeIndexTensors edges = edge_index_tensors(relation);
+  const at::Tensor sum_EHK = query_DHK.index_select(0, edges.destination_E) + key_SHK.index_select(0, edges.source_E);
+  return (sum_EHK.tanh() * vector_HK).sum(-1);
+}
+
+at::Tensor aggregate(const Relation& relation, const at::Tensor& weight_EH, const at::Tensor& value_SHV) {
+  check_computable("aggregate", "weight", weight_EH);
+  check_computable("aggregate", "value", value_SHV);
+  check_same_type("aggregate", "value", value_SHV, "weight", weight_EH);
+  check_dimensions("aggregate", "weight", weight_EH, 2, "edges, heads");
+  check_dimensions("aggregate", "value", value_SHV, 3, "sources, heads, size of a head's value");
+  check_edge_rows("aggregate", "weight", weight_EH, relation);
+  check_source_rows("aggregate", "value", value_SHV, relation);
+  check_same_heads("aggregate", "value", value_SHV, "weight", weight_EH);
+  return Aggregate::apply(weight_EH, value_SHV, relation);
+}
+
+}  // namespace edgewise

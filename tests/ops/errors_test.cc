@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
+#include "edgewise/graph/builders.h"
+#include "edgewise/ops/attend.h"
+#include "edgewise/ops/dropout.h"
+#include "edgewise/ops/edge_softmax.h"
+#include "edgewise/ops/loss.h"
+#include "edgewise/ops/norm.h"
+#include "tests/ops/tensors.h"
+
+// What each operation says about arguments that do not fit, word for word.
+namespace edgewise {
+namespace {
+
+at::Tensor zeros(at::IntArrayRef sizes, at::ScalarType type = at::kFloat) { return at::zeros(sizes, type); }
+
+// The arguments of a fitting call on bipartite(9, 5): each test spoils one.
+struct Arguments {
+  at::Tensor query = zeros({5, 2, 8});
+  at::Tensor key = zeros({9, 2, 8});
+  at::Tensor value = zeros({9, 2, 4});
+  AttentionOptions options = {};
+
+  std::string attend_error() const {
+    return error_of([this] { attend(bipartite(9, 5), query, key, value, options); });
+  }
+  std::string plain_error() const {
+    return error_of([this] { attend_plain(bipartite(9, 5), query, key, value, options); });
+  }
+  std::string weights_error() const {
+    return error_of([this] { attention_weights(bipartite(9, 5), query, key, options); });
+  }
+};
+
+TEST(AttendErrors, AreNoneForArgumentsThatFit) {
+  EXPECT_EQ(Arguments().attend_error(), "no error");
+  EXPECT_EQ(Arguments().plain_error(), "no error");
+  EXPECT_EQ(Arguments().weights_error(), "no error");
+}
+
+TEST(AttendErrors, NameTheNumberOfRows) {
+  EXPECT_EQ(Arguments{.key = zeros({7, 2, 8})}.attend_error(),
+            "attend: key has 7 rows, but the relation has 9 sources; one row per source is needed");
+  EXPECT_EQ(Arguments{.query = zeros({7, 2, 8})}.attend_error(),
+            "attend: query has 7 rows, but the relation has 5 destinations; one row per destination is needed");
+  EXPECT_EQ(Arguments{.value = zeros({5, 2, 4})}.attend_error(),
+            "attend: value has 5 rows, but the relation has 9 sources; one row per source is needed");
+  EXPECT_EQ(Arguments{.options = {.edge_bias = zeros({44, 2})}}.attend_error(),
+            "attend: edge_bias has 44 rows, but the relation has 45 edges; one row per edge is needed");
+}
+
+TEST(AttendErrors, NameHeadsAndSizes) {
+  EXPECT_EQ(Arguments{.key = zeros({9, 3, 8})}.attend_error(),
+            "attend: key has 3 heads but query has 2; they must be equal");
+  EXPECT_EQ(Arguments{.value = zeros({9, 1, 8})}.attend_error(),
+            "attend: value has 1 heads but query has 2; they must be equal");
+  EXPECT_EQ(Arguments{.options = {.edge_bias = zeros({45, 1})}}.attend_error(),
+            "attend: edge_bias has 1 heads but query has 2; they must be equal");
+  EXPECT_EQ(Arguments{.key = zeros({9, 2, 4})}.attend_error(),
+            "attend: key is [9, 2, 4] but query is [5, 2, 8]; their last dimension (head size) must be equal");
+  const Arguments no_size = {.query = zeros({5, 2, 0}), .key = zeros({9, 2, 0})};
+  EXPECT_EQ(no_size.attend_error(), "attend: query is [5, 2, 0], but a head size of at least 1 is needed");
+}
+
+TEST(AttendErrors, NameDimensions) {
+  EXPECT_EQ(Arguments{.query = zeros({5, 16})}.attend_error(),
+            "attend: query is [5, 16], but 3 dimensions are needed: destinations, heads, head size");
+  EXPECT_EQ(Arguments{.key = zeros({9, 16})}.attend_error(),
+            "attend: key is [9, 16], but 3 dimensions are needed: sources, heads, head size");
+  EXPECT_EQ(Arguments{.value = zeros({9, 16})}.attend_error(),
+            "attend: value is [9, 16], but 3 dimensions are needed: sources, heads, size of a head's value");
+  EXPECT_EQ(Arguments{.options = {.edge_bias = zeros({45})}}.attend_error(),
+            "attend: edge_bias is [45], but 2 dimensions are needed: edges, heads");
+}
+
+TEST(AttendErrors, NameTypesAndDevices) {
+  EXPECT_EQ(Arguments{.query = zeros({5, 2, 8}, at::kHalf)}.attend_error(),
+            "attend: query has type Half, but Float or Double is needed");
+  EXPECT_EQ(Arguments{.key = zeros({9, 2, 8}, at::kBFloat16)}.attend_error(),
+            "attend: key has type BFloat16, but Float or Double is needed");
+  EXPECT_EQ(Arguments{.value = zeros({9, 2, 4}, at::kLong)}.attend_error(),
+            "attend: value has type Long, but Float or Double is needed");
+  EXPECT_EQ(Arguments{.key = zeros({9, 2, 8}, at::kDouble)}.attend_error(),
+            "attend: key has type Double but query has type Float; they must be equal");
+  EXPECT_EQ(Arguments{.options = {.edge_bias = zeros({45, 2}, at::kDouble)}}.attend_error(),
+            "attend: edge_bias has type Double but query has type Float; they must be equal");
+  EXPECT_EQ(Arguments{.query = at::empty({5, 2, 8}, at::kMeta)}.attend_error(),
+            "attend: query is on meta, but this build has CPU kernels only; move it to the CPU");
+  EXPECT_EQ(Arguments{.value = at::Tensor()}.attend_error(), "attend: value is undefined, but a tensor is needed");
+}
+
+TEST(AttendErrors, NameOptionsOutOfRange) {
+  EXPECT_EQ(Arguments{.options = {.scale = std::numeric_limits<double>::infinity()}}.attend_error(),
+            "attend: scale is inf, but a finite number is needed");
+  EXPECT_EQ(Arguments{.options = {.clamp = -1.0}}.attend_error(),
+            "attend: clamp is -1, but a positive bound is needed");
+  EXPECT_EQ(Arguments{.options = {.dropout = 1.0}}.attend_error(),
+            "attend: dropout is 1, but at least 0 and less than 1 is needed");
+}
+
+TEST(AttendErrors, AreInTheNameOfTheFunctionCalled) {
+  EXPECT_EQ(Arguments{.key = zeros({7, 2, 8})}.weights_error(),
+            "attention_weights: key has 7 rows, but the relation has 9 sources; one row per source is needed");
+  EXPECT_EQ(Arguments{.key = zeros({7, 2, 8})}.plain_error(),
+            "attend_plain: key has 7 rows, but the relation has 9 sources; one row per source is needed");
+  EXPECT_EQ(Arguments{.query = at::Tensor()}.plain_error(), "attend_plain: query is undefined, but a tensor is needed");
+}
+
+// Differentiates f in `x`, with a graph of the derivative.
+std::string second_derivative_error(const std::function<at::Tensor(const at::Tensor&)>& f, const at::Tensor& x) {
+  const at::Tensor leaf = x.detach().requires_grad_();
+  return error_of([&] { torch::autograd::grad({f(leaf).sum()}, {leaf}, {}, {}, /*create_graph=*/true); });
+}
+
+TEST(OpErrors, RefuseASecondDerivativeInsteadOfGivingZero) {
+  const at::Tensor x = zeros({4, 1, 3});
+  const Relation relation = complete(4);
+  auto text = [](const std::string& name) {
+    return name + ": backward is asked for a graph of its own (create_graph), but " + name +
+           " can be differentiated once";
+  };
+
+  EXPECT_EQ(second_derivative_error([&](const at::Tensor& q) { return attend(relation, q, x, x); }, x), text("attend"));
+  EXPECT_EQ(second_derivative_error([&](const at::Tensor& q) { return attention_weights(relation, q, x); }, x),
+            text("attention_weights"));
+  EXPECT_EQ(second_derivative_error([&](const at::Tensor& s) { return edge_softmax(relation, s); }, zeros({16, 1})),
+            text("edge_softmax"));
+  EXPECT_EQ(second_derivative_error([&](const at::Tensor& w) { return aggregate(relation, w, x); }, zeros({16, 1})),
+            text("aggregate"));
+  EXPECT_EQ(
+      second_derivative_error([](const at::Tensor& logits) { return smoothed_loss(logits, at::zeros({2}, at::kLong)); },
+                              zeros({2, 3})),
+      text("smoothed_loss"));
+}
+
+TEST(OpErrors, NameWhatDoesNotFitOnEdges) {
+  const Relation relation = complete(3);
+  EXPECT_EQ(error_of([&] {
+              edge_softmax(relation, zeros({8, 1}));
+            }),
+            "edge_softmax: score has 8 rows, but the relation has 9 edges; one row per edge is needed");
+  EXPECT_EQ(error_of([&] { edge_softmax(relation, zeros({})); }),
+            "edge_softmax: score has no dimensions, but at least one is needed: edges");
+  EXPECT_EQ(error_of([&] {
+              edge_softmax(relation, zeros({9, 1}, at::kHalf));
+            }),
+            "edge_softmax: score has type Half, but Float or Double is needed");
+  EXPECT_EQ(error_of([&] {
+              aggregate(relation, zeros({9}), zeros({3, 1, 2}));
+            }),
+            "aggregate: weight is [9], but 2 dimensions are needed: edges, heads");
+  EXPECT_EQ(error_of([&] {
+              aggregate(relation, zeros({9, 2}), zeros({3, 1, 2}));
+            }),
+            "aggregate: value has 1 heads but weight has 2; they must be equal");
+  EXPECT_EQ(error_of([&] {
+              additive_scores(relation, zeros({3, 1, 2}), zeros({3, 1, 2}), zeros({2, 2}));
+            }),
+            "additive_scores: vector has 2 heads but query has 1; they must be equal");
+  EXPECT_EQ(error_of([&] {
+              additive_scores(relation, zeros({3, 1, 2}), zeros({3, 1, 2}), zeros({1, 4}));
+            }),
+            "additive_scores: vector is [1, 4] but query is [3, 1, 2]; their last dimension (head size) must be equal");
+}
+
+TEST(OpErrors, NameWhatDropoutNeeds) {
+  EXPECT_EQ(error_of([] { dropout(zeros({2}), -0.1, DropoutKey{}); }),
+            "dropout: rate is -0.1, but at least 0 and less than 1 is needed");
+  EXPECT_EQ(error_of([] { dropout(zeros({2}, at::kInt), 0.1, DropoutKey{}); }),
+            "dropout: x has type Int, but Float or Double is needed");
+}
+
+TEST(OpErrors, NameWhatTheLossNeeds) {
+  const at::Tensor labels = at::zeros({2}, at::kLong);
+  EXPECT_EQ(error_of([&] {
+              smoothed_loss(zeros({3, 4}), labels);
+            }),
+            "smoothed_loss: labels are 2 but logits have 3 rows; one label per row is needed");
+  EXPECT_EQ(error_of([&] { smoothed_loss(zeros({8}), labels); }),
+            "smoothed_loss: logits is [8], but 2 dimensions are needed: tokens, words");
+  EXPECT_EQ(error_of([&] {
+              smoothed_loss(zeros({2, 4}), zeros({2}));
+            }),
+            "smoothed_loss: labels have type Float, but Long is needed");
+  EXPECT_EQ(error_of([&] {
+              smoothed_loss(zeros({2, 4}), labels.to(at::kMeta));
+            }),
+            "smoothed_loss: labels are on meta, but this build has CPU kernels only; move them to the CPU");
+  EXPECT_EQ(error_of([&] {
+              smoothed_loss(zeros({2, 4}), labels + 4);
+            }),
+            "smoothed_loss: labels hold 4, but logits have 4 words; 0 to 3 is needed");
+  EXPECT_EQ(error_of([&] {
+              smoothed_loss(zeros({2, 4}), labels - 100);
+            }),
+            "smoothed_loss: labels hold -100, but logits have 4 words; 0 to 3 is needed");
+  EXPECT_EQ(error_of([&] {
+              smoothed_loss(zeros({2, 4}), labels, {.smoothing = 1.5});
+            }),
+            "smoothed_loss: smoothing is 1.5, but 0 to 1 is needed");
+  EXPECT_EQ(error_of([&] {
+              smoothed_loss(zeros({2, 4}), labels, {.ignored = 4});
+            }),
+            "smoothed_loss: ignored is 4, but logits have 4 words; a word's number or -1 is needed");
+  EXPECT_EQ(error_of([&] {
+              count_correct(zeros({2, 0}), labels);
+            }),
+            "count_correct: logits are [2, 0], but at least one word is needed");
+}
+
+TEST(OpErrors, NameWhatNormsNeed) {
+  const at::Tensor one = zeros({1});
+  EXPECT_EQ(error_of([&] {
+              normalise(zeros({3, 1}), one, one, NormKind::kStdNorm, 1e-5);
+            }),
+            "normalise: x has 1 feature, but kStdNorm needs at least 2; its deviation is over n - 1");
+  EXPECT_EQ(error_of([&] {
+              normalise(zeros({3, 4}), zeros({3}), zeros({4}), NormKind::kLayerNorm, 1e-5);
+            }),
+            "normalise: gain is [3], but x has 4 features; one number per feature is needed");
+  EXPECT_EQ(error_of([&] {
+              normalise(zeros({3, 4}), zeros({4}), zeros({4, 1}), NormKind::kLayerNorm, 1e-5);
+            }),
+            "normalise: bias is [4, 1], but x has 4 features; one number per feature is needed");
+  EXPECT_EQ(error_of([&] {
+              normalise(zeros({3, 1}), one, one, NormKind::kLayerNorm, -1);
+            }),
+            "normalise: epsilon is -1, but at least 0 is needed");
+  EXPECT_EQ(error_of([&] { normalise(zeros({}), one, one, NormKind::kLayerNorm, 1e-5); }),
+            "normalise: x has no dimensions, but at least one is needed: features");
+}
+
+}  // namespace
+}  // namespace edgewise

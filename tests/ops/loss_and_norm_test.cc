@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <limits>
+
+#include "edgewise/ops/loss.h"
+#include "edgewise/ops/norm.h"
+#include "tests/ops/tensors.h"
+#include "tests/support/gradient_check.h"
+
+namespace edgewise {
+namespace {
+
+using Tensors = std::vector<at::Tensor>;
+
+at::Tensor labels(const std::vector<std::int64_t>& values) { return at::tensor(values, at::kLong); }
+
+std::vector<LossOptions> loss_options() {
+  return {{},
+          {.smoothing = 0.1},
+          {.smoothing = 0.1, .ignored = 0},
+          {.smoothing = 0.0, .ignored = 2},
+          {.smoothing = 0.4, .ignored = 3},
+          {.smoothing = 1.0, .ignored = 1}};
+}
+
+TEST(SmoothedLoss, IsItsDefinitionInOutputAndGradients) {
+  for (const LossOptions& options : loss_options()) {
+    for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
+      SCOPED_TRACE(options.smoothing);
+      SCOPED_TRACE(options.ignored);
+      const at::Tensor labels_T = labels({3, 0, 1, 1, 2, 3, 0});
+      expect_same_function([&](const Tensors& x) { return smoothed_loss(x[0], labels_T, options); },
+                           [&](const Tensors& x) { return smoothed_loss_plain(x[0], labels_T, options); },
+                           {normal({7, 4}, 1, type)});
+    }
+  }
+}
+
+TEST(SmoothedLoss, IsADivergenceFromTheModelToTheTarget) {
+  const at::Tensor logits = normal({1, 5}, 1);
+  const at::Tensor log_model = logits.log_softmax(1)[0];
+  const std::vector<double> target = {0.0, 0.1, 0.7, 0.1, 0.1};
+  double divergence = 0;
+  for (int word = 1; word < 5; ++word) {
+    divergence += target[word] * (std::log(target[word]) - log_model[word].item<double>());
+  }
+
+  const at::Tensor loss = smoothed_loss(logits, labels({2}), {.smoothing = 0.3, .ignored = 0});
+
+  EXPECT_EQ(loss.dim(), 0);
+  EXPECT_NEAR(loss.item<double>(), divergence, 1e-12);
+}
+
+TEST(SmoothedLoss, IsZeroForAModelThatGivesTheTarget) {
+  const at::Tensor target = at::tensor(std::vector<double>{0.1, 0.7, 0.1, 0.1}).unsqueeze(0);
+
+  EXPECT_NEAR(smoothed_loss(target.log(), labels({1}), {.smoothing = 0.3}).item<double>(), 0.0, 1e-12);
+}
+
+TEST(SmoothedLoss, IsCrossEntropyWithoutSmoothing) {
+  const at::Tensor logits = normal({6, 9}, 1);
+  const at::Tensor labels_T = labels({0, 8, 3, 3, 1, 5});
+
+  expect_close(smoothed_loss(logits, labels_T), at::cross_entropy_loss(logits, labels_T, {}, at::Reduction::Sum),
+               "loss");
+}
+
+TEST(SmoothedLoss, CountsIgnoredLabelsForNothing) {
+  at::Tensor logits = normal({3, 4}, 1);
+  const LossOptions options = {.smoothing = 0.2, .ignored = 1};
+  const auto all = output_and_gradients(
+      [&](const Tensors& x) {
+        return smoothed_loss(x[0], labels({2, 1, 0}), options);
+      },
+      {logits});
+
+  const at::Tensor without = smoothed_loss(logits.index_select(0, labels({0, 2})), labels({2, 0}), options);
+  EXPECT_NEAR(all[0].item<double>(), without.item<double>(), 1e-12);
+  EXPECT_TRUE(all[1][1].eq(0).all().item<bool>());
+}
+
+TEST(SmoothedLoss, StandsAnIgnoredWordThatTheModelRulesOut) {
+  at::Tensor logits = normal({2, 4}, 1);
+  logits.select(1, 1).fill_(-std::numeric_limits<double>::infinity());
+
+  const auto result = output_and_gradients(
+      [](const Tensors& x) {
+        return smoothed_loss(x[0], labels({0, 2}), {.smoothing = 0.2, .ignored = 1});
+      },
+      {logits});
+
+  EXPECT_TRUE(std::isfinite(result[0].item<double>()));
+  EXPECT_TRUE(result[1].isfinite().all().item<bool>());
+}
+
+TEST(SmoothedLoss, GivesTheLabelEverythingWhereThereIsNoOtherWord) {
+  const at::Tensor logits = normal({2, 2}, 1);
+  for (const auto& f : {smoothed_loss, smoothed_loss_plain}) {
+    expect_close(f(logits, labels({1, 1}), {.smoothing = 0.3, .ignored = 0}), f(logits, labels({1, 1}), {}), "loss");
+    EXPECT_EQ(f(normal({2, 1}, 1), labels({0, 0}), {.smoothing = 0.3}).item<double>(), 0.0);
+  }
+}
+
+TEST(SmoothedLoss, OfNoTokensIsZero) {
+  const auto result = output_and_gradients(
+      [](const Tensors& x) { return smoothed_loss(x[0], labels({}), {.smoothing = 0.1}); }, {normal({0, 4}, 1)});
+
+  EXPECT_EQ(result[0].item<double>(), 0.0);
+  EXPECT_EQ(result[1].sizes(), (at::IntArrayRef{0, 4}));
+}
+
+TEST(SmoothedLoss, HasGradientsThatMatchFiniteDifferences) {
+  for (const LossOptions& options : loss_options()) {
+    expect_gradients_match(
+        [&](const Tensors& x) {
+          return smoothed_loss(x[0], labels({3, 0, 1, 2, 1}), options);
+        },
+        {normal({4, 5}, 1).t()});
+  }
+}
+
+TEST(CountCorrect, CountsLabelsThatAreTheMostLikelyWord) {
+  const at::Tensor logits = at::eye(4).index_select(0, labels({3, 1, 0, 2, 2}));
+
+  EXPECT_EQ(count_correct(logits, labels({3, 1, 1, 2, 0})), 3);
+  EXPECT_EQ(count_correct(logits, labels({3, 1, 1, 2, 0}), {.ignored = 1}), 2);
+  EXPECT_EQ(count_correct(at::zeros({0, 4}), labels({})), 0);
+}
+
+TEST(Normalise, GivesLayerNormItsFormula) {
+  const at::Tensor x = normal({5, 6}, 1);
+  const at::Tensor gain = normal({6}, 2);
+  const at::Tensor bias = normal({6}, 3);
+
+  const at::Tensor y = normalise(x, gain, bias, NormKind::kLayerNorm, 1e-3);
+
+  const at::Tensor centred = x - x.mean(1, true);
+  expect_close(y, centred / (centred.square().mean(1, true) + 1e-3).sqrt() * gain + bias, "output");
+}
+
+TEST(Normalise, GivesStdNormItsFormula) {
+  const at::Tensor x = normal({5, 6}, 1);
+  const at::Tensor gain = normal({6}, 2);
+  const at::Tensor bias = normal({6}, 3);
+
+  const at::Tensor y = normalise(x, gain, bias, NormKind::kStdNorm, 1e-3);
+
+  const at::Tensor centred = x - x.mean(1, true);
+  expect_close(y, centred / ((centred.square().sum(1, true) / 5).sqrt() + 1e-3) * gain + bias, "output");
+}
+
+TEST(Normalise, TakesARowOfEqualNumbersToTheBias) {
+  const at::Tensor bias = normal({4}, 3);
+  for (const NormKind kind : {NormKind::kLayerNorm, NormKind::kStdNorm}) {
+    const auto result = output_and_gradients([&](const Tensors& x) { return normalise(x[0], x[1], x[2], kind, 1e-5); },
+                                             {at::full({1, 4}, 2.0, at::kDouble), normal({4}, 2), bias});
+
+    expect_close(result[0][0], bias, "output");
+    EXPECT_TRUE(result[1].isfinite().all().item<bool>());
+  }
+}
+
+TEST(Normalise, HasGradientsThatMatchFiniteDifferences) {
+  for (const NormKind kind : {NormKind::kLayerNorm, NormKind::kStdNorm}) {
+    for (const std::int64_t rows : {0, 1, 3}) {
+      expect_gradients_match([&](const Tensors& x) { return normalise(x[0], x[1], x[2], kind, 1e-5); },
+                             {normal({5, rows}, 1).t(), normal({5}, 2), normal({5}, 3)});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace edgewise

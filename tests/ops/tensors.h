@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "edgewise/base/error.h"
+
+namespace edgewise {
+
+/// Standard normal numbers, the same for the same seed.
+inline at::Tensor normal(at::IntArrayRef sizes, std::uint64_t seed, at::ScalarType type = at::kDouble) {
+  return at::randn(sizes, at::detail::createCPUGenerator(seed), at::kDouble).to(type);
+}
+
+/// A few times the rounding of sums of a few hundred numbers of size 1.
+inline double tolerance(at::ScalarType type) { return type == at::kFloat ? 2e-5 : 1e-12; }
+
+inline void expect_close(const at::Tensor& actual, const at::Tensor& expected, const std::string& what,
+                         double allowed) {
+  ASSERT_EQ(actual.sizes(), expected.sizes()) << what;
+  ASSERT_EQ(actual.scalar_type(), expected.scalar_type()) << what;
+  if (actual.numel() == 0) return;
+  const at::Tensor excess = (actual - expected).abs() - allowed * expected.abs().clamp_min(1);
+  ASSERT_FALSE(excess.isnan().any().item<bool>()) << what << " is not a number somewhere";
+  const std::int64_t worst = excess.argmax().item<std::int64_t>();
+  ASSERT_LE(excess.max().item<double>(), 0)
+      << what << ", element " << worst << ": " << actual.reshape(-1)[worst].item<double>()
+      << " where the definition has " << expected.reshape(-1)[worst].item<double>();
+}
+
+inline void expect_close(const at::Tensor& actual, const at::Tensor& expected, const std::string& what) {
+  expect_close(actual, expected, what, tolerance(expected.scalar_type()));
+}
+
+/// The output of `f`, and the gradients of a fixed projection of it in all inputs.
+inline std::vector<at::Tensor> output_and_gradients(const std::function<at::Tensor(const std::vector<at::Tensor>&)>& f,
+                                                    const std::vector<at::Tensor>& inputs) {
+  std::vector<at::Tensor> leaves;
+  for (const at::Tensor& input : inputs) leaves.push_back(input.detach().requires_grad_());
+  std::vector<at::Tensor> result = {f(leaves)};
+  const at::Tensor projected = (result[0] * normal(result[0].sizes(), /*seed=*/99, result[0].scalar_type())).sum();
+  for (const at::Tensor& gradient : torch::autograd::grad({projected}, leaves)) result.push_back(gradient);
+  return result;
+}
+
+/// Holds one function of tensors to another, in its output and all gradients.
+inline void expect_same_function(const std::function<at::Tensor(const std::vector<at::Tensor>&)>& actual,
+                                 const std::function<at::Tensor(const std::vector<at::Tensor>&)>& expected,
+                                 const std::vector<at::Tensor>& inputs) {
+  const auto actual_tensors = output_and_gradients(actual, inputs);
+  const auto expected_tensors = output_and_gradients(expected, inputs);
+  for (std::size_t i = 0; i < expected_tensors.size(); ++i) {
+    expect_close(actual_tensors[i], expected_tensors[i],
+                 i == 0 ? "output" : "gradient of input " + std::to_string(i - 1));
+  }
+}
+
+template <class Run>
+std::string error_of(Run run) {
+  try {
+    run();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace edgewise
