@@ -25,8 +25,8 @@ struct BatchLoss {
 struct Validation {
   double loss = 0.0;      // per token
   double accuracy = 0.0;  // share of tokens
-  std::optional<double> sequence_accuracy;
-  std::optional<double> bleu;
+  std::optional<double> sequence_accuracy = std::nullopt;
+  std::optional<double> bleu = std::nullopt;
 };
 
 /// By BLEU; where it is equal or not measured, by sequence accuracy; likewise then by loss.

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/data/batches.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/random.h"
+
+namespace edgewise {
+namespace {
+
+using testing::ThrowsMessage;
+
+using Plan = std::vector<std::vector<std::int64_t>>;
+
+TokenPair pair_of(std::size_t input_length, std::size_t output_length) {
+  return {std::vector<std::int64_t>(input_length, 7), std::vector<std::int64_t>(output_length + 1, 8)};
+}
+
+std::vector<TokenPair> random_pairs(std::size_t count, std::uint64_t seed) {
+  RandomStream random(seed);
+  std::vector<TokenPair> pairs;
+  for (std::size_t i = 0; i < count; ++i) {
+    pairs.push_back(pair_of(1 + random.below(20), 1 + random.below(20)));
+    pairs.back().input[0] = static_cast<std::int64_t>(i);  // tells one pair from another
+  }
+  return pairs;
+}
+
+std::int64_t longer_side(const std::vector<TokenPair>& pairs, const std::vector<std::int64_t>& batch) {
+  std::size_t inputs = 0;
+  std::size_t outputs = 0;
+  for (const std::int64_t number : batch) {
+    inputs += pairs[static_cast<std::size_t>(number)].input.size();
+    outputs += pairs[static_cast<std::size_t>(number)].output.size() - 1;
+  }
+  return static_cast<std::int64_t>(std::max(inputs, outputs));
+}
+
+std::vector<std::int64_t> sorted_numbers(const Plan& plan) {
+  std::vector<std::int64_t> numbers;
+  for (const auto& batch : plan) numbers.insert(numbers.end(), batch.begin(), batch.end());
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+std::vector<std::int64_t> count_up_to(std::size_t count) {
+  std::vector<std::int64_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+TEST(BatchStream, HasEachPairOnceAnEpochAndKeepsToItsLimits) {
+  EXPECT_TRUE(rc::check([] {
+    const auto pairs = random_pairs(*rc::gen::inRange<std::size_t>(1, 60), *rc::gen::arbitrary<std::uint64_t>());
+    BatchOptions options;
+    options.tokens = *rc::gen::inRange(1, 100);
+    options.sentences = *rc::gen::inRange(0, 6);
+    options.bucket = *rc::gen::inRange(0, 5);
+    const BatchStream stream(pairs, options, *rc::gen::arbitrary<std::uint64_t>());
+
+    const Plan plan = stream.plan(*rc::gen::inRange(0, 1000));
+
+    RC_ASSERT(sorted_numbers(plan) == count_up_to(pairs.size()));
+    for (const auto& batch : plan) {
+      RC_ASSERT(!batch.empty());
+      RC_ASSERT(batch.size() == 1 || longer_side(pairs, batch) <= options.tokens);
+      RC_ASSERT(options.sentences == 0 || static_cast<std::int64_t>(batch.size()) <= options.sentences);
+    }
+  }));
+}
+
+TEST(BatchStream, IsAFunctionOfSeedAndEpoch) {
+  const auto pairs = random_pairs(200, 1);
+  const BatchOptions options{.tokens = 50, .sentences = 0, .bucket = 4};
+  const BatchStream stream(pairs, options, 3);
+
+  EXPECT_EQ(stream.plan(5), BatchStream(pairs, options, 3).plan(5));
+  EXPECT_NE(stream.plan(5), stream.plan(6));
+  EXPECT_NE(stream.plan(5), BatchStream(pairs, options, 4).plan(5));
+}
+
+TEST(BatchStream, GoesOnFromAnyPositionAsIfItHadNeverStopped) {
+  EXPECT_TRUE(rc::check([] {
+    const auto pairs = random_pairs(30, 1);
+    const BatchOptions options{.tokens = 60, .sentences = 0, .bucket = 2};
+    BatchStream whole(pairs, options, 9);
+    const int before = *rc::gen::inRange(0, 30);
+    for (int i = 0; i < before; ++i) whole.next();
+
+    BatchStream resumed(pairs, options, 9);
+    resumed.seek(whole.position());
+
+    for (int i = 0; i < 10; ++i) {
+      RC_ASSERT(resumed.position() == whole.position());
+      RC_ASSERT(resumed.batches_per_epoch() == whole.batches_per_epoch());
+      RC_ASSERT(resumed.next().input_tokens == whole.next().input_tokens);
+    }
+  }));
+}
+
+TEST(BatchStream, CountsBatchesAndEpochs) {
+  BatchStream stream(random_pairs(20, 1), {.tokens = 0, .sentences = 6, .bucket = 0}, 1);
+  ASSERT_EQ(stream.batches_per_epoch(), 4);
+
+  for (int i = 0; i < 3; ++i) stream.next();
+  EXPECT_EQ(stream.position(), (Position{0, 3}));
+  stream.next();
+  EXPECT_EQ(stream.position(), (Position{1, 0}));
+  EXPECT_EQ(stream.batches_per_epoch(), 4);
+}
+
+TEST(BatchStream, GivesTheBatchThatItsPlanSays) {
+  const auto pairs = random_pairs(20, 1);
+  BatchStream stream(pairs, {.tokens = 40, .sentences = 0, .bucket = 1}, 1);
+  const Plan plan = stream.plan(0);
+
+  for (const auto& numbers : plan) {
+    std::vector<TokenPair> expected;
+    for (const std::int64_t number : numbers) expected.push_back(pairs[static_cast<std::size_t>(number)]);
+    GraphPool pool;
+    const Batch batch = stream.next();
+    EXPECT_EQ(batch.input_tokens, make_batch(pool, expected).input_tokens);
+    EXPECT_EQ(batch.output_lengths, make_batch(pool, expected).output_lengths);
+  }
+}
+
+TEST(BatchStream, PutsPairsOfLikeLengthTogether) {
+  const auto pairs = random_pairs(300, 1);
+  const auto spread = [&pairs](std::int64_t bucket) {
+    std::size_t sum = 0;
+    for (const auto& batch : BatchStream(pairs, {.tokens = 0, .sentences = 10, .bucket = bucket}, 1).plan(0)) {
+      std::size_t shortest = 100;
+      std::size_t longest = 0;
+      for (const std::int64_t number : batch) {
+        shortest = std::min(shortest, pairs[static_cast<std::size_t>(number)].output.size());
+        longest = std::max(longest, pairs[static_cast<std::size_t>(number)].output.size());
+      }
+      sum += longest - shortest;
+    }
+    return sum;
+  };
+
+  EXPECT_LE(spread(/*all=*/0), 19U);  // sorted from end to end, the spreads add up to the lengths' own
+  EXPECT_LT(spread(10), spread(1) / 2);
+}
+
+TEST(BatchStream, MakesABatchOfAPairThatIsLongerThanTheLimit) {
+  const BatchStream stream({pair_of(2, 3), pair_of(500, 1), pair_of(3, 2)}, {.tokens = 10, .sentences = 0, .bucket = 0},
+                           1);
+
+  EXPECT_THAT(stream.plan(0), testing::UnorderedElementsAre(testing::ElementsAre(1), testing::SizeIs(2)));
+}
+
+TEST(BatchStream, HasAFingerprintOfItsPairsOptionsAndSeed) {
+  const BatchOptions options{.tokens = 50, .sentences = 0, .bucket = 4};
+  const auto fingerprint = BatchStream(random_pairs(9, 1), options, 3).fingerprint();
+
+  EXPECT_EQ(fingerprint, BatchStream(random_pairs(9, 1), options, 3).fingerprint());
+  EXPECT_NE(fingerprint, BatchStream(random_pairs(9, 2), options, 3).fingerprint());
+  EXPECT_NE(fingerprint, BatchStream(random_pairs(9, 1), {.tokens = 51, .sentences = 0, .bucket = 4}, 3).fingerprint());
+  EXPECT_NE(fingerprint, BatchStream(random_pairs(9, 1), options, 4).fingerprint());
+}
+
+TEST(BatchStream, SaysWhatItNeeds) {
+  const auto making = [](std::vector<TokenPair> pairs, BatchOptions options) {
+    return [pairs = std::move(pairs), options] { BatchStream(pairs, options, 1); };
+  };
+
+  EXPECT_THAT(making({}, {}), ThrowsMessage<Error>("BatchStream: pairs are empty, needs at least one"));
+  EXPECT_THAT(making({pair_of(1, 1), pair_of(2, 0)}, {}),
+              ThrowsMessage<Error>("BatchStream: pair 1 has 2 input and 1 output tokens, needs at least 1 and 2"));
+  EXPECT_THAT(making({pair_of(2, 3)}, {.tokens = 0, .sentences = 0, .bucket = 0}),
+              ThrowsMessage<Error>("BatchStream: options limit neither tokens nor sentences, needs a limit; set "
+                                   "batch.tokens or batch.sentences"));
+  EXPECT_THAT(making({pair_of(2, 3)}, {.tokens = 5, .sentences = -1, .bucket = 0}),
+              ThrowsMessage<Error>("BatchStream: options have 5 tokens, -1 sentences and a bucket of 0, needs none "
+                                   "below 0"));
+}
+
+TEST(BatchStream, SaysWhichPositionItNeverHas) {
+  BatchStream stream({pair_of(2, 3)}, {}, 1);
+
+  EXPECT_THAT([&] { stream.plan(-1); }, ThrowsMessage<Error>("BatchStream::plan: epoch is -1, needs 0 or more"));
+  EXPECT_THAT(
+      [&] {
+        stream.seek({-1, 0});
+      },
+      ThrowsMessage<Error>("BatchStream::seek: position is batch 0 of epoch -1, needs none below 0"));
+  EXPECT_THAT(
+      [&] {
+        stream.seek({2, 1});
+      },
+      ThrowsMessage<Error>("BatchStream::seek: position is batch 1 of epoch 2, needs one below 1, the batches "
+                           "of that epoch"));
+  EXPECT_EQ(stream.position(), (Position{0, 0}));
+}
+
+TEST(BatchesInOrder, KeepThePairsOrder) {
+  const auto pairs = random_pairs(50, 1);
+  GraphPool pool;
+
+  std::vector<std::int64_t> inputs;
+  std::int64_t sentences = 0;
+  for (const Batch& batch : batches_in_order(pool, pairs, {.tokens = 60, .sentences = 0, .bucket = 7})) {
+    inputs.insert(inputs.end(), batch.input_tokens.begin(), batch.input_tokens.end());
+    sentences += batch.num_sentences();
+    EXPECT_LE(static_cast<std::int64_t>(batch.output_tokens.size()), 60);
+  }
+
+  std::vector<std::int64_t> expected;
+  for (const TokenPair& pair : pairs) expected.insert(expected.end(), pair.input.begin(), pair.input.end());
+  EXPECT_EQ(inputs, expected);
+  EXPECT_EQ(sentences, 50);
+}
+
+TEST(BatchesInOrder, AreNoneForNoPairs) {
+  GraphPool pool;
+  EXPECT_TRUE(batches_in_order(pool, {}, {}).empty());
+}
+
+}  // namespace
+}  // namespace edgewise

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/data/corpus.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "edgewise/base/config.h"
+#include "edgewise/base/error.h"
+
+namespace edgewise {
+namespace {
+
+using testing::ElementsAre;
+using testing::ThrowsMessage;
+
+class LoadCorpus : public testing::Test {
+ protected:
+  LoadCorpus() : folder_(std::filesystem::path(testing::TempDir()) / "edgewise_load_corpus") {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  ~LoadCorpus() override { std::filesystem::remove_all(folder_); }
+
+  std::string in_folder(const std::string& name) const { return (folder_ / name).string(); }
+
+  void write(const std::string& name, const std::string& text) const { std::ofstream(in_folder(name)) << text; }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(LoadCorpus, ReadsOneFileOrTwoFromTheConfigsFolder) {
+  write("train.en", "Go .\nI won !\n");
+  write("train.fr", "Va !\nJe l'ai emporté !\n");
+  write("valid.tsv", "Hi .\tSalut !\n");
+  DataOptions options;
+  options.train = {"train.en", "train.fr"};
+  options.valid = {in_folder("valid.tsv")};
+
+  const Corpus corpus = load_corpus(options, folder_);
+
+  EXPECT_THAT(corpus.train.inputs, ElementsAre("Go .", "I won !"));
+  EXPECT_THAT(corpus.train.outputs, ElementsAre("Va !", "Je l'ai emporté !"));
+  EXPECT_THAT(corpus.valid.outputs, ElementsAre("Salut !"));
+  EXPECT_EQ(corpus.test.size(), 0U);
+}
+
+TEST_F(LoadCorpus, UsesTheFirstPairsUpToTheLimit) {
+  write("train.tsv", "a\tb\n\t\nc\td\ne\tf\n");
+  DataOptions options;
+  options.train = {"train.tsv"};
+  options.limit = 2;
+
+  const Corpus corpus = load_corpus(options, folder_);
+
+  EXPECT_THAT(corpus.train.inputs, ElementsAre("a", "c"));
+  EXPECT_THAT(corpus.train.outputs, ElementsAre("b", "d"));
+  EXPECT_EQ(corpus.train.account.kept, 2);
+  EXPECT_EQ(corpus.train.account.empty, 1);
+
+  options.limit = 100;
+  EXPECT_EQ(load_corpus(options, folder_).train.size(), 3U);
+}
+
+TEST_F(LoadCorpus, MakesTheSyntheticTasks) {
+  DataOptions options;
+  options.task = DataTask::kSort;
+  options.train_size = 5;
+  EXPECT_EQ(load_corpus(options).train.size(), 5U);
+}
+
+TEST_F(LoadCorpus, HidesNoPairFromAScore) {
+  write("train.tsv", "a\tb\n");
+  write("valid.tsv", "a\tb\nc\t\n");
+  DataOptions options;
+  options.train = {"train.tsv"};
+  options.valid = {"valid.tsv"};
+
+  EXPECT_THAT([&] { load_corpus(options, folder_); },
+              ThrowsMessage<Error>("read_pairs: " + in_folder("valid.tsv") +
+                                   ":2 is empty, needs a sentence; only training leaves such pairs out"));
+}
+
+TEST_F(LoadCorpus, SaysWhatItNeeds) {
+  DataOptions options;
+  EXPECT_THAT([&] { load_corpus(options, folder_); },
+              ThrowsMessage<Error>("load_corpus: data.train names no file, needs one TSV file, or two files with a "
+                                   "sentence a line"));
+
+  write("one.en", "a\nb\nc\n");
+  write("two.fr", "a\nb\n");
+  options.train = {"one.en", "two.fr"};
+  EXPECT_THAT([&] { load_corpus(options, folder_); },
+              ThrowsMessage<Error>("read_pairs: " + in_folder("one.en") + " has 3 lines and " + in_folder("two.fr") +
+                                   " has 2; the two files of a pair need one line each per pair"));
+
+  write("empty.tsv", "");
+  options.train = {"empty.tsv"};
+  EXPECT_THAT([&] { load_corpus(options, folder_); }, ThrowsMessage<Error>("read_pairs: " + in_folder("empty.tsv") +
+                                                                           " has no usable pair, needs at least one"));
+}
+
+TEST(DataOptions, AreReadAndWritten) {
+  const auto options = parse_config<DataOptions>(
+      "task = \"sort\"\ntrain = [\"a.en\", \"a.fr\"]\ntoo_long = \"truncate\"\nlength_mean = 7.5", "data.toml");
+
+  EXPECT_EQ(options.task, DataTask::kSort);
+  EXPECT_THAT(options.train, ElementsAre("a.en", "a.fr"));
+  EXPECT_EQ(options.too_long, LongSentences::kTruncate);
+  EXPECT_EQ(options.length_mean, 7.5);
+  EXPECT_EQ(to_toml(parse_config<DataOptions>(to_toml(options), "again")), to_toml(options));
+}
+
+}  // namespace
+}  // namespace edgewise

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/data/synthetic.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "edgewise/base/error.h"
+
+namespace edgewise {
+namespace {
+
+using testing::ThrowsMessage;
+
+std::string letters_of(std::string sentence) {
+  std::erase(sentence, ' ');
+  return sentence;
+}
+
+DataOptions options_of(DataTask task) {
+  DataOptions options;
+  options.task = task;
+  return options;
+}
+
+TEST(Synthetic, HasTheTutorialsSizesLengthsAndLetters) {
+  const Corpus corpus = make_synthetic(options_of(DataTask::kCopy));
+
+  EXPECT_EQ(corpus.train.size(), 9000U);
+  EXPECT_EQ(corpus.valid.size(), 1000U);
+  EXPECT_EQ(corpus.test.size(), 1000U);
+
+  std::set<char> letters;
+  double sum = 0.0;
+  double sum_of_squares = 0.0;
+  for (const std::string& sentence : corpus.train.inputs) {
+    const std::string word = letters_of(sentence);
+    letters.insert(word.begin(), word.end());
+    sum += static_cast<double>(word.size());
+    sum_of_squares += static_cast<double>(word.size() * word.size());
+  }
+  const double mean = sum / 9000;
+  // Five standard errors; rounding adds 1/12 to the variance.
+  EXPECT_NEAR(mean, 15.0, 5 * 3.0 / std::sqrt(9000.0));
+  EXPECT_NEAR(sum_of_squares / 9000 - mean * mean, 9.0 + 1.0 / 12, 5 * 9.0 * std::sqrt(2.0 / 9000));
+  EXPECT_EQ(std::string(letters.begin(), letters.end()), "abcdefghijklmnopqrstuvwxyz");
+}
+
+TEST(Synthetic, SeparatesLettersBySpaces) {
+  const Corpus corpus = make_synthetic(options_of(DataTask::kCopy));
+  for (const std::string& sentence : corpus.valid.inputs) {
+    ASSERT_EQ(sentence.size() % 2, 1U);
+    for (std::size_t i = 0; i < sentence.size(); ++i) ASSERT_EQ(sentence[i] == ' ', i % 2 == 1) << sentence;
+  }
+}
+
+TEST(Synthetic, CopiesReversesAndSorts) {
+  const Corpus copy = make_synthetic(options_of(DataTask::kCopy));
+  const Corpus reverse = make_synthetic(options_of(DataTask::kReverse));
+  const Corpus sort = make_synthetic(options_of(DataTask::kSort));
+  EXPECT_EQ(copy.test.inputs, copy.test.outputs);
+  for (std::size_t i = 0; i < 1000; ++i) {
+    const std::string input = letters_of(reverse.test.inputs[i]);
+    EXPECT_EQ(letters_of(reverse.test.outputs[i]), std::string(input.rbegin(), input.rend()));
+
+    std::string sorted = letters_of(sort.test.inputs[i]);
+    std::sort(sorted.begin(), sorted.end());
+    EXPECT_EQ(letters_of(sort.test.outputs[i]), sorted);
+  }
+}
+
+TEST(Synthetic, IsAFunctionOfItsSeed) {
+  DataOptions options = options_of(DataTask::kSort);
+  const Corpus corpus = make_synthetic(options);
+  EXPECT_EQ(make_synthetic(options).train.inputs, corpus.train.inputs);
+  EXPECT_NE(corpus.valid.inputs, corpus.test.inputs);
+
+  options.train_size = 10;
+  EXPECT_EQ(make_synthetic(options).valid.inputs, corpus.valid.inputs);
+
+  options.seed = 2;
+  EXPECT_NE(make_synthetic(options).valid.inputs, corpus.valid.inputs);
+}
+
+TEST(Synthetic, HasNoEmptySentenceHoweverShortTheyAre) {
+  DataOptions options = options_of(DataTask::kCopy);
+  options.length_mean = 0.5;
+  options.length_deviation = 4.0;
+  options.symbols = 1;
+  for (const std::string& sentence : make_synthetic(options).train.inputs) ASSERT_EQ(sentence.substr(0, 1), "a");
+}
+
+TEST(Synthetic, SaysWhatItNeeds) {
+  const auto making = [](auto change) {
+    return [change] {
+      DataOptions options = options_of(DataTask::kCopy);
+      change(options);
+      make_synthetic(options);
+    };
+  };
+  EXPECT_THAT(making([](DataOptions& options) { options.task = DataTask::kText; }),
+              ThrowsMessage<Error>("make_synthetic: task is text, needs copy, reverse or sort"));
+  EXPECT_THAT(making([](DataOptions& options) { options.symbols = 27; }),
+              ThrowsMessage<Error>("make_synthetic: symbols is 27, needs 1 to 26"));
+  EXPECT_THAT(making([](DataOptions& options) { options.train_size = 0; }),
+              ThrowsMessage<Error>("make_synthetic: train_size is 0, needs at least 1"));
+}
+
+}  // namespace
+}  // namespace edgewise

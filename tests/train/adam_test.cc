@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/train/adam.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "edgewise/base/error.h"
+
+namespace edgewise {
+namespace {
+
+using testing::ThrowsMessage;
+
+at::Tensor leaf(const at::Tensor& values) { return values.clone().set_requires_grad(true); }
+
+at::Tensor random(at::IntArrayRef shape, std::uint64_t seed, at::ScalarType dtype = at::kDouble) {
+  return at::randn(shape, at::make_generator<at::CPUGeneratorImpl>(seed), dtype);
+}
+
+void set_gradient(const at::Tensor& tensor, const at::Tensor& gradient) { tensor.mutable_grad() = gradient.clone(); }
+
+at::Tensor moment(const Adam& adam, const std::string& name) {
+  for (const NamedTensor& found : adam.moments()) {
+    if (found.name == name) return found.tensor;
+  }
+  return {};
+}
+
+TEST(Adam, IsAlgorithm1OfThePaper) {
+  const at::Tensor parameter = leaf(at::full({1}, 2.0, at::kDouble));
+  Adam adam({{"x", parameter}}, {.beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
+
+  double theta = 2.0;
+  double m = 0.0;
+  double v = 0.0;
+  const std::array<double, 4> gradients = {0.5, -3.0, 0.0, 7.25};
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const auto t = static_cast<double>(i + 1);
+    m = 0.9 * m + 0.1 * gradients[i];
+    v = 0.98 * v + 0.02 * gradients[i] * gradients[i];
+    const double unbiased_m = m / (1.0 - std::pow(0.9, t));
+    const double unbiased_v = v / (1.0 - std::pow(0.98, t));
+    theta -= 0.01 * unbiased_m / (std::sqrt(unbiased_v) + 1e-9);
+
+    set_gradient(parameter, at::full({1}, gradients[i], at::kDouble));
+    adam.step({.learning_rate = 0.01});
+
+    EXPECT_NEAR(parameter.item<double>(), theta, 1e-14) << "step " << t;
+  }
+  EXPECT_EQ(adam.num_steps(), 4);
+}
+
+class AdamByDtype : public testing::TestWithParam<at::ScalarType> {};
+
+TEST_P(AdamByDtype, EqualsPlainTensorOperations) {
+  const at::ScalarType dtype = GetParam();
+  const at::Tensor first = leaf(random({3, 7}, 1, dtype));
+  const at::Tensor second = leaf(random({33}, 2, dtype));  // no multiple of a vector's width
+  Adam adam({{"first", first}, {"second", second}}, {.beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-8});
+
+  std::array<at::Tensor, 2> values = {first.detach().clone(), second.detach().clone()};
+  std::array<at::Tensor, 2> means = {at::zeros_like(values[0]), at::zeros_like(values[1])};
+  std::array<at::Tensor, 2> variances = {at::zeros_like(values[0]), at::zeros_like(values[1])};
+  for (int step = 1; step <= 30; ++step) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      const at::Tensor sum = random(values[i].sizes(), static_cast<std::uint64_t>(100 * step) + i, dtype) * 40;
+      set_gradient(i == 0 ? first : second, sum);
+      const at::Tensor gradient = sum / 8;
+      means[i] = 0.8 * means[i] + 0.2 * gradient;
+      variances[i] = 0.95 * variances[i] + 0.05 * gradient * gradient;
+      const at::Tensor unbiased = means[i] / (1.0 - std::pow(0.8, step));
+      values[i] -= 0.1 * unbiased / (at::sqrt(variances[i] / (1.0 - std::pow(0.95, step))) + 1e-8);
+    }
+    adam.step({.learning_rate = 0.1, .divisor = 8.0});
+  }
+
+  const double tolerance = dtype == at::kDouble ? 1e-12 : 1e-5;
+  EXPECT_TRUE(at::allclose(first, values[0], tolerance, tolerance));
+  EXPECT_TRUE(at::allclose(second, values[1], tolerance, tolerance));
+  EXPECT_TRUE(at::allclose(moment(adam, "mean.second"), means[1], tolerance, tolerance));
+  EXPECT_TRUE(at::allclose(moment(adam, "variance.first"), variances[0], tolerance, tolerance));
+}
+
+INSTANTIATE_TEST_SUITE_P(, AdamByDtype, testing::Values(at::kFloat, at::kDouble),
+                         [](const auto& dtype) { return std::string(at::toString(dtype.param)); });
+
+TEST(Adam, GivesTheNormOverAllParametersAfterTheDivision) {
+  const at::Tensor first = leaf(at::zeros({2}, at::kDouble));
+  const at::Tensor second = leaf(at::zeros({1}, at::kDouble));
+  Adam adam({{"first", first}, {"second", second}});
+  set_gradient(first, at::tensor({3.0, 4.0}, at::kDouble));
+  set_gradient(second, at::tensor({12.0}, at::kDouble));
+
+  EXPECT_DOUBLE_EQ(adam.step({.learning_rate = 0.1, .divisor = 2.0}), 6.5);
+}
+
+TEST(Adam, ClipsTheGradientToTheLongestAllowed) {
+  for (const auto& [clip_norm, expected] : {std::pair(1.0, 1.0), std::pair(6.0, 6.0), std::pair(7.0, 6.5)}) {
+    const at::Tensor parameter = leaf(at::zeros({3}, at::kDouble));
+    Adam adam({{"x", parameter}});
+    set_gradient(parameter, at::tensor({3.0, 4.0, 12.0}, at::kDouble));
+
+    EXPECT_DOUBLE_EQ(adam.step({.learning_rate = 0.1, .divisor = 2.0, .clip_norm = clip_norm}), 6.5);
+
+    const at::Tensor used = moment(adam, "mean.x") / 0.1;
+    EXPECT_NEAR(used.norm().item<double>(), expected, 1e-6);
+    EXPECT_TRUE(at::allclose(used / used.norm(), at::tensor({3.0, 4.0, 12.0}, at::kDouble) / 13.0));
+  }
+}
+
+TEST(Adam, SkipsGradientsThatAreNotFinite) {
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    const at::Tensor parameter = leaf(at::ones({2}, at::kDouble));
+    Adam adam({{"x", parameter}});
+    set_gradient(parameter, at::tensor({1.0, 2.0}, at::kDouble));
+    adam.step({.learning_rate = 0.1});
+    const at::Tensor value = parameter.detach().clone();
+    const at::Tensor mean = moment(adam, "mean.x").clone();
+
+    set_gradient(parameter, at::tensor({1.0, bad}, at::kDouble));
+    EXPECT_FALSE(std::isfinite(adam.step({.learning_rate = 0.1})));
+
+    EXPECT_TRUE(parameter.equal(value));
+    EXPECT_TRUE(moment(adam, "mean.x").equal(mean));
+    EXPECT_EQ(adam.num_steps(), 1);
+    EXPECT_EQ(adam.num_skipped(), 1);
+  }
+}
+
+TEST(Adam, LeavesAParameterWithoutGradientAlone) {
+  const at::Tensor used = leaf(at::ones({2}, at::kDouble));
+  const at::Tensor unused = leaf(at::ones({2}, at::kDouble));
+  Adam adam({{"used", used}, {"unused", unused}});
+
+  set_gradient(used, at::ones({2}, at::kDouble));
+  adam.step({.learning_rate = 0.1});
+  EXPECT_TRUE(unused.equal(at::ones({2}, at::kDouble)));
+  EXPECT_FALSE(used.equal(at::ones({2}, at::kDouble)));
+
+  adam.clear_gradients();
+  EXPECT_FALSE(used.grad().defined());
+  EXPECT_EQ(adam.step({.learning_rate = 0.1}), 0.0);
+}
+
+TEST(Adam, GoesOnFromItsMomentsAndCounts) {
+  const at::Tensor whole = leaf(random({5}, 1));
+  const at::Tensor parted = leaf(random({5}, 1));
+  Adam whole_adam({{"x", whole}});
+  Adam before({{"x", parted}});
+  for (std::uint64_t step = 0; step < 3; ++step) {
+    set_gradient(whole, random({5}, step));
+    set_gradient(parted, random({5}, step));
+    whole_adam.step({.learning_rate = 0.1});
+    before.step({.learning_rate = 0.1});
+  }
+
+  Adam after({{"x", parted}});
+  moment(after, "mean.x").copy_(moment(before, "mean.x"));
+  moment(after, "variance.x").copy_(moment(before, "variance.x"));
+  after.set_counts(before.num_steps(), 2);
+  set_gradient(whole, random({5}, 9));
+  set_gradient(parted, random({5}, 9));
+  whole_adam.step({.learning_rate = 0.1});
+  after.step({.learning_rate = 0.1});
+
+  EXPECT_TRUE(parted.equal(whole));
+  EXPECT_EQ(after.num_steps(), 4);
+  EXPECT_EQ(after.num_skipped(), 2);
+}
+
+TEST(Adam, SaysWhatItNeeds) {
+  EXPECT_THAT(
+      [] {
+        Adam({{"gain", at::ones({2})}});
+      },
+      ThrowsMessage<Error>("Adam: parameter \"gain\" takes no gradient, needs a leaf that requires one"));
+  Adam adam({{"x", leaf(at::ones({2}))}});
+  EXPECT_THAT([&] { adam.step({.learning_rate = 0.1, .divisor = 0.0}); },
+              ThrowsMessage<Error>("Adam::step: divisor is 0, needs a number above 0"));
+}
+
+}  // namespace
+}  // namespace edgewise

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/train/checkpoint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+
+#include "edgewise/base/directory.h"
+#include "edgewise/base/error.h"
+#include "edgewise/base/files.h"
+#include "edgewise/base/safetensors.h"
+#include "edgewise/nn/serialize.h"
+#include "tests/train/file_size_limit.h"
+#include "tests/train/run_folder.h"
+#include "tests/train/run_of.h"
+
+namespace edgewise {
+namespace {
+
+using testing::ThrowsMessage;
+using testing::UnorderedElementsAre;
+
+class Checkpoint : public RunFolder {
+ protected:
+  std::string in_run(const std::string& name) const { return (folder() / name).string(); }
+
+  std::vector<std::string> names_in(const std::filesystem::path& directory) const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+      names.push_back(entry.path().filename().string());
+    }
+    return names;
+  }
+
+  void train() const { ASSERT_EQ(RunOf(folder(), short_run()).start(), Outcome::kFinished); }
+
+  void go_on(NextTokenTask::Options task = {}) const { RunOf(folder(), short_run(), std::move(task)).go_on(); }
+
+  void save(NextTokenTask& task) const { save_last(folder(), task, Adam(task.parameters()), {}); }
+};
+
+TEST_F(Checkpoint, IsAModelDirectoryWithTheStateOfTrainingBesideIt) {
+  train();
+
+  EXPECT_THAT(names_in(folder()), UnorderedElementsAre("last", "best", "metrics.jsonl"));
+  EXPECT_THAT(names_in(folder() / "best"), UnorderedElementsAre("manifest.json", "model.safetensors", "config.toml"));
+  EXPECT_THAT(names_in(folder() / "last"), UnorderedElementsAre("manifest.json", "model.safetensors", "config.toml",
+                                                                "training.safetensors", "training.toml"));
+  EXPECT_EQ(read_file(folder() / "best/config.toml"), "tokens = 12\n");
+  EXPECT_EQ(verify_manifest(folder() / "last").files.size(), 4U);
+}
+
+TEST_F(Checkpoint, GivesBackWhatWasSaved) {
+  NextTokenTask task;
+  Adam adam(task.parameters());
+  adam.moments()[2].tensor.fill_(0.25);
+  TrainingState state;
+  state.step = 12;
+  state.updates = 11;
+  state.position = {2, 5};
+  state.log = {.loss = 1.0 / 3.0, .tokens = 40, .correct = 7};
+  state.best = Validation{.loss = 0.1, .accuracy = 0.7, .sequence_accuracy = std::nullopt, .bleu = 31.4};
+  state.best_step = 9;
+  state.validated_step = 10;
+  state.validations_since_best = 1;
+  state.seed = std::numeric_limits<std::uint64_t>::max();
+  state.data_fingerprint = 0x8000000000000001;
+  save_last(folder(), task, adam, state);
+
+  NextTokenTask other;
+  other.table().detach().zero_();
+  Adam other_adam(other.parameters());
+  const TrainingState found = read_last_state(folder(), "next_token");
+  read_last_tensors(folder(), other_adam);
+
+  EXPECT_TRUE(other.table().equal(task.table()));
+  EXPECT_TRUE(other_adam.moments()[2].tensor.equal(adam.moments()[2].tensor));
+  EXPECT_EQ(found.step, 12);
+  EXPECT_EQ(found.updates, 11);
+  EXPECT_EQ(found.position, state.position);
+  EXPECT_EQ(found.log, state.log);
+  ASSERT_TRUE(found.best.has_value());
+  EXPECT_EQ(found.best->loss, 0.1);
+  EXPECT_EQ(found.best->accuracy, 0.7);
+  EXPECT_EQ(found.best->sequence_accuracy, std::nullopt);
+  EXPECT_EQ(found.best->bleu, 31.4);
+  EXPECT_EQ(found.best_step, 9);
+  EXPECT_EQ(found.validated_step, 10);
+  EXPECT_EQ(found.validations_since_best, 1);
+  EXPECT_EQ(found.seed, state.seed);
+  EXPECT_EQ(found.data_fingerprint, state.data_fingerprint);
+}
+
+TEST_F(Checkpoint, StaysWholeWhenTheDiskIsFull) {
+  NextTokenTask task;
+  save(task);
+  const std::string before = read_file(folder() / "last/model.safetensors");
+  task.table().detach().fill_(1.0);
+
+  {
+    const FileSizeLimit limit(100);
+    EXPECT_THROW(save(task), Error);
+  }
+
+  EXPECT_EQ(read_file(folder() / "last/model.safetensors"), before);
+  EXPECT_NO_THROW(verify_manifest(folder() / "last"));
+  EXPECT_THAT(names_in(folder()), UnorderedElementsAre("last"));
+  save(task);
+  EXPECT_NE(read_file(folder() / "last/model.safetensors"), before);
+}
+
+TEST_F(Checkpoint, IsNotBotheredByWhatAKilledSaveLeft) {
+  train();
+  std::filesystem::create_directory(folder() / "last.tmp-1");
+  std::ofstream(folder() / "last.tmp-1" / "model.safetensors") << "half of it";
+
+  EXPECT_NO_THROW(go_on());
+  NextTokenTask task;
+  EXPECT_NO_THROW(save(task));
+}
+
+TEST_F(Checkpoint, IsNotReplacedByNumbersThatAreNotFinite) {
+  NextTokenTask task;
+  save(task);
+  task.bias().detach().select(0, 3).fill_(std::nan(""));
+
+  EXPECT_THAT(
+      [&] { save(task); },
+      ThrowsMessage<Error>("train: parameter \"bias\" is not finite at step 0, needs finite numbers; last stays "
+                           "as it was, go on from it with a lower learning rate"));
+  EXPECT_THAT(
+      [&] { save_best(folder(), task, 4); },
+      ThrowsMessage<Error>("train: parameter \"bias\" is not finite at step 4, needs finite numbers; best stays "
+                           "as it was, go on from it with a lower learning rate"));
+  EXPECT_NO_THROW(read_last_state(folder(), "next_token"));
+}
+
+TEST_F(Checkpoint, NeedsADirectoryWithoutARun) {
+  EXPECT_NO_THROW(require_no_run(folder()));
+  std::filesystem::create_directory(folder());
+  std::ofstream(folder() / "notes.txt") << "mine";
+  EXPECT_NO_THROW(require_no_run(folder()));
+
+  std::ofstream(folder() / "metrics.jsonl") << "";
+  EXPECT_THAT([this] { require_no_run(folder()); },
+              ThrowsMessage<Error>("train: " + folder().string() +
+                                   " holds a run (metrics.jsonl), needs a directory without one; go on with it by "
+                                   "--resume, or choose another"));
+  EXPECT_THAT([this] { require_no_run(folder() / "notes.txt"); },
+              ThrowsMessage<Error>("train: " + in_run("notes.txt") + " is a file, needs a directory"));
+}
+
+TEST_F(Checkpoint, NeedsARunToGoOnWith) {
+  EXPECT_THAT([this] { go_on(); },
+              ThrowsMessage<Error>("train: " + folder().string() +
+                                   " has no last/manifest.json, needs a run to go on with; leave --resume out to begin "
+                                   "one"));
+
+  train();
+  std::filesystem::remove_all(folder() / "last");
+  std::filesystem::rename(folder() / "best", folder() / "last");
+  EXPECT_THAT([this] { go_on(); },
+              ThrowsMessage<Error>("train: " + in_run("last") +
+                                   " has no training.toml, needs one; it is a model, not the state of a run"));
+}
+
+TEST_F(Checkpoint, NeedsARunOfItsKind) {
+  train();
+  EXPECT_THAT(
+      [this] { go_on({.kind = "universal"}); },
+      ThrowsMessage<Error>("train: " + in_run("last") + " holds a model of kind \"next_token\", needs \"universal\""));
+}
+
+TEST_F(Checkpoint, ListsAllParametersThatDiffer) {
+  train();
+  RunOf other(folder(), short_run(), {.tokens = 20});
+  const at::Tensor before = other.task.bias().detach().clone();
+
+  EXPECT_THAT([&] { other.go_on(); }, ThrowsMessage<Error>("load_tensors: " + in_run("last/model.safetensors") +
+                                                           " has table as F32 [12, 12], F32 [20, 12] is needed"));
+  EXPECT_TRUE(other.task.bias().equal(before));
+}
+
+TEST_F(Checkpoint, NoticesAFileThatWasAlteredOrCut) {
+  for (const char* name : {"model.safetensors", "training.safetensors", "training.toml", "config.toml"}) {
+    SCOPED_TRACE(name);
+    const std::filesystem::path file = folder() / "last" / name;
+    std::filesystem::remove_all(folder());
+    train();
+    std::string bytes = read_file(file);
+    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+    std::ofstream(file, std::ios::binary) << bytes;
+    EXPECT_THROW(go_on(), Error);
+
+    std::filesystem::resize_file(file, bytes.size() - 1);
+    EXPECT_THROW(go_on(), Error);
+  }
+}
+
+TEST_F(Checkpoint, SaysWhyTheDirectoryCannotBeMade) {
+  std::ofstream(folder()) << "a file";
+  NextTokenTask task;
+  EXPECT_THAT([&] { save_last(folder() / "run", task, Adam(task.parameters()), {}); },
+              ThrowsMessage<Error>("train: " + in_run("run") + ": Not a directory"));
+}
+
+TEST(Validation, IsBetterByBleuThenSequencesThenLoss) {
+  const Validation plain = {.loss = 2.0, .accuracy = 0.5};
+  const auto with = [](double loss, std::optional<double> sequences, std::optional<double> bleu) {
+    return Validation{.loss = loss, .accuracy = 0.5, .sequence_accuracy = sequences, .bleu = bleu};
+  };
+
+  EXPECT_TRUE(is_better(with(1.9, {}, {}), plain));
+  EXPECT_FALSE(is_better(plain, plain));
+  EXPECT_FALSE(is_better(with(std::nan(""), {}, {}), plain));
+  EXPECT_TRUE(is_better(plain, with(std::nan(""), {}, {})));
+
+  EXPECT_TRUE(is_better(with(3.0, 0.9, {}), with(2.0, 0.8, {})));
+  EXPECT_FALSE(is_better(with(3.0, 0.9, {}), with(2.0, 0.9, {})));
+  EXPECT_TRUE(is_better(with(1.0, 0.9, {}), with(2.0, 0.9, {})));
+
+  EXPECT_TRUE(is_better(with(3.0, 0.1, 20.0), with(2.0, 0.9, 19.0)));
+  EXPECT_FALSE(is_better(with(1.0, 0.9, 19.0), with(2.0, 0.1, 20.0)));
+  EXPECT_TRUE(is_better(with(1.0, 0.5, 20.0), with(2.0, 0.5, 20.0)));
+}
+
+}  // namespace
+}  // namespace edgewise

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+namespace edgewise {
+
+/// A place of a test's own for a run directory, which is not there yet.
+class RunFolder : public testing::Test {
+ protected:
+  RunFolder() : folder_(std::filesystem::path(testing::TempDir()) / ("edgewise_run_" + std::to_string(::getpid()))) {
+    std::filesystem::remove_all(folder_);
+  }
+  ~RunFolder() override { std::filesystem::remove_all(folder_); }
+
+  const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+}  // namespace edgewise

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "edgewise/train/trainer.h"
+#include "tests/train/next_token_task.h"
+
+namespace edgewise {
+
+/// All that a run needs, and what its observer heard. Begins anew or goes on in its folder, as a process would.
+struct RunOf : TrainObserver {
+  RunOf(std::filesystem::path run_folder, TrainOptions train_options, NextTokenTask::Options task_options = {},
+        BatchOptions batch_options = {.tokens = 12, .sentences = 0, .bucket = 2})
+      : options(train_options),
+        task(std::move(task_options)),
+        batches(NextTokenTask::pairs(), batch_options, train_options.seed),
+        folder(std::move(run_folder)),
+        trainer(options, task, batches, *this, folder) {}
+
+  Outcome start() { return trainer.run(stop); }
+  Outcome go_on() {
+    trainer.resume();
+    return trainer.run(stop);
+  }
+
+  void on_step(const StepReport& report) override {
+    steps.push_back(report);
+    if (after_step) after_step(report);
+  }
+  void on_log(const StepReport& report) override { logs.push_back(report); }
+  void on_validation(std::int64_t step, const Validation&, bool is_best) override {
+    validations.emplace_back(step, is_best);
+  }
+  void on_save(std::int64_t step, const std::filesystem::path& path) override {
+    saves.emplace_back(step, path.filename().string());
+  }
+
+  TrainOptions options;
+  NextTokenTask task;
+  BatchStream batches;
+  std::filesystem::path folder;
+  std::atomic<bool> stop = false;
+  std::function<void(const StepReport&)> after_step;
+  std::vector<StepReport> steps;
+  std::vector<StepReport> logs;
+  std::vector<std::pair<std::int64_t, bool>> validations;
+  std::vector<std::pair<std::int64_t, std::string>> saves;
+  Trainer trainer;
+};
+
+/// A run of two epochs at a steady rate.
+inline TrainOptions short_run() {
+  TrainOptions options;
+  options.epochs = 2;
+  options.schedule = ScheduleKind::kConstant;
+  options.learning_rate = 0.1;
+  options.log_every = 3;
+  return options;
+}
+
+}  // namespace edgewise

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/train/schedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "edgewise/base/config.h"
+#include "edgewise/base/error.h"
+
+namespace edgewise {
+namespace {
+
+using testing::ThrowsMessage;
+
+TrainOptions noam(double factor, std::int64_t warmup) {
+  TrainOptions options;
+  options.schedule = ScheduleKind::kNoam;
+  options.factor = factor;
+  options.warmup = warmup;
+  return options;
+}
+
+TEST(Schedule, HasTheNumbersOfThePaper) {
+  const Schedule schedule(noam(1.0, 4000), 512);
+
+  // 512^-0.5 · 4000^-1.5, and so on.
+  EXPECT_NEAR(schedule(1), 1.746928107421711e-07, 1e-18);
+  EXPECT_NEAR(schedule(4000), 6.987712429686843e-04, 1e-15);
+  EXPECT_NEAR(schedule(16000), 3.493856214843421e-04, 1e-15);
+}
+
+TEST(Schedule, IsTheNoamFormulaAtEachStep) {
+  const Schedule schedule(noam(2.0, 400), 128);
+  for (std::int64_t step = 1; step < 2000; step += 7) {
+    const auto now = static_cast<double>(step);
+    const double expected = 2.0 * std::pow(128.0, -0.5) * std::min(std::pow(now, -0.5), now * std::pow(400.0, -1.5));
+    EXPECT_NEAR(schedule(step), expected, 1e-15) << step;
+  }
+}
+
+TEST(Schedule, IsHighestAtTheEndOfTheWarmUp) {
+  const Schedule schedule(noam(1.0, 400), 128);
+  EXPECT_LT(schedule(399), schedule(400));
+  EXPECT_GT(schedule(400), schedule(401));
+}
+
+TEST(Schedule, CanStayConstant) {
+  TrainOptions options;
+  options.schedule = ScheduleKind::kConstant;
+  options.learning_rate = 0.005;
+  const Schedule schedule(options, 32);
+
+  EXPECT_EQ(schedule(1), 0.005);
+  EXPECT_EQ(schedule(1000000), 0.005);
+}
+
+TEST(Schedule, SaysWhatItNeeds) {
+  EXPECT_THAT([] { Schedule(noam(1.0, 0), 512); },
+              ThrowsMessage<Error>("Schedule: warmup is 0, needs at least 1 step"));
+  EXPECT_THAT([] { Schedule(noam(1.0, 10), 0); }, ThrowsMessage<Error>("Schedule: size is 0, needs at least 1"));
+  EXPECT_THAT([] { Schedule(noam(1.0, 10), 8)(0); }, ThrowsMessage<Error>("Schedule: step is 0, needs at least 1"));
+}
+
+TEST(TrainOptions, AreReadAndWritten) {
+  const auto options =
+      parse_config<TrainOptions>("steps = 7\nschedule = \"constant\"\nclip_norm = 0.5\nseed = 3", "train.toml");
+
+  EXPECT_EQ(options.steps, 7);
+  EXPECT_EQ(options.schedule, ScheduleKind::kConstant);
+  EXPECT_EQ(options.clip_norm, 0.5);
+  EXPECT_EQ(to_toml(parse_config<TrainOptions>(to_toml(options), "again")), to_toml(options));
+}
+
+}  // namespace
+}  // namespace edgewise
