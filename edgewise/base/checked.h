@@ -14,12 +14,21 @@
 
 namespace edgewise {
 
+namespace detail {
+
+template <std::integral T>
+[[noreturn]] void fail_beyond(bool is_negative, T left, char operation, T right, std::string_view what) {
+  using Limits = std::numeric_limits<T>;
+  if (is_negative) fail("{} is {} {} {}, needs at least {}", what, left, operation, right, Limits::min());
+  fail("{} is {} {} {}, needs at most {}", what, left, operation, right, Limits::max());
+}
+
+}  // namespace detail
+
 template <std::integral T>
 T checked_add(T left, std::type_identity_t<T> right, std::string_view what) {
   T sum;
-  if (__builtin_add_overflow(left, right, &sum)) {
-    fail("{} is {} + {}, needs at most {}", what, left, right, std::numeric_limits<T>::max());
-  }
+  if (__builtin_add_overflow(left, right, &sum)) detail::fail_beyond(std::cmp_less(left, 0), left, '+', right, what);
   return sum;
 }
 
@@ -27,7 +36,7 @@ template <std::integral T>
 T checked_multiply(T left, std::type_identity_t<T> right, std::string_view what) {
   T product;
   if (__builtin_mul_overflow(left, right, &product)) {
-    fail("{} is {} * {}, needs at most {}", what, left, right, std::numeric_limits<T>::max());
+    detail::fail_beyond(std::cmp_less(left, 0) != std::cmp_less(right, 0), left, '*', right, what);
   }
   return product;
 }

@@ -170,8 +170,18 @@ class Reader {
   const Section& root_;
 };
 
-std::string position_text(std::string_view name, const toml::source_region& source) {
-  return fmt::format("{}:{}:{}", name, source.begin.line, source.begin.column);
+std::string position_text(std::string_view name, const toml::source_position& position) {
+  return fmt::format("{}:{}:{}", name, position.line, position.column);
+}
+
+// Looks itself, because toml++ also stops at bytes that are UTF-8 but no TOML, and says the same of both.
+void check_utf8(std::string_view toml, std::string_view name) {
+  const auto bad = find_bad_utf8(toml);
+  if (!bad) return;
+  const std::string_view before = toml.substr(0, *bad);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const auto line_begin = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
+  fail("{}:{}:{}: the text is not UTF-8, needs to be", name, line, before.size() - line_begin + 1);
 }
 
 // toml++ begins with what it was doing: "Error while parsing string: …".
@@ -182,13 +192,15 @@ std::string_view without_preamble(std::string_view description) {
 }
 
 void Reader::read_text(std::string_view toml, std::string_view name) const {
+  check_utf8(toml, name);
   toml::table table;
   try {
     table = toml::parse(toml);
   } catch (const toml::parse_error& error) {
-    fail("{}: {}", position_text(name, error.source()), without_preamble(error.description()));
+    fail("{}: the text is not TOML: {}", position_text(name, error.source().begin),
+         without_preamble(error.description()));
   }
-  read_section(table, root_, "", [name](const toml::key& key) { return position_text(name, key.source()); });
+  read_section(table, root_, "", [name](const toml::key& key) { return position_text(name, key.source().begin); });
 }
 
 void Reader::read_section(const toml::table& table, const Section& section, const std::string& prefix,

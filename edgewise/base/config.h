@@ -22,17 +22,17 @@ std::string describe(const Section& fields);
 std::string read_config_file(const std::filesystem::path& file);
 }  // namespace detail
 
-/// Reads options from TOML text; a key that is absent keeps its default. Overrides are `section.key=value` and win: the
-/// value is TOML, or a string where it is not (`data.train=corpus.tsv` needs no quotes). An optional is unset by
-/// "none". `name` is what errors call the text. Throws Error for an unknown key (with the nearest one), a value of
-/// another type or out of its range, and what is not TOML, each with its line and column:
+/// Reads options from TOML text; a key that is absent keeps its value in `options`, by default its default. Overrides
+/// are `section.key=value` and win: the value is TOML, or a string where it is not (`data.train=corpus.tsv` needs no
+/// quotes). An optional is unset by "none". `name` is what errors call the text. Throws Error for an unknown key (with
+/// the nearest one), a value of another type or out of its range, and what is not TOML, each with its line and column:
 ///
 ///     config.toml:12:3: train.step is unknown; did you mean train.steps?
 ///     config.toml:4:1: model.heads is "four", needs a whole number
 ///     --set train.dropout=1.5: train.dropout is 1.5, needs a number from 0 to below 1
 template <OptionStruct Options>
-Options parse_config(std::string_view toml, std::string_view name, std::span<const std::string> overrides = {}) {
-  Options options;
+Options parse_config(std::string_view toml, std::string_view name, std::span<const std::string> overrides = {},
+                     Options options = {}) {
   detail::read_fields(fields_of(options), toml, name, overrides);
   return options;
 }

@@ -87,7 +87,7 @@ std::string_view enum_name(Enum value) {
   for (const auto& named : enum_names(value)) {
     if (named.value == value) return named.name;
   }
-  fail("enum_name: value is {}, which enum_names does not list", static_cast<long long>(value));
+  fail("enum_name: value is {}, needs one that enum_names lists", static_cast<long long>(value));
 }
 
 namespace detail {

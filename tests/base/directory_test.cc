@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/base/directory.h"
+
+#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <thread>
+
+#include "edgewise/base/files.h"
+#include "edgewise/base/sha256.h"
+#include "tests/base/support.h"
+
+namespace edgewise {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write_model(const fs::path& target, const std::string& weights) {
+  DirectoryWriter writer(target, "write_model");
+  writer.write("config.toml", "heads = 1\n");
+  writer.write("model.safetensors", weights);
+  writer.commit();
+}
+
+TEST(DirectoryWriter, WritesFilesAndAManifestThatFitsThem) {
+  const TemporaryFolder folder;
+  write_model(folder / "run/last", "weights");
+
+  EXPECT_EQ(names_in(folder / "run"), "last");
+  EXPECT_EQ(names_in(folder / "run/last"), "config.toml manifest.json model.safetensors");
+  EXPECT_EQ(read_file(folder / "run/last/model.safetensors"), "weights");
+  EXPECT_EQ(read_file(folder / "run/last/manifest.json"),
+            "{\n"
+            "  \"format\": 1,\n"
+            "  \"tool\": \"edgewise 0.1.0\",\n"
+            "  \"files\": [\n"
+            "    {\"name\": \"config.toml\", \"size\": 10, \"sha256\": \"" +
+                sha256("heads = 1\n") +
+                "\"},\n"
+                "    {\"name\": \"model.safetensors\", \"size\": 7, \"sha256\": \"" +
+                sha256("weights") + "\"}\n  ]\n}\n");
+  const Manifest manifest = verify_manifest(folder / "run/last");
+  EXPECT_EQ(manifest.tool, "edgewise 0.1.0");
+  ASSERT_EQ(manifest.files.size(), 2u);
+  EXPECT_EQ(manifest.files[1].name, "model.safetensors");
+  EXPECT_EQ(manifest.files[1].size, 7u);
+  EXPECT_EQ(manifest.files[1].sha256, sha256("weights"));
+}
+
+TEST(DirectoryWriter, ReplacesADirectoryOfItsOwnAndLeavesNothingBeside) {
+  const TemporaryFolder folder;
+  write_model(folder / "last", "old");
+  write_model(fs::path(folder / "last").string() + "/", "new");
+
+  EXPECT_EQ(read_file(folder / "last/model.safetensors"), "new");
+  EXPECT_EQ(names_in(folder.path()), "last");
+}
+
+TEST(DirectoryWriter, TakesAnEmptyDirectoryAndOneBehindASymbolicLink) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "real");
+  fs::create_symlink("real", folder / "link");
+  write_model(folder / "link", "a");
+  write_model(folder / "link", "b");
+
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
+  EXPECT_EQ(read_file(folder / "real/model.safetensors"), "b");
+  EXPECT_EQ(names_in(folder.path()), "link real");
+}
+
+TEST(DirectoryWriter, RemovesItsFilesWithoutCommit) {
+  const TemporaryFolder folder;
+  write_model(folder / "last", "old");
+  {
+    DirectoryWriter writer(folder / "last");
+    writer.write("model.safetensors", "new");
+    EXPECT_EQ(names_in(folder.path()), fmt::format("last last.tmp-{}", ::getpid()));
+  }
+  EXPECT_EQ(read_file(folder / "last/model.safetensors"), "old");
+  EXPECT_EQ(names_in(folder.path()), "last");
+}
+
+TEST(DirectoryWriter, RemovesWhatKilledProcessesLeftOfThisTarget) {
+  const TemporaryFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  fs::create_directory(folder / fmt::format("last.tmp-{}", child));
+  fs::create_directory(folder / fmt::format("other.tmp-{}", child));
+  fs::create_directory(folder / "last.tmp-1");  // runs for as long as the machine does
+  fs::create_directory(folder / "last.tmp-notes");
+  write_model(folder / "last", "new");
+
+  EXPECT_EQ(names_in(folder.path()), fmt::format("last last.tmp-1 last.tmp-notes other.tmp-{}", child));
+}
+
+TEST(DirectoryWriter, RefusesADirectoryThatIsNotItsOwn) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "home");
+  write_file_atomically(folder / "home/thesis.tex", "years of work");
+  const std::string home = fs::path(folder / "home").string();
+
+  EXPECT_EQ(error_of([&] { write_model(home, "x"); }),
+            "write_model: " + home +
+                " exists without a manifest.json, needs to be absent, empty or written by this program; choose another "
+                "directory");
+  EXPECT_EQ(error_of([&] { write_model(home + "/thesis.tex", "x"); }),
+            "write_model: " + home +
+                "/thesis.tex exists without a manifest.json, needs to be absent, empty or written by this program; "
+                "choose another directory");
+  EXPECT_EQ(names_in(home), "thesis.tex");
+}
+
+TEST(DirectoryWriter, DeletesNoFileThatItDidNotWrite) {
+  const TemporaryFolder folder;
+  write_model(folder / "last", "old");
+  write_file_atomically(folder / "last/notes.txt", "mine");
+  write_model(folder / "last", "new");
+
+  const std::string kept = fmt::format("last.kept-{}-0", ::getpid());
+  EXPECT_EQ(names_in(folder.path()), "last " + kept);
+  EXPECT_EQ(read_file(folder / kept / "notes.txt"), "mine");
+  EXPECT_EQ(read_file(folder / kept / "model.safetensors"), "old");
+  EXPECT_EQ(read_file(folder / "last/model.safetensors"), "new");
+}
+
+TEST(DirectoryWriter, TakesPlainNamesOnce) {
+  const TemporaryFolder folder;
+  DirectoryWriter writer(folder / "last", "write_model");
+  const std::pair<std::string, std::string> rows[] = {{"", "\"\""},         {".", "\".\""},
+                                                      {"..", "\"..\""},     {"a/b", "\"a/b\""},
+                                                      {"/etc", "\"/etc\""}, {"manifest.json", "\"manifest.json\""},
+                                                      {"a\nb", "\"a\\nb\""}};
+  for (const auto& [name, shown] : rows) {
+    EXPECT_EQ(error_of([&] { writer.write(name, "x"); }),
+              "write_model: file name is " + shown + ", needs a plain one without folders");
+  }
+  writer.write("a", "x");
+  EXPECT_EQ(error_of([&] { writer.write("a", "y"); }),
+            "write_model: \"a\" was written before, needs to be written once");
+  writer.commit();
+  const std::string path = fs::path(folder / "last").string();
+  EXPECT_EQ(error_of([&] { writer.write("b", "y"); }),
+            "write_model: " + path + " is committed, needs a new writer for another file");
+  EXPECT_EQ(error_of([&] { writer.commit(); }),
+            "write_model: " + path + " is committed, needs a new writer to write it again");
+}
+
+TEST(DirectoryWriter, AlwaysShowsAWholeDirectoryToReaders) {
+  const TemporaryFolder folder;
+  write_model(folder / "last", "weights 0");
+  std::atomic<bool> is_done = false;
+  std::string unexpected;
+  std::thread reader([&] {
+    while (!is_done) {
+      const std::string error = error_of([&] { read_file(folder / "last/model.safetensors"); });
+      if (error != "no error") unexpected = error;
+    }
+  });
+  for (int i = 0; i < 30; ++i) write_model(folder / "last", fmt::format("weights {}", i));
+  is_done = true;
+  reader.join();
+
+  EXPECT_EQ(unexpected, "");
+}
+
+// Makes the kernel answer renameat2 as one without RENAME_EXCHANGE does, for this process from now on.
+bool forbid_exchange() {
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_renameat2, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{static_cast<unsigned short>(std::size(program)), program};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+TEST(DirectoryWriter, ReplacesByRenamingWhereDirectoriesCannotBeSwapped) {
+  const TemporaryFolder folder;
+  write_model(folder / "last", "old");
+  constexpr int kDone = 0;
+  constexpr int kNoFilter = 77;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (!forbid_exchange()) ::_exit(kNoFilter);
+    ::_exit(error_of([&] { write_model(folder / "last", "new"); }) == "no error" ? kDone : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNoFilter) GTEST_SKIP() << "this system has no seccomp filters";
+
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == kDone);
+  EXPECT_EQ(read_file(folder / "last/model.safetensors"), "new");
+  EXPECT_EQ(names_in(folder.path()), "last");
+}
+
+TEST(DirectoryWriter, KeepsTheOldDirectoryWhenTheDiskIsFull) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "disk");
+  const std::string disk = fs::path(folder / "disk").string();
+  if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=256k") != 0) GTEST_SKIP() << "only root can mount a small disk";
+  write_model(disk + "/last", "old");
+  const std::string error = error_of([&] { write_model(disk + "/last", std::string(1'000'000, 'x')); });
+  const std::string names = names_in(disk);
+  const std::string weights = read_file(disk + "/last/model.safetensors");
+  ::umount(disk.c_str());
+
+  EXPECT_EQ(error, "write_model: " + disk + "/last/model.safetensors: No space left on device; nothing was replaced");
+  EXPECT_EQ(names, "last");
+  EXPECT_EQ(weights, "old");
+}
+
+class VerifyManifest : public testing::Test {
+ protected:
+  VerifyManifest() : path((folder / "run").string()) { write_model(path, "weights"); }
+
+  std::string error() const {
+    return error_of([&] { verify_manifest(path, "open_model"); });
+  }
+
+  std::string error_of_manifest(const std::string& text) const {
+    write_file_atomically(path + "/manifest.json", text);
+    return error();
+  }
+
+  TemporaryFolder folder;
+  std::string path;
+};
+
+TEST_F(VerifyManifest, NamesAFileThatChanged) {
+  write_file_atomically(path + "/model.safetensors", "weight");
+  EXPECT_EQ(error(),
+            "open_model: " + path + "/model.safetensors has 6 bytes, manifest.json says 7; the file is truncated");
+  write_file_atomically(path + "/model.safetensors", "weights!");
+  EXPECT_EQ(error(),
+            "open_model: " + path + "/model.safetensors has 8 bytes, manifest.json says 7; the file was altered");
+  write_file_atomically(path + "/model.safetensors", "weighty");
+  EXPECT_EQ(error(), "open_model: " + path + "/model.safetensors has SHA-256 " + sha256("weighty") +
+                         ", manifest.json says " + sha256("weights") + "; the file was altered");
+  fs::remove(path + "/model.safetensors");
+  EXPECT_EQ(error(), "open_model: " + path + "/model.safetensors: No such file or directory; manifest.json lists it");
+}
+
+TEST_F(VerifyManifest, FollowsNoLinksAndReadsNoDevices) {
+  fs::remove(path + "/model.safetensors");
+  write_file_atomically(folder / "elsewhere", "weights");
+  fs::create_symlink("../elsewhere", path + "/model.safetensors");
+  EXPECT_EQ(error(), "open_model: " + path + "/model.safetensors is a symbolic link, needs to be a regular file");
+  fs::remove(path + "/model.safetensors");
+  ASSERT_EQ(::mkfifo((path + "/model.safetensors").c_str(), 0600), 0);
+  EXPECT_EQ(error(), "open_model: " + path + "/model.safetensors is not a regular file, needs to be one");
+}
+
+TEST_F(VerifyManifest, NamesAManifestThatIsAbsent) {
+  fs::remove(path + "/manifest.json");
+  EXPECT_EQ(error(), "open_model: " + path + "/manifest.json: No such file or directory");
+}
+
+TEST_F(VerifyManifest, ReadsTheManifestStrictly) {
+  const std::string digits = sha256("weights");
+  const auto with_entry = [](const std::string& entry) { return R"({"format": 1, "files": [)" + entry + "]}"; };
+  const std::pair<std::string, std::string> rows[] = {
+      {"", ", byte 0: the manifest is missing, needs an object"},
+      {"[]", ", byte 0: the manifest is a list, needs an object"},
+      {"{}", " has no format, needs format and files"},
+      {R"({"format": 1})", " has no files, needs format and files"},
+      {R"({"format": 2, "files": []})", " has format 2, this build reads 1; use the build that wrote it"},
+      {R"({"format": "1", "files": []})", ", byte 11: format is a string, needs a whole number"},
+      {R"({"format": 1, "format": 1})", ", byte 14: \"format\" is there twice, needs to be there once"},
+      {R"({"format": 1, "tool": 3})", ", byte 22: tool is 3, needs a string"},
+      {R"({"format": 1, "files": {}})", ", byte 23: files is an object, needs a list"},
+      {R"({"format": 1, "files": []} x)", ", byte 27: more text follows, needs to end here"},
+      {R"({"format": 1, "new": [[[[[1]]]]]})", ", byte 25: values are nested too deep, needs at most 4 levels"},
+      {with_entry("3"), ", byte 24: a file's entry is 3, needs an object"},
+      {with_entry(R"({"name": "../x"})"), ", byte 33: a file's name is \"../x\", needs a plain one without folders"},
+      {with_entry(R"({"name": "a\u0000b"})"),
+       ", byte 33: a file's name is \"a\\u0000b\", needs a plain one without folders"},
+      {with_entry(R"({"name": "a", "size": -1})"),
+       ", byte 46: a file's size is -1, needs a whole number from 0 to 18446744073709551615"},
+      {with_entry(R"({"name": "a", "size": 1.5})"),
+       ", byte 46: a file's size is 1.5, needs a whole number from 0 to 18446744073709551615"},
+      {with_entry(R"({"sha256": "abc"})"), ", byte 35: a file's sha256 is \"abc\", needs 64 hexadecimal digits"},
+      {with_entry(R"({"name": "a", "size": 1})"), ", byte 46: a file's entry ends here, needs name, size and sha256"},
+      {with_entry(R"({"name": "a", "size": 1, "sha256": ")" + digits + R"("}, {"name": "a", "size": 1, "sha256": ")" +
+                  digits + R"("})"),
+       ", byte 163: \"a\" is listed twice, needs to be listed once"},
+  };
+  for (const auto& [text, error] : rows) {
+    EXPECT_EQ(error_of_manifest(text), "open_model: " + path + "/manifest.json" + error) << text;
+  }
+}
+
+TEST_F(VerifyManifest, IgnoresWhatLaterBuildsAdd) {
+  EXPECT_EQ(error_of_manifest(R"({"format": 1, "later": {"a": [1]}, "files": []})"), "no error");
+}
+
+}  // namespace
+}  // namespace edgewise

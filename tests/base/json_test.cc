@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/base/json.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <limits>
+
+#include "edgewise/base/json_scanner.h"
+#include "edgewise/base/utf8.h"
+#include "tests/base/support.h"
+
+namespace edgewise {
+namespace {
+
+std::string error_of_skipping(std::string_view text) {
+  return error_of([&] {
+    JsonScanner json(text, "f");
+    json.skip();
+    json.end();
+  });
+}
+
+TEST(JsonObject, IsOneLine) {
+  const std::string text = JsonObject()
+                               .add("step", 3)
+                               .add("loss", 0.1)
+                               .add("name", "a \"b\"\n")
+                               .add("done", false)
+                               .add("seed", ~std::uint64_t{0})
+                               .add_json("list", "[1, 2]")
+                               .text();
+  EXPECT_EQ(text, R"({"step": 3, "loss": 0.1, "name": "a \"b\"\u000a", "done": false, "seed": 18446744073709551615, )"
+                  R"("list": [1, 2]})");
+  EXPECT_EQ(JsonObject().text(), "{}");
+}
+
+TEST(JsonObject, HasNullWhereJsonHasNoNumber) {
+  EXPECT_EQ(json_number(std::numeric_limits<double>::quiet_NaN()), "null");
+  EXPECT_EQ(json_number(-std::numeric_limits<double>::infinity()), "null");
+}
+
+TEST(JsonObject, ReplacesBytesThatAreNotUtf8) { EXPECT_EQ(json_quoted("a\xFF"), "\"a\uFFFD\""); }
+
+RC_GTEST_PROP(JsonScanner, ReadsBackEveryStringThatIsWritten, (const std::string& text)) {
+  const std::string written = json_quoted(text);
+  JsonScanner json(written, "f");
+  RC_ASSERT(json.string("text") == with_bad_utf8_replaced(text));
+}
+
+RC_GTEST_PROP(JsonScanner, ReadsBackEveryWholeNumber, (std::uint64_t number)) {
+  const std::string written = std::to_string(number);
+  RC_ASSERT(JsonScanner(written, "f").whole_number("n") == number);
+}
+
+TEST(JsonScanner, ReadsMembersInOrder) {
+  JsonScanner json(" { \"a\" : 1 , \"b\":[ 2,3 ] ,\"c\" : [], \"d\":{} } ", "f");
+  std::string seen;
+  json.object("it", [&](const std::string& key) {
+    seen += key;
+    if (key == "a") seen += std::to_string(json.whole_number("a"));
+    if (key == "b" || key == "c") json.array("list", [&] { seen += std::to_string(json.whole_number("element")); });
+    if (key == "d") json.object("d", [](const std::string&) {});
+  });
+  json.end();
+  EXPECT_EQ(seen, "a1b23cd");
+}
+
+TEST(JsonScanner, ReadsEveryEscape) {
+  JsonScanner json(R"("\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00")", "f");
+  EXPECT_EQ(json.string("text"), "\"\\/\b\f\n\r\té\U0001F600");
+}
+
+TEST(JsonScanner, SkipsEveryKindOfValue) {
+  for (const char* text : {"null", "true", "false", "\"a\\u0041\"", "-0", "0.5", "1e3", "-12.25E-7", "[[[1]], {}]",
+                           "{\"a\": {\"b\": [null]}}", " [ 1 , 2 ] "}) {
+    EXPECT_EQ(error_of_skipping(text), "no error") << text;
+  }
+}
+
+struct BadJson {
+  std::string text;
+  const char* error;
+};
+
+TEST(JsonScanner, NamesWhatIsNotJsonAndWhere) {
+  const BadJson rows[] = {
+      {"", "f, byte 0: a value is missing, needs one of JSON"},
+      {"nul", "f, byte 0: a value is needed"},
+      {"x", "f, byte 0: a value is \"x\", needs one of JSON"},
+      {"01", "f, byte 0: a number is not written as JSON writes them"},
+      {"1.", "f, byte 0: a number is not written as JSON writes them"},
+      {"1e", "f, byte 0: a number is not written as JSON writes them"},
+      {"-", "f, byte 0: a number is not written as JSON writes them"},
+      {"1 2", "f, byte 2: more text follows, needs to end here"},
+      {"[1 2]", "f, byte 3: a comma or closing bracket is missing"},
+      {"[1,]", "f, byte 3: a value is \"]\", needs one of JSON"},
+      {"[1", "f, byte 2: a comma or closing bracket is missing"},
+      {"{1: 2}", "f, byte 1: a key is 1, needs a string"},
+      {"{\"a\" 1}", "f, byte 5: a colon is missing"},
+      {"{\"a\": 1", "f, byte 7: a comma or closing brace is missing"},
+      {"{\"a\": 1, }", "f, byte 9: a key is \"}\", needs a string"},
+      {"{\"a\": 1, \"a\": 2}", "f, byte 9: \"a\" is there twice, needs to be there once"},
+      {"{\"a\": 1, \"\\u0061\": 2}", "f, byte 9: \"a\" is there twice, needs to be there once"},
+      {"\"a", "f, byte 0: a string is not closed, needs a quote at its end"},
+      {"\"\n\"", "f, byte 1: a control character is in a string, needs an escape"},
+      {"\"\\x\"", "f, byte 2: an escape of JSON is needed after a backslash"},
+      {"\"\\", "f, byte 2: an escape of JSON is needed after a backslash"},
+      {"\"\\u12g4\"", "f, byte 2: \\u needs four hex digits"},
+      {"\"\\u12", "f, byte 2: \\u needs four hex digits"},
+      {"\"\\ud800\"", "f, byte 6: a surrogate stands alone, needs its pair"},
+      {"\"\\ud800\\u0041\"", "f, byte 12: a surrogate stands alone, needs its pair"},
+      {"\"\\udc00\"", "f, byte 6: a surrogate stands alone, needs its pair"},
+      {"\"\xC0\xAF\"", "f, byte 1: the text is not UTF-8, needs to be"},
+      {"[[[[1]]]]", "f, byte 4: values are nested too deep, needs at most 4 levels"},
+  };
+  for (const auto& row : rows) EXPECT_EQ(error_of_skipping(row.text), row.error) << row.text;
+}
+
+TEST(JsonScanner, DoesNotConvertNumbers) {
+  const auto error_of_number = [](std::string_view text) {
+    return error_of([&] { JsonScanner(text, "f").whole_number("size"); });
+  };
+  EXPECT_EQ(error_of_number("-1"), "f, byte 0: size is -1, needs a whole number from 0 to 18446744073709551615");
+  EXPECT_EQ(error_of_number("2.0"), "f, byte 0: size is 2.0, needs a whole number from 0 to 18446744073709551615");
+  EXPECT_EQ(error_of_number("1e3"), "f, byte 0: size is 1e3, needs a whole number from 0 to 18446744073709551615");
+  EXPECT_EQ(error_of_number("007"), "f, byte 0: size is 007, needs a whole number from 0 to 18446744073709551615");
+  EXPECT_EQ(error_of_number("18446744073709551616"),
+            "f, byte 0: size is 18446744073709551616, needs a whole number from 0 to 18446744073709551615");
+  EXPECT_EQ(error_of_number("\"1\""), "f, byte 0: size is a string, needs a whole number");
+  EXPECT_EQ(error_of_number("true"), "f, byte 0: size is true or false, needs a whole number");
+  EXPECT_EQ(error_of_number("null"), "f, byte 0: size is null, needs a whole number");
+}
+
+TEST(JsonScanner, NamesAValueOfAnotherKind) {
+  EXPECT_EQ(error_of([] { JsonScanner("[]", "f", 8).object("it", [](const std::string&) {}); }),
+            "f, byte 8: it is a list, needs an object");
+  EXPECT_EQ(error_of([] { JsonScanner(" {}", "f", 8).array("it", [] {}); }),
+            "f, byte 9: it is an object, needs a list");
+  EXPECT_EQ(error_of([] { JsonScanner("-2", "f").string("it"); }), "f, byte 0: it is -2, needs a string");
+}
+
+}  // namespace
+}  // namespace edgewise

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "edgewise/base/nearest_name.h"
+#include "edgewise/base/sha256.h"
+#include "edgewise/base/utf8.h"
+#include "edgewise/base/version.h"
+#include "tests/base/support.h"
+
+namespace edgewise {
+namespace {
+
+const std::vector<std::string> kNames = {"steps", "learning_rate", "batch_tokens", "seed", "x"};
+
+TEST(NearestName, FindsTheNameWithOneSlip) {
+  EXPECT_EQ(nearest_name("step", kNames), "steps");
+  EXPECT_EQ(nearest_name("setps", kNames), "steps");
+  EXPECT_EQ(nearest_name("sead", kNames), "seed");
+  EXPECT_EQ(nearest_name("learningrate", kNames), "learning_rate");
+  EXPECT_EQ(nearest_name("batchtoken", kNames), "batch_tokens");
+}
+
+TEST(NearestName, TakesTheFirstOfEquallyNearOnes) {
+  EXPECT_EQ(nearest_name("head", std::vector<std::string>{"heads", "heard"}), "heads");
+}
+
+TEST(NearestName, SuggestsNothingFarAway) {
+  EXPECT_EQ(nearest_name("colour", kNames), std::nullopt);
+  EXPECT_EQ(nearest_name("y", kNames), std::nullopt);
+  EXPECT_EQ(nearest_name("", kNames), std::nullopt);
+  EXPECT_EQ(nearest_name("steps", {}), std::nullopt);
+}
+
+// The examples of FIPS 180-4's authors, and the empty message.
+TEST(Sha256, GivesThePublishedAnswers) {
+  EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  Sha256 in_pieces;
+  in_pieces.update("abcdbcdecdefdefgefghfghighijh");
+  in_pieces.update("ijkijkljklmklmnlmnomnopnopq");
+  EXPECT_EQ(in_pieces.finish(), "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+}
+
+TEST(Utf8, FindsTheFirstByteThatIsNotOne) {
+  EXPECT_EQ(find_bad_utf8("plain, é, 漢, \U0001F600"), std::nullopt);
+  EXPECT_EQ(find_bad_utf8("\xEF\xBF\xBF\xF4\x8F\xBF\xBF"), std::nullopt);  // U+FFFF, U+10FFFF
+  EXPECT_EQ(find_bad_utf8("ab\x80"), 2u);                                  // no lead byte
+  EXPECT_EQ(find_bad_utf8("a\xC0\xAF"), 1u);                               // overlong
+  EXPECT_EQ(find_bad_utf8("\xE0\x80\xAF"), 0u);                            // overlong
+  EXPECT_EQ(find_bad_utf8("\xF0\x80\x80\xAF"), 0u);                        // overlong
+  EXPECT_EQ(find_bad_utf8("\xED\xA0\x80"), 0u);                            // surrogate
+  EXPECT_EQ(find_bad_utf8("\xF4\x90\x80\x80"), 0u);                        // above U+10FFFF
+  EXPECT_EQ(find_bad_utf8("\xFF"), 0u);
+  EXPECT_EQ(find_bad_utf8("abc\xE6\xBC"), 3u);  // cut off
+}
+
+TEST(Utf8, AppendsWhatItFindsGood) {
+  for (std::uint32_t code_point = 0; code_point < 0x110000; code_point += code_point < 0x900 ? 1 : 0xFF) {
+    if (code_point >= 0xD800 && code_point < 0xE000) continue;
+    std::string text;
+    append_utf8(text, code_point);
+    ASSERT_EQ(find_bad_utf8(text), std::nullopt) << code_point;
+  }
+}
+
+TEST(Utf8, ReplacesEachBadByte) { EXPECT_EQ(with_bad_utf8_replaced("a\xFF\xC3(é"), "a\uFFFD\uFFFD(é"); }
+
+TEST(Utf8, KnowsControlCharacters) {
+  EXPECT_FALSE(has_control_character("encoder.0.weight é"));
+  EXPECT_TRUE(has_control_character(std::string_view("a\0b", 3)));
+  EXPECT_TRUE(has_control_character("a\nb"));
+  EXPECT_TRUE(has_control_character("a\x7F"));
+  EXPECT_TRUE(has_control_character("a\u0085"));
+  EXPECT_TRUE(has_control_character("a\xFF"));
+}
+
+TEST(InQuotes, ShowsWhatWouldGarbleATerminal) {
+  EXPECT_EQ(in_quotes("four"), "\"four\"");
+  EXPECT_EQ(in_quotes("a \"b\" \\"), "\"a \\\"b\\\" \\\\\"");
+  EXPECT_EQ(in_quotes("\x1B[31m\n\t"), "\"\\u001b[31m\\n\\t\"");
+  EXPECT_EQ(in_quotes("abc\u202Edef"), "\"abc\\u202edef\"");
+  EXPECT_EQ(in_quotes("\xFF"), "\"\\xff\"");
+}
+
+TEST(InQuotes, CutsLongTextBetweenCharacters) {
+  EXPECT_EQ(in_quotes(std::string(60, 'a')), "\"" + std::string(60, 'a') + "\"");
+  EXPECT_EQ(in_quotes(std::string(61, 'a')), "\"" + std::string(60, 'a') + "…\"");
+  EXPECT_EQ(in_quotes(std::string(59, 'a') + "é"), "\"" + std::string(59, 'a') + "…\"");
+}
+
+TEST(Version, IsThreeNumbers) { EXPECT_EQ(std::count(version().begin(), version().end(), '.'), 2) << version(); }
+
+}  // namespace
+}  // namespace edgewise

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdlib.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "edgewise/base/error.h"
+
+namespace edgewise {
+
+/// The text of the Error that `act` throws; "no error" when it throws none.
+template <class Act>
+std::string error_of(Act&& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+inline std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+/// A new folder, removed with everything in it at the end of its scope.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "edgewise-test-XXXXXX").string();
+    check(::mkdtemp(pattern.data()) != nullptr, "mkdtemp: {} cannot be made", pattern);
+    path_ = std::filesystem::canonical(pattern);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Names in a folder, sorted, joined by spaces: what a test says that a folder holds.
+inline std::string names_in(const std::filesystem::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.insert(entry.path().filename().string());
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
+}  // namespace edgewise
