@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/search/search.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+
+#include "tests/search/table_scorer.h"
+
+namespace edgewise {
+namespace {
+
+// Three words may follow; the others of the vocabulary are never produced, so that a beam as wide as the vocabulary
+// holds every output of up to three words: 1 + 3 + 9 + 27.
+constexpr std::int64_t kVocabulary = 40;
+constexpr std::int64_t kBegin = 0;
+constexpr std::int64_t kEnd = 1;
+const std::vector<std::int64_t> kWords = {2, 3, 4};
+
+SearchOptions three_words() {
+  SearchOptions options;
+  options.begin_token = kBegin;
+  options.end_token = kEnd;
+  options.never = {kBegin};
+  for (std::int64_t token = kWords.back() + 1; token < kVocabulary; ++token) options.never.push_back(token);
+  options.length_factor = 0.0;
+  options.length_offset = 3;
+  return options;
+}
+
+double score_of(double log_probability, std::size_t length_with_end, double length_penalty) {
+  return log_probability / std::pow((5.0 + static_cast<double>(length_with_end)) / 6.0, length_penalty);
+}
+
+/// Every output there is, best first; equals in order of their words.
+std::vector<Hypothesis> all_outputs(const Table& table, const Tokens& input, const SearchOptions& options) {
+  std::vector<Hypothesis> outputs;
+  const auto visit = [&](const auto& self, const Tokens& produced, double log_probability) -> void {
+    const std::vector<float> next = table(input, produced);
+    outputs.push_back({produced, score_of(log_probability + next[kEnd], produced.size() + 1, options.length_penalty)});
+    if (static_cast<std::int64_t>(produced.size()) == options.length_offset) return;
+    for (const std::int64_t word : kWords) {
+      Tokens longer = produced;
+      longer.push_back(word);
+      self(self, longer, log_probability + next[word]);
+    }
+  };
+  visit(visit, {}, 0.0);
+  std::stable_sort(outputs.begin(), outputs.end(), [](const auto& a, const auto& b) { return a.score > b.score; });
+  return outputs;
+}
+
+/// The beam as its description says it, with whole sorts and without stopping early.
+std::vector<Hypothesis> plain_beam(const Table& table, const Tokens& input, const SearchOptions& options) {
+  struct Path {
+    Tokens tokens;
+    double log_probability;
+    bool is_ended;
+  };
+  std::vector<Path> living = {{{}, 0.0, false}};
+  std::vector<Hypothesis> ended;
+  while (!living.empty()) {
+    std::vector<Path> longer;
+    for (const Path& path : living) {
+      const std::vector<float> next = table(input, path.tokens);
+      const bool is_at_limit = static_cast<std::int64_t>(path.tokens.size()) == options.length_offset;
+      longer.push_back({path.tokens, path.log_probability + next[kEnd], true});
+      for (const std::int64_t word : kWords) {
+        if (is_at_limit) break;
+        longer.push_back({path.tokens, path.log_probability + next[word], false});
+        longer.back().tokens.push_back(word);
+      }
+    }
+    std::stable_sort(longer.begin(), longer.end(),
+                     [](const Path& a, const Path& b) { return a.log_probability > b.log_probability; });
+    longer.resize(std::min(longer.size(), static_cast<std::size_t>(options.beam) - ended.size()));
+    living.clear();
+    for (const Path& path : longer) {
+      if (path.is_ended) {
+        ended.push_back({path.tokens, score_of(path.log_probability, path.tokens.size() + 1, options.length_penalty)});
+      } else {
+        living.push_back(path);
+      }
+    }
+  }
+  std::stable_sort(ended.begin(), ended.end(), [](const auto& a, const auto& b) { return a.score > b.score; });
+  return ended;
+}
+
+void expect_same(const Hypothesis& actual, const Hypothesis& expected) {
+  EXPECT_EQ(actual.tokens, expected.tokens);
+  EXPECT_EQ(actual.score, expected.score);
+}
+
+void expect_same(const std::vector<Hypothesis>& actual, const std::vector<Hypothesis>& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) expect_same(actual[i], expected[i]);
+}
+
+Hypothesis search_one(Scorer& scorer, const Tokens& input, const SearchOptions& options) {
+  return search(scorer, std::vector<Tokens>{input}, options).at(0);
+}
+
+std::vector<Hypothesis> search_n_best_of_one(Scorer& scorer, const Tokens& input, const SearchOptions& options) {
+  return search_n_best(scorer, std::vector<Tokens>{input}, options).at(0);
+}
+
+/// Random tables, with and without equals, at several length penalties.
+void sweep(const std::function<void(const Table&, SearchOptions)>& body) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    for (const double length_penalty : {0.0, 0.6, 2.0}) {
+      for (const bool with_equals : {false, true}) {
+        SCOPED_TRACE("seed " + std::to_string(seed) + ", length penalty " + std::to_string(length_penalty) +
+                     (with_equals ? ", with equals" : ""));
+        SearchOptions options = three_words();
+        options.length_penalty = length_penalty;
+        body(with_equals ? table_with_equals(kVocabulary, seed) : random_table(kVocabulary, seed), options);
+      }
+    }
+  }
+}
+
+TEST(Search, FindsTheBestOutputThereIsWithABeamOfFullWidth) {
+  sweep([](const Table& table, SearchOptions options) {
+    options.beam = kVocabulary;
+    TableScorer scorer(kVocabulary, table);
+
+    EXPECT_EQ(search_one(scorer, {7}, options).score, all_outputs(table, {7}, options).front().score);
+  });
+}
+
+TEST(SearchNBest, ListsEveryOutputThereIsWithABeamOfFullWidth) {
+  sweep([](const Table& table, SearchOptions options) {
+    options.beam = kVocabulary;
+    TableScorer scorer(kVocabulary, table);
+
+    const auto actual = search_n_best_of_one(scorer, {7}, options);
+
+    const auto expected = all_outputs(table, {7}, options);
+    ASSERT_EQ(actual.size(), expected.size());
+    std::set<Tokens> different;
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+      EXPECT_EQ(actual[i].score, expected[i].score);
+      different.insert(actual[i].tokens);
+    }
+    EXPECT_EQ(different.size(), expected.size());
+  });
+}
+
+TEST(SearchNBest, IsTheBeamOfItsDescription) {
+  sweep([](const Table& table, SearchOptions options) {
+    TableScorer scorer(kVocabulary, table);
+    for (options.beam = 1; options.beam < 8; ++options.beam) {
+      expect_same(search_n_best_of_one(scorer, {7}, options), plain_beam(table, {7}, options));
+    }
+  });
+}
+
+TEST(Search, LosesNothingByStoppingEarly) {
+  sweep([](const Table& table, SearchOptions options) {
+    TableScorer scorer(kVocabulary, table);
+    for (options.beam = 1; options.beam < 8; ++options.beam) {
+      expect_same(search_one(scorer, {7}, options), plain_beam(table, {7}, options).front());
+    }
+  });
+}
+
+TEST(Search, TakesTheMostLikelyNextTokenWithABeamOfOne) {
+  sweep([](const Table& table, const SearchOptions& options) {
+    TableScorer scorer(kVocabulary, table);
+    Tokens tokens;
+    double log_probability = 0.0;
+    while (true) {
+      const std::vector<float> next = table({7}, tokens);
+      std::int64_t best = kEnd;
+      for (const std::int64_t word : kWords) {
+        if (static_cast<std::int64_t>(tokens.size()) < options.length_offset && next[word] > next[best]) best = word;
+      }
+      log_probability += next[best];
+      if (best == kEnd) break;
+      tokens.push_back(best);
+    }
+
+    const Hypothesis greedy = search_one(scorer, {7}, options);
+
+    expect_same(greedy, {tokens, score_of(log_probability, tokens.size() + 1, options.length_penalty)});
+    expect_same(search_n_best_of_one(scorer, {7}, options), {greedy});
+  });
+}
+
+/// A table written out: paths that are not in it end at once, tokens that are not in a row have log-probability -9.
+Table written_table(const std::map<Tokens, std::map<std::int64_t, float>>& rows) {
+  return [rows](const Tokens&, const Tokens& produced) {
+    std::vector<float> row(kVocabulary, -9.0f);
+    const auto found = rows.find(produced);
+    if (found == rows.end()) {
+      row[kEnd] = 0.0f;
+    } else {
+      for (const auto& [token, log_probability] : found->second) row[token] = log_probability;
+    }
+    return row;
+  };
+}
+
+TEST(Search, StopsOnceNoLivingHypothesisCanWin) {
+  // At best the living one ends after 4 tokens: -1.51 / ((5 + 4) / 6) is below -1.
+  TableScorer scorer(kVocabulary, written_table({{{}, {{kEnd, -1.0f}, {2, -1.51f}}}}));
+  SearchOptions options = three_words();
+  options.beam = 2;
+  options.length_penalty = 1.0;
+
+  EXPECT_EQ(search_one(scorer, {7}, options).tokens, Tokens{});
+  EXPECT_THAT(scorer.new_nodes, testing::ElementsAre(1));
+}
+
+TEST(Search, GoesOnAsLongAsALivingHypothesisCanWin) {
+  // Certain tokens up to the limit take the living one to -1.49 / ((5 + 4) / 6), which is above -1.
+  TableScorer scorer(kVocabulary, written_table({{{}, {{kEnd, -1.0f}, {2, -1.49f}}},
+                                                 {{2}, {{3, 0.0f}}},
+                                                 {{2, 3}, {{4, 0.0f}}},
+                                                 {{2, 3, 4}, {{kEnd, 0.0f}}}}));
+  SearchOptions options = three_words();
+  options.beam = 2;
+  options.length_penalty = 1.0;
+
+  EXPECT_EQ(search_one(scorer, {7}, options).tokens, (Tokens{2, 3, 4}));
+  EXPECT_THAT(scorer.new_nodes, testing::ElementsAre(1, 1, 1, 1));
+}
+
+TEST(Search, StopsWhenALivingHypothesisCanOnlyDrawLevel) {
+  TableScorer scorer(kVocabulary, written_table({{{}, {{kEnd, -1.0f}, {2, -1.0f}}}}));
+  SearchOptions options = three_words();
+  options.beam = 2;
+  options.length_penalty = 0.0;
+
+  EXPECT_EQ(search_one(scorer, {7}, options).tokens, Tokens{});
+  EXPECT_THAT(scorer.new_nodes, testing::ElementsAre(1));
+}
+
+TEST(SearchNBest, PrefersTheEarlierHypothesisThenTheLowerTokenAmongEquals) {
+  TableScorer scorer(kVocabulary, written_table({{{}, {{2, -2.0f}, {3, -1.0f}, {4, -2.0f}}},
+                                                 {{3}, {{4, -2.0f}, {3, -2.0f}}},
+                                                 {{2}, {{2, -1.0f}}},
+                                                 {{4}, {{2, -1.0f}}}}));
+  SearchOptions options = three_words();
+  options.length_penalty = 0.0;
+  options.beam = 3;
+
+  std::vector<Tokens> found;
+  for (const Hypothesis& hypothesis : search_n_best_of_one(scorer, {7}, options)) found.push_back(hypothesis.tokens);
+
+  EXPECT_THAT(found, testing::ElementsAre(Tokens{3, 3}, Tokens{3, 4}, Tokens{2, 2}));
+}
+
+TEST(Search, ComputesOnlyLivingHypothesesAndEachOnce) {
+  // One sentence ends after its first token, the other runs on to the limit.
+  const Table table = [](const Tokens& input, const Tokens& produced) {
+    std::vector<float> row(kVocabulary, -9.0f);
+    row[input.front() == 10 && produced.size() == 1 ? kEnd : 2] = -0.1f;
+    return row;
+  };
+  TableScorer scorer(kVocabulary, table);
+
+  const auto found = search(scorer, std::vector<Tokens>{{10}, {11}}, three_words());
+
+  EXPECT_EQ(found[0].tokens, Tokens{2});
+  EXPECT_EQ(found[1].tokens, (Tokens{2, 2, 2}));
+  EXPECT_THAT(scorer.new_nodes, testing::ElementsAre(2, 2, 1, 1));
+}
+
+TEST(SearchNBest, LeavesThePlacesOfEndedHypothesesEmpty) {
+  TableScorer scorer(kVocabulary, written_table({{{}, {{kEnd, -1.0f}, {2, -1.5f}, {3, -2.0f}}},
+                                                 {{2}, {{2, -1.0f}, {3, -1.0f}, {kEnd, -1.0f}}},
+                                                 {{3}, {{2, -9.0f}, {3, -9.0f}, {kEnd, -9.0f}}}}));
+  SearchOptions options = three_words();
+  options.beam = 3;
+
+  EXPECT_EQ(search_n_best_of_one(scorer, {7}, options).size(), 3u);
+  EXPECT_THAT(scorer.new_nodes, testing::ElementsAre(1, 2, 1));
+}
+
+TEST(Search, GivesASentenceTheSameWhateverElseIsInTheBatch) {
+  sweep([](const Table& table, SearchOptions options) {
+    TableScorer scorer(kVocabulary, table);
+    const std::vector<Tokens> inputs = {{7}, {}, {8, 9}, {7}, {5, 5, 5}};
+    for (const std::int64_t beam : {1, 3}) {
+      options.beam = beam;
+      options.length_factor = 0.7;
+      const auto together = search(scorer, inputs, options);
+      const auto n_best_together = search_n_best(scorer, inputs, options);
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        expect_same(together[i], search_one(scorer, inputs[i], options));
+        expect_same(n_best_together[i], search_n_best_of_one(scorer, inputs[i], options));
+      }
+    }
+  });
+}
+
+TEST(Search, EndsEveryOutputAtTheLengthLimit) {
+  const Table endless = written_table({{{}, {{2, 0.0f}, {kEnd, -5.0f}}},
+                                       {{2}, {{2, 0.0f}, {kEnd, -5.0f}}},
+                                       {{2, 2}, {{2, 0.0f}, {kEnd, -5.0f}}},
+                                       {{2, 2, 2}, {{2, 0.0f}, {kEnd, -5.0f}}}});
+  TableScorer scorer(kVocabulary, endless);
+  SearchOptions options = three_words();
+  for (const std::int64_t beam : {1, 2}) {
+    options.beam = beam;
+    options.length_factor = 0.75;
+    options.length_offset = 0;
+    expect_same(search_one(scorer, {7, 7, 7, 7}, options), {{2, 2, 2}, score_of(-5.0, 4, 0.6)});
+    expect_same(search_one(scorer, {7, 7, 7}, options), {{2, 2}, score_of(-5.0, 3, 0.6)});
+    expect_same(search_one(scorer, {7}, options), {{}, score_of(-5.0, 1, 0.6)});
+    options.length_offset = 1;
+    expect_same(search_one(scorer, {7}, options), {{2}, score_of(-5.0, 2, 0.6)});
+  }
+}
+
+TEST(Search, TakesALengthLimitThatNoTreeReaches) {
+  TableScorer scorer(kVocabulary, written_table({{{}, {{2, -0.5f}}}}));
+  SearchOptions options = three_words();
+  options.length_factor = 1e300;
+  options.length_offset = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t beam : {1, 2}) {
+    options.beam = beam;
+    EXPECT_EQ(search_one(scorer, {7}, options).tokens, Tokens{2});
+  }
+}
+
+TEST(Search, NeverProducesWhatItMustNot) {
+  TableScorer scorer(kVocabulary, written_table({{{}, {{2, 0.0f}, {3, -1.0f}}}}));
+  SearchOptions options = three_words();
+  options.never.push_back(2);
+  for (const std::int64_t beam : {1, 2}) {
+    options.beam = beam;
+    EXPECT_EQ(search_one(scorer, {7}, options).tokens, Tokens{3});
+  }
+}
+
+TEST(Search, TakesWhatIsImpossibleOnlyWhenNothingElseIsLeft) {
+  const float impossible = -std::numeric_limits<float>::infinity();
+  TableScorer scorer(kVocabulary, [=](const Tokens& input, const Tokens& produced) {
+    std::vector<float> row(kVocabulary, impossible);
+    if (input.front() == 7 && produced.empty()) row[4] = -20.0f;
+    if (!produced.empty()) row[kEnd] = -1.0f;
+    return row;
+  });
+  SearchOptions options = three_words();
+  for (const std::int64_t beam : {1, 3}) {
+    options.beam = beam;
+    EXPECT_EQ(search_one(scorer, {7}, options).tokens, Tokens{4});
+    EXPECT_EQ(search_one(scorer, {8}, options).score, impossible);
+  }
+}
+
+TEST(Search, StartsEachTreeWithTheBeginToken) {
+  TableScorer scorer(kVocabulary, written_table({}));
+  SearchOptions options = three_words();
+  options.begin_token = 17;
+
+  search(scorer, std::vector<Tokens>{{7}, {8}}, options);
+
+  EXPECT_THAT(scorer.roots, testing::ElementsAre(Tokens{17}, Tokens{17}));
+}
+
+TEST(Search, AsksTheModelNothingAboutEmptyInputs) {
+  for (const std::int64_t beam : {1, 2}) {
+    TableScorer scorer(kVocabulary, written_table({}));
+    SearchOptions options = three_words();
+    options.beam = beam;
+
+    EXPECT_TRUE(search(scorer, {}, options).empty());
+    EXPECT_TRUE(search_n_best(scorer, {}, options).empty());
+    const std::vector<Tokens> empty_inputs(2);
+    for (const Hypothesis& hypothesis : search(scorer, empty_inputs, options)) expect_same(hypothesis, {{}, 0.0});
+    for (const auto& n_best : search_n_best(scorer, empty_inputs, options)) expect_same(n_best, {{{}, 0.0}});
+    EXPECT_EQ(scorer.num_starts, 0);
+  }
+}
+
+}  // namespace
+}  // namespace edgewise
