@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -74,6 +75,31 @@ inline void expect_near(const at::Tensor& actual, const at::Tensor& expected, do
   ASSERT_EQ(actual.sizes().vec(), expected.sizes().vec());
   if (actual.numel() == 0) return;
   EXPECT_LE((actual - expected).abs().max().item<double>(), tolerance);
+}
+
+// Shapes: N = nodes, E = edges, H = heads, K = head size.
+
+inline constexpr std::int64_t kHeads = 2;
+inline constexpr std::int64_t kHeadSize = 3;
+
+/// A graph whose nodes have k, q, v [N, H, K] and whose edges have score [E, H, 1].
+inline MessageGraph with_columns(const Graph& graph) {
+  at::manual_seed(5);
+  MessageGraph g(graph);
+  for (const char* name : {"k", "q", "v"}) g.ndata().set(name, random({graph.num_nodes(), kHeads, kHeadSize}));
+  g.edata().set("score", random({graph.num_edges(), kHeads, 1}));
+  return g;
+}
+
+// The graph tutorial's message_func and reduce_func.
+inline Columns message_func(const EdgeBatch& edges) {
+  return {{"score", (edges.source("k") * edges.destination("q")).sum(-1, /*keepdim=*/true)}, {"v", edges.source("v")}};
+}
+
+inline Columns reduce_func(const NodeBatch& nodes) {
+  const at::Tensor v = nodes.mailbox("v");
+  const at::Tensor att = at::softmax(nodes.mailbox("score") / std::sqrt(static_cast<double>(kHeadSize)), 1);
+  return {{"dx", (att * v).sum(1)}};
 }
 
 }  // namespace edgewise
