@@ -16,8 +16,9 @@ foreach(name c10 torch_cpu)
 endforeach()
 
 add_library(edgewise_libtorch INTERFACE)
-target_include_directories(edgewise_libtorch SYSTEM INTERFACE
-  "${torch_dir}/include" "${torch_dir}/include/torch/csrc/api/include")
+# Searched last, since libtorch carries headers of other fmt and oneDNN versions under the names of Debian's.
+target_compile_options(edgewise_libtorch INTERFACE
+  "SHELL:-idirafter ${torch_dir}/include" "SHELL:-idirafter ${torch_dir}/include/torch/csrc/api/include")
 target_link_libraries(edgewise_libtorch INTERFACE libtorch::torch_cpu libtorch::c10)
 # The CUDA runtime that libtorch_cpu.so itself needs lies beside it.
 target_link_options(edgewise_libtorch INTERFACE "LINKER:-rpath-link,${torch_dir}/../nvidia/cu13/lib")

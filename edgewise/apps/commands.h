@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace edgewise {
+
+// One subcommand a file: declares its options on the program, and runs, once they are read, with the exit code as its
+// result. Throws Error for the user's mistakes.
+void add_train(CLI::App& program, int& exit_code);
+void add_translate(CLI::App& program, int& exit_code);
+void add_inspect(CLI::App& program, int& exit_code);
+void add_score(CLI::App& program, int& exit_code);
+
+}  // namespace edgewise

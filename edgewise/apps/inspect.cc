@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// edgewise inspect PATH
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "edgewise/apps/commands.h"
+#include "edgewise/apps/model_directory.h"
+#include "edgewise/base/config.h"
+#include "edgewise/base/directory.h"
+#include "edgewise/base/error.h"
+#include "edgewise/base/files.h"
+#include "edgewise/base/safetensors.h"
+#include "edgewise/nn/serialize.h"
+
+namespace edgewise {
+namespace {
+
+namespace fs = std::filesystem;
+
+void print_tensors(const SafetensorsFile& file) {
+  std::size_t bytes = 0;
+  for (const TensorInfo& tensor : file.tensors()) {
+    bytes += tensor.bytes.size();
+    fmt::print("{:<60} {:>5} [{}]\n", tensor.name, dtype_name(tensor.dtype), fmt::join(tensor.shape, ", "));
+  }
+  fmt::print("{} tensors, {} bytes\n", file.tensors().size(), bytes);
+}
+
+std::string side_in_words(const Vocabulary& vocabulary) {
+  return fmt::format("{} tokens ({})", vocabulary.size(), enum_name(vocabulary.kind()));
+}
+
+void print_model(const fs::path& path) {
+  const fs::path directory = find_model(path, "inspect");
+  const TranslationModel model = open_model(directory);
+  const TransformerOptions& options = model.transformer.options();
+  fmt::print("{}: whole, every file as it was written\n", directory.string());
+  fmt::print("written by  {}\n", read_manifest(directory, "inspect").tool);
+  fmt::print("model       Transformer, {} + {} layers, size {}, {} heads, feed-forward {}, preset {}\n",
+             options.encoder_layers, options.decoder_layers, options.size, options.heads, options.feed_forward,
+             enum_name(options.preset));
+  fmt::print("parameters  {}\n", count_parameters(parameters(model.transformer)));
+  fmt::print("input       {}\n", side_in_words(*model.vocabularies.input));
+  fmt::print("output      {}\n", side_in_words(*model.vocabularies.output));
+}
+
+void print_last_metrics(const fs::path& run) {
+  const fs::path file = run / "metrics.jsonl";
+  if (!fs::exists(file)) return;
+  const std::string text = read_file(file, "inspect");
+  const std::size_t end = text.find_last_not_of('\n');
+  if (end == std::string::npos) return;
+  const std::size_t begin = text.find_last_of('\n', end);
+  fmt::print("metrics     {}\n", text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin));
+}
+
+int run_inspect(const std::string& path) {
+  check(fs::exists(path), "inspect: {} does not exist, a run, a model, a safetensors file or a config is needed", path);
+  if (fs::is_directory(path)) {
+    print_model(path);
+    print_last_metrics(path);
+  } else if (path.ends_with(".safetensors")) {
+    print_tensors(SafetensorsFile::open(path));
+  } else if (path.ends_with(".toml")) {
+    fmt::print("{}", to_toml(read_experiment(path), TomlComments::kHelp));
+  } else {
+    fail("inspect: {} is of no known kind, a run, a model, a .safetensors or a .toml file is needed", path);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& program, int& exit_code) {
+  auto path = std::make_shared<std::string>();
+  CLI::App* inspect = program.add_subcommand("inspect", "Say what is in a run, a model, a tensor file or a config");
+  inspect->add_option("path", *path, "a run or model directory, a .safetensors file, or a config")->required();
+  inspect->callback([path, &exit_code] { exit_code = run_inspect(*path); });
+}
+
+}  // namespace edgewise

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// edgewise score --reference REF [HYPOTHESIS]
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "edgewise/apps/commands.h"
+#include "edgewise/base/error.h"
+#include "edgewise/base/json.h"
+#include "edgewise/text/bleu.h"
+#include "edgewise/text/chrf.h"
+#include "edgewise/text/line_reader.h"
+#include "edgewise/text/utf8.h"
+
+namespace edgewise {
+namespace {
+
+struct ScoreCommand {
+  std::string reference;
+  std::string hypothesis = "-";
+  BleuTokenizer tokenizer = BleuTokenizer::k13a;
+  bool lower_case = false;
+  int word_order = 0;
+  int digits = 1;
+  bool is_json = false;
+};
+
+std::vector<std::string> read_sentences(const std::string& path) {
+  LineReader reader(path, {.caller = "score"});
+  std::vector<std::string> sentences;
+  std::string line;
+  while (reader.next(line)) {
+    const auto bad = first_bad_utf8(line);
+    check(!bad, "score: {}:{} has a byte that is not UTF-8 at {}, UTF-8 is needed", reader.path(), reader.line_number(),
+          *bad);
+    sentences.push_back(line);
+  }
+  return sentences;
+}
+
+void print_json(const BleuScore& bleu_score, const ChrfScore& chrf_score, const BleuOptions& bleu_options,
+                const ChrfOptions& chrf_options) {
+  std::string precisions;
+  for (const double precision : bleu_score.precisions) {
+    precisions += (precisions.empty() ? "" : ", ") + json_number(precision);
+  }
+  const std::string bleu_json = JsonObject()
+                                    .add("score", bleu_score.score)
+                                    .add("signature", bleu_signature(bleu_options))
+                                    .add_json("precisions", "[" + precisions + "]")
+                                    .add("brevity_penalty", bleu_score.brevity_penalty)
+                                    .add("ratio", bleu_score.ratio())
+                                    .add("hypothesis_length", bleu_score.hypothesis_length)
+                                    .add("reference_length", bleu_score.reference_length)
+                                    .text();
+  const std::string chrf_json = JsonObject()
+                                    .add("name", chrf_score.name)
+                                    .add("score", chrf_score.score)
+                                    .add("signature", chrf_signature(chrf_options))
+                                    .text();
+  fmt::print("{}\n", JsonObject().add_json("bleu", bleu_json).add_json("chrf", chrf_json).text());
+}
+
+int run_score(const ScoreCommand& command) {
+  const std::vector<std::string> references = read_sentences(command.reference);
+  const std::vector<std::string> hypotheses = read_sentences(command.hypothesis);
+  check(hypotheses.size() == references.size(), "score: {} has {} lines and {} has {}, as many are needed",
+        command.hypothesis == "-" ? "standard input" : command.hypothesis, hypotheses.size(), command.reference,
+        references.size());
+
+  const BleuOptions bleu_options{.tokenizer = command.tokenizer, .lower_case = command.lower_case};
+  const ChrfOptions chrf_options{.word_order = command.word_order, .lower_case = command.lower_case};
+  const BleuScore bleu_score = bleu(hypotheses, references, bleu_options);
+  const ChrfScore chrf_score = chrf(hypotheses, references, chrf_options);
+  if (command.is_json) {
+    print_json(bleu_score, chrf_score, bleu_options, chrf_options);
+  } else {
+    fmt::print("{}\n{}\n", bleu_score.format(command.digits, bleu_signature(bleu_options)),
+               chrf_score.format(command.digits, chrf_signature(chrf_options)));
+  }
+  return 0;
+}
+
+std::map<std::string, BleuTokenizer> tokenizers() {
+  std::map<std::string, BleuTokenizer> by_name;
+  for (const auto& [value, name] : enum_names(BleuTokenizer{})) by_name.emplace(name, value);
+  return by_name;
+}
+
+}  // namespace
+
+void add_score(CLI::App& program, int& exit_code) {
+  auto command = std::make_shared<ScoreCommand>();
+  CLI::App* score = program.add_subcommand("score", "BLEU and chrF of translations, as sacreBLEU counts them");
+  score->add_option("hypothesis", command->hypothesis, "the translations; standard input by default");
+  score->add_option("--reference", command->reference, "what they should be, a sentence a line")->required();
+  score->add_option("--tokenize", command->tokenizer, "how BLEU finds words: 13a (default), intl or none")
+      ->transform(CLI::CheckedTransformer(tokenizers()));
+  score->add_flag("--lowercase", command->lower_case, "take capitals for small letters");
+  score->add_option("--chrf-word-order", command->word_order, "0: chrF (default); 2: chrF++")->check(CLI::Range(0, 4));
+  score->add_option("--digits", command->digits, "behind the point")->check(CLI::Range(0, 12));
+  score->add_flag("--json", command->is_json, "print one line of JSON");
+  score->callback([command, &exit_code] { exit_code = run_score(*command); });
+}
+
+}  // namespace edgewise

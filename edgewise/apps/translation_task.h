@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "edgewise/apps/model_directory.h"
+#include "edgewise/data/encode.h"
+#include "edgewise/train/task.h"
+
+namespace edgewise {
+
+/// Pairs to measure a model on: as they were written, and as tokens.
+struct EvaluationPairs {
+  SentencePairs sentences;
+  EncodedPairs encoded;
+};
+
+/// A Transformer that learns to translate, or to copy, reverse and sort letters.
+class TranslationTask : public TrainingTask {
+ public:
+  TranslationTask(TranslationModel model, EvaluationPairs validation);
+
+  std::string kind() const override { return "transformer"; }
+  std::int64_t size() const override { return model_.experiment.model.size; }
+  std::vector<NamedTensor> parameters() override { return edgewise::parameters(model_.transformer); }
+  BatchLoss loss(const Batch& batch, Pass& pass) override;
+  Validation validate() override { return evaluate(model_, validation_); }
+  std::map<std::string, std::string> model_files() override {
+    return edgewise::model_files(model_.experiment, model_.vocabularies);
+  }
+
+  /// Loss and accuracy by token; and by searching as the experiment says: BLEU of text, the share of sequences that are
+  /// right of letters. Without pairs all is zero.
+  static Validation evaluate(const TranslationModel& model, const EvaluationPairs& pairs);
+
+ private:
+  TranslationModel model_;
+  EvaluationPairs validation_;
+};
+
+}  // namespace edgewise

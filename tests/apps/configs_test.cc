@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configs and the example that the repository ships.
+#include "edgewise/apps/experiment.h"
+#include "edgewise/base/config.h"
+#include "edgewise/models/transformer.h"
+#include "tests/apps/program.h"
+
+namespace edgewise {
+namespace {
+
+using ShippedConfig = testing::TestWithParam<std::string>;
+
+TEST_P(ShippedConfig, IsReadAndComesBackAsItIsWhenSaved) {
+  const auto file = std::filesystem::path(EDGEWISE_SOURCE) / "configs" / (GetParam() + ".toml");
+
+  const Experiment experiment = read_experiment(file);
+
+  const std::string saved = to_toml(experiment);
+  EXPECT_EQ(to_toml(parse_experiment(saved, "saved")), saved);
+  TransformerOptions model = experiment.model;
+  model.input_vocabulary = model.output_vocabulary = 10;
+  EXPECT_NO_THROW(check_options(model));
+}
+
+INSTANTIATE_TEST_SUITE_P(, ShippedConfig,
+                         testing::Values("copy", "sort", "demo", "d2l-en-fr", "multi30k-base", "wmt14-base"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+TEST(Experiment, TakesWhatItDoesNotSayFromThePreset) {
+  const Experiment chapter = parse_experiment("[model]\npreset = \"chapter\"\nsize = 32", "test");
+
+  EXPECT_EQ(chapter.model.norm_placement, NormPlacement::kPost);
+  EXPECT_EQ(chapter.model.size, 32);
+  EXPECT_EQ(parse_experiment("", "test").model.norm_placement, NormPlacement::kPre);
+}
+
+TEST(Experiment, LetsAnOptionWinOverItsPreset) {
+  const Experiment mixed = parse_experiment("[model]\npreset = \"chapter\"\nnorm_placement = \"pre\"", "test");
+
+  EXPECT_EQ(mixed.model.norm_placement, NormPlacement::kPre);
+}
+
+TEST(TutorialExample, NumbersTheGraphAsTheTutorialDoesAndTrainsByMessagesAlone) {
+  const ProcessResult result = run_process({EDGEWISE_TUTORIAL, "1", "512"});
+
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  for (const char* line : {"encoder nodes    0 to 8\n", "decoder nodes    9 to 18\n", "ee edges         0 to 80\n",
+                           "ed edges         81 to 170\n", "dd edges         171 to 225\n"}) {
+    EXPECT_NE(result.output.find(line), std::string::npos) << line;
+  }
+  EXPECT_NE(result.output.find("epoch 1 validation: loss"), std::string::npos) << result.output;
+}
+
+}  // namespace
+}  // namespace edgewise

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/process.h"
+
+namespace edgewise {
+
+/// A folder of its own for each test, and the real program run in it.
+class ProgramTest : public testing::Test {
+ protected:
+  ProgramTest() : folder_(std::filesystem::temp_directory_path() / unique_name()) {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  ~ProgramTest() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path path(const std::string& name) const { return folder_ / name; }
+
+  void write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(path(name), std::ios::binary) << bytes;
+  }
+
+  std::string read(const std::string& name) const {
+    std::ostringstream text;
+    text << std::ifstream(path(name), std::ios::binary).rdbuf();
+    return text.str();
+  }
+
+  ProcessResult run(std::vector<std::string> arguments, ProcessOptions options = {}) const {
+    arguments.insert(arguments.begin(), EDGEWISE_PROGRAM);
+    options.folder = folder_.string();
+    return run_process(arguments, options);
+  }
+
+  /// Runs what must go well.
+  std::string run_well(const std::vector<std::string>& arguments, const ProcessOptions& options = {}) const {
+    const ProcessResult result = run(arguments, options);
+    EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
+    return result.output;
+  }
+
+  /// Expects a mistake of the user's: exit code 2 and one line that says what it is.
+  void expect_refused(const std::vector<std::string>& arguments, const std::string& text,
+                      const ProcessOptions& options = {}) const {
+    const ProcessResult result = run(arguments, options);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(result.errors, text + "\n");
+  }
+
+ private:
+  static std::string unique_name() {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    return "edgewise-" + std::to_string(getpid()) + "-" + test->test_suite_name() + "-" + test->name();
+  }
+
+  std::filesystem::path folder_;
+};
+
+/// A copy task that is learned in a second or two; sections can be added behind it.
+inline const std::string kTinyConfig = R"(
+[data]
+task = "copy"
+train_size = 300
+valid_size = 20
+test_size = 20
+symbols = 4
+length_mean = 3.0
+length_deviation = 1.0
+
+[vocabulary]
+shared = true
+
+[batch]
+tokens = 0
+sentences = 32
+
+[model]
+encoder_layers = 1
+decoder_layers = 1
+size = 16
+heads = 2
+feed_forward = 16
+
+[train]
+epochs = 2
+warmup = 20
+)";
+
+}  // namespace edgewise

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <csignal>
+
+#include "tests/apps/program.h"
+
+namespace edgewise {
+namespace {
+
+using TrainProgram = ProgramTest;
+
+std::int64_t count_lines(const std::string& text) { return std::ranges::count(text, '\n'); }
+
+TEST_F(TrainProgram, WritesARunAndSaysInHumanWordsHowItGoes) {
+  write("tiny.toml", kTinyConfig);
+
+  const std::string output = run_well({"train", "tiny.toml", "--out", "run"});
+
+  EXPECT_NE(output.find("300 pairs to learn from, 20 to validate, 20 to test; one vocabulary of 8 tokens"),
+            std::string::npos)
+      << output;
+  EXPECT_NE(output.find("validation loss"), std::string::npos) << output;
+  EXPECT_NE(output.find("test: loss"), std::string::npos) << output;
+  EXPECT_TRUE(std::filesystem::exists(path("run/last/manifest.json")));
+  EXPECT_TRUE(std::filesystem::exists(path("run/best/model.safetensors")));
+}
+
+TEST_F(TrainProgram, WritesMetricsAsOneJsonObjectALine) {
+  write("tiny.toml", kTinyConfig);
+
+  run_well({"train", "tiny.toml", "--out", "run", "--set", "train.log_every=5"});
+
+  const std::string metrics = read("run/metrics.jsonl");
+  for (const char* key : {"\"step\"", "\"epoch\"", "\"loss\"", "\"learning_rate\"", "\"tokens_per_second\"",
+                          "\"valid_loss\"", "\"valid_accuracy\""}) {
+    EXPECT_NE(metrics.find(key), std::string::npos) << key;
+  }
+  EXPECT_GE(count_lines(metrics), 5);
+  EXPECT_EQ(metrics.find("\x1b"), std::string::npos);
+}
+
+TEST_F(TrainProgram, GivesTheSameBitsForTheSameSeed) {
+  write("tiny.toml", kTinyConfig);
+
+  run_well({"train", "tiny.toml", "--out", "one"});
+  run_well({"train", "tiny.toml", "--out", "two"});
+  run_well({"train", "tiny.toml", "--out", "other", "--set", "train.seed=2"});
+
+  EXPECT_EQ(read("one/last/model.safetensors"), read("two/last/model.safetensors"));
+  EXPECT_NE(read("one/last/model.safetensors"), read("other/last/model.safetensors"));
+}
+
+TEST_F(TrainProgram, GoesOnFromAnInterruptAsIfItHadNeverStopped) {
+  write("tiny.toml", kTinyConfig);
+  run_well({"train", "tiny.toml", "--out", "whole", "--set", "train.steps=2000", "--set", "train.epochs=0"});
+  const std::vector<std::string> train = {"train", "tiny.toml", "--out", "parts", "--set", "train.steps=2000",
+                                          "--set", "train.epochs=0"};
+
+  const ProcessResult interrupted = run(train, {.signal_after = 1.0, .signal = SIGINT});
+  std::vector<std::string> resume = train;
+  resume.push_back("--resume");
+  run_well(resume);
+
+  EXPECT_EQ(interrupted.exit_code, 130) << interrupted.output << interrupted.errors;
+  EXPECT_NE(interrupted.output.find("all is saved. To go on, add --resume to the command."), std::string::npos);
+  EXPECT_EQ(read("whole/last/model.safetensors"), read("parts/last/model.safetensors"));
+}
+
+TEST_F(TrainProgram, LosesNothingWhenItIsKilled) {
+  write("tiny.toml", kTinyConfig);
+  const std::vector<std::string> train = {"train",  "tiny.toml", "--out", "run", "--set", "train.steps=100000", "--set",
+                                          "train.epochs=0", "--set", "train.save_every=1"};
+
+  const ProcessResult killed = run(train, {.signal_after = 1.5, .signal = SIGKILL});
+
+  EXPECT_EQ(killed.exit_code, 128 + SIGKILL);
+  run_well({"inspect", "run"});  // verifies size and SHA-256 of every file
+  std::vector<std::string> resume = train;
+  resume[5] = "train.steps=1";  // already behind it
+  resume.push_back("--resume");
+  run_well(resume);
+}
+
+TEST_F(TrainProgram, RefusesADirectoryThatHoldsARun) {
+  write("tiny.toml", kTinyConfig);
+  run_well({"train", "tiny.toml", "--out", "run"});
+  const std::string before = read("run/last/model.safetensors");
+
+  const ProcessResult result = run({"train", "tiny.toml", "--out", "run", "--set", "train.seed=7"});
+
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.errors.find("--resume"), std::string::npos) << result.errors;
+  EXPECT_EQ(read("run/last/model.safetensors"), before);
+}
+
+TEST_F(TrainProgram, LeavesTheLastCheckpointWholeWhenTheDiskIsFull) {
+  std::filesystem::create_directory(path("disk"));
+  const std::string mount = "mount -t tmpfs -o size=400k none " + path("disk").string() + " 2>/dev/null";
+  if (std::system(mount.c_str()) != 0) GTEST_SKIP() << "needs the right to mount a small file system";
+  write("tiny.toml", kTinyConfig);
+  run_well({"train", "tiny.toml", "--out", "disk/run", "--set", "train.steps=5", "--set", "train.epochs=0"});
+  const auto space = std::filesystem::space(path("disk"));
+  write("disk/ballast", std::string(space.available, 'x'));
+
+  const ProcessResult result = run({"train", "tiny.toml", "--out", "disk/run", "--resume", "--set", "train.steps=10",
+                                    "--set", "train.epochs=0"});
+
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.errors.find("No space left on device"), std::string::npos) << result.errors;
+  std::filesystem::remove(path("disk/ballast"));
+  run_well({"inspect", "disk/run"});
+  std::system(("umount " + path("disk").string()).c_str());
+}
+
+}  // namespace
+}  // namespace edgewise

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/process.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "edgewise/base/error.h"
+
+namespace edgewise {
+namespace {
+
+/// An unnamed file: unlike pipes, files need nobody to read them while the program writes.
+class ScratchFile {
+ public:
+  ScratchFile() : file_(std::tmpfile()) { check(file_ != nullptr, "run_process: no temporary file could be made"); }
+  ~ScratchFile() { std::fclose(file_); }
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+
+  int descriptor() const { return fileno(file_); }
+
+  void fill(const std::string& text) {
+    std::fwrite(text.data(), 1, text.size(), file_);
+    std::rewind(file_);
+  }
+
+  std::string text() {
+    std::rewind(file_);
+    std::string all;
+    char buffer[1 << 14];
+    while (const std::size_t count = std::fread(buffer, 1, sizeof buffer, file_)) all.append(buffer, count);
+    return all;
+  }
+
+ private:
+  std::FILE* file_;
+};
+
+[[noreturn]] void become(const std::vector<std::string>& arguments, const ProcessOptions& options, int input,
+                         int output, int errors) {
+  dup2(input, STDIN_FILENO);
+  dup2(output, STDOUT_FILENO);
+  dup2(errors, STDERR_FILENO);
+  if (!options.folder.empty() && chdir(options.folder.c_str()) != 0) _exit(127);
+  for (const std::string& variable : options.environment) putenv(const_cast<char*>(variable.c_str()));
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  execv(argv[0], argv.data());
+  _exit(127);
+}
+
+}  // namespace
+
+ProcessResult run_process(const std::vector<std::string>& arguments, const ProcessOptions& options) {
+  ScratchFile input, output, errors;
+  input.fill(options.input);
+  const pid_t child = fork();
+  check(child >= 0, "run_process: fork returned {}", child);
+  if (child == 0) become(arguments, options, input.descriptor(), output.descriptor(), errors.descriptor());
+  if (options.signal_after > 0) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(options.signal_after));
+    kill(child, options.signal);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  const int exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return {exit_code, output.text(), errors.text()};
+}
+
+}  // namespace edgewise
