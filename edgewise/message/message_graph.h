@@ -27,10 +27,10 @@ namespace edgewise {
 ///
 /// Node and edge numbers are those of the Graph, as int64 tensors on the CPU, each number once; no numbers given means
 /// all. What a function returns has one row a node (edge) of its batch. New columns are zero where nothing was written.
-/// Everything is computed from the columns as they were before the call, then written, so a call that throws while
-/// computing has changed nothing. Differentiable by autograd, and the same bits each time.
+/// Messages and reductions are computed from the columns as they were before the call, then written, so one that throws
+/// has changed nothing. Differentiable by autograd, and the same bits each time.
 ///
-/// The lists of edge ends are made when edges are first used: O(edges). Not for several threads at once. Copies share
+/// The lists of edge ends are made when they are first needed: O(edges). Not for several threads at once. Copies share
 /// their columns until one of them writes.
 class MessageGraph {
  public:
