@@ -264,7 +264,7 @@ toml::table override_table(std::string_view value, bool is_text, const std::stri
 }
 
 void Reader::read_override(const std::string& text) const {
-  const std::string place = fmt::format("--set {}", text);
+  std::string place = fmt::format("--set {}", text);
   const std::size_t equals = text.find('=');
   check(equals != std::string::npos && equals > 0, "{}: no value is given, needs section.key=value", place);
   std::string_view rest = std::string_view(text).substr(0, equals);

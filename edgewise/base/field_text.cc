@@ -83,9 +83,9 @@ struct ValueText {
   }
   template <class Value>
   std::string operator()(const std::optional<Value>& value) const {
-    const std::string none = string_as_toml(kNone, path);
+    std::string none = string_as_toml(kNone, path);
     if (!value) return none;
-    const std::string text = (*this)(*value);
+    std::string text = (*this)(*value);
     check(text != none, "to_toml: {} is {}, needs another text; that one means unset", path, text);
     return text;
   }

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <exception>
+#include <thread>
 #include <vector>
 
 #include "edgewise/base/cgroup.h"
@@ -22,6 +23,27 @@ int cores_of_affinity() {
   }
   return omp_get_num_procs();
 }
+
+#ifdef __SANITIZE_THREAD__
+// ThreadSanitizer does not see libgomp's barriers and takes each handover of data for a race; it does see those of
+// std::thread.
+template <class Run>
+void run_on_threads(int parts, const Run& run) {
+  const auto run_as_team_member = [&run, n = omp_get_max_threads()](int part) {
+    omp_set_num_threads(n);
+    run(part);
+  };
+  std::vector<std::thread> threads;
+  for (int part = 0; part < parts; ++part) threads.emplace_back(run_as_team_member, part);
+  for (auto& thread : threads) thread.join();
+}
+#else
+template <class Run>
+void run_on_threads(int parts, const Run& run) {
+#pragma omp parallel for num_threads(parts) schedule(static, 1) if (!omp_in_parallel())
+  for (int part = 0; part < parts; ++part) run(part);
+}
+#endif
 
 }  // namespace
 
@@ -41,14 +63,13 @@ namespace detail {
 
 void run_parts(int parts, void (*run)(void* context, int part), void* context) {
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(parts));
-#pragma omp parallel for num_threads(parts) schedule(static, 1) if (!omp_in_parallel())
-  for (int part = 0; part < parts; ++part) {
+  run_on_threads(parts, [&](int part) {
     try {
       run(context, part);
     } catch (...) {
       errors[static_cast<std::size_t>(part)] = std::current_exception();
     }
-  }
+  });
   for (const auto& error : errors) {
     if (error) std::rethrow_exception(error);
   }
