@@ -34,7 +34,7 @@ TEST_F(BadInput, NamesTheNearestKeyWithItsPlace) {
 TEST_F(BadInput, SaysWhichTypeAKeyNeeds) {
   write("bad.toml", "[model]\nheads = \"four\"\n");
   expect_refused({"train", "bad.toml", "--out", "run"},
-                 "bad.toml:2:9: model.heads is \"four\", needs a whole number of at least 1");
+                 "bad.toml:2:1: model.heads is \"four\", needs a whole number of at least 1");
 }
 
 TEST_F(BadInput, SaysWhichRangeAKeyNeeds) {

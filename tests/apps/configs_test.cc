@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The configs and the example that the repository ships.
+#include <algorithm>
+
 #include "edgewise/apps/experiment.h"
 #include "edgewise/base/config.h"
 #include "edgewise/models/transformer.h"
@@ -24,8 +26,8 @@ TEST_P(ShippedConfig, IsReadAndComesBackAsItIsWhenSaved) {
 
 INSTANTIATE_TEST_SUITE_P(, ShippedConfig,
                          testing::Values("copy", "sort", "demo", "d2l-en-fr", "multi30k-base", "wmt14-base"),
-                         [](const auto& info) {
-                           std::string name = info.param;
+                         [](const auto& config) {
+                           std::string name = config.param;
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });

@@ -13,10 +13,10 @@ struct ProcessResult {
 };
 
 struct ProcessOptions {
-  std::string input;                     // what its standard input holds
-  std::vector<std::string> environment;  // NAME=value, beside what it inherits
-  std::string folder;                    // where it runs; empty: here
-  double signal_after = 0.0;             // seconds until `signal` is sent; 0: never
+  std::string input = {};                     // what its standard input holds
+  std::vector<std::string> environment = {};  // NAME=value, beside what it inherits
+  std::string folder = {};                    // where it runs; empty: here
+  double signal_after = 0.0;                  // seconds until `signal` is sent; 0: never
   int signal = 0;
 };
 
