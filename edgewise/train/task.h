@@ -47,6 +47,9 @@ class TrainingTask {
   virtual std::vector<NamedTensor> parameters() = 0;
 
   virtual BatchLoss loss(const Batch& batch, Pass& pass) = 0;
+
+  /// False without pairs to validate with: then `validate` is not called, and there is no best model but the last.
+  virtual bool can_validate() const { return true; }
   virtual Validation validate() = 0;
 
   /// Name to bytes: what a model directory holds beside model.safetensors, such as config.toml and the vocabularies.

@@ -164,7 +164,7 @@ void Trainer::log(bool is_asked) {
 }
 
 void Trainer::validate(bool is_asked) {
-  if (!is_asked || state_.validated_step == state_.step) return;
+  if (!is_asked || !task_.can_validate() || state_.validated_step == state_.step) return;
   const Validation validation = task_.validate();
   const bool is_best = !state_.best || is_better(validation, *state_.best);
   state_.validated_step = state_.step;
@@ -200,6 +200,7 @@ std::optional<std::int64_t> Trainer::last_step() const {
     const std::int64_t by_epochs = state_.step + (options_.epochs - state_.position.epoch) * per_epoch - of_this_epoch;
     last = std::min(last.value_or(by_epochs), by_epochs);
   }
+  if (last) last = std::max(*last, state_.step);  // a resumed run may be asked for less than it has done
   return last;
 }
 
@@ -215,7 +216,7 @@ StepReport Trainer::report(const LogSums& sums) const {
   report.skipped_steps = adam_.num_skipped();
   report.last_step = last_step();
   if (report.last_step) {
-    const auto done = static_cast<double>(state_.step - first_step_);
+    const auto done = static_cast<double>(std::max<std::int64_t>(state_.step - first_step_, 1));
     report.seconds_left = seconds(Clock::now() - begin_) / done * static_cast<double>(*report.last_step - state_.step);
   }
   return report;

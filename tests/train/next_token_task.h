@@ -48,6 +48,7 @@ class NextTokenTask : public TrainingTask {
     return loss;
   }
 
+  bool can_validate() const override { return has_validation; }
   Validation validate() override {
     if (on_validate) return on_validate();
     GraphPool pool;
@@ -77,7 +78,8 @@ class NextTokenTask : public TrainingTask {
   at::Tensor table() const { return table_; }
   at::Tensor bias() const { return bias_; }
 
-  // What tests put in the way: a script instead of validation, factors of the loss.
+  // What tests put in the way: no validation or a script of it, factors of the loss.
+  bool has_validation = true;
   std::function<Validation()> on_validate;
   std::function<double(std::int64_t)> loss_factor = [](std::int64_t) { return 1.0; };
   std::int64_t num_losses = 0;

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <string>
 
+#include "edgewise/base/threads.h"
+
 namespace edgewise {
 
 /// A place of a test's own for a run directory, which is not there yet.
@@ -14,6 +16,7 @@ class RunFolder : public testing::Test {
  protected:
   RunFolder() : folder_(std::filesystem::path(testing::TempDir()) / ("edgewise_run_" + std::to_string(::getpid()))) {
     std::filesystem::remove_all(folder_);
+    set_num_threads(1);  // for tensors this small, threads that wait for each other take most of the time
   }
   ~RunFolder() override { std::filesystem::remove_all(folder_); }
 

@@ -252,6 +252,31 @@ TEST_F(TrainerTest, TrainsOnWhenMoreIsAskedOfAFinishedRun) {
   EXPECT_EQ(longer.steps.front().epoch, 3);
 }
 
+TEST_F(TrainerTest, EndsAtOnceWhenLessIsAskedThanIsDone) {
+  TrainOptions options = short_run();
+  RunOf stopped(whole(), options);
+  stopped.after_step = [&](const StepReport& report) { stopped.stop = report.step == 5; };
+  stopped.start();
+
+  options.steps = 2;
+  RunOf resumed(whole(), options);
+  EXPECT_EQ(resumed.go_on(), Outcome::kFinished);
+
+  EXPECT_TRUE(resumed.steps.empty());
+  EXPECT_THAT(resumed.logs, ElementsAre(Field(&StepReport::last_step, testing::Optional(5))));
+  EXPECT_EQ(resumed.logs.front().seconds_left, 0.0);
+}
+
+TEST_F(TrainerTest, HasNoBestModelWithoutPairsToValidateWith) {
+  RunOf run(whole(), short_run());
+  run.task.has_validation = false;
+  run.start();
+
+  EXPECT_TRUE(run.validations.empty());
+  EXPECT_FALSE(std::filesystem::exists(whole() / "best"));
+  EXPECT_TRUE(std::filesystem::exists(whole() / "last/manifest.json"));
+}
+
 TEST_F(TrainerTest, LosesItsPatience) {
   TrainOptions options = short_run();
   options.epochs = 0;
