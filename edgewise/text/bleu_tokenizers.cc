@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/text/bleu_tokenizers.h"
+
+#include <fmt/format.h>
+
+#include "edgewise/base/error.h"
+#include "edgewise/text/unicode.h"
+#include "edgewise/text/utf8.h"
+
+namespace edgewise {
+namespace {
+
+bool is_digit(char character) { return character >= '0' && character <= '9'; }
+
+bool is_point_or_comma(char character) { return character == '.' || character == ','; }
+
+/// ASCII that 13a parts from words wherever it stands: all but letters, digits, control characters and ' , - .
+bool always_stands_alone(char character) {
+  if (character < ' ' || character > '~' || is_digit(character)) return false;
+  const bool is_ascii_letter = (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z');
+  return !is_ascii_letter && std::string_view("',-.").find(character) == std::string_view::npos;
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+/// What mteval takes out or back before it looks at words.
+std::string without_markup(std::string_view line) {
+  std::string text(line);
+  replace_all(text, "<skipped>", "");
+  replace_all(text, "-\n", "");
+  replace_all(text, "\n", " ");
+  replace_all(text, "&quot;", "\"");
+  replace_all(text, "&amp;", "&");
+  replace_all(text, "&lt;", "<");
+  replace_all(text, "&gt;", ">");
+  return text;
+}
+
+/// Finds pairs of neighbours that do not overlap, from left to right, and writes each as `write` does; the rest stays.
+template <class IsPair, class Write>
+std::string rewrite_pairs(std::string_view text, IsPair is_pair, Write write) {
+  std::string result;
+  result.reserve(text.size() + text.size() / 4);
+  std::size_t i = 0;
+  while (i < text.size()) {
+    if (i + 1 < text.size() && is_pair(text[i], text[i + 1])) {
+      write(result, text[i], text[i + 1]);
+      i += 2;
+    } else {
+      result += text[i++];
+    }
+  }
+  return result;
+}
+
+std::string part_ascii_punctuation(std::string_view text) {
+  std::string result;
+  result.reserve(text.size() * 2);
+  for (const char character : text) {
+    if (always_stands_alone(character)) {
+      ((result += ' ') += character) += ' ';
+    } else {
+      result += character;
+    }
+  }
+  return result;
+}
+
+/// The rules look at characters, but at bytes they come to the same: all that they name is ASCII.
+std::string tokenize_13a(std::string_view line) {
+  std::string text = part_ascii_punctuation(fmt::format(" {} ", without_markup(line)));
+  auto write_and_part = [](std::string& result, char first, char second) {
+    (((result += first) += ' ') += second) += ' ';
+  };
+  auto part_and_write = [](std::string& result, char first, char second) {
+    (((result += ' ') += first) += ' ') += second;
+  };
+  text = rewrite_pairs(
+      text, [](char first, char second) { return !is_digit(first) && is_point_or_comma(second); }, write_and_part);
+  text = rewrite_pairs(
+      text, [](char first, char second) { return is_point_or_comma(first) && !is_digit(second); }, part_and_write);
+  return rewrite_pairs(
+      text, [](char first, char second) { return is_digit(first) && second == '-'; }, write_and_part);
+}
+
+/// As rewrite_pairs, over whole characters.
+template <class IsPair>
+std::u32string part_pairs(const std::u32string& text, IsPair is_pair, bool before_first) {
+  std::u32string result;
+  result.reserve(text.size() + text.size() / 4);
+  std::size_t i = 0;
+  while (i < text.size()) {
+    if (i + 1 == text.size() || !is_pair(text[i], text[i + 1])) {
+      result += text[i++];
+      continue;
+    }
+    if (before_first) result += U' ';
+    ((result += text[i]) += U' ') += text[i + 1];
+    if (!before_first) result += U' ';
+    i += 2;
+  }
+  return result;
+}
+
+std::string tokenize_intl(std::string_view line) {
+  std::u32string text;
+  for_each_code_point(line, [&](CodePoint point, std::size_t) { text += point.value; });
+  text = part_pairs(
+      text, [](char32_t first, char32_t second) { return !is_number(first) && is_punctuation(second); }, false);
+  text = part_pairs(
+      text, [](char32_t first, char32_t second) { return is_punctuation(first) && !is_number(second); }, true);
+  std::string result;
+  for (const char32_t character : text) {
+    const bool is_alone = is_symbol(character);
+    if (is_alone) result += ' ';
+    append_code_point(result, character);
+    if (is_alone) result += ' ';
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string tokenize_for_bleu(std::string_view line, BleuTokenizer tokenizer) {
+  switch (tokenizer) {
+    case BleuTokenizer::k13a:
+      return tokenize_13a(line);
+    case BleuTokenizer::kIntl:
+      return tokenize_intl(line);
+    case BleuTokenizer::kNone:
+      return std::string(line);
+  }
+  fail("tokenize_for_bleu: tokenizer is {}, which is none of them", static_cast<int>(tokenizer));
+}
+
+}  // namespace edgewise

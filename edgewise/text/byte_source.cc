@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/text/byte_source.h"
+
+#include <fcntl.h>
+#include <lzma.h>
+#include <unistd.h>
+#define ZLIB_CONST  // input pointers to const
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "edgewise/base/error.h"
+
+namespace edgewise {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr auto kGzipMagic = "\x1F\x8B"sv;
+constexpr auto kXzMagic = "\xFD\x37zXZ\0"sv;
+constexpr auto kZstdMagic = "\x28\xB5\x2F\xFD"sv;
+constexpr std::uint64_t kMostXzMemory = std::uint64_t{256} << 20;  // xz -9 needs 65 MiB
+
+/// An open file, or standard input, which stays open.
+class Descriptor {
+ public:
+  explicit Descriptor(const std::string& path)
+      : number_(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ > STDERR_FILENO) ::close(number_);
+  }
+
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+/// A file as it is, with its first bytes known before they are read.
+class FileSource final : public ByteSource {
+ public:
+  explicit FileSource(const SourceOptions& options) : options_(options), file_(options.path) {
+    if (file_.number() < 0) fail_with_errno();
+    while (ahead_size_ < ahead_.size()) {
+      const std::size_t count = read_file(std::span(ahead_).subspan(ahead_size_));
+      if (count == 0) break;
+      ahead_size_ += count;
+    }
+  }
+
+  bool begins_with(std::string_view magic) const {
+    return std::string_view(ahead_.data(), ahead_size_).starts_with(magic);
+  }
+
+  std::size_t read(std::span<char> buffer) override {
+    if (ahead_begin_ == ahead_size_) return read_file(buffer);
+    const std::size_t count = std::min(buffer.size(), ahead_size_ - ahead_begin_);
+    std::memcpy(buffer.data(), ahead_.data() + ahead_begin_, count);
+    ahead_begin_ += count;
+    return count;
+  }
+
+ private:
+  std::size_t read_file(std::span<char> buffer) const {
+    while (true) {
+      const ssize_t count = ::read(file_.number(), buffer.data(), buffer.size());
+      if (count >= 0) return static_cast<std::size_t>(count);
+      if (errno != EINTR) fail_with_errno();
+    }
+  }
+
+  [[noreturn]] void fail_with_errno() const {
+    fail("{}: {}: {}", options_.caller, source_name(options_.path), std::strerror(errno));
+  }
+
+  SourceOptions options_;
+  Descriptor file_;
+  std::array<char, kXzMagic.size()> ahead_{};
+  std::size_t ahead_size_ = 0;
+  std::size_t ahead_begin_ = 0;
+};
+
+/// What the decoders share: a window of packed bytes, refilled from the file.
+class PackedSource : public ByteSource {
+ public:
+  PackedSource(std::unique_ptr<ByteSource> file, const SourceOptions& options, std::string_view format)
+      : options_(options), format_(format), file_(std::move(file)), window_(options.chunk_size) {}
+
+ protected:
+  /// Packed bytes that are not used yet; empty only at the end of the file.
+  std::span<const char> packed() {
+    if (begin_ == end_) {
+      begin_ = 0;
+      end_ = file_->read(window_);
+    }
+    return std::span<const char>(window_).subspan(begin_, end_ - begin_);
+  }
+
+  void consume(std::size_t count) { begin_ += count; }
+
+  [[noreturn]] void fail_truncated() const {
+    fail("{}: {} ends in the middle of its {} data, needs to be whole", options_.caller, source_name(options_.path),
+         format_);
+  }
+
+  [[noreturn]] void fail_altered(std::string_view reason) const {
+    fail("{}: {} has {} data that cannot be unpacked ({}), needs to be as it was packed", options_.caller,
+         source_name(options_.path), format_, reason);
+  }
+
+ private:
+  SourceOptions options_;
+  std::string_view format_;
+  std::unique_ptr<ByteSource> file_;
+  std::vector<char> window_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+};
+
+class GzipSource final : public PackedSource {
+ public:
+  GzipSource(std::unique_ptr<ByteSource> file, const SourceOptions& options)
+      : PackedSource(std::move(file), options, "gzip") {
+    constexpr int kGzipOnly = 16;
+    if (inflateInit2(&stream_, kGzipOnly + MAX_WBITS) != Z_OK) throw std::bad_alloc();
+  }
+  GzipSource(const GzipSource&) = delete;
+  GzipSource& operator=(const GzipSource&) = delete;
+  ~GzipSource() override { inflateEnd(&stream_); }
+
+  std::size_t read(std::span<char> buffer) override {
+    while (true) {
+      const auto input = packed();
+      if (input.empty()) {
+        if (is_inside_member_) fail_truncated();
+        return 0;
+      }
+      const std::size_t count = inflate_some(input, buffer);
+      if (count > 0) return count;
+    }
+  }
+
+ private:
+  std::size_t inflate_some(std::span<const char> input, std::span<char> buffer) {
+    stream_.next_in = reinterpret_cast<const Bytef*>(input.data());
+    stream_.avail_in = static_cast<uInt>(input.size());
+    stream_.next_out = reinterpret_cast<Bytef*>(buffer.data());
+    stream_.avail_out = static_cast<uInt>(buffer.size());
+    is_inside_member_ = true;
+    const int status = inflate(&stream_, Z_NO_FLUSH);
+    consume(input.size() - stream_.avail_in);
+    if (status == Z_STREAM_END) {
+      inflateReset(&stream_);
+      is_inside_member_ = false;
+    } else if (status != Z_OK && status != Z_BUF_ERROR) {
+      fail_altered(stream_.msg != nullptr ? stream_.msg : zError(status));
+    }
+    return buffer.size() - stream_.avail_out;
+  }
+
+  z_stream stream_{};
+  bool is_inside_member_ = false;
+};
+
+class XzSource final : public PackedSource {
+ public:
+  XzSource(std::unique_ptr<ByteSource> file, const SourceOptions& options)
+      : PackedSource(std::move(file), options, "xz") {
+    if (lzma_stream_decoder(&stream_, kMostXzMemory, LZMA_CONCATENATED) != LZMA_OK) throw std::bad_alloc();
+  }
+  XzSource(const XzSource&) = delete;
+  XzSource& operator=(const XzSource&) = delete;
+  ~XzSource() override { lzma_end(&stream_); }
+
+  std::size_t read(std::span<char> buffer) override {
+    stream_.next_out = reinterpret_cast<std::uint8_t*>(buffer.data());
+    stream_.avail_out = buffer.size();
+    while (stream_.avail_out == buffer.size() && !is_at_end_) {
+      const auto input = packed();
+      stream_.next_in = reinterpret_cast<const std::uint8_t*>(input.data());
+      stream_.avail_in = input.size();
+      const lzma_ret status = lzma_code(&stream_, input.empty() ? LZMA_FINISH : LZMA_RUN);
+      consume(input.size() - stream_.avail_in);
+      is_at_end_ = status == LZMA_STREAM_END;
+      if (status != LZMA_OK && !is_at_end_) fail_for(status);
+    }
+    return buffer.size() - stream_.avail_out;
+  }
+
+ private:
+  [[noreturn]] void fail_for(lzma_ret status) const {
+    switch (status) {
+      case LZMA_BUF_ERROR:
+        fail_truncated();
+      case LZMA_MEMLIMIT_ERROR:
+        fail_altered("its dictionary is above 256 MiB");
+      case LZMA_OPTIONS_ERROR:
+        fail_altered("unknown options");
+      default:
+        fail_altered("it was altered, or other bytes follow it");
+    }
+  }
+
+  lzma_stream stream_ = LZMA_STREAM_INIT;
+  bool is_at_end_ = false;
+};
+
+class ZstdSource final : public PackedSource {
+ public:
+  ZstdSource(std::unique_ptr<ByteSource> file, const SourceOptions& options)
+      : PackedSource(std::move(file), options, "zstd"), stream_(ZSTD_createDStream()) {
+    if (stream_ == nullptr) throw std::bad_alloc();
+  }
+  ZstdSource(const ZstdSource&) = delete;
+  ZstdSource& operator=(const ZstdSource&) = delete;
+  ~ZstdSource() override { ZSTD_freeDStream(stream_); }
+
+  std::size_t read(std::span<char> buffer) override {
+    ZSTD_outBuffer output = {buffer.data(), buffer.size(), 0};
+    while (output.pos == 0) {
+      const auto bytes = packed();
+      if (bytes.empty() && !is_inside_frame_) return 0;
+      ZSTD_inBuffer input = {bytes.data(), bytes.size(), 0};
+      const std::size_t wanted = ZSTD_decompressStream(stream_, &output, &input);
+      if (ZSTD_isError(wanted) != 0) fail_altered(ZSTD_getErrorName(wanted));
+      consume(input.pos);
+      is_inside_frame_ = wanted != 0;
+      if (bytes.empty() && output.pos == 0 && is_inside_frame_) fail_truncated();
+    }
+    return output.pos;
+  }
+
+ private:
+  ZSTD_DStream* stream_;
+  bool is_inside_frame_ = false;
+};
+
+}  // namespace
+
+std::string source_name(const std::string& path) { return path == "-" ? "standard input" : path; }
+
+std::unique_ptr<ByteSource> open_source(const SourceOptions& options) {
+  auto file = std::make_unique<FileSource>(options);
+  if (file->begins_with(kGzipMagic)) return std::make_unique<GzipSource>(std::move(file), options);
+  if (file->begins_with(kXzMagic)) return std::make_unique<XzSource>(std::move(file), options);
+  if (file->begins_with(kZstdMagic)) return std::make_unique<ZstdSource>(std::move(file), options);
+  return file;
+}
+
+}  // namespace edgewise

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/text/line_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "edgewise/base/error.h"
+#include "edgewise/text/utf8.h"
+
+namespace edgewise {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr auto kUtf8Mark = "\xEF\xBB\xBF"sv;
+constexpr std::size_t kLongestMark = 4;
+constexpr std::size_t kMostLineBytes = std::size_t{1} << 30;
+
+struct ForeignMark {
+  std::string_view bytes;
+  std::string_view encoding;
+};
+
+// UTF-32LE before UTF-16LE, whose mark it begins with.
+constexpr std::array kForeignMarks = {ForeignMark{"\xFF\xFE\0\0"sv, "UTF-32LE"},
+                                      ForeignMark{"\0\0\xFE\xFF"sv, "UTF-32BE"}, ForeignMark{"\xFF\xFE"sv, "UTF-16LE"},
+                                      ForeignMark{"\xFE\xFF"sv, "UTF-16BE"}};
+
+const LineReaderOptions& checked(const LineReaderOptions& options) {
+  check(options.max_line_bytes >= 1 && options.max_line_bytes <= kMostLineBytes,
+        "{}: max_line_bytes is {}, needs a number from 1 to {}", options.caller, options.max_line_bytes,
+        kMostLineBytes);
+  check(options.chunk_size >= 1, "{}: chunk_size is 0, needs 1 or more", options.caller);
+  return options;
+}
+
+}  // namespace
+
+LineReader::LineReader(const std::string& path, const LineReaderOptions& options)
+    : path_(source_name(path)),
+      options_(checked(options)),
+      source_(open_source({path, options.caller, options.chunk_size})),
+      buffer_(std::max(options.chunk_size, kLongestMark)) {
+  skip_byte_order_mark();
+}
+
+void LineReader::skip_byte_order_mark() {
+  while (end_ < kLongestMark) {
+    const std::size_t count = source_->read(std::span(buffer_).subspan(end_, kLongestMark - end_));
+    if (count == 0) break;
+    end_ += count;
+  }
+  const std::string_view start(buffer_.data(), end_);
+  for (const ForeignMark& mark : kForeignMarks) {
+    check(!start.starts_with(mark.bytes),
+          "{}: {} begins with the byte order mark of {}, needs UTF-8; convert it with iconv -f {} -t UTF-8",
+          options_.caller, path_, mark.encoding, mark.encoding);
+  }
+  if (start.starts_with(kUtf8Mark)) {
+    repairs_.byte_order_mark = true;
+    begin_ = kUtf8Mark.size();
+  }
+}
+
+bool LineReader::refill() {
+  begin_ = 0;
+  end_ = source_->read(std::span(buffer_).first(options_.chunk_size));
+  return end_ > 0;
+}
+
+bool LineReader::next(std::string& line) {
+  line.clear();
+  was_cut_ = false;
+  bool has_bytes = false;
+  while (begin_ < end_ || refill()) {
+    if (!has_bytes) ++line_number_;
+    has_bytes = true;
+    const char* from = buffer_.data() + begin_;
+    const auto* line_feed = static_cast<const char*>(std::memchr(from, '\n', end_ - begin_));
+    const std::size_t size = line_feed != nullptr ? static_cast<std::size_t>(line_feed - from) : end_ - begin_;
+    append(line, {from, size});
+    begin_ += size + (line_feed != nullptr ? 1 : 0);
+    if (line_feed != nullptr) {
+      finish(line, true);
+      return true;
+    }
+  }
+  if (has_bytes) finish(line, false);
+  return has_bytes;
+}
+
+/// Keeps one byte more than the limit: it may be the carriage return of the line's end.
+void LineReader::append(std::string& line, std::string_view piece) {
+  const std::size_t room = options_.max_line_bytes + 1 - line.size();
+  line.append(piece.substr(0, room));
+  was_cut_ = was_cut_ || piece.size() > room;
+}
+
+void LineReader::finish(std::string& line, bool has_line_feed) {
+  if (has_line_feed && !was_cut_ && line.ends_with('\r')) {
+    line.pop_back();
+    ++repairs_.carriage_returns;
+  }
+  was_cut_ = was_cut_ || line.size() > options_.max_line_bytes;
+  if (!was_cut_) return;
+  check(options_.long_lines == LongLines::kCut, "{}: {}:{} has more than {} bytes in a line, needs at most that",
+        options_.caller, path_, line_number_, options_.max_line_bytes);
+  line.resize(utf8_prefix(line, options_.max_line_bytes).size());
+  ++repairs_.long_lines;
+}
+
+}  // namespace edgewise

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "edgewise/text/tokenizer.h"
+#include "edgewise/text/vocabulary.h"
+
+namespace edgewise {
+
+/// What is done to a sentence before it is split, and so belongs to its vocabulary.
+struct TextTreatment {
+  bool lower_case = false;
+  bool separate_punctuation = false;
+  MarkSpacing marks = MarkSpacing::kClose;  // how decoding puts punctuation back
+};
+
+/// Words or characters, found in a table.
+class LookupVocabulary final : public Vocabulary {
+ public:
+  /// `tokens` are all different and begin with kSpecialTokens.
+  LookupVocabulary(VocabularyKind kind, const TextTreatment& treatment, std::vector<std::string> tokens);
+  LookupVocabulary(const LookupVocabulary&) = delete;
+  LookupVocabulary& operator=(const LookupVocabulary&) = delete;
+
+  VocabularyKind kind() const override { return kind_; }
+  std::int64_t size() const override { return static_cast<std::int64_t>(tokens_.size()); }
+  std::string serialize() const override;
+
+ private:
+  std::vector<std::int64_t> encode_text(std::string_view sentence) const override;
+  std::string decode_tokens(std::span<const std::int64_t> tokens) const override;
+  std::string_view text_of(std::int64_t token) const override;
+
+  VocabularyKind kind_;
+  TextTreatment treatment_;
+  std::vector<std::string> tokens_;
+  std::unordered_map<std::string_view, std::int64_t> token_of_;  // views of tokens_, without the special ones
+};
+
+std::shared_ptr<const Vocabulary> build_lookup_vocabulary(const std::vector<std::span<const std::string>>& sides,
+                                                          const VocabularyOptions& options);
+
+}  // namespace edgewise

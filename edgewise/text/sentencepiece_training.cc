@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/text/sentencepiece_training.h"
+
+#include <fmt/format.h>
+#include <sentencepiece_trainer.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+
+#include "edgewise/base/error.h"
+#include "edgewise/text/unicode.h"
+#include "edgewise/text/utf8.h"
+
+namespace sentencepiece::logging {
+void SetMinLogLevel(int level);  // exported by the library, but in no header that Debian installs
+}  // namespace sentencepiece::logging
+
+namespace edgewise {
+namespace {
+
+constexpr std::size_t kMostSentenceBytes = 4192;
+constexpr std::string_view kReserved = "\u2585";  // the library leaves out sentences with its own unknown character
+
+/// All sides one after the other.
+class Sentences final : public sentencepiece::SentenceIterator {
+ public:
+  explicit Sentences(const std::vector<std::span<const std::string>>& sides) : sides_(sides) { skip_empty_sides(); }
+
+  bool done() const override { return side_ == sides_.size(); }
+  void Next() override {
+    ++index_;
+    skip_empty_sides();
+  }
+  const std::string& value() const override { return sides_[side_][index_]; }
+  sentencepiece::util::Status status() const override { return {}; }
+
+ private:
+  void skip_empty_sides() {
+    while (side_ < sides_.size() && index_ == sides_[side_].size()) {
+      ++side_;
+      index_ = 0;
+    }
+  }
+
+  const std::vector<std::span<const std::string>>& sides_;
+  std::size_t side_ = 0;
+  std::size_t index_ = 0;
+};
+
+bool can_teach(const std::string& sentence) {
+  if (sentence.size() > kMostSentenceBytes || sentence.find(kReserved) != std::string::npos) return false;
+  bool has_text = false;
+  for_each_code_point(sentence, [&](CodePoint point, std::size_t) {
+    has_text = has_text || is_letter(point.value) || is_number(point.value);
+  });
+  return has_text;
+}
+
+/// The library ends the process when no sentence is left after its own filters.
+void check_sentences(const std::vector<std::span<const std::string>>& sides) {
+  for (const auto& sentences : sides) {
+    if (std::any_of(sentences.begin(), sentences.end(), can_teach)) return;
+  }
+  fail("build_vocabulary: the sentences have none of at most {} bytes with a letter or a digit, needs at least one",
+       kMostSentenceBytes);
+}
+
+void check_options(const VocabularyOptions& options) {
+  constexpr std::int64_t kMostPieces = 1'000'000;
+  check(!options.separate_punctuation,
+        "build_vocabulary: separate_punctuation is true, but kind is sentencepiece; only words need it");
+  check(options.min_count == 1, "build_vocabulary: min_count is {}, but kind is sentencepiece; size limits its tokens",
+        options.min_count);
+  check(options.size > 0 && options.size <= kMostPieces,
+        "build_vocabulary: size is {}, but kind is sentencepiece, needs the number of tokens to learn, at most {}",
+        options.size, kMostPieces);
+  check(options.character_coverage >= 0.98 && options.character_coverage <= 1.0,
+        "build_vocabulary: character_coverage is {}, needs 0.98 to 1", options.character_coverage);
+}
+
+std::unordered_map<std::string, std::string> trainer_arguments(const VocabularyOptions& options) {
+  std::unordered_map<std::string, std::string> arguments = {
+      {"vocab_size", std::to_string(options.size)},
+      {"model_type", options.model == SentencePieceModel::kUnigram ? "unigram" : "bpe"},
+      {"normalization_rule_name", options.lower_case ? "nmt_nfkc_cf" : "nmt_nfkc"},
+      {"character_coverage", fmt::format("{}", options.character_coverage)},
+      {"max_sentence_length", std::to_string(kMostSentenceBytes)},
+      {"num_threads", "4"},  // fixed, as the order of the sums depends on it
+      {"unk_surface", std::string(kSpecialTokens[kUnknownToken])}};
+  constexpr std::array<std::string_view, 4> kNames = {"pad", "unk", "bos", "eos"};
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    arguments.emplace(fmt::format("{}_id", kNames[i]), std::to_string(i));
+    arguments.emplace(fmt::format("{}_piece", kNames[i]), kSpecialTokens[i]);
+  }
+  return arguments;
+}
+
+/// The number after `before` in a text of the library's.
+std::optional<std::int64_t> number_after(std::string_view text, std::string_view before) {
+  const auto found = text.find(before);
+  if (found == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = text.substr(found + before.size());
+  std::int64_t number = 0;
+  const auto end = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+  return end.ec == std::errc() ? std::optional(number) : std::nullopt;
+}
+
+[[noreturn]] void fail_in_our_words(const VocabularyOptions& options, std::string_view message) {
+  if (const auto most = number_after(message, "Please set it to a value <= ")) {
+    fail(
+        "build_vocabulary: size is {}, but these sentences give SentencePiece at most {} tokens; set size to {} or "
+        "less",
+        options.size, *most, *most);
+  }
+  if (const auto least = number_after(message, fmt::format("smaller than required_chars. {} vs ", options.size))) {
+    fail("build_vocabulary: size is {}, but these sentences have characters for {} tokens; set size to {} or more",
+         options.size, *least, *least);
+  }
+  fail("build_vocabulary: size is {}, with which SentencePiece does not learn from these sentences: {}", options.size,
+       message);
+}
+
+}  // namespace
+
+void silence_sentencepiece() {
+  constexpr int kFatalOnly = 3;
+  sentencepiece::logging::SetMinLogLevel(kFatalOnly);
+}
+
+std::string train_sentencepiece(const std::vector<std::span<const std::string>>& sides,
+                                const VocabularyOptions& options) {
+  check_options(options);
+  check_sentences(sides);
+  silence_sentencepiece();
+  Sentences sentences(sides);
+  std::string model;
+  const auto status = sentencepiece::SentencePieceTrainer::Train(trainer_arguments(options), &sentences, &model);
+  if (!status.ok()) fail_in_our_words(options, status.error_message());
+  return model;
+}
+
+}  // namespace edgewise

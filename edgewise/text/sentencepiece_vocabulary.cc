@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/text/sentencepiece_vocabulary.h"
+
+#include <sentencepiece_processor.h>
+
+#include <utility>
+
+#include "edgewise/base/error.h"
+#include "edgewise/text/sentencepiece_check.h"
+#include "edgewise/text/sentencepiece_training.h"
+
+namespace edgewise {
+namespace {
+
+constexpr std::size_t kMostSentenceBytes = std::size_t{16} << 20;  // the library counts bytes in an int, after NFKC
+
+class SentencePieceVocabulary final : public Vocabulary {
+ public:
+  SentencePieceVocabulary(std::string bytes, std::string_view name)
+      : bytes_(std::move(bytes)), pieces_(check_sentencepiece_model(bytes_, name)) {
+    silence_sentencepiece();
+    const auto status = load();
+    check(status.ok(), "load_vocabulary: {} has a model that SentencePiece does not read: {}", name,
+          status.error_message());
+  }
+
+  VocabularyKind kind() const override { return VocabularyKind::kSentencePiece; }
+  std::int64_t size() const override { return static_cast<std::int64_t>(pieces_.size()); }
+  std::string serialize() const override { return bytes_; }
+
+ private:
+  sentencepiece::util::Status load() try {
+    return processor_.LoadFromSerializedProto(bytes_);
+  } catch (const std::exception& error) {  // its trie builder throws
+    return {sentencepiece::util::StatusCode::kInternal, error.what()};
+  }
+
+  std::vector<std::int64_t> encode_text(std::string_view sentence) const override {
+    check(sentence.size() <= kMostSentenceBytes, "encode: sentence has {} bytes, needs at most {}", sentence.size(),
+          kMostSentenceBytes);
+    std::vector<int> pieces;
+    const auto status = processor_.Encode(sentence, &pieces);
+    check(status.ok(), "encode: sentence has {} bytes that SentencePiece does not encode: {}", sentence.size(),
+          status.error_message());
+    return {pieces.begin(), pieces.end()};
+  }
+
+  std::string decode_tokens(std::span<const std::int64_t> tokens) const override {
+    std::string sentence;
+    const auto status = processor_.Decode(std::vector<int>(tokens.begin(), tokens.end()), &sentence);
+    check(status.ok(), "decode: tokens are {}, which SentencePiece does not decode: {}", tokens.size(),
+          status.error_message());
+    return sentence;
+  }
+
+  std::string_view text_of(std::int64_t token) const override { return pieces_[static_cast<std::size_t>(token)].text; }
+
+  std::string bytes_;
+  std::vector<Piece> pieces_;
+  sentencepiece::SentencePieceProcessor processor_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Vocabulary> build_sentencepiece_vocabulary(const std::vector<std::span<const std::string>>& sides,
+                                                                 const VocabularyOptions& options) {
+  return std::make_shared<SentencePieceVocabulary>(train_sentencepiece(sides, options), "the model just trained");
+}
+
+std::shared_ptr<const Vocabulary> parse_sentencepiece_vocabulary(std::string_view bytes, std::string_view name) {
+  return std::make_shared<SentencePieceVocabulary>(std::string(bytes), name);
+}
+
+}  // namespace edgewise

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/text/unicode.h"
+
+#include <unicode/bytestream.h>
+#include <unicode/casemap.h>
+#include <unicode/uchar.h>
+
+#include <algorithm>
+
+#include "edgewise/base/error.h"
+#include "edgewise/text/utf8.h"
+
+namespace edgewise {
+namespace {
+
+bool has_category(char32_t code_point, std::uint32_t mask) {
+  return (U_GET_GC_MASK(static_cast<UChar32>(code_point)) & mask) != 0;
+}
+
+}  // namespace
+
+bool is_space(char32_t code_point) {
+  if (code_point < 0x80) {
+    return code_point == ' ' || (code_point >= 0x09 && code_point <= 0x0D) ||
+           (code_point >= 0x1C && code_point <= 0x1F);
+  }
+  return code_point == 0x85 || has_category(code_point, U_GC_Z_MASK);
+}
+
+bool is_number(char32_t code_point) { return has_category(code_point, U_GC_N_MASK); }
+
+bool is_punctuation(char32_t code_point) { return has_category(code_point, U_GC_P_MASK); }
+
+bool is_symbol(char32_t code_point) { return has_category(code_point, U_GC_S_MASK); }
+
+bool is_letter(char32_t code_point) { return has_category(code_point, U_GC_L_MASK); }
+
+std::string lower_case(std::string_view text) {
+  std::string lower;
+  icu::StringByteSink<std::string> sink(&lower);
+  UErrorCode status = U_ZERO_ERROR;
+  icu::CaseMap::utf8ToLower("", 0, icu::StringPiece(text.data(), static_cast<std::int32_t>(text.size())), sink, nullptr,
+                            status);
+  check(U_SUCCESS(status), "lower_case: text has {} bytes, ICU says {}", text.size(), u_errorName(status));
+  return lower;
+}
+
+std::vector<std::string_view> split_words(std::string_view text) {
+  std::vector<std::string_view> words;
+  std::size_t begin = 0;
+  auto end_word = [&](std::size_t end) {
+    if (end > begin) words.push_back(text.substr(begin, end - begin));
+  };
+  for_each_code_point(text, [&](CodePoint point, std::size_t offset) {
+    if (!is_space(point.value)) return;
+    end_word(offset);
+    begin = offset + point.size;
+  });
+  end_word(text.size());
+  return words;
+}
+
+std::string_view without_trailing_space(std::string_view text) {
+  std::size_t end = 0;
+  for_each_code_point(text, [&](CodePoint point, std::size_t offset) {
+    if (!is_space(point.value)) end = offset + point.size;
+  });
+  return text.substr(0, end);
+}
+
+}  // namespace edgewise

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "edgewise/text/lookup_vocabulary.h"
+
+namespace edgewise {
+
+struct VocabularyFile {
+  VocabularyKind kind = VocabularyKind::kWords;
+  TextTreatment treatment;
+  std::vector<std::string> tokens;
+};
+
+/// vocabulary.txt: a header with what to know of the tokens, then one a line, so that token 0 is on line 2:
+///
+///     #edgewise-vocabulary 1 kind=words size=906 lower_case=true separate_punctuation=true marks=close
+///     <pad>
+///
+/// Control characters, the space and the backslash are written `\xHH`.
+std::string write_vocabulary_file(const VocabularyFile& file);
+
+/// Throws Error, with line and what it holds, for a file that write_vocabulary_file would not have written.
+VocabularyFile parse_vocabulary_file(std::string_view bytes, std::string_view name);
+
+}  // namespace edgewise

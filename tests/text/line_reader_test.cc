@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/text/line_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/text/packing.h"
+#include "tests/text/text_testing.h"
+
+namespace edgewise {
+namespace {
+
+using namespace std::string_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Lines = std::vector<std::string>;
+
+struct Format {
+  std::string name;
+  std::function<std::string(std::string_view)> pack;
+};
+
+std::vector<Format> packed_formats() { return {{"gzip", pack_gzip}, {"xz", pack_xz}, {"zstd", pack_zstd}}; }
+
+class LineReaderTest : public testing::Test {
+ protected:
+  Lines read(std::string_view bytes, const LineReaderOptions& options = {}) {
+    LineReader reader(directory.write("file", bytes), options);
+    Lines lines;
+    std::string line;
+    while (reader.next(line)) {
+      lines.push_back(line);
+      EXPECT_EQ(reader.line_number(), static_cast<std::int64_t>(lines.size()));
+    }
+    EXPECT_FALSE(reader.next(line));
+    EXPECT_EQ(line, "");
+    repairs = reader.repairs();
+    return lines;
+  }
+
+  /// The error of reading a file with these bytes, with the directory's name taken out.
+  std::string error_of_reading(std::string_view bytes, const LineReaderOptions& options = {}) {
+    std::string error = error_of([&] { read(bytes, options); });
+    const std::string prefix = directory.path().string() + "/";
+    if (const auto at = error.find(prefix); at != std::string::npos) error.erase(at, prefix.size());
+    return error;
+  }
+
+  TemporaryDirectory directory;
+  LineRepairs repairs;
+};
+
+TEST_F(LineReaderTest, EndsLinesAtLineFeedsAlone) {
+  EXPECT_THAT(read("a\nb\n"), ElementsAre("a", "b"));
+  EXPECT_THAT(read("a\n\nb"), ElementsAre("a", "", "b"));
+  EXPECT_THAT(read("\n"), ElementsAre(""));
+  EXPECT_THAT(read(""), ElementsAre());
+  EXPECT_THAT(read("a\vb\fc\u0085d\u2028e\u2029f\x1Cg\n"), ElementsAre("a\vb\fc\u0085d\u2028e\u2029f\x1Cg"));
+  EXPECT_THAT(read("a\0b\nc"s), ElementsAre("a\0b"s, "c"));
+}
+
+TEST_F(LineReaderTest, TakesOneCarriageReturnBeforeALineFeed) {
+  EXPECT_THAT(read("a\r\nb\r\r\n\r\nc\rd\ne\r"), ElementsAre("a", "b\r", "", "c\rd", "e\r"));
+  EXPECT_EQ(repairs.carriage_returns, 3);
+}
+
+TEST_F(LineReaderTest, TakesAByteOrderMarkAtTheStartOnly) {
+  EXPECT_THAT(read("\uFEFFa\n\uFEFFb\n"), ElementsAre("a", "\uFEFFb"));
+  EXPECT_TRUE(repairs.byte_order_mark);
+  EXPECT_THAT(read("\uFEFF"), ElementsAre());
+  EXPECT_THAT(read("\xEF\xBB"), ElementsAre("\xEF\xBB"));
+  EXPECT_FALSE(repairs.byte_order_mark);
+}
+
+TEST_F(LineReaderTest, NamesTheEncodingThatAnotherMarkTells) {
+  EXPECT_EQ(
+      error_of_reading("\xFF\xFE"s + "a\0"s),
+      "read_lines: file begins with the byte order mark of UTF-16LE, needs UTF-8; convert it with iconv -f UTF-16LE "
+      "-t UTF-8");
+  EXPECT_THAT(error_of_reading("\xFE\xFF\0a"s), HasSubstr("mark of UTF-16BE"));
+  EXPECT_THAT(error_of_reading("\xFF\xFE\0\0a"s), HasSubstr("mark of UTF-32LE"));
+  EXPECT_THAT(error_of_reading("\0\0\xFE\xFF"s), HasSubstr("mark of UTF-32BE"));
+  EXPECT_THAT(error_of_reading(pack_xz("\xFE\xFF\0a"s)), HasSubstr("mark of UTF-16BE"));
+}
+
+TEST_F(LineReaderTest, RefusesALineAboveTheLimitOrCutsIt) {
+  const std::string text = "12345\n12345\r\n123456\n1234é\n" + std::string(1000, 'x') + "\nlast";
+  const LineReaderOptions cut = {.max_line_bytes = 5, .long_lines = LongLines::kCut, .chunk_size = 7};
+
+  EXPECT_EQ(error_of_reading(text, {.max_line_bytes = 5}),
+            "read_lines: file:3 has more than 5 bytes in a line, needs at most that");
+  EXPECT_THAT(read(text, cut), ElementsAre("12345", "12345", "12345", "1234", "xxxxx", "last"));
+  EXPECT_EQ(repairs.long_lines, 3);
+}
+
+TEST_F(LineReaderTest, SaysWhichLineWasCut) {
+  LineReader reader(directory.write("file", "123456\n123\n"), {.max_line_bytes = 5, .long_lines = LongLines::kCut});
+  std::string line;
+
+  reader.next(line);
+  EXPECT_TRUE(reader.was_cut());
+  reader.next(line);
+  EXPECT_FALSE(reader.was_cut());
+}
+
+TEST_F(LineReaderTest, ReadsALineOfTheWholeDefaultLimit) {
+  const std::string line(std::size_t{1} << 20, 'x');
+
+  EXPECT_THAT(read(line + "\n" + line), ElementsAre(line, line));
+  EXPECT_EQ(error_of_reading(line + "x"),
+            "read_lines: file:1 has more than 1048576 bytes in a line, needs at most that");
+}
+
+TEST_F(LineReaderTest, UnpacksByContentWhateverTheChunkSize) {
+  constexpr int kMostWords = 20;  // a chunk of one byte makes each a system call
+  rc::check([&](bool ends_with_line_feed) {
+    const auto words = *rc::gen::resize(kMostWords, rc::gen::arbitrary<Lines>());
+    std::string text = "start";
+    for (const std::string& word : words) text += word + "\n\r\n";
+    if (!ends_with_line_feed) text += "last";
+    const Lines expected = read(text);
+
+    std::vector<std::string> forms = {text};
+    for (const Format& format : packed_formats()) forms.push_back(format.pack(text));
+    for (const std::size_t chunk_size : {1, 7, 64 * 1024}) {
+      for (const std::string& form : forms) RC_ASSERT(read(form, {.chunk_size = chunk_size}) == expected);
+    }
+  });
+}
+
+TEST_F(LineReaderTest, ReadsSeveralMembersAsOneText) {
+  for (const Format& format : packed_formats()) {
+    SCOPED_TRACE(format.name);
+    const std::string packed = format.pack("a\nb") + format.pack("") + format.pack("c\nd");
+    for (const std::size_t chunk_size : {1, 64 * 1024}) {
+      EXPECT_THAT(read(packed, {.chunk_size = chunk_size}), ElementsAre("a", "bc", "d"));
+    }
+  }
+}
+
+TEST_F(LineReaderTest, RefusesPackedFilesThatEndEarly) {
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += std::to_string(i * i) + "\n";
+  for (const Format& format : packed_formats()) {
+    const std::string packed = format.pack(text);
+    for (const std::size_t lost : {std::size_t{1}, std::size_t{4}, packed.size() / 2, packed.size() - 8}) {
+      for (const std::size_t chunk_size : {1, 64 * 1024}) {
+        EXPECT_EQ(error_of_reading(packed.substr(0, packed.size() - lost), {.chunk_size = chunk_size}),
+                  "read_lines: file ends in the middle of its " + format.name + " data, needs to be whole")
+            << lost;
+      }
+    }
+  }
+}
+
+TEST_F(LineReaderTest, RefusesPackedFilesThatGoOnAfterTheirEnd) {
+  for (const std::size_t chunk_size : {1, 64 * 1024}) {
+    const LineReaderOptions options = {.chunk_size = chunk_size};
+    EXPECT_EQ(error_of_reading(pack_gzip("a") + "garbage after the end", options),
+              "read_lines: file has gzip data that cannot be unpacked (incorrect header check), needs to be as it was "
+              "packed");
+    EXPECT_EQ(error_of_reading(pack_xz("a") + "garbage after the end", options),
+              "read_lines: file has xz data that cannot be unpacked (it was altered, or other bytes follow it), needs "
+              "to be as it was packed");
+    EXPECT_EQ(
+        error_of_reading(pack_zstd("a") + "garbage after the end", options),
+        "read_lines: file has zstd data that cannot be unpacked (Unknown frame descriptor), needs to be as it was "
+        "packed");
+  }
+}
+
+TEST_F(LineReaderTest, NoticesAnAlteredByteOfPackedText) {
+  std::string text;
+  for (int i = 0; i < 500; ++i) text += std::to_string(i * 7919 % 1000) + " ";
+  for (const Format& format : packed_formats()) {
+    const std::string packed = format.pack(text);
+    for (std::size_t i = packed.size() / 4; i < packed.size(); i += packed.size() / 17) {
+      std::string altered = packed;
+      altered[i] = static_cast<char>(altered[i] ^ 0x10);
+      EXPECT_THAT(error_of_reading(altered), HasSubstr("read_lines: file ")) << format.name << " " << i;
+    }
+  }
+}
+
+TEST_F(LineReaderTest, UnpacksABombInLittleMemory) {
+  const std::string packed = pack_zstd(std::string(std::size_t{50} << 20, '\0'));
+  const LineReaderOptions options = {.max_line_bytes = 1000, .long_lines = LongLines::kCut};
+
+  EXPECT_THAT(read(packed, options), ElementsAre(std::string(1000, '\0')));
+}
+
+TEST_F(LineReaderTest, SaysWhyAFileCannotBeRead) {
+  EXPECT_EQ(error_of([] { LineReader("/nowhere/a.en"); }), "read_lines: /nowhere/a.en: No such file or directory");
+  EXPECT_EQ(error_of([] { LineReader("/", {.caller = "score"}); }), "score: /: Is a directory");
+  EXPECT_EQ(error_of([&] { LineReader(directory.write("f", ""), {.max_line_bytes = 0}); }),
+            "read_lines: max_line_bytes is 0, needs a number from 1 to 1073741824");
+  EXPECT_EQ(error_of([&] { LineReader(directory.write("f", ""), {.chunk_size = 0}); }),
+            "read_lines: chunk_size is 0, needs 1 or more");
+}
+
+TEST_F(LineReaderTest, ReadsStandardInput) {
+  const std::string file = directory.write("file", pack_gzip("a\nb"));
+  ASSERT_NE(std::freopen(file.c_str(), "rb", stdin), nullptr);
+
+  LineReader reader("-");
+  std::string line;
+
+  EXPECT_TRUE(reader.next(line));
+  EXPECT_EQ(line, "a");
+  EXPECT_EQ(reader.path(), "standard input");
+}
+
+}  // namespace
+}  // namespace edgewise

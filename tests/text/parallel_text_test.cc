@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/text/parallel_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/text/packing.h"
+#include "tests/text/text_testing.h"
+
+namespace edgewise {
+namespace {
+
+using namespace std::string_literals;
+using testing::ElementsAre;
+using Files = std::vector<std::string>;
+
+class ReadPairsTest : public testing::Test {
+ protected:
+  /// The text, or the error, with the directory's name taken out.
+  std::string shown(std::string text) {
+    const std::string prefix = directory.path().string() + "/";
+    for (auto at = text.find(prefix); at != std::string::npos; at = text.find(prefix)) text.erase(at, prefix.size());
+    return text;
+  }
+
+  Files two(std::string_view input, std::string_view output) {
+    return {directory.write("a.en", input), directory.write("b.fr", output)};
+  }
+
+  Files tsv(std::string_view text) { return {directory.write("c.tsv", text)}; }
+
+  std::string error_of_pairs(const Files& files, const PairOptions& options = {}) {
+    return shown(error_of([&] { read_pairs(files, options); }));
+  }
+
+  TemporaryDirectory directory;
+};
+
+TEST_F(ReadPairsTest, ReadsTwoFilesOrOneTsv) {
+  for (const Files& files :
+       {two("Go.\nHi.\n", "Va !\nSalut."), tsv("Go.\tVa !\nHi.\tSalut.\n"),
+        two(pack_gzip("Go.\nHi."), pack_zstd("Va !\r\nSalut.\r\n")), tsv(pack_xz("Go.\tVa !\nHi.\tSalut."))}) {
+    const SentencePairs pairs = read_pairs(files);
+
+    EXPECT_THAT(pairs.inputs, ElementsAre("Go.", "Hi."));
+    EXPECT_THAT(pairs.outputs, ElementsAre("Va !", "Salut."));
+    EXPECT_EQ(pairs.account.kept, 2);
+    EXPECT_EQ(pairs.account.skipped(), 0);
+  }
+}
+
+TEST_F(ReadPairsTest, LeavesOutBadPairsInTrainingAndCountsThem) {
+  const Files files =
+      two("good\n\nb\xFF"
+          "d\nnul\0\ntoo long for it\n ok \n"s,
+          "bon\nvide\nmal\nnul\nlong\n\u00a0\n"s);
+
+  const SentencePairs pairs = read_pairs(files, {.max_line_bytes = 10});
+
+  EXPECT_THAT(pairs.inputs, ElementsAre("good"));
+  EXPECT_EQ(pairs.account.kept, 1);
+  EXPECT_EQ(pairs.account.empty, 2);
+  EXPECT_EQ(pairs.account.bad_utf8, 1);
+  EXPECT_EQ(pairs.account.nul_bytes, 1);
+  EXPECT_EQ(pairs.account.too_long, 1);
+  EXPECT_EQ(pairs.account.skipped_in_words(),
+            "2 pairs with an empty side, 1 with bad UTF-8, 1 with a NUL byte, 1 with a line that is too long");
+  std::vector<std::string> places;
+  for (const std::string& place : pairs.account.places) places.push_back(shown(place));
+  EXPECT_THAT(places,
+              ElementsAre("a.en:2 is empty", "a.en:3 has bytes that are not UTF-8, the first after 1 bytes",
+                          "a.en:4 has a NUL byte after 3 bytes", "a.en:5 has more than 10 bytes", "b.fr:6 is empty"));
+}
+
+TEST_F(ReadPairsTest, TellsOnlyTheFirstFivePlaces) {
+  const SentencePairs pairs = read_pairs(tsv("a\tb\n\n\n\n\n\n\n\n"));
+
+  EXPECT_EQ(pairs.account.empty, 7);
+  EXPECT_EQ(pairs.account.places.size(), 5u);
+}
+
+TEST_F(ReadPairsTest, RefusesBadPairsWhereAScoreIsMade) {
+  const PairOptions strict = {.bad_pairs = BadPairs::kError, .max_line_bytes = 10};
+
+  EXPECT_EQ(error_of_pairs(two("a\n\n", "b\nc\n"), strict),
+            "read_pairs: a.en:2 is empty, needs a sentence; only training leaves such pairs out");
+  EXPECT_EQ(error_of_pairs(two("a\nb", "c\n\xC0\x80"), strict),
+            "read_pairs: b.fr:2 has bytes that are not UTF-8, the first after 0 bytes, needs a sentence; only training "
+            "leaves such pairs out");
+  EXPECT_EQ(error_of_pairs(tsv("a\tb\nlonger than ten\tc\n"), strict),
+            "read_pairs: c.tsv:2 has more than 10 bytes, needs a sentence; only training leaves such pairs out");
+}
+
+TEST_F(ReadPairsTest, NeedsAsManyLinesInBothFiles) {
+  EXPECT_EQ(error_of_pairs(two("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "1\n2\n3\n4\n5\n6\n7\n8\n9")),
+            "read_pairs: a.en has 10 lines and b.fr has 9; the two files of a pair need one line each per pair");
+  EXPECT_EQ(error_of_pairs(two("", "1\n2")),
+            "read_pairs: a.en has 0 lines and b.fr has 2; the two files of a pair need one line each per pair");
+}
+
+TEST_F(ReadPairsTest, NeedsTwoFieldsInATsv) {
+  EXPECT_EQ(error_of_pairs(tsv("a\tb\nc\n")), "read_pairs: c.tsv:2 has 1 field, needs 2 (input TAB output)");
+  EXPECT_EQ(error_of_pairs(tsv("a\tb\tc\n")), "read_pairs: c.tsv:1 has 3 fields, needs 2 (input TAB output)");
+}
+
+TEST_F(ReadPairsTest, NeedsAPair) {
+  EXPECT_EQ(error_of_pairs(tsv("")), "read_pairs: c.tsv has no usable pair, needs at least one");
+  EXPECT_EQ(
+      error_of_pairs(two("\n\xFF\n", "a\nb\n")),
+      "read_pairs: a.en with b.fr has no usable pair (1 pair with an empty side, 1 with bad UTF-8 left out), needs at "
+      "least one");
+}
+
+TEST_F(ReadPairsTest, CountsWhatItPutRight) {
+  const SentencePairs pairs = read_pairs(two("\uFEFFa\r\nb\r\n",
+                                             "\uFEFF"
+                                             "c\nd\r\n"));
+
+  EXPECT_THAT(pairs.inputs, ElementsAre("a", "b"));
+  EXPECT_EQ(pairs.account.carriage_returns, 3);
+  EXPECT_EQ(pairs.account.byte_order_marks, 2);
+}
+
+TEST_F(ReadPairsTest, SaysWhichFilesItCannotRead) {
+  EXPECT_EQ(error_of_pairs({directory.path() / "no.tsv"}), "read_pairs: no.tsv: No such file or directory");
+  EXPECT_EQ(error_of_pairs({}),
+            "read_pairs: files has 0 names, needs one TSV file, or two files with a sentence a line");
+  EXPECT_EQ(error_of_pairs({"a", "b", "c"}),
+            "read_pairs: files has 3 names, needs one TSV file, or two files with a sentence a line");
+}
+
+}  // namespace
+}  // namespace edgewise

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "edgewise/text/sentencepiece_check.h"
+#include "edgewise/text/trie_check.h"
+#include "edgewise/text/vocabulary.h"
+#include "tests/text/text_testing.h"
+
+namespace edgewise {
+namespace {
+
+using namespace std::string_literals;
+using testing::HasSubstr;
+using testing::StartsWith;
+using Lines = std::vector<std::string>;
+using Tokens = std::vector<std::int64_t>;
+
+constexpr std::int64_t kSize = 45;
+
+const Lines& sentences() {
+  static const Lines kSentences = [] {
+    const Lines subjects = {"Je", "Tu", "Il", "Elle", "Nous", "Le chat", "La souris", "Mon ami"};
+    const Lines verbs = {"mange", "regarde", "cherche", "trouve", "aime", "écoute", "préfère"};
+    const Lines objects = {"une pomme.", "le chat !", "la maison ?", "un livre, puis dort.", "l'été.", "ça."};
+    Lines lines;
+    for (const std::string& subject : subjects) {
+      for (const std::string& verb : verbs) {
+        for (const std::string& object : objects) lines.push_back(subject + " " + verb + " " + object);
+      }
+    }
+    return lines;
+  }();
+  return kSentences;
+}
+
+VocabularyOptions options_of(SentencePieceModel model, std::int64_t size = kSize) {
+  return {.kind = VocabularyKind::kSentencePiece, .size = size, .model = model};
+}
+
+const std::string& model_bytes() {
+  static const std::string kBytes =
+      build_vocabulary({sentences()}, options_of(SentencePieceModel::kUnigram))->serialize();
+  return kBytes;
+}
+
+std::string error_of_parsing(const std::string& bytes) {
+  return error_of([&] { parse_vocabulary(bytes, "m"); });
+}
+
+// The few pieces of protobuf's wire format that a test needs to write models of its own.
+std::string varint(std::uint64_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(0x80 | (value & 0x7F));
+  return bytes + static_cast<char>(value);
+}
+
+std::string field(int number, std::string_view bytes) {
+  return varint(number << 3 | 2) + varint(bytes.size()) + std::string(bytes);
+}
+
+std::string field(int number, int value) { return varint(number << 3) + varint(value); }
+
+std::string piece(std::string_view text, PieceType type = PieceType::kNormal, float score = -1.0F) {
+  std::string bits(sizeof(score), '\0');
+  std::memcpy(bits.data(), &score, sizeof(score));
+  return field(1, field(1, text) + varint(2 << 3 | 5) + bits + field(3, static_cast<int>(type)));
+}
+
+std::string special_pieces() {
+  return piece("<pad>", PieceType::kControl) + piece("<unk>", PieceType::kUnknown) + piece("<s>", PieceType::kControl) +
+         piece("</s>", PieceType::kControl);
+}
+
+/// What a model has beside its pieces.
+std::string specs() { return field(2, "") + field(3, ""); }
+
+std::string error_of_pieces(const std::string& pieces) { return error_of_parsing(pieces + specs()); }
+
+class SentencePieceTest : public testing::TestWithParam<SentencePieceModel> {};
+
+TEST_P(SentencePieceTest, GivesBackSentences) {
+  const auto vocabulary = build_vocabulary({sentences()}, options_of(GetParam()));
+
+  for (const std::string& sentence : sentences()) {
+    ASSERT_EQ(vocabulary->decode(vocabulary->encode(sentence)), sentence);
+  }
+  EXPECT_EQ(vocabulary->size(), kSize);
+  EXPECT_EQ(vocabulary->token_text(kPaddingToken), "<pad>");
+  EXPECT_EQ(vocabulary->token_text(kUnknownToken), "<unknown>");
+  EXPECT_EQ(vocabulary->token_text(kBeginToken), "<begin>");
+  EXPECT_EQ(vocabulary->token_text(kEndToken), "<end>");
+  EXPECT_EQ(vocabulary->encode(""), Tokens());
+}
+
+TEST_P(SentencePieceTest, LearnsTheSameFromTheSame) {
+  const std::span<const std::string> all = sentences();
+
+  EXPECT_EQ(build_vocabulary({all}, options_of(GetParam()))->serialize(),
+            build_vocabulary({all.first(100), {}, all.subspan(100)}, options_of(GetParam()))->serialize());
+}
+
+TEST_P(SentencePieceTest, DoesNotKnowWhatItHasNotSeen) {
+  const auto vocabulary = build_vocabulary({sentences()}, options_of(GetParam()));
+
+  const Tokens tokens = vocabulary->encode("<end> 猫");
+
+  EXPECT_THAT(tokens, testing::Contains(kUnknownToken));
+  EXPECT_THAT(tokens, testing::Not(testing::Contains(kEndToken)));
+  EXPECT_EQ(vocabulary->decode(Tokens{kBeginToken, kUnknownToken, kEndToken, kPaddingToken}), "<unknown>");
+}
+
+TEST_P(SentencePieceTest, IsSavedAndLoaded) {
+  const TemporaryDirectory directory;
+  const auto vocabulary = build_vocabulary({sentences()}, options_of(GetParam()));
+
+  save_vocabulary(*vocabulary, directory.path());
+  const auto loaded = load_vocabulary(directory.path());
+
+  EXPECT_EQ(loaded->kind(), VocabularyKind::kSentencePiece);
+  EXPECT_EQ(directory.read("vocabulary.model"), loaded->serialize());
+  for (const std::string& sentence : sentences()) ASSERT_EQ(loaded->encode(sentence), vocabulary->encode(sentence));
+}
+
+TEST_P(SentencePieceTest, SaysWhichSizesTheSentencesAllow) {
+  auto error = [](std::int64_t size) {
+    return error_of([&] { build_vocabulary({sentences()}, options_of(GetParam(), size)); });
+  };
+
+  EXPECT_THAT(error(20), StartsWith("build_vocabulary: size is 20, but these sentences have characters for "));
+  EXPECT_THAT(error(20), HasSubstr(" tokens; set size to "));
+  EXPECT_THAT(error(20000),
+              StartsWith("build_vocabulary: size is 20000, but these sentences give SentencePiece at most "));
+}
+
+TEST_P(SentencePieceTest, FoldsCaseWhereAsked) {
+  VocabularyOptions options = options_of(GetParam());
+  options.lower_case = true;
+
+  const auto vocabulary = build_vocabulary({sentences()}, options);
+
+  EXPECT_EQ(vocabulary->decode(vocabulary->encode("TU AIMES LE CHAT")), "tu aimes le chat");
+}
+
+INSTANTIATE_TEST_SUITE_P(, SentencePieceTest, testing::Values(SentencePieceModel::kUnigram, SentencePieceModel::kBpe),
+                         [](const auto& test) {
+                           return test.param == SentencePieceModel::kUnigram ? "Unigram" : "Bpe";
+                         });
+
+TEST(SentencePieceTraining, PrintsNothing) {
+  testing::internal::CaptureStderr();
+  testing::internal::CaptureStdout();
+  build_vocabulary({sentences()}, options_of(SentencePieceModel::kUnigram));
+  error_of([] { build_vocabulary({sentences()}, options_of(SentencePieceModel::kBpe, 20000)); });
+
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(SentencePieceTraining, SaysWhichOptionDoesNotFit) {
+  auto error = [](VocabularyOptions options, const Lines& lines = sentences()) {
+    options.kind = VocabularyKind::kSentencePiece;
+    return error_of([&] { build_vocabulary({lines}, options); });
+  };
+
+  EXPECT_EQ(
+      error({}),
+      "build_vocabulary: size is 0, but kind is sentencepiece, needs the number of tokens to learn, at most 1000000");
+  EXPECT_EQ(error({.size = 90, .min_count = 2}),
+            "build_vocabulary: min_count is 2, but kind is sentencepiece; size limits its tokens");
+  EXPECT_EQ(error({.size = 90, .separate_punctuation = true}),
+            "build_vocabulary: separate_punctuation is true, but kind is sentencepiece; only words need it");
+  EXPECT_EQ(error({.size = 90, .character_coverage = 0.5}),
+            "build_vocabulary: character_coverage is 0.5, needs 0.98 to 1");
+  for (const Lines& lines : {Lines{}, Lines{"", "..."}, Lines{std::string(5000, 'a')}, Lines{"a \u2585"}}) {
+    EXPECT_EQ(
+        error({.size = 90}, lines),
+        "build_vocabulary: the sentences have none of at most 4192 bytes with a letter or a digit, needs at least "
+        "one");
+  }
+}
+
+TEST(SentencePieceCheck, TakesTrainedModels) {
+  const std::vector<Piece> pieces = check_sentencepiece_model(model_bytes(), "m");
+
+  ASSERT_EQ(pieces.size(), static_cast<std::size_t>(kSize));
+  EXPECT_EQ(pieces[1].text, "<unknown>");
+  EXPECT_EQ(pieces[1].type, PieceType::kUnknown);
+  EXPECT_EQ(pieces[3].type, PieceType::kControl);
+  EXPECT_EQ(pieces[4].type, PieceType::kNormal);
+}
+
+TEST(SentencePieceCheck, TakesTheSmallestModel) {
+  const auto vocabulary = parse_vocabulary(special_pieces() + piece("\u2581a") + specs(), "m");
+
+  EXPECT_EQ(vocabulary->encode("a"), (Tokens{4}));
+}
+
+TEST(SentencePieceCheck, SaysWhatIsWrongWithPieces) {
+  const std::string specials = special_pieces();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+  EXPECT_EQ(error_of_pieces(specials + piece("")), "load_vocabulary: m: piece 4 has 0 bytes, needs 1 to 2048");
+  EXPECT_EQ(error_of_pieces(specials + piece(std::string(3000, 'a'))),
+            "load_vocabulary: m: piece 4 has 3000 bytes, needs 1 to 2048");
+  EXPECT_EQ(error_of_pieces(specials + piece("a\xFF")),
+            "load_vocabulary: m: piece 4 is \"a\\xFF\", needs UTF-8 without NUL");
+  EXPECT_EQ(error_of_pieces(specials + piece("a\0b"s)),
+            "load_vocabulary: m: piece 4 is \"a\\x00b\", needs UTF-8 without NUL");
+  EXPECT_EQ(error_of_pieces(specials + piece("a") + piece("a")),
+            "load_vocabulary: m: piece 5 is \"a\", which piece 4 is too; each is needed once");
+  EXPECT_EQ(error_of_pieces(specials + piece("a", PieceType::kNormal, kInfinity)),
+            "load_vocabulary: m: piece 4 has a score that is no finite number");
+  EXPECT_EQ(error_of_pieces(specials + piece("a", static_cast<PieceType>(7))),
+            "load_vocabulary: m: piece 4 has type 7, needs 1 to 6");
+  EXPECT_EQ(error_of_pieces(specials + piece("a", PieceType::kUnknown)),
+            "load_vocabulary: m: piece 4 is a second piece for unknown text, needs one");
+  EXPECT_EQ(error_of_pieces(specials + piece(std::string(65, 'a'), PieceType::kUserDefined)),
+            "load_vocabulary: m: piece 4 is user-defined with 65 characters, needs at most 64");
+  EXPECT_EQ(error_of_pieces(specials), "load_vocabulary: m has 4 pieces, needs more than the four special ones");
+  EXPECT_EQ(
+      error_of_pieces(piece("<unk>", PieceType::kUnknown) + piece("a") + piece("b") + piece("c") + piece("d")),
+      "load_vocabulary: m: piece 0 is \"<unk>\", needs a control piece for padding; train the model with --pad_id=0 "
+      "--unk_id=1 --bos_id=2 --eos_id=3");
+  EXPECT_EQ(error_of_pieces(specials + piece("a") + piece("<0x00>", PieceType::kByte)),
+            "load_vocabulary: m has 1 byte pieces, needs 0");
+  EXPECT_EQ(error_of_pieces(specials + piece("<0x01>", PieceType::kByte)),
+            "load_vocabulary: m: piece 4 is \"<0x01>\", needs byte 0 of 256");
+}
+
+TEST(SentencePieceCheck, SaysWhatIsWrongWithTheRest) {
+  const std::string pieces = special_pieces() + piece("a");
+  const auto trainer = [&](const std::string& fields) {
+    return error_of_parsing(pieces + field(2, fields) + field(3, ""));
+  };
+
+  EXPECT_EQ(trainer(field(3, 2)), "no error");
+  EXPECT_EQ(trainer(field(3, 3)), "load_vocabulary: m has model type 3, needs 1 (unigram) or 2 (BPE)");
+  EXPECT_EQ(trainer(field(35, 1)), "load_vocabulary: m has 0 byte pieces, needs 256");
+  EXPECT_EQ(trainer(field(35, "")), "load_vocabulary: m has a byte_fallback of wire type 2, needs 0");
+  EXPECT_EQ(trainer(field(44, "\xFF")), "load_vocabulary: m has the unk_surface \"\\xFF\", needs UTF-8");
+  EXPECT_EQ(error_of_parsing(pieces + field(2, "") + field(2, "")),
+            "load_vocabulary: m has field 2 twice, needs it once");
+  EXPECT_EQ(error_of_parsing(pieces + field(2, 1)), "load_vocabulary: m has a trainer_spec of wire type 0, needs 2");
+  EXPECT_EQ(error_of_parsing(pieces), "load_vocabulary: m has no trainer_spec, needs one; the file was cut");
+  EXPECT_EQ(error_of_parsing(pieces + field(2, "")),
+            "load_vocabulary: m has no normalizer_spec, needs one; the file was cut");
+  EXPECT_EQ(error_of_parsing(pieces + field(4, "")),
+            "load_vocabulary: m has self-test data, which this program does not run; needs none");
+  EXPECT_EQ(error_of_parsing(pieces + field(3, field(2, "abc"))),
+            "load_vocabulary: m: normalizer_spec: the character map has 3 bytes, needs 5 to 4194304");
+  EXPECT_EQ(error_of_parsing(pieces + field(5, field(2, "abc"))),
+            "load_vocabulary: m: denormalizer_spec: the character map has 3 bytes, needs 5 to 4194304");
+}
+
+TEST(SentencePieceCheck, SaysWhereTheWireFormatBreaks) {
+  EXPECT_EQ(error_of_parsing("\n"), "load_vocabulary: m has a field of 1 bytes at byte 1, where 0 are left");
+  EXPECT_EQ(error_of_parsing("\n\x05"
+                             "ab"),
+            "load_vocabulary: m has a field of 5 bytes at byte 2, where 2 are left");
+  EXPECT_EQ(error_of_parsing(special_pieces() + "\x0B"),
+            "load_vocabulary: m has wire type 3 at byte 61, needs 0, 1, 2 or 5");
+  EXPECT_EQ(error_of_parsing(special_pieces() + "\0"s),
+            "load_vocabulary: m has field number 0 at byte 61, needs 1 to 536870911");
+  EXPECT_EQ(error_of_parsing("\n" + std::string(10, '\xFF')),
+            "load_vocabulary: m has a number of more than 10 bytes at byte 1");
+}
+
+TEST(SentencePieceCheck, RefusesEveryModelThatWasCut) {
+  for (std::size_t size = 0; size + 1 < model_bytes().size(); size += 1 + size / 8) {
+    EXPECT_THAT(error_of_parsing(model_bytes().substr(0, size)), StartsWith("load_vocabulary: m")) << size;
+  }
+}
+
+/// What happens to the process is the point: an altered model is refused, or it encodes.
+TEST(SentencePieceCheck, LetsNoAlteredModelCrash) {
+  const Lines texts = {sentences()[0], "ÉTÉ ﬁn ½ ㍿ ﷺ e\u0301 \u00a0\u3000\u200b", "猫\0\x7F 😀"s,
+                       std::string(300, 'x')};
+  std::mt19937 random(7);
+  const std::size_t map_begin = model_bytes().find("nmt_nfkc");
+  int accepted = 0;
+  for (int round = 0; round < 400; ++round) {
+    std::string altered = model_bytes();
+    // Half of the rounds in the character map, which the library follows without looking.
+    const std::size_t begin = round % 2 == 0 ? 0 : map_begin;
+    const int count = 1 << (round % 7);
+    for (int i = 0; i < count; ++i) {
+      const std::size_t at = begin + random() % (altered.size() - begin);
+      altered[at] = static_cast<char>(altered[at] ^ (1 << random() % 8));
+    }
+    try {
+      const auto vocabulary = parse_vocabulary(altered, "m");
+      for (const std::string& text : texts) vocabulary->decode(vocabulary->encode(text));
+      ++accepted;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), testing::AnyOf(StartsWith("load_vocabulary: m"), StartsWith("encode: ")));
+    }
+  }
+  EXPECT_GT(accepted, 0);
+}
+
+/// A character map with the units that the test sets, by index, and these replacements.
+std::string map_of(const std::vector<std::pair<std::size_t, std::uint32_t>>& units, std::size_t size,
+                   const std::string& replacements) {
+  std::vector<std::uint32_t> trie(size);
+  for (const auto& [index, bits] : units) trie[index] = bits;
+  std::string map(sizeof(std::uint32_t) * (size + 1), '\0');
+  const auto bytes = static_cast<std::uint32_t>(size * sizeof(std::uint32_t));
+  std::memcpy(map.data(), &bytes, sizeof(bytes));
+  std::memcpy(map.data() + sizeof(bytes), trie.data(), bytes);
+  return map + replacements;
+}
+
+std::string error_of_map(const std::string& map) {
+  return error_of([&] { check_character_map(map, "map"); });
+}
+
+constexpr std::uint32_t leads_to(std::uint32_t offset) { return offset << 10; }
+constexpr std::uint32_t kHasLeaf = 0x100;
+constexpr std::uint32_t kLeaf = 0x80000000;
+
+TEST(CharacterMapCheck, TakesARule) {
+  // The root leads to state 256, from there 'a' to unit 256 ^ 'a', that to state 512, where the leaf is.
+  const std::uint32_t a = 256 ^ 'a';
+  const std::string map =
+      map_of({{0, leads_to(256)}, {a, 'a' | kHasLeaf | leads_to(a ^ 512)}, {512, kLeaf | 0}}, 768, "b\0"s);
+
+  EXPECT_EQ(error_of_map(map), "no error");
+  EXPECT_EQ(error_of_map(""), "no error");
+}
+
+TEST(CharacterMapCheck, RefusesWhatLeadsOutside) {
+  const std::uint32_t a = 256 ^ 'a';
+
+  EXPECT_EQ(error_of_map(map_of({{0, leads_to(1024)}}, 768, "\0"s)),
+            "map has a trie of 768 units in which unit 0 leads to 1024");
+  EXPECT_EQ(error_of_map(map_of({{0, leads_to(256)}, {a, 'a' | leads_to(a ^ 4096)}}, 768, "\0"s)),
+            "map has a trie of 768 units in which unit 353 leads to 4096");
+  EXPECT_EQ(error_of_map(
+                map_of({{0, leads_to(256)}, {a, 'a' | kHasLeaf | leads_to(a ^ 512)}, {512, kLeaf | 2}}, 768, "b\0"s)),
+            "map has a rule whose replacement is at byte 2 of 2");
+  EXPECT_EQ(error_of_map(map_of({{0, leads_to(256)}}, 700, "\0"s)), "no error");
+  EXPECT_EQ(error_of_map(map_of({{0, leads_to(256)}}, 500, "\0"s)),
+            "map has a trie of 500 units in which unit 0 leads to 256");
+}
+
+TEST(CharacterMapCheck, RefusesLoopsThatMatchWithoutEnd) {
+  const std::uint32_t a = 256 ^ 'a';
+
+  EXPECT_EQ(
+      error_of_map(map_of({{0, leads_to(256)}, {a, 'a' | kHasLeaf | leads_to(a ^ 256)}, {256, kLeaf}}, 512, "b\0"s)),
+      "map has a trie with a loop at unit 353");
+}
+
+TEST(CharacterMapCheck, RefusesMoreMatchesThanTheLibraryHasRoomFor) {
+  // A chain of n rules: "a", "aa", "aaa", … State i is 256 * (i + 1).
+  auto chain = [](std::uint32_t rules) {
+    std::vector<std::pair<std::size_t, std::uint32_t>> units = {{0, leads_to(256)}};
+    for (std::uint32_t i = 1; i <= rules; ++i) {
+      const std::uint32_t unit = (256 * i) ^ 'a';
+      units.emplace_back(unit, 'a' | kHasLeaf | leads_to(unit ^ (256 * (i + 1))));
+      units.emplace_back(256 * (i + 1), kLeaf);
+    }
+    return map_of(units, 256 * (rules + 2), "b\0"s);
+  };
+
+  EXPECT_EQ(error_of_map(chain(32)), "no error");
+  EXPECT_EQ(error_of_map(chain(33)), "map has a text with more than 32 rules for its beginning");
+}
+
+TEST(CharacterMapCheck, RefusesReplacementsThatAreNoText) {
+  const std::uint32_t a = 256 ^ 'a';
+  auto with = [&](const std::string& replacements) {
+    return error_of_map(
+        map_of({{0, leads_to(256)}, {a, 'a' | kHasLeaf | leads_to(a ^ 512)}, {512, kLeaf}}, 768, replacements));
+  };
+
+  EXPECT_EQ(with("b"), "map has a last replacement without end, needs NUL after it");
+  EXPECT_EQ(with("\xFF\0"s), "map has the replacement \"\\xFF\", needs UTF-8");
+  EXPECT_EQ(with(std::string(2000, 'b') + '\0'), "map has a replacement of 2000 bytes, needs at most 1024");
+  EXPECT_EQ(with(""), "map has a trie of 3072 bytes, needs a multiple of 4 from 1024 to 3071");
+  EXPECT_EQ(error_of_map(map_of({{0, leads_to(256) | kHasLeaf}}, 768, "\0"s)),
+            "map has a rule for the empty text, needs rules for characters");
+}
+
+}  // namespace
+}  // namespace edgewise
