@@ -139,7 +139,7 @@ struct Weigh : Function<Weigh> {
                                       .edge_bias_EH = contiguous_or_undefined(edge_bias_EH),
                                       .out_DHV = {},
                                       .log_normalizer_DH = {}};
-    const at::Tensor weight_EH = at::empty({attention.relation.num_edges(), query_DHK.size(1)}, query_DHK.options());
+    at::Tensor weight_EH = at::empty({attention.relation.num_edges(), query_DHK.size(1)}, query_DHK.options());
     with_element_type(query_DHK, [&](auto zero) {
       using T = decltype(zero);
       kernels::reference::attention_weights(

@@ -14,7 +14,7 @@ struct Dropout : torch::autograd::Function<Dropout> {
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
                             const kernels::WeightDropout& rule) {
     const at::Tensor contiguous = x.contiguous();
-    const at::Tensor out = at::empty_like(contiguous);
+    at::Tensor out = at::empty_like(contiguous);
     with_element_type(x, [&](auto zero) {
       using T = decltype(zero);
       kernels::reference::dropout(rule, x.numel(), contiguous.const_data_ptr<T>(), out.data_ptr<T>());

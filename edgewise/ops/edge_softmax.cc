@@ -28,7 +28,7 @@ std::int64_t columns(const at::Tensor& tensor) {
 struct EdgeSoftmax : Function<EdgeSoftmax> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& score_EH, const Relation& relation) {
     const at::Tensor contiguous_EH = score_EH.contiguous();
-    const at::Tensor weight_EH = at::empty_like(contiguous_EH);
+    at::Tensor weight_EH = at::empty_like(contiguous_EH);
     with_element_type(score_EH, [&](auto zero) {
       using T = decltype(zero);
       kernels::reference::edge_softmax(relation.view(), columns(score_EH), contiguous_EH.const_data_ptr<T>(),
@@ -59,7 +59,7 @@ struct Aggregate : Function<Aggregate> {
                             const Relation& relation) {
     const at::Tensor contiguous_EH = weight_EH.contiguous();
     const at::Tensor contiguous_SHV = value_SHV.contiguous();
-    const at::Tensor out_DHV =
+    at::Tensor out_DHV =
         at::empty({relation.num_destinations(), value_SHV.size(1), value_SHV.size(2)}, value_SHV.options());
     with_element_type(value_SHV, [&](auto zero) {
       using T = decltype(zero);

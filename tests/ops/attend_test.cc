@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/ops/attend.h"
 
-#include <numeric>
+#include <rapidcheck.h>
 
 #include "edgewise/base/threads.h"
 #include "edgewise/graph/relation_ops.h"
@@ -101,6 +101,27 @@ TEST_P(AttendOfType, StandsScoresOfTenThousand) {
   expect_close(actual[0], expected[0], "output");
   for (const at::Tensor& tensor : actual) EXPECT_TRUE(tensor.isfinite().all().item<bool>());
   expect_close(actual[3], expected[3], "gradient of value");
+}
+
+TEST(Attend, IsItsDefinitionOnAnyEdges) {
+  EXPECT_TRUE(rc::check([] {
+    const auto num_sources = *rc::gen::inRange<std::int64_t>(1, 12);
+    const auto num_destinations = *rc::gen::inRange<std::int64_t>(1, 12);
+    EdgeList edges;
+    edges.sources = *rc::gen::container<std::vector<NodeIndex>>(
+        rc::gen::inRange<NodeIndex>(0, static_cast<NodeIndex>(num_sources)));
+    for (std::size_t i = 0; i < edges.sources.size(); ++i) {
+      edges.destinations.push_back(*rc::gen::inRange<NodeIndex>(0, static_cast<NodeIndex>(num_destinations)));
+    }
+    const Relation relation = Relation::from_edges(num_sources, num_destinations, edges);
+    const Tensors inputs =
+        random_inputs(relation, *rc::gen::inRange(1, 4), *rc::gen::inRange(1, 20), *rc::gen::inRange(0, 10));
+
+    expect_same_function(
+        [&](const Tensors& x) { return attend(relation, x[0], x[1], x[2], with_bias({}, x[3])); },
+        [&](const Tensors& x) { return attend_plain(relation, x[0], x[1], x[2], with_bias({}, x[3])); }, inputs);
+    RC_ASSERT(!testing::Test::HasFailure());
+  }));
 }
 
 TEST(Attend, EqualsDenseAttentionOnACompleteGraph) {

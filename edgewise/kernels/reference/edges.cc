@@ -78,14 +78,15 @@ void edge_softmax_backward(const RelationView& relation, std::int64_t num_heads,
   });
 }
 
-#define EDGEWISE_FOR_TYPE(T)                                                   \
-  template void edge_dot(const EdgeShape&, const T*, const T*, T*);            \
-  template void sum_at_destinations(const EdgeShape&, const T*, const T*, T*); \
-  template void sum_at_sources(const EdgeShape&, const T*, const T*, T*);      \
-  template void edge_softmax(const RelationView&, std::int64_t, const T*, T*); \
-  template void edge_softmax_backward(const RelationView&, std::int64_t, const T*, const T*, T*);
-EDGEWISE_FOR_TYPE(float)
-EDGEWISE_FOR_TYPE(double)
-#undef EDGEWISE_FOR_TYPE
+template void edge_dot(const EdgeShape&, const float*, const float*, float*);
+template void edge_dot(const EdgeShape&, const double*, const double*, double*);
+template void sum_at_destinations(const EdgeShape&, const float*, const float*, float*);
+template void sum_at_destinations(const EdgeShape&, const double*, const double*, double*);
+template void sum_at_sources(const EdgeShape&, const float*, const float*, float*);
+template void sum_at_sources(const EdgeShape&, const double*, const double*, double*);
+template void edge_softmax(const RelationView&, std::int64_t, const float*, float*);
+template void edge_softmax(const RelationView&, std::int64_t, const double*, double*);
+template void edge_softmax_backward(const RelationView&, std::int64_t, const float*, const float*, float*);
+template void edge_softmax_backward(const RelationView&, std::int64_t, const double*, const double*, double*);
 
 }  // namespace edgewise::kernels::reference
