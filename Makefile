@@ -23,10 +23,10 @@ test-sanitized: setup  ## run the tests under AddressSanitizer and UndefinedBeha
 	@ctest --test-dir build-asan --output-on-failure
 
 format:  ## format all sources with clang-format 14
-	@git ls-files '*.h' '*.cc' | xargs clang-format-14 -i
+	@git ls-files '*.h' '*.cc' '*.cpp' | xargs clang-format-14 -i
 
 format-check:  ## say which sources are not formatted
-	@git ls-files '*.h' '*.cc' | xargs clang-format-14 --dry-run -Werror
+	@git ls-files '*.h' '*.cc' '*.cpp' | xargs clang-format-14 --dry-run -Werror
 
 tidy: build  ## run clang-tidy over the library
 	@git ls-files 'edgewise/*.cc' | xargs -P "$$(nproc)" -n 4 clang-tidy-14 --quiet -p build

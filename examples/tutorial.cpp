@@ -81,7 +81,8 @@ EdgeFunction scaled_exp(std::string field, double scale) {
 void propagate_attention(MessageGraph& graph, const at::Tensor& edges, double head_size) {
   graph.apply_edges(source_dot_destination("k", "q", "score"), edges);
   graph.apply_edges(scaled_exp("score", std::sqrt(head_size)), edges);
-  graph.send_and_recv(edges, {u_mul_e("v", "score", "v"), copy_e("score", "score")}, {sum("v", "wv"), sum("score", "z")});
+  graph.send_and_recv(edges, {u_mul_e("v", "score", "v"), copy_e("score", "score")},
+                      {sum("v", "wv"), sum("score", "z")});
 }
 
 void compare_both_ways() {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/apps/interrupt.h"
 
-#include <csignal>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 
 namespace edgewise {
 namespace {

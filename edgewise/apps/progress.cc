@@ -32,7 +32,8 @@ std::string human_time(double seconds) {
 
 std::string human_validation(const Validation& validation) {
   std::string text = fmt::format("loss {:.3f}, accuracy {:.1f} %", validation.loss, 100 * validation.accuracy);
-  if (validation.sequence_accuracy) text += fmt::format(", sequences right {:.2f} %", 100 * *validation.sequence_accuracy);
+  if (validation.sequence_accuracy)
+    text += fmt::format(", sequences right {:.2f} %", 100 * *validation.sequence_accuracy);
   if (validation.bleu) text += fmt::format(", BLEU {:.2f}", *validation.bleu);
   return text;
 }

@@ -12,8 +12,8 @@ namespace edgewise {
 /// "4 min 05 s", "12 s", "3 h 20 min".
 std::string human_time(double seconds);
 
-/// Tells a person how training goes, on standard output: one live line if that is a terminal, otherwise a line each time
-/// metrics are written.
+/// Tells a person how training goes, on standard output: one live line if that is a terminal, otherwise a line each
+/// time metrics are written.
 class Progress : public TrainObserver {
  public:
   Progress();

@@ -33,7 +33,7 @@ std::vector<std::string> read_sentences(const std::string& path) {
   std::vector<std::string> sentences;
   std::string line;
   while (reader.next(line)) {
-    const auto bad = first_bad_utf8(line);
+    const auto bad = find_bad_utf8(line);
     check(!bad, "score: {}:{} has a byte that is not UTF-8 at {}, UTF-8 is needed", reader.path(), reader.line_number(),
           *bad);
     sentences.push_back(line);

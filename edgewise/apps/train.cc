@@ -60,7 +60,8 @@ void describe_data(const Corpus& corpus, const EncodedPairs& training, const Voc
   const std::string skipped = corpus.train.account.skipped_in_words();
   if (!skipped.empty()) fmt::print("left out: {}\n", skipped);
   for (const std::string& place : corpus.train.account.places) fmt::print("  {}\n", place);
-  if (training.too_long > 0) fmt::print("left out or shortened: {} pairs with too long a sentence\n", training.too_long);
+  if (training.too_long > 0)
+    fmt::print("left out or shortened: {} pairs with too long a sentence\n", training.too_long);
 }
 
 void report_test(const Experiment& experiment, const std::filesystem::path& run, SentencePairs test) {

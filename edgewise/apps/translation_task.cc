@@ -79,9 +79,8 @@ BatchLoss TranslationTask::loss(const Batch& batch, Pass& pass) {
 }
 
 Validation TranslationTask::evaluate(const TranslationModel& model, const EvaluationPairs& pairs) {
-  Validation validation;
-  if (pairs.encoded.pairs.empty()) return validation;
   const at::NoGradGuard no_grad;
+  Validation validation;
   measure_by_token(model, pairs.encoded, validation);
   const std::vector<Tokens> found =
       search_outputs(model.transformer, inputs_of(pairs.encoded), model.experiment.search);

@@ -26,13 +26,14 @@ class TranslationTask : public TrainingTask {
   std::int64_t size() const override { return model_.experiment.model.size; }
   std::vector<NamedTensor> parameters() override { return edgewise::parameters(model_.transformer); }
   BatchLoss loss(const Batch& batch, Pass& pass) override;
+  bool can_validate() const override { return validation_.sentences.size() > 0; }
   Validation validate() override { return evaluate(model_, validation_); }
   std::map<std::string, std::string> model_files() override {
     return edgewise::model_files(model_.experiment, model_.vocabularies);
   }
 
   /// Loss and accuracy by token; and by searching as the experiment says: BLEU of text, the share of sequences that are
-  /// right of letters. Without pairs all is zero.
+  /// right of letters. Needs at least one pair.
   static Validation evaluate(const TranslationModel& model, const EvaluationPairs& pairs);
 
  private:

@@ -44,8 +44,8 @@ class Graph {
   explicit Graph(Relation relation);
 
   /// Joins graphs of the same sets and relations into one whose parts do not see each other. A batch's parts become
-  /// parts of the new batch; a batch of nothing is Graph(). O(nodes) when all relations are intervals. Throws Error when
-  /// the names differ.
+  /// parts of the new batch; a batch of nothing is Graph(). O(nodes) when all relations are intervals. Throws Error
+  /// when the names differ.
   static Graph batch(std::span<const Graph> parts);
 
   /// The same sets and relations, but no part: what a batch of nothing is when its kind is known.

@@ -91,12 +91,9 @@ BleuScore bleu(std::span<const std::string> hypotheses, std::span<const std::str
 }
 
 std::string bleu_signature(const BleuOptions& options) {
-  std::string_view tokenizer;
-  for (const BleuTokenizerName& known : enum_names(options.tokenizer)) {
-    if (known.value == options.tokenizer) tokenizer = known.name;
-  }
   return fmt::format("nrefs:1|case:{}|eff:no|tok:{}|smooth:{}|version:{}", options.lower_case ? "lc" : "mixed",
-                     tokenizer, options.smoothing == BleuSmoothing::kExponential ? "exp" : "none", kMetricVersion);
+                     enum_name(options.tokenizer), options.smoothing == BleuSmoothing::kExponential ? "exp" : "none",
+                     kMetricVersion);
 }
 
 }  // namespace edgewise

@@ -117,7 +117,7 @@ std::string tokenize_intl(std::string_view line) {
   for (const char32_t character : text) {
     const bool is_alone = is_symbol(character);
     if (is_alone) result += ' ';
-    append_code_point(result, character);
+    append_utf8(result, character);
     if (is_alone) result += ' ';
   }
   return result;

@@ -6,20 +6,18 @@
 #include <string_view>
 #include <vector>
 
+#include "edgewise/base/fields.h"
+
 namespace edgewise {
 
 /// How BLEU finds words, named as sacreBLEU names it: by the rules of WMT's mteval-v13a for European languages, by
 /// Unicode's punctuation and symbols (mteval-v14 --international-tokenization), or at white space alone.
 enum class BleuTokenizer { k13a, kIntl, kNone };
 
-struct BleuTokenizerName {
-  BleuTokenizer value;
-  std::string_view name;
-};
-
 inline constexpr auto enum_names(BleuTokenizer) {
-  return std::array{BleuTokenizerName{BleuTokenizer::k13a, "13a"}, BleuTokenizerName{BleuTokenizer::kIntl, "intl"},
-                    BleuTokenizerName{BleuTokenizer::kNone, "none"}};
+  return std::array{EnumName<BleuTokenizer>{BleuTokenizer::k13a, "13a"},
+                    EnumName<BleuTokenizer>{BleuTokenizer::kIntl, "intl"},
+                    EnumName<BleuTokenizer>{BleuTokenizer::kNone, "none"}};
 }
 
 /// The line with white space between its words, as many as there may be.

@@ -25,7 +25,7 @@ std::int64_t number_of_ngrams(const Units& units, std::size_t n) {
 
 void check_lines(std::string_view caller, std::string_view what, std::span<const std::string> lines) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const auto bad = first_bad_utf8(lines[i]);
+    const auto bad = find_bad_utf8(lines[i]);
     check(!bad, "{}: {}[{}] has a byte at {} that is not UTF-8, needs UTF-8", caller, what, i, bad.value_or(0));
   }
 }

@@ -41,7 +41,7 @@ std::optional<Fault> fault_of(const Side& side, const PairOptions& options) {
   if (side.was_cut) {
     return fault(&PairAccount::too_long, fmt::format("has more than {} bytes", options.max_line_bytes));
   }
-  if (const auto bad = first_bad_utf8(side.text)) {
+  if (const auto bad = find_bad_utf8(side.text)) {
     return fault(&PairAccount::bad_utf8, fmt::format("has bytes that are not UTF-8, the first after {} bytes", *bad));
   }
   if (const auto nul = side.text.find('\0'); nul != std::string_view::npos) {

@@ -92,7 +92,8 @@ class ModelCheck {
     });
     check_text(piece);
     const auto [first, is_new] = index_of_.emplace(piece.text, pieces_.size());
-    if (!is_new) fail_at_piece("is {}, which piece {} is too; each is needed once", quote(piece.text), first->second);
+    if (!is_new)
+      fail_at_piece("is {}, which piece {} is too; each is needed once", in_quotes(piece.text), first->second);
     pieces_.push_back(std::move(piece));
   }
 
@@ -100,8 +101,8 @@ class ModelCheck {
     const std::string& text = piece.text;
     const bool has_size = !text.empty() && text.size() <= kMostPieceBytes;
     if (!has_size) fail_at_piece("has {} bytes, needs 1 to {}", text.size(), kMostPieceBytes);
-    const bool is_text = !first_bad_utf8(text) && text.find('\0') == std::string::npos;
-    if (!is_text) fail_at_piece("is {}, needs UTF-8 without NUL", quote(text));
+    const bool is_text = !find_bad_utf8(text) && text.find('\0') == std::string::npos;
+    if (!is_text) fail_at_piece("is {}, needs UTF-8 without NUL", in_quotes(text));
     if (piece.type != PieceType::kUserDefined) return;
     std::size_t characters = 0;
     for_each_code_point(text, [&](CodePoint, std::size_t) { ++characters; });
@@ -122,8 +123,8 @@ class ModelCheck {
         has_byte_fallback_ = field.value != 0;
       }
       if (field.number == 44) {
-        check(!first_bad_utf8(message_of(field, "unk_surface")), "{} has the unk_surface {}, needs UTF-8", where_,
-              quote(field.bytes));
+        check(!find_bad_utf8(message_of(field, "unk_surface")), "{} has the unk_surface {}, needs UTF-8", where_,
+              in_quotes(field.bytes));
       }
     });
   }
@@ -141,7 +142,7 @@ class ModelCheck {
     for (std::size_t i = 0; i < kSpecials.size(); ++i) {
       check(pieces_[i].type == kSpecials[i].type,
             "{}: piece {} is {}, needs {}; train the model with --pad_id=0 --unk_id=1 --bos_id=2 --eos_id=3", where_, i,
-            quote(pieces_[i].text), kSpecials[i].what);
+            in_quotes(pieces_[i].text), kSpecials[i].what);
     }
     for (std::size_t i = kSpecials.size(); i < pieces_.size(); ++i) {
       check(pieces_[i].type != PieceType::kUnknown, "{}: piece {} is a second piece for unknown text, needs one",
@@ -154,7 +155,7 @@ class ModelCheck {
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
       if (pieces_[i].type != PieceType::kByte) continue;
       const bool is_next = count < kNumBytes && pieces_[i].text == fmt::format("<0x{:02X}>", count);
-      if (!is_next) fail("{}: piece {} is {}, needs byte {} of 256", where_, i, quote(pieces_[i].text), count);
+      if (!is_next) fail("{}: piece {} is {}, needs byte {} of 256", where_, i, in_quotes(pieces_[i].text), count);
       ++count;
     }
     const std::size_t needed = has_byte_fallback_ ? kNumBytes : 0;

@@ -132,7 +132,7 @@ class TrieWalk {
     const auto text = replacements_.substr(begin, replacements_.find('\0', begin) - begin);
     check(text.size() <= kMostReplacementBytes, "{} has a replacement of {} bytes, needs at most {}", where_,
           text.size(), kMostReplacementBytes);
-    if (first_bad_utf8(text)) fail("{} has the replacement {}, needs UTF-8", where_, quote(text));
+    if (find_bad_utf8(text)) fail("{} has the replacement {}, needs UTF-8", where_, in_quotes(text));
   }
 
   std::string_view units_;

@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/text/utf8.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cstring>
-#include <iterator>
-
 namespace edgewise {
 namespace {
-
-constexpr std::size_t kMostQuotedBytes = 40;
 
 unsigned byte_at(std::string_view text, std::size_t offset) { return static_cast<unsigned char>(text[offset]); }
 
@@ -52,67 +43,12 @@ CodePoint code_point_at(std::string_view text, std::size_t offset) {
   return {value, lead.size};
 }
 
-std::optional<std::size_t> first_bad_utf8(std::string_view text) {
-  constexpr std::uint64_t kHighBits = 0x8080808080808080;
-  for (std::size_t offset = 0; offset < text.size();) {
-    std::uint64_t word = 0;
-    if (text.size() - offset >= sizeof(word)) {
-      std::memcpy(&word, text.data() + offset, sizeof(word));
-      if ((word & kHighBits) == 0) {
-        offset += sizeof(word);
-        continue;
-      }
-    }
-    const CodePoint point = code_point_at(text, offset);
-    if (point.size == 0) return offset;
-    offset += point.size;
-  }
-  return std::nullopt;
-}
-
-void append_code_point(std::string& text, char32_t code_point) {
-  auto put = [&text](char32_t byte) { text += static_cast<char>(byte); };
-  auto put_continuation = [&](int shift) { put(0x80 | (code_point >> shift & 0x3F)); };
-  if (code_point < 0x80) {
-    put(code_point);
-  } else if (code_point < 0x800) {
-    put(0xC0 | code_point >> 6);
-    put_continuation(0);
-  } else if (code_point < 0x10000) {
-    put(0xE0 | code_point >> 12);
-    put_continuation(6);
-    put_continuation(0);
-  } else {
-    put(0xF0 | code_point >> 18);
-    put_continuation(12);
-    put_continuation(6);
-    put_continuation(0);
-  }
-}
-
 std::string_view utf8_prefix(std::string_view text, std::size_t size) {
   if (text.size() <= size) return text;
   constexpr std::size_t kMostContinuations = 3;
   std::size_t end = size;
   while (end > 0 && size - end < kMostContinuations && is_continuation(byte_at(text, end))) --end;
   return text.substr(0, is_continuation(byte_at(text, end)) ? size : end);
-}
-
-std::string quote(std::string_view text) {
-  const std::string_view shown = utf8_prefix(text, kMostQuotedBytes);
-  std::string quoted = "\"";
-  for_each_code_point(shown, [&](CodePoint point, std::size_t offset) {
-    const bool is_control = point.value < 0x20 || (point.value >= 0x7F && point.value < 0xA0);
-    if (point.size == 1 && (point.value == '"' || point.value == '\\')) quoted += '\\';
-    if (point.size == 0 || is_control) {
-      for (std::size_t i = 0; i < std::max<std::size_t>(point.size, 1); ++i) {
-        fmt::format_to(std::back_inserter(quoted), "\\x{:02X}", byte_at(shown, offset + i));
-      }
-    } else {
-      quoted += shown.substr(offset, point.size);
-    }
-  });
-  return quoted + (shown.size() < text.size() ? "…\"" : "\"");
 }
 
 }  // namespace edgewise

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
-#include <string>
 #include <string_view>
+
+#include "edgewise/base/utf8.h"
 
 namespace edgewise {
 
@@ -17,17 +17,8 @@ struct CodePoint {
 /// table 3-7 says: no overlong form, no surrogate, nothing above U+10FFFF.
 CodePoint code_point_at(std::string_view text, std::size_t offset);
 
-/// Offset of the first byte that begins no well-formed code point; none when all of the text is UTF-8.
-std::optional<std::size_t> first_bad_utf8(std::string_view text);
-
-/// Appends the UTF-8 form of a code point that is no surrogate and at most U+10FFFF.
-void append_code_point(std::string& text, char32_t code_point);
-
 /// The longest prefix of at most `size` bytes that does not end inside a code point.
 std::string_view utf8_prefix(std::string_view text, std::size_t size);
-
-/// For error texts: control characters and bytes that are not UTF-8 as \xHH, in quotes, at most 40 bytes of it.
-std::string quote(std::string_view text);
 
 /// Calls `visit(CodePoint, std::size_t offset)` for each code point of well-formed UTF-8.
 template <class Visit>

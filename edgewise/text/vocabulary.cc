@@ -32,7 +32,7 @@ void check_options(const VocabularyOptions& options) {
 void check_sentences(const std::vector<std::span<const std::string>>& sides) {
   for (std::size_t side = 0; side < sides.size(); ++side) {
     for (std::size_t i = 0; i < sides[side].size(); ++i) {
-      const auto bad = first_bad_utf8(sides[side][i]);
+      const auto bad = find_bad_utf8(sides[side][i]);
       check(!bad, "build_vocabulary: sides[{}][{}] has a byte at {} that is not UTF-8, needs UTF-8", side, i,
             bad.value_or(0));
     }
@@ -54,7 +54,7 @@ std::string read_whole(const std::string& path) {
 }  // namespace
 
 std::vector<std::int64_t> Vocabulary::encode(std::string_view sentence) const {
-  const auto bad = first_bad_utf8(sentence);
+  const auto bad = find_bad_utf8(sentence);
   check(!bad, "encode: sentence has a byte at {} that is not UTF-8, needs UTF-8", bad.value_or(0));
   return encode_text(sentence);
 }

@@ -10,27 +10,22 @@
 #include <string_view>
 #include <vector>
 
+#include "edgewise/base/fields.h"
+
 namespace edgewise {
 
 enum class VocabularyKind { kWords, kCharacters, kSentencePiece };
 enum class SentencePieceModel { kUnigram, kBpe };
 
-/// A value of an enum that is an option, and its name in a config.
-template <class Enum>
-struct OptionName {
-  Enum value;
-  std::string_view name;
-};
-
 inline constexpr auto enum_names(VocabularyKind) {
-  return std::array{OptionName<VocabularyKind>{VocabularyKind::kWords, "words"},
-                    OptionName<VocabularyKind>{VocabularyKind::kCharacters, "characters"},
-                    OptionName<VocabularyKind>{VocabularyKind::kSentencePiece, "sentencepiece"}};
+  return std::array{EnumName<VocabularyKind>{VocabularyKind::kWords, "words"},
+                    EnumName<VocabularyKind>{VocabularyKind::kCharacters, "characters"},
+                    EnumName<VocabularyKind>{VocabularyKind::kSentencePiece, "sentencepiece"}};
 }
 
 inline constexpr auto enum_names(SentencePieceModel) {
-  return std::array{OptionName<SentencePieceModel>{SentencePieceModel::kUnigram, "unigram"},
-                    OptionName<SentencePieceModel>{SentencePieceModel::kBpe, "bpe"}};
+  return std::array{EnumName<SentencePieceModel>{SentencePieceModel::kUnigram, "unigram"},
+                    EnumName<SentencePieceModel>{SentencePieceModel::kBpe, "bpe"}};
 }
 
 struct VocabularyOptions {

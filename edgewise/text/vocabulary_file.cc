@@ -93,21 +93,21 @@ class HeaderFields {
  public:
   HeaderFields(std::string_view header, std::string_view name) : words_(split_words(header)), name_(name) {
     const std::string_view format = words_.size() > 1 ? words_[1] : "";
-    check(format == kFormat, "{}: {} has format {}, this build reads {}", kCaller, name_, quote(format), kFormat);
+    check(format == kFormat, "{}: {} has format {}, this build reads {}", kCaller, name_, in_quotes(format), kFormat);
   }
 
   std::string_view value(std::string_view key) {
     const std::string_view word = next_ < words_.size() ? words_[next_] : "";
     ++next_;
     const bool is_key = word.starts_with(key) && word.substr(key.size()).starts_with('=');
-    check(is_key, "{}: {}:1 has {} where {}= is needed", kCaller, name_, quote(word), key);
+    check(is_key, "{}: {}:1 has {} where {}= is needed", kCaller, name_, in_quotes(word), key);
     return word.substr(key.size() + 1);
   }
 
   bool choice(std::string_view key, std::string_view if_false, std::string_view if_true) {
     const std::string_view text = value(key);
-    check(text == if_false || text == if_true, "{}: {}:1 has {}={}, needs {} or {}", kCaller, name_, key, quote(text),
-          if_false, if_true);
+    check(text == if_false || text == if_true, "{}: {}:1 has {}={}, needs {} or {}", kCaller, name_, key,
+          in_quotes(text), if_false, if_true);
     return text == if_true;
   }
 
@@ -116,7 +116,7 @@ class HeaderFields {
     std::size_t number = 0;
     const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
     check(!text.empty() && end.ec == std::errc() && end.ptr == text.data() + text.size(),
-          "{}: {}:1 has {}={}, needs a whole number", kCaller, name_, key, quote(text));
+          "{}: {}:1 has {}={}, needs a whole number", kCaller, name_, key, in_quotes(text));
     return number;
   }
 
@@ -129,12 +129,12 @@ class HeaderFields {
 /// A line's token. What is wrong is put into words only when something is.
 std::string parse_token(std::string_view line, VocabularyKind kind, const std::string& place) {
   auto fail_with = [&](std::string_view has, std::string_view needs) {
-    fail("{}: {} has {}, needs {}", kCaller, place, quote(has), needs);
+    fail("{}: {} has {}, needs {}", kCaller, place, in_quotes(has), needs);
   };
   if (line.empty()) fail("{}: {} is empty, needs a token", kCaller, place);
   const auto token = unescape(line);
   if (!token) fail_with(line, "control characters, spaces and backslashes written \\xHH");
-  if (first_bad_utf8(*token)) fail_with(*token, "UTF-8");
+  if (find_bad_utf8(*token)) fail_with(*token, "UTF-8");
   if (kind == VocabularyKind::kWords) {
     const auto words = split_words(*token);
     if (words.size() != 1 || words[0] != *token) fail_with(*token, "a word without white space");
@@ -146,7 +146,7 @@ std::string parse_token(std::string_view line, VocabularyKind kind, const std::s
 
 /// What the header says, and how many tokens follow it.
 std::size_t parse_header(std::string_view header, std::string_view name, VocabularyFile& file) {
-  check(header.starts_with(kMagic), "{}: {}:1 has {}, needs {}", kCaller, name, quote(header), kMagic);
+  check(header.starts_with(kMagic), "{}: {}:1 has {}, needs {}", kCaller, name, in_quotes(header), kMagic);
   HeaderFields fields(header, name);
   file.kind = fields.choice("kind", "words", "characters") ? VocabularyKind::kCharacters : VocabularyKind::kWords;
   const std::size_t size = fields.count("size");
@@ -164,7 +164,7 @@ void parse_tokens(Lines& lines, std::string_view name, VocabularyFile& file) {
     const std::size_t index = file.tokens.size();
     if (index < kSpecialTokens.size()) {
       if (line != kSpecialTokens[index]) {
-        fail("{}: {} has {}, needs {}: the first four tokens are {}", kCaller, place, quote(line),
+        fail("{}: {} has {}, needs {}: the first four tokens are {}", kCaller, place, in_quotes(line),
              kSpecialTokens[index], fmt::join(kSpecialTokens, ", "));
       }
       file.tokens.emplace_back(line);
@@ -174,7 +174,7 @@ void parse_tokens(Lines& lines, std::string_view name, VocabularyFile& file) {
     const auto [first, is_new] = line_of.emplace(file.tokens.back(), lines.number());
     if (!is_new) {
       fail("{}: {} has {} again, which line {} has; each token is needed once", kCaller, place,
-           quote(file.tokens.back()), first->second);
+           in_quotes(file.tokens.back()), first->second);
     }
   }
 }

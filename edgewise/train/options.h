@@ -9,11 +9,12 @@
 namespace edgewise {
 
 /// How the learning rate goes with the step; schedule.h has the formulas.
-enum class ScheduleKind { kConstant, kNoam };
+enum class ScheduleKind { kConstant, kNoam, kLinear };
 
 inline constexpr auto enum_names(ScheduleKind) {
   return std::array{EnumName<ScheduleKind>{ScheduleKind::kConstant, "constant"},
-                    EnumName<ScheduleKind>{ScheduleKind::kNoam, "noam"}};
+                    EnumName<ScheduleKind>{ScheduleKind::kNoam, "noam"},
+                    EnumName<ScheduleKind>{ScheduleKind::kLinear, "linear"}};
 }
 
 /// A step is one update of the parameters. Where a number of steps is 0, the default below, the end of an epoch counts.
@@ -45,9 +46,9 @@ struct TrainOptions {
     field("epochs", self.epochs, "times through the training pairs after which it ends; 0: no limit", at_least(0));
     field("accumulate", self.accumulate, "batches whose gradients make one update", at_least(1));
     field("schedule", self.schedule, "how the learning rate goes with the step");
-    field("learning_rate", self.learning_rate, "of the constant schedule", above(0));
+    field("learning_rate", self.learning_rate, "of the constant schedule; the highest of the linear one", above(0));
     field("factor", self.factor, "of the Noam schedule: scales its rates", above(0));
-    field("warmup", self.warmup, "of the Noam schedule: steps over which the rate rises", at_least(1));
+    field("warmup", self.warmup, "steps over which the rate of the Noam and linear schedules rises", at_least(1));
     field("beta1", self.beta1, "Adam: share that the mean of gradients keeps each step", at_least(0).below(1));
     field("beta2", self.beta2, "Adam: share that the mean of squared gradients keeps", at_least(0).below(1));
     field("epsilon", self.epsilon, "Adam: added to the root of the squared gradients", above(0));

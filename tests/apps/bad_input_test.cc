@@ -73,8 +73,8 @@ TEST_F(BadInput, LeavesOutBadTrainingPairsAndSaysWhere) {
   text += "bad \xFF\tmal\r\n\tvide\r\n";
   write("pairs.tsv", text);
   write("text.toml", kTinyConfig + "\n");
-  const std::string output =
-      run_well({"train", "text.toml", "--out", "run", "--set", "data.task=text", "--set", "data.train=[\"pairs.tsv\"]"});
+  const std::string output = run_well(
+      {"train", "text.toml", "--out", "run", "--set", "data.task=text", "--set", "data.train=[\"pairs.tsv\"]"});
   EXPECT_NE(output.find("40 pairs to learn from"), std::string::npos) << output;
   EXPECT_NE(output.find("pairs.tsv:41"), std::string::npos) << output;
   EXPECT_NE(output.find("pairs.tsv:42"), std::string::npos) << output;
@@ -84,9 +84,10 @@ TEST_F(BadInput, RefusesAModelPathThatIsNone) {
   expect_refused({"translate", "--model", "nowhere"},
                  "open_model: nowhere does not exist, a run or model directory is needed");
   std::filesystem::create_directory(path("folder"));
-  expect_refused({"translate", "--model", "folder"},
-                 "open_model: folder holds no model, a directory with manifest.json (or with best/ or last/ that have one) "
-                 "is needed");
+  expect_refused(
+      {"translate", "--model", "folder"},
+      "open_model: folder holds no model, a directory with manifest.json (or with best/ or last/ that have one) "
+      "is needed");
 }
 
 TEST_F(BadInput, RefusesToResumeWhereNoRunIs) {

@@ -53,8 +53,8 @@ TEST_F(TrainProgram, GivesTheSameBitsForTheSameSeed) {
 TEST_F(TrainProgram, GoesOnFromAnInterruptAsIfItHadNeverStopped) {
   write("tiny.toml", kTinyConfig);
   run_well({"train", "tiny.toml", "--out", "whole", "--set", "train.steps=2000", "--set", "train.epochs=0"});
-  const std::vector<std::string> train = {"train", "tiny.toml", "--out", "parts", "--set", "train.steps=2000",
-                                          "--set", "train.epochs=0"};
+  const std::vector<std::string> train = {"train", "tiny.toml",        "--out", "parts",
+                                          "--set", "train.steps=2000", "--set", "train.epochs=0"};
 
   const ProcessResult interrupted = run(train, {.signal_after = 1.0, .signal = SIGINT});
   std::vector<std::string> resume = train;
@@ -68,8 +68,9 @@ TEST_F(TrainProgram, GoesOnFromAnInterruptAsIfItHadNeverStopped) {
 
 TEST_F(TrainProgram, LosesNothingWhenItIsKilled) {
   write("tiny.toml", kTinyConfig);
-  const std::vector<std::string> train = {"train",  "tiny.toml", "--out", "run", "--set", "train.steps=100000", "--set",
-                                          "train.epochs=0", "--set", "train.save_every=1"};
+  const std::vector<std::string> train = {"train", "tiny.toml",          "--out", "run",
+                                          "--set", "train.steps=100000", "--set", "train.epochs=0",
+                                          "--set", "train.save_every=1"};
 
   const ProcessResult killed = run(train, {.signal_after = 1.5, .signal = SIGKILL});
 
@@ -102,8 +103,8 @@ TEST_F(TrainProgram, LeavesTheLastCheckpointWholeWhenTheDiskIsFull) {
   const auto space = std::filesystem::space(path("disk"));
   write("disk/ballast", std::string(space.available, 'x'));
 
-  const ProcessResult result = run({"train", "tiny.toml", "--out", "disk/run", "--resume", "--set", "train.steps=10",
-                                    "--set", "train.epochs=0"});
+  const ProcessResult result = run(
+      {"train", "tiny.toml", "--out", "disk/run", "--resume", "--set", "train.steps=10", "--set", "train.epochs=0"});
 
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.errors.find("No space left on device"), std::string::npos) << result.errors;

@@ -33,7 +33,7 @@ TEST_F(TranslateProgram, GivesASentenceTheSameOutputWhateverElseIsTranslated) {
 TEST_F(TranslateProgram, ReadsWindowsTextAsIfItWereUnixText) {
   const std::string unix_text = run_well({"translate", "--model", "run"}, {.input = "a b\nc d\n"});
   const std::string windows_text = run_well({"translate", "--model", "run"}, {.input = "\xEF\xBB\xBF"
-                                                                                      "a b\r\nc d"});
+                                                                                       "a b\r\nc d"});
   EXPECT_EQ(windows_text, unix_text);
 }
 

@@ -82,7 +82,7 @@ TEST(Vocabulary, TreatsSentencesAsItsOptionsSay) {
 TEST(Vocabulary, GivesBackCharactersOfAnyText) {
   rc::check([](const std::vector<std::uint32_t>& values) {
     std::string sentence = "x";
-    for (const std::uint32_t value : values) append_code_point(sentence, value % 0xD800);
+    for (const std::uint32_t value : values) append_utf8(sentence, value % 0xD800);
     const Lines sentences = {sentence};
     const auto vocabulary = build_vocabulary({sentences}, {.kind = VocabularyKind::kCharacters});
     const auto read_back = parse_vocabulary(vocabulary->serialize(), "vocabulary.txt");
@@ -97,7 +97,7 @@ TEST(Vocabulary, GivesBackCharactersOfAnyText) {
 TEST(Vocabulary, GivesBackWordsOfAnyText) {
   rc::check([](const std::vector<std::uint32_t>& values) {
     std::string sentence = "x";
-    for (const std::uint32_t value : values) append_code_point(sentence, value % 3 == 0 ? ' ' : value % 0xD800);
+    for (const std::uint32_t value : values) append_utf8(sentence, value % 3 == 0 ? ' ' : value % 0xD800);
     const Lines sentences = {sentence};
     const auto vocabulary = build_vocabulary({sentences});
 
@@ -163,7 +163,7 @@ TEST(VocabularyFile, IsCheckedLineByLine) {
   EXPECT_EQ(error_of_parsing(kHeader + kSpecialLines + "<end>\n"),
             "load_vocabulary: vocabulary.txt:6 has \"<end>\" again, which line 5 has; each token is needed once");
   EXPECT_EQ(error_of_parsing(kHeader + kSpecialLines + "a\xFF\n"),
-            "load_vocabulary: vocabulary.txt:6 has \"a\\xFF\", needs UTF-8");
+            "load_vocabulary: vocabulary.txt:6 has \"a\\xff\", needs UTF-8");
   EXPECT_EQ(error_of_parsing(kHeader + kSpecialLines + "\n"),
             "load_vocabulary: vocabulary.txt:6 is empty, needs a token");
   EXPECT_EQ(error_of_parsing(kHeader + kSpecialLines + "a"),
@@ -172,7 +172,7 @@ TEST(VocabularyFile, IsCheckedLineByLine) {
             "load_vocabulary: vocabulary.txt has 6 tokens, needs the 5 that its first line says");
   EXPECT_EQ(
       error_of_parsing(kHeader + kSpecialLines + "a\r\n"),
-      "load_vocabulary: vocabulary.txt:6 has \"a\\x0D\", needs control characters, spaces and backslashes written "
+      "load_vocabulary: vocabulary.txt:6 has \"a\\u000d\", needs control characters, spaces and backslashes written "
       "\\xHH");
   for (const std::string token : {"a b", "a\\", "a\\x2", "a\\x41", "a\\xZZ", "a\\n"}) {
     EXPECT_THAT(error_of_parsing(kHeader + kSpecialLines + token + "\n"),
@@ -236,6 +236,10 @@ TEST(Vocabulary, NeedsOneFileInItsDirectory) {
   directory.write("vocabulary.model", "");
   EXPECT_EQ(error_of([&] { load_vocabulary(directory.path()); }),
             "load_vocabulary: " + name + " has both of vocabulary.txt and vocabulary.model, needs one of them");
+  std::filesystem::remove(directory.path() / "vocabulary.model");
+  std::filesystem::resize_file(directory.path() / "vocabulary.txt", (std::size_t{64} << 20) + 1);
+  EXPECT_EQ(error_of([&] { load_vocabulary(directory.path()); }),
+            "load_vocabulary: " + name + "/vocabulary.txt has more than 67108864 bytes, needs at most that");
   EXPECT_EQ(error_of([&] { save_vocabulary(*vocabulary, "/nowhere"); }),
             "save_vocabulary: /nowhere/vocabulary.txt: No such file or directory");
 }

@@ -57,7 +57,29 @@ TEST(Schedule, CanStayConstant) {
   EXPECT_EQ(schedule(1000000), 0.005);
 }
 
+TEST(Schedule, CanRiseAndFallInStraightLines) {
+  TrainOptions options;
+  options.schedule = ScheduleKind::kLinear;
+  options.learning_rate = 0.01;
+  options.warmup = 10;
+  options.steps = 99;
+  const Schedule schedule(options, 32);
+
+  EXPECT_DOUBLE_EQ(schedule(1), 0.001);
+  EXPECT_DOUBLE_EQ(schedule(10), 0.01);
+  EXPECT_DOUBLE_EQ(schedule(55), 0.005);
+  EXPECT_DOUBLE_EQ(schedule(99), 0.01 / 90);
+  EXPECT_EQ(schedule(1000), 0.0);
+}
+
 TEST(Schedule, SaysWhatItNeeds) {
+  TrainOptions linear;
+  linear.schedule = ScheduleKind::kLinear;
+  linear.warmup = 10;
+  linear.steps = 10;
+  EXPECT_THAT([&] { Schedule(linear, 8); },
+              ThrowsMessage<Error>("Schedule: steps is 10, the linear schedule needs more than its warmup of 10"));
+
   EXPECT_THAT([] { Schedule(noam(1.0, 0), 512); },
               ThrowsMessage<Error>("Schedule: warmup is 0, needs at least 1 step"));
   EXPECT_THAT([] { Schedule(noam(1.0, 10), 0); }, ThrowsMessage<Error>("Schedule: size is 0, needs at least 1"));
