@@ -67,7 +67,10 @@ void visit_parameters(Part& part, const std::string& name, Visitor&& visit) {
   using Plain = std::remove_const_t<Part>;
   if constexpr (std::same_as<Plain, at::Tensor>) {
     if (part.defined()) visit(name, part);
-  } else if constexpr (requires { part.size(); part[0]; }) {
+  } else if constexpr (requires {
+                         part.size();
+                         part[0];
+                       }) {
     for (std::size_t i = 0; i < part.size(); ++i) visit_parameters(part[i], join(std::to_string(i)), visit);
   } else {
     Plain::list_parts(part, [&](std::string_view child, auto& inner) { visit_parameters(inner, join(child), visit); });

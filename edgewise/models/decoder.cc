@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/models/decoder.h"
+
+#include "edgewise/base/error.h"
+#include "edgewise/nn/message_attention.h"
+
+namespace edgewise {
+namespace {
+
+const DecoderLayer& layer_at(const Decoder& decoder, std::int64_t layer) {
+  const auto count = static_cast<std::int64_t>(decoder.layers.size());
+  check(layer >= 0 && layer < count, "Decoder: layer is {}, needs a number from 0 to {}", layer, count - 1);
+  return decoder.layers[static_cast<std::size_t>(layer)];
+}
+
+}  // namespace
+
+Decoder::Decoder(const TransformerOptions& options, RandomStream& random) {
+  for (std::int64_t i = 0; i < options.decoder_layers; ++i) layers.emplace_back(options, random);
+  if (options.final_norm) norm = Norm(options.size, options.norm, options.norm_epsilon);
+}
+
+at::Tensor Decoder::operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
+                               const at::Tensor& encoded_SM, Pass& pass) const {
+  at::Tensor state_DM = x_DM;
+  for (const DecoderLayer& layer : layers) {
+    state_DM = layer(decoder_decoder, encoder_decoder, state_DM, encoded_SM, pass);
+  }
+  return norm(state_DM);
+}
+
+NodeFunction Decoder::pre_func(std::int64_t layer, AttentionFields fields, DecoderAttention which) const {
+  return [&layer = layer_at(*this, layer), fields, which](const NodeBatch& nodes) {
+    const at::Tensor x = nodes.data("x");
+    return (which == DecoderAttention::kSelf ? layer.before_self(x, fields) : layer.before_cross(x, fields)).columns();
+  };
+}
+
+AttentionStep Decoder::attention_func(std::int64_t layer, DecoderAttention which, Pass& pass) const {
+  const DecoderLayer& this_layer = layer_at(*this, layer);
+  const MultiHeadAttention& attention =
+      which == DecoderAttention::kSelf ? this_layer.self_attention : this_layer.cross_attention;
+  return [&attention, &pass](MessageGraph& graph, const at::Tensor& edges) {
+    propagate_attention(graph, edges, attention, pass);
+  };
+}
+
+NodeFunction Decoder::post_func(std::int64_t layer, DecoderAttention which, Pass& pass) const {
+  const DecoderLayer& this_layer = layer_at(*this, layer);
+  if (which == DecoderAttention::kSelf) {
+    return [&this_layer, &pass](const NodeBatch& nodes) {
+      return Columns{{"x", this_layer.after_self(nodes.data("x"), averaged(nodes), pass)}};
+    };
+  }
+  const bool is_last = &this_layer == &layers.back();
+  return [this, &this_layer, is_last, &pass](const NodeBatch& nodes) {
+    const at::Tensor x = this_layer.after_cross(nodes.data("x"), averaged(nodes), pass);
+    return Columns{{"x", is_last ? norm(x) : x}};
+  };
+}
+
+}  // namespace edgewise

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/models/encoder.h"
+
+#include "edgewise/base/error.h"
+#include "edgewise/nn/message_attention.h"
+
+namespace edgewise {
+namespace {
+
+const EncoderLayer& layer_at(const Encoder& encoder, std::int64_t layer) {
+  const auto count = static_cast<std::int64_t>(encoder.layers.size());
+  check(layer >= 0 && layer < count, "Encoder: layer is {}, needs a number from 0 to {}", layer, count - 1);
+  return encoder.layers[static_cast<std::size_t>(layer)];
+}
+
+}  // namespace
+
+Encoder::Encoder(const TransformerOptions& options, RandomStream& random) {
+  for (std::int64_t i = 0; i < options.encoder_layers; ++i) layers.emplace_back(options, random);
+  if (options.final_norm) norm = Norm(options.size, options.norm, options.norm_epsilon);
+}
+
+at::Tensor Encoder::operator()(const Relation& encoder_encoder, const at::Tensor& x_SM, Pass& pass) const {
+  at::Tensor state_SM = x_SM;
+  for (const EncoderLayer& layer : layers) state_SM = layer(encoder_encoder, state_SM, pass);
+  return norm(state_SM);
+}
+
+NodeFunction Encoder::pre_func(std::int64_t layer, AttentionFields fields) const {
+  return [&layer = layer_at(*this, layer), fields](const NodeBatch& nodes) {
+    return layer.before_attention(nodes.data("x"), fields).columns();
+  };
+}
+
+AttentionStep Encoder::attention_func(std::int64_t layer, Pass& pass) const {
+  return [&attention = layer_at(*this, layer).self_attention, &pass](MessageGraph& graph, const at::Tensor& edges) {
+    propagate_attention(graph, edges, attention, pass);
+  };
+}
+
+NodeFunction Encoder::post_func(std::int64_t layer, Pass& pass) const {
+  const EncoderLayer& this_layer = layer_at(*this, layer);
+  const bool is_last = &this_layer == &layers.back();
+  return [this, &this_layer, is_last, &pass](const NodeBatch& nodes) {
+    const at::Tensor x = this_layer.after_attention(nodes.data("x"), averaged(nodes), pass);
+    return Columns{{"x", is_last ? norm(x) : x}};
+  };
+}
+
+}  // namespace edgewise

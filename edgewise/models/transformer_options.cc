@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/models/transformer_options.h"
+
+#include "edgewise/base/error.h"
+
+namespace edgewise {
+namespace {
+
+TransformerOptions from_scratch() {
+  TransformerOptions options;
+  options.preset = TransformerPreset::kFromScratch;
+  options.norm = NormKind::kStdNorm;
+  options.norm_epsilon = 1e-6;
+  options.positions = PositionKind::kFromScratch;
+  options.embedding_init = EmbeddingInit::kNormal;
+  options.tying = Tying::kNone;
+  options.dropout = {.embedding = 0.0, .residual = 0.1, .attention = 0.1, .activation = 0.1};
+  return options;
+}
+
+TransformerOptions chapter() {
+  TransformerOptions options;
+  options.preset = TransformerPreset::kChapter;
+  options.encoder_layers = options.decoder_layers = 2;
+  options.size = 32;
+  options.heads = 4;
+  options.feed_forward = 64;
+  options.norm_placement = NormPlacement::kPost;
+  options.attention_bias = false;
+  options.final_norm = false;
+  options.tying = Tying::kNone;
+  options.dropout = {.embedding = 0.0, .residual = 0.0, .attention = 0.0, .activation = 0.0};
+  return options;
+}
+
+// Ranges of floating-point fields are for configs to check; these are the numbers that memory and loops depend on.
+void check_sizes(const TransformerOptions& options) {
+  const auto at_least_one = [](std::string_view name, std::int64_t value) {
+    check(value >= 1, "Transformer: {} is {}, needs at least 1", name, value);
+  };
+  at_least_one("encoder_layers", options.encoder_layers);
+  at_least_one("decoder_layers", options.decoder_layers);
+  at_least_one("size", options.size);
+  at_least_one("heads", options.heads);
+  at_least_one("feed_forward", options.feed_forward);
+  at_least_one("input_vocabulary", options.input_vocabulary);
+  at_least_one("output_vocabulary", options.output_vocabulary);
+}
+
+}  // namespace
+
+TransformerOptions TransformerOptions::of(TransformerPreset preset) {
+  switch (preset) {
+    case TransformerPreset::kTutorial:
+      return {};
+    case TransformerPreset::kFromScratch:
+      return from_scratch();
+    case TransformerPreset::kChapter:
+      return chapter();
+  }
+  fail("TransformerOptions::of: preset is {}, needs one of enum_names", static_cast<int>(preset));
+}
+
+void check_options(const TransformerOptions& options) {
+  check_sizes(options);
+  check(options.size % options.heads == 0, "Transformer: heads is {}, needs a divisor of size {}", options.heads,
+        options.size);
+  check(options.tying != Tying::kAll || options.input_vocabulary == options.output_vocabulary,
+        "Transformer: tying is all with vocabularies of {} and {} words, needs one vocabulary for both sides; tie the "
+        "output only, or build one vocabulary",
+        options.input_vocabulary, options.output_vocabulary);
+}
+
+}  // namespace edgewise

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/nn/attention.h"
+
+#include <ATen/ops/clamp.h>
+
+#include "edgewise/base/error.h"
+#include "edgewise/nn/init.h"
+#include "edgewise/ops/attend.h"
+#include "edgewise/ops/edge_softmax.h"
+
+namespace edgewise {
+namespace {
+
+at::Tensor split_heads(const at::Tensor& x, std::int64_t heads, std::int64_t head_size) {
+  return x.view({x.size(0), heads, head_size});
+}
+
+at::Tensor additive_weights(const MultiHeadAttention& attention, const Relation& relation, const at::Tensor& query_DHK,
+                            const at::Tensor& key_SHK) {
+  at::Tensor score_EH = additive_scores(relation, query_DHK, key_SHK, attention.score_vector);
+  if (const auto bound = attention.options.clamp) score_EH = at::clamp(score_EH, -*bound, *bound);
+  return edge_softmax(relation, score_EH);
+}
+
+AttentionOptions attend_options(const MultiHeadAttentionOptions& options) {
+  AttentionOptions attend_options;
+  attend_options.clamp = options.clamp;
+  return attend_options;
+}
+
+}  // namespace
+
+Columns Projections::columns() const {
+  Columns columns;
+  if (query.defined()) columns["q"] = query;
+  if (key.defined()) columns["k"] = key;
+  if (value.defined()) columns["v"] = value;
+  return columns;
+}
+
+MultiHeadAttentionOptions MultiHeadAttentionOptions::even(std::int64_t size, std::int64_t heads) {
+  check(heads > 0 && size % heads == 0, "MultiHeadAttention: heads is {}, needs a divisor of size {}", heads, size);
+  MultiHeadAttentionOptions options;
+  options.input_size = options.output_size = size;
+  options.heads = heads;
+  options.head_size = options.value_size = size / heads;
+  return options;
+}
+
+MultiHeadAttentionOptions MultiHeadAttentionOptions::of(const LayerOptions& layer) {
+  MultiHeadAttentionOptions options = even(layer.size, layer.heads);
+  options.bias = layer.attention_bias ? Bias::kZero : Bias::kNone;
+  options.score = layer.score;
+  options.clamp = layer.clamp;
+  options.dropout = layer.dropout.attention;
+  return options;
+}
+
+MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& attention_options, RandomStream& random)
+    : options(attention_options) {
+  const MultiHeadAttentionOptions& o = options;
+  query = Linear(o.input_size, o.heads * o.head_size, o.bias, random);
+  key = Linear(o.input_size, o.heads * o.head_size, o.bias, random);
+  value = Linear(o.input_size, o.heads * o.value_size, o.bias, random);
+  output = Linear(o.heads * o.value_size, o.output_size, o.bias, random);
+  if (o.score == ScoreKind::kAdditive) score_vector = xavier_uniform({o.heads, o.head_size}, o.head_size, 1, random);
+}
+
+// Three products and not one of three times the width: it would save little, and its result would have to be copied
+// apart, because attention reads queries, keys and values each in one piece.
+Projections MultiHeadAttention::get(const at::Tensor& x_NI, AttentionFields fields) const {
+  Projections found;
+  if (contains(fields, AttentionFields::kQuery)) {
+    found.query = split_heads(query(x_NI), options.heads, options.head_size);
+  }
+  if (contains(fields, AttentionFields::kKey)) {
+    found.key = split_heads(key(x_NI), options.heads, options.head_size);
+  }
+  if (contains(fields, AttentionFields::kValue)) {
+    found.value = split_heads(value(x_NI), options.heads, options.value_size);
+  }
+  return found;
+}
+
+at::Tensor MultiHeadAttention::average(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+                                       const at::Tensor& value_SHV, Pass& pass) const {
+  if (options.score == ScoreKind::kAdditive) {
+    const at::Tensor weight_EH = additive_weights(*this, relation, query_DHK, key_SHK);
+    return aggregate(relation, pass.dropout(weight_EH, options.dropout), value_SHV);
+  }
+  AttentionOptions attention = attend_options(options);
+  if (pass.is_training() && options.dropout > 0.0) {
+    attention.dropout = options.dropout;
+    attention.dropout_key = pass.next_key();
+  }
+  return attend(relation, query_DHK, key_SHK, value_SHV, attention);
+}
+
+at::Tensor MultiHeadAttention::get_o(const at::Tensor& average_DHV) const { return output(average_DHV.flatten(1)); }
+
+at::Tensor MultiHeadAttention::operator()(const Relation& relation, const at::Tensor& destination_DI,
+                                          const at::Tensor& source_SI, Pass& pass) const {
+  const Projections destination = get(destination_DI, AttentionFields::kQuery);
+  const Projections source = get(source_SI, AttentionFields::kKeyValue);
+  return get_o(average(relation, destination.query, source.key, source.value, pass));
+}
+
+at::Tensor MultiHeadAttention::weights(const Relation& relation, const at::Tensor& query_DHK,
+                                       const at::Tensor& key_SHK) const {
+  return options.score == ScoreKind::kAdditive
+             ? additive_weights(*this, relation, query_DHK, key_SHK)
+             : attention_weights(relation, query_DHK, key_SHK, attend_options(options));
+}
+
+at::Tensor self_attention(const Relation& relation, const at::Tensor& x_NI) {
+  const at::Tensor x_N1I = x_NI.unsqueeze(1);
+  AttentionOptions options;
+  options.scale = 1.0;
+  return attend(relation, x_N1I, x_N1I, x_N1I, options).squeeze(1);
+}
+
+}  // namespace edgewise

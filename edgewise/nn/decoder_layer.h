@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "edgewise/nn/attention.h"
+#include "edgewise/nn/feed_forward.h"
+#include "edgewise/nn/sublayer.h"
+
+// Shapes: D = decoder nodes, S = encoder nodes, N = either, M = size of a node's state, H = heads, V = size of a head's
+// value.
+
+namespace edgewise {
+
+/// Self-attention, attention to what the encoder made, then feed-forward, each within a Sublayer. In parts, as
+/// EncoderLayer is.
+struct DecoderLayer {
+  MultiHeadAttention self_attention;
+  MultiHeadAttention cross_attention;
+  FeedForward feed_forward;
+  Sublayer self_sublayer;
+  Sublayer cross_sublayer;
+  Sublayer feed_forward_sublayer;
+
+  DecoderLayer() = default;
+  DecoderLayer(const LayerOptions& options, RandomStream& random);
+
+  Projections before_self(const at::Tensor& x_DM, AttentionFields fields = AttentionFields::kAll) const;
+  at::Tensor after_self(const at::Tensor& x_DM, const at::Tensor& average_DHV, Pass& pass) const;
+
+  /// Queries of decoder nodes, or keys and values of encoder nodes, whose states are read as they are: the encoder ends
+  /// with a norm.
+  Projections before_cross(const at::Tensor& x_NM, AttentionFields fields) const;
+  at::Tensor after_cross(const at::Tensor& x_DM, const at::Tensor& average_DHV, Pass& pass) const;
+
+  /// [D, M] to [D, M].
+  at::Tensor operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
+                        const at::Tensor& encoded_SM, Pass& pass) const;
+
+  template <typename Self, typename Visitor>
+  static void list_parts(Self& self, Visitor&& part) {
+    part("self_attention_norm", self.self_sublayer.norm);
+    part("self_attention", self.self_attention);
+    part("cross_attention_norm", self.cross_sublayer.norm);
+    part("cross_attention", self.cross_attention);
+    part("feed_forward_norm", self.feed_forward_sublayer.norm);
+    part("feed_forward", self.feed_forward);
+  }
+};
+
+}  // namespace edgewise

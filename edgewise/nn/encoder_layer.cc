@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/nn/encoder_layer.h"
+
+namespace edgewise {
+
+EncoderLayer::EncoderLayer(const LayerOptions& options, RandomStream& random)
+    : self_attention(MultiHeadAttentionOptions::of(options), random),
+      feed_forward(FeedForwardOptions::of(options), random),
+      attention_sublayer(options),
+      feed_forward_sublayer(options) {}
+
+Projections EncoderLayer::before_attention(const at::Tensor& x_NM, AttentionFields fields) const {
+  return self_attention.get(attention_sublayer.before(x_NM), fields);
+}
+
+at::Tensor EncoderLayer::after_attention(const at::Tensor& x_NM, const at::Tensor& average_NHV, Pass& pass) const {
+  const at::Tensor y_NM = attention_sublayer.after(x_NM, self_attention.get_o(average_NHV), pass);
+  return feed_forward_sublayer.after(y_NM, feed_forward(feed_forward_sublayer.before(y_NM), pass), pass);
+}
+
+at::Tensor EncoderLayer::operator()(const Relation& relation, const at::Tensor& x_NM, Pass& pass) const {
+  const Projections made = before_attention(x_NM);
+  return after_attention(x_NM, self_attention.average(relation, made.query, made.key, made.value, pass), pass);
+}
+
+EncoderLayer transformer_block(std::int64_t size, std::int64_t heads, RandomStream& random) {
+  LayerOptions options;
+  options.size = size;
+  options.heads = heads;
+  options.feed_forward = 4 * size;
+  options.norm_placement = NormPlacement::kPost;
+  options.dropout = {.embedding = 0.0, .residual = 0.0, .attention = 0.0, .activation = 0.0};
+  return EncoderLayer(options, random);
+}
+
+}  // namespace edgewise

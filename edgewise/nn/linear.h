@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "edgewise/base/random.h"
+
+namespace edgewise {
+
+enum class Bias { kNone, kZero };  // kZero: one that starts from zeros
+
+/// x · weightᵀ + bias, over the last dimension.
+struct Linear {
+  at::Tensor weight;  // [out, in]
+  at::Tensor bias;    // [out], or undefined
+
+  Linear() = default;
+  Linear(std::int64_t in, std::int64_t out, Bias with_bias, RandomStream& random);
+
+  /// [..., in] to [..., out].
+  at::Tensor operator()(const at::Tensor& x) const;
+
+  template <typename Self, typename Visitor>
+  static void list_parts(Self& self, Visitor&& part) {
+    part("weight", self.weight);
+    part("bias", self.bias);
+  }
+};
+
+}  // namespace edgewise

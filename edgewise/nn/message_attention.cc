@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/nn/message_attention.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/clamp.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/where.h>
+
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "edgewise/ops/dropout.h"
+
+namespace edgewise {
+namespace {
+
+void exponentiate_bounded(MessageGraph& graph, const at::Tensor& edges, double bound) {
+  const auto exponentiate = [bound](const EdgeBatch& batch) {
+    return Columns{{"score", at::clamp(batch.data("score"), -bound, bound).exp()}};
+  };
+  graph.apply_edges(EdgeFunction(exponentiate), edges);
+}
+
+/// exp(score - the largest score into the same destination), which never overflows and changes no weight.
+void exponentiate(MessageGraph& graph, const at::Tensor& edges) {
+  graph.send_and_recv(edges, {copy_e("score", "score")}, {max("score", "largest")});
+  const auto below_largest = [](const EdgeBatch& batch) {
+    return Columns{{"score", (batch.data("score") - batch.destination("largest").detach()).exp()}};
+  };
+  graph.apply_edges(EdgeFunction(below_largest), edges);
+}
+
+/// The edge column that weighs values.
+std::string drop_weights(MessageGraph& graph, const at::Tensor& edges, const MessageAttentionOptions& options) {
+  if (options.dropout == 0.0) return "score";
+  const auto drop = [&options](const EdgeBatch& batch) {
+    return Columns{{"weight", dropout(batch.data("score"), options.dropout, options.dropout_key)}};
+  };
+  graph.apply_edges(EdgeFunction(drop), edges);
+  return "weight";
+}
+
+void forget(MessageGraph& graph, std::string_view column) {
+  if (graph.ndata().has(column)) graph.ndata().erase(column);
+}
+
+}  // namespace
+
+EdgeFunction dot_score(double scale) {
+  return [scale](const EdgeBatch& edges) {
+    return Columns{{"score", (edges.source("k") * edges.destination("q")).sum(-1, /*keepdim=*/true) * scale}};
+  };
+}
+
+EdgeFunction additive_score(const at::Tensor& vector_HK) {
+  return [vector_HK](const EdgeBatch& edges) {
+    const at::Tensor hidden_EHK = (edges.destination("q") + edges.source("k")).tanh();
+    return Columns{{"score", (vector_HK * hidden_EHK).sum(-1, /*keepdim=*/true)}};
+  };
+}
+
+void propagate_attention(MessageGraph& graph, const at::Tensor& edges, const EdgeFunction& score,
+                         const MessageAttentionOptions& options) {
+  for (const char* column : {"wv", "z", "largest"}) forget(graph, column);
+  graph.apply_edges(score, edges);
+  if (options.clamp) {
+    exponentiate_bounded(graph, edges, *options.clamp);
+  } else {
+    exponentiate(graph, edges);
+  }
+  const std::string weight = drop_weights(graph, edges, options);
+  graph.send_and_recv(edges, {u_mul_e("v", weight, "wv"), copy_e("score", "score")},
+                      {sum("wv", "wv"), sum("score", "z")});
+}
+
+void propagate_attention(MessageGraph& graph, const at::Tensor& edges, const MultiHeadAttention& attention,
+                         Pass& pass) {
+  MessageAttentionOptions options;
+  options.clamp = attention.options.clamp;
+  if (pass.is_training() && attention.options.dropout > 0.0) {
+    options.dropout = attention.options.dropout;
+    options.dropout_key = pass.next_key();
+  }
+  const double scale = 1.0 / std::sqrt(static_cast<double>(attention.options.head_size));
+  propagate_attention(
+      graph, edges,
+      attention.options.score == ScoreKind::kAdditive ? additive_score(attention.score_vector) : dot_score(scale),
+      options);
+}
+
+at::Tensor averaged(const NodeBatch& nodes) {
+  const at::Tensor z = nodes.data("z");
+  return nodes.data("wv") / at::where(z == 0, at::ones_like(z), z);
+}
+
+}  // namespace edgewise

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/nn/norm.h"
+
+#include "edgewise/nn/init.h"
+
+namespace edgewise {
+
+Norm::Norm(std::int64_t size, NormKind kind_of_norm, double norm_epsilon)
+    : gain(constant_init({size}, 1.0)), bias(constant_init({size}, 0.0)), kind(kind_of_norm), epsilon(norm_epsilon) {}
+
+at::Tensor Norm::operator()(const at::Tensor& x_TM) const {
+  return gain.defined() ? normalise(x_TM, gain, bias, kind, epsilon) : x_TM;
+}
+
+}  // namespace edgewise

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "edgewise/nn/options.h"
+
+namespace edgewise {
+
+/// Fixed vectors that tell a model where in its sentence a word stands: sine in even dimensions j, cosine in odd ones,
+/// of
+///
+///     sinusoidal     position / 10000^((j - j mod 2) / size)   (Vaswani et al. 2017: both of a pair share a frequency)
+///     from_scratch   position / 10000^(2 j / size)             (as the from-scratch document's code has it)
+///
+/// For any position and any size, odd ones too. Keeps a table of the positions asked for so far; copies share it, and
+/// several threads may use it.
+class Positions {
+ public:
+  explicit Positions(std::int64_t size = 1, PositionKind kind = PositionKind::kSinusoidal);
+
+  /// [T, size]. Throws Error for a negative position.
+  at::Tensor operator()(std::span<const std::int64_t> positions, at::ScalarType dtype) const;
+
+ private:
+  struct Table;
+  std::int64_t size_;
+  PositionKind kind_;
+  std::shared_ptr<Table> table_;
+};
+
+}  // namespace edgewise

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// Message passing and the fused way have one meaning: equal outputs and gradients of all parameters.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+
+#include "edgewise/graph/builders.h"
+#include "edgewise/graph/relation_ops.h"
+#include "edgewise/nn/message_attention.h"
+#include "tests/models/small_models.h"
+
+namespace edgewise {
+namespace {
+
+constexpr double kTolerance = 1e-9;
+
+/// Gradients in all parameters of a number in which every element of `output` counts differently.
+std::vector<at::Tensor> gradients(const Transformer& model, const at::Tensor& output) {
+  std::vector<at::Tensor> leaves;
+  for (const NamedTensor& named : parameters(model)) leaves.push_back(named.tensor);
+  const at::Tensor number = (output * random_tensor(output.sizes(), 99)).sum();
+  return torch::autograd::grad({number}, leaves, /*grad_outputs=*/{}, /*retain_graph=*/true, /*create_graph=*/false,
+                               /*allow_unused=*/true);
+}
+
+void expect_same(const Transformer& model, const at::Tensor& actual, const at::Tensor& expected) {
+  expect_close(actual, expected, kTolerance);
+  const std::vector<NamedTensor> named = parameters(model);
+  const std::vector<at::Tensor> of_actual = gradients(model, actual);
+  const std::vector<at::Tensor> of_expected = gradients(model, expected);
+  int used = 0;
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    SCOPED_TRACE(named[i].name);
+    const auto or_zeros = [&](const at::Tensor& g) { return g.defined() ? g : at::zeros_like(named[i].tensor); };
+    expect_close(or_zeros(of_actual[i]), or_zeros(of_expected[i]), kTolerance);
+    if (of_expected[i].defined()) ++used;
+  }
+  EXPECT_GT(used, 0);
+}
+
+/// The whole model both ways over `batch`.
+void expect_agreement(const Transformer& model, const Batch& batch, const Pass& pass = Pass::inference()) {
+  MessageGraph graph(batch.graph);
+  Pass for_messages = pass;
+  Pass for_fused = pass;
+  expect_same(model, model.forward_by_messages(graph, batch, for_messages), model.forward(batch, for_fused));
+}
+
+using PairRelation = std::function<Relation(std::int64_t sources, std::int64_t destinations)>;
+
+/// `batch` with another relation within each sentence.
+Batch with_relation(Batch batch, std::string_view name, const PairRelation& make) {
+  std::vector<Relation> parts;
+  for (std::size_t i = 0; i < batch.input_lengths.size(); ++i) {
+    const std::int64_t inputs = batch.input_lengths[i];
+    const std::int64_t outputs = batch.output_lengths[i];
+    parts.push_back(make(name == kDecoderDecoder ? outputs : inputs, name == kEncoderEncoder ? inputs : outputs));
+  }
+  batch.graph = batch.graph.with_relation(name, join(parts));
+  return batch;
+}
+
+/// Each row sees the even ones among its sources; every third row sees nothing.
+Relation with_empty_rows(std::int64_t sources, std::int64_t destinations) {
+  std::vector<std::uint8_t> mask;
+  for (std::int64_t d = 0; d < destinations; ++d) {
+    for (std::int64_t s = 0; s < sources; ++s) mask.push_back(d % 3 != 1 && s % 2 == 0);
+  }
+  return from_mask(sources, destinations, mask);
+}
+
+struct NamedBatch {
+  std::string name;
+  Batch batch;
+};
+
+std::vector<NamedBatch> batches() {
+  const Batch plain = small_batch();
+  const auto windows = [](const WindowOptions& options) {
+    return [options](std::int64_t, std::int64_t nodes) { return window(nodes, options); };
+  };
+  const auto random = [](std::int64_t sources, std::int64_t destinations) {
+    return random_relation(sources, destinations, /*in_degree=*/2, /*seed=*/static_cast<std::uint64_t>(destinations));
+  };
+  const auto lists = [](std::int64_t, std::int64_t nodes) { return causal(nodes).to_rows(); };
+  const Batch sparse = with_relation(
+      with_relation(with_relation(plain, kEncoderEncoder, random), kEncoderDecoder, random), kDecoderDecoder, random);
+  const Batch gaps = with_relation(
+      with_relation(with_relation(plain, kEncoderEncoder, with_empty_rows), kEncoderDecoder, with_empty_rows),
+      kDecoderDecoder, with_empty_rows);
+  return {{"complete and causal", plain},
+          {"lists of edges", with_relation(plain, kDecoderDecoder, lists)},
+          {"windows", with_relation(with_relation(plain, kEncoderEncoder, windows({.before = 1, .after = 1})),
+                                    kDecoderDecoder, windows({.before = 1}))},
+          {"random sparse", sparse},
+          {"rows without edges", gaps}};
+}
+
+TEST(MessagesAndFused, AgreeForEachPresetOnEachKindOfRelation) {
+  for (const TransformerPreset preset : all_presets()) {
+    const Transformer model = small_model(small_options(preset));
+    for (const auto& [name, batch] : batches()) {
+      SCOPED_TRACE(testing::Message() << enum_name(preset) << ", " << name);
+      expect_agreement(model, batch);
+    }
+  }
+}
+
+TEST(MessagesAndFused, AgreeOnAGraphThatLostSomeEdges) {
+  const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
+  Batch batch = small_batch();
+  std::vector<EdgeIndex> kept;
+  for (EdgeIndex edge = 0; edge < batch.graph.num_edges(); ++edge) {
+    if (edge % 3 != 1) kept.push_back(edge);
+  }
+  batch.graph = batch.graph.edge_subgraph(kept);
+
+  expect_agreement(model, batch);
+}
+
+TEST(MessagesAndFused, AgreeWithAdditiveScores) {
+  TransformerOptions options = small_options(TransformerPreset::kChapter);
+  options.score = ScoreKind::kAdditive;
+  const Transformer model = small_model(options);
+  for (const auto& [name, batch] : batches()) {
+    SCOPED_TRACE(name);
+    expect_agreement(model, batch);
+  }
+}
+
+TEST(MessagesAndFused, AgreeOnBoundedScores) {
+  TransformerOptions options = small_options(TransformerPreset::kTutorial);
+  for (const double clamp : {0.5, 5.0, 10.0}) {
+    options.clamp = clamp;
+    expect_agreement(small_model(options), small_batch());
+  }
+}
+
+TEST(Clamp, ChangesWhatAModelSaysOnceScoresReachIt) {
+  TransformerOptions options = small_options(TransformerPreset::kTutorial);
+  const auto logits_with = [&](std::optional<double> clamp) {
+    options.clamp = clamp;
+    Pass pass = Pass::inference();
+    return small_model(options).forward(small_batch(), pass);
+  };
+
+  EXPECT_GT((logits_with(0.5) - logits_with(std::nullopt)).abs().max().item<double>(), 1e-3);
+  EXPECT_TRUE(at::equal(logits_with(1000.0), logits_with(std::nullopt)));
+}
+
+TEST(MessagesAndFused, DropTheSameValuesWhileTraining) {
+  for (const TransformerPreset preset : all_presets()) {
+    TransformerOptions options = small_options(preset);
+    options.dropout = {.embedding = 0.2, .residual = 0.3, .attention = 0.0, .activation = 0.4};
+
+    expect_agreement(small_model(options), small_batch(), Pass::training(3));
+  }
+}
+
+// --- update_graph on parts of a graph, against one fused layer ---
+
+at::Tensor edges_into(MessageGraph& graph, const at::Tensor& nodes, std::string_view relation) {
+  graph.ndata().set("is_active", at::zeros({graph.graph().num_nodes()}, at::kBool).index_fill(0, nodes, true));
+  return graph.filter_edges([](const EdgeBatch& edges) { return edges.destination("is_active"); },
+                            graph.edges(relation));
+}
+
+at::Tensor to_numbers(const std::vector<NodeIndex>& rows) {
+  return at::tensor(std::vector<std::int64_t>(rows.begin(), rows.end()));
+}
+
+/// Encoder nodes with random states.
+struct EncoderProblem {
+  Batch batch = small_batch();
+  MessageGraph graph{batch.graph};
+  at::Tensor nodes = graph.nodes(kEncoder);
+  at::Tensor edges = graph.edges(kEncoderEncoder);
+  const Relation& relation = batch.graph.relation(kEncoderEncoder);
+  at::Tensor x = random_tensor({relation.num_sources(), 8}, 5);
+
+  EncoderProblem() { graph.ndata().set("x", nodes, x); }
+  at::Tensor state() { return graph.ndata().get("x", nodes); }
+};
+
+TEST(UpdateGraph, AlongSomeEdgesIsALayerOverTheRelationOfThose) {
+  const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
+  const Encoder& encoder = model.encoder();
+  EncoderProblem problem;
+  const std::vector<std::int64_t> some = {0, 2, 3, 7, 11, 15, 16, 20};  // by the relation's own count
+  Pass pass = Pass::inference();
+
+  model.update_graph(problem.graph, problem.edges.index_select(0, at::tensor(some)),
+                     {{encoder.pre_func(0), problem.nodes}}, {{encoder.post_func(0, pass), problem.nodes}});
+
+  expect_same(model, problem.state(), encoder.layers[0](keep_edges(problem.relation, some), problem.x, pass));
+}
+
+TEST(UpdateGraph, OfSomeNodesIsALayerOverTheirRows) {
+  for (const TransformerPreset preset : all_presets()) {
+    const Transformer model = small_model(small_options(preset));
+    const EncoderLayer& layer = model.encoder().layers[0];
+    EncoderProblem problem;
+    const std::vector<NodeIndex> rows = {1, 2, 4, 7};
+    const at::Tensor row_numbers = to_numbers(rows);
+    const at::Tensor active = problem.nodes.index_select(0, row_numbers);
+    const at::Tensor edges = edges_into(problem.graph, active, kEncoderEncoder);
+    Pass pass = Pass::inference();
+
+    model.update_graph(problem.graph, edges,
+                       {{model.encoder().pre_func(0, AttentionFields::kQuery), active},
+                        {model.encoder().pre_func(0, AttentionFields::kKeyValue), problem.nodes}},
+                       {{model.encoder().post_func(0, pass), active}});
+    const at::Tensor updated = problem.state().index_select(0, row_numbers);
+
+    expect_same(model, updated, layer(keep_rows(problem.relation, rows), problem.x, pass).index_select(0, row_numbers));
+    const Projections made = layer.before_attention(problem.x);
+    const at::Tensor average = layer.self_attention.average(
+        select_rows(problem.relation, rows), made.query.index_select(0, row_numbers), made.key, made.value, pass);
+    expect_same(model, updated, layer.after_attention(problem.x.index_select(0, row_numbers), average, pass));
+  }
+}
+
+TEST(UpdateGraph, LeavesTheOtherNodesAsTheyWere) {
+  const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
+  EncoderProblem problem;
+  const at::Tensor active = problem.nodes.slice(0, 0, 3);
+  Pass pass = Pass::inference();
+
+  model.update_graph(problem.graph, problem.edges, {{model.encoder().pre_func(0), problem.nodes}},
+                     {{model.encoder().post_func(0, pass), active}});
+
+  const at::Tensor changed = (problem.state() != problem.x).any(-1);
+  EXPECT_TRUE(changed.slice(0, 0, 3).all().item<bool>());
+  EXPECT_FALSE(changed.slice(0, 3).any().item<bool>());
+}
+
+TEST(UpdateGraph, OfSomeDecoderNodesIsADecoderLayerOverTheirRows) {
+  const Transformer model = small_model(small_options(TransformerPreset::kFromScratch));
+  const Decoder& decoder = model.decoder();
+  const Batch batch = small_batch();
+  MessageGraph graph(batch.graph);
+  const at::Tensor encoder_nodes = graph.nodes(kEncoder);
+  const at::Tensor nodes = graph.nodes(kDecoder);
+  const at::Tensor encoded = random_tensor({encoder_nodes.size(0), 8}, 5);
+  const at::Tensor x = random_tensor({nodes.size(0), 8}, 6);
+  graph.ndata().set("x", encoder_nodes, encoded);
+  graph.ndata().set("x", nodes, x);
+
+  const std::vector<NodeIndex> rows = {0, 2, 3, 8};
+  const at::Tensor row_numbers = to_numbers(rows);
+  const at::Tensor active = nodes.index_select(0, row_numbers);
+  Pass pass = Pass::inference();
+
+  model.update_graph(graph, edges_into(graph, active, kDecoderDecoder), {{decoder.pre_func(0), nodes}},
+                     {{decoder.post_func(0, DecoderAttention::kSelf, pass), active}});
+  model.update_graph(graph, edges_into(graph, active, kEncoderDecoder),
+                     {{decoder.pre_func(0, AttentionFields::kQuery, DecoderAttention::kCross), active},
+                      {decoder.pre_func(0, AttentionFields::kKeyValue, DecoderAttention::kCross), encoder_nodes}},
+                     {{decoder.post_func(0, DecoderAttention::kCross, pass), active}});
+
+  const at::Tensor expected =
+      decoder.layers[0](keep_rows(batch.graph.relation(kDecoderDecoder), rows),
+                        keep_rows(batch.graph.relation(kEncoderDecoder), rows), x, encoded, pass);
+  expect_same(model, graph.ndata().get("x", active), expected.index_select(0, row_numbers));
+}
+
+TEST(UpdateGraph, GivesANodeThatNoMessageReachesWhatItsLayerMakesOfZeros) {
+  const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
+  const EncoderLayer& layer = model.encoder().layers[0];
+  EncoderProblem problem;
+  const at::Tensor no_edges = at::empty({0}, at::kLong);
+  Pass pass = Pass::inference();
+
+  model.update_graph(problem.graph, no_edges, {{model.encoder().pre_func(0), problem.nodes}},
+                     {{model.encoder().post_func(0, pass), problem.nodes}});
+
+  const at::Tensor zeros = at::zeros({problem.x.size(0), 2, 4}, at::kDouble);
+  expect_close(problem.state(), layer.after_attention(problem.x, zeros, pass), 1e-13);
+}
+
+TEST(UpdateGraph, WithoutAnAttentionIsTheTutorialsDotProduct) {
+  TransformerOptions options = small_options(TransformerPreset::kChapter);
+  options.score = ScoreKind::kAdditive;
+  const Transformer model = small_model(options);
+  EncoderProblem problem;
+
+  EXPECT_EQ(error_of([&] { model.update_graph(problem.graph, problem.edges, {}, {}); }),
+            "update_graph: score is additive, dot is needed; pass the layer's attention_func as the last argument");
+}
+
+TEST(PreFunc, SaysWhichLayersThereAre) {
+  const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
+
+  EXPECT_EQ(error_of([&] { model.encoder().pre_func(2); }), "Encoder: layer is 2, needs a number from 0 to 1");
+  EXPECT_EQ(error_of([&] { model.decoder().pre_func(-1); }), "Decoder: layer is -1, needs a number from 0 to 1");
+}
+
+}  // namespace
+}  // namespace edgewise

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "edgewise/models/transformer.h"
+
+namespace edgewise {
+
+/// The same Transformer as padded tensors and masks, in plain ATen and without a graph: an oracle that shares nothing
+/// with the model but its parameters. Shapes: B = sentences, N = padded input, T = padded output.
+class DenseTransformer {
+ public:
+  explicit DenseTransformer(const Transformer& model) : options_(model.options()) {
+    visit_parameters(model, "",
+                     [this](const std::string& name, const at::Tensor& tensor) { parameter_[name] = tensor; });
+  }
+
+  /// Masks are 1 where a token may be seen: [B, 1 or N, N].
+  at::Tensor encode(const at::Tensor& tokens_BN, const at::Tensor& mask) const {
+    at::Tensor x = embed("input_embedding", tokens_BN);
+    for (std::int64_t i = 0; i < options_.encoder_layers; ++i) {
+      const std::string layer = "encoder.layers." + std::to_string(i) + ".";
+      x = add_attention(layer + "self_attention", x, x, mask, /*is_cross=*/false);
+      x = add_feed_forward(layer + "feed_forward", x);
+    }
+    return options_.final_norm ? norm("encoder.norm", x) : x;
+  }
+
+  /// Logits [B, T, C].
+  at::Tensor decode(const at::Tensor& tokens_BT, const at::Tensor& mask_BTT, const at::Tensor& encoded_BNM,
+                    const at::Tensor& input_mask) const {
+    at::Tensor x = embed("output_embedding", tokens_BT);
+    for (std::int64_t i = 0; i < options_.decoder_layers; ++i) {
+      const std::string layer = "decoder.layers." + std::to_string(i) + ".";
+      x = add_attention(layer + "self_attention", x, x, mask_BTT, /*is_cross=*/false);
+      x = add_attention(layer + "cross_attention", x, encoded_BNM, input_mask, /*is_cross=*/true);
+      x = add_feed_forward(layer + "feed_forward", x);
+    }
+    return linear("generator", options_.final_norm ? norm("decoder.norm", x) : x);
+  }
+
+ private:
+  at::Tensor linear(const std::string& name, const at::Tensor& x) const {
+    const at::Tensor product = at::matmul(x, parameter_.at(name + ".weight").t());
+    const auto bias = parameter_.find(name + ".bias");
+    return bias == parameter_.end() ? product : product + bias->second;
+  }
+
+  at::Tensor norm(const std::string& name, const at::Tensor& x) const {
+    const at::Tensor centred = x - x.mean(-1, /*keepdim=*/true);
+    const at::Tensor squares = centred.pow(2).sum(-1, /*keepdim=*/true);
+    const auto n = static_cast<double>(x.size(-1));
+    const at::Tensor deviation = options_.norm == NormKind::kLayerNorm
+                                     ? (squares / n + options_.norm_epsilon).sqrt()
+                                     : (squares / (n - 1)).sqrt() + options_.norm_epsilon;
+    return centred / deviation * parameter_.at(name + ".gain") + parameter_.at(name + ".bias");
+  }
+
+  at::Tensor embed(const std::string& name, const at::Tensor& tokens_BT) const {
+    const auto size = static_cast<double>(options_.size);
+    const at::Tensor words = parameter_.at(name + ".weight").index({tokens_BT}) * std::sqrt(size);
+    at::Tensor positions = at::zeros({tokens_BT.size(1), options_.size}, at::kDouble);
+    for (std::int64_t t = 0; t < positions.size(0); ++t) {
+      for (std::int64_t j = 0; j < options_.size; ++j) {
+        const auto exponent = static_cast<double>(options_.positions == PositionKind::kSinusoidal ? j - j % 2 : 2 * j);
+        const double angle = static_cast<double>(t) / std::pow(10000.0, exponent / size);
+        positions[t][j] = j % 2 == 0 ? std::sin(angle) : std::cos(angle);
+      }
+    }
+    return words + positions;
+  }
+
+  at::Tensor heads_first(const at::Tensor& x) const {
+    return x.view({x.size(0), x.size(1), options_.heads, -1}).transpose(1, 2);
+  }
+
+  at::Tensor attention(const std::string& name, const at::Tensor& asking, const at::Tensor& asked,
+                       const at::Tensor& mask) const {
+    const at::Tensor query = heads_first(linear(name + ".query", asking));
+    const at::Tensor key = heads_first(linear(name + ".key", asked));
+    const at::Tensor value = heads_first(linear(name + ".value", asked));
+    const at::Tensor scores = at::matmul(query, key.transpose(-2, -1)) / std::sqrt(static_cast<double>(key.size(-1)));
+    const at::Tensor weights = at::softmax(scores.masked_fill(mask.unsqueeze(1) == 0, -1e9), -1);
+    return linear(name + ".output", at::matmul(weights, value).transpose(1, 2).flatten(2));
+  }
+
+  at::Tensor add_attention(const std::string& name, const at::Tensor& x, const at::Tensor& other,
+                           const at::Tensor& mask, bool is_cross) const {
+    if (options_.norm_placement == NormPlacement::kPost) {
+      return norm(name + "_norm", x + attention(name, x, is_cross ? other : x, mask));
+    }
+    const at::Tensor normed = norm(name + "_norm", x);
+    return x + attention(name, normed, is_cross ? other : normed, mask);
+  }
+
+  at::Tensor add_feed_forward(const std::string& name, const at::Tensor& x) const {
+    const auto feed = [&](const at::Tensor& y) { return linear(name + ".outer", linear(name + ".inner", y).relu()); };
+    return options_.norm_placement == NormPlacement::kPost ? norm(name + "_norm", x + feed(x))
+                                                           : x + feed(norm(name + "_norm", x));
+  }
+
+  TransformerOptions options_;
+  std::map<std::string, at::Tensor> parameter_;
+};
+
+}  // namespace edgewise

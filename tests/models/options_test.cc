@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "edgewise/base/config.h"
+#include "edgewise/models/transformer_options.h"
+#include "tests/models/small_models.h"
+
+namespace edgewise {
+namespace {
+
+TEST(TransformerOptions, OfThePresetsAreTheDocumentsChoices) {
+  const auto tutorial = TransformerOptions::of(TransformerPreset::kTutorial);
+  EXPECT_EQ(tutorial.norm_placement, NormPlacement::kPre);
+  EXPECT_EQ(tutorial.norm, NormKind::kLayerNorm);
+  EXPECT_TRUE(tutorial.final_norm);
+  EXPECT_TRUE(tutorial.attention_bias);
+  EXPECT_EQ(tutorial.tying, Tying::kAll);
+  EXPECT_EQ(tutorial.positions, PositionKind::kSinusoidal);
+  EXPECT_EQ(tutorial.encoder_layers, 6);
+  EXPECT_FALSE(tutorial.clamp);
+
+  const auto from_scratch = TransformerOptions::of(TransformerPreset::kFromScratch);
+  EXPECT_EQ(from_scratch.norm_placement, NormPlacement::kPre);
+  EXPECT_EQ(from_scratch.norm, NormKind::kStdNorm);
+  EXPECT_EQ(from_scratch.norm_epsilon, 1e-6);
+  EXPECT_TRUE(from_scratch.final_norm);
+  EXPECT_TRUE(from_scratch.attention_bias);
+  EXPECT_EQ(from_scratch.positions, PositionKind::kFromScratch);
+  EXPECT_EQ(from_scratch.tying, Tying::kNone);
+  EXPECT_EQ(from_scratch.feed_forward, 2048);
+  EXPECT_EQ(from_scratch.dropout.attention, 0.1);
+  EXPECT_EQ(from_scratch.dropout.embedding, 0.0);
+
+  const auto chapter = TransformerOptions::of(TransformerPreset::kChapter);
+  EXPECT_EQ(chapter.norm_placement, NormPlacement::kPost);
+  EXPECT_FALSE(chapter.final_norm);
+  EXPECT_FALSE(chapter.attention_bias);
+  EXPECT_EQ(chapter.tying, Tying::kNone);
+  EXPECT_EQ(chapter.encoder_layers, 2);
+  EXPECT_EQ(chapter.decoder_layers, 2);
+  EXPECT_EQ(chapter.size, 32);
+  EXPECT_EQ(chapter.heads, 4);
+  EXPECT_EQ(chapter.feed_forward, 64);
+}
+
+TEST(TransformerOptions, AreTheirPresetAndComeBackFromAConfig) {
+  for (const TransformerPreset preset : all_presets()) {
+    TransformerOptions options = TransformerOptions::of(preset);
+    EXPECT_EQ(options.preset, preset);
+    options.clamp = 5.0;
+    options.dropout.activation = 0.25;
+
+    const std::string saved = to_toml(options);
+
+    EXPECT_EQ(to_toml(parse_config<TransformerOptions>(saved, "config.toml")), saved);
+  }
+}
+
+TEST(TransformerOptions, ThatDoNotFitAreNamedWithWhatIsNeeded) {
+  const auto error_with = [](const std::function<void(TransformerOptions&)>& change) {
+    TransformerOptions options = small_options(TransformerPreset::kTutorial);
+    change(options);
+    return error_of([&] { Transformer(options, 1); });
+  };
+
+  EXPECT_EQ(error_with([](auto& o) { o.size = 128, o.heads = 3; }),
+            "Transformer: heads is 3, needs a divisor of size 128");
+  EXPECT_EQ(error_with([](auto& o) { o.size = 0; }), "Transformer: size is 0, needs at least 1");
+  EXPECT_EQ(error_with([](auto& o) { o.heads = 0; }), "Transformer: heads is 0, needs at least 1");
+  EXPECT_EQ(error_with([](auto& o) { o.feed_forward = 0; }), "Transformer: feed_forward is 0, needs at least 1");
+  EXPECT_EQ(error_with([](auto& o) { o.encoder_layers = 0; }), "Transformer: encoder_layers is 0, needs at least 1");
+  EXPECT_EQ(error_with([](auto& o) { o.decoder_layers = -1; }), "Transformer: decoder_layers is -1, needs at least 1");
+  EXPECT_EQ(error_with([](auto& o) { o.input_vocabulary = 0; }),
+            "Transformer: input_vocabulary is 0, needs at least 1");
+  EXPECT_EQ(error_with([](auto& o) { o.output_vocabulary = 0; }),
+            "Transformer: output_vocabulary is 0, needs at least 1");
+  EXPECT_EQ(error_with([](auto& o) { o.output_vocabulary = 9; }),
+            "Transformer: tying is all with vocabularies of 11 and 9 words, needs one vocabulary for both sides; tie "
+            "the output only, or build one vocabulary");
+}
+
+}  // namespace
+}  // namespace edgewise

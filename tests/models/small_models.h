@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "edgewise/graph/batch.h"
+#include "edgewise/models/transformer.h"
+#include "tests/nn/tensors.h"
+
+namespace edgewise {
+
+/// A document's Transformer, small enough for fp64 and for finite patience, without dropout.
+inline TransformerOptions small_options(TransformerPreset preset) {
+  TransformerOptions options = TransformerOptions::of(preset);
+  options.encoder_layers = options.decoder_layers = 2;
+  options.size = 8;
+  options.heads = 2;
+  options.feed_forward = 12;
+  options.input_vocabulary = options.output_vocabulary = 11;
+  options.dropout = {.embedding = 0.0, .residual = 0.0, .attention = 0.0, .activation = 0.0};
+  return options;
+}
+
+inline std::vector<TransformerPreset> all_presets() {
+  std::vector<TransformerPreset> presets;
+  for (const auto& named : enum_names(TransformerPreset{})) presets.push_back(named.value);
+  return presets;
+}
+
+inline Transformer small_model(const TransformerOptions& options) { return randomised(Transformer(options, 1)); }
+
+/// Inputs of 4, 1 and 3 tokens, outputs of 3, 2 and 5 decoder nodes.
+inline std::vector<TokenPair> small_pairs() {
+  return {{{4, 9, 5, 3}, {2, 7, 6, 3}}, {{8}, {2, 10, 3}}, {{5, 5, 4}, {2, 4, 5, 6, 7, 3}}};
+}
+
+inline Batch small_batch() {
+  GraphPool pool;
+  return make_batch(pool, small_pairs());
+}
+
+}  // namespace edgewise

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/models/transformer.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "edgewise/graph/builders.h"
+#include "tests/models/small_models.h"
+
+namespace edgewise {
+namespace {
+
+using Tokens = std::vector<std::int64_t>;
+
+at::Tensor logits_of(const Transformer& model, const std::vector<TokenPair>& pairs) {
+  GraphPool pool;
+  Pass pass = Pass::inference();
+  return model.forward(make_batch(pool, pairs), pass);
+}
+
+TEST(Transformer, IsAFunctionOfOptionsAndSeed) {
+  const TransformerOptions options = small_options(TransformerPreset::kTutorial);
+  const auto one = parameters(Transformer(options, 5));
+  const auto same = parameters(Transformer(options, 5));
+  const auto other = parameters(Transformer(options, 6));
+
+  ASSERT_EQ(one.size(), same.size());
+  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(at::equal(one[i].tensor, same[i].tensor));
+  EXPECT_FALSE(at::equal(one[0].tensor, other[0].tensor));
+}
+
+TEST(Transformer, HasLeavesThatRequireGradientsAndEachGetsOne) {
+  for (const TransformerPreset preset : all_presets()) {
+    const Transformer model(small_options(preset), 1);
+
+    logits_of(model, small_pairs()).sum().backward();
+
+    for (const NamedTensor& named : parameters(model)) {
+      EXPECT_TRUE(named.tensor.is_leaf() && named.tensor.requires_grad()) << named.name;
+      EXPECT_TRUE(named.tensor.grad().defined()) << named.name;
+    }
+  }
+}
+
+TEST(Transformer, GivesEachSentenceWhatItGivesItAlone) {
+  for (const TransformerPreset preset : all_presets()) {
+    const Transformer model = small_model(small_options(preset));
+    const std::vector<TokenPair> pairs = small_pairs();
+    const at::Tensor together = logits_of(model, pairs);
+
+    std::int64_t row = 0;
+    for (const TokenPair& pair : pairs) {
+      const at::Tensor alone = logits_of(model, {pair});
+      expect_close(together.narrow(0, row, alone.size(0)), alone, 1e-12);
+      row += alone.size(0);
+    }
+  }
+}
+
+TEST(Transformer, LetsNoLaterWordChangeAnEarlierAnswer) {
+  for (const TransformerPreset preset : all_presets()) {
+    const Transformer model = small_model(small_options(preset));
+    const TokenPair pair = {{4, 5, 6}, {2, 7, 8, 9, 3}};
+    TokenPair changed = pair;
+    changed.output[2] = 10;
+
+    const at::Tensor differs = (logits_of(model, {pair}) - logits_of(model, {changed})).abs().amax(-1) > 1e-9;
+
+    EXPECT_TRUE(at::equal(differs.to(at::kInt), at::tensor({0, 0, 1, 1}, at::kInt)));
+  }
+}
+
+TEST(Transformer, SeesEveryInputWordAndItsPosition) {
+  const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
+  const at::Tensor logits = logits_of(model, {{{4, 5, 6}, {2, 7, 3}}});
+
+  for (const Tokens& input : {Tokens{10, 5, 6}, Tokens{4, 10, 6}, Tokens{4, 5, 10}, Tokens{5, 4, 6}, Tokens{4, 5}}) {
+    const at::Tensor difference = logits - logits_of(model, {{input, {2, 7, 3}}});
+    EXPECT_GT(difference.abs().amax(-1).min().item<double>(), 1e-6);
+  }
+}
+
+TEST(Transformer, DropsValuesOnlyWhileTrainingAndByTheSeedOfThePass) {
+  TransformerOptions options = small_options(TransformerPreset::kTutorial);
+  options.dropout = {.embedding = 0.1, .residual = 0.1, .attention = 0.1, .activation = 0.1};
+  const Transformer model(options, 1);
+  const Batch batch = small_batch();
+  const auto run = [&](Pass pass) { return model.forward(batch, pass); };
+
+  EXPECT_TRUE(at::equal(run(Pass::training(1)), run(Pass::training(1))));
+  EXPECT_FALSE(at::equal(run(Pass::training(1)), run(Pass::training(2))));
+  EXPECT_TRUE(at::equal(run(Pass::inference()), run(Pass::inference())));
+  EXPECT_FALSE(at::equal(run(Pass::training(1)), run(Pass::inference())));
+}
+
+TEST(Transformer, GivesLogProbabilitiesThatSumToOne) {
+  const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
+  const at::Tensor state = random_tensor({5, 8}, 1);
+
+  const at::Tensor log_probabilities = model.log_probabilities(state);
+
+  expect_close(log_probabilities.exp().sum(-1), at::ones({5}, at::kDouble), 1e-12);
+  expect_close(log_probabilities, at::log_softmax(model.generate(state), -1), 0.0);
+}
+
+at::Tensor parameter(const Transformer& model, const std::string& wanted) {
+  at::Tensor found;
+  visit_parameters(model, "", [&](const std::string& name, const at::Tensor& tensor) {
+    if (name == wanted) found = tensor;
+  });
+  return found;
+}
+
+TEST(Tying, MakesOneTensorOfTheTablesThatItNames) {
+  for (const Tying tying : {Tying::kNone, Tying::kOutput, Tying::kAll}) {
+    TransformerOptions options = small_options(TransformerPreset::kTutorial);
+    options.tying = tying;
+    const Transformer model(options, 1);
+    const at::Tensor input = parameter(model, "input_embedding.weight");
+    const at::Tensor output = parameter(model, "output_embedding.weight");
+    const at::Tensor generator = parameter(model, "generator.weight");
+
+    EXPECT_EQ(output.is_same(generator), tying != Tying::kNone);
+    EXPECT_EQ(output.is_same(input), tying == Tying::kAll);
+    EXPECT_TRUE(parameter(model, "generator.bias").defined());
+  }
+}
+
+TEST(Tying, SumsTheGradientsOfTheTables) {
+  TransformerOptions options = small_options(TransformerPreset::kTutorial);
+  options.tying = Tying::kAll;
+  const Transformer tied = small_model(options);
+  options.tying = Tying::kNone;
+  const Transformer untied = small_model(options);
+  visit_parameters(untied, "", [&](const std::string& name, const at::Tensor& tensor) {
+    tensor.detach().copy_(parameter(tied, name));
+  });
+  const auto gradient = [](const Transformer& model, const std::string& name) { return parameter(model, name).grad(); };
+
+  (logits_of(tied, small_pairs()).pow(2)).sum().backward();
+  (logits_of(untied, small_pairs()).pow(2)).sum().backward();
+
+  expect_close(gradient(tied, "input_embedding.weight"),
+               gradient(untied, "input_embedding.weight") + gradient(untied, "output_embedding.weight") +
+                   gradient(untied, "generator.weight"),
+               1e-9);
+  expect_close(gradient(tied, "encoder.norm.gain"), gradient(untied, "encoder.norm.gain"), 1e-9);
+}
+
+TEST(Tying, OfTheOutputLeavesTwoVocabulariesTheirSizes) {
+  TransformerOptions options = small_options(TransformerPreset::kTutorial);
+  options.tying = Tying::kOutput;
+  options.input_vocabulary = 12;
+  options.output_vocabulary = 13;
+  const Transformer model(options, 1);
+
+  EXPECT_EQ(logits_of(model, {{{11}, {12, 3}}}).size(1), 13);
+}
+
+TEST(Transformer, SaysWhichTokenIsNotInItsVocabulary) {
+  const Transformer model(small_options(TransformerPreset::kTutorial), 1);
+
+  EXPECT_EQ(error_of([&] {
+              logits_of(model, {{{4, 11}, {2, 3}}});
+            }),
+            "Embedding: token 1 is 11, needs a number from 0 to 10");
+}
+
+TEST(Transformer, NeedsAPositionForEachToken) {
+  const Transformer model(small_options(TransformerPreset::kTutorial), 1);
+  Pass pass = Pass::inference();
+
+  EXPECT_EQ(error_of([&] {
+              model.embed_input(Tokens{4, 5}, Tokens{0}, pass);
+            }),
+            "Transformer: 2 tokens have 1 positions, one each is needed");
+}
+
+TEST(Transformer, KeepsItsAnswersWhenSavedAndLoaded) {
+  const TransformerOptions options = small_options(TransformerPreset::kTutorial);
+  const Transformer saved(options, 1);
+  const std::string bytes = serialize_tensors(parameters(saved));
+  const Transformer loaded(options, 2);
+
+  load_tensors(parameters(loaded), SafetensorsFile::parse(std::as_bytes(std::span(bytes)), "model.safetensors"),
+               "model.safetensors");
+
+  EXPECT_TRUE(at::equal(logits_of(saved, small_pairs()), logits_of(loaded, small_pairs())));
+}
+
+}  // namespace
+}  // namespace edgewise

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every layer's gradient, in its input and all its parameters, against finite differences.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "edgewise/graph/builders.h"
+#include "edgewise/nn/attention.h"
+#include "edgewise/nn/attention_heads.h"
+#include "edgewise/nn/decoder_layer.h"
+#include "edgewise/nn/embedding.h"
+#include "edgewise/nn/encoder_layer.h"
+#include "edgewise/nn/feed_forward.h"
+#include "edgewise/nn/linear.h"
+#include "edgewise/nn/norm.h"
+#include "tests/nn/tensors.h"
+#include "tests/support/gradient_check.h"
+
+namespace edgewise {
+namespace {
+
+using Tensors = std::vector<at::Tensor>;
+
+/// `run(layer, states, pass)` is checked in all states and all parameters, with the same dropouts each time.
+template <typename Layer, typename Run>
+void expect_layer_gradients_match(Layer layer, const Tensors& states, const Run& run) {
+  layer = randomised(layer);
+  Tensors inputs = states;
+  for (const NamedTensor& named : parameters(layer)) inputs.push_back(named.tensor.detach());
+
+  const auto with_parameters = [&](const Tensors& given) {
+    auto next = given.begin() + static_cast<std::ptrdiff_t>(states.size());
+    visit_parameters(layer, "", [&](const std::string&, at::Tensor& tensor) { tensor = *next++; });
+    Pass pass = Pass::training(5);
+    return run(layer, given, pass);
+  };
+  expect_gradients_match(with_parameters, inputs);
+}
+
+// Five destinations, one of them without edges, and four sources, one of them seen twice by the same node.
+Relation sparse() { return Relation::from_rows(4, {0, 2, 2, 5, 6, 9}, {0, 3, 1, 1, 2, 0, 3, 2, 1}); }
+
+LayerOptions small_layer(NormPlacement placement, double dropout) {
+  LayerOptions options;
+  options.size = 6;
+  options.heads = 2;
+  options.feed_forward = 5;
+  options.norm_placement = placement;
+  options.activation = Activation::kGelu;
+  options.dropout = {.embedding = dropout, .residual = dropout, .attention = dropout, .activation = dropout};
+  return options;
+}
+
+TEST(Gradients, OfLinear) {
+  RandomStream random(1);
+  for (const Bias bias : {Bias::kNone, Bias::kZero}) {
+    expect_layer_gradients_match(Linear(3, 4, bias, random), {random_tensor({5, 3}, 2)},
+                                 [](const Linear& layer, const Tensors& x, Pass&) { return layer(x[0]); });
+  }
+}
+
+TEST(Gradients, OfNorm) {
+  for (const NormKind kind : {NormKind::kLayerNorm, NormKind::kStdNorm}) {
+    expect_layer_gradients_match(Norm(5, kind, 1e-5), {random_tensor({3, 5}, 2)},
+                                 [](const Norm& layer, const Tensors& x, Pass&) { return layer(x[0]); });
+  }
+}
+
+TEST(Gradients, OfFeedForward) {
+  RandomStream random(1);
+  for (const Activation activation : {Activation::kRelu, Activation::kGelu}) {
+    for (const double dropout : {0.0, 0.3}) {
+      expect_layer_gradients_match(
+          FeedForward({3, 6, 4, activation, dropout}, random), {random_tensor({4, 3}, 2)},
+          [](const FeedForward& layer, const Tensors& x, Pass& pass) { return layer(x[0], pass); });
+    }
+  }
+}
+
+TEST(Gradients, OfEmbeddingSumOverTheTokensOfAWord) {
+  RandomStream random(1);
+  Embedding embedding(4, 3, EmbeddingInit::kXavier, random);
+  embedding.scale = 1.5;
+  const std::vector<std::int64_t> tokens = {2, 0, 2, 2};
+  expect_layer_gradients_match(embedding, {},
+                               [&](const Embedding& layer, const Tensors&, Pass&) { return layer(tokens); });
+}
+
+TEST(Gradients, OfMultiHeadAttention) {
+  RandomStream random(1);
+  for (const ScoreKind score : {ScoreKind::kDot, ScoreKind::kAdditive}) {
+    for (const Bias bias : {Bias::kNone, Bias::kZero}) {
+      for (const double dropout : {0.0, 0.3}) {
+        SCOPED_TRACE(testing::Message() << enum_name(score) << ", bias " << (bias == Bias::kZero) << ", dropout "
+                                        << dropout);
+        MultiHeadAttentionOptions options;
+        options.input_size = 3;
+        options.heads = 2;
+        options.head_size = 2;
+        options.value_size = 3;
+        options.output_size = 4;
+        options.bias = bias;
+        options.score = score;
+        options.dropout = dropout;
+        expect_layer_gradients_match(MultiHeadAttention(options, random),
+                                     {random_tensor({5, 3}, 2), random_tensor({4, 3}, 3)},
+                                     [](const MultiHeadAttention& layer, const Tensors& x, Pass& pass) {
+                                       return layer(sparse(), x[0], x[1], pass);
+                                     });
+      }
+    }
+  }
+}
+
+TEST(Gradients, OfMultiHeadAttentionWhoseScoresAreBounded) {
+  RandomStream random(1);
+  for (const ScoreKind score : {ScoreKind::kDot, ScoreKind::kAdditive}) {
+    MultiHeadAttentionOptions options = MultiHeadAttentionOptions::even(4, 2);
+    options.score = score;
+    options.clamp = 0.4;
+    expect_layer_gradients_match(MultiHeadAttention(options, random), {random_tensor({6, 4}, 2)},
+                                 [](const MultiHeadAttention& layer, const Tensors& x, Pass& pass) {
+                                   return layer(causal(6), x[0], x[0], pass);
+                                 });
+  }
+}
+
+TEST(Gradients, OfAttentionWeights) {
+  RandomStream random(1);
+  for (const ScoreKind score : {ScoreKind::kDot, ScoreKind::kAdditive}) {
+    MultiHeadAttentionOptions options = MultiHeadAttentionOptions::even(4, 2);
+    options.score = score;
+    expect_layer_gradients_match(
+        MultiHeadAttention(options, random), {random_tensor({5, 2, 2}, 2), random_tensor({4, 2, 2}, 3)},
+        [](const MultiHeadAttention& layer, const Tensors& x, Pass&) { return layer.weights(sparse(), x[0], x[1]); });
+  }
+}
+
+TEST(Gradients, OfAttentionHeadsSideBySide) {
+  RandomStream random(1);
+  expect_layer_gradients_match(
+      AttentionHeads({.heads = 2, .size = 3, .key_size = 2, .value_size = 3}, random),
+      {random_tensor({5, 3}, 2), random_tensor({4, 3}, 3)},
+      [](const AttentionHeads& layer, const Tensors& x, Pass&) { return layer(sparse(), x[0], x[1]); });
+}
+
+TEST(Gradients, OfSelfAttentionWithoutParameters) {
+  expect_gradients_match([](const Tensors& x) { return self_attention(causal(5), x[0]); }, {random_tensor({5, 3}, 2)});
+}
+
+TEST(Gradients, OfEncoderLayer) {
+  RandomStream random(1);
+  for (const NormPlacement placement : {NormPlacement::kPre, NormPlacement::kPost}) {
+    for (const double dropout : {0.0, 0.2}) {
+      expect_layer_gradients_match(EncoderLayer(small_layer(placement, dropout), random), {random_tensor({5, 6}, 2)},
+                                   [](const EncoderLayer& layer, const Tensors& x, Pass& pass) {
+                                     return layer(window(5, {.before = 1, .after = 1}), x[0], pass);
+                                   });
+    }
+  }
+}
+
+TEST(Gradients, OfDecoderLayer) {
+  RandomStream random(1);
+  for (const NormPlacement placement : {NormPlacement::kPre, NormPlacement::kPost}) {
+    for (const double dropout : {0.0, 0.2}) {
+      expect_layer_gradients_match(DecoderLayer(small_layer(placement, dropout), random),
+                                   {random_tensor({5, 6}, 2), random_tensor({4, 6}, 3)},
+                                   [](const DecoderLayer& layer, const Tensors& x, Pass& pass) {
+                                     return layer(causal(5), sparse(), x[0], x[1], pass);
+                                   });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace edgewise

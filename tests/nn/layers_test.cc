@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "edgewise/nn/embedding.h"
+#include "edgewise/nn/feed_forward.h"
+#include "edgewise/nn/init.h"
+#include "edgewise/nn/linear.h"
+#include "edgewise/nn/norm.h"
+#include "edgewise/nn/positions.h"
+#include "edgewise/nn/sublayer.h"
+#include "tests/nn/tensors.h"
+
+namespace edgewise {
+namespace {
+
+TEST(XavierUniform, FillsItsBoundsAndNoMore) {
+  RandomStream random(1);
+
+  const at::Tensor weight = xavier_uniform({60, 40}, 40, 60, random);
+
+  const double bound = std::sqrt(6.0 / 100.0);
+  EXPECT_LE(weight.abs().max().item<double>(), bound);
+  EXPECT_GE(weight.abs().max().item<double>(), 0.99 * bound);
+  EXPECT_NEAR(weight.mean().item<double>(), 0.0, 0.02);
+  EXPECT_NEAR(weight.var().item<double>(), bound * bound / 3.0, 0.002);
+  EXPECT_TRUE(weight.requires_grad() && weight.is_leaf());
+}
+
+TEST(Init, IsAFunctionOfTheStream) {
+  RandomStream one(7);
+  RandomStream same(7);
+  RandomStream other(8);
+
+  const at::Tensor first = normal_init({5, 3}, 1.0, one);
+
+  EXPECT_TRUE(at::equal(first, normal_init({5, 3}, 1.0, same)));
+  EXPECT_FALSE(at::equal(first, normal_init({5, 3}, 1.0, other)));
+  EXPECT_FALSE(at::equal(first, normal_init({5, 3}, 1.0, one)));
+}
+
+TEST(Linear, MultipliesByItsWeightAndAddsItsBias) {
+  RandomStream random(1);
+  const Linear linear = randomised(Linear(3, 2, Bias::kZero, random));
+  const at::Tensor x = random_tensor({4, 3}, 5);
+
+  expect_close(linear(x), at::matmul(x, linear.weight.t()) + linear.bias, 1e-14);
+}
+
+TEST(Linear, StartsFromABiasOfZerosOrHasNone) {
+  RandomStream random(1);
+
+  EXPECT_TRUE(at::equal(Linear(3, 2, Bias::kZero, random).bias, at::zeros({2})));
+  EXPECT_FALSE(Linear(3, 2, Bias::kNone, random).bias.defined());
+}
+
+TEST(Linear, SaysWhichSizeItNeeds) {
+  RandomStream random(1);
+  const Linear linear(4, 2, Bias::kNone, random);
+
+  EXPECT_EQ(error_of([&] { linear(at::zeros({3, 5})); }), "Linear: x is [3, 5], needs a last dimension of 4");
+}
+
+TEST(Norm, SwitchedOffHasNoParametersAndReturnsItsInput) {
+  const at::Tensor x = random_tensor({4, 3}, 5);
+
+  EXPECT_TRUE(Norm()(x).is_same(x));
+  EXPECT_TRUE(parameters(Norm()).empty());
+}
+
+TEST(Norm, ScalesAndShiftsWhatItNormalised) {
+  const Norm norm = randomised(Norm(5, NormKind::kLayerNorm, 1e-5));
+  const at::Tensor x = random_tensor({4, 5}, 5);
+
+  const at::Tensor centred = x - x.mean(-1, /*keepdim=*/true);
+  const at::Tensor variance = (centred * centred).mean(-1, /*keepdim=*/true);
+
+  expect_close(norm(x), norm.gain * centred / (variance + 1e-5).sqrt() + norm.bias, 1e-13);
+}
+
+TEST(Sublayer, NormalisesWhatTheLayerReadsOrTheSum) {
+  LayerOptions options;
+  options.size = 6;
+  options.norm_placement = NormPlacement::kPre;
+  const Sublayer pre = [&] {
+    Sublayer s(options);
+    s.norm = randomised(s.norm);
+    return s;
+  }();
+  Sublayer post = pre;
+  post.placement = NormPlacement::kPost;
+  const at::Tensor x = random_tensor({3, 6}, 1);
+  const at::Tensor y = random_tensor({3, 6}, 2);
+  Pass pass = Pass::inference();
+
+  expect_close(pre.before(x), pre.norm(x), 0.0);
+  expect_close(pre.after(x, y, pass), x + y, 0.0);
+  expect_close(post.before(x), x, 0.0);
+  expect_close(post.after(x, y, pass), post.norm(x + y), 0.0);
+}
+
+TEST(Sublayer, DropsWhatTheLayerSaysAndNothingOfTheState) {
+  LayerOptions options;
+  options.size = 400;
+  options.dropout.residual = 0.25;
+  const Sublayer sublayer(options);
+  Pass pass = Pass::training(3);
+
+  const at::Tensor sum = sublayer.after(at::full({5, 400}, 10.0), at::ones({5, 400}), pass);
+
+  const at::Tensor kept = sum > 10.5;
+  EXPECT_TRUE(at::equal(sum, at::where(kept, at::full({}, 10.0f + 1.0f / 0.75f), at::full({}, 10.0f))));
+  EXPECT_NEAR(kept.to(at::kDouble).mean().item<double>(), 0.75, 0.03);
+}
+
+TEST(FeedForward, IsTwoLinearLayersWithAnActivationBetween) {
+  for (const Activation activation : {Activation::kRelu, Activation::kGelu}) {
+    RandomStream random(1);
+    const FeedForward layer = randomised(FeedForward({4, 7, 3, activation, 0.0}, random));
+    const at::Tensor x = random_tensor({5, 4}, 2);
+    Pass pass = Pass::inference();
+
+    const at::Tensor hidden = layer.inner(x);
+    const at::Tensor active =
+        activation == Activation::kRelu ? hidden.clamp_min(0) : hidden * 0.5 * (1.0 + (hidden / std::sqrt(2.0)).erf());
+    expect_close(layer(x, pass), layer.outer(active), 1e-13);
+  }
+}
+
+TEST(FeedForward, DropsItsActivationsWhileTraining) {
+  RandomStream random(1);
+  const FeedForward layer({4, 64, 4, Activation::kRelu, 0.5}, random);
+  const at::Tensor x = random_tensor({5, 4}, 2, at::kFloat);
+  const auto run = [&](Pass pass) { return layer(x, pass); };
+
+  EXPECT_TRUE(at::equal(run(Pass::training(1)), run(Pass::training(1))));
+  EXPECT_FALSE(at::equal(run(Pass::training(1)), run(Pass::training(2))));
+  EXPECT_FALSE(at::equal(run(Pass::training(1)), run(Pass::inference())));
+}
+
+TEST(Embedding, ReturnsTheRowsOfItsTokensTimesItsScale) {
+  RandomStream random(1);
+  Embedding embedding(5, 3, EmbeddingInit::kXavier, random);
+  embedding.scale = 2.0;
+  const std::vector<std::int64_t> tokens = {4, 0, 4};
+
+  const at::Tensor rows = embedding(tokens);
+
+  EXPECT_TRUE(at::equal(rows[0], embedding.weight[4] * 2.0));
+  EXPECT_TRUE(at::equal(rows[1], embedding.weight[0] * 2.0));
+  EXPECT_TRUE(at::equal(rows[2], rows[0]));
+  EXPECT_EQ(embedding(std::vector<std::int64_t>{}).sizes(), (std::vector<std::int64_t>{0, 3}));
+}
+
+TEST(Embedding, StartsFromRowsOfLengthAboutOneWhenNormal) {
+  RandomStream random(1);
+
+  const Embedding embedding(50, 400, EmbeddingInit::kNormal, random);
+
+  EXPECT_NEAR(embedding.weight.norm(2, -1).mean().item<double>(), 1.0, 0.02);
+}
+
+TEST(Embedding, SaysWhichTokenIsNoRow) {
+  RandomStream random(1);
+  const Embedding embedding(5, 3, EmbeddingInit::kXavier, random);
+  const auto look_up = [&](std::vector<std::int64_t> tokens) { return error_of([&] { embedding(tokens); }); };
+
+  EXPECT_EQ(look_up({1, 5}), "Embedding: token 1 is 5, needs a number from 0 to 4");
+  EXPECT_EQ(look_up({-1}), "Embedding: token 0 is -1, needs a number from 0 to 4");
+}
+
+// The formulas as the papers write them, a number at a time.
+double expected_position(std::int64_t position, std::int64_t j, std::int64_t size, PositionKind kind) {
+  const std::int64_t i = kind == PositionKind::kSinusoidal ? j / 2 : j;
+  const double angle =
+      static_cast<double>(position) / std::pow(10000.0, static_cast<double>(2 * i) / static_cast<double>(size));
+  return j % 2 == 0 ? std::sin(angle) : std::cos(angle);
+}
+
+TEST(Positions, FollowTheFormulaForAnySizeAndPosition) {
+  const std::vector<std::int64_t> asked = {0, 1, 2, 79, 80, 5, 4999, 65535, 65536, 123456789};
+  for (const PositionKind kind : {PositionKind::kSinusoidal, PositionKind::kFromScratch}) {
+    for (const std::int64_t size : {1, 2, 5, 20}) {
+      SCOPED_TRACE(testing::Message() << enum_name(kind) << ", size " << size);
+
+      const at::Tensor vectors = Positions(size, kind)(asked, at::kDouble);
+
+      for (std::size_t t = 0; t < asked.size(); ++t) {
+        for (std::int64_t j = 0; j < size; ++j) {
+          EXPECT_NEAR(vectors[static_cast<std::int64_t>(t)][j].item<double>(),
+                      expected_position(asked[t], j, size, kind), 1e-7 + 1e-15 * static_cast<double>(asked[t]))
+              << "position " << asked[t] << ", dimension " << j;
+        }
+      }
+    }
+  }
+}
+
+TEST(Positions, AreTheSameWhicheverWereAskedForBefore) {
+  const Positions grown(6);
+  const Positions fresh(6);
+  const std::vector<std::int64_t> few = {2, 0};
+  const std::vector<std::int64_t> many = {40, 3, 700};
+
+  grown(few, at::kFloat);
+
+  EXPECT_TRUE(at::equal(grown(many, at::kFloat), fresh(many, at::kFloat)));
+  expect_close(grown(few, at::kFloat), grown(few, at::kDouble).to(at::kFloat), 0.0);
+}
+
+TEST(Positions, SayWhichPositionIsNegative) {
+  const std::vector<std::int64_t> positions = {0, -3};
+
+  EXPECT_EQ(error_of([&] { Positions(4)(positions, at::kFloat); }), "Positions: position 1 is -3, needs 0 or more");
+}
+
+TEST(Pass, GivesEachDropoutItsOwnNumbersAndEachSeedItsOwnPass) {
+  const at::Tensor x = at::ones({200});
+  Pass pass = Pass::training(1);
+  Pass same = Pass::training(1);
+  Pass inference = Pass::inference();
+
+  const at::Tensor first = pass.dropout(x, 0.5);
+  const at::Tensor second = pass.dropout(x, 0.5);
+
+  EXPECT_FALSE(at::equal(first, second));
+  EXPECT_TRUE(at::equal(first, same.dropout(x, 0.5)));
+  EXPECT_TRUE(inference.dropout(x, 0.5).is_same(x));
+}
+
+}  // namespace
+}  // namespace edgewise
