@@ -33,9 +33,10 @@ std::vector<std::string> read_sentences(const std::string& path) {
   std::vector<std::string> sentences;
   std::string line;
   while (reader.next(line)) {
-    const auto bad = find_bad_utf8(line);
-    check(!bad, "score: {}:{} has a byte that is not UTF-8 at {}, UTF-8 is needed", reader.path(), reader.line_number(),
-          *bad);
+    if (const auto bad = find_bad_utf8(line)) {
+      fail("score: {}:{} has a byte that is not UTF-8 at {}, UTF-8 is needed", reader.path(), reader.line_number(),
+           *bad);
+    }
     sentences.push_back(line);
   }
   return sentences;

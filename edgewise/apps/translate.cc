@@ -36,9 +36,10 @@ std::vector<std::string> next_lines(LineReader& reader) {
   std::vector<std::string> lines;
   std::string line;
   while (lines.size() < kLinesAtOnce && reader.next(line)) {
-    const auto bad = find_bad_utf8(line);
-    check(!bad, "translate: {}:{} has a byte that is not UTF-8 at {}, UTF-8 is needed", reader.path(),
-          reader.line_number(), *bad);
+    if (const auto bad = find_bad_utf8(line)) {
+      fail("translate: {}:{} has a byte that is not UTF-8 at {}, UTF-8 is needed", reader.path(), reader.line_number(),
+           *bad);
+    }
     lines.push_back(line);
   }
   return lines;

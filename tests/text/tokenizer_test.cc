@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/text/split.h"
 #include "tests/text/text_testing.h"
 
 namespace edgewise {
@@ -50,33 +49,6 @@ TEST(Tokenizer, SplitsIntoWordsAndCharacters) {
   EXPECT_THAT(split_words(" \t "), testing::IsEmpty());
   EXPECT_THAT(split_characters("aé €"), testing::ElementsAre("a", "é", " ", "€"));
   EXPECT_EQ(join_words(split_words("  a  b ")), "a b");
-}
-
-TEST(Split, IsTheSameOnEveryMachine) {
-  EXPECT_EQ(hash_of_words(""), 0xEFD01F60BA992926u);
-  EXPECT_EQ(hash_of_words("I'm OK ."), 6017689557783495803u);
-}
-
-TEST(Split, LooksAtWordsOnly) {
-  EXPECT_EQ(hash_of_words("Go."), hash_of_words("go !"));
-  EXPECT_EQ(hash_of_words("«Où es-tu ?»"), hash_of_words("où ES TU"));
-  EXPECT_NE(hash_of_words("es tu"), hash_of_words("estu"));
-  EXPECT_NE(hash_of_words("a b"), hash_of_words("b a"));
-}
-
-TEST(Split, GivesEachPartItsShare) {
-  std::map<Split, int> counts;
-  for (int i = 0; i < 10000; ++i) ++counts[split_of("sentence " + std::to_string(i), {.valid = 0.1, .test = 0.2})];
-
-  EXPECT_NEAR(counts[Split::kValid], 1000, 150);
-  EXPECT_NEAR(counts[Split::kTest], 2000, 200);
-  EXPECT_EQ(split_of("anything", {.valid = 0, .test = 0}), Split::kTrain);
-  EXPECT_EQ(split_of("anything", {.valid = 1, .test = 0}), Split::kValid);
-}
-
-TEST(Split, NeedsSharesOfAWhole) {
-  EXPECT_EQ(error_of([] { split_of("a", {.valid = 0.7, .test = 0.5}); }),
-            "split_of: shares are 0.7 for validation and 0.5 for test, need 0 or more and at most 1 together");
 }
 
 }  // namespace
