@@ -14,5 +14,5 @@ function(edgewise_test name)
     edgewise_compiler ${test_LIBRARIES} GTest::gmock GTest::gtest_main ${RAPIDCHECK_LIBRARY})
   # One process a program: starting libtorch for each of hundreds of tests would take longer than the tests.
   add_test(NAME ${name} COMMAND test_${name} --gtest_brief=1)
-  set_tests_properties(${name} PROPERTIES TIMEOUT 600)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 1500)
 endfunction()
