@@ -8,8 +8,9 @@ target_compile_options(edgewise_compiler INTERFACE
   -Wno-restrict)  # false alarms of g++ 12 on adding strings, GCC bug 105651
 
 if(EDGEWISE_SANITIZE)
+  # g++ 12 raises false alarms of uninitialised members in instrumented code of the standard library.
   target_compile_options(edgewise_compiler INTERFACE
-    -fsanitize=${EDGEWISE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    -fsanitize=${EDGEWISE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -Wno-maybe-uninitialized)
   target_link_options(edgewise_compiler INTERFACE -fsanitize=${EDGEWISE_SANITIZE})
 endif()
 

@@ -52,11 +52,11 @@ TEST_F(TrainProgram, GivesTheSameBitsForTheSameSeed) {
 
 TEST_F(TrainProgram, GoesOnFromAnInterruptAsIfItHadNeverStopped) {
   write("tiny.toml", kTinyConfig);
-  run_well({"train", "tiny.toml", "--out", "whole", "--set", "train.steps=2000", "--set", "train.epochs=0"});
-  const std::vector<std::string> train = {"train", "tiny.toml",        "--out", "parts",
-                                          "--set", "train.steps=2000", "--set", "train.epochs=0"};
+  run_well({"train", "tiny.toml", "--out", "whole", "--set", "train.steps=120", "--set", "train.epochs=0"});
+  const std::vector<std::string> train = {"train", "tiny.toml",       "--out", "parts",
+                                          "--set", "train.steps=120", "--set", "train.epochs=0"};
 
-  const ProcessResult interrupted = run(train, {.signal_after = 1.0, .signal = SIGINT});
+  const ProcessResult interrupted = run(train, {.signal = SIGINT, .signal_when = path("parts/last").string()});
   std::vector<std::string> resume = train;
   resume.push_back("--resume");
   run_well(resume);
@@ -72,7 +72,7 @@ TEST_F(TrainProgram, LosesNothingWhenItIsKilled) {
                                           "--set", "train.steps=100000", "--set", "train.epochs=0",
                                           "--set", "train.save_every=1"};
 
-  const ProcessResult killed = run(train, {.signal_after = 1.5, .signal = SIGKILL});
+  const ProcessResult killed = run(train, {.signal = SIGKILL, .signal_when = path("run/metrics.jsonl").string()});
 
   EXPECT_EQ(killed.exit_code, 128 + SIGKILL);
   run_well({"inspect", "run"});  // verifies size and SHA-256 of every file

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "edgewise/base/error.h"
@@ -43,6 +44,13 @@ class ScratchFile {
   std::FILE* file_;
 };
 
+void wait_for(const std::filesystem::path& path) {
+  constexpr int kMostPolls = 60'000;
+  for (int poll = 0; poll < kMostPolls && !std::filesystem::exists(path); ++poll) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 [[noreturn]] void become(const std::vector<std::string>& arguments, const ProcessOptions& options, int input,
                          int output, int errors) {
   dup2(input, STDIN_FILENO);
@@ -65,8 +73,8 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const Proce
   const pid_t child = fork();
   check(child >= 0, "run_process: fork returned {}", child);
   if (child == 0) become(arguments, options, input.descriptor(), output.descriptor(), errors.descriptor());
-  if (options.signal_after > 0) {
-    std::this_thread::sleep_for(std::chrono::duration<double>(options.signal_after));
+  if (options.signal != 0) {
+    wait_for(options.signal_when);
     kill(child, options.signal);
   }
   int status = 0;

@@ -16,8 +16,8 @@ struct ProcessOptions {
   std::string input = {};                     // what its standard input holds
   std::vector<std::string> environment = {};  // NAME=value, beside what it inherits
   std::string folder = {};                    // where it runs; empty: here
-  double signal_after = 0.0;                  // seconds until `signal` is sent; 0: never
-  int signal = 0;
+  int signal = 0;                             // sent to it once `signal_when` exists; 0: none
+  std::string signal_when = {};               // a path
 };
 
 /// Runs a program to its end. `arguments[0]` is its path.
