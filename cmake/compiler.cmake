@@ -14,4 +14,8 @@ if(EDGEWISE_SANITIZE)
   target_link_options(edgewise_compiler INTERFACE -fsanitize=${EDGEWISE_SANITIZE})
 endif()
 
-find_package(OpenMP REQUIRED COMPONENTS CXX)
+# As flags, not as the compiler's libgomp.so by its path: libtorch brings a libgomp of the same name, and CMake would warn
+# for every program that one may hide the other. One of them is loaded, by that name.
+add_library(edgewise_openmp INTERFACE)
+target_compile_options(edgewise_openmp INTERFACE -fopenmp)
+target_link_options(edgewise_openmp INTERFACE -fopenmp)

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace edgewise {
+
+/// The upper half of a float: its range with 8 bits of precision. A storage type, laid out as at::BFloat16 is; sums are
+/// made in float.
+class BFloat16 {
+ public:
+  BFloat16() = default;
+
+  /// Rounds to nearest, ties to even; a NaN stays one.
+  explicit BFloat16(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    const bool is_nan = value != value;
+    const std::uint32_t rounding = 0x7FFF + ((bits >> 16) & 1);
+    bits_ = static_cast<std::uint16_t>(is_nan ? (bits >> 16) | 0x40 : (bits + rounding) >> 16);
+  }
+
+  operator float() const { return std::bit_cast<float>(std::uint32_t{bits_} << 16); }
+
+ private:
+  std::uint16_t bits_;
+};
+
+static_assert(sizeof(BFloat16) == 2);
+
+}  // namespace edgewise
