@@ -27,9 +27,7 @@ constexpr std::array kKnown = {
     Known{InstructionSet::kAvx512, "avx512", HWY_AVX3},
 };
 
-const Known& known(InstructionSet set) {
-  return *std::ranges::find(kKnown, set, &Known::set);
-}
+const Known& known(InstructionSet set) { return *std::ranges::find(kKnown, set, &Known::set); }
 
 // What Highway found before anything was forced.
 std::int64_t highway_targets_of_machine() {
