@@ -2,12 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
+#include "edgewise/base/bfloat16.h"
 #include "edgewise/graph/relation_view.h"
 
 // Attention on raw memory. Shapes: D = destinations, S = sources, E = edges, H = heads, K = head size, V = value size.
 
 namespace edgewise::kernels {
+
+/// What sums over values of type T are made in: T itself, but float for bf16, whose 8 bits no sum survives.
+template <typename T>
+using Accumulated = std::conditional_t<std::is_same_v<T, BFloat16>, float, T>;
 
 struct WeightDropout {
   double rate = 0.0;  // 0 means none
@@ -18,34 +24,34 @@ struct WeightDropout {
 template <typename T>
 struct AttentionForward {
   RelationView relation;
-  const T* query;      // [D, H, K]
-  const T* key;        // [S, H, K]
-  const T* value;      // [S, H, V]
-  const T* edge_bias;  // [E, H], or null
-  T* out;              // [D, H, V]
-  T* log_normalizer;   // [D, H], read again by backward; -inf for a row without edges
+  const T* query;                   // [D, H, K]
+  const T* key;                     // [S, H, K]
+  const T* value;                   // [S, H, V]
+  const Accumulated<T>* edge_bias;  // [E, H], or null
+  T* out;                           // [D, H, V]
+  Accumulated<T>* log_normalizer;   // [D, H], read again by backward; -inf for a row without edges
   std::int64_t num_heads;
   std::int64_t head_size;   // K
   std::int64_t value_size;  // V
-  T scale;
-  T clamp;  // bound of a scaled score's size; infinity means none
+  Accumulated<T> scale;
+  Accumulated<T> clamp;  // bound of a scaled score's size; infinity means none
   WeightDropout dropout;
 };
 
 template <typename T>
 struct AttentionBackward {
-  AttentionForward<T> forward;  // as it was run
-  const T* grad_out;            // [D, H, V]
-  T* grad_query;                // [D, H, K]
-  T* grad_key;                  // [S, H, K]
-  T* grad_value;                // [S, H, V]
-  T* grad_edge_bias;            // [E, H], or null
+  AttentionForward<T> forward;     // as it was run
+  const T* grad_out;               // [D, H, V]
+  T* grad_query;                   // [D, H, K]
+  T* grad_key;                     // [S, H, K]
+  T* grad_value;                   // [S, H, V]
+  Accumulated<T>* grad_edge_bias;  // [E, H], or null
 };
 
 template <typename T>
 struct AttentionWeights {
   AttentionForward<T> forward;  // value, out and log_normalizer may be null
-  T* weight;                    // [E, H], before dropout
+  Accumulated<T>* weight;       // [E, H], before dropout
 };
 
 }  // namespace edgewise::kernels
