@@ -45,9 +45,8 @@ TEST_F(BadInput, SaysWhichRangeAKeyNeeds) {
 
 TEST_F(BadInput, RefusesHeadsThatDoNotShareTheSize) {
   write("tiny.toml", kTinyConfig);
-  const ProcessResult result = run({"train", "tiny.toml", "--out", "run", "--set", "model.heads=3"});
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_NE(result.errors.find("heads is 3"), std::string::npos) << result.errors;
+  expect_refused({"train", "tiny.toml", "--out", "run", "--set", "model.heads=3"},
+                 "Transformer: heads is 3, needs a divisor of size 16");
   EXPECT_FALSE(std::filesystem::exists(path("run")));
 }
 
@@ -62,9 +61,8 @@ TEST_F(BadInput, SaysThatTwoFilesDifferInLengthWithBothCounts) {
 TEST_F(BadInput, SaysThatNoPairIsLeft) {
   write("empty.tsv", "");
   write("text.toml", "[data]\ntrain = [\"empty.tsv\"]\n");
-  const ProcessResult result = run({"train", "text.toml", "--out", "run"});
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.errors.find("read_pairs: empty.tsv has no "), 0U) << result.errors;
+  expect_refused({"train", "text.toml", "--out", "run"},
+                 "read_pairs: empty.tsv has no usable pair, needs at least one");
 }
 
 TEST_F(BadInput, LeavesOutBadTrainingPairsAndSaysWhere) {
@@ -92,18 +90,26 @@ TEST_F(BadInput, RefusesAModelPathThatIsNone) {
 
 TEST_F(BadInput, RefusesToResumeWhereNoRunIs) {
   write("tiny.toml", kTinyConfig);
-  const ProcessResult result = run({"train", "tiny.toml", "--out", "nowhere", "--resume"});
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_NE(result.errors.find("nowhere"), std::string::npos) << result.errors;
+  expect_refused({"train", "tiny.toml", "--out", "nowhere", "--resume"},
+                 "open_model: nowhere/last does not exist, a run or model directory is needed");
 }
 
 TEST_F(BadInput, RefusesALineThatIsTooLong) {
   write("tiny.toml", kTinyConfig);
   run_well({"train", "tiny.toml", "--out", "run"});
   write("long", std::string(2 << 20, 'a') + "\n");
-  const ProcessResult result = run({"translate", "--model", "run", "long"});
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.errors.find("translate: long:1 "), 0U) << result.errors;
+  expect_refused({"translate", "--model", "run", "long"},
+                 "translate: long:1 has more than 1048576 bytes in a line, needs at most that");
+}
+
+TEST_F(BadInput, RefusesInputThatIsNotUtf8OrNoFile) {
+  write("tiny.toml", kTinyConfig);
+  run_well({"train", "tiny.toml", "--out", "run"});
+  write("latin", "a b\n\n\xE9t\xE9\n");
+  expect_refused({"translate", "--model", "run", "latin"},
+                 "translate: latin:3 has a byte that is not UTF-8 at 0, UTF-8 is needed");
+  expect_refused({"translate", "--model", "run", "nowhere"}, "translate: nowhere: No such file or directory");
+  expect_refused({"translate", "--model", "run", "."}, "translate: .: Is a directory");
 }
 
 }  // namespace
