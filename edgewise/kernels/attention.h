@@ -2,24 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
-#include "edgewise/base/bfloat16.h"
 #include "edgewise/graph/relation_view.h"
+#include "edgewise/kernels/accumulated.h"
+#include "edgewise/kernels/dropout.h"
 
 // Attention on raw memory. Shapes: D = destinations, S = sources, E = edges, H = heads, K = head size, V = value size.
 
 namespace edgewise::kernels {
-
-/// What sums over values of type T are made in: T itself, but float for bf16, whose 8 bits no sum survives.
-template <typename T>
-using Accumulated = std::conditional_t<std::is_same_v<T, BFloat16>, float, T>;
-
-struct WeightDropout {
-  double rate = 0.0;  // 0 means none
-  std::uint64_t seed = 0;
-  std::uint64_t stream = 0;
-};
 
 template <typename T>
 struct AttentionForward {
@@ -35,7 +25,7 @@ struct AttentionForward {
   std::int64_t value_size;  // V
   Accumulated<T> scale;
   Accumulated<T> clamp;  // bound of a scaled score's size; infinity means none
-  WeightDropout dropout;
+  Dropout dropout;
 };
 
 template <typename T>

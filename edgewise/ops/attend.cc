@@ -27,7 +27,7 @@ struct Attention {
   Relation relation;
   double scale;
   double clamp;
-  kernels::WeightDropout dropout;
+  kernels::Dropout dropout;
 };
 
 Attention attention_of(const Relation& relation, const at::Tensor& query_DHK, const AttentionOptions& options) {

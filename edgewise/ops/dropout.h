@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <initializer_list>
+
 #include "edgewise/ops/attend.h"
 
 namespace edgewise {
@@ -11,5 +13,8 @@ namespace edgewise {
 /// key and of a value's position, not of the thread that computes it; backward draws the same numbers again. fp32,
 /// fp64.
 at::Tensor dropout(const at::Tensor& x, double rate, DropoutKey key);
+
+/// Without it, `dropout(x, rate, {})` would be at::dropout(x, rate, false): no dropout at all.
+at::Tensor dropout(const at::Tensor& x, double rate, std::initializer_list<DropoutKey> key) = delete;
 
 }  // namespace edgewise

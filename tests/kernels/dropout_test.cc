@@ -5,16 +5,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
+#include "edgewise/base/bfloat16.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/kernels/cast.h"
+#include "edgewise/kernels/instruction_set.h"
 
 namespace edgewise::kernels {
 namespace {
 
-std::vector<float> dropped_ones(const WeightDropout& dropout, std::size_t count) {
+std::vector<float> dropped_ones(const Dropout& dropout, std::size_t count) {
   std::vector<float> values(count, 1.0f);
-  reference::dropout(dropout, static_cast<std::int64_t>(count), values.data(), values.data());
+  kernels::dropout(dropout, static_cast<std::int64_t>(count), values.data(), values.data());
   return values;
 }
 
@@ -83,6 +87,80 @@ TEST(Dropout, OfEdgesDrawsHeadsApart) {
       }
       EXPECT_NEAR(static_cast<double>(agreements) / kEdges, 0.5, 0.015) << "heads " << a << " and " << b;
     }
+  }
+}
+
+template <typename T>
+std::vector<std::uint8_t> bytes(const std::vector<T>& values) {
+  const auto* begin = reinterpret_cast<const std::uint8_t*>(values.data());
+  return {begin, begin + values.size() * sizeof(T)};
+}
+
+// Around the width of vectors, of two vectors, and of what a thread takes at once.
+constexpr std::size_t kCounts[] = {0,  1,  3,  4,  5,  7,   8,   15,   16,   17,   31,    32,
+                                   33, 63, 64, 65, 99, 100, 127, 1023, 1024, 1025, 16384, 20'003};
+
+template <typename From, typename To>
+void expect_the_bits_of_the_reference(const Dropout& dropout) {
+  RandomStream random(/*seed=*/3);
+  for (const std::size_t count : kCounts) {
+    std::vector<From> in(count);
+    for (From& value : in) value = From(static_cast<float>(random.normal()));
+    std::vector<To> actual(count + 1, To(7.0f));
+    std::vector<To> expected = actual;
+
+    reference::dropout(dropout, static_cast<std::int64_t>(count), in.data(), expected.data());
+    kernels::dropout(dropout, static_cast<std::int64_t>(count), in.data(), actual.data());
+
+    ASSERT_EQ(bytes(actual), bytes(expected)) << count << " values, rate " << dropout.rate;
+  }
+}
+
+TEST(Dropout, GivesTheBitsOfTheReferenceWithEveryInstructionSet) {
+  for (const InstructionSet set : runnable_instruction_sets()) {
+    const ForcedInstructionSet forced(set);
+    SCOPED_TRACE(instruction_set_name(set));
+    for (const double rate : {0.0, 1e-10, 0.1, 0.5, 0.999}) {
+      const Dropout dropout = {rate, /*seed=*/0x123456789ABCDEF0, /*stream=*/0xFEDCBA9876543210};
+      expect_the_bits_of_the_reference<float, float>(dropout);
+      expect_the_bits_of_the_reference<float, BFloat16>(dropout);
+      expect_the_bits_of_the_reference<BFloat16, float>(dropout);
+      expect_the_bits_of_the_reference<BFloat16, BFloat16>(dropout);
+      expect_the_bits_of_the_reference<double, double>(dropout);
+    }
+  }
+}
+
+TEST(Dropout, MayOverwriteItsInput) {
+  for (const InstructionSet set : runnable_instruction_sets()) {
+    const ForcedInstructionSet forced(set);
+    std::vector<float> in(2000);
+    for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i);
+    std::vector<float> out(in.size());
+    kernels::dropout({0.4, 1, 2}, std::ssize(in), in.data(), out.data());
+
+    kernels::dropout({0.4, 1, 2}, std::ssize(in), in.data(), in.data());
+
+    EXPECT_EQ(in, out);
+  }
+}
+
+TEST(Cast, RoundsToBf16AsTheStorageTypeDoes) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> in = {0.0f,          -0.0f,     1.0f,       1.00390625f, 1.01171875f, -1.005f,
+                                 3.39e38f,      -3.4e38f,  1e-40f,     -1e-45f,     kInfinity,   -kInfinity,
+                                 std::nanf(""), 65'535.0f, 1.9921874f, 1.9960938f,  2e-38f,      0.1f};
+  std::vector<BFloat16> expected(in.begin(), in.end());
+  for (const InstructionSet set : runnable_instruction_sets()) {
+    const ForcedInstructionSet forced(set);
+    SCOPED_TRACE(instruction_set_name(set));
+    std::vector<BFloat16> actual(in.size());
+    cast(std::ssize(in), in.data(), actual.data());
+    EXPECT_EQ(bytes(actual), bytes(expected));
+
+    std::vector<float> widened(in.size());
+    cast(std::ssize(in), actual.data(), widened.data());
+    EXPECT_EQ(bytes(widened), bytes(std::vector<float>(actual.begin(), actual.end())));
   }
 }
 

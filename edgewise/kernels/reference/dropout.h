@@ -1,40 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 
 #include "edgewise/base/random.h"
-#include "edgewise/kernels/attention.h"
+#include "edgewise/graph/relation_view.h"
+#include "edgewise/kernels/dropout.h"
 
 // Dropout as a function of numbers alone: backward draws again what forward drew, and nobody stores a mask.
 namespace edgewise::kernels::reference {
-
-/// What becomes of a value, given its 32 random bits: it is kept, and grows by 1 / (1 - rate), unless they are below
-/// rate * 2^32.
-template <typename T>
-class DropoutRule {
- public:
-  explicit DropoutRule(const WeightDropout& dropout)
-      : threshold_(static_cast<std::uint32_t>(std::min(std::ldexp(dropout.rate, 32), 0xFFFFFFFFp0))),
-        growth_(static_cast<T>(1.0 / (1.0 - dropout.rate))) {}
-
-  bool drops_nothing() const { return threshold_ == 0; }
-  T factor(std::uint32_t bits) const { return static_cast<T>(bits >= threshold_) * growth_; }
-
- private:
-  std::uint32_t threshold_;
-  T growth_;
-};
 
 /// The factors of one head's edges. Edge e has word e % 4 of block (e / 4) * heads + head: four edges of a row share a
 /// block, and a flat array is a head alone.
 template <typename T>
 class EdgeDropout {
  public:
-  EdgeDropout(const WeightDropout& dropout, std::int64_t head, std::int64_t num_heads)
+  EdgeDropout(const Dropout& dropout, std::int64_t head, std::int64_t num_heads)
       : rule_(dropout), seed_(dropout.seed), stream_(dropout.stream), head_(head), num_heads_(num_heads) {}
 
   /// Cheapest when asked in ascending order.
@@ -57,12 +39,12 @@ class EdgeDropout {
   std::array<std::uint32_t, 4> block_{};
 };
 
-/// out[i] = in[i] * factor of value i; `in` and `out` may be the same. Value i has word i % 4 of block i / 4.
-template <typename T>
-void dropout(const WeightDropout& dropout, std::int64_t count, const T* in, T* out);
+/// See kernels/dropout.h.
+template <typename From, typename To>
+void dropout(const Dropout& dropout, std::int64_t count, const From* in, To* out);
 
 /// The factors by which attention multiplies its weights, [E, H].
 template <typename T>
-void edge_dropout_factors(const WeightDropout& dropout, std::int64_t num_edges, std::int64_t num_heads, T* factor_EH);
+void edge_dropout_factors(const Dropout& dropout, std::int64_t num_edges, std::int64_t num_heads, T* factor_EH);
 
 }  // namespace edgewise::kernels::reference
