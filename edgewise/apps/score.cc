@@ -10,10 +10,10 @@
 #include "edgewise/apps/commands.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/json.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/text/bleu.h"
 #include "edgewise/text/chrf.h"
 #include "edgewise/text/line_reader.h"
-#include "edgewise/text/utf8.h"
 
 namespace edgewise {
 namespace {

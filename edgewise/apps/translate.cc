@@ -14,8 +14,8 @@
 #include "edgewise/apps/translate_sentences.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/text/line_reader.h"
-#include "edgewise/text/utf8.h"
 
 namespace edgewise {
 namespace {

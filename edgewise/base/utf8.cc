@@ -6,87 +6,84 @@
 namespace edgewise {
 namespace {
 
-bool is_between(unsigned char byte, unsigned char first, unsigned char last) { return byte >= first && byte <= last; }
+unsigned byte_at(std::string_view text, std::size_t offset) { return static_cast<unsigned char>(text[offset]); }
 
-// Which second bytes may follow a lead byte: this is where overlong forms, surrogates and too large ones are excluded.
-bool is_second_byte(unsigned char lead, unsigned char second) {
-  switch (lead) {
-    case 0xE0:
-      return is_between(second, 0xA0, 0xBF);
-    case 0xED:
-      return is_between(second, 0x80, 0x9F);
-    case 0xF0:
-      return is_between(second, 0x90, 0xBF);
-    case 0xF4:
-      return is_between(second, 0x80, 0x8F);
-    default:
-      return is_between(second, 0x80, 0xBF);
-  }
+bool is_continuation(unsigned byte) { return (byte & 0xC0) == 0x80; }
+
+// How long the sequence is that `lead` begins, and what its second byte may be: that range alone keeps out overlong
+// forms, surrogates and what is above U+10FFFF.
+struct Lead {
+  std::size_t size;
+  unsigned lowest_second;
+  unsigned highest_second;
+};
+
+Lead lead_of(unsigned byte) {
+  if (byte < 0x80) return {1, 0, 0};
+  if (byte >= 0xC2 && byte <= 0xDF) return {2, 0x80, 0xBF};
+  if (byte >= 0xE0 && byte <= 0xEF) return {3, byte == 0xE0 ? 0xA0u : 0x80u, byte == 0xED ? 0x9Fu : 0xBFu};
+  if (byte >= 0xF0 && byte <= 0xF4) return {4, byte == 0xF0 ? 0x90u : 0x80u, byte == 0xF4 ? 0x8Fu : 0xBFu};
+  return {0, 0, 0};
 }
 
-std::size_t length_after_lead(unsigned char lead) {
-  if (lead < 0x80) return 1;
-  if (is_between(lead, 0xC2, 0xDF)) return 2;
-  if (is_between(lead, 0xE0, 0xEF)) return 3;
-  if (is_between(lead, 0xF0, 0xF4)) return 4;
-  return 0;
-}
-
-// Bytes of the code point at the front of a text that is not empty; 0 when it is not well-formed.
-std::size_t code_point_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::size_t length = length_after_lead(byte(0));
-  if (length == 0 || length > text.size()) return 0;
-  if (length > 1 && !is_second_byte(byte(0), byte(1))) return 0;
-  for (std::size_t i = 2; i < length; ++i) {
-    if (!is_between(byte(i), 0x80, 0xBF)) return 0;
-  }
-  return length;
-}
-
-// Of a well-formed code point.
-std::uint32_t decode(std::string_view bytes) {
-  constexpr unsigned char kLeadBits[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
-  std::uint32_t code_point = static_cast<unsigned char>(bytes[0]) & kLeadBits[bytes.size()];
-  for (const char byte : bytes.substr(1)) code_point = code_point << 6 | (static_cast<unsigned char>(byte) & 0x3F);
-  return code_point;
-}
-
-bool is_control(std::uint32_t code_point) { return code_point < 0x20 || (code_point >= 0x7F && code_point < 0xA0); }
+bool is_control(char32_t code_point) { return code_point < 0x20 || (code_point >= 0x7F && code_point < 0xA0); }
 
 // Marks that turn the direction of the text after them, and line ends that some terminals obey.
-bool garbles(std::uint32_t code_point) {
+bool garbles(char32_t code_point) {
   return is_control(code_point) || (code_point >= 0x2028 && code_point <= 0x202E) ||
          (code_point >= 0x2066 && code_point <= 0x2069);
 }
 
-std::string shown(std::string_view bytes) {
-  const std::uint32_t code_point = decode(bytes);
-  if (code_point == '"' || code_point == '\\') return fmt::format("\\{}", bytes);
-  if (code_point == '\n') return "\\n";
-  if (code_point == '\t') return "\\t";
-  if (garbles(code_point)) return fmt::format("\\u{:04x}", code_point);
+std::string shown(std::string_view bytes, CodePoint point) {
+  if (point.size == 0) return fmt::format("\\x{:02x}", byte_at(bytes, 0));
+  if (point.value == '"' || point.value == '\\') return fmt::format("\\{}", bytes);
+  if (point.value == '\n') return "\\n";
+  if (point.value == '\t') return "\\t";
+  if (garbles(point.value)) return fmt::format("\\u{:04x}", static_cast<std::uint32_t>(point.value));
   return std::string(bytes);
 }
 
 }  // namespace
 
+CodePoint code_point_at(std::string_view text, std::size_t offset) {
+  const unsigned first = byte_at(text, offset);
+  const Lead lead = lead_of(first);
+  if (lead.size == 1) return {first, 1};
+  if (lead.size == 0 || text.size() - offset < lead.size) return {};
+
+  const unsigned second = byte_at(text, offset + 1);
+  if (second < lead.lowest_second || second > lead.highest_second) return {};
+  char32_t value = first & (0x7Fu >> lead.size);
+  for (std::size_t i = 1; i < lead.size; ++i) {
+    const unsigned byte = byte_at(text, offset + i);
+    if (!is_continuation(byte)) return {};
+    value = value << 6 | (byte & 0x3F);
+  }
+  return {value, lead.size};
+}
+
+std::string_view utf8_prefix(std::string_view text, std::size_t size) {
+  if (text.size() <= size) return text;
+  constexpr std::size_t kMostContinuations = 3;
+  std::size_t end = size;
+  while (end > 0 && size - end < kMostContinuations && is_continuation(byte_at(text, end))) --end;
+  return text.substr(0, is_continuation(byte_at(text, end)) ? size : end);
+}
+
 std::optional<std::size_t> find_bad_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = code_point_length(text.substr(i));
-    if (length == 0) return i;
-    i += length;
+    const std::size_t size = code_point_at(text, i).size;
+    if (size == 0) return i;
+    i += size;
   }
   return std::nullopt;
 }
 
 bool has_control_character(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = code_point_length(text.substr(i));
-    if (length == 0 || is_control(decode(text.substr(i, length)))) return true;
-    i += length;
-  }
-  return false;
+  bool is_found = false;
+  for_each_code_point(
+      text, [&](CodePoint point, std::size_t) { is_found = is_found || point.size == 0 || is_control(point.value); });
+  return is_found;
 }
 
 void append_utf8(std::string& text, std::uint32_t code_point) {
@@ -112,11 +109,9 @@ void append_utf8(std::string& text, std::uint32_t code_point) {
 std::string with_bad_utf8_replaced(std::string_view text) {
   std::string result;
   result.reserve(text.size());
-  while (!text.empty()) {
-    const std::size_t length = code_point_length(text);
-    result += length > 0 ? text.substr(0, length) : "\uFFFD";
-    text.remove_prefix(length > 0 ? length : 1);
-  }
+  for_each_code_point(text, [&](CodePoint point, std::size_t offset) {
+    result += point.size > 0 ? text.substr(offset, point.size) : "\uFFFD";
+  });
   return result;
 }
 
@@ -124,12 +119,12 @@ std::string in_quotes(std::string_view text) {
   constexpr std::size_t kLongest = 60;
   std::string result = "\"";
   while (!text.empty()) {
-    const std::size_t length = code_point_length(text);
-    const std::string next =
-        length > 0 ? shown(text.substr(0, length)) : fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    const CodePoint point = code_point_at(text, 0);
+    const std::size_t size = point.size > 0 ? point.size : 1;
+    const std::string next = shown(text.substr(0, size), point);
     if (result.size() + next.size() > kLongest + 1) return result + "…\"";
     result += next;
-    text.remove_prefix(length > 0 ? length : 1);
+    text.remove_prefix(size);
   }
   return result + '"';
 }

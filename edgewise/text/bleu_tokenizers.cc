@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/text/unicode.h"
-#include "edgewise/text/utf8.h"
 
 namespace edgewise {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "edgewise/base/error.h"
-#include "edgewise/text/utf8.h"
+#include "edgewise/base/utf8.h"
 
 namespace edgewise {
 namespace {

@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/text/unicode.h"
-#include "edgewise/text/utf8.h"
 
 namespace edgewise {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/text/unicode.h"
-#include "edgewise/text/utf8.h"
 
 namespace edgewise {
 namespace {

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/text/protobuf_walk.h"
 #include "edgewise/text/trie_check.h"
-#include "edgewise/text/utf8.h"
 
 namespace edgewise {
 namespace {

@@ -11,8 +11,8 @@
 #include <unordered_map>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/text/unicode.h"
-#include "edgewise/text/utf8.h"
 
 namespace sentencepiece::logging {
 void SetMinLogLevel(int level);  // exported by the library, but in no header that Debian installs

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "edgewise/text/utf8.h"
+#include "edgewise/base/utf8.h"
 
 namespace edgewise {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "edgewise/base/error.h"
-#include "edgewise/text/utf8.h"
+#include "edgewise/base/utf8.h"
 
 namespace edgewise {
 namespace {

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/text/byte_source.h"
 #include "edgewise/text/lookup_vocabulary.h"
 #include "edgewise/text/sentencepiece_check.h"
 #include "edgewise/text/sentencepiece_vocabulary.h"
-#include "edgewise/text/utf8.h"
 #include "edgewise/text/vocabulary_file.h"
 
 namespace edgewise {

@@ -10,20 +10,9 @@
 #include <string>
 #include <string_view>
 
-#include "edgewise/base/error.h"
+#include "tests/support/error_of.h"
 
 namespace edgewise {
-
-/// The text of the Error that `act` throws; "no error" when it throws none.
-template <class Act>
-std::string error_of(Act&& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 inline std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));

@@ -10,20 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/base/error.h"
 #include "edgewise/graph/relation.h"
+#include "tests/support/error_of.h"
 
 namespace edgewise {
-
-/// The text of the Error that a call throws; "no error" when it throws none.
-inline std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 using Edge = std::pair<NodeIndex, NodeIndex>;  // source, destination
 

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/base/error.h"
 #include "edgewise/graph/graph_pool.h"
 #include "edgewise/message/message_graph.h"
+#include "tests/support/error_of.h"
 #include "tests/support/relation_zoo.h"
 
 namespace edgewise {
@@ -52,17 +52,6 @@ inline at::Tensor half_of(std::int64_t count) {
     if ((i * 2654435761u >> 7) % 2 == 0) chosen.push_back(i);
   }
   return at::tensor(chosen, at::kLong);
-}
-
-/// Runs `action` and returns the text of the Error that it throws.
-template <typename Action>
-std::string error_of(const Action& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 inline void expect_equal(const at::Tensor& actual, const at::Tensor& expected) {

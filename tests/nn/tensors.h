@@ -6,10 +6,10 @@
 
 #include <string>
 
-#include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
 #include "edgewise/nn/module.h"
 #include "edgewise/nn/serialize.h"
+#include "tests/support/error_of.h"
 
 namespace edgewise {
 
@@ -37,16 +37,6 @@ inline void expect_close(const at::Tensor& actual, const at::Tensor& expected, d
   if (actual.numel() == 0) return;
   EXPECT_TRUE(actual.isfinite().all().item<bool>());
   EXPECT_LE((actual - expected).abs().max().item<double>(), tolerance);
-}
-
-template <typename Function>
-std::string error_of(Function&& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no Error";
 }
 
 }  // namespace edgewise

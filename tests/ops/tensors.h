@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/error.h"
+#include "tests/support/error_of.h"
 
 namespace edgewise {
 
@@ -60,16 +60,6 @@ inline void expect_same_function(const std::function<at::Tensor(const std::vecto
     expect_close(actual_tensors[i], expected_tensors[i],
                  i == 0 ? "output" : "gradient of input " + std::to_string(i - 1));
   }
-}
-
-template <class Run>
-std::string error_of(Run run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 }  // namespace edgewise

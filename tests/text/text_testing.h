@@ -11,20 +11,9 @@
 #include <string>
 #include <string_view>
 
-#include "edgewise/base/error.h"
+#include "tests/support/error_of.h"
 
 namespace edgewise {
-
-/// The text of the Error that `action` throws.
-template <class Action>
-std::string error_of(Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 /// A directory for one test.
 class TemporaryDirectory {

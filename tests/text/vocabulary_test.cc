@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "edgewise/base/utf8.h"
 #include "edgewise/text/tokenizer.h"
-#include "edgewise/text/utf8.h"
 #include "tests/text/text_testing.h"
 
 namespace edgewise {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/text/utf8.h"
+#include "edgewise/base/utf8.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <string>
 #include <vector>
-
-#include "edgewise/text/unicode.h"
 
 namespace edgewise {
 namespace {
@@ -82,19 +80,6 @@ TEST(Utf8, CutsBetweenCodePoints) {
 
   EXPECT_EQ(sizes, (std::vector<std::size_t>{0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 10}));
   EXPECT_EQ(utf8_prefix("\x80\x80\x80\x80\x80\x80", 5).size(), 5u);
-}
-
-TEST(Unicode, LowersInTheRootLocale) {
-  EXPECT_EQ(lower_case("ÀÉ ΑΣ ΣΑ İI ẞ Ǆ"), "àé ας σα i̇i ß ǆ");
-  EXPECT_EQ(lower_case(""), "");
-}
-
-TEST(Unicode, HasClasses) {
-  EXPECT_TRUE(is_punctuation(U'«') && is_symbol(U'€') && is_number(U'½') && is_letter(U'é'));
-  EXPECT_FALSE(is_punctuation(U'€') || is_symbol(U'«') || is_number(U'a') || is_letter(U'1'));
-  EXPECT_FALSE(is_space(0x200B) || is_space(U'_'));
-  EXPECT_EQ(without_trailing_space("a b \u3000\t"), "a b");
-  EXPECT_EQ(without_trailing_space(" \t"), "");
 }
 
 }  // namespace
