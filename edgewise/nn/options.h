@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "edgewise/base/fields.h"
+#include "edgewise/ops/linear.h"
 #include "edgewise/ops/norm.h"
 
 // What layers can be told, with the names that a config calls it by.
@@ -24,8 +25,6 @@ inline constexpr auto enum_names(NormKind) {
   return std::array{EnumName<NormKind>{NormKind::kLayerNorm, "layer_norm"},
                     EnumName<NormKind>{NormKind::kStdNorm, "std_norm"}};
 }
-
-enum class Activation { kRelu, kGelu };
 
 inline constexpr auto enum_names(Activation) {
   return std::array{EnumName<Activation>{Activation::kRelu, "relu"}, EnumName<Activation>{Activation::kGelu, "gelu"}};

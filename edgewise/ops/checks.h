@@ -17,6 +17,11 @@ std::string shape_text(const at::Tensor& tensor);
 /// Wants a tensor on the CPU of fp32 or fp64.
 void check_computable(std::string_view function, std::string_view name, const at::Tensor& tensor);
 
+/// Wants what x Wᵀ + bias needs: x on the CPU of fp32, bf16 or fp64, [..., I] of at least one dimension; weight
+/// [O, I] and, if defined, bias [O], of fp32, or of fp64 where x is.
+void check_projection(std::string_view function, std::string_view x_name, const at::Tensor& x_TI,
+                      const at::Tensor& weight_OI, const at::Tensor& bias_O);
+
 /// Wants both to have one type.
 void check_same_type(std::string_view function, std::string_view name, const at::Tensor& tensor,
                      std::string_view other_name, const at::Tensor& other);
