@@ -38,7 +38,9 @@ int write_new_file(const std::filesystem::path& path, std::string_view bytes, un
 }
 
 int sync_directory(const std::filesystem::path& directory) {
-  const Descriptor file(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // The folder of a bare file name has an empty name.
+  const char* name = directory.empty() ? "." : directory.c_str();
+  const Descriptor file(::open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!file.is_open()) return errno;
   // EINVAL: a file system that cannot sync directories, and need not.
   return ::fsync(file.number()) == 0 || errno == EINVAL ? 0 : errno;

@@ -51,6 +51,17 @@ TEST(ReadFile, SaysWhatTheSystemSays) {
   EXPECT_EQ(error_of([&] { read_file(folder.path(), "read_corpus"); }), "read_corpus: " + path + ": Is a directory");
 }
 
+TEST(WriteFileAtomically, TakesANameWithoutAFolder) {
+  const TemporaryFolder folder;
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.path());
+  const std::string error = error_of([] { write_file_atomically("file", "bytes"); });
+  fs::current_path(before);
+
+  EXPECT_EQ(error, "no error");
+  EXPECT_EQ(read_file(folder / "file"), "bytes");
+}
+
 TEST(WriteFileAtomically, ReplacesTheFileAndLeavesNothingElse) {
   const TemporaryFolder folder;
   write_file_atomically(folder / "file", "old");
