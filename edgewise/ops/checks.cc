@@ -21,15 +21,6 @@ void check_defined_on_cpu(std::string_view function, std::string_view name, cons
         tensor.device().str());
 }
 
-// Wants a parameter of a product with x.
-void check_parameter(std::string_view function, std::string_view name, const at::Tensor& tensor,
-                     std::string_view x_name, const at::Tensor& x) {
-  check_defined_on_cpu(function, name, tensor);
-  const at::ScalarType needed = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  check(tensor.scalar_type() == needed, "{}: {} has type {}, but {} is needed where {} has type {}", function, name,
-        at::toString(tensor.scalar_type()), at::toString(needed), x_name, at::toString(x.scalar_type()));
-}
-
 }  // namespace
 
 std::string shape_text(const at::Tensor& tensor) { return fmt::format("[{}]", fmt::join(tensor.sizes(), ", ")); }
@@ -40,12 +31,24 @@ void check_computable(std::string_view function, std::string_view name, const at
         "{}: {} has type {}, but Float or Double is needed", function, name, at::toString(tensor.scalar_type()));
 }
 
+void check_storable(std::string_view function, std::string_view name, const at::Tensor& tensor) {
+  check_defined_on_cpu(function, name, tensor);
+  const at::ScalarType type = tensor.scalar_type();
+  check(type == at::kFloat || type == at::kBFloat16 || type == at::kDouble,
+        "{}: {} has type {}, but Float, BFloat16 or Double is needed", function, name, at::toString(type));
+}
+
+void check_parameter(std::string_view function, std::string_view name, const at::Tensor& parameter,
+                     std::string_view x_name, const at::Tensor& x) {
+  check_defined_on_cpu(function, name, parameter);
+  const at::ScalarType needed = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  check(parameter.scalar_type() == needed, "{}: {} has type {}, but {} is needed where {} has type {}", function, name,
+        at::toString(parameter.scalar_type()), at::toString(needed), x_name, at::toString(x.scalar_type()));
+}
+
 void check_projection(std::string_view function, std::string_view x_name, const at::Tensor& x_TI,
                       const at::Tensor& weight_OI, const at::Tensor& bias_O) {
-  check_defined_on_cpu(function, x_name, x_TI);
-  const at::ScalarType type = x_TI.scalar_type();
-  check(type == at::kFloat || type == at::kBFloat16 || type == at::kDouble,
-        "{}: {} has type {}, but Float, BFloat16 or Double is needed", function, x_name, at::toString(type));
+  check_storable(function, x_name, x_TI);
   check_parameter(function, "weight", weight_OI, x_name, x_TI);
   check_dimensions(function, "weight", weight_OI, 2, "outputs, inputs");
   check(x_TI.dim() > 0 && x_TI.size(-1) == weight_OI.size(1), "{}: {} is {}, needs a last dimension of {}", function,

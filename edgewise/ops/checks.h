@@ -17,6 +17,13 @@ std::string shape_text(const at::Tensor& tensor);
 /// Wants a tensor on the CPU of fp32 or fp64.
 void check_computable(std::string_view function, std::string_view name, const at::Tensor& tensor);
 
+/// The same, or bf16.
+void check_storable(std::string_view function, std::string_view name, const at::Tensor& tensor);
+
+/// Wants a tensor on the CPU of the type that parameters have beside x: fp32, or fp64 where x is.
+void check_parameter(std::string_view function, std::string_view name, const at::Tensor& parameter,
+                     std::string_view x_name, const at::Tensor& x);
+
 /// Wants what x Wᵀ + bias needs: x on the CPU of fp32, bf16 or fp64, [..., I] of at least one dimension; weight
 /// [O, I] and, if defined, bias [O], of fp32, or of fp64 where x is.
 void check_projection(std::string_view function, std::string_view x_name, const at::Tensor& x_TI,

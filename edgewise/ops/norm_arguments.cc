@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/ops/norm_arguments.h"
+
+#include <utility>
+
+#include "edgewise/base/error.h"
+#include "edgewise/ops/checks.h"
+
+namespace edgewise {
+namespace {
+
+// What is computed beside values of this type: gain and bias, and all sums.
+at::ScalarType wide_type(const at::Tensor& x) { return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat; }
+
+void check_feature_parameter(std::string_view function, std::string_view name, const at::Tensor& parameter_M,
+                             const at::Tensor& x_TM) {
+  check_parameter(function, name, parameter_M, "x", x_TM);
+  const std::int64_t size = x_TM.size(-1);
+  check(parameter_M.dim() == 1 && parameter_M.size(0) == size,
+        "{}: {} is {}, but x has {} features; one number per feature is needed", function, name,
+        shape_text(parameter_M), size);
+}
+
+}  // namespace
+
+void check_summands(std::string_view function, const at::Tensor& x_TM, const at::Tensor& y_TM, double dropout) {
+  check_storable(function, "x", x_TM);
+  check_dropout_rate(function, "dropout", dropout);
+  if (!y_TM.defined()) return;
+  check_storable(function, "y", y_TM);
+  check(y_TM.sizes() == x_TM.sizes(), "{}: y is {} but x is {}; they must be equal", function, shape_text(y_TM),
+        shape_text(x_TM));
+  const bool is_narrower = x_TM.scalar_type() == at::kFloat && y_TM.scalar_type() == at::kBFloat16;
+  if (!is_narrower) check_same_type(function, "y", y_TM, "x", x_TM);
+}
+
+void check_norm(std::string_view function, const at::Tensor& x_TM, const at::Tensor& gain_M, const at::Tensor& bias_M,
+                const AddNormOptions& options) {
+  check(x_TM.dim() >= 1, "{}: x has no dimensions, but at least one is needed: features", function);
+  for (const auto& [name, parameter] : {std::pair{"gain", gain_M}, std::pair{"bias", bias_M}}) {
+    check_feature_parameter(function, name, parameter, x_TM);
+  }
+  check(options.epsilon >= 0.0, "{}: epsilon is {}, but at least 0 is needed", function, options.epsilon);
+  check(options.kind != NormKind::kStdNorm || x_TM.size(-1) != 1,
+        "{}: x has 1 feature, but kStdNorm needs at least 2; its deviation is over n - 1", function);
+  const at::ScalarType type = options.type.value_or(x_TM.scalar_type());
+  check(type == wide_type(x_TM) || (type == at::kBFloat16 && wide_type(x_TM) == at::kFloat),
+        "{}: type is {}, but x has type {}; {} is needed", function, at::toString(type),
+        at::toString(x_TM.scalar_type()), wide_type(x_TM) == at::kDouble ? "Double" : "Float or BFloat16");
+}
+
+}  // namespace edgewise
