@@ -11,5 +11,9 @@ void add_train(CLI::App& program, int& exit_code);
 void add_translate(CLI::App& program, int& exit_code);
 void add_inspect(CLI::App& program, int& exit_code);
 void add_score(CLI::App& program, int& exit_code);
+void add_bench(CLI::App& program, int& exit_code);
+
+// Subcommands of `edgewise bench`.
+void add_bench_train(CLI::App& bench, int& exit_code);
 
 }  // namespace edgewise

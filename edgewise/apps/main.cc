@@ -19,15 +19,15 @@ namespace {
 constexpr int kOurMistake = 1;
 constexpr int kUsersMistake = 2;
 
-/// The subcommand that was given, or the program itself: whose options an error is about.
+/// The innermost subcommand that was given, or the program itself: whose options an error is about.
 const CLI::App& asked_for(const CLI::App& program) {
   const auto chosen = program.get_subcommands();
-  return chosen.empty() ? program : *chosen.front();
+  return chosen.empty() ? program : asked_for(*chosen.front());
 }
 
-std::string name_of(const CLI::App& program) {
-  const CLI::App& command = asked_for(program);
-  return &command == &program ? program.get_name() : program.get_name() + " " + command.get_name();
+std::string full_name(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  return parent == nullptr ? command.get_name() : full_name(*parent) + " " + command.get_name();
 }
 
 std::vector<std::string> known_words(const CLI::App& program) {
@@ -41,14 +41,15 @@ std::vector<std::string> known_words(const CLI::App& program) {
 }
 
 std::string explain(const CLI::App& program, const CLI::ParseError& error) {
+  const std::string name = full_name(asked_for(program));
   const std::vector<std::string> unknown = asked_for(program).remaining();
   if (!unknown.empty()) {
     const std::string& word = unknown.front();
     const auto nearest = nearest_name(word, known_words(program));
-    return fmt::format("{}: unknown {} {}{}", name_of(program), word.starts_with("-") ? "option" : "argument", word,
+    return fmt::format("{}: unknown {} {}{}", name, word.starts_with("-") ? "option" : "argument", word,
                        nearest ? fmt::format("; did you mean {}?", *nearest) : "");
   }
-  return fmt::format("{}: {}; see {} --help", name_of(program), error.what(), name_of(program));
+  return fmt::format("{}: {}; see {} --help", name, error.what(), name);
 }
 
 int run(int argc, char** argv) {
@@ -61,6 +62,7 @@ int run(int argc, char** argv) {
   add_translate(program, exit_code);
   add_score(program, exit_code);
   add_inspect(program, exit_code);
+  add_bench(program, exit_code);
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& wanted) {  // --help, --version

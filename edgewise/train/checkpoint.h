@@ -21,21 +21,12 @@
 
 namespace edgewise {
 
-/// Sums over the steps since the last line of metrics.
-struct LogSums {
-  double loss = 0.0;
-  std::int64_t tokens = 0;
-  std::int64_t correct = 0;
-
-  bool operator==(const LogSums&) const = default;
-};
-
 /// What training needs beside parameters and moments to go on as if it had never stopped.
 struct TrainingState {
   std::int64_t step = 0;
   std::int64_t updates = 0;  // steps without those skipped for gradients that were not finite
   Position position;
-  LogSums log;
+  LogSums log;  // since the last line of metrics
   std::optional<Validation> best;
   std::int64_t best_step = 0;
   std::int64_t validated_step = 0;

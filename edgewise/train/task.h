@@ -21,6 +21,21 @@ struct BatchLoss {
   std::int64_t correct = 0;  // tokens that got their label
 };
 
+/// The same over batches, as plain numbers.
+struct LogSums {
+  double loss = 0.0;
+  std::int64_t tokens = 0;
+  std::int64_t correct = 0;
+
+  LogSums& operator+=(const LogSums& other) {
+    loss += other.loss;
+    tokens += other.tokens;
+    correct += other.correct;
+    return *this;
+  }
+  bool operator==(const LogSums&) const = default;
+};
+
 /// What a model is worth on pairs that it does not learn from. Unset: not measured.
 struct Validation {
   double loss = 0.0;      // per token

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/random.h"
 
 namespace edgewise {
 namespace {
@@ -45,9 +44,7 @@ Trainer::Trainer(const TrainOptions& options, TrainingTask& task, BatchStream& b
       batches_(batches),
       observer_(observer),
       run_(std::move(run_directory)),
-      schedule_(options, task.size()),
-      adam_(task.parameters(), {options.beta1, options.beta2, options.epsilon}) {
-  check(options.accumulate >= 1, "Trainer: accumulate is {}, needs at least 1 batch", options.accumulate);
+      update_(options, task, batches) {
   state_.seed = options.seed;
   state_.data_fingerprint = batches.fingerprint();
   state_.position = batches.position();
@@ -63,8 +60,8 @@ void Trainer::resume() {
       "with",
       run_.string());
   batches_.seek(saved.position);
-  read_last_tensors(run_, adam_);
-  adam_.set_counts(saved.updates, saved.step - saved.updates);
+  read_last_tensors(run_, update_.adam());
+  update_.adam().set_counts(saved.updates, saved.step - saved.updates);
   state_ = saved;
   saved_step_ = saved.step;
   is_resumed_ = true;
@@ -110,39 +107,17 @@ bool Trainer::is_due(std::int64_t every) const {
 
 void Trainer::train_one_step() {
   const Clock::time_point begin = Clock::now();
-  adam_.clear_gradients();
-  const LogSums sums = accumulate_gradients();
-  ++state_.step;
-  gradient_norm_ = adam_.step({.learning_rate = schedule_(state_.step),
-                               .divisor = static_cast<double>(sums.tokens),
-                               .clip_norm = options_.clip_norm});
+  const Update update = update_(++state_.step);
+  gradient_norm_ = update.gradient_norm;
   skips_in_a_row_ = std::isfinite(gradient_norm_) ? 0 : skips_in_a_row_ + 1;
   check_skips();
 
-  state_.updates = adam_.num_steps();
+  state_.updates = update_.adam().num_steps();
   state_.position = batches_.position();
-  state_.log.loss += sums.loss;
-  state_.log.tokens += sums.tokens;
-  state_.log.correct += sums.correct;
+  state_.log += update.sums;
   busy_ += Clock::now() - begin;
-  busy_tokens_ += sums.tokens;
-  observer_.on_step(report(sums));
-}
-
-LogSums Trainer::accumulate_gradients() {
-  const std::uint64_t step_seed = mix(options_.seed, static_cast<std::uint64_t>(state_.step));
-  LogSums sums;
-  for (std::int64_t i = 0; i < options_.accumulate; ++i) {
-    const Batch batch = batches_.next();
-    Pass pass = Pass::training(mix(step_seed, static_cast<std::uint64_t>(i)));
-    const BatchLoss loss = task_.loss(batch, pass);
-    loss.loss_sum.backward();
-    sums.loss += loss.loss_sum.item<double>();
-    sums.tokens += loss.tokens;
-    sums.correct += loss.correct;
-    if (batches_.position().index == 0) break;
-  }
-  return sums;
+  busy_tokens_ += update.sums.tokens;
+  observer_.on_step(report(update.sums));
 }
 
 void Trainer::check_skips() const {
@@ -181,7 +156,7 @@ void Trainer::validate(bool is_asked) {
 
 void Trainer::save(bool is_asked) {
   if (!is_asked || saved_step_ == state_.step) return;
-  save_last(run_, task_, adam_, state_);
+  save_last(run_, task_, update_.adam(), state_);
   saved_step_ = state_.step;
   observer_.on_save(state_.step, run_ / "last");
 }
@@ -210,10 +185,10 @@ StepReport Trainer::report(const LogSums& sums) const {
   report.epoch = epoch();
   report.loss = share(sums.loss, sums.tokens);
   report.accuracy = share(static_cast<double>(sums.correct), sums.tokens);
-  report.learning_rate = schedule_(state_.step);
+  report.learning_rate = update_.learning_rate(state_.step);
   report.gradient_norm = gradient_norm_;
   report.tokens_per_second = static_cast<double>(busy_tokens_) / std::max(seconds(busy_), 1e-9);
-  report.skipped_steps = adam_.num_skipped();
+  report.skipped_steps = update_.adam().num_skipped();
   report.last_step = last_step();
   if (report.last_step) {
     const auto done = static_cast<double>(std::max<std::int64_t>(state_.step - first_step_, 1));

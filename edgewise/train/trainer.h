@@ -8,13 +8,12 @@
 #include <optional>
 
 #include "edgewise/data/batches.h"
-#include "edgewise/train/adam.h"
 #include "edgewise/train/checkpoint.h"
 #include "edgewise/train/metrics.h"
 #include "edgewise/train/observer.h"
 #include "edgewise/train/options.h"
-#include "edgewise/train/schedule.h"
 #include "edgewise/train/task.h"
+#include "edgewise/train/updater.h"
 
 namespace edgewise {
 
@@ -30,8 +29,7 @@ enum class Outcome {
 ///     if (is_resumed) trainer.resume();
 ///     Outcome outcome = trainer.run(stop);
 ///
-/// A step is one update from `options.accumulate` batches (fewer at the end of an epoch); its loss is the mean over all
-/// their tokens. Random numbers of a step are a function of (seed, step): on the CPU, a run that stops and goes on
+/// A step is one update (updater.h); its loss is the mean over all its tokens. On the CPU, a run that stops and goes on
 /// gives the same bits as one that never stopped. Task, batches and observer must outlive the trainer.
 class Trainer {
  public:
@@ -58,7 +56,6 @@ class Trainer {
   void save(bool is_asked);
   bool is_due(std::int64_t every) const;
   std::optional<Outcome> ended() const;
-  LogSums accumulate_gradients();
   void check_skips() const;
   std::int64_t epoch() const;
   StepReport report(const LogSums& sums) const;
@@ -69,8 +66,7 @@ class Trainer {
   BatchStream& batches_;
   TrainObserver& observer_;
   std::filesystem::path run_;
-  Schedule schedule_;
-  Adam adam_;
+  Updater update_;
   TrainingState state_;
   std::optional<MetricsFile> metrics_;
   bool is_resumed_ = false;

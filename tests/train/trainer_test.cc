@@ -352,7 +352,7 @@ TEST_F(TrainerTest, NeedsABatchAStep) {
   TrainOptions options = short_run();
   options.accumulate = 0;
   EXPECT_THAT([&] { RunOf(whole(), options); },
-              ThrowsMessage<Error>("Trainer: accumulate is 0, needs at least 1 batch"));
+              ThrowsMessage<Error>("Updater: accumulate is 0, needs at least 1 batch"));
 }
 
 }  // namespace

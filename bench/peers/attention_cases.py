@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the attention peers compute: who sees whom, and on how many heads."""
+import dataclasses
+import math
+import random
+import statistics
+import time
+
+import torch
+
+
+@dataclasses.dataclass
+class Case:
+    sources: torch.Tensor  # of each edge, sorted by destination
+    destinations: torch.Tensor
+    nodes: int
+    heads: int
+    head_size: int
+    lengths: list = None  # of the sentences that the nodes are, where they are
+
+
+def sentences(heads, head_size, causal=False):
+    """128 sentences of 6 to 28 tokens, each of which sees its sentence, or what is before it."""
+    random.seed(0)
+    lengths = [random.randint(6, 28) for _ in range(128)]
+    sources, destinations, begin = [], [], 0
+    for length in lengths:
+        tokens = torch.arange(length)
+        source, destination = tokens.repeat(length), tokens.repeat_interleave(length)
+        if causal:
+            past = source <= destination
+            source, destination = source[past], destination[past]
+        sources.append(source + begin)
+        destinations.append(destination + begin)
+        begin += length
+    return Case(torch.cat(sources), torch.cat(destinations), begin, heads, head_size, lengths)
+
+
+def window(nodes=4096, width=128):
+    """Each of a row of nodes sees those up to `width` before and after it."""
+    destination = torch.arange(nodes).repeat_interleave(2 * width + 1)
+    source = destination + torch.arange(-width, width + 1).repeat(nodes)
+    inside = (source >= 0) & (source < nodes)
+    return Case(source[inside], destination[inside], nodes, 8, 64)
+
+
+def random_graph(nodes=8192, degree=32):
+    torch.manual_seed(1)
+    return Case(torch.randint(0, nodes, (nodes * degree,)), torch.arange(nodes).repeat_interleave(degree), nodes, 8, 64)
+
+
+CASES = {
+    "sentences": lambda: sentences(8, 64),
+    "causal": lambda: sentences(8, 64, causal=True),
+    "small": lambda: sentences(4, 32),
+    "window": window,
+    "random": random_graph,
+}
+
+
+def random_inputs(case):
+    """Query, key and value, [node, head, component]."""
+    torch.manual_seed(0)
+    return [torch.randn(case.nodes, case.heads, case.head_size, requires_grad=True) for _ in range(3)]
+
+
+def largest_error(case, inputs, found):
+    """Largest difference of some rows from the definition in fp64."""
+    query, key, value = [x.detach().double() for x in inputs]
+    worst = 0.0
+    for node in range(0, case.nodes, max(case.nodes // 50, 1)):
+        seen = case.sources[case.destinations == node]
+        scores = torch.einsum("hk,ehk->he", query[node], key[seen]) / math.sqrt(case.head_size)
+        expected = torch.einsum("he,ehk->hk", torch.softmax(scores, dim=1), value[seen])
+        worst = max(worst, (found[node].detach().double() - expected).abs().max().item())
+    return worst
+
+
+def measure(case, inputs, attend, to_nodes=lambda found: found, repetitions=5):
+    """Milliseconds of forward, and of forward and backward; and how far off the result is."""
+    found = attend()
+    error = largest_error(case, inputs, to_nodes(found))
+    if not error < 1e-3:
+        raise ValueError(f"differs from the definition by {error:.2e}")
+    gradient = torch.randn_like(found)
+
+    def forward():
+        with torch.no_grad():
+            attend()
+
+    def forward_backward():
+        attend().backward(gradient)
+
+    return {"forward_ms": median_ms(forward, repetitions), "total_ms": median_ms(forward_backward, repetitions),
+            "error": error}
+
+
+def median_ms(run, repetitions):
+    run()
+    times = []
+    for _ in range(repetitions):
+        begin = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - begin)
+    return 1e3 * statistics.median(times)

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Attention on a graph by PyTorch's scaled_dot_product_attention: padded sentences, or one dense mask over all nodes.
+
+Prints one line of JSON.
+"""
+import argparse
+import json
+
+import torch
+from torch.nn import functional as F
+
+from attention_cases import CASES, measure, random_inputs
+
+HIDDEN = -1e9  # rows of the padding see nothing; minus infinity would make them NaN
+
+
+def padded(case, inputs):
+    """The three inputs as [sentence, head, token, component], who sees whom as a bias, and the way back to nodes."""
+    longest = max(case.lengths)
+    real = torch.arange(longest) < torch.tensor(case.lengths)[:, None]
+    places = torch.zeros(case.nodes, 2, dtype=torch.long)
+    places[:, 0], places[:, 1] = real.nonzero(as_tuple=True)
+
+    def pad(x):
+        out = torch.zeros(len(case.lengths), longest, case.heads, case.head_size)
+        out[real] = x.detach()
+        return out.transpose(1, 2).contiguous().requires_grad_()
+
+    bias = torch.full((len(case.lengths), 1, longest, longest), HIDDEN)
+    sentence = places[case.sources, 0]
+    bias[sentence, 0, places[case.destinations, 1], places[case.sources, 1]] = 0.0
+    return [pad(x) for x in inputs], bias, lambda found: found.transpose(1, 2)[real]
+
+
+def dense(case, inputs):
+    def as_one_sentence(x):
+        return x.detach().transpose(0, 1)[None].contiguous().requires_grad_()
+
+    # An edge that is there twice weighs twice.
+    edges = torch.zeros(case.nodes, case.nodes)
+    edges.index_put_((case.destinations, case.sources), torch.ones(()), accumulate=True)
+    bias = edges.log().clamp_(min=HIDDEN)
+    return [as_one_sentence(x) for x in inputs], bias, lambda found: found[0].transpose(0, 1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--case", choices=CASES, required=True)
+    parser.add_argument("--threads", type=int, default=2)
+    arguments = parser.parse_args()
+
+    torch.set_num_threads(arguments.threads)
+    case = CASES[arguments.case]()
+    inputs = random_inputs(case)
+    (query, key, value), bias, to_nodes = (padded if case.lengths else dense)(case, inputs)
+    figures = measure(case, inputs, lambda: F.scaled_dot_product_attention(query, key, value, attn_mask=bias), to_nodes)
+    print(json.dumps({**figures, "version": f"torch {torch.__version__}"}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// edgewise bench train --size SIZE --input FILE --output FILE
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "edgewise/apps/commands.h"
+#include "edgewise/apps/machine_limits.h"
+#include "edgewise/apps/threads_option.h"
+#include "edgewise/apps/training_bench.h"
+#include "edgewise/base/error.h"
+#include "edgewise/base/json.h"
+#include "edgewise/base/threads.h"
+
+namespace edgewise {
+namespace {
+
+struct BenchTrainCommand {
+  TrainingBenchOptions options;
+  std::string precision = "fp32";
+  int threads = 0;
+  bool is_json = false;
+};
+
+void print_json(const BenchTrainCommand& command, const TrainingBench& bench, double peak) {
+  const double flops_per_second = bench.flops / bench.seconds;
+  fmt::print("{}\n", JsonObject()
+                         .add("size", enum_name(command.options.size))
+                         .add("precision", command.precision)
+                         .add("threads", num_threads())
+                         .add("steps", command.options.steps)
+                         .add("output_tokens_per_second", bench.tokens_per_second())
+                         .add("median_ms", 1e3 * bench.median_step)
+                         .add("mean_ms", 1e3 * bench.mean_step(command.options.steps))
+                         .add("peak_memory_bytes", bench.peak_memory)
+                         .add("model_gflops", flops_per_second / 1e9)
+                         .add("gemm_peak_gflops", peak / 1e9)
+                         .add("share_of_peak", flops_per_second / peak)
+                         .add("first_loss", bench.loss.first)
+                         .add("last_loss", bench.loss.last)
+                         .text());
+}
+
+void print_text(const BenchTrainCommand& command, const TrainingBench& bench, double peak) {
+  const TransformerOptions model = bench_model(command.options.size);
+  const double flops_per_second = bench.flops / bench.seconds;
+  fmt::print("{}: size {}, feed-forward {}, {} heads, {} + {} layers, {} words; {}, {} threads\n",
+             enum_name(command.options.size), model.size, model.feed_forward, model.heads, model.encoder_layers,
+             model.decoder_layers, model.output_vocabulary, command.precision, num_threads());
+  fmt::print("output tokens/s  {:.0f}\n", bench.tokens_per_second());
+  fmt::print("ms a step        {:.1f} median, {:.1f} mean of {} steps\n", 1e3 * bench.median_step,
+             1e3 * bench.mean_step(command.options.steps), command.options.steps);
+  fmt::print("model GFLOP/s    {:.0f}, {:.0f} % of {:.0f}, this machine's largest for matrix products\n",
+             flops_per_second / 1e9, 100 * flops_per_second / peak, peak / 1e9);
+  fmt::print("peak memory      {:.2f} GB\n", static_cast<double>(bench.peak_memory) / 1e9);
+  fmt::print("loss a token     {:.3f}, then {:.3f}\n", bench.loss.first, bench.loss.last);
+}
+
+int run_bench_train(const BenchTrainCommand& command) {
+  check(command.precision == "fp32", "bench train: precision is {}, needs fp32", command.precision);
+  use_threads(command.threads);
+  const TrainingBench bench = measure_training(command.options);
+  const double peak = gemm_peak(at::kFloat);
+  (command.is_json ? print_json : print_text)(command, bench, peak);
+  return 0;
+}
+
+std::map<std::string, ModelSize> sizes() {
+  std::map<std::string, ModelSize> by_name;
+  for (const auto& [value, name] : enum_names(ModelSize{})) by_name.emplace(name, value);
+  return by_name;
+}
+
+}  // namespace
+
+void add_bench_train(CLI::App& bench, int& exit_code) {
+  auto command = std::make_shared<BenchTrainCommand>();
+  CLI::App* train = bench.add_subcommand("train", "Steps of training on sentences of a corpus's lengths");
+  train->add_option("--size", command->options.size, "of the model: tiny (default), small or base")
+      ->transform(CLI::CheckedTransformer(sizes()));
+  train->add_option("--precision", command->precision, "of the computation: fp32 (default)");
+  train->add_option("--input", command->options.input, "the corpus's input sentences, one a line")->required();
+  train->add_option("--output", command->options.output, "its output sentences")->required();
+  train->add_option("--steps", command->options.steps, "how many are timed")->check(CLI::Range(1, 1'000'000));
+  train->add_option("--warmup", command->options.warmup, "how many come before them")->check(CLI::Range(1, 1'000'000));
+  train->add_flag("--json", command->is_json, "print one line of JSON");
+  add_threads_option(*train, command->threads);
+  train->callback([command, &exit_code] { exit_code = run_bench_train(*command); });
+}
+
+}  // namespace edgewise

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/train/updater.h"
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/random.h"
+
+namespace edgewise {
+
+Updater::Updater(const TrainOptions& options, TrainingTask& task, BatchStream& batches)
+    : options_(options),
+      task_(task),
+      batches_(batches),
+      schedule_(options, task.size()),
+      adam_(task.parameters(), {options.beta1, options.beta2, options.epsilon}) {
+  check(options.accumulate >= 1, "Updater: accumulate is {}, needs at least 1 batch", options.accumulate);
+}
+
+Update Updater::operator()(std::int64_t step) {
+  adam_.clear_gradients();
+  Update update;
+  update.sums = accumulate_gradients(step);
+  update.gradient_norm = adam_.step({.learning_rate = schedule_(step),
+                                     .divisor = static_cast<double>(update.sums.tokens),
+                                     .clip_norm = options_.clip_norm});
+  return update;
+}
+
+LogSums Updater::accumulate_gradients(std::int64_t step) {
+  const std::uint64_t step_seed = mix(options_.seed, static_cast<std::uint64_t>(step));
+  LogSums sums;
+  for (std::int64_t i = 0; i < options_.accumulate; ++i) {
+    const Batch batch = batches_.next();
+    Pass pass = Pass::training(mix(step_seed, static_cast<std::uint64_t>(i)));
+    const BatchLoss loss = task_.loss(batch, pass);
+    loss.loss_sum.backward();
+    sums += {.loss = loss.loss_sum.item<double>(), .tokens = loss.tokens, .correct = loss.correct};
+    if (batches_.position().index == 0) break;
+  }
+  return sums;
+}
+
+}  // namespace edgewise

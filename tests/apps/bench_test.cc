@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "edgewise/apps/training_bench.h"
+#include "edgewise/base/error.h"
+#include "tests/apps/program.h"
+
+namespace edgewise {
+namespace {
+
+using testing::ThrowsMessage;
+
+class BenchProgram : public ProgramTest {
+ protected:
+  /// A corpus of a few short sentences.
+  void write_corpus() const {
+    write("a.en", "one two three\nfour\nfive six\n");
+    write("b.de", "eins\nzwei drei vier fünf\nsechs\n");
+  }
+
+  std::vector<std::string> train(std::vector<std::string> more) const {
+    more.insert(more.begin(), {"bench", "train", "--input", "a.en", "--output", "b.de"});
+    return more;
+  }
+};
+
+TEST_F(BenchProgram, MeasuresStepsOfTraining) {
+  write_corpus();
+
+  const auto bench =
+      nlohmann::json::parse(run_well(train({"--steps", "6", "--warmup", "2", "--threads", "1", "--json"})));
+
+  EXPECT_EQ(bench["size"], "tiny");
+  EXPECT_EQ(bench["precision"], "fp32");
+  EXPECT_EQ(bench["threads"], 1);
+  EXPECT_EQ(bench["steps"], 6);
+  EXPECT_LT(bench["last_loss"], bench["first_loss"]);
+  // 2 + 6 + 2 output tokens a step, all in one batch.
+  EXPECT_NEAR(bench["output_tokens_per_second"].get<double>() * bench["mean_ms"].get<double>(), 1e3 * (2 + 6 + 2),
+              1e-6);
+  EXPECT_NEAR(bench["share_of_peak"].get<double>(),
+              bench["model_gflops"].get<double>() / bench["gemm_peak_gflops"].get<double>(), 1e-9);
+  // Parameters with their gradients and moments: four floats each.
+  EXPECT_GT(bench["peak_memory_bytes"].get<double>(), 10'000 * 128 * 4 * sizeof(float));
+}
+
+TEST_F(BenchProgram, SaysThemInHumanWords) {
+  write_corpus();
+
+  const std::string output = run_well(train({"--steps", "3"}));
+
+  EXPECT_THAT(output,
+              testing::StartsWith("tiny: size 128, feed-forward 256, 4 heads, 4 + 4 layers, 10000 words; fp32"));
+  EXPECT_THAT(output, testing::HasSubstr("output tokens/s"));
+}
+
+TEST_F(BenchProgram, SaysWhatItNeeds) {
+  write_corpus();
+  expect_refused({"bench"}, "edgewise bench: A subcommand is required; see edgewise bench --help");
+  expect_refused({"bench", "trian"}, "edgewise bench: unknown argument trian; did you mean train?");
+  expect_refused(train({"--stepss", "3"}), "edgewise bench train: unknown option --stepss; did you mean --steps?");
+  expect_refused({"bench", "train", "--input", "a.en", "--output", "none"},
+                 "read_pairs: none: No such file or directory");
+  expect_refused(train({"--precision", "fp8"}), "bench train: precision is fp8, needs fp32");
+}
+
+TEST(LossCourse, IsTheMeansOfTheFirstAndLastQuarter) {
+  const std::array losses = {9.0, 8.0, 50.0, 50.0, 50.0, 50.0, 7.0, 6.0};
+  EXPECT_EQ(loss_course(losses).first, 8.5);
+  EXPECT_EQ(loss_course(losses).last, 6.5);
+}
+
+TEST(LossCourse, IsRefusedWhereItDoesNotFallOrIsNotFinite) {
+  EXPECT_THAT(
+      [] {
+        loss_course(std::array{2.0, 1.0, 3.0});
+      },
+      ThrowsMessage<Error>("bench train: loss goes from 2.0000 to 3.0000, needs to fall; no time is shown"));
+  EXPECT_THAT(
+      [] {
+        loss_course(std::array{2.0, std::nan(""), 1.0});
+      },
+      ThrowsMessage<Error>("bench train: loss of step 2 is nan, needs a finite number; no time is shown"));
+}
+
+}  // namespace
+}  // namespace edgewise
