@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/gemm.h"
+
+#include <type_traits>
+
+#include "edgewise/kernels/cpu/gemm.h"
+#include "edgewise/kernels/cpu/gemm_product.h"
+#include "edgewise/kernels/instruction_set.h"
+#include "edgewise/kernels/reference/gemm.h"
+
+namespace edgewise::kernels {
+namespace {
+
+template <typename Out>
+bool is_in_floats(const Gemm<BFloat16, Out>& product) {
+  return product.packed_b != nullptr ? product.packed_b->content().type == onednn::ElementType::kFloat
+                                     : !bf16_is_native();
+}
+
+}  // namespace
+
+namespace cpu {
+
+template <typename T, typename Out>
+void gemm_as_given(const Gemm<T, Out>& product) {
+  run_ragged(product_of(product));
+}
+
+template void gemm_as_given(const Gemm<float, float>&);
+template void gemm_as_given(const Gemm<BFloat16, BFloat16>&);
+template void gemm_as_given(const Gemm<BFloat16, float>&);
+
+}  // namespace cpu
+
+bool bf16_is_native() { return instruction_set() == InstructionSet::kAvx512 && onednn::bf16_is_fast(); }
+
+template <typename T, typename Out>
+void gemm(const Gemm<T, Out>& product) {
+  if (product.rows == 0 || product.columns == 0) return;
+  const bool is_reference = instruction_set() == InstructionSet::kReference;
+  if (is_reference || product.depth == 0) return reference::gemm(product);
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    if (is_in_floats(product)) return cpu::gemm_in_floats(product);
+  }
+  cpu::gemm_as_given(product);
+}
+
+template void gemm(const Gemm<float, float>&);
+template void gemm(const Gemm<BFloat16, BFloat16>&);
+template void gemm(const Gemm<BFloat16, float>&);
+
+}  // namespace edgewise::kernels

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+
+#include "edgewise/kernels/gemm.h"
+
+// What gemm.cc asks of oneDNN, without oneDNN's headers.
+namespace edgewise::kernels::onednn {
+
+enum class ElementType : std::uint8_t { kFloat, kBFloat16 };
+
+template <typename T>
+inline constexpr ElementType kElementType = ElementType::kFloat;
+template <>
+inline constexpr ElementType kElementType<BFloat16> = ElementType::kBFloat16;
+
+enum class RightLayout : std::uint8_t { kRows, kColumns, kPacked };
+
+/// All that a compiled product depends on.
+struct ProductShape {
+  ElementType type;
+  ElementType out_type;
+  MatrixLayout a_layout;
+  RightLayout b_layout;
+  GemmActivation activation;
+  GemmResult result;
+  bool has_bias;
+  int num_threads;
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t depth;
+  std::int64_t a_stride;
+  std::int64_t b_stride;  // 0 where b is packed
+  std::int64_t out_stride;
+
+  // An order, to find compiled products by.
+  auto operator<=>(const ProductShape&) const = default;
+};
+
+struct ProductData {
+  const void* a;
+  const void* b;
+  const float* bias;
+  void* out;
+};
+
+/// Whether this machine multiplies bf16 faster than float.
+bool bf16_is_fast();
+
+/// Compiles the product, unless one of that shape is kept, and runs it.
+void run(const ProductShape& shape, const ProductData& data);
+
+/// Bytes of a packed matrix [K, N].
+std::size_t packed_size(ElementType type, std::int64_t depth, std::int64_t columns);
+
+void pack(ElementType type, std::int64_t depth, std::int64_t columns, const Matrix<float>& from, void* to);
+
+/// To floats in rows without gaps.
+void unpack(ElementType type, std::int64_t depth, std::int64_t columns, const void* from, float* to);
+
+}  // namespace edgewise::kernels::onednn

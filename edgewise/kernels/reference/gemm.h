@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "edgewise/kernels/gemm.h"
+
+namespace edgewise::kernels::reference {
+
+/// kernels::gemm in plain loops.
+template <typename T, typename Out>
+void gemm(const Gemm<T, Out>& product);
+
+}  // namespace edgewise::kernels::reference

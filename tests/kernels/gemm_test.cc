@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/gemm.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <numbers>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "edgewise/base/random.h"
+#include "edgewise/base/threads.h"
+#include "edgewise/kernels/cpu/gemm.h"
+#include "edgewise/kernels/instruction_set.h"
+
+namespace edgewise::kernels {
+namespace {
+
+struct Sizes {
+  std::int64_t rows, columns, depth;
+};
+
+struct Form {
+  std::string name;
+  MatrixLayout a = MatrixLayout::kRows;
+  MatrixLayout b = MatrixLayout::kRows;
+  bool is_packed = false;
+  bool has_bias = false;
+  GemmActivation activation = GemmActivation::kNone;
+  GemmResult result = GemmResult::kWrite;
+};
+
+// The products of a linear layer (forward, both gradients), and each option in each layout.
+std::vector<Form> forms() {
+  constexpr auto kColumns = MatrixLayout::kColumns;
+  return {{.name = "plain"},
+          {.name = "transposed right", .b = kColumns},
+          {.name = "transposed left", .a = kColumns},
+          {.name = "both transposed", .a = kColumns, .b = kColumns},
+          {.name = "packed", .is_packed = true},
+          {.name = "packed from columns", .b = kColumns, .is_packed = true},
+          {.name = "transposed left, packed", .a = kColumns, .is_packed = true},
+          {.name = "bias", .b = kColumns, .has_bias = true},
+          {.name = "transposed left, bias", .a = kColumns, .has_bias = true},
+          {.name = "bias, ReLU", .is_packed = true, .has_bias = true, .activation = GemmActivation::kRelu},
+          {.name = "transposed left, ReLU", .a = kColumns, .activation = GemmActivation::kRelu},
+          {.name = "bias, GELU", .has_bias = true, .activation = GemmActivation::kGelu},
+          {.name = "add", .b = kColumns, .result = GemmResult::kAdd},
+          {.name = "packed, add", .is_packed = true, .result = GemmResult::kAdd},
+          {.name = "transposed left, add", .a = kColumns, .result = GemmResult::kAdd},
+          {.name = "add with bias", .has_bias = true, .result = GemmResult::kAdd}};
+}
+
+// Around vectors of 16, and around the blocks that ragged sizes are cut into.
+std::vector<Sizes> all_sizes() {
+  std::vector<Sizes> sizes = {{64, 64, 64}, {300, 40, 24}, {24, 40, 300}, {530, 70, 50}, {70, 50, 530}, {2, 3, 2000}};
+  for (const std::int64_t size : {1, 3, 15, 16, 17, 63, 65, 127, 255, 256, 257}) {
+    sizes.push_back({size, 17, 33});
+    sizes.push_back({33, size, 17});
+    sizes.push_back({17, 33, size});
+  }
+  return sizes;
+}
+
+/// Memory of a matrix whose rows begin further apart than they are long; NaN lies between them.
+template <typename T>
+struct Stored {
+  std::vector<T> values;
+  std::int64_t stride;
+};
+
+template <typename T>
+Stored<T> stored(std::int64_t rows, std::int64_t width, RandomStream& random) {
+  constexpr std::int64_t kGap = 5;
+  Stored<T> matrix{std::vector<T>(static_cast<std::size_t>(rows * (width + kGap)), T(std::nanf(""))), width + kGap};
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t i = 0; i < width; ++i) {
+      matrix.values[row * matrix.stride + i] = T(static_cast<float>(random.normal()));
+    }
+  }
+  return matrix;
+}
+
+template <typename T>
+Stored<T> stored_as(MatrixLayout layout, std::int64_t rows, std::int64_t columns, RandomStream& random) {
+  return layout == MatrixLayout::kRows ? stored<T>(rows, columns, random) : stored<T>(columns, rows, random);
+}
+
+template <typename T>
+double element(const Matrix<T>& matrix, std::int64_t row, std::int64_t column) {
+  const bool is_in_rows = matrix.layout == MatrixLayout::kRows;
+  return matrix.data[is_in_rows ? row * matrix.stride + column : column * matrix.stride + row];
+}
+
+double activate(double x, GemmActivation activation) {
+  if (activation == GemmActivation::kRelu) return std::max(x, 0.0);
+  if (activation == GemmActivation::kGelu) return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
+  return x;
+}
+
+/// Half the distance from 1 to the next number.
+template <typename T>
+constexpr double kRounding = std::is_same_v<T, float> ? 0x1p-24 : 0x1p-9;
+
+/// Random arguments of a product, and what becomes of them.
+template <typename T, typename Out>
+class Problem {
+ public:
+  Problem(const Form& form, const Sizes& sizes)
+      : form_(form),
+        sizes_(sizes),
+        a_(stored_as<T>(form.a, sizes.rows, sizes.depth, random_)),
+        b_(stored_as<float>(form.b, sizes.depth, sizes.columns, random_)),
+        bias_(stored<float>(1, sizes.columns, random_)),
+        out_(stored<Out>(sizes.rows, sizes.columns, random_)) {
+    for (const float value : b_.values) b_rounded_.push_back(T(value));
+  }
+
+  using Run = std::function<void(const Gemm<T, Out>&)>;
+
+  std::vector<Out> run(const Run& run) const {
+    PackedMatrix<T> packed;
+    if (form_.is_packed) packed.pack({b_.values.data(), b_.stride, form_.b}, sizes_.depth, sizes_.columns);
+    std::vector<Out> out = out_.values;
+    run({.rows = sizes_.rows,
+         .columns = sizes_.columns,
+         .depth = sizes_.depth,
+         .a = a(),
+         .b = form_.is_packed ? Matrix<T>{} : b(),
+         .packed_b = form_.is_packed ? &packed : nullptr,
+         .bias = form_.has_bias ? bias_.values.data() : nullptr,
+         .activation = form_.activation,
+         .result = form_.result,
+         .out = out.data(),
+         .out_stride = out_.stride});
+    return out;
+  }
+
+  /// Holds the result to the sums in double, within what any order of float sums can be off, and the rounding of Out.
+  void expect_right(const std::vector<Out>& out) const {
+    for (std::int64_t row = 0; row < sizes_.rows; ++row) {
+      for (std::int64_t column = 0; column < out_.stride; ++column) {
+        const std::int64_t at = row * out_.stride + column;
+        if (column >= sizes_.columns) {
+          ASSERT_TRUE(std::isnan(static_cast<float>(out[at]))) << "wrote between rows " << row << " and " << row + 1;
+          continue;
+        }
+        const auto [expected, allowed] = define(row, column);
+        ASSERT_LE(std::abs(static_cast<double>(out[at]) - expected), allowed)
+            << "at [" << row << ", " << column << "]: " << out[at] << " where the definition has " << expected;
+      }
+    }
+  }
+
+ private:
+  Matrix<T> a() const { return {a_.values.data(), a_.stride, form_.a}; }
+  Matrix<T> b() const { return {b_rounded_.data(), b_.stride, form_.b}; }
+
+  struct Defined {
+    double value, allowed;
+  };
+
+  Defined define(std::int64_t row, std::int64_t column) const {
+    double sum = form_.has_bias ? bias_.values[column] : 0.0;
+    if (form_.result == GemmResult::kAdd) sum += out_.values[row * out_.stride + column];
+    double size = std::abs(sum);
+    for (std::int64_t k = 0; k < sizes_.depth; ++k) {
+      const double term = element(a(), row, k) * element(b(), k, column);
+      sum += term;
+      size += std::abs(term);
+    }
+    const double value = activate(sum, form_.activation);
+    constexpr double kSteepestActivation = 1.13;
+    constexpr double kRoundings = std::is_same_v<Out, float> ? 0 : 3;  // kAdd of several parts rounds each
+    const auto of_sums = static_cast<double>(sizes_.depth + 4) * kRounding<float> * size;
+    return {value,
+            kSteepestActivation * (of_sums + kRoundings * kRounding<Out> * std::max(std::abs(sum), std::abs(value))) +
+                1e-6};
+  }
+
+  RandomStream random_{/*seed=*/7};
+  Form form_;
+  Sizes sizes_;
+  Stored<T> a_;
+  Stored<float> b_;
+  std::vector<T> b_rounded_;
+  Stored<float> bias_;
+  Stored<Out> out_;
+};
+
+template <typename T, typename Out>
+void expect_right_everywhere(const typename Problem<T, Out>::Run& run) {
+  for (const Sizes& sizes : all_sizes()) {
+    for (const Form& form : forms()) {
+      SCOPED_TRACE(form.name + ", " + std::to_string(sizes.rows) + " x " + std::to_string(sizes.columns) + " x " +
+                   std::to_string(sizes.depth));
+      const Problem<T, Out> problem(form, sizes);
+
+      problem.expect_right(problem.run(run));
+
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+template <typename Types>
+class GemmOf : public testing::Test {};
+
+template <typename T, typename Out>
+struct Elements {
+  using In = T;
+  using Result = Out;
+};
+using AllElements = testing::Types<Elements<float, float>, Elements<BFloat16, BFloat16>, Elements<BFloat16, float>>;
+TYPED_TEST_SUITE(GemmOf, AllElements);
+
+TYPED_TEST(GemmOf, IsItsDefinitionInEveryFormAndSizeByEveryInstructionSet) {
+  using T = typename TypeParam::In;
+  using Out = typename TypeParam::Result;
+  for (const InstructionSet set : runnable_instruction_sets()) {
+    SCOPED_TRACE(instruction_set_name(set));
+    const ForcedInstructionSet forced(set);
+    expect_right_everywhere<T, Out>([](const Gemm<T, Out>& product) { gemm(product); });
+  }
+}
+
+TYPED_TEST(GemmOf, GivesTheSameBitsTwice) {
+  using T = typename TypeParam::In;
+  using Out = typename TypeParam::Result;
+  for (const Form& form : forms()) {
+    const Problem<T, Out> problem(form, {300, 70, 300});
+    const auto run = [](const Gemm<T, Out>& product) { gemm(product); };
+    const std::vector<Out> first = problem.run(run);
+    const std::vector<Out> second = problem.run(run);
+    EXPECT_EQ(std::memcmp(first.data(), second.data(), first.size() * sizeof(Out)), 0) << form.name;
+  }
+}
+
+TYPED_TEST(GemmOf, OfNoRowsColumnsOrDepthIsAnEmptySum) {
+  using T = typename TypeParam::In;
+  using Out = typename TypeParam::Result;
+  for (const Form& form : forms()) {
+    for (const Sizes& sizes : {Sizes{0, 5, 4}, Sizes{5, 0, 4}, Sizes{5, 4, 0}}) {
+      SCOPED_TRACE(form.name);
+      const Problem<T, Out> problem(form, sizes);
+      problem.expect_right(problem.run([](const Gemm<T, Out>& product) { gemm(product); }));
+    }
+  }
+}
+
+TYPED_TEST(GemmOf, FollowsTheNumberOfThreads) {
+  using T = typename TypeParam::In;
+  using Out = typename TypeParam::Result;
+  const int threads_before = num_threads();
+  for (const int threads : {1, 3, 2}) {
+    set_num_threads(threads);
+    for (const Form& form : forms()) {
+      SCOPED_TRACE(form.name + " on " + std::to_string(threads) + " threads");
+      const Problem<T, Out> problem(form, {300, 70, 300});
+      problem.expect_right(problem.run([](const Gemm<T, Out>& product) { gemm(product); }));
+    }
+  }
+  set_num_threads(threads_before);
+}
+
+TEST(Gemm, OfBFloat16InFloatsIsItsDefinition) {
+  const ForcedInstructionSet avx2_or_less(runnable_instruction_sets()[1]);
+  expect_right_everywhere<BFloat16, BFloat16>(
+      [](const Gemm<BFloat16, BFloat16>& product) { cpu::gemm_in_floats(product); });
+  expect_right_everywhere<BFloat16, float>([](const Gemm<BFloat16, float>& product) { cpu::gemm_in_floats(product); });
+}
+
+TEST(PackedMatrix, HoldsItsMatrixRoundedToItsType) {
+  for (const InstructionSet set : runnable_instruction_sets()) {
+    const ForcedInstructionSet forced(set);
+    std::vector<float> values(7 * 9);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = 1.0f + static_cast<float>(i) * 0x1p-9f;
+    PackedMatrix<BFloat16> packed;
+    packed.pack({values.data(), /*stride=*/9, MatrixLayout::kColumns}, /*depth=*/8, /*columns=*/7);
+
+    const std::vector<float> unpacked = packed.unpacked();
+
+    ASSERT_EQ(unpacked.size(), 56u);
+    for (std::size_t k = 0; k < 8; ++k) {
+      for (std::size_t n = 0; n < 7; ++n) EXPECT_EQ(unpacked[k * 7 + n], BFloat16(values[n * 9 + k]));
+    }
+  }
+}
+
+TEST(PackedMatrix, ServesEveryInstructionSetWhicheverPackedIt) {
+  const Form form = {.name = "packed", .is_packed = true};
+  for (const InstructionSet packing : runnable_instruction_sets()) {
+    for (const InstructionSet using_it : runnable_instruction_sets()) {
+      const ForcedInstructionSet forced(packing);
+      const Problem<BFloat16, float> problem(form, {40, 33, 70});
+      problem.expect_right(problem.run([using_it](const Gemm<BFloat16, float>& product) {
+        const ForcedInstructionSet forced_too(using_it);
+        gemm(product);
+      }));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace edgewise::kernels
