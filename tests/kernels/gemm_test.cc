@@ -58,7 +58,7 @@ std::vector<Form> forms() {
 
 // Around vectors of 16, and around the blocks that ragged sizes are cut into.
 std::vector<Sizes> all_sizes() {
-  std::vector<Sizes> sizes = {{64, 64, 64}, {300, 40, 24}, {24, 40, 300}, {530, 70, 50}, {70, 50, 530}, {2, 3, 2000}};
+  std::vector<Sizes> sizes = {{64, 64, 64}, {530, 70, 50}, {70, 50, 530}, {2, 3, 2000}};
   for (const std::int64_t size : {1, 3, 15, 16, 17, 63, 65, 127, 255, 256, 257}) {
     sizes.push_back({size, 17, 33});
     sizes.push_back({33, size, 17});
@@ -119,6 +119,12 @@ class Problem {
         bias_(stored<float>(1, sizes.columns, random_)),
         out_(stored<Out>(sizes.rows, sizes.columns, random_)) {
     for (const float value : b_.values) b_rounded_.push_back(T(value));
+    for (std::int64_t row = 0; row < sizes.rows; ++row) {
+      for (std::int64_t k = 0; k < sizes.depth; ++k) a_rows_.push_back(element(a(), row, k));
+    }
+    for (std::int64_t column = 0; column < sizes.columns; ++column) {
+      for (std::int64_t k = 0; k < sizes.depth; ++k) b_columns_.push_back(element(b(), k, column));
+    }
   }
 
   using Run = std::function<void(const Gemm<T, Out>&)>;
@@ -170,7 +176,7 @@ class Problem {
     if (form_.result == GemmResult::kAdd) sum += out_.values[row * out_.stride + column];
     double size = std::abs(sum);
     for (std::int64_t k = 0; k < sizes_.depth; ++k) {
-      const double term = element(a(), row, k) * element(b(), k, column);
+      const double term = a_rows_[row * sizes_.depth + k] * b_columns_[column * sizes_.depth + k];
       sum += term;
       size += std::abs(term);
     }
@@ -191,6 +197,7 @@ class Problem {
   std::vector<T> b_rounded_;
   Stored<float> bias_;
   Stored<Out> out_;
+  std::vector<double> a_rows_, b_columns_;
 };
 
 template <typename T, typename Out>
@@ -233,7 +240,7 @@ TYPED_TEST(GemmOf, GivesTheSameBitsTwice) {
   using T = typename TypeParam::In;
   using Out = typename TypeParam::Result;
   for (const Form& form : forms()) {
-    const Problem<T, Out> problem(form, {300, 70, 300});
+    const Problem<T, Out> problem(form, {270, 35, 270});
     const auto run = [](const Gemm<T, Out>& product) { gemm(product); };
     const std::vector<Out> first = problem.run(run);
     const std::vector<Out> second = problem.run(run);
@@ -261,7 +268,7 @@ TYPED_TEST(GemmOf, FollowsTheNumberOfThreads) {
     set_num_threads(threads);
     for (const Form& form : forms()) {
       SCOPED_TRACE(form.name + " on " + std::to_string(threads) + " threads");
-      const Problem<T, Out> problem(form, {300, 70, 300});
+      const Problem<T, Out> problem(form, {270, 35, 270});
       problem.expect_right(problem.run([](const Gemm<T, Out>& product) { gemm(product); }));
     }
   }
