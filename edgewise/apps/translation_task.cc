@@ -20,11 +20,9 @@ LossOptions loss_options(const Experiment& experiment) {
 }
 
 BatchLoss loss_of(const TranslationModel& model, const Batch& batch, Pass& pass, const LossOptions& options) {
-  const at::Tensor logits_DC = model.transformer.forward(batch, pass);
-  const at::Tensor labels_D = at::tensor(batch.labels);
-  return {.loss_sum = smoothed_loss(logits_DC, labels_D, options),
-          .tokens = static_cast<std::int64_t>(batch.labels.size()),
-          .correct = count_correct(logits_DC, labels_D, options)};
+  const ProjectedLoss found = model.transformer.loss(batch, options, pass);
+  return {
+      .loss_sum = found.loss_sum, .tokens = static_cast<std::int64_t>(batch.labels.size()), .correct = found.correct};
 }
 
 void measure_by_token(const TranslationModel& model, const EncodedPairs& pairs, Validation& validation) {

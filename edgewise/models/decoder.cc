@@ -22,11 +22,13 @@ Decoder::Decoder(const TransformerOptions& options, RandomStream& random) {
 
 at::Tensor Decoder::operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
                                const at::Tensor& encoded_SM, Pass& pass) const {
-  at::Tensor state_DM = x_DM;
-  for (const DecoderLayer& layer : layers) {
-    state_DM = layer(decoder_decoder, encoder_decoder, state_DM, encoded_SM, pass);
+  NodeState state = layers.front().begin(x_DM, pass);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const bool is_last = i + 1 == layers.size();
+    state = layers[i](decoder_decoder, encoder_decoder, state, encoded_SM,
+                      is_last ? norm : layers[i + 1].self_sublayer.first_norm(), pass);
   }
-  return norm(state_DM);
+  return state.read_TM;
 }
 
 NodeFunction Decoder::pre_func(std::int64_t layer, AttentionFields fields, DecoderAttention which) const {

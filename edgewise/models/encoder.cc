@@ -21,9 +21,12 @@ Encoder::Encoder(const TransformerOptions& options, RandomStream& random) {
 }
 
 at::Tensor Encoder::operator()(const Relation& encoder_encoder, const at::Tensor& x_SM, Pass& pass) const {
-  at::Tensor state_SM = x_SM;
-  for (const EncoderLayer& layer : layers) state_SM = layer(encoder_encoder, state_SM, pass);
-  return norm(state_SM);
+  NodeState state = layers.front().begin(x_SM, pass);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const bool is_last = i + 1 == layers.size();
+    state = layers[i](encoder_encoder, state, is_last ? norm : layers[i + 1].attention_sublayer.first_norm(), pass);
+  }
+  return state.read_TM;
 }
 
 NodeFunction Encoder::pre_func(std::int64_t layer, AttentionFields fields) const {

@@ -74,6 +74,11 @@ at::Tensor Transformer::forward(const Batch& batch, Pass& pass) const {
   return generate(decode(batch, encode(batch, pass), pass));
 }
 
+ProjectedLoss Transformer::loss(const Batch& batch, const LossOptions& options, Pass& pass) const {
+  return projected_loss(decode(batch, encode(batch, pass), pass), generator_.weight, generator_.bias,
+                        at::tensor(batch.labels), options);
+}
+
 void Transformer::update_graph(MessageGraph& graph, const at::Tensor& edges, const std::vector<NodeStep>& pre,
                                const std::vector<NodeStep>& post, const AttentionStep& attention) const {
   for (const auto& [function, nodes] : pre) graph.apply_nodes(function, nodes);

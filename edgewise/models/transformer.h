@@ -16,6 +16,7 @@
 #include "edgewise/nn/embedding.h"
 #include "edgewise/nn/linear.h"
 #include "edgewise/nn/positions.h"
+#include "edgewise/ops/projected_loss.h"
 
 // Shapes: S = encoder nodes, D = decoder nodes, T = some nodes, M = size of a node's state, C = output vocabulary.
 
@@ -48,6 +49,8 @@ class Transformer {
   at::Tensor encode(const Batch& batch, Pass& pass) const;                                // [S, M]
   at::Tensor decode(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const;  // [D, M]
   at::Tensor forward(const Batch& batch, Pass& pass) const;                               // logits [D, C]
+  /// What training wants of `forward`, without ever holding all logits.
+  ProjectedLoss loss(const Batch& batch, const LossOptions& options, Pass& pass) const;
 
   // --- by message passing: the definition.
   /// Runs `pre` on its nodes, `attention` along `edges`, `post` on its nodes. Any subset of a graph's edges and nodes;

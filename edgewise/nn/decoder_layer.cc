@@ -27,20 +27,34 @@ Projections DecoderLayer::before_cross(const at::Tensor& x_NM, AttentionFields f
   return found;
 }
 
+NodeState DecoderLayer::after_cross(const at::Tensor& x_DM, const at::Tensor& average_DHV, const Norm& next,
+                                    Pass& pass) const {
+  const NodeState attended =
+      cross_sublayer.after(x_DM, cross_attention.get_o(average_DHV), feed_forward_sublayer.first_norm(), pass);
+  return feed_forward_sublayer.after(attended.x_TM, feed_forward(attended.read_TM, pass), next, pass);
+}
+
 at::Tensor DecoderLayer::after_cross(const at::Tensor& x_DM, const at::Tensor& average_DHV, Pass& pass) const {
-  const at::Tensor y_DM = cross_sublayer.after(x_DM, cross_attention.get_o(average_DHV), pass);
-  return feed_forward_sublayer.after(y_DM, feed_forward(feed_forward_sublayer.before(y_DM), pass), pass);
+  return after_cross(x_DM, average_DHV, Norm(), pass).x_TM;
+}
+
+NodeState DecoderLayer::operator()(const Relation& decoder_decoder, const Relation& encoder_decoder,
+                                   const NodeState& state, const at::Tensor& encoded_SM, const Norm& next,
+                                   Pass& pass) const {
+  const Projections self = self_attention.get(state.read_TM);
+  const at::Tensor heard_DHV = self_attention.average(decoder_decoder, self.query, self.key, self.value, pass);
+  const NodeState heard =
+      self_sublayer.after(state.x_TM, self_attention.get_o(heard_DHV), cross_sublayer.first_norm(), pass);
+
+  const at::Tensor query_DHK = cross_attention.get(heard.read_TM, AttentionFields::kQuery).query;
+  const Projections memory = cross_attention.get(encoded_SM, AttentionFields::kKeyValue);
+  const at::Tensor seen_DHV = cross_attention.average(encoder_decoder, query_DHK, memory.key, memory.value, pass);
+  return after_cross(heard.x_TM, seen_DHV, next, pass);
 }
 
 at::Tensor DecoderLayer::operator()(const Relation& decoder_decoder, const Relation& encoder_decoder,
                                     const at::Tensor& x_DM, const at::Tensor& encoded_SM, Pass& pass) const {
-  const Projections self = before_self(x_DM);
-  const at::Tensor y_DM =
-      after_self(x_DM, self_attention.average(decoder_decoder, self.query, self.key, self.value, pass), pass);
-
-  const at::Tensor query_DHK = before_cross(y_DM, AttentionFields::kQuery).query;
-  const Projections memory = before_cross(encoded_SM, AttentionFields::kKeyValue);
-  return after_cross(y_DM, cross_attention.average(encoder_decoder, query_DHK, memory.key, memory.value, pass), pass);
+  return (*this)(decoder_decoder, encoder_decoder, begin(x_DM, pass), encoded_SM, Norm(), pass).x_TM;
 }
 
 }  // namespace edgewise

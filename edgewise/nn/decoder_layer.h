@@ -33,7 +33,12 @@ struct DecoderLayer {
   Projections before_cross(const at::Tensor& x_NM, AttentionFields fields) const;
   at::Tensor after_cross(const at::Tensor& x_DM, const at::Tensor& average_DHV, Pass& pass) const;
 
-  /// [D, M] to [D, M].
+  /// A first state of [D, M], then from state to state; `next` is the norm through which the result is read.
+  NodeState begin(const at::Tensor& x_DM, const Pass& pass) const { return self_sublayer.begin(x_DM, pass); }
+  NodeState operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const NodeState& state,
+                       const at::Tensor& encoded_SM, const Norm& next, Pass& pass) const;
+
+  /// The layer alone: [D, M] to [D, M].
   at::Tensor operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
                         const at::Tensor& encoded_SM, Pass& pass) const;
 
@@ -46,6 +51,9 @@ struct DecoderLayer {
     part("feed_forward_norm", self.feed_forward_sublayer.norm);
     part("feed_forward", self.feed_forward);
   }
+
+ private:
+  NodeState after_cross(const at::Tensor& x_DM, const at::Tensor& average_DHV, const Norm& next, Pass& pass) const;
 };
 
 }  // namespace edgewise

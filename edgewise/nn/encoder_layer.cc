@@ -13,14 +13,26 @@ Projections EncoderLayer::before_attention(const at::Tensor& x_NM, AttentionFiel
   return self_attention.get(attention_sublayer.before(x_NM), fields);
 }
 
+NodeState EncoderLayer::after_attention(const at::Tensor& x_NM, const at::Tensor& average_NHV, const Norm& next,
+                                        Pass& pass) const {
+  const NodeState attended =
+      attention_sublayer.after(x_NM, self_attention.get_o(average_NHV), feed_forward_sublayer.first_norm(), pass);
+  return feed_forward_sublayer.after(attended.x_TM, feed_forward(attended.read_TM, pass), next, pass);
+}
+
 at::Tensor EncoderLayer::after_attention(const at::Tensor& x_NM, const at::Tensor& average_NHV, Pass& pass) const {
-  const at::Tensor y_NM = attention_sublayer.after(x_NM, self_attention.get_o(average_NHV), pass);
-  return feed_forward_sublayer.after(y_NM, feed_forward(feed_forward_sublayer.before(y_NM), pass), pass);
+  return after_attention(x_NM, average_NHV, Norm(), pass).x_TM;
+}
+
+NodeState EncoderLayer::operator()(const Relation& relation, const NodeState& state, const Norm& next,
+                                   Pass& pass) const {
+  const Projections made = self_attention.get(state.read_TM);
+  const at::Tensor average_NHV = self_attention.average(relation, made.query, made.key, made.value, pass);
+  return after_attention(state.x_TM, average_NHV, next, pass);
 }
 
 at::Tensor EncoderLayer::operator()(const Relation& relation, const at::Tensor& x_NM, Pass& pass) const {
-  const Projections made = before_attention(x_NM);
-  return after_attention(x_NM, self_attention.average(relation, made.query, made.key, made.value, pass), pass);
+  return (*this)(relation, begin(x_NM, pass), Norm(), pass).x_TM;
 }
 
 EncoderLayer transformer_block(std::int64_t size, std::int64_t heads, RandomStream& random) {

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <concepts>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "edgewise/base/fields.h"
 #include "edgewise/base/random.h"
 #include "edgewise/ops/dropout.h"
 
@@ -36,19 +38,35 @@ struct NamedTensor {
 template <typename Part, typename Visitor>
 void visit_parameters(Part& part, const std::string& name, Visitor&& visit);
 
-/// What one forward pass needs beside its inputs: whether it trains, and the random numbers of its dropouts. Each
-/// dropout takes the next stream, so that a pass is a function of its seed.
+/// In what numbers a pass computes. Parameters, the residual stream, norms, softmax and loss are fp32 in both; in bf16,
+/// what linear layers and attention read and write is bf16.
+enum class Precision { kFp32, kBf16 };
+
+inline constexpr auto enum_names(Precision) {
+  return std::array{EnumName<Precision>{Precision::kFp32, "fp32"}, EnumName<Precision>{Precision::kBf16, "bf16"}};
+}
+
+/// What one forward pass needs beside its inputs: whether it trains, in what precision, and the random numbers of its
+/// dropouts. Each dropout takes the next stream, so that a pass is a function of its seed.
 class Pass {
  public:
   static Pass inference() { return Pass(); }
-  static Pass training(std::uint64_t seed) {
+  static Pass training(std::uint64_t seed, Precision precision = Precision::kFp32) {
     Pass pass;
     pass.training_ = true;
+    pass.precision_ = precision;
     pass.key_.seed = seed;
     return pass;
   }
 
   bool is_training() const { return training_; }
+
+  /// The type in which linear layers and attention read what is in x's type: bf16 where asked for in place of fp32.
+  at::ScalarType type_of(const at::Tensor& x) const {
+    return precision_ == Precision::kBf16 && x.scalar_type() == at::kFloat ? at::kBFloat16 : x.scalar_type();
+  }
+  at::Tensor cast(const at::Tensor& x) const { return x.to(type_of(x)); }
+
   DropoutKey next_key() { return DropoutKey{key_.seed, key_.stream++}; }
   at::Tensor dropout(const at::Tensor& x, double rate) {
     return training_ && rate > 0.0 ? edgewise::dropout(x, rate, next_key()) : x;
@@ -56,6 +74,7 @@ class Pass {
 
  private:
   bool training_ = false;
+  Precision precision_ = Precision::kFp32;
   DropoutKey key_;
 };
 

@@ -1,22 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/nn/sublayer.h"
 
-#include <ATen/TensorOperators.h>
+#include "edgewise/ops/add_norm.h"
 
 namespace edgewise {
+namespace {
+
+const Norm kNoNorm;
+
+AddNorm add(const at::Tensor& x_TM, const at::Tensor& y_TM, const Norm& norm, double dropout, Pass& pass) {
+  AddNormOptions options;
+  options.kind = norm.kind;
+  options.epsilon = norm.epsilon;
+  options.type = pass.type_of(x_TM);
+  if (pass.is_training() && dropout > 0.0) {
+    options.dropout = dropout;
+    options.dropout_key = pass.next_key();
+  }
+  if (norm.gain.defined()) return add_norm(x_TM, y_TM, norm.gain, norm.bias, options);
+  const at::Tensor sum_TM = add_dropout(x_TM, y_TM, options.dropout, options.dropout_key);
+  return {sum_TM, pass.cast(sum_TM)};
+}
+
+}  // namespace
 
 Sublayer::Sublayer(const LayerOptions& options)
     : norm(options.size, options.norm, options.norm_epsilon),
       placement(options.norm_placement),
       dropout(options.dropout.residual) {}
 
-at::Tensor Sublayer::before(const at::Tensor& x_TM) const {
-  return placement == NormPlacement::kPre ? norm(x_TM) : x_TM;
+const Norm& Sublayer::first_norm() const { return placement == NormPlacement::kPre ? norm : kNoNorm; }
+
+NodeState Sublayer::begin(const at::Tensor& x_TM, const Pass& pass) const { return {x_TM, pass.cast(before(x_TM))}; }
+
+at::Tensor Sublayer::before(const at::Tensor& x_TM) const { return first_norm()(x_TM); }
+
+NodeState Sublayer::after(const at::Tensor& x_TM, const at::Tensor& y_TM, const Norm& next, Pass& pass) const {
+  if (placement == NormPlacement::kPre) {
+    const AddNorm made = add(x_TM, y_TM, next, dropout, pass);
+    return {made.sum_TM, made.normed_TM};
+  }
+  const at::Tensor normed_TM = add(x_TM, y_TM, norm, dropout, pass).normed_TM;
+  return {normed_TM, next(normed_TM)};
 }
 
 at::Tensor Sublayer::after(const at::Tensor& x_TM, const at::Tensor& y_TM, Pass& pass) const {
-  const at::Tensor sum = x_TM + pass.dropout(y_TM, dropout);
-  return placement == NormPlacement::kPre ? sum : norm(sum);
+  return after(x_TM, y_TM, kNoNorm, pass).x_TM;
 }
 
 }  // namespace edgewise

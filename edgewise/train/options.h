@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "edgewise/base/fields.h"
+#include "edgewise/nn/module.h"
 
 namespace edgewise {
 
@@ -33,6 +34,7 @@ struct TrainOptions {
   double epsilon = 1e-9;
   double clip_norm = 0.0;
   double smoothing = 0.1;
+  Precision precision = Precision::kFp32;
 
   std::int64_t log_every = 50;
   std::int64_t validate_every = 0;
@@ -55,6 +57,7 @@ struct TrainOptions {
     field("clip_norm", self.clip_norm, "longest gradient, as the norm over all parameters; 0: no limit", at_least(0));
     field("smoothing", self.smoothing, "share of probability that label smoothing gives to other words",
           at_least(0).below(1));
+    field("precision", self.precision, "fp32, or bf16 in linear layers and attention; validation is in fp32");
     field("log_every", self.log_every, "steps from one line of metrics to the next; 0: an epoch", at_least(0));
     field("validate_every", self.validate_every, "steps from one validation to the next; 0: an epoch", at_least(0));
     field("save_every", self.save_every, "steps from one checkpoint to the next; 0: an epoch", at_least(0));

@@ -30,7 +30,7 @@ LogSums Updater::accumulate_gradients(std::int64_t step) {
   LogSums sums;
   for (std::int64_t i = 0; i < options_.accumulate; ++i) {
     const Batch batch = batches_.next();
-    Pass pass = Pass::training(mix(step_seed, static_cast<std::uint64_t>(i)));
+    Pass pass = Pass::training(mix(step_seed, static_cast<std::uint64_t>(i)), options_.precision);
     const BatchLoss loss = task_.loss(batch, pass);
     loss.loss_sum.backward();
     sums += {.loss = loss.loss_sum.item<double>(), .tokens = loss.tokens, .correct = loss.correct};
