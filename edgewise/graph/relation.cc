@@ -16,6 +16,7 @@ struct Relation::Storage {
   std::vector<EdgeIndex> row_begin = {0};
   std::vector<Interval> intervals;
   std::vector<NodeIndex> sources;
+  std::unique_ptr<DerivedValues> derived = std::make_unique<DerivedValues>();
 };
 
 namespace {
@@ -141,6 +142,8 @@ RelationView Relation::view() const {
           .intervals = has_intervals ? storage_->intervals.data() : nullptr,
           .sources = has_intervals ? nullptr : storage_->sources.data()};
 }
+
+DerivedValues& Relation::derived_values() const { return *storage_->derived; }
 
 EdgeList Relation::edges() const {
   const RelationView rows = view();

@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <span>
+#include <typeindex>
 #include <vector>
 
+#include "edgewise/graph/derived_values.h"
 #include "edgewise/graph/relation_view.h"
 
 namespace edgewise {
@@ -48,6 +50,17 @@ class Relation {
   /// For kernels; valid while any copy of this relation lives.
   RelationView view() const;
 
+  /// T(view()), made when first asked for and kept with this relation and its copies: what others derive from a
+  /// relation at a cost and need often, such as a plan for kernels. Valid while any copy lives. Any thread may ask;
+  /// others that ask for it meanwhile wait.
+  template <class T>
+  const T& derived() const {
+    const DerivedValues::Make make = [this]() -> std::shared_ptr<const void> {
+      return std::make_shared<const T>(view());
+    };
+    return *static_cast<const T*>(derived_values().get(typeid(T), make));
+  }
+
   /// Ends of all edges, in canonical order. O(edges): only for who really needs a list.
   EdgeList edges() const;
 
@@ -63,6 +76,7 @@ class Relation {
  private:
   struct Storage;
   explicit Relation(std::shared_ptr<const Storage> storage);
+  DerivedValues& derived_values() const;
   std::shared_ptr<const Storage> storage_;
 };
 

@@ -29,10 +29,13 @@ struct AttentionSizes {
 /// What an attention and its gradients come to; every number starts as NaN, so that one nobody writes is seen.
 template <typename T>
 struct AttentionResult {
-  std::vector<T> out, log_normalizer, weight, grad_query, grad_key, grad_value, grad_edge_bias;
+  std::vector<T> out, grad_query, grad_key, grad_value;
+  std::vector<Accumulated<T>> log_normalizer, weight, grad_edge_bias;
+
+  friend bool operator==(const AttentionResult&, const AttentionResult&) = default;
 };
 
-/// Random arguments of an attention, and two ways to its results.
+/// Random arguments of an attention, and three ways to its results.
 template <typename T>
 class AttentionProblem {
  public:
@@ -40,50 +43,83 @@ class AttentionProblem {
       : relation_(std::move(relation)), sizes_(sizes), case_(std::move(options)) {
     const std::int64_t rows = relation_.num_destinations() * sizes.num_heads;
     const std::int64_t sources = relation_.num_sources() * sizes.num_heads;
-    query_ = normal(rows * sizes.head_size);
-    key_ = normal(sources * sizes.head_size);
-    value_ = normal(sources * sizes.value_size);
-    grad_out_ = normal(rows * sizes.value_size);
-    if (case_.has_bias) edge_bias_ = normal(relation_.num_edges() * sizes.num_heads);
+    query_ = normal<T>(rows * sizes.head_size);
+    key_ = normal<T>(sources * sizes.head_size);
+    value_ = normal<T>(sources * sizes.value_size);
+    grad_out_ = normal<T>(rows * sizes.value_size);
+    if (case_.has_bias) edge_bias_ = normal<Accumulated<T>>(relation_.num_edges() * sizes.num_heads);
   }
+
+  /// The same arguments in another type.
+  template <typename U>
+  explicit AttentionProblem(const AttentionProblem<U>& other)
+      : relation_(other.relation_),
+        sizes_(other.sizes_),
+        case_(other.case_),
+        query_(other.query_.begin(), other.query_.end()),
+        key_(other.key_.begin(), other.key_.end()),
+        value_(other.value_.begin(), other.value_.end()),
+        grad_out_(other.grad_out_.begin(), other.grad_out_.end()),
+        edge_bias_(other.edge_bias_.begin(), other.edge_bias_.end()) {}
 
   const Relation& relation() const { return relation_; }
-  std::vector<T>& edge_bias() { return edge_bias_; }
+  std::vector<Accumulated<T>>& edge_bias() { return edge_bias_; }
 
+  std::vector<T>& query() { return query_; }
+
+  /// By the reference kernels.
   AttentionResult<T> run() const {
+    return run_with([](const auto& p) { reference::attention_forward(p); },
+                    [](const auto& p) { reference::attention_backward(p); },
+                    [](const auto& p) { reference::attention_weights(p); });
+  }
+
+  /// By the kernels given; without weights.
+  template <class Forward, class Backward>
+  AttentionResult<T> run_with(Forward forward, Backward backward) const {
+    return run_with(forward, backward, [](const auto& /*p*/) {});
+  }
+
+  template <class Forward, class Backward, class Weights>
+  AttentionResult<T> run_with(Forward forward, Backward backward, Weights weights) const {
     AttentionResult<T> result = unwritten();
-    const AttentionForward<T> forward = arguments(result);
-    reference::attention_forward(forward);
-    reference::attention_backward(AttentionBackward<T>{forward, grad_out_.data(), result.grad_query.data(),
-                                                       result.grad_key.data(), result.grad_value.data(),
-                                                       case_.has_bias ? result.grad_edge_bias.data() : nullptr});
-    reference::attention_weights(AttentionWeights<T>{forward, result.weight.data()});
+    const AttentionForward<T> p = arguments(result);
+    forward(p);
+    backward(AttentionBackward<T>{p, grad_out_.data(), result.grad_query.data(), result.grad_key.data(),
+                                  result.grad_value.data(), case_.has_bias ? result.grad_edge_bias.data() : nullptr});
+    weights(AttentionWeights<T>{p, result.weight.data()});
     return result;
   }
+
+  /// By the reference kernels, in double, from the same arguments.
+  AttentionResult<double> run_in_double() const { return AttentionProblem<double>(*this).run(); }
 
   /// The sums of the definition, each softmax and its Jacobian spelled out in double.
   AttentionResult<double> define() const;
 
  private:
-  struct Row;
+  template <typename U>
+  friend class AttentionProblem;
 
-  std::vector<T> normal(std::int64_t count) {
-    std::vector<T> values(static_cast<std::size_t>(count));
-    for (T& value : values) value = static_cast<T>(random_.normal());
+  template <typename U>
+  std::vector<U> normal(std::int64_t count) {
+    std::vector<U> values(static_cast<std::size_t>(count));
+    for (U& value : values) value = static_cast<U>(static_cast<Accumulated<U>>(random_.normal()));
     return values;
   }
 
   AttentionResult<T> unwritten() const {
-    auto like = [](std::size_t size) { return std::vector<T>(size, std::numeric_limits<T>::quiet_NaN()); };
     const auto edges = static_cast<std::size_t>(relation_.num_edges() * sizes_.num_heads);
     const auto rows = static_cast<std::size_t>(relation_.num_destinations() * sizes_.num_heads);
-    return {like(grad_out_.size()),
-            like(rows),
-            like(edges),
-            like(query_.size()),
-            like(key_.size()),
-            like(value_.size()),
-            like(case_.has_bias ? edges : 0)};
+    const auto nan = std::numeric_limits<Accumulated<T>>::quiet_NaN();
+    const auto unset = static_cast<T>(nan);
+    return {.out = std::vector<T>(grad_out_.size(), unset),
+            .grad_query = std::vector<T>(query_.size(), unset),
+            .grad_key = std::vector<T>(key_.size(), unset),
+            .grad_value = std::vector<T>(value_.size(), unset),
+            .log_normalizer = std::vector<Accumulated<T>>(rows, nan),
+            .weight = std::vector<Accumulated<T>>(edges, nan),
+            .grad_edge_bias = std::vector<Accumulated<T>>(case_.has_bias ? edges : 0, nan)};
   }
 
   AttentionForward<T> arguments(AttentionResult<T>& result) const {
@@ -97,8 +133,8 @@ class AttentionProblem {
             .num_heads = sizes_.num_heads,
             .head_size = sizes_.head_size,
             .value_size = sizes_.value_size,
-            .scale = static_cast<T>(case_.scale),
-            .clamp = static_cast<T>(case_.clamp),
+            .scale = static_cast<Accumulated<T>>(case_.scale),
+            .clamp = static_cast<Accumulated<T>>(case_.clamp),
             .dropout = {case_.dropout, /*seed=*/11, /*stream=*/3}};
   }
 
@@ -114,16 +150,21 @@ class AttentionProblem {
   Relation relation_;
   AttentionSizes sizes_;
   AttentionCase case_;
-  std::vector<T> query_, key_, value_, grad_out_, edge_bias_;
+  std::vector<T> query_, key_, value_, grad_out_;
+  std::vector<Accumulated<T>> edge_bias_;
 };
 
 template <typename T>
 AttentionResult<double> AttentionProblem<T>::define() const {
   const AttentionResult<T> like = unwritten();
-  auto zeros = [](const std::vector<T>& shape) { return std::vector<double>(shape.size(), 0.0); };
-  AttentionResult<double> result = {zeros(like.out),           zeros(like.log_normalizer), zeros(like.weight),
-                                    zeros(like.grad_query),    zeros(like.grad_key),       zeros(like.grad_value),
-                                    zeros(like.grad_edge_bias)};
+  auto zeros = [](const auto& shape) { return std::vector<double>(shape.size(), 0.0); };
+  AttentionResult<double> result = {.out = zeros(like.out),
+                                    .grad_query = zeros(like.grad_query),
+                                    .grad_key = zeros(like.grad_key),
+                                    .grad_value = zeros(like.grad_value),
+                                    .log_normalizer = zeros(like.log_normalizer),
+                                    .weight = zeros(like.weight),
+                                    .grad_edge_bias = zeros(like.grad_edge_bias)};
   for (std::int64_t row = 0; row < relation_.num_destinations(); ++row) {
     for (std::int64_t head = 0; head < sizes_.num_heads; ++head) define_row(row, head, result);
   }

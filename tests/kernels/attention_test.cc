@@ -6,31 +6,11 @@
 
 #include "edgewise/base/threads.h"
 #include "edgewise/graph/relation_ops.h"
-#include "tests/kernels/attention_problem.h"
-#include "tests/kernels/near.h"
+#include "tests/kernels/attention_cases.h"
 #include "tests/support/relation_zoo.h"
 
 namespace edgewise::kernels {
 namespace {
-
-std::vector<AttentionCase> attention_cases() {
-  return {{.name = "plain"},
-          {.name = "bias", .has_bias = true},
-          {.name = "clamp", .clamp = 0.4},
-          {.name = "dropout", .dropout = 0.3},
-          {.name = "all", .has_bias = true, .clamp = 0.4, .dropout = 0.3, .scale = 0.7}};
-}
-
-template <typename T>
-void expect_all_near(const AttentionResult<T>& actual, const AttentionResult<double>& expected) {
-  expect_near(actual.out, expected.out, "out");
-  expect_near(actual.log_normalizer, expected.log_normalizer, "log_normalizer");
-  expect_near(actual.weight, expected.weight, "weight");
-  expect_near(actual.grad_query, expected.grad_query, "grad_query");
-  expect_near(actual.grad_key, expected.grad_key, "grad_key");
-  expect_near(actual.grad_value, expected.grad_value, "grad_value");
-  expect_near(actual.grad_edge_bias, expected.grad_edge_bias, "grad_edge_bias");
-}
 
 template <typename T>
 class ReferenceAttention : public testing::Test {};

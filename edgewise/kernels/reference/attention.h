@@ -3,7 +3,7 @@
 
 #include "edgewise/kernels/attention.h"
 
-// The definition of attention in plain loops, for float and double: what every faster kernel is held to.
+// The definition of attention in plain loops, for float, double and BFloat16: what every faster kernel is held to.
 namespace edgewise::kernels::reference {
 
 template <typename T>
@@ -15,5 +15,12 @@ void attention_backward(const AttentionBackward<T>& p);
 
 template <typename T>
 void attention_weights(const AttentionWeights<T>& p);
+
+template <>
+void attention_forward(const AttentionForward<BFloat16>& p);
+template <>
+void attention_backward(const AttentionBackward<BFloat16>& p);
+template <>
+void attention_weights(const AttentionWeights<BFloat16>& p);
 
 }  // namespace edgewise::kernels::reference

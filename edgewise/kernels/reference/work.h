@@ -18,23 +18,18 @@ inline std::int64_t cost_before(const RelationView& relation, std::int64_t row) 
   return relation.row_begin[row] + row;
 }
 
-/// Calls fn(item, head) for all pairs, sharing them out by cost. `cost_before_item(i)` is what the items before i cost
-/// a head; it grows with i.
+/// Calls fn(begin, end) on ranges that together are all items, sharing them out by cost. `cost_before_item(i)` is what
+/// the items before i cost; it grows with i.
 template <class CostBefore, class Fn>
-void parallel_pairs(std::int64_t num_items, std::int64_t num_heads, CostBefore cost_before_item, Fn fn) {
-  if (num_items == 0 || num_heads == 0) return;
+void parallel_ranges(std::int64_t num_items, CostBefore cost_before_item, Fn fn) {
+  if (num_items == 0) return;
 
-  auto cost_before_pair = [&](std::int64_t pair) {
-    const std::int64_t item = pair / num_heads;
-    const std::int64_t before_item = cost_before_item(item);
-    return before_item * num_heads + pair % num_heads * (cost_before_item(item + 1) - before_item);
-  };
-  auto first_pair_at = [&](std::int64_t cost) {
+  auto first_item_at = [&](std::int64_t cost) {
     std::int64_t first = 0;
-    std::int64_t last = num_items * num_heads;
+    std::int64_t last = num_items;
     while (first < last) {
       const std::int64_t middle = first + (last - first) / 2;
-      if (cost_before_pair(middle) < cost) {
+      if (cost_before_item(middle) < cost) {
         first = middle + 1;
       } else {
         last = middle;
@@ -42,12 +37,31 @@ void parallel_pairs(std::int64_t num_items, std::int64_t num_heads, CostBefore c
     }
     return first;
   };
-
-  const std::int64_t total = num_heads * cost_before_item(num_items);
-  parallel_for(total, kSmallestWork, [&](std::int64_t cost_begin, std::int64_t cost_end) {
-    const std::int64_t pair_end = first_pair_at(cost_end);
-    for (std::int64_t pair = first_pair_at(cost_begin); pair < pair_end; ++pair) fn(pair / num_heads, pair % num_heads);
+  parallel_for(cost_before_item(num_items), kSmallestWork, [&](std::int64_t cost_begin, std::int64_t cost_end) {
+    fn(first_item_at(cost_begin), first_item_at(cost_end));
   });
+}
+
+/// Calls fn(item, head) for all pairs, sharing them out by cost, of which `cost_before_item` says a head's.
+template <class CostBefore, class Fn>
+void parallel_pairs(std::int64_t num_items, std::int64_t num_heads, CostBefore cost_before_item, Fn fn) {
+  auto cost_before_pair = [&](std::int64_t pair) {
+    const std::int64_t item = pair / num_heads;
+    const std::int64_t before_item = cost_before_item(item);
+    const std::int64_t heads_before = pair % num_heads;
+    const std::int64_t of_item = heads_before == 0 ? 0 : cost_before_item(item + 1) - before_item;
+    return before_item * num_heads + heads_before * of_item;
+  };
+  parallel_ranges(num_items * num_heads, cost_before_pair, [&](std::int64_t pair_begin, std::int64_t pair_end) {
+    for (std::int64_t pair = pair_begin; pair < pair_end; ++pair) fn(pair / num_heads, pair % num_heads);
+  });
+}
+
+/// Calls fn(row_begin, row_end) on ranges that together are all rows.
+template <class Fn>
+void parallel_row_ranges(const RelationView& relation, Fn fn) {
+  parallel_ranges(
+      relation.num_destinations, [&](std::int64_t row) { return cost_before(relation, row); }, fn);
 }
 
 /// Calls fn(row, head) for all rows and heads.

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/attention_plan.h"
+
+#include <type_traits>
+
+#include "edgewise/kernels/cpu/row_attention.h"
+#include "edgewise/kernels/instruction_set.h"
+#include "edgewise/kernels/reference/attention.h"
+
+namespace edgewise::kernels {
+namespace {
+
+template <typename T>
+bool runs_reference(const AttentionPlan& plan) {
+  return std::is_same_v<T, double> || instruction_set() == InstructionSet::kReference ||
+         plan.path() == AttentionPath::kReference;
+}
+
+}  // namespace
+
+std::string_view attention_path_name(AttentionPath path) { return path == AttentionPath::kRows ? "rows" : "reference"; }
+
+AttentionPlan::AttentionPlan(const RelationView& relation) {
+  if (relation.intervals == nullptr) rows_.emplace(relation);
+}
+
+template <typename T>
+void attention_forward(const AttentionForward<T>& p, const AttentionPlan& plan) {
+  if (runs_reference<T>(plan)) return reference::attention_forward(p);
+  if constexpr (!std::is_same_v<T, double>) cpu::row_attention_forward(p, plan.rows());
+}
+
+template <typename T>
+void attention_backward(const AttentionBackward<T>& p, const AttentionPlan& plan) {
+  if (runs_reference<T>(plan)) return reference::attention_backward(p);
+  if constexpr (!std::is_same_v<T, double>) cpu::row_attention_backward(p, plan.rows());
+}
+
+template <typename T>
+void attention_weights(const AttentionWeights<T>& p, const AttentionPlan& plan) {
+  if (runs_reference<T>(plan)) return reference::attention_weights(p);
+  if constexpr (!std::is_same_v<T, double>) cpu::row_attention_weights(p, plan.rows());
+}
+
+template void attention_forward(const AttentionForward<float>&, const AttentionPlan&);
+template void attention_forward(const AttentionForward<double>&, const AttentionPlan&);
+template void attention_forward(const AttentionForward<BFloat16>&, const AttentionPlan&);
+template void attention_backward(const AttentionBackward<float>&, const AttentionPlan&);
+template void attention_backward(const AttentionBackward<double>&, const AttentionPlan&);
+template void attention_backward(const AttentionBackward<BFloat16>&, const AttentionPlan&);
+template void attention_weights(const AttentionWeights<float>&, const AttentionPlan&);
+template void attention_weights(const AttentionWeights<double>&, const AttentionPlan&);
+template void attention_weights(const AttentionWeights<BFloat16>&, const AttentionPlan&);
+
+}  // namespace edgewise::kernels

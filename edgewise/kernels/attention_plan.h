@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "edgewise/kernels/attention.h"
+#include "edgewise/kernels/cpu/row_plan.h"
+
+namespace edgewise::kernels {
+
+/// The ways through attention.
+enum class AttentionPath {
+  kReference,  // plain loops
+  kRows,       // edge by edge
+};
+
+std::string_view attention_path_name(AttentionPath path);
+
+/// Which way suits a relation, and what that way needs to know about it. Made once for a relation, whose memory
+/// outlives the plan: O(destinations), and O(edges) more when backward first runs by rows.
+class AttentionPlan {
+ public:
+  explicit AttentionPlan(const RelationView& relation);
+
+  AttentionPath path() const { return rows_ ? AttentionPath::kRows : AttentionPath::kReference; }
+
+  /// Where the path is kRows.
+  const RowPlan& rows() const { return *rows_; }
+
+ private:
+  std::optional<RowPlan> rows_;
+};
+
+/// By the path of the plan of p.relation, with the instruction set in force. T is float, double or BFloat16. For
+/// double, and where the instruction set is the reference, the path is the reference's.
+template <typename T>
+void attention_forward(const AttentionForward<T>& p, const AttentionPlan& plan);
+
+/// Overwrites all gradients. Sums in a fixed order whatever the number of threads.
+template <typename T>
+void attention_backward(const AttentionBackward<T>& p, const AttentionPlan& plan);
+
+template <typename T>
+void attention_weights(const AttentionWeights<T>& p, const AttentionPlan& plan);
+
+}  // namespace edgewise::kernels
