@@ -6,7 +6,10 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
+#include "edgewise/base/error.h"
 #include "edgewise/graph/builders.h"
 #include "edgewise/graph/node_count.h"
 #include "tests/graph/relations.h"
@@ -199,6 +202,47 @@ TEST(Relation, NamesWhatDoesNotFitInEdges) {
 TEST(Relation, NamesARowThatItDoesNotHave) {
   EXPECT_EQ(error_of([] { causal(3).row_size(3); }), "row_size: destination is 3, needs a number in [0, 3)");
   EXPECT_EQ(error_of([] { Relation().row_size(0); }), "row_size: destination is 0, needs a number in [0, 0)");
+}
+
+struct CountedView {
+  explicit CountedView(const RelationView& of) : view(of) { ++made; }
+  RelationView view;
+  static inline std::atomic<int> made = 0;
+};
+
+TEST(Relation, DerivesAValueOnceForAllItsCopies) {
+  CountedView::made = 0;
+  const Relation relation = causal(4);
+  const Relation copy = relation;  // NOLINT(performance-unnecessary-copy-initialization)
+
+  const CountedView& value = relation.derived<CountedView>();
+
+  EXPECT_EQ(value.view.intervals, relation.view().intervals);
+  EXPECT_EQ(&copy.derived<CountedView>(), &value);
+  EXPECT_EQ(CountedView::made, 1);
+  EXPECT_NE(&causal(4).derived<CountedView>(), &value);
+}
+
+TEST(Relation, DerivesAValueOnceForManyThreads) {
+  CountedView::made = 0;
+  const Relation relation = causal(4);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) threads.emplace_back([relation] { relation.derived<CountedView>(); });
+  for (std::thread& thread : threads) thread.join();
+
+  EXPECT_EQ(CountedView::made, 1);
+}
+
+struct Refusal {
+  explicit Refusal(const RelationView& /*view*/) { check(++tries > 1, "not the first time"); }
+  static inline int tries = 0;
+};
+
+TEST(Relation, TriesAgainToDeriveAValueThatCouldNotBeMade) {
+  const Relation relation = causal(4);
+
+  EXPECT_THROW(relation.derived<Refusal>(), Error);
+  EXPECT_NO_THROW(relation.derived<Refusal>());
 }
 
 }  // namespace
