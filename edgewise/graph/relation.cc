@@ -166,20 +166,8 @@ Relation Relation::to_rows() const {
 
 Relation Relation::simplified() const {
   if (form() == Form::kIntervals) return *this;
-
-  const std::vector<EdgeIndex>& row_begin = storage_->row_begin;
-  const std::vector<NodeIndex>& sources = storage_->sources;
-  std::vector<Interval> rows(num_destinations());
-  for (std::size_t d = 0; d < rows.size(); ++d) {
-    if (row_begin[d] == row_begin[d + 1]) continue;
-    const NodeIndex first = sources[row_begin[d]];
-    NodeIndex next = first;
-    for (EdgeIndex edge = row_begin[d]; edge < row_begin[d + 1]; ++edge) {
-      if (sources[edge] != next++) return *this;
-    }
-    rows[d] = {.begin = first, .end = next};
-  }
-  return from_intervals(num_sources(), std::move(rows));
+  std::optional<std::vector<Interval>> rows = rows_as_intervals(view());
+  return rows ? from_intervals(num_sources(), *std::move(rows)) : *this;
 }
 
 bool operator==(const Relation& a, const Relation& b) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 namespace edgewise {
 
@@ -33,5 +35,25 @@ struct RelationView {
                                 : sources[edge];
   }
 };
+
+/// The rows as intervals, if each is an ascending run of sources. O(destinations), and O(edges) in the rows form.
+inline std::optional<std::vector<Interval>> rows_as_intervals(const RelationView& relation) {
+  if (relation.intervals != nullptr) {
+    return std::vector<Interval>(relation.intervals, relation.intervals + relation.num_destinations);
+  }
+  std::vector<Interval> rows(relation.num_destinations);
+  for (std::int64_t row = 0; row < relation.num_destinations; ++row) {
+    const EdgeIndex begin = relation.row_begin[row];
+    const EdgeIndex end = relation.row_begin[row + 1];
+    if (begin == end) continue;
+    const NodeIndex first = relation.sources[begin];
+    NodeIndex next = first;
+    for (EdgeIndex edge = begin; edge < end; ++edge) {
+      if (relation.sources[edge] != next++) return std::nullopt;
+    }
+    rows[row] = {.begin = first, .end = next};
+  }
+  return rows;
+}
 
 }  // namespace edgewise

@@ -8,40 +8,46 @@
 #include "edgewise/kernels/reference/attention.h"
 
 namespace edgewise::kernels {
-namespace {
-
-template <typename T>
-bool runs_reference(const AttentionPlan& plan) {
-  return std::is_same_v<T, double> || instruction_set() == InstructionSet::kReference ||
-         plan.path() == AttentionPath::kReference;
-}
-
-}  // namespace
-
 std::string_view attention_path_name(AttentionPath path) { return path == AttentionPath::kRows ? "rows" : "reference"; }
 
-AttentionPlan::AttentionPlan(const RelationView& relation) {
-  if (relation.intervals == nullptr) rows_.emplace(relation);
+AttentionPlan::AttentionPlan(const RelationView& relation) : relation_(relation) {
+  if (relation.intervals != nullptr) return;
+  if (auto intervals = rows_as_intervals(relation)) {
+    intervals_ = *std::move(intervals);
+    relation_.intervals = intervals_.data();
+    relation_.sources = nullptr;
+  } else {
+    rows_.emplace(relation);
+  }
+}
+
+template <typename T>
+AttentionPath AttentionPlan::path_of() const {
+  const bool is_reference = std::is_same_v<T, double> || instruction_set() == InstructionSet::kReference;
+  return is_reference ? AttentionPath::kReference : path();
 }
 
 template <typename T>
 void attention_forward(const AttentionForward<T>& p, const AttentionPlan& plan) {
-  if (runs_reference<T>(plan)) return reference::attention_forward(p);
+  if (plan.path_of<T>() == AttentionPath::kReference) return reference::attention_forward(p);
   if constexpr (!std::is_same_v<T, double>) cpu::row_attention_forward(p, plan.rows());
 }
 
 template <typename T>
 void attention_backward(const AttentionBackward<T>& p, const AttentionPlan& plan) {
-  if (runs_reference<T>(plan)) return reference::attention_backward(p);
+  if (plan.path_of<T>() == AttentionPath::kReference) return reference::attention_backward(p);
   if constexpr (!std::is_same_v<T, double>) cpu::row_attention_backward(p, plan.rows());
 }
 
 template <typename T>
 void attention_weights(const AttentionWeights<T>& p, const AttentionPlan& plan) {
-  if (runs_reference<T>(plan)) return reference::attention_weights(p);
+  if (plan.path_of<T>() == AttentionPath::kReference) return reference::attention_weights(p);
   if constexpr (!std::is_same_v<T, double>) cpu::row_attention_weights(p, plan.rows());
 }
 
+template AttentionPath AttentionPlan::path_of<float>() const;
+template AttentionPath AttentionPlan::path_of<double>() const;
+template AttentionPath AttentionPlan::path_of<BFloat16>() const;
 template void attention_forward(const AttentionForward<float>&, const AttentionPlan&);
 template void attention_forward(const AttentionForward<double>&, const AttentionPlan&);
 template void attention_forward(const AttentionForward<BFloat16>&, const AttentionPlan&);

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "edgewise/kernels/attention.h"
 #include "edgewise/kernels/cpu/row_plan.h"
@@ -22,13 +23,25 @@ std::string_view attention_path_name(AttentionPath path);
 class AttentionPlan {
  public:
   explicit AttentionPlan(const RelationView& relation);
+  AttentionPlan(const AttentionPlan&) = delete;
+  AttentionPlan& operator=(const AttentionPlan&) = delete;
 
   AttentionPath path() const { return rows_ ? AttentionPath::kRows : AttentionPath::kReference; }
+
+  /// The path that T = float, double or BFloat16 takes: for double, and where the instruction set in force is the
+  /// reference, it is the reference's.
+  template <typename T>
+  AttentionPath path_of() const;
+
+  /// The relation in the form that the path wants.
+  const RelationView& relation() const { return relation_; }
 
   /// Where the path is kRows.
   const RowPlan& rows() const { return *rows_; }
 
  private:
+  RelationView relation_;
+  std::vector<Interval> intervals_;  // of a relation whose lists are intervals
   std::optional<RowPlan> rows_;
 };
 

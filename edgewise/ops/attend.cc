@@ -4,12 +4,14 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <limits>
 #include <string_view>
 
-#include "edgewise/kernels/reference/attention.h"
+#include "edgewise/kernels/attention_plan.h"
+#include "edgewise/kernels/instruction_set.h"
 #include "edgewise/kernels/reference/edges.h"
 #include "edgewise/ops/attention_options.h"
 #include "edgewise/ops/checks.h"
@@ -28,6 +30,8 @@ struct Attention {
   double scale;
   double clamp;
   kernels::Dropout dropout;
+
+  const kernels::AttentionPlan& plan() const { return relation.derived<kernels::AttentionPlan>(); }
 };
 
 Attention attention_of(const Relation& relation, const at::Tensor& query_DHK, const AttentionOptions& options) {
@@ -44,21 +48,27 @@ struct AttentionTensors {
 
 template <typename T>
 kernels::AttentionForward<T> kernel_arguments(const Attention& attention, const AttentionTensors& tensors) {
+  using Sum = kernels::Accumulated<T>;
   return {
       .relation = attention.relation.view(),
-      .query = tensors.query_DHK.const_data_ptr<T>(),
-      .key = tensors.key_SHK.const_data_ptr<T>(),
+      .query = data_or_null<T>(tensors.query_DHK),
+      .key = data_or_null<T>(tensors.key_SHK),
       .value = data_or_null<T>(tensors.value_SHV),
-      .edge_bias = data_or_null<T>(tensors.edge_bias_EH),
+      .edge_bias = data_or_null<Sum>(tensors.edge_bias_EH),
       .out = data_or_null<T>(tensors.out_DHV),
-      .log_normalizer = data_or_null<T>(tensors.log_normalizer_DH),
+      .log_normalizer = data_or_null<Sum>(tensors.log_normalizer_DH),
       .num_heads = tensors.query_DHK.size(1),
       .head_size = tensors.query_DHK.size(2),
       .value_size = tensors.value_SHV.defined() ? tensors.value_SHV.size(2) : 0,
-      .scale = static_cast<T>(attention.scale),
-      .clamp = static_cast<T>(attention.clamp),
+      .scale = static_cast<Sum>(attention.scale),
+      .clamp = static_cast<Sum>(attention.clamp),
       .dropout = attention.dropout,
   };
+}
+
+// In which sums over tensors of x's type are made.
+at::TensorOptions sum_options(const at::Tensor& x) {
+  return x.options().dtype(x.scalar_type() == at::kBFloat16 ? at::kFloat : x.scalar_type());
 }
 
 // Autograd functions take an undefined tensor only as an absent optional.
@@ -82,10 +92,10 @@ struct Attend : Function<Attend> {
         .value_SHV = value_SHV.contiguous(),
         .edge_bias_EH = contiguous_or_undefined(edge_bias_EH),
         .out_DHV = at::empty({num_destinations, num_heads, value_SHV.size(2)}, query_DHK.options()),
-        .log_normalizer_DH = at::empty({num_destinations, num_heads}, query_DHK.options()),
+        .log_normalizer_DH = at::empty({num_destinations, num_heads}, sum_options(query_DHK)),
     };
-    with_element_type(query_DHK, [&](auto zero) {
-      kernels::reference::attention_forward(kernel_arguments<decltype(zero)>(attention, tensors));
+    with_stored_type(query_DHK, [&](auto zero) {
+      kernels::attention_forward(kernel_arguments<decltype(zero)>(attention, tensors), attention.plan());
     });
 
     context->save_for_backward({tensors.query_DHK, tensors.key_SHK, tensors.value_SHV, tensors.edge_bias_EH,
@@ -105,16 +115,18 @@ struct Attend : Function<Attend> {
     const at::Tensor grad_edge_bias_EH = tensors.edge_bias_EH.defined() && context->needs_input_grad(3)
                                              ? at::empty_like(tensors.edge_bias_EH)
                                              : at::Tensor();
-    with_element_type(tensors.query_DHK, [&](auto zero) {
+    const Attention& attention = saved_state<Attention>(context);
+    with_stored_type(tensors.query_DHK, [&](auto zero) {
       using T = decltype(zero);
-      kernels::reference::attention_backward(kernels::AttentionBackward<T>{
-          .forward = kernel_arguments<T>(saved_state<Attention>(context), tensors),
-          .grad_out = grad_out_DHV.const_data_ptr<T>(),
-          .grad_query = grad_query_DHK.data_ptr<T>(),
-          .grad_key = grad_key_SHK.data_ptr<T>(),
-          .grad_value = grad_value_SHV.data_ptr<T>(),
-          .grad_edge_bias = data_or_null<T>(grad_edge_bias_EH),
-      });
+      const kernels::AttentionBackward<T> p = {
+          .forward = kernel_arguments<T>(attention, tensors),
+          .grad_out = data_or_null<T>(grad_out_DHV),
+          .grad_query = data_or_null<T>(grad_query_DHK),
+          .grad_key = data_or_null<T>(grad_key_SHK),
+          .grad_value = data_or_null<T>(grad_value_SHV),
+          .grad_edge_bias = data_or_null<kernels::Accumulated<T>>(grad_edge_bias_EH),
+      };
+      kernels::attention_backward(p, attention.plan());
     });
     return {grad_query_DHK, grad_key_SHK, grad_value_SHV, grad_edge_bias_EH, at::Tensor()};
   }
@@ -139,11 +151,12 @@ struct Weigh : Function<Weigh> {
                                       .edge_bias_EH = contiguous_or_undefined(edge_bias_EH),
                                       .out_DHV = {},
                                       .log_normalizer_DH = {}};
-    at::Tensor weight_EH = at::empty({attention.relation.num_edges(), query_DHK.size(1)}, query_DHK.options());
-    with_element_type(query_DHK, [&](auto zero) {
+    at::Tensor weight_EH = at::empty({attention.relation.num_edges(), query_DHK.size(1)}, sum_options(query_DHK));
+    with_stored_type(query_DHK, [&](auto zero) {
       using T = decltype(zero);
-      kernels::reference::attention_weights(
-          kernels::AttentionWeights<T>{kernel_arguments<T>(attention, tensors), weight_EH.data_ptr<T>()});
+      const kernels::AttentionWeights<T> p = {kernel_arguments<T>(attention, tensors),
+                                              data_or_null<kernels::Accumulated<T>>(weight_EH)};
+      kernels::attention_weights(p, attention.plan());
     });
 
     context->save_for_backward({tensors.query_DHK, tensors.key_SHK, tensors.edge_bias_EH, weight_EH});
@@ -154,7 +167,8 @@ struct Weigh : Function<Weigh> {
   static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
     check_differentiated_once("attention_weights");
     const variable_list saved = context->get_saved_variables();
-    const AttentionTensors tensors = {saved[0], saved[1], {}, {}, {}, {}};
+    const at::ScalarType sum_type = saved[3].scalar_type();
+    const AttentionTensors tensors = {saved[0].to(sum_type), saved[1].to(sum_type), {}, {}, {}, {}};
     const Attention& attention = saved_state<Attention>(context);
     const at::Tensor grad_weight_EH = grad_outputs[0].contiguous();
     const at::Tensor grad_bias_EH = at::empty_like(grad_weight_EH);
@@ -173,19 +187,17 @@ struct Weigh : Function<Weigh> {
       kernels::reference::sum_at_sources(shape, grad_score_EH.const_data_ptr<T>(),
                                          tensors.query_DHK.const_data_ptr<T>(), grad_key_SHK.data_ptr<T>());
     });
-    return {grad_query_DHK, grad_key_SHK, saved[2].defined() ? grad_bias_EH : at::Tensor(), at::Tensor()};
+    return {grad_query_DHK.to(saved[0].scalar_type()), grad_key_SHK.to(saved[1].scalar_type()),
+            saved[2].defined() ? grad_bias_EH : at::Tensor(), at::Tensor()};
   }
 };
 
 void check_types(std::string_view function, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                  const AttentionOptions& options) {
-  check_computable(function, "query", query_DHK);
-  check_computable(function, "key", key_SHK);
+  check_storable(function, "query", query_DHK);
+  check_storable(function, "key", key_SHK);
   check_same_type(function, "key", key_SHK, "query", query_DHK);
-  if (options.edge_bias.defined()) {
-    check_computable(function, "edge_bias", options.edge_bias);
-    check_same_type(function, "edge_bias", options.edge_bias, "query", query_DHK);
-  }
+  if (options.edge_bias.defined()) check_parameter(function, "edge_bias", options.edge_bias, "query", query_DHK);
 }
 
 }  // namespace
@@ -193,7 +205,7 @@ void check_types(std::string_view function, const at::Tensor& query_DHK, const a
 at::Tensor attend(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                   const at::Tensor& value_SHV, const AttentionOptions& options) {
   check_types("attend", query_DHK, key_SHK, options);
-  check_computable("attend", "value", value_SHV);
+  check_storable("attend", "value", value_SHV);
   check_same_type("attend", "value", value_SHV, "query", query_DHK);
   check_query_and_key("attend", relation, query_DHK, key_SHK, options);
   check_value("attend", relation, query_DHK, value_SHV);
@@ -206,6 +218,14 @@ at::Tensor attention_weights(const Relation& relation, const at::Tensor& query_D
   check_types("attention_weights", query_DHK, key_SHK, options);
   check_query_and_key("attention_weights", relation, query_DHK, key_SHK, options);
   return Weigh::apply(query_DHK, key_SHK, optional_bias(options), attention_of(relation, query_DHK, options));
+}
+
+std::string attention_kernel(const Relation& relation, at::ScalarType type) {
+  const auto& plan = relation.derived<kernels::AttentionPlan>();
+  const auto path = type == at::kDouble ? plan.path_of<double>() : plan.path_of<float>();
+  const std::string_view name = kernels::attention_path_name(path);
+  if (path == kernels::AttentionPath::kReference) return std::string(name);
+  return fmt::format("{}, {}", name, kernels::instruction_set_name(kernels::instruction_set()));
 }
 
 }  // namespace edgewise

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "edgewise/graph/relation.h"
 
@@ -44,12 +45,18 @@ struct AttentionOptions {
 ///
 ///     auto out_DHV = attend(causal(length), query_DHK, key_SHK, value_SHV);
 ///
-/// Differentiable in query, key, value and edge_bias; fp32 and fp64 on the CPU. For intervals, forward and backward
-/// take O(nodes) memory, not O(edges). Throws Error when a shape, dtype or device does not fit.
+/// Differentiable in query, key, value and edge_bias; fp32, bf16 and fp64 on the CPU. Sums and softmax of bf16 are made
+/// in fp32, and edge_bias is fp32 with it. For intervals, forward and backward take O(nodes) memory, not O(edges).
+/// Throws Error when a shape, dtype or device does not fit.
 at::Tensor attend(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                   const at::Tensor& value_SHV, const AttentionOptions& options = {});
 
-/// The weights that `attend` uses (before dropout), [E, H], in the order of the relation's edges. Differentiable.
+/// The way that `attend` goes for tensors of a type, by the form of the relation, and the instruction set it uses:
+/// "rows, avx512" edge by edge, or "reference".
+std::string attention_kernel(const Relation& relation, at::ScalarType type = at::kFloat);
+
+/// The weights that `attend` uses (before dropout), [E, H], in the order of the relation's edges. Differentiable. fp32
+/// where query and key are bf16.
 at::Tensor attention_weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                              const AttentionOptions& options = {});
 

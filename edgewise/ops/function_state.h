@@ -3,7 +3,10 @@
 
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <type_traits>
 #include <utility>
+
+#include "edgewise/base/bfloat16.h"
 
 // For the .cc files of autograd functions: what a backward pass needs beside tensors.
 namespace edgewise {
@@ -39,10 +42,26 @@ void with_element_type(const at::Tensor& tensor, Fn fn) {
   }
 }
 
+/// The same, of a tensor that check_storable has let through: T is float, double or BFloat16.
+template <class Fn>
+void with_stored_type(const at::Tensor& tensor, Fn fn) {
+  if (tensor.scalar_type() == at::kBFloat16) {
+    fn(BFloat16{});
+  } else {
+    with_element_type(tensor, fn);
+  }
+}
+
 /// The memory of a tensor, or null for an undefined one.
 template <typename T>
 T* data_or_null(const at::Tensor& tensor) {
-  return tensor.defined() ? tensor.data_ptr<T>() : nullptr;
+  if (!tensor.defined()) return nullptr;
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    static_assert(sizeof(BFloat16) == sizeof(at::BFloat16));
+    return reinterpret_cast<BFloat16*>(tensor.data_ptr<at::BFloat16>());
+  } else {
+    return tensor.data_ptr<T>();
+  }
 }
 
 }  // namespace edgewise

@@ -5,6 +5,7 @@
 
 #include "edgewise/base/threads.h"
 #include "edgewise/graph/relation_ops.h"
+#include "edgewise/kernels/instruction_set.h"
 #include "tests/ops/allocation_counter.h"
 #include "tests/ops/tensors.h"
 #include "tests/support/gradient_check.h"
@@ -38,36 +39,58 @@ Tensors random_inputs(const Relation& relation, std::int64_t heads, std::int64_t
                       at::ScalarType type = at::kDouble) {
   return {normal({relation.num_destinations(), heads, head_size}, 1, type),
           normal({relation.num_sources(), heads, head_size}, 2, type),
-          normal({relation.num_sources(), heads, value_size}, 3, type), normal({relation.num_edges(), heads}, 4, type)};
+          normal({relation.num_sources(), heads, value_size}, 3, type),
+          normal({relation.num_edges(), heads}, 4, type == at::kBFloat16 ? at::kFloat : type)};
+}
+
+Tensors in_double(const Tensors& tensors) {
+  Tensors result;
+  for (const at::Tensor& tensor : tensors) result.push_back(tensor.to(at::kDouble));
+  return result;
+}
+
+// Holds attend, by every kernel of this machine, to its definition in fp64, in output and gradients; the inputs are
+// query, key, value and, where there is a fourth, edge bias.
+void expect_is_definition(const Relation& relation, const AttentionOptions& options, const Tensors& inputs) {
+  auto bias_of = [](const Tensors& x) { return x.size() > 3 ? x[3] : at::Tensor(); };
+  for (const auto set : kernels::runnable_instruction_sets()) {
+    SCOPED_TRACE(std::string(kernels::instruction_set_name(set)));
+    const kernels::ForcedInstructionSet forced(set);
+    expect_same_function(
+        [&](const Tensors& x) { return attend(relation, x[0], x[1], x[2], with_bias(options, bias_of(x))); },
+        [&](const Tensors& x) {
+          const Tensors exact = in_double(x);
+          return attend_plain(relation, exact[0], exact[1], exact[2], with_bias(options, bias_of(exact)))
+              .to(x[0].scalar_type());
+        },
+        inputs);
+  }
 }
 
 class AttendOfType : public testing::TestWithParam<at::ScalarType> {};
-INSTANTIATE_TEST_SUITE_P(, AttendOfType, testing::Values(at::kFloat, at::kDouble),
+INSTANTIATE_TEST_SUITE_P(, AttendOfType, testing::Values(at::kFloat, at::kBFloat16, at::kDouble),
                          [](const auto& type) { return std::string(at::toString(type.param)); });
 
 TEST_P(AttendOfType, IsItsDefinitionInOutputAndGradients) {
   for (const auto& [relation_name, relation] : relation_zoo()) {
     for (const auto& [option_name, options] : option_zoo()) {
-      SCOPED_TRACE(relation_name + ", " + option_name);
-      expect_same_function([&, &r = relation,
-                            &o = options](const Tensors& x) { return attend(r, x[0], x[1], x[2], with_bias(o, x[3])); },
-                           [&, &r = relation, &o = options](const Tensors& x) {
-                             return attend_plain(r, x[0], x[1], x[2], with_bias(o, x[3]));
-                           },
-                           random_inputs(relation, 2, 5, 3, GetParam()));
+      for (const Relation& form : {relation, relation.to_rows()}) {
+        SCOPED_TRACE(relation_name + ", " + option_name);
+        expect_is_definition(form, options, random_inputs(form, 2, 5, 3, GetParam()));
+      }
     }
   }
 }
 
 TEST_P(AttendOfType, IsItsDefinitionForEveryHeadSize) {
-  for (const std::int64_t head_size : {1, 2, 7, 8, 9, 16, 33, 64, 257}) {
-    for (const std::int64_t heads : {1, 3}) {
-      SCOPED_TRACE("heads " + std::to_string(heads) + ", head size " + std::to_string(head_size));
-      const Relation relation = window(9, {.before = 2, .after = 3});
-      expect_same_function([&](const Tensors& x) { return attend(relation, x[0], x[1], x[2]); },
-                           [&](const Tensors& x) { return attend_plain(relation, x[0], x[1], x[2]); },
-                           {normal({9, heads, head_size}, 1, GetParam()), normal({9, heads, head_size}, 2, GetParam()),
-                            normal({9, heads, head_size}, 3, GetParam())});
+  for (const Relation& relation : {window(9, {.before = 2, .after = 3}), random_relation(9, 9, 4, /*seed=*/8)}) {
+    for (const std::int64_t head_size : {1, 2, 7, 8, 9, 16, 33, 64, 257}) {
+      for (const std::int64_t heads : {1, 3}) {
+        SCOPED_TRACE("heads " + std::to_string(heads) + ", head size " + std::to_string(head_size));
+        Tensors inputs = random_inputs(relation, heads, head_size, head_size, GetParam());
+        inputs.pop_back();
+        expect_is_definition(relation, {}, inputs);
+      }
     }
   }
 }
@@ -77,12 +100,15 @@ TEST_P(AttendOfType, WeightsAreTheirDefinitionInOutputAndGradients) {
     for (const auto& [option_name, options] : option_zoo()) {
       SCOPED_TRACE(relation_name + ", " + option_name);
       const Tensors inputs = random_inputs(relation, 2, 5, 3, GetParam());
-      expect_same_function([&, &r = relation, &o = options](
-                               const Tensors& x) { return attention_weights(r, x[0], x[1], with_bias(o, x[2])); },
-                           [&, &r = relation, &o = options](const Tensors& x) {
-                             return attention_weights_plain(r, x[0], x[1], with_bias(o, x[2]));
-                           },
-                           {inputs[0], inputs[1], inputs[3]});
+      expect_same_function(
+          [&, &r = relation, &o = options](const Tensors& x) {
+            return attention_weights(r, x[0], x[1], with_bias(o, x[2]));
+          },
+          [&, &r = relation, &o = options](const Tensors& x) {
+            const Tensors exact = in_double(x);
+            return attention_weights_plain(r, exact[0], exact[1], with_bias(o, exact[2])).to(x[2].scalar_type());
+          },
+          {inputs[0], inputs[1], inputs[3]});
     }
   }
 }
@@ -325,6 +351,18 @@ TEST(Attend, TrainsToTheSameBitsForAnyNumberOfThreads) {
     for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(at::equal(actual[i], expected[i])) << i;
   }
   set_num_threads(threads_before);
+}
+
+TEST(Attend, SaysWhichWayItGoes) {
+  const kernels::ForcedInstructionSet forced(kernels::runnable_instruction_sets().back());
+  const std::string best(kernels::instruction_set_name(kernels::instruction_set()));
+  const Relation lists = random_relation(9, 9, 4, /*seed=*/8);
+
+  EXPECT_EQ(attention_kernel(lists), "rows, " + best);
+  EXPECT_EQ(attention_kernel(lists, at::kBFloat16), "rows, " + best);
+  EXPECT_EQ(attention_kernel(lists, at::kDouble), "reference");
+  const kernels::ForcedInstructionSet reference(kernels::InstructionSet::kReference);
+  EXPECT_EQ(attention_kernel(lists), "reference");
 }
 
 TEST(Attend, DropsTheShareOfWeightsAskedFor) {

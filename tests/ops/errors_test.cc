@@ -76,15 +76,15 @@ TEST(AttendErrors, NameDimensions) {
 
 TEST(AttendErrors, NameTypesAndDevices) {
   EXPECT_EQ(Arguments{.query = zeros({5, 2, 8}, at::kHalf)}.attend_error(),
-            "attend: query has type Half, but Float or Double is needed");
+            "attend: query has type Half, but Float, BFloat16 or Double is needed");
   EXPECT_EQ(Arguments{.key = zeros({9, 2, 8}, at::kBFloat16)}.attend_error(),
-            "attend: key has type BFloat16, but Float or Double is needed");
+            "attend: key has type BFloat16 but query has type Float; they must be equal");
   EXPECT_EQ(Arguments{.value = zeros({9, 2, 4}, at::kLong)}.attend_error(),
-            "attend: value has type Long, but Float or Double is needed");
+            "attend: value has type Long, but Float, BFloat16 or Double is needed");
   EXPECT_EQ(Arguments{.key = zeros({9, 2, 8}, at::kDouble)}.attend_error(),
             "attend: key has type Double but query has type Float; they must be equal");
   EXPECT_EQ(Arguments{.options = {.edge_bias = zeros({45, 2}, at::kDouble)}}.attend_error(),
-            "attend: edge_bias has type Double but query has type Float; they must be equal");
+            "attend: edge_bias has type Double, but Float is needed where query has type Float");
   EXPECT_EQ(Arguments{.query = at::empty({5, 2, 8}, at::kMeta)}.attend_error(),
             "attend: query is on meta, but this build has CPU kernels only; move it to the CPU");
   EXPECT_EQ(Arguments{.value = at::Tensor()}.attend_error(), "attend: value is undefined, but a tensor is needed");

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/attention_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "edgewise/kernels/instruction_set.h"
+#include "tests/support/relation_zoo.h"
+
+namespace edgewise::kernels {
+namespace {
+
+std::string_view path_name(const Relation& relation) {
+  return attention_path_name(AttentionPlan(relation.view()).path());
+}
+
+TEST(AttentionPlan, TakesListsThatAreNoIntervalsByRows) {
+  for (const auto& [name, relation] : relation_zoo()) {
+    SCOPED_TRACE(name);
+    const bool is_intervals = relation.simplified().form() == Relation::Form::kIntervals;
+    EXPECT_EQ(path_name(relation), is_intervals ? "reference" : "rows");
+    EXPECT_EQ(path_name(relation.to_rows()), path_name(relation));
+  }
+}
+
+TEST(AttentionPlan, TakesDoubleByTheReference) {
+  const Relation relation = strided(14, 4);
+  const AttentionPlan plan(relation.view());
+  const ForcedInstructionSet forced(runnable_instruction_sets().back());
+
+  EXPECT_EQ(plan.path_of<double>(), AttentionPath::kReference);
+  EXPECT_EQ(plan.path_of<float>(), AttentionPath::kRows);
+  EXPECT_EQ(plan.path_of<BFloat16>(), AttentionPath::kRows);
+}
+
+TEST(AttentionPlan, TakesEveryTypeByTheReferenceWhereThatIsAskedFor) {
+  const Relation relation = strided(14, 4);
+  const AttentionPlan plan(relation.view());
+  const ForcedInstructionSet forced(InstructionSet::kReference);
+
+  EXPECT_EQ(plan.path_of<float>(), AttentionPath::kReference);
+  EXPECT_EQ(plan.path_of<BFloat16>(), AttentionPath::kReference);
+}
+
+}  // namespace
+}  // namespace edgewise::kernels
