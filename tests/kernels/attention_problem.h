@@ -62,6 +62,23 @@ class AttentionProblem {
         grad_out_(other.grad_out_.begin(), other.grad_out_.end()),
         edge_bias_(other.edge_bias_.begin(), other.edge_bias_.end()) {}
 
+  /// The arguments of some of the nodes, on a relation of their own.
+  AttentionProblem part(Relation relation, std::int64_t first_destination, std::int64_t first_source) const {
+    AttentionProblem result = *this;
+    const std::int64_t rows = relation.num_destinations();
+    const std::int64_t sources = relation.num_sources();
+    auto keep = [&](std::vector<T>& values, std::int64_t first, std::int64_t count, std::int64_t size) {
+      const auto begin = values.begin() + first * sizes_.num_heads * size;
+      values = std::vector<T>(begin, begin + count * sizes_.num_heads * size);
+    };
+    keep(result.query_, first_destination, rows, sizes_.head_size);
+    keep(result.grad_out_, first_destination, rows, sizes_.value_size);
+    keep(result.key_, first_source, sources, sizes_.head_size);
+    keep(result.value_, first_source, sources, sizes_.value_size);
+    result.relation_ = std::move(relation);
+    return result;
+  }
+
   const Relation& relation() const { return relation_; }
   std::vector<Accumulated<T>>& edge_bias() { return edge_bias_; }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -147,9 +148,10 @@ TEST(Dropout, MayOverwriteItsInput) {
 
 TEST(Cast, RoundsToBf16AsTheStorageTypeDoes) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const std::vector<float> in = {0.0f,          -0.0f,     1.0f,       1.00390625f, 1.01171875f, -1.005f,
-                                 3.39e38f,      -3.4e38f,  1e-40f,     -1e-45f,     kInfinity,   -kInfinity,
-                                 std::nanf(""), 65'535.0f, 1.9921874f, 1.9960938f,  2e-38f,      0.1f};
+  const std::vector<float> in = {
+      0.0f,      -0.0f,      1.0f,       1.00390625f, 1.01171875f, -1.005f,       3.39e38f,
+      -3.4e38f,  1e-40f,     -1e-45f,    kInfinity,   -kInfinity,  std::nanf(""), std::bit_cast<float>(0x7FFFFFFF),
+      65'535.0f, 1.9921874f, 1.9960938f, 2e-38f,      0.1f};
   std::vector<BFloat16> expected(in.begin(), in.end());
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);

@@ -48,7 +48,7 @@ HWY_INLINE void store(AllLanes /*part*/, Floats values, BFloat16* to) {
   const auto upper = hn::ShiftRight<16>(bits);
   const auto rounding = hn::Add(hn::Set(d32, 0x7FFF), hn::And(upper, hn::Set(d32, 1)));
   const auto rounded = hn::ShiftRight<16>(hn::Add(bits, rounding));
-  const auto is_nan = hn::RebindMask(d32, hn::Ne(values, values));
+  const auto is_nan = hn::RebindMask(d32, hn::IsNaN(values));  // Ne() of a NaN and itself is false on x86
   const auto result = hn::IfThenElse(is_nan, hn::Or(upper, hn::Set(d32, 0x40)), rounded);
   hn::StoreU(hn::TruncateTo(d16, result), d16, reinterpret_cast<std::uint16_t*>(to));
 }

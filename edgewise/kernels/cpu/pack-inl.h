@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Rows of float or bf16 tensors as matrices of floats that products can read without a look at tails: rows are filled
+// up to whole vectors with zeros. Compiled once for each instruction set: include after hwy/foreach_target.h.
+#if defined(EDGEWISE_KERNELS_CPU_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef EDGEWISE_KERNELS_CPU_PACK_INL_H_
+#undef EDGEWISE_KERNELS_CPU_PACK_INL_H_
+#else
+#define EDGEWISE_KERNELS_CPU_PACK_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "edgewise/kernels/cpu/cast-inl.h"
+#include "edgewise/kernels/cpu/small_gemm-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace edgewise::kernels::HWY_NAMESPACE {
+
+/// Rows `stride` elements apart, `size` elements each.
+template <typename T>
+struct Rows {
+  T* data;
+  std::int64_t count;
+  std::int64_t size;
+  std::int64_t stride;
+
+  T* row(std::int64_t i) const { return data + i * stride; }
+};
+
+/// `to` [rows.count, padded(rows.size)] = factor * rows.
+template <typename T>
+void pack(const Rows<const T>& rows, float factor, float* to) {
+  const auto factors = hn::Set(FloatTag(), factor);
+  for (std::int64_t i = 0; i < rows.count; ++i) {
+    const T* from = rows.row(i);
+    for_lanes(rows.size, [&](std::int64_t k, auto part)
+                             HWY_ATTR { hn::Store(hn::Mul(factors, load(part, from + k)), FloatTag(), to + k); });
+    to += padded(rows.size);
+  }
+}
+
+/// rows[i] = factor_of(i) * from[i], where `from` is [rows.count, padded(rows.size)].
+template <typename T, class FactorOf>
+void unpack(const float* from, const Rows<T>& rows, FactorOf factor_of) {
+  for (std::int64_t i = 0; i < rows.count; ++i) {
+    const auto factor = hn::Set(FloatTag(), factor_of(i));
+    T* to = rows.row(i);
+    for_lanes(rows.size, [&](std::int64_t k, auto part)
+                             HWY_ATTR { store(part, hn::Mul(factor, hn::Load(FloatTag(), from + k)), to + k); });
+    from += padded(rows.size);
+  }
+}
+
+/// A matrix [depth, columns] cut into panels of kMostVectors vectors of columns (the last may have fewer), each of
+/// which lies in one piece: what a product walks through then fits in the first cache.
+struct Panels {
+  const float* data;
+  std::int64_t depth;
+  std::int64_t columns;  // whole vectors
+
+  static constexpr std::int64_t kColumns = kMostVectors * kLanes;
+
+  std::int64_t width(std::int64_t panel_begin) const { return std::min(kColumns, columns - panel_begin); }
+
+  /// From column `column` on, of the panel that begins at column `panel_begin`.
+  RightOperand from(std::int64_t panel_begin, std::int64_t column) const {
+    return {data + panel_begin * depth + (column - panel_begin), width(panel_begin)};
+  }
+};
+
+#if HWY_TARGET == HWY_SCALAR
+
+// As below.
+inline void transpose_strip(const float* from, std::int64_t depth, float* to, std::int64_t to_row) {
+  for (std::int64_t k = 0; k < depth; ++k) to[k * to_row] = from[k];
+}
+
+#else
+
+// The four floats at `from` of every fourth row, one after another in a vector.
+template <class D>
+HWY_INLINE hn::Vec<D> load_blocks(D d, const float* from, std::int64_t four_rows) {
+  if constexpr (hn::MaxLanes(D()) == 4) {
+    return hn::LoadU(d, from);
+  } else {
+    const hn::Half<D> half;
+    const std::int64_t rows_in_half = static_cast<std::int64_t>(hn::MaxLanes(half)) / 4 * four_rows;
+    return hn::Combine(d, load_blocks(half, from + rows_in_half, four_rows), load_blocks(half, from, four_rows));
+  }
+}
+
+// to [depth, kLanes] = the transpose of from [kLanes, depth], where depth is whole vectors.
+inline void transpose_strip(const float* from, std::int64_t depth, float* to, std::int64_t to_row) {
+  const FloatTag d;
+  const hn::RepartitionToWide<FloatTag> pairs;
+  for (std::int64_t k = 0; k < depth; k += 4) {
+    const auto row0 = load_blocks(d, from + k, 4 * depth);
+    const auto row1 = load_blocks(d, from + k + depth, 4 * depth);
+    const auto row2 = load_blocks(d, from + k + 2 * depth, 4 * depth);
+    const auto row3 = load_blocks(d, from + k + 3 * depth, 4 * depth);
+    // Interleaved twice, each block of four lanes holds what four rows have at one k.
+    const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, row0, row1));
+    const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, row2, row3));
+    const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, row0, row1));
+    const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, row2, row3));
+    hn::Store(hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)), d, to + k * to_row);
+    hn::Store(hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)), d, to + (k + 1) * to_row);
+    hn::Store(hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)), d, to + (k + 2) * to_row);
+    hn::Store(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, to + (k + 3) * to_row);
+  }
+}
+
+#endif
+
+/// The transpose of `from` [columns, depth], whole vectors both ways, as panels [depth, columns] in `to`.
+inline Panels transpose(const float* from, std::int64_t columns, std::int64_t depth, float* to) {
+  const Panels panels = {to, depth, columns};
+  for (std::int64_t panel = 0; panel < columns; panel += Panels::kColumns) {
+    const std::int64_t width = panels.width(panel);
+    for (std::int64_t column = panel; column < panel + width; column += kLanes) {
+      transpose_strip(from + column * depth, depth, to + panel * depth + (column - panel), width);
+    }
+  }
+  return panels;
+}
+
+}  // namespace edgewise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // EDGEWISE_KERNELS_CPU_PACK_INL_H_

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+// D = destinations, S = sources, H = heads, K = head size, V = value size; a tile is R rows by C columns.
+#include <limits>
+
+#include "edgewise/kernels/cpu/tile_attention.h"
+#include "edgewise/kernels/cpu/tile_work.h"
+#include "edgewise/kernels/reference/work.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "edgewise/kernels/cpu/tile_backward.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "edgewise/kernels/cpu/exp-inl.h"
+#include "edgewise/kernels/cpu/tile_stages-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace edgewise::kernels::HWY_NAMESPACE {
+namespace {
+
+// Gradients of one head, tile by tile. What a tile adds to queries and to sources goes to sums in floats that the
+// caller holds, so that the same code serves whoever goes along rows, along sources, or both at once.
+template <typename T>
+class TileBackward {
+ public:
+  TileBackward(const AttentionBackward<T>& p, std::int64_t head, const TileRun& run, Scratch& scratch)
+      : p_(p),
+        f_(p.forward),
+        head_(head),
+        score_rule_(p.forward, head),
+        dropout_(p.forward, head, scratch),
+        rows_are_whole_(run.tile_end - run.tile_begin <= 1) {
+    const auto most_columns = std::min<std::int64_t>(kTileSources, run.sources.end - run.sources.begin);
+    stride_ = padded(most_columns);
+    query_ = take_matrix(scratch, kTileRows, f_.head_size);
+    grad_out_ = take_matrix(scratch, kTileRows, f_.value_size);
+    if (!rows_are_whole_) out_ = take_matrix(scratch, kTileRows, f_.value_size);
+    key_ = take_matrix(scratch, stride_, f_.head_size);
+    key_transposed_ = take_matrix(scratch, stride_, f_.head_size);
+    value_ = take_matrix(scratch, stride_, f_.value_size);
+    value_transposed_ = take_matrix(scratch, stride_, f_.value_size);
+    weight_ = take_matrix(scratch, kTileRows, most_columns);
+    grad_score_ = take_matrix(scratch, kTileRows, most_columns);
+    if (score_rule_.bounds()) moves_ = take_matrix(scratch, 1, most_columns);
+  }
+
+  /// Makes the rows of a block those of the next tiles.
+  void load_rows(const RowBlock& block) {
+    const std::int64_t rows = block.row_end - block.row_begin;
+    pack(of_head(f_.query, block.row_begin, rows, f_.head_size), f_.scale, query_);
+    pack(of_head(p_.grad_out, block.row_begin, rows, f_.value_size), 1.0f, grad_out_);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const float normalizer = f_.log_normalizer[(block.row_begin + row) * f_.num_heads + head_];
+      log_normalizer_[row] = normalizer == kNoScore ? -kNoScore : normalizer;
+    }
+    if (!rows_are_whole_) load_mean_gradients(block);
+  }
+
+  /// Makes some sources the columns of the next tiles.
+  void load_sources(Interval sources) {
+    const std::int64_t count = sources.end - sources.begin;
+    keys_ = load_sources(of_head(f_.key, sources.begin, count, f_.head_size), key_, key_transposed_);
+    values_ = load_sources(of_head(f_.value, sources.begin, count, f_.value_size), value_, value_transposed_);
+  }
+
+  /// Weights and gradients of scores, from the rows and sources that were loaded.
+  void differentiate(const Tile& tile) {
+    const std::int64_t head_size = padded(f_.head_size);
+    const std::int64_t value_size = padded(f_.value_size);
+    multiply_at_edges(tile, {query_, head_size, 1}, keys_, {weight_, stride_});
+    multiply_at_edges(tile, {grad_out_, value_size, 1}, values_, {grad_score_, stride_});
+    dropout_.draw(tile);
+    for (std::int64_t row = 0; row < tile.num_rows(); ++row) differentiate_row(tile, row);
+  }
+
+  /// [R, K], still to be multiplied by the scale.
+  void sum_for_queries(const Tile& tile, float* grad_query) const {
+    const std::int64_t size = padded(f_.head_size);
+    sum_over_sources(tile, grad_score_, stride_, key_, size, {grad_query, size}, Into::kAdd);
+  }
+
+  /// [C, K] and [C, V].
+  void sum_for_sources(const Tile& tile, float* grad_key, float* grad_value) const {
+    const std::int64_t head_size = padded(f_.head_size);
+    const std::int64_t value_size = padded(f_.value_size);
+    sum_over_rows(tile, grad_score_, stride_, query_, head_size, {grad_key, head_size}, Into::kAdd);
+    sum_over_rows(tile, weight_, stride_, grad_out_, value_size, {grad_value, value_size}, Into::kAdd);
+  }
+
+  void store_queries(const RowBlock& block, const float* grad_query) const {
+    unpack(grad_query, of_head(p_.grad_query, block.row_begin, block.row_end - block.row_begin, f_.head_size),
+           [&](std::int64_t) { return f_.scale; });
+  }
+
+  void store_sources(Interval sources, const float* grad_key, const float* grad_value) const {
+    const std::int64_t count = sources.end - sources.begin;
+    const auto one = [](std::int64_t) { return 1.0f; };
+    unpack(grad_key, of_head(p_.grad_key, sources.begin, count, f_.head_size), one);
+    unpack(grad_value, of_head(p_.grad_value, sources.begin, count, f_.value_size), one);
+  }
+
+ private:
+  template <typename U>
+  Rows<U> of_head(U* tensor, std::int64_t first, std::int64_t count, std::int64_t size) const {
+    return rows_of_head(tensor, first, count, head_, f_.num_heads, size);
+  }
+
+  void load_mean_gradients(const RowBlock& block) {
+    const FloatTag d;
+    const std::int64_t rows = block.row_end - block.row_begin;
+    const std::int64_t size = padded(f_.value_size);
+    pack(of_head<const T>(f_.out, block.row_begin, rows, f_.value_size), 1.0f, out_);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      auto sum = hn::Zero(d);
+      for (std::int64_t v = row * size; v < (row + 1) * size; v += kLanes) {
+        sum = hn::MulAdd(hn::Load(d, grad_out_ + v), hn::Load(d, out_ + v), sum);
+      }
+      mean_gradient_[row] = hn::GetLane(hn::SumOfLanes(d, sum));
+    }
+  }
+
+  static Panels load_sources(const Rows<const T>& rows, float* packed, float* transposed) {
+    const std::int64_t depth = padded(rows.size);
+    const std::int64_t columns = padded(rows.count);
+    pack(rows, 1.0f, packed);
+    std::fill_n(packed + rows.count * depth, (columns - rows.count) * depth, 0.0f);
+    return transpose(packed, columns, depth, transposed);
+  }
+
+  // With w the weights, m the factors of dropout and g the gradient of out: w becomes w * m, and <g, value> becomes
+  // w * (m * <g, value> - mean), the gradient of the score. The mean is the row's sum of w * m * <g, value>, or <g,
+  // out>.
+  void differentiate_row(const Tile& tile, std::int64_t row) {
+    const Range seen = tile.columns(row);
+    float* weight = weight_ + row * stride_;
+    float* grad = grad_score_ + row * stride_;
+    if (seen.size() > 0) {
+      score_rule_.apply(tile, row, weight, moves_);
+      const float* factor = dropout_.drops() ? dropout_.of_row(row) : nullptr;
+      const float mean = weigh(seen, log_normalizer_[row], factor, weight, grad);
+      subtract_mean(seen, rows_are_whole_ ? mean : mean_gradient_[row], factor, weight, grad);
+      if (p_.grad_edge_bias != nullptr) store_bias(tile, row, grad);
+      if (moves_ != nullptr) stop_bounded(seen, grad);
+    }
+    clear_unseen(seen, stride_, weight);
+    clear_unseen(seen, stride_, grad);
+  }
+
+  // w and m * <g, value>, and their product's sum.
+  static float weigh(Range seen, float log_normalizer, const float* factor, float* weight, float* grad) {
+    const FloatTag d;
+    const auto normalizer = hn::Set(d, log_normalizer);
+    auto sum = hn::Zero(d);
+    for_vectors(seen, [&](std::int64_t column) HWY_ATTR {
+      const auto w = exp_lanes(hn::Sub(hn::Load(d, weight + column), normalizer));
+      auto g = hn::Load(d, grad + column);
+      if (factor != nullptr) {
+        g = hn::Mul(g, hn::LoadU(d, factor + column));
+        hn::Store(g, d, grad + column);
+      }
+      hn::Store(w, d, weight + column);
+      sum = hn::MulAdd(w, g, sum);
+    });
+    return hn::GetLane(hn::SumOfLanes(d, sum));
+  }
+
+  static void subtract_mean(Range seen, float mean_gradient, const float* factor, float* weight, float* grad) {
+    const FloatTag d;
+    const auto mean = hn::Set(d, mean_gradient);
+    for_vectors(seen, [&](std::int64_t column) HWY_ATTR {
+      const auto w = hn::Load(d, weight + column);
+      hn::Store(hn::Mul(w, hn::Sub(hn::Load(d, grad + column), mean)), d, grad + column);
+      if (factor != nullptr) hn::Store(hn::Mul(w, hn::LoadU(d, factor + column)), d, weight + column);
+    });
+  }
+
+  void store_bias(const Tile& tile, std::int64_t row, const float* grad) const {
+    const Range seen = tile.columns(row);
+    float* bias = p_.grad_edge_bias + tile.first_edge(row) * f_.num_heads + head_;
+    for (std::int64_t i = 0; i < seen.size(); ++i) bias[i * f_.num_heads] = grad[seen.begin + i];
+  }
+
+  void stop_bounded(Range seen, float* grad) const {
+    const FloatTag d;
+    for_vectors(seen, [&](std::int64_t column) HWY_ATTR {
+      hn::Store(hn::Mul(hn::Load(d, grad + column), hn::Load(d, moves_ + column)), d, grad + column);
+    });
+  }
+
+  const AttentionBackward<T>& p_;
+  const AttentionForward<T>& f_;
+  std::int64_t head_;
+  ScoreRule score_rule_;
+  TileDropout dropout_;
+  bool rows_are_whole_;              // a tile holds all edges of its rows
+  std::int64_t stride_;              // of weight_ and grad_score_
+  float* query_;                     // [R, K], times the scale
+  float* out_ = nullptr;             // [R, V], unless rows are whole
+  float* grad_out_;                  // [R, V]
+  float* key_;                       // [C, K]
+  float* key_transposed_;            // [K, C]
+  float* value_;                     // [C, V]
+  float* value_transposed_;          // [V, C]
+  float* weight_;                    // [R, C]
+  float* grad_score_;                // [R, C]
+  float* moves_ = nullptr;           // [C], of the row at hand
+  Panels keys_;                      // key_transposed_
+  Panels values_;                    // value_transposed_
+  float log_normalizer_[kTileRows];  // infinity for a row without edges, whose weights are then 0
+  float mean_gradient_[kTileRows];   // unless rows are whole
+};
+
+// Room for gradients of one head, all zero.
+float* take_zeros(Scratch& scratch, std::int64_t rows, std::int64_t size) {
+  float* zeros = take_matrix(scratch, rows, size);
+  std::fill_n(zeros, rows * padded(size), 0.0f);
+  return zeros;
+}
+
+// All gradients of a run: each weight is computed once.
+template <typename T>
+void differentiate_run(const AttentionBackward<T>& p, const TilePlan& plan, const TileRun& run, std::int64_t head) {
+  Scratch& scratch = Scratch::of_this_thread();
+  scratch.reset();
+  const std::int64_t num_sources = run.sources.end - run.sources.begin;
+  TileBackward<T> backward(p, head, run, scratch);
+  float* grad_query = take_matrix(scratch, kTileRows, p.forward.head_size);
+  float* grad_key = take_zeros(scratch, num_sources, p.forward.head_size);
+  float* grad_value = take_zeros(scratch, num_sources, p.forward.value_size);
+  for (std::int64_t i = run.block_begin; i < run.block_end; ++i) {
+    const RowBlock& block = plan.blocks[i];
+    std::fill_n(grad_query, kTileRows * padded(p.forward.head_size), 0.0f);
+    backward.load_rows(block);
+    for_tiles_of(block, [&](Interval sources) {
+      const Tile tile(p.forward.relation, block, sources);
+      if (tile.is_empty()) return;
+      const std::int64_t first = sources.begin - run.sources.begin;
+      backward.load_sources(sources);
+      backward.differentiate(tile);
+      backward.sum_for_queries(tile, grad_query);
+      backward.sum_for_sources(tile, grad_key + first * padded(p.forward.head_size),
+                               grad_value + first * padded(p.forward.value_size));
+    });
+    backward.store_queries(block, grad_query);
+  }
+  backward.store_sources(run.sources, grad_key, grad_value);
+}
+
+// The gradients of a block's queries.
+template <typename T>
+void differentiate_rows(const AttentionBackward<T>& p, const TileRun& run, const RowBlock& block, std::int64_t head) {
+  Scratch& scratch = Scratch::of_this_thread();
+  scratch.reset();
+  TileBackward<T> backward(p, head, run, scratch);
+  float* grad_query = take_zeros(scratch, kTileRows, p.forward.head_size);
+  backward.load_rows(block);
+  for_tiles_of(block, [&](Interval sources) {
+    const Tile tile(p.forward.relation, block, sources);
+    if (tile.is_empty()) return;
+    backward.load_sources(sources);
+    backward.differentiate(tile);
+    backward.sum_for_queries(tile, grad_query);
+  });
+  backward.store_queries(block, grad_query);
+}
+
+// The gradients of the keys and values of a tile of sources.
+template <typename T>
+void differentiate_sources(const AttentionBackward<T>& p, const TilePlan& plan, const TileRun& run,
+                           const SourceTile& sources, std::int64_t head) {
+  Scratch& scratch = Scratch::of_this_thread();
+  scratch.reset();
+  TileBackward<T> backward(p, head, run, scratch);
+  float* grad_key = take_zeros(scratch, kTileSources, p.forward.head_size);
+  float* grad_value = take_zeros(scratch, kTileSources, p.forward.value_size);
+  backward.load_sources(sources.sources);
+  for (std::int64_t i = sources.block_begin; i < sources.block_end; ++i) {
+    const Tile tile(p.forward.relation, plan.blocks[i], sources.sources);
+    if (tile.is_empty()) continue;
+    backward.load_rows(plan.blocks[i]);
+    backward.differentiate(tile);
+    backward.sum_for_sources(tile, grad_key, grad_value);
+  }
+  backward.store_sources(sources.sources, grad_key, grad_value);
+}
+
+template <typename T>
+void differentiate_part(const AttentionBackward<T>& p, const TilePlan& plan, const BackwardPart& part,
+                        std::int64_t head) {
+  const TileRun& run = plan.runs[part.run];
+  switch (part.kind) {
+    case BackwardPart::Kind::kRun:
+      return differentiate_run(p, plan, run, head);
+    case BackwardPart::Kind::kRows:
+      return differentiate_rows(p, run, plan.blocks[part.index], head);
+    case BackwardPart::Kind::kSources:
+      return differentiate_sources(p, plan, run, plan.tiles[part.index], head);
+  }
+}
+
+void differentiate_float(const AttentionBackward<float>& p, const TilePlan& plan, const BackwardPart& part,
+                         std::int64_t head) {
+  differentiate_part(p, plan, part, head);
+}
+void differentiate_bfloat16(const AttentionBackward<BFloat16>& p, const TilePlan& plan, const BackwardPart& part,
+                            std::int64_t head) {
+  differentiate_part(p, plan, part, head);
+}
+
+}  // namespace
+}  // namespace edgewise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace edgewise::kernels {
+
+HWY_EXPORT(differentiate_float);
+HWY_EXPORT(differentiate_bfloat16);
+
+namespace {
+
+void differentiate(const AttentionBackward<float>& p, const TilePlan& plan, const BackwardPart& part,
+                   std::int64_t head) {
+  HWY_DYNAMIC_DISPATCH(differentiate_float)(p, plan, part, head);
+}
+void differentiate(const AttentionBackward<BFloat16>& p, const TilePlan& plan, const BackwardPart& part,
+                   std::int64_t head) {
+  HWY_DYNAMIC_DISPATCH(differentiate_bfloat16)(p, plan, part, head);
+}
+
+}  // namespace
+
+namespace cpu {
+
+template <typename T>
+void tile_attention_backward(const AttentionBackward<T>& p, const TilePlan& plan) {
+  const AttentionForward<T>& f = p.forward;
+  for (const Interval& unseen : plan.unseen_sources) {
+    const std::int64_t first = unseen.begin * f.num_heads;
+    const std::int64_t count = (unseen.end - unseen.begin) * f.num_heads;
+    std::fill_n(p.grad_key + first * f.head_size, count * f.head_size, T(0.0f));
+    std::fill_n(p.grad_value + first * f.value_size, count * f.value_size, T(0.0f));
+  }
+  const std::vector<BackwardPart> parts = backward_parts(plan, f.num_heads, num_threads());
+  reference::parallel_pairs(
+      std::ssize(parts) - 1, f.num_heads, [&](std::int64_t part) { return parts[part].cost_before; },
+      [&](std::int64_t part, std::int64_t head) { differentiate(p, plan, parts[part], head); });
+}
+
+template void tile_attention_backward(const AttentionBackward<float>&, const TilePlan&);
+template void tile_attention_backward(const AttentionBackward<BFloat16>&, const TilePlan&);
+
+}  // namespace cpu
+}  // namespace edgewise::kernels
+#endif  // HWY_ONCE

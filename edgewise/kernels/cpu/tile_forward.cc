@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// D = destinations, S = sources, H = heads, K = head size, V = value size; a tile is R rows by C columns.
+#include <cmath>
+
+#include "edgewise/kernels/cpu/tile_attention.h"
+#include "edgewise/kernels/cpu/tile_work.h"
+#include "edgewise/kernels/reference/work.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "edgewise/kernels/cpu/tile_forward.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "edgewise/kernels/cpu/exp-inl.h"
+#include "edgewise/kernels/cpu/tile_stages-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace edgewise::kernels::HWY_NAMESPACE {
+namespace {
+
+// Softmax over the tiles of a block one after another: a new maximum shrinks what is already summed.
+struct SoftmaxState {
+  HWY_ALIGN float maximum[kTileRows];
+  HWY_ALIGN float base[kTileRows];  // what exp() is taken above: the maximum, or 0 where there is no score
+  HWY_ALIGN float total[kTileRows];
+  HWY_ALIGN float shrink[kTileRows];
+
+  void begin() {
+    std::fill_n(maximum, kTileRows, kNoScore);
+    std::fill_n(total, kTileRows, 0.0f);
+  }
+
+  /// Takes the maxima of the next tile into those so far.
+  void raise(const float* tile_maximum, std::int64_t rows) {
+    const FloatTag d;
+    const auto no_score = hn::Set(d, kNoScore);
+    for_vectors({0, rows}, [&](std::int64_t row) HWY_ATTR {
+      const auto before = hn::Load(d, maximum + row);
+      const auto after = hn::Max(before, hn::Load(d, tile_maximum + row));
+      const auto above = hn::IfThenZeroElse(hn::Eq(after, no_score), after);
+      const auto factor = exp_lanes(hn::Sub(before, above));
+      hn::Store(after, d, maximum + row);
+      hn::Store(above, d, base + row);
+      hn::Store(factor, d, shrink + row);
+      hn::Store(hn::Mul(factor, hn::Load(d, total + row)), d, total + row);
+    });
+  }
+
+  /// log(sum of exp(score)) of each row, and by what to divide its sum of values.
+  void finish(std::int64_t rows, float* log_normalizer, float* inverse) const {
+    const FloatTag d;
+    const auto zero = hn::Zero(d);
+    for_vectors({0, rows}, [&](std::int64_t row) HWY_ATTR {
+      const auto sum = hn::Load(d, total + row);
+      const auto is_zero = hn::Eq(sum, zero);
+      const auto is_nan = hn::IsNaN(sum);
+      const auto normalizer = hn::Add(hn::Load(d, maximum + row), log_lanes(sum));
+      const auto or_nan = hn::IfThenElse(is_nan, sum, normalizer);
+      hn::Store(hn::IfThenElse(is_zero, hn::Set(d, kNoScore), or_nan), d, log_normalizer + row);
+      hn::Store(hn::IfThenZeroElse(is_zero, hn::Div(hn::Set(d, 1.0f), sum)), d, inverse + row);
+    });
+  }
+};
+
+template <typename T>
+class BlockForward {
+ public:
+  BlockForward(const AttentionForward<T>& p, const RowBlock& block, std::int64_t head, Scratch& scratch)
+      : p_(p),
+        block_(block),
+        head_(head),
+        num_rows_(block.row_end - block.row_begin),
+        score_rule_(p, head),
+        dropout_(p, head, scratch) {
+    const std::int64_t columns = std::min<std::int64_t>(kTileSources, block.sources.end - block.sources.begin);
+    stride_ = padded(columns);
+    query_ = take_matrix(scratch, num_rows_, p.head_size);
+    key_ = take_matrix(scratch, stride_, p.head_size);
+    key_transposed_ = take_matrix(scratch, stride_, p.head_size);
+    value_ = take_matrix(scratch, columns, p.value_size);
+    score_ = take_matrix(scratch, num_rows_, columns);
+    sum_ = take_matrix(scratch, num_rows_, p.value_size);
+  }
+
+  void run() {
+    pack(rows_of_head(p_.query, block_.row_begin, num_rows_, head_, p_.num_heads, p_.head_size), p_.scale, query_);
+    softmax_.begin();
+    for_tiles_of(block_, [&](Interval sources) {
+      const Tile tile(p_.relation, block_, sources);
+      if (!tile.is_empty()) attend(tile);
+    });
+    store_rows();
+  }
+
+ private:
+  void attend(const Tile& tile) {
+    multiply_queries_and_keys(tile);
+    turn_into_weights(tile);
+    sum_values(tile);
+  }
+
+  void multiply_queries_and_keys(const Tile& tile) {
+    const std::int64_t depth = padded(p_.head_size);
+    const std::int64_t columns = padded(tile.num_columns());
+    pack(rows_of_head(p_.key, tile.first_source(), tile.num_columns(), head_, p_.num_heads, p_.head_size), 1.0f, key_);
+    std::fill_n(key_ + tile.num_columns() * depth, (columns - tile.num_columns()) * depth, 0.0f);
+    multiply_at_edges(tile, {query_, depth, 1}, transpose(key_, columns, depth, key_transposed_), {score_, stride_});
+  }
+
+  void turn_into_weights(const Tile& tile) {
+    HWY_ALIGN float maximum[kTileRows];
+    for (std::int64_t row = 0; row < num_rows_; ++row) maximum[row] = finish_scores(tile, row);
+    softmax_.raise(maximum, num_rows_);
+    dropout_.draw(tile);
+    for (std::int64_t row = 0; row < num_rows_; ++row) softmax_.total[row] += weigh(tile, row);
+  }
+
+  // Returns the largest score of the row.
+  float finish_scores(const Tile& tile, std::int64_t row) {
+    const FloatTag d;
+    const Range seen = tile.columns(row);
+    if (seen.size() == 0) return kNoScore;
+    float* score = score_ + row * stride_;
+    score_rule_.apply(tile, row, score, nullptr);
+    auto maximum = hn::Set(d, kNoScore);
+    for_vectors(seen, [&](std::int64_t column) HWY_ATTR { maximum = hn::Max(maximum, hn::Load(d, score + column)); });
+    return hn::GetLane(hn::MaxOfLanes(d, maximum));
+  }
+
+  // Returns what the weights of the row add to its total; dropout comes after that.
+  float weigh(const Tile& tile, std::int64_t row) {
+    const FloatTag d;
+    const Range seen = tile.columns(row);
+    float* weight = score_ + row * stride_;
+    const auto base = hn::Set(d, softmax_.base[row]);
+    const float* factor = dropout_.drops() ? dropout_.of_row(row) : nullptr;
+    auto total = hn::Zero(d);
+    for_vectors(seen, [&](std::int64_t column) HWY_ATTR {
+      auto w = exp_lanes(hn::Sub(hn::Load(d, weight + column), base));
+      total = hn::Add(total, w);
+      if (factor != nullptr) w = hn::Mul(w, hn::LoadU(d, factor + column));
+      hn::Store(w, d, weight + column);
+    });
+    clear_unseen(seen, stride_, weight);
+    return hn::GetLane(hn::SumOfLanes(d, total));
+  }
+
+  void sum_values(const Tile& tile) {
+    const std::int64_t size = padded(p_.value_size);
+    pack(rows_of_head(p_.value, tile.first_source(), tile.num_columns(), head_, p_.num_heads, p_.value_size), 1.0f,
+         value_);
+    if (has_sum_) scale_rows(softmax_.shrink, size);
+    sum_over_sources(tile, score_, stride_, value_, size, {sum_, size}, has_sum_ ? Into::kAdd : Into::kOverwrite);
+    has_sum_ = true;
+  }
+
+  void scale_rows(const float* factor, std::int64_t size) {
+    const FloatTag d;
+    for (std::int64_t row = 0; row < num_rows_; ++row) {
+      const auto factors = hn::Set(d, factor[row]);
+      for (std::int64_t v = row * size; v < (row + 1) * size; v += kLanes) {
+        hn::Store(hn::Mul(factors, hn::Load(d, sum_ + v)), d, sum_ + v);
+      }
+    }
+  }
+
+  void store_rows() {
+    HWY_ALIGN float log_normalizer[kTileRows];
+    HWY_ALIGN float inverse[kTileRows];
+    softmax_.finish(num_rows_, log_normalizer, inverse);
+    if (!has_sum_) std::fill_n(sum_, num_rows_ * padded(p_.value_size), 0.0f);
+    unpack(sum_, rows_of_head(p_.out, block_.row_begin, num_rows_, head_, p_.num_heads, p_.value_size),
+           [&](std::int64_t row) { return inverse[row]; });
+    for (std::int64_t row = 0; row < num_rows_; ++row) {
+      p_.log_normalizer[(block_.row_begin + row) * p_.num_heads + head_] = log_normalizer[row];
+    }
+  }
+
+  const AttentionForward<T>& p_;
+  const RowBlock& block_;
+  std::int64_t head_;
+  std::int64_t num_rows_;
+  ScoreRule score_rule_;
+  TileDropout dropout_;
+  SoftmaxState softmax_;
+  std::int64_t stride_;  // of score_
+  bool has_sum_ = false;
+  float* query_;           // [R, K], times the scale
+  float* key_;             // [C, K]
+  float* key_transposed_;  // [K, C]
+  float* value_;           // [C, V]
+  float* score_;           // [R, C], then the weights
+  float* sum_;             // [R, V]
+};
+
+template <typename T>
+void attend_block(const AttentionForward<T>& p, const RowBlock& block, std::int64_t head) {
+  Scratch& scratch = Scratch::of_this_thread();
+  scratch.reset();
+  BlockForward<T>(p, block, head, scratch).run();
+}
+
+void attend_block_float(const AttentionForward<float>& p, const RowBlock& block, std::int64_t head) {
+  attend_block(p, block, head);
+}
+void attend_block_bfloat16(const AttentionForward<BFloat16>& p, const RowBlock& block, std::int64_t head) {
+  attend_block(p, block, head);
+}
+
+}  // namespace
+}  // namespace edgewise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace edgewise::kernels {
+
+HWY_EXPORT(attend_block_float);
+HWY_EXPORT(attend_block_bfloat16);
+
+namespace {
+
+void attend_block_here(const AttentionForward<float>& p, const RowBlock& block, std::int64_t head) {
+  HWY_DYNAMIC_DISPATCH(attend_block_float)(p, block, head);
+}
+void attend_block_here(const AttentionForward<BFloat16>& p, const RowBlock& block, std::int64_t head) {
+  HWY_DYNAMIC_DISPATCH(attend_block_bfloat16)(p, block, head);
+}
+
+}  // namespace
+
+namespace cpu {
+
+template <typename T>
+void tile_attention_forward(const AttentionForward<T>& p, const TilePlan& plan) {
+  std::vector<std::int64_t> cost_before = {0};
+  for (const RowBlock& block : plan.blocks) cost_before.push_back(cost_before.back() + block.cost);
+  reference::parallel_pairs(
+      std::ssize(plan.blocks), p.num_heads, [&](std::int64_t block) { return cost_before[block]; },
+      [&](std::int64_t block, std::int64_t head) { attend_block_here(p, plan.blocks[block], head); });
+}
+
+template void tile_attention_forward(const AttentionForward<float>&, const TilePlan&);
+template void tile_attention_forward(const AttentionForward<BFloat16>&, const TilePlan&);
+
+}  // namespace cpu
+}  // namespace edgewise::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// What forward and backward on tiles share: products along the ranges that rows see, scores, dropout. Included once for
+// each instruction set. Matrices of a tile are [rows, stride] with a column for each source and whole vectors of them.
+#if defined(EDGEWISE_KERNELS_CPU_TILE_STAGES_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef EDGEWISE_KERNELS_CPU_TILE_STAGES_INL_H
+#undef EDGEWISE_KERNELS_CPU_TILE_STAGES_INL_H
+#else
+#define EDGEWISE_KERNELS_CPU_TILE_STAGES_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+
+#include "edgewise/kernels/attention.h"
+#include "edgewise/kernels/cpu/dropout-inl.h"
+#include "edgewise/kernels/cpu/pack-inl.h"
+#include "edgewise/kernels/cpu/scratch.h"
+#include "edgewise/kernels/cpu/tile.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace edgewise::kernels::HWY_NAMESPACE {
+
+inline constexpr float kNoScore = -std::numeric_limits<float>::infinity();
+
+/// Room for `rows` rows of `size` numbers each, filled up to whole vectors.
+inline float* take_matrix(Scratch& scratch, std::int64_t rows, std::int64_t size) {
+  return scratch.take(static_cast<std::size_t>(rows * padded(size)));
+}
+
+/// The rows of one head in a tensor [nodes, heads, size].
+template <typename T>
+Rows<T> rows_of_head(T* tensor, std::int64_t first, std::int64_t count, std::int64_t head, std::int64_t num_heads,
+                     std::int64_t size) {
+  return {tensor + (first * num_heads + head) * size, count, size, num_heads * size};
+}
+
+/// The columns of whole vectors that hold a range of columns.
+inline Range whole_vectors(Range columns) { return {columns.begin / kLanes * kLanes, padded(columns.end)}; }
+
+/// c = a b at least where rows see columns: a is [rows, depth].
+inline void multiply_at_edges(const Tile& tile, const LeftOperand& a, const Panels& b, const Product& c) {
+  for (std::int64_t panel = 0; panel < b.columns; panel += Panels::kColumns) {
+    const std::int64_t panel_end = panel + b.width(panel);
+    for_even_pieces(
+        tile.num_rows(), rows_beside(static_cast<int>(b.width(panel) / kLanes)), [&](std::int64_t row, int count) {
+          const Range seen = whole_vectors(tile.columns_of_rows(row, count));
+          const std::int64_t begin = std::max(seen.begin, panel);
+          const std::int64_t end = std::min(seen.end, panel_end);
+          if (begin >= end) return;
+          multiply_block(count, static_cast<int>((end - begin) / kLanes), {a.data + row * a.row, a.row, a.column},
+                         b.from(panel, begin), {c.data + row * c.row + begin, c.row}, b.depth, Into::kOverwrite);
+        });
+  }
+}
+
+/// c = weight b, or c += weight b, of all rows and `columns` columns; b is [sources, columns].
+inline void sum_over_sources(const Tile& tile, const float* weight, std::int64_t stride, const float* b,
+                             std::int64_t columns, const Product& c, Into into) {
+  multiply(tile.num_rows(), columns, {weight, stride, 1}, {b, columns}, c, into,
+           [&](std::int64_t row, int count) { return tile.columns_of_rows(row, count); });
+}
+
+/// c = weight^T b, or c += weight^T b, of all sources and `columns` columns; b is [rows, columns].
+inline void sum_over_rows(const Tile& tile, const float* weight, std::int64_t stride, const float* b,
+                          std::int64_t columns, const Product& c, Into into) {
+  multiply(tile.num_columns(), columns, {weight, 1, stride}, {b, columns}, c, into,
+           [&](std::int64_t source, int count) { return tile.rows_of_columns(source, count); });
+}
+
+/// Calls fn(column) for each vector that holds one of `seen`.
+template <class Fn>
+HWY_INLINE void for_vectors(Range seen, Fn fn) {
+  for (std::int64_t column = seen.begin / kLanes * kLanes; column < seen.end; column += kLanes) fn(column);
+}
+
+/// Sets the columns of a row to zero that share no vector with one of `seen`.
+inline void clear_unseen(Range seen, std::int64_t stride, float* row) {
+  const Range kept = whole_vectors(seen);
+  const auto zero = hn::Zero(FloatTag());
+  for (std::int64_t column = 0; column < kept.begin; column += kLanes) hn::Store(zero, FloatTag(), row + column);
+  for (std::int64_t column = kept.end; column < stride; column += kLanes) hn::Store(zero, FloatTag(), row + column);
+}
+
+/// The columns that share a vector with one of `seen` but are not among them become kNoScore.
+inline void mask_unseen(Range seen, float* row) {
+  const FloatTag d;
+  const auto no_score = hn::Set(d, kNoScore);
+  float* first = row + seen.begin / kLanes * kLanes;
+  const auto before = hn::FirstN(d, static_cast<std::size_t>(seen.begin % kLanes));
+  hn::Store(hn::IfThenElse(before, no_score, hn::Load(d, first)), d, first);
+  float* last = row + (seen.end - 1) / kLanes * kLanes;
+  const auto inside = hn::FirstN(d, static_cast<std::size_t>((seen.end - 1) % kLanes + 1));
+  hn::Store(hn::IfThenElse(inside, hn::Load(d, last), no_score), d, last);
+}
+
+/// Turns products of queries and keys into scores, row by row.
+class ScoreRule {
+ public:
+  template <typename T>
+  ScoreRule(const AttentionForward<T>& p, std::int64_t head)
+      : clamp_(p.clamp), edge_bias_(p.edge_bias), num_heads_(p.num_heads), head_(head) {}
+
+  bool bounds() const { return clamp_ < std::numeric_limits<float>::infinity(); }
+
+  /// `moves`, unless null, becomes 1 where the product moves the score and 0 where the clamp holds it.
+  void apply(const Tile& tile, std::int64_t row, float* score, float* moves) const {
+    const Range seen = tile.columns(row);
+    if (bounds()) bound(seen, score, moves);
+    if (edge_bias_ != nullptr) {
+      const float* bias = edge_bias_ + tile.first_edge(row) * num_heads_ + head_;
+      for (std::int64_t i = 0; i < seen.size(); ++i) score[seen.begin + i] += bias[i * num_heads_];
+    }
+    mask_unseen(seen, score);
+  }
+
+ private:
+  void bound(Range seen, float* score, float* moves) const {
+    const FloatTag d;
+    const auto largest = hn::Set(d, clamp_);
+    const auto smallest = hn::Neg(largest);
+    for_vectors(seen, [&](std::int64_t column) HWY_ATTR {
+      const auto x = hn::Load(d, score + column);
+      const auto is_above = hn::Gt(x, largest);
+      const auto is_below = hn::Lt(x, smallest);
+      hn::Store(hn::IfThenElse(is_above, largest, hn::IfThenElse(is_below, smallest, x)), d, score + column);
+      if (moves == nullptr) return;
+      hn::Store(hn::IfThenZeroElse(hn::Or(is_above, is_below), hn::Set(d, 1.0f)), d, moves + column);
+    });
+  }
+
+  float clamp_;
+  const float* edge_bias_;
+  std::int64_t num_heads_;
+  std::int64_t head_;
+};
+
+/// The factors of dropout of a tile's edges.
+class TileDropout {
+ public:
+  template <typename T>
+  TileDropout(const AttentionForward<T>& p, std::int64_t head, Scratch& scratch)
+      : factors_(p.dropout), num_heads_(p.num_heads), head_(head), drops_(p.dropout.rate != 0.0) {
+    if (!drops_) return;
+    room_ = scratch.take(kTileRows * kRowRoom);
+    std::fill_n(room_, kTileRows * kRowRoom, 0.0f);  // lanes beside a row's edges are read, and must be finite
+  }
+
+  bool drops() const { return drops_; }
+
+  void draw(const Tile& tile) {
+    if (!drops_) return;
+    if (tile.has_whole_rows()) {
+      const std::int64_t last = tile.num_rows() - 1;
+      const EdgeIndex first_edge = tile.first_edge(0);
+      const EdgeIndex end_edge = tile.first_edge(last) + tile.columns(last).size();
+      const float* factor = draw_edges(first_edge, end_edge, room_ + kLanes);
+      for (std::int64_t row = 0; row <= last; ++row) {
+        factor_of_column_[row] = factor + (tile.first_edge(row) - first_edge) - tile.columns(row).begin;
+      }
+      return;
+    }
+    for (std::int64_t row = 0; row < tile.num_rows(); ++row) {
+      const EdgeIndex first_edge = tile.first_edge(row);
+      const Range seen = tile.columns(row);
+      factor_of_column_[row] =
+          draw_edges(first_edge, first_edge + seen.size(), room_ + row * kRowRoom + kLanes) - seen.begin;
+    }
+  }
+
+  /// Of the columns that a row sees; other lanes of their vectors are finite.
+  const float* of_row(std::int64_t row) const { return factor_of_column_[row]; }
+
+ private:
+  // A vector before the edges, up to three that share the first one's block, and a vector and the slack behind them.
+  static constexpr std::int64_t kRowRoom =
+      padded(kLanes + 3 + kTileSources + std::max<std::int64_t>(kLanes, kDropoutFactorsSlack));
+
+  const float* draw_edges(EdgeIndex begin, EdgeIndex end, float* to) const {
+    const EdgeIndex first_quad = begin / 4;
+    factors_.of_blocks(static_cast<std::uint64_t>(first_quad * num_heads_ + head_),
+                       static_cast<std::uint64_t>(num_heads_), (end + 3) / 4 - first_quad, to);
+    return to + begin % 4;
+  }
+
+  DropoutFactors factors_;
+  std::int64_t num_heads_;
+  std::int64_t head_;
+  bool drops_;
+  float* room_ = nullptr;
+  std::array<const float*, kTileRows> factor_of_column_;
+};
+
+}  // namespace edgewise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // EDGEWISE_KERNELS_CPU_TILE_STAGES_INL_H

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/cpu/tile_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "edgewise/graph/relation_ops.h"
+#include "edgewise/kernels/cpu/tile.h"
+#include "edgewise/kernels/cpu/tile_work.h"
+#include "tests/support/error_of.h"
+#include "tests/support/relation_zoo.h"
+
+namespace edgewise::kernels {
+namespace {
+
+std::vector<NamedRelation> interval_relations() {
+  std::vector<NamedRelation> relations = relation_zoo();
+  std::erase_if(relations,
+                [](const NamedRelation& entry) { return entry.relation.form() != Relation::Form::kIntervals; });
+  relations.push_back({"long", window(1000, {.before = 30, .after = 70})});
+  relations.push_back({"far apart", Relation::from_intervals(500, {{490, 500}, {0, 3}, {200, 300}, {7, 7}, {0, 500}})});
+  return relations;
+}
+
+TEST(TilePlan, HasEveryRowInOneBlockThatSpansItsSources) {
+  for (const auto& [name, relation] : interval_relations()) {
+    SCOPED_TRACE(name);
+    const TilePlan plan(relation.view());
+
+    std::int64_t row = 0;
+    for (const RowBlock& block : plan.blocks) {
+      EXPECT_EQ(block.row_begin, row);
+      EXPECT_LE(block.row_end - block.row_begin, kTileRows);
+      for (; row < block.row_end; ++row) {
+        const Interval sources = relation.view().intervals[row];
+        if (sources.begin == sources.end) continue;
+        EXPECT_LE(block.sources.begin, sources.begin);
+        EXPECT_GE(block.sources.end, sources.end);
+      }
+    }
+    EXPECT_EQ(row, relation.num_destinations());
+  }
+}
+
+TEST(TilePlan, HasEverySourceInOneTileOrUnseen) {
+  for (const auto& [name, relation] : interval_relations()) {
+    SCOPED_TRACE(name);
+    const TilePlan plan(relation.view());
+
+    std::vector<int> times(relation.num_sources(), 0);
+    for (const SourceTile& tile : plan.tiles) {
+      EXPECT_LE(tile.sources.end - tile.sources.begin, kTileSources);
+      for (NodeIndex source = tile.sources.begin; source < tile.sources.end; ++source) ++times[source];
+    }
+    for (const Interval& unseen : plan.unseen_sources) {
+      for (NodeIndex source = unseen.begin; source < unseen.end; ++source) ++times[source];
+    }
+    EXPECT_THAT(times, testing::Each(1));
+  }
+}
+
+TEST(TilePlan, NamesTheBlocksThatSeeATile) {
+  for (const auto& [name, relation] : interval_relations()) {
+    SCOPED_TRACE(name);
+    const TilePlan plan(relation.view());
+
+    for (const SourceTile& tile : plan.tiles) {
+      for (std::int64_t i = 0; i < std::ssize(plan.blocks); ++i) {
+        if (tile.block_begin <= i && i < tile.block_end) continue;
+        EXPECT_TRUE(Tile(relation.view(), plan.blocks[i], tile.sources).is_empty());
+      }
+    }
+  }
+}
+
+TEST(TilePlan, CutsSentencesApart) {
+  const std::vector<Relation> sentences = {complete(4), causal(70), bipartite(3, 5)};
+  const TilePlan plan(join(sentences).view());
+
+  ASSERT_EQ(plan.runs.size(), 3u);
+  EXPECT_EQ(plan.runs[1].sources, (Interval{4, 74}));
+  EXPECT_EQ(plan.runs[1].block_end - plan.runs[1].block_begin, 2);
+  EXPECT_EQ(plan.blocks[plan.runs[1].block_begin].row_begin, 4);
+}
+
+TEST(TilePlan, RefusesLists) {
+  EXPECT_EQ(error_of([] { TilePlan(complete(3).to_rows().view()); }),
+            "TilePlan: relation is in the form of lists, needs intervals");
+}
+
+TEST(Tile, FindsColumnsOfRowsAndRowsOfColumns) {
+  for (const auto& [name, relation] : interval_relations()) {
+    const TilePlan plan(relation.view());
+    for (const RowBlock& block : plan.blocks) {
+      for_tiles_of(block, [&](Interval sources) {
+        SCOPED_TRACE(name + ", sources from " + std::to_string(sources.begin));
+        const Tile tile(relation.view(), block, sources);
+        for (std::int64_t row = 0; row < tile.num_rows(); ++row) {
+          const Range seen = tile.columns(row);
+          const Range seen_by_three = tile.columns_of_rows(row, std::min<std::int64_t>(3, tile.num_rows() - row));
+          if (seen.size() == 0) continue;
+          EXPECT_LE(seen_by_three.begin, seen.begin);
+          EXPECT_GE(seen_by_three.end, seen.end);
+          EXPECT_EQ(relation.view().source(block.row_begin + row, tile.first_edge(row)), sources.begin + seen.begin);
+          for (std::int64_t column = seen.begin; column < seen.end; ++column) {
+            const Range rows = tile.rows_of_columns(column, 1);
+            EXPECT_LE(rows.begin, row);
+            EXPECT_GT(rows.end, row);
+          }
+        }
+      });
+    }
+  }
+}
+
+TEST(BackwardParts, KeepSentencesWhole) {
+  const std::vector<Relation> sentences(20, causal(30));
+  const TilePlan plan(join(sentences).view());
+
+  const std::vector<BackwardPart> parts = backward_parts(plan, /*num_heads=*/1, /*num_threads=*/2);
+
+  ASSERT_EQ(parts.size(), 21u);
+  for (const BackwardPart& part : parts) EXPECT_EQ(part.kind, BackwardPart::Kind::kRun);
+}
+
+TEST(BackwardParts, CutALongSentenceWhereThreadsWouldWait) {
+  const TilePlan plan(complete(1000).view());
+
+  EXPECT_EQ(backward_parts(plan, /*num_heads=*/1, /*num_threads=*/1).size(), 2u);
+  EXPECT_EQ(backward_parts(plan, /*num_heads=*/8, /*num_threads=*/2).size(), 2u);
+  const std::vector<BackwardPart> parts = backward_parts(plan, /*num_heads=*/1, /*num_threads=*/2);
+  EXPECT_EQ(parts.size(), plan.blocks.size() + plan.tiles.size() + 1);
+  EXPECT_TRUE(std::ranges::is_sorted(parts, {}, &BackwardPart::cost_before));
+}
+
+}  // namespace
+}  // namespace edgewise::kernels
