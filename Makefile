@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The front door. Every target does its own set-up, and a second call finds it done.
-.PHONY: help setup build demo test test-sanitized format format-check tidy clean
+.PHONY: help setup build demo test test-sanitized format format-check tidy bench-peers clean
 
 help:  ## list what there is
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -30,6 +30,10 @@ format-check:  ## say which sources are not formatted
 
 tidy: build  ## run clang-tidy over the library
 	@git ls-files 'edgewise/*.cc' | xargs -P "$$(nproc)" -n 4 clang-tidy-14 --quiet -p build --extra-arg=-Wno-unknown-warning-option
+
+bench-peers: setup  ## compare with what people use instead: make bench-peers INPUT=corpus.en OUTPUT=corpus.de
+	@scripts/build release edgewise
+	@bench/peers/run $(if $(INPUT),--input "$(INPUT)") $(if $(OUTPUT),--output "$(OUTPUT)")
 
 clean:  ## remove what was built; .venv stays
 	@rm -rf build build-asan build-tsan demo

@@ -74,6 +74,7 @@ void report_test(const Experiment& experiment, const std::filesystem::path& run,
 int run_train(const TrainCommand& command) {
   use_threads(command.threads);
   const Experiment experiment = read_experiment(command.config, command.settings);
+  require_nobody_trains(command.run);
   if (!command.is_resumed) require_no_run(command.run);
   Corpus corpus = load_corpus(experiment.data, std::filesystem::path(command.config).parent_path());
 

@@ -64,15 +64,11 @@ void check_finite(const char* directory, TrainingTask& task, std::int64_t step) 
   }
 }
 
-void write_model(DirectoryWriter& writer, TrainingTask& task) {
-  for (const auto& [name, bytes] : task.model_files()) writer.write(name, bytes);
-  writer.write(kModelFile, serialize_tensors(task.parameters()));
-}
-
-void make_directory(const fs::path& run) {
-  std::error_code error;
-  fs::create_directories(run, error);
-  check(!error, "train: {}: {}", run.string(), error.message());
+Snapshot snapshot_model(const fs::path& directory, TrainingTask& task, std::int64_t step) {
+  check_finite(directory.filename().c_str(), task, step);
+  Snapshot snapshot{.step = step, .directory = directory, .files = task.model_files()};
+  snapshot.files[kModelFile] = serialize_tensors(task.parameters());
+  return snapshot;
 }
 
 }  // namespace
@@ -88,23 +84,22 @@ void require_no_run(const fs::path& run) {
   }
 }
 
-void save_best(const fs::path& run, TrainingTask& task, std::int64_t step) {
-  check_finite("best", task, step);
-  DirectoryWriter writer(run / "best", "train");
-  write_model(writer, task);
-  writer.commit();
+Snapshot snapshot_best(const fs::path& run, TrainingTask& task, std::int64_t step) {
+  return snapshot_model(run / "best", task, step);
 }
 
-void save_last(const fs::path& run, TrainingTask& task, const Adam& adam, const TrainingState& state) {
-  check_finite("last", task, state.step);
-  make_directory(run);
+Snapshot snapshot_last(const fs::path& run, TrainingTask& task, const Adam& adam, const TrainingState& state) {
+  Snapshot snapshot = snapshot_model(run / "last", task, state.step);
   StateFile file{.kind = task.kind(), .has_best = state.best.has_value(), .best = {}, .state = state};
   if (state.best) file.best = *state.best;
+  snapshot.files[kMomentsFile] = serialize_tensors(adam.moments());
+  snapshot.files[kStateFile] = to_toml(file);
+  return snapshot;
+}
 
-  DirectoryWriter writer(run / "last", "train");
-  write_model(writer, task);
-  writer.write(kMomentsFile, serialize_tensors(adam.moments()));
-  writer.write(kStateFile, to_toml(file));
+void write_snapshot(const Snapshot& snapshot) {
+  DirectoryWriter writer(snapshot.directory, "train");
+  for (const auto& [name, bytes] : snapshot.files) writer.write(name, bytes);
   writer.commit();
 }
 

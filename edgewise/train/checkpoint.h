@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -15,6 +16,7 @@
 //     last/          the newest state: a model directory, and training.safetensors (Adam's moments) and training.toml
 //     best/          the model of the best validation
 //     metrics.jsonl  metrics.h
+//     lock           run_lock.h
 //
 // A model directory holds model.safetensors, the task's model files and manifest.json; base/directory.h says what
 // happens when the disk is full or the power goes.
@@ -38,11 +40,22 @@ struct TrainingState {
 /// Throws Error when the directory already holds a run, or is no directory; a missing one is well.
 void require_no_run(const std::filesystem::path& run);
 
-/// Replaces RUN/best. Throws Error, and keeps the old one, for parameters that are not finite.
-void save_best(const std::filesystem::path& run, TrainingTask& task, std::int64_t step);
+/// A model directory that is not written yet: a copy of the state as bytes, so that training can go on meanwhile.
+struct Snapshot {
+  std::int64_t step = 0;
+  std::filesystem::path directory;
+  std::map<std::string, std::string> files;  // name to bytes
+};
 
-/// Replaces RUN/last; likewise.
-void save_last(const std::filesystem::path& run, TrainingTask& task, const Adam& adam, const TrainingState& state);
+/// Of RUN/best. Throws Error for parameters that are not finite.
+Snapshot snapshot_best(const std::filesystem::path& run, TrainingTask& task, std::int64_t step);
+
+/// Of RUN/last; likewise.
+Snapshot snapshot_last(const std::filesystem::path& run, TrainingTask& task, const Adam& adam,
+                       const TrainingState& state);
+
+/// Replaces the directory; whatever goes wrong, there is a whole one: the old or the new.
+void write_snapshot(const Snapshot& snapshot);
 
 /// What RUN/last says of its training, once all its files are found to be as they were written. Throws Error for a
 /// directory without a run and for a run of another kind.

@@ -41,7 +41,6 @@ Trainer::Trainer(const TrainOptions& options, TrainingTask& task, BatchStream& b
                  std::filesystem::path run_directory)
     : options_(options),
       task_(task),
-      batches_(batches),
       observer_(observer),
       run_(std::move(run_directory)),
       update_(options, task, batches) {
@@ -51,15 +50,16 @@ Trainer::Trainer(const TrainOptions& options, TrainingTask& task, BatchStream& b
 }
 
 void Trainer::resume() {
+  lock_.emplace(run_);
   const TrainingState saved = read_last_state(run_, task_.kind());
   check(saved.seed == options_.seed, "train: seed is {}, but {} began with {}; set train.seed={} to go on",
         options_.seed, run_.string(), saved.seed, saved.seed);
   check(
-      saved.data_fingerprint == batches_.fingerprint(),
+      saved.data_fingerprint == state_.data_fingerprint,
       "train: the training pairs or batch options are not those of {}; go on with the files and options that it began "
       "with",
       run_.string());
-  batches_.seek(saved.position);
+  update_.batches().seek(saved.position);
   read_last_tensors(run_, update_.adam());
   update_.adam().set_counts(saved.updates, saved.step - saved.updates);
   state_ = saved;
@@ -72,26 +72,33 @@ Outcome Trainer::run(const std::atomic<bool>& stop) {
   metrics_.emplace(run_ / "metrics.jsonl", state_.step);
   begin_ = Clock::now();
   first_step_ = state_.step;
+  const Outcome outcome = train(stop);
+  save(true);
+  finish_writing();
+  lock_.reset();
+  return outcome;
+}
+
+Outcome Trainer::train(const std::atomic<bool>& stop) {
   while (!ended()) {
-    if (stop) {
-      save(true);
-      return Outcome::kInterrupted;
-    }
+    if (stop) return Outcome::kInterrupted;
     train_one_step();
     log(is_due(options_.log_every));
     validate(is_due(options_.validate_every));
     save(is_due(options_.save_every));
+    write_kept();
   }
   // What the last step brought, where that was not due by itself.
   log(true);
   validate(true);
-  save(true);
   return *ended();
 }
 
 void Trainer::begin() {
+  lock_.emplace(run_);
   require_no_run(run_);
   save(true);
+  finish_writing();
 }
 
 std::optional<Outcome> Trainer::ended() const {
@@ -113,7 +120,7 @@ void Trainer::train_one_step() {
   check_skips();
 
   state_.updates = update_.adam().num_steps();
-  state_.position = batches_.position();
+  state_.position = update_.batches().position();
   state_.log += update.sums;
   busy_ += Clock::now() - begin;
   busy_tokens_ += update.sums.tokens;
@@ -150,15 +157,33 @@ void Trainer::validate(bool is_asked) {
   state_.validations_since_best = 0;
   state_.best = validation;
   state_.best_step = state_.step;
-  save_best(run_, task_, state_.step);
-  observer_.on_save(state_.step, run_ / "best");
+  keep([this] { return snapshot_best(run_, task_, state_.step); });
 }
 
 void Trainer::save(bool is_asked) {
   if (!is_asked || saved_step_ == state_.step) return;
-  save_last(run_, task_, update_.adam(), state_);
+  keep([this] { return snapshot_last(run_, task_, update_.adam(), state_); });
   saved_step_ = state_.step;
-  observer_.on_save(state_.step, run_ / "last");
+}
+
+// Waits first for what is being written, so that memory never holds the copies of two steps.
+void Trainer::keep(const std::function<Snapshot()>& take) {
+  announce(writer_.wait());
+  kept_.push_back(take());
+}
+
+void Trainer::write_kept() {
+  announce(writer_.written());
+  if (!kept_.empty()) writer_.start(std::exchange(kept_, {}));
+}
+
+void Trainer::finish_writing() {
+  write_kept();
+  announce(writer_.wait());
+}
+
+void Trainer::announce(const std::vector<SnapshotWriter::Written>& written) {
+  for (const auto& [step, directory] : written) observer_.on_save(step, directory);
 }
 
 std::int64_t Trainer::epoch() const {
@@ -170,7 +195,7 @@ std::optional<std::int64_t> Trainer::last_step() const {
   std::optional<std::int64_t> last;
   if (options_.steps > 0) last = options_.steps;
   if (options_.epochs > 0) {
-    const std::int64_t per_epoch = divide_up(batches_.batches_per_epoch(), options_.accumulate);
+    const std::int64_t per_epoch = divide_up(update_.batches().batches_per_epoch(), options_.accumulate);
     const std::int64_t of_this_epoch = divide_up(state_.position.index, options_.accumulate);
     const std::int64_t by_epochs = state_.step + (options_.epochs - state_.position.epoch) * per_epoch - of_this_epoch;
     last = std::min(last.value_or(by_epochs), by_epochs);

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "edgewise/data/batches.h"
+#include "edgewise/data/batches_ahead.h"
 #include "edgewise/train/adam.h"
 #include "edgewise/train/options.h"
 #include "edgewise/train/schedule.h"
@@ -17,8 +17,8 @@ struct Update {
   double gradient_norm = 0.0;  // per token, before clipping; the update is skipped where it is not finite
 };
 
-/// The step of training: batches, gradients, update. What surrounds it, such as checkpoints, is the trainer's; a
-/// benchmark has the same step without that. Task and batches must outlive it.
+/// The step of training: a batch, prepared while the step before ran; its gradients; the update. What surrounds it,
+/// such as checkpoints, is the trainer's; a benchmark has the same step without that. Task and batches must outlive it.
 class Updater {
  public:
   Updater(const TrainOptions& options, TrainingTask& task, BatchStream& batches);
@@ -27,6 +27,8 @@ class Updater {
   /// epoch. Its random numbers are a function of (options.seed, step).
   Update operator()(std::int64_t step);
 
+  BatchesAhead& batches() { return batches_; }
+  const BatchesAhead& batches() const { return batches_; }
   double learning_rate(std::int64_t step) const { return schedule_(step); }
   Adam& adam() { return adam_; }
   const Adam& adam() const { return adam_; }
@@ -36,7 +38,7 @@ class Updater {
 
   TrainOptions options_;
   TrainingTask& task_;
-  BatchStream& batches_;
+  BatchesAhead batches_;
   Schedule schedule_;
   Adam adam_;
 };

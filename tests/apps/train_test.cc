@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "edgewise/train/run_lock.h"
 #include "tests/apps/program.h"
 
 namespace edgewise {
@@ -92,6 +93,22 @@ TEST_F(TrainProgram, RefusesADirectoryThatHoldsARun) {
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.errors.find("--resume"), std::string::npos) << result.errors;
   EXPECT_EQ(read("run/last/model.safetensors"), before);
+}
+
+TEST_F(TrainProgram, RefusesARunThatAnotherProcessTrains) {
+  write("tiny.toml", kTinyConfig);
+  run_well({"train", "tiny.toml", "--out", "run"});
+  const std::string refusal =
+      "train: another process trains in run, needs a run directory of its own; wait for that one's end, or choose "
+      "another";
+
+  {
+    const RunLock lock(path("run"));
+    expect_refused({"train", "tiny.toml", "--out", "run"}, refusal);
+    expect_refused({"train", "tiny.toml", "--out", "run", "--resume"}, refusal);
+  }
+
+  run_well({"train", "tiny.toml", "--out", "run", "--resume"});
 }
 
 TEST_F(TrainProgram, LeavesTheLastCheckpointWholeWhenTheDiskIsFull) {

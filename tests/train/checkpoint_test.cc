@@ -39,13 +39,13 @@ class Checkpoint : public RunFolder {
 
   void go_on(NextTokenTask::Options task = {}) const { RunOf(folder(), short_run(), std::move(task)).go_on(); }
 
-  void save(NextTokenTask& task) const { save_last(folder(), task, Adam(task.parameters()), {}); }
+  void save(NextTokenTask& task) const { write_snapshot(snapshot_last(folder(), task, Adam(task.parameters()), {})); }
 };
 
 TEST_F(Checkpoint, IsAModelDirectoryWithTheStateOfTrainingBesideIt) {
   train();
 
-  EXPECT_THAT(names_in(folder()), UnorderedElementsAre("last", "best", "metrics.jsonl"));
+  EXPECT_THAT(names_in(folder()), UnorderedElementsAre("last", "best", "metrics.jsonl", "lock"));
   EXPECT_THAT(names_in(folder() / "best"), UnorderedElementsAre("manifest.json", "model.safetensors", "config.toml"));
   EXPECT_THAT(names_in(folder() / "last"), UnorderedElementsAre("manifest.json", "model.safetensors", "config.toml",
                                                                 "training.safetensors", "training.toml"));
@@ -68,7 +68,7 @@ TEST_F(Checkpoint, GivesBackWhatWasSaved) {
   state.validations_since_best = 1;
   state.seed = std::numeric_limits<std::uint64_t>::max();
   state.data_fingerprint = 0x8000000000000001;
-  save_last(folder(), task, adam, state);
+  write_snapshot(snapshot_last(folder(), task, adam, state));
 
   NextTokenTask other;
   other.table().detach().zero_();
@@ -92,6 +92,19 @@ TEST_F(Checkpoint, GivesBackWhatWasSaved) {
   EXPECT_EQ(found.validations_since_best, 1);
   EXPECT_EQ(found.seed, state.seed);
   EXPECT_EQ(found.data_fingerprint, state.data_fingerprint);
+}
+
+TEST_F(Checkpoint, HoldsTheNumbersOfTheTimeWhenItWasTaken) {
+  NextTokenTask task;
+  const at::Tensor before = task.table().detach().clone();
+  const Snapshot snapshot = snapshot_last(folder(), task, Adam(task.parameters()), {});
+  task.table().detach().fill_(1.0);
+  write_snapshot(snapshot);
+
+  NextTokenTask other;
+  Adam adam(other.parameters());
+  read_last_tensors(folder(), adam);
+  EXPECT_TRUE(other.table().equal(before));
 }
 
 TEST_F(Checkpoint, StaysWholeWhenTheDiskIsFull) {
@@ -132,7 +145,7 @@ TEST_F(Checkpoint, IsNotReplacedByNumbersThatAreNotFinite) {
       ThrowsMessage<Error>("train: parameter \"bias\" is not finite at step 0, needs finite numbers; last stays "
                            "as it was, go on from it with a lower learning rate"));
   EXPECT_THAT(
-      [&] { save_best(folder(), task, 4); },
+      [&] { snapshot_best(folder(), task, 4); },
       ThrowsMessage<Error>("train: parameter \"bias\" is not finite at step 4, needs finite numbers; best stays "
                            "as it was, go on from it with a lower learning rate"));
   EXPECT_NO_THROW(read_last_state(folder(), "next_token"));
@@ -202,8 +215,7 @@ TEST_F(Checkpoint, NoticesAFileThatWasAlteredOrCut) {
 
 TEST_F(Checkpoint, SaysWhyTheDirectoryCannotBeMade) {
   std::ofstream(folder()) << "a file";
-  NextTokenTask task;
-  EXPECT_THAT([&] { save_last(folder() / "run", task, Adam(task.parameters()), {}); },
+  EXPECT_THAT([this] { RunOf(folder() / "run", short_run()).start(); },
               ThrowsMessage<Error>("train: " + in_run("run") + ": Not a directory"));
 }
 

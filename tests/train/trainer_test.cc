@@ -7,11 +7,13 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <regex>
 #include <stdexcept>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
+#include "tests/train/file_size_limit.h"
 #include "tests/train/run_folder.h"
 #include "tests/train/run_of.h"
 
@@ -308,6 +310,26 @@ TEST_F(TrainerTest, SkipsStepsWithoutFiniteGradients) {
   EXPECT_EQ(run.steps.back().skipped_steps, 1);
   EXPECT_EQ(run.trainer.state().updates, run.trainer.state().step - 1);
   EXPECT_TRUE(at::isfinite(run.task.table()).all().item<bool>());
+}
+
+TEST_F(TrainerTest, EndsWithWhatWentWrongInWritingACheckpoint) {
+  TrainOptions options = short_run();
+  options.epochs = 0;
+  options.steps = 50;
+  options.log_every = options.validate_every = 50;
+  options.save_every = 5;
+  RunOf run(whole(), options);
+  std::optional<FileSizeLimit> limit;
+  run.after_step = [&](const StepReport&) {
+    const bool is_written = !run.saves.empty() && run.saves.back().first == 10;
+    if (is_written && !limit) limit.emplace(100);
+  };
+
+  EXPECT_THAT([&] { run.start(); }, ThrowsMessage<Error>(HasSubstr("File too large; nothing was replaced")));
+
+  limit.reset();
+  EXPECT_LE(run.steps.back().step, 25);  // at the latest where a second checkpoint waits for the first that fails
+  EXPECT_GE(read_last_state(whole(), "next_token").step, 10);
 }
 
 TEST_F(TrainerTest, GivesUpWhenNoGradientIsFiniteAnyMore) {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/train/run_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "edgewise/base/error.h"
+
+namespace edgewise {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLockFile = "lock";
+
+int open_lock(const fs::path& run, int flags) {
+  return ::open((run / kLockFile).c_str(), O_RDWR | O_CLOEXEC | flags, 0666);
+}
+
+int make_lock(const fs::path& run) {
+  std::error_code error;
+  fs::create_directories(run, error);
+  check(!error, "train: {}: {}", run.string(), error.message());
+  const int file = open_lock(run, O_CREAT);
+  check(file >= 0, "train: {}/{}: {}", run.string(), kLockFile, error_text(errno));
+  return file;
+}
+
+void take(const Descriptor& file, const fs::path& run) {
+  const bool is_held = ::flock(file.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  check(!is_held,
+        "train: another process trains in {}, needs a run directory of its own; wait for that one's end, or "
+        "choose another",
+        run.string());
+}
+
+}  // namespace
+
+RunLock::RunLock(const fs::path& run) : file_(make_lock(run)) { take(file_, run); }
+
+void require_nobody_trains(const fs::path& run) {
+  const Descriptor file(open_lock(run, 0));
+  if (file.is_open()) take(file, run);
+}
+
+}  // namespace edgewise
