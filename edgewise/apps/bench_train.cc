@@ -2,11 +2,11 @@
 // edgewise bench train --size SIZE --input FILE --output FILE
 #include <fmt/format.h>
 
-#include <map>
 #include <memory>
 #include <string>
 
 #include "edgewise/apps/commands.h"
+#include "edgewise/apps/enum_option.h"
 #include "edgewise/apps/machine_limits.h"
 #include "edgewise/apps/threads_option.h"
 #include "edgewise/apps/training_bench.h"
@@ -19,7 +19,6 @@ namespace {
 
 struct BenchTrainCommand {
   TrainingBenchOptions options;
-  std::string precision = "fp32";
   int threads = 0;
   bool is_json = false;
 };
@@ -28,7 +27,7 @@ void print_json(const BenchTrainCommand& command, const TrainingBench& bench, do
   const double flops_per_second = bench.flops / bench.seconds;
   fmt::print("{}\n", JsonObject()
                          .add("size", enum_name(command.options.size))
-                         .add("precision", command.precision)
+                         .add("precision", enum_name(command.options.precision))
                          .add("threads", num_threads())
                          .add("steps", command.options.steps)
                          .add("output_tokens_per_second", bench.tokens_per_second())
@@ -48,7 +47,7 @@ void print_text(const BenchTrainCommand& command, const TrainingBench& bench, do
   const double flops_per_second = bench.flops / bench.seconds;
   fmt::print("{}: size {}, feed-forward {}, {} heads, {} + {} layers, {} words; {}, {} threads\n",
              enum_name(command.options.size), model.size, model.feed_forward, model.heads, model.encoder_layers,
-             model.decoder_layers, model.output_vocabulary, command.precision, num_threads());
+             model.decoder_layers, model.output_vocabulary, enum_name(command.options.precision), num_threads());
   fmt::print("output tokens/s  {:.0f}\n", bench.tokens_per_second());
   fmt::print("ms a step        {:.1f} median, {:.1f} mean of {} steps\n", 1e3 * bench.median_step,
              1e3 * bench.mean_step(command.options.steps), command.options.steps);
@@ -59,18 +58,11 @@ void print_text(const BenchTrainCommand& command, const TrainingBench& bench, do
 }
 
 int run_bench_train(const BenchTrainCommand& command) {
-  check(command.precision == "fp32", "bench train: precision is {}, needs fp32", command.precision);
   use_threads(command.threads);
   const TrainingBench bench = measure_training(command.options);
-  const double peak = gemm_peak(at::kFloat);
+  const double peak = gemm_peak(command.options.precision);
   (command.is_json ? print_json : print_text)(command, bench, peak);
   return 0;
-}
-
-std::map<std::string, ModelSize> sizes() {
-  std::map<std::string, ModelSize> by_name;
-  for (const auto& [value, name] : enum_names(ModelSize{})) by_name.emplace(name, value);
-  return by_name;
 }
 
 }  // namespace
@@ -79,8 +71,9 @@ void add_bench_train(CLI::App& bench, int& exit_code) {
   auto command = std::make_shared<BenchTrainCommand>();
   CLI::App* train = bench.add_subcommand("train", "Steps of training on sentences of a corpus's lengths");
   train->add_option("--size", command->options.size, "of the model: tiny (default), small or base")
-      ->transform(CLI::CheckedTransformer(sizes()));
-  train->add_option("--precision", command->precision, "of the computation: fp32 (default)");
+      ->transform(one_of<ModelSize>());
+  train->add_option("--precision", command->options.precision, "of linear layers and attention: fp32 (default) or bf16")
+      ->transform(one_of<Precision>());
   train->add_option("--input", command->options.input, "the corpus's input sentences, one a line")->required();
   train->add_option("--output", command->options.output, "its output sentences")->required();
   train->add_option("--steps", command->options.steps, "how many are timed")->check(CLI::Range(1, 1'000'000));

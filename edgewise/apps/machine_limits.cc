@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/apps/machine_limits.h"
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/mm.h>
-#include <ATen/ops/randn.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <vector>
+
+#include "edgewise/base/bfloat16.h"
+#include "edgewise/kernels/gemm.h"
 
 namespace edgewise {
 namespace {
@@ -17,27 +17,41 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::duration<double> kTimePerProduct(0.3);
 
-struct Product {
-  std::int64_t rows, inner, columns;
-  double flops() const { return 2.0 * static_cast<double>(rows * inner * columns); }
+struct Sizes {
+  std::int64_t rows, depth, columns;
+  double flops() const { return 2.0 * static_cast<double>(rows * depth * columns); }
 };
 
 // Square, and as the layers of a large model have it.
-constexpr std::array kProducts = {Product{2048, 2048, 2048}, Product{4096, 512, 2048}, Product{4096, 1024, 1024}};
+constexpr std::array kSizes = {Sizes{2048, 2048, 2048}, Sizes{4096, 512, 2048}, Sizes{4096, 1024, 1024}};
 
-double flops_per_second(const Product& product, at::ScalarType dtype) {
-  const at::Tensor left = at::randn({product.rows, product.inner}).to(dtype);
-  const at::Tensor right = at::randn({product.inner, product.columns}).to(dtype);
-  at::Tensor out = at::empty({product.rows, product.columns}, left.options());
-  const auto multiply = [&] { at::mm_out(out, left, right); };
+template <typename T>
+std::vector<T> matrix(std::int64_t rows, std::int64_t columns) {
+  return std::vector<T>(static_cast<std::size_t>(rows * columns), T(0.5F));
+}
 
-  multiply();
+template <typename T>
+double flops_per_second(const Sizes& sizes) {
+  const std::vector<T> left = matrix<T>(sizes.rows, sizes.depth);
+  const std::vector<float> right = matrix<float>(sizes.depth, sizes.columns);
+  std::vector<T> out = matrix<T>(sizes.rows, sizes.columns);
+  kernels::PackedMatrix<T> packed;
+  packed.pack({.data = right.data(), .stride = sizes.columns}, sizes.depth, sizes.columns);
+  const kernels::Gemm<T, T> product = {.rows = sizes.rows,
+                                       .columns = sizes.columns,
+                                       .depth = sizes.depth,
+                                       .a = {.data = left.data(), .stride = sizes.depth},
+                                       .packed_b = &packed,
+                                       .out = out.data(),
+                                       .out_stride = sizes.columns};
+
+  kernels::gemm(product);
   double best = 0.0;
   const Clock::time_point begin = Clock::now();
   for (Clock::time_point before = begin; before - begin < kTimePerProduct;) {
-    multiply();
+    kernels::gemm(product);
     const Clock::time_point after = Clock::now();
-    best = std::max(best, product.flops() / std::chrono::duration<double>(after - before).count());
+    best = std::max(best, sizes.flops() / std::chrono::duration<double>(after - before).count());
     before = after;
   }
   return best;
@@ -45,9 +59,12 @@ double flops_per_second(const Product& product, at::ScalarType dtype) {
 
 }  // namespace
 
-double gemm_peak(at::ScalarType dtype) {
+double gemm_peak(Precision precision) {
   double peak = 0.0;
-  for (const Product& product : kProducts) peak = std::max(peak, flops_per_second(product, dtype));
+  for (const Sizes& sizes : kSizes) {
+    peak = std::max(peak,
+                    precision == Precision::kBf16 ? flops_per_second<BFloat16>(sizes) : flops_per_second<float>(sizes));
+  }
   return peak;
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <c10/core/ScalarType.h>
+#include "edgewise/nn/module.h"
 
 namespace edgewise {
 
-/// Floating-point operations a second of the fastest matrix product of a few large ones, each repeated for a part of a
+/// Floating-point operations a second of the fastest of a few large matrix products, each repeated for a part of a
 /// second: the limit that a training step is held against.
-double gemm_peak(at::ScalarType dtype);
+double gemm_peak(Precision precision);
 
 }  // namespace edgewise

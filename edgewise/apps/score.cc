@@ -2,12 +2,12 @@
 // edgewise score --reference REF [HYPOTHESIS]
 #include <fmt/format.h>
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "edgewise/apps/commands.h"
+#include "edgewise/apps/enum_option.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/utf8.h"
@@ -85,12 +85,6 @@ int run_score(const ScoreCommand& command) {
   return 0;
 }
 
-std::map<std::string, BleuTokenizer> tokenizers() {
-  std::map<std::string, BleuTokenizer> by_name;
-  for (const auto& [value, name] : enum_names(BleuTokenizer{})) by_name.emplace(name, value);
-  return by_name;
-}
-
 }  // namespace
 
 void add_score(CLI::App& program, int& exit_code) {
@@ -99,7 +93,7 @@ void add_score(CLI::App& program, int& exit_code) {
   score->add_option("hypothesis", command->hypothesis, "the translations; standard input by default");
   score->add_option("--reference", command->reference, "what they should be, a sentence a line")->required();
   score->add_option("--tokenize", command->tokenizer, "how BLEU finds words: 13a (default), intl or none")
-      ->transform(CLI::CheckedTransformer(tokenizers()));
+      ->transform(one_of<BleuTokenizer>());
   score->add_flag("--lowercase", command->lower_case, "take capitals for small letters");
   score->add_option("--chrf-word-order", command->word_order, "0: chrF (default); 2: chrF++")->check(CLI::Range(0, 4));
   score->add_option("--digits", command->digits, "behind the point")->check(CLI::Range(0, 12));

@@ -51,9 +51,10 @@ std::vector<TokenPair> random_pairs(const TrainingBenchOptions& options) {
   return pairs;
 }
 
-Experiment experiment_of(ModelSize size) {
+Experiment experiment_of(const TrainingBenchOptions& options) {
   Experiment experiment;
-  experiment.model = bench_model(size);
+  experiment.model = bench_model(options.size);
+  experiment.train.precision = options.precision;
   experiment.batch = {.tokens = 4096, .sentences = 0, .bucket = 0};
   experiment.train.schedule = ScheduleKind::kConstant;
   experiment.train.learning_rate = 5e-4;
@@ -132,7 +133,7 @@ TrainingBench measure_training(const TrainingBenchOptions& options) {
   using Clock = std::chrono::steady_clock;
   check(options.steps >= 1 && options.warmup >= 1, "bench train: steps are {} after {}, needs at least 1 of each",
         options.steps, options.warmup);
-  const Experiment experiment = experiment_of(options.size);
+  const Experiment experiment = experiment_of(options);
   CountedTask task(experiment);
   BatchStream batches(random_pairs(options), experiment.batch, kSeed);
   Updater update(experiment.train, task, batches);

@@ -8,6 +8,7 @@
 
 #include "edgewise/base/fields.h"
 #include "edgewise/models/transformer_options.h"
+#include "edgewise/nn/module.h"
 
 namespace edgewise {
 
@@ -20,6 +21,7 @@ inline constexpr auto enum_names(ModelSize) {
 
 struct TrainingBenchOptions {
   ModelSize size = ModelSize::kTiny;
+  Precision precision = Precision::kFp32;
   std::string input;   // files whose sentence pairs give the lengths
   std::string output;  //
   std::int64_t steps = 20;
