@@ -22,6 +22,8 @@ struct Matrix {
   MatrixLayout layout = MatrixLayout::kRows;
 };
 
+struct PackedContent;  // cpu/packed_matrix.h
+
 /// The right side of products with matrices of type T, rounded to T and laid out as they read it fastest.
 template <typename T>
 class PackedMatrix {
@@ -37,11 +39,10 @@ class PackedMatrix {
   /// What it holds, in rows without gaps: [K, N].
   std::vector<float> unpacked() const;
 
-  struct Content;
-  const Content& content() const { return *content_; }
+  const PackedContent& content() const { return *content_; }
 
  private:
-  std::unique_ptr<Content> content_;
+  std::unique_ptr<PackedContent> content_;
 };
 
 enum class GemmActivation { kNone, kRelu, kGelu };  // kGelu is the exact one, x * Phi(x)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 namespace edgewise {
 
 /// While it lives, backward passes on this thread may add the gradients of parameters (leaves that have a gradient
@@ -23,5 +25,20 @@ class GradientsInPlace {
  private:
   bool before_;
 };
+
+/// Where a backward pass puts the gradient of a parameter.
+struct GradientPlace {
+  at::Tensor memory;       // contiguous, of the parameter's shape and type
+  bool holds_sum = false;  // the parameter's own gradient, to be added to; else uninitialised
+
+  /// What the backward pass returns for it.
+  at::Tensor for_autograd() const { return holds_sum ? at::Tensor() : memory; }
+};
+
+/// The parameter's own gradient under GradientsInPlace, where it has one; else new memory.
+GradientPlace gradient_place(const at::Tensor& parameter);
+
+/// The same, with new memory zeroed, for what can only add.
+GradientPlace zeroed_gradient_place(const at::Tensor& parameter);
 
 }  // namespace edgewise

@@ -8,37 +8,19 @@
 #include <ATen/ops/xlogy.h>
 #include <ATen/ops/zeros_like.h>
 
-#include <cmath>
 #include <string_view>
 
-#include "edgewise/base/error.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/function_state.h"
+#include "edgewise/ops/loss_arguments.h"
 
 namespace edgewise {
 namespace {
 
+using kernels::SmoothedTarget;
 using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
-
-// The probabilities that a token's target gives. Where there is no other word to share with, the label has all.
-struct Target {
-  double label;
-  double share;    // of each other word but `ignored`
-  double entropy;  // sum of p * log(p), the part of the divergence that no model changes
-  std::int64_t ignored;
-};
-
-double x_log_x(double x) { return x == 0.0 ? 0.0 : x * std::log(x); }
-
-Target target_of(const LossOptions& options, std::int64_t num_words) {
-  const std::int64_t others = num_words - 1 - (options.ignored >= 0 ? 1 : 0);
-  if (others <= 0) return {1.0, 0.0, 0.0, options.ignored};
-  const double share = options.smoothing / static_cast<double>(others);
-  return {1.0 - options.smoothing, share,
-          x_log_x(1.0 - options.smoothing) + static_cast<double>(others) * x_log_x(share), options.ignored};
-}
 
 // [T], the sum of a row but for one column (all, if that is negative). Not the whole sum less the column, which
 // might be infinite.
@@ -49,7 +31,7 @@ at::Tensor sum_without(const at::Tensor& x_TC, std::int64_t column) {
 
 struct SmoothedLoss : Function<SmoothedLoss> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& logits_TC, const at::Tensor& labels_T,
-                            const Target& target) {
+                            const SmoothedTarget& target) {
     const at::Tensor log_probability_TC = at::log_softmax(logits_TC, 1);
     const at::Tensor of_label_T = log_probability_TC.gather(1, labels_T.unsqueeze(1)).squeeze(1);
     at::Tensor loss_T = target.entropy - target.label * of_label_T;
@@ -66,7 +48,7 @@ struct SmoothedLoss : Function<SmoothedLoss> {
     check_differentiated_once("smoothed_loss");
     const variable_list saved = context->get_saved_variables();
     const at::Tensor label_T1 = saved[1].unsqueeze(1);
-    const Target& target = saved_state<Target>(context);
+    const SmoothedTarget& target = saved_state<SmoothedTarget>(context);
     at::Tensor grad_TC = saved[0].exp();
     if (target.share > 0) {
       grad_TC.sub_(target.share);
@@ -82,25 +64,7 @@ void check_arguments(std::string_view function, const at::Tensor& logits_TC, con
                      const LossOptions& options) {
   check_computable(function, "logits", logits_TC);
   check_dimensions(function, "logits", logits_TC, 2, "tokens, words");
-  check_dimensions(function, "labels", labels_T, 1, "tokens");
-  check(labels_T.is_cpu(), "{}: labels are on {}, but this build has CPU kernels only; move them to the CPU", function,
-        labels_T.device().str());
-  check(labels_T.scalar_type() == at::kLong, "{}: labels have type {}, but Long is needed", function,
-        at::toString(labels_T.scalar_type()));
-  check(labels_T.size(0) == logits_TC.size(0), "{}: labels are {} but logits have {} rows; one label per row is needed",
-        function, labels_T.size(0), logits_TC.size(0));
-
-  const std::int64_t num_words = logits_TC.size(1);
-  check(num_words > 0, "{}: logits are {}, but at least one word is needed", function, shape_text(logits_TC));
-  check(options.smoothing >= 0.0 && options.smoothing <= 1.0, "{}: smoothing is {}, but 0 to 1 is needed", function,
-        options.smoothing);
-  check(options.ignored < num_words, "{}: ignored is {}, but logits have {} words; a word's number or -1 is needed",
-        function, options.ignored, num_words);
-  if (labels_T.size(0) == 0) return;
-  for (const std::int64_t label : {labels_T.min().item<std::int64_t>(), labels_T.max().item<std::int64_t>()}) {
-    check(label >= 0 && label < num_words, "{}: labels hold {}, but logits have {} words; 0 to {} is needed", function,
-          label, num_words, num_words - 1);
-  }
+  check_labels(function, labels_T, "logits", logits_TC.size(0), logits_TC.size(1), options);
 }
 
 }  // namespace
@@ -112,7 +76,7 @@ at::Tensor smoothed_loss(const at::Tensor& logits_TC, const at::Tensor& labels_T
 
 at::Tensor smoothed_loss_plain(const at::Tensor& logits_TC, const at::Tensor& labels_T, const LossOptions& options) {
   check_arguments("smoothed_loss_plain", logits_TC, labels_T, options);
-  const Target target = target_of(options, logits_TC.size(1));
+  const SmoothedTarget target = target_of(options, logits_TC.size(1));
   at::Tensor target_TC = at::full_like(logits_TC.detach(), target.share);
   if (target.ignored >= 0) target_TC.select(1, target.ignored).fill_(0);
   target_TC.scatter_(1, labels_T.unsqueeze(1), target.label);

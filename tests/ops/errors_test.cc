@@ -206,7 +206,7 @@ TEST(OpErrors, NameWhatTheLossNeeds) {
   EXPECT_EQ(error_of([&] {
               count_correct(zeros({2, 0}), labels);
             }),
-            "count_correct: logits are [2, 0], but at least one word is needed");
+            "count_correct: logits are of 0 words, but at least one is needed");
 }
 
 TEST(OpErrors, NameWhatNormsNeed) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "edgewise/kernels/aligned_bytes.h"
 #include "edgewise/kernels/cast.h"
-#include "edgewise/kernels/cpu/aligned_bytes.h"
 #include "edgewise/kernels/cpu/gemm.h"
 #include "edgewise/kernels/cpu/gemm_product.h"
 
@@ -27,7 +27,7 @@ void cast_rows(const From* from, std::int64_t from_stride, To* to, std::int64_t 
 
 Matrix<float> in_floats(const Matrix<BFloat16>& matrix, std::int64_t stored_rows, std::int64_t width,
                         AlignedBytes& room) {
-  float* to = room.floats(stored_rows * width);
+  float* to = room.elements<float>(stored_rows * width);
   cast_rows(matrix.data, matrix.stride, to, width, stored_rows, width);
   return {to, width, matrix.layout};
 }
@@ -48,7 +48,7 @@ class Result {
       floats_ = p.out;
       stride_ = p.out_stride;
     } else {
-      floats_ = room.floats(p.rows * p.columns);
+      floats_ = room.elements<float>(p.rows * p.columns);
       stride_ = p.columns;
       if (p.result == GemmResult::kAdd) cast_rows(p.out, p.out_stride, floats_, stride_, p.rows, p.columns);
     }

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "edgewise/kernels/cpu/aligned_bytes.h"
+#include "edgewise/kernels/aligned_bytes.h"
 
 namespace edgewise::kernels::onednn {
 namespace {

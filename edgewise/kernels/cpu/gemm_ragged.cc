@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/cpu/aligned_bytes.h"
+#include "edgewise/kernels/aligned_bytes.h"
 #include "edgewise/kernels/cpu/gemm_product.h"
 
 namespace edgewise::kernels::cpu {
@@ -49,7 +49,7 @@ void copy_rows(const T* from, std::int64_t from_stride, T* to, std::int64_t to_s
 template <typename T>
 T* padded_copy(const T* from, std::int64_t stride, std::int64_t rows, std::int64_t width, std::int64_t padded_rows,
                AlignedBytes& room) {
-  T* to = static_cast<T*>(room.of_size(static_cast<std::size_t>(padded_rows * width) * sizeof(T)));
+  T* to = room.elements<T>(padded_rows * width);
   copy_rows(from, stride, to, width, rows, width);
   std::memset(static_cast<void*>(to + rows * width), 0,
               static_cast<std::size_t>((padded_rows - rows) * width) * sizeof(T));

@@ -18,7 +18,7 @@ Matrix<float> rounded(const Matrix<float>& from, std::int64_t depth, std::int64_
   const bool is_in_rows = from.layout == MatrixLayout::kRows;
   const std::int64_t rows = is_in_rows ? depth : columns;
   const std::int64_t width = is_in_rows ? columns : depth;
-  auto* to = room.floats(rows * width);
+  auto* to = room.elements<float>(rows * width);
   parallel_for(rows, 1 + 16'384 / std::max<std::int64_t>(1, width), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       const float* values = from.data + row * from.stride;
@@ -39,7 +39,7 @@ void copy_in_rows(const Matrix<float>& from, std::int64_t depth, std::int64_t co
 }  // namespace
 
 template <typename T>
-PackedMatrix<T>::PackedMatrix() : content_(std::make_unique<Content>()) {}
+PackedMatrix<T>::PackedMatrix() : content_(std::make_unique<PackedContent>()) {}
 template <typename T>
 PackedMatrix<T>::~PackedMatrix() = default;
 template <typename T>
@@ -54,13 +54,13 @@ void PackedMatrix<T>::pack(const Matrix<float>& from, std::int64_t depth, std::i
   const bool is_native = kIsFloat || bf16_is_native();
   const Matrix<float> values = is_native ? from : rounded(from, depth, columns, room);
 
-  Content& content = *content_;
+  PackedContent& content = *content_;
   content.type = !kIsFloat && is_native ? ElementType::kBFloat16 : ElementType::kFloat;
   content.depth = depth;
   content.columns = columns;
   if (instruction_set() == InstructionSet::kReference || depth * columns == 0) {
     content.layout = RightLayout::kRows;
-    copy_in_rows(values, depth, columns, content.bytes.floats(depth * columns));
+    copy_in_rows(values, depth, columns, content.bytes.elements<float>(depth * columns));
   } else {
     content.layout = RightLayout::kPacked;
     onednn::pack(content.type, depth, columns, values,

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "edgewise/kernels/cpu/aligned_bytes.h"
+#include "edgewise/kernels/aligned_bytes.h"
 #include "edgewise/kernels/cpu/gemm_onednn.h"
 #include "edgewise/kernels/gemm.h"
 
 namespace edgewise::kernels {
 
 /// What a PackedMatrix holds: how it was packed says which way products with it go.
-template <typename T>
-struct PackedMatrix<T>::Content {
+struct PackedContent {
   onednn::ElementType type = onednn::ElementType::kFloat;  // floats stand for bf16 where that is not native
   onednn::RightLayout layout = onednn::RightLayout::kRows;
   std::int64_t depth = 0;

@@ -21,8 +21,9 @@ class AlignedBytes {
     }
     return bytes_.get();
   }
-  float* floats(std::int64_t count) {
-    return static_cast<float*>(of_size(static_cast<std::size_t>(count) * sizeof(float)));
+  template <typename T>
+  T* elements(std::int64_t count) {
+    return static_cast<T*>(of_size(static_cast<std::size_t>(count) * sizeof(T)));
   }
 
   const void* data() const { return bytes_.get(); }

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/softmax_loss.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <variant>
+
+#include "edgewise/base/bfloat16.h"
+#include "edgewise/base/threads.h"
+#include "edgewise/kernels/instruction_set.h"
+#include "edgewise/kernels/reference/softmax_loss.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "edgewise/kernels/cpu/softmax_loss.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "edgewise/kernels/cpu/cast-inl.h"
+#include "edgewise/kernels/cpu/exp-inl.h"
+
+#ifndef EDGEWISE_KERNELS_CPU_SOFTMAX_LOSS_CC
+#define EDGEWISE_KERNELS_CPU_SOFTMAX_LOSS_CC
+namespace edgewise::kernels {
+
+/// One row of a problem.
+template <typename Gradient>
+struct SoftmaxLossRow {
+  const SoftmaxLoss<Gradient>& all;
+  std::int64_t row;
+};
+
+using AnySoftmaxLossRow = std::variant<SoftmaxLossRow<float>, SoftmaxLossRow<BFloat16>>;
+
+}  // namespace edgewise::kernels
+#endif  // EDGEWISE_KERNELS_CPU_SOFTMAX_LOSS_CC
+
+HWY_BEFORE_NAMESPACE();
+namespace edgewise::kernels::HWY_NAMESPACE {
+namespace {
+
+HWY_INLINE Floats with_neutral(AllLanes /*part*/, Floats values, float /*neutral*/) { return values; }
+HWY_INLINE Floats with_neutral(FirstLanes part, Floats values, float neutral) {
+  const FloatTag d;
+  return hn::IfThenElse(hn::FirstN(d, part.count), values, hn::Set(d, neutral));
+}
+
+float maximum_of(const float* values, std::int64_t count) {
+  const FloatTag d;
+  constexpr float kLowest = -std::numeric_limits<float>::infinity();
+  Floats maximum = hn::Set(d, kLowest);
+  for_lanes(count, [&](std::int64_t i, auto part)
+                       HWY_ATTR { maximum = hn::Max(maximum, with_neutral(part, load(part, values + i), kLowest)); });
+  return hn::GetLane(hn::MaxOfLanes(d, maximum));
+}
+
+struct Sums {
+  float distance = 0;     // of values to the maximum
+  float exponential = 0;  // of that
+};
+
+// Replaces values by exp(value - maximum).
+Sums exponentiate(float* values, std::int64_t count, float maximum) {
+  const FloatTag d;
+  const Floats base = hn::Set(d, maximum);
+  Floats distances = hn::Zero(d);
+  Floats exponentials = hn::Zero(d);
+  for_lanes(count, [&](std::int64_t i, auto part) HWY_ATTR {
+    const Floats distance = hn::Sub(load(part, values + i), base);
+    const Floats exponential = exp_lanes(distance);
+    distances = hn::Add(distances, with_neutral(part, distance, 0));
+    exponentials = hn::Add(exponentials, with_neutral(part, exponential, 0));
+    store(part, exponential, values + i);
+  });
+  return {hn::GetLane(hn::SumOfLanes(d, distances)), hn::GetLane(hn::SumOfLanes(d, exponentials))};
+}
+
+// to[i] = from[i] * factor - less
+template <typename To>
+void scale(const float* from, std::int64_t count, float factor, float less, To* to) {
+  const FloatTag d;
+  const Floats factors = hn::Set(d, factor);
+  const Floats lesses = hn::Set(d, less);
+  for_lanes(count, [&](std::int64_t i, auto part)
+                       HWY_ATTR { store(part, hn::MulSub(load(part, from + i), factors, lesses), to + i); });
+}
+
+/// Calls body(begin, end) on the words before the ignored one and on those behind it.
+template <class Body>
+void for_shares(const SmoothedTarget& target, std::int64_t num_words, Body body) {
+  if (target.ignored < 0) return body(std::int64_t{0}, num_words);
+  body(std::int64_t{0}, target.ignored);
+  body(target.ignored + 1, num_words);
+}
+
+template <typename Gradient>
+void ignore_row(const SoftmaxLossRow<Gradient>& p) {
+  const std::int64_t num_words = p.all.columns;
+  p.all.loss[p.row] = 0;
+  p.all.is_correct[p.row] = false;
+  if (p.all.gradient != nullptr) std::fill_n(p.all.gradient + p.row * num_words, num_words, Gradient(0.0f));
+}
+
+template <typename Gradient>
+void compute_row(const SoftmaxLossRow<Gradient>& p) {
+  const std::int64_t num_words = p.all.columns;
+  const SmoothedTarget& target = p.all.target;
+  const std::int64_t label = p.all.labels[p.row];
+  if (label == target.ignored) return ignore_row(p);
+
+  float* logits = p.all.logits + p.row * num_words;
+  const float maximum = maximum_of(logits, num_words);
+  const float of_label = logits[label] - maximum;
+  p.all.is_correct[p.row] = of_label == 0 && maximum_of(logits, label) < maximum;
+
+  Sums sums;
+  if (target.ignored >= 0) {
+    float& ignored = logits[target.ignored];
+    ignored = std::exp(ignored - maximum);
+    sums.exponential = ignored;
+  }
+  for_shares(target, num_words, [&](std::int64_t begin, std::int64_t end) {
+    const Sums part = exponentiate(logits + begin, end - begin, maximum);
+    sums.distance += part.distance;
+    sums.exponential += part.exponential;
+  });
+
+  const double log_total = std::log(static_cast<double>(sums.exponential));
+  double loss = target.entropy - target.label * (of_label - log_total);
+  if (target.share > 0) {
+    const auto num_shares = static_cast<double>(num_words - 1 - (target.ignored >= 0 ? 1 : 0));
+    loss -= target.share * (sums.distance - of_label - num_shares * log_total);
+  }
+  p.all.loss[p.row] = static_cast<float>(loss);
+
+  if (p.all.gradient == nullptr) return;
+  Gradient* gradient = p.all.gradient + p.row * num_words;
+  const float factor = 1 / sums.exponential;
+  const float of_label_gradient = logits[label] * factor - static_cast<float>(target.label);
+  if (target.ignored >= 0) gradient[target.ignored] = Gradient(logits[target.ignored] * factor);
+  for_shares(target, num_words, [&](std::int64_t begin, std::int64_t end) {
+    scale(logits + begin, end - begin, factor, static_cast<float>(target.share), gradient + begin);
+  });
+  gradient[label] = Gradient(of_label_gradient);
+}
+
+void softmax_loss_row(const AnySoftmaxLossRow& row) {
+  std::visit([](const auto& typed) HWY_ATTR { compute_row(typed); }, row);
+}
+
+}  // namespace
+}  // namespace edgewise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace edgewise::kernels {
+
+HWY_EXPORT(softmax_loss_row);
+
+template <typename Gradient>
+void softmax_loss(const SoftmaxLoss<Gradient>& p) {
+  if (instruction_set() == InstructionSet::kReference) return reference::softmax_loss(p);
+  const std::int64_t grain = 1 + 4096 / std::max<std::int64_t>(1, p.columns);
+  parallel_for(p.rows, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      HWY_DYNAMIC_DISPATCH(softmax_loss_row)(SoftmaxLossRow<Gradient>{p, row});
+    }
+  });
+}
+
+template void softmax_loss(const SoftmaxLoss<float>&);
+template void softmax_loss(const SoftmaxLoss<BFloat16>&);
+
+}  // namespace edgewise::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/ops/linear_layer.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/gelu_backward.h>
+
+#include "edgewise/kernels/gemm.h"
+#include "edgewise/kernels/linear_gradient.h"
+#include "edgewise/ops/products.h"
+
+namespace edgewise {
+namespace {
+
+using kernels::MatrixLayout;
+
+constexpr LinearOptions kPlain;
+
+std::int64_t num_rows(const at::Tensor& x_TI) { return x_TI.size(-1) == 0 ? 0 : x_TI.numel() / x_TI.size(-1); }
+
+kernels::Dropout dropout_rule(const LinearOptions& options) {
+  return {options.dropout, options.dropout_key.seed, options.dropout_key.stream};
+}
+
+const float* read_or_null(const at::Tensor& tensor) { return tensor.defined() ? read<float>(tensor) : nullptr; }
+
+// x Wᵀ + bias, through ReLU if asked.
+at::Tensor product(const at::Tensor& x_TI, const LinearWeights& parameters, kernels::GemmActivation activation) {
+  const at::Tensor weight_OI = parameters.weight_OI.contiguous();
+  const at::Tensor bias_O = parameters.bias_O.defined() ? parameters.bias_O.contiguous() : at::Tensor();
+  const std::int64_t num_outputs = weight_OI.size(0);
+  const std::int64_t num_inputs = weight_OI.size(1);
+  std::vector<std::int64_t> sizes = x_TI.sizes().vec();
+  sizes.back() = num_outputs;
+  at::Tensor y_TO = at::empty(sizes, x_TI.options());
+  with_product_type(x_TI, [&](auto zero) {
+    using T = decltype(zero);
+    kernels::Gemm<T, T> gemm = {.rows = num_rows(y_TO),
+                                .columns = num_outputs,
+                                .depth = num_inputs,
+                                .a = {read<T>(x_TI), num_inputs},
+                                .bias = read_or_null(bias_O),
+                                .activation = activation,
+                                .out = write<T>(y_TO),
+                                .out_stride = num_outputs};
+    set_weights(gemm, {read<float>(weight_OI), num_inputs, MatrixLayout::kColumns});
+    kernels::gemm(gemm);
+  });
+  return y_TO;
+}
+
+void drop_in_place(const at::Tensor& x, const kernels::Dropout& rule) {
+  if (rule.rate == 0.0) return;
+  with_product_type(x, [&](auto zero) {
+    using T = decltype(zero);
+    kernels::dropout(rule, x.numel(), read<T>(x), write<T>(x));
+  });
+}
+
+// Back through ReLU, if its result is defined, and dropout, all in one pass with the sums over tokens.
+at::Tensor go_back(const at::Tensor& grad_out_TO, const at::Tensor& relu_out_TO, const kernels::Dropout& rule,
+                   const at::Tensor& grad_bias_O) {
+  const bool is_changed = relu_out_TO.defined() || rule.rate > 0.0;
+  if (!is_changed && !grad_bias_O.defined()) return grad_out_TO;
+  const at::Tensor grad_sum_TO = is_changed ? at::empty_like(grad_out_TO) : grad_out_TO;
+  with_product_type(grad_out_TO, [&](auto zero) {
+    using T = decltype(zero);
+    kernels::linear_gradient(kernels::LinearGradient<T>{
+        .rows = num_rows(grad_out_TO),
+        .columns = grad_out_TO.size(-1),
+        .grad_out = read<T>(grad_out_TO),
+        .relu_out = relu_out_TO.defined() ? read<T>(relu_out_TO) : nullptr,
+        .dropout = rule,
+        .grad_sum = is_changed ? write<T>(grad_sum_TO) : nullptr,
+        .grad_bias = grad_bias_O.defined() ? write<float>(grad_bias_O) : nullptr,
+    });
+  });
+  return grad_sum_TO;
+}
+
+}  // namespace
+
+LayerResult layer_forward(const at::Tensor& x_TI, const LinearWeights& parameters, const LinearOptions& options) {
+  const bool is_relu = options.activation == Activation::kRelu;
+  const at::Tensor y_TO =
+      product(x_TI, parameters, is_relu ? kernels::GemmActivation::kRelu : kernels::GemmActivation::kNone);
+  const bool is_gelu = options.activation == Activation::kGelu;
+  const at::Tensor out_TO = is_gelu ? at::gelu(y_TO) : y_TO;
+  drop_in_place(out_TO, dropout_rule(options));
+  return {out_TO, is_relu || is_gelu ? y_TO : at::Tensor()};
+}
+
+at::Tensor layer_grad_sums(const at::Tensor& grad_out_TO, const at::Tensor& witness_TO, const LinearOptions& options,
+                           const at::Tensor& grad_bias_O) {
+  if (options.activation != Activation::kGelu) {
+    return go_back(grad_out_TO, witness_TO, dropout_rule(options), grad_bias_O);
+  }
+  const at::Tensor grad_gelu_TO = go_back(grad_out_TO, {}, dropout_rule(options), {});
+  return go_back(at::gelu_backward(grad_gelu_TO, witness_TO), {}, {}, grad_bias_O);
+}
+
+void layer_grad_weight(const at::Tensor& grad_sums_TO, const at::Tensor& x_TI, const GradientPlace& grad_weight_OI) {
+  const std::int64_t num_outputs = grad_weight_OI.memory.size(0);
+  const std::int64_t num_inputs = grad_weight_OI.memory.size(1);
+  with_product_type(x_TI, [&](auto zero) {
+    using T = decltype(zero);
+    kernels::gemm(kernels::Gemm<T, float>{
+        .rows = num_outputs,
+        .columns = num_inputs,
+        .depth = num_rows(grad_sums_TO),
+        .a = {read<T>(grad_sums_TO), num_outputs, MatrixLayout::kColumns},
+        .b = {read<T>(x_TI), num_inputs},
+        .result = grad_weight_OI.holds_sum ? kernels::GemmResult::kAdd : kernels::GemmResult::kWrite,
+        .out = write<float>(grad_weight_OI.memory),
+        .out_stride = num_inputs});
+  });
+}
+
+void layer_grad_x(const at::Tensor& grad_sums_TO, const at::Tensor& weight_OI, GradX mode,
+                  const at::Tensor& grad_x_TI) {
+  const at::Tensor contiguous_OI = weight_OI.contiguous();
+  const std::int64_t num_outputs = weight_OI.size(0);
+  const std::int64_t num_inputs = weight_OI.size(1);
+  with_product_type(grad_x_TI, [&](auto zero) {
+    using T = decltype(zero);
+    kernels::Gemm<T, T> gemm = {.rows = num_rows(grad_x_TI),
+                                .columns = num_inputs,
+                                .depth = num_outputs,
+                                .a = {read<T>(grad_sums_TO), num_outputs},
+                                .result = mode == GradX::kAdd ? kernels::GemmResult::kAdd : kernels::GemmResult::kWrite,
+                                .out = write<T>(grad_x_TI),
+                                .out_stride = num_inputs};
+    set_weights(gemm, {read<float>(contiguous_OI), num_inputs});
+    kernels::gemm(gemm);
+  });
+}
+
+}  // namespace edgewise

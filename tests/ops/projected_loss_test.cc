@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/ops/projected_loss.h"
+
+#include <limits>
+#include <string>
+
+#include "edgewise/kernels/instruction_set.h"
+#include "tests/ops/allocation_counter.h"
+#include "tests/ops/tensors.h"
+#include "tests/support/gradient_check.h"
+
+namespace edgewise {
+namespace {
+
+using Tensors = std::vector<at::Tensor>;
+
+std::vector<LossOptions> loss_options() {
+  return {{}, {.smoothing = 0.1}, {.smoothing = 0.1, .ignored = 0}, {.smoothing = 0.3, .ignored = 3}};
+}
+
+Tensors arguments(std::int64_t tokens, std::int64_t size, std::int64_t words, at::ScalarType type) {
+  const at::ScalarType parameter_type = type == at::kDouble ? at::kDouble : at::kFloat;
+  return {normal({tokens, size}, 1, type), normal({words, size}, 2, parameter_type),
+          normal({words}, 3, parameter_type)};
+}
+
+at::Tensor some_labels(std::int64_t tokens, std::int64_t words) {
+  return (at::arange(tokens, at::kLong) * 7 + 2).remainder(words);
+}
+
+/// bf16: the gradient of a logit is rounded before it is summed up, and that of the state after.
+double allowed(at::ScalarType type) { return type == at::kBFloat16 ? 2e-2 : 2e-5; }
+
+void expect_same(const Tensors& actual, const Tensors& expected, double tolerance) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double size = std::max(1.0, expected[i].numel() == 0 ? 0.0 : expected[i].abs().max().item<double>());
+    expect_close((actual[i] / size).to(at::kDouble), (expected[i] / size).to(at::kDouble),
+                 i == 0 ? "loss" : "gradient of input " + std::to_string(i - 1), tolerance);
+  }
+}
+
+TEST(ProjectedLoss, IsItsDefinitionInLossGradientsAndCountByEveryInstructionSet) {
+  for (const kernels::InstructionSet set : kernels::runnable_instruction_sets()) {
+    const kernels::ForcedInstructionSet forced(set);
+    for (const LossOptions& options : loss_options()) {
+      for (const at::ScalarType type : {at::kFloat, at::kBFloat16, at::kDouble}) {
+        for (const auto& [tokens, size, words] :
+             {std::array{0, 4, 5}, {1, 1, 4}, {7, 16, 33}, {255, 8, 40}, {300, 12, 64}, {600, 5, 17}}) {
+          SCOPED_TRACE(std::string(kernels::instruction_set_name(set)) + ", " + at::toString(type) + ", tokens " +
+                       std::to_string(tokens) + ", ignored " + std::to_string(options.ignored));
+          const at::Tensor labels_T = some_labels(tokens, words);
+          std::int64_t correct = 0;
+          std::int64_t expected_correct = 0;
+          const Tensors inputs = arguments(tokens, size, words, type);
+
+          const Tensors actual = output_and_gradients(
+              [&](const Tensors& x) {
+                const ProjectedLoss loss = projected_loss(x[0], x[1], x[2], labels_T, options);
+                correct = loss.correct;
+                return loss.loss_sum;
+              },
+              inputs);
+          const Tensors expected = output_and_gradients(
+              [&](const Tensors& x) {
+                const ProjectedLoss loss = projected_loss_plain(x[0], x[1], x[2], labels_T, options);
+                expected_correct = loss.correct;
+                return loss.loss_sum;
+              },
+              inputs);
+
+          expect_same(actual, expected, allowed(type));
+          EXPECT_EQ(correct, expected_correct);
+        }
+      }
+    }
+  }
+}
+
+TEST(ProjectedLoss, NeedsNoBias) {
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16, at::kDouble}) {
+    Tensors inputs = arguments(20, 6, 9, type);
+    inputs.pop_back();
+    expect_same(output_and_gradients(
+                    [](const Tensors& x) {
+                      return projected_loss(x[0], x[1], {}, some_labels(20, 9), {.smoothing = 0.1}).loss_sum;
+                    },
+                    inputs),
+                output_and_gradients(
+                    [](const Tensors& x) {
+                      return projected_loss_plain(x[0], x[1], {}, some_labels(20, 9), {.smoothing = 0.1}).loss_sum;
+                    },
+                    inputs),
+                allowed(type));
+  }
+}
+
+TEST(ProjectedLoss, HasGradientsThatMatchFiniteDifferences) {
+  for (const LossOptions& options : loss_options()) {
+    expect_gradients_match(
+        [&](const Tensors& x) { return projected_loss(x[0], x[1], x[2], some_labels(5, 6), options).loss_sum; },
+        arguments(5, 3, 6, at::kDouble));
+  }
+}
+
+TEST(ProjectedLoss, ScalesItsGradientsByThatOfTheLoss) {
+  const Tensors x = arguments(30, 5, 11, at::kFloat);
+  const at::Tensor state = x[0].clone().requires_grad_();
+  const auto loss = [&] { return projected_loss(state, x[1], x[2], some_labels(30, 11)).loss_sum; };
+
+  const at::Tensor gradient = torch::autograd::grad({loss()}, {state})[0];
+  const at::Tensor scaled = torch::autograd::grad({loss() * -0.5}, {state})[0];
+
+  EXPECT_TRUE(scaled.equal(gradient * -0.5));
+}
+
+TEST(ProjectedLoss, CountsTheFirstOfEquallyLikelyWords) {
+  const at::Tensor state = at::zeros({3, 2});
+  const at::Tensor weight = at::zeros({4, 2});
+
+  EXPECT_EQ(projected_loss(state, weight, {}, at::tensor({0, 1, 0}, at::kLong)).correct, 2);
+  EXPECT_EQ(projected_loss(state, weight, {}, at::tensor({0, 1, 0}, at::kLong), {.ignored = 0}).correct, 0);
+}
+
+TEST(ProjectedLoss, DoesNotOverflowOnLogitsOfTenThousand) {
+  const at::Tensor state = at::full({1, 1}, 1e4f);
+  const at::Tensor weight = at::tensor({1.0f, -1.0f, 0.5f}).unsqueeze(1);
+
+  EXPECT_EQ(projected_loss(state, weight, {}, at::tensor({0}, at::kLong)).loss_sum.item<float>(), 0.0f);
+  EXPECT_EQ(projected_loss(state, weight, {}, at::tensor({1}, at::kLong)).loss_sum.item<float>(), 2e4f);
+}
+
+TEST(ProjectedLoss, IsNotANumberWhereAStateIsNone) {
+  Tensors x = arguments(9, 5, 20, at::kFloat);
+  x[0][4][2] = std::numeric_limits<float>::quiet_NaN();
+
+  const Tensors result = output_and_gradients(
+      [](const Tensors& t) { return projected_loss(t[0], t[1], t[2], some_labels(9, 20)).loss_sum; }, x);
+
+  EXPECT_TRUE(result[0].isnan().item<bool>());
+  EXPECT_TRUE(result[1][4].isnan().all().item<bool>());
+}
+
+TEST(ProjectedLoss, GivesTheSameBitsTwice) {
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+    const auto run = [&] {
+      return output_and_gradients(
+          [](const Tensors& x) {
+            return projected_loss(x[0], x[1], x[2], some_labels(530, 40), {.smoothing = 0.1}).loss_sum;
+          },
+          arguments(530, 24, 40, type));
+    };
+    const Tensors first = run();
+    const Tensors second = run();
+    for (std::size_t i = 0; i < first.size(); ++i) EXPECT_TRUE(first[i].equal(second[i])) << i;
+  }
+}
+
+TEST(ProjectedLoss, HoldsOneTileOfLogitsAtATime) {
+  constexpr std::int64_t kWords = 2000;
+  constexpr std::int64_t kSize = 8;
+  const auto peak_for = [](std::int64_t tokens) {
+    const Tensors x = arguments(tokens, kSize, kWords, at::kFloat);
+    const at::Tensor state = x[0].clone().requires_grad_();
+    const at::Tensor weight = x[1].clone().requires_grad_();
+    const at::Tensor labels_T = some_labels(tokens, kWords);
+    return peak_allocation([&] { projected_loss(state, weight, x[2], labels_T).loss_sum.backward(); });
+  };
+  peak_for(300);  // what threads keep
+
+  const std::int64_t growth = peak_for(4000) - peak_for(1000);
+
+  const std::int64_t gradients_of_state = 3000 * kSize * 4;
+  EXPECT_LT(growth, 3 * gradients_of_state);
+  EXPECT_LT(growth, 3000 * kWords * 4 / 50);
+}
+
+TEST(ProjectedLoss, SaysWhatItNeeds) {
+  const at::Tensor state = at::zeros({3, 5});
+  const at::Tensor weight = at::zeros({4, 5});
+  const at::Tensor labels_T = at::zeros({3}, at::kLong);
+  EXPECT_EQ(error_of([&] {
+              projected_loss(state, at::zeros({4, 6}), {}, labels_T);
+            }),
+            "projected_loss: state is [3, 5], needs a last dimension of 6");
+  EXPECT_EQ(error_of([&] { projected_loss(state[0], weight, {}, labels_T); }),
+            "projected_loss: state is [5], but 2 dimensions are needed: tokens, size");
+  EXPECT_EQ(error_of([&] { projected_loss(state, weight, {}, labels_T + 4); }),
+            "projected_loss: labels hold 4, but logits have 4 words; 0 to 3 is needed");
+  EXPECT_EQ(error_of([&] { projected_loss(state, weight, {}, labels_T, {.smoothing = 2}); }),
+            "projected_loss: smoothing is 2, but 0 to 1 is needed");
+}
+
+}  // namespace
+}  // namespace edgewise
