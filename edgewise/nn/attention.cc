@@ -66,19 +66,23 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& attentio
   if (o.score == ScoreKind::kAdditive) score_vector = xavier_uniform({o.heads, o.head_size}, o.head_size, 1, random);
 }
 
-// Three products and not one of three times the width: it would save little, and its result would have to be copied
-// apart, because attention reads queries, keys and values each in one piece.
+// Three products and not one of three times the width: its result would have to be copied apart, because attention
+// reads queries, keys and values each in one piece.
 Projections MultiHeadAttention::get(const at::Tensor& x_NI, AttentionFields fields) const {
+  std::vector<LinearWeights> layers;
+  if (contains(fields, AttentionFields::kQuery)) layers.push_back(query.weights());
+  if (contains(fields, AttentionFields::kKey)) layers.push_back(key.weights());
+  if (contains(fields, AttentionFields::kValue)) layers.push_back(value.weights());
+  const std::vector<at::Tensor> results = linear_group(x_NI, layers);
+
   Projections found;
-  if (contains(fields, AttentionFields::kQuery)) {
-    found.query = split_heads(query(x_NI), options.heads, options.head_size);
-  }
-  if (contains(fields, AttentionFields::kKey)) {
-    found.key = split_heads(key(x_NI), options.heads, options.head_size);
-  }
-  if (contains(fields, AttentionFields::kValue)) {
-    found.value = split_heads(value(x_NI), options.heads, options.value_size);
-  }
+  auto next = results.begin();
+  const auto take = [&](AttentionFields field, std::int64_t size, at::Tensor& projection) {
+    if (contains(fields, field)) projection = split_heads(*next++, options.heads, size);
+  };
+  take(AttentionFields::kQuery, options.head_size, found.query);
+  take(AttentionFields::kKey, options.head_size, found.key);
+  take(AttentionFields::kValue, options.value_size, found.value);
   return found;
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/nn/feed_forward.h"
 
-#include <ATen/ops/gelu.h>
-
 namespace edgewise {
 
 FeedForward::FeedForward(const FeedForwardOptions& options, RandomStream& random)
@@ -12,10 +10,12 @@ FeedForward::FeedForward(const FeedForwardOptions& options, RandomStream& random
       dropout(options.dropout) {}
 
 at::Tensor FeedForward::operator()(const at::Tensor& x, Pass& pass) const {
-  at::Tensor hidden = inner(x);
-  // In place, because a linear layer's gradient does not read its result.
-  hidden = activation == Activation::kRelu ? hidden.relu_() : at::gelu(hidden);
-  return outer(pass.dropout(hidden, dropout));
+  LinearOptions options = {.activation = activation};
+  if (pass.is_training() && dropout > 0.0) {
+    options.dropout = dropout;
+    options.dropout_key = pass.next_key();
+  }
+  return outer(inner(x, options));
 }
 
 }  // namespace edgewise

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/nn/linear.h"
 
-#include <ATen/ops/linear.h>
 #include <fmt/ranges.h>
 
 #include "edgewise/base/error.h"
@@ -14,10 +13,10 @@ Linear::Linear(std::int64_t in, std::int64_t out, Bias with_bias, RandomStream& 
   if (with_bias == Bias::kZero) bias = constant_init({out}, 0.0);
 }
 
-at::Tensor Linear::operator()(const at::Tensor& x) const {
+at::Tensor Linear::operator()(const at::Tensor& x, const LinearOptions& options) const {
   check(x.dim() > 0 && x.size(-1) == weight.size(1), "Linear: x is [{}], needs a last dimension of {}",
         fmt::join(x.sizes(), ", "), weight.size(1));
-  return at::linear(x, weight, bias);
+  return linear(x, weight, bias, options);
 }
 
 }  // namespace edgewise

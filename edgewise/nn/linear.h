@@ -6,12 +6,13 @@
 #include <cstdint>
 
 #include "edgewise/base/random.h"
+#include "edgewise/ops/linear.h"
 
 namespace edgewise {
 
 enum class Bias { kNone, kZero };  // kZero: one that starts from zeros
 
-/// x · weightᵀ + bias, over the last dimension.
+/// x · weightᵀ + bias, over the last dimension; what options add to it is in ops/linear.h.
 struct Linear {
   at::Tensor weight;  // [out, in]
   at::Tensor bias;    // [out], or undefined
@@ -20,7 +21,10 @@ struct Linear {
   Linear(std::int64_t in, std::int64_t out, Bias with_bias, RandomStream& random);
 
   /// [..., in] to [..., out].
-  at::Tensor operator()(const at::Tensor& x) const;
+  at::Tensor operator()(const at::Tensor& x, const LinearOptions& options = {}) const;
+
+  /// Without copies, for linear_group.
+  LinearWeights weights() const { return {weight, bias}; }
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {

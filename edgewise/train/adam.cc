@@ -39,7 +39,10 @@ Adam::Adam(std::vector<NamedTensor> parameters, const AdamOptions& options)
 }
 
 void Adam::clear_gradients() {
-  for (const NamedTensor& parameter : parameters_) parameter.tensor.mutable_grad().reset();
+  for (const NamedTensor& parameter : parameters_) {
+    at::Tensor& gradient = parameter.tensor.mutable_grad();
+    if (gradient.defined()) gradient.zero_();
+  }
 }
 
 double Adam::gradient_norm() const {

@@ -30,11 +30,12 @@ struct AdamStep {
 ///     variance = beta2 · variance + (1 - beta2) · gradient²
 ///     value   -= rate · mean / (1 - beta1^step) / (sqrt(variance / (1 - beta2^step)) + epsilon)
 ///
-/// A parameter without a gradient keeps its value and moments.
+/// A parameter that never had a gradient keeps its value and moments.
 class Adam {
  public:
   explicit Adam(std::vector<NamedTensor> parameters, const AdamOptions& options = {});
 
+  /// Sets gradients to zero. Their memory stays, for the next ones to be added to (ops/gradients_in_place.h).
   void clear_gradients();
 
   /// The norm of the divided gradients over all parameters, before clipping. If that is not finite, nothing changes,

@@ -3,6 +3,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
+#include "edgewise/ops/gradients_in_place.h"
 
 namespace edgewise {
 
@@ -32,7 +33,10 @@ LogSums Updater::accumulate_gradients(std::int64_t step) {
     const Batch batch = batches_.next();
     Pass pass = Pass::training(mix(step_seed, static_cast<std::uint64_t>(i)), options_.precision);
     const BatchLoss loss = task_.loss(batch, pass);
-    loss.loss_sum.backward();
+    {
+      const GradientsInPlace in_place;
+      loss.loss_sum.backward();
+    }
     sums += {.loss = loss.loss_sum.item<double>(), .tokens = loss.tokens, .correct = loss.correct};
     if (batches_.position().index == 0) break;
   }

@@ -142,8 +142,10 @@ TEST(Adam, LeavesAParameterWithoutGradientAlone) {
   EXPECT_TRUE(unused.equal(at::ones({2}, at::kDouble)));
   EXPECT_FALSE(used.equal(at::ones({2}, at::kDouble)));
 
+  const void* memory = used.grad().data_ptr();
   adam.clear_gradients();
-  EXPECT_FALSE(used.grad().defined());
+  EXPECT_EQ(used.grad().data_ptr(), memory);
+  EXPECT_FALSE(unused.grad().defined());
   EXPECT_EQ(adam.step({.learning_rate = 0.1}), 0.0);
 }
 
