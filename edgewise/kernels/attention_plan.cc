@@ -3,22 +3,36 @@
 
 #include <type_traits>
 
+#include "edgewise/base/error.h"
 #include "edgewise/kernels/cpu/row_attention.h"
+#include "edgewise/kernels/cpu/tile_attention.h"
 #include "edgewise/kernels/instruction_set.h"
 #include "edgewise/kernels/reference/attention.h"
 
 namespace edgewise::kernels {
-std::string_view attention_path_name(AttentionPath path) { return path == AttentionPath::kRows ? "rows" : "reference"; }
+
+std::string_view attention_path_name(AttentionPath path) {
+  switch (path) {
+    case AttentionPath::kReference:
+      return "reference";
+    case AttentionPath::kTiles:
+      return "tiles";
+    case AttentionPath::kRows:
+      return "rows";
+  }
+  fail("attention_path_name: path is {}, which is none", static_cast<int>(path));
+}
 
 AttentionPlan::AttentionPlan(const RelationView& relation) : relation_(relation) {
-  if (relation.intervals != nullptr) return;
-  if (auto intervals = rows_as_intervals(relation)) {
-    intervals_ = *std::move(intervals);
-    relation_.intervals = intervals_.data();
-    relation_.sources = nullptr;
-  } else {
-    rows_.emplace(relation);
+  if (relation.intervals == nullptr) {
+    intervals_ = rows_as_intervals(relation);
+    if (intervals_) {
+      relation_.intervals = intervals_->data();
+      relation_.sources = nullptr;
+    }
   }
+  rows_.emplace(relation_);
+  if (relation_.sources == nullptr) tiles_.emplace(relation_);
 }
 
 template <typename T>
@@ -29,16 +43,29 @@ AttentionPath AttentionPlan::path_of() const {
 
 template <typename T>
 void attention_forward(const AttentionForward<T>& p, const AttentionPlan& plan) {
-  if (plan.path_of<T>() == AttentionPath::kReference) return reference::attention_forward(p);
-  if constexpr (!std::is_same_v<T, double>) cpu::row_attention_forward(p, plan.rows());
+  const AttentionPath path = plan.path_of<T>();
+  if (path == AttentionPath::kReference) return reference::attention_forward(p);
+  if constexpr (!std::is_same_v<T, double>) {
+    AttentionForward<T> planned = p;
+    planned.relation = plan.relation();
+    if (path == AttentionPath::kTiles) return cpu::tile_attention_forward(planned, plan.tiles());
+    cpu::row_attention_forward(planned, plan.rows());
+  }
 }
 
 template <typename T>
 void attention_backward(const AttentionBackward<T>& p, const AttentionPlan& plan) {
-  if (plan.path_of<T>() == AttentionPath::kReference) return reference::attention_backward(p);
-  if constexpr (!std::is_same_v<T, double>) cpu::row_attention_backward(p, plan.rows());
+  const AttentionPath path = plan.path_of<T>();
+  if (path == AttentionPath::kReference) return reference::attention_backward(p);
+  if constexpr (!std::is_same_v<T, double>) {
+    AttentionBackward<T> planned = p;
+    planned.forward.relation = plan.relation();
+    if (path == AttentionPath::kTiles) return cpu::tile_attention_backward(planned, plan.tiles());
+    cpu::row_attention_backward(planned, plan.rows());
+  }
 }
 
+// Every weight is written, so no way is much faster than edge by edge.
 template <typename T>
 void attention_weights(const AttentionWeights<T>& p, const AttentionPlan& plan) {
   if (plan.path_of<T>() == AttentionPath::kReference) return reference::attention_weights(p);

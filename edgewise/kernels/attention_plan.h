@@ -7,13 +7,15 @@
 
 #include "edgewise/kernels/attention.h"
 #include "edgewise/kernels/cpu/row_plan.h"
+#include "edgewise/kernels/cpu/tile_plan.h"
 
 namespace edgewise::kernels {
 
 /// The ways through attention.
 enum class AttentionPath {
   kReference,  // plain loops
-  kRows,       // edge by edge
+  kTiles,      // intervals, as products of small dense matrices
+  kRows,       // lists, edge by edge
 };
 
 std::string_view attention_path_name(AttentionPath path);
@@ -26,7 +28,7 @@ class AttentionPlan {
   AttentionPlan(const AttentionPlan&) = delete;
   AttentionPlan& operator=(const AttentionPlan&) = delete;
 
-  AttentionPath path() const { return rows_ ? AttentionPath::kRows : AttentionPath::kReference; }
+  AttentionPath path() const { return tiles_ ? AttentionPath::kTiles : AttentionPath::kRows; }
 
   /// The path that T = float, double or BFloat16 takes: for double, and where the instruction set in force is the
   /// reference, it is the reference's.
@@ -36,12 +38,15 @@ class AttentionPlan {
   /// The relation in the form that the path wants.
   const RelationView& relation() const { return relation_; }
 
-  /// Where the path is kRows.
+  /// Where the path is kTiles.
+  const TilePlan& tiles() const { return *tiles_; }
+
   const RowPlan& rows() const { return *rows_; }
 
  private:
   RelationView relation_;
-  std::vector<Interval> intervals_;  // of a relation whose lists are intervals
+  std::optional<std::vector<Interval>> intervals_;  // of a relation whose lists are intervals
+  std::optional<TilePlan> tiles_;
   std::optional<RowPlan> rows_;
 };
 

@@ -52,7 +52,7 @@ at::Tensor attend(const Relation& relation, const at::Tensor& query_DHK, const a
                   const at::Tensor& value_SHV, const AttentionOptions& options = {});
 
 /// The way that `attend` goes for tensors of a type, by the form of the relation, and the instruction set it uses:
-/// "rows, avx512" edge by edge, or "reference".
+/// "tiles, avx512" by products of small dense matrices, "rows, avx512" edge by edge, or "reference".
 std::string attention_kernel(const Relation& relation, at::ScalarType type = at::kFloat);
 
 /// The weights that `attend` uses (before dropout), [E, H], in the order of the relation's edges. Differentiable. fp32

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/kernels/attention_plan.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
 
 #include "edgewise/kernels/instruction_set.h"
 #include "tests/support/relation_zoo.h"
@@ -9,17 +13,29 @@
 namespace edgewise::kernels {
 namespace {
 
+using testing::ElementsAre;
+
 std::string_view path_name(const Relation& relation) {
   return attention_path_name(AttentionPlan(relation.view()).path());
 }
 
-TEST(AttentionPlan, TakesListsThatAreNoIntervalsByRows) {
+TEST(AttentionPlan, TakesIntervalsByTilesAndOtherListsByRows) {
   for (const auto& [name, relation] : relation_zoo()) {
     SCOPED_TRACE(name);
     const bool is_intervals = relation.simplified().form() == Relation::Form::kIntervals;
-    EXPECT_EQ(path_name(relation), is_intervals ? "reference" : "rows");
+    EXPECT_EQ(path_name(relation), is_intervals ? "tiles" : "rows");
     EXPECT_EQ(path_name(relation.to_rows()), path_name(relation));
   }
+}
+
+TEST(AttentionPlan, SaysRowsOfTheseOfTheZoo) {
+  std::vector<std::string> by_rows;
+  for (const auto& [name, relation] : relation_zoo()) {
+    if (path_name(relation) == "rows") by_rows.push_back(name);
+  }
+
+  EXPECT_THAT(by_rows, ElementsAre("dilated", "strided", "random sparse", "rows with gaps", "rows in no order",
+                                   "duplicate edges"));
 }
 
 TEST(AttentionPlan, TakesDoubleByTheReference) {

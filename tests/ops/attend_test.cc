@@ -358,6 +358,7 @@ TEST(Attend, SaysWhichWayItGoes) {
   const std::string best(kernels::instruction_set_name(kernels::instruction_set()));
   const Relation lists = random_relation(9, 9, 4, /*seed=*/8);
 
+  EXPECT_EQ(attention_kernel(causal(9)), "tiles, " + best);
   EXPECT_EQ(attention_kernel(lists), "rows, " + best);
   EXPECT_EQ(attention_kernel(lists, at::kBFloat16), "rows, " + best);
   EXPECT_EQ(attention_kernel(lists, at::kDouble), "reference");
