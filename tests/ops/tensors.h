@@ -62,7 +62,7 @@ inline std::vector<at::Tensor> output_and_gradients(const std::function<at::Tens
   return result;
 }
 
-/// Holds one function of tensors to another, in its output and all gradients.
+/// Holds one function of tensors to another, in its output and all gradients, as well as its first input's type allows.
 inline void expect_same_function(const std::function<at::Tensor(const std::vector<at::Tensor>&)>& actual,
                                  const std::function<at::Tensor(const std::vector<at::Tensor>&)>& expected,
                                  const std::vector<at::Tensor>& inputs) {
@@ -70,7 +70,8 @@ inline void expect_same_function(const std::function<at::Tensor(const std::vecto
   const auto expected_tensors = output_and_gradients(expected, inputs);
   for (std::size_t i = 0; i < expected_tensors.size(); ++i) {
     expect_close(actual_tensors[i], expected_tensors[i],
-                 i == 0 ? "output" : "gradient of input " + std::to_string(i - 1));
+                 i == 0 ? "output" : "gradient of input " + std::to_string(i - 1),
+                 tolerance(inputs[0].scalar_type()));
   }
 }
 
