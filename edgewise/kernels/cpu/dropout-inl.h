@@ -9,9 +9,11 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
+#include "edgewise/kernels/cpu/cast-inl.h"
 #include "edgewise/kernels/cpu/philox-inl.h"
 #include "edgewise/kernels/dropout.h"
 
@@ -26,6 +28,8 @@ inline constexpr std::size_t kDropoutFactorsSlack = 2 * HWY_MAX_BYTES / sizeof(f
 class DropoutFactors {
  public:
   explicit DropoutFactors(const Dropout& dropout) : stream_(dropout.seed, dropout.stream), rule_(dropout) {}
+
+  bool are_all_one() const { return rule_.drops_nothing(); }
 
   /// Writes the factors of the values of `num_blocks` blocks, 4 each: first, first + step, ... Of a head's edges, those
   /// from 4 q on, the first is q * heads + head and the step is heads. May write up to kDropoutFactorsSlack more.
@@ -51,6 +55,32 @@ class DropoutFactors {
   PhiloxStream stream_;
   DropoutRule<float> rule_;
 };
+
+/// Calls body(i, part, factor) for vector after vector of values begin to end of a flat array.
+template <class Body>
+HWY_INLINE void for_dropped_lanes(const DropoutFactors& factors, std::int64_t begin, std::int64_t end, Body&& body) {
+  constexpr std::int64_t kChunk = 1024;  // values whose factors stay in the first cache
+  if (factors.are_all_one()) {
+    const Floats one = hn::Set(FloatTag(), 1.0f);
+    for_lanes(end - begin, [&](std::int64_t i, auto part) HWY_ATTR { body(begin + i, part, one); });
+    return;
+  }
+  HWY_ALIGN float room[kChunk + kDropoutFactorsSlack];
+  for (std::int64_t chunk = begin; chunk < end; chunk += kChunk) {
+    const std::int64_t size = std::min(kChunk, end - chunk);
+    const float* factor = factors.of_values(chunk, size, room);
+    for_lanes(size,
+              [&](std::int64_t i, auto part) HWY_ATTR { body(chunk + i, part, hn::LoadU(FloatTag(), factor + i)); });
+  }
+}
+
+/// out[i] = in[i] * factor of value i, for values begin to end.
+template <typename From, typename To>
+HWY_INLINE void drop(const DropoutFactors& factors, std::int64_t begin, std::int64_t end, const From* in, To* out) {
+  for_dropped_lanes(factors, begin, end, [&](std::int64_t i, auto part, Floats factor) HWY_ATTR {
+    store(part, hn::Mul(load(part, in + i), factor), out + i);
+  });
+}
 
 }  // namespace edgewise::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/kernels/dropout.h"
 
-#include <algorithm>
 #include <variant>
 
 #include "edgewise/base/bfloat16.h"
@@ -14,7 +13,6 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "edgewise/kernels/cpu/cast-inl.h"
 #include "edgewise/kernels/cpu/dropout-inl.h"
 
 #ifndef EDGEWISE_KERNELS_CPU_DROPOUT_CC
@@ -41,40 +39,8 @@ HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr std::int64_t kChunk = 1024;  // values whose factors stay in the first cache
-
-template <typename From, typename To>
-void cast_range(const DropoutRange<From, To>& p) {
-  const From* in = p.in + p.begin;
-  To* out = p.out + p.begin;
-  for_lanes(p.end - p.begin, [&](std::int64_t i, auto part) HWY_ATTR { store(part, load(part, in + i), out + i); });
-}
-
-template <typename From, typename To>
-void drop_range(const DropoutRange<From, To>& p) {
-  const DropoutFactors factors(p.dropout);
-  HWY_ALIGN float room[kChunk + kDropoutFactorsSlack];
-  for (std::int64_t begin = p.begin; begin < p.end; begin += kChunk) {
-    const std::int64_t size = std::min(kChunk, p.end - begin);
-    const float* factor = factors.of_values(begin, size, room);
-    const From* in = p.in + begin;
-    To* out = p.out + begin;
-    for_lanes(size, [&](std::int64_t i, auto part) HWY_ATTR {
-      store(part, hn::Mul(load(part, in + i), hn::LoadU(FloatTag(), factor + i)), out + i);
-    });
-  }
-}
-
 void dropout_range(const AnyDropoutRange& range) {
-  std::visit(
-      [](const auto& p) HWY_ATTR {
-        if (p.dropout.rate == 0.0) {
-          cast_range(p);
-        } else {
-          drop_range(p);
-        }
-      },
-      range);
+  std::visit([](const auto& p) HWY_ATTR { drop(DropoutFactors(p.dropout), p.begin, p.end, p.in, p.out); }, range);
 }
 
 }  // namespace
