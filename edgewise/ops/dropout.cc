@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/ops/dropout.h"
 
-#include <ATen/ops/empty_like.h>
-
-#include "edgewise/kernels/dropout.h"
 #include "edgewise/ops/checks.h"
+#include "edgewise/ops/dropped.h"
 #include "edgewise/ops/function_state.h"
 
 namespace edgewise {
@@ -13,14 +11,8 @@ namespace {
 struct Dropout : torch::autograd::Function<Dropout> {
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
                             const kernels::Dropout& rule) {
-    const at::Tensor contiguous = x.contiguous();
-    at::Tensor out = at::empty_like(contiguous);
-    with_element_type(x, [&](auto zero) {
-      using T = decltype(zero);
-      kernels::dropout(rule, x.numel(), contiguous.const_data_ptr<T>(), out.data_ptr<T>());
-    });
     save_state(context, rule);
-    return out;
+    return dropped(x.contiguous(), rule, x.scalar_type());
   }
 
   // The gradient is dropout again, so a gradient of the gradient is too.
@@ -33,7 +25,7 @@ struct Dropout : torch::autograd::Function<Dropout> {
 }  // namespace
 
 at::Tensor dropout(const at::Tensor& x, double rate, DropoutKey key) {
-  check_computable("dropout", "x", x);
+  check_storable("dropout", "x", x);
   check_dropout_rate("dropout", "rate", rate);
   if (rate == 0) return x;
   return Dropout::apply(x, kernels::Dropout{rate, key.seed, key.stream});

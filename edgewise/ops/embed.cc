@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/ops/embed.h"
 
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+
 #include <string_view>
+#include <vector>
 
 #include "edgewise/base/error.h"
+#include "edgewise/kernels/embed.h"
 #include "edgewise/ops/checks.h"
+#include "edgewise/ops/function_state.h"
 
 namespace edgewise {
 namespace {
@@ -31,15 +37,72 @@ void check_arguments(const at::Tensor& weight_CM, std::span<const std::int64_t> 
   check_dimensions("embed", "table", table_PM, 2, "positions, features");
   check(table_PM.size(1) == weight_CM.size(1), "embed: table has {} features but weight has {}; they must be equal",
         table_PM.size(1), weight_CM.size(1));
+  check(!table_PM.requires_grad(), "embed: table requires a gradient, but positions have none; detach it");
   check_rows("position", positions, table_PM);
 }
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+struct Lookup {
+  std::vector<std::int64_t> tokens;
+  std::vector<std::int64_t> positions;
+  EmbedOptions options;
+
+  kernels::Dropout dropout() const { return {options.dropout, options.dropout_key.seed, options.dropout_key.stream}; }
+};
+
+struct Embed : torch::autograd::Function<Embed> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& weight_CM,
+                            const std::optional<at::Tensor>& table_PM, Lookup lookup) {
+    const at::Tensor weight = weight_CM.contiguous();
+    const at::Tensor table = table_PM ? table_PM->contiguous() : at::Tensor();
+    const auto num_tokens = static_cast<std::int64_t>(lookup.tokens.size());
+    at::Tensor out_TM = at::empty({num_tokens, weight.size(1)}, weight.options());
+    with_element_type(weight, [&](auto zero) {
+      using T = decltype(zero);
+      kernels::embed_forward(kernels::EmbedForward<T>{.weight = weight.const_data_ptr<T>(),
+                                                      .tokens = lookup.tokens.data(),
+                                                      .table = data_or_null<T>(table),
+                                                      .positions = lookup.positions.data(),
+                                                      .out = out_TM.data_ptr<T>(),
+                                                      .num_tokens = num_tokens,
+                                                      .size = weight.size(1),
+                                                      .scale = static_cast<T>(lookup.options.scale),
+                                                      .dropout = lookup.dropout()});
+    });
+    context->saved_data["words"] = weight.size(0);
+    save_state(context, std::move(lookup));
+    return out_TM;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+    check_differentiated_once("embed");
+    const Lookup& lookup = saved_state<Lookup>(context);
+    const at::Tensor grad_out_TM = grad_outputs[0].contiguous();
+    const std::int64_t size = grad_out_TM.size(1);
+    at::Tensor grad_weight_CM = at::zeros({context->saved_data.at("words").toInt(), size}, grad_out_TM.options());
+    with_element_type(grad_out_TM, [&](auto zero) {
+      using T = decltype(zero);
+      kernels::embed_backward(kernels::EmbedBackward<T>{.tokens = lookup.tokens.data(),
+                                                        .grad_out = grad_out_TM.const_data_ptr<T>(),
+                                                        .grad_weight = grad_weight_CM.data_ptr<T>(),
+                                                        .num_tokens = grad_out_TM.size(0),
+                                                        .size = size,
+                                                        .scale = static_cast<T>(lookup.options.scale),
+                                                        .dropout = lookup.dropout()});
+    });
+    return {grad_weight_CM, at::Tensor(), at::Tensor()};
+  }
+};
 
 }  // namespace
 
 at::Tensor embed(const at::Tensor& weight_CM, std::span<const std::int64_t> tokens, const at::Tensor& table_PM,
                  std::span<const std::int64_t> positions, const EmbedOptions& options) {
   check_arguments(weight_CM, tokens, table_PM, positions, options);
-  return embed_plain(weight_CM, tokens, table_PM, positions, options);
+  return Embed::apply(weight_CM, table_PM.defined() ? std::optional(table_PM) : std::nullopt,
+                      Lookup{{tokens.begin(), tokens.end()}, {positions.begin(), positions.end()}, options});
 }
 
 }  // namespace edgewise

@@ -2,9 +2,11 @@
 #include <limits>
 
 #include "edgewise/graph/builders.h"
+#include "edgewise/ops/add_norm.h"
 #include "edgewise/ops/attend.h"
 #include "edgewise/ops/dropout.h"
 #include "edgewise/ops/edge_softmax.h"
+#include "edgewise/ops/embed.h"
 #include "edgewise/ops/loss.h"
 #include "edgewise/ops/norm.h"
 #include "tests/ops/tensors.h"
@@ -128,6 +130,19 @@ TEST(OpErrors, RefuseASecondDerivativeInsteadOfGivingZero) {
             text("edge_softmax"));
   EXPECT_EQ(second_derivative_error([&](const at::Tensor& w) { return aggregate(relation, w, x); }, zeros({16, 1})),
             text("aggregate"));
+  const at::Tensor one = zeros({3});
+  EXPECT_EQ(second_derivative_error(
+                [&](const at::Tensor& y) { return normalise(y, one, one, NormKind::kLayerNorm, 1e-5); }, zeros({2, 3})),
+            text("normalise"));
+  EXPECT_EQ(
+      second_derivative_error([&](const at::Tensor& y) { return add_norm(y, y, one, one).normed_TM; }, zeros({2, 3})),
+      text("add_norm"));
+  EXPECT_EQ(
+      second_derivative_error([&](const at::Tensor& y) { return add_dropout(y, y, 0.1, DropoutKey{}); }, zeros({2, 3})),
+      text("add_dropout"));
+  EXPECT_EQ(second_derivative_error([&](const at::Tensor& w) { return embed(w, std::vector<std::int64_t>{1}, {}, {}); },
+                                    zeros({2, 3})),
+            text("embed"));
   EXPECT_EQ(
       second_derivative_error([](const at::Tensor& logits) { return smoothed_loss(logits, at::zeros({2}, at::kLong)); },
                               zeros({2, 3})),
@@ -168,7 +183,7 @@ TEST(OpErrors, NameWhatDropoutNeeds) {
   EXPECT_EQ(error_of([] { dropout(zeros({2}), -0.1, DropoutKey{}); }),
             "dropout: rate is -0.1, but at least 0 and less than 1 is needed");
   EXPECT_EQ(error_of([] { dropout(zeros({2}, at::kInt), 0.1, DropoutKey{}); }),
-            "dropout: x has type Int, but Float or Double is needed");
+            "dropout: x has type Int, but Float, BFloat16 or Double is needed");
 }
 
 TEST(OpErrors, NameWhatTheLossNeeds) {
@@ -229,6 +244,65 @@ TEST(OpErrors, NameWhatNormsNeed) {
             "normalise: epsilon is -1, but at least 0 is needed");
   EXPECT_EQ(error_of([&] { normalise(zeros({}), one, one, NormKind::kLayerNorm, 1e-5); }),
             "normalise: x has no dimensions, but at least one is needed: features");
+}
+
+TEST(OpErrors, NameWhatAddNormNeeds) {
+  const at::Tensor x = zeros({3, 4});
+  const at::Tensor one = zeros({4});
+  const auto error = [&](const at::Tensor& y, const AddNormOptions& options = {}) {
+    return error_of([&] { add_norm(x, y, one, one, options); });
+  };
+  EXPECT_EQ(error(x), "no error");
+  EXPECT_EQ(error(zeros({4, 3})), "add_norm: y is [4, 3] but x is [3, 4]; they must be equal");
+  EXPECT_EQ(error(zeros({3, 4}, at::kDouble)), "add_norm: y has type Double but x has type Float; they must be equal");
+  EXPECT_EQ(error(zeros({3, 4}, at::kHalf)), "add_norm: y has type Half, but Float, BFloat16 or Double is needed");
+  EXPECT_EQ(error(x, {.dropout = 1.0}), "add_norm: dropout is 1, but at least 0 and less than 1 is needed");
+  EXPECT_EQ(error(x, {.type = at::kDouble}),
+            "add_norm: type is Double, but x has type Float; Float or BFloat16 is needed");
+  EXPECT_EQ(error(at::Tensor(), {.epsilon = -1}), "normalise: epsilon is -1, but at least 0 is needed");
+  EXPECT_EQ(error_of([&] {
+              add_norm(zeros({3, 4}, at::kBFloat16), x, one, one);
+            }),
+            "add_norm: y has type Float but x has type BFloat16; they must be equal");
+  EXPECT_EQ(error_of([&] { add_norm(x, x, zeros({4}, at::kDouble), one); }),
+            "add_norm: gain has type Double, but Float is needed where x has type Float");
+  EXPECT_EQ(error_of([&] { add_dropout(x, {}, 0.0, DropoutKey{}); }),
+            "add_dropout: y is undefined, but a tensor is needed");
+}
+
+TEST(OpErrors, NameWhatEmbedNeeds) {
+  const at::Tensor weight = zeros({5, 4});
+  const at::Tensor table = zeros({3, 4});
+  using Indices = std::vector<std::int64_t>;
+  const auto error = [&](const Indices& tokens, const Indices& positions, const at::Tensor& rows) {
+    return error_of([&] { embed(weight, tokens, rows, positions); });
+  };
+  EXPECT_EQ(error({4, 0}, {2, 0}, table), "no error");
+  EXPECT_EQ(error({4, 5}, {0, 0}, table), "embed: token 1 is 5, needs a number from 0 to 4");
+  EXPECT_EQ(error({-1}, {0}, table), "embed: token 0 is -1, needs a number from 0 to 4");
+  EXPECT_EQ(error({0}, {3}, table), "embed: position 0 is 3, needs a number from 0 to 2");
+  EXPECT_EQ(error({0, 1}, {0}, table), "embed: positions are 1, but 2 are needed: one for each token");
+  EXPECT_EQ(error({0, 1}, {0}, {}), "embed: positions are 1, but 0 are needed: there is no table");
+  EXPECT_EQ(error({0}, {0}, zeros({3, 5})), "embed: table has 5 features but weight has 4; they must be equal");
+  EXPECT_EQ(error({0}, {0}, zeros({3, 4}, at::kDouble)),
+            "embed: table has type Double but weight has type Float; they must be equal");
+  EXPECT_EQ(error({0}, {0}, at::zeros({3, 4}).requires_grad_()),
+            "embed: table requires a gradient, but positions have none; detach it");
+}
+
+template <class Key>
+concept IsDropoutKey = requires(const at::Tensor& x, Key key) {
+  dropout(x, 0.1, key);
+};
+
+template <class Tensor>
+concept MayLeaveOutTheKey = requires(const Tensor& x) {
+  dropout(x, 0.1, {});
+};
+
+TEST(OpErrors, RefuseADropoutWithoutAKeyInsteadOfDroppingNothing) {
+  static_assert(IsDropoutKey<DropoutKey>);
+  static_assert(!MayLeaveOutTheKey<at::Tensor>);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "edgewise/ops/loss.h"
-#include "edgewise/ops/norm.h"
 #include "tests/ops/tensors.h"
 #include "tests/support/gradient_check.h"
 
@@ -125,48 +124,6 @@ TEST(CountCorrect, CountsLabelsThatAreTheMostLikelyWord) {
   EXPECT_EQ(count_correct(logits, labels({3, 1, 1, 2, 0})), 3);
   EXPECT_EQ(count_correct(logits, labels({3, 1, 1, 2, 0}), {.ignored = 1}), 2);
   EXPECT_EQ(count_correct(at::zeros({0, 4}), labels({})), 0);
-}
-
-TEST(Normalise, GivesLayerNormItsFormula) {
-  const at::Tensor x = normal({5, 6}, 1);
-  const at::Tensor gain = normal({6}, 2);
-  const at::Tensor bias = normal({6}, 3);
-
-  const at::Tensor y = normalise(x, gain, bias, NormKind::kLayerNorm, 1e-3);
-
-  const at::Tensor centred = x - x.mean(1, true);
-  expect_close(y, centred / (centred.square().mean(1, true) + 1e-3).sqrt() * gain + bias, "output");
-}
-
-TEST(Normalise, GivesStdNormItsFormula) {
-  const at::Tensor x = normal({5, 6}, 1);
-  const at::Tensor gain = normal({6}, 2);
-  const at::Tensor bias = normal({6}, 3);
-
-  const at::Tensor y = normalise(x, gain, bias, NormKind::kStdNorm, 1e-3);
-
-  const at::Tensor centred = x - x.mean(1, true);
-  expect_close(y, centred / ((centred.square().sum(1, true) / 5).sqrt() + 1e-3) * gain + bias, "output");
-}
-
-TEST(Normalise, TakesARowOfEqualNumbersToTheBias) {
-  const at::Tensor bias = normal({4}, 3);
-  for (const NormKind kind : {NormKind::kLayerNorm, NormKind::kStdNorm}) {
-    const auto result = output_and_gradients([&](const Tensors& x) { return normalise(x[0], x[1], x[2], kind, 1e-5); },
-                                             {at::full({1, 4}, 2.0, at::kDouble), normal({4}, 2), bias});
-
-    expect_close(result[0][0], bias, "output");
-    EXPECT_TRUE(result[1].isfinite().all().item<bool>());
-  }
-}
-
-TEST(Normalise, HasGradientsThatMatchFiniteDifferences) {
-  for (const NormKind kind : {NormKind::kLayerNorm, NormKind::kStdNorm}) {
-    for (const std::int64_t rows : {0, 1, 3}) {
-      expect_gradients_match([&](const Tensors& x) { return normalise(x[0], x[1], x[2], kind, 1e-5); },
-                             {normal({5, rows}, 1).t(), normal({5}, 2), normal({5}, 3)});
-    }
-  }
 }
 
 }  // namespace

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "edgewise/kernels/dropout.h"
+
+namespace edgewise {
+
+/// x, contiguous, after dropout, in a type of its own: fp32 or bf16 from either, or fp64 from fp64. Knows nothing of
+/// autograd.
+at::Tensor dropped(const at::Tensor& x, const kernels::Dropout& rule, at::ScalarType type);
+
+}  // namespace edgewise

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/ops/norm_passes.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+
+#include <type_traits>
+
+#include "edgewise/ops/element_types.h"
+
+namespace edgewise {
+namespace {
+
+kernels::NormFormula formula_of(const AddNormOptions& options, std::int64_t size) {
+  const auto features = static_cast<double>(size);
+  return options.kind == NormKind::kLayerNorm ? kernels::NormFormula{features, options.epsilon, 0.0}
+                                              : kernels::NormFormula{features - 1.0, 0.0, options.epsilon};
+}
+
+std::int64_t num_rows(const at::Tensor& x_TM) { return x_TM.numel() / std::max<std::int64_t>(x_TM.size(-1), 1); }
+
+// Calls fn(X{}, Y{}, N{}) with the types of x, y and what is normed.
+template <class Fn>
+void with_types(const NormPass& pass, const at::Tensor& x_TM, Fn fn) {
+  if (x_TM.scalar_type() == at::kDouble) return fn(double{}, double{}, double{});
+  with_narrow_type(x_TM.scalar_type(), [&](auto x) {
+    with_narrow_type(pass.y_type, [&](auto y) {
+      constexpr bool kFits = std::is_same_v<decltype(x), float> || std::is_same_v<decltype(y), BFloat16>;
+      if constexpr (kFits) with_narrow_type(pass.type, [&](auto normed) { fn(x, y, normed); });
+    });
+  });
+}
+
+}  // namespace
+
+NormPass norm_pass(const at::Tensor& x_TM, const at::Tensor& y_TM, const AddNormOptions& options) {
+  return {.formula = formula_of(options, x_TM.size(-1)),
+          .dropout = {options.dropout, options.dropout_key.seed, options.dropout_key.stream},
+          .type = options.type.value_or(x_TM.scalar_type()),
+          .y_type = (y_TM.defined() ? y_TM : x_TM).scalar_type()};
+}
+
+NormResults norm_forward(const NormPass& pass, const at::Tensor& x_TM, const at::Tensor& y_TM, const at::Tensor& gain_M,
+                         const at::Tensor& bias_M) {
+  const NormResults results = {.sum_TM = y_TM.defined() ? at::empty_like(x_TM) : x_TM,
+                               .normed_TM = at::empty_like(x_TM, pass.type),
+                               .mean_T = at::empty({num_rows(x_TM)}, gain_M.options()),
+                               .deviation_T = at::empty({num_rows(x_TM)}, gain_M.options())};
+  with_types(pass, x_TM, [&](auto x, auto y, auto normed) {
+    using X = decltype(x);
+    using A = kernels::Accumulated<X>;
+    kernels::add_norm_forward(kernels::AddNormForward<X, decltype(y), decltype(normed)>{
+        .x = elements<X>(x_TM),
+        .y = elements<decltype(y)>(y_TM),
+        .gain = elements<A>(gain_M),
+        .bias = elements<A>(bias_M),
+        .sum = elements<X>(results.sum_TM),
+        .normed = elements<decltype(normed)>(results.normed_TM),
+        .mean = elements<A>(results.mean_T),
+        .deviation = elements<A>(results.deviation_T),
+        .num_rows = num_rows(x_TM),
+        .size = x_TM.size(-1),
+        .formula = pass.formula,
+        .dropout = pass.dropout,
+    });
+  });
+  return results;
+}
+
+NormGradients norm_backward(const NormPass& pass, const NormResults& results, const at::Tensor& gain_M,
+                            const at::Tensor& grad_sum_TM, const at::Tensor& grad_normed_TM) {
+  const at::Tensor& sum_TM = results.sum_TM;
+  const bool y_has_its_own = pass.dropout.rate > 0.0 || pass.y_type != sum_TM.scalar_type();
+  NormGradients grads = {.x_TM = at::empty_like(sum_TM),
+                         .y_TM = y_has_its_own ? at::empty_like(sum_TM, pass.y_type) : at::Tensor(),
+                         .gain_M = at::empty_like(gain_M),
+                         .bias_M = at::empty_like(gain_M)};
+  with_types(pass, sum_TM, [&](auto x, auto y, auto normed) {
+    using X = decltype(x);
+    using A = kernels::Accumulated<X>;
+    kernels::add_norm_backward(kernels::AddNormBackward<X, decltype(y), decltype(normed)>{
+        .sum = elements<X>(sum_TM),
+        .gain = elements<A>(gain_M),
+        .mean = elements<A>(results.mean_T),
+        .deviation = elements<A>(results.deviation_T),
+        .grad_sum = elements<X>(grad_sum_TM),
+        .grad_normed = elements<decltype(normed)>(grad_normed_TM),
+        .grad_x = elements<X>(grads.x_TM),
+        .grad_y = elements<decltype(y)>(grads.y_TM),
+        .grad_gain = elements<A>(grads.gain_M),
+        .grad_bias = elements<A>(grads.bias_M),
+        .num_rows = num_rows(sum_TM),
+        .size = sum_TM.size(-1),
+        .formula = pass.formula,
+        .dropout = pass.dropout,
+    });
+  });
+  if (!y_has_its_own) grads.y_TM = grads.x_TM;
+  return grads;
+}
+
+}  // namespace edgewise

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/ops/embed.h"
+
+#include "edgewise/kernels/instruction_set.h"
+#include "tests/ops/tensors.h"
+#include "tests/support/gradient_check.h"
+
+namespace edgewise {
+namespace {
+
+using Tensors = std::vector<at::Tensor>;
+using Indices = std::vector<std::int64_t>;
+
+const Indices kTokens = {2, 0, 2, 6, 2, 5};
+const Indices kPositions = {0, 1, 2, 0, 1, 3};
+
+TEST(Embed, IsItsDefinitionInOutputAndGradient) {
+  for (const auto set : kernels::runnable_instruction_sets()) {
+    const kernels::ForcedInstructionSet forced(set);
+    SCOPED_TRACE(kernels::instruction_set_name(set));
+    for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
+      for (const double dropout : {0.0, 0.4}) {
+        const EmbedOptions options = {.scale = 1.5, .dropout = dropout, .dropout_key = {1, 2}};
+        const at::Tensor table = normal({4, 20}, 2, type);
+        expect_same_function([&](const Tensors& x) { return embed(x[0], kTokens, table, kPositions, options); },
+                             [&](const Tensors& x) { return embed_plain(x[0], kTokens, table, kPositions, options); },
+                             {normal({20, 7}, 1, type).t()});
+        expect_same_function([&](const Tensors& x) { return embed(x[0], kTokens, {}, {}, options); },
+                             [&](const Tensors& x) { return embed_plain(x[0], kTokens, {}, {}, options); },
+                             {normal({7, 20}, 1, type)});
+      }
+    }
+  }
+}
+
+TEST(Embed, HasGradientsThatMatchFiniteDifferences) {
+  const at::Tensor table = normal({4, 3}, 2);
+  expect_gradients_match(
+      [&](const Tensors& x) {
+        return embed(x[0], kTokens, table, kPositions, {.scale = 2.0, .dropout = 0.3, .dropout_key = {1, 2}});
+      },
+      {normal({7, 3}, 1)});
+}
+
+TEST(Embed, OfNoTokensHasNoRowsAndAGradientOfZeros) {
+  const auto result =
+      output_and_gradients([](const Tensors& x) { return embed(x[0], {}, {}, {}); }, {normal({7, 3}, 1)});
+
+  EXPECT_EQ(result[0].sizes(), (at::IntArrayRef{0, 3}));
+  EXPECT_TRUE(at::equal(result[1], at::zeros({7, 3}, at::kDouble)));
+}
+
+}  // namespace
+}  // namespace edgewise
