@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "edgewise/kernels/cpu/gemm.h"
 #include "edgewise/kernels/instruction_set.h"
 #include "edgewise/ops/dropout.h"
 #include "edgewise/ops/gradients_in_place.h"
@@ -66,6 +67,19 @@ TEST(Linear, IsItsDefinitionInOutputAndGradientsByEveryInstructionSet) {
                               arguments(tokens, 31, 47, type), allowed(type));
         }
       }
+    }
+  }
+}
+
+TEST(Linear, OfBFloat16IsItsDefinitionOnItsOwnInstructionsAndOnFloats) {
+  for (const bool is_native : {false, true}) {
+    if (is_native && !kernels::cpu::can_multiply_bf16()) continue;
+    const kernels::cpu::ForcedNativeBf16 forced(is_native);
+    for (const auto& [name, options] : all_options()) {
+      SCOPED_TRACE(name + (is_native ? ", native" : ", in floats"));
+      expect_same_results([&](const Tensors& x) { return linear(x[0], x[1], x[2], options); },
+                          [&](const Tensors& x) { return linear_plain(x[0], x[1], x[2], options); },
+                          arguments(300, 31, 47, at::kBFloat16), allowed(at::kBFloat16));
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "edgewise/kernels/cpu/gemm.h"
 #include "edgewise/kernels/instruction_set.h"
 #include "tests/ops/allocation_counter.h"
 #include "tests/ops/tensors.h"
@@ -73,6 +74,22 @@ TEST(ProjectedLoss, IsItsDefinitionInLossGradientsAndCountByEveryInstructionSet)
         }
       }
     }
+  }
+}
+
+TEST(ProjectedLoss, OfBFloat16IsItsDefinitionOnItsOwnInstructionsAndOnFloats) {
+  for (const bool is_native : {false, true}) {
+    if (is_native && !kernels::cpu::can_multiply_bf16()) continue;
+    SCOPED_TRACE(is_native);
+    const kernels::cpu::ForcedNativeBf16 forced(is_native);
+    const Tensors inputs = arguments(530, 12, 64, at::kBFloat16);
+    const auto by = [&](const auto& loss) {
+      return output_and_gradients(
+          [&](const Tensors& x) { return loss(x[0], x[1], x[2], some_labels(530, 64), {.smoothing = 0.1}).loss_sum; },
+          inputs);
+    };
+
+    expect_same(by(projected_loss), by(projected_loss_plain), allowed(at::kBFloat16));
   }
 }
 

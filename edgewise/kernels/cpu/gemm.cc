@@ -2,6 +2,7 @@
 #include "edgewise/kernels/gemm.h"
 
 #include <type_traits>
+#include <utility>
 
 #include "edgewise/kernels/cpu/gemm.h"
 #include "edgewise/kernels/cpu/gemm_product.h"
@@ -10,6 +11,8 @@
 
 namespace edgewise::kernels {
 namespace {
+
+std::optional<bool> forced_native_bf16;
 
 template <typename Out>
 bool is_in_floats(const Gemm<BFloat16, Out>& product) {
@@ -30,9 +33,16 @@ template void gemm_as_given(const Gemm<float, float>&);
 template void gemm_as_given(const Gemm<BFloat16, BFloat16>&);
 template void gemm_as_given(const Gemm<BFloat16, float>&);
 
+bool can_multiply_bf16() { return onednn::has_bf16(); }
+
+ForcedNativeBf16::ForcedNativeBf16(bool is_native) : before_(std::exchange(forced_native_bf16, is_native)) {}
+ForcedNativeBf16::~ForcedNativeBf16() { forced_native_bf16 = before_; }
+
 }  // namespace cpu
 
-bool bf16_is_native() { return instruction_set() == InstructionSet::kAvx512 && onednn::bf16_is_fast(); }
+bool bf16_is_native() {
+  return forced_native_bf16.value_or(instruction_set() == InstructionSet::kAvx512 && onednn::bf16_is_fast());
+}
 
 template <typename T, typename Out>
 void gemm(const Gemm<T, Out>& product) {

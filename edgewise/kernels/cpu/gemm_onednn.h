@@ -47,7 +47,8 @@ struct ProductData {
   void* out;
 };
 
-/// Whether this machine multiplies bf16 faster than float.
+/// Whether oneDNN can multiply bf16 on this machine, and whether that is faster than to multiply floats.
+bool has_bf16();
 bool bf16_is_fast();
 
 /// Compiles the product, unless one of that shape is kept, and runs it.

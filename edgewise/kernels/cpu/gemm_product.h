@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <type_traits>
+
 #include "edgewise/kernels/cpu/gemm_onednn.h"
 #include "edgewise/kernels/cpu/packed_matrix.h"
 #include "edgewise/kernels/gemm.h"
@@ -73,13 +75,15 @@ Product<T, Out> product_of(const Gemm<T, Out>& gemm) {
           .out_stride = gemm.out_stride};
 }
 
-/// Which size changes from batch to batch, going by where the rows of activations can lie.
+/// Which size changes from batch to batch, going by where the rows of activations can lie. Sums of bf16 are not cut
+/// into parts, whose sums would be rounded.
 enum class Ragged { kRows, kDepth, kNothing };
 
 template <typename T, typename Out>
 Ragged ragged_size(const Product<T, Out>& product) {
   if (product.a.layout == MatrixLayout::kRows) return Ragged::kRows;
-  const bool is_plain_sum = product.bias == nullptr && product.activation == GemmActivation::kNone;
+  const bool is_plain_sum =
+      std::is_same_v<Out, float> && product.bias == nullptr && product.activation == GemmActivation::kNone;
   return product.b.layout == onednn::RightLayout::kRows && is_plain_sum ? Ragged::kDepth : Ragged::kNothing;
 }
 
