@@ -40,8 +40,7 @@ at::Tensor Transformer::embed(const Embedding& embedding, std::span<const std::i
                               std::span<const std::int64_t> positions, Pass& pass) const {
   check(tokens.size() == positions.size(), "Transformer: {} tokens have {} positions, one each is needed",
         tokens.size(), positions.size());
-  const at::Tensor words_TM = embedding(tokens);
-  return pass.dropout(words_TM + positions_(positions, words_TM.scalar_type()), options_.dropout.embedding);
+  return embedding(tokens, positions_, positions, options_.dropout.embedding, pass);
 }
 
 at::Tensor Transformer::embed_input(std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions,

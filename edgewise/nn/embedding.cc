@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/nn/embedding.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/embedding.h>
-#include <ATen/ops/tensor.h>
-
 #include <cmath>
 
-#include "edgewise/base/error.h"
 #include "edgewise/nn/init.h"
+#include "edgewise/ops/embed.h"
 
 namespace edgewise {
 namespace {
@@ -25,12 +21,21 @@ Embedding::Embedding(std::int64_t words, std::int64_t size, EmbeddingInit init, 
     : weight(word_table(words, size, init, random)) {}
 
 at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens) const {
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    check(tokens[i] >= 0 && tokens[i] < weight.size(0), "Embedding: token {} is {}, needs a number from 0 to {}", i,
-          tokens[i], weight.size(0) - 1);
+  EmbedOptions options;
+  options.scale = scale;
+  return embed(weight, tokens, {}, {}, options);
+}
+
+at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens, const Positions& table,
+                                 std::span<const std::int64_t> positions, double dropout, Pass& pass) const {
+  EmbedOptions options;
+  options.scale = scale;
+  if (pass.is_training() && dropout > 0.0) {
+    options.dropout = dropout;
+    options.dropout_key = pass.next_key();
   }
-  const at::Tensor rows = at::embedding(weight, at::tensor(at::ArrayRef<std::int64_t>(tokens.data(), tokens.size())));
-  return scale == 1.0 ? rows : rows * scale;
+  const auto [table_PM, rows] = table.rows(positions, weight.scalar_type());
+  return embed(weight, tokens, table_PM, rows, options);
 }
 
 }  // namespace edgewise

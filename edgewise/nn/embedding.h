@@ -7,7 +7,9 @@
 #include <span>
 
 #include "edgewise/base/random.h"
+#include "edgewise/nn/module.h"
 #include "edgewise/nn/options.h"
+#include "edgewise/nn/positions.h"
 
 namespace edgewise {
 
@@ -21,6 +23,10 @@ struct Embedding {
 
   /// The rows of `tokens`, times scale: [T, M]. Throws Error for a token that is no row.
   at::Tensor operator()(std::span<const std::int64_t> tokens) const;
+
+  /// The same plus the vectors of their positions, and dropout while training.
+  at::Tensor operator()(std::span<const std::int64_t> tokens, const Positions& table,
+                        std::span<const std::int64_t> positions, double dropout, Pass& pass) const;
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {

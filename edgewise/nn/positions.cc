@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/nn/positions.h"
 
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "edgewise/base/error.h"
@@ -27,18 +27,18 @@ double inverse_frequency(std::int64_t dimension, std::int64_t size, PositionKind
 }
 
 /// In double precision: the angle of a late position has few exact digits in float.
-at::Tensor compute(const at::Tensor& positions_T, std::int64_t size, PositionKind kind) {
-  at::Tensor result_TM = at::empty({positions_T.size(0), size}, at::kDouble);
-  const std::int64_t* position = positions_T.const_data_ptr<std::int64_t>();
+at::Tensor compute(std::span<const std::int64_t> positions, std::int64_t size, PositionKind kind) {
+  at::Tensor result_TM = at::empty({std::ssize(positions), size}, at::kDouble);
   double* row = result_TM.mutable_data_ptr<double>();
   std::vector<double> frequencies;
   for (std::int64_t j = 0; j < size; ++j) frequencies.push_back(inverse_frequency(j, size, kind));
 
-  for (std::int64_t t = 0; t < positions_T.size(0); ++t, row += size) {
+  for (const std::int64_t position : positions) {
     for (std::int64_t j = 0; j < size; ++j) {
-      const double angle = static_cast<double>(position[t]) * frequencies[static_cast<std::size_t>(j)];
+      const double angle = static_cast<double>(position) * frequencies[static_cast<std::size_t>(j)];
       row[j] = j % 2 == 0 ? std::sin(angle) : std::cos(angle);
     }
+    row += size;
   }
   return result_TM;
 }
@@ -57,7 +57,9 @@ struct Positions::Table {
     if (known < count) {
       // Training may read later what decoding computes first, and autograd refuses tensors made in inference mode.
       const c10::InferenceMode normal_tensors(false);
-      table = compute(at::arange(std::max(count, 2 * known)), size, kind).to(dtype);
+      std::vector<std::int64_t> positions(static_cast<std::size_t>(std::max(count, 2 * known)));
+      std::iota(positions.begin(), positions.end(), 0);
+      table = compute(positions, size, kind).to(dtype);
     }
     return table;
   }
@@ -66,14 +68,22 @@ struct Positions::Table {
 Positions::Positions(std::int64_t size, PositionKind kind)
     : size_(size), kind_(kind), table_(std::make_shared<Table>()) {}
 
-at::Tensor Positions::operator()(std::span<const std::int64_t> positions, at::ScalarType dtype) const {
+Positions::Rows Positions::rows(std::span<const std::int64_t> positions, at::ScalarType dtype) const {
   for (std::size_t i = 0; i < positions.size(); ++i) {
     check(positions[i] >= 0, "Positions: position {} is {}, needs 0 or more", i, positions[i]);
   }
-  const at::Tensor positions_T = at::tensor(at::ArrayRef<std::int64_t>(positions.data(), positions.size()));
-  const std::int64_t last = positions.empty() ? 0 : *std::max_element(positions.begin(), positions.end());
-  if (last >= kLongestTable) return compute(positions_T, size_, kind_).to(dtype);
-  return table_->of(last + 1, dtype, size_, kind_).index_select(0, positions_T);
+  std::vector<std::int64_t> rows(positions.begin(), positions.end());
+  const std::int64_t last = rows.empty() ? 0 : *std::max_element(rows.begin(), rows.end());
+  if (last < kLongestTable) return {table_->of(last + 1, dtype, size_, kind_), std::move(rows)};
+
+  const at::Tensor table_PM = compute(positions, size_, kind_).to(dtype);
+  std::iota(rows.begin(), rows.end(), 0);
+  return {table_PM, std::move(rows)};
+}
+
+at::Tensor Positions::operator()(std::span<const std::int64_t> positions, at::ScalarType dtype) const {
+  const auto [table_PM, rows_T] = rows(positions, dtype);
+  return table_PM.index_select(0, at::tensor(rows_T));
 }
 
 }  // namespace edgewise

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "edgewise/nn/options.h"
 
@@ -23,7 +24,16 @@ class Positions {
  public:
   explicit Positions(std::int64_t size = 1, PositionKind kind = PositionKind::kSinusoidal);
 
-  /// [T, size]. Throws Error for a negative position.
+  /// Where the vectors of some positions lie, for `embed`.
+  struct Rows {
+    at::Tensor table_PM;
+    std::vector<std::int64_t> rows;  // of the table, one a position
+  };
+
+  /// Throws Error for a negative position.
+  Rows rows(std::span<const std::int64_t> positions, at::ScalarType dtype) const;
+
+  /// The vectors themselves, [T, size].
   at::Tensor operator()(std::span<const std::int64_t> positions, at::ScalarType dtype) const;
 
  private:

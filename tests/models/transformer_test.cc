@@ -163,7 +163,7 @@ TEST(Transformer, SaysWhichTokenIsNotInItsVocabulary) {
   EXPECT_EQ(error_of([&] {
               logits_of(model, {{{4, 11}, {2, 3}}});
             }),
-            "Embedding: token 1 is 11, needs a number from 0 to 10");
+            "embed: token 1 is 11, needs a number from 0 to 10");
 }
 
 TEST(Transformer, NeedsAPositionForEachToken) {

@@ -154,6 +154,22 @@ TEST(Embedding, ReturnsTheRowsOfItsTokensTimesItsScale) {
   EXPECT_EQ(embedding(std::vector<std::int64_t>{}).sizes(), (std::vector<std::int64_t>{0, 3}));
 }
 
+TEST(Embedding, AddsPositionsAndDropsOnlyWhileTraining) {
+  RandomStream random(1);
+  Embedding embedding(5, 40, EmbeddingInit::kXavier, random);
+  embedding.scale = 2.0;
+  const Positions table(40);
+  const std::vector<std::int64_t> tokens = {4, 0, 4};
+  for (const std::vector<std::int64_t>& positions : {std::vector<std::int64_t>{0, 1, 7}, {70'000, 0, 123'456}}) {
+    Pass inference = Pass::inference();
+    const at::Tensor sum = embedding(tokens) + table(positions, at::kFloat);
+    EXPECT_TRUE(at::equal(embedding(tokens, table, positions, 0.5, inference), sum));
+
+    Pass training = Pass::training(3);
+    EXPECT_TRUE(at::equal(embedding(tokens, table, positions, 0.5, training), Pass::training(3).dropout(sum, 0.5)));
+  }
+}
+
 TEST(Embedding, StartsFromRowsOfLengthAboutOneWhenNormal) {
   RandomStream random(1);
 
@@ -167,8 +183,8 @@ TEST(Embedding, SaysWhichTokenIsNoRow) {
   const Embedding embedding(5, 3, EmbeddingInit::kXavier, random);
   const auto look_up = [&](std::vector<std::int64_t> tokens) { return error_of([&] { embedding(tokens); }); };
 
-  EXPECT_EQ(look_up({1, 5}), "Embedding: token 1 is 5, needs a number from 0 to 4");
-  EXPECT_EQ(look_up({-1}), "Embedding: token 0 is -1, needs a number from 0 to 4");
+  EXPECT_EQ(look_up({1, 5}), "embed: token 1 is 5, needs a number from 0 to 4");
+  EXPECT_EQ(look_up({-1}), "embed: token 0 is -1, needs a number from 0 to 4");
 }
 
 // The formulas as the papers write them, a number at a time.
