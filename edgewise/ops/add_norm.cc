@@ -8,7 +8,6 @@
 #include "edgewise/base/error.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropped.h"
-#include "edgewise/ops/element_types.h"
 #include "edgewise/ops/function_state.h"
 #include "edgewise/ops/norm_arguments.h"
 #include "edgewise/ops/norm_passes.h"
@@ -58,9 +57,9 @@ struct SumRule {
 
 template <typename X, typename Y>
 void add(const kernels::Dropout& dropout, const at::Tensor& x_TM, const at::Tensor& y_TM, const at::Tensor& sum_TM) {
-  kernels::add_dropout(kernels::AddDropout<X, Y>{.x = elements<X>(x_TM),
-                                                 .y = elements<Y>(y_TM),
-                                                 .sum = elements<X>(sum_TM),
+  kernels::add_dropout(kernels::AddDropout<X, Y>{.x = data_or_null<X>(x_TM),
+                                                 .y = data_or_null<Y>(y_TM),
+                                                 .sum = data_or_null<X>(sum_TM),
                                                  .count = x_TM.numel(),
                                                  .dropout = dropout});
 }

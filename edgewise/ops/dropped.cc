@@ -3,14 +3,14 @@
 
 #include <ATen/ops/empty.h>
 
-#include "edgewise/ops/element_types.h"
+#include "edgewise/ops/function_state.h"
 
 namespace edgewise {
 
 at::Tensor dropped(const at::Tensor& x, const kernels::Dropout& rule, at::ScalarType type) {
   at::Tensor out = at::empty(x.sizes(), x.options().dtype(type));
   const auto run = [&](auto from, auto to) {
-    kernels::dropout(rule, x.numel(), elements<decltype(from)>(x), elements<decltype(to)>(out));
+    kernels::dropout(rule, x.numel(), data_or_null<decltype(from)>(x), data_or_null<decltype(to)>(out));
   };
   if (x.scalar_type() == at::kDouble) {
     run(double{}, double{});

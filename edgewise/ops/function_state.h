@@ -52,6 +52,16 @@ void with_stored_type(const at::Tensor& tensor, Fn fn) {
   }
 }
 
+/// Calls fn(T{}) with float, or with BFloat16 for kBFloat16.
+template <class Fn>
+void with_narrow_type(at::ScalarType type, Fn fn) {
+  if (type == at::kBFloat16) {
+    fn(BFloat16{});
+  } else {
+    fn(float{});
+  }
+}
+
 /// The memory of a tensor, or null for an undefined one.
 template <typename T>
 T* data_or_null(const at::Tensor& tensor) {

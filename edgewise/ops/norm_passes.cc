@@ -6,7 +6,7 @@
 
 #include <type_traits>
 
-#include "edgewise/ops/element_types.h"
+#include "edgewise/ops/function_state.h"
 
 namespace edgewise {
 namespace {
@@ -50,14 +50,14 @@ NormResults norm_forward(const NormPass& pass, const at::Tensor& x_TM, const at:
     using X = decltype(x);
     using A = kernels::Accumulated<X>;
     kernels::add_norm_forward(kernels::AddNormForward<X, decltype(y), decltype(normed)>{
-        .x = elements<X>(x_TM),
-        .y = elements<decltype(y)>(y_TM),
-        .gain = elements<A>(gain_M),
-        .bias = elements<A>(bias_M),
-        .sum = elements<X>(results.sum_TM),
-        .normed = elements<decltype(normed)>(results.normed_TM),
-        .mean = elements<A>(results.mean_T),
-        .deviation = elements<A>(results.deviation_T),
+        .x = data_or_null<X>(x_TM),
+        .y = data_or_null<decltype(y)>(y_TM),
+        .gain = data_or_null<A>(gain_M),
+        .bias = data_or_null<A>(bias_M),
+        .sum = data_or_null<X>(results.sum_TM),
+        .normed = data_or_null<decltype(normed)>(results.normed_TM),
+        .mean = data_or_null<A>(results.mean_T),
+        .deviation = data_or_null<A>(results.deviation_T),
         .num_rows = num_rows(x_TM),
         .size = x_TM.size(-1),
         .formula = pass.formula,
@@ -79,16 +79,16 @@ NormGradients norm_backward(const NormPass& pass, const NormResults& results, co
     using X = decltype(x);
     using A = kernels::Accumulated<X>;
     kernels::add_norm_backward(kernels::AddNormBackward<X, decltype(y), decltype(normed)>{
-        .sum = elements<X>(sum_TM),
-        .gain = elements<A>(gain_M),
-        .mean = elements<A>(results.mean_T),
-        .deviation = elements<A>(results.deviation_T),
-        .grad_sum = elements<X>(grad_sum_TM),
-        .grad_normed = elements<decltype(normed)>(grad_normed_TM),
-        .grad_x = elements<X>(grads.x_TM),
-        .grad_y = elements<decltype(y)>(grads.y_TM),
-        .grad_gain = elements<A>(grads.gain_M),
-        .grad_bias = elements<A>(grads.bias_M),
+        .sum = data_or_null<X>(sum_TM),
+        .gain = data_or_null<A>(gain_M),
+        .mean = data_or_null<A>(results.mean_T),
+        .deviation = data_or_null<A>(results.deviation_T),
+        .grad_sum = data_or_null<X>(grad_sum_TM),
+        .grad_normed = data_or_null<decltype(normed)>(grad_normed_TM),
+        .grad_x = data_or_null<X>(grads.x_TM),
+        .grad_y = data_or_null<decltype(y)>(grads.y_TM),
+        .grad_gain = data_or_null<A>(grads.gain_M),
+        .grad_bias = data_or_null<A>(grads.bias_M),
         .num_rows = num_rows(sum_TM),
         .size = sum_TM.size(-1),
         .formula = pass.formula,
