@@ -2,7 +2,6 @@
 #include "edgewise/ops/embed.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 
 #include <string_view>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "edgewise/kernels/embed.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/function_state.h"
+#include "edgewise/ops/gradients_in_place.h"
 
 namespace edgewise {
 namespace {
@@ -71,7 +71,7 @@ struct Embed : torch::autograd::Function<Embed> {
                                                       .scale = static_cast<T>(lookup.options.scale),
                                                       .dropout = lookup.dropout()});
     });
-    context->saved_data["words"] = weight.size(0);
+    context->save_for_backward({weight_CM});
     save_state(context, std::move(lookup));
     return out_TM;
   }
@@ -80,19 +80,18 @@ struct Embed : torch::autograd::Function<Embed> {
     check_differentiated_once("embed");
     const Lookup& lookup = saved_state<Lookup>(context);
     const at::Tensor grad_out_TM = grad_outputs[0].contiguous();
-    const std::int64_t size = grad_out_TM.size(1);
-    at::Tensor grad_weight_CM = at::zeros({context->saved_data.at("words").toInt(), size}, grad_out_TM.options());
+    const GradientPlace grad_weight_CM = zeroed_gradient_place(context->get_saved_variables()[0]);
     with_element_type(grad_out_TM, [&](auto zero) {
       using T = decltype(zero);
       kernels::embed_backward(kernels::EmbedBackward<T>{.tokens = lookup.tokens.data(),
                                                         .grad_out = grad_out_TM.const_data_ptr<T>(),
-                                                        .grad_weight = grad_weight_CM.data_ptr<T>(),
+                                                        .grad_weight = grad_weight_CM.memory.data_ptr<T>(),
                                                         .num_tokens = grad_out_TM.size(0),
-                                                        .size = size,
+                                                        .size = grad_out_TM.size(1),
                                                         .scale = static_cast<T>(lookup.options.scale),
                                                         .dropout = lookup.dropout()});
     });
-    return {grad_weight_CM, at::Tensor(), at::Tensor()};
+    return {grad_weight_CM.for_autograd(), at::Tensor(), at::Tensor()};
   }
 };
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/ops/embed.h"
 
+#include <optional>
+
 #include "edgewise/kernels/instruction_set.h"
+#include "edgewise/ops/gradients_in_place.h"
 #include "tests/ops/tensors.h"
 #include "tests/support/gradient_check.h"
 
@@ -48,6 +51,20 @@ TEST(Embed, OfNoTokensHasNoRowsAndAGradientOfZeros) {
 
   EXPECT_EQ(result[0].sizes(), (at::IntArrayRef{0, 3}));
   EXPECT_TRUE(at::equal(result[1], at::zeros({7, 3}, at::kDouble)));
+}
+
+TEST(Embed, AddsToTheGradientThatItsWeightHas) {
+  const auto gradient_after_two_passes = [](bool in_place) {
+    const at::Tensor weight = normal({7, 20}, 1, at::kFloat).requires_grad_();
+    for (int pass = 0; pass < 2; ++pass) {
+      std::optional<GradientsInPlace> guard;
+      if (in_place) guard.emplace();
+      (embed(weight, kTokens, {}, {}) * normal({6, 20}, 2, at::kFloat)).sum().backward();
+    }
+    return weight.grad();
+  };
+
+  expect_close(gradient_after_two_passes(true), gradient_after_two_passes(false), "gradient");
 }
 
 }  // namespace
