@@ -8,14 +8,12 @@
 
 #include "edgewise/kernels/gemm.h"
 #include "edgewise/kernels/linear_gradient.h"
-#include "edgewise/ops/products.h"
+#include "edgewise/ops/function_state.h"
 
 namespace edgewise {
 namespace {
 
 using kernels::MatrixLayout;
-
-constexpr LinearOptions kPlain;
 
 std::int64_t num_rows(const at::Tensor& x_TI) { return x_TI.size(-1) == 0 ? 0 : x_TI.numel() / x_TI.size(-1); }
 
@@ -23,7 +21,21 @@ kernels::Dropout dropout_rule(const LinearOptions& options) {
   return {options.dropout, options.dropout_key.seed, options.dropout_key.stream};
 }
 
-const float* read_or_null(const at::Tensor& tensor) { return tensor.defined() ? read<float>(tensor) : nullptr; }
+// Sets the right side of a product of activations with weights, [K, N], packed where that pays. The packed weights
+// live until this thread's next call.
+template <typename T, typename Out>
+void set_weights(kernels::Gemm<T, Out>& product, const kernels::Matrix<float>& weights) {
+  constexpr std::int64_t kRowsWorthPacking = 256;
+  if constexpr (std::is_same_v<T, float>) {
+    if (product.rows < kRowsWorthPacking) {
+      product.b = weights;
+      return;
+    }
+  }
+  static thread_local kernels::PackedMatrix<T> packed;
+  packed.pack(weights, product.depth, product.columns);
+  product.packed_b = &packed;
+}
 
 // x Wᵀ + bias, through ReLU if asked.
 at::Tensor product(const at::Tensor& x_TI, const LinearWeights& parameters, kernels::GemmActivation activation) {
@@ -34,17 +46,17 @@ at::Tensor product(const at::Tensor& x_TI, const LinearWeights& parameters, kern
   std::vector<std::int64_t> sizes = x_TI.sizes().vec();
   sizes.back() = num_outputs;
   at::Tensor y_TO = at::empty(sizes, x_TI.options());
-  with_product_type(x_TI, [&](auto zero) {
+  with_narrow_type(x_TI.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     kernels::Gemm<T, T> gemm = {.rows = num_rows(y_TO),
                                 .columns = num_outputs,
                                 .depth = num_inputs,
-                                .a = {read<T>(x_TI), num_inputs},
-                                .bias = read_or_null(bias_O),
+                                .a = {data_or_null<T>(x_TI), num_inputs},
+                                .bias = data_or_null<float>(bias_O),
                                 .activation = activation,
-                                .out = write<T>(y_TO),
+                                .out = data_or_null<T>(y_TO),
                                 .out_stride = num_outputs};
-    set_weights(gemm, {read<float>(weight_OI), num_inputs, MatrixLayout::kColumns});
+    set_weights(gemm, {data_or_null<float>(weight_OI), num_inputs, MatrixLayout::kColumns});
     kernels::gemm(gemm);
   });
   return y_TO;
@@ -52,9 +64,9 @@ at::Tensor product(const at::Tensor& x_TI, const LinearWeights& parameters, kern
 
 void drop_in_place(const at::Tensor& x, const kernels::Dropout& rule) {
   if (rule.rate == 0.0) return;
-  with_product_type(x, [&](auto zero) {
+  with_narrow_type(x.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
-    kernels::dropout(rule, x.numel(), read<T>(x), write<T>(x));
+    kernels::dropout(rule, x.numel(), data_or_null<T>(x), data_or_null<T>(x));
   });
 }
 
@@ -64,16 +76,16 @@ at::Tensor go_back(const at::Tensor& grad_out_TO, const at::Tensor& relu_out_TO,
   const bool is_changed = relu_out_TO.defined() || rule.rate > 0.0;
   if (!is_changed && !grad_bias_O.defined()) return grad_out_TO;
   const at::Tensor grad_sum_TO = is_changed ? at::empty_like(grad_out_TO) : grad_out_TO;
-  with_product_type(grad_out_TO, [&](auto zero) {
+  with_narrow_type(grad_out_TO.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     kernels::linear_gradient(kernels::LinearGradient<T>{
         .rows = num_rows(grad_out_TO),
         .columns = grad_out_TO.size(-1),
-        .grad_out = read<T>(grad_out_TO),
-        .relu_out = relu_out_TO.defined() ? read<T>(relu_out_TO) : nullptr,
+        .grad_out = data_or_null<T>(grad_out_TO),
+        .relu_out = data_or_null<T>(relu_out_TO),
         .dropout = rule,
-        .grad_sum = is_changed ? write<T>(grad_sum_TO) : nullptr,
-        .grad_bias = grad_bias_O.defined() ? write<float>(grad_bias_O) : nullptr,
+        .grad_sum = is_changed ? data_or_null<T>(grad_sum_TO) : nullptr,
+        .grad_bias = data_or_null<float>(grad_bias_O),
     });
   });
   return grad_sum_TO;
@@ -103,16 +115,16 @@ at::Tensor layer_grad_sums(const at::Tensor& grad_out_TO, const at::Tensor& witn
 void layer_grad_weight(const at::Tensor& grad_sums_TO, const at::Tensor& x_TI, const GradientPlace& grad_weight_OI) {
   const std::int64_t num_outputs = grad_weight_OI.memory.size(0);
   const std::int64_t num_inputs = grad_weight_OI.memory.size(1);
-  with_product_type(x_TI, [&](auto zero) {
+  with_narrow_type(x_TI.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     kernels::gemm(kernels::Gemm<T, float>{
         .rows = num_outputs,
         .columns = num_inputs,
         .depth = num_rows(grad_sums_TO),
-        .a = {read<T>(grad_sums_TO), num_outputs, MatrixLayout::kColumns},
-        .b = {read<T>(x_TI), num_inputs},
+        .a = {data_or_null<T>(grad_sums_TO), num_outputs, MatrixLayout::kColumns},
+        .b = {data_or_null<T>(x_TI), num_inputs},
         .result = grad_weight_OI.holds_sum ? kernels::GemmResult::kAdd : kernels::GemmResult::kWrite,
-        .out = write<float>(grad_weight_OI.memory),
+        .out = data_or_null<float>(grad_weight_OI.memory),
         .out_stride = num_inputs});
   });
 }
@@ -122,16 +134,16 @@ void layer_grad_x(const at::Tensor& grad_sums_TO, const at::Tensor& weight_OI, G
   const at::Tensor contiguous_OI = weight_OI.contiguous();
   const std::int64_t num_outputs = weight_OI.size(0);
   const std::int64_t num_inputs = weight_OI.size(1);
-  with_product_type(grad_x_TI, [&](auto zero) {
+  with_narrow_type(grad_x_TI.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     kernels::Gemm<T, T> gemm = {.rows = num_rows(grad_x_TI),
                                 .columns = num_inputs,
                                 .depth = num_outputs,
-                                .a = {read<T>(grad_sums_TO), num_outputs},
+                                .a = {data_or_null<T>(grad_sums_TO), num_outputs},
                                 .result = mode == GradX::kAdd ? kernels::GemmResult::kAdd : kernels::GemmResult::kWrite,
-                                .out = write<T>(grad_x_TI),
+                                .out = data_or_null<T>(grad_x_TI),
                                 .out_stride = num_inputs};
-    set_weights(gemm, {read<float>(contiguous_OI), num_inputs});
+    set_weights(gemm, {data_or_null<float>(contiguous_OI), num_inputs});
     kernels::gemm(gemm);
   });
 }

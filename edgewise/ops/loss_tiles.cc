@@ -9,7 +9,7 @@
 #include "edgewise/kernels/cast.h"
 #include "edgewise/kernels/gemm.h"
 #include "edgewise/kernels/linear_gradient.h"
-#include "edgewise/ops/products.h"
+#include "edgewise/ops/function_state.h"
 
 namespace edgewise {
 namespace {
@@ -46,8 +46,8 @@ class Tiles {
         size_(weight_CM.size(1)),
         wants_gradients_(tensors.grad_state_TM.defined() || tensors.grad_weight_CM.defined() ||
                          tensors.grad_bias_C.defined()) {
-    work_.project.pack({read<float>(weight_CM), size_, MatrixLayout::kColumns}, size_, num_words_);
-    if (tensors.grad_state_TM.defined()) work_.go_back.pack({read<float>(weight_CM), size_}, num_words_, size_);
+    work_.project.pack({data_or_null<float>(weight_CM), size_, MatrixLayout::kColumns}, size_, num_words_);
+    if (tensors.grad_state_TM.defined()) work_.go_back.pack({data_or_null<float>(weight_CM), size_}, num_words_, size_);
   }
 
   void run(std::int64_t begin, std::int64_t rows, LossSums& sums) {
@@ -61,7 +61,7 @@ class Tiles {
 
  private:
   const T* state_of(std::int64_t begin, std::int64_t rows) {
-    const State* state = read<State>(tensors_.state_TM) + begin * size_;
+    const State* state = data_or_null<State>(tensors_.state_TM) + begin * size_;
     if constexpr (std::is_same_v<T, State>) {
       return state;
     } else {
@@ -77,7 +77,7 @@ class Tiles {
                                  .depth = size_,
                                  .a = {state, size_},
                                  .packed_b = &work_.project,
-                                 .bias = tensors_.bias_C.defined() ? read<float>(tensors_.bias_C) : nullptr,
+                                 .bias = data_or_null<float>(tensors_.bias_C),
                                  .out = work_.logits.template elements<float>(rows * num_words_),
                                  .out_stride = num_words_});
   }
@@ -91,7 +91,7 @@ class Tiles {
     kernels::softmax_loss(kernels::SoftmaxLoss<T>{.rows = rows,
                                                   .columns = num_words_,
                                                   .logits = logits,
-                                                  .labels = read<std::int64_t>(tensors_.labels_T) + begin,
+                                                  .labels = data_or_null<std::int64_t>(tensors_.labels_T) + begin,
                                                   .target = target_,
                                                   .gradient = gradient,
                                                   .loss = loss.data(),
@@ -110,7 +110,7 @@ class Tiles {
   }
 
   void write_grad_state(const T* grad_logits, std::int64_t begin, std::int64_t rows) {
-    State* grad_state = write<State>(tensors_.grad_state_TM) + begin * size_;
+    State* grad_state = data_or_null<State>(tensors_.grad_state_TM) + begin * size_;
     if constexpr (std::is_same_v<T, State>) {
       multiply_back(grad_logits, rows, grad_state);
     } else {
@@ -137,7 +137,7 @@ class Tiles {
                                  .a = {grad_logits, num_words_, MatrixLayout::kColumns},
                                  .b = {state, size_},
                                  .result = begin == 0 ? kernels::GemmResult::kWrite : kernels::GemmResult::kAdd,
-                                 .out = write<float>(tensors_.grad_weight_CM),
+                                 .out = data_or_null<float>(tensors_.grad_weight_CM),
                                  .out_stride = size_});
   }
 
@@ -148,7 +148,7 @@ class Tiles {
                                                         .relu_out = nullptr,
                                                         .dropout = {},
                                                         .grad_sum = nullptr,
-                                                        .grad_bias = write<float>(tensors_.grad_bias_C)});
+                                                        .grad_bias = data_or_null<float>(tensors_.grad_bias_C)});
   }
 
   const LossTensors& tensors_;
