@@ -2,6 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include <limits>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,25 @@ Relation window_65536() { return window(65536, {.before = 128, .after = 128}); }
 Relation complete_2048() { return complete(2048); }
 Relation causal_2048() { return causal(2048); }
 
+// As libtorch aligns tensors.
+template <typename T>
+struct AlignedAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kAlignment{64};
+
+  AlignedAllocator() = default;
+  template <typename U>
+  explicit AlignedAllocator(const AlignedAllocator<U>& /*other*/) {}
+
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kAlignment)); }
+  void deallocate(T* memory, std::size_t /*count*/) { ::operator delete(memory, kAlignment); }
+
+  friend bool operator==(const AlignedAllocator&, const AlignedAllocator&) { return true; }
+};
+
+template <typename T>
+using Tensor = std::vector<T, AlignedAllocator<T>>;
+
 template <typename T>
 struct Tensors {
   explicit Tensors(const Relation& relation) {
@@ -47,14 +67,14 @@ struct Tensors {
     log_normalizer.resize(static_cast<std::size_t>(relation.num_destinations() * kHeads));
   }
 
-  void fill(std::vector<T>& values, std::size_t count) {
+  void fill(Tensor<T>& values, std::size_t count) {
     values.resize(count);
     for (T& x : values) x = static_cast<T>(static_cast<float>(random.uniform()) - 0.5f);
   }
 
   RandomStream random{/*seed=*/2};
-  std::vector<T> query, key, value, out, grad_out, grad_query, grad_key, grad_value;
-  std::vector<float> log_normalizer;
+  Tensor<T> query, key, value, out, grad_out, grad_query, grad_key, grad_value;
+  Tensor<float> log_normalizer;
 };
 
 enum class Passes { kForward, kBackward, kBoth };

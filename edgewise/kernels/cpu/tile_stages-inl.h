@@ -144,9 +144,7 @@ class TileDropout {
   template <typename T>
   TileDropout(const AttentionForward<T>& p, std::int64_t head, Scratch& scratch)
       : factors_(p.dropout), num_heads_(p.num_heads), head_(head), drops_(p.dropout.rate != 0.0) {
-    if (!drops_) return;
-    room_ = scratch.take(kTileRows * kRowRoom);
-    std::fill_n(room_, kTileRows * kRowRoom, 0.0f);  // lanes beside a row's edges are read, and must be finite
+    if (drops_) room_ = scratch.take(kTileRows * kRowRoom);
   }
 
   bool drops() const { return drops_; }
@@ -157,7 +155,7 @@ class TileDropout {
       const std::int64_t last = tile.num_rows() - 1;
       const EdgeIndex first_edge = tile.first_edge(0);
       const EdgeIndex end_edge = tile.first_edge(last) + tile.columns(last).size();
-      const float* factor = draw_edges(first_edge, end_edge, room_ + kLanes);
+      const float* factor = draw_edges(first_edge, end_edge, room_);
       for (std::int64_t row = 0; row <= last; ++row) {
         factor_of_column_[row] = factor + (tile.first_edge(row) - first_edge) - tile.columns(row).begin;
       }
@@ -166,8 +164,7 @@ class TileDropout {
     for (std::int64_t row = 0; row < tile.num_rows(); ++row) {
       const EdgeIndex first_edge = tile.first_edge(row);
       const Range seen = tile.columns(row);
-      factor_of_column_[row] =
-          draw_edges(first_edge, first_edge + seen.size(), room_ + row * kRowRoom + kLanes) - seen.begin;
+      factor_of_column_[row] = draw_edges(first_edge, first_edge + seen.size(), room_ + row * kRowRoom) - seen.begin;
     }
   }
 
@@ -179,11 +176,15 @@ class TileDropout {
   static constexpr std::int64_t kRowRoom =
       padded(kLanes + 3 + kTileSources + std::max<std::int64_t>(kLanes, kDropoutFactorsSlack));
 
-  const float* draw_edges(EdgeIndex begin, EdgeIndex end, float* to) const {
+  // Lanes beside the edges are read too, and zeros there.
+  const float* draw_edges(EdgeIndex begin, EdgeIndex end, float* room) const {
     const EdgeIndex first_quad = begin / 4;
+    float* factor = room + kLanes;
     factors_.of_blocks(static_cast<std::uint64_t>(first_quad * num_heads_ + head_),
-                       static_cast<std::uint64_t>(num_heads_), (end + 3) / 4 - first_quad, to);
-    return to + begin % 4;
+                       static_cast<std::uint64_t>(num_heads_), (end + 3) / 4 - first_quad, factor);
+    hn::StoreU(hn::Zero(FloatTag()), FloatTag(), room);
+    hn::StoreU(hn::Zero(FloatTag()), FloatTag(), factor + (end - 4 * first_quad));
+    return factor + begin % 4;
   }
 
   DropoutFactors factors_;
