@@ -23,6 +23,31 @@ struct BenchTrainCommand {
   bool is_json = false;
 };
 
+std::string profile_json(const BenchTrainCommand& command, const TrainingBench& bench) {
+  std::string lines;
+  for (const Profile::Line& line : bench.profile) {
+    lines += lines.empty() ? "" : ", ";
+    lines += JsonObject()
+                 .add("work", line.work)
+                 .add("ms_a_step", 1e3 * line.seconds / static_cast<double>(command.options.steps))
+                 .add("times", line.times)
+                 .text();
+  }
+  return "[" + lines + "]";
+}
+
+void print_profile(const BenchTrainCommand& command, const TrainingBench& bench) {
+  fmt::print("\nms a step  share  times a step  work\n");
+  const auto steps = static_cast<double>(command.options.steps);
+  double rest = bench.seconds;
+  for (const Profile::Line& line : bench.profile) {
+    fmt::print("{:9.2f}  {:4.1f} %  {:12.1f}  {}\n", 1e3 * line.seconds / steps, 100 * line.seconds / bench.seconds,
+               static_cast<double>(line.times) / steps, line.work);
+    rest -= line.seconds;
+  }
+  fmt::print("{:9.2f}  {:4.1f} %                the rest\n", 1e3 * rest / steps, 100 * rest / bench.seconds);
+}
+
 void print_json(const BenchTrainCommand& command, const TrainingBench& bench, double peak) {
   const double flops_per_second = bench.flops / bench.seconds;
   fmt::print("{}\n", JsonObject()
@@ -39,6 +64,7 @@ void print_json(const BenchTrainCommand& command, const TrainingBench& bench, do
                          .add("share_of_peak", flops_per_second / peak)
                          .add("first_loss", bench.loss.first)
                          .add("last_loss", bench.loss.last)
+                         .add_json("profile", profile_json(command, bench))
                          .text());
 }
 
@@ -55,6 +81,7 @@ void print_text(const BenchTrainCommand& command, const TrainingBench& bench, do
              flops_per_second / 1e9, 100 * flops_per_second / peak, peak / 1e9);
   fmt::print("peak memory      {:.2f} GB\n", static_cast<double>(bench.peak_memory) / 1e9);
   fmt::print("loss a token     {:.3f}, then {:.3f}\n", bench.loss.first, bench.loss.last);
+  if (!bench.profile.empty()) print_profile(command, bench);
 }
 
 int run_bench_train(const BenchTrainCommand& command) {
@@ -78,6 +105,7 @@ void add_bench_train(CLI::App& bench, int& exit_code) {
   train->add_option("--output", command->options.output, "its output sentences")->required();
   train->add_option("--steps", command->options.steps, "how many are timed")->check(CLI::Range(1, 1'000'000));
   train->add_option("--warmup", command->options.warmup, "how many come before them")->check(CLI::Range(1, 1'000'000));
+  train->add_flag("--profile", command->options.is_profiled, "say what the time of a step goes to");
   train->add_flag("--json", command->is_json, "print one line of JSON");
   add_threads_option(*train, command->threads);
   train->callback([command, &exit_code] { exit_code = run_bench_train(*command); });

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -141,7 +142,9 @@ TrainingBench measure_training(const TrainingBenchOptions& options) {
   TrainingBench bench;
   std::vector<double> losses;
   std::vector<double> times;
+  std::optional<Profile> profile;
   for (std::int64_t step = 1; step <= options.warmup + options.steps; ++step) {
+    if (options.is_profiled && step == options.warmup + 1) profile.emplace();
     const Clock::time_point begin = Clock::now();
     const LogSums sums = update(step).sums;
     const double took = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -154,6 +157,7 @@ TrainingBench measure_training(const TrainingBenchOptions& options) {
     bench.flops += flops;
   }
   bench.loss = loss_course(losses);
+  if (profile) bench.profile = profile->lines();
   bench.median_step = median(times);
   bench.peak_memory = peak_memory();
   return bench;

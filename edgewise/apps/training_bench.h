@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "edgewise/base/fields.h"
+#include "edgewise/base/profile.h"
 #include "edgewise/models/transformer_options.h"
 #include "edgewise/nn/module.h"
 
@@ -26,6 +28,7 @@ struct TrainingBenchOptions {
   std::string output;  //
   std::int64_t steps = 20;
   std::int64_t warmup = 3;  // steps before those, which are not timed
+  bool is_profiled = false;
 };
 
 /// Means over the first and the last quarter of all steps.
@@ -38,12 +41,13 @@ struct LossCourse {
 LossCourse loss_course(std::span<const double> losses);
 
 struct TrainingBench {
-  double seconds = 0.0;            // of all timed steps
-  std::int64_t output_tokens = 0;  // in them
-  double flops = 0.0;              // of the model in them (training_flops.h)
-  double median_step = 0.0;        // seconds
-  std::int64_t peak_memory = 0;    // of the process up to their end, in bytes
-  LossCourse loss;                 // per token
+  double seconds = 0.0;                // of all timed steps
+  std::int64_t output_tokens = 0;      // in them
+  double flops = 0.0;                  // of the model in them (training_flops.h)
+  double median_step = 0.0;            // seconds
+  std::int64_t peak_memory = 0;        // of the process up to their end, in bytes
+  LossCourse loss;                     // per token
+  std::vector<Profile::Line> profile;  // of all timed steps; empty where it was not asked for
 
   double mean_step(std::int64_t steps) const { return seconds / static_cast<double>(steps); }
   double tokens_per_second() const { return static_cast<double>(output_tokens) / seconds; }

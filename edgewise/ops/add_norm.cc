@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/profile.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropped.h"
 #include "edgewise/ops/function_state.h"
@@ -27,6 +28,7 @@ at::Tensor summand_gradient(const at::Tensor& grad_sum_TM, const kernels::Dropou
 struct AddAndNorm : torch::autograd::Function<AddAndNorm> {
   static variable_list forward(AutogradContext* context, const at::Tensor& x_TM, const at::Tensor& y_TM,
                                const at::Tensor& gain_M, const at::Tensor& bias_M, const NormPass& pass) {
+    const TimedWork timed("norms");
     const at::Tensor gain = gain_M.contiguous();
     const NormResults results = norm_forward(pass, x_TM.contiguous(), y_TM.contiguous(), gain, bias_M.contiguous());
     context->set_materialize_grads(false);
@@ -36,6 +38,7 @@ struct AddAndNorm : torch::autograd::Function<AddAndNorm> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+    const TimedWork timed("norms");
     check_differentiated_once("add_norm");
     const at::Tensor grad_sum_TM = grad_outputs[0].defined() ? grad_outputs[0].contiguous() : at::Tensor();
     const NormPass& pass = saved_state<NormPass>(context);
@@ -67,6 +70,7 @@ void add(const kernels::Dropout& dropout, const at::Tensor& x_TM, const at::Tens
 struct Add : torch::autograd::Function<Add> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x_TM, const at::Tensor& y_TM,
                             const SumRule& rule) {
+    const TimedWork timed("residual sums");
     const at::Tensor x = x_TM.contiguous();
     const at::Tensor y = y_TM.contiguous();
     const at::Tensor sum_TM = at::empty_like(x);
@@ -82,6 +86,7 @@ struct Add : torch::autograd::Function<Add> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+    const TimedWork timed("residual sums");
     check_differentiated_once("add_dropout");
     const SumRule& rule = saved_state<SumRule>(context);
     const at::Tensor grad_sum_TM = grad_outputs[0].contiguous();

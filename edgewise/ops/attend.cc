@@ -10,6 +10,7 @@
 #include <limits>
 #include <string_view>
 
+#include "edgewise/base/profile.h"
 #include "edgewise/kernels/attention_plan.h"
 #include "edgewise/kernels/instruction_set.h"
 #include "edgewise/kernels/reference/edges.h"
@@ -84,6 +85,7 @@ struct Attend : Function<Attend> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                             const at::Tensor& value_SHV, const std::optional<at::Tensor>& edge_bias_EH,
                             const Attention& attention) {
+    const TimedWork timed("attention");
     const std::int64_t num_destinations = query_DHK.size(0);
     const std::int64_t num_heads = query_DHK.size(1);
     const AttentionTensors tensors = {
@@ -105,6 +107,7 @@ struct Attend : Function<Attend> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+    const TimedWork timed("attention");
     check_differentiated_once("attend");
     const variable_list saved = context->get_saved_variables();
     const AttentionTensors tensors = {saved[0], saved[1], saved[2], saved[3], saved[4], saved[5]};

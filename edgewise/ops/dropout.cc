@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/ops/dropout.h"
 
+#include "edgewise/base/profile.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropped.h"
 #include "edgewise/ops/function_state.h"
@@ -11,6 +12,7 @@ namespace {
 struct Dropout : torch::autograd::Function<Dropout> {
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
                             const kernels::Dropout& rule) {
+    const TimedWork timed("dropout");
     save_state(context, rule);
     return dropped(x.contiguous(), rule, x.scalar_type());
   }
@@ -18,6 +20,7 @@ struct Dropout : torch::autograd::Function<Dropout> {
   // The gradient is dropout again, so a gradient of the gradient is too.
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  const torch::autograd::variable_list& grad_outputs) {
+    const TimedWork timed("dropout");
     return {Dropout::apply(grad_outputs[0], saved_state<kernels::Dropout>(context)), at::Tensor()};
   }
 };

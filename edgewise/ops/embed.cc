@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/profile.h"
 #include "edgewise/kernels/embed.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/function_state.h"
@@ -55,6 +56,7 @@ struct Lookup {
 struct Embed : torch::autograd::Function<Embed> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& weight_CM,
                             const std::optional<at::Tensor>& table_PM, Lookup lookup) {
+    const TimedWork timed("embedding");
     const at::Tensor weight = weight_CM.contiguous();
     const at::Tensor table = table_PM ? table_PM->contiguous() : at::Tensor();
     const auto num_tokens = static_cast<std::int64_t>(lookup.tokens.size());
@@ -77,6 +79,7 @@ struct Embed : torch::autograd::Function<Embed> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+    const TimedWork timed("embedding");
     check_differentiated_once("embed");
     const Lookup& lookup = saved_state<Lookup>(context);
     const at::Tensor grad_out_TM = grad_outputs[0].contiguous();

@@ -5,6 +5,7 @@
 
 #include <string_view>
 
+#include "edgewise/base/profile.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/function_state.h"
 #include "edgewise/ops/linear_layer.h"
@@ -43,6 +44,7 @@ std::vector<Place> places(const Group& group) {
 struct LinearGroup : Function<LinearGroup> {
   static variable_list forward(AutogradContext* context, const at::Tensor& x_TI, at::TensorList parameters,
                                const Group& group) {
+    const TimedWork timed("linear layers");
     context->set_materialize_grads(false);
     const at::Tensor contiguous_TI = x_TI.contiguous();
     variable_list results;
@@ -61,6 +63,7 @@ struct LinearGroup : Function<LinearGroup> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+    const TimedWork timed("linear layers");
     check_differentiated_once("linear");
     const Group& group = saved_state<Group>(context);
     const variable_list saved = context->get_saved_variables();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/ops/norm.h"
 
+#include "edgewise/base/profile.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/function_state.h"
 #include "edgewise/ops/norm_arguments.h"
@@ -15,6 +16,7 @@ using torch::autograd::variable_list;
 struct Normalise : torch::autograd::Function<Normalise> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x_TM, const at::Tensor& gain_M,
                             const at::Tensor& bias_M, const NormPass& pass) {
+    const TimedWork timed("norms");
     const at::Tensor gain = gain_M.contiguous();
     const NormResults results = norm_forward(pass, x_TM.contiguous(), {}, gain, bias_M.contiguous());
     context->save_for_backward({results.sum_TM, results.mean_T, results.deviation_T, gain});
@@ -23,6 +25,7 @@ struct Normalise : torch::autograd::Function<Normalise> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+    const TimedWork timed("norms");
     check_differentiated_once("normalise");
     const variable_list saved = context->get_saved_variables();
     const NormResults results = {saved[0], {}, saved[1], saved[2]};

@@ -7,6 +7,7 @@
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
+#include "edgewise/base/profile.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/function_state.h"
 #include "edgewise/ops/loss_arguments.h"
@@ -46,6 +47,7 @@ LossTensors tensors_of(const at::Tensor& state_TM, const at::Tensor& weight_CM, 
 struct ProjectAndLose : Function<ProjectAndLose> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& state_TM, const at::Tensor& weight_CM,
                             const std::optional<at::Tensor>& bias_C, const Problem& problem) {
+    const TimedWork timed("loss");
     const LossTensors tensors = tensors_of(state_TM, weight_CM, bias_C, problem);
     const LossSums sums = run_loss_tiles(tensors, problem.target);
     *problem.correct = sums.correct;
@@ -54,6 +56,7 @@ struct ProjectAndLose : Function<ProjectAndLose> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+    const TimedWork timed("loss");
     check_differentiated_once("projected_loss");
     variable_list gradients = context->get_saved_variables();
     if (grad_outputs[0].item<float>() != 1.0f) {

@@ -2,6 +2,7 @@
 #include "edgewise/train/updater.h"
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/profile.h"
 #include "edgewise/base/random.h"
 #include "edgewise/ops/gradients_in_place.h"
 
@@ -20,23 +21,37 @@ Update Updater::operator()(std::int64_t step) {
   adam_.clear_gradients();
   Update update;
   update.sums = accumulate_gradients(step);
+  const TimedWork timed("optimiser");
   update.gradient_norm = adam_.step({.learning_rate = schedule_(step),
                                      .divisor = static_cast<double>(update.sums.tokens),
                                      .clip_norm = options_.clip_norm});
   return update;
 }
 
+Batch Updater::next_batch() {
+  const TimedWork timed("waiting for a batch");
+  return batches_.next();
+}
+
+BatchLoss Updater::forward(const Batch& batch, Pass& pass) {
+  const TimedWork timed("forward");
+  return task_.loss(batch, pass);
+}
+
+void Updater::backward(const BatchLoss& loss) {
+  const TimedWork timed("backward");
+  const GradientsInPlace in_place;
+  loss.loss_sum.backward();
+}
+
 LogSums Updater::accumulate_gradients(std::int64_t step) {
   const std::uint64_t step_seed = mix(options_.seed, static_cast<std::uint64_t>(step));
   LogSums sums;
   for (std::int64_t i = 0; i < options_.accumulate; ++i) {
-    const Batch batch = batches_.next();
+    const Batch batch = next_batch();
     Pass pass = Pass::training(mix(step_seed, static_cast<std::uint64_t>(i)), options_.precision);
-    const BatchLoss loss = task_.loss(batch, pass);
-    {
-      const GradientsInPlace in_place;
-      loss.loss_sum.backward();
-    }
+    const BatchLoss loss = forward(batch, pass);
+    backward(loss);
     sums += {.loss = loss.loss_sum.item<double>(), .tokens = loss.tokens, .correct = loss.correct};
     if (batches_.position().index == 0) break;
   }

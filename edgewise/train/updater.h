@@ -35,6 +35,9 @@ class Updater {
 
  private:
   LogSums accumulate_gradients(std::int64_t step);
+  Batch next_batch();
+  BatchLoss forward(const Batch& batch, Pass& pass);
+  static void backward(const BatchLoss& loss);
 
   TrainOptions options_;
   TrainingTask& task_;

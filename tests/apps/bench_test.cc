@@ -55,6 +55,22 @@ TEST_F(BenchProgram, MeasuresThemInBf16) {
   EXPECT_LT(bench["last_loss"], bench["first_loss"]);
 }
 
+TEST_F(BenchProgram, SaysWhatTheTimeGoesTo) {
+  write_corpus();
+
+  const auto bench = nlohmann::json::parse(run_well(train({"--steps", "4", "--profile", "--json"})));
+
+  double sum = 0.0;
+  std::vector<std::string> work;
+  for (const auto& line : bench["profile"]) {
+    sum += line["ms_a_step"].get<double>();
+    work.push_back(line["work"]);
+  }
+  EXPECT_THAT(work, testing::IsSupersetOf({"waiting for a batch", "forward", "backward", "optimiser"}));
+  EXPECT_LE(sum, bench["mean_ms"].get<double>());
+  EXPECT_THAT(run_well(train({"--steps", "4", "--profile"})), testing::HasSubstr("% "));
+}
+
 TEST_F(BenchProgram, SaysThemInHumanWords) {
   write_corpus();
 

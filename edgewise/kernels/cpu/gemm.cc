@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "edgewise/base/profile.h"
 #include "edgewise/kernels/cpu/gemm.h"
 #include "edgewise/kernels/cpu/gemm_product.h"
 #include "edgewise/kernels/instruction_set.h"
@@ -46,6 +47,7 @@ bool bf16_is_native() {
 
 template <typename T, typename Out>
 void gemm(const Gemm<T, Out>& product) {
+  const TimedWork timed("products");
   if (product.rows == 0 || product.columns == 0) return;
   const bool is_reference = instruction_set() == InstructionSet::kReference;
   if (is_reference || product.depth == 0) return reference::gemm(product);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "edgewise/base/profile.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/instruction_set.h"
 
@@ -49,6 +50,7 @@ PackedMatrix<T>& PackedMatrix<T>::operator=(PackedMatrix&& other) noexcept = def
 
 template <typename T>
 void PackedMatrix<T>::pack(const Matrix<float>& from, std::int64_t depth, std::int64_t columns) {
+  const TimedWork timed("packing");
   static thread_local AlignedBytes room;
   constexpr bool kIsFloat = std::is_same_v<T, float>;
   const bool is_native = kIsFloat || bf16_is_native();

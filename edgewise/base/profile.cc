@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/base/profile.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "edgewise/base/error.h"
+
+namespace edgewise {
+namespace {
+
+thread_local Profile* profile_of_this_thread = nullptr;
+
+}  // namespace
+
+Profile::Profile() {
+  check(profile_of_this_thread == nullptr, "Profile: this thread has one, needs to be without");
+  profile_of_this_thread = this;
+}
+
+Profile::~Profile() { profile_of_this_thread = nullptr; }
+
+void Profile::enter(const char* work) {
+  const auto same = [work](const auto& node) { return std::string_view(node->work) == work; };
+  auto found = std::ranges::find_if(current_->within, same);
+  if (found == current_->within.end()) {
+    current_->within.push_back(std::make_unique<Node>(Node{.work = work, .parent = current_}));
+    found = std::prev(current_->within.end());
+  }
+  current_ = found->get();
+}
+
+void Profile::leave(Clock::duration took) {
+  current_->total += took;
+  ++current_->times;
+  current_ = current_->parent;
+}
+
+void Profile::add_lines(const Node& node, const std::string& prefix, std::vector<Line>& lines) {
+  for (const auto& inner : node.within) {
+    Clock::duration own = inner->total;
+    for (const auto& innermost : inner->within) own -= innermost->total;
+    const std::string work = prefix + inner->work;
+    lines.push_back({work, std::chrono::duration<double>(own).count(), inner->times});
+    add_lines(*inner, work + " / ", lines);
+  }
+}
+
+std::vector<Profile::Line> Profile::lines() const {
+  std::vector<Line> lines;
+  add_lines(root_, "", lines);
+  std::ranges::stable_sort(lines, std::ranges::greater(), &Line::seconds);
+  return lines;
+}
+
+TimedWork::TimedWork(const char* work) : profile_(profile_of_this_thread) {
+  if (profile_ == nullptr) return;
+  profile_->enter(work);
+  begin_ = Profile::Clock::now();
+}
+
+TimedWork::~TimedWork() {
+  if (profile_ != nullptr) profile_->leave(Profile::Clock::now() - begin_);
+}
+
+}  // namespace edgewise

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/base/profile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "edgewise/base/error.h"
+
+namespace edgewise {
+namespace {
+
+using testing::AllOf;
+using testing::Field;
+using testing::IsEmpty;
+using testing::ThrowsMessage;
+using testing::UnorderedElementsAre;
+
+auto is_line(const char* work, std::int64_t times) {
+  return AllOf(Field(&Profile::Line::work, work), Field(&Profile::Line::times, times));
+}
+
+TEST(Profile, CountsWorkByWhatItIsWithin) {
+  const Profile profile;
+  for (int i = 0; i < 3; ++i) {
+    const TimedWork loss("loss");
+    const TimedWork products("products");
+  }
+  { const TimedWork products("products"); }
+
+  EXPECT_THAT(profile.lines(),
+              UnorderedElementsAre(is_line("loss", 3), is_line("loss / products", 3), is_line("products", 1)));
+}
+
+TEST(Profile, CountsTimeOnce) {
+  constexpr auto kPause = std::chrono::milliseconds(5);
+  const auto begin = Profile::Clock::now();
+  const Profile profile;
+  {
+    const TimedWork outer("outer");
+    const TimedWork inner("inner");
+    std::this_thread::sleep_for(kPause);
+  }
+  const std::chrono::duration<double> took = Profile::Clock::now() - begin;
+
+  std::map<std::string, double> seconds;
+  for (const Profile::Line& line : profile.lines()) seconds[line.work] = line.seconds;
+  EXPECT_GE(seconds["outer / inner"], std::chrono::duration<double>(kPause).count());
+  EXPECT_LE(seconds["outer"] + seconds["outer / inner"], took.count());
+}
+
+TEST(Profile, LooksAtTheThreadThatMadeItAlone) {
+  const Profile profile;
+  std::thread([] { const TimedWork elsewhere("elsewhere"); }).join();
+  EXPECT_THAT(profile.lines(), IsEmpty());
+}
+
+TEST(Profile, IsOneAThread) {
+  const Profile profile;
+  EXPECT_THAT([] { const Profile another; }, ThrowsMessage<Error>("Profile: this thread has one, needs to be without"));
+}
+
+TEST(Profile, EndsWithItsScope) {
+  { const Profile profile; }
+  const TimedWork between("between");
+  const Profile profile;
+  EXPECT_THAT(profile.lines(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace edgewise
