@@ -60,16 +60,19 @@ void expect_same_bits(const AttentionResult<T>& actual, const AttentionResult<T>
   EXPECT_EQ(actual.grad_edge_bias, expected.grad_edge_bias);
 }
 
-std::vector<NamedRelation> interval_relations() {
+std::vector<NamedRelation> tileable_relations() {
   std::vector<NamedRelation> relations = relation_zoo();
-  std::erase_if(relations,
-                [](const NamedRelation& entry) { return entry.relation.form() != Relation::Form::kIntervals; });
+  std::erase_if(relations, [](const NamedRelation& entry) { return !rows_ascend(entry.relation.view()); });
   const std::vector<Relation> sentences = {complete(17), complete(1), causal(28), bipartite(5, 33), complete(31)};
   relations.push_back({"sentences", join(sentences)});
   relations.push_back({"several blocks, complete", complete(150)});
   relations.push_back({"several blocks, causal", causal(195)});
   relations.push_back({"several blocks, window", window(333, {.before = 40, .after = 25})});
   relations.push_back({"far apart", Relation::from_intervals(500, {{490, 500}, {0, 3}, {200, 300}, {7, 7}, {0, 500}})});
+  relations.push_back({"sentences, as rows", join(sentences).to_rows()});
+  relations.push_back({"window and a few for all",
+                       unite(window(200, {.before = 9, .after = 9}), prefix(200, std::vector<std::int64_t>(200, 3)))});
+  relations.push_back({"several blocks, random", random_relation(400, 90, 60, /*seed=*/4)});
   return relations;
 }
 
@@ -82,8 +85,8 @@ class TileAttention : public testing::Test {
 using ElementTypes = testing::Types<float, BFloat16>;
 TYPED_TEST_SUITE(TileAttention, ElementTypes);
 
-TYPED_TEST(TileAttention, IsTheReferenceOnEveryRelationOfIntervals) {
-  for (const auto& [name, relation] : interval_relations()) {
+TYPED_TEST(TileAttention, IsTheReferenceOnEveryRelationWhoseRowsAscend) {
+  for (const auto& [name, relation] : tileable_relations()) {
     for (const AttentionCase& options : attention_cases()) {
       SCOPED_TRACE(name + ", " + options.name);
       expect_tiles_near_reference(AttentionProblem<TypeParam>(relation, {3, 8, 5}, options));
@@ -111,7 +114,8 @@ TYPED_TEST(TileAttention, IsTheReferenceForEverySentenceLength) {
 
 TYPED_TEST(TileAttention, GivesTheSameBitsForAnyNumberOfThreads) {
   const std::vector<Relation> sentences = {complete(40), bipartite(3, 30), complete(1), causal(25)};
-  for (const Relation& relation : {join(sentences), causal(400), window(700, {.before = 60, .after = 20})}) {
+  for (const Relation& relation : {join(sentences), causal(400), window(700, {.before = 60, .after = 20}),
+                                   random_relation(400, 300, 50, /*seed=*/1)}) {
     const AttentionProblem<TypeParam> problem(relation, {1, 24, 9}, {.name = "", .has_bias = true, .dropout = 0.2});
     set_num_threads(1);
     const AttentionResult<TypeParam> expected = run_tiles(problem);

@@ -15,17 +15,17 @@
 namespace edgewise::kernels {
 namespace {
 
-std::vector<NamedRelation> interval_relations() {
+std::vector<NamedRelation> tileable_relations() {
   std::vector<NamedRelation> relations = relation_zoo();
-  std::erase_if(relations,
-                [](const NamedRelation& entry) { return entry.relation.form() != Relation::Form::kIntervals; });
+  std::erase_if(relations, [](const NamedRelation& entry) { return !rows_ascend(entry.relation.view()); });
+  relations.push_back({"far apart, as rows", random_relation(700, 60, 5, /*seed=*/1)});
   relations.push_back({"long", window(1000, {.before = 30, .after = 70})});
   relations.push_back({"far apart", Relation::from_intervals(500, {{490, 500}, {0, 3}, {200, 300}, {7, 7}, {0, 500}})});
   return relations;
 }
 
 TEST(TilePlan, HasEveryRowInOneBlockThatSpansItsSources) {
-  for (const auto& [name, relation] : interval_relations()) {
+  for (const auto& [name, relation] : tileable_relations()) {
     SCOPED_TRACE(name);
     const TilePlan plan(relation.view());
 
@@ -34,10 +34,10 @@ TEST(TilePlan, HasEveryRowInOneBlockThatSpansItsSources) {
       EXPECT_EQ(block.row_begin, row);
       EXPECT_LE(block.row_end - block.row_begin, kTileRows);
       for (; row < block.row_end; ++row) {
-        const Interval sources = relation.view().intervals[row];
-        if (sources.begin == sources.end) continue;
-        EXPECT_LE(block.sources.begin, sources.begin);
-        EXPECT_GE(block.sources.end, sources.end);
+        for (EdgeIndex edge = relation.row_begin()[row]; edge < relation.row_begin()[row + 1]; ++edge) {
+          EXPECT_LE(block.sources.begin, relation.view().source(row, edge));
+          EXPECT_GT(block.sources.end, relation.view().source(row, edge));
+        }
       }
     }
     EXPECT_EQ(row, relation.num_destinations());
@@ -45,7 +45,7 @@ TEST(TilePlan, HasEveryRowInOneBlockThatSpansItsSources) {
 }
 
 TEST(TilePlan, HasEverySourceInOneTileOrUnseen) {
-  for (const auto& [name, relation] : interval_relations()) {
+  for (const auto& [name, relation] : tileable_relations()) {
     SCOPED_TRACE(name);
     const TilePlan plan(relation.view());
 
@@ -62,14 +62,14 @@ TEST(TilePlan, HasEverySourceInOneTileOrUnseen) {
 }
 
 TEST(TilePlan, NamesTheBlocksThatSeeATile) {
-  for (const auto& [name, relation] : interval_relations()) {
+  for (const auto& [name, relation] : tileable_relations()) {
     SCOPED_TRACE(name);
     const TilePlan plan(relation.view());
 
     for (const SourceTile& tile : plan.tiles) {
       for (std::int64_t i = 0; i < std::ssize(plan.blocks); ++i) {
         if (tile.block_begin <= i && i < tile.block_end) continue;
-        EXPECT_TRUE(Tile(relation.view(), plan.blocks[i], tile.sources).is_empty());
+        EXPECT_TRUE(Tile(relation.view(), plan, plan.blocks[i], tile.sources).is_empty());
       }
     }
   }
@@ -85,30 +85,71 @@ TEST(TilePlan, CutsSentencesApart) {
   EXPECT_EQ(plan.blocks[plan.runs[1].block_begin].row_begin, 4);
 }
 
-TEST(TilePlan, RefusesLists) {
-  EXPECT_EQ(error_of([] { TilePlan(complete(3).to_rows().view()); }),
-            "TilePlan: relation is in the form of lists, needs intervals");
+TEST(TilePlan, RefusesListsThatDoNotAscend) {
+  for (const std::vector<NodeIndex>& sources : {std::vector<NodeIndex>{1, 0}, std::vector<NodeIndex>{2, 2}}) {
+    const Relation relation = Relation::from_rows(3, {0, 2}, sources);
+    EXPECT_FALSE(rows_ascend(relation.view()));
+    EXPECT_EQ(error_of([&] { TilePlan(relation.view()); }),
+              "TilePlan: relation has a row whose sources do not ascend, needs rows that do");
+  }
+}
+
+TEST(TilePlan, SaysWhichShareOfTheScoresAreEdges) {
+  EXPECT_EQ(TilePlan(complete(40).view()).fill, 1.0);
+  EXPECT_EQ(TilePlan(complete(32).to_rows().view()).fill, 1.0);
+  EXPECT_EQ(TilePlan(window(320, {}).to_rows().view()).fill, 1.0 / 16);
+  // Half of 16 sources on the mean and one more: a triangle with its diagonal.
+  EXPECT_EQ(TilePlan(causal(16).to_rows().view()).fill, 8.5 / 16);
+}
+
+// The source of a column.
+std::int64_t source_of(const Tile& tile, std::int64_t column) {
+  std::int64_t source = -1;
+  tile.for_stretches([&](const Stretch& stretch) {
+    if (stretch.column <= column && column < stretch.column + stretch.count) {
+      source = stretch.source + column - stretch.column;
+    }
+  });
+  return source;
+}
+
+TEST(Tile, HoldsEveryEdgeOnce) {
+  for (const auto& [name, relation] : tileable_relations()) {
+    SCOPED_TRACE(name);
+    const TilePlan plan(relation.view());
+    std::vector<int> times(relation.num_edges(), 0);
+    for (const RowBlock& block : plan.blocks) {
+      for_tiles_of(plan, block, [&](Interval sources) {
+        const Tile tile(relation.view(), plan, block, sources);
+        for (std::int64_t row = 0; row < tile.num_rows(); ++row) {
+          tile.for_edges(row, [&](std::int64_t i, std::int64_t column) {
+            const EdgeIndex edge = tile.first_edge(row) + i;
+            ++times[edge];
+            EXPECT_EQ(relation.view().source(block.row_begin + row, edge), source_of(tile, column));
+          });
+        }
+      });
+    }
+    EXPECT_THAT(times, testing::Each(1));
+  }
 }
 
 TEST(Tile, FindsColumnsOfRowsAndRowsOfColumns) {
-  for (const auto& [name, relation] : interval_relations()) {
+  for (const auto& [name, relation] : tileable_relations()) {
+    SCOPED_TRACE(name);
     const TilePlan plan(relation.view());
     for (const RowBlock& block : plan.blocks) {
-      for_tiles_of(block, [&](Interval sources) {
-        SCOPED_TRACE(name + ", sources from " + std::to_string(sources.begin));
-        const Tile tile(relation.view(), block, sources);
+      for_tiles_of(plan, block, [&](Interval sources) {
+        const Tile tile(relation.view(), plan, block, sources);
         for (std::int64_t row = 0; row < tile.num_rows(); ++row) {
-          const Range seen = tile.columns(row);
           const Range seen_by_three = tile.columns_of_rows(row, std::min<std::int64_t>(3, tile.num_rows() - row));
-          if (seen.size() == 0) continue;
-          EXPECT_LE(seen_by_three.begin, seen.begin);
-          EXPECT_GE(seen_by_three.end, seen.end);
-          EXPECT_EQ(relation.view().source(block.row_begin + row, tile.first_edge(row)), sources.begin + seen.begin);
-          for (std::int64_t column = seen.begin; column < seen.end; ++column) {
+          tile.for_edges(row, [&](std::int64_t, std::int64_t column) {
+            EXPECT_LE(seen_by_three.begin, column);
+            EXPECT_GT(seen_by_three.end, column);
             const Range rows = tile.rows_of_columns(column, 1);
             EXPECT_LE(rows.begin, row);
             EXPECT_GT(rows.end, row);
-          }
+          });
         }
       });
     }

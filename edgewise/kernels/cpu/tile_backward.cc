@@ -56,11 +56,10 @@ class TileBackward {
     if (!rows_are_whole_) load_mean_gradients(block);
   }
 
-  /// Makes some sources the columns of the next tiles.
-  void load_sources(Interval sources) {
-    const std::int64_t count = sources.end - sources.begin;
-    keys_ = load_sources(of_head(f_.key, sources.begin, count, f_.head_size), key_, key_transposed_);
-    values_ = load_sources(of_head(f_.value, sources.begin, count, f_.value_size), value_, value_transposed_);
+  /// Makes the sources of a tile the columns of those that follow.
+  void load_sources(const Tile& tile) {
+    keys_ = load_sources(tile, f_.key, f_.head_size, key_, key_transposed_);
+    values_ = load_sources(tile, f_.value, f_.value_size, value_, value_transposed_);
   }
 
   /// Weights and gradients of scores, from the rows and sources that were loaded.
@@ -79,12 +78,10 @@ class TileBackward {
     sum_over_sources(tile, grad_score_, stride_, key_, size, {grad_query, size}, Into::kAdd);
   }
 
-  /// [C, K] and [C, V].
-  void sum_for_sources(const Tile& tile, float* grad_key, float* grad_value) const {
-    const std::int64_t head_size = padded(f_.head_size);
-    const std::int64_t value_size = padded(f_.value_size);
-    sum_over_rows(tile, grad_score_, stride_, query_, head_size, {grad_key, head_size}, Into::kAdd);
-    sum_over_rows(tile, weight_, stride_, grad_out_, value_size, {grad_value, value_size}, Into::kAdd);
+  /// [S, K] and [S, V], from source `first_source` on.
+  void sum_for_sources(const Tile& tile, std::int64_t first_source, float* grad_key, float* grad_value) const {
+    sum_over_rows(tile, grad_score_, stride_, query_, padded(f_.head_size), grad_key, first_source);
+    sum_over_rows(tile, weight_, stride_, grad_out_, padded(f_.value_size), grad_value, first_source);
   }
 
   void store_queries(const RowBlock& block, const float* grad_query) const {
@@ -119,11 +116,11 @@ class TileBackward {
     }
   }
 
-  static Panels load_sources(const Rows<const T>& rows, float* packed, float* transposed) {
-    const std::int64_t depth = padded(rows.size);
-    const std::int64_t columns = padded(rows.count);
-    pack(rows, 1.0f, packed);
-    std::fill_n(packed + rows.count * depth, (columns - rows.count) * depth, 0.0f);
+  Panels load_sources(const Tile& tile, const T* tensor, std::int64_t size, float* packed, float* transposed) const {
+    const std::int64_t depth = padded(size);
+    const std::int64_t columns = padded(tile.num_columns());
+    pack_sources(tile, tensor, head_, f_.num_heads, size, packed);
+    std::fill_n(packed + tile.num_columns() * depth, (columns - tile.num_columns()) * depth, 0.0f);
     return transpose(packed, columns, depth, transposed);
   }
 
@@ -175,9 +172,8 @@ class TileBackward {
   }
 
   void store_bias(const Tile& tile, std::int64_t row, const float* grad) const {
-    const Range seen = tile.columns(row);
     float* bias = p_.grad_edge_bias + tile.first_edge(row) * f_.num_heads + head_;
-    for (std::int64_t i = 0; i < seen.size(); ++i) bias[i * f_.num_heads] = grad[seen.begin + i];
+    tile.for_edges(row, [&](std::int64_t i, std::int64_t column) { bias[i * f_.num_heads] = grad[column]; });
   }
 
   void stop_bounded(Range seen, float* grad) const {
@@ -231,15 +227,13 @@ void differentiate_run(const AttentionBackward<T>& p, const TilePlan& plan, cons
     const RowBlock& block = plan.blocks[i];
     std::fill_n(grad_query, kTileRows * padded(p.forward.head_size), 0.0f);
     backward.load_rows(block);
-    for_tiles_of(block, [&](Interval sources) {
-      const Tile tile(p.forward.relation, block, sources);
+    for_tiles_of(plan, block, [&](Interval sources) {
+      const Tile tile(p.forward.relation, plan, block, sources);
       if (tile.is_empty()) return;
-      const std::int64_t first = sources.begin - run.sources.begin;
-      backward.load_sources(sources);
+      backward.load_sources(tile);
       backward.differentiate(tile);
       backward.sum_for_queries(tile, grad_query);
-      backward.sum_for_sources(tile, grad_key + first * padded(p.forward.head_size),
-                               grad_value + first * padded(p.forward.value_size));
+      backward.sum_for_sources(tile, run.sources.begin, grad_key, grad_value);
     });
     backward.store_queries(block, grad_query);
   }
@@ -248,16 +242,17 @@ void differentiate_run(const AttentionBackward<T>& p, const TilePlan& plan, cons
 
 // The gradients of a block's queries.
 template <typename T>
-void differentiate_rows(const AttentionBackward<T>& p, const TileRun& run, const RowBlock& block, std::int64_t head) {
+void differentiate_rows(const AttentionBackward<T>& p, const TilePlan& plan, const TileRun& run, const RowBlock& block,
+                        std::int64_t head) {
   Scratch& scratch = Scratch::of_this_thread();
   scratch.reset();
   TileBackward<T> backward(p, head, run, scratch);
   float* grad_query = take_zeros(scratch, kTileRows, p.forward.head_size);
   backward.load_rows(block);
-  for_tiles_of(block, [&](Interval sources) {
-    const Tile tile(p.forward.relation, block, sources);
+  for_tiles_of(plan, block, [&](Interval sources) {
+    const Tile tile(p.forward.relation, plan, block, sources);
     if (tile.is_empty()) return;
-    backward.load_sources(sources);
+    backward.load_sources(tile);
     backward.differentiate(tile);
     backward.sum_for_queries(tile, grad_query);
   });
@@ -273,13 +268,13 @@ void differentiate_sources(const AttentionBackward<T>& p, const TilePlan& plan, 
   TileBackward<T> backward(p, head, run, scratch);
   float* grad_key = take_zeros(scratch, kTileSources, p.forward.head_size);
   float* grad_value = take_zeros(scratch, kTileSources, p.forward.value_size);
-  backward.load_sources(sources.sources);
   for (std::int64_t i = sources.block_begin; i < sources.block_end; ++i) {
-    const Tile tile(p.forward.relation, plan.blocks[i], sources.sources);
+    const Tile tile(p.forward.relation, plan, plan.blocks[i], sources.sources);
     if (tile.is_empty()) continue;
     backward.load_rows(plan.blocks[i]);
+    backward.load_sources(tile);
     backward.differentiate(tile);
-    backward.sum_for_sources(tile, grad_key, grad_value);
+    backward.sum_for_sources(tile, sources.sources.begin, grad_key, grad_value);
   }
   backward.store_sources(sources.sources, grad_key, grad_value);
 }
@@ -292,7 +287,7 @@ void differentiate_part(const AttentionBackward<T>& p, const TilePlan& plan, con
     case BackwardPart::Kind::kRun:
       return differentiate_run(p, plan, run, head);
     case BackwardPart::Kind::kRows:
-      return differentiate_rows(p, run, plan.blocks[part.index], head);
+      return differentiate_rows(p, plan, run, plan.blocks[part.index], head);
     case BackwardPart::Kind::kSources:
       return differentiate_sources(p, plan, run, plan.tiles[part.index], head);
   }

@@ -65,8 +65,10 @@ struct SoftmaxState {
 template <typename T>
 class BlockForward {
  public:
-  BlockForward(const AttentionForward<T>& p, const RowBlock& block, std::int64_t head, Scratch& scratch)
+  BlockForward(const AttentionForward<T>& p, const TilePlan& plan, const RowBlock& block, std::int64_t head,
+               Scratch& scratch)
       : p_(p),
+        plan_(plan),
         block_(block),
         head_(head),
         num_rows_(block.row_end - block.row_begin),
@@ -85,8 +87,8 @@ class BlockForward {
   void run() {
     pack(rows_of_head(p_.query, block_.row_begin, num_rows_, head_, p_.num_heads, p_.head_size), p_.scale, query_);
     softmax_.begin();
-    for_tiles_of(block_, [&](Interval sources) {
-      const Tile tile(p_.relation, block_, sources);
+    for_tiles_of(plan_, block_, [&](Interval sources) {
+      const Tile tile(p_.relation, plan_, block_, sources);
       if (!tile.is_empty()) attend(tile);
     });
     store_rows();
@@ -102,7 +104,7 @@ class BlockForward {
   void multiply_queries_and_keys(const Tile& tile) {
     const std::int64_t depth = padded(p_.head_size);
     const std::int64_t columns = padded(tile.num_columns());
-    pack(rows_of_head(p_.key, tile.first_source(), tile.num_columns(), head_, p_.num_heads, p_.head_size), 1.0f, key_);
+    pack_sources(tile, p_.key, head_, p_.num_heads, p_.head_size, key_);
     std::fill_n(key_ + tile.num_columns() * depth, (columns - tile.num_columns()) * depth, 0.0f);
     multiply_at_edges(tile, {query_, depth, 1}, transpose(key_, columns, depth, key_transposed_), {score_, stride_});
   }
@@ -147,8 +149,7 @@ class BlockForward {
 
   void sum_values(const Tile& tile) {
     const std::int64_t size = padded(p_.value_size);
-    pack(rows_of_head(p_.value, tile.first_source(), tile.num_columns(), head_, p_.num_heads, p_.value_size), 1.0f,
-         value_);
+    pack_sources(tile, p_.value, head_, p_.num_heads, p_.value_size, value_);
     if (has_sum_) scale_rows(softmax_.shrink, size);
     sum_over_sources(tile, score_, stride_, value_, size, {sum_, size}, has_sum_ ? Into::kAdd : Into::kOverwrite);
     has_sum_ = true;
@@ -177,6 +178,7 @@ class BlockForward {
   }
 
   const AttentionForward<T>& p_;
+  const TilePlan& plan_;
   const RowBlock& block_;
   std::int64_t head_;
   std::int64_t num_rows_;
@@ -194,17 +196,19 @@ class BlockForward {
 };
 
 template <typename T>
-void attend_block(const AttentionForward<T>& p, const RowBlock& block, std::int64_t head) {
+void attend_block(const AttentionForward<T>& p, const TilePlan& plan, const RowBlock& block, std::int64_t head) {
   Scratch& scratch = Scratch::of_this_thread();
   scratch.reset();
-  BlockForward<T>(p, block, head, scratch).run();
+  BlockForward<T>(p, plan, block, head, scratch).run();
 }
 
-void attend_block_float(const AttentionForward<float>& p, const RowBlock& block, std::int64_t head) {
-  attend_block(p, block, head);
+void attend_block_float(const AttentionForward<float>& p, const TilePlan& plan, const RowBlock& block,
+                        std::int64_t head) {
+  attend_block(p, plan, block, head);
 }
-void attend_block_bfloat16(const AttentionForward<BFloat16>& p, const RowBlock& block, std::int64_t head) {
-  attend_block(p, block, head);
+void attend_block_bfloat16(const AttentionForward<BFloat16>& p, const TilePlan& plan, const RowBlock& block,
+                           std::int64_t head) {
+  attend_block(p, plan, block, head);
 }
 
 }  // namespace
@@ -219,11 +223,13 @@ HWY_EXPORT(attend_block_bfloat16);
 
 namespace {
 
-void attend_block_here(const AttentionForward<float>& p, const RowBlock& block, std::int64_t head) {
-  HWY_DYNAMIC_DISPATCH(attend_block_float)(p, block, head);
+void attend_block_here(const AttentionForward<float>& p, const TilePlan& plan, const RowBlock& block,
+                       std::int64_t head) {
+  HWY_DYNAMIC_DISPATCH(attend_block_float)(p, plan, block, head);
 }
-void attend_block_here(const AttentionForward<BFloat16>& p, const RowBlock& block, std::int64_t head) {
-  HWY_DYNAMIC_DISPATCH(attend_block_bfloat16)(p, block, head);
+void attend_block_here(const AttentionForward<BFloat16>& p, const TilePlan& plan, const RowBlock& block,
+                       std::int64_t head) {
+  HWY_DYNAMIC_DISPATCH(attend_block_bfloat16)(p, plan, block, head);
 }
 
 }  // namespace
@@ -236,7 +242,7 @@ void tile_attention_forward(const AttentionForward<T>& p, const TilePlan& plan) 
   for (const RowBlock& block : plan.blocks) cost_before.push_back(cost_before.back() + block.cost);
   reference::parallel_pairs(
       std::ssize(plan.blocks), p.num_heads, [&](std::int64_t block) { return cost_before[block]; },
-      [&](std::int64_t block, std::int64_t head) { attend_block_here(p, plan.blocks[block], head); });
+      [&](std::int64_t block, std::int64_t head) { attend_block_here(p, plan, plan.blocks[block], head); });
 }
 
 template void tile_attention_forward(const AttentionForward<float>&, const TilePlan&);

@@ -2,6 +2,7 @@
 #include "edgewise/kernels/cpu/tile_plan.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "edgewise/base/error.h"
 #include "edgewise/kernels/reference/work.h"
@@ -9,11 +10,19 @@
 namespace edgewise::kernels {
 namespace {
 
+// The smallest interval that holds the sources of the row, which ascend; empty if it has none.
+Interval span_of_row(const RelationView& relation, std::int64_t row) {
+  if (relation.intervals != nullptr) return relation.intervals[row];
+  const EdgeIndex begin = relation.row_begin[row];
+  const EdgeIndex end = relation.row_begin[row + 1];
+  return begin == end ? Interval{} : Interval{relation.sources[begin], relation.sources[end - 1] + 1};
+}
+
 // The smallest interval that holds the sources of the rows; empty if they have none.
 Interval span_of_rows(const RelationView& relation, std::int64_t row_begin, std::int64_t row_end) {
   Interval span;
   for (std::int64_t row = row_begin; row < row_end; ++row) {
-    const Interval sources = relation.intervals[row];
+    const Interval sources = span_of_row(relation, row);
     if (sources.begin == sources.end) continue;
     const bool is_first = span.begin == span.end;
     span = is_first ? sources : Interval{std::min(span.begin, sources.begin), std::max(span.end, sources.end)};
@@ -34,6 +43,7 @@ class Planner {
     if (seen_end_ < relation_.num_sources) {
       plan_.unseen_sources.push_back({seen_end_, static_cast<NodeIndex>(relation_.num_sources)});
     }
+    if (num_scores_ > 0) plan_.fill = static_cast<double>(relation_.num_edges()) / static_cast<double>(num_scores_);
   }
 
  private:
@@ -42,7 +52,7 @@ class Planner {
     run.block_begin = std::ssize(plan_.blocks);
     run.tile_begin = std::ssize(plan_.tiles);
     run.sources = span_of_rows(relation_, row_begin, row_end);
-    add_blocks(row_begin, row_end);
+    add_blocks(row_begin, row_end, run.sources);
     run.block_end = std::ssize(plan_.blocks);
     for (std::int64_t i = run.block_begin; i < run.block_end; ++i) run.cost += plan_.blocks[i].cost;
     if (run.sources.begin < run.sources.end) {
@@ -54,14 +64,67 @@ class Planner {
     plan_.runs.push_back(run);
   }
 
-  void add_blocks(std::int64_t row_begin, std::int64_t row_end) {
-    for (std::int64_t begin = row_begin; begin < row_end; begin += kTileRows) {
-      const std::int64_t end = std::min(begin + kTileRows, row_end);
-      const Interval sources = span_of_rows(relation_, begin, end);
-      const EdgeIndex edges = relation_.row_begin[end] - relation_.row_begin[begin];
-      const EdgeIndex nodes = (end - begin) + std::min<EdgeIndex>(sources.end - sources.begin, edges);
-      plan_.blocks.push_back({begin, end, sources, edges + kNodeCost * nodes});
+  void add_blocks(std::int64_t row_begin, std::int64_t row_end, Interval run_sources) {
+    const bool has_lists = relation_.intervals == nullptr;
+    const std::int64_t most_rows = has_lists ? kListBlockRows : kTileRows;
+    for (std::int64_t begin = row_begin; begin < row_end; begin += most_rows) {
+      const std::int64_t end = std::min(begin + most_rows, row_end);
+      RowBlock block = {.row_begin = begin, .row_end = end, .sources = span_of_rows(relation_, begin, end), .cost = 0};
+      EdgeIndex scores = relation_.row_begin[end] - relation_.row_begin[begin];
+      if (has_lists) scores = add_cells(block, run_sources);
+      const std::int64_t num_sources = block.sources.end - block.sources.begin;
+      block.cost = scores + kNodeCost * ((end - begin) + std::min(num_sources, scores));
+      plan_.blocks.push_back(block);
     }
+  }
+
+  // Returns how many scores the block's tiles compute.
+  EdgeIndex add_cells(RowBlock& block, Interval run_sources) {
+    const std::vector<NodeIndex> groups = groups_of(block, run_sources.begin);
+    block.group_begin = std::ssize(plan_.groups);
+    plan_.groups.insert(plan_.groups.end(), groups.begin(), groups.end());
+    block.group_end = std::ssize(plan_.groups);
+    block.cell_begin = std::ssize(plan_.cells);
+    if (!groups.empty()) {
+      const std::int64_t end = std::min<std::int64_t>(groups.back() + kGroupSources, run_sources.end);
+      block.sources = {groups.front(), static_cast<NodeIndex>(end)};
+    }
+    EdgeIndex scores = 0;
+    for (std::int64_t row = block.row_begin; row < block.row_end; ++row) scores += add_cells_of_row(row, groups);
+    num_scores_ += scores;
+    return scores;
+  }
+
+  // The first source of each group that one of the block's rows sees, ascending.
+  std::vector<NodeIndex> groups_of(const RowBlock& block, NodeIndex run_begin) const {
+    std::vector<NodeIndex> groups;
+    for (EdgeIndex edge = relation_.row_begin[block.row_begin]; edge < relation_.row_begin[block.row_end]; ++edge) {
+      const auto source = static_cast<std::int64_t>(relation_.sources[edge] - run_begin);
+      const auto group = static_cast<NodeIndex>(run_begin + source / kGroupSources * kGroupSources);
+      if (groups.empty() || groups.back() != group) groups.push_back(group);
+    }
+    std::ranges::sort(groups);
+    const auto repeated = std::ranges::unique(groups);
+    groups.erase(repeated.begin(), repeated.end());
+    return groups;
+  }
+
+  // Returns how many scores lie between the first and the last group that the row sees.
+  EdgeIndex add_cells_of_row(std::int64_t row, const std::vector<NodeIndex>& groups) {
+    const EdgeIndex begin = relation_.row_begin[row];
+    const EdgeIndex end = relation_.row_begin[row + 1];
+    EdgeIndex edge = begin;
+    EdgeIndex scores = 0;
+    for (const NodeIndex group : groups) {
+      const bool is_between = edge > begin && edge < end;
+      TileCell cell = {.bits = 0, .edges_before = static_cast<std::int32_t>(edge - begin)};
+      for (; edge < end && relation_.sources[edge] < group + kGroupSources; ++edge) {
+        cell.bits = static_cast<std::uint16_t>(cell.bits | 1u << (relation_.sources[edge] - group));
+      }
+      if (is_between || cell.bits != 0) scores += kGroupSources;
+      plan_.cells.push_back(cell);
+    }
+    return scores;
   }
 
   void add_tiles(const TileRun& run) {
@@ -87,13 +150,23 @@ class Planner {
   const RelationView& relation_;
   TilePlan& plan_;
   NodeIndex seen_end_ = 0;
+  EdgeIndex num_scores_ = 0;  // that the tiles of lists compute
 };
 
 }  // namespace
 
+bool rows_ascend(const RelationView& relation) {
+  if (relation.sources == nullptr) return true;
+  for (std::int64_t row = 0; row < relation.num_destinations; ++row) {
+    const NodeIndex* begin = relation.sources + relation.row_begin[row];
+    const NodeIndex* end = relation.sources + relation.row_begin[row + 1];
+    if (!std::ranges::is_sorted(begin, end, std::ranges::less_equal())) return false;
+  }
+  return true;
+}
+
 TilePlan::TilePlan(const RelationView& relation) {
-  check(relation.intervals != nullptr || relation.num_destinations == 0,
-        "TilePlan: relation is in the form of lists, needs intervals");
+  check(rows_ascend(relation), "TilePlan: relation has a row whose sources do not ascend, needs rows that do");
   Planner(relation, *this).plan();
 }
 

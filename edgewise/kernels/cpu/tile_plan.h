@@ -6,20 +6,33 @@
 
 #include "edgewise/graph/relation_view.h"
 
-// How the tile kernels cut a relation of intervals. A run is a set of rows that share no source with the others, such
-// as a sentence of a batch. How a run is cut depends on the run alone, so its results do not depend on the batch.
+// How the tile kernels cut a relation. A run is a set of rows that share no source with the others, such as a sentence
+// of a batch. How a run is cut depends on the run alone, so its results do not depend on the batch.
 namespace edgewise::kernels {
 
 /// Rows of one block, and columns of one tile, at most: a tile of scores and what it is made from stay in cache.
 inline constexpr std::int64_t kTileRows = 64;
 inline constexpr std::int64_t kTileSources = 128;
 
-/// Consecutive rows of a run, and the smallest interval that holds all their sources.
+/// Lists are cut into groups of sources. A block's tiles hold the groups that one of its rows sees, side by side.
+inline constexpr std::int64_t kGroupSources = 16;
+inline constexpr std::int64_t kListBlockRows = 32;
+
+/// Consecutive rows of a run, and the smallest interval that holds all their sources; of lists, made of whole groups.
 struct RowBlock {
   std::int64_t row_begin;
   std::int64_t row_end;
   Interval sources;
-  std::int64_t cost;  // a head, in about the time of an edge
+  std::int64_t cost;             // a head, in about the time of an edge
+  std::int64_t group_begin = 0;  // in TilePlan::groups; of lists only
+  std::int64_t group_end = 0;
+  std::int64_t cell_begin = 0;  // in TilePlan::cells
+};
+
+/// What a row sees of a group: bit i is source i. The row has `edges_before` edges to groups before this one.
+struct TileCell {
+  std::uint16_t bits = 0;
+  std::int32_t edges_before = 0;
 };
 
 /// At most kTileSources sources of a run, and the blocks among which are all that see one of them.
@@ -39,14 +52,21 @@ struct TileRun {
   std::int64_t cost = 0;
 };
 
+/// Whether each row's sources ascend, no source twice. Intervals do.
+bool rows_ascend(const RelationView& relation);
+
 struct TilePlan {
-  /// Of a relation in the interval form. O(rows) time and memory. Throws Error for the form of lists.
+  /// Intervals take O(rows) time and memory, lists up to the size of their tiles. Throws Error unless
+  /// rows_ascend(relation).
   explicit TilePlan(const RelationView& relation);
 
   std::vector<RowBlock> blocks;  // ascending, and together all rows
   std::vector<SourceTile> tiles;
   std::vector<TileRun> runs;
   std::vector<Interval> unseen_sources;  // those that no run spans
+  std::vector<NodeIndex> groups;         // of lists: the first source of each group that a block sees, block by block
+  std::vector<TileCell> cells;           // of lists: [rows, groups] of each block, block by block
+  double fill = 1.0;                     // the share of the scores computed that are edges, about
 };
 
 }  // namespace edgewise::kernels

@@ -38,6 +38,16 @@ Rows<T> rows_of_head(T* tensor, std::int64_t first, std::int64_t count, std::int
   return {tensor + (first * num_heads + head) * size, count, size, num_heads * size};
 }
 
+/// `to` [columns of the tile, padded(size)] = the rows of its sources in a tensor [sources, heads, size].
+template <typename T>
+void pack_sources(const Tile& tile, const T* tensor, std::int64_t head, std::int64_t num_heads, std::int64_t size,
+                  float* to) {
+  tile.for_stretches([&](const Stretch& stretch) {
+    pack(rows_of_head(tensor, stretch.source, stretch.count, head, num_heads, size), 1.0f,
+         to + stretch.column * padded(size));
+  });
+}
+
 /// The columns of whole vectors that hold a range of columns.
 inline Range whole_vectors(Range columns) { return {columns.begin / kLanes * kLanes, padded(columns.end)}; }
 
@@ -64,11 +74,14 @@ inline void sum_over_sources(const Tile& tile, const float* weight, std::int64_t
            [&](std::int64_t row, int count) { return tile.columns_of_rows(row, count); });
 }
 
-/// c = weight^T b, or c += weight^T b, of all sources and `columns` columns; b is [rows, columns].
-inline void sum_over_rows(const Tile& tile, const float* weight, std::int64_t stride, const float* b,
-                          std::int64_t columns, const Product& c, Into into) {
-  multiply(tile.num_columns(), columns, {weight, 1, stride}, {b, columns}, c, into,
-           [&](std::int64_t source, int count) { return tile.rows_of_columns(source, count); });
+/// c += weight^T b, of all sources and `size` columns; b is [rows, size], c is [sources from `first_source` on, size].
+inline void sum_over_rows(const Tile& tile, const float* weight, std::int64_t stride, const float* b, std::int64_t size,
+                          float* c, std::int64_t first_source) {
+  tile.for_stretches([&](const Stretch& stretch) {
+    multiply(stretch.count, size, {weight + stretch.column, 1, stride}, {b, size},
+             {c + (stretch.source - first_source) * size, size}, Into::kAdd,
+             [&](std::int64_t source, int count) { return tile.rows_of_columns(stretch.column + source, count); });
+  });
 }
 
 /// Calls fn(column) for each vector that holds one of `seen`.
@@ -97,6 +110,19 @@ inline void mask_unseen(Range seen, float* row) {
   hn::Store(hn::IfThenElse(inside, hn::Load(d, last), no_score), d, last);
 }
 
+/// The same, and those between that the row does not see.
+inline void mask_unseen(const Tile& tile, std::int64_t row, float* score) {
+  const Range seen = tile.columns(row);
+  if (tile.sees_all_between()) return mask_unseen(seen, score);
+  const FloatTag d;
+  for_vectors(seen, [&](std::int64_t column) HWY_ATTR {
+    const unsigned bits = tile.bits(row, column / kGroupSources) >> (column % kGroupSources);
+    const std::uint8_t bytes[8] = {static_cast<std::uint8_t>(bits), static_cast<std::uint8_t>(bits >> 8)};
+    const auto is_edge = hn::LoadMaskBits(d, bytes);
+    hn::Store(hn::IfThenElse(is_edge, hn::Load(d, score + column), hn::Set(d, kNoScore)), d, score + column);
+  });
+}
+
 /// Turns products of queries and keys into scores, row by row.
 class ScoreRule {
  public:
@@ -112,9 +138,9 @@ class ScoreRule {
     if (bounds()) bound(seen, score, moves);
     if (edge_bias_ != nullptr) {
       const float* bias = edge_bias_ + tile.first_edge(row) * num_heads_ + head_;
-      for (std::int64_t i = 0; i < seen.size(); ++i) score[seen.begin + i] += bias[i * num_heads_];
+      tile.for_edges(row, [&](std::int64_t i, std::int64_t column) { score[column] += bias[i * num_heads_]; });
     }
-    mask_unseen(seen, score);
+    mask_unseen(tile, row, score);
   }
 
  private:
@@ -162,9 +188,8 @@ class TileDropout {
       return;
     }
     for (std::int64_t row = 0; row < tile.num_rows(); ++row) {
-      const EdgeIndex first_edge = tile.first_edge(row);
-      const Range seen = tile.columns(row);
-      factor_of_column_[row] = draw_edges(first_edge, first_edge + seen.size(), room_ + row * kRowRoom) - seen.begin;
+      float* room = room_ + row * kRowRoom;
+      factor_of_column_[row] = tile.sees_all_between() ? draw_row(tile, row, room) : draw_list(tile, row, room);
     }
   }
 
@@ -175,6 +200,21 @@ class TileDropout {
   // A vector before the edges, up to three that share the first one's block, and a vector and the slack behind them.
   static constexpr std::int64_t kRowRoom =
       padded(kLanes + 3 + kTileSources + std::max<std::int64_t>(kLanes, kDropoutFactorsSlack));
+
+  const float* draw_row(const Tile& tile, std::int64_t row, float* room) const {
+    const Range seen = tile.columns(row);
+    return draw_edges(tile.first_edge(row), tile.first_edge(row) + seen.size(), room) - seen.begin;
+  }
+
+  const float* draw_list(const Tile& tile, std::int64_t row, float* room) const {
+    std::int64_t num_edges = 0;
+    tile.for_edges(row, [&](std::int64_t, std::int64_t) { ++num_edges; });
+    HWY_ALIGN float of_edges[kRowRoom];
+    const float* factor = draw_edges(tile.first_edge(row), tile.first_edge(row) + num_edges, of_edges);
+    std::fill_n(room, padded(tile.num_columns()), 0.0f);
+    tile.for_edges(row, [&](std::int64_t i, std::int64_t column) { room[column] = factor[i]; });
+    return room;
+  }
 
   // Lanes beside the edges are read too, and zeros there.
   const float* draw_edges(EdgeIndex begin, EdgeIndex end, float* room) const {

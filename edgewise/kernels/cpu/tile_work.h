@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -26,15 +25,5 @@ struct BackwardPart {
 /// instead of 10, but in small parts. The sums are the same bits either way. A last part without content says the cost
 /// of all.
 std::vector<BackwardPart> backward_parts(const TilePlan& plan, std::int64_t num_heads, int num_threads);
-
-/// Calls fn(sources) for the sources of a block, at most kTileSources at a time.
-template <class Fn>
-void for_tiles_of(const RowBlock& block, Fn fn) {
-  for (NodeIndex begin = block.sources.begin; begin < block.sources.end;) {
-    const NodeIndex size = std::min(static_cast<NodeIndex>(kTileSources), block.sources.end - begin);
-    fn(Interval{begin, begin + size});
-    begin += size;
-  }
-}
 
 }  // namespace edgewise::kernels
