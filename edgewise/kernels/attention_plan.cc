@@ -32,7 +32,11 @@ AttentionPlan::AttentionPlan(const RelationView& relation) : relation_(relation)
     }
   }
   rows_.emplace(relation_);
-  if (relation_.sources == nullptr) tiles_.emplace(relation_);
+  if (relation_.sources == nullptr) {
+    tiles_.emplace(relation_);
+  } else {
+    tiles_ = dense_tile_plan(relation_);
+  }
 }
 
 template <typename T>

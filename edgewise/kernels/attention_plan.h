@@ -14,8 +14,8 @@ namespace edgewise::kernels {
 /// The ways through attention.
 enum class AttentionPath {
   kReference,  // plain loops
-  kTiles,      // intervals, as products of small dense matrices
-  kRows,       // lists, edge by edge
+  kTiles,      // intervals and dense lists, as products of small dense matrices
+  kRows,       // other lists, edge by edge
 };
 
 std::string_view attention_path_name(AttentionPath path);

@@ -102,6 +102,22 @@ TEST(TilePlan, SaysWhichShareOfTheScoresAreEdges) {
   EXPECT_EQ(TilePlan(causal(16).to_rows().view()).fill, 8.5 / 16);
 }
 
+TEST(TilePlan, IsMadeForListsThatAreDense) {
+  EXPECT_TRUE(dense_tile_plan(block_local(300, 48).to_rows().view()).has_value());
+  EXPECT_FALSE(dense_tile_plan(random_relation(800, 100, 32, /*seed=*/1).view()).has_value());
+  EXPECT_FALSE(dense_tile_plan(Relation::from_rows(3, {0, 3}, {2, 1, 0}).view()).has_value());
+  // Each row sees its first group and a far one, and rows beside it others between: their columns are mostly no edges.
+  std::vector<EdgeIndex> row_begin = {0};
+  std::vector<NodeIndex> sources;
+  for (NodeIndex row = 0; row < 60; ++row) {
+    for (const NodeIndex group : {0, 1 + row}) {
+      for (NodeIndex i = 0; i < 16; ++i) sources.push_back(16 * group + i);
+    }
+    row_begin.push_back(std::ssize(sources));
+  }
+  EXPECT_FALSE(dense_tile_plan(Relation::from_rows(16 * 61, row_begin, sources).view()).has_value());
+}
+
 // The source of a column.
 std::int64_t source_of(const Tile& tile, std::int64_t column) {
   std::int64_t source = -1;

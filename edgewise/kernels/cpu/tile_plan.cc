@@ -33,6 +33,25 @@ Interval span_of_rows(const RelationView& relation, std::int64_t row_begin, std:
 // What it costs to pack a node and to store its results, in edges.
 constexpr std::int64_t kNodeCost = 4;
 
+// Where rows and tiles took the same time, forward and backward: at a fill of 0.25 to 0.4 (Sapphire Rapids, fp32, heads
+// of 64, random rows of 128 to 4096 sources).
+constexpr double kDenseFill = 0.4;
+
+// What TilePlan::fill cannot exceed: a row's tiles hold at least the groups that it sees itself.
+double most_fill(const RelationView& relation) {
+  EdgeIndex scores = 0;
+  for (std::int64_t row = 0; row < relation.num_destinations; ++row) {
+    NodeIndex group_end = 0;
+    for (EdgeIndex edge = relation.row_begin[row]; edge < relation.row_begin[row + 1]; ++edge) {
+      const NodeIndex source = relation.sources[edge];
+      if (source < group_end) continue;
+      group_end = static_cast<NodeIndex>(source + kGroupSources);
+      scores += kGroupSources;
+    }
+  }
+  return scores == 0 ? 0 : static_cast<double>(relation.num_edges()) / static_cast<double>(scores);
+}
+
 class Planner {
  public:
   Planner(const RelationView& relation, TilePlan& plan) : relation_(relation), plan_(plan) {}
@@ -168,6 +187,13 @@ bool rows_ascend(const RelationView& relation) {
 TilePlan::TilePlan(const RelationView& relation) {
   check(rows_ascend(relation), "TilePlan: relation has a row whose sources do not ascend, needs rows that do");
   Planner(relation, *this).plan();
+}
+
+std::optional<TilePlan> dense_tile_plan(const RelationView& relation) {
+  if (!rows_ascend(relation) || most_fill(relation) < kDenseFill) return std::nullopt;
+  TilePlan plan(relation);
+  if (plan.fill < kDenseFill) return std::nullopt;
+  return plan;
 }
 
 }  // namespace edgewise::kernels

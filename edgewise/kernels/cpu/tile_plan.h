@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "edgewise/graph/relation_view.h"
@@ -68,5 +69,9 @@ struct TilePlan {
   std::vector<TileCell> cells;           // of lists: [rows, groups] of each block, block by block
   double fill = 1.0;                     // the share of the scores computed that are edges, about
 };
+
+/// The plan of lists in which tiles are dense enough to be faster than edge by edge, else nothing. O(edges) time, and
+/// little memory where it says nothing.
+std::optional<TilePlan> dense_tile_plan(const RelationView& relation);
 
 }  // namespace edgewise::kernels
