@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "edgewise/base/bfloat16.h"
+#include "edgewise/base/threads.h"
 #include "edgewise/kernels/gemm.h"
 
 namespace edgewise {
@@ -66,6 +67,22 @@ double gemm_peak(Precision precision) {
                     precision == Precision::kBf16 ? flops_per_second<BFloat16>(sizes) : flops_per_second<float>(sizes));
   }
   return peak;
+}
+
+double memory_bandwidth() {
+  constexpr std::int64_t kFloats = std::int64_t{1} << 26;  // a quarter of a gigabyte
+  const std::vector<float> from(kFloats, 0.5F);
+  std::vector<float> to(kFloats);
+  double best = 0.0;
+  for (int repetition = 0; repetition < 5; ++repetition) {
+    const Clock::time_point begin = Clock::now();
+    parallel_for(kFloats, /*grain=*/1, [&](std::int64_t part_begin, std::int64_t part_end) {
+      std::copy(from.begin() + part_begin, from.begin() + part_end, to.begin() + part_begin);
+    });
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    best = std::max(best, 2.0 * sizeof(float) * kFloats / seconds);
+  }
+  return best;
 }
 
 }  // namespace edgewise

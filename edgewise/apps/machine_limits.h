@@ -9,4 +9,7 @@ namespace edgewise {
 /// second: the limit that a training step is held against.
 double gemm_peak(Precision precision);
 
+/// Bytes a second that all threads read and write together while they copy more than caches hold.
+double memory_bandwidth();
+
 }  // namespace edgewise

@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
+#include "edgewise/apps/attention_bench.h"
 #include "edgewise/apps/training_bench.h"
 #include "edgewise/base/error.h"
 #include "tests/apps/program.h"
@@ -88,6 +90,52 @@ TEST_F(BenchProgram, SaysWhatItNeeds) {
   expect_refused(train({"--stepss", "3"}), "edgewise bench train: unknown option --stepss; did you mean --steps?");
   expect_refused({"bench", "train", "--input", "a.en", "--output", "none"},
                  "read_pairs: none: No such file or directory");
+}
+
+TEST_F(BenchProgram, MeasuresAttention) {
+  const auto bench = nlohmann::json::parse(
+      run_well({"bench", "attention", "--case", "small", "--repetitions", "1", "--threads", "1", "--json"}));
+
+  EXPECT_EQ(bench["case"], "small");
+  EXPECT_EQ(bench["precision"], "fp32");
+  EXPECT_THAT(bench["kernel"].get<std::string>(), testing::StartsWith("tiles, "));
+  // What peers count: sums of the lengths that they draw, and of their squares.
+  EXPECT_EQ(bench["nodes"], 2267);
+  EXPECT_EQ(bench["edges"], 45685);
+  const double edges = bench["edges"];
+  EXPECT_NEAR(bench["total_gflops"].get<double>() * bench["total_ms"].get<double>(), 3.5 * 4 * edges * 4 * 32 / 1e6,
+              1e-6);
+  EXPECT_NEAR(bench["forward_edges_per_second"].get<double>() * bench["forward_ms"].get<double>(), 1e3 * edges, 1e-3);
+  EXPECT_GT(bench["forward_limit_ms"], 0);
+  EXPECT_GT(bench["total_limit_ms"], bench["forward_limit_ms"]);
+  EXPECT_GT(bench["difference"], 0);
+  EXPECT_LT(bench["difference"], 1e-4);
+}
+
+TEST_F(BenchProgram, MeasuresAttentionInBf16AndSaysItInHumanWords) {
+  const std::string output =
+      run_well({"bench", "attention", "--case", "small", "--repetitions", "1", "--precision", "bf16"});
+
+  EXPECT_THAT(output, testing::StartsWith("small: 2267 nodes, 45685 edges; bf16"));
+  EXPECT_THAT(output, testing::HasSubstr("forward and backward"));
+}
+
+TEST(CheckDifference, RefusesWhatIsTooLargeForThePrecision) {
+  EXPECT_NO_THROW(check_difference(9e-5, Precision::kFp32));
+  EXPECT_NO_THROW(check_difference(1e-2, Precision::kBf16));
+  EXPECT_THAT(
+      [] { check_difference(2e-4, Precision::kFp32); },
+      testing::ThrowsMessage<std::runtime_error>(
+          "bench attention: attend differs from its definition in fp64 by 2.00e-04, in fp32 at most 1.00e-04 is "
+          "right"));
+  EXPECT_THROW(check_difference(std::nan(""), Precision::kBf16), std::runtime_error);
+}
+
+TEST(AttentionWorkload, HasTheEdgesOfItsCase) {
+  EXPECT_EQ(attention_workload(AttentionCase::kSentences).relation.num_edges(), 45685);
+  EXPECT_EQ(attention_workload(AttentionCase::kCausal).relation.num_edges(), (45685 + 2267) / 2);
+  EXPECT_EQ(attention_workload(AttentionCase::kWindow).relation.num_edges(), 4096 * 257 - 128 * 129);
+  EXPECT_EQ(attention_workload(AttentionCase::kRandom).relation.num_edges(), 8192 * 32);
 }
 
 TEST(LossCourse, IsTheMeansOfTheFirstAndLastQuarter) {

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// edgewise bench attention --case CASE
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "edgewise/apps/attention_bench.h"
+#include "edgewise/apps/commands.h"
+#include "edgewise/apps/enum_option.h"
+#include "edgewise/apps/threads_option.h"
+#include "edgewise/base/json.h"
+#include "edgewise/base/threads.h"
+
+namespace edgewise {
+namespace {
+
+struct BenchAttentionCommand {
+  AttentionBenchOptions options;
+  int threads = 0;
+  bool is_json = false;
+};
+
+double per_second(std::int64_t count, const AttentionTime& time) { return static_cast<double>(count) / time.seconds; }
+
+void print_json(const BenchAttentionCommand& command, const AttentionBench& bench) {
+  JsonObject object;
+  object.add("case", enum_name(command.options.which))
+      .add("precision", enum_name(command.options.precision))
+      .add("threads", num_threads())
+      .add("repetitions", command.options.repetitions)
+      .add("kernel", bench.kernel)
+      .add("nodes", bench.nodes)
+      .add("edges", bench.edges);
+  auto add_time = [&](const std::string& name, const AttentionTime& time) {
+    object.add(name + "_ms", 1e3 * time.seconds)
+        .add(name + "_edges_per_second", per_second(bench.edges, time))
+        .add(name + "_gflops", time.flops / time.seconds / 1e9)
+        .add(name + "_limit_ms", 1e3 * time.limit_seconds);
+  };
+  add_time("forward", bench.forward);
+  add_time("total", bench.total);
+  object.add("gemm_peak_gflops", bench.peak_flops / 1e9)
+      .add("memory_gb_per_second", bench.peak_bandwidth / 1e9)
+      .add("difference", bench.difference);
+  fmt::print("{}\n", object.text());
+}
+
+void print_text(const BenchAttentionCommand& command, const AttentionBench& bench) {
+  fmt::print("{}: {} nodes, {} edges; {}, {} threads, by {}\n", enum_name(command.options.which), bench.nodes,
+             bench.edges, enum_name(command.options.precision), num_threads(), bench.kernel);
+  fmt::print("{:<22} {:>10} {:>12} {:>10} {:>10} {:>10}\n", "", "ms", "edges/s", "GFLOP/s", "limit, ms", "of limit");
+  auto print_time = [&](std::string_view name, const AttentionTime& time) {
+    fmt::print("{:<22} {:>10.2f} {:>12.3g} {:>10.0f} {:>10.2f} {:>8.0f} %\n", name, 1e3 * time.seconds,
+               per_second(bench.edges, time), time.flops / time.seconds / 1e9, 1e3 * time.limit_seconds,
+               100 * time.limit_seconds / time.seconds);
+  };
+  print_time("forward", bench.forward);
+  print_time("forward and backward", bench.total);
+  fmt::print("limits: matrix products at {:.0f} GFLOP/s, memory at {:.1f} GB/s\n", bench.peak_flops / 1e9,
+             bench.peak_bandwidth / 1e9);
+  fmt::print("differs from fp64 by {:.1e} at most\n", bench.difference);
+}
+
+int run_bench_attention(const BenchAttentionCommand& command) {
+  use_threads(command.threads);
+  const AttentionBench bench = measure_attention(command.options);
+  (command.is_json ? print_json : print_text)(command, bench);
+  return 0;
+}
+
+}  // namespace
+
+void add_bench_attention(CLI::App& bench, int& exit_code) {
+  auto command = std::make_shared<BenchAttentionCommand>();
+  CLI::App* attention = bench.add_subcommand("attention", "Attention over relations of several forms");
+  attention->add_option("--case", command->options.which, "sentences (default), causal, small, window or random")
+      ->transform(one_of<AttentionCase>());
+  attention->add_option("--precision", command->options.precision, "fp32 (default) or bf16")
+      ->transform(one_of<Precision>());
+  attention->add_option("--repetitions", command->options.repetitions, "of which the median is said")
+      ->check(CLI::Range(1, 1'000'000));
+  attention->add_flag("--json", command->is_json, "print one line of JSON");
+  add_threads_option(*attention, command->threads);
+  attention->callback([command, &exit_code] { exit_code = run_bench_attention(*command); });
+}
+
+}  // namespace edgewise
