@@ -2,7 +2,7 @@
 #include "edgewise/train/adam.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/_fused_adam.h>
+#include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/zeros_like.h>
@@ -65,23 +65,28 @@ double Adam::step(const AdamStep& step) {
   }
 
   ++num_steps_;
+  const double divisor = gradient_divisor(step, norm);
+  update(/*are_matrices=*/true, step.learning_rate, divisor);
+  update(/*are_matrices=*/false, step.learning_rate, divisor);
+  return norm;
+}
+
+void Adam::update(bool are_matrices, double learning_rate, double divisor) {
   std::vector<at::Tensor> values, gradients, means, variances;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const at::Tensor& value = parameters_[i].tensor;
-    if (!value.grad().defined()) continue;
+    if (!value.grad().defined() || (value.dim() > 1) != are_matrices) continue;
     values.push_back(value);
     gradients.push_back(value.grad().contiguous());
     means.push_back(means_[i]);
     variances.push_back(variances_[i]);
   }
-  if (values.empty()) return norm;
+  if (values.empty()) return;
 
   const std::vector<at::Tensor> steps(values.size(), scalar_like(values[0], static_cast<double>(num_steps_)));
-  at::_fused_adam_(values, gradients, means, variances, /*max_exp_avg_sqs=*/{}, steps, step.learning_rate,
-                   options_.beta1, options_.beta2, /*weight_decay=*/0.0, options_.epsilon, /*amsgrad=*/false,
-                   /*maximize=*/false, scalar_like(values[0], gradient_divisor(step, norm)),
-                   /*found_inf=*/std::nullopt);
-  return norm;
+  at::_fused_adamw_(values, gradients, means, variances, /*max_exp_avg_sqs=*/{}, steps, learning_rate, options_.beta1,
+                    options_.beta2, are_matrices ? options_.weight_decay : 0.0, options_.epsilon, /*amsgrad=*/false,
+                    /*maximize=*/false, scalar_like(values[0], divisor), /*found_inf=*/std::nullopt);
 }
 
 std::vector<NamedTensor> Adam::moments() const {

@@ -14,6 +14,7 @@ struct AdamOptions {
   double beta1 = 0.9;
   double beta2 = 0.98;
   double epsilon = 1e-9;
+  double weight_decay = 0.0;
 };
 
 /// How to turn the gradients that were summed into one update.
@@ -28,6 +29,7 @@ struct AdamStep {
 ///
 ///     mean     = beta1 · mean     + (1 - beta1) · gradient
 ///     variance = beta2 · variance + (1 - beta2) · gradient²
+///     value   -= rate · weight_decay · value, of matrices only (Loshchilov and Hutter 2019)
 ///     value   -= rate · mean / (1 - beta1^step) / (sqrt(variance / (1 - beta2^step)) + epsilon)
 ///
 /// A parameter that never had a gradient keeps its value and moments.
@@ -53,6 +55,7 @@ class Adam {
 
  private:
   double gradient_norm() const;
+  void update(bool are_matrices, double learning_rate, double divisor);
 
   std::vector<NamedTensor> parameters_;
   AdamOptions options_;

@@ -32,6 +32,7 @@ struct TrainOptions {
   double beta1 = 0.9;
   double beta2 = 0.98;
   double epsilon = 1e-9;
+  double weight_decay = 0.0;
   double clip_norm = 0.0;
   double smoothing = 0.1;
   Precision precision = Precision::kFp32;
@@ -54,6 +55,8 @@ struct TrainOptions {
     field("beta1", self.beta1, "Adam: share that the mean of gradients keeps each step", at_least(0).below(1));
     field("beta2", self.beta2, "Adam: share that the mean of squared gradients keeps", at_least(0).below(1));
     field("epsilon", self.epsilon, "Adam: added to the root of the squared gradients", above(0));
+    field("weight_decay", self.weight_decay, "share of the learning rate by which matrices shrink each step",
+          at_least(0).below(1));
     field("clip_norm", self.clip_norm, "longest gradient, as the norm over all parameters; 0: no limit", at_least(0));
     field("smoothing", self.smoothing, "share of probability that label smoothing gives to other words",
           at_least(0).below(1));

@@ -13,7 +13,7 @@ Updater::Updater(const TrainOptions& options, TrainingTask& task, BatchStream& b
       task_(task),
       batches_(batches),
       schedule_(options, task.size()),
-      adam_(task.parameters(), {options.beta1, options.beta2, options.epsilon}) {
+      adam_(task.parameters(), {options.beta1, options.beta2, options.epsilon, options.weight_decay}) {
   check(options.accumulate >= 1, "Updater: accumulate is {}, needs at least 1 batch", options.accumulate);
 }
 

@@ -61,7 +61,8 @@ TEST_P(AdamByDtype, EqualsPlainTensorOperations) {
   const at::ScalarType dtype = GetParam();
   const at::Tensor first = leaf(random({3, 7}, 1, dtype));
   const at::Tensor second = leaf(random({33}, 2, dtype));  // no multiple of a vector's width
-  Adam adam({{"first", first}, {"second", second}}, {.beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-8});
+  Adam adam({{"first", first}, {"second", second}},
+            {.beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-8, .weight_decay = 0.3});
 
   std::array<at::Tensor, 2> values = {first.detach().clone(), second.detach().clone()};
   std::array<at::Tensor, 2> means = {at::zeros_like(values[0]), at::zeros_like(values[1])};
@@ -74,6 +75,7 @@ TEST_P(AdamByDtype, EqualsPlainTensorOperations) {
       means[i] = 0.8 * means[i] + 0.2 * gradient;
       variances[i] = 0.95 * variances[i] + 0.05 * gradient * gradient;
       const at::Tensor unbiased = means[i] / (1.0 - std::pow(0.8, step));
+      if (values[i].dim() > 1) values[i] -= 0.1 * 0.3 * values[i];
       values[i] -= 0.1 * unbiased / (at::sqrt(variances[i] / (1.0 - std::pow(0.95, step))) + 1e-8);
     }
     adam.step({.learning_rate = 0.1, .divisor = 8.0});
