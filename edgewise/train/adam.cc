@@ -41,7 +41,11 @@ Adam::Adam(std::vector<NamedTensor> parameters, const AdamOptions& options)
 void Adam::clear_gradients() {
   for (const NamedTensor& parameter : parameters_) {
     at::Tensor& gradient = parameter.tensor.mutable_grad();
-    if (gradient.defined()) gradient.zero_();
+    if (gradient.defined()) {
+      gradient.zero_();
+    } else {
+      gradient = at::zeros_like(parameter.tensor, at::MemoryFormat::Contiguous);
+    }
   }
 }
 

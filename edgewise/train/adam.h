@@ -32,12 +32,13 @@ struct AdamStep {
 ///     value   -= rate · weight_decay · value, of matrices only (Loshchilov and Hutter 2019)
 ///     value   -= rate · mean / (1 - beta1^step) / (sqrt(variance / (1 - beta2^step)) + epsilon)
 ///
-/// A parameter that never had a gradient keeps its value and moments.
+/// A parameter without a gradient keeps its value and moments.
 class Adam {
  public:
   explicit Adam(std::vector<NamedTensor> parameters, const AdamOptions& options = {});
 
-  /// Sets gradients to zero. Their memory stays, for the next ones to be added to (ops/gradients_in_place.h).
+  /// Gives every parameter a gradient of zeros, for the next ones to be added to (ops/gradients_in_place.h). From the
+  /// first step on: gradients of a tied parameter are else summed in another order in the first step after a resume.
   void clear_gradients();
 
   /// The norm of the divided gradients over all parameters, before clipping. If that is not finite, nothing changes,

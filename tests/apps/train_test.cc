@@ -47,8 +47,8 @@ TEST_F(TrainProgram, GivesTheSameBitsForTheSameSeed) {
   run_well({"train", "tiny.toml", "--out", "two"});
   run_well({"train", "tiny.toml", "--out", "other", "--set", "train.seed=2"});
 
-  EXPECT_EQ(read("one/last/model.safetensors"), read("two/last/model.safetensors"));
-  EXPECT_NE(read("one/last/model.safetensors"), read("other/last/model.safetensors"));
+  EXPECT_TRUE(read("one/last/model.safetensors") == read("two/last/model.safetensors"));
+  EXPECT_FALSE(read("one/last/model.safetensors") == read("other/last/model.safetensors"));
 }
 
 TEST_F(TrainProgram, GoesOnFromAnInterruptAsIfItHadNeverStopped) {
@@ -64,7 +64,7 @@ TEST_F(TrainProgram, GoesOnFromAnInterruptAsIfItHadNeverStopped) {
 
   EXPECT_EQ(interrupted.exit_code, 130) << interrupted.output << interrupted.errors;
   EXPECT_NE(interrupted.output.find("all is saved. To go on, add --resume to the command."), std::string::npos);
-  EXPECT_EQ(read("whole/last/model.safetensors"), read("parts/last/model.safetensors"));
+  EXPECT_TRUE(read("whole/last/model.safetensors") == read("parts/last/model.safetensors"));
 }
 
 TEST_F(TrainProgram, LosesNothingWhenItIsKilled) {
@@ -92,7 +92,7 @@ TEST_F(TrainProgram, RefusesADirectoryThatHoldsARun) {
 
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.errors.find("--resume"), std::string::npos) << result.errors;
-  EXPECT_EQ(read("run/last/model.safetensors"), before);
+  EXPECT_TRUE(read("run/last/model.safetensors") == before);
 }
 
 TEST_F(TrainProgram, RefusesARunThatAnotherProcessTrains) {

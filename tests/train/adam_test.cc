@@ -147,8 +147,9 @@ TEST(Adam, LeavesAParameterWithoutGradientAlone) {
   const void* memory = used.grad().data_ptr();
   adam.clear_gradients();
   EXPECT_EQ(used.grad().data_ptr(), memory);
-  EXPECT_FALSE(unused.grad().defined());
+  EXPECT_TRUE(unused.grad().equal(at::zeros({2}, at::kDouble)));
   EXPECT_EQ(adam.step({.learning_rate = 0.1}), 0.0);
+  EXPECT_TRUE(unused.equal(at::ones({2}, at::kDouble)));
 }
 
 TEST(Adam, GoesOnFromItsMomentsAndCounts) {
