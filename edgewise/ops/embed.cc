@@ -17,9 +17,9 @@ namespace edgewise {
 namespace {
 
 void check_rows(std::string_view what, std::span<const std::int64_t> rows, const at::Tensor& table) {
+  const std::int64_t last = table.size(0) - 1;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    check(rows[i] >= 0 && rows[i] < table.size(0), "embed: {} {} is {}, needs a number from 0 to {}", what, i, rows[i],
-          table.size(0) - 1);
+    check(rows[i] >= 0 && rows[i] <= last, "embed: {} {} is {}, needs a number from 0 to {}", what, i, rows[i], last);
   }
 }
 
