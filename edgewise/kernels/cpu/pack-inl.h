@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "edgewise/kernels/cpu/cast-inl.h"
 #include "edgewise/kernels/cpu/small_gemm-inl.h"
@@ -41,6 +42,25 @@ void pack(const Rows<const T>& rows, float factor, float* to) {
                              HWY_ATTR { hn::Store(hn::Mul(factors, load(part, from + k)), FloatTag(), to + k); });
     to += padded(rows.size);
   }
+}
+
+/// Floats in rows `stride` apart that can be read up to whole vectors, with zeros behind the last number.
+struct Matrix {
+  const float* data;
+  std::int64_t stride;
+};
+
+/// Rows of a tensor lie far apart and soon fall on the same places in the first cache: from this many on, a copy pays.
+inline constexpr std::int64_t kMostRowsInPlace = 32;
+
+/// Rows where they lie if they can be read there, else packed into `room` [rows.count, padded(rows.size)].
+template <typename T>
+Matrix as_matrix(const Rows<const T>& rows, float* room) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (rows.size % kLanes == 0 && rows.count <= kMostRowsInPlace) return {rows.data, rows.stride};
+  }
+  pack(rows, 1.0f, room);
+  return {room, padded(rows.size)};
 }
 
 /// rows[i] = factor_of(i) * from[i], where `from` is [rows.count, padded(rows.size)].
@@ -75,8 +95,8 @@ struct Panels {
 #if HWY_TARGET == HWY_SCALAR
 
 // As below.
-inline void transpose_strip(const float* from, std::int64_t depth, float* to, std::int64_t to_row) {
-  for (std::int64_t k = 0; k < depth; ++k) to[k * to_row] = from[k];
+inline void transpose_strip(const Matrix& from, std::int64_t depth, float* to, std::int64_t to_row) {
+  for (std::int64_t k = 0; k < depth; ++k) to[k * to_row] = from.data[k];
 }
 
 #else
@@ -94,14 +114,15 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const float* from, std::int64_t four_rows
 }
 
 // to [depth, kLanes] = the transpose of from [kLanes, depth], where depth is whole vectors.
-inline void transpose_strip(const float* from, std::int64_t depth, float* to, std::int64_t to_row) {
+inline void transpose_strip(const Matrix& from, std::int64_t depth, float* to, std::int64_t to_row) {
   const FloatTag d;
   const hn::RepartitionToWide<FloatTag> pairs;
+  const std::int64_t stride = from.stride;
   for (std::int64_t k = 0; k < depth; k += 4) {
-    const auto row0 = load_blocks(d, from + k, 4 * depth);
-    const auto row1 = load_blocks(d, from + k + depth, 4 * depth);
-    const auto row2 = load_blocks(d, from + k + 2 * depth, 4 * depth);
-    const auto row3 = load_blocks(d, from + k + 3 * depth, 4 * depth);
+    const auto row0 = load_blocks(d, from.data + k, 4 * stride);
+    const auto row1 = load_blocks(d, from.data + k + stride, 4 * stride);
+    const auto row2 = load_blocks(d, from.data + k + 2 * stride, 4 * stride);
+    const auto row3 = load_blocks(d, from.data + k + 3 * stride, 4 * stride);
     // Interleaved twice, each block of four lanes holds what four rows have at one k.
     const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, row0, row1));
     const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, row2, row3));
@@ -116,13 +137,21 @@ inline void transpose_strip(const float* from, std::int64_t depth, float* to, st
 
 #endif
 
-/// The transpose of `from` [columns, depth], whole vectors both ways, as panels [depth, columns] in `to`.
-inline Panels transpose(const float* from, std::int64_t columns, std::int64_t depth, float* to) {
-  const Panels panels = {to, depth, columns};
-  for (std::int64_t panel = 0; panel < columns; panel += Panels::kColumns) {
+/// The transpose of `from` [count, depth], where depth is whole vectors, as panels [depth, padded(count)] in `to`, with
+/// zeros in the columns beyond `count`. `strip` is room for [kLanes, depth].
+inline Panels transpose(const Matrix& from, std::int64_t count, std::int64_t depth, float* strip, float* to) {
+  const Panels panels = {to, depth, padded(count)};
+  for (std::int64_t panel = 0; panel < panels.columns; panel += Panels::kColumns) {
     const std::int64_t width = panels.width(panel);
     for (std::int64_t column = panel; column < panel + width; column += kLanes) {
-      transpose_strip(from + column * depth, depth, to + panel * depth + (column - panel), width);
+      Matrix rows = {from.data + column * from.stride, from.stride};
+      if (count - column < kLanes) {
+        const std::int64_t left = count - column;
+        pack(Rows<const float>{rows.data, left, depth, rows.stride}, 1.0f, strip);
+        std::fill_n(strip + left * depth, (kLanes - left) * depth, 0.0f);
+        rows = {strip, depth};
+      }
+      transpose_strip(rows, depth, to + panel * depth + (column - panel), width);
     }
   }
   return panels;

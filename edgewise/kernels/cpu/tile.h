@@ -62,6 +62,9 @@ class Tile {
     }
   }
 
+  /// Whether the columns are consecutive sources.
+  bool is_one_stretch() const { return num_stretches_ == 1; }
+
   template <class Fn>
   void for_stretches(Fn fn) const {
     std::for_each_n(stretches_.begin(), num_stretches_, fn);

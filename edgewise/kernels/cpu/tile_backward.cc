@@ -29,15 +29,17 @@ class TileBackward {
         head_(head),
         score_rule_(p.forward, head),
         dropout_(p.forward, head, scratch),
-        rows_are_whole_(run.tile_end - run.tile_begin <= 1) {
+        rows_are_whole_(run.tile_end - run.tile_begin <= 1),
+        is_only_tile_(rows_are_whole_ && run.block_end - run.block_begin == 1) {
     const auto most_columns = std::min<std::int64_t>(kTileSources, run.sources.end - run.sources.begin);
     stride_ = padded(most_columns);
     query_ = take_matrix(scratch, kTileRows, f_.head_size);
     grad_out_ = take_matrix(scratch, kTileRows, f_.value_size);
     if (!rows_are_whole_) out_ = take_matrix(scratch, kTileRows, f_.value_size);
-    key_ = take_matrix(scratch, stride_, f_.head_size);
+    key_ = take_matrix(scratch, most_columns, f_.head_size);
+    strip_ = take_matrix(scratch, kLanes, std::max(f_.head_size, f_.value_size));
     key_transposed_ = take_matrix(scratch, stride_, f_.head_size);
-    value_ = take_matrix(scratch, stride_, f_.value_size);
+    value_ = take_matrix(scratch, most_columns, f_.value_size);
     value_transposed_ = take_matrix(scratch, stride_, f_.value_size);
     weight_ = take_matrix(scratch, kTileRows, most_columns);
     grad_score_ = take_matrix(scratch, kTileRows, most_columns);
@@ -48,7 +50,7 @@ class TileBackward {
   void load_rows(const RowBlock& block) {
     const std::int64_t rows = block.row_end - block.row_begin;
     pack(of_head(f_.query, block.row_begin, rows, f_.head_size), f_.scale, query_);
-    pack(of_head(p_.grad_out, block.row_begin, rows, f_.value_size), 1.0f, grad_out_);
+    grad_outs_ = as_matrix(of_head(p_.grad_out, block.row_begin, rows, f_.value_size), grad_out_);
     for (std::int64_t row = 0; row < rows; ++row) {
       const float normalizer = f_.log_normalizer[(block.row_begin + row) * f_.num_heads + head_];
       log_normalizer_[row] = normalizer == kNoScore ? -kNoScore : normalizer;
@@ -58,16 +60,16 @@ class TileBackward {
 
   /// Makes the sources of a tile the columns of those that follow.
   void load_sources(const Tile& tile) {
-    keys_ = load_sources(tile, f_.key, f_.head_size, key_, key_transposed_);
-    values_ = load_sources(tile, f_.value, f_.value_size, value_, value_transposed_);
+    keys_ = rows_of_sources(tile, f_.key, head_, f_.num_heads, f_.head_size, key_);
+    key_panels_ = transpose(keys_, tile.num_columns(), padded(f_.head_size), strip_, key_transposed_);
+    const Matrix values = rows_of_sources(tile, f_.value, head_, f_.num_heads, f_.value_size, value_);
+    value_panels_ = transpose(values, tile.num_columns(), padded(f_.value_size), strip_, value_transposed_);
   }
 
   /// Weights and gradients of scores, from the rows and sources that were loaded.
   void differentiate(const Tile& tile) {
-    const std::int64_t head_size = padded(f_.head_size);
-    const std::int64_t value_size = padded(f_.value_size);
-    multiply_at_edges(tile, {query_, head_size, 1}, keys_, {weight_, stride_});
-    multiply_at_edges(tile, {grad_out_, value_size, 1}, values_, {grad_score_, stride_});
+    multiply_at_edges(tile, {query_, padded(f_.head_size), 1}, key_panels_, {weight_, stride_});
+    multiply_at_edges(tile, {grad_outs_.data, grad_outs_.stride, 1}, value_panels_, {grad_score_, stride_});
     dropout_.draw(tile);
     for (std::int64_t row = 0; row < tile.num_rows(); ++row) differentiate_row(tile, row);
   }
@@ -75,13 +77,34 @@ class TileBackward {
   /// [R, K], still to be multiplied by the scale.
   void sum_for_queries(const Tile& tile, float* grad_query) const {
     const std::int64_t size = padded(f_.head_size);
-    sum_over_sources(tile, grad_score_, stride_, key_, size, {grad_query, size}, Into::kAdd);
+    sum_over_sources(tile, grad_score_, stride_, keys_, size, {grad_query, size}, Into::kAdd);
   }
 
   /// [S, K] and [S, V], from source `first_source` on.
   void sum_for_sources(const Tile& tile, std::int64_t first_source, float* grad_key, float* grad_value) const {
-    sum_over_rows(tile, grad_score_, stride_, query_, padded(f_.head_size), grad_key, first_source);
-    sum_over_rows(tile, weight_, stride_, grad_out_, padded(f_.value_size), grad_value, first_source);
+    const std::int64_t head_size = padded(f_.head_size);
+    const std::int64_t value_size = padded(f_.value_size);
+    sum_over_rows(tile, grad_score_, stride_, {query_, head_size}, head_size, {grad_key, head_size}, first_source,
+                  Into::kAdd);
+    sum_over_rows(tile, weight_, stride_, grad_outs_, value_size, {grad_value, value_size}, first_source, Into::kAdd);
+  }
+
+  /// Whether store_all_sources() can take the place of sum_for_sources() and store_sources(): a tile that is the run's
+  /// only one writes its results where they belong.
+  bool holds_all_sources(const Tile& tile) const {
+    return std::is_same_v<T, float> && is_only_tile_ && tile.is_one_stretch() && f_.head_size % kLanes == 0 &&
+           f_.value_size % kLanes == 0;
+  }
+
+  void store_all_sources(const Tile& tile, Interval sources) const {
+    if constexpr (std::is_same_v<T, float>) {
+      const Rows<float> key = of_head(p_.grad_key, sources.begin, tile.num_columns(), f_.head_size);
+      const Rows<float> value = of_head(p_.grad_value, sources.begin, tile.num_columns(), f_.value_size);
+      sum_over_rows(tile, grad_score_, stride_, {query_, f_.head_size}, f_.head_size, {key.data, key.stride},
+                    sources.begin, Into::kOverwrite);
+      sum_over_rows(tile, weight_, stride_, grad_outs_, f_.value_size, {value.data, value.stride}, sources.begin,
+                    Into::kOverwrite);
+    }
   }
 
   void store_queries(const RowBlock& block, const float* grad_query) const {
@@ -109,19 +132,12 @@ class TileBackward {
     pack(of_head<const T>(f_.out, block.row_begin, rows, f_.value_size), 1.0f, out_);
     for (std::int64_t row = 0; row < rows; ++row) {
       auto sum = hn::Zero(d);
-      for (std::int64_t v = row * size; v < (row + 1) * size; v += kLanes) {
-        sum = hn::MulAdd(hn::Load(d, grad_out_ + v), hn::Load(d, out_ + v), sum);
+      for (std::int64_t v = 0; v < size; v += kLanes) {
+        sum = hn::MulAdd(hn::LoadU(d, grad_outs_.data + row * grad_outs_.stride + v),
+                         hn::Load(d, out_ + row * size + v), sum);
       }
       mean_gradient_[row] = hn::GetLane(hn::SumOfLanes(d, sum));
     }
-  }
-
-  Panels load_sources(const Tile& tile, const T* tensor, std::int64_t size, float* packed, float* transposed) const {
-    const std::int64_t depth = padded(size);
-    const std::int64_t columns = padded(tile.num_columns());
-    pack_sources(tile, tensor, head_, f_.num_heads, size, packed);
-    std::fill_n(packed + tile.num_columns() * depth, (columns - tile.num_columns()) * depth, 0.0f);
-    return transpose(packed, columns, depth, transposed);
   }
 
   // With w the weights, m the factors of dropout and g the gradient of out: w becomes w * m, and <g, value> becomes
@@ -189,19 +205,23 @@ class TileBackward {
   ScoreRule score_rule_;
   TileDropout dropout_;
   bool rows_are_whole_;              // a tile holds all edges of its rows
+  bool is_only_tile_;                // of the run
   std::int64_t stride_;              // of weight_ and grad_score_
   float* query_;                     // [R, K], times the scale
   float* out_ = nullptr;             // [R, V], unless rows are whole
   float* grad_out_;                  // [R, V]
   float* key_;                       // [C, K]
+  float* strip_;                     // of transpositions
   float* key_transposed_;            // [K, C]
   float* value_;                     // [C, V]
   float* value_transposed_;          // [V, C]
   float* weight_;                    // [R, C]
   float* grad_score_;                // [R, C]
   float* moves_ = nullptr;           // [C], of the row at hand
-  Panels keys_;                      // key_transposed_
-  Panels values_;                    // value_transposed_
+  Matrix keys_;                      // key_, or the tensor itself
+  Matrix grad_outs_;                 // grad_out_, or the tensor itself
+  Panels key_panels_;                // key_transposed_
+  Panels value_panels_;              // value_transposed_
   float log_normalizer_[kTileRows];  // infinity for a row without edges, whose weights are then 0
   float mean_gradient_[kTileRows];   // unless rows are whole
 };
@@ -218,14 +238,13 @@ template <typename T>
 void differentiate_run(const AttentionBackward<T>& p, const TilePlan& plan, const TileRun& run, std::int64_t head) {
   Scratch& scratch = Scratch::of_this_thread();
   scratch.reset();
-  const std::int64_t num_sources = run.sources.end - run.sources.begin;
   TileBackward<T> backward(p, head, run, scratch);
   float* grad_query = take_matrix(scratch, kTileRows, p.forward.head_size);
-  float* grad_key = take_zeros(scratch, num_sources, p.forward.head_size);
-  float* grad_value = take_zeros(scratch, num_sources, p.forward.value_size);
+  float* grad_key = nullptr;
+  float* grad_value = nullptr;
   for (std::int64_t i = run.block_begin; i < run.block_end; ++i) {
     const RowBlock& block = plan.blocks[i];
-    std::fill_n(grad_query, kTileRows * padded(p.forward.head_size), 0.0f);
+    std::fill_n(grad_query, (block.row_end - block.row_begin) * padded(p.forward.head_size), 0.0f);
     backward.load_rows(block);
     for_tiles_of(plan, block, [&](Interval sources) {
       const Tile tile(p.forward.relation, plan, block, sources);
@@ -233,11 +252,18 @@ void differentiate_run(const AttentionBackward<T>& p, const TilePlan& plan, cons
       backward.load_sources(tile);
       backward.differentiate(tile);
       backward.sum_for_queries(tile, grad_query);
+      if (backward.holds_all_sources(tile)) {
+        return backward.store_all_sources(tile, run.sources);
+      }
+      if (grad_key == nullptr) {
+        grad_key = take_zeros(scratch, run.sources.end - run.sources.begin, p.forward.head_size);
+        grad_value = take_zeros(scratch, run.sources.end - run.sources.begin, p.forward.value_size);
+      }
       backward.sum_for_sources(tile, run.sources.begin, grad_key, grad_value);
     });
     backward.store_queries(block, grad_query);
   }
-  backward.store_sources(run.sources, grad_key, grad_value);
+  if (grad_key != nullptr) backward.store_sources(run.sources, grad_key, grad_value);
 }
 
 // The gradients of a block's queries.
@@ -265,7 +291,9 @@ void differentiate_sources(const AttentionBackward<T>& p, const TilePlan& plan, 
                            const SourceTile& sources, std::int64_t head) {
   Scratch& scratch = Scratch::of_this_thread();
   scratch.reset();
-  TileBackward<T> backward(p, head, run, scratch);
+  AttentionBackward<T> without_bias = p;  // whose gradients belong to rows
+  without_bias.grad_edge_bias = nullptr;
+  TileBackward<T> backward(without_bias, head, run, scratch);
   float* grad_key = take_zeros(scratch, kTileSources, p.forward.head_size);
   float* grad_value = take_zeros(scratch, kTileSources, p.forward.value_size);
   for (std::int64_t i = sources.block_begin; i < sources.block_end; ++i) {

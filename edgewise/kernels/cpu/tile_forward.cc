@@ -77,7 +77,8 @@ class BlockForward {
     const std::int64_t columns = std::min<std::int64_t>(kTileSources, block.sources.end - block.sources.begin);
     stride_ = padded(columns);
     query_ = take_matrix(scratch, num_rows_, p.head_size);
-    key_ = take_matrix(scratch, stride_, p.head_size);
+    key_ = take_matrix(scratch, columns, p.head_size);
+    strip_ = take_matrix(scratch, kLanes, p.head_size);
     key_transposed_ = take_matrix(scratch, stride_, p.head_size);
     value_ = take_matrix(scratch, columns, p.value_size);
     score_ = take_matrix(scratch, num_rows_, columns);
@@ -103,10 +104,9 @@ class BlockForward {
 
   void multiply_queries_and_keys(const Tile& tile) {
     const std::int64_t depth = padded(p_.head_size);
-    const std::int64_t columns = padded(tile.num_columns());
-    pack_sources(tile, p_.key, head_, p_.num_heads, p_.head_size, key_);
-    std::fill_n(key_ + tile.num_columns() * depth, (columns - tile.num_columns()) * depth, 0.0f);
-    multiply_at_edges(tile, {query_, depth, 1}, transpose(key_, columns, depth, key_transposed_), {score_, stride_});
+    const Matrix keys = rows_of_sources(tile, p_.key, head_, p_.num_heads, p_.head_size, key_);
+    const Panels panels = transpose(keys, tile.num_columns(), depth, strip_, key_transposed_);
+    multiply_at_edges(tile, {query_, depth, 1}, panels, {score_, stride_});
   }
 
   void turn_into_weights(const Tile& tile) {
@@ -149,9 +149,9 @@ class BlockForward {
 
   void sum_values(const Tile& tile) {
     const std::int64_t size = padded(p_.value_size);
-    pack_sources(tile, p_.value, head_, p_.num_heads, p_.value_size, value_);
+    const Matrix values = rows_of_sources(tile, p_.value, head_, p_.num_heads, p_.value_size, value_);
     if (has_sum_) scale_rows(softmax_.shrink, size);
-    sum_over_sources(tile, score_, stride_, value_, size, {sum_, size}, has_sum_ ? Into::kAdd : Into::kOverwrite);
+    sum_over_sources(tile, score_, stride_, values, size, {sum_, size}, has_sum_ ? Into::kAdd : Into::kOverwrite);
     has_sum_ = true;
   }
 
@@ -189,6 +189,7 @@ class BlockForward {
   bool has_sum_ = false;
   float* query_;           // [R, K], times the scale
   float* key_;             // [C, K]
+  float* strip_;           // of the transposition
   float* key_transposed_;  // [K, C]
   float* value_;           // [C, V]
   float* score_;           // [R, C], then the weights

@@ -38,14 +38,20 @@ Rows<T> rows_of_head(T* tensor, std::int64_t first, std::int64_t count, std::int
   return {tensor + (first * num_heads + head) * size, count, size, num_heads * size};
 }
 
-/// `to` [columns of the tile, padded(size)] = the rows of its sources in a tensor [sources, heads, size].
+/// The rows of a tile's sources in a tensor [sources, heads, size]; `room` is for [columns of the tile, padded(size)].
 template <typename T>
-void pack_sources(const Tile& tile, const T* tensor, std::int64_t head, std::int64_t num_heads, std::int64_t size,
-                  float* to) {
+Matrix rows_of_sources(const Tile& tile, const T* tensor, std::int64_t head, std::int64_t num_heads, std::int64_t size,
+                       float* room) {
+  Matrix result = {room, padded(size)};
   tile.for_stretches([&](const Stretch& stretch) {
-    pack(rows_of_head(tensor, stretch.source, stretch.count, head, num_heads, size), 1.0f,
-         to + stretch.column * padded(size));
+    const Rows<const T> rows = rows_of_head(tensor, stretch.source, stretch.count, head, num_heads, size);
+    if (tile.is_one_stretch()) {
+      result = as_matrix(rows, room);
+    } else {
+      pack(rows, 1.0f, room + stretch.column * padded(size));
+    }
   });
+  return result;
 }
 
 /// The columns of whole vectors that hold a range of columns.
@@ -67,19 +73,20 @@ inline void multiply_at_edges(const Tile& tile, const LeftOperand& a, const Pane
   }
 }
 
-/// c = weight b, or c += weight b, of all rows and `columns` columns; b is [sources, columns].
-inline void sum_over_sources(const Tile& tile, const float* weight, std::int64_t stride, const float* b,
-                             std::int64_t columns, const Product& c, Into into) {
-  multiply(tile.num_rows(), columns, {weight, stride, 1}, {b, columns}, c, into,
+/// c = weight b, or c += weight b, of all rows and `size` columns; b is [sources, size].
+inline void sum_over_sources(const Tile& tile, const float* weight, std::int64_t stride, const Matrix& b,
+                             std::int64_t size, const Product& c, Into into) {
+  multiply(tile.num_rows(), size, {weight, stride, 1}, {b.data, b.stride}, c, into,
            [&](std::int64_t row, int count) { return tile.columns_of_rows(row, count); });
 }
 
-/// c += weight^T b, of all sources and `size` columns; b is [rows, size], c is [sources from `first_source` on, size].
-inline void sum_over_rows(const Tile& tile, const float* weight, std::int64_t stride, const float* b, std::int64_t size,
-                          float* c, std::int64_t first_source) {
+/// c = weight^T b, or c += weight^T b, of all sources of the tile and `size` columns; b is [rows, size], c is [sources
+/// from `first_source` on, size].
+inline void sum_over_rows(const Tile& tile, const float* weight, std::int64_t stride, const Matrix& b,
+                          std::int64_t size, const Product& c, std::int64_t first_source, Into into) {
   tile.for_stretches([&](const Stretch& stretch) {
-    multiply(stretch.count, size, {weight + stretch.column, 1, stride}, {b, size},
-             {c + (stretch.source - first_source) * size, size}, Into::kAdd,
+    multiply(stretch.count, size, {weight + stretch.column, 1, stride}, {b.data, b.stride},
+             {c.data + (stretch.source - first_source) * c.row, c.row}, into,
              [&](std::int64_t source, int count) { return tile.rows_of_columns(stretch.column + source, count); });
   });
 }
