@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "edgewise/graph/relation_view.h"
 #include "edgewise/kernels/accumulated.h"
 #include "edgewise/kernels/dropout.h"
+#include "edgewise/kernels/heads.h"
 
 // Attention on raw memory. Shapes: D = destinations, S = sources, E = edges, H = heads, K = head size, V = value size.
 
@@ -26,6 +28,9 @@ struct AttentionForward {
   Accumulated<T> scale;
   Accumulated<T> clamp;  // bound of a scaled score's size; infinity means none
   Dropout dropout;
+  std::optional<std::int64_t> only_head = {};  // the one head to compute, where heads have relations of their own
+
+  HeadRange heads() const { return only_head ? HeadRange{*only_head, *only_head + 1} : HeadRange{0, num_heads}; }
 };
 
 template <typename T>

@@ -9,7 +9,10 @@
 #include <cmath>
 #include <limits>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
 #include "edgewise/kernels/attention_plan.h"
 #include "edgewise/kernels/instruction_set.h"
@@ -27,16 +30,19 @@ using torch::autograd::variable_list;
 
 // Everything about an attention but its tensors. Its copy of the relation keeps the memory of views alive.
 struct Attention {
-  Relation relation;
+  std::vector<Relation> relations;  // one of all heads, or one of each
   double scale;
   double clamp;
   kernels::Dropout dropout;
 
-  const kernels::AttentionPlan& plan() const { return relation.derived<kernels::AttentionPlan>(); }
+  const Relation& relation() const { return relations.front(); }
+  bool has_one_per_head() const { return relations.size() > 1; }
 };
 
-Attention attention_of(const Relation& relation, const at::Tensor& query_DHK, const AttentionOptions& options) {
-  return {relation,
+const kernels::AttentionPlan& plan_of(const Relation& relation) { return relation.derived<kernels::AttentionPlan>(); }
+
+Attention attention_of(std::vector<Relation> relations, const at::Tensor& query_DHK, const AttentionOptions& options) {
+  return {std::move(relations),
           scale_in_force(options, query_DHK),
           options.clamp.value_or(std::numeric_limits<double>::infinity()),
           {options.dropout, options.dropout_key.seed, options.dropout_key.stream}};
@@ -47,11 +53,12 @@ struct AttentionTensors {
   at::Tensor query_DHK, key_SHK, value_SHV, edge_bias_EH, out_DHV, log_normalizer_DH;
 };
 
+// Without a relation where there is one per head.
 template <typename T>
 kernels::AttentionForward<T> kernel_arguments(const Attention& attention, const AttentionTensors& tensors) {
   using Sum = kernels::Accumulated<T>;
   return {
-      .relation = attention.relation.view(),
+      .relation = attention.has_one_per_head() ? RelationView{} : attention.relation().view(),
       .query = data_or_null<T>(tensors.query_DHK),
       .key = data_or_null<T>(tensors.key_SHK),
       .value = data_or_null<T>(tensors.value_SHV),
@@ -65,6 +72,17 @@ kernels::AttentionForward<T> kernel_arguments(const Attention& attention, const 
       .clamp = static_cast<Sum>(attention.clamp),
       .dropout = attention.dropout,
   };
+}
+
+// Calls fn(arguments, plan) once for all heads, or for each head with its relation.
+template <typename T, class Fn>
+void for_relations(const Attention& attention, kernels::AttentionForward<T> p, Fn fn) {
+  if (!attention.has_one_per_head()) return fn(p, plan_of(attention.relation()));
+  for (std::size_t head = 0; head < attention.relations.size(); ++head) {
+    p.relation = attention.relations[head].view();
+    p.only_head = static_cast<std::int64_t>(head);
+    fn(p, plan_of(attention.relations[head]));
+  }
 }
 
 // In which sums over tensors of x's type are made.
@@ -97,7 +115,8 @@ struct Attend : Function<Attend> {
         .log_normalizer_DH = at::empty({num_destinations, num_heads}, sum_options(query_DHK)),
     };
     with_stored_type(query_DHK, [&](auto zero) {
-      kernels::attention_forward(kernel_arguments<decltype(zero)>(attention, tensors), attention.plan());
+      for_relations(attention, kernel_arguments<decltype(zero)>(attention, tensors),
+                    [](const auto& p, const auto& plan) { kernels::attention_forward(p, plan); });
     });
 
     context->save_for_backward({tensors.query_DHK, tensors.key_SHK, tensors.value_SHV, tensors.edge_bias_EH,
@@ -121,7 +140,7 @@ struct Attend : Function<Attend> {
     const Attention& attention = saved_state<Attention>(context);
     with_stored_type(tensors.query_DHK, [&](auto zero) {
       using T = decltype(zero);
-      const kernels::AttentionBackward<T> p = {
+      kernels::AttentionBackward<T> p = {
           .forward = kernel_arguments<T>(attention, tensors),
           .grad_out = data_or_null<T>(grad_out_DHV),
           .grad_query = data_or_null<T>(grad_query_DHK),
@@ -129,7 +148,10 @@ struct Attend : Function<Attend> {
           .grad_value = data_or_null<T>(grad_value_SHV),
           .grad_edge_bias = data_or_null<kernels::Accumulated<T>>(grad_edge_bias_EH),
       };
-      kernels::attention_backward(p, attention.plan());
+      for_relations(attention, p.forward, [&](const auto& forward_of_heads, const auto& plan) {
+        p.forward = forward_of_heads;
+        kernels::attention_backward(p, plan);
+      });
     });
     return {grad_query_DHK, grad_key_SHK, grad_value_SHV, grad_edge_bias_EH, at::Tensor()};
   }
@@ -139,7 +161,7 @@ struct Attend : Function<Attend> {
 template <typename T>
 void stop_bounded(const Attention& attention, const AttentionTensors& tensors, at::Tensor& grad_score_EH) {
   const at::Tensor score_EH = at::empty_like(grad_score_EH);
-  kernels::reference::edge_dot({attention.relation.view(), tensors.query_DHK.size(1), tensors.query_DHK.size(2)},
+  kernels::reference::edge_dot({attention.relation().view(), tensors.query_DHK.size(1), tensors.query_DHK.size(2)},
                                tensors.query_DHK.const_data_ptr<T>(), tensors.key_SHK.const_data_ptr<T>(),
                                score_EH.data_ptr<T>());
   grad_score_EH.masked_fill_((score_EH * attention.scale).abs_() > attention.clamp, 0);
@@ -154,12 +176,12 @@ struct Weigh : Function<Weigh> {
                                       .edge_bias_EH = contiguous_or_undefined(edge_bias_EH),
                                       .out_DHV = {},
                                       .log_normalizer_DH = {}};
-    at::Tensor weight_EH = at::empty({attention.relation.num_edges(), query_DHK.size(1)}, sum_options(query_DHK));
+    at::Tensor weight_EH = at::empty({attention.relation().num_edges(), query_DHK.size(1)}, sum_options(query_DHK));
     with_stored_type(query_DHK, [&](auto zero) {
       using T = decltype(zero);
       const kernels::AttentionWeights<T> p = {kernel_arguments<T>(attention, tensors),
                                               data_or_null<kernels::Accumulated<T>>(weight_EH)};
-      kernels::attention_weights(p, attention.plan());
+      kernels::attention_weights(p, plan_of(attention.relation()));
     });
 
     context->save_for_backward({tensors.query_DHK, tensors.key_SHK, tensors.edge_bias_EH, weight_EH});
@@ -179,7 +201,7 @@ struct Weigh : Function<Weigh> {
     const at::Tensor grad_key_SHK = at::empty_like(tensors.key_SHK);
     with_element_type(tensors.query_DHK, [&](auto zero) {
       using T = decltype(zero);
-      const kernels::reference::EdgeShape shape = {attention.relation.view(), tensors.query_DHK.size(1),
+      const kernels::reference::EdgeShape shape = {attention.relation().view(), tensors.query_DHK.size(1),
                                                    tensors.query_DHK.size(2)};
       kernels::reference::edge_softmax_backward(shape.relation, shape.num_heads, saved[3].const_data_ptr<T>(),
                                                 grad_weight_EH.const_data_ptr<T>(), grad_bias_EH.data_ptr<T>());
@@ -195,6 +217,24 @@ struct Weigh : Function<Weigh> {
   }
 };
 
+void check_relations(std::span<const Relation> relation_H, const at::Tensor& query_DHK,
+                     const AttentionOptions& options) {
+  check_dimensions("attend", "query", query_DHK, 3, "destinations, heads, head size");
+  check(std::ssize(relation_H) == query_DHK.size(1),
+        "attend: relation_H has {} relations but query has {} heads; one relation per head is needed",
+        relation_H.size(), query_DHK.size(1));
+  for (std::size_t head = 1; head < relation_H.size(); ++head) {
+    const Relation& relation = relation_H[head];
+    check(relation.num_sources() == relation_H[0].num_sources() &&
+              relation.num_destinations() == relation_H[0].num_destinations(),
+          "attend: relation_H[{}] has {} sources and {} destinations, needs {} and {}, as relation_H[0] has", head,
+          relation.num_sources(), relation.num_destinations(), relation_H[0].num_sources(),
+          relation_H[0].num_destinations());
+  }
+  check(!options.edge_bias.defined(),
+        "attend: edge_bias is defined, needs to be undefined where each head has edges of its own");
+}
+
 void check_types(std::string_view function, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                  const AttentionOptions& options) {
   check_storable(function, "query", query_DHK);
@@ -203,24 +243,39 @@ void check_types(std::string_view function, const at::Tensor& query_DHK, const a
   if (options.edge_bias.defined()) check_parameter(function, "edge_bias", options.edge_bias, "query", query_DHK);
 }
 
-}  // namespace
-
-at::Tensor attend(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+void check_attend(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                   const at::Tensor& value_SHV, const AttentionOptions& options) {
   check_types("attend", query_DHK, key_SHK, options);
   check_storable("attend", "value", value_SHV);
   check_same_type("attend", "value", value_SHV, "query", query_DHK);
   check_query_and_key("attend", relation, query_DHK, key_SHK, options);
   check_value("attend", relation, query_DHK, value_SHV);
+}
+
+}  // namespace
+
+at::Tensor attend(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+                  const at::Tensor& value_SHV, const AttentionOptions& options) {
+  check_attend(relation, query_DHK, key_SHK, value_SHV, options);
   return Attend::apply(query_DHK, key_SHK, value_SHV, optional_bias(options),
-                       attention_of(relation, query_DHK, options));
+                       attention_of({relation}, query_DHK, options));
+}
+
+at::Tensor attend(std::span<const Relation> relation_H, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+                  const at::Tensor& value_SHV, const AttentionOptions& options) {
+  check_storable("attend", "query", query_DHK);
+  check_relations(relation_H, query_DHK, options);
+  check(!relation_H.empty(), "attend: relation_H is empty, needs a relation per head");
+  check_attend(relation_H[0], query_DHK, key_SHK, value_SHV, options);
+  return Attend::apply(query_DHK, key_SHK, value_SHV, std::nullopt,
+                       attention_of({relation_H.begin(), relation_H.end()}, query_DHK, options));
 }
 
 at::Tensor attention_weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                              const AttentionOptions& options) {
   check_types("attention_weights", query_DHK, key_SHK, options);
   check_query_and_key("attention_weights", relation, query_DHK, key_SHK, options);
-  return Weigh::apply(query_DHK, key_SHK, optional_bias(options), attention_of(relation, query_DHK, options));
+  return Weigh::apply(query_DHK, key_SHK, optional_bias(options), attention_of({relation}, query_DHK, options));
 }
 
 std::string attention_kernel(const Relation& relation, at::ScalarType type) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "edgewise/graph/relation.h"
@@ -49,6 +50,11 @@ struct AttentionOptions {
 /// in fp32, and edge_bias is fp32 with it. For intervals, forward and backward take O(nodes) memory, not O(edges).
 /// Throws Error when a shape, dtype or device does not fit.
 at::Tensor attend(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+                  const at::Tensor& value_SHV, const AttentionOptions& options = {});
+
+/// The same with a relation for each head, over the same sources and destinations. Head h comes out as it does where
+/// all heads have its relation, in dropout too. There is no edge_bias: edges differ from head to head.
+at::Tensor attend(std::span<const Relation> relation_H, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                   const at::Tensor& value_SHV, const AttentionOptions& options = {});
 
 /// The way that `attend` goes for tensors of a type, by the form of the relation, and the instruction set it uses:

@@ -62,7 +62,7 @@ TEST(ParallelPairs, VisitsEveryPairOnceForAnyCosts) {
     std::vector<std::atomic<int>> visits(costs.size() * num_heads);
 
     parallel_pairs(
-        static_cast<std::int64_t>(costs.size()), num_heads, [&](std::int64_t item) { return cost_before[item]; },
+        static_cast<std::int64_t>(costs.size()), {0, num_heads}, [&](std::int64_t item) { return cost_before[item]; },
         [&](std::int64_t item, std::int64_t head) { ++visits[item * num_heads + head]; });
 
     for (const auto& count : visits) RC_ASSERT(count == 1);

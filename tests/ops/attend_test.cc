@@ -353,6 +353,46 @@ TEST(Attend, TrainsToTheSameBitsForAnyNumberOfThreads) {
   set_num_threads(threads_before);
 }
 
+TEST_P(AttendOfType, TakesARelationPerHead) {
+  const std::vector<Relation> relation_H = {causal(12), random_relation(12, 12, 5, /*seed=*/3),
+                                            window(12, {.before = 2, .after = 1}),
+                                            Relation::from_intervals(12, std::vector<Interval>(12))};
+  const AttentionOptions options = {.scale = 0.4, .clamp = 0.9};
+  Tensors inputs = random_inputs(relation_H[0], 4, 5, 3, GetParam());
+  inputs.pop_back();
+  for (const auto set : kernels::runnable_instruction_sets()) {
+    SCOPED_TRACE(std::string(kernels::instruction_set_name(set)));
+    const kernels::ForcedInstructionSet forced(set);
+    expect_same_function([&](const Tensors& x) { return attend(relation_H, x[0], x[1], x[2], options); },
+                         [&](const Tensors& x) {
+                           const Tensors exact = in_double(x);
+                           Tensors out;
+                           for (int head = 0; head < 4; ++head) {
+                             auto alone = [&](int which) { return exact[which].narrow(1, head, 1); };
+                             out.push_back(attend_plain(relation_H[head], alone(0), alone(1), alone(2), options));
+                           }
+                           return at::cat(out, 1).to(x[0].scalar_type());
+                         },
+                         inputs);
+  }
+}
+
+TEST_P(AttendOfType, DropsTheSameWeightsOfAHeadWhereHeadsHaveRelationsOfTheirOwn) {
+  for (const Relation& relation : {causal(12), random_relation(12, 12, 5, /*seed=*/3)}) {
+    const AttentionOptions options = {.dropout = 0.4, .dropout_key = {.seed = 5, .stream = 6}};
+    Tensors inputs = random_inputs(relation, 3, 5, 3, GetParam());
+    inputs.pop_back();
+    const std::vector<Relation> relation_H(3, relation);
+
+    const auto apart =
+        output_and_gradients([&](const Tensors& x) { return attend(relation_H, x[0], x[1], x[2], options); }, inputs);
+    const auto together =
+        output_and_gradients([&](const Tensors& x) { return attend(relation, x[0], x[1], x[2], options); }, inputs);
+
+    for (std::size_t i = 0; i < apart.size(); ++i) EXPECT_TRUE(at::equal(apart[i], together[i])) << i;
+  }
+}
+
 TEST(Attend, SaysWhichWayItGoes) {
   const kernels::ForcedInstructionSet forced(kernels::runnable_instruction_sets().back());
   const std::string best(kernels::instruction_set_name(kernels::instruction_set()));

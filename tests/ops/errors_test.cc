@@ -92,6 +92,22 @@ TEST(AttendErrors, NameTypesAndDevices) {
   EXPECT_EQ(Arguments{.value = at::Tensor()}.attend_error(), "attend: value is undefined, but a tensor is needed");
 }
 
+TEST(AttendErrors, NameWhatDoesNotFitInRelationsOfHeads) {
+  auto error = [](const std::vector<Relation>& relation_H, const AttentionOptions& options = {}) {
+    const Arguments fit;
+    return error_of([&] { attend(relation_H, fit.query, fit.key, fit.value, options); });
+  };
+  EXPECT_EQ(error({bipartite(9, 5), bipartite(9, 5)}), "no error");
+  EXPECT_EQ(error({bipartite(9, 5)}),
+            "attend: relation_H has 1 relations but query has 2 heads; one relation per head is needed");
+  EXPECT_EQ(error({bipartite(9, 5), bipartite(8, 5)}),
+            "attend: relation_H[1] has 8 sources and 5 destinations, needs 9 and 5, as relation_H[0] has");
+  EXPECT_EQ(error({bipartite(8, 5), bipartite(8, 5)}),
+            "attend: key has 9 rows, but the relation has 8 sources; one row per source is needed");
+  EXPECT_EQ(error({bipartite(9, 5), bipartite(9, 5)}, {.edge_bias = zeros({45, 2})}),
+            "attend: edge_bias is defined, needs to be undefined where each head has edges of its own");
+}
+
 TEST(AttendErrors, NameOptionsOutOfRange) {
   EXPECT_EQ(Arguments{.options = {.scale = std::numeric_limits<double>::infinity()}}.attend_error(),
             "attend: scale is inf, but a finite number is needed");

@@ -114,7 +114,7 @@ void row_attention_backward(const AttentionBackward<T>& p, const RowPlan& plan) 
   const auto coefficients = uninitialised<EdgeCoefficients>(f.relation.num_edges());
   PackedRows of_sources(f.relation.num_sources, f.head_size, f.value_size);
   PackedRows of_destinations(f.relation.num_destinations, f.head_size, f.value_size);
-  for (std::int64_t head = 0; head < f.num_heads; ++head) {
+  for (std::int64_t head = f.heads().begin; head < f.heads().end; ++head) {
     auto keys = [&](auto* data) { return HeadRows<ConstElements>{data, f.num_heads, head, f.head_size}; };
     auto values = [&](auto* data) { return HeadRows<ConstElements>{data, f.num_heads, head, f.value_size}; };
     auto grad_keys = [&](T* data) { return HeadRows<Elements>{data, f.num_heads, head, f.head_size}; };

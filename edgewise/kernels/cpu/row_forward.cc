@@ -59,7 +59,7 @@ HWY_EXPORT(weigh_rows);
 template <typename T>
 void row_attention_forward(const AttentionForward<T>& p, const RowPlan& plan) {
   PackedRows packed(p.relation.num_sources, p.head_size, p.value_size);
-  for (std::int64_t head = 0; head < p.num_heads; ++head) {
+  for (std::int64_t head = p.heads().begin; head < p.heads().end; ++head) {
     packed.pack({p.key, p.num_heads, head, p.head_size}, {p.value, p.num_heads, head, p.value_size});
     const RowForwardTask task = {row_task(p, plan, packed.table(), head), {p.out, p.num_heads, head, p.value_size}};
     reference::parallel_row_ranges(p.relation, [&](std::int64_t row_begin, std::int64_t row_end) {
@@ -73,7 +73,7 @@ void row_attention_weights(const AttentionWeights<T>& p, const RowPlan& plan) {
   const AttentionForward<T>& f = p.forward;
   const HeadRows<ConstElements> no_values = {f.key, 0, 0, 0};
   PackedRows packed(f.relation.num_sources, f.head_size, no_values.size);
-  for (std::int64_t head = 0; head < f.num_heads; ++head) {
+  for (std::int64_t head = f.heads().begin; head < f.heads().end; ++head) {
     packed.pack({f.key, f.num_heads, head, f.head_size}, no_values);
     const RowWeightsTask task = {row_task(f, plan, packed.table(), head), p.weight + head};
     reference::parallel_row_ranges(f.relation, [&](std::int64_t row_begin, std::int64_t row_end) {

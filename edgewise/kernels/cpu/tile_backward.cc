@@ -359,14 +359,12 @@ template <typename T>
 void tile_attention_backward(const AttentionBackward<T>& p, const TilePlan& plan) {
   const AttentionForward<T>& f = p.forward;
   for (const Interval& unseen : plan.unseen_sources) {
-    const std::int64_t first = unseen.begin * f.num_heads;
-    const std::int64_t count = (unseen.end - unseen.begin) * f.num_heads;
-    std::fill_n(p.grad_key + first * f.head_size, count * f.head_size, T(0.0f));
-    std::fill_n(p.grad_value + first * f.value_size, count * f.value_size, T(0.0f));
+    clear_heads(p.grad_key, unseen.begin, unseen.end, f.heads(), f.num_heads, f.head_size);
+    clear_heads(p.grad_value, unseen.begin, unseen.end, f.heads(), f.num_heads, f.value_size);
   }
-  const std::vector<BackwardPart> parts = backward_parts(plan, f.num_heads, num_threads());
+  const std::vector<BackwardPart> parts = backward_parts(plan, f.heads().size(), num_threads());
   reference::parallel_pairs(
-      std::ssize(parts) - 1, f.num_heads, [&](std::int64_t part) { return parts[part].cost_before; },
+      std::ssize(parts) - 1, f.heads(), [&](std::int64_t part) { return parts[part].cost_before; },
       [&](std::int64_t part, std::int64_t head) { differentiate(p, plan, parts[part], head); });
 }
 

@@ -242,7 +242,7 @@ void tile_attention_forward(const AttentionForward<T>& p, const TilePlan& plan) 
   std::vector<std::int64_t> cost_before = {0};
   for (const RowBlock& block : plan.blocks) cost_before.push_back(cost_before.back() + block.cost);
   reference::parallel_pairs(
-      std::ssize(plan.blocks), p.num_heads, [&](std::int64_t block) { return cost_before[block]; },
+      std::ssize(plan.blocks), p.heads(), [&](std::int64_t block) { return cost_before[block]; },
       [&](std::int64_t block, std::int64_t head) { attend_block_here(p, plan, plan.blocks[block], head); });
 }
 

@@ -111,22 +111,22 @@ void weigh_row(const AttentionWeights<T>& p, std::int64_t row, std::int64_t head
 
 template <typename T>
 void attention_forward(const AttentionForward<T>& p) {
-  parallel_rows(p.relation, p.num_heads, [&](std::int64_t row, std::int64_t head) { attend_one(p, row, head); });
+  parallel_rows(p.relation, p.heads(), [&](std::int64_t row, std::int64_t head) { attend_one(p, row, head); });
 }
 
 template <typename T>
 void attention_backward(const AttentionBackward<T>& p) {
   const AttentionForward<T>& f = p.forward;
-  std::fill_n(p.grad_key, f.relation.num_sources * f.num_heads * f.head_size, T{0});
-  std::fill_n(p.grad_value, f.relation.num_sources * f.num_heads * f.value_size, T{0});
-  parallel_runs(f.relation, f.num_heads, [&](std::int64_t first_row, std::int64_t end_row, std::int64_t head) {
+  clear_heads(p.grad_key, 0, f.relation.num_sources, f.heads(), f.num_heads, f.head_size);
+  clear_heads(p.grad_value, 0, f.relation.num_sources, f.heads(), f.num_heads, f.value_size);
+  parallel_runs(f.relation, f.heads(), [&](std::int64_t first_row, std::int64_t end_row, std::int64_t head) {
     for (std::int64_t row = first_row; row < end_row; ++row) differentiate_row(p, row, head);
   });
 }
 
 template <typename T>
 void attention_weights(const AttentionWeights<T>& p) {
-  parallel_rows(p.forward.relation, p.forward.num_heads,
+  parallel_rows(p.forward.relation, p.forward.heads(),
                 [&](std::int64_t row, std::int64_t head) { weigh_row(p, row, head); });
 }
 

@@ -12,7 +12,8 @@ void round_to(const std::vector<float>& from, BFloat16* to) {
   std::transform(from.begin(), from.end(), to, [](float x) { return BFloat16(x); });
 }
 
-// The arguments of an attention as floats, and its results before rounding.
+// The arguments of an attention as floats, and its results before rounding. Results begin as what is there, which is
+// what a head that is not computed keeps.
 class InFloat {
  public:
   explicit InFloat(const AttentionForward<BFloat16>& p)
@@ -20,9 +21,10 @@ class InFloat {
         num_sources_(p.relation.num_sources * p.num_heads),
         query_(p.query, p.query + num_rows_ * p.head_size),
         key_(p.key, p.key + num_sources_ * p.head_size),
-        out_(num_rows_ * p.value_size),
         log_normalizer_(num_rows_) {
     if (p.value != nullptr) value_.assign(p.value, p.value + num_sources_ * p.value_size);
+    if (p.out != nullptr) out_.assign(p.out, p.out + num_rows_ * p.value_size);
+    if (p.log_normalizer != nullptr) log_normalizer_.assign(p.log_normalizer, p.log_normalizer + num_rows_);
     forward_ = {.relation = p.relation,
                 .query = query_.data(),
                 .key = key_.data(),
@@ -35,7 +37,8 @@ class InFloat {
                 .value_size = p.value_size,
                 .scale = p.scale,
                 .clamp = p.clamp,
-                .dropout = p.dropout};
+                .dropout = p.dropout,
+                .only_head = p.only_head};
   }
 
   const AttentionForward<float>& forward() const { return forward_; }
@@ -65,9 +68,11 @@ void attention_backward(const AttentionBackward<BFloat16>& p) {
   const InFloat in_float(f);
   attention_forward(in_float.forward());
   const std::vector<float> grad_out(p.grad_out, p.grad_out + in_float.out().size());
-  std::vector<float> grad_query(f.relation.num_destinations * f.num_heads * f.head_size);
-  std::vector<float> grad_key(f.relation.num_sources * f.num_heads * f.head_size);
-  std::vector<float> grad_value(f.relation.num_sources * f.num_heads * f.value_size);
+  const std::int64_t num_rows = f.relation.num_destinations * f.num_heads;
+  const std::int64_t num_sources = f.relation.num_sources * f.num_heads;
+  std::vector<float> grad_query(p.grad_query, p.grad_query + num_rows * f.head_size);
+  std::vector<float> grad_key(p.grad_key, p.grad_key + num_sources * f.head_size);
+  std::vector<float> grad_value(p.grad_value, p.grad_value + num_sources * f.value_size);
   attention_backward(AttentionBackward<float>{.forward = in_float.forward(),
                                               .grad_out = grad_out.data(),
                                               .grad_query = grad_query.data(),

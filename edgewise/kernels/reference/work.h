@@ -6,6 +6,7 @@
 
 #include "edgewise/base/threads.h"
 #include "edgewise/graph/relation_view.h"
+#include "edgewise/kernels/heads.h"
 
 // How reference kernels share out a relation among threads: by edges, so that no long sentence holds up the others.
 namespace edgewise::kernels::reference {
@@ -44,7 +45,8 @@ void parallel_ranges(std::int64_t num_items, CostBefore cost_before_item, Fn fn)
 
 /// Calls fn(item, head) for all pairs, sharing them out by cost, of which `cost_before_item` says a head's.
 template <class CostBefore, class Fn>
-void parallel_pairs(std::int64_t num_items, std::int64_t num_heads, CostBefore cost_before_item, Fn fn) {
+void parallel_pairs(std::int64_t num_items, HeadRange heads, CostBefore cost_before_item, Fn fn) {
+  const std::int64_t num_heads = heads.size();
   auto cost_before_pair = [&](std::int64_t pair) {
     const std::int64_t item = pair / num_heads;
     const std::int64_t before_item = cost_before_item(item);
@@ -53,7 +55,7 @@ void parallel_pairs(std::int64_t num_items, std::int64_t num_heads, CostBefore c
     return before_item * num_heads + heads_before * of_item;
   };
   parallel_ranges(num_items * num_heads, cost_before_pair, [&](std::int64_t pair_begin, std::int64_t pair_end) {
-    for (std::int64_t pair = pair_begin; pair < pair_end; ++pair) fn(pair / num_heads, pair % num_heads);
+    for (std::int64_t pair = pair_begin; pair < pair_end; ++pair) fn(pair / num_heads, heads.begin + pair % num_heads);
   });
 }
 
@@ -66,9 +68,9 @@ void parallel_row_ranges(const RelationView& relation, Fn fn) {
 
 /// Calls fn(row, head) for all rows and heads.
 template <class Fn>
-void parallel_rows(const RelationView& relation, std::int64_t num_heads, Fn fn) {
+void parallel_rows(const RelationView& relation, HeadRange heads, Fn fn) {
   parallel_pairs(
-      relation.num_destinations, num_heads, [&](std::int64_t row) { return cost_before(relation, row); }, fn);
+      relation.num_destinations, heads, [&](std::int64_t row) { return cost_before(relation, row); }, fn);
 }
 
 /// Cuts the rows into runs no two of which share a source, such as the sentences of a batch: the first row of each run,
@@ -78,10 +80,10 @@ std::vector<std::int64_t> independent_runs(const RelationView& relation);
 
 /// Calls fn(first_row, end_row, head) for all independent runs and heads.
 template <class Fn>
-void parallel_runs(const RelationView& relation, std::int64_t num_heads, Fn fn) {
+void parallel_runs(const RelationView& relation, HeadRange heads, Fn fn) {
   const std::vector<std::int64_t> runs = independent_runs(relation);
   parallel_pairs(
-      static_cast<std::int64_t>(runs.size()) - 1, num_heads,
+      static_cast<std::int64_t>(runs.size()) - 1, heads,
       [&](std::int64_t run) { return cost_before(relation, runs[run]); },
       [&](std::int64_t run, std::int64_t head) { fn(runs[run], runs[run + 1], head); });
 }
