@@ -138,16 +138,19 @@ TEST_F(Checkpoint, IsNotBotheredByWhatAKilledSaveLeft) {
 TEST_F(Checkpoint, IsNotReplacedByNumbersThatAreNotFinite) {
   NextTokenTask task;
   save(task);
-  task.bias().detach().select(0, 3).fill_(std::nan(""));
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const double number : {std::nan(""), kInfinity, -kInfinity}) {
+    task.bias().detach().select(0, 3).fill_(number);
 
-  EXPECT_THAT(
-      [&] { save(task); },
-      ThrowsMessage<Error>("train: parameter \"bias\" is not finite at step 0, needs finite numbers; last stays "
-                           "as it was, go on from it with a lower learning rate"));
-  EXPECT_THAT(
-      [&] { snapshot_best(folder(), task, 4); },
-      ThrowsMessage<Error>("train: parameter \"bias\" is not finite at step 4, needs finite numbers; best stays "
-                           "as it was, go on from it with a lower learning rate"));
+    EXPECT_THAT(
+        [&] { save(task); },
+        ThrowsMessage<Error>("train: parameter \"bias\" is not finite at step 0, needs finite numbers; last stays "
+                             "as it was, go on from it with a lower learning rate"));
+    EXPECT_THAT(
+        [&] { snapshot_best(folder(), task, 4); },
+        ThrowsMessage<Error>("train: parameter \"bias\" is not finite at step 4, needs finite numbers; best stays "
+                             "as it was, go on from it with a lower learning rate"));
+  }
   EXPECT_NO_THROW(read_last_state(folder(), "next_token"));
 }
 
