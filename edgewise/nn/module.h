@@ -38,8 +38,8 @@ struct NamedTensor {
 template <typename Part, typename Visitor>
 void visit_parameters(Part& part, const std::string& name, Visitor&& visit);
 
-/// In what numbers a pass computes. Parameters, the residual stream, norms, softmax and loss are fp32 in both; in bf16,
-/// what linear layers and attention read and write is bf16.
+/// In what numbers a pass computes. Parameters, norms, softmax and loss are fp32 in both, and so is the residual stream
+/// where norms come first; in bf16, what linear layers and attention read and write is bf16.
 enum class Precision { kFp32, kBf16 };
 
 inline constexpr auto enum_names(Precision) {
