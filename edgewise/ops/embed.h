@@ -23,7 +23,8 @@ struct EmbedOptions {
 
 /// dropout(scale * weight[token] + table[position]), [T, M], in one pass over memory; fp32 or fp64, as the weight is.
 /// The table may be undefined: then there are no positions either. Differentiable once in the weight alone, whose
-/// gradient is dense and sums the tokens of a word in their order. Throws Error for a token or a position that is no row.
+/// gradient is dense and sums the tokens of a word in their order. Throws Error for a token or a position that is no
+/// row.
 at::Tensor embed(const at::Tensor& weight_CM, std::span<const std::int64_t> tokens, const at::Tensor& table_PM,
                  std::span<const std::int64_t> positions, const EmbedOptions& options = {});
 

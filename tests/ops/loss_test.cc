@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/ops/loss.h"
+
 #include <cmath>
 #include <limits>
 
-#include "edgewise/ops/loss.h"
 #include "tests/ops/tensors.h"
 #include "tests/support/gradient_check.h"
 

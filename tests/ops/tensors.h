@@ -70,8 +70,7 @@ inline void expect_same_function(const std::function<at::Tensor(const std::vecto
   const auto expected_tensors = output_and_gradients(expected, inputs);
   for (std::size_t i = 0; i < expected_tensors.size(); ++i) {
     expect_close(actual_tensors[i], expected_tensors[i],
-                 i == 0 ? "output" : "gradient of input " + std::to_string(i - 1),
-                 tolerance(inputs[0].scalar_type()));
+                 i == 0 ? "output" : "gradient of input " + std::to_string(i - 1), tolerance(inputs[0].scalar_type()));
   }
 }
 
