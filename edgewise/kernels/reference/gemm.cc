@@ -30,12 +30,6 @@ std::vector<float> right_side(const Gemm<T, Out>& p) {
   return b;
 }
 
-float activate(float x, GemmActivation activation) {
-  if (activation == GemmActivation::kRelu) return std::max(x, 0.0f);
-  if (activation == GemmActivation::kGelu) return 0.5f * x * (1 + std::erf(x / std::numbers::sqrt2_v<float>));
-  return x;
-}
-
 void compute_row(const Gemm<std::int8_t, std::int32_t>& p, const float* b, std::int64_t row) {
   std::int32_t* out = p.out + row * p.out_stride;
   std::fill_n(out, p.columns, 0);
@@ -61,6 +55,12 @@ void compute_row(const Gemm<T, Out>& p, const float* b, std::int64_t row) {
 }
 
 }  // namespace
+
+float activate(float x, GemmActivation activation) {
+  if (activation == GemmActivation::kRelu) return std::max(x, 0.0f);
+  if (activation == GemmActivation::kGelu) return 0.5f * x * (1 + std::erf(x / std::numbers::sqrt2_v<float>));
+  return x;
+}
 
 template <typename T, typename Out>
 void gemm(const Gemm<T, Out>& product) {
