@@ -16,5 +16,6 @@ void add_bench(CLI::App& program, int& exit_code);
 // Subcommands of `edgewise bench`.
 void add_bench_train(CLI::App& bench, int& exit_code);
 void add_bench_attention(CLI::App& bench, int& exit_code);
+void add_bench_decode(CLI::App& bench, int& exit_code);
 
 }  // namespace edgewise
