@@ -109,9 +109,14 @@ class Workers {
     for (int i = 0; i < split.workers; ++i) scorers_.push_back(model.scorer());
   }
 
+  // The first works here: OpenMP keeps threads for each thread that ever asked for some, and once there are more than
+  // cores, it sends them to sleep at every end of a loop.
   void run(TimedQueue& queue) {
+    const int threads_before = num_threads();
     std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < scorers_.size(); ++i) threads.emplace_back([this, i, &queue] { work(i, queue); });
+    for (std::size_t i = 1; i < scorers_.size(); ++i) threads.emplace_back([this, i, &queue] { work(i, queue); });
+    work(0, queue);
+    set_num_threads(threads_before);
     for (std::thread& thread : threads) thread.join();
     for (const std::exception_ptr& error : errors_) {
       if (error) std::rethrow_exception(error);

@@ -11,7 +11,7 @@ namespace edgewise {
 namespace {
 
 // A tile's logits of a hundred rows, and its weights, stay in a core's second cache.
-constexpr std::int64_t kTileSize = 512;
+constexpr std::int64_t kTileSize = 1024;
 
 constexpr std::int64_t kVector = 16;
 
