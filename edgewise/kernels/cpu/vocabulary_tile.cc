@@ -70,13 +70,64 @@ struct ScaledLogits {
   }
 };
 
-template <class Logits>
-HWY_INLINE float maximum_of(const Logits& logits, std::int64_t count) {
+HWY_INLINE Floats lowest() { return hn::Set(FloatTag(), -std::numeric_limits<float>::infinity()); }
+
+/// What candidates there are in a tile for a row.
+struct Candidates {
+  const VocabularyTile& tile;
+  OutputRow& row;
+  float worst;  // one must be above it
+
+  template <class Part>
+  HWY_INLINE Floats penalised(Floats logits, std::int64_t n, Part part) const {
+    return tile.penalty == nullptr ? logits : hn::Sub(logits, load(part, tile.penalty + n));
+  }
+
+  // A vector without one that is good enough, as nearly all are, costs one comparison.
+  template <class Part>
+  HWY_INLINE void look_at(Floats logits, std::int64_t n, Part part) {
+    const FloatTag d;
+    if (hn::AllFalse(d, hn::Gt(or_lowest(part, logits), hn::Set(d, worst)))) return;
+    insert_from(or_lowest(part, penalised(logits, n, part)), n);
+  }
+
+  HWY_NOINLINE void insert_from(Floats logits, std::int64_t n) {
+    const FloatTag d;
+    HWY_ALIGN float room[HWY_MAX_BYTES / sizeof(float)];
+    hn::Store(logits, d, room);
+    for (std::size_t i = 0; i < hn::Lanes(d); ++i) {
+      if (!(room[i] > worst)) continue;
+      insert(row, room[i], static_cast<std::int32_t>(tile.first_token + n + static_cast<std::int64_t>(i)));
+      worst = std::max(worst, worst_of_best(row));
+    }
+  }
+};
+
+// What as many logits as are wanted reach, at least: the largest of each lane are that many different ones. Spares the
+// first tile most insertions.
+HWY_INLINE float just_below_the_best(Floats largest_of_lanes, std::int64_t wanted) {
   const FloatTag d;
-  Floats largest = hn::Set(d, -std::numeric_limits<float>::infinity());
-  for_lanes(count,
-            [&](std::int64_t n, auto part) HWY_ATTR { largest = hn::Max(largest, or_lowest(part, logits(n, part))); });
-  return hn::GetLane(hn::MaxOfLanes(d, largest));
+  constexpr float kLowest = -std::numeric_limits<float>::infinity();
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  if (wanted == 0 || wanted > lanes) return kLowest;
+  HWY_ALIGN float room[HWY_MAX_BYTES / sizeof(float)];
+  hn::Store(largest_of_lanes, d, room);
+  std::nth_element(room, room + wanted - 1, room + lanes, [](float a, float b) { return a > b; });
+  return std::nextafter(room[wanted - 1], kLowest);
+}
+
+// Of the first tile: where to take exponentials from, and how good a candidate has to be.
+template <class Logits>
+HWY_INLINE void begin_row(const Logits& logits, std::int64_t count, Candidates& candidates) {
+  Floats largest = lowest();
+  Floats largest_candidates = lowest();
+  for_lanes(count, [&](std::int64_t n, auto part) HWY_ATTR {
+    const Floats logit = logits(n, part);
+    largest = hn::Max(largest, or_lowest(part, logit));
+    largest_candidates = hn::Max(largest_candidates, or_lowest(part, candidates.penalised(logit, n, part)));
+  });
+  candidates.row.maximum = hn::GetLane(hn::MaxOfLanes(FloatTag(), largest));
+  candidates.worst = std::max(candidates.worst, just_below_the_best(largest_candidates, candidates.row.capacity));
 }
 
 struct Seen {
@@ -85,58 +136,33 @@ struct Seen {
 
 // The sum of exp(logit - base), and the largest logit.
 template <class Logits>
-HWY_INLINE Seen sum_and_maximum(const Logits& logits, std::int64_t count, float base) {
+HWY_INLINE Seen sum_and_maximum(const Logits& logits, std::int64_t count, float base, Candidates* candidates) {
   const FloatTag d;
   const Floats bases = hn::Set(d, base);
   Floats total = hn::Zero(d);
-  Floats largest = hn::Set(d, -std::numeric_limits<float>::infinity());
+  Floats largest = lowest();
   for_lanes(count, [&](std::int64_t n, auto part) HWY_ATTR {
     const Floats logit = logits(n, part);
     largest = hn::Max(largest, or_lowest(part, logit));
     total = hn::Add(total, first_lanes(part, rough_exp(hn::Sub(logit, bases))));
+    if (candidates != nullptr) candidates->look_at(logit, n, part);
   });
   return {sum_of_lanes(total), hn::GetLane(hn::MaxOfLanes(d, largest))};
 }
 
 // A base need not be the largest logit, only so near that nothing overflows: that of the tiles before mostly is.
 template <class Logits>
-HWY_INLINE float add_exponentials(OutputRow& state, const Logits& logits, std::int64_t count) {
+void see_row(const VocabularyTile& p, OutputRow& state, const Logits& logits) {
   constexpr float kFarAbove = 40;
-  if (state.total == 0) state.maximum = maximum_of(logits, count);
-  Seen seen = sum_and_maximum(logits, count, state.maximum);
+  Candidates candidates = {p, state, worst_of_best(state)};
+  if (state.total == 0) begin_row(logits, p.columns, candidates);
+  Seen seen = sum_and_maximum(logits, p.columns, state.maximum, &candidates);
   if (seen.maximum > state.maximum + kFarAbove) {
     state.total *= std::exp(double{state.maximum} - seen.maximum);
     state.maximum = seen.maximum;
-    seen = sum_and_maximum(logits, count, state.maximum);
+    seen = sum_and_maximum(logits, p.columns, state.maximum, nullptr);
   }
   state.total += seen.total;
-  return seen.maximum;
-}
-
-// A vector without one that is good enough, as nearly all are, costs one comparison.
-template <class Logits>
-void find_best(const VocabularyTile& p, OutputRow& state, const Logits& logits) {
-  const FloatTag d;
-  float worst = worst_of_best(state);
-  for_lanes(p.columns, [&](std::int64_t n, auto part) HWY_ATTR {
-    Floats values = logits(n, part);
-    if (p.penalty != nullptr) values = hn::Sub(values, load(part, p.penalty + n));
-    values = or_lowest(part, values);
-    if (hn::AllFalse(d, hn::Gt(values, hn::Set(d, worst)))) return;
-    HWY_ALIGN float room[HWY_MAX_BYTES / sizeof(float)];
-    hn::Store(values, d, room);
-    for (std::size_t i = 0; i < hn::Lanes(d); ++i) {
-      if (!(room[i] > worst)) continue;
-      insert(state, room[i], static_cast<std::int32_t>(p.first_token + n + static_cast<std::int64_t>(i)));
-      worst = worst_of_best(state);
-    }
-  });
-}
-
-template <class Logits>
-void see_row(const VocabularyTile& p, OutputRow& state, const Logits& logits) {
-  const float maximum = add_exponentials(state, logits, p.columns);
-  if (!(maximum <= worst_of_best(state))) find_best(p, state, logits);
   if (state.logits == nullptr) return;
   for_lanes(p.columns, [&](std::int64_t n, auto part) HWY_ATTR { store(part, logits(n, part), state.logits + n); });
 }
