@@ -23,14 +23,16 @@ namespace {
 template <typename T>
 class TileBackward {
  public:
-  TileBackward(const AttentionBackward<T>& p, std::int64_t head, const TileRun& run, Scratch& scratch)
+  TileBackward(const AttentionBackward<T>& p, const TilePlan& plan, std::int64_t head, const TileRun& run,
+               Scratch& scratch)
       : p_(p),
         f_(p.forward),
         head_(head),
         score_rule_(p.forward, head),
         dropout_(p.forward, head, scratch),
         rows_are_whole_(run.tile_end - run.tile_begin <= 1),
-        is_only_tile_(rows_are_whole_ && run.block_end - run.block_begin == 1) {
+        is_only_tile_(rows_are_whole_ && run.block_end - run.block_begin == 1),
+        kept_(is_only_tile_ ? kept_weights(p.forward, plan, plan.blocks[run.block_begin], head) : nullptr) {
     const auto most_columns = std::min<std::int64_t>(kTileSources, run.sources.end - run.sources.begin);
     stride_ = padded(most_columns);
     query_ = take_matrix(scratch, kTileRows, f_.head_size);
@@ -61,14 +63,16 @@ class TileBackward {
   /// Makes the sources of a tile the columns of those that follow.
   void load_sources(const Tile& tile) {
     keys_ = rows_of_sources(tile, f_.key, head_, f_.num_heads, f_.head_size, key_);
-    key_panels_ = transpose(keys_, tile.num_columns(), padded(f_.head_size), strip_, key_transposed_);
+    if (kept_ == nullptr) {
+      key_panels_ = transpose(keys_, tile.num_columns(), padded(f_.head_size), strip_, key_transposed_);
+    }
     const Matrix values = rows_of_sources(tile, f_.value, head_, f_.num_heads, f_.value_size, value_);
     value_panels_ = transpose(values, tile.num_columns(), padded(f_.value_size), strip_, value_transposed_);
   }
 
   /// Weights and gradients of scores, from the rows and sources that were loaded.
   void differentiate(const Tile& tile) {
-    multiply_at_edges(tile, {query_, padded(f_.head_size), 1}, key_panels_, {weight_, stride_});
+    if (kept_ == nullptr) multiply_at_edges(tile, {query_, padded(f_.head_size), 1}, key_panels_, {weight_, stride_});
     multiply_at_edges(tile, {grad_outs_.data, grad_outs_.stride, 1}, value_panels_, {grad_score_, stride_});
     dropout_.draw(tile);
     for (std::int64_t row = 0; row < tile.num_rows(); ++row) differentiate_row(tile, row);
@@ -148,9 +152,14 @@ class TileBackward {
     float* weight = weight_ + row * stride_;
     float* grad = grad_score_ + row * stride_;
     if (seen.size() > 0) {
-      score_rule_.apply(tile, row, weight, moves_);
+      if (kept_ == nullptr) {
+        score_rule_.apply(tile, row, weight, moves_);
+        normalise(seen, log_normalizer_[row], weight);
+      } else {
+        copy(seen, kept_ + row * stride_, weight);
+      }
       const float* factor = dropout_.drops() ? dropout_.of_row(row) : nullptr;
-      const float mean = weigh(seen, log_normalizer_[row], factor, weight, grad);
+      const float mean = sum_gradients(seen, factor, weight, grad);
       subtract_mean(seen, rows_are_whole_ ? mean : mean_gradient_[row], factor, weight, grad);
       if (p_.grad_edge_bias != nullptr) store_bias(tile, row, grad);
       if (moves_ != nullptr) stop_bounded(seen, grad);
@@ -159,20 +168,30 @@ class TileBackward {
     clear_unseen(seen, stride_, grad);
   }
 
-  // w and m * <g, value>, and their product's sum.
-  static float weigh(Range seen, float log_normalizer, const float* factor, float* weight, float* grad) {
+  static void normalise(Range seen, float log_normalizer, float* weight) {
     const FloatTag d;
     const auto normalizer = hn::Set(d, log_normalizer);
+    for_vectors(seen, [&](std::int64_t column) HWY_ATTR {
+      hn::Store(exp_lanes(hn::Sub(hn::Load(d, weight + column), normalizer)), d, weight + column);
+    });
+  }
+
+  static void copy(Range seen, const float* from, float* to) {
+    for_vectors(seen, [&](std::int64_t column)
+                          HWY_ATTR { hn::Store(hn::Load(FloatTag(), from + column), FloatTag(), to + column); });
+  }
+
+  // grad becomes m * <g, value>. Returns the sum of it times w.
+  static float sum_gradients(Range seen, const float* factor, const float* weight, float* grad) {
+    const FloatTag d;
     auto sum = hn::Zero(d);
     for_vectors(seen, [&](std::int64_t column) HWY_ATTR {
-      const auto w = exp_lanes(hn::Sub(hn::Load(d, weight + column), normalizer));
       auto g = hn::Load(d, grad + column);
       if (factor != nullptr) {
         g = hn::Mul(g, hn::LoadU(d, factor + column));
         hn::Store(g, d, grad + column);
       }
-      hn::Store(w, d, weight + column);
-      sum = hn::MulAdd(w, g, sum);
+      sum = hn::MulAdd(hn::Load(d, weight + column), g, sum);
     });
     return hn::GetLane(hn::SumOfLanes(d, sum));
   }
@@ -206,6 +225,7 @@ class TileBackward {
   TileDropout dropout_;
   bool rows_are_whole_;              // a tile holds all edges of its rows
   bool is_only_tile_;                // of the run
+  const float* kept_;                // [R, C], the weights as forward left them, or null
   std::int64_t stride_;              // of weight_ and grad_score_
   float* query_;                     // [R, K], times the scale
   float* out_ = nullptr;             // [R, V], unless rows are whole
@@ -238,7 +258,7 @@ template <typename T>
 void differentiate_run(const AttentionBackward<T>& p, const TilePlan& plan, const TileRun& run, std::int64_t head) {
   Scratch& scratch = Scratch::of_this_thread();
   scratch.reset();
-  TileBackward<T> backward(p, head, run, scratch);
+  TileBackward<T> backward(p, plan, head, run, scratch);
   float* grad_query = take_matrix(scratch, kTileRows, p.forward.head_size);
   float* grad_key = nullptr;
   float* grad_value = nullptr;
@@ -272,7 +292,7 @@ void differentiate_rows(const AttentionBackward<T>& p, const TilePlan& plan, con
                         std::int64_t head) {
   Scratch& scratch = Scratch::of_this_thread();
   scratch.reset();
-  TileBackward<T> backward(p, head, run, scratch);
+  TileBackward<T> backward(p, plan, head, run, scratch);
   float* grad_query = take_zeros(scratch, kTileRows, p.forward.head_size);
   backward.load_rows(block);
   for_tiles_of(plan, block, [&](Interval sources) {
@@ -293,7 +313,7 @@ void differentiate_sources(const AttentionBackward<T>& p, const TilePlan& plan, 
   scratch.reset();
   AttentionBackward<T> without_bias = p;  // whose gradients belong to rows
   without_bias.grad_edge_bias = nullptr;
-  TileBackward<T> backward(without_bias, head, run, scratch);
+  TileBackward<T> backward(without_bias, plan, head, run, scratch);
   float* grad_key = take_zeros(scratch, kTileSources, p.forward.head_size);
   float* grad_value = take_zeros(scratch, kTileSources, p.forward.value_size);
   for (std::int64_t i = sources.block_begin; i < sources.block_end; ++i) {

@@ -81,7 +81,8 @@ class BlockForward {
     strip_ = take_matrix(scratch, kLanes, p.head_size);
     key_transposed_ = take_matrix(scratch, stride_, p.head_size);
     value_ = take_matrix(scratch, columns, p.value_size);
-    score_ = take_matrix(scratch, num_rows_, columns);
+    kept_ = kept_weights(p, plan, block, head);
+    score_ = kept_ != nullptr && !dropout_.drops() ? kept_ : take_matrix(scratch, num_rows_, columns);
     sum_ = take_matrix(scratch, num_rows_, p.value_size);
   }
 
@@ -135,32 +136,40 @@ class BlockForward {
     const Range seen = tile.columns(row);
     float* weight = score_ + row * stride_;
     const auto base = hn::Set(d, softmax_.base[row]);
-    const float* factor = dropout_.drops() ? dropout_.of_row(row) : nullptr;
     auto total = hn::Zero(d);
     for_vectors(seen, [&](std::int64_t column) HWY_ATTR {
-      auto w = exp_lanes(hn::Sub(hn::Load(d, weight + column), base));
+      const auto w = exp_lanes(hn::Sub(hn::Load(d, weight + column), base));
       total = hn::Add(total, w);
-      if (factor != nullptr) w = hn::Mul(w, hn::LoadU(d, factor + column));
       hn::Store(w, d, weight + column);
     });
+    if (dropout_.drops()) drop(seen, dropout_.of_row(row), weight, kept_ == nullptr ? nullptr : kept_ + row * stride_);
     clear_unseen(seen, stride_, weight);
     return hn::GetLane(hn::SumOfLanes(d, total));
+  }
+
+  static void drop(Range seen, const float* factor, float* weight, float* kept) {
+    const FloatTag d;
+    for_vectors(seen, [&](std::int64_t column) HWY_ATTR {
+      const auto w = hn::Load(d, weight + column);
+      if (kept != nullptr) hn::Store(w, d, kept + column);
+      hn::Store(hn::Mul(w, hn::LoadU(d, factor + column)), d, weight + column);
+    });
   }
 
   void sum_values(const Tile& tile) {
     const std::int64_t size = padded(p_.value_size);
     const Matrix values = rows_of_sources(tile, p_.value, head_, p_.num_heads, p_.value_size, value_);
-    if (has_sum_) scale_rows(softmax_.shrink, size);
+    if (has_sum_) scale_rows(softmax_.shrink, size, sum_);
     sum_over_sources(tile, score_, stride_, values, size, {sum_, size}, has_sum_ ? Into::kAdd : Into::kOverwrite);
     has_sum_ = true;
   }
 
-  void scale_rows(const float* factor, std::int64_t size) {
+  void scale_rows(const float* factor, std::int64_t size, float* rows) const {
     const FloatTag d;
     for (std::int64_t row = 0; row < num_rows_; ++row) {
       const auto factors = hn::Set(d, factor[row]);
-      for (std::int64_t v = row * size; v < (row + 1) * size; v += kLanes) {
-        hn::Store(hn::Mul(factors, hn::Load(d, sum_ + v)), d, sum_ + v);
+      for (std::int64_t i = row * size; i < (row + 1) * size; i += kLanes) {
+        hn::Store(hn::Mul(factors, hn::Load(d, rows + i)), d, rows + i);
       }
     }
   }
@@ -172,6 +181,7 @@ class BlockForward {
     if (!has_sum_) std::fill_n(sum_, num_rows_ * padded(p_.value_size), 0.0f);
     unpack(sum_, rows_of_head(p_.out, block_.row_begin, num_rows_, head_, p_.num_heads, p_.value_size),
            [&](std::int64_t row) { return inverse[row]; });
+    if (kept_ != nullptr) scale_rows(inverse, stride_, kept_);
     for (std::int64_t row = 0; row < num_rows_; ++row) {
       p_.log_normalizer[(block_.row_begin + row) * p_.num_heads + head_] = log_normalizer[row];
     }
@@ -192,6 +202,7 @@ class BlockForward {
   float* strip_;           // of the transposition
   float* key_transposed_;  // [K, C]
   float* value_;           // [C, V]
+  float* kept_;            // [R, C], the weights before dropout, or null
   float* score_;           // [R, C], then the weights
   float* sum_;             // [R, V]
 };

@@ -80,7 +80,17 @@ class Planner {
       add_tiles(run);
     }
     run.tile_end = std::ssize(plan_.tiles);
+    keep_weights(run);
     plan_.runs.push_back(run);
+  }
+
+  void keep_weights(const TileRun& run) {
+    const std::int64_t num_sources = run.sources.end - run.sources.begin;
+    if (run.block_end - run.block_begin != 1 || num_sources > kMostKeptSources) return;
+    RowBlock& block = plan_.blocks[run.block_begin];
+    block.kept_begin = plan_.num_kept_weights;
+    const std::int64_t stride = (num_sources + kGroupSources - 1) / kGroupSources * kGroupSources;
+    plan_.num_kept_weights += (block.row_end - block.row_begin) * stride;
   }
 
   void add_blocks(std::int64_t row_begin, std::int64_t row_end, Interval run_sources) {

@@ -130,6 +130,15 @@ inline void mask_unseen(const Tile& tile, std::int64_t row, float* score) {
   });
 }
 
+/// Where the weights of a block lie that go from forward to backward, [rows, padded(sources)], or null. Where a clamp
+/// bounds scores, backward has to compute them again to see which ones it holds.
+template <typename T>
+float* kept_weights(const AttentionForward<T>& p, const TilePlan& plan, const RowBlock& block, std::int64_t head) {
+  if (p.kept_weights == nullptr || block.kept_begin < 0) return nullptr;
+  if (p.clamp < std::numeric_limits<float>::infinity()) return nullptr;
+  return p.kept_weights + head * plan.num_kept_weights + block.kept_begin;
+}
+
 /// Turns products of queries and keys into scores, row by row.
 class ScoreRule {
  public:
