@@ -109,9 +109,8 @@ bool is_differentiated(std::initializer_list<at::Tensor> inputs) {
 at::Tensor kept_weights(const Attention& attention, const at::Tensor& query_DHK) {
   if (!attention.is_differentiated || attention.has_one_per_head()) return {};
   std::int64_t count = 0;
-  with_stored_type(query_DHK, [&](auto zero) {
-    count = plan_of(attention.relation()).num_kept_weights<decltype(zero)>();
-  });
+  with_stored_type(query_DHK,
+                   [&](auto zero) { count = plan_of(attention.relation()).num_kept_weights<decltype(zero)>(); });
   return count == 0 ? at::Tensor() : at::empty({query_DHK.size(1), count}, sum_options(query_DHK));
 }
 

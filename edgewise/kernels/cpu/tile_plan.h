@@ -19,8 +19,8 @@ inline constexpr std::int64_t kTileSources = 128;
 inline constexpr std::int64_t kGroupSources = 16;
 inline constexpr std::int64_t kListBlockRows = 32;
 
-/// Weights over at most so many sources are kept for backward: as fast as computing them again, or faster, and they take
-/// a quarter of the memory of queries, keys, values and outputs at heads of this size.
+/// Weights over at most so many sources are kept for backward: as fast as computing them again, or faster, and they
+/// take a quarter of the memory of queries, keys, values and outputs at heads of this size.
 inline constexpr std::int64_t kMostKeptSources = 64;
 
 /// Consecutive rows of a run, and the smallest interval that holds all their sources; of lists, made of whole groups.
