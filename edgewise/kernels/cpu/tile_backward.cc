@@ -4,7 +4,7 @@
 
 #include "edgewise/kernels/cpu/tile_attention.h"
 #include "edgewise/kernels/cpu/tile_work.h"
-#include "edgewise/kernels/reference/work.h"
+#include "edgewise/kernels/work.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "edgewise/kernels/cpu/tile_backward.cc"
@@ -410,7 +410,7 @@ void tile_attention_backward(const AttentionBackward<T>& p, const TilePlan& plan
     clear_heads(p.grad_value, unseen.begin, unseen.end, f.heads(), f.num_heads, f.value_size);
   }
   const std::vector<BackwardPart> parts = backward_parts(plan, f.heads().size(), num_threads());
-  reference::parallel_head_ranges(
+  parallel_head_ranges(
       std::ssize(parts) - 1, f.heads(), [&](std::int64_t part) { return parts[part].cost_before; },
       [&](std::int64_t part, HeadRange heads) { differentiate(p, plan, parts[part], heads); });
 }

@@ -4,7 +4,7 @@
 
 #include "edgewise/kernels/cpu/tile_attention.h"
 #include "edgewise/kernels/cpu/tile_work.h"
-#include "edgewise/kernels/reference/work.h"
+#include "edgewise/kernels/work.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "edgewise/kernels/cpu/tile_forward.cc"
@@ -255,7 +255,7 @@ template <typename T>
 void tile_attention_forward(const AttentionForward<T>& p, const TilePlan& plan) {
   std::vector<std::int64_t> cost_before = {0};
   for (const RowBlock& block : plan.blocks) cost_before.push_back(cost_before.back() + block.cost);
-  reference::parallel_head_ranges(
+  parallel_head_ranges(
       std::ssize(plan.blocks), p.heads(), [&](std::int64_t block) { return cost_before[block]; },
       [&](std::int64_t block, HeadRange heads) { attend_block_here(p, plan, plan.blocks[block], heads); });
 }

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "edgewise/base/error.h"
-#include "edgewise/kernels/reference/work.h"
+#include "edgewise/kernels/work.h"
 
 namespace edgewise::kernels {
 namespace {
@@ -57,7 +57,7 @@ class Planner {
   Planner(const RelationView& relation, TilePlan& plan) : relation_(relation), plan_(plan) {}
 
   void plan() {
-    const std::vector<std::int64_t> run_begin = reference::independent_runs(relation_);
+    const std::vector<std::int64_t> run_begin = independent_runs(relation_);
     for (std::size_t run = 0; run + 1 < run_begin.size(); ++run) add_run(run_begin[run], run_begin[run + 1]);
     if (seen_end_ < relation_.num_sources) {
       plan_.unseen_sources.push_back({seen_end_, static_cast<NodeIndex>(relation_.num_sources)});

@@ -9,8 +9,8 @@
 #include "edgewise/graph/relation_view.h"
 #include "edgewise/kernels/heads.h"
 
-// How reference kernels share out a relation among threads: by edges, so that no long sentence holds up the others.
-namespace edgewise::kernels::reference {
+// How attention kernels share out a relation among threads: by edges, so that no long sentence holds up the others.
+namespace edgewise::kernels {
 
 /// Work below which a second thread costs more than it saves, in edges of one head.
 inline constexpr std::int64_t kSmallestWork = 1024;
@@ -103,4 +103,4 @@ void parallel_runs(const RelationView& relation, HeadRange heads, Fn fn) {
       [&](std::int64_t run, std::int64_t head) { fn(runs[run], runs[run + 1], head); });
 }
 
-}  // namespace edgewise::kernels::reference
+}  // namespace edgewise::kernels
