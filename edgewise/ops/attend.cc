@@ -22,6 +22,7 @@
 #include "edgewise/kernels/reference/edges.h"
 #include "edgewise/ops/attention_options.h"
 #include "edgewise/ops/checks.h"
+#include "edgewise/ops/dropped.h"
 #include "edgewise/ops/function_state.h"
 
 namespace edgewise {
@@ -46,10 +47,9 @@ struct Attention {
 const kernels::AttentionPlan& plan_of(const Relation& relation) { return relation.derived<kernels::AttentionPlan>(); }
 
 Attention attention_of(std::vector<Relation> relations, const at::Tensor& query_DHK, const AttentionOptions& options) {
-  return {std::move(relations),
-          scale_in_force(options, query_DHK),
+  return {std::move(relations), scale_in_force(options, query_DHK),
           options.clamp.value_or(std::numeric_limits<double>::infinity()),
-          {options.dropout, options.dropout_key.seed, options.dropout_key.stream}};
+          dropout_rule(options.dropout, options.dropout_key)};
 }
 
 // Tensors of one attention, contiguous; value, out and what follows are undefined where only weights are wanted.
@@ -90,10 +90,7 @@ void for_relations(const Attention& attention, kernels::AttentionForward<T> p, F
   }
 }
 
-// In which sums over tensors of x's type are made.
-at::TensorOptions sum_options(const at::Tensor& x) {
-  return x.options().dtype(x.scalar_type() == at::kBFloat16 ? at::kFloat : x.scalar_type());
-}
+at::TensorOptions sum_options(const at::Tensor& x) { return x.options().dtype(parameter_type(x)); }
 
 // Autograd functions take an undefined tensor only as an absent optional.
 std::optional<at::Tensor> optional_bias(const AttentionOptions& options) {
