@@ -9,8 +9,8 @@
 
 #include "edgewise/base/fields.h"
 #include "edgewise/base/profile.h"
-#include "edgewise/models/transformer_options.h"
 #include "edgewise/nn/module.h"
+#include "edgewise/options/transformer_options.h"
 
 namespace edgewise {
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/apps/translate_sentences.h"
 
-#include <algorithm>
-#include <numeric>
+#include <utility>
 
 #include "edgewise/models/transformer_scorer.h"
 
@@ -10,7 +9,7 @@ namespace edgewise {
 namespace {
 
 // Rows that a step computes at once: enough to keep the GEMMs busy, few enough to stay in the caches.
-constexpr std::size_t kSentencesAtOnce = 128;
+constexpr std::int64_t kSentencesAtOnce = 128;
 
 }  // namespace
 
@@ -20,18 +19,11 @@ std::vector<Tokens> search_outputs(const Transformer& transformer, std::span<con
   used.begin_token = kBeginToken;
   used.end_token = kEndToken;
   used.never = {kPaddingToken, kUnknownToken, kBeginToken};
-  std::vector<std::size_t> order(inputs.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return inputs[i].size(); });
-
+  used.n_best = 1;
   TransformerScorer scorer(transformer);
-  std::vector<Tokens> outputs(inputs.size());
-  for (std::size_t begin = 0; begin < order.size(); begin += kSentencesAtOnce) {
-    const auto chosen = std::span(order).subspan(begin, std::min(kSentencesAtOnce, order.size() - begin));
-    std::vector<Tokens> batch;
-    for (const std::size_t i : chosen) batch.push_back(inputs[i]);
-    std::vector<Hypothesis> found = search(scorer, batch, used);
-    for (std::size_t i = 0; i < chosen.size(); ++i) outputs[chosen[i]] = std::move(found[i].tokens);
+  std::vector<Tokens> outputs;
+  for (auto& best : search(scorer, inputs, used, {.sentences = kSentencesAtOnce})) {
+    outputs.push_back(std::move(best.front().tokens));
   }
   return outputs;
 }

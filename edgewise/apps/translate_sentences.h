@@ -11,8 +11,8 @@
 
 namespace edgewise {
 
-/// The best output that a search finds for each input, without padding and unknown tokens. Inputs of like length are
-/// searched together; an empty one gets an empty output.
+/// The best output that a search finds for each input, without padding and unknown tokens. An empty input gets an
+/// empty output.
 std::vector<Tokens> search_outputs(const Transformer& transformer, std::span<const Tokens> inputs,
                                    const SearchOptions& options);
 

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "edgewise/data/options.h"
+#include "edgewise/options/data_options.h"
 #include "edgewise/text/parallel_text.h"
 
 namespace edgewise {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/data/options.h"
 #include "edgewise/graph/batch.h"
+#include "edgewise/options/data_options.h"
 #include "edgewise/text/parallel_text.h"
 #include "edgewise/text/vocabulary.h"
 

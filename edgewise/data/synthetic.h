@@ -2,7 +2,7 @@
 #pragma once
 
 #include "edgewise/data/corpus.h"
-#include "edgewise/data/options.h"
+#include "edgewise/options/data_options.h"
 
 namespace edgewise {
 

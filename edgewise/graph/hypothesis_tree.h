@@ -17,14 +17,17 @@ class HypothesisTree {
  public:
   static constexpr NodeIndex kRoot = -1;  // the parent of a first token
 
-  explicit HypothesisTree(std::int64_t num_sentences = 0);
-
-  /// Adds one node and returns its number; numbers run in order of addition. `parent` is kRoot or a node of the same
-  /// sentence. Throws Error for any other.
+  /// Adds one node and returns its number: one that was forgotten, or else the next. `parent` is kRoot or a node of the
+  /// same sentence. Sentences are counted from 0, and come as they are named. Throws Error for any other.
   NodeIndex grow(std::int64_t sentence, NodeIndex parent, std::int64_t token);
 
+  /// Takes a sentence's nodes out; others will get their numbers, and one day the sentence new nodes.
+  void forget(std::int64_t sentence);
+
+  /// Node numbers are below it.
   std::int64_t num_nodes() const;
-  std::int64_t num_sentences() const;
+  /// A sentence's nodes, in the order in which they were added.
+  std::span<const NodeIndex> nodes_of(std::int64_t sentence) const;
   NodeIndex parent(NodeIndex node) const;
   std::int64_t sentence(NodeIndex node) const;
   std::int64_t token(NodeIndex node) const;
@@ -33,14 +36,17 @@ class HypothesisTree {
   /// Tokens from the first to `node`.
   std::vector<std::int64_t> path(NodeIndex node) const;
 
-  /// Who the nodes from `first_node` on see among all nodes so far: ancestors, from the root down, and itself. One row
-  /// a new node. O(sum of their depths).
-  Relation ancestors(NodeIndex first_node) const;
+  /// Who some nodes see among all: ancestors, from the root down, and themselves. Row i is that of `nodes[i]`.
+  /// O(sum of their depths).
+  Relation ancestors(std::span<const NodeIndex> nodes) const;
 
-  /// The new nodes' view of the encoder: row i is the interval of sources of the sentence it belongs to.
-  Relation inputs(NodeIndex first_node, std::span<const std::int64_t> input_lengths) const;
+  /// The same nodes' view of the encoder: row i is the interval of the sentence that `nodes[i]` belongs to.
+  Relation inputs(std::span<const NodeIndex> nodes, std::span<const Interval> intervals_of_sentences,
+                  std::int64_t num_sources) const;
 
  private:
+  static constexpr std::int64_t kNoSentence = -1;  // of a node that was forgotten
+
   struct Node {
     NodeIndex parent;
     std::int32_t depth;
@@ -48,10 +54,11 @@ class HypothesisTree {
     std::int64_t token;
   };
   const Node& at(NodeIndex node, std::string_view function) const;
-  void check_first_node(NodeIndex first_node, std::string_view function) const;
+  NodeIndex next_number() const;
 
-  std::int64_t num_sentences_ = 0;
   std::vector<Node> nodes_;
+  std::vector<std::vector<NodeIndex>> sentences_;
+  std::vector<NodeIndex> forgotten_;
 };
 
 }  // namespace edgewise

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "edgewise/models/encoder.h"
-#include "edgewise/models/transformer_options.h"
 #include "edgewise/nn/decoder_layer.h"
+#include "edgewise/options/transformer_options.h"
 
 // Shapes: D = decoder nodes, S = encoder nodes, M = size of a node's state.
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "edgewise/message/message_graph.h"
-#include "edgewise/models/transformer_options.h"
 #include "edgewise/nn/encoder_layer.h"
+#include "edgewise/options/transformer_options.h"
 
 // Shapes: S = encoder nodes, M = size of a node's state.
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "edgewise/graph/batch.h"
-#include "edgewise/models/transformer_options.h"
+#include "edgewise/options/transformer_options.h"
 
 namespace edgewise {
 

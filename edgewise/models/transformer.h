@@ -12,11 +12,11 @@
 #include "edgewise/message/message_graph.h"
 #include "edgewise/models/decoder.h"
 #include "edgewise/models/encoder.h"
-#include "edgewise/models/transformer_options.h"
 #include "edgewise/nn/embedding.h"
 #include "edgewise/nn/linear.h"
 #include "edgewise/nn/positions.h"
 #include "edgewise/ops/projected_loss.h"
+#include "edgewise/options/transformer_options.h"
 
 // Shapes: S = encoder nodes, D = decoder nodes, T = some nodes, M = size of a node's state, C = output vocabulary.
 

@@ -8,39 +8,55 @@
 #include <vector>
 
 #include "edgewise/graph/graph_pool.h"
-#include "edgewise/models/growing_rows.h"
+#include "edgewise/graph/hypothesis_tree.h"
+#include "edgewise/models/interval_space.h"
+#include "edgewise/models/row_store.h"
 #include "edgewise/models/transformer.h"
+#include "edgewise/search/cross_heads.h"
 #include "edgewise/search/scorer.h"
 
 namespace edgewise {
 
-/// Decodes with a Transformer, a step at a time: computes only the tree's new nodes, and reaches the keys and values of
-/// their ancestors, kept per layer in one growing store, by index: a branch copies nothing. Keys and values of the
-/// inputs are projected once a batch. The textbook chapter's decoding from a cached state, with the projected keys and
-/// values as the state. The model must outlive it, and keep its parameters from start to last step.
+/// Decodes with a Transformer, a step at a time: computes only the new nodes, and reaches the keys and values of their
+/// ancestors, kept per layer in one store, by index: a branch copies nothing, and a sentence that is forgotten leaves
+/// its rows to others. Keys and values of an input are projected once. The textbook chapter's decoding from a cached
+/// state, with the projected keys and values as the state. The model must outlive it, and keep its parameters as long
+/// as a sentence is decoded.
 class TransformerScorer : public Scorer {
  public:
-  explicit TransformerScorer(const Transformer& model) : model_(&model) {}
+  /// Throws Error for heads that the model does not have.
+  explicit TransformerScorer(const Transformer& model, CrossHeads shown = {});
 
   std::int64_t vocabulary_size() const override { return model_->options().output_vocabulary; }
-  void start(std::span<const Tokens> inputs) override;
-  void step(const HypothesisTree& tree, NodeIndex first_node, std::span<float> log_probabilities) override;
+  void read(std::span<const std::int64_t> places, std::span<const Tokens> inputs) override;
+  void step(const StepRequest& request, StepResult& result) override;
 
  private:
   struct LayerMemory {
-    at::Tensor cross_key;  // [encoder nodes, heads, head size]
-    at::Tensor cross_value;
-    GrowingRows key;  // [tree nodes, heads, head size]
-    GrowingRows value;
+    RowStore cross_key;  // [input tokens, heads, head size], each sentence's in its interval
+    RowStore cross_value;
+    RowStore key;  // [tree nodes, heads, head size]
+    RowStore value;
+  };
+  struct NewNodes {
+    std::vector<NodeIndex> numbers;
+    Relation ancestors;
+    Relation inputs;
+    std::vector<float>* attention = nullptr;  // where the shown layer's goes, if it is wanted
   };
 
-  at::Tensor embed(const HypothesisTree& tree, NodeIndex first_node, Pass& pass) const;
-  at::Tensor layer_step(std::size_t layer, const Relation& ancestors, const Relation& inputs, const at::Tensor& x,
-                        Pass& pass);
+  NewNodes grow(std::span<const NewNode> nodes);
+  std::vector<NodeIndex> make_room(std::span<const std::int64_t> places, std::span<const Tokens> inputs);
+  at::Tensor embed(std::span<const NodeIndex> numbers, Pass& pass) const;
+  at::Tensor layer_step(std::size_t layer, const NewNodes& nodes, const at::Tensor& x, Pass& pass);
+  void show(const at::Tensor& weights_EH, std::vector<float>& attention) const;
 
   const Transformer* model_;
+  CrossHeads shown_;
   GraphPool pool_;
-  std::vector<std::int64_t> input_lengths_;
+  HypothesisTree tree_;  // place p is sentence p
+  IntervalSpace input_space_;
+  std::vector<Interval> inputs_;  // of each place
   std::vector<LayerMemory> layers_;
 };
 

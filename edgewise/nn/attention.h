@@ -10,7 +10,7 @@
 #include "edgewise/message/message_graph.h"
 #include "edgewise/nn/linear.h"
 #include "edgewise/nn/module.h"
-#include "edgewise/nn/options.h"
+#include "edgewise/options/layer_options.h"
 
 // Shapes: N = nodes, D = destinations, S = sources, E = edges, I = input size, H = heads, K = head size, V = size of a
 // head's value, O = output size.

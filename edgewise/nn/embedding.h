@@ -8,8 +8,8 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/nn/module.h"
-#include "edgewise/nn/options.h"
 #include "edgewise/nn/positions.h"
+#include "edgewise/options/layer_options.h"
 
 namespace edgewise {
 

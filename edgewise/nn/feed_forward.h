@@ -5,7 +5,7 @@
 
 #include "edgewise/nn/linear.h"
 #include "edgewise/nn/module.h"
-#include "edgewise/nn/options.h"
+#include "edgewise/options/layer_options.h"
 
 namespace edgewise {
 

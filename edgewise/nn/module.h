@@ -14,6 +14,7 @@
 #include "edgewise/base/fields.h"
 #include "edgewise/base/random.h"
 #include "edgewise/ops/dropout.h"
+#include "edgewise/options/precision.h"
 
 // A layer is a struct whose tensors are its parameters. It lists them, and the layers it is made of, once:
 //
@@ -37,14 +38,6 @@ struct NamedTensor {
 /// undefined tensors: a bias that is switched off.
 template <typename Part, typename Visitor>
 void visit_parameters(Part& part, const std::string& name, Visitor&& visit);
-
-/// In what numbers a pass computes. Parameters, norms, softmax and loss are fp32 in both, and so is the residual stream
-/// where norms come first; in bf16, what linear layers and attention read and write is bf16.
-enum class Precision { kFp32, kBf16 };
-
-inline constexpr auto enum_names(Precision) {
-  return std::array{EnumName<Precision>{Precision::kFp32, "fp32"}, EnumName<Precision>{Precision::kBf16, "bf16"}};
-}
 
 /// What one forward pass needs beside its inputs: whether it trains, in what precision, and the random numbers of its
 /// dropouts. Each dropout takes the next stream, so that a pass is a function of its seed.

@@ -2,6 +2,7 @@
 #include "edgewise/nn/norm.h"
 
 #include "edgewise/nn/init.h"
+#include "edgewise/ops/norm.h"
 
 namespace edgewise {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "edgewise/nn/options.h"
+#include "edgewise/options/layer_options.h"
 
 namespace edgewise {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "edgewise/nn/options.h"
+#include "edgewise/options/layer_options.h"
 
 namespace edgewise {
 

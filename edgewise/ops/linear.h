@@ -8,12 +8,11 @@
 #include <vector>
 
 #include "edgewise/ops/attend.h"
+#include "edgewise/options/layer_kinds.h"
 
 // Shapes: T = tokens, I = inputs, O = outputs.
 
 namespace edgewise {
-
-enum class Activation { kRelu, kGelu };
 
 struct LinearOptions {
   std::optional<Activation> activation = {};

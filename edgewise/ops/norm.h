@@ -5,12 +5,9 @@
 
 #include <optional>
 
-namespace edgewise {
+#include "edgewise/options/layer_kinds.h"
 
-enum class NormKind {
-  kLayerNorm,  // (x - mean) / sqrt(variance + eps), variance over n (Ba et al. 2016)
-  kStdNorm,    // (x - mean) / (deviation + eps), deviation over n - 1: the from-scratch document's Norm
-};
+namespace edgewise {
 
 /// Normalises each row of x [T, M], then scales by gain [M] and adds bias [M]. The result has the given type, or that
 /// of x. x and the result are fp32 or bf16, with gain, bias and all sums in fp32, or everything is fp64. Differentiable

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "edgewise/search/search.h"
+#include "edgewise/search/options.h"
 
 namespace edgewise {
 
@@ -14,25 +14,32 @@ class Rules {
  public:
   Rules(const SearchOptions& options, std::int64_t vocabulary_size);
 
-  std::int64_t begin_token() const { return begin_token_; }
-  std::int64_t end_token() const { return end_token_; }
+  const SearchOptions& options() const { return options_; }
+  std::int64_t vocabulary_size() const { return static_cast<std::int64_t>(allowed_.size()); }
 
-  /// Tokens of the longest output allowed, the end token not counted.
+  /// Tokens of the longest and the shortest output allowed, the end token not counted.
   std::int64_t longest_output(std::int64_t input_length) const;
+  std::int64_t shortest_output(std::int64_t input_length) const;
 
-  /// What may follow `length` tokens, ascending.
-  std::span<const std::int64_t> continuations(std::int64_t length, std::int64_t longest) const;
+  /// [vocabulary]: which tokens may be produced at all.
+  std::span<const std::uint8_t> allowed() const { return allowed_; }
 
-  /// Of a hypothesis of `length` tokens, the end token counted.
+  /// How many of the most likely continuations a hypothesis needs to be told; all of them: all_continuations().
+  std::int64_t num_candidates() const;
+  bool all_continuations() const;
+  bool needs_attention() const { return options_.attention || options_.coverage_penalty > 0; }
+
+  /// Of a hypothesis of `length` tokens, the end token counted. It grows with the length, so that the longest output
+  /// allowed bounds what a living hypothesis can still be worth.
   double score(double log_probability, std::int64_t length) const;
 
+  /// The coverage penalty of an output whose tokens, the end token among them, together gave these weights to the
+  /// tokens of the input (Wu et al. 2016, eq. 14). At most 0.
+  double coverage(std::span<const double> weights) const;
+
  private:
-  std::int64_t begin_token_;
-  std::int64_t end_token_;
-  double length_penalty_;
-  double length_factor_;
-  std::int64_t length_offset_;
-  std::vector<std::int64_t> allowed_;
+  SearchOptions options_;
+  std::vector<std::uint8_t> allowed_;
 };
 
 }  // namespace edgewise

@@ -2,58 +2,67 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
-#include "edgewise/base/fields.h"
+#include "edgewise/search/hypothesis.h"
+#include "edgewise/search/options.h"
 #include "edgewise/search/scorer.h"
+#include "edgewise/search/sentence_search.h"
 
 namespace edgewise {
 
-struct SearchOptions {
-  std::int64_t beam = 1;        // hypotheses kept alive a sentence; 1 is greedy
-  double length_penalty = 0.6;  // exponent of ((5 + length) / 6) that a score is divided by (Wu et al. 2016); 0: none
-  std::int64_t begin_token = 2;
-  std::int64_t end_token = 3;
-  std::vector<std::int64_t> never;  // tokens that are not produced: padding, unknown
+// Greedy, beam, sampling and scoring over anything that scores tokens.
+//
+// A beam: a hypothesis that ends takes its place in the beam along, so a sentence is over when `beam` of them have
+// ended, and before that once no living one can get among the best that are wanted, even if all its further tokens were
+// certain and it ran to the length limit: stopping then changes no result. At the limit nothing but the end token may
+// follow, whose log-probability counts as always. Among equals the earlier hypothesis wins, then the lower token; a
+// token of log-probability -inf is taken only where nothing else is left. A beam of 1 is greedy: always the most likely
+// next token. Hypotheses compete for places by their log-probabilities; scores rank those that ended.
+//
+// Sampling: `n_best` outputs, drawn one apart from the other, and ranked by their scores, which are the model's.
+//
+// Scoring: the prefix is the whole output; its score is what a search without repetition penalty gives it.
+//
+// A prefix is produced whatever the options forbid, and its log-probability counts. What may follow it is restricted by
+// the options; where they leave nothing, the end token follows. An empty input has the empty output of score 0, for
+// which the model is not asked. The result for a sentence does not depend on the others, nor on where and when it is
+// searched, provided that the scorer's does not.
 
-  // No output is longer than length_factor * input length + length_offset tokens, the end token not counted.
-  double length_factor = 2.0;
-  std::int64_t length_offset = 10;
-
-  template <typename Self, typename Field>
-  static void list_fields(Self& self, Field&& field) {
-    field("beam", self.beam, "hypotheses kept alive a sentence; 1 is greedy", at_least(1));
-    field("length_penalty", self.length_penalty, "exponent of the length that a score is divided by", at_least(0));
-    field("length_factor", self.length_factor, "longest output as a multiple of the input's length", at_least(0));
-    field("length_offset", self.length_offset, "added to the longest output", at_least(0));
-  }
+/// How much is searched at once.
+struct SearchCapacity {
+  std::int64_t sentences = 32;
+  std::int64_t tokens = 0;  // of all their inputs; one sentence may have more. 0: any number
 };
 
-struct Hypothesis {
-  Tokens tokens;       // without begin and end
-  double score = 0.0;  // log-probability, end token included, divided by ((5 + length) / 6) ^ length_penalty; the end
-                       // token counts in the length
+/// Where inputs come from, and where outputs go.
+class SearchQueue {
+ public:
+  virtual ~SearchQueue() = default;
+
+  /// The next input. Nothing when there are no more; and while the search `is_busy` with others, when there is none
+  /// yet.
+  virtual std::optional<SearchInput> next(bool is_busy) = 0;
+
+  /// What was found for an input, best first. Inputs end in any order.
+  virtual void found(SearchInput input, std::vector<Hypothesis> best) = 0;
 };
 
-/// The best output found for each input, in order. Greedy for a beam of 1: always the most likely next token.
-///
-/// A hypothesis that ends takes its place in the beam along, so a sentence is over when `beam` of them have ended, and
-/// before that once no living one can do better than the best that ended, even if all its further tokens were certain
-/// and it ran to the length limit: stopping then changes no result. At the limit nothing but the end token may follow,
-/// whose log-probability counts as always. Among equals the earlier hypothesis wins, then the lower token; a token of
-/// log-probability -inf is taken only where nothing else is left. An empty input has the empty output of score 0, for
-/// which the model is not asked. The result for a sentence does not depend on the others, provided that the scorer's
-/// does not.
+/// Searches until the queue has no more. As soon as a sentence ends, the next one takes its place.
 ///
 /// Throws Error for options that do not fit each other or the scorer's vocabulary, and when the scorer gives what is no
 /// log-probability.
-std::vector<Hypothesis> search(Scorer& scorer, std::span<const Tokens> inputs, const SearchOptions& options = {});
+void search(Scorer& scorer, SearchQueue& queue, const SearchOptions& options = {}, const SearchCapacity& capacity = {});
 
-/// The `beam` best of each input, best first, all different; fewer when there are not so many. Its first are those of
-/// `search`, for which it takes longer: every place in the beam comes to its end.
-std::vector<std::vector<Hypothesis>> search_n_best(Scorer& scorer, std::span<const Tokens> inputs,
-                                                   const SearchOptions& options = {});
+/// For each input the `n_best` best, best first; fewer when there are not so many. Samples of input i are drawn from
+/// stream i.
+std::vector<std::vector<Hypothesis>> search(Scorer& scorer, std::span<const Tokens> inputs,
+                                            const SearchOptions& options = {}, const SearchCapacity& capacity = {});
+
+/// The same, with all that an input can say; its number is its `id` here too.
+std::vector<std::vector<Hypothesis>> search(Scorer& scorer, std::span<const SearchInput> inputs,
+                                            const SearchOptions& options = {}, const SearchCapacity& capacity = {});
 
 }  // namespace edgewise

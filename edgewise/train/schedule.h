@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "edgewise/train/options.h"
+#include "edgewise/options/train_options.h"
 
 namespace edgewise {
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "edgewise/data/batches.h"
+#include "edgewise/options/train_options.h"
 #include "edgewise/train/checkpoint.h"
 #include "edgewise/train/metrics.h"
 #include "edgewise/train/observer.h"
-#include "edgewise/train/options.h"
 #include "edgewise/train/run_lock.h"
 #include "edgewise/train/snapshot_writer.h"
 #include "edgewise/train/task.h"

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "edgewise/data/batches_ahead.h"
+#include "edgewise/options/train_options.h"
 #include "edgewise/train/adam.h"
-#include "edgewise/train/options.h"
 #include "edgewise/train/schedule.h"
 #include "edgewise/train/task.h"
 

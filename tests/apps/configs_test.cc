@@ -2,9 +2,9 @@
 // The configs and the example that the repository ships.
 #include <algorithm>
 
-#include "edgewise/apps/experiment.h"
 #include "edgewise/base/config.h"
 #include "edgewise/models/transformer.h"
+#include "edgewise/options/experiment.h"
 #include "tests/apps/program.h"
 
 namespace edgewise {

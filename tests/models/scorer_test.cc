@@ -1,67 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <set>
 
 #include "edgewise/models/transformer_scorer.h"
 #include "tests/models/small_models.h"
+#include "tests/support/error_of.h"
 
 namespace edgewise {
 namespace {
 
-/// Collects what a scorer says of each node of a growing tree.
+/// Collects what a scorer says of each node of growing trees.
 class StepByStep {
  public:
-  StepByStep(const Transformer& model, const std::vector<Tokens>& inputs)
-      : scorer_(model), inputs_(inputs), tree_(static_cast<std::int64_t>(inputs.size())) {
-    scorer_.start(inputs);
+  explicit StepByStep(const Transformer& model, CrossHeads shown = {}) : scorer_(model, shown) {}
+
+  void read(const std::vector<std::int64_t>& places, const std::vector<Tokens>& inputs) {
+    scorer_.read(places, inputs);
+    for (std::size_t i = 0; i < places.size(); ++i) sentences_[places[i]] = {inputs[i], {}};
+  }
+  void read(const std::vector<Tokens>& inputs) {
+    std::vector<std::int64_t> places;
+    for (std::size_t i = 0; i < inputs.size(); ++i) places.push_back(static_cast<std::int64_t>(i));
+    read(places, inputs);
   }
 
-  HypothesisTree& tree() { return tree_; }
+  /// Its number in its tree. The next step computes it.
+  NodeIndex grow(std::int64_t place, NodeIndex parent, std::int64_t token) {
+    std::vector<Node>& nodes = sentences_.at(place).nodes;
+    Tokens path = parent == HypothesisTree::kRoot ? Tokens() : nodes.at(static_cast<std::size_t>(parent)).path;
+    path.push_back(token);
+    nodes.push_back({path, {}, {}});
+    new_nodes_.push_back({place, parent, token});
+    return static_cast<NodeIndex>(nodes.size() - 1);
+  }
 
   void step() {
-    const auto first_node = static_cast<NodeIndex>(rows_.size());
-    const std::int64_t vocabulary = scorer_.vocabulary_size();
-    std::vector<float> values(static_cast<std::size_t>((tree_.num_nodes() - first_node) * vocabulary));
-    scorer_.step(tree_, first_node, values);
-    for (auto row = values.begin(); row != values.end(); row += vocabulary) rows_.emplace_back(row, row + vocabulary);
+    StepResult result;
+    scorer_.step({.nodes = new_nodes_, .all = true, .attention = true}, result);
+    auto row = result.log_probabilities.begin();
+    auto weights = result.attention.begin();
+    for (const NewNode& node : new_nodes_) {
+      Sentence& sentence = sentences_.at(node.place);
+      const auto is_new = [](const Node& other) { return other.row.empty(); };
+      Node& target = *std::ranges::find_if(sentence.nodes, is_new);
+      target.row.assign(row, row + scorer_.vocabulary_size());
+      target.attention.assign(weights, weights + std::ssize(sentence.input));
+      row += scorer_.vocabulary_size();
+      weights += std::ssize(sentence.input);
+    }
+    EXPECT_EQ(row, result.log_probabilities.end());
+    EXPECT_EQ(weights, result.attention.end());
+    new_nodes_.clear();
   }
 
   /// Every node so far against the whole path to it, computed at once.
   void expect_full_forward(const Transformer& model, double tolerance) const {
-    for (NodeIndex node = 0; node < tree_.num_nodes(); ++node) {
-      SCOPED_TRACE(testing::Message() << "node " << node);
-      Tokens output = tree_.path(node);
-      output.push_back(3);  // a batch's decoder reads all but the last token
-      GraphPool pool;
-      const std::vector<TokenPair> pair = {{inputs_[static_cast<std::size_t>(tree_.sentence(node))], output}};
-      const Batch batch = make_batch(pool, pair);
-      Pass pass = Pass::inference();
-      const at::Tensor all = model.log_probabilities(model.decode(batch, model.encode(batch, pass), pass));
-      expect_close(at::tensor(rows_[static_cast<std::size_t>(node)]).to(at::kDouble), all[-1].to(at::kDouble),
-                   tolerance);
+    for (const auto& [place, sentence] : sentences_) {
+      for (const Node& node : sentence.nodes) {
+        SCOPED_TRACE(testing::Message() << "place " << place << ", path " << testing::PrintToString(node.path));
+        Tokens output = node.path;
+        output.push_back(3);  // a batch's decoder reads all but the last token
+        GraphPool pool;
+        const std::vector<TokenPair> pair = {{sentence.input, output}};
+        const Batch batch = make_batch(pool, pair);
+        Pass pass = Pass::inference();
+        const at::Tensor all = model.log_probabilities(model.decode(batch, model.encode(batch, pass), pass));
+        expect_close(at::tensor(node.row).to(at::kDouble), all[-1].to(at::kDouble), tolerance);
+      }
     }
   }
 
-  const std::vector<float>& row(NodeIndex node) const { return rows_[static_cast<std::size_t>(node)]; }
+  const std::vector<float>& row(std::int64_t place, NodeIndex node) const {
+    return sentences_.at(place).nodes.at(static_cast<std::size_t>(node)).row;
+  }
+  const std::vector<float>& attention(std::int64_t place, NodeIndex node) const {
+    return sentences_.at(place).nodes.at(static_cast<std::size_t>(node)).attention;
+  }
 
  private:
+  struct Node {
+    Tokens path;
+    std::vector<float> row;
+    std::vector<float> attention;
+  };
+  struct Sentence {
+    Tokens input;
+    std::vector<Node> nodes;
+  };
+
   TransformerScorer scorer_;
-  std::vector<Tokens> inputs_;
-  HypothesisTree tree_;
-  std::vector<std::vector<float>> rows_;
+  std::map<std::int64_t, Sentence> sentences_;
+  std::vector<NewNode> new_nodes_;
 };
 
 const std::vector<Tokens> kInputs = {{4, 9, 5, 3}, {8}, {5, 5, 4}};
 
 void grow_chains(StepByStep& steps) {
+  steps.read(kInputs);
   const std::vector<Tokens> outputs = {{2, 7, 6}, {2}, {2, 4, 5, 6, 7}};
   std::vector<NodeIndex> last(outputs.size(), HypothesisTree::kRoot);
   for (std::size_t t = 0; t < 5; ++t) {
     for (std::size_t s = 0; s < outputs.size(); ++s) {
       if (t >= outputs[s].size()) continue;  // this sentence is finished
-      last[s] = steps.tree().grow(static_cast<std::int64_t>(s), last[s], outputs[s][t]);
+      last[s] = steps.grow(static_cast<std::int64_t>(s), last[s], outputs[s][t]);
     }
     steps.step();
   }
@@ -73,9 +119,9 @@ TEST(TransformerScorer, GivesStepByStepWhatThePassOverTheWholeOutputGives) {
     const Transformer exact = small_model(small_options(preset));
     const Transformer single(small_options(preset), 1);
 
-    StepByStep in_double(exact, kInputs);
+    StepByStep in_double(exact);
     grow_chains(in_double);
-    StepByStep in_float(single, kInputs);
+    StepByStep in_float(single);
     grow_chains(in_float);
 
     in_double.expect_full_forward(exact, 1e-6);  // its results are floats, whatever computed them
@@ -88,21 +134,21 @@ TEST(TransformerScorer, FollowsEachBranchOfATree) {
   for (const ScoreKind score : {ScoreKind::kDot, ScoreKind::kAdditive}) {
     options.score = score;
     const Transformer model = small_model(options);
-    StepByStep steps(model, kInputs);
-    HypothesisTree& tree = steps.tree();
+    StepByStep steps(model);
+    steps.read(kInputs);
 
-    const NodeIndex first = tree.grow(0, HypothesisTree::kRoot, 2);
-    const NodeIndex other = tree.grow(2, HypothesisTree::kRoot, 2);
+    const NodeIndex first = steps.grow(0, HypothesisTree::kRoot, 2);
+    const NodeIndex other = steps.grow(2, HypothesisTree::kRoot, 2);
     steps.step();
-    const NodeIndex left = tree.grow(0, first, 5);
-    const NodeIndex right = tree.grow(0, first, 6);
-    tree.grow(2, other, 5);
+    const NodeIndex left = steps.grow(0, first, 5);
+    const NodeIndex right = steps.grow(0, first, 6);
+    steps.grow(2, other, 5);
     steps.step();
-    tree.grow(0, right, 7);  // hypotheses change places: nothing is copied, they just grow from another node
-    tree.grow(0, right, 8);
-    tree.grow(0, left, 7);
+    steps.grow(0, right, 7);  // hypotheses change places: nothing is copied, they just grow from another node
+    steps.grow(0, right, 8);
+    steps.grow(0, left, 7);
     steps.step();
-    tree.grow(0, left, 9);  // a hypothesis that rested for a step
+    steps.grow(0, left, 9);  // a hypothesis that rested for a step
     steps.step();
 
     steps.expect_full_forward(model, 1e-6);
@@ -111,39 +157,85 @@ TEST(TransformerScorer, FollowsEachBranchOfATree) {
 
 TEST(TransformerScorer, TakesSeveralLevelsInOneStep) {
   const Transformer model = small_model(small_options(TransformerPreset::kChapter));
-  StepByStep steps(model, kInputs);
-  HypothesisTree& tree = steps.tree();
+  StepByStep steps(model);
+  steps.read(kInputs);
 
-  const NodeIndex first = tree.grow(1, HypothesisTree::kRoot, 2);
-  tree.grow(1, tree.grow(1, first, 5), 6);
+  const NodeIndex first = steps.grow(1, HypothesisTree::kRoot, 2);
+  steps.grow(1, steps.grow(1, first, 5), 6);
   steps.step();
   steps.step();  // nothing new
 
   steps.expect_full_forward(model, 1e-6);
 }
 
-TEST(TransformerScorer, ForgetsWhatCameBeforeAStart) {
+TEST(TransformerScorer, ReplacesASentenceAndKeepsTheOthers) {
   const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
-  TransformerScorer scorer(model);
-  const auto first_row = [&](const Tokens& input) {
-    scorer.start(std::vector<Tokens>{input});
-    HypothesisTree tree(1);
-    tree.grow(0, HypothesisTree::kRoot, 2);
-    std::vector<float> values(11);
-    scorer.step(tree, 0, values);
-    return values;
+  StepByStep steps(model);
+  steps.read(kInputs);
+  std::vector<NodeIndex> last;
+  for (const std::int64_t place : {0, 1, 2}) last.push_back(steps.grow(place, HypothesisTree::kRoot, 2));
+  steps.step();
+  for (const Tokens& next : std::vector<Tokens>{{6, 7}, {4}, {4, 5, 6, 7, 8, 9}, {8, 8, 8}}) {
+    steps.read({1}, {next});  // longer and shorter than what was there
+    last[1] = HypothesisTree::kRoot;
+    for (const std::int64_t token : {2, 5, 6}) {
+      for (const std::int64_t place : {0, 1, 2}) {
+        NodeIndex& node = last[static_cast<std::size_t>(place)];
+        node = steps.grow(place, node, token);
+      }
+      steps.step();
+    }
+    steps.expect_full_forward(model, 1e-6);
+  }
+}
+
+TEST(TransformerScorer, ShowsTheAttentionOfTheChosenHeads) {
+  const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
+  const auto attention_of = [&](CrossHeads shown) {
+    StepByStep steps(model, shown);
+    steps.read(kInputs);
+    steps.grow(0, steps.grow(0, HypothesisTree::kRoot, 2), 7);
+    steps.step();
+    return steps.attention(0, 1);
   };
 
-  const std::vector<float> before = first_row({4, 5, 6});
-  const std::vector<float> between = first_row({7});
+  const std::vector<float> all = attention_of({});
+  EXPECT_EQ(all, attention_of({.layer = 1}));
+  EXPECT_NE(all, attention_of({.layer = 0}));
+  const std::vector<float> first = attention_of({.head = 0});
+  const std::vector<float> second = attention_of({.head = 1});
+  float sum = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_NEAR(all[i], (first[i] + second[i]) / 2, 1e-6);
+    sum += all[i];
+  }
+  EXPECT_NEAR(sum, 1, 1e-6);
+  EXPECT_NE(first, second);
+}
 
-  EXPECT_NE(between, before);
-  EXPECT_EQ(first_row({4, 5, 6}), before);
+TEST(TransformerScorer, AnswersWhatIsAskedFromAllLogProbabilities) {
+  const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
+  TransformerScorer scorer(model);
+  const auto answer = [&](bool all) {
+    scorer.read(std::vector<std::int64_t>{0}, std::vector<Tokens>{{4, 5, 6}});
+    const std::vector<NewNode> nodes = {{0, HypothesisTree::kRoot, 2}};
+    const std::vector<Continuation> wanted = {{0, 4}};
+    StepResult result;
+    scorer.step({.nodes = nodes, .num_candidates = 1, .wanted = wanted, .all = all}, result);
+    return result;
+  };
+  const StepResult all = answer(true);
+  const StepResult few = answer(false);
+
+  EXPECT_EQ(few.wanted.at(0), all.log_probabilities.at(4));
+  EXPECT_EQ(few.candidates.at(0).log_probability, std::ranges::max(all.log_probabilities));
+  EXPECT_TRUE(few.log_probabilities.empty());
+  EXPECT_TRUE(few.attention.empty());
 }
 
 TEST(TransformerScorer, LetsTrainingGoOnWhereItWas) {
   const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
-  StepByStep steps(model, kInputs);
+  StepByStep steps(model);
   grow_chains(steps);
 
   // Decoding saw these positions first; autograd must be able to use what it left.
@@ -156,38 +248,76 @@ TEST(TransformerScorer, LetsTrainingGoOnWhereItWas) {
 TEST(TransformerScorer, SaysHowItWantsToBeCalled) {
   const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
   TransformerScorer scorer(model);
-  HypothesisTree tree(3);
-  tree.grow(0, HypothesisTree::kRoot, 2);
-  tree.grow(1, HypothesisTree::kRoot, 2);
-  std::vector<float> values(22);
+  StepResult result;
+  const auto step = [&](NewNode node) {
+    const std::vector<NewNode> nodes = {node};
+    scorer.step({.nodes = nodes}, result);
+  };
 
-  EXPECT_EQ(error_of([&] { scorer.step(tree, 0, values); }),
-            "TransformerScorer::step: no inputs were read, call start first");
-  scorer.start(kInputs);
-  EXPECT_EQ(error_of([&] { scorer.step(tree, 1, values); }),
-            "TransformerScorer::step: first_node is 1, needs 0, the number of nodes computed so far");
-  EXPECT_EQ(error_of([&] { scorer.step(tree, 0, std::span(values).first(11)); }),
-            "TransformerScorer::step: log_probabilities has room for 11 values, 2 new nodes need 22");
-  scorer.step(tree, 0, values);
+  EXPECT_EQ(error_of([&] { step({0, -1, 2}); }), "TransformerScorer::step: place 0 has no input, call read first");
+  scorer.read(std::vector<std::int64_t>{1}, std::vector<Tokens>{{4}});
+  EXPECT_EQ(error_of([&] { step({0, -1, 2}); }), "TransformerScorer::step: place 0 has no input, call read first");
+  EXPECT_EQ(error_of([&] {
+              step({1, 0, 2});
+            }),
+            "TransformerScorer::step: the parent of a node is 0, but its sentence has 0 nodes, counted from 0");
+  EXPECT_EQ(error_of([&] { scorer.read(std::vector<std::int64_t>{-1}, std::vector<Tokens>{{4}}); }),
+            "TransformerScorer::read: a place is -1, needs 0 or more");
+  EXPECT_EQ(error_of([&] { scorer.read(std::vector<std::int64_t>{}, std::vector<Tokens>{{4}}); }),
+            "TransformerScorer::read: there are 0 places for 1 inputs, as many are needed");
+  EXPECT_EQ(error_of([&] { TransformerScorer(model, {.layer = 2}); }),
+            "TransformerScorer: the layer whose attention is shown is 2, the model has 2, counted from 0");
+  EXPECT_EQ(error_of([&] { TransformerScorer(model, {.head = -2}); }),
+            "TransformerScorer: the head whose attention is shown is -2, the model has 2, counted from 0");
+  step({1, -1, 2});
 }
 
-TEST(GrowingRows, KeepAllRowsAndMoveOnlyWhenFull) {
-  GrowingRows rows;
-  std::vector<at::Tensor> appended;
+TEST(RowStore, HoldsWhatWasPutAndMovesOnlyWhenFull) {
+  RowStore store;
+  std::vector<at::Tensor> expected;
   int moves = 0;
   const void* place = nullptr;
   for (std::uint64_t i = 0; i < 100; ++i) {
-    appended.push_back(random_tensor({static_cast<std::int64_t>(i % 4), 2, 3}, i));
-    rows.append(appended.back());
-    if (rows.size() > 0 && rows.all().data_ptr() != place) {
-      place = rows.all().data_ptr();
-      ++moves;
-    }
+    const at::Tensor rows = random_tensor({2, 2, 3}, i);
+    const auto number = static_cast<NodeIndex>(expected.size());
+    expected.push_back(rows[1]);
+    expected.push_back(rows[0]);
+    store.put(std::vector<NodeIndex>{number + 1, number}, rows);
+    if (store.first(1).data_ptr() != place) ++moves;
+    place = store.first(1).data_ptr();
   }
+  store.put({}, random_tensor({0, 2, 3}, 0));
+  const at::Tensor again = random_tensor({2, 2, 3}, 1000);
+  store.put(std::vector<NodeIndex>{3, 4}, again);
+  expected[3] = again[0];
+  expected[4] = again[1];
 
-  EXPECT_TRUE(at::equal(rows.all(), at::cat(appended)));
-  EXPECT_LE(moves, 9);  // 150 rows, doubled from 1
-  EXPECT_TRUE(rows.all().is_contiguous());
+  EXPECT_TRUE(at::equal(store.first(200), at::stack(expected)));
+  EXPECT_LE(moves, 9);  // 200 rows, doubled from 2
+}
+
+RC_GTEST_PROP(IntervalSpace, GivesOutWhatIsFreeAndEndsWhereTheLastEnds, ()) {
+  IntervalSpace space;
+  std::vector<Interval> out;
+  for (const int choice : *rc::gen::container<std::vector<int>>(rc::gen::inRange(-6, 7))) {
+    if (choice < 0 && !out.empty()) {
+      const std::size_t which = static_cast<std::size_t>(-choice) % out.size();
+      space.give_back(out[which]);
+      out.erase(out.begin() + static_cast<std::ptrdiff_t>(which));
+    } else {
+      out.push_back(space.take(std::max(choice, 0)));
+      RC_ASSERT(out.back().end - out.back().begin == std::max(choice, 0));
+    }
+    std::set<NodeIndex> numbers;
+    std::size_t count = 0;
+    NodeIndex end = 0;
+    for (const Interval& interval : out) {
+      for (NodeIndex number = interval.begin; number < interval.end; ++number, ++count) numbers.insert(number);
+      if (interval.begin < interval.end) end = std::max(end, interval.end);
+    }
+    RC_ASSERT(numbers.size() == count);
+    RC_ASSERT(space.end() == end);
+  }
 }
 
 }  // namespace

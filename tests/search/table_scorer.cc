@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+
+#include "edgewise/search/pick_candidates.h"
 
 namespace edgewise {
 
@@ -24,28 +27,58 @@ std::uint64_t hash_of(std::uint64_t seed, const Tokens& input, const Tokens& pro
 
 }  // namespace
 
-void TableScorer::start(std::span<const Tokens> inputs) {
-  ++num_starts;
-  inputs_.assign(inputs.begin(), inputs.end());
-  num_nodes_ = 0;
-  for (const Tokens& input : inputs) EXPECT_FALSE(input.empty());
+void TableScorer::read(std::span<const std::int64_t> places, std::span<const Tokens> inputs) {
+  ++num_reads;
+  ASSERT_EQ(places.size(), inputs.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    EXPECT_FALSE(inputs[i].empty());
+    places_[places[i]] = {inputs[i], {}};
+    last_place = std::max(last_place, places[i]);
+  }
 }
 
-void TableScorer::step(const HypothesisTree& tree, NodeIndex first_node, std::span<float> log_probabilities) {
-  ASSERT_EQ(first_node, num_nodes_) << "nodes that are not new";
-  num_nodes_ = static_cast<NodeIndex>(tree.num_nodes());
-  ASSERT_GT(num_nodes_, first_node) << "a step without new nodes";
-  ASSERT_EQ(static_cast<std::int64_t>(log_probabilities.size()), (num_nodes_ - first_node) * vocabulary_size_);
-  ASSERT_EQ(tree.num_sentences(), static_cast<std::int64_t>(inputs_.size()));
-  new_nodes.push_back(num_nodes_ - first_node);
-  for (NodeIndex node = first_node; node < num_nodes_; ++node) {
-    Tokens path = tree.path(node);
-    if (path.size() == 1) roots.push_back(path);
-    path.erase(path.begin());
-    const std::vector<float> row = table_(inputs_[tree.sentence(node)], path);
-    ASSERT_EQ(static_cast<std::int64_t>(row.size()), vocabulary_size_);
-    std::copy(row.begin(), row.end(), log_probabilities.begin() + (node - first_node) * vocabulary_size_);
+void TableScorer::step(const StepRequest& request, StepResult& result) {
+  ASSERT_FALSE(request.nodes.empty()) << "a step without new nodes";
+  check_order(request);
+  new_nodes.push_back(std::ssize(request.nodes));
+  result.log_probabilities.clear();
+  result.attention.clear();
+  for (const NewNode& node : request.nodes) {
+    ASSERT_TRUE(places_.contains(node.place));
+    Place& place = places_[node.place];
+    ASSERT_LT(node.parent, std::ssize(place.paths));
+    Tokens path;
+    if (node.parent == HypothesisTree::kRoot) {
+      roots.push_back(node.token);
+    } else {
+      path = place.paths[static_cast<std::size_t>(node.parent)];
+      path.push_back(node.token);
+    }
+    place.paths.push_back(path);
+    const std::vector<float> row = table_(place.input, path);
+    ASSERT_EQ(std::ssize(row), vocabulary_size_);
+    result.log_probabilities.insert(result.log_probabilities.end(), row.begin(), row.end());
+    if (!request.attention) continue;
+    const std::vector<float> weights = attention_(place.input, path);
+    ASSERT_EQ(weights.size(), place.input.size());
+    result.attention.insert(result.attention.end(), weights.begin(), weights.end());
   }
+  pick_candidates(result.log_probabilities, request, result);
+  if (!request.all) result.log_probabilities.clear();
+}
+
+void TableScorer::check_order(const StepRequest& request) const {
+  const auto is_before = [](const Continuation& a, const Continuation& b) {
+    return a.row != b.row ? a.row < b.row : a.token < b.token;
+  };
+  for (const auto& list : {request.excluded, request.wanted}) {
+    EXPECT_TRUE(std::is_sorted(list.begin(), list.end(), is_before));
+    for (const Continuation& continuation : list) {
+      EXPECT_LT(continuation.row, std::ssize(request.nodes));
+      EXPECT_LT(continuation.token, vocabulary_size_);
+    }
+  }
+  EXPECT_TRUE(std::ranges::is_sorted(request.nodes, {}, &NewNode::place));
 }
 
 Table random_table(std::int64_t vocabulary_size, std::uint64_t seed) {
@@ -73,6 +106,21 @@ Table table_with_equals(std::int64_t vocabulary_size, std::uint64_t seed) {
       log_probabilities.push_back(-0.5f * static_cast<float>(state % 4));
     }
     return log_probabilities;
+  };
+}
+
+AttentionTable random_attention(std::uint64_t seed) {
+  return [=](const Tokens& input, const Tokens& produced) {
+    std::uint64_t state = hash_of(seed, input, produced);
+    std::vector<float> weights;
+    float sum = 0;
+    for (std::size_t i = 0; i < input.size(); ++i) {
+      state = mix(state, static_cast<std::int64_t>(i));
+      weights.push_back(0.01f + static_cast<float>(state % 100));
+      sum += weights.back();
+    }
+    for (float& weight : weights) weight /= sum;
+    return weights;
   };
 }
 

@@ -33,6 +33,7 @@ void gemm_as_given(const Gemm<T, Out>& product) {
 template void gemm_as_given(const Gemm<float, float>&);
 template void gemm_as_given(const Gemm<BFloat16, BFloat16>&);
 template void gemm_as_given(const Gemm<BFloat16, float>&);
+template void gemm_as_given(const Gemm<std::int8_t, std::int32_t>&);
 
 bool can_multiply_bf16() { return onednn::has_bf16(); }
 
@@ -60,5 +61,6 @@ void gemm(const Gemm<T, Out>& product) {
 template void gemm(const Gemm<float, float>&);
 template void gemm(const Gemm<BFloat16, BFloat16>&);
 template void gemm(const Gemm<BFloat16, float>&);
+template void gemm(const Gemm<std::int8_t, std::int32_t>&);
 
 }  // namespace edgewise::kernels

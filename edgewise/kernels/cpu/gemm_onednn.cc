@@ -33,7 +33,17 @@ dnnl::stream& stream() {
 }
 
 memory::data_type data_type(ElementType type) {
-  return type == ElementType::kFloat ? memory::data_type::f32 : memory::data_type::bf16;
+  switch (type) {
+    case ElementType::kFloat:
+      return memory::data_type::f32;
+    case ElementType::kBFloat16:
+      return memory::data_type::bf16;
+    case ElementType::kInt8:
+      return memory::data_type::s8;
+    case ElementType::kInt32:
+      return memory::data_type::s32;
+  }
+  return memory::data_type::undef;
 }
 
 memory::desc matrix_desc(ElementType type, std::int64_t rows, std::int64_t columns, std::int64_t stride,
@@ -58,9 +68,12 @@ matmul::primitive_desc product_desc(const Descriptions& parts, const dnnl::primi
 // Products of this size read a packed [K, N] fastest.
 matmul::primitive_desc packing_desc(ElementType type, std::int64_t depth, std::int64_t columns) {
   const memory::desc any({depth, columns}, data_type(type), memory::format_tag::any);
-  return product_desc(
-      {matrix_desc(type, kRowsToPackFor, depth, depth), any, {}, matrix_desc(type, kRowsToPackFor, columns, columns)},
-      {});
+  const ElementType out_type = type == ElementType::kInt8 ? ElementType::kInt32 : type;
+  return product_desc({matrix_desc(type, kRowsToPackFor, depth, depth),
+                       any,
+                       {},
+                       matrix_desc(out_type, kRowsToPackFor, columns, columns)},
+                      {});
 }
 
 // Kept, because the choice may depend on the number of threads, and packing must not differ from use.
@@ -177,6 +190,8 @@ bool bf16_is_fast() {
   return has(dnnl::cpu_isa::avx512_core_amx) || (has(dnnl::cpu_isa::avx512_core_bf16) && is_amd());
 }
 
+bool int8_is_exact() { return has(dnnl::cpu_isa::avx512_core_vnni) || has(dnnl::cpu_isa::avx2_vnni); }
+
 void run(const ProductShape& shape, const ProductData& data) { product_of(shape)->run(data); }
 
 std::size_t packed_size(ElementType type, std::int64_t depth, std::int64_t columns) {
@@ -186,6 +201,11 @@ std::size_t packed_size(ElementType type, std::int64_t depth, std::int64_t colum
 void pack(ElementType type, std::int64_t depth, std::int64_t columns, const Matrix<float>& from, void* to) {
   copy(matrix_desc(ElementType::kFloat, depth, columns, from.stride, from.layout), from.data,
        packed_desc(type, depth, columns), to);
+}
+
+void pack(std::int64_t depth, std::int64_t columns, const Matrix<std::int8_t>& from, void* to) {
+  copy(matrix_desc(ElementType::kInt8, depth, columns, from.stride, from.layout), from.data,
+       packed_desc(ElementType::kInt8, depth, columns), to);
 }
 
 void unpack(ElementType type, std::int64_t depth, std::int64_t columns, const void* from, float* to) {

@@ -10,12 +10,16 @@
 // What gemm.cc asks of oneDNN, without oneDNN's headers.
 namespace edgewise::kernels::onednn {
 
-enum class ElementType : std::uint8_t { kFloat, kBFloat16 };
+enum class ElementType : std::uint8_t { kFloat, kBFloat16, kInt8, kInt32 };
 
 template <typename T>
 inline constexpr ElementType kElementType = ElementType::kFloat;
 template <>
 inline constexpr ElementType kElementType<BFloat16> = ElementType::kBFloat16;
+template <>
+inline constexpr ElementType kElementType<std::int8_t> = ElementType::kInt8;
+template <>
+inline constexpr ElementType kElementType<std::int32_t> = ElementType::kInt32;
 
 enum class RightLayout : std::uint8_t { kRows, kColumns, kPacked };
 
@@ -51,6 +55,9 @@ struct ProductData {
 bool has_bf16();
 bool bf16_is_fast();
 
+/// Whether sums of products of 8 bits are exact: without instructions for them pairs are summed in 16 bits.
+bool int8_is_exact();
+
 /// Compiles the product, unless one of that shape is kept, and runs it.
 void run(const ProductShape& shape, const ProductData& data);
 
@@ -58,6 +65,7 @@ void run(const ProductShape& shape, const ProductData& data);
 std::size_t packed_size(ElementType type, std::int64_t depth, std::int64_t columns);
 
 void pack(ElementType type, std::int64_t depth, std::int64_t columns, const Matrix<float>& from, void* to);
+void pack(std::int64_t depth, std::int64_t columns, const Matrix<std::int8_t>& from, void* to);
 
 /// To floats in rows without gaps.
 void unpack(ElementType type, std::int64_t depth, std::int64_t columns, const void* from, float* to);

@@ -29,6 +29,7 @@ struct Product {
   GemmResult result;
   Out* out;
   std::int64_t out_stride;
+  std::int64_t spare_rows = 0;
 
   Product rows_from(std::int64_t first, std::int64_t count) const {
     Product part = *this;
@@ -72,7 +73,8 @@ Product<T, Out> product_of(const Gemm<T, Out>& gemm) {
           .activation = gemm.activation,
           .result = gemm.result,
           .out = gemm.out,
-          .out_stride = gemm.out_stride};
+          .out_stride = gemm.out_stride,
+          .spare_rows = gemm.spare_rows};
 }
 
 /// Which size changes from batch to batch, going by where the rows of activations can lie. Sums of bf16 are not cut

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiling a product takes longer than a small one runs, and the number of tokens is new in each batch. Most of them
 // are therefore taken as a multiple of a large block; the few that are left are copied to where zeros follow them, up
-// to a multiple of a small step.
+// to a multiple of a small step. Fewer rows than a step are taken as they are: there are few such numbers, and the
+// search for one sentence's output runs on them.
 #include <algorithm>
 #include <cstring>
 
@@ -56,12 +57,19 @@ T* padded_copy(const T* from, std::int64_t stride, std::int64_t rows, std::int64
   return to;
 }
 
+// A single row as two: oneDNN takes it for the same product whether it comes from a matrix in rows or in columns, so
+// that the order of its sums would depend on which came first.
+std::int64_t compiled_rows(std::int64_t rows) {
+  return rows < kStep ? std::max<std::int64_t>(rows, 2) : round_up(rows, kStep);
+}
+
 template <typename T, typename Out>
 void run_last_rows(const Product<T, Out>& p) {
-  if (p.rows % kStep == 0) return run_compiled(p);
-  static thread_local AlignedBytes a_room, out_room;
   Product<T, Out> padded = p;
-  padded.rows = round_up(p.rows, kStep);
+  padded.rows = compiled_rows(p.rows);
+  if (padded.rows == p.rows) return run_compiled(p);
+  if (padded.rows <= p.rows + p.spare_rows) return run_compiled(padded);
+  static thread_local AlignedBytes a_room, out_room;
   padded.a = {padded_copy(p.a.data, p.a.stride, p.rows, p.depth, padded.rows, a_room), p.depth};
   padded.out =
       padded_copy(p.out, p.out_stride, p.result == GemmResult::kAdd ? p.rows : 0, p.columns, padded.rows, out_room);
@@ -102,5 +110,6 @@ void run_ragged(const Product<T, Out>& p) {
 template void run_ragged(const Product<float, float>&);
 template void run_ragged(const Product<BFloat16, BFloat16>&);
 template void run_ragged(const Product<BFloat16, float>&);
+template void run_ragged(const Product<std::int8_t, std::int32_t>&);
 
 }  // namespace edgewise::kernels::cpu

@@ -2,6 +2,7 @@
 #include "edgewise/kernels/cpu/packed_matrix.h"
 
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
 
 #include "edgewise/base/profile.h"
@@ -29,11 +30,61 @@ Matrix<float> rounded(const Matrix<float>& from, std::int64_t depth, std::int64_
   return {to, width, from.layout};
 }
 
-void copy_in_rows(const Matrix<float>& from, std::int64_t depth, std::int64_t columns, float* to) {
-  const std::int64_t row_step = from.layout == MatrixLayout::kRows ? from.stride : 1;
-  const std::int64_t column_step = from.layout == MatrixLayout::kRows ? 1 : from.stride;
+// Element (k, n) of [K, N] is at k * row + n * column.
+struct Steps {
+  std::int64_t row, column;
+};
+
+template <typename T>
+Steps steps(const Matrix<T>& matrix) {
+  return matrix.layout == MatrixLayout::kRows ? Steps{matrix.stride, 1} : Steps{1, matrix.stride};
+}
+
+template <typename T>
+void copy_in_rows(const Matrix<T>& from, std::int64_t depth, std::int64_t columns, T* to) {
+  const Steps step = steps(from);
   for (std::int64_t k = 0; k < depth; ++k) {
-    for (std::int64_t n = 0; n < columns; ++n) *to++ = from.data[k * row_step + n * column_step];
+    for (std::int64_t n = 0; n < columns; ++n) *to++ = from.data[k * step.row + n * step.column];
+  }
+}
+
+// The scale of each column, and the columns divided by it, one behind the other.
+Matrix<std::int8_t> quantised(const Matrix<float>& from, std::int64_t depth, std::int64_t columns,
+                              std::vector<float>& scales, AlignedBytes& room) {
+  const float largest = onednn::int8_is_exact() ? 127.0f : 63.0f;
+  const Steps step = steps(from);
+  auto* to = room.elements<std::int8_t>(depth * columns);
+  scales.resize(static_cast<std::size_t>(columns));
+  parallel_for(columns, 1 + 16'384 / std::max<std::int64_t>(1, depth), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t n = begin; n < end; ++n) {
+      const float* values = from.data + n * step.column;
+      float size = 0;
+      for (std::int64_t k = 0; k < depth; ++k) size = std::max(size, std::abs(values[k * step.row]));
+      scales[n] = size / largest;
+      const float factor = size > 0 ? largest / size : 0.0f;
+      for (std::int64_t k = 0; k < depth; ++k) {
+        to[n * depth + k] = static_cast<std::int8_t>(std::lrintf(values[k * step.row] * factor));
+      }
+    }
+  });
+  return {to, depth, MatrixLayout::kColumns};
+}
+
+void pack_values(PackedContent& content, const Matrix<float>& values) {
+  const auto& [type, layout, depth, columns, bytes, scales] = content;
+  if (layout == RightLayout::kRows) {
+    copy_in_rows(values, depth, columns, content.bytes.elements<float>(depth * columns));
+  } else {
+    onednn::pack(type, depth, columns, values, content.bytes.of_size(onednn::packed_size(type, depth, columns)));
+  }
+}
+
+void pack_values(PackedContent& content, const Matrix<std::int8_t>& values) {
+  const auto& [type, layout, depth, columns, bytes, scales] = content;
+  if (layout == RightLayout::kRows) {
+    copy_in_rows(values, depth, columns, content.bytes.elements<std::int8_t>(depth * columns));
+  } else {
+    onednn::pack(depth, columns, values, content.bytes.of_size(onednn::packed_size(type, depth, columns)));
   }
 }
 
@@ -52,37 +103,52 @@ template <typename T>
 void PackedMatrix<T>::pack(const Matrix<float>& from, std::int64_t depth, std::int64_t columns) {
   const TimedWork timed("packing");
   static thread_local AlignedBytes room;
-  constexpr bool kIsFloat = std::is_same_v<T, float>;
-  const bool is_native = kIsFloat || bf16_is_native();
-  const Matrix<float> values = is_native ? from : rounded(from, depth, columns, room);
-
+  const bool is_plain = instruction_set() == InstructionSet::kReference || depth * columns == 0;
   PackedContent& content = *content_;
-  content.type = !kIsFloat && is_native ? ElementType::kBFloat16 : ElementType::kFloat;
   content.depth = depth;
   content.columns = columns;
-  if (instruction_set() == InstructionSet::kReference || depth * columns == 0) {
-    content.layout = RightLayout::kRows;
-    copy_in_rows(values, depth, columns, content.bytes.elements<float>(depth * columns));
+  content.layout = is_plain ? RightLayout::kRows : RightLayout::kPacked;
+  if constexpr (std::is_same_v<T, std::int8_t>) {
+    content.type = ElementType::kInt8;
+    pack_values(content, quantised(from, depth, columns, content.scales, room));
   } else {
-    content.layout = RightLayout::kPacked;
-    onednn::pack(content.type, depth, columns, values,
-                 content.bytes.of_size(onednn::packed_size(content.type, depth, columns)));
+    const bool is_rounded = std::is_same_v<T, BFloat16> && (is_plain || !bf16_is_native());
+    content.type = is_rounded ? ElementType::kFloat : onednn::kElementType<T>;
+    pack_values(content, is_rounded ? rounded(from, depth, columns, room) : from);
   }
 }
 
 template <typename T>
 std::vector<float> PackedMatrix<T>::unpacked() const {
-  const auto& [type, layout, depth, columns, bytes] = *content_;
+  const auto& [type, layout, depth, columns, bytes, scales] = *content_;
   std::vector<float> values(static_cast<std::size_t>(depth * columns));
-  if (layout == RightLayout::kRows) {
-    std::copy_n(static_cast<const float*>(bytes.data()), values.size(), values.begin());
-  } else {
+  if (layout == RightLayout::kPacked) {
     onednn::unpack(type, depth, columns, bytes.data(), values.data());
+  } else if (type == ElementType::kInt8) {
+    std::copy_n(static_cast<const std::int8_t*>(bytes.data()), values.size(), values.begin());
+  } else {
+    std::copy_n(static_cast<const float*>(bytes.data()), values.size(), values.begin());
   }
   return values;
 }
 
+template <typename T>
+std::int64_t PackedMatrix<T>::depth() const {
+  return content_->depth;
+}
+
+template <typename T>
+std::int64_t PackedMatrix<T>::columns() const {
+  return content_->columns;
+}
+
+template <typename T>
+const float* PackedMatrix<T>::scales() const {
+  return content_->scales.data();
+}
+
 template class PackedMatrix<float>;
 template class PackedMatrix<BFloat16>;
+template class PackedMatrix<std::int8_t>;
 
 }  // namespace edgewise::kernels

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "edgewise/kernels/aligned_bytes.h"
 #include "edgewise/kernels/cpu/gemm_onednn.h"
 #include "edgewise/kernels/gemm.h"
@@ -14,6 +16,7 @@ struct PackedContent {
   std::int64_t depth = 0;
   std::int64_t columns = 0;
   AlignedBytes bytes = {};
+  std::vector<float> scales = {};  // of columns, for 8 bits
 };
 
 }  // namespace edgewise::kernels

@@ -30,10 +30,13 @@ std::vector<float> right_side(const Gemm<T, Out>& p) {
   return b;
 }
 
-float activate(float x, GemmActivation activation) {
-  if (activation == GemmActivation::kRelu) return std::max(x, 0.0f);
-  if (activation == GemmActivation::kGelu) return 0.5f * x * (1 + std::erf(x / std::numbers::sqrt2_v<float>));
-  return x;
+void compute_row(const Gemm<std::int8_t, std::int32_t>& p, const float* b, std::int64_t row) {
+  std::int32_t* out = p.out + row * p.out_stride;
+  std::fill_n(out, p.columns, 0);
+  for (std::int64_t k = 0; k < p.depth; ++k) {
+    const std::int32_t factor = p.a.data[row * p.a.stride + k];
+    for (std::int64_t n = 0; n < p.columns; ++n) out[n] += factor * static_cast<std::int32_t>(b[k * p.columns + n]);
+  }
 }
 
 template <typename T, typename Out>
@@ -53,6 +56,12 @@ void compute_row(const Gemm<T, Out>& p, const float* b, std::int64_t row) {
 
 }  // namespace
 
+float activate(float x, GemmActivation activation) {
+  if (activation == GemmActivation::kRelu) return std::max(x, 0.0f);
+  if (activation == GemmActivation::kGelu) return 0.5f * x * (1 + std::erf(x / std::numbers::sqrt2_v<float>));
+  return x;
+}
+
 template <typename T, typename Out>
 void gemm(const Gemm<T, Out>& product) {
   const std::vector<float> b = right_side(product);
@@ -65,5 +74,6 @@ void gemm(const Gemm<T, Out>& product) {
 template void gemm(const Gemm<float, float>&);
 template void gemm(const Gemm<BFloat16, BFloat16>&);
 template void gemm(const Gemm<BFloat16, float>&);
+template void gemm(const Gemm<std::int8_t, std::int32_t>&);
 
 }  // namespace edgewise::kernels::reference

@@ -6,6 +6,8 @@
 namespace edgewise::kernels::reference {
 
 /// kernels::gemm in plain loops.
+float activate(float x, GemmActivation activation);
+
 template <typename T, typename Out>
 void gemm(const Gemm<T, Out>& product);
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "edgewise/base/fields.h"
-#include "edgewise/nn/options.h"
+#include "edgewise/options/layer_options.h"
 
 namespace edgewise {
 

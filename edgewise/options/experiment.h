@@ -5,12 +5,12 @@
 #include <span>
 #include <string>
 
-#include "edgewise/data/batches.h"
-#include "edgewise/data/options.h"
-#include "edgewise/models/transformer_options.h"
-#include "edgewise/search/search.h"
+#include "edgewise/options/batch_options.h"
+#include "edgewise/options/data_options.h"
+#include "edgewise/options/train_options.h"
+#include "edgewise/options/transformer_options.h"
+#include "edgewise/search/options.h"
 #include "edgewise/text/vocabulary.h"
-#include "edgewise/train/options.h"
 
 namespace edgewise {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/apps/experiment.h"
+#include "edgewise/options/experiment.h"
 
 #include "edgewise/base/config.h"
 #include "edgewise/base/files.h"

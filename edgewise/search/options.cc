@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/search/check_options.h"
+#include "edgewise/search/options.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,25 +15,34 @@ void check_token(std::string_view name, std::int64_t token, std::int64_t vocabul
         name, token, vocabulary_size);
 }
 
-void check_number(std::string_view name, double number) {
-  check(std::isfinite(number) && number >= 0, "search: {} is {}, a finite number of at least 0 is needed", name,
-        number);
+/// Options in a program were read by nobody who knows their ranges.
+void check_ranges(SearchOptions options) {
+  const auto check_number = [](const Field& field, double number) {
+    check(std::isfinite(number) && field.range.contains(number), "search: {} is {}, a finite number{} is needed",
+          field.name, number, field.range.text());
+  };
+  for (const Field& field : fields_of(options)) {
+    if (const auto* number = std::get_if<double*>(&field.value)) check_number(field, **number);
+    if (const auto* number = std::get_if<std::int64_t*>(&field.value)) {
+      check_number(field, static_cast<double>(**number));
+    }
+  }
 }
 
 }  // namespace
 
 void check_options(const SearchOptions& options, std::int64_t vocabulary_size) {
-  check(options.beam >= 1, "search: beam is {}, at least 1 is needed", options.beam);
+  check_ranges(options);
   check(options.beam <= vocabulary_size,
         "search: beam is {}, but the vocabulary has {} tokens; at most so many are needed", options.beam,
         vocabulary_size);
-  check_number("length_penalty", options.length_penalty);
-  check_number("length_factor", options.length_factor);
-  check(options.length_offset >= 0, "search: length_offset is {}, at least 0 is needed", options.length_offset);
+  check(options.kind != SearchKind::kBeam || options.n_best <= options.beam,
+        "search: n_best is {}, but the beam is {}; a beam at least as wide is needed", options.n_best, options.beam);
 
   check_token("begin_token", options.begin_token, vocabulary_size);
   check_token("end_token", options.end_token, vocabulary_size);
   for (const std::int64_t token : options.never) check_token("never", token, vocabulary_size);
+  for (const std::int64_t token : options.only) check_token("only", token, vocabulary_size);
   check(std::find(options.never.begin(), options.never.end(), options.end_token) == options.never.end(),
         "search: never holds the end token {}, without which no output ends; take it out", options.end_token);
 }

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "edgewise/base/fields.h"
-#include "edgewise/nn/module.h"
+#include "edgewise/options/precision.h"
 
 namespace edgewise {
 

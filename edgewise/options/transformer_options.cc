@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/models/transformer_options.h"
+#include "edgewise/options/transformer_options.h"
 
 #include "edgewise/base/error.h"
 

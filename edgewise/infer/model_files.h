@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "edgewise/base/safetensors.h"
+#include "edgewise/options/experiment.h"
+#include "edgewise/text/vocabulary.h"
+
+namespace edgewise {
+
+// The names of what lies in a model directory; each side's vocabulary is behind its prefix, or behind none where they
+// share one.
+inline constexpr std::string_view kConfigFile = "config.toml";
+inline constexpr std::string_view kParametersFile = "model.safetensors";
+inline constexpr std::string_view kManifestFile = "manifest.json";
+inline constexpr std::string_view kInputPrefix = "input_";
+inline constexpr std::string_view kOutputPrefix = "output_";
+
+/// Of both sides; one and the same when they share it.
+struct Vocabularies {
+  std::shared_ptr<const Vocabulary> input;
+  std::shared_ptr<const Vocabulary> output;
+};
+
+/// A model directory in memory.
+struct ModelFiles {
+  Experiment experiment;
+  Vocabularies vocabularies;
+  SafetensorsFile parameters;
+  std::string parameters_name;  // what errors call them
+};
+
+/// Where the model is: the path itself, or, of a run, its best one, or else its last. Throws Error when it is none of
+/// these; errors begin with `caller`.
+std::filesystem::path find_model(const std::filesystem::path& path, std::string_view caller);
+
+/// Reads a model directory or that of a run, after checking every file's size and SHA-256.
+ModelFiles read_model_files(const std::filesystem::path& path, std::string_view caller);
+
+/// The model of an experiment, with the vocabularies' sizes.
+TransformerOptions transformer_options(const Experiment& experiment, const Vocabularies& vocabularies);
+
+}  // namespace edgewise

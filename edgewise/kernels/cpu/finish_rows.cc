@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/finish_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+#include <variant>
+
+#include "edgewise/base/profile.h"
+#include "edgewise/base/threads.h"
+#include "edgewise/kernels/cpu/scratch.h"
+#include "edgewise/kernels/instruction_set.h"
+#include "edgewise/kernels/reference/finish_rows.h"
+#include "edgewise/kernels/reference/gemm.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "edgewise/kernels/cpu/finish_rows.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "edgewise/kernels/cpu/add_norm-inl.h"
+#include "edgewise/kernels/cpu/scaled_sums-inl.h"
+
+#ifndef EDGEWISE_KERNELS_CPU_FINISH_ROWS_CC
+#define EDGEWISE_KERNELS_CPU_FINISH_ROWS_CC
+namespace edgewise::kernels {
+
+using AnyFinishRows = std::variant<FinishRows<float>, FinishRows<BFloat16>, FinishRows<std::int8_t>>;
+
+}  // namespace edgewise::kernels
+#endif  // EDGEWISE_KERNELS_CPU_FINISH_ROWS_CC
+
+HWY_BEFORE_NAMESPACE();
+namespace edgewise::kernels::HWY_NAMESPACE {
+namespace {
+
+void activate_row(GemmActivation activation, std::int64_t count, float* row_N) {
+  if (activation == GemmActivation::kRelu) {
+    const Floats zero = hn::Zero(FloatTag());
+    for_lanes(count, [&](std::int64_t n, auto part)
+                         HWY_ATTR { store(part, hn::Max(load(part, row_N + n), zero), row_N + n); });
+  } else if (activation == GemmActivation::kGelu) {
+    for (std::int64_t n = 0; n < count; ++n) row_N[n] = reference::activate(row_N[n], activation);
+  }
+}
+
+void scale_row(const ScaledProduct& p, std::int64_t row, std::int64_t count, float* to_N) {
+  const std::int32_t* sums_N = p.sums + row * count;
+  const float scale = p.row_scale[row];
+  if (p.bias == nullptr) {
+    for_lanes(count, [&](std::int64_t n, auto part)
+                         HWY_ATTR { store(part, scaled_sums(part, sums_N + n, scale, p.column_scale + n), to_N + n); });
+  } else {
+    for_lanes(count, [&](std::int64_t n, auto part) HWY_ATTR {
+      const Floats scaled = scaled_sums(part, sums_N + n, scale, p.column_scale + n);
+      store(part, hn::Add(scaled, load(part, p.bias + n)), to_N + n);
+    });
+  }
+  activate_row(p.activation, count, to_N);
+}
+
+void add_row(std::int64_t count, const float* from_N, float* sum_N) {
+  for_lanes(count, [&](std::int64_t n, auto part)
+                       HWY_ATTR { store(part, hn::Add(load(part, sum_N + n), load(part, from_N + n)), sum_N + n); });
+}
+
+template <typename T>
+void norm_row(const FinishRows<T>& p, const float* from_N, float* to_N) {
+  const std::int64_t count = p.columns;
+  const float total = sum_lanes(count, [&](std::int64_t n, auto part) HWY_ATTR { return load(part, from_N + n); });
+  const Floats mean = hn::Set(FloatTag(), total / static_cast<float>(count));
+  const float squares = sum_lanes(count, [&](std::int64_t n, auto part) HWY_ATTR {
+    const Floats centred = hn::Sub(load(part, from_N + n), mean);
+    return hn::Mul(centred, centred);
+  });
+  const float deviation =
+      std::sqrt(squares / static_cast<float>(p.norm.divisor) + static_cast<float>(p.norm.epsilon_inside));
+  const Floats inverse = hn::Set(FloatTag(), 1.0f / (deviation + static_cast<float>(p.norm.epsilon_outside)));
+  for_lanes(count, [&](std::int64_t n, auto part) HWY_ATTR {
+    const Floats normed = hn::Mul(hn::Sub(load(part, from_N + n), mean), inverse);
+    store(part, hn::MulAdd(normed, load(part, p.gain + n), load(part, p.norm_bias + n)), to_N + n);
+  });
+}
+
+template <typename T>
+void round_row(std::int64_t count, const float* from_N, T* to_N, float* /*scale*/) {
+  for_lanes(count, [&](std::int64_t n, auto part) HWY_ATTR { store(part, load(part, from_N + n), to_N + n); });
+}
+
+void round_row(std::int64_t count, const float* from_N, std::int8_t* to_N, float* scale) {
+  const FloatTag d;
+  Floats sizes = hn::Zero(d);
+  for_lanes(count,
+            [&](std::int64_t n, auto part) HWY_ATTR { sizes = hn::Max(sizes, hn::Abs(load(part, from_N + n))); });
+  const float size = hn::GetLane(hn::MaxOfLanes(d, sizes));
+  *scale = size / 127;
+  const Floats factor = hn::Set(d, size > 0 ? 127 / size : 0.0f);
+  for_lanes(count, [&](std::int64_t n, auto part)
+                       HWY_ATTR { store_int8(part, hn::Mul(load(part, from_N + n), factor), to_N + n); });
+}
+
+template <typename T>
+void finish(const FinishRows<T>& p, std::int64_t row_begin, std::int64_t row_end) {
+  Scratch& scratch = Scratch::of_this_thread();
+  scratch.reset();
+  float* room_N = scratch.take(static_cast<std::size_t>(p.columns));
+  const std::int64_t out_stride = p.out_stride == 0 ? p.columns : p.out_stride;
+  for (std::int64_t row = row_begin; row < row_end; ++row) {
+    // Each stage works where the row then lies: in the cache nearest to the core.
+    const float* row_N = room_N;
+    if (p.product.sums != nullptr) {
+      scale_row(p.product, row, p.columns, room_N);
+    } else {
+      row_N = p.values + row * p.columns;
+    }
+    if (p.sum != nullptr) {
+      float* sum_N = p.sum + row * p.columns;
+      add_row(p.columns, row_N, sum_N);
+      row_N = sum_N;
+    }
+    if (p.gain != nullptr) {
+      norm_row(p, row_N, room_N);
+      row_N = room_N;
+    }
+    if (p.out != nullptr) std::copy_n(row_N, p.columns, p.out + row * out_stride);
+    if (p.rounded != nullptr) {
+      float* scale = p.rounded_scale == nullptr ? nullptr : p.rounded_scale + row;
+      round_row(p.columns, row_N, p.rounded + row * p.columns, scale);
+    }
+  }
+}
+
+void any_finish_rows(const AnyFinishRows& any, std::int64_t row_begin, std::int64_t row_end) {
+  std::visit([=](const auto& p) HWY_ATTR { finish(p, row_begin, row_end); }, any);
+}
+
+}  // namespace
+}  // namespace edgewise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace edgewise::kernels {
+
+HWY_EXPORT(any_finish_rows);
+
+template <typename T>
+void finish_rows(const FinishRows<T>& p) {
+  constexpr std::int64_t kGrain = 8192;  // values that a thread is worth waking for
+  const TimedWork timed("passes");
+  if (instruction_set() == InstructionSet::kReference) return reference::finish_rows(p);
+  parallel_for(p.rows, kGrain / (p.columns + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(any_finish_rows)(p, begin, end);
+  });
+}
+
+template void finish_rows(const FinishRows<float>&);
+template void finish_rows(const FinishRows<BFloat16>&);
+template void finish_rows(const FinishRows<std::int8_t>&);
+
+}  // namespace edgewise::kernels
+#endif  // HWY_ONCE

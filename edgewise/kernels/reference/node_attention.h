@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "edgewise/kernels/node_attention.h"
+
+namespace edgewise::kernels::reference {
+
+/// kernels::node_attention in plain loops.
+void node_attention(const NodeAttention& p);
+
+}  // namespace edgewise::kernels::reference

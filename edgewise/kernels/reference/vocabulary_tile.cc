@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/reference/vocabulary_tile.h"
+
+#include <cmath>
+
+#include "edgewise/kernels/cpu/best_tokens.h"
+
+namespace edgewise::kernels::reference {
+namespace {
+
+float logit(const VocabularyTile& p, std::int64_t row, std::int64_t column) {
+  const std::int64_t at = row * p.columns + column;
+  if (p.product.sums == nullptr) return p.values[at];
+  const float scale = p.product.row_scale[row] * p.product.column_scale[column];
+  const float bias = p.product.bias == nullptr ? 0.0f : p.product.bias[column];
+  return static_cast<float>(p.product.sums[at]) * scale + bias;
+}
+
+void see(const VocabularyTile& p, std::int64_t row) {
+  OutputRow& state = p.state[row];
+  for (std::int64_t n = 0; n < p.columns; ++n) {
+    const float value = logit(p, row, n);
+    if (state.logits != nullptr) state.logits[n] = value;
+    if (value > state.maximum) {
+      state.total = state.total * std::exp(double{state.maximum} - value) + 1;
+      state.maximum = value;
+    } else {
+      state.total += std::exp(double{value} - state.maximum);
+    }
+    const float as_candidate = p.penalty == nullptr ? value : value - p.penalty[n];
+    if (as_candidate > worst_of_best(state)) {
+      insert(state, as_candidate, static_cast<std::int32_t>(p.first_token + n));
+    }
+  }
+}
+
+}  // namespace
+
+void see_tile(const VocabularyTile& p) {
+  for (std::int64_t row = 0; row < p.rows; ++row) see(p, row);
+}
+
+}  // namespace edgewise::kernels::reference

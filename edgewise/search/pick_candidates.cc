@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/search/pick_candidates.h"
+
+#include <algorithm>
+
+namespace edgewise {
+
+namespace {
+
+bool is_better(const Candidate& a, const Candidate& b) {
+  return a.log_probability != b.log_probability ? a.log_probability > b.log_probability : a.token < b.token;
+}
+
+/// Whether a token may be a candidate of a row; to be asked in ascending order.
+class Admission {
+ public:
+  explicit Admission(const StepRequest& request) : allowed_(request.allowed), excluded_(request.excluded) {}
+
+  bool admits(std::int64_t row, std::int64_t token) {
+    while (!excluded_.empty() && is_before(excluded_.front(), row, token)) excluded_ = excluded_.subspan(1);
+    const bool is_excluded = !excluded_.empty() && excluded_.front().row == row && excluded_.front().token == token;
+    return !is_excluded && (allowed_.empty() || allowed_[token] != 0);
+  }
+
+ private:
+  static bool is_before(const Continuation& a, std::int64_t row, std::int64_t token) {
+    return a.row != row ? a.row < row : a.token < token;
+  }
+
+  std::span<const std::uint8_t> allowed_;
+  std::span<const Continuation> excluded_;
+};
+
+void pick_of_row(std::span<const float> row_V, std::int64_t row, Admission& admission, std::span<Candidate> best) {
+  std::size_t count = 0;
+  for (std::size_t token = 0; token < row_V.size(); ++token) {
+    const Candidate candidate{static_cast<std::int32_t>(token), row_V[token]};
+    if (count == best.size() && !is_better(candidate, best.front())) continue;
+    if (!admission.admits(row, candidate.token)) continue;
+    if (count == best.size()) {
+      std::pop_heap(best.begin(), best.end(), is_better);
+    } else {
+      ++count;
+    }
+    best[count - 1] = candidate;
+    std::push_heap(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(count), is_better);
+  }
+  std::sort_heap(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(count), is_better);
+}
+
+}  // namespace
+
+void pick_candidates(std::span<const float> log_probabilities, const StepRequest& request, StepResult& result) {
+  const std::size_t rows = request.nodes.size();
+  const std::size_t vocabulary = rows == 0 ? 0 : log_probabilities.size() / rows;
+  const auto count = static_cast<std::size_t>(request.num_candidates);
+  result.candidates.assign(rows * count, {-1, 0.0F});
+  Admission admission(request);
+  for (std::size_t row = 0; count > 0 && row < rows; ++row) {
+    pick_of_row(log_probabilities.subspan(row * vocabulary, vocabulary), static_cast<std::int64_t>(row), admission,
+                std::span(result.candidates).subspan(row * count, count));
+  }
+  result.wanted.clear();
+  for (const Continuation& wanted : request.wanted) {
+    result.wanted.push_back(log_probabilities[static_cast<std::size_t>(wanted.row) * vocabulary + wanted.token]);
+  }
+}
+
+}  // namespace edgewise

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/finish_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "edgewise/base/random.h"
+#include "edgewise/kernels/instruction_set.h"
+#include "edgewise/kernels/reference/finish_rows.h"
+
+namespace edgewise::kernels {
+namespace {
+
+std::vector<float> random_floats(std::int64_t count, RandomStream& random) {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (float& value : values) value = static_cast<float>(random.normal());
+  return values;
+}
+
+struct Stages {
+  std::string name;
+  bool has_product = false;
+  bool has_bias = true;
+  GemmActivation activation = GemmActivation::kNone;
+  bool has_sum = false;
+  bool has_norm = false;
+};
+
+std::vector<Stages> all_stages() {
+  return {{.name = "rounding"},
+          {.name = "product", .has_product = true},
+          {.name = "product without bias", .has_product = true, .has_bias = false},
+          {.name = "ReLU", .has_product = true, .activation = GemmActivation::kRelu},
+          {.name = "GELU", .has_product = true, .activation = GemmActivation::kGelu},
+          {.name = "sum", .has_product = true, .has_sum = true},
+          {.name = "norm", .has_norm = true},
+          {.name = "sum and norm", .has_sum = true, .has_norm = true},
+          {.name = "all", .has_product = true, .has_sum = true, .has_norm = true}};
+}
+
+/// What comes out of a pass, in floats.
+struct Passed {
+  std::vector<float> sum, out, rounded;
+};
+
+template <typename T>
+class Problem {
+ public:
+  Problem(std::int64_t rows, std::int64_t columns, const Stages& stages)
+      : rows_(rows), columns_(columns), stages_(stages) {
+    RandomStream random(/*seed=*/static_cast<std::uint64_t>(columns));
+    values_ = random_floats(rows * columns, random);
+    for (std::int64_t i = 0; i < rows * columns; ++i) {
+      products_.push_back(static_cast<std::int32_t>(random.below(200'000)) - 100'000);
+    }
+    row_scale_ = random_floats(rows, random);
+    column_scale_ = random_floats(columns, random);
+    for (float& scale : column_scale_) scale *= 1e-5f;
+    bias_ = random_floats(columns, random);
+    gain_ = random_floats(columns, random);
+    norm_bias_ = random_floats(columns, random);
+    sum_ = random_floats(rows * columns, random);
+  }
+
+  template <class Run>
+  Passed run(Run&& run) const {
+    const auto size = static_cast<std::size_t>(rows_ * columns_);
+    Passed passed = {sum_, std::vector<float>(size), std::vector<float>(size)};
+    std::vector<T> rounded(size);
+    std::vector<float> scales(static_cast<std::size_t>(rows_), 1.0f);
+    FinishRows<T> p = {.rows = rows_, .columns = columns_, .norm = {static_cast<double>(columns_), 1e-5, 1e-6}};
+    if (stages_.has_product) {
+      p.product = {products_.data(), row_scale_.data(), column_scale_.data(), stages_.has_bias ? bias_.data() : nullptr,
+                   stages_.activation};
+    } else {
+      p.values = values_.data();
+    }
+    if (stages_.has_sum) p.sum = passed.sum.data();
+    if (stages_.has_norm) {
+      p.gain = gain_.data();
+      p.norm_bias = norm_bias_.data();
+    }
+    p.out = passed.out.data();
+    p.rounded = rounded.data();
+    if (std::is_same_v<T, std::int8_t>) p.rounded_scale = scales.data();
+    run(p);
+    for (std::size_t i = 0; i < size; ++i) {
+      passed.rounded[i] = static_cast<float>(rounded[i]) * scales[i / static_cast<std::size_t>(columns_)];
+    }
+    return passed;
+  }
+
+ private:
+  std::int64_t rows_, columns_;
+  Stages stages_;
+  std::vector<float> values_, row_scale_, column_scale_, bias_, gain_, norm_bias_, sum_;
+  std::vector<std::int32_t> products_;
+};
+
+void expect_near(const std::vector<float>& found, const std::vector<float>& expected, float tolerance) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_NEAR(found[i], expected[i], tolerance * std::max(1.0f, std::abs(expected[i]))) << "at " << i;
+  }
+}
+
+// Of 8 bits a row's largest number is 127 steps away from 0, and the rounding of sums may tip one step over.
+template <typename T>
+float rounding_of(const std::vector<float>& values) {
+  if (std::is_same_v<T, float>) return 1e-5f;
+  if (std::is_same_v<T, BFloat16>) return 0x1p-8f;
+  float size = 0;
+  for (const float value : values) size = std::max(size, std::abs(value));
+  return 1.01f * size / 127;
+}
+
+template <typename T>
+class FinishRowsTo : public testing::Test {};
+using AllElements = testing::Types<float, BFloat16, std::int8_t>;
+TYPED_TEST_SUITE(FinishRowsTo, AllElements);
+
+TYPED_TEST(FinishRowsTo, IsItsDefinitionOnEveryInstructionSet) {
+  for (const InstructionSet set : runnable_instruction_sets()) {
+    const ForcedInstructionSet forced(set);
+    for (const std::int64_t columns : {1, 7, 15, 16, 17, 64, 100, 512}) {
+      for (const Stages& stages : all_stages()) {
+        SCOPED_TRACE(std::string(instruction_set_name(set)) + ", " + stages.name + ", " + std::to_string(columns));
+        const Problem<TypeParam> problem(5, columns, stages);
+        const Passed expected = problem.run([](const auto& p) { reference::finish_rows(p); });
+        const Passed found = problem.run([](const auto& p) { finish_rows(p); });
+        expect_near(found.sum, expected.sum, 1e-5f);
+        expect_near(found.out, expected.out, columns == 1 ? 1.0f : 1e-4f);
+        if (columns > 1) expect_near(found.rounded, expected.out, 1e-4f + rounding_of<TypeParam>(expected.out));
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(FinishRows, RoundsARowOfZerosToZerosOfScaleZero) {
+  for (const InstructionSet set : runnable_instruction_sets()) {
+    const ForcedInstructionSet forced(set);
+    const std::vector<float> zeros(40);
+    std::vector<std::int8_t> rounded(40, 1);
+    float scale = 1;
+    finish_rows(FinishRows<std::int8_t>{
+        .rows = 1, .columns = 40, .values = zeros.data(), .rounded = rounded.data(), .rounded_scale = &scale});
+    EXPECT_EQ(scale, 0);
+    EXPECT_EQ(rounded, std::vector<std::int8_t>(40, 0));
+  }
+}
+
+}  // namespace
+}  // namespace edgewise::kernels

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/node_attention.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "edgewise/base/random.h"
+#include "edgewise/kernels/instruction_set.h"
+#include "edgewise/kernels/reference/node_attention.h"
+
+namespace edgewise::kernels {
+namespace {
+
+struct Shape {
+  std::int64_t num_heads, head_size;
+};
+
+/// Rows over sources that lie in any order, some of them seen by several rows.
+class Problem {
+ public:
+  Problem(const Shape& shape, bool is_additive) : shape_(shape), is_additive_(is_additive) {
+    RandomStream random(/*seed=*/4);
+    const std::int64_t size = shape.num_heads * shape.head_size;
+    for (std::int64_t i = 0; i < kSources * 2 * size; ++i) memory_.push_back(normal(random));
+    for (std::int64_t i = 0; i < kRows * size; ++i) query_.push_back(normal(random));
+    for (std::int64_t i = 0; i < size; ++i) vector_.push_back(normal(random));
+    for (const std::int64_t count : {1, 0, 2, 5, 16, 33}) {
+      ranges_.push_back({static_cast<std::int64_t>(order_.size()), count});
+      for (std::int64_t i = 0; i < count; ++i) order_.push_back(static_cast<std::int64_t>(random.below(kSources)));
+    }
+  }
+
+  struct Result {
+    std::vector<float> out;
+    std::vector<std::vector<float>> weights;
+  };
+
+  template <class Run>
+  Result run(float clamp, Run&& run) const {
+    const std::int64_t size = shape_.num_heads * shape_.head_size;
+    Result result = {std::vector<float>(static_cast<std::size_t>(kRows * size), -1.0f), {}};
+    std::vector<float*> weights;
+    for (const SourceRange& range : ranges_) {
+      result.weights.emplace_back(static_cast<std::size_t>(range.count * shape_.num_heads));
+    }
+    for (auto& row : result.weights) weights.push_back(row.data());
+    std::vector<const float*> sources;
+    for (const std::int64_t source : order_) sources.push_back(memory_.data() + source * 2 * size);
+    run(NodeAttention{.rows = kRows,
+                      .num_heads = shape_.num_heads,
+                      .head_size = shape_.head_size,
+                      .ranges = ranges_.data(),
+                      .sources = sources.data(),
+                      .key_offset = size,
+                      .value_offset = 0,
+                      .query = query_.data(),
+                      .query_stride = size,
+                      .out = result.out.data(),
+                      .scale = 0.3f,
+                      .clamp = clamp,
+                      .score_vector = is_additive_ ? vector_.data() : nullptr,
+                      .weights = weights.data()});
+    return result;
+  }
+
+ private:
+  static constexpr std::int64_t kRows = 6;
+  static constexpr std::int64_t kSources = 20;
+  static float normal(RandomStream& random) { return static_cast<float>(random.normal()); }
+
+  Shape shape_;
+  bool is_additive_;
+  std::vector<float> memory_, query_, vector_;
+  std::vector<std::int64_t> order_;
+  std::vector<SourceRange> ranges_;
+};
+
+void expect_near(const std::vector<float>& found, const std::vector<float>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], 2e-5f) << "at " << i;
+}
+
+TEST(NodeAttention, IsItsDefinitionOnEveryInstructionSet) {
+  for (const InstructionSet set : runnable_instruction_sets()) {
+    const ForcedInstructionSet forced(set);
+    for (const Shape& shape : {Shape{1, 16}, {2, 8}, {4, 32}, {8, 64}, {16, 3}, {32, 2}, {64, 1}}) {
+      for (const bool is_additive : {false, true}) {
+        for (const float clamp : {0.5f, std::numeric_limits<float>::infinity()}) {
+          SCOPED_TRACE(std::string(instruction_set_name(set)) + ", " + std::to_string(shape.num_heads) + " heads of " +
+                       std::to_string(shape.head_size) + (is_additive ? ", additive" : "") +
+                       (clamp < 1 ? ", clamped" : ""));
+          const Problem problem(shape, is_additive);
+          const auto expected = problem.run(clamp, [](const NodeAttention& p) { reference::node_attention(p); });
+          const auto found = problem.run(clamp, [](const NodeAttention& p) { node_attention(p); });
+          expect_near(found.out, expected.out);
+          for (std::size_t row = 0; row < found.weights.size(); ++row) {
+            expect_near(found.weights[row], expected.weights[row]);
+          }
+          if (testing::Test::HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace edgewise::kernels

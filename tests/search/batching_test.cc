@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Places that are filled again as soon as they get free, and what that must not change.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+
+#include "tests/search/table_scorer.h"
+
+namespace edgewise {
+namespace {
+
+constexpr std::int64_t kVocabulary = 12;
+
+RC_GTEST_PROP(Search, GivesASentenceTheSameWhateverElseIsSearchedWithIt, ()) {
+  SearchOptions options;
+  options.kind = *rc::gen::element(SearchKind::kBeam, SearchKind::kSampling);
+  options.beam = *rc::gen::inRange<std::int64_t>(1, 5);
+  options.n_best = *rc::gen::inRange<std::int64_t>(1, options.beam + 1);
+  options.coverage_penalty = *rc::gen::element(0.0, 0.3);
+  options.repetition_penalty = *rc::gen::element(1.0, 1.3);
+  options.no_repeat_ngram = *rc::gen::inRange<std::int64_t>(0, 4);
+  options.top_k = *rc::gen::inRange<std::int64_t>(0, 5);
+  options.attention = true;
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  const auto inputs = *rc::gen::container<std::vector<Tokens>>(
+      rc::gen::container<Tokens>(rc::gen::inRange<std::int64_t>(4, kVocabulary)));
+  const SearchCapacity capacity{.sentences = *rc::gen::inRange<std::int64_t>(1, 6),
+                                .tokens = *rc::gen::inRange<std::int64_t>(0, 12)};
+  TableScorer alone(kVocabulary, random_table(kVocabulary, seed), random_attention(seed));
+  TableScorer together(kVocabulary, random_table(kVocabulary, seed), random_attention(seed));
+
+  const auto expected = search(alone, inputs, options, {.sentences = 1});
+  const auto found = search(together, inputs, options, capacity);
+
+  RC_ASSERT(together.last_place < capacity.sentences);
+  RC_ASSERT(found.size() == inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    RC_ASSERT(found[i].size() == expected[i].size());
+    for (std::size_t j = 0; j < found[i].size(); ++j) {
+      RC_ASSERT(found[i][j].tokens == expected[i][j].tokens);
+      RC_ASSERT(found[i][j].score == expected[i][j].score);
+      RC_ASSERT(found[i][j].attention == expected[i][j].attention);
+    }
+  }
+}
+
+/// Ends after as many tokens as the input's first says.
+std::vector<float> as_long_as_told(const Tokens& input, const Tokens& produced) {
+  std::vector<float> row(kVocabulary, -9.0f);
+  row[std::ssize(produced) < input.front() ? 4 : 3] = -0.1f;
+  return row;
+}
+
+TEST(Search, FillsAPlaceAsSoonAsItsSentenceEnds) {
+  TableScorer scorer(kVocabulary, as_long_as_told);
+
+  search(scorer, std::vector<Tokens>{{5}, {1}, {1}, {0}}, {}, {.sentences = 2});
+
+  // 5 + 1 steps of the first sentence, and the others one after the other beside it.
+  EXPECT_EQ(scorer.new_nodes, (std::vector<std::int64_t>{2, 2, 2, 2, 2, 1}));
+  EXPECT_EQ(scorer.num_reads, 3);
+}
+
+TEST(Search, HoldsNoMoreInputTokensThanItMay) {
+  TableScorer scorer(kVocabulary, as_long_as_told);
+
+  search(scorer, std::vector<Tokens>{{1, 5, 5}, {1, 5, 5}, {1, 5, 5, 5, 5, 5, 5}, {1}}, {}, {.tokens = 6});
+
+  EXPECT_EQ(scorer.new_nodes, (std::vector<std::int64_t>{2, 2, 1, 1, 1, 1}));
+}
+
+/// Has an input only when the search does nothing else, or when the time has come.
+class SlowQueue : public SearchQueue {
+ public:
+  std::optional<SearchInput> next(bool is_busy) override {
+    ++asked;
+    if (given == 2 || (is_busy && asked < 4)) return std::nullopt;
+    return SearchInput{{3}, {}, given++};
+  }
+  void found(SearchInput input, std::vector<Hypothesis>) override { ids.push_back(input.id); }
+
+  std::int64_t given = 0;
+  std::int64_t asked = 0;
+  std::vector<std::int64_t> ids;
+};
+
+TEST(Search, GoesOnWhileTheNextInputIsNotThereYet) {
+  TableScorer scorer(kVocabulary, as_long_as_told);
+  SlowQueue queue;
+
+  search(scorer, queue);
+
+  EXPECT_EQ(queue.ids, (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(scorer.new_nodes, (std::vector<std::int64_t>{1, 1, 2, 2, 1, 1}));
+}
+
+}  // namespace
+}  // namespace edgewise

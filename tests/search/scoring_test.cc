@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "tests/search/table_scorer.h"
+
+namespace edgewise {
+namespace {
+
+constexpr std::int64_t kVocabulary = 9;
+
+RC_GTEST_PROP(Scoring, GivesWhatTheSearchGaveToEachOfItsOutputs, ()) {
+  SearchOptions options;
+  options.beam = options.n_best = 4;
+  options.never = {0, 1};
+  options.length_norm = *rc::gen::element(LengthNorm::kGnmt, LengthNorm::kAverage, LengthNorm::kNone);
+  options.coverage_penalty = *rc::gen::element(0.0, 0.4);
+  options.attention = true;
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  TableScorer scorer(kVocabulary, random_table(kVocabulary, seed), random_attention(seed));
+  const Tokens input = {4, 5};
+
+  const auto found = search(scorer, std::vector<Tokens>{input}, options).at(0);
+  options.kind = SearchKind::kScoring;
+  std::vector<SearchInput> outputs;
+  for (const Hypothesis& hypothesis : found) outputs.push_back({input, hypothesis.tokens, 0});
+  scorer.new_nodes.clear();
+  const auto scored = search(scorer, outputs, options);
+
+  RC_ASSERT(scorer.new_nodes.size() == 1u);  // all tokens of all outputs in one step
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    RC_ASSERT(scored[i].size() == 1u);
+    RC_ASSERT(scored[i][0].tokens == found[i].tokens);
+    RC_ASSERT(scored[i][0].score == found[i].score);
+    RC_ASSERT(scored[i][0].log_probability == found[i].log_probability);
+    RC_ASSERT(scored[i][0].attention == found[i].attention);
+  }
+}
+
+TEST(Scoring, TakesWhatASearchNeverProduces) {
+  TableScorer scorer(kVocabulary, random_table(kVocabulary, 3));
+  SearchOptions options;
+  options.kind = SearchKind::kScoring;
+  options.length_norm = LengthNorm::kNone;
+  options.never = {1, 2};
+  options.max_length = 1;
+
+  const Hypothesis scored = search(scorer, std::vector<SearchInput>{{{5}, {1, 2}, 0}}, options).at(0).at(0);
+
+  const Table table = random_table(kVocabulary, 3);
+  EXPECT_EQ(scored.score, 0.0 + table({5}, {})[1] + table({5}, {1})[2] + table({5}, {1, 2})[3]);
+}
+
+}  // namespace
+}  // namespace edgewise
