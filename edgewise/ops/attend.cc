@@ -84,9 +84,11 @@ template <typename T, class Fn>
 void for_relations(const Attention& attention, kernels::AttentionForward<T> p, Fn fn) {
   if (!attention.has_one_per_head()) return fn(p, plan_of(attention.relation()));
   for (std::size_t head = 0; head < attention.relations.size(); ++head) {
+    const kernels::AttentionPlan& plan = plan_of(attention.relations[head]);
     p.relation = attention.relations[head].view();
     p.only_head = static_cast<std::int64_t>(head);
-    fn(p, plan_of(attention.relations[head]));
+    fn(p, plan);
+    if (p.kept_weights != nullptr) p.kept_weights += plan.num_kept_weights<T>();
   }
 }
 
@@ -104,11 +106,15 @@ bool is_differentiated(std::initializer_list<at::Tensor> inputs) {
 
 // Room for what forward leaves to backward, undefined for nothing.
 at::Tensor kept_weights(const Attention& attention, const at::Tensor& query_DHK) {
-  if (!attention.is_differentiated || attention.has_one_per_head()) return {};
+  if (!attention.is_differentiated) return {};
+  const std::int64_t heads_of_relation = attention.has_one_per_head() ? 1 : query_DHK.size(1);
   std::int64_t count = 0;
-  with_stored_type(query_DHK,
-                   [&](auto zero) { count = plan_of(attention.relation()).num_kept_weights<decltype(zero)>(); });
-  return count == 0 ? at::Tensor() : at::empty({query_DHK.size(1), count}, sum_options(query_DHK));
+  with_stored_type(query_DHK, [&](auto zero) {
+    for (const Relation& relation : attention.relations) {
+      count += heads_of_relation * plan_of(relation).num_kept_weights<decltype(zero)>();
+    }
+  });
+  return count == 0 ? at::Tensor() : at::empty({count}, sum_options(query_DHK));
 }
 
 at::Tensor contiguous_or_undefined(const std::optional<at::Tensor>& tensor) {
@@ -286,8 +292,9 @@ at::Tensor attend(std::span<const Relation> relation_H, const at::Tensor& query_
   check_relations(relation_H, query_DHK, options);
   check(!relation_H.empty(), "attend: relation_H is empty, needs a relation per head");
   check_attend(relation_H[0], query_DHK, key_SHK, value_SHV, options);
-  return Attend::apply(query_DHK, key_SHK, value_SHV, std::nullopt,
-                       attention_of({relation_H.begin(), relation_H.end()}, query_DHK, options));
+  Attention attention = attention_of({relation_H.begin(), relation_H.end()}, query_DHK, options);
+  attention.is_differentiated = is_differentiated({query_DHK, key_SHK, value_SHV});
+  return Attend::apply(query_DHK, key_SHK, value_SHV, std::nullopt, attention);
 }
 
 at::Tensor attention_weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,

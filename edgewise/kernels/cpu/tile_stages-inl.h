@@ -143,7 +143,7 @@ template <typename T>
 float* kept_weights(const AttentionForward<T>& p, const TilePlan& plan, const RowBlock& block, std::int64_t head) {
   if (p.kept_weights == nullptr || block.kept_begin < 0) return nullptr;
   if (p.clamp < std::numeric_limits<float>::infinity()) return nullptr;
-  return p.kept_weights + head * plan.num_kept_weights + block.kept_begin;
+  return p.kept_weights + (head - p.heads().begin) * plan.num_kept_weights + block.kept_begin;
 }
 
 /// Turns products of queries and keys into scores, row by row.
