@@ -5,6 +5,7 @@ target_include_directories(edgewise_compiler INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(edgewise_compiler INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
   -Werror
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-warning-option>
   -Wno-restrict)  # false alarms of g++ 12 on adding strings, GCC bug 105651
 
 if(EDGEWISE_SANITIZE)
