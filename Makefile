@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The front door. Every target does its own set-up, and a second call finds it done.
-.PHONY: help setup build demo test test-sanitized format format-check tidy bench-peers clean
+.PHONY: help setup build demo test test-sanitized fuzz format format-check tidy bench-peers clean
 
 help:  ## list what there is
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -22,6 +22,9 @@ test-sanitized: setup  ## run the tests under AddressSanitizer and UndefinedBeha
 	@scripts/build asan
 	@ctest --test-dir build-asan --output-on-failure
 
+fuzz: setup  ## read altered files until one is read wrongly, SECONDS=600 for each of four readers; needs clang
+	@scripts/fuzz $(or $(SECONDS),600)
+
 format:  ## format all sources with clang-format 14
 	@git ls-files '*.h' '*.cc' '*.cpp' | xargs clang-format-14 -i
 
@@ -36,4 +39,4 @@ bench-peers: setup  ## compare with what people use instead: make bench-peers IN
 	@bench/peers/run $(if $(INPUT),--input "$(INPUT)") $(if $(OUTPUT),--output "$(OUTPUT)")
 
 clean:  ## remove what was built; .venv stays
-	@rm -rf build build-asan build-tsan demo
+	@rm -rf build build-asan build-tsan build-fuzz demo

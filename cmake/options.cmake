@@ -2,6 +2,7 @@
 # What a user of this build can choose, and the defaults that hold everywhere.
 option(EDGEWISE_TESTS "Build the tests" ON)
 option(EDGEWISE_BENCHMARKS "Build the benchmarks of single kernels" OFF)
+option(EDGEWISE_FUZZ "Build the fuzzers of files from outside; needs clang" OFF)
 set(EDGEWISE_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
 set(EDGEWISE_TORCH_DIR "" CACHE PATH "The libtorch or PyPI torch folder; empty means the one in .venv")
 

@@ -74,15 +74,16 @@ struct Tensors {
 
   RandomStream random{/*seed=*/2};
   Tensor<T> query, key, value, out, grad_out, grad_query, grad_key, grad_value;
-  Tensor<float> log_normalizer;
+  Tensor<float> log_normalizer, kept_weights;
 };
 
 enum class Passes { kForward, kBackward, kBoth };
 
 template <typename T>
 void attend(benchmark::State& state, const Relation& relation, Passes passes, double dropout) {
-  Tensors<T> tensors(relation);
   const TilePlan plan(relation.view());
+  Tensors<T> tensors(relation);
+  tensors.kept_weights.resize(static_cast<std::size_t>(plan.num_kept_weights * kHeads));
   const AttentionForward<T> forward = {.relation = relation.view(),
                                        .query = tensors.query.data(),
                                        .key = tensors.key.data(),
@@ -95,7 +96,8 @@ void attend(benchmark::State& state, const Relation& relation, Passes passes, do
                                        .value_size = kHeadSize,
                                        .scale = 0.125f,
                                        .clamp = std::numeric_limits<float>::infinity(),
-                                       .dropout = {dropout, /*seed=*/1, /*stream=*/1}};
+                                       .dropout = {dropout, /*seed=*/1, /*stream=*/1},
+                                       .kept_weights = tensors.kept_weights.data()};
   const AttentionBackward<T> backward = {.forward = forward,
                                          .grad_out = tensors.grad_out.data(),
                                          .grad_query = tensors.grad_query.data(),

@@ -45,7 +45,7 @@ def main():
     graph.create_formats_()
     inputs = random_inputs(case)
     attend = {"built-in": built_in, "tutorial": tutorial}[arguments.way]
-    figures = measure(case, inputs, lambda: attend(graph, *inputs))
+    figures = measure(case, inputs, lambda *leaves: attend(graph, *leaves))
     print(json.dumps({**figures, "version": f"DGL {dgl.__version__}, torch {torch.__version__}"}))
 
 

@@ -53,8 +53,8 @@ def main():
     torch.set_num_threads(arguments.threads)
     case = CASES[arguments.case]()
     inputs = random_inputs(case)
-    (query, key, value), bias, to_nodes = (padded if case.lengths else dense)(case, inputs)
-    figures = measure(case, inputs, lambda: F.scaled_dot_product_attention(query, key, value, attn_mask=bias), to_nodes)
+    leaves, bias, to_nodes = (padded if case.lengths else dense)(case, inputs)
+    figures = measure(case, inputs, lambda *qkv: F.scaled_dot_product_attention(*qkv, attn_mask=bias), leaves, to_nodes)
     print(json.dumps({**figures, "version": f"torch {torch.__version__}"}))
 
 

@@ -44,7 +44,9 @@ at::Tensor forward(const AttentionWorkload& workload, const Inputs& inputs) {
   return attend(workload.relation, inputs.query_NHK, inputs.key_NHK, inputs.value_NHK);
 }
 
+// Gradients are new each time, as a model's activations have them: adding them to earlier ones is no attention.
 void forward_and_backward(const AttentionWorkload& workload, const Inputs& inputs) {
+  for (const at::Tensor& leaf : {inputs.query_NHK, inputs.key_NHK, inputs.value_NHK}) leaf.mutable_grad().reset();
   forward(workload, inputs).backward(inputs.grad_out_NHK);
 }
 

@@ -106,10 +106,7 @@ std::string manifest_text(const Manifest& manifest) {
                      json_quoted(manifest.tool), files);
 }
 
-Manifest read_manifest(const std::filesystem::path& directory, std::string_view caller) {
-  const std::filesystem::path path = directory / kManifestName;
-  const std::string text = read_file(path, caller);
-  const std::string where = fmt::format("{}: {}", caller, path.string());
+Manifest parse_manifest(std::string_view text, const std::string& where) {
   JsonScanner json(text, where);
   Manifest manifest;
   bool has_format = false;
@@ -132,6 +129,11 @@ Manifest read_manifest(const std::filesystem::path& directory, std::string_view 
   json.end();
   check(has_format && has_files, "{} has no {}, needs format and files", where, has_format ? "files" : "format");
   return manifest;
+}
+
+Manifest read_manifest(const std::filesystem::path& directory, std::string_view caller) {
+  const std::filesystem::path path = directory / kManifestName;
+  return parse_manifest(read_file(path, caller), fmt::format("{}: {}", caller, path.string()));
 }
 
 Manifest verify_manifest(const std::filesystem::path& directory, std::string_view caller) {

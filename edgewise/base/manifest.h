@@ -7,13 +7,16 @@
 
 #include "edgewise/base/directory.h"
 
-// What directory.cc needs besides its header's names.
+// The text of manifests, and the names in them.
 
 namespace edgewise {
 
 inline constexpr std::string_view kManifestName = "manifest.json";
 
 std::string manifest_text(const Manifest& manifest);
+
+/// Errors begin with `where`.
+Manifest parse_manifest(std::string_view text, const std::string& where);
 
 /// Whether a name is one component that stays in its directory: not empty, no slash, neither "." nor "..", no control
 /// characters, UTF-8, at most 255 bytes.

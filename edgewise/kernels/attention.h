@@ -28,6 +28,8 @@ struct AttentionForward {
   Accumulated<T> scale;
   Accumulated<T> clamp;  // bound of a scaled score's size; infinity means none
   Dropout dropout;
+  // [heads().size(), AttentionPlan::num_kept_weights()], aligned to 64 bytes, from forward to backward; or null.
+  Accumulated<T>* kept_weights = nullptr;
   std::optional<std::int64_t> only_head = {};  // the one head to compute, where heads have relations of their own
 
   HeadRange heads() const { return only_head ? HeadRange{*only_head, *only_head + 1} : HeadRange{0, num_heads}; }

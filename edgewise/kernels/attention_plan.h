@@ -35,6 +35,12 @@ class AttentionPlan {
   template <typename T>
   AttentionPath path_of() const;
 
+  /// Weights a head that forward can keep for backward, so that it need not compute them again.
+  template <typename T>
+  std::int64_t num_kept_weights() const {
+    return path_of<T>() == AttentionPath::kTiles ? tiles_->num_kept_weights : 0;
+  }
+
   /// The relation in the form that the path wants.
   const RelationView& relation() const { return relation_; }
 

@@ -93,10 +93,7 @@ at::Tensor MultiHeadAttention::average(const Relation& relation, const at::Tenso
     return aggregate(relation, pass.dropout(weight_EH, options.dropout), value_SHV);
   }
   AttentionOptions attention = attend_options(options);
-  if (pass.is_training() && options.dropout > 0.0) {
-    attention.dropout = options.dropout;
-    attention.dropout_key = pass.next_key();
-  }
+  pass.set_dropout(options.dropout, attention);
   return attend(relation, query_DHK, key_SHK, value_SHV, attention);
 }
 

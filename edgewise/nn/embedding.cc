@@ -30,10 +30,7 @@ at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens, const Pos
                                  std::span<const std::int64_t> positions, double dropout, Pass& pass) const {
   EmbedOptions options;
   options.scale = scale;
-  if (pass.is_training() && dropout > 0.0) {
-    options.dropout = dropout;
-    options.dropout_key = pass.next_key();
-  }
+  pass.set_dropout(dropout, options);
   const auto [table_PM, rows] = table.rows(positions, weight.scalar_type());
   return embed(weight, tokens, table_PM, rows, options);
 }

@@ -11,10 +11,7 @@ FeedForward::FeedForward(const FeedForwardOptions& options, RandomStream& random
 
 at::Tensor FeedForward::operator()(const at::Tensor& x, Pass& pass) const {
   LinearOptions options = {.activation = activation};
-  if (pass.is_training() && dropout > 0.0) {
-    options.dropout = dropout;
-    options.dropout_key = pass.next_key();
-  }
+  pass.set_dropout(dropout, options);
   return outer(inner(x, options));
 }
 

@@ -61,6 +61,14 @@ class Pass {
   at::Tensor cast(const at::Tensor& x) const { return x.to(type_of(x)); }
 
   DropoutKey next_key() { return DropoutKey{key_.seed, key_.stream++}; }
+
+  /// Sets the dropout of an operation's options, where the pass trains.
+  template <class Options>
+  void set_dropout(double rate, Options& options) {
+    if (!training_ || rate == 0.0) return;
+    options.dropout = rate;
+    options.dropout_key = next_key();
+  }
   at::Tensor dropout(const at::Tensor& x, double rate) {
     return training_ && rate > 0.0 ? edgewise::dropout(x, rate, next_key()) : x;
   }

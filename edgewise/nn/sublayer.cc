@@ -13,10 +13,7 @@ AddNorm add(const at::Tensor& x_TM, const at::Tensor& y_TM, const Norm& norm, do
   options.kind = norm.kind;
   options.epsilon = norm.epsilon;
   options.type = pass.type_of(x_TM);
-  if (pass.is_training() && dropout > 0.0) {
-    options.dropout = dropout;
-    options.dropout_key = pass.next_key();
-  }
+  pass.set_dropout(dropout, options);
   if (norm.gain.defined()) return add_norm(x_TM, y_TM, norm.gain, norm.bias, options);
   const at::Tensor sum_TM = add_dropout(x_TM, y_TM, options.dropout, options.dropout_key);
   return {sum_TM, pass.cast(sum_TM)};
@@ -31,7 +28,9 @@ Sublayer::Sublayer(const LayerOptions& options)
 
 const Norm& Sublayer::first_norm() const { return placement == NormPlacement::kPre ? norm : kNoNorm; }
 
-NodeState Sublayer::begin(const at::Tensor& x_TM, const Pass& pass) const { return {x_TM, pass.cast(before(x_TM))}; }
+NodeState Sublayer::begin(const at::Tensor& x_TM, const Pass& pass) const {
+  return {x_TM, first_norm()(x_TM, pass.type_of(x_TM))};
+}
 
 at::Tensor Sublayer::before(const at::Tensor& x_TM) const { return first_norm()(x_TM); }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "edgewise/ops/add_norm.h"
+#include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropout.h"
 
 namespace edgewise {
@@ -30,7 +31,7 @@ AddNorm add_norm_plain(const at::Tensor& x_TM, const at::Tensor& y_TM, const at:
 }
 
 at::Tensor add_dropout_plain(const at::Tensor& x_TM, const at::Tensor& y_TM, double rate, DropoutKey key) {
-  const at::ScalarType wide = x_TM.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  const at::ScalarType wide = parameter_type(x_TM);
   return (x_TM.to(wide) + dropout(y_TM.to(wide), rate, key)).to(x_TM.scalar_type());
 }
 

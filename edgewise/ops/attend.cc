@@ -4,9 +4,12 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -19,6 +22,7 @@
 #include "edgewise/kernels/reference/edges.h"
 #include "edgewise/ops/attention_options.h"
 #include "edgewise/ops/checks.h"
+#include "edgewise/ops/dropped.h"
 #include "edgewise/ops/function_state.h"
 
 namespace edgewise {
@@ -34,6 +38,7 @@ struct Attention {
   double scale;
   double clamp;
   kernels::Dropout dropout;
+  bool is_differentiated = false;  // whether backward will follow
 
   const Relation& relation() const { return relations.front(); }
   bool has_one_per_head() const { return relations.size() > 1; }
@@ -42,15 +47,14 @@ struct Attention {
 const kernels::AttentionPlan& plan_of(const Relation& relation) { return relation.derived<kernels::AttentionPlan>(); }
 
 Attention attention_of(std::vector<Relation> relations, const at::Tensor& query_DHK, const AttentionOptions& options) {
-  return {std::move(relations),
-          scale_in_force(options, query_DHK),
+  return {std::move(relations), scale_in_force(options, query_DHK),
           options.clamp.value_or(std::numeric_limits<double>::infinity()),
-          {options.dropout, options.dropout_key.seed, options.dropout_key.stream}};
+          dropout_rule(options.dropout, options.dropout_key)};
 }
 
-// Tensors of one attention, contiguous; value, out and log_normalizer are undefined where only weights are wanted.
+// Tensors of one attention, contiguous; value, out and what follows are undefined where only weights are wanted.
 struct AttentionTensors {
-  at::Tensor query_DHK, key_SHK, value_SHV, edge_bias_EH, out_DHV, log_normalizer_DH;
+  at::Tensor query_DHK, key_SHK, value_SHV, edge_bias_EH, out_DHV, log_normalizer_DH, kept_weights;
 };
 
 // Without a relation where there is one per head.
@@ -71,6 +75,7 @@ kernels::AttentionForward<T> kernel_arguments(const Attention& attention, const 
       .scale = static_cast<Sum>(attention.scale),
       .clamp = static_cast<Sum>(attention.clamp),
       .dropout = attention.dropout,
+      .kept_weights = data_or_null<Sum>(tensors.kept_weights),
   };
 }
 
@@ -79,20 +84,37 @@ template <typename T, class Fn>
 void for_relations(const Attention& attention, kernels::AttentionForward<T> p, Fn fn) {
   if (!attention.has_one_per_head()) return fn(p, plan_of(attention.relation()));
   for (std::size_t head = 0; head < attention.relations.size(); ++head) {
+    const kernels::AttentionPlan& plan = plan_of(attention.relations[head]);
     p.relation = attention.relations[head].view();
     p.only_head = static_cast<std::int64_t>(head);
-    fn(p, plan_of(attention.relations[head]));
+    fn(p, plan);
+    if (p.kept_weights != nullptr) p.kept_weights += plan.num_kept_weights<T>();
   }
 }
 
-// In which sums over tensors of x's type are made.
-at::TensorOptions sum_options(const at::Tensor& x) {
-  return x.options().dtype(x.scalar_type() == at::kBFloat16 ? at::kFloat : x.scalar_type());
-}
+at::TensorOptions sum_options(const at::Tensor& x) { return x.options().dtype(parameter_type(x)); }
 
 // Autograd functions take an undefined tensor only as an absent optional.
 std::optional<at::Tensor> optional_bias(const AttentionOptions& options) {
   return options.edge_bias.defined() ? std::optional(options.edge_bias) : std::nullopt;
+}
+
+bool is_differentiated(std::initializer_list<at::Tensor> inputs) {
+  return c10::GradMode::is_enabled() &&
+         std::ranges::any_of(inputs, [](const at::Tensor& x) { return x.defined() && x.requires_grad(); });
+}
+
+// Room for what forward leaves to backward, undefined for nothing.
+at::Tensor kept_weights(const Attention& attention, const at::Tensor& query_DHK) {
+  if (!attention.is_differentiated) return {};
+  const std::int64_t heads_of_relation = attention.has_one_per_head() ? 1 : query_DHK.size(1);
+  std::int64_t count = 0;
+  with_stored_type(query_DHK, [&](auto zero) {
+    for (const Relation& relation : attention.relations) {
+      count += heads_of_relation * plan_of(relation).num_kept_weights<decltype(zero)>();
+    }
+  });
+  return count == 0 ? at::Tensor() : at::empty({count}, sum_options(query_DHK));
 }
 
 at::Tensor contiguous_or_undefined(const std::optional<at::Tensor>& tensor) {
@@ -113,6 +135,7 @@ struct Attend : Function<Attend> {
         .edge_bias_EH = contiguous_or_undefined(edge_bias_EH),
         .out_DHV = at::empty({num_destinations, num_heads, value_SHV.size(2)}, query_DHK.options()),
         .log_normalizer_DH = at::empty({num_destinations, num_heads}, sum_options(query_DHK)),
+        .kept_weights = kept_weights(attention, query_DHK),
     };
     with_stored_type(query_DHK, [&](auto zero) {
       for_relations(attention, kernel_arguments<decltype(zero)>(attention, tensors),
@@ -120,7 +143,7 @@ struct Attend : Function<Attend> {
     });
 
     context->save_for_backward({tensors.query_DHK, tensors.key_SHK, tensors.value_SHV, tensors.edge_bias_EH,
-                                tensors.out_DHV, tensors.log_normalizer_DH});
+                                tensors.out_DHV, tensors.log_normalizer_DH, tensors.kept_weights});
     save_state(context, attention);
     return tensors.out_DHV;
   }
@@ -129,7 +152,7 @@ struct Attend : Function<Attend> {
     const TimedWork timed("attention");
     check_differentiated_once("attend");
     const variable_list saved = context->get_saved_variables();
-    const AttentionTensors tensors = {saved[0], saved[1], saved[2], saved[3], saved[4], saved[5]};
+    const AttentionTensors tensors = {saved[0], saved[1], saved[2], saved[3], saved[4], saved[5], saved[6]};
     const at::Tensor grad_out_DHV = grad_outputs[0].contiguous();
     const at::Tensor grad_query_DHK = at::empty_like(tensors.query_DHK);
     const at::Tensor grad_key_SHK = at::empty_like(tensors.key_SHK);
@@ -175,7 +198,8 @@ struct Weigh : Function<Weigh> {
                                       .value_SHV = {},
                                       .edge_bias_EH = contiguous_or_undefined(edge_bias_EH),
                                       .out_DHV = {},
-                                      .log_normalizer_DH = {}};
+                                      .log_normalizer_DH = {},
+                                      .kept_weights = {}};
     at::Tensor weight_EH = at::empty({attention.relation().num_edges(), query_DHK.size(1)}, sum_options(query_DHK));
     with_stored_type(query_DHK, [&](auto zero) {
       using T = decltype(zero);
@@ -193,7 +217,7 @@ struct Weigh : Function<Weigh> {
     check_differentiated_once("attention_weights");
     const variable_list saved = context->get_saved_variables();
     const at::ScalarType sum_type = saved[3].scalar_type();
-    const AttentionTensors tensors = {saved[0].to(sum_type), saved[1].to(sum_type), {}, {}, {}, {}};
+    const AttentionTensors tensors = {saved[0].to(sum_type), saved[1].to(sum_type), {}, {}, {}, {}, {}};
     const Attention& attention = saved_state<Attention>(context);
     const at::Tensor grad_weight_EH = grad_outputs[0].contiguous();
     const at::Tensor grad_bias_EH = at::empty_like(grad_weight_EH);
@@ -257,8 +281,9 @@ void check_attend(const Relation& relation, const at::Tensor& query_DHK, const a
 at::Tensor attend(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                   const at::Tensor& value_SHV, const AttentionOptions& options) {
   check_attend(relation, query_DHK, key_SHK, value_SHV, options);
-  return Attend::apply(query_DHK, key_SHK, value_SHV, optional_bias(options),
-                       attention_of({relation}, query_DHK, options));
+  Attention attention = attention_of({relation}, query_DHK, options);
+  attention.is_differentiated = is_differentiated({query_DHK, key_SHK, value_SHV, options.edge_bias});
+  return Attend::apply(query_DHK, key_SHK, value_SHV, optional_bias(options), attention);
 }
 
 at::Tensor attend(std::span<const Relation> relation_H, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
@@ -267,8 +292,9 @@ at::Tensor attend(std::span<const Relation> relation_H, const at::Tensor& query_
   check_relations(relation_H, query_DHK, options);
   check(!relation_H.empty(), "attend: relation_H is empty, needs a relation per head");
   check_attend(relation_H[0], query_DHK, key_SHK, value_SHV, options);
-  return Attend::apply(query_DHK, key_SHK, value_SHV, std::nullopt,
-                       attention_of({relation_H.begin(), relation_H.end()}, query_DHK, options));
+  Attention attention = attention_of({relation_H.begin(), relation_H.end()}, query_DHK, options);
+  attention.is_differentiated = is_differentiated({query_DHK, key_SHK, value_SHV});
+  return Attend::apply(query_DHK, key_SHK, value_SHV, std::nullopt, attention);
 }
 
 at::Tensor attention_weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
@@ -279,7 +305,7 @@ at::Tensor attention_weights(const Relation& relation, const at::Tensor& query_D
 }
 
 std::string attention_kernel(const Relation& relation, at::ScalarType type) {
-  const auto& plan = relation.derived<kernels::AttentionPlan>();
+  const kernels::AttentionPlan& plan = plan_of(relation);
   const auto path = type == at::kDouble ? plan.path_of<double>() : plan.path_of<float>();
   const std::string_view name = kernels::attention_path_name(path);
   if (path == kernels::AttentionPath::kReference) return std::string(name);

@@ -9,6 +9,7 @@
 #include "edgewise/kernels/reference/dropout.h"
 #include "edgewise/ops/attend.h"
 #include "edgewise/ops/attention_options.h"
+#include "edgewise/ops/dropped.h"
 #include "edgewise/ops/edge_index.h"
 
 namespace edgewise {
@@ -44,8 +45,8 @@ at::Tensor weights(const EdgeIndexTensors& edges, const at::Tensor& query_DHK, c
 
 at::Tensor dropout_factors(const AttentionOptions& options, const at::Tensor& weight_EH) {
   at::Tensor factor_EH = at::empty(weight_EH.sizes(), at::kDouble);
-  kernels::reference::edge_dropout_factors({options.dropout, options.dropout_key.seed, options.dropout_key.stream},
-                                           weight_EH.size(0), weight_EH.size(1), factor_EH.data_ptr<double>());
+  kernels::reference::edge_dropout_factors(dropout_rule(options.dropout, options.dropout_key), weight_EH.size(0),
+                                           weight_EH.size(1), factor_EH.data_ptr<double>());
   return factor_EH.to(weight_EH.scalar_type());
 }
 

@@ -38,10 +38,12 @@ void check_storable(std::string_view function, std::string_view name, const at::
         "{}: {} has type {}, but Float, BFloat16 or Double is needed", function, name, at::toString(type));
 }
 
+at::ScalarType parameter_type(const at::Tensor& x) { return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat; }
+
 void check_parameter(std::string_view function, std::string_view name, const at::Tensor& parameter,
                      std::string_view x_name, const at::Tensor& x) {
   check_defined_on_cpu(function, name, parameter);
-  const at::ScalarType needed = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  const at::ScalarType needed = parameter_type(x);
   check(parameter.scalar_type() == needed, "{}: {} has type {}, but {} is needed where {} has type {}", function, name,
         at::toString(parameter.scalar_type()), at::toString(needed), x_name, at::toString(x.scalar_type()));
 }

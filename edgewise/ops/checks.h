@@ -20,7 +20,10 @@ void check_computable(std::string_view function, std::string_view name, const at
 /// The same, or bf16.
 void check_storable(std::string_view function, std::string_view name, const at::Tensor& tensor);
 
-/// Wants a tensor on the CPU of the type that parameters have beside x: fp32, or fp64 where x is.
+/// The type that parameters have beside x, and in which sums are made: fp32, or fp64 where x is.
+at::ScalarType parameter_type(const at::Tensor& x);
+
+/// Wants a tensor on the CPU of parameter_type(x).
 void check_parameter(std::string_view function, std::string_view name, const at::Tensor& parameter,
                      std::string_view x_name, const at::Tensor& x);
 

@@ -31,7 +31,7 @@ at::Tensor dropout(const at::Tensor& x, double rate, DropoutKey key) {
   check_storable("dropout", "x", x);
   check_dropout_rate("dropout", "rate", rate);
   if (rate == 0) return x;
-  return Dropout::apply(x, kernels::Dropout{rate, key.seed, key.stream});
+  return Dropout::apply(x, dropout_rule(rate, key));
 }
 
 }  // namespace edgewise

@@ -4,8 +4,11 @@
 #include <ATen/core/Tensor.h>
 
 #include "edgewise/kernels/dropout.h"
+#include "edgewise/ops/attend.h"
 
 namespace edgewise {
+
+inline kernels::Dropout dropout_rule(double rate, DropoutKey key) { return {rate, key.seed, key.stream}; }
 
 /// x, contiguous, after dropout, in a type of its own: fp32 or bf16 from either, or fp64 from fp64. Knows nothing of
 /// autograd.

@@ -10,6 +10,7 @@
 #include "edgewise/base/profile.h"
 #include "edgewise/kernels/embed.h"
 #include "edgewise/ops/checks.h"
+#include "edgewise/ops/dropped.h"
 #include "edgewise/ops/function_state.h"
 #include "edgewise/ops/gradients_in_place.h"
 
@@ -50,7 +51,7 @@ struct Lookup {
   std::vector<std::int64_t> positions;
   EmbedOptions options;
 
-  kernels::Dropout dropout() const { return {options.dropout, options.dropout_key.seed, options.dropout_key.stream}; }
+  kernels::Dropout dropout() const { return dropout_rule(options.dropout, options.dropout_key); }
 };
 
 struct Embed : torch::autograd::Function<Embed> {

@@ -8,6 +8,7 @@
 
 #include "edgewise/kernels/gemm.h"
 #include "edgewise/kernels/linear_gradient.h"
+#include "edgewise/ops/dropped.h"
 #include "edgewise/ops/function_state.h"
 
 namespace edgewise {
@@ -16,10 +17,6 @@ namespace {
 using kernels::MatrixLayout;
 
 std::int64_t num_rows(const at::Tensor& x_TI) { return x_TI.size(-1) == 0 ? 0 : x_TI.numel() / x_TI.size(-1); }
-
-kernels::Dropout dropout_rule(const LinearOptions& options) {
-  return {options.dropout, options.dropout_key.seed, options.dropout_key.stream};
-}
 
 // Sets the right side of a product of activations with weights, [K, N], packed where that pays. The packed weights
 // live until this thread's next call.
@@ -99,16 +96,16 @@ LayerResult layer_forward(const at::Tensor& x_TI, const LinearWeights& parameter
       product(x_TI, parameters, is_relu ? kernels::GemmActivation::kRelu : kernels::GemmActivation::kNone);
   const bool is_gelu = options.activation == Activation::kGelu;
   const at::Tensor out_TO = is_gelu ? at::gelu(y_TO) : y_TO;
-  drop_in_place(out_TO, dropout_rule(options));
+  drop_in_place(out_TO, dropout_rule(options.dropout, options.dropout_key));
   return {out_TO, is_relu || is_gelu ? y_TO : at::Tensor()};
 }
 
 at::Tensor layer_grad_sums(const at::Tensor& grad_out_TO, const at::Tensor& witness_TO, const LinearOptions& options,
                            const at::Tensor& grad_bias_O) {
   if (options.activation != Activation::kGelu) {
-    return go_back(grad_out_TO, witness_TO, dropout_rule(options), grad_bias_O);
+    return go_back(grad_out_TO, witness_TO, dropout_rule(options.dropout, options.dropout_key), grad_bias_O);
   }
-  const at::Tensor grad_gelu_TO = go_back(grad_out_TO, {}, dropout_rule(options), {});
+  const at::Tensor grad_gelu_TO = go_back(grad_out_TO, {}, dropout_rule(options.dropout, options.dropout_key), {});
   return go_back(at::gelu_backward(grad_gelu_TO, witness_TO), {}, {}, grad_bias_O);
 }
 

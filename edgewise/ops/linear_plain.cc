@@ -2,14 +2,12 @@
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/linear.h>
 
+#include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropout.h"
 #include "edgewise/ops/linear.h"
 
 namespace edgewise {
 namespace {
-
-// Sums of bf16 products are made in fp32.
-at::ScalarType type_of_sums(const at::Tensor& x) { return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat; }
 
 at::Tensor activate(const at::Tensor& x, std::optional<Activation> activation) {
   if (!activation) return x;
@@ -20,7 +18,7 @@ at::Tensor activate(const at::Tensor& x, std::optional<Activation> activation) {
 
 at::Tensor linear_plain(const at::Tensor& x_TI, const at::Tensor& weight_OI, const at::Tensor& bias_O,
                         const LinearOptions& options) {
-  const at::ScalarType type = type_of_sums(x_TI);
+  const at::ScalarType type = parameter_type(x_TI);
   const at::Tensor weight_as_used_OI = weight_OI.to(x_TI.scalar_type()).to(type);
   const at::Tensor y_TO = at::linear(x_TI.to(type), weight_as_used_OI, bias_O);
   return dropout(activate(y_TO, options.activation), options.dropout, options.dropout_key).to(x_TI.scalar_type());

@@ -9,9 +9,6 @@
 namespace edgewise {
 namespace {
 
-// What is computed beside values of this type: gain and bias, and all sums.
-at::ScalarType wide_type(const at::Tensor& x) { return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat; }
-
 void check_feature_parameter(std::string_view function, std::string_view name, const at::Tensor& parameter_M,
                              const at::Tensor& x_TM) {
   check_parameter(function, name, parameter_M, "x", x_TM);
@@ -44,9 +41,9 @@ void check_norm(std::string_view function, const at::Tensor& x_TM, const at::Ten
   check(options.kind != NormKind::kStdNorm || x_TM.size(-1) != 1,
         "{}: x has 1 feature, but kStdNorm needs at least 2; its deviation is over n - 1", function);
   const at::ScalarType type = options.type.value_or(x_TM.scalar_type());
-  check(type == wide_type(x_TM) || (type == at::kBFloat16 && wide_type(x_TM) == at::kFloat),
+  check(type == parameter_type(x_TM) || (type == at::kBFloat16 && parameter_type(x_TM) == at::kFloat),
         "{}: type is {}, but x has type {}; {} is needed", function, at::toString(type),
-        at::toString(x_TM.scalar_type()), wide_type(x_TM) == at::kDouble ? "Double" : "Float or BFloat16");
+        at::toString(x_TM.scalar_type()), parameter_type(x_TM) == at::kDouble ? "Double" : "Float or BFloat16");
 }
 
 }  // namespace edgewise

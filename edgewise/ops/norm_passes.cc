@@ -6,6 +6,7 @@
 
 #include <type_traits>
 
+#include "edgewise/ops/dropped.h"
 #include "edgewise/ops/function_state.h"
 
 namespace edgewise {
@@ -35,7 +36,7 @@ void with_types(const NormPass& pass, const at::Tensor& x_TM, Fn fn) {
 
 NormPass norm_pass(const at::Tensor& x_TM, const at::Tensor& y_TM, const AddNormOptions& options) {
   return {.formula = formula_of(options, x_TM.size(-1)),
-          .dropout = {options.dropout, options.dropout_key.seed, options.dropout_key.stream},
+          .dropout = dropout_rule(options.dropout, options.dropout_key),
           .type = options.type.value_or(x_TM.scalar_type()),
           .y_type = (y_TM.defined() ? y_TM : x_TM).scalar_type()};
 }

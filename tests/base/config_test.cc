@@ -182,6 +182,10 @@ TEST(Config, NamesWhatIsWrongAndWhere) {
        "config.toml:3:9: the text is not TOML: cannot redefine existing integer 'heads'"},
       {"[model]\nheads = ", "config.toml:2:9: the text is not TOML: encountered end-of-file"},
       {"name = \"abc", "config.toml:1:12: the text is not TOML: encountered end-of-file"},
+      {"[=a]",
+       "config.toml:1:2: the text is not TOML: expected bare key starting character or string delimiter, saw '='"},
+      {"\uFEEF = 3",
+       "config.toml:1:1: the text is not TOML: expected keys, tables, whitespace or comments, saw '\uFEEF'"},
       {"name = \"é\"\n a = \"\xFF\"", "config.toml:2:7: the text is not UTF-8, needs to be"},
   };
   for (const auto& row : rows) EXPECT_EQ(error_of_config(row.toml), row.error) << row.toml;

@@ -6,8 +6,8 @@
 
 #include "edgewise/base/threads.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/instruction_set.h"
 #include "tests/kernels/attention_cases.h"
+#include "tests/kernels/instruction_sets.h"
 #include "tests/support/relation_zoo.h"
 
 namespace edgewise::kernels {
@@ -21,17 +21,6 @@ AttentionResult<T> run_rows(const AttentionProblem<T>& problem) {
   return problem.run_with([&](const auto& p) { cpu::row_attention_forward(p, plan); },
                           [&](const auto& p) { cpu::row_attention_backward(p, plan); },
                           [&](const auto& p) { cpu::row_attention_weights(p, plan); });
-}
-
-// Calls body for each instruction set that rows are compiled for and this machine runs.
-template <class Body>
-void for_instruction_sets(Body body) {
-  for (const InstructionSet set : runnable_instruction_sets()) {
-    if (set == InstructionSet::kReference) continue;
-    SCOPED_TRACE(std::string(instruction_set_name(set)));
-    const ForcedInstructionSet forced(set);
-    body();
-  }
 }
 
 template <typename T>

@@ -13,29 +13,34 @@
 
 #include "edgewise/base/threads.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/instruction_set.h"
+#include "edgewise/kernels/aligned_bytes.h"
 #include "tests/kernels/attention_cases.h"
+#include "tests/kernels/instruction_sets.h"
 #include "tests/support/relation_zoo.h"
 
 namespace edgewise::kernels {
 namespace {
 
-// Calls body with each instruction set that tiles are compiled for and this machine runs in force.
-template <class Body>
-void for_instruction_sets(Body body) {
-  for (const InstructionSet set : runnable_instruction_sets()) {
-    if (set == InstructionSet::kReference) continue;
-    SCOPED_TRACE(std::string(instruction_set_name(set)));
-    const ForcedInstructionSet forced(set);
-    body();
-  }
-}
+enum class WeightsOfBackward { kKeptByForward, kComputedAgain };
 
 template <typename T>
-AttentionResult<T> run_tiles(const AttentionProblem<T>& problem) {
+AttentionResult<T> run_tiles(const AttentionProblem<T>& problem,
+                             WeightsOfBackward weights = WeightsOfBackward::kKeptByForward) {
   const TilePlan plan(problem.relation().view());
-  return problem.run_with([&](const auto& p) { cpu::tile_attention_forward(p, plan); },
-                          [&](const auto& p) { cpu::tile_attention_backward(p, plan); });
+  AlignedBytes room;
+  auto keep_weights = [&](AttentionForward<T>& p) {
+    if (weights == WeightsOfBackward::kComputedAgain) return;
+    p.kept_weights = room.elements<float>(plan.num_kept_weights * p.num_heads);
+  };
+  return problem.run_with(
+      [&](AttentionForward<T> p) {
+        keep_weights(p);
+        cpu::tile_attention_forward(p, plan);
+      },
+      [&](AttentionBackward<T> p) {
+        keep_weights(p.forward);
+        cpu::tile_attention_backward(p, plan);
+      });
 }
 
 // bf16 rounds results to 8 bits, and where a row has several tiles, backward takes the mean gradient of its weights
@@ -46,8 +51,11 @@ constexpr double kAllowed = std::is_same_v<T, float> ? kTolerance<float> : 0x1p-
 template <typename T>
 void expect_tiles_near_reference(const AttentionProblem<T>& problem) {
   const AttentionResult<double> expected = problem.run_in_double();
-  for_instruction_sets(
-      [&] { expect_outputs_and_gradients_near(run_tiles(problem), expected, kAllowed<T>, kAllowed<T>); });
+  for_instruction_sets([&] {
+    for (const auto weights : {WeightsOfBackward::kKeptByForward, WeightsOfBackward::kComputedAgain}) {
+      expect_outputs_and_gradients_near(run_tiles(problem, weights), expected, kAllowed<T>, kAllowed<T>);
+    }
+  });
 }
 
 template <typename T>

@@ -85,6 +85,18 @@ TEST(TilePlan, CutsSentencesApart) {
   EXPECT_EQ(plan.blocks[plan.runs[1].block_begin].row_begin, 4);
 }
 
+TEST(TilePlan, KeepsWeightsOfShortSentencesForBackward) {
+  const std::vector<Relation> sentences = {causal(kMostKeptSources), complete(kMostKeptSources + 1), complete(17)};
+  const TilePlan plan(join(sentences).view());
+  ASSERT_EQ(plan.blocks.size(), 4U);
+  EXPECT_EQ(plan.blocks[0].kept_begin, 0);
+  EXPECT_EQ(plan.blocks[1].kept_begin, -1);
+  EXPECT_EQ(plan.blocks[2].kept_begin, -1);
+  EXPECT_EQ(plan.blocks[3].kept_begin, kMostKeptSources * kMostKeptSources);
+  EXPECT_EQ(plan.num_kept_weights, kMostKeptSources * kMostKeptSources + 17 * 32);
+  EXPECT_EQ(TilePlan(window(1000, {.before = 3, .after = 3}).view()).num_kept_weights, 0);
+}
+
 TEST(TilePlan, RefusesListsThatDoNotAscend) {
   for (const std::vector<NodeIndex>& sources : {std::vector<NodeIndex>{1, 0}, std::vector<NodeIndex>{2, 2}}) {
     const Relation relation = Relation::from_rows(3, {0, 2}, sources);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/reference/work.h"
+#include "edgewise/kernels/work.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include "edgewise/graph/relation_ops.h"
 #include "tests/support/relation_zoo.h"
 
-namespace edgewise::kernels::reference {
+namespace edgewise::kernels {
 namespace {
 
 using testing::ElementsAre;
@@ -71,4 +71,4 @@ TEST(ParallelPairs, VisitsEveryPairOnceForAnyCosts) {
 }
 
 }  // namespace
-}  // namespace edgewise::kernels::reference
+}  // namespace edgewise::kernels

@@ -75,6 +75,11 @@ void unpack(const float* from, const Rows<T>& rows, FactorOf factor_of) {
   }
 }
 
+template <typename T>
+void unpack(const float* from, const Rows<T>& rows) {
+  unpack(from, rows, [](std::int64_t) { return 1.0f; });
+}
+
 /// A matrix [depth, columns] cut into panels of kMostVectors vectors of columns (the last may have fewer), each of
 /// which lies in one piece: what a product walks through then fits in the first cache.
 struct Panels {

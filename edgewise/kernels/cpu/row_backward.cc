@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/kernels/cpu/row_attention.h"
 #include "edgewise/kernels/cpu/row_table.h"
-#include "edgewise/kernels/reference/work.h"
+#include "edgewise/kernels/work.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "edgewise/kernels/cpu/row_backward.cc"
@@ -111,7 +111,8 @@ template <typename T>
 void row_attention_backward(const AttentionBackward<T>& p, const RowPlan& plan) {
   const AttentionForward<T>& f = p.forward;
   const EdgesBySource& edges = plan.by_source();
-  const auto coefficients = uninitialised<EdgeCoefficients>(f.relation.num_edges());
+  AlignedBytes room;
+  auto* coefficients = room.elements<EdgeCoefficients>(f.relation.num_edges());
   PackedRows of_sources(f.relation.num_sources, f.head_size, f.value_size);
   PackedRows of_destinations(f.relation.num_destinations, f.head_size, f.value_size);
   for (std::int64_t head = f.heads().begin; head < f.heads().end; ++head) {
@@ -122,15 +123,15 @@ void row_attention_backward(const AttentionBackward<T>& p, const RowPlan& plan) 
 
     of_sources.pack(keys(f.key), values(f.value));
     const RowDestinationTask rows = {row_task(f, plan, of_sources.table(), head), values(p.grad_out),
-                                     grad_keys(p.grad_query), from_head(p.grad_edge_bias, head), coefficients.get()};
-    reference::parallel_row_ranges(f.relation, [&](std::int64_t row_begin, std::int64_t row_end) {
+                                     grad_keys(p.grad_query), from_head(p.grad_edge_bias, head), coefficients};
+    parallel_row_ranges(f.relation, [&](std::int64_t row_begin, std::int64_t row_end) {
       HWY_DYNAMIC_DISPATCH(differentiate_rows)(rows, row_begin, row_end);
     });
 
     of_destinations.pack(keys(f.query), values(p.grad_out));
-    const RowSourceTask sources = {edges, of_destinations.table(), coefficients.get(), grad_keys(p.grad_key),
+    const RowSourceTask sources = {edges, of_destinations.table(), coefficients, grad_keys(p.grad_key),
                                    grad_values(p.grad_value)};
-    reference::parallel_ranges(
+    parallel_ranges(
         f.relation.num_sources, [&](std::int64_t source) { return edges.begin[source] + source; },
         [&](std::int64_t source_begin, std::int64_t source_end) {
           HWY_DYNAMIC_DISPATCH(differentiate_sources)(sources, source_begin, source_end);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/kernels/cpu/row_attention.h"
 #include "edgewise/kernels/cpu/row_table.h"
-#include "edgewise/kernels/reference/work.h"
+#include "edgewise/kernels/work.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "edgewise/kernels/cpu/row_forward.cc"
@@ -62,7 +62,7 @@ void row_attention_forward(const AttentionForward<T>& p, const RowPlan& plan) {
   for (std::int64_t head = p.heads().begin; head < p.heads().end; ++head) {
     packed.pack({p.key, p.num_heads, head, p.head_size}, {p.value, p.num_heads, head, p.value_size});
     const RowForwardTask task = {row_task(p, plan, packed.table(), head), {p.out, p.num_heads, head, p.value_size}};
-    reference::parallel_row_ranges(p.relation, [&](std::int64_t row_begin, std::int64_t row_end) {
+    parallel_row_ranges(p.relation, [&](std::int64_t row_begin, std::int64_t row_end) {
       HWY_DYNAMIC_DISPATCH(attend_rows)(task, row_begin, row_end);
     });
   }
@@ -76,7 +76,7 @@ void row_attention_weights(const AttentionWeights<T>& p, const RowPlan& plan) {
   for (std::int64_t head = f.heads().begin; head < f.heads().end; ++head) {
     packed.pack({f.key, f.num_heads, head, f.head_size}, no_values);
     const RowWeightsTask task = {row_task(f, plan, packed.table(), head), p.weight + head};
-    reference::parallel_row_ranges(f.relation, [&](std::int64_t row_begin, std::int64_t row_end) {
+    parallel_row_ranges(f.relation, [&](std::int64_t row_begin, std::int64_t row_end) {
       HWY_DYNAMIC_DISPATCH(weigh_rows)(task, row_begin, row_end);
     });
   }

@@ -51,8 +51,7 @@ HWY_EXPORT(pack_rows);
 
 PackedRows::PackedRows(std::int64_t num_rows, std::int64_t first_size, std::int64_t second_size)
     : num_rows_(num_rows), table_(HWY_DYNAMIC_DISPATCH(table_layout)(first_size, second_size)) {
-  memory_ = uninitialised<float>(num_rows * table_.stride());
-  table_.data = memory_.get();
+  table_.data = memory_.elements<float>(num_rows * table_.stride());
 }
 
 void PackedRows::pack(const HeadRows<ConstElements>& first, const HeadRows<ConstElements>& second) {

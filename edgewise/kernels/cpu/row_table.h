@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <hwy/aligned_allocator.h>
-
-#include <algorithm>
 #include <cstdint>
 
+#include "edgewise/kernels/aligned_bytes.h"
 #include "edgewise/kernels/cpu/row_task.h"
 
 namespace edgewise::kernels {
-
-template <typename T>
-hwy::AlignedFreeUniquePtr<T[]> uninitialised(std::int64_t count) {
-  return hwy::AllocateAligned<T>(static_cast<std::size_t>(std::max<std::int64_t>(count, 1)));  // aborts for 0
-}
 
 /// Memory for the rows of two matrices side by side, one head at a time. In a tensor [N, H, K] the rows of a head lie
 /// so far apart that, where K and H are powers of two, most of a cache cannot hold them.
@@ -28,7 +21,7 @@ class PackedRows {
 
  private:
   std::int64_t num_rows_;
-  hwy::AlignedFreeUniquePtr<float[]> memory_;
+  AlignedBytes memory_;
   RowTable table_;
 };
 

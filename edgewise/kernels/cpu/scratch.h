@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <vector>
+
+#include "edgewise/kernels/aligned_bytes.h"
 
 namespace edgewise::kernels {
 
@@ -19,14 +20,11 @@ class Scratch {
   float* take(std::size_t count);
 
  private:
-  struct Free {
-    void operator()(float* memory) const;
-  };
   struct Block {
-    std::unique_ptr<float[], Free> memory;
-    std::size_t size;
+    AlignedBytes memory;
+    std::size_t size;  // in floats
   };
-  static Block allocate(std::size_t size);
+  void add_block(std::size_t size);
 
   std::vector<Block> blocks_;  // one, except in a task that needs more than all before it
   std::size_t used_ = 0;       // of the last block

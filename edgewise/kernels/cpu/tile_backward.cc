@@ -4,7 +4,7 @@
 
 #include "edgewise/kernels/cpu/tile_attention.h"
 #include "edgewise/kernels/cpu/tile_work.h"
-#include "edgewise/kernels/reference/work.h"
+#include "edgewise/kernels/work.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "edgewise/kernels/cpu/tile_backward.cc"
@@ -23,12 +23,13 @@ namespace {
 template <typename T>
 class TileBackward {
  public:
-  TileBackward(const AttentionBackward<T>& p, std::int64_t head, const TileRun& run, Scratch& scratch)
+  TileBackward(const AttentionBackward<T>& p, const TilePlan& plan, const TileRun& run, Scratch& scratch)
       : p_(p),
         f_(p.forward),
-        head_(head),
-        score_rule_(p.forward, head),
-        dropout_(p.forward, head, scratch),
+        plan_(plan),
+        run_(run),
+        score_rule_(p.forward),
+        dropout_(p.forward, scratch),
         rows_are_whole_(run.tile_end - run.tile_begin <= 1),
         is_only_tile_(rows_are_whole_ && run.block_end - run.block_begin == 1) {
     const auto most_columns = std::min<std::int64_t>(kTileSources, run.sources.end - run.sources.begin);
@@ -46,10 +47,44 @@ class TileBackward {
     if (score_rule_.bounds()) moves_ = take_matrix(scratch, 1, most_columns);
   }
 
+  void begin_head(std::int64_t head) {
+    head_ = head;
+    kept_ = is_only_tile_ ? kept_weights(f_, plan_, plan_.blocks[run_.block_begin], head) : nullptr;
+  }
+
+  /// Everything about a run of one tile, whose results go straight to where they belong. False where that cannot be.
+  bool differentiate_only_tile() {
+    if constexpr (std::is_same_v<T, float>) {
+      if (!is_only_tile_ || f_.head_size % kLanes != 0 || f_.value_size % kLanes != 0) return false;
+      const RowBlock& block = plan_.blocks[run_.block_begin];
+      const Tile tile(f_.relation, plan_, block, run_.sources);
+      if (tile.is_empty() || !tile.is_one_stretch()) return false;
+      load_rows(block);
+      load_sources(tile);
+      differentiate(tile);
+      store_only_tile(tile, block);
+      return true;
+    }
+    return false;
+  }
+
+  /// Calls sum(tile) for each tile of the block when its weights and gradients of scores are at hand.
+  template <class Sum>
+  void differentiate_block(const RowBlock& block, Sum sum) {
+    load_rows(block);
+    for_tiles_of(plan_, block, [&](Interval sources) {
+      const Tile tile(f_.relation, plan_, block, sources);
+      if (tile.is_empty()) return;
+      load_sources(tile);
+      differentiate(tile);
+      sum(tile);
+    });
+  }
+
   /// Makes the rows of a block those of the next tiles.
   void load_rows(const RowBlock& block) {
     const std::int64_t rows = block.row_end - block.row_begin;
-    pack(of_head(f_.query, block.row_begin, rows, f_.head_size), f_.scale, query_);
+    queries_ = as_matrix(of_head(f_.query, block.row_begin, rows, f_.head_size), query_);
     grad_outs_ = as_matrix(of_head(p_.grad_out, block.row_begin, rows, f_.value_size), grad_out_);
     for (std::int64_t row = 0; row < rows; ++row) {
       const float normalizer = f_.log_normalizer[(block.row_begin + row) * f_.num_heads + head_];
@@ -61,20 +96,24 @@ class TileBackward {
   /// Makes the sources of a tile the columns of those that follow.
   void load_sources(const Tile& tile) {
     keys_ = rows_of_sources(tile, f_.key, head_, f_.num_heads, f_.head_size, key_);
-    key_panels_ = transpose(keys_, tile.num_columns(), padded(f_.head_size), strip_, key_transposed_);
+    if (kept_ == nullptr) {
+      key_panels_ = transpose(keys_, tile.num_columns(), padded(f_.head_size), strip_, key_transposed_);
+    }
     const Matrix values = rows_of_sources(tile, f_.value, head_, f_.num_heads, f_.value_size, value_);
     value_panels_ = transpose(values, tile.num_columns(), padded(f_.value_size), strip_, value_transposed_);
   }
 
   /// Weights and gradients of scores, from the rows and sources that were loaded.
   void differentiate(const Tile& tile) {
-    multiply_at_edges(tile, {query_, padded(f_.head_size), 1}, key_panels_, {weight_, stride_});
+    if (kept_ == nullptr) {
+      multiply_at_edges(tile, {queries_.data, queries_.stride, 1}, key_panels_, {weight_, stride_});
+    }
     multiply_at_edges(tile, {grad_outs_.data, grad_outs_.stride, 1}, value_panels_, {grad_score_, stride_});
-    dropout_.draw(tile);
+    dropout_.draw(tile, head_);
     for (std::int64_t row = 0; row < tile.num_rows(); ++row) differentiate_row(tile, row);
   }
 
-  /// [R, K], still to be multiplied by the scale.
+  /// [R, K].
   void sum_for_queries(const Tile& tile, float* grad_query) const {
     const std::int64_t size = padded(f_.head_size);
     sum_over_sources(tile, grad_score_, stride_, keys_, size, {grad_query, size}, Into::kAdd);
@@ -84,45 +123,35 @@ class TileBackward {
   void sum_for_sources(const Tile& tile, std::int64_t first_source, float* grad_key, float* grad_value) const {
     const std::int64_t head_size = padded(f_.head_size);
     const std::int64_t value_size = padded(f_.value_size);
-    sum_over_rows(tile, grad_score_, stride_, {query_, head_size}, head_size, {grad_key, head_size}, first_source,
-                  Into::kAdd);
+    sum_over_rows(tile, grad_score_, stride_, queries_, head_size, {grad_key, head_size}, first_source, Into::kAdd);
     sum_over_rows(tile, weight_, stride_, grad_outs_, value_size, {grad_value, value_size}, first_source, Into::kAdd);
   }
 
-  /// Whether store_all_sources() can take the place of sum_for_sources() and store_sources(): a tile that is the run's
-  /// only one writes its results where they belong.
-  bool holds_all_sources(const Tile& tile) const {
-    return std::is_same_v<T, float> && is_only_tile_ && tile.is_one_stretch() && f_.head_size % kLanes == 0 &&
-           f_.value_size % kLanes == 0;
-  }
-
-  void store_all_sources(const Tile& tile, Interval sources) const {
-    if constexpr (std::is_same_v<T, float>) {
-      const Rows<float> key = of_head(p_.grad_key, sources.begin, tile.num_columns(), f_.head_size);
-      const Rows<float> value = of_head(p_.grad_value, sources.begin, tile.num_columns(), f_.value_size);
-      sum_over_rows(tile, grad_score_, stride_, {query_, f_.head_size}, f_.head_size, {key.data, key.stride},
-                    sources.begin, Into::kOverwrite);
-      sum_over_rows(tile, weight_, stride_, grad_outs_, f_.value_size, {value.data, value.stride}, sources.begin,
-                    Into::kOverwrite);
-    }
-  }
-
   void store_queries(const RowBlock& block, const float* grad_query) const {
-    unpack(grad_query, of_head(p_.grad_query, block.row_begin, block.row_end - block.row_begin, f_.head_size),
-           [&](std::int64_t) { return f_.scale; });
+    unpack(grad_query, of_head(p_.grad_query, block.row_begin, block.row_end - block.row_begin, f_.head_size));
   }
 
   void store_sources(Interval sources, const float* grad_key, const float* grad_value) const {
     const std::int64_t count = sources.end - sources.begin;
-    const auto one = [](std::int64_t) { return 1.0f; };
-    unpack(grad_key, of_head(p_.grad_key, sources.begin, count, f_.head_size), one);
-    unpack(grad_value, of_head(p_.grad_value, sources.begin, count, f_.value_size), one);
+    unpack(grad_key, of_head(p_.grad_key, sources.begin, count, f_.head_size));
+    unpack(grad_value, of_head(p_.grad_value, sources.begin, count, f_.value_size));
   }
 
  private:
   template <typename U>
   Rows<U> of_head(U* tensor, std::int64_t first, std::int64_t count, std::int64_t size) const {
     return rows_of_head(tensor, first, count, head_, f_.num_heads, size);
+  }
+
+  void store_only_tile(const Tile& tile, const RowBlock& block) const {
+    const Rows<float> query = of_head(p_.grad_query, block.row_begin, tile.num_rows(), f_.head_size);
+    const Rows<float> key = of_head(p_.grad_key, run_.sources.begin, tile.num_columns(), f_.head_size);
+    const Rows<float> value = of_head(p_.grad_value, run_.sources.begin, tile.num_columns(), f_.value_size);
+    const NodeIndex first = run_.sources.begin;
+    sum_over_sources(tile, grad_score_, stride_, keys_, f_.head_size, {query.data, query.stride}, Into::kOverwrite);
+    sum_over_rows(tile, grad_score_, stride_, queries_, f_.head_size, {key.data, key.stride}, first, Into::kOverwrite);
+    sum_over_rows(tile, weight_, stride_, grad_outs_, f_.value_size, {value.data, value.stride}, first,
+                  Into::kOverwrite);
   }
 
   void load_mean_gradients(const RowBlock& block) {
@@ -141,38 +170,54 @@ class TileBackward {
   }
 
   // With w the weights, m the factors of dropout and g the gradient of out: w becomes w * m, and <g, value> becomes
-  // w * (m * <g, value> - mean), the gradient of the score. The mean is the row's sum of w * m * <g, value>, or <g,
-  // out>.
+  // w * (m * <g, value> - mean), the gradient of the score, which becomes that of the product. The mean is the row's
+  // sum of w * m * <g, value>, or <g, out>.
   void differentiate_row(const Tile& tile, std::int64_t row) {
     const Range seen = tile.columns(row);
     float* weight = weight_ + row * stride_;
     float* grad = grad_score_ + row * stride_;
     if (seen.size() > 0) {
-      score_rule_.apply(tile, row, weight, moves_);
+      if (kept_ == nullptr) {
+        score_rule_.apply(tile, head_, row, weight, moves_);
+        normalise(seen, log_normalizer_[row], weight);
+      } else {
+        copy(seen, kept_ + row * stride_, weight);
+      }
       const float* factor = dropout_.drops() ? dropout_.of_row(row) : nullptr;
-      const float mean = weigh(seen, log_normalizer_[row], factor, weight, grad);
+      const float mean = sum_gradients(seen, factor, weight, grad);
       subtract_mean(seen, rows_are_whole_ ? mean : mean_gradient_[row], factor, weight, grad);
       if (p_.grad_edge_bias != nullptr) store_bias(tile, row, grad);
       if (moves_ != nullptr) stop_bounded(seen, grad);
+      multiply_by(f_.scale, seen, grad);
     }
     clear_unseen(seen, stride_, weight);
     clear_unseen(seen, stride_, grad);
   }
 
-  // w and m * <g, value>, and their product's sum.
-  static float weigh(Range seen, float log_normalizer, const float* factor, float* weight, float* grad) {
+  static void normalise(Range seen, float log_normalizer, float* weight) {
     const FloatTag d;
     const auto normalizer = hn::Set(d, log_normalizer);
+    for_vectors(seen, [&](std::int64_t column) HWY_ATTR {
+      hn::Store(exp_lanes(hn::Sub(hn::Load(d, weight + column), normalizer)), d, weight + column);
+    });
+  }
+
+  static void copy(Range seen, const float* from, float* to) {
+    for_vectors(seen, [&](std::int64_t column)
+                          HWY_ATTR { hn::Store(hn::Load(FloatTag(), from + column), FloatTag(), to + column); });
+  }
+
+  // grad becomes m * <g, value>. Returns the sum of it times w.
+  static float sum_gradients(Range seen, const float* factor, const float* weight, float* grad) {
+    const FloatTag d;
     auto sum = hn::Zero(d);
     for_vectors(seen, [&](std::int64_t column) HWY_ATTR {
-      const auto w = exp_lanes(hn::Sub(hn::Load(d, weight + column), normalizer));
       auto g = hn::Load(d, grad + column);
       if (factor != nullptr) {
         g = hn::Mul(g, hn::LoadU(d, factor + column));
         hn::Store(g, d, grad + column);
       }
-      hn::Store(w, d, weight + column);
-      sum = hn::MulAdd(w, g, sum);
+      sum = hn::MulAdd(hn::Load(d, weight + column), g, sum);
     });
     return hn::GetLane(hn::SumOfLanes(d, sum));
   }
@@ -201,13 +246,16 @@ class TileBackward {
 
   const AttentionBackward<T>& p_;
   const AttentionForward<T>& f_;
-  std::int64_t head_;
+  const TilePlan& plan_;
+  const TileRun& run_;
+  std::int64_t head_ = 0;
   ScoreRule score_rule_;
   TileDropout dropout_;
   bool rows_are_whole_;              // a tile holds all edges of its rows
   bool is_only_tile_;                // of the run
+  const float* kept_ = nullptr;      // [R, C], the weights as forward left them, or null
   std::int64_t stride_;              // of weight_ and grad_score_
-  float* query_;                     // [R, K], times the scale
+  float* query_;                     // [R, K]
   float* out_ = nullptr;             // [R, V], unless rows are whole
   float* grad_out_;                  // [R, V]
   float* key_;                       // [C, K]
@@ -218,6 +266,7 @@ class TileBackward {
   float* weight_;                    // [R, C]
   float* grad_score_;                // [R, C]
   float* moves_ = nullptr;           // [C], of the row at hand
+  Matrix queries_;                   // query_, or the tensor itself
   Matrix keys_;                      // key_, or the tensor itself
   Matrix grad_outs_;                 // grad_out_, or the tensor itself
   Panels key_panels_;                // key_transposed_
@@ -226,108 +275,107 @@ class TileBackward {
   float mean_gradient_[kTileRows];   // unless rows are whole
 };
 
-// Room for gradients of one head, all zero.
-float* take_zeros(Scratch& scratch, std::int64_t rows, std::int64_t size) {
-  float* zeros = take_matrix(scratch, rows, size);
-  std::fill_n(zeros, rows * padded(size), 0.0f);
-  return zeros;
+// Room for gradients of one head.
+float* zeros(float* room, std::int64_t rows, std::int64_t size) {
+  std::fill_n(room, rows * padded(size), 0.0f);
+  return room;
 }
 
 // All gradients of a run: each weight is computed once.
 template <typename T>
-void differentiate_run(const AttentionBackward<T>& p, const TilePlan& plan, const TileRun& run, std::int64_t head) {
+void differentiate_run(const AttentionBackward<T>& p, const TilePlan& plan, const TileRun& run, HeadRange heads) {
+  const AttentionForward<T>& f = p.forward;
   Scratch& scratch = Scratch::of_this_thread();
   scratch.reset();
-  TileBackward<T> backward(p, head, run, scratch);
-  float* grad_query = take_matrix(scratch, kTileRows, p.forward.head_size);
-  float* grad_key = nullptr;
-  float* grad_value = nullptr;
-  for (std::int64_t i = run.block_begin; i < run.block_end; ++i) {
-    const RowBlock& block = plan.blocks[i];
-    std::fill_n(grad_query, (block.row_end - block.row_begin) * padded(p.forward.head_size), 0.0f);
-    backward.load_rows(block);
-    for_tiles_of(plan, block, [&](Interval sources) {
-      const Tile tile(p.forward.relation, plan, block, sources);
-      if (tile.is_empty()) return;
-      backward.load_sources(tile);
-      backward.differentiate(tile);
-      backward.sum_for_queries(tile, grad_query);
-      if (backward.holds_all_sources(tile)) {
-        return backward.store_all_sources(tile, run.sources);
-      }
-      if (grad_key == nullptr) {
-        grad_key = take_zeros(scratch, run.sources.end - run.sources.begin, p.forward.head_size);
-        grad_value = take_zeros(scratch, run.sources.end - run.sources.begin, p.forward.value_size);
-      }
-      backward.sum_for_sources(tile, run.sources.begin, grad_key, grad_value);
-    });
-    backward.store_queries(block, grad_query);
+  TileBackward<T> backward(p, plan, run, scratch);
+  const std::int64_t num_sources = run.sources.end - run.sources.begin;
+  float* grad_query = take_matrix(scratch, kTileRows, f.head_size);
+  float* grad_key = take_matrix(scratch, num_sources, f.head_size);
+  float* grad_value = take_matrix(scratch, num_sources, f.value_size);
+
+  auto sum_tile = [&](const Tile& tile) {
+    backward.sum_for_queries(tile, grad_query);
+    backward.sum_for_sources(tile, run.sources.begin, grad_key, grad_value);
+  };
+  for (std::int64_t head = heads.begin; head < heads.end; ++head) {
+    backward.begin_head(head);
+    if (backward.differentiate_only_tile()) continue;
+    zeros(grad_key, num_sources, f.head_size);
+    zeros(grad_value, num_sources, f.value_size);
+    for (std::int64_t i = run.block_begin; i < run.block_end; ++i) {
+      const RowBlock& block = plan.blocks[i];
+      zeros(grad_query, block.row_end - block.row_begin, f.head_size);
+      backward.differentiate_block(block, sum_tile);
+      backward.store_queries(block, grad_query);
+    }
+    backward.store_sources(run.sources, grad_key, grad_value);
   }
-  if (grad_key != nullptr) backward.store_sources(run.sources, grad_key, grad_value);
 }
 
 // The gradients of a block's queries.
 template <typename T>
 void differentiate_rows(const AttentionBackward<T>& p, const TilePlan& plan, const TileRun& run, const RowBlock& block,
-                        std::int64_t head) {
+                        HeadRange heads) {
   Scratch& scratch = Scratch::of_this_thread();
   scratch.reset();
-  TileBackward<T> backward(p, head, run, scratch);
-  float* grad_query = take_zeros(scratch, kTileRows, p.forward.head_size);
-  backward.load_rows(block);
-  for_tiles_of(plan, block, [&](Interval sources) {
-    const Tile tile(p.forward.relation, plan, block, sources);
-    if (tile.is_empty()) return;
-    backward.load_sources(tile);
-    backward.differentiate(tile);
-    backward.sum_for_queries(tile, grad_query);
-  });
-  backward.store_queries(block, grad_query);
+  TileBackward<T> backward(p, plan, run, scratch);
+  float* grad_query = take_matrix(scratch, kTileRows, p.forward.head_size);
+  for (std::int64_t head = heads.begin; head < heads.end; ++head) {
+    backward.begin_head(head);
+    zeros(grad_query, kTileRows, p.forward.head_size);
+    backward.differentiate_block(block, [&](const Tile& tile) { backward.sum_for_queries(tile, grad_query); });
+    backward.store_queries(block, grad_query);
+  }
 }
 
 // The gradients of the keys and values of a tile of sources.
 template <typename T>
 void differentiate_sources(const AttentionBackward<T>& p, const TilePlan& plan, const TileRun& run,
-                           const SourceTile& sources, std::int64_t head) {
+                           const SourceTile& sources, HeadRange heads) {
   Scratch& scratch = Scratch::of_this_thread();
   scratch.reset();
   AttentionBackward<T> without_bias = p;  // whose gradients belong to rows
   without_bias.grad_edge_bias = nullptr;
-  TileBackward<T> backward(without_bias, head, run, scratch);
-  float* grad_key = take_zeros(scratch, kTileSources, p.forward.head_size);
-  float* grad_value = take_zeros(scratch, kTileSources, p.forward.value_size);
-  for (std::int64_t i = sources.block_begin; i < sources.block_end; ++i) {
-    const Tile tile(p.forward.relation, plan, plan.blocks[i], sources.sources);
-    if (tile.is_empty()) continue;
-    backward.load_rows(plan.blocks[i]);
-    backward.load_sources(tile);
-    backward.differentiate(tile);
-    backward.sum_for_sources(tile, sources.sources.begin, grad_key, grad_value);
+  TileBackward<T> backward(without_bias, plan, run, scratch);
+  float* grad_key = take_matrix(scratch, kTileSources, p.forward.head_size);
+  float* grad_value = take_matrix(scratch, kTileSources, p.forward.value_size);
+  for (std::int64_t head = heads.begin; head < heads.end; ++head) {
+    backward.begin_head(head);
+    zeros(grad_key, kTileSources, p.forward.head_size);
+    zeros(grad_value, kTileSources, p.forward.value_size);
+    for (std::int64_t i = sources.block_begin; i < sources.block_end; ++i) {
+      const Tile tile(p.forward.relation, plan, plan.blocks[i], sources.sources);
+      if (tile.is_empty()) continue;
+      backward.load_rows(plan.blocks[i]);
+      backward.load_sources(tile);
+      backward.differentiate(tile);
+      backward.sum_for_sources(tile, sources.sources.begin, grad_key, grad_value);
+    }
+    backward.store_sources(sources.sources, grad_key, grad_value);
   }
-  backward.store_sources(sources.sources, grad_key, grad_value);
 }
 
 template <typename T>
 void differentiate_part(const AttentionBackward<T>& p, const TilePlan& plan, const BackwardPart& part,
-                        std::int64_t head) {
+                        HeadRange heads) {
   const TileRun& run = plan.runs[part.run];
   switch (part.kind) {
     case BackwardPart::Kind::kRun:
-      return differentiate_run(p, plan, run, head);
+      return differentiate_run(p, plan, run, heads);
     case BackwardPart::Kind::kRows:
-      return differentiate_rows(p, plan, run, plan.blocks[part.index], head);
+      return differentiate_rows(p, plan, run, plan.blocks[part.index], heads);
     case BackwardPart::Kind::kSources:
-      return differentiate_sources(p, plan, run, plan.tiles[part.index], head);
+      return differentiate_sources(p, plan, run, plan.tiles[part.index], heads);
   }
 }
 
 void differentiate_float(const AttentionBackward<float>& p, const TilePlan& plan, const BackwardPart& part,
-                         std::int64_t head) {
-  differentiate_part(p, plan, part, head);
+                         HeadRange heads) {
+  differentiate_part(p, plan, part, heads);
 }
 void differentiate_bfloat16(const AttentionBackward<BFloat16>& p, const TilePlan& plan, const BackwardPart& part,
-                            std::int64_t head) {
-  differentiate_part(p, plan, part, head);
+                            HeadRange heads) {
+  differentiate_part(p, plan, part, heads);
 }
 
 }  // namespace
@@ -342,13 +390,12 @@ HWY_EXPORT(differentiate_bfloat16);
 
 namespace {
 
-void differentiate(const AttentionBackward<float>& p, const TilePlan& plan, const BackwardPart& part,
-                   std::int64_t head) {
-  HWY_DYNAMIC_DISPATCH(differentiate_float)(p, plan, part, head);
+void differentiate(const AttentionBackward<float>& p, const TilePlan& plan, const BackwardPart& part, HeadRange heads) {
+  HWY_DYNAMIC_DISPATCH(differentiate_float)(p, plan, part, heads);
 }
 void differentiate(const AttentionBackward<BFloat16>& p, const TilePlan& plan, const BackwardPart& part,
-                   std::int64_t head) {
-  HWY_DYNAMIC_DISPATCH(differentiate_bfloat16)(p, plan, part, head);
+                   HeadRange heads) {
+  HWY_DYNAMIC_DISPATCH(differentiate_bfloat16)(p, plan, part, heads);
 }
 
 }  // namespace
@@ -363,9 +410,9 @@ void tile_attention_backward(const AttentionBackward<T>& p, const TilePlan& plan
     clear_heads(p.grad_value, unseen.begin, unseen.end, f.heads(), f.num_heads, f.value_size);
   }
   const std::vector<BackwardPart> parts = backward_parts(plan, f.heads().size(), num_threads());
-  reference::parallel_pairs(
+  parallel_head_ranges(
       std::ssize(parts) - 1, f.heads(), [&](std::int64_t part) { return parts[part].cost_before; },
-      [&](std::int64_t part, std::int64_t head) { differentiate(p, plan, parts[part], head); });
+      [&](std::int64_t part, HeadRange heads) { differentiate(p, plan, parts[part], heads); });
 }
 
 template void tile_attention_backward(const AttentionBackward<float>&, const TilePlan&);

@@ -4,7 +4,7 @@
 
 #include "edgewise/kernels/cpu/tile_attention.h"
 #include "edgewise/kernels/cpu/tile_work.h"
-#include "edgewise/kernels/reference/work.h"
+#include "edgewise/kernels/work.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "edgewise/kernels/cpu/tile_forward.cc"
@@ -65,15 +65,13 @@ struct SoftmaxState {
 template <typename T>
 class BlockForward {
  public:
-  BlockForward(const AttentionForward<T>& p, const TilePlan& plan, const RowBlock& block, std::int64_t head,
-               Scratch& scratch)
+  BlockForward(const AttentionForward<T>& p, const TilePlan& plan, const RowBlock& block, Scratch& scratch)
       : p_(p),
         plan_(plan),
         block_(block),
-        head_(head),
         num_rows_(block.row_end - block.row_begin),
-        score_rule_(p, head),
-        dropout_(p, head, scratch) {
+        score_rule_(p),
+        dropout_(p, scratch) {
     const std::int64_t columns = std::min<std::int64_t>(kTileSources, block.sources.end - block.sources.begin);
     stride_ = padded(columns);
     query_ = take_matrix(scratch, num_rows_, p.head_size);
@@ -81,12 +79,16 @@ class BlockForward {
     strip_ = take_matrix(scratch, kLanes, p.head_size);
     key_transposed_ = take_matrix(scratch, stride_, p.head_size);
     value_ = take_matrix(scratch, columns, p.value_size);
-    score_ = take_matrix(scratch, num_rows_, columns);
+    score_room_ = take_matrix(scratch, num_rows_, columns);
     sum_ = take_matrix(scratch, num_rows_, p.value_size);
   }
 
-  void run() {
-    pack(rows_of_head(p_.query, block_.row_begin, num_rows_, head_, p_.num_heads, p_.head_size), p_.scale, query_);
+  void run(std::int64_t head) {
+    head_ = head;
+    kept_ = kept_weights(p_, plan_, block_, head);
+    score_ = kept_ != nullptr && !dropout_.drops() ? kept_ : score_room_;
+    has_sum_ = false;
+    queries_ = as_matrix(rows_of_head(p_.query, block_.row_begin, num_rows_, head, p_.num_heads, p_.head_size), query_);
     softmax_.begin();
     for_tiles_of(plan_, block_, [&](Interval sources) {
       const Tile tile(p_.relation, plan_, block_, sources);
@@ -106,14 +108,14 @@ class BlockForward {
     const std::int64_t depth = padded(p_.head_size);
     const Matrix keys = rows_of_sources(tile, p_.key, head_, p_.num_heads, p_.head_size, key_);
     const Panels panels = transpose(keys, tile.num_columns(), depth, strip_, key_transposed_);
-    multiply_at_edges(tile, {query_, depth, 1}, panels, {score_, stride_});
+    multiply_at_edges(tile, {queries_.data, queries_.stride, 1}, panels, {score_, stride_});
   }
 
   void turn_into_weights(const Tile& tile) {
     HWY_ALIGN float maximum[kTileRows];
     for (std::int64_t row = 0; row < num_rows_; ++row) maximum[row] = finish_scores(tile, row);
     softmax_.raise(maximum, num_rows_);
-    dropout_.draw(tile);
+    dropout_.draw(tile, head_);
     for (std::int64_t row = 0; row < num_rows_; ++row) softmax_.total[row] += weigh(tile, row);
   }
 
@@ -123,7 +125,7 @@ class BlockForward {
     const Range seen = tile.columns(row);
     if (seen.size() == 0) return kNoScore;
     float* score = score_ + row * stride_;
-    score_rule_.apply(tile, row, score, nullptr);
+    score_rule_.apply(tile, head_, row, score, nullptr);
     auto maximum = hn::Set(d, kNoScore);
     for_vectors(seen, [&](std::int64_t column) HWY_ATTR { maximum = hn::Max(maximum, hn::Load(d, score + column)); });
     return hn::GetLane(hn::MaxOfLanes(d, maximum));
@@ -135,32 +137,40 @@ class BlockForward {
     const Range seen = tile.columns(row);
     float* weight = score_ + row * stride_;
     const auto base = hn::Set(d, softmax_.base[row]);
-    const float* factor = dropout_.drops() ? dropout_.of_row(row) : nullptr;
     auto total = hn::Zero(d);
     for_vectors(seen, [&](std::int64_t column) HWY_ATTR {
-      auto w = exp_lanes(hn::Sub(hn::Load(d, weight + column), base));
+      const auto w = exp_lanes(hn::Sub(hn::Load(d, weight + column), base));
       total = hn::Add(total, w);
-      if (factor != nullptr) w = hn::Mul(w, hn::LoadU(d, factor + column));
       hn::Store(w, d, weight + column);
     });
+    if (dropout_.drops()) drop(seen, dropout_.of_row(row), weight, kept_ == nullptr ? nullptr : kept_ + row * stride_);
     clear_unseen(seen, stride_, weight);
     return hn::GetLane(hn::SumOfLanes(d, total));
+  }
+
+  static void drop(Range seen, const float* factor, float* weight, float* kept) {
+    const FloatTag d;
+    for_vectors(seen, [&](std::int64_t column) HWY_ATTR {
+      const auto w = hn::Load(d, weight + column);
+      if (kept != nullptr) hn::Store(w, d, kept + column);
+      hn::Store(hn::Mul(w, hn::LoadU(d, factor + column)), d, weight + column);
+    });
   }
 
   void sum_values(const Tile& tile) {
     const std::int64_t size = padded(p_.value_size);
     const Matrix values = rows_of_sources(tile, p_.value, head_, p_.num_heads, p_.value_size, value_);
-    if (has_sum_) scale_rows(softmax_.shrink, size);
+    if (has_sum_) scale_rows(softmax_.shrink, size, sum_);
     sum_over_sources(tile, score_, stride_, values, size, {sum_, size}, has_sum_ ? Into::kAdd : Into::kOverwrite);
     has_sum_ = true;
   }
 
-  void scale_rows(const float* factor, std::int64_t size) {
+  void scale_rows(const float* factor, std::int64_t size, float* rows) const {
     const FloatTag d;
     for (std::int64_t row = 0; row < num_rows_; ++row) {
       const auto factors = hn::Set(d, factor[row]);
-      for (std::int64_t v = row * size; v < (row + 1) * size; v += kLanes) {
-        hn::Store(hn::Mul(factors, hn::Load(d, sum_ + v)), d, sum_ + v);
+      for (std::int64_t i = row * size; i < (row + 1) * size; i += kLanes) {
+        hn::Store(hn::Mul(factors, hn::Load(d, rows + i)), d, rows + i);
       }
     }
   }
@@ -172,6 +182,7 @@ class BlockForward {
     if (!has_sum_) std::fill_n(sum_, num_rows_ * padded(p_.value_size), 0.0f);
     unpack(sum_, rows_of_head(p_.out, block_.row_begin, num_rows_, head_, p_.num_heads, p_.value_size),
            [&](std::int64_t row) { return inverse[row]; });
+    if (kept_ != nullptr) scale_rows(inverse, stride_, kept_);
     for (std::int64_t row = 0; row < num_rows_; ++row) {
       p_.log_normalizer[(block_.row_begin + row) * p_.num_heads + head_] = log_normalizer[row];
     }
@@ -180,36 +191,40 @@ class BlockForward {
   const AttentionForward<T>& p_;
   const TilePlan& plan_;
   const RowBlock& block_;
-  std::int64_t head_;
+  std::int64_t head_ = 0;
   std::int64_t num_rows_;
   ScoreRule score_rule_;
   TileDropout dropout_;
   SoftmaxState softmax_;
   std::int64_t stride_;  // of score_
   bool has_sum_ = false;
-  float* query_;           // [R, K], times the scale
-  float* key_;             // [C, K]
-  float* strip_;           // of the transposition
-  float* key_transposed_;  // [K, C]
-  float* value_;           // [C, V]
-  float* score_;           // [R, C], then the weights
-  float* sum_;             // [R, V]
+  Matrix queries_;          // query_, or the tensor itself
+  float* query_;            // [R, K]
+  float* key_;              // [C, K]
+  float* strip_;            // of the transposition
+  float* key_transposed_;   // [K, C]
+  float* value_;            // [C, V]
+  float* kept_ = nullptr;   // [R, C], the weights before dropout, or null
+  float* score_ = nullptr;  // [R, C], then the weights: score_room_, or kept_ where nothing drops
+  float* score_room_;
+  float* sum_;  // [R, V]
 };
 
 template <typename T>
-void attend_block(const AttentionForward<T>& p, const TilePlan& plan, const RowBlock& block, std::int64_t head) {
+void attend_block(const AttentionForward<T>& p, const TilePlan& plan, const RowBlock& block, HeadRange heads) {
   Scratch& scratch = Scratch::of_this_thread();
   scratch.reset();
-  BlockForward<T>(p, plan, block, head, scratch).run();
+  BlockForward<T> forward(p, plan, block, scratch);
+  for (std::int64_t head = heads.begin; head < heads.end; ++head) forward.run(head);
 }
 
 void attend_block_float(const AttentionForward<float>& p, const TilePlan& plan, const RowBlock& block,
-                        std::int64_t head) {
-  attend_block(p, plan, block, head);
+                        HeadRange heads) {
+  attend_block(p, plan, block, heads);
 }
 void attend_block_bfloat16(const AttentionForward<BFloat16>& p, const TilePlan& plan, const RowBlock& block,
-                           std::int64_t head) {
-  attend_block(p, plan, block, head);
+                           HeadRange heads) {
+  attend_block(p, plan, block, heads);
 }
 
 }  // namespace
@@ -224,13 +239,12 @@ HWY_EXPORT(attend_block_bfloat16);
 
 namespace {
 
-void attend_block_here(const AttentionForward<float>& p, const TilePlan& plan, const RowBlock& block,
-                       std::int64_t head) {
-  HWY_DYNAMIC_DISPATCH(attend_block_float)(p, plan, block, head);
+void attend_block_here(const AttentionForward<float>& p, const TilePlan& plan, const RowBlock& block, HeadRange heads) {
+  HWY_DYNAMIC_DISPATCH(attend_block_float)(p, plan, block, heads);
 }
 void attend_block_here(const AttentionForward<BFloat16>& p, const TilePlan& plan, const RowBlock& block,
-                       std::int64_t head) {
-  HWY_DYNAMIC_DISPATCH(attend_block_bfloat16)(p, plan, block, head);
+                       HeadRange heads) {
+  HWY_DYNAMIC_DISPATCH(attend_block_bfloat16)(p, plan, block, heads);
 }
 
 }  // namespace
@@ -241,9 +255,9 @@ template <typename T>
 void tile_attention_forward(const AttentionForward<T>& p, const TilePlan& plan) {
   std::vector<std::int64_t> cost_before = {0};
   for (const RowBlock& block : plan.blocks) cost_before.push_back(cost_before.back() + block.cost);
-  reference::parallel_pairs(
+  parallel_head_ranges(
       std::ssize(plan.blocks), p.heads(), [&](std::int64_t block) { return cost_before[block]; },
-      [&](std::int64_t block, std::int64_t head) { attend_block_here(p, plan, plan.blocks[block], head); });
+      [&](std::int64_t block, HeadRange heads) { attend_block_here(p, plan, plan.blocks[block], heads); });
 }
 
 template void tile_attention_forward(const AttentionForward<float>&, const TilePlan&);

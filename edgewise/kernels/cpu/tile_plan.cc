@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "edgewise/base/error.h"
-#include "edgewise/kernels/reference/work.h"
+#include "edgewise/kernels/work.h"
 
 namespace edgewise::kernels {
 namespace {
@@ -57,7 +57,7 @@ class Planner {
   Planner(const RelationView& relation, TilePlan& plan) : relation_(relation), plan_(plan) {}
 
   void plan() {
-    const std::vector<std::int64_t> run_begin = reference::independent_runs(relation_);
+    const std::vector<std::int64_t> run_begin = independent_runs(relation_);
     for (std::size_t run = 0; run + 1 < run_begin.size(); ++run) add_run(run_begin[run], run_begin[run + 1]);
     if (seen_end_ < relation_.num_sources) {
       plan_.unseen_sources.push_back({seen_end_, static_cast<NodeIndex>(relation_.num_sources)});
@@ -80,7 +80,17 @@ class Planner {
       add_tiles(run);
     }
     run.tile_end = std::ssize(plan_.tiles);
+    keep_weights(run);
     plan_.runs.push_back(run);
+  }
+
+  void keep_weights(const TileRun& run) {
+    const std::int64_t num_sources = run.sources.end - run.sources.begin;
+    if (run.block_end - run.block_begin != 1 || num_sources > kMostKeptSources) return;
+    RowBlock& block = plan_.blocks[run.block_begin];
+    block.kept_begin = plan_.num_kept_weights;
+    const std::int64_t stride = (num_sources + kGroupSources - 1) / kGroupSources * kGroupSources;
+    plan_.num_kept_weights += (block.row_end - block.row_begin) * stride;
   }
 
   void add_blocks(std::int64_t row_begin, std::int64_t row_end, Interval run_sources) {

@@ -19,6 +19,10 @@ inline constexpr std::int64_t kTileSources = 128;
 inline constexpr std::int64_t kGroupSources = 16;
 inline constexpr std::int64_t kListBlockRows = 32;
 
+/// Weights over at most so many sources are kept for backward: as fast as computing them again, or faster, and they
+/// take a quarter of the memory of queries, keys, values and outputs at heads of this size.
+inline constexpr std::int64_t kMostKeptSources = 64;
+
 /// Consecutive rows of a run, and the smallest interval that holds all their sources; of lists, made of whole groups.
 struct RowBlock {
   std::int64_t row_begin;
@@ -27,7 +31,8 @@ struct RowBlock {
   std::int64_t cost;             // a head, in about the time of an edge
   std::int64_t group_begin = 0;  // in TilePlan::groups; of lists only
   std::int64_t group_end = 0;
-  std::int64_t cell_begin = 0;  // in TilePlan::cells
+  std::int64_t cell_begin = 0;   // in TilePlan::cells
+  std::int64_t kept_begin = -1;  // in a head's kept weights; -1: they are not kept
 };
 
 /// What a row sees of a group: bit i is source i. The row has `edges_before` edges to groups before this one.
@@ -67,6 +72,7 @@ struct TilePlan {
   std::vector<Interval> unseen_sources;  // those that no run spans
   std::vector<NodeIndex> groups;         // of lists: the first source of each group that a block sees, block by block
   std::vector<TileCell> cells;           // of lists: [rows, groups] of each block, block by block
+  std::int64_t num_kept_weights = 0;     // of a head, rows filled up to multiples of kGroupSources
   double fill = 1.0;                     // the share of the scores computed that are edges, about
 };
 

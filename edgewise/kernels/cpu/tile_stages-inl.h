@@ -97,6 +97,13 @@ HWY_INLINE void for_vectors(Range seen, Fn fn) {
   for (std::int64_t column = seen.begin / kLanes * kLanes; column < seen.end; column += kLanes) fn(column);
 }
 
+inline void multiply_by(float factor, Range seen, float* row) {
+  const FloatTag d;
+  const auto factors = hn::Set(d, factor);
+  for_vectors(seen, [&](std::int64_t column)
+                        HWY_ATTR { hn::Store(hn::Mul(factors, hn::Load(d, row + column)), d, row + column); });
+}
+
 /// Sets the columns of a row to zero that share no vector with one of `seen`.
 inline void clear_unseen(Range seen, std::int64_t stride, float* row) {
   const Range kept = whole_vectors(seen);
@@ -130,21 +137,31 @@ inline void mask_unseen(const Tile& tile, std::int64_t row, float* score) {
   });
 }
 
+/// Where the weights of a block lie that go from forward to backward, [rows, padded(sources)], or null. Where a clamp
+/// bounds scores, backward has to compute them again to see which ones it holds.
+template <typename T>
+float* kept_weights(const AttentionForward<T>& p, const TilePlan& plan, const RowBlock& block, std::int64_t head) {
+  if (p.kept_weights == nullptr || block.kept_begin < 0) return nullptr;
+  if (p.clamp < std::numeric_limits<float>::infinity()) return nullptr;
+  return p.kept_weights + (head - p.heads().begin) * plan.num_kept_weights + block.kept_begin;
+}
+
 /// Turns products of queries and keys into scores, row by row.
 class ScoreRule {
  public:
   template <typename T>
-  ScoreRule(const AttentionForward<T>& p, std::int64_t head)
-      : clamp_(p.clamp), edge_bias_(p.edge_bias), num_heads_(p.num_heads), head_(head) {}
+  explicit ScoreRule(const AttentionForward<T>& p)
+      : scale_(p.scale), clamp_(p.clamp), edge_bias_(p.edge_bias), num_heads_(p.num_heads) {}
 
   bool bounds() const { return clamp_ < std::numeric_limits<float>::infinity(); }
 
   /// `moves`, unless null, becomes 1 where the product moves the score and 0 where the clamp holds it.
-  void apply(const Tile& tile, std::int64_t row, float* score, float* moves) const {
+  void apply(const Tile& tile, std::int64_t head, std::int64_t row, float* score, float* moves) const {
     const Range seen = tile.columns(row);
+    multiply_by(scale_, seen, score);
     if (bounds()) bound(seen, score, moves);
     if (edge_bias_ != nullptr) {
-      const float* bias = edge_bias_ + tile.first_edge(row) * num_heads_ + head_;
+      const float* bias = edge_bias_ + tile.first_edge(row) * num_heads_ + head;
       tile.for_edges(row, [&](std::int64_t i, std::int64_t column) { score[column] += bias[i * num_heads_]; });
     }
     mask_unseen(tile, row, score);
@@ -165,25 +182,26 @@ class ScoreRule {
     });
   }
 
+  float scale_;
   float clamp_;
   const float* edge_bias_;
   std::int64_t num_heads_;
-  std::int64_t head_;
 };
 
 /// The factors of dropout of a tile's edges.
 class TileDropout {
  public:
   template <typename T>
-  TileDropout(const AttentionForward<T>& p, std::int64_t head, Scratch& scratch)
-      : factors_(p.dropout), num_heads_(p.num_heads), head_(head), drops_(p.dropout.rate != 0.0) {
+  TileDropout(const AttentionForward<T>& p, Scratch& scratch)
+      : factors_(p.dropout), num_heads_(p.num_heads), drops_(p.dropout.rate != 0.0) {
     if (drops_) room_ = scratch.take(kTileRows * kRowRoom);
   }
 
   bool drops() const { return drops_; }
 
-  void draw(const Tile& tile) {
+  void draw(const Tile& tile, std::int64_t head) {
     if (!drops_) return;
+    head_ = head;
     if (tile.has_whole_rows()) {
       const std::int64_t last = tile.num_rows() - 1;
       const EdgeIndex first_edge = tile.first_edge(0);
@@ -236,7 +254,7 @@ class TileDropout {
 
   DropoutFactors factors_;
   std::int64_t num_heads_;
-  std::int64_t head_;
+  std::int64_t head_ = 0;
   bool drops_;
   float* room_ = nullptr;
   std::array<const float*, kTileRows> factor_of_column_;

@@ -6,7 +6,7 @@
 
 #include "edgewise/kernels/reference/dropout.h"
 #include "edgewise/kernels/reference/loops.h"
-#include "edgewise/kernels/reference/work.h"
+#include "edgewise/kernels/work.h"
 
 namespace edgewise::kernels::reference {
 namespace {

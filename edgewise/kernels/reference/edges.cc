@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "edgewise/kernels/reference/loops.h"
-#include "edgewise/kernels/reference/work.h"
+#include "edgewise/kernels/work.h"
 
 namespace edgewise::kernels::reference {
 namespace {

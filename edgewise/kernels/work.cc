@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/reference/work.h"
+#include "edgewise/kernels/work.h"
 
 #include <algorithm>
 #include <limits>
 
-namespace edgewise::kernels::reference {
+namespace edgewise::kernels {
 namespace {
 
 // The smallest interval that holds the sources of a row; of a row without edges, one that bounds nothing.
@@ -37,4 +37,4 @@ std::vector<std::int64_t> independent_runs(const RelationView& relation) {
   return runs;
 }
 
-}  // namespace edgewise::kernels::reference
+}  // namespace edgewise::kernels

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -8,8 +9,8 @@
 #include "edgewise/graph/relation_view.h"
 #include "edgewise/kernels/heads.h"
 
-// How reference kernels share out a relation among threads: by edges, so that no long sentence holds up the others.
-namespace edgewise::kernels::reference {
+// How attention kernels share out a relation among threads: by edges, so that no long sentence holds up the others.
+namespace edgewise::kernels {
 
 /// Work below which a second thread costs more than it saves, in edges of one head.
 inline constexpr std::int64_t kSmallestWork = 1024;
@@ -43,9 +44,10 @@ void parallel_ranges(std::int64_t num_items, CostBefore cost_before_item, Fn fn)
   });
 }
 
-/// Calls fn(item, head) for all pairs, sharing them out by cost, of which `cost_before_item` says a head's.
+/// Calls fn(item, some of the heads) so that all pairs are done, sharing them out by cost, of which `cost_before_item`
+/// says a head's. An item has its heads together unless two threads share it.
 template <class CostBefore, class Fn>
-void parallel_pairs(std::int64_t num_items, HeadRange heads, CostBefore cost_before_item, Fn fn) {
+void parallel_head_ranges(std::int64_t num_items, HeadRange heads, CostBefore cost_before_item, Fn fn) {
   const std::int64_t num_heads = heads.size();
   auto cost_before_pair = [&](std::int64_t pair) {
     const std::int64_t item = pair / num_heads;
@@ -55,7 +57,20 @@ void parallel_pairs(std::int64_t num_items, HeadRange heads, CostBefore cost_bef
     return before_item * num_heads + heads_before * of_item;
   };
   parallel_ranges(num_items * num_heads, cost_before_pair, [&](std::int64_t pair_begin, std::int64_t pair_end) {
-    for (std::int64_t pair = pair_begin; pair < pair_end; ++pair) fn(pair / num_heads, heads.begin + pair % num_heads);
+    for (std::int64_t pair = pair_begin; pair < pair_end;) {
+      const std::int64_t first_head = pair % num_heads;
+      const std::int64_t count = std::min(num_heads - first_head, pair_end - pair);
+      fn(pair / num_heads, HeadRange{heads.begin + first_head, heads.begin + first_head + count});
+      pair += count;
+    }
+  });
+}
+
+/// Calls fn(item, head) for all pairs, as above.
+template <class CostBefore, class Fn>
+void parallel_pairs(std::int64_t num_items, HeadRange heads, CostBefore cost_before_item, Fn fn) {
+  parallel_head_ranges(num_items, heads, cost_before_item, [&](std::int64_t item, HeadRange some) {
+    for (std::int64_t head = some.begin; head < some.end; ++head) fn(item, head);
   });
 }
 
@@ -88,4 +103,4 @@ void parallel_runs(const RelationView& relation, HeadRange heads, Fn fn) {
       [&](std::int64_t run, std::int64_t head) { fn(runs[run], runs[run + 1], head); });
 }
 
-}  // namespace edgewise::kernels::reference
+}  // namespace edgewise::kernels

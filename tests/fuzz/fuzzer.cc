@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program fuzz_READER: libFuzzer around one of readers.h, which the build names.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "tests/fuzz/readers.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  edgewise::fuzz::EDGEWISE_FUZZ_READER({reinterpret_cast<const char*>(data), size});
+  return 0;
+}
