@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/options/transformer_options.h"
-
 #include <gtest/gtest.h>
 
 #include <functional>
 
 #include "edgewise/base/config.h"
+#include "edgewise/options/transformer_options.h"
 #include "tests/models/small_models.h"
 
 namespace edgewise {
