@@ -32,6 +32,7 @@ class Problem {
       ranges_.push_back({static_cast<std::int64_t>(order_.size()), count});
       for (std::int64_t i = 0; i < count; ++i) order_.push_back(static_cast<std::int64_t>(random.below(kSources)));
     }
+    for (std::int64_t row = 6; row < kRows; ++row) ranges_.push_back(ranges_[4]);  // as the hypotheses of one sentence
   }
 
   struct Result {
@@ -68,7 +69,7 @@ class Problem {
   }
 
  private:
-  static constexpr std::int64_t kRows = 6;
+  static constexpr std::int64_t kRows = 11;
   static constexpr std::int64_t kSources = 20;
   static float normal(RandomStream& random) { return static_cast<float>(random.normal()); }
 
@@ -103,6 +104,29 @@ TEST(NodeAttention, IsItsDefinitionOnEveryInstructionSet) {
           if (testing::Test::HasFatalFailure()) return;
         }
       }
+    }
+  }
+}
+
+TEST(NodeAttention, GivesARowTheSameBitsWhateverRowsAreBesideIt) {
+  for (const InstructionSet set : runnable_instruction_sets()) {
+    const ForcedInstructionSet forced(set);
+    for (const bool is_additive : {false, true}) {
+      const Problem problem({4, 36}, is_additive);
+      const auto together = problem.run(1.0f, [](const NodeAttention& p) { node_attention(p); });
+      const auto alone = problem.run(1.0f, [](const NodeAttention& all) {
+        for (std::int64_t row = 0; row < all.rows; ++row) {
+          NodeAttention one = all;
+          one.rows = 1;
+          one.ranges += row;
+          one.query += row * all.query_stride;
+          one.out += row * all.num_heads * all.head_size;
+          one.weights += row;
+          node_attention(one);
+        }
+      });
+      EXPECT_EQ(together.out, alone.out);
+      EXPECT_EQ(together.weights, alone.weights);
     }
   }
 }

@@ -55,46 +55,63 @@ HWY_INLINE Floats sum_of_heads(Floats values, std::int64_t num_heads) {
   return values;
 }
 
-/// The sum of term(v) over the vectors v = group, group + groups, …
-template <int kGroups, class Term>
-HWY_INLINE Floats sum_of_terms(const Lanes<kGroups>& lanes, std::int64_t group, Term&& term) {
-  const FloatTag d;
-  Floats sum_0 = hn::Zero(d);
-  Floats sum_1 = sum_0;
-  Floats sum_2 = sum_0;
-  Floats sum_3 = sum_0;
+/// A few sums of vectors, of rows that are computed together: what they read of a source they read once.
+template <int kRows>
+struct RowSums {
+  Floats of[kRows];
+};
+
+/// For each row the sum of term(row, v, sum so far) over the vectors v = group, group + groups, …, in an order that
+/// does not depend on kRows.
+template <int kRows, int kGroups, class Term>
+HWY_INLINE RowSums<kRows> sum_of_terms(const Lanes<kGroups>& lanes, std::int64_t group, Term&& term) {
+  constexpr int kChains = 4;  // since an addition may start before the one before it has ended
+  Floats sums[kRows][kChains];
+  for (auto& row : sums) {
+    for (Floats& sum : row) sum = hn::Zero(FloatTag());
+  }
   std::int64_t v = group;
   const std::int64_t step = lanes.groups;
   for (; v + 3 * step < lanes.vectors; v += 4 * step) {
-    sum_0 = term(v, sum_0);
-    sum_1 = term(v + step, sum_1);
-    sum_2 = term(v + 2 * step, sum_2);
-    sum_3 = term(v + 3 * step, sum_3);
+    for (int chain = 0; chain < kChains; ++chain) {
+      for (int row = 0; row < kRows; ++row) sums[row][chain] = term(row, v + chain * step, sums[row][chain]);
+    }
   }
-  for (; v < lanes.vectors; v += step) sum_0 = term(v, sum_0);
-  return hn::Add(hn::Add(sum_0, sum_1), hn::Add(sum_2, sum_3));
+  for (; v < lanes.vectors; v += step) {
+    for (int row = 0; row < kRows; ++row) sums[row][0] = term(row, v, sums[row][0]);
+  }
+  RowSums<kRows> all;
+  for (int row = 0; row < kRows; ++row) {
+    all.of[row] = hn::Add(hn::Add(sums[row][0], sums[row][1]), hn::Add(sums[row][2], sums[row][3]));
+  }
+  return all;
 }
 
-template <int kGroups>
-HWY_INLINE Floats dot_score(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t group, const float* query,
-                            const float* key) {
+template <int kRows, int kGroups>
+HWY_INLINE RowSums<kRows> scores_of(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t group,
+                                    const float* query, const float* key) {
   const FloatTag d;
-  const Floats sum = sum_of_terms(lanes, group, [&](std::int64_t v, Floats so_far) HWY_ATTR {
-    return hn::MulAdd(hn::LoadU(d, query + v * lanes.count), hn::LoadU(d, key + v * lanes.count), so_far);
-  });
-  return hn::Mul(sum_of_heads(sum, p.num_heads), hn::Set(d, p.scale));
-}
-
-template <int kGroups>
-HWY_INLINE Floats additive_score(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t group,
-                                 const float* query, const float* key) {
-  const FloatTag d;
-  const Floats sum = sum_of_terms(lanes, group, [&](std::int64_t v, Floats so_far) HWY_ATTR {
-    const std::int64_t at = v * lanes.count;
-    const Floats match = hn::Tanh(d, hn::Add(hn::LoadU(d, query + at), hn::LoadU(d, key + at)));
-    return hn::MulAdd(hn::LoadU(d, p.score_vector + at), match, so_far);
-  });
-  return sum_of_heads(sum, p.num_heads);
+  RowSums<kRows> scores;
+  if (p.score_vector == nullptr) {
+    scores = sum_of_terms<kRows>(lanes, group, [&](int row, std::int64_t v, Floats so_far) HWY_ATTR {
+      const std::int64_t at = v * lanes.count;
+      return hn::MulAdd(hn::LoadU(d, query + row * p.query_stride + at), hn::LoadU(d, key + at), so_far);
+    });
+  } else {
+    scores = sum_of_terms<kRows>(lanes, group, [&](int row, std::int64_t v, Floats so_far) HWY_ATTR {
+      const std::int64_t at = v * lanes.count;
+      const Floats match =
+          hn::Tanh(d, hn::Add(hn::LoadU(d, query + row * p.query_stride + at), hn::LoadU(d, key + at)));
+      return hn::MulAdd(hn::LoadU(d, p.score_vector + at), match, so_far);
+    });
+  }
+  const Floats scale = hn::Set(d, p.score_vector == nullptr ? p.scale : 1.0f);
+  const Floats bound = hn::Set(d, p.clamp);
+  for (Floats& score : scores.of) {
+    score = hn::Mul(sum_of_heads(score, p.num_heads), scale);
+    score = hn::Min(hn::Max(score, hn::Neg(bound)), bound);
+  }
+  return scores;
 }
 
 // Scores of all sources, one vector behind the other, become their exponentials; returns 1 / their sum.
@@ -109,84 +126,119 @@ HWY_INLINE Floats softmax(std::int64_t count, std::int64_t step, float* scores, 
   return hn::Div(hn::Set(d, 1.0f), total);
 }
 
-template <int kGroups>
-void weigh_group(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t row, std::int64_t group,
-                 float* weights, float* inverse) {
+/// Where the weights of rows that are computed together are while they are: [row, source, group, lane], and 1 / their
+/// sums, [row, group, lane].
+struct WeightRoom {
+  float* weights;
+  float* inverse;
+  std::int64_t of_source;  // floats
+  std::int64_t of_row;
+};
+
+template <int kRows, int kGroups>
+void weigh_group(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t first_row, std::int64_t group,
+                 const WeightRoom& room) {
   const FloatTag d;
-  const auto [begin, count] = p.ranges[row];
-  const float* query = p.query + row * p.query_stride;
-  const Floats bound = hn::Set(d, p.clamp);
-  const std::int64_t step = lanes.groups * lanes.count;
-  Floats maximum = hn::Neg(bound);
+  const auto [begin, count] = p.ranges[first_row];
+  const float* query = p.query + first_row * p.query_stride;
+  float* weights = room.weights + group * lanes.count;
+  RowSums<kRows> maximum;
+  for (Floats& of_row : maximum.of) of_row = hn::Set(d, -p.clamp);
   for (std::int64_t s = 0; s < count; ++s) {
-    const float* key = p.sources[begin + s] + p.key_offset;
-    Floats score = p.score_vector == nullptr ? dot_score(p, lanes, group, query, key)
-                                             : additive_score(p, lanes, group, query, key);
-    score = hn::Min(hn::Max(score, hn::Neg(bound)), bound);
-    maximum = hn::Max(maximum, score);
-    hn::Store(score, d, weights + s * step);
+    const RowSums<kRows> scores = scores_of<kRows>(p, lanes, group, query, p.sources[begin + s] + p.key_offset);
+    for (int row = 0; row < kRows; ++row) {
+      maximum.of[row] = hn::Max(maximum.of[row], scores.of[row]);
+      hn::Store(scores.of[row], d, weights + row * room.of_row + s * room.of_source);
+    }
   }
-  hn::Store(softmax(count, step, weights, maximum), d, inverse);
+  for (int row = 0; row < kRows; ++row) {
+    const Floats inverse = softmax(count, room.of_source, weights + row * room.of_row, maximum.of[row]);
+    hn::Store(inverse, d, room.inverse + row * room.of_source + group * lanes.count);
+  }
 }
 
-// Vectors `first` to `first + kVectors` of the average of values.
-template <int kVectors, int kGroups>
-HWY_INLINE void average(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t row, std::int64_t first,
-                        const float* weights, const float* inverse) {
+// Vectors `first` to `first + kVectors` of the averages of values.
+template <int kRows, int kVectors, int kGroups>
+HWY_INLINE void average(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t first_row, std::int64_t first,
+                        const WeightRoom& room) {
   const FloatTag d;
-  const auto [begin, count] = p.ranges[row];
-  Floats sums[kVectors];
-  for (Floats& sum : sums) sum = hn::Zero(d);
+  const auto [begin, count] = p.ranges[first_row];
+  Floats sums[kRows][kVectors];
+  for (auto& row : sums) {
+    for (Floats& sum : row) sum = hn::Zero(d);
+  }
   for (std::int64_t s = 0; s < count; ++s) {
     const float* value = p.sources[begin + s] + p.value_offset + first * lanes.count;
-    const float* of_source = weights + s * lanes.groups * lanes.count;
-    for (int v = 0; v < kVectors; ++v) {
-      const Floats weight = hn::Load(d, of_source + lanes.weights_of(first + v));
-      sums[v] = hn::MulAdd(weight, hn::LoadU(d, value + v * lanes.count), sums[v]);
+    const float* weights = room.weights + s * room.of_source;
+    for (int row = 0; row < kRows; ++row) {
+      for (int v = 0; v < kVectors; ++v) {
+        const Floats weight = hn::Load(d, weights + row * room.of_row + lanes.weights_of(first + v));
+        sums[row][v] = hn::MulAdd(weight, hn::LoadU(d, value + v * lanes.count), sums[row][v]);
+      }
     }
   }
-  float* out = p.out + (row * lanes.vectors + first) * lanes.count;
-  for (int v = 0; v < kVectors; ++v) {
-    const Floats factor = hn::Load(d, inverse + lanes.weights_of(first + v));
-    hn::StoreU(hn::Mul(sums[v], factor), d, out + v * lanes.count);
+  for (int row = 0; row < kRows; ++row) {
+    float* out = p.out + ((first_row + row) * lanes.vectors + first) * lanes.count;
+    for (int v = 0; v < kVectors; ++v) {
+      const Floats factor = hn::Load(d, room.inverse + row * room.of_source + lanes.weights_of(first + v));
+      hn::StoreU(hn::Mul(sums[row][v], factor), d, out + v * lanes.count);
+    }
   }
 }
 
-template <int kGroups>
-void put_weights(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t row, const float* weights,
-                 const float* inverse) {
-  const std::int64_t step = lanes.groups * lanes.count;
+void put_weights(const NodeAttention& p, std::int64_t row, const float* weights, const float* inverse,
+                 std::int64_t of_source) {
   for (std::int64_t s = 0; s < p.ranges[row].count; ++s) {
     for (std::int64_t h = 0; h < p.num_heads; ++h) {
-      p.weights[row][s * p.num_heads + h] = weights[s * step + h] * inverse[h];
+      p.weights[row][s * p.num_heads + h] = weights[s * of_source + h] * inverse[h];
     }
   }
+}
+
+// Rows from first_row on, which have the same sources.
+template <int kRows, int kGroups>
+void attend_together(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t first_row) {
+  const std::int64_t count = p.ranges[first_row].count;
+  if (count == 0) {
+    std::fill_n(p.out + first_row * lanes.vectors * lanes.count, kRows * lanes.vectors * lanes.count, 0.0f);
+    return;
+  }
+  Scratch& scratch = Scratch::of_this_thread();
+  scratch.reset();
+  const std::int64_t of_source = lanes.groups * lanes.count;
+  const WeightRoom room = {scratch.take(static_cast<std::size_t>(kRows * count * of_source)),
+                           scratch.take(static_cast<std::size_t>(kRows * of_source)), of_source, count * of_source};
+  for (std::int64_t group = 0; group < lanes.groups; ++group) weigh_group<kRows>(p, lanes, first_row, group, room);
+  for (int row = 0; p.weights != nullptr && row < kRows; ++row) {
+    put_weights(p, first_row + row, room.weights + row * room.of_row, room.inverse + row * of_source, of_source);
+  }
+  constexpr int kAtOnce = kRows == 1 ? 8 : 4;
+  std::int64_t first = 0;
+  for (; first + kAtOnce <= lanes.vectors; first += kAtOnce) average<kRows, kAtOnce>(p, lanes, first_row, first, room);
+  for (; first < lanes.vectors; ++first) average<kRows, 1>(p, lanes, first_row, first, room);
+}
+
+bool have_same_sources(const NodeAttention& p, std::int64_t first_row, std::int64_t last_row) {
+  for (std::int64_t row = first_row + 1; row <= last_row; ++row) {
+    if (p.ranges[row].begin != p.ranges[first_row].begin || p.ranges[row].count != p.ranges[first_row].count) {
+      return false;
+    }
+  }
+  return true;
 }
 
 template <int kGroups>
 void attend(const NodeAttention& p, std::int64_t row_begin, std::int64_t row_end) {
+  constexpr int kTogether = 4;  // sixteen sums, of thirty-two registers
   const Lanes<kGroups> lanes(p);
-  for (std::int64_t row = row_begin; row < row_end; ++row) {
-    Scratch& scratch = Scratch::of_this_thread();
-    scratch.reset();
-    const std::int64_t count = p.ranges[row].count;
-    const std::int64_t step = lanes.groups * lanes.count;
-    float* inverse = scratch.take(static_cast<std::size_t>(step));
-    float* weights = scratch.take(static_cast<std::size_t>(std::max<std::int64_t>(1, count) * step));
-    if (count == 0) {
-      std::fill_n(p.out + row * lanes.vectors * lanes.count, lanes.vectors * lanes.count, 0.0f);
-      continue;
+  for (std::int64_t row = row_begin; row < row_end;) {
+    if (row + kTogether <= row_end && have_same_sources(p, row, row + kTogether - 1)) {
+      attend_together<kTogether>(p, lanes, row);
+      row += kTogether;
+    } else {
+      attend_together<1>(p, lanes, row);
+      ++row;
     }
-    for (std::int64_t group = 0; group < lanes.groups; ++group) {
-      weigh_group(p, lanes, row, group, weights + group * lanes.count, inverse + group * lanes.count);
-    }
-    if (p.weights != nullptr) put_weights(p, lanes, row, weights, inverse);
-    constexpr int kAtOnce = 8;
-    std::int64_t first = 0;
-    for (; first + kAtOnce <= lanes.vectors; first += kAtOnce) {
-      average<kAtOnce>(p, lanes, row, first, weights, inverse);
-    }
-    for (; first < lanes.vectors; ++first) average<1>(p, lanes, row, first, weights, inverse);
   }
 }
 
