@@ -3,12 +3,15 @@
 
 #include <CLI/CLI.hpp>
 
+#include "edgewise/apps/open_translator.h"
+
 namespace edgewise {
 
 // One subcommand a file: declares its options on the program, and runs, once they are read, with the exit code as its
 // result. Throws Error for the user's mistakes.
 void add_train(CLI::App& program, int& exit_code);
-void add_translate(CLI::App& program, int& exit_code);
+void add_translate(CLI::App& program, const OpenScorers& open_scorers, int& exit_code);
+void add_score_pairs(CLI::App& program, const OpenScorers& open_scorers, int& exit_code);
 void add_inspect(CLI::App& program, int& exit_code);
 void add_score(CLI::App& program, int& exit_code);
 void add_bench(CLI::App& program, int& exit_code);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "edgewise/apps/commands.h"
+#include "edgewise/apps/transformer_scorers.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/nearest_name.h"
 #include "edgewise/base/version.h"
@@ -59,8 +60,9 @@ int run(int argc, char** argv) {
   program.require_subcommand(1);
   int exit_code = 0;
   add_train(program, exit_code);
-  add_translate(program, exit_code);
+  add_translate(program, open_transformer_scorers, exit_code);
   add_score(program, exit_code);
+  add_score_pairs(program, open_transformer_scorers, exit_code);
   add_inspect(program, exit_code);
   add_bench(program, exit_code);
   try {

@@ -27,11 +27,14 @@ std::map<std::string, std::string> model_files(const Experiment& experiment, con
   return files;
 }
 
-TranslationModel open_model(const std::filesystem::path& path) {
-  ModelFiles files = read_model_files(path, "open_model");
+TranslationModel load_model(ModelFiles files) {
   Transformer transformer = make_transformer(files.experiment, files.vocabularies);
   load_tensors(parameters(transformer), files.parameters, files.parameters_name);
   return {std::move(files.experiment), std::move(files.vocabularies), std::move(transformer)};
+}
+
+TranslationModel open_model(const std::filesystem::path& path) {
+  return load_model(read_model_files(path, "open_model"));
 }
 
 }  // namespace edgewise

@@ -24,6 +24,9 @@ Transformer make_transformer(const Experiment& experiment, const Vocabularies& v
 /// What a model directory holds beside model.safetensors and manifest.json: config.toml and the vocabularies.
 std::map<std::string, std::string> model_files(const Experiment& experiment, const Vocabularies& vocabularies);
 
+/// The model of a directory that was read.
+TranslationModel load_model(ModelFiles files);
+
 /// Reads a model directory or that of a run, after checking every file's size and SHA-256.
 TranslationModel open_model(const std::filesystem::path& path);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise translate --model RUN [INPUT]
-#include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -10,80 +9,122 @@
 #include <vector>
 
 #include "edgewise/apps/commands.h"
-#include "edgewise/apps/threads_option.h"
-#include "edgewise/apps/translate_sentences.h"
+#include "edgewise/apps/enum_option.h"
+#include "edgewise/apps/line_output.h"
+#include "edgewise/apps/open_translator.h"
+#include "edgewise/apps/translation_text.h"
+#include "edgewise/base/config.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
-#include "edgewise/base/utf8.h"
-#include "edgewise/text/line_reader.h"
+#include "edgewise/infer/text_lines.h"
 
 namespace edgewise {
 namespace {
 
-// Lines read before any is translated: batches fill, and a long file needs little memory.
-constexpr std::size_t kLinesAtOnce = 1024;
-
 struct TranslateCommand {
-  std::string model;
+  TranslatorSettings settings;
   std::string input = "-";
   std::string output;
+  std::string prefixes;
   std::optional<std::int64_t> beam;
-  int threads = 0;
+  std::optional<std::int64_t> n_best;
+  std::optional<double> length_penalty;
+  std::vector<std::string> set;  // search.key=value
+  BadText bad_text = BadText::kStop;
+  TranslationFormat format;
 };
 
-/// The next lines of the input, as many as there are up to the limit.
-std::vector<std::string> next_lines(LineReader& reader) {
-  std::vector<std::string> lines;
-  std::string line;
-  while (lines.size() < kLinesAtOnce && reader.next(line)) {
-    if (const auto bad = find_bad_utf8(line)) {
-      fail("translate: {}:{} has a byte that is not UTF-8 at {}, UTF-8 is needed", reader.path(), reader.line_number(),
-           *bad);
-    }
-    lines.push_back(line);
+/// What of a config can be set here.
+struct SearchSection {
+  SearchOptions search;
+
+  template <class Self, class Field>
+  static void list_fields(Self& self, Field&& field) {
+    field("search", self.search, "how an output is found");
   }
-  return lines;
-}
+};
 
-void print_text(std::string_view text) {
-  check(std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0,
-        "translate: standard output: {}", std::strerror(errno));
-}
-
-int run_translate(const TranslateCommand& command) {
-  use_threads(command.threads);
-  const at::NoGradGuard no_grad;
-  LineReader reader(command.input, {.caller = "translate"});
-  const TranslationModel model = open_model(command.model);
-  SearchOptions options = model.experiment.search;
+SearchOptions search_options(const TranslateCommand& command, const SearchOptions& of_model) {
+  SearchOptions options = parse_config("", "translate", command.set, SearchSection{of_model}).search;
   if (command.beam) options.beam = *command.beam;
+  if (command.n_best) options.n_best = *command.n_best;
+  if (command.length_penalty) options.length_penalty = *command.length_penalty;
+  check(options.kind != SearchKind::kScoring, "translate: kind is scoring, needs beam or sampling; use score-pairs");
+  return options;
+}
 
-  std::string all;
-  for (auto lines = next_lines(reader); !lines.empty(); lines = next_lines(reader)) {
-    std::string text;
-    for (const std::string& sentence : translate_sentences(model, lines, options)) text += sentence + "\n";
-    if (command.output.empty()) {
-      print_text(text);
-    } else {
-      all += text;
-    }
+void report(const std::string& text) { fmt::print(stderr, "{}\n", text); }
+
+/// The text, and the beginnings of its outputs, line by line.
+class Requests {
+ public:
+  explicit Requests(const TranslateCommand& command)
+      : lines_({.path = command.input, .caller = "translate", .bad_text = command.bad_text, .report = report}) {
+    if (command.prefixes.empty()) return;
+    prefixes_.emplace(TextLinesOptions{
+        .path = command.prefixes, .caller = "translate", .bad_text = command.bad_text, .report = report});
   }
-  // A file is written whole or not at all.
-  if (!command.output.empty()) write_file_atomically(command.output, all, "translate");
+
+  std::optional<TranslationRequest> next() {
+    auto line = lines_.next();
+    if (!line) return std::nullopt;
+    TranslationRequest request{std::move(*line)};
+    if (!prefixes_) return request;
+    auto prefix = prefixes_->next();
+    check(prefix.has_value(), "translate: the prefixes have {} lines, needs one for each line of the text",
+          lines_.line_number() - 1);
+    request.prefix = std::move(*prefix);
+    return request;
+  }
+
+ private:
+  TextLines lines_;
+  std::optional<TextLines> prefixes_;
+};
+
+int run_translate(TranslateCommand command, const OpenScorers& open_scorers) {
+  Requests requests(command);
+  std::vector<ModelFiles> models = read_models(command.settings, "translate");
+  TranslatorOptions& options = command.settings.options;
+  options.search = search_options(command, models.front().experiment.search);
+  options.alignment = command.format.has_alignments;
+  command.format.is_n_best = options.search.n_best > 1;
+  const auto translator = open_translator(std::move(models), command.settings, open_scorers, "translate");
+
+  LineOutput output(command.output, "translate");
+  std::int64_t number = 0;
+  translator->translate(
+      [&] { return requests.next(); },
+      [&](const Translation& translation) { output.write(translation_text(translation, ++number, command.format)); });
+  output.finish();
   return 0;
 }
 
 }  // namespace
 
-void add_translate(CLI::App& program, int& exit_code) {
+void add_translate(CLI::App& program, const OpenScorers& open_scorers, int& exit_code) {
   auto command = std::make_shared<TranslateCommand>();
+  TranslatorSettings& settings = command->settings;
   CLI::App* translate = program.add_subcommand("translate", "Translate text, a sentence a line");
   translate->add_option("input", command->input, "the text; standard input by default");
-  translate->add_option("--model", command->model, "a run or model directory")->required();
   translate->add_option("--out", command->output, "the file to write; standard output by default");
+  add_translator_options(*translate, settings);
   translate->add_option("--beam", command->beam, "hypotheses kept alive a sentence; 1 is greedy");
-  add_threads_option(*translate, command->threads);
-  translate->callback([command, &exit_code] { exit_code = run_translate(*command); });
+  translate->add_option("--nbest", command->n_best, "outputs of a sentence, each on a line behind the line's number");
+  translate->add_option("--length-penalty", command->length_penalty, "exponent of the length a score is divided by");
+  translate->add_option("--set", command->set, "any option of a config's [search]: search.kind=sampling")
+      ->allow_extra_args(false);
+  translate->add_option("--prefix", command->prefixes, "a file of what each line's output begins with");
+  translate->add_option("--max-input", settings.max_input, "tokens of a longest input; by default the training's")
+      ->check(CLI::NonNegativeNumber);
+  translate->add_option("--long-inputs", settings.long_inputs, "longer ones: split (default) at sentence ends, or cut")
+      ->transform(one_of<LongInputs>());
+  translate->add_option("--bad-text", command->bad_text, "a line that is not UTF-8: stop (default), or replace")
+      ->transform(one_of<BadText>());
+  translate->add_flag("--unknown", settings.options.allow_unknown, "let <unknown> appear in outputs");
+  translate->add_flag("--scores", command->format.has_scores, "put the score before each output");
+  translate->add_flag("--alignments", command->format.has_alignments, "put input-output pairs of tokens behind it");
+  translate->add_flag("--json", command->format.is_json, "print a line of JSON for each sentence");
+  translate->callback([command, open_scorers, &exit_code] { exit_code = run_translate(*command, open_scorers); });
 }
 
 }  // namespace edgewise

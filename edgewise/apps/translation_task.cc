@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "edgewise/apps/translate_sentences.h"
+#include "edgewise/apps/search_outputs.h"
 #include "edgewise/data/batches.h"
 #include "edgewise/ops/loss.h"
 #include "edgewise/text/bleu.h"

@@ -27,8 +27,12 @@ int write_all(const Descriptor& file, std::string_view bytes) {
   return 0;
 }
 
+int create_file(const std::filesystem::path& path, unsigned permissions) {
+  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, permissions);
+}
+
 int write_new_file(const std::filesystem::path& path, std::string_view bytes, unsigned permissions) {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, permissions));
+  Descriptor file(create_file(path, permissions));
   if (!file.is_open()) return errno;
   int error = write_all(file, bytes);
   if (error == 0 && ::fsync(file.number()) != 0) error = errno;

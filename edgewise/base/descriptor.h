@@ -29,6 +29,9 @@ class Descriptor {
 
 int write_all(const Descriptor& file, std::string_view bytes);
 
+/// Creates a file that must not exist yet: its number, or -1 and errno.
+int create_file(const std::filesystem::path& path, unsigned permissions);
+
 /// Creates a file that must not exist yet and brings its bytes to the disk; upon an error there is no file.
 int write_new_file(const std::filesystem::path& path, std::string_view bytes, unsigned permissions);
 

@@ -34,15 +34,6 @@ Destination find_destination(const std::filesystem::path& path, std::string_view
   return {real, status.st_mode & kReadAndWrite};
 }
 
-// The file and its name; names that other writers of the same file use are passed over.
-std::filesystem::path write_beside(const Destination& destination, std::string_view bytes, int& error) {
-  for (int attempt = 0;; ++attempt) {
-    const auto path = fmt::format("{}.tmp-{}-{}", destination.path.string(), ::getpid(), attempt);
-    error = write_new_file(path, bytes, destination.permissions);
-    if (error != EEXIST) return path;
-  }
-}
-
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path, std::string_view caller) {
@@ -64,18 +55,45 @@ std::string read_file(const std::filesystem::path& path, std::string_view caller
   return bytes;
 }
 
-void write_file_atomically(const std::filesystem::path& path, std::string_view bytes, std::string_view caller) {
+AtomicFile::AtomicFile(const std::filesystem::path& path, std::string_view caller) : path_(path), caller_(caller) {
   const Destination destination = find_destination(path, caller);
-  int error = 0;
-  const std::filesystem::path temporary = write_beside(destination, bytes, error);
-  if (error == 0 && std::rename(temporary.c_str(), destination.path.c_str()) != 0) {
-    error = errno;
-    ::unlink(temporary.c_str());
+  destination_ = destination.path;
+  int error = EEXIST;
+  // Names that other writers of the same file use are passed over.
+  for (int attempt = 0; error == EEXIST; ++attempt) {
+    temporary_ = fmt::format("{}.tmp-{}-{}", destination_.string(), ::getpid(), attempt);
+    file_ = std::make_unique<Descriptor>(create_file(temporary_, destination.permissions));
+    error = file_->is_open() ? 0 : errno;
   }
-  check(error == 0, "{}: {}: {}; nothing was replaced", caller, path.string(), error_text(error));
-  error = sync_directory(destination.path.parent_path());
-  check(error == 0, "{}: {}: {}; it was replaced, but a power cut may undo that", caller, path.string(),
+  if (error != 0) file_.reset();
+  check_error(error);
+}
+
+AtomicFile::~AtomicFile() {
+  if (file_) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(std::string_view bytes) { check_error(write_all(*file_, bytes)); }
+
+void AtomicFile::commit() {
+  int error = ::fsync(file_->number()) == 0 ? 0 : errno;
+  if (const int close_error = file_->close(); error == 0) error = close_error;
+  if (error == 0 && std::rename(temporary_.c_str(), destination_.c_str()) != 0) error = errno;
+  check_error(error);
+  file_.reset();
+  error = sync_directory(destination_.parent_path());
+  check(error == 0, "{}: {}: {}; it was replaced, but a power cut may undo that", caller_, path_.string(),
         error_text(error));
+}
+
+void AtomicFile::check_error(int error) const {
+  check(error == 0, "{}: {}: {}; nothing was replaced", caller_, path_.string(), error_text(error));
+}
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view bytes, std::string_view caller) {
+  AtomicFile file(path, caller);
+  file.write(bytes);
+  file.commit();
 }
 
 }  // namespace edgewise

@@ -33,14 +33,6 @@ EncodeOptions encode_options(const DataOptions& data) {
   return {.max_length = data.max_length, .too_long = data.too_long, .end_input = data.end_input};
 }
 
-std::vector<std::int64_t> encode_input(std::string_view sentence, const Vocabulary& vocabulary,
-                                       const EncodeOptions& options) {
-  Tokens tokens = vocabulary.encode(sentence);
-  if (options.too_long == LongSentences::kTruncate) truncate(tokens, options);
-  if (options.end_input) tokens.push_back(kEndToken);
-  return tokens;
-}
-
 EncodedPairs encode_pairs(const SentencePairs& pairs, const Vocabulary& input_vocabulary,
                           const Vocabulary& output_vocabulary, const EncodeOptions& options) {
   EncodedPairs encoded;

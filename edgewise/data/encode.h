@@ -28,11 +28,6 @@ struct EncodedPairs {
   std::int64_t too_long = 0;       // pairs left out, or shortened, because of a sentence above max_length
 };
 
-/// A sentence for the encoder: its tokens, and the end token where `end_input` says so. Truncated where that is asked
-/// for; with kSkip it is as long as it is.
-std::vector<std::int64_t> encode_input(std::string_view sentence, const Vocabulary& vocabulary,
-                                       const EncodeOptions& options);
-
 /// Sentence pairs as tokens; outputs stand between the begin and the end token. Throws Error when none is left.
 EncodedPairs encode_pairs(const SentencePairs& pairs, const Vocabulary& input_vocabulary,
                           const Vocabulary& output_vocabulary, const EncodeOptions& options = {});

@@ -51,7 +51,7 @@ class FileSource final : public ByteSource {
  public:
   explicit FileSource(const SourceOptions& options) : options_(options), file_(options.path) {
     if (file_.number() < 0) fail_with_errno();
-    while (ahead_size_ < ahead_.size()) {
+    while (may_become_packed()) {
       const std::size_t count = read_file(std::span(ahead_).subspan(ahead_size_));
       if (count == 0) break;
       ahead_size_ += count;
@@ -60,6 +60,14 @@ class FileSource final : public ByteSource {
 
   bool begins_with(std::string_view magic) const {
     return std::string_view(ahead_.data(), ahead_size_).starts_with(magic);
+  }
+
+  /// Whether more bytes can show a magic number. Waiting for more than that would hold up who types a short line.
+  bool may_become_packed() const {
+    const std::string_view start(ahead_.data(), ahead_size_);
+    return std::ranges::any_of(std::array{kGzipMagic, kXzMagic, kZstdMagic}, [&](std::string_view magic) {
+      return start.size() < magic.size() && magic.starts_with(start);
+    });
   }
 
   std::size_t read(std::span<char> buffer) override {

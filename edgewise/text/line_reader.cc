@@ -27,6 +27,13 @@ constexpr std::array kForeignMarks = {ForeignMark{"\xFF\xFE\0\0"sv, "UTF-32LE"},
                                       ForeignMark{"\0\0\xFE\xFF"sv, "UTF-32BE"}, ForeignMark{"\xFF\xFE"sv, "UTF-16LE"},
                                       ForeignMark{"\xFE\xFF"sv, "UTF-16BE"}};
 
+/// Whether more bytes can show a mark. Waiting for more than that would hold up who types a short line.
+bool may_become_mark(std::string_view start) {
+  const auto may_become = [&](std::string_view mark) { return start.size() < mark.size() && mark.starts_with(start); };
+  return may_become(kUtf8Mark) ||
+         std::ranges::any_of(kForeignMarks, [&](const ForeignMark& mark) { return may_become(mark.bytes); });
+}
+
 const LineReaderOptions& checked(const LineReaderOptions& options) {
   check(options.max_line_bytes >= 1 && options.max_line_bytes <= kMostLineBytes,
         "{}: max_line_bytes is {}, needs a number from 1 to {}", options.caller, options.max_line_bytes,
@@ -46,7 +53,7 @@ LineReader::LineReader(const std::string& path, const LineReaderOptions& options
 }
 
 void LineReader::skip_byte_order_mark() {
-  while (end_ < kLongestMark) {
+  while (may_become_mark({buffer_.data(), end_})) {
     const std::size_t count = source_->read(std::span(buffer_).subspan(end_, kLongestMark - end_));
     if (count == 0) break;
     end_ += count;

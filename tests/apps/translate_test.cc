@@ -14,6 +14,14 @@ class TranslateProgram : public ProgramTest {
   }
 };
 
+/// Lines without what stands before their first TAB.
+std::string without_scores(const std::string& output) {
+  std::istringstream lines(output);
+  std::string rest;
+  for (std::string line; std::getline(lines, line);) rest += line.substr(line.find('\t')) + "\n";
+  return rest;
+}
+
 TEST_F(TranslateProgram, KeepsOrderAndNumberOfLines) {
   const std::string output = run_well({"translate", "--model", "run"}, {.input = "a b\n\nb b a\n   \nc\n"});
 
@@ -47,6 +55,135 @@ TEST_F(TranslateProgram, WritesAFileWholeOrNotAtAll) {
   EXPECT_EQ(read("out.txt"), "earlier result\n");
   run_well({"translate", "--model", "run", "--out", "out.txt", "good"});
   EXPECT_NE(read("out.txt"), "earlier result\n");
+}
+
+TEST_F(TranslateProgram, ReplacesWhatIsNotUtf8WhereThatIsAskedFor) {
+  const ProcessResult result = run({"translate", "--model", "run", "--bad-text", "replace"}, {.input = "a\n\xFF b\n"});
+
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.errors, "translate: standard input:2 has a byte that is not UTF-8 at 0, replaced by U+FFFD\n");
+  EXPECT_EQ(std::ranges::count(result.output, '\n'), 2);
+}
+
+TEST_F(TranslateProgram, GivesBackWhatCameBeforeALineThatStopsIt) {
+  const ProcessResult result = run({"translate", "--model", "run"}, {.input = "a b\nc\n\xFF\n"});
+
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.output, run_well({"translate", "--model", "run"}, {.input = "a b\nc\n"}));
+}
+
+TEST_F(TranslateProgram, GivesTheSameWithAnyBatchesAndWorkers) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += std::string(i % 5, 'a') + " b c d d"[i % 7] + "\n";
+  const std::vector<std::string> plain = {"translate", "--model", "run", "--beam", "2", "--scores", "--alignments"};
+  const std::string expected = run_well(plain, {.input = text});
+  for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{
+           {"--workers", "3"}, {"--batch-sentences", "1"}, {"--batch-tokens", "7", "--threads", "2"}}) {
+    std::vector<std::string> arguments = plain;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const std::string output = run_well(arguments, {.input = text});
+    EXPECT_EQ(std::ranges::count(output, '\n'), 200);
+    // libtorch rounds a product's rows by how many there are, so the last digit of a score may differ.
+    EXPECT_EQ(without_scores(output), without_scores(expected));
+  }
+}
+
+TEST_F(TranslateProgram, ShowsScoresAlignmentsAndSeveralOutputs) {
+  const std::string output =
+      run_well({"translate", "--model", "run", "--beam", "3", "--nbest", "2", "--scores", "--alignments"},
+               {.input = "a\n\nb\n"});
+  std::vector<std::string> numbers;
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_EQ(std::ranges::count(line, '\t'), 3) << line;
+    numbers.push_back(line.substr(0, line.find('\t')));
+  }
+  EXPECT_EQ(numbers, (std::vector<std::string>{"1", "1", "2", "3", "3"}));
+
+  const std::string json = run_well({"translate", "--model", "run", "--json"}, {.input = "a\n"});
+  EXPECT_TRUE(json.starts_with(R"({"line": 1, "input_tokens": ["a"], "outputs": [{"text": ")")) << json;
+}
+
+TEST_F(TranslateProgram, TranslatesWithSeveralModelsOfOneVocabulary) {
+  const std::string alone = run_well({"translate", "--model", "run/best", "--beam", "2"}, {.input = "a b\n"});
+  const std::string twice =
+      run_well({"translate", "--model", "run/best", "--model", "run/best", "--beam", "2"}, {.input = "a b\n"});
+  EXPECT_EQ(alone, twice);
+
+  write("other.toml", kTinyConfig + "\n[search]\nbeam = 2\n");
+  run_well({"train", "other.toml", "--out", "other", "--set", "data.symbols=3", "--set", "train.epochs=1"});
+  expect_refused({"translate", "--model", "run", "--model", "other"},
+                 "translate: other has another vocabulary than run, needs the same");
+}
+
+TEST_F(TranslateProgram, TakesAnyOptionOfTheSearch) {
+  const std::vector<std::string> sampled = {"translate", "--model",      "run", "--set", "search.kind=sampling",
+                                            "--set",     "search.seed=3"};
+  EXPECT_EQ(run_well(sampled, {.input = "a b c\n"}), run_well(sampled, {.input = "a b c\n"}));
+  EXPECT_EQ(run_well({"translate", "--model", "run", "--set", "search.max_length=0", "--set", "search.length_factor=0",
+                      "--set", "search.length_offset=0"},
+                     {.input = "a b c\n"}),
+            "\n");
+  expect_refused({"translate", "--model", "run", "--set", "search.beem=3"},
+                 "--set search.beem=3: search.beem is unknown; did you mean search.beam?");
+  expect_refused({"translate", "--model", "run", "--beam", "1", "--nbest", "2"},
+                 "search: n_best is 2, but the beam is 1; a beam at least as wide is needed");
+  expect_refused({"translate", "--model", "run", "--set", "search.kind=scoring"},
+                 "translate: kind is scoring, needs beam or sampling; use score-pairs");
+}
+
+TEST_F(TranslateProgram, BeginsOutputsAsAFileSays) {
+  write("prefixes", "d d\n\n");
+  const std::string output = run_well({"translate", "--model", "run", "--prefix", "prefixes"}, {.input = "a\nb\n"});
+  EXPECT_TRUE(output.starts_with("d d")) << output;
+  expect_refused({"translate", "--model", "run", "--prefix", "prefixes"},
+                 "translate: the prefixes have 2 lines, needs one for each line of the text", {.input = "a\nb\nc\n"});
+}
+
+TEST_F(TranslateProgram, TranslatesLongLinesInPartsOrCutsThem) {
+  std::string line;
+  for (int i = 0; i < 100; ++i) line += "a b c d. ";
+  const std::string split = run_well({"translate", "--model", "run", "--max-input", "8"}, {.input = line + "\nb\n"});
+  const std::string cut =
+      run_well({"translate", "--model", "run", "--max-input", "8", "--long-inputs", "cut"}, {.input = line + "\nb\n"});
+
+  EXPECT_EQ(std::ranges::count(split, '\n'), 2);
+  EXPECT_EQ(std::ranges::count(cut, '\n'), 2);
+  EXPECT_GT(split.size(), 3 * cut.size());
+}
+
+TEST_F(TranslateProgram, TakesTenMegabytesInALineAndNulBytes) {
+  const std::string line(10'000'000, 'a');
+  const std::string output = run_well({"translate", "--model", "run", "--long-inputs", "cut"},
+                                      {.input = "a\n" + line + "\na" + std::string(1, '\0') + "b\nc\n"});
+  EXPECT_EQ(std::ranges::count(output, '\n'), 4);
+}
+
+TEST_F(TranslateProgram, EndsWithWhoReadsIt) {
+  const ProcessResult result =
+      run_process({"/bin/sh", "-c", "yes 'a b' | \"$0\" translate --model run | head -n 1", EDGEWISE_PROGRAM},
+                  {.folder = path("").string()});
+  EXPECT_EQ(std::ranges::count(result.output, '\n'), 1);
+  EXPECT_EQ(result.errors, "");
+}
+
+TEST_F(TranslateProgram, ScoresPairs) {
+  write("in", "a b\nc\n\n");
+  const std::string translated =
+      run_well({"translate", "--model", "run", "--set", "search.length_norm=none", "--scores", "in"});
+  std::string outputs;
+  std::istringstream lines(translated);
+  for (std::string line; std::getline(lines, line);) outputs += line.substr(line.find('\t') + 1) + "\n";
+  write("out", outputs);
+
+  const std::string scored = run_well({"score-pairs", "--model", "run", "in", "out"});
+  EXPECT_EQ(without_scores(scored), without_scores(translated));
+  EXPECT_NEAR(std::stod(scored), std::stod(translated), 1e-5);
+  write("short", "a\n");
+  expect_refused({"score-pairs", "--model", "run", "in", "short"},
+                 "score-pairs: the outputs end behind line 1, as many lines are needed");
+  expect_refused({"score-pairs", "--model", "run", "short", "in"},
+                 "score-pairs: the inputs end behind line 1, as many lines are needed");
 }
 
 TEST_F(TranslateProgram, RefusesAModelThatWasAltered) {

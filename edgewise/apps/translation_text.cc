@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/apps/translation_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "edgewise/base/json.h"
+
+namespace edgewise {
+namespace {
+
+std::string alignment_text(const TranslatedText& output) {
+  std::string text;
+  for (const AlignedPair& pair : output.alignment) {
+    text += fmt::format("{}{}-{}", text.empty() ? "" : " ", pair.input, pair.output);
+  }
+  return text;
+}
+
+/// A vocabulary may have learned a line feed; a line is a line.
+std::string on_one_line(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
+std::string json_list(const std::vector<std::string>& texts) {
+  std::string list;
+  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + json_quoted(text);
+  return "[" + list + "]";
+}
+
+std::string json_of(const TranslatedText& output, bool has_alignment) {
+  JsonObject json;
+  json.add("text", output.text)
+      .add("score", output.score)
+      .add("log_probability", output.log_probability)
+      .add_json("tokens", json_list(output.tokens));
+  if (has_alignment) {
+    std::string pairs;
+    for (const AlignedPair& pair : output.alignment) {
+      pairs += fmt::format("{}[{}, {}]", pairs.empty() ? "" : ", ", pair.input, pair.output);
+    }
+    json.add_json("alignment", "[" + pairs + "]");
+  }
+  return json.text();
+}
+
+std::string json_of(const Translation& translation, std::int64_t number, const TranslationFormat& format) {
+  std::string outputs;
+  for (const TranslatedText& output : translation.outputs) {
+    outputs += (outputs.empty() ? "" : ", ") + json_of(output, format.has_alignments);
+  }
+  JsonObject json;
+  json.add("line", number)
+      .add_json("input_tokens", json_list(translation.input_tokens))
+      .add_json("outputs", "[" + outputs + "]");
+  if (translation.was_cut) json.add("was_cut", true);
+  return json.text() + "\n";
+}
+
+}  // namespace
+
+std::string translation_text(const Translation& translation, std::int64_t number, const TranslationFormat& format) {
+  if (format.is_json) return json_of(translation, number, format);
+  std::string lines;
+  for (const TranslatedText& output : translation.outputs) {
+    if (format.is_n_best) lines += fmt::format("{}\t", number);
+    if (format.has_scores) lines += fmt::format("{:.6f}\t", output.score);
+    lines += on_one_line(output.text);
+    if (format.has_alignments) lines += "\t" + alignment_text(output);
+    lines += "\n";
+  }
+  return lines;
+}
+
+}  // namespace edgewise

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "edgewise/infer/translation.h"
+
+namespace edgewise {
+
+/// What is shown of a translation beside its text.
+struct TranslationFormat {
+  bool is_json = false;
+  bool has_scores = false;
+  bool has_alignments = false;
+  bool is_n_best = false;  // several outputs of one input
+};
+
+/// One line, or, of an n-best list, one for each output, with these columns, TABs between them: the number of the input
+/// (n-best), the score, the text, and the alignment as `input-output` pairs of tokens counted from 0. As JSON always
+/// one line, with all there is. `number` counts inputs from 1.
+std::string translation_text(const Translation& translation, std::int64_t number, const TranslationFormat& format);
+
+}  // namespace edgewise

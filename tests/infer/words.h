@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "edgewise/text/vocabulary.h"
+
+namespace edgewise {
+
+/// A vocabulary of the words of a text.
+inline std::shared_ptr<const Vocabulary> words_of(const std::string& text) {
+  const std::vector<std::string> sentences = {text};
+  return build_vocabulary({std::span(sentences)});
+}
+
+}  // namespace edgewise
