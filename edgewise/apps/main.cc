@@ -61,6 +61,7 @@ int run(int argc, char** argv) {
   int exit_code = 0;
   add_train(program, exit_code);
   add_translate(program, open_transformer_scorers, exit_code);
+  add_average(program, exit_code);
   add_score(program, exit_code);
   add_score_pairs(program, open_transformer_scorers, exit_code);
   add_inspect(program, exit_code);

@@ -159,6 +159,13 @@ TEST_F(TranslateProgram, TakesTenMegabytesInALineAndNulBytes) {
   EXPECT_EQ(std::ranges::count(output, '\n'), 4);
 }
 
+TEST_F(TranslateProgram, AndTheExampleGiveTheSame) {
+  const std::string text = "a b c\n\nd\n";
+  const ProcessResult example =
+      run_process({EDGEWISE_EXAMPLE_TRANSLATE, "run"}, {.input = text, .folder = path("").string()});
+  EXPECT_EQ(example.output, run_well({"translate", "--model", "run", "--batch-sentences", "1"}, {.input = text}));
+}
+
 TEST_F(TranslateProgram, EndsWithWhoReadsIt) {
   const ProcessResult result =
       run_process({"/bin/sh", "-c", "yes 'a b' | \"$0\" translate --model run | head -n 1", EDGEWISE_PROGRAM},
