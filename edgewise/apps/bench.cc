@@ -5,10 +5,11 @@
 namespace edgewise {
 
 void add_bench(CLI::App& program, int& exit_code) {
-  CLI::App* bench = program.add_subcommand("bench", "Measure how fast this machine trains and attends");
+  CLI::App* bench = program.add_subcommand("bench", "Measure how fast this machine trains, attends and translates");
   bench->require_subcommand(1);
   add_bench_train(*bench, exit_code);
   add_bench_attention(*bench, exit_code);
+  add_bench_decode(*bench, exit_code);
 }
 
 }  // namespace edgewise

@@ -12,6 +12,8 @@ namespace edgewise {
 void add_train(CLI::App& program, int& exit_code);
 void add_average(CLI::App& program, int& exit_code);
 void add_translate(CLI::App& program, const OpenScorers& open_scorers, int& exit_code);
+/// The same options on a command of another name.
+void declare_translate(CLI::App& command, const OpenScorers& open_scorers, int& exit_code);
 void add_score_pairs(CLI::App& program, const OpenScorers& open_scorers, int& exit_code);
 void add_inspect(CLI::App& program, int& exit_code);
 void add_score(CLI::App& program, int& exit_code);
@@ -20,5 +22,6 @@ void add_bench(CLI::App& program, int& exit_code);
 // Subcommands of `edgewise bench`.
 void add_bench_train(CLI::App& bench, int& exit_code);
 void add_bench_attention(CLI::App& bench, int& exit_code);
+void add_bench_decode(CLI::App& bench, int& exit_code);
 
 }  // namespace edgewise

@@ -101,30 +101,33 @@ int run_translate(TranslateCommand command, const OpenScorers& open_scorers) {
 
 }  // namespace
 
-void add_translate(CLI::App& program, const OpenScorers& open_scorers, int& exit_code) {
+void declare_translate(CLI::App& translate, const OpenScorers& open_scorers, int& exit_code) {
   auto command = std::make_shared<TranslateCommand>();
   TranslatorSettings& settings = command->settings;
-  CLI::App* translate = program.add_subcommand("translate", "Translate text, a sentence a line");
-  translate->add_option("input", command->input, "the text; standard input by default");
-  translate->add_option("--out", command->output, "the file to write; standard output by default");
-  add_translator_options(*translate, settings);
-  translate->add_option("--beam", command->beam, "hypotheses kept alive a sentence; 1 is greedy");
-  translate->add_option("--nbest", command->n_best, "outputs of a sentence, each on a line behind the line's number");
-  translate->add_option("--length-penalty", command->length_penalty, "exponent of the length a score is divided by");
-  translate->add_option("--set", command->set, "any option of a config's [search]: search.kind=sampling")
+  translate.add_option("input", command->input, "the text; standard input by default");
+  translate.add_option("--out", command->output, "the file to write; standard output by default");
+  add_translator_options(translate, settings);
+  translate.add_option("--beam", command->beam, "hypotheses kept alive a sentence; 1 is greedy");
+  translate.add_option("--nbest", command->n_best, "outputs of a sentence, each on a line behind the line's number");
+  translate.add_option("--length-penalty", command->length_penalty, "exponent of the length a score is divided by");
+  translate.add_option("--set", command->set, "any option of a config's [search]: search.kind=sampling")
       ->allow_extra_args(false);
-  translate->add_option("--prefix", command->prefixes, "a file of what each line's output begins with");
-  translate->add_option("--max-input", settings.max_input, "tokens of a longest input; by default the training's")
+  translate.add_option("--prefix", command->prefixes, "a file of what each line's output begins with");
+  translate.add_option("--max-input", settings.max_input, "tokens of a longest input; by default the training's")
       ->check(CLI::NonNegativeNumber);
-  translate->add_option("--long-inputs", settings.long_inputs, "longer ones: split (default) at sentence ends, or cut")
+  translate.add_option("--long-inputs", settings.long_inputs, "longer ones: split (default) at sentence ends, or cut")
       ->transform(one_of<LongInputs>());
-  translate->add_option("--bad-text", command->bad_text, "a line that is not UTF-8: stop (default), or replace")
+  translate.add_option("--bad-text", command->bad_text, "a line that is not UTF-8: stop (default), or replace")
       ->transform(one_of<BadText>());
-  translate->add_flag("--unknown", settings.options.allow_unknown, "let <unknown> appear in outputs");
-  translate->add_flag("--scores", command->format.has_scores, "put the score before each output");
-  translate->add_flag("--alignments", command->format.has_alignments, "put input-output pairs of tokens behind it");
-  translate->add_flag("--json", command->format.is_json, "print a line of JSON for each sentence");
-  translate->callback([command, open_scorers, &exit_code] { exit_code = run_translate(*command, open_scorers); });
+  translate.add_flag("--unknown", settings.options.allow_unknown, "let <unknown> appear in outputs");
+  translate.add_flag("--scores", command->format.has_scores, "put the score before each output");
+  translate.add_flag("--alignments", command->format.has_alignments, "put input-output pairs of tokens behind it");
+  translate.add_flag("--json", command->format.is_json, "print a line of JSON for each sentence");
+  translate.callback([command, open_scorers, &exit_code] { exit_code = run_translate(*command, open_scorers); });
+}
+
+void add_translate(CLI::App& program, const OpenScorers& open_scorers, int& exit_code) {
+  declare_translate(*program.add_subcommand("translate", "Translate text, a sentence a line"), open_scorers, exit_code);
 }
 
 }  // namespace edgewise

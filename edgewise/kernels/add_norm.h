@@ -21,6 +21,11 @@ struct NormFormula {
   double divisor;
   double epsilon_inside;
   double epsilon_outside;
+
+  /// (x - mean) / sqrt(variance + epsilon), of rows of `size` numbers.
+  static NormFormula layer_norm(double size, double epsilon) { return {size, epsilon, 0.0}; }
+  /// (x - mean) / (deviation + epsilon), where the deviation is that of a sample.
+  static NormFormula std_norm(double size, double epsilon) { return {size - 1.0, 0.0, epsilon}; }
 };
 
 /// sum = x + dropout(y), rounded to X.

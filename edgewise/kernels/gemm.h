@@ -85,7 +85,8 @@ bool bf16_is_native();
 /// Runs a product on all threads. What oneDNN compiles for it is kept: for products of M rows where `a` lies in rows,
 /// of depth K where it lies in columns, so that neither need be the same from call to call. The same arguments on the
 /// same number of threads give the same bits; with a packed b, each row of the result has the same bits whatever rows
-/// are beside it, and on any number of threads. With an M of 0 it does nothing; with a K of 0 sums are 0.
+/// are beside it, and on any number of threads, as long as the stride of a is the same. With an M of 0 it does nothing;
+/// with a K of 0 sums are 0.
 template <typename T, typename Out>
 void gemm(const Gemm<T, Out>& product);
 

@@ -6,7 +6,6 @@
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "edgewise/base/error.h"
+#include "edgewise/options/position_formula.h"
 
 namespace edgewise {
 namespace {
@@ -21,23 +21,12 @@ namespace {
 // A sentence is shorter; a position beyond is computed each time, so that a single huge one needs no huge table.
 constexpr std::int64_t kLongestTable = 1 << 16;
 
-double inverse_frequency(std::int64_t dimension, std::int64_t size, PositionKind kind) {
-  const std::int64_t exponent = kind == PositionKind::kSinusoidal ? dimension - dimension % 2 : 2 * dimension;
-  return std::pow(10000.0, -static_cast<double>(exponent) / static_cast<double>(size));
-}
-
-/// In double precision: the angle of a late position has few exact digits in float.
 at::Tensor compute(std::span<const std::int64_t> positions, std::int64_t size, PositionKind kind) {
   at::Tensor result_TM = at::empty({std::ssize(positions), size}, at::kDouble);
   double* row = result_TM.mutable_data_ptr<double>();
-  std::vector<double> frequencies;
-  for (std::int64_t j = 0; j < size; ++j) frequencies.push_back(inverse_frequency(j, size, kind));
-
+  const std::vector<double> frequencies = position_frequencies(size, kind);
   for (const std::int64_t position : positions) {
-    for (std::int64_t j = 0; j < size; ++j) {
-      const double angle = static_cast<double>(position) * frequencies[static_cast<std::size_t>(j)];
-      row[j] = j % 2 == 0 ? std::sin(angle) : std::cos(angle);
-    }
+    write_position(position, frequencies, row);
     row += size;
   }
   return result_TM;

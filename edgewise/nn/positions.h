@@ -12,12 +12,7 @@
 
 namespace edgewise {
 
-/// Fixed vectors that tell a model where in its sentence a word stands: sine in even dimensions j, cosine in odd ones,
-/// of
-///
-///     sinusoidal     position / 10000^((j - j mod 2) / size)   (Vaswani et al. 2017: both of a pair share a frequency)
-///     from_scratch   position / 10000^(2 j / size)             (as the from-scratch document's code has it)
-///
+/// Fixed vectors that tell a model where in its sentence a word stands; options/position_formula.h has the formulas.
 /// For any position and any size, odd ones too. Keeps a table of the positions asked for so far; copies share it, and
 /// several threads may use it.
 class Positions {

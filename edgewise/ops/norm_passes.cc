@@ -14,8 +14,8 @@ namespace {
 
 kernels::NormFormula formula_of(const AddNormOptions& options, std::int64_t size) {
   const auto features = static_cast<double>(size);
-  return options.kind == NormKind::kLayerNorm ? kernels::NormFormula{features, options.epsilon, 0.0}
-                                              : kernels::NormFormula{features - 1.0, 0.0, options.epsilon};
+  return options.kind == NormKind::kLayerNorm ? kernels::NormFormula::layer_norm(features, options.epsilon)
+                                              : kernels::NormFormula::std_norm(features, options.epsilon);
 }
 
 std::int64_t num_rows(const at::Tensor& x_TM) { return x_TM.numel() / std::max<std::int64_t>(x_TM.size(-1), 1); }

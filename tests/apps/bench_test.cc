@@ -92,6 +92,19 @@ TEST_F(BenchProgram, SaysWhatItNeeds) {
                  "read_pairs: none: No such file or directory");
 }
 
+TEST_F(BenchProgram, MeasuresTranslatingInEachPrecision) {
+  write_corpus();
+  for (const char* precision : {"fp32", "bf16", "int8"}) {
+    const auto bench = nlohmann::json::parse(run_well(
+        {"bench", "decode", "--input", "a.en", "--precision", precision, "--beam", "2", "--threads", "2", "--json"}));
+    EXPECT_EQ(bench["precision"], precision);
+    EXPECT_EQ(bench["beam"], 2);
+    EXPECT_EQ(bench["splits"].size(), 2u);
+    EXPECT_GE(bench["output_tokens_per_second"], bench["splits"][0]["output_tokens_per_second"]);
+    EXPECT_LE(bench["median_latency_ms"], bench["splits"][1]["median_latency_ms"]);
+  }
+}
+
 TEST_F(BenchProgram, MeasuresAttention) {
   const auto bench = nlohmann::json::parse(
       run_well({"bench", "attention", "--case", "small", "--repetitions", "1", "--threads", "1", "--json"}));

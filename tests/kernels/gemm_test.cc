@@ -409,7 +409,7 @@ TEST(PackedMatrix, OfInt8HoldsEachColumnWithinHalfAStepOfItsScale) {
 
 /// Rows of a product with a packed matrix, some of them at a time and on several threads.
 template <typename T, typename Out>
-void expect_rows_on_their_own(std::int64_t depth, std::int64_t columns) {
+void expect_rows_on_their_own(std::int64_t depth, std::int64_t columns, std::int64_t out_stride) {
   constexpr std::int64_t kRows = 530;
   RandomStream random(/*seed=*/11);
   std::vector<T> a(static_cast<std::size_t>(kRows * depth));
@@ -420,25 +420,25 @@ void expect_rows_on_their_own(std::int64_t depth, std::int64_t columns) {
   packed.pack({b.data(), depth, MatrixLayout::kColumns}, depth, columns);
 
   const auto run = [&](std::int64_t first, std::int64_t rows) {
-    std::vector<Out> out(static_cast<std::size_t>(rows * columns));
+    std::vector<Out> out(static_cast<std::size_t>(rows * out_stride), Out(0.0f));
     gemm(Gemm<T, Out>{.rows = rows,
                       .columns = columns,
                       .depth = depth,
                       .a = {a.data() + first * depth, depth},
                       .packed_b = &packed,
                       .out = out.data(),
-                      .out_stride = columns});
+                      .out_stride = out_stride});
     return out;
   };
   const int threads_before = num_threads();
   set_num_threads(2);
   const std::vector<Out> all = run(0, kRows);
-  for (const int threads : {1, 2, 3}) {
+  for (const int threads : {1, 2}) {
     set_num_threads(threads);
-    for (const std::int64_t rows : {1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 32, 63, 64, 100, 128, 255, 256, 257, 300, 511}) {
+    for (const std::int64_t rows : {1, 2, 3, 4, 15, 16, 17, 32, 100, 256, 300}) {
       const std::int64_t first = (kRows - rows) / 3;
       const std::vector<Out> some = run(first, rows);
-      ASSERT_EQ(std::memcmp(some.data(), all.data() + first * columns, some.size() * sizeof(Out)), 0)
+      ASSERT_EQ(std::memcmp(some.data(), all.data() + first * out_stride, some.size() * sizeof(Out)), 0)
           << rows << " rows of depth " << depth << " with " << columns << " columns on " << threads << " threads";
     }
   }
@@ -449,8 +449,9 @@ void expect_rows_on_their_own(std::int64_t depth, std::int64_t columns) {
 TYPED_TEST(GemmOf, WithAPackedMatrixGivesARowTheSameBitsWhateverIsBesideIt) {
   using T = typename TypeParam::In;
   using Out = typename TypeParam::Result;
-  for (const auto& [depth, columns] : {std::pair<int, int>{512, 512}, {512, 2048}, {2048, 512}, {128, 384}, {33, 17}}) {
-    expect_rows_on_their_own<T, Out>(depth, columns);
+  for (const auto& [depth, columns] : {std::pair<int, int>{512, 512}, {1024, 256}, {128, 384}, {33, 17}}) {
+    expect_rows_on_their_own<T, Out>(depth, columns, columns);
+    expect_rows_on_their_own<T, Out>(depth, columns, columns + 128);
     if (testing::Test::HasFatalFailure()) return;
   }
 }

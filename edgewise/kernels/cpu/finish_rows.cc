@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 #include <variant>
 
@@ -34,29 +35,24 @@ HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-void activate_row(GemmActivation activation, std::int64_t count, float* row_N) {
-  if (activation == GemmActivation::kRelu) {
-    const Floats zero = hn::Zero(FloatTag());
-    for_lanes(count, [&](std::int64_t n, auto part)
-                         HWY_ATTR { store(part, hn::Max(load(part, row_N + n), zero), row_N + n); });
-  } else if (activation == GemmActivation::kGelu) {
-    for (std::int64_t n = 0; n < count; ++n) row_N[n] = reference::activate(row_N[n], activation);
-  }
-}
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 void scale_row(const ScaledProduct& p, std::int64_t row, std::int64_t count, float* to_N) {
   const std::int32_t* sums_N = p.sums + row * count;
   const float scale = p.row_scale[row];
+  const Floats lowest = hn::Set(FloatTag(), p.activation == GemmActivation::kRelu ? 0.0f : -kInfinity);
   if (p.bias == nullptr) {
-    for_lanes(count, [&](std::int64_t n, auto part)
-                         HWY_ATTR { store(part, scaled_sums(part, sums_N + n, scale, p.column_scale + n), to_N + n); });
+    for_lanes(count, [&](std::int64_t n, auto part) HWY_ATTR {
+      store(part, hn::Max(scaled_sums(part, sums_N + n, scale, p.column_scale + n), lowest), to_N + n);
+    });
   } else {
     for_lanes(count, [&](std::int64_t n, auto part) HWY_ATTR {
       const Floats scaled = scaled_sums(part, sums_N + n, scale, p.column_scale + n);
-      store(part, hn::Add(scaled, load(part, p.bias + n)), to_N + n);
+      store(part, hn::Max(hn::Add(scaled, load(part, p.bias + n)), lowest), to_N + n);
     });
   }
-  activate_row(p.activation, count, to_N);
+  if (p.activation != GemmActivation::kGelu) return;
+  for (std::int64_t n = 0; n < count; ++n) to_N[n] = reference::activate(to_N[n], p.activation);
 }
 
 void add_row(std::int64_t count, const float* from_N, float* sum_N) {
@@ -107,9 +103,13 @@ void finish(const FinishRows<T>& p, std::int64_t row_begin, std::int64_t row_end
   const std::int64_t out_stride = p.out_stride == 0 ? p.columns : p.out_stride;
   for (std::int64_t row = row_begin; row < row_end; ++row) {
     // Each stage works where the row then lies: in the cache nearest to the core.
-    const float* row_N = room_N;
+    float* out_N = p.out == nullptr ? nullptr : p.out + row * out_stride;
+    const float* row_N = nullptr;
     if (p.product.sums != nullptr) {
-      scale_row(p.product, row, p.columns, room_N);
+      const bool is_result = out_N != nullptr && p.sum == nullptr && p.gain == nullptr;
+      float* to_N = is_result ? out_N : room_N;
+      scale_row(p.product, row, p.columns, to_N);
+      row_N = to_N;
     } else {
       row_N = p.values + row * p.columns;
     }
@@ -122,7 +122,7 @@ void finish(const FinishRows<T>& p, std::int64_t row_begin, std::int64_t row_end
       norm_row(p, row_N, room_N);
       row_N = room_N;
     }
-    if (p.out != nullptr) std::copy_n(row_N, p.columns, p.out + row * out_stride);
+    if (out_N != nullptr && out_N != row_N) std::copy_n(row_N, p.columns, out_N);
     if (p.rounded != nullptr) {
       float* scale = p.rounded_scale == nullptr ? nullptr : p.rounded_scale + row;
       round_row(p.columns, row_N, p.rounded + row * p.columns, scale);

@@ -46,14 +46,15 @@ void copy_rows(const T* from, std::int64_t from_stride, T* to, std::int64_t to_s
   }
 }
 
-// Rows without gaps, followed by zeros.
+// The same rows, as far apart, followed by zeros. Not closer together, though that would save memory: the order in
+// which oneDNN sums depends on how far apart rows are.
 template <typename T>
 T* padded_copy(const T* from, std::int64_t stride, std::int64_t rows, std::int64_t width, std::int64_t padded_rows,
                AlignedBytes& room) {
-  T* to = room.elements<T>(padded_rows * width);
-  copy_rows(from, stride, to, width, rows, width);
-  std::memset(static_cast<void*>(to + rows * width), 0,
-              static_cast<std::size_t>((padded_rows - rows) * width) * sizeof(T));
+  T* to = room.elements<T>(padded_rows * stride);
+  copy_rows(from, stride, to, stride, rows, width);
+  std::memset(static_cast<void*>(to + rows * stride), 0,
+              static_cast<std::size_t>((padded_rows - rows) * stride) * sizeof(T));
   return to;
 }
 
@@ -70,10 +71,9 @@ void run_last_rows(const Product<T, Out>& p) {
   if (padded.rows == p.rows) return run_compiled(p);
   if (padded.rows <= p.rows + p.spare_rows) return run_compiled(padded);
   static thread_local AlignedBytes a_room, out_room;
-  padded.a = {padded_copy(p.a.data, p.a.stride, p.rows, p.depth, padded.rows, a_room), p.depth};
+  padded.a.data = padded_copy(p.a.data, p.a.stride, p.rows, p.depth, padded.rows, a_room);
   padded.out =
       padded_copy(p.out, p.out_stride, p.result == GemmResult::kAdd ? p.rows : 0, p.columns, padded.rows, out_room);
-  padded.out_stride = p.columns;
   run_compiled(padded);
   copy_rows(padded.out, padded.out_stride, p.out, p.out_stride, p.rows, p.columns);
 }
@@ -84,9 +84,26 @@ void run_last_depth(const Product<T, Out>& p) {
   static thread_local AlignedBytes a_room, b_room;
   Product<T, Out> padded = p;
   padded.depth = round_up(p.depth, kStep);
-  padded.a = {padded_copy(p.a.data, p.a.stride, p.depth, p.rows, padded.depth, a_room), p.rows, p.a.layout};
-  padded.b = {padded_copy(p.b.data, p.b.stride, p.depth, p.columns, padded.depth, b_room), p.columns, p.b.layout};
+  padded.a.data = padded_copy(p.a.data, p.a.stride, p.depth, p.rows, padded.depth, a_room);
+  padded.b.data = padded_copy(p.b.data, p.b.stride, p.depth, p.columns, padded.depth, b_room);
   run_compiled(padded);
+}
+
+// A packed product whose rows end up apart. They are made side by side first: of the other kind oneDNN knows only the
+// definition, which is a hundred times slower.
+template <typename T, typename Out>
+void run_side_by_side(const Product<T, Out>& p) {
+  static thread_local AlignedBytes room;
+  for (std::int64_t first = 0; first < p.rows; first += kBlock) {
+    const Product<T, Out> to = p.rows_from(first, std::min(kBlock, p.rows - first));
+    Product<T, Out> block = to;
+    block.out = room.elements<Out>((kBlock + kStep) * p.columns);
+    block.out_stride = p.columns;
+    block.spare_rows = 0;
+    if (p.result == GemmResult::kAdd) copy_rows(to.out, to.out_stride, block.out, p.columns, to.rows, p.columns);
+    run_ragged(block);
+    copy_rows(block.out, p.columns, to.out, to.out_stride, to.rows, p.columns);
+  }
 }
 
 }  // namespace
@@ -95,6 +112,8 @@ template <typename T, typename Out>
 void run_ragged(const Product<T, Out>& p) {
   const Ragged ragged = ragged_size(p);
   if (ragged == Ragged::kNothing) return run_compiled(p);
+  const bool is_packed = p.b.layout == onednn::RightLayout::kPacked;
+  if (is_packed && ragged == Ragged::kRows && p.out_stride != p.columns) return run_side_by_side(p);
 
   const std::int64_t size = ragged == Ragged::kRows ? p.rows : p.depth;
   const std::int64_t main = round_down(size, kBlock);

@@ -24,7 +24,9 @@ namespace {
 // All sums below are over vectors of one row: none crosses lanes but for heads that fill less than a vector.
 
 /// Where the heads of a row are in vectors: head h is in lane h % lanes of each vector v of those with
-/// v % groups == h / lanes; fewer heads than lanes repeat.
+/// v % groups == h / lanes; fewer heads than lanes repeat. `kGroups` is their number where it is known when this is
+/// compiled, else 0: a division for each vector would take longer than all else.
+template <int kGroups>
 struct Lanes {
   std::int64_t count;    // lanes of a vector
   std::int64_t vectors;  // of a row
@@ -33,7 +35,10 @@ struct Lanes {
   explicit Lanes(const NodeAttention& p)
       : count(static_cast<std::int64_t>(hn::Lanes(FloatTag()))),
         vectors(p.head_size * p.num_heads / count),
-        groups(std::max<std::int64_t>(1, p.num_heads / count)) {}
+        groups(kGroups != 0 ? kGroups : std::max<std::int64_t>(1, p.num_heads / count)) {}
+
+  /// Where the weights of vector v's heads begin.
+  std::int64_t weights_of(std::int64_t v) const { return kGroups == 1 ? 0 : v % groups * count; }
 };
 
 /// Each lane becomes the sum of the lanes of its head.
@@ -51,8 +56,8 @@ HWY_INLINE Floats sum_of_heads(Floats values, std::int64_t num_heads) {
 }
 
 /// The sum of term(v) over the vectors v = group, group + groups, …
-template <class Term>
-HWY_INLINE Floats sum_of_terms(const Lanes& lanes, std::int64_t group, Term&& term) {
+template <int kGroups, class Term>
+HWY_INLINE Floats sum_of_terms(const Lanes<kGroups>& lanes, std::int64_t group, Term&& term) {
   const FloatTag d;
   Floats sum_0 = hn::Zero(d);
   Floats sum_1 = sum_0;
@@ -70,7 +75,8 @@ HWY_INLINE Floats sum_of_terms(const Lanes& lanes, std::int64_t group, Term&& te
   return hn::Add(hn::Add(sum_0, sum_1), hn::Add(sum_2, sum_3));
 }
 
-HWY_INLINE Floats dot_score(const NodeAttention& p, const Lanes& lanes, std::int64_t group, const float* query,
+template <int kGroups>
+HWY_INLINE Floats dot_score(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t group, const float* query,
                             const float* key) {
   const FloatTag d;
   const Floats sum = sum_of_terms(lanes, group, [&](std::int64_t v, Floats so_far) HWY_ATTR {
@@ -79,8 +85,9 @@ HWY_INLINE Floats dot_score(const NodeAttention& p, const Lanes& lanes, std::int
   return hn::Mul(sum_of_heads(sum, p.num_heads), hn::Set(d, p.scale));
 }
 
-HWY_INLINE Floats additive_score(const NodeAttention& p, const Lanes& lanes, std::int64_t group, const float* query,
-                                 const float* key) {
+template <int kGroups>
+HWY_INLINE Floats additive_score(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t group,
+                                 const float* query, const float* key) {
   const FloatTag d;
   const Floats sum = sum_of_terms(lanes, group, [&](std::int64_t v, Floats so_far) HWY_ATTR {
     const std::int64_t at = v * lanes.count;
@@ -102,8 +109,9 @@ HWY_INLINE Floats softmax(std::int64_t count, std::int64_t step, float* scores, 
   return hn::Div(hn::Set(d, 1.0f), total);
 }
 
-void weigh_group(const NodeAttention& p, const Lanes& lanes, std::int64_t row, std::int64_t group, float* weights,
-                 float* inverse) {
+template <int kGroups>
+void weigh_group(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t row, std::int64_t group,
+                 float* weights, float* inverse) {
   const FloatTag d;
   const auto [begin, count] = p.ranges[row];
   const float* query = p.query + row * p.query_stride;
@@ -122,8 +130,8 @@ void weigh_group(const NodeAttention& p, const Lanes& lanes, std::int64_t row, s
 }
 
 // Vectors `first` to `first + kVectors` of the average of values.
-template <int kVectors>
-HWY_INLINE void average(const NodeAttention& p, const Lanes& lanes, std::int64_t row, std::int64_t first,
+template <int kVectors, int kGroups>
+HWY_INLINE void average(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t row, std::int64_t first,
                         const float* weights, const float* inverse) {
   const FloatTag d;
   const auto [begin, count] = p.ranges[row];
@@ -133,18 +141,19 @@ HWY_INLINE void average(const NodeAttention& p, const Lanes& lanes, std::int64_t
     const float* value = p.sources[begin + s] + p.value_offset + first * lanes.count;
     const float* of_source = weights + s * lanes.groups * lanes.count;
     for (int v = 0; v < kVectors; ++v) {
-      const Floats weight = hn::Load(d, of_source + (first + v) % lanes.groups * lanes.count);
+      const Floats weight = hn::Load(d, of_source + lanes.weights_of(first + v));
       sums[v] = hn::MulAdd(weight, hn::LoadU(d, value + v * lanes.count), sums[v]);
     }
   }
   float* out = p.out + (row * lanes.vectors + first) * lanes.count;
   for (int v = 0; v < kVectors; ++v) {
-    const Floats factor = hn::Load(d, inverse + (first + v) % lanes.groups * lanes.count);
+    const Floats factor = hn::Load(d, inverse + lanes.weights_of(first + v));
     hn::StoreU(hn::Mul(sums[v], factor), d, out + v * lanes.count);
   }
 }
 
-void put_weights(const NodeAttention& p, const Lanes& lanes, std::int64_t row, const float* weights,
+template <int kGroups>
+void put_weights(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t row, const float* weights,
                  const float* inverse) {
   const std::int64_t step = lanes.groups * lanes.count;
   for (std::int64_t s = 0; s < p.ranges[row].count; ++s) {
@@ -154,8 +163,9 @@ void put_weights(const NodeAttention& p, const Lanes& lanes, std::int64_t row, c
   }
 }
 
-void attend_rows(const NodeAttention& p, std::int64_t row_begin, std::int64_t row_end) {
-  const Lanes lanes(p);
+template <int kGroups>
+void attend(const NodeAttention& p, std::int64_t row_begin, std::int64_t row_end) {
+  const Lanes<kGroups> lanes(p);
   for (std::int64_t row = row_begin; row < row_end; ++row) {
     Scratch& scratch = Scratch::of_this_thread();
     scratch.reset();
@@ -178,6 +188,11 @@ void attend_rows(const NodeAttention& p, std::int64_t row_begin, std::int64_t ro
     }
     for (; first < lanes.vectors; ++first) average<1>(p, lanes, row, first, weights, inverse);
   }
+}
+
+void attend_rows(const NodeAttention& p, std::int64_t row_begin, std::int64_t row_end) {
+  const bool is_one_group = p.num_heads <= static_cast<std::int64_t>(hn::Lanes(FloatTag()));
+  (is_one_group ? attend<1> : attend<0>)(p, row_begin, row_end);
 }
 
 }  // namespace

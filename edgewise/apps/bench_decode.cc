@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// edgewise bench decode --size SIZE --input FILE
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "edgewise/apps/commands.h"
+#include "edgewise/apps/decoding_bench.h"
+#include "edgewise/apps/enum_option.h"
+#include "edgewise/apps/threads_option.h"
+#include "edgewise/base/json.h"
+#include "edgewise/base/peak_memory.h"
+#include "edgewise/base/threads.h"
+
+namespace edgewise {
+namespace {
+
+struct BenchDecodeCommand {
+  DecodingBenchOptions options;
+  int workers = 0;
+  int threads = 0;
+  bool is_json = false;
+};
+
+/// The split asked for; else one worker with all threads, and a worker a thread.
+std::vector<ThreadSplit> splits_of(const BenchDecodeCommand& command) {
+  const int threads = num_threads();
+  if (command.workers > 0) return {{command.workers, std::max(1, threads / command.workers)}};
+  if (threads == 1) return {{1, 1}};
+  return {{1, threads}, {threads, 1}};
+}
+
+std::string splits_json(const std::vector<DecodingBench>& results) {
+  std::string text;
+  for (const DecodingBench& result : results) {
+    text += text.empty() ? "" : ", ";
+    text += JsonObject()
+                .add("workers", result.split.workers)
+                .add("threads_each", result.split.threads)
+                .add("output_tokens_per_second", result.tokens_per_second())
+                .add("median_latency_ms", 1e3 * result.median_latency)
+                .text();
+  }
+  return "[" + text + "]";
+}
+
+void print_json(const BenchDecodeCommand& command, const std::vector<DecodingBench>& results) {
+  const auto fastest = std::ranges::max(results, {}, &DecodingBench::tokens_per_second);
+  const auto promptest = std::ranges::min(results, {}, &DecodingBench::median_latency);
+  fmt::print("{}\n", JsonObject()
+                         .add("size", enum_name(command.options.size))
+                         .add("precision", enum_name(command.options.precision))
+                         .add("beam", command.options.beam)
+                         .add("batch", command.options.batch)
+                         .add("threads", num_threads())
+                         .add("output_tokens_per_second", fastest.tokens_per_second())
+                         .add("median_latency_ms", 1e3 * promptest.median_latency)
+                         .add("peak_memory_bytes", peak_memory())
+                         .add_json("splits", splits_json(results))
+                         .text());
+}
+
+void print_profile(const DecodingBench& result) {
+  double rest = result.seconds;
+  for (const Profile::Line& line : result.profile) {
+    fmt::print("  {:4.1f} %  {:8} times  {}\n", 100 * line.seconds / result.seconds, line.times, line.work);
+    rest -= line.seconds;
+  }
+  fmt::print("  {:4.1f} %                  the rest\n", 100 * rest / result.seconds);
+}
+
+void print_text(const BenchDecodeCommand& command, const std::vector<DecodingBench>& results) {
+  fmt::print("{}, {}, beam {}, {} sentences at once, {} output tokens each\n", enum_name(command.options.size),
+             enum_name(command.options.precision), command.options.beam, command.options.batch,
+             command.options.output_tokens);
+  for (const DecodingBench& result : results) {
+    fmt::print("{} workers with {} threads each: {:.0f} tokens/s, median latency {:.1f} ms\n", result.split.workers,
+               result.split.threads, result.tokens_per_second(), 1e3 * result.median_latency);
+    if (!result.profile.empty()) print_profile(result);
+  }
+}
+
+int run_bench_decode(const BenchDecodeCommand& command) {
+  use_threads(command.threads);
+  (command.is_json ? print_json : print_text)(command, measure_decoding(command.options, splits_of(command)));
+  return 0;
+}
+
+}  // namespace
+
+void add_bench_decode(CLI::App& bench, int& exit_code) {
+  auto command = std::make_shared<BenchDecodeCommand>();
+  DecodingBenchOptions& options = command->options;
+  CLI::App* decode = bench.add_subcommand("decode", "Translating sentences of a corpus's lengths, without libtorch");
+  decode->add_option("--size", options.size, "of the model: tiny (default), small or base")
+      ->transform(one_of<ModelSize>());
+  decode->add_option("--precision", options.precision, "of weights: fp32 (default), bf16 or int8")
+      ->transform(one_of<RuntimePrecision>());
+  decode->add_option("--beam", options.beam, "hypotheses kept alive; 1 is greedy")->check(CLI::Range(1, 1000));
+  decode->add_option("--batch", options.batch, "sentences that a worker searches at once")
+      ->check(CLI::Range(1, 100'000));
+  decode->add_option("--input", options.input, "the corpus's input sentences, one a line")->required();
+  decode->add_option("--sentences", options.sentences, "how many of them")->check(CLI::Range(1, 1'000'000));
+  decode->add_option("--workers", command->workers, "that share the threads; by default one, and one a thread")
+      ->check(CLI::Range(1, 4096));
+  decode->add_flag("--profile", options.is_profiled, "say what the time of a worker goes to");
+  decode->add_flag("--json", command->is_json, "print one line of JSON");
+  add_threads_option(*decode, command->threads);
+  decode->callback([command, &exit_code] { exit_code = run_bench_decode(*command); });
+}
+
+}  // namespace edgewise

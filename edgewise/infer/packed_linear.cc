@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/infer/packed_linear.h"
+
+#include <utility>
+
+namespace edgewise {
+namespace {
+
+using kernels::Gemm;
+using kernels::GemmActivation;
+using kernels::GemmResult;
+
+// Of the thread that computes: what a product of 8 bits leaves, and a tile of logits.
+thread_local kernels::AlignedBytes product_room;
+
+const float* or_null(const std::vector<float>& values) { return values.empty() ? nullptr : values.data(); }
+
+template <typename T>
+void set_norm(kernels::FinishRows<T>& p, const NormParameters& norm) {
+  p.gain = or_null(norm.gain);
+  p.norm_bias = or_null(norm.bias);
+  p.norm = norm.formula;
+}
+
+template <typename T, typename Out>
+Gemm<T, Out> product_of(std::int64_t rows, const kernels::PackedMatrix<T>& weight, const T* x, const float* bias,
+                        Out* out, std::int64_t out_stride) {
+  return {.rows = rows,
+          .columns = weight.columns(),
+          .depth = weight.depth(),
+          .a = {x, weight.depth()},
+          .packed_b = &weight,
+          .bias = bias,
+          .out = out,
+          .out_stride = out_stride,
+          .spare_rows = out_stride == weight.columns() ? kSpareRows : 0};
+}
+
+}  // namespace
+
+template <typename T>
+PackedLinear<T>::PackedLinear(const std::vector<float>& weight, std::vector<float> bias, std::int64_t in,
+                              std::int64_t out, bool is_bf16)
+    : in_(in), out_(out), bias_(std::move(bias)) {
+  if (is_bf16 && std::is_same_v<T, float>) {
+    std::vector<float> rounded(weight.size());
+    for (std::size_t i = 0; i < weight.size(); ++i) rounded[i] = BFloat16(weight[i]);
+    weight_.pack({rounded.data(), in, kernels::MatrixLayout::kColumns}, in, out);
+  } else {
+    weight_.pack({weight.data(), in, kernels::MatrixLayout::kColumns}, in, out);
+  }
+}
+
+template <typename T>
+kernels::ScaledProduct PackedLinear<T>::scaled_product(std::int64_t rows,
+                                                       const Activations<T>& x) const requires kIsInt8<T> {
+  auto* sums = product_room.elements<std::int32_t>((rows + kSpareRows) * out_);
+  kernels::gemm(product_of(rows, weight_, x.values, nullptr, sums, out_));
+  return {.sums = sums, .row_scale = x.scales, .column_scale = weight_.scales(), .bias = or_null(bias_)};
+}
+
+template <typename T>
+void PackedLinear<T>::write(std::int64_t rows, const Activations<T>& x, float* to, std::int64_t stride) const {
+  if constexpr (kIsInt8<T>) {
+    kernels::finish_rows(kernels::FinishRows<T>{
+        .rows = rows, .columns = out_, .product = scaled_product(rows, x), .out = to, .out_stride = stride});
+  } else {
+    kernels::gemm(product_of(rows, weight_, x.values, or_null(bias_), to, stride));
+  }
+}
+
+template <typename T>
+void PackedLinear<T>::activate(std::int64_t rows, const Activations<T>& x, GemmActivation activation,
+                               const Activations<T>& to) const {
+  if constexpr (kIsInt8<T>) {
+    kernels::FinishRows<T> p = {.rows = rows,
+                                .columns = out_,
+                                .product = scaled_product(rows, x),
+                                .rounded = to.values,
+                                .rounded_scale = to.scales};
+    p.product.activation = activation;
+    kernels::finish_rows(p);
+  } else {
+    auto product = product_of(rows, weight_, x.values, or_null(bias_), to.values, out_);
+    product.activation = activation;
+    kernels::gemm(product);
+  }
+}
+
+template <typename T>
+void PackedLinear<T>::add_and_norm(std::int64_t rows, const Activations<T>& x, float* sum, const NormParameters& norm,
+                                   bool norms_sum, const Activations<T>& to) const {
+  if constexpr (kIsInt8<T>) {
+    kernels::FinishRows<T> p = {.rows = rows,
+                                .columns = out_,
+                                .product = scaled_product(rows, x),
+                                .sum = sum,
+                                .out = norms_sum ? sum : nullptr,
+                                .rounded = to.values,
+                                .rounded_scale = to.scales};
+    set_norm(p, norm);
+    kernels::finish_rows(p);
+  } else {
+    auto product = product_of(rows, weight_, x.values, or_null(bias_), sum, out_);
+    product.result = GemmResult::kAdd;
+    kernels::gemm(product);
+    norm_and_round(rows, out_, sum, norm, norms_sum, to);
+  }
+}
+
+template <typename T>
+typename PackedLinear<T>::Tile PackedLinear<T>::tile(std::int64_t rows, const Activations<T>& x) const {
+  if constexpr (kIsInt8<T>) {
+    return {.product = scaled_product(rows, x)};
+  } else {
+    auto* values = product_room.elements<float>((rows + kSpareRows) * out_);
+    kernels::gemm(product_of(rows, weight_, x.values, or_null(bias_), values, out_));
+    return {.values = values};
+  }
+}
+
+template <typename T>
+void norm_and_round(std::int64_t rows, std::int64_t columns, float* values, const NormParameters& norm,
+                    bool norms_values, const Activations<T>& to) {
+  kernels::FinishRows<T> p = {.rows = rows,
+                              .columns = columns,
+                              .values = values,
+                              .out = norms_values ? values : nullptr,
+                              .rounded = to.values,
+                              .rounded_scale = to.scales};
+  set_norm(p, norm);
+  kernels::finish_rows(p);
+}
+
+template class PackedLinear<float>;
+template class PackedLinear<BFloat16>;
+template class PackedLinear<std::int8_t>;
+
+template void norm_and_round(std::int64_t, std::int64_t, float*, const NormParameters&, bool,
+                             const Activations<float>&);
+template void norm_and_round(std::int64_t, std::int64_t, float*, const NormParameters&, bool,
+                             const Activations<BFloat16>&);
+template void norm_and_round(std::int64_t, std::int64_t, float*, const NormParameters&, bool,
+                             const Activations<std::int8_t>&);
+
+}  // namespace edgewise

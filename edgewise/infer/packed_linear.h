@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "edgewise/infer/activations.h"
+#include "edgewise/kernels/finish_rows.h"
+#include "edgewise/kernels/gemm.h"
+
+namespace edgewise {
+
+/// A norm's parameters; one without a gain is switched off.
+struct NormParameters {
+  std::vector<float> gain;
+  std::vector<float> bias;
+  kernels::NormFormula formula = {};
+};
+
+/// x W + b with weights packed for products with rows of T: float, BFloat16 or std::int8_t.
+template <typename T>
+class PackedLinear {
+ public:
+  PackedLinear() = default;
+
+  /// `weight` is [out, in], as it is stored; `bias` is [out], or empty. With `is_bf16` the weights of a product of
+  /// floats are rounded to bf16.
+  PackedLinear(const std::vector<float>& weight, std::vector<float> bias, std::int64_t in, std::int64_t out,
+               bool is_bf16 = false);
+
+  std::int64_t in() const { return in_; }
+  std::int64_t out() const { return out_; }
+
+  /// Rows of `to` begin `stride` apart. The last rows of a product may be overwritten up to kSpareRows behind it.
+  void write(std::int64_t rows, const Activations<T>& x, float* to, std::int64_t stride) const;
+
+  /// The activation of it, for the next product to read.
+  void activate(std::int64_t rows, const Activations<T>& x, kernels::GemmActivation activation,
+                const Activations<T>& to) const;
+
+  /// Adds it to `sum`, and norms that. The result is written to `sum` itself where `norms_sum`, and in any case to
+  /// `to`, for the next product to read.
+  void add_and_norm(std::int64_t rows, const Activations<T>& x, float* sum, const NormParameters& norm, bool norms_sum,
+                    const Activations<T>& to) const;
+
+  /// The sums of a tile of the vocabulary, without or with bias, scales still to come: what kernels::see_tile reads.
+  struct Tile {
+    const float* values = nullptr;
+    kernels::ScaledProduct product = {};
+  };
+  Tile tile(std::int64_t rows, const Activations<T>& x) const;
+
+ private:
+  kernels::ScaledProduct scaled_product(std::int64_t rows, const Activations<T>& x) const requires kIsInt8<T>;
+
+  std::int64_t in_ = 0;
+  std::int64_t out_ = 0;
+  kernels::PackedMatrix<T> weight_;
+  std::vector<float> bias_;
+};
+
+/// Norms `values` in place where `norms_values`, and rounds the result for a product.
+template <typename T>
+void norm_and_round(std::int64_t rows, std::int64_t columns, float* values, const NormParameters& norm,
+                    bool norms_values, const Activations<T>& to);
+
+}  // namespace edgewise

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two ways to translate with a model that was trained: over libtorch, and with the runtime alone.
+#include "edgewise/apps/transformer_scorers.h"
+#include "edgewise/base/random.h"
+#include "edgewise/infer/runtime_scorers.h"
+#include "tests/apps/program.h"
+
+namespace edgewise {
+namespace {
+
+class RuntimeProgram : public ProgramTest {
+ protected:
+  void train(const std::string& model_options) const {
+    std::string config = kTinyConfig;
+    config.insert(config.find("[model]\n") + 8, model_options);
+    write("tiny.toml", config);
+    std::filesystem::remove_all(path("run"));
+    run_well({"train", "tiny.toml", "--out", "run"});
+  }
+
+  std::vector<Translation> translate(const OpenScorers& open_scorers,
+                                     const std::vector<TranslationRequest>& sentences) const {
+    ModelFiles files = read_model_files(path("run"), "test");
+    TranslatorOptions options;
+    options.search = files.experiment.search;
+    options.search.beam = 4;
+    const Coding coding = coding_of(files);
+    Translator translator(coding, open_scorers(std::move(files), RuntimePrecision::kFp32), options);
+    return translator.translate(sentences);
+  }
+};
+
+std::vector<TranslationRequest> random_sentences(std::int64_t count) {
+  RandomStream random(/*seed=*/6);
+  std::vector<TranslationRequest> sentences;
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::string text;
+    for (std::uint64_t n = random.below(9) + 1; n > 0; --n)
+      text += std::string(1, static_cast<char>('a' + random.below(4))) + " ";
+    sentences.push_back({text});
+  }
+  return sentences;
+}
+
+TEST_F(RuntimeProgram, TranslatesAsTheModelOverLibtorchDoesWhicheverDocumentsItIs) {
+  for (const std::string preset : {"tutorial", "from_scratch", "chapter"}) {
+    SCOPED_TRACE(preset);
+    train("preset = \"" + preset + "\"\n");
+    const std::vector<TranslationRequest> sentences = random_sentences(300);
+    const std::vector<Translation> found = translate(open_runtime_scorers, sentences);
+    const std::vector<Translation> expected = translate(open_transformer_scorers, sentences);
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      ASSERT_EQ(found[i].outputs.front().text, expected[i].outputs.front().text) << sentences[i].input;
+      ASSERT_NEAR(found[i].outputs.front().score, expected[i].outputs.front().score, 1e-4);
+    }
+  }
+}
+
+TEST_F(RuntimeProgram, IsTheSameProgramWithoutLibtorch) {
+  train("");
+  const ProcessOptions options = {.input = "a b c\n\nd a\n", .folder = path("").string()};
+  for (const char* precision : {"fp32", "bf16", "int8"}) {
+    const ProcessResult alone =
+        run_process({EDGEWISE_TRANSLATE, "--model", "run", "--precision", precision, "--scores"}, options);
+    EXPECT_EQ(alone.exit_code, 0) << alone.errors;
+    EXPECT_EQ(alone.output, run_well({"translate", "--model", "run", "--precision", precision, "--scores"},
+                                     {.input = options.input}));
+  }
+}
+
+TEST_F(RuntimeProgram, SaysWhatItNeeds) {
+  const ProcessResult result = run_process({EDGEWISE_TRANSLATE, "--modle", "run"}, {.folder = path("").string()});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.errors, "edgewise-translate: unknown option --modle; did you mean --model?\n");
+}
+
+}  // namespace
+}  // namespace edgewise
