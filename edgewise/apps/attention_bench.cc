@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "edgewise/apps/machine_limits.h"
+#include "edgewise/apps/median.h"
 #include "edgewise/ops/attend.h"
 
 namespace edgewise {
@@ -78,8 +79,7 @@ double median_seconds(std::int64_t repetitions, const std::function<void()>& run
     run();
     seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
   }
-  std::ranges::nth_element(seconds, seconds.begin() + std::ssize(seconds) / 2);
-  return seconds[seconds.size() / 2];
+  return median(seconds);
 }
 
 // Bytes that forward, and forward and backward, must move if caches hold everything in between: each tensor, the log

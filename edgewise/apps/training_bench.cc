@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "edgewise/apps/median.h"
 #include "edgewise/apps/translation_task.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/peak_memory.h"
@@ -82,12 +83,6 @@ class CountedTask : public TranslationTask {
   TransformerOptions options_;
   double flops_ = 0.0;
 };
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
-}
 
 double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());

@@ -27,7 +27,7 @@ bool SentenceQueue::put(CodedSentence sentence) {
   return true;
 }
 
-void SentenceQueue::close(std::exception_ptr error) {
+void SentenceQueue::close(const std::exception_ptr& error) {
   const std::lock_guard lock(mutex_);
   is_closed_ = true;
   if (!error_) error_ = error;
@@ -35,7 +35,7 @@ void SentenceQueue::close(std::exception_ptr error) {
   front_is_done_.notify_all();
 }
 
-void SentenceQueue::abort(std::exception_ptr error) {
+void SentenceQueue::abort(const std::exception_ptr& error) {
   const std::lock_guard lock(mutex_);
   is_aborted_ = true;
   if (error) error_ = error;

@@ -35,10 +35,10 @@ class SentenceQueue {
   bool put(CodedSentence sentence);
 
   /// No more sentences will come, because there are none or because of an error, which `take` throws behind the last.
-  void close(std::exception_ptr error = nullptr);
+  void close(const std::exception_ptr& error = nullptr);
 
   /// Ends everything at once; `take` throws the error.
-  void abort(std::exception_ptr error);
+  void abort(const std::exception_ptr& error);
 
   /// The next part, for a search. Waits for one unless the search `is_busy`; none at the end.
   std::optional<SearchInput> next_part(bool is_busy);

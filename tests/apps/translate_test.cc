@@ -12,6 +12,11 @@ class TranslateProgram : public ProgramTest {
     write("tiny.toml", kTinyConfig);
     run_well({"train", "tiny.toml", "--out", "run"});
   }
+
+  /// Runs a line of shell, in which `$0` is the program.
+  ProcessResult run_shell(const std::string& line) const {
+    return run_process({"/bin/sh", "-c", line, EDGEWISE_PROGRAM}, {.folder = path("").string()});
+  }
 };
 
 /// Lines without what stands before their first TAB.
@@ -159,10 +164,47 @@ TEST_F(TranslateProgram, TakesTenMegabytesInALineAndNulBytes) {
   EXPECT_EQ(std::ranges::count(output, '\n'), 4);
 }
 
+TEST_F(TranslateProgram, AndTheExampleGiveTheSame) {
+  const std::string text = "a b c\n\nd\n";
+  const ProcessResult example =
+      run_process({EDGEWISE_EXAMPLE_TRANSLATE, "run"}, {.input = text, .folder = path("").string()});
+  EXPECT_EQ(example.output, run_well({"translate", "--model", "run", "--batch-sentences", "1"}, {.input = text}));
+}
+
+TEST_F(TranslateProgram, GivesTheFirstLineBeforeItReadsTheLast) {
+  // The second line is written once the first one's translation is there.
+  run_shell("(echo a; until [ -s out ]; do sleep 0.01; done; echo b) | \"$0\" translate --model run > out");
+
+  const std::string output = read("out");
+  EXPECT_EQ(std::ranges::count(output, '\n'), 2);
+}
+
+TEST_F(TranslateProgram, LeavesWholeLinesWhereItIsKilled) {
+  std::string text;
+  for (int i = 0; i < 200'000; ++i) text += "a b c d a b c\n";
+  write("in", text);
+  run_shell(
+      "\"$0\" translate --model run --beam 4 in > out & program=$!;"
+      "until [ -s out ]; do sleep 0.01; done; kill -9 $program; wait $program; true");
+
+  const std::string output = read("out");
+  EXPECT_TRUE(output.ends_with('\n'));
+  EXPECT_LT(std::ranges::count(output, '\n'), 200'000);
+  EXPECT_GT(std::ranges::count(output, '\n'), 0);
+}
+
+TEST_F(TranslateProgram, KeepsTheOldFileUntilTheNewOneIsWhole) {
+  write("out", "earlier\n");
+  write("in", std::string(100'000, '\n') + "\xFF\n");
+  expect_refused({"translate", "--model", "run", "--out", "out", "in"},
+                 "translate: in:100001 has a byte that is not UTF-8 at 0, UTF-8 is needed");
+
+  EXPECT_EQ(read("out"), "earlier\n");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path("")), {}), 4);  // and nothing beside it
+}
+
 TEST_F(TranslateProgram, EndsWithWhoReadsIt) {
-  const ProcessResult result =
-      run_process({"/bin/sh", "-c", "yes 'a b' | \"$0\" translate --model run | head -n 1", EDGEWISE_PROGRAM},
-                  {.folder = path("").string()});
+  const ProcessResult result = run_shell("yes 'a b' | \"$0\" translate --model run | head -n 1");
   EXPECT_EQ(std::ranges::count(result.output, '\n'), 1);
   EXPECT_EQ(result.errors, "");
 }

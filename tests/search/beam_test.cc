@@ -8,6 +8,7 @@
 #include <set>
 
 #include "tests/search/table_scorer.h"
+#include "tests/support/error_of.h"
 
 namespace edgewise {
 namespace {
@@ -222,6 +223,15 @@ RC_GTEST_PROP(Beam, ShowsWhereEachTokenLooked, ()) {
     RC_ASSERT(std::equal(weights.begin(), weights.end(), row));
     if (i < aligned.size()) RC_ASSERT(aligned[i] == std::ranges::max_element(weights) - weights.begin());
   }
+}
+
+TEST(Alignment, NeedsAttention) {
+  Hypothesis without;
+  without.tokens = {4};
+  EXPECT_EQ(error_of([&] { alignment(without); }),
+            "alignment: the hypothesis has no attention, needs it; search with options.attention");
+  without.tokens.clear();
+  EXPECT_TRUE(alignment(without).empty());
 }
 
 TEST(Beam, CountsLengthsByTheInput) {

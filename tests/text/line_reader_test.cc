@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
+#include <unistd.h>
 
 #include <functional>
 #include <string>
@@ -54,6 +55,21 @@ class LineReaderTest : public testing::Test {
   TemporaryDirectory directory;
   LineRepairs repairs;
 };
+
+TEST_F(LineReaderTest, GivesAShortLineOfAPipeBeforeMoreComes) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(write(ends[1], "a\n", 2), 2);
+
+  LineReader reader("/dev/fd/" + std::to_string(ends[0]));
+  std::string line;
+  EXPECT_TRUE(reader.next(line));
+  EXPECT_EQ(line, "a");
+
+  close(ends[1]);
+  EXPECT_FALSE(reader.next(line));
+  close(ends[0]);
+}
 
 TEST_F(LineReaderTest, EndsLinesAtLineFeedsAlone) {
   EXPECT_THAT(read("a\nb\n"), ElementsAre("a", "b"));

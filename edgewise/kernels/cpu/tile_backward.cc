@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // D = destinations, S = sources, H = heads, K = head size, V = value size; a tile is R rows by C columns.
 #include <limits>
+#include <optional>
 
 #include "edgewise/kernels/cpu/tile_attention.h"
 #include "edgewise/kernels/cpu/tile_work.h"
@@ -32,6 +33,7 @@ class TileBackward {
         dropout_(p.forward, scratch),
         rows_are_whole_(run.tile_end - run.tile_begin <= 1),
         is_only_tile_(rows_are_whole_ && run.block_end - run.block_begin == 1) {
+    if (is_only_tile_) only_tile_.emplace(p.forward.relation, plan, plan.blocks[run.block_begin], run.sources);
     const auto most_columns = std::min<std::int64_t>(kTileSources, run.sources.end - run.sources.begin);
     stride_ = padded(most_columns);
     query_ = take_matrix(scratch, kTileRows, f_.head_size);
@@ -57,7 +59,7 @@ class TileBackward {
     if constexpr (std::is_same_v<T, float>) {
       if (!is_only_tile_ || f_.head_size % kLanes != 0 || f_.value_size % kLanes != 0) return false;
       const RowBlock& block = plan_.blocks[run_.block_begin];
-      const Tile tile(f_.relation, plan_, block, run_.sources);
+      const Tile& tile = *only_tile_;
       if (tile.is_empty() || !tile.is_one_stretch()) return false;
       load_rows(block);
       load_sources(tile);
@@ -253,6 +255,7 @@ class TileBackward {
   TileDropout dropout_;
   bool rows_are_whole_;              // a tile holds all edges of its rows
   bool is_only_tile_;                // of the run
+  std::optional<Tile> only_tile_;    // which has it for all heads
   const float* kept_ = nullptr;      // [R, C], the weights as forward left them, or null
   std::int64_t stride_;              // of weight_ and grad_score_
   float* query_;                     // [R, K]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // D = destinations, S = sources, H = heads, K = head size, V = value size; a tile is R rows by C columns.
 #include <cmath>
+#include <optional>
 
 #include "edgewise/kernels/cpu/tile_attention.h"
 #include "edgewise/kernels/cpu/tile_work.h"
@@ -72,7 +73,9 @@ class BlockForward {
         num_rows_(block.row_end - block.row_begin),
         score_rule_(p),
         dropout_(p, scratch) {
-    const std::int64_t columns = std::min<std::int64_t>(kTileSources, block.sources.end - block.sources.begin);
+    const std::int64_t num_sources = block.sources.end - block.sources.begin;
+    const std::int64_t columns = std::min<std::int64_t>(kTileSources, num_sources);
+    if (num_sources <= kTileSources) only_tile_.emplace(p.relation, plan, block, block.sources);
     stride_ = padded(columns);
     query_ = take_matrix(scratch, num_rows_, p.head_size);
     key_ = take_matrix(scratch, columns, p.head_size);
@@ -90,15 +93,17 @@ class BlockForward {
     has_sum_ = false;
     queries_ = as_matrix(rows_of_head(p_.query, block_.row_begin, num_rows_, head, p_.num_heads, p_.head_size), query_);
     softmax_.begin();
-    for_tiles_of(plan_, block_, [&](Interval sources) {
-      const Tile tile(p_.relation, plan_, block_, sources);
-      if (!tile.is_empty()) attend(tile);
-    });
+    if (only_tile_) {
+      attend(*only_tile_);
+    } else {
+      for_tiles_of(plan_, block_, [&](Interval sources) { attend(Tile(p_.relation, plan_, block_, sources)); });
+    }
     store_rows();
   }
 
  private:
   void attend(const Tile& tile) {
+    if (tile.is_empty()) return;
     multiply_queries_and_keys(tile);
     turn_into_weights(tile);
     sum_values(tile);
@@ -191,6 +196,7 @@ class BlockForward {
   const AttentionForward<T>& p_;
   const TilePlan& plan_;
   const RowBlock& block_;
+  std::optional<Tile> only_tile_;  // of the block, which has it for all heads
   std::int64_t head_ = 0;
   std::int64_t num_rows_;
   ScoreRule score_rule_;

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "edgewise/base/safetensors.h"
+#include "tests/apps/program.h"
+
+namespace edgewise {
+namespace {
+
+class AverageProgram : public ProgramTest {
+ protected:
+  AverageProgram() {
+    write("tiny.toml", kTinyConfig);
+    run_well({"train", "tiny.toml", "--out", "one", "--set", "train.epochs=1"});
+    run_well({"train", "tiny.toml", "--out", "two", "--set", "train.epochs=1", "--set", "train.seed=7"});
+  }
+
+  std::map<std::string, std::vector<float>> parameters(const std::string& directory) const {
+    const SafetensorsFile file = SafetensorsFile::open(path(directory) / "model.safetensors");
+    std::map<std::string, std::vector<float>> values;
+    for (const TensorInfo& tensor : file.tensors()) {
+      std::vector<float>& of_tensor = values[tensor.name];
+      of_tensor.resize(tensor.bytes.size() / sizeof(float));
+      std::memcpy(of_tensor.data(), tensor.bytes.data(), tensor.bytes.size());
+    }
+    return values;
+  }
+};
+
+TEST_F(AverageProgram, WritesAModelWithTheMeanOfParameters) {
+  run_well({"average", "--out", "mean", "one", "two/last"});
+
+  const auto mean = parameters("mean");
+  const auto one = parameters("one/best");
+  const auto two = parameters("two/last");
+  ASSERT_EQ(mean.size(), one.size());
+  for (const auto& [name, values] : mean) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      EXPECT_EQ(values[i], static_cast<float>((double{one.at(name)[i]} + double{two.at(name)[i]}) / 2)) << name;
+    }
+  }
+  run_well({"translate", "--model", "mean"}, {.input = "a b\n"});
+}
+
+TEST_F(AverageProgram, OfOneModelIsThatModel) {
+  run_well({"average", "--out", "same", "one"});
+
+  EXPECT_EQ(parameters("same"), parameters("one/best"));
+}
+
+TEST_F(AverageProgram, RefusesModelsThatDoNotFitTogether) {
+  run_well({"train", "tiny.toml", "--out", "wide", "--set", "train.epochs=1", "--set", "model.feed_forward=8"});
+  run_well({"train", "tiny.toml", "--out", "other", "--set", "train.epochs=1", "--set", "data.symbols=3"});
+
+  expect_refused({"average", "--out", "mean", "one", "wide"},
+                 "average: wide has another [model] section of config.toml than one; they must be equal");
+  expect_refused({"average", "--out", "mean", "one", "other"},
+                 "average: other has another input vocabulary than one; they must be equal");
+  expect_refused({"average", "--out", "mean", "none"},
+                 "average: none does not exist, a run or model directory is needed");
+  EXPECT_FALSE(std::filesystem::exists(path("mean")));
+}
+
+}  // namespace
+}  // namespace edgewise
