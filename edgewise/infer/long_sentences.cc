@@ -79,34 +79,23 @@ class Fitting {
   Fitting(const Vocabulary& vocabulary, std::int64_t most) : vocabulary_(vocabulary), most_(most) {}
 
   std::vector<Tokens> run(std::string_view text) && {
+    if (add_whole(text)) return std::move(pieces_);
     for (const std::string_view sentence : sentences_of(text)) add(sentence);
-    flush();
     return std::move(pieces_);
   }
 
  private:
-  bool fits(std::string_view text, Tokens& tokens) const {
+  /// False if it is too long.
+  bool add_whole(std::string_view text) {
     if (text.size() > kMostBytesOfAToken * static_cast<std::size_t>(most_)) return false;
-    tokens = vocabulary_.encode(text);
-    return std::ssize(tokens) <= most_;
+    Tokens tokens = vocabulary_.encode(text);
+    if (std::ssize(tokens) > most_) return false;
+    if (!tokens.empty()) pieces_.push_back(std::move(tokens));
+    return true;
   }
 
-  /// Joins a sentence to the piece before it, as long as both fit.
   void add(std::string_view sentence) {
-    const std::string_view joined =
-        piece_.empty() ? sentence : std::string_view(piece_.data(), piece_.size() + sentence.size());
-    Tokens tokens;
-    if (fits(joined, tokens)) {
-      piece_ = joined;
-      tokens_ = std::move(tokens);
-      return;
-    }
-    flush();
-    if (fits(sentence, tokens)) {
-      piece_ = sentence;
-      tokens_ = std::move(tokens);
-      return;
-    }
+    if (add_whole(sentence)) return;
     const std::size_t middle = middle_of(sentence);
     check(middle > 0, "split_to_fit: {} is a single character of {} tokens, at most {} are allowed",
           in_quotes(sentence), vocabulary_.encode(sentence).size(), most_);
@@ -114,15 +103,8 @@ class Fitting {
     add(sentence.substr(middle));
   }
 
-  void flush() {
-    if (!tokens_.empty()) pieces_.push_back(std::exchange(tokens_, {}));
-    piece_ = {};
-  }
-
   const Vocabulary& vocabulary_;
   std::int64_t most_;
-  std::string_view piece_;  // sentences that stand one after the other in the text
-  Tokens tokens_;
   std::vector<Tokens> pieces_;
 };
 

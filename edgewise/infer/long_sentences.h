@@ -15,9 +15,10 @@ namespace edgewise {
 // costs seconds.
 inline constexpr std::size_t kMostBytesOfAToken = 64;
 
-/// Splits a text into pieces of at most `most` tokens, none lost: at the ends of sentences (`.`, `!`, `?`, `…` and
-/// their like, then white space), as few pieces as these allow; a sentence that is too long by itself at white space
-/// near its middle, or inside a word. White space between pieces goes. Costs encoding the text a few times.
+/// A text of more than `most` tokens in pieces that have at most so many, none lost: one for each sentence, up to `.`,
+/// `!`, `?`, `…` and their like with white space behind; one that is too long by itself is parted at white space near
+/// its middle, or inside a word. White space between pieces goes. Sentences are not joined again, even where several
+/// fit: who was trained on single ones leaves out the others. Costs encoding the text a few times.
 std::vector<Tokens> split_to_fit(std::string_view text, const Vocabulary& vocabulary, std::int64_t most);
 
 }  // namespace edgewise

@@ -127,17 +127,26 @@ void Translator::take_all(SentenceQueue& queue, const TakeTranslation& take) con
   while (const auto translated = queue.take()) take(decode(translated->sentence, translated->found, coding_));
 }
 
+/// The thread that calls works, the others wait or have little to do: OpenMP's threads are those of the caller, who has
+/// used them to load a model, and a second set of them would outnumber the cores, upon which none spins for work.
 void Translator::translate(const NextSentence& next, const TakeTranslation& take) {
   SentenceQueue queue({options_.sentences_ahead, options_.tokens_ahead});
-  Threads threads;
-  threads.start([&] { put_all(next, queue); });
-  for (int i = 0; i < options_.workers; ++i) threads.start([&] { work(queue); });
-  try {
-    take_all(queue, take);
-  } catch (...) {
-    queue.abort(nullptr);
-    throw;
+  std::exception_ptr error;
+  {
+    Threads others;
+    others.start([&] { put_all(next, queue); });
+    others.start([&] {
+      try {
+        take_all(queue, take);
+      } catch (...) {
+        error = std::current_exception();
+        queue.abort(nullptr);
+      }
+    });
+    for (int i = 1; i < options_.workers; ++i) others.start([&] { work(queue); });
+    work(queue);
   }
+  if (error) std::rethrow_exception(error);
 }
 
 std::vector<Translation> Translator::translate(std::span<const TranslationRequest> sentences) {
@@ -151,7 +160,6 @@ std::vector<Translation> Translator::translate(std::span<const TranslationReques
       },
       queue);
   {
-    // The thread that calls works too: OpenMP's threads are its own, and waking others costs a short sentence time.
     Threads others;
     for (int i = 1; i < options_.workers; ++i) others.start([&] { work(queue); });
     work(queue);

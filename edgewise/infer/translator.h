@@ -50,9 +50,9 @@ class Translator {
   std::vector<Translation> translate(std::span<const TranslationRequest> sentences);
 
   /// Translates as long as `next` gives sentences, and calls `take` with each translation in their order, as soon as it
-  /// is there. `next` is called by a thread of its own, which may wait in it without holding anything up; `take` by the
-  /// thread that calls this. An Error of `next` comes out when all before it were taken; other errors, those of `take`
-  /// among them, as soon as `next` returns.
+  /// is there. Each of the two is called by a thread of its own: `next` may wait without holding anything up. An Error
+  /// of `next` comes out when all before it were taken; other errors, those of `take` among them, as soon as `next`
+  /// returns.
   void translate(const NextSentence& next, const TakeTranslation& take);
 
  private:

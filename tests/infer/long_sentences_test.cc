@@ -22,12 +22,12 @@ std::vector<std::string> pieces_of(const std::string& text, std::int64_t most) {
   return pieces;
 }
 
-TEST(SplitToFit, JoinsSentencesAsLongAsTheyFit) {
+TEST(SplitToFit, LeavesWhatFitsAndElseGivesEachSentenceAPieceOfItsOwn) {
   const std::string text = "One two. Three four five! Six? Seven.";
 
-  EXPECT_THAT(pieces_of(text, 9), ElementsAre(text));
-  EXPECT_THAT(pieces_of(text, 5), ElementsAre("One two. Three four five!", "Six? Seven."));
-  EXPECT_THAT(pieces_of(text, 3), ElementsAre("One two.", "Three four five!", "Six? Seven."));
+  EXPECT_THAT(pieces_of(text, 7), ElementsAre(text));
+  EXPECT_THAT(pieces_of(text, 6), ElementsAre("One two.", "Three four five!", "Six?", "Seven."));
+  EXPECT_THAT(pieces_of(text, 3), ElementsAre("One two.", "Three four five!", "Six?", "Seven."));
 }
 
 TEST(SplitToFit, PartsASentenceThatIsTooLongNearItsMiddle) {
@@ -37,7 +37,7 @@ TEST(SplitToFit, PartsASentenceThatIsTooLongNearItsMiddle) {
 
 TEST(SplitToFit, KeepsClosingQuotesWithTheirSentence) {
   EXPECT_THAT(pieces_of("He said: « stop. » Then (he left.) Now", 5),
-              ElementsAre("He said: « stop. »", "Then (he left.) Now"));
+              ElementsAre("He said: « stop. »", "Then (he left.)", "Now"));
   EXPECT_THAT(pieces_of("wait … go on", 2), ElementsAre("wait …", "go on"));
 }
 
