@@ -100,7 +100,10 @@ def measure(case, inputs, attend, leaves=None, to_nodes=lambda found: found, rep
 
 
 def median_ms(run, repetitions):
+    warm = time.perf_counter() + 0.3
     run()
+    while time.perf_counter() < warm:
+        run()
     times = []
     for _ in range(repetitions):
         begin = time.perf_counter()

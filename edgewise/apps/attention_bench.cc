@@ -70,9 +70,14 @@ double difference_from_fp64(const AttentionWorkload& workload, const Inputs& inp
   return worst;
 }
 
+// Until memory and clock rates are as they are in the middle of a training.
+constexpr std::chrono::milliseconds kWarmUp{300};
+
 double median_seconds(std::int64_t repetitions, const std::function<void()>& run) {
   using Clock = std::chrono::steady_clock;
-  run();
+  const Clock::time_point start = Clock::now();
+  do run();
+  while (Clock::now() - start < kWarmUp);
   std::vector<double> seconds;
   for (std::int64_t i = 0; i < repetitions; ++i) {
     const Clock::time_point begin = Clock::now();
