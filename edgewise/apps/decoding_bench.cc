@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <mutex>
 #include <optional>
-#include <sstream>
 #include <thread>
 #include <utility>
 
+#include "edgewise/apps/median.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
@@ -33,9 +32,7 @@ std::vector<Tokens> random_inputs(const DecodingBenchOptions& options, std::int6
   LineReader lines(options.input);
   std::vector<Tokens> inputs;
   for (std::string line; std::ssize(inputs) < options.sentences && lines.next(line);) {
-    std::istringstream words(line);
-    const auto count = std::distance(std::istream_iterator<std::string>(words), {});
-    Tokens& input = inputs.emplace_back(static_cast<std::size_t>(count * 5 / 4 + 1));
+    Tokens& input = inputs.emplace_back(length_in_subwords(line));
     for (std::int64_t& token : input) token = 4 + static_cast<std::int64_t>(random.below(vocabulary - 4));
   }
   check(!inputs.empty(), "bench decode: {} has no sentences, needs one", options.input);
@@ -86,11 +83,7 @@ class TimedQueue : public SearchQueue {
 
   std::int64_t num_tokens() const { return std::ssize(latencies_) * output_tokens_; }
 
-  double median_latency() {
-    const auto middle = latencies_.begin() + std::ssize(latencies_) / 2;
-    std::nth_element(latencies_.begin(), middle, latencies_.end());
-    return *middle;
-  }
+  double median_latency() const { return median(latencies_); }
 
  private:
   std::mutex mutex_;

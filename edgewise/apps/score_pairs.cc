@@ -9,7 +9,6 @@
 
 #include "edgewise/apps/commands.h"
 #include "edgewise/apps/enum_option.h"
-#include "edgewise/apps/line_output.h"
 #include "edgewise/apps/open_translator.h"
 #include "edgewise/apps/translation_text.h"
 #include "edgewise/base/error.h"
@@ -58,13 +57,9 @@ int run_score_pairs(ScorePairsCommand command, const OpenScorers& open_scorers) 
   options.alignment = command.format.has_alignments;
   const auto translator = open_translator(std::move(models), command.settings, open_scorers, "score-pairs");
 
-  LineOutput output(command.destination, "score-pairs");
-  std::int64_t number = 0;
   command.format.has_scores = true;
-  translator->translate(
-      [&] { return pairs.next(); },
-      [&](const Translation& translation) { output.write(translation_text(translation, ++number, command.format)); });
-  output.finish();
+  write_translations(
+      *translator, [&] { return pairs.next(); }, command.destination, "score-pairs", command.format);
   return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <sstream>
@@ -24,13 +25,6 @@ namespace {
 constexpr std::int64_t kVocabulary = 10'000;
 constexpr std::size_t kMostPairs = 20'000;
 constexpr std::uint64_t kSeed = 1;
-
-/// About as many subwords as a sentence has, with the one that ends it.
-std::size_t length_in_subwords(const std::string& sentence) {
-  std::istringstream words(sentence);
-  const auto count = std::distance(std::istream_iterator<std::string>(words), {});
-  return static_cast<std::size_t>(count * 5 / 4 + 1);
-}
 
 /// Small numbers more often, as words are: there is something to learn. Never the padding token.
 std::vector<std::int64_t> random_tokens(std::size_t count, RandomStream& random) {
@@ -89,6 +83,12 @@ double mean(std::span<const double> values) {
 }
 
 }  // namespace
+
+std::size_t length_in_subwords(const std::string& sentence) {
+  std::istringstream words(sentence);
+  const auto count = std::distance(std::istream_iterator<std::string>(words), {});
+  return static_cast<std::size_t>(count * 5 / 4 + 1);
+}
 
 LossCourse loss_course(std::span<const double> losses) {
   const auto not_finite = std::ranges::find_if(losses, [](double loss) { return !std::isfinite(loss); });

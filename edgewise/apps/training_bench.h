@@ -57,6 +57,9 @@ struct TrainingBench {
 /// activations: PyTorch's nn.Transformer.
 TransformerOptions bench_model(ModelSize size);
 
+/// About as many subwords as a sentence has, with the one that ends it.
+std::size_t length_in_subwords(const std::string& sentence);
+
 /// Trains that model with label smoothing of 0.1 by Adam(0.9, 0.98, 1e-9), in batches of at most 4096 tokens on the
 /// longer side, made from pairs of like length. Sentences are as long as the first 20 000 pairs of the files would be
 /// as subwords (words · 5/4 + 1); their tokens are drawn at random, small numbers more often. Throws Error as

@@ -10,7 +10,6 @@
 
 #include "edgewise/apps/commands.h"
 #include "edgewise/apps/enum_option.h"
-#include "edgewise/apps/line_output.h"
 #include "edgewise/apps/open_translator.h"
 #include "edgewise/apps/translation_text.h"
 #include "edgewise/base/config.h"
@@ -90,12 +89,8 @@ int run_translate(TranslateCommand command, const OpenScorers& open_scorers) {
   command.format.is_n_best = options.search.n_best > 1;
   const auto translator = open_translator(std::move(models), command.settings, open_scorers, "translate");
 
-  LineOutput output(command.output, "translate");
-  std::int64_t number = 0;
-  translator->translate(
-      [&] { return requests.next(); },
-      [&](const Translation& translation) { output.write(translation_text(translation, ++number, command.format)); });
-  output.finish();
+  write_translations(
+      *translator, [&] { return requests.next(); }, command.output, "translate", command.format);
   return 0;
 }
 

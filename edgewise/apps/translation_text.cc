@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "edgewise/apps/line_output.h"
 #include "edgewise/base/json.h"
 
 namespace edgewise {
@@ -73,6 +74,15 @@ std::string translation_text(const Translation& translation, std::int64_t number
     lines += "\n";
   }
   return lines;
+}
+
+void write_translations(Translator& translator, const Translator::NextSentence& next, const std::string& destination,
+                        std::string_view caller, const TranslationFormat& format) {
+  LineOutput output(destination, caller);
+  std::int64_t number = 0;
+  translator.translate(
+      next, [&](const Translation& translation) { output.write(translation_text(translation, ++number, format)); });
+  output.finish();
 }
 
 }  // namespace edgewise

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "edgewise/infer/translation.h"
+#include "edgewise/infer/translator.h"
 
 namespace edgewise {
 
@@ -20,5 +22,9 @@ struct TranslationFormat {
 /// (n-best), the score, the text, and the alignment as `input-output` pairs of tokens counted from 0. As JSON always
 /// one line, with all there is. `number` counts inputs from 1.
 std::string translation_text(const Translation& translation, std::int64_t number, const TranslationFormat& format);
+
+/// Translates what `next` gives to a LineOutput, until there is no more.
+void write_translations(Translator& translator, const Translator::NextSentence& next, const std::string& destination,
+                        std::string_view caller, const TranslationFormat& format);
 
 }  // namespace edgewise
