@@ -113,6 +113,28 @@ TEST(Transformer, DropsEachKindOfValuesThatAConfigNames) {
   }
 }
 
+TEST(Transformer, ReadsABatchTwiceForRDropAndWantsTheTwoToAgree) {
+  GraphPool pool;
+  const Batch batch = small_batch();
+  const Batch both = twice(pool, batch);
+  TransformerOptions options = small_options(TransformerPreset::kTutorial);
+  const auto losses = [&](const Transformer& model, double weight) {
+    Pass pass = Pass::training(1);
+    return model.rdrop_loss(both, weight, {}, pass).loss_sum.item<double>();
+  };
+
+  const Transformer same_twice = small_model(options);
+  Pass pass = Pass::training(1);
+  const double once = same_twice.loss(batch, {}, pass).loss_sum.item<double>();
+  EXPECT_NEAR(losses(same_twice, 3), 2 * once, 1e-9);
+
+  options.dropout.residual = 0.4;
+  const Transformer different = small_model(options);
+  const double agreement = losses(different, 1) - losses(different, 0);
+  EXPECT_GT(agreement, 1e-3);
+  EXPECT_NEAR(losses(different, 3) - losses(different, 0), 3 * agreement, 1e-9);
+}
+
 TEST(Transformer, GivesLogProbabilitiesThatSumToOne) {
   const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
   const at::Tensor state = random_tensor({5, 8}, 1);
