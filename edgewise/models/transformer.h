@@ -51,6 +51,8 @@ class Transformer {
   at::Tensor forward(const Batch& batch, Pass& pass) const;                               // logits [D, C]
   /// What training wants of `forward`, without ever holding all logits.
   ProjectedLoss loss(const Batch& batch, const LossOptions& options, Pass& pass) const;
+  /// The same with R-Drop (projected_rdrop_loss), of a batch that has its sentences twice.
+  ProjectedLoss rdrop_loss(const Batch& both, double weight, const LossOptions& options, Pass& pass) const;
 
   // --- by message passing: the definition.
   /// Runs `pre` on its nodes, `attention` along `edges`, `post` on its nodes. Any subset of a graph's edges and nodes;
