@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "edgewise/train/task.h"
 
@@ -36,8 +37,11 @@ class TrainObserver {
 
   virtual void on_validation(std::int64_t /*step*/, const Validation&, bool /*is_best*/) {}
 
-  /// A model directory was written: "RUN/last" or "RUN/best".
+  /// A model directory was written: "RUN/last", "RUN/best", "RUN/step-00001200".
   virtual void on_save(std::int64_t /*step*/, const std::filesystem::path&) {}
+
+  /// Something to know of, though training goes on: a save that failed, a loss that leaps, a damaged checkpoint.
+  virtual void on_warning(std::int64_t /*step*/, const std::string&) {}
 };
 
 }  // namespace edgewise
