@@ -77,6 +77,11 @@ void Progress::on_validation(std::int64_t step, const Validation& validation, bo
   std::fflush(stdout);
 }
 
+void Progress::on_warning(std::int64_t step, const std::string& what) {
+  finish_line();
+  fmt::print(stderr, "step {}: {}\n", step, what);
+}
+
 void Progress::finish_line() {
   if (!line_is_open_) return;
   line_is_open_ = false;

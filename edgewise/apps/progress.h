@@ -13,7 +13,7 @@ namespace edgewise {
 std::string human_time(double seconds);
 
 /// Tells a person how training goes, on standard output: one live line if that is a terminal, no longer than it is
-/// wide, otherwise a line each time metrics are written.
+/// wide, otherwise a line each time metrics are written. Warnings go to standard error.
 class Progress : public TrainObserver {
  public:
   Progress();
@@ -22,6 +22,7 @@ class Progress : public TrainObserver {
   void on_step(const StepReport& report) override;
   void on_log(const StepReport& report) override;
   void on_validation(std::int64_t step, const Validation& validation, bool is_best) override;
+  void on_warning(std::int64_t step, const std::string& what) override;
 
   /// Ends the live line, so that something else can be printed.
   void finish_line();

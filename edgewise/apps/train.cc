@@ -76,7 +76,12 @@ int run_train(const TrainCommand& command) {
   use_threads(command.threads);
   const Experiment experiment = read_experiment(command.config, command.settings);
   require_nobody_trains(command.run);
-  if (!command.is_resumed) require_no_run(command.run);
+  if (command.is_resumed) {
+    const std::string damage = restore_last(command.run);
+    if (!damage.empty()) fmt::print(stderr, "{}\n", damage);
+  } else {
+    require_no_run(command.run);
+  }
   Corpus corpus = load_corpus(experiment.data, std::filesystem::path(command.config).parent_path());
 
   Vocabularies vocabularies = command.is_resumed ? open_model(std::filesystem::path(command.run) / "last").vocabularies
@@ -96,9 +101,9 @@ int run_train(const TrainCommand& command) {
   Trainer trainer(experiment.train, task, batches, observers, command.run);
   if (command.is_resumed) trainer.resume();
 
-  const InterruptWatch interrupt;
+  InterruptWatch interrupt;
   const auto begin = std::chrono::steady_clock::now();
-  const Outcome outcome = trainer.run(interrupt.stop());
+  const Outcome outcome = trainer.run(interrupt.requests());
   progress.finish_line();
   if (outcome == Outcome::kInterrupted) {
     fmt::print("stopped at step {}; all is saved. To go on, add --resume to the command.\n", trainer.state().step);

@@ -42,6 +42,9 @@ int sync_directory(const std::filesystem::path& directory);
 /// next does not work.
 int exchange(const std::filesystem::path& left, const std::filesystem::path& right);
 
+/// Whether an error of FileSystem::exchange says that directories can never be swapped here.
+bool cannot_exchange(int error);
+
 /// What errno says, as in "No space left on device".
 std::string error_text(int error);
 

@@ -22,6 +22,23 @@ inline constexpr auto enum_names(ScheduleKind) {
                     Name{ScheduleKind::kPlateau, "plateau"}};
 }
 
+/// What makes one validation better than another: by itself BLEU where it is measured, else the share of sequences that
+/// are right, else the loss.
+enum class BestBy { kAuto, kBleu, kSequences, kAccuracy, kLoss };
+
+inline constexpr auto enum_names(BestBy) {
+  return std::array{EnumName<BestBy>{BestBy::kAuto, "auto"}, EnumName<BestBy>{BestBy::kBleu, "bleu"},
+                    EnumName<BestBy>{BestBy::kSequences, "sequences"}, EnumName<BestBy>{BestBy::kAccuracy, "accuracy"},
+                    EnumName<BestBy>{BestBy::kLoss, "loss"}};
+}
+
+/// What follows a leap of the loss, beside a line in the metrics.
+enum class OnSpike { kLog, kStop };
+
+inline constexpr auto enum_names(OnSpike) {
+  return std::array{EnumName<OnSpike>{OnSpike::kLog, "log"}, EnumName<OnSpike>{OnSpike::kStop, "stop"}};
+}
+
 /// A step is one update of the parameters. Where a number of steps is 0, the default below, the end of an epoch counts.
 struct TrainOptions {
   std::int64_t steps = 0;
@@ -48,7 +65,13 @@ struct TrainOptions {
   std::int64_t log_every = 50;
   std::int64_t validate_every = 0;
   std::int64_t save_every = 0;
+  BestBy best_by = BestBy::kAuto;
   std::int64_t patience = 0;
+  std::int64_t keep_best = 0;
+  double average = 0.0;
+  std::int64_t most_skipped = 100;
+  double spike = 6.0;
+  OnSpike on_spike = OnSpike::kLog;
   std::uint64_t seed = 1;
 
   template <class Self, class Field>
@@ -83,7 +106,20 @@ struct TrainOptions {
     field("log_every", self.log_every, "steps from one line of metrics to the next; 0: an epoch", at_least(0));
     field("validate_every", self.validate_every, "steps from one validation to the next; 0: an epoch", at_least(0));
     field("save_every", self.save_every, "steps from one checkpoint to the next; 0: an epoch", at_least(0));
+    field("best_by", self.best_by, "what tells the better of two validations; equal ones by loss");
     field("patience", self.patience, "validations without improvement after which it ends; 0: no limit", at_least(0));
+    field("keep_best", self.keep_best, "models of the best validations kept as RUN/step-…, beside RUN/best",
+          at_least(0));
+    field("average", self.average,
+          "decay d of the average of weights, (1 - d) / (1 - d^t) · sum of d^(t - i) · weights after update i, that is "
+          "validated and kept as best; 0: none",
+          at_least(0).below(1));
+    field("most_skipped", self.most_skipped, "steps in a row whose loss or gradient is not finite, after which it ends",
+          at_least(1));
+    field("spike", self.spike,
+          "standard deviations above its mean over the last 100 steps from which on a loss is a leap; 0: none is",
+          at_least(0));
+    field("on_spike", self.on_spike, "whether training goes on or ends when the loss leaps");
     field("seed", self.seed, "what all random numbers of training come from");
   }
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -43,8 +44,11 @@ class TrainObserver {
 
   virtual void on_validation(std::int64_t /*step*/, const Validation&, bool /*is_best*/) {}
 
-  /// A model directory was written: "RUN/last" or "RUN/best".
+  /// A model directory was written: "RUN/last", "RUN/best", "RUN/step-00001200".
   virtual void on_save(std::int64_t /*step*/, const std::filesystem::path&) {}
+
+  /// Something to know of, though training goes on: a save that failed, a loss that leaps, a damaged checkpoint.
+  virtual void on_warning(std::int64_t /*step*/, const std::string&) {}
 };
 
 /// Tells several.
@@ -67,6 +71,9 @@ class Observers : public TrainObserver {
   }
   void on_save(std::int64_t step, const std::filesystem::path& path) override {
     for (TrainObserver* observer : observers_) observer->on_save(step, path);
+  }
+  void on_warning(std::int64_t step, const std::string& warning) override {
+    for (TrainObserver* observer : observers_) observer->on_warning(step, warning);
   }
 
  private:

@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "edgewise/base/fields.h"
 #include "edgewise/graph/batch.h"
 #include "edgewise/nn/module.h"
+#include "edgewise/options/train_options.h"
 
 namespace edgewise {
 
@@ -50,10 +52,21 @@ struct Validation {
   std::optional<double> sequence_accuracy = std::nullopt;
   std::optional<double> bleu = std::nullopt;
   std::vector<OutputSample> samples = {};
+
+  template <class Self, class Field>
+  static void list_fields(Self& self, Field&& field) {
+    field("loss", self.loss, "per token");
+    field("accuracy", self.accuracy, "share of correct tokens");
+    field("sequence_accuracy", self.sequence_accuracy, "share of correct sentences");
+    field("bleu", self.bleu, "of translations");
+  }
 };
 
-/// By BLEU; where it is equal or not measured, by sequence accuracy; likewise then by loss.
-bool is_better(const Validation& candidate, const Validation& best);
+/// Throws Error when a validation does not measure what it is to be compared by.
+void require_measured(const Validation& validation, BestBy by);
+
+/// Where what is compared is equal or not measured, the loss decides.
+bool is_better(const Validation& candidate, const Validation& best, BestBy by = BestBy::kAuto);
 
 /// What the trainer knows of the thing that it trains.
 class TrainingTask {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/train/updater.h"
 
+#include <limits>
+
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
 #include "edgewise/base/random.h"
@@ -22,6 +24,11 @@ Update Updater::operator()(std::int64_t step) {
   Update update;
   update.sums = accumulate_gradients(step);
   const TimedWork timed("optimiser");
+  if (!std::isfinite(update.sums.loss)) {
+    adam_.skip();
+    update.gradient_norm = std::numeric_limits<double>::quiet_NaN();
+    return update;
+  }
   update.gradient_norm = adam_.step({.learning_rate = schedule_(step),
                                      .divisor = static_cast<double>(update.sums.tokens),
                                      .clip_norm = options_.clip_norm});
