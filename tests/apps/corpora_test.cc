@@ -72,8 +72,7 @@ TEST_F(CorporaProgram, AreAccountedForBeforeTheFirstStep) {
 
   EXPECT_NE(output.find("large.tsv: 3000 pairs, weight 1\n"
                         "left out: 1 pair with an empty side, 1 with the same text on both sides\n"
-                        "  " +
-                        path("").string()),
+                        "  large.tsv:3001 is empty\n  large.tsv:3002 has the same text on both sides\n"),
             std::string::npos)
       << output;
   EXPECT_NE(output.find("small.tsv: 40 pairs, weight 1.5\n"), std::string::npos) << output;
@@ -132,10 +131,10 @@ TEST_F(CorporaProgram, TakeOneVocabularyFileFromOutside) {
 TEST_F(CorporaProgram, RefuseAVocabularyOfAnotherCase) {
   run_well({"vocab", "text.toml", "--out", "vocab"});
 
-  expect_refused({"train", "text.toml", "--out", "run", "--set", "vocabulary.file=vocab", "--set",
-                  "vocabulary.output_case=keep"},
-                 "load_vocabulary: vocab has output_case truecase, but the config has keep; set "
-                 "vocabulary.output_case=truecase");
+  expect_refused(
+      {"train", "text.toml", "--out", "run", "--set", "vocabulary.file=vocab", "--set", "vocabulary.output_case=keep"},
+      "load_vocabulary: vocab has output_case truecase, but the config has keep; set "
+      "vocabulary.output_case=truecase");
   expect_refused({"vocab", "text.toml", "--out", "other", "--set", "vocabulary.file=vocab"},
                  "vocab: vocabulary.file is vocab, needs none to learn one; leave it out");
 }
@@ -145,8 +144,8 @@ TEST_F(CorporaProgram, AreTranslatedInTheCaseOfTheirTraining) {
                                           "--set", "train.steps=150", "--set", "train.factor=10"};
   run_well(train);
 
-  const std::string upper = run_well({"translate", "--model", "run"}, {.input = "Der Hund sieht das Haus\n"});
-  const std::string lower = run_well({"translate", "--model", "run"}, {.input = "der Hund sieht das Haus\n"});
+  const std::string upper = run_well({"translate", "--model", "run"}, {.input = "Die Katze sieht das Haus\n"});
+  const std::string lower = run_well({"translate", "--model", "run"}, {.input = "die Katze sieht das Haus\n"});
 
   EXPECT_EQ(upper, lower);
   ASSERT_FALSE(upper.empty());
