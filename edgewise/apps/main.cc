@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   add_train(program, exit_code);
   add_translate(program, open_runtime_scorers, exit_code);
+  add_vocab(program, exit_code);
   add_average(program, exit_code);
   add_compare(program, exit_code);
   add_score(program, exit_code);

@@ -21,17 +21,8 @@ RuntimeModel packed(const Transformer& transformer, RuntimePrecision precision) 
 }
 
 std::map<std::string, std::string> model_files(const Experiment& experiment, const Vocabularies& vocabularies) {
-  std::map<std::string, std::string> files;
+  std::map<std::string, std::string> files = vocabulary_files(vocabularies, experiment.vocabulary.shared);
   files[std::string(kConfigFile)] = to_toml(experiment, TomlComments::kHelp);
-  const auto add = [&files](std::string_view prefix, const Vocabulary& vocabulary) {
-    files[std::string(prefix) + std::string(vocabulary.file_name())] = vocabulary.serialize();
-  };
-  if (experiment.vocabulary.shared) {
-    add("", *vocabularies.input);
-  } else {
-    add(kInputPrefix, *vocabularies.input);
-    add(kOutputPrefix, *vocabularies.output);
-  }
   return files;
 }
 

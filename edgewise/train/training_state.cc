@@ -26,6 +26,8 @@ struct StateFile {
     field("averaged", state.averaged, "updates in the averages of weights", at_least(0));
     field("epoch", state.position.epoch, "epochs done", at_least(0));
     field("batch", state.position.index, "batches of the next epoch done", at_least(0));
+    field("window", state.position.window, "window of that epoch it goes on in", at_least(0));
+    field("window_begin", state.position.window_begin, "batches of that epoch before the window", at_least(0));
     field("seed", state.seed, "of all random numbers");
     field("data_fingerprint", state.data_fingerprint, "of training pairs and batch options");
     field("log_loss", state.log.loss, "sum since the last line of metrics");
