@@ -11,6 +11,7 @@ namespace edgewise {
 // result. Throws Error for the user's mistakes.
 void add_train(CLI::App& program, int& exit_code);
 void add_average(CLI::App& program, int& exit_code);
+void add_compare(CLI::App& program, int& exit_code);
 void add_translate(CLI::App& program, const OpenScorers& open_scorers, int& exit_code);
 /// The same options on a command of another name.
 void declare_translate(CLI::App& command, const OpenScorers& open_scorers, int& exit_code);

@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   add_train(program, exit_code);
   add_translate(program, open_runtime_scorers, exit_code);
   add_average(program, exit_code);
+  add_compare(program, exit_code);
   add_score(program, exit_code);
   add_score_pairs(program, open_runtime_scorers, exit_code);
   add_inspect(program, exit_code);

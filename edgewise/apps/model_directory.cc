@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/apps/model_directory.h"
 
+#include <span>
 #include <utility>
 
 #include "edgewise/base/config.h"
@@ -10,6 +11,13 @@ namespace edgewise {
 
 Transformer make_transformer(const Experiment& experiment, const Vocabularies& vocabularies) {
   return Transformer(transformer_options(experiment, vocabularies), experiment.train.seed);
+}
+
+RuntimeModel packed(const Transformer& transformer, RuntimePrecision precision) {
+  constexpr const char* kName = "the model";
+  const std::string bytes = serialize_tensors(parameters(transformer));
+  return RuntimeModel(transformer.options(), SafetensorsFile::parse(std::as_bytes(std::span(bytes)), kName), kName,
+                      precision);
 }
 
 std::map<std::string, std::string> model_files(const Experiment& experiment, const Vocabularies& vocabularies) {

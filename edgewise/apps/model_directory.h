@@ -6,6 +6,7 @@
 #include <string>
 
 #include "edgewise/infer/model_files.h"
+#include "edgewise/infer/runtime_model.h"
 #include "edgewise/models/transformer.h"
 #include "edgewise/options/experiment.h"
 
@@ -20,6 +21,9 @@ struct TranslationModel {
 
 /// The model of an experiment, with the vocabularies' sizes and parameters that are a function of its seed.
 Transformer make_transformer(const Experiment& experiment, const Vocabularies& vocabularies);
+
+/// A model as it is now, packed for translating; it does not follow the model's changes.
+RuntimeModel packed(const Transformer& transformer, RuntimePrecision precision);
 
 /// What a model directory holds beside model.safetensors and manifest.json: config.toml and the vocabularies.
 std::map<std::string, std::string> model_files(const Experiment& experiment, const Vocabularies& vocabularies);

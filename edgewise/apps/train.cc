@@ -17,6 +17,7 @@
 #include "edgewise/base/threads.h"
 #include "edgewise/data/corpus.h"
 #include "edgewise/nn/serialize.h"
+#include "edgewise/train/tensorboard.h"
 #include "edgewise/train/trainer.h"
 
 namespace edgewise {
@@ -90,7 +91,9 @@ int run_train(const TrainCommand& command) {
   TranslationTask task({experiment, vocabularies, std::move(transformer)}, std::move(validation));
   BatchStream batches(std::move(training.pairs), experiment.batch, experiment.train.seed);
   Progress progress;
-  Trainer trainer(experiment.train, task, batches, progress, command.run);
+  TensorBoard tensorboard(command.run, task);
+  Observers observers({&progress, &tensorboard});
+  Trainer trainer(experiment.train, task, batches, observers, command.run);
   if (command.is_resumed) trainer.resume();
 
   const InterruptWatch interrupt;

@@ -32,13 +32,17 @@ class TranslationTask : public TrainingTask {
     return edgewise::model_files(model_.experiment, model_.vocabularies);
   }
 
-  /// Loss and accuracy by token; and by searching as the experiment says: BLEU of text, the share of sequences that are
-  /// right of letters. Needs at least one pair.
+  /// Loss and accuracy by token; and by translating as `edgewise translate` would with this model and the experiment's
+  /// search: BLEU of text, the share of sequences that are right of letters. Needs at least one pair.
+  ///
+  /// Training waits for it: with a search beside the steps, which model is the best, and when patience ends, would hang
+  /// on who is faster.
   static Validation evaluate(const TranslationModel& model, const EvaluationPairs& pairs);
 
  private:
   TranslationModel model_;
   EvaluationPairs validation_;
+  GraphPool pool_;  // of batches whose sentences are there twice
 };
 
 }  // namespace edgewise

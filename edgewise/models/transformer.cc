@@ -32,7 +32,7 @@ at::Tensor Transformer::embed(const Embedding& embedding, std::span<const std::i
                               std::span<const std::int64_t> positions, Pass& pass) const {
   check(tokens.size() == positions.size(), "Transformer: {} tokens have {} positions, one each is needed",
         tokens.size(), positions.size());
-  return embedding(tokens, positions_, positions, options_.dropout.embedding, pass);
+  return embedding(tokens, positions_, positions, options_.dropout, pass);
 }
 
 at::Tensor Transformer::embed_input(std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions,
@@ -68,6 +68,11 @@ at::Tensor Transformer::forward(const Batch& batch, Pass& pass) const {
 ProjectedLoss Transformer::loss(const Batch& batch, const LossOptions& options, Pass& pass) const {
   return projected_loss(decode(batch, encode(batch, pass), pass), words_.generator.weight, words_.generator.bias,
                         at::tensor(batch.labels), options);
+}
+
+ProjectedLoss Transformer::rdrop_loss(const Batch& both, double weight, const LossOptions& options, Pass& pass) const {
+  return projected_rdrop_loss(decode(both, encode(both, pass), pass), generator_.weight, generator_.bias,
+                              at::tensor(both.labels), weight, options);
 }
 
 void Transformer::update_graph(MessageGraph& graph, const at::Tensor& edges, const std::vector<NodeStep>& pre,

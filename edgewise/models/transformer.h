@@ -47,6 +47,8 @@ class Transformer {
   at::Tensor forward(const Batch& batch, Pass& pass) const;                               // logits [D, C]
   /// What training wants of `forward`, without ever holding all logits.
   ProjectedLoss loss(const Batch& batch, const LossOptions& options, Pass& pass) const;
+  /// The same with R-Drop (projected_rdrop_loss), of a batch that has its sentences twice.
+  ProjectedLoss rdrop_loss(const Batch& both, double weight, const LossOptions& options, Pass& pass) const;
 
   // --- by message passing: the definition.
   /// update_graph with the graph tutorial's attention: scaled dot products, no weight dropped. Throws Error for a model

@@ -47,6 +47,8 @@ struct StateFile {
     field("log_correct", state.log.correct, "correct ones among them", at_least(0));
     field("validated_step", state.validated_step, "step of the last validation", at_least(0));
     field("validations_since_best", state.validations_since_best, "validations after the best", at_least(0));
+    field("plateau_cuts", state.plateau.cuts, "cuts of the learning rate so far", at_least(0));
+    field("plateau_waits", state.plateau.waits, "validations without improvement since", at_least(0));
     field("has_best", self.has_best, "whether there was a validation");
     field("best_step", state.best_step, "step of the best validation", at_least(0));
     field("best_loss", self.best.loss, "its loss per token");

@@ -9,6 +9,7 @@
 
 #include "edgewise/data/batches.h"
 #include "edgewise/train/adam.h"
+#include "edgewise/train/schedule.h"
 #include "edgewise/train/task.h"
 
 // A run directory:
@@ -33,6 +34,7 @@ struct TrainingState {
   std::int64_t best_step = 0;
   std::int64_t validated_step = 0;
   std::int64_t validations_since_best = 0;
+  Plateau plateau;
   std::uint64_t seed = 0;
   std::uint64_t data_fingerprint = 0;  // BatchStream's
 };

@@ -36,12 +36,20 @@ struct LogSums {
   bool operator==(const LogSums&) const = default;
 };
 
+/// What a model makes of an input.
+struct OutputSample {
+  std::string input;
+  std::string output;
+  std::string reference;
+};
+
 /// What a model is worth on pairs that it does not learn from. Unset: not measured.
 struct Validation {
   double loss = 0.0;      // per token
   double accuracy = 0.0;  // share of tokens
   std::optional<double> sequence_accuracy = std::nullopt;
   std::optional<double> bleu = std::nullopt;
+  std::vector<OutputSample> samples = {};
 };
 
 /// By BLEU; where it is equal or not measured, by sequence accuracy; likewise then by loss.

@@ -25,7 +25,8 @@ MetricsFile::Values metrics_of(const StepReport& report) {
           {"learning_rate", report.learning_rate},
           {"gradient_norm", report.gradient_norm},
           {"tokens_per_second", static_cast<std::int64_t>(report.tokens_per_second)},
-          {"skipped_steps", report.skipped_steps}};
+          {"skipped_steps", report.skipped_steps},
+          {"seconds", report.seconds}};
 }
 
 MetricsFile::Values metrics_of(const Validation& validation) {
@@ -62,6 +63,7 @@ void Trainer::resume() {
   update_.batches().seek(saved.position);
   read_last_tensors(run_, update_.adam());
   update_.adam().set_counts(saved.updates, saved.step - saved.updates);
+  update_.schedule().set_plateau(saved.plateau);
   state_ = saved;
   saved_step_ = saved.step;
   is_resumed_ = true;
@@ -72,6 +74,7 @@ Outcome Trainer::run(const std::atomic<bool>& stop) {
   metrics_.emplace(run_ / "metrics.jsonl", state_.step);
   begin_ = Clock::now();
   first_step_ = state_.step;
+  observer_.on_begin(state_.step);
   const Outcome outcome = train(stop);
   save(true);
   finish_writing();
@@ -151,6 +154,8 @@ void Trainer::validate(bool is_asked) {
   const bool is_best = !state_.best || is_better(validation, *state_.best);
   state_.validated_step = state_.step;
   ++state_.validations_since_best;
+  update_.schedule().validated(is_best);
+  state_.plateau = update_.schedule().plateau();
   metrics_->append(state_.step, epoch(), metrics_of(validation));
   observer_.on_validation(state_.step, validation, is_best);
   if (!is_best) return;
@@ -212,12 +217,14 @@ StepReport Trainer::report(const LogSums& sums) const {
   report.accuracy = share(static_cast<double>(sums.correct), sums.tokens);
   report.learning_rate = update_.learning_rate(state_.step);
   report.gradient_norm = gradient_norm_;
+  report.tokens = sums.tokens;
+  report.seconds = seconds(Clock::now() - begin_);
   report.tokens_per_second = static_cast<double>(busy_tokens_) / std::max(seconds(busy_), 1e-9);
   report.skipped_steps = update_.adam().num_skipped();
   report.last_step = last_step();
   if (report.last_step) {
     const auto done = static_cast<double>(std::max<std::int64_t>(state_.step - first_step_, 1));
-    report.seconds_left = seconds(Clock::now() - begin_) / done * static_cast<double>(*report.last_step - state_.step);
+    report.seconds_left = report.seconds / done * static_cast<double>(*report.last_step - state_.step);
   }
   return report;
 }

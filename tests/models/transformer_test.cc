@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "edgewise/base/config.h"
 #include "edgewise/graph/builders.h"
 #include "tests/models/small_models.h"
 
@@ -91,6 +92,25 @@ TEST(Transformer, DropsValuesOnlyWhileTrainingAndByTheSeedOfThePass) {
   EXPECT_FALSE(at::equal(run(Pass::training(1)), run(Pass::training(2))));
   EXPECT_TRUE(at::equal(run(Pass::inference()), run(Pass::inference())));
   EXPECT_FALSE(at::equal(run(Pass::training(1)), run(Pass::inference())));
+}
+
+TEST(Transformer, DropsEachKindOfValuesThatAConfigNames) {
+  for (const std::string kind : {"embedding", "residual", "attention", "activation", "word"}) {
+    SCOPED_TRACE(kind);
+    std::string config = "size = 8\nheads = 2\nfeed_forward = 12\nencoder_layers = 2\ndecoder_layers = 2\n";
+    for (const char* other : {"embedding", "residual", "attention", "activation", "word"}) {
+      config += std::string("dropout.") + other + " = " + (other == kind ? "0.5" : "0.0") + "\n";
+    }
+    auto options = parse_config<TransformerOptions>(config, "config");
+    options.input_vocabulary = options.output_vocabulary = 11;
+    const Transformer model(options, 1);
+    const Batch batch = small_batch();
+    const auto run = [&](Pass pass) { return model.forward(batch, pass); };
+
+    EXPECT_FALSE(at::equal(run(Pass::training(1)), run(Pass::inference())));
+    EXPECT_FALSE(at::equal(run(Pass::training(1)), run(Pass::training(2))));
+    EXPECT_TRUE(at::equal(run(Pass::training(1)), run(Pass::training(1))));
+  }
 }
 
 TEST(Transformer, GivesLogProbabilitiesThatSumToOne) {

@@ -36,7 +36,8 @@ class TrainerTest : public RunFolder {
 
   /// Metrics without what a clock measured.
   static std::string metrics(const std::filesystem::path& run) {
-    return std::regex_replace(read_file(run / "metrics.jsonl"), std::regex("\"tokens_per_second\": [0-9]+"), "");
+    return std::regex_replace(read_file(run / "metrics.jsonl"),
+                              std::regex("\"(tokens_per_second|seconds)\": [0-9.e-]+"), "");
   }
 
   static void expect_same_run(const RunOf& left, const RunOf& right) {
@@ -113,6 +114,29 @@ TEST_F(TrainerTest, StoppedAndResumedAnywhereGivesTheSameBits) {
 
     expect_same_run(resumed, never_stopped);
   }
+}
+
+TEST_F(TrainerTest, CutsItsRateWhereValidationsStallAlsoWhenItIsResumed) {
+  TrainOptions options = short_run();
+  options.schedule = ScheduleKind::kPlateau;
+  options.plateau_patience = 2;
+  options.validate_every = 1;
+  const auto stall = [](RunOf& run) { run.task.on_validate = [] { return Validation{.loss = 1.0}; }; };
+  RunOf stopped(parted(), options);
+  stall(stopped);
+  stopped.after_step = [&](const StepReport& report) { stopped.stop = report.step == 2; };
+  stopped.start();
+
+  RunOf resumed(parted(), options);
+  stall(resumed);
+  resumed.go_on();
+
+  // The first validation is the best; two more that are not, and the step behind them has half the rate.
+  ASSERT_GE(resumed.steps.size(), 4U);
+  EXPECT_EQ(resumed.steps[0].learning_rate, 0.1);
+  EXPECT_EQ(resumed.steps[1].learning_rate, 0.05);
+  EXPECT_EQ(resumed.steps[2].learning_rate, 0.05);
+  EXPECT_EQ(resumed.steps[3].learning_rate, 0.025);
 }
 
 TEST_F(TrainerTest, KilledAnywhereGoesOnFromItsLastCheckpointToTheSameBits) {
