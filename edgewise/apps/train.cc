@@ -85,10 +85,11 @@ int run_train(const TrainCommand& command) {
       encode_pairs(corpus.train, *vocabularies.input, *vocabularies.output, encode_options(experiment.data));
   describe_data(corpus, training, vocabularies);
 
-  Transformer transformer = make_transformer(experiment, vocabularies);
-  fmt::print("a Transformer of {} parameters, {} threads\n", count_parameters(parameters(transformer)), num_threads());
+  const auto model = make_model(experiment, vocabularies);
+  fmt::print("a {} of {} parameters, {} threads\n", model_name(model->options().kind),
+             count_parameters(model->parameters()), num_threads());
   EvaluationPairs validation = encode_evaluation(std::move(corpus.valid), experiment, vocabularies);
-  TranslationTask task({experiment, vocabularies, std::move(transformer)}, std::move(validation));
+  TranslationTask task({experiment, vocabularies, model}, std::move(validation));
   BatchStream batches(std::move(training.pairs), experiment.batch, experiment.train.seed);
   Progress progress;
   TensorBoard tensorboard(command.run, task);

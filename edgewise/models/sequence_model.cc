@@ -22,8 +22,9 @@ class TransformerModel : public SequenceModel {
 
   const TransformerOptions& options() const override { return model_.options(); }
   std::vector<NamedTensor> parameters() const override { return edgewise::parameters(model_); }
-  ModelLoss loss(const Batch& batch, const LossOptions& options, Pass& pass) const override {
-    const ProjectedLoss found = model_.loss(batch, options, pass);
+  ModelLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const override {
+    const ProjectedLoss found =
+        rdrop > 0 ? model_.rdrop_loss(batch, rdrop, options, pass) : model_.loss(batch, options, pass);
     return {found.loss_sum, found.loss_sum, found.correct, {}, {}};
   }
   std::unique_ptr<Scorer> scorer(CrossHeads shown) const override {
@@ -40,8 +41,8 @@ class UniversalModel : public SequenceModel {
 
   const TransformerOptions& options() const override { return model_.options(); }
   std::vector<NamedTensor> parameters() const override { return edgewise::parameters(model_); }
-  ModelLoss loss(const Batch& batch, const LossOptions& options, Pass& pass) const override {
-    const UniversalTransformer::Loss found = model_.loss(batch, options, pass);
+  ModelLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const override {
+    const UniversalTransformer::Loss found = model_.loss(batch, options, rdrop, pass);
     return {found.sum, found.of_words.loss_sum, found.of_words.correct, count(found.encoder_steps),
             count(found.decoder_steps)};
   }

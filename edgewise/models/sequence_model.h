@@ -9,18 +9,13 @@
 
 #include "edgewise/graph/batch.h"
 #include "edgewise/nn/module.h"
+#include "edgewise/nn/step_count.h"
 #include "edgewise/ops/loss.h"
 #include "edgewise/options/transformer_options.h"
 #include "edgewise/search/cross_heads.h"
 #include "edgewise/search/scorer.h"
 
 namespace edgewise {
-
-/// How many steps of thinking the nodes of one side took together; no nodes: the model does not count them.
-struct StepCount {
-  std::int64_t nodes = 0;
-  std::int64_t steps = 0;
-};
 
 struct ModelLoss {
   at::Tensor sum;            // what training lessens: scalar, over all labels, differentiable once
@@ -40,7 +35,8 @@ class SequenceModel {
   /// Leaves that require gradients, each once, always in the same order.
   virtual std::vector<NamedTensor> parameters() const = 0;
 
-  virtual ModelLoss loss(const Batch& batch, const LossOptions& options, Pass& pass) const = 0;
+  /// With `rdrop` above 0 that of projected_rdrop_loss, of a batch that has its sentences twice.
+  virtual ModelLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const = 0;
 
   /// Decodes with the model, which must outlive it.
   virtual std::unique_ptr<Scorer> scorer(CrossHeads shown = {}) const = 0;

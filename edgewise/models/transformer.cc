@@ -71,7 +71,7 @@ ProjectedLoss Transformer::loss(const Batch& batch, const LossOptions& options, 
 }
 
 ProjectedLoss Transformer::rdrop_loss(const Batch& both, double weight, const LossOptions& options, Pass& pass) const {
-  return projected_rdrop_loss(decode(both, encode(both, pass), pass), generator_.weight, generator_.bias,
+  return projected_rdrop_loss(decode(both, encode(both, pass), pass), words_.generator.weight, words_.generator.bias,
                               at::tensor(both.labels), weight, options);
 }
 

@@ -141,13 +141,15 @@ at::Tensor UniversalTransformer::ponder_cost(const Thought& encoded, const Thoug
   return sum * (options_.universal.ponder_weight * static_cast<double>(num_labels) / static_cast<double>(nodes));
 }
 
-UniversalTransformer::Loss UniversalTransformer::loss(const Batch& batch, const LossOptions& options,
+UniversalTransformer::Loss UniversalTransformer::loss(const Batch& batch, const LossOptions& options, double rdrop,
                                                       Pass& pass) const {
   Thought encoded = encode(batch, pass);
   Thought decoded = decode(batch, encoded.state_NM, pass);
+  const at::Tensor labels = at::tensor(batch.labels);
+  const auto& [weight, bias] = words_.generator.weights();
   Loss loss;
-  loss.of_words = projected_loss(decoded.state_NM, words_.generator.weight, words_.generator.bias,
-                                 at::tensor(batch.labels), options);
+  loss.of_words = rdrop > 0 ? projected_rdrop_loss(decoded.state_NM, weight, bias, labels, rdrop, options)
+                            : projected_loss(decoded.state_NM, weight, bias, labels, options);
   const at::Tensor cost = ponder_cost(encoded, decoded, std::ssize(batch.labels));
   loss.sum = cost.defined() ? loss.of_words.loss_sum + cost : loss.of_words.loss_sum;
   loss.encoder_steps = std::move(encoded.steps);

@@ -83,7 +83,8 @@ class UniversalTransformer {
     std::vector<std::int64_t> encoder_steps;  // of each node
     std::vector<std::int64_t> decoder_steps;
   };
-  Loss loss(const Batch& batch, const LossOptions& options, Pass& pass) const;
+  /// With `rdrop` above 0 that of projected_rdrop_loss, of a batch that has its sentences twice.
+  Loss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const;
 
   // --- by message passing, with filters: the definition, as the graph tutorial has it.
   /// `graph` holds the batch's graph. Afterwards node column "step" says how many steps each node took, and "r" its

@@ -11,14 +11,18 @@
 
 #include "edgewise/graph/batch.h"
 #include "edgewise/nn/module.h"
+#include "edgewise/nn/step_count.h"
 
 namespace edgewise {
 
 /// What a model says of one batch.
 struct BatchLoss {
-  at::Tensor loss_sum;  // scalar, summed over tokens, differentiable
+  at::Tensor loss_sum;  // what training lessens: scalar, summed over tokens, differentiable
+  at::Tensor told_sum;  // what is told of it, where other costs are in the sum; undefined: the same
   std::int64_t tokens = 0;
   std::int64_t correct = 0;  // tokens that got their label
+  StepCount encoder = {};    // of thinking, where the model counts them
+  StepCount decoder = {};
 };
 
 /// The same over batches, as plain numbers.

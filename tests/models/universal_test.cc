@@ -92,7 +92,7 @@ TEST(UniversalTransformer, AddsThePonderCostToItsLossForEachLabel) {
   const UniversalTransformer model = universal_model(options);
   const Batch batch = small_batch();
   Pass pass = Pass::inference();
-  const auto loss = model.loss(batch, {}, pass);
+  const auto loss = model.loss(batch, {}, /*rdrop=*/0, pass);
 
   MessageGraph graph(batch.graph);
   model.forward_by_messages(graph, batch, pass);
@@ -124,7 +124,7 @@ TEST(UniversalTransformer, HasGradientsThatMatchFiniteDifferences) {
         }
       });
       Pass pass = Pass::inference();
-      return model.loss(small_batch(), {}, pass).sum;
+      return model.loss(small_batch(), {}, /*rdrop=*/0, pass).sum;
     };
     expect_gradients_match(loss_at, values);
   }
@@ -135,8 +135,8 @@ TEST(UniversalTransformer, LearnsInBf16AsInFp32) {
   const UniversalTransformer model(options, 1);
   Pass fp32 = Pass::training(1);
   Pass bf16 = Pass::training(1, Precision::kBf16);
-  const double exact = model.loss(small_batch(), {}, fp32).sum.item<double>();
-  EXPECT_NEAR(model.loss(small_batch(), {}, bf16).sum.item<double>(), exact, 0.02 * exact);
+  const double exact = model.loss(small_batch(), {}, /*rdrop=*/0, fp32).sum.item<double>();
+  EXPECT_NEAR(model.loss(small_batch(), {}, /*rdrop=*/0, bf16).sum.item<double>(), exact, 0.02 * exact);
 }
 
 }  // namespace
