@@ -67,10 +67,11 @@ int run_train(const TrainCommand& command) {
   fmt::print("{} pairs to learn from, {} to validate, {} to test; {}\n", num_pairs, corpus.valid.size(),
              corpus.test.size(), vocabularies_in_words(vocabularies, experiment.vocabulary.shared));
 
-  Transformer transformer = make_transformer(experiment, vocabularies);
-  fmt::print("a Transformer of {} parameters, {} threads\n", count_parameters(parameters(transformer)), num_threads());
+  const auto model = make_model(experiment, vocabularies);
+  fmt::print("a {} of {} parameters, {} threads\n", model_name(model->options().kind),
+             count_parameters(model->parameters()), num_threads());
   EvaluationPairs validation = evaluation_pairs(experiment, std::move(corpus.valid), vocabularies);
-  TranslationTask task({experiment, vocabularies, std::move(transformer)}, std::move(validation));
+  TranslationTask task({experiment, vocabularies, model}, std::move(validation));
   BatchStream batches(pairs, experiment.batch, experiment.train.seed);
   Progress progress;
   TensorBoard tensorboard(command.run, task);

@@ -22,13 +22,14 @@ LossOptions loss_options(const Experiment& experiment) {
   return {.smoothing = experiment.train.smoothing, .ignored = kPaddingToken};
 }
 
-BatchLoss batch_loss(const ProjectedLoss& found, const Batch& batch) {
-  return {
-      .loss_sum = found.loss_sum, .tokens = static_cast<std::int64_t>(batch.labels.size()), .correct = found.correct};
-}
-
-BatchLoss loss_of(const TranslationModel& model, const Batch& batch, Pass& pass) {
-  return batch_loss(model.transformer.loss(batch, loss_options(model.experiment), pass), batch);
+BatchLoss loss_of(const TranslationModel& model, const Batch& batch, double rdrop, Pass& pass) {
+  const ModelLoss found = model.model->loss(batch, loss_options(model.experiment), rdrop, pass);
+  return {.loss_sum = found.sum,
+          .told_sum = found.sum_of_words,
+          .tokens = static_cast<std::int64_t>(batch.labels.size()),
+          .correct = found.correct,
+          .encoder = found.encoder,
+          .decoder = found.decoder};
 }
 
 void measure_by_token(const TranslationModel& model, const EncodedPairs& pairs, Validation& validation) {
@@ -38,8 +39,8 @@ void measure_by_token(const TranslationModel& model, const EncodedPairs& pairs, 
   std::int64_t correct = 0;
   for (const Batch& batch : batches_in_order(pool, pairs.pairs, model.experiment.batch)) {
     Pass pass = Pass::inference();
-    const BatchLoss part = loss_of(model, batch, pass);
-    loss += part.loss_sum.item<double>();
+    const BatchLoss part = loss_of(model, batch, /*rdrop=*/0, pass);
+    loss += part.told_sum.item<double>();
     tokens += part.tokens;
     correct += part.correct;
   }
@@ -49,13 +50,11 @@ void measure_by_token(const TranslationModel& model, const EncodedPairs& pairs, 
 
 /// With a search a thread: a step of one is too short to be shared.
 std::vector<std::string> translate(const TranslationModel& model, const std::vector<std::string>& inputs) {
-  const RuntimeModel runtime = packed(model.transformer, RuntimePrecision::kFp32);
   TranslatorOptions options;
   options.search = model.experiment.search;
   options.search.n_best = 1;
   options.workers = num_threads();
-  Translator translator(
-      coding_of(model.experiment, model.vocabularies), [&runtime] { return runtime.scorer(); }, options);
+  Translator translator(coding_of(model.experiment, model.vocabularies), scorers_of(model), options);
   std::vector<TranslationRequest> requests;
   for (const std::string& input : inputs) requests.push_back({input});
   std::vector<std::string> outputs;
@@ -86,9 +85,7 @@ TranslationTask::TranslationTask(TranslationModel model, EvaluationPairs validat
 
 BatchLoss TranslationTask::loss(const Batch& batch, Pass& pass) {
   const double rdrop = model_.experiment.train.rdrop;
-  if (rdrop == 0) return loss_of(model_, batch, pass);
-  const Batch both = twice(pool_, batch);
-  return batch_loss(model_.transformer.rdrop_loss(both, rdrop, loss_options(model_.experiment), pass), both);
+  return loss_of(model_, rdrop > 0 ? twice(pool_, batch) : batch, rdrop, pass);
 }
 
 Validation TranslationTask::evaluate(const TranslationModel& model, const EvaluationPairs& pairs) {

@@ -17,14 +17,14 @@ struct EvaluationPairs {
   EncodedPairs encoded;
 };
 
-/// A Transformer that learns to translate, or to copy, reverse and sort letters.
+/// A model that learns to translate, or to copy, reverse and sort letters.
 class TranslationTask : public TrainingTask {
  public:
   TranslationTask(TranslationModel model, EvaluationPairs validation);
 
-  std::string kind() const override { return "transformer"; }
+  std::string kind() const override { return std::string(enum_name(model_.experiment.model.kind)); }
   std::int64_t size() const override { return model_.experiment.model.size; }
-  std::vector<NamedTensor> parameters() override { return edgewise::parameters(model_.transformer); }
+  std::vector<NamedTensor> parameters() override { return model_.model->parameters(); }
   BatchLoss loss(const Batch& batch, Pass& pass) override;
   bool can_validate() const override { return validation_.sentences.size() > 0; }
   Validation validate() override { return evaluate(model_, validation_); }

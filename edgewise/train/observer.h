@@ -22,6 +22,8 @@ struct StepReport {
   double gradient_norm = 0.0;  // before clipping
   std::int64_t tokens = 0;     // of a step; of a line of metrics, of the steps since the line before
   double tokens_per_second = 0.0;
+  std::optional<double> encoder_steps;  // of thinking, a node's mean, where nodes decide that for themselves
+  std::optional<double> decoder_steps;
   double seconds = 0.0;                   // since this process began to train
   std::int64_t skipped_steps = 0;         // since the run began, for gradients that were not finite
   std::optional<std::int64_t> last_step;  // where training ends; by the present epoch's batches if epochs end it

@@ -16,13 +16,16 @@ double share(double part, std::int64_t whole) { return whole > 0 ? part / static
 std::int64_t divide_up(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
 
 MetricsFile::Values metrics_of(const StepReport& report) {
-  return {{"loss", report.loss},
-          {"accuracy", report.accuracy},
-          {"learning_rate", report.learning_rate},
-          {"gradient_norm", report.gradient_norm},
-          {"tokens_per_second", static_cast<std::int64_t>(report.tokens_per_second)},
-          {"skipped_steps", report.skipped_steps},
-          {"seconds", report.seconds}};
+  MetricsFile::Values values = {{"loss", report.loss},
+                                {"accuracy", report.accuracy},
+                                {"learning_rate", report.learning_rate},
+                                {"gradient_norm", report.gradient_norm},
+                                {"tokens_per_second", static_cast<std::int64_t>(report.tokens_per_second)},
+                                {"skipped_steps", report.skipped_steps},
+                                {"seconds", report.seconds}};
+  if (report.encoder_steps) values.emplace_back("encoder_steps", *report.encoder_steps);
+  if (report.decoder_steps) values.emplace_back("decoder_steps", *report.decoder_steps);
+  return values;
 }
 
 MetricsFile::Values metrics_of(const Validation& validation) {
@@ -282,6 +285,8 @@ StepReport Trainer::report(const LogSums& sums) const {
   report.learning_rate = update_.learning_rate(state_.step);
   report.gradient_norm = gradient_norm_;
   report.tokens = sums.tokens;
+  report.encoder_steps = sums.encoder.mean();
+  report.decoder_steps = sums.decoder.mean();
   report.seconds = pace_.seconds();
   report.tokens_per_second = pace_.tokens_per_second();
   report.skipped_steps = update_.adam().num_skipped();

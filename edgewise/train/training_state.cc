@@ -33,6 +33,12 @@ struct StateFile {
     field("log_loss", state.log.loss, "sum since the last line of metrics");
     field("log_tokens", state.log.tokens, "tokens since then", at_least(0));
     field("log_correct", state.log.correct, "correct ones among them", at_least(0));
+    field("log_encoder_nodes", state.log.encoder.nodes, "encoder nodes since then whose steps are counted",
+          at_least(0));
+    field("log_encoder_steps", state.log.encoder.steps, "their steps", at_least(0));
+    field("log_decoder_nodes", state.log.decoder.nodes, "decoder nodes since then whose steps are counted",
+          at_least(0));
+    field("log_decoder_steps", state.log.decoder.steps, "their steps", at_least(0));
     field("losses", state.losses.steps, "steps in the statistics of the loss", at_least(0));
     field("loss_mean", state.losses.mean, "its mean");
     field("loss_variance", state.losses.variance, "its variance");
