@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// The instructions multiply unsigned numbers with signed ones: a left side is taken 128 larger than it is, and sums
+// begin at what makes up for that, -128 times the sum of a column. They wrap around, so that sums are exact whatever
+// lies between.
+#include "edgewise/kernels/cpu/panels.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "edgewise/base/threads.h"
+#include "edgewise/kernels/aligned_bytes.h"
+#include "edgewise/kernels/cpu/gemm_onednn.h"
+#include "edgewise/kernels/cpu/packed_matrix.h"
+#include "edgewise/kernels/instruction_set.h"
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+namespace edgewise::kernels::cpu {
+namespace {
+
+constexpr std::int64_t kLanes = 16;  // sums of a vector
+constexpr int kMostVectors = 4;      // of a panel
+constexpr int kMostRows = 6;         // that go through the registers at once: 24 sums, 4 vectors of a panel, 1 factor
+constexpr std::int64_t kQuad = 4;    // products that an instruction sums
+constexpr std::int64_t kVectorBytes = kLanes * kQuad;
+
+std::int64_t pieces_of(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
+
+/// Where things lie: panels [N / 64, K / 4, 64, 4], the last narrower by whole vectors, zeros where there is no more of
+/// the matrix; then what sums begin at, [N].
+struct PanelLayout {
+  std::int64_t vectors;  // of columns
+  std::int64_t quads;    // of the depth
+
+  PanelLayout(std::int64_t depth, std::int64_t columns)
+      : vectors(pieces_of(columns, kLanes)), quads(pieces_of(depth, kQuad)) {}
+
+  std::int64_t panel(std::int64_t index) const { return index * kMostVectors * quads * kVectorBytes; }
+  std::int64_t vectors_of(std::int64_t panel) const {
+    return std::min<std::int64_t>(kMostVectors, vectors - panel * kMostVectors);
+  }
+  std::int64_t begins() const { return vectors * quads * kVectorBytes; }
+  std::int64_t bytes() const { return begins() + vectors * kLanes * std::int64_t{sizeof(std::int32_t)}; }
+
+  /// Of element (k, n).
+  std::int64_t place(std::int64_t k, std::int64_t n) const {
+    const std::int64_t of_panel = n / kLanes / kMostVectors;
+    const std::int64_t column = n - of_panel * kMostVectors * kLanes;
+    return panel(of_panel) + (k / kQuad * vectors_of(of_panel) * kLanes + column) * kQuad + k % kQuad;
+  }
+};
+
+#ifdef __x86_64__
+
+#define EDGEWISE_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
+
+/// What a group of rows reads and writes in one panel.
+struct Block {
+  const std::uint8_t* a;
+  std::int64_t a_stride;
+  const std::int8_t* panel;
+  const std::int8_t* ahead;  // what is needed next and may still be far away, a vector for each quad
+  const std::int32_t* begins;
+  std::int64_t quads;
+  std::int32_t* out;
+  std::int64_t out_stride;
+  std::uint16_t last_lanes;  // which lanes of the last vector are columns
+};
+
+template <int kRows, int kVectors>
+EDGEWISE_VNNI void multiply_block(const Block& p) {
+  __m512i sums[kRows][kVectors];
+#pragma GCC unroll 8
+  for (int m = 0; m < kRows; ++m) {
+#pragma GCC unroll 8
+    for (int n = 0; n < kVectors; ++n) sums[m][n] = _mm512_loadu_si512(p.begins + n * kLanes);
+  }
+  const std::uint8_t* a = p.a;
+  const std::int8_t* panel = p.panel;
+  const std::int8_t* ahead = p.ahead;
+  for (std::int64_t quad = 0; quad < p.quads; ++quad) {
+    _mm_prefetch(ahead, _MM_HINT_T1);
+    __m512i right[kVectors];
+#pragma GCC unroll 8
+    for (int n = 0; n < kVectors; ++n) right[n] = _mm512_loadu_si512(panel + n * kVectorBytes);
+#pragma GCC unroll 8
+    for (int m = 0; m < kRows; ++m) {
+      std::int32_t factors = 0;
+      std::memcpy(&factors, a + m * p.a_stride, sizeof(factors));
+      const __m512i left = _mm512_set1_epi32(factors);
+#pragma GCC unroll 8
+      for (int n = 0; n < kVectors; ++n) sums[m][n] = _mm512_dpbusd_epi32(sums[m][n], left, right[n]);
+    }
+    a += kQuad;
+    panel += kVectors * kVectorBytes;
+    ahead += kVectorBytes;
+  }
+#pragma GCC unroll 8
+  for (int m = 0; m < kRows; ++m) {
+    std::int32_t* out = p.out + m * p.out_stride;
+#pragma GCC unroll 8
+    for (int n = 0; n + 1 < kVectors; ++n) _mm512_storeu_si512(out + n * kLanes, sums[m][n]);
+    _mm512_mask_storeu_epi32(out + (kVectors - 1) * kLanes, p.last_lanes, sums[m][kVectors - 1]);
+  }
+}
+
+using MultiplyBlock = void (*)(const Block&);
+
+template <int kVectors, int... kRowsLessOne>
+constexpr auto blocks_of(std::integer_sequence<int, kRowsLessOne...> /*rows*/) {
+  return std::array<MultiplyBlock, kMostRows>{&multiply_block<kRowsLessOne + 1, kVectors>...};
+}
+
+template <int... kVectorsLessOne>
+constexpr auto all_blocks(std::integer_sequence<int, kVectorsLessOne...> /*vectors*/) {
+  return std::array{blocks_of<kVectorsLessOne + 1>(std::make_integer_sequence<int, kMostRows>())...};
+}
+
+constexpr auto kBlocks = all_blocks(std::make_integer_sequence<int, kMostVectors>());
+
+#endif
+
+/// Rows made unsigned, whole quads of them: what is behind the depth meets zeros.
+const std::uint8_t* unsigned_rows(const PanelProduct& p, std::int64_t stride, AlignedBytes& room) {
+  auto* rows = room.elements<std::uint8_t>(p.rows * stride);
+  for (std::int64_t row = 0; row < p.rows; ++row) {
+    const std::int8_t* from = p.a + row * p.a_stride;
+    std::uint8_t* to = rows + row * stride;
+    for (std::int64_t k = 0; k < p.depth; ++k)
+      to[k] = static_cast<std::uint8_t>(static_cast<std::uint8_t>(from[k]) ^ 0x80U);
+    std::fill(to + p.depth, to + stride, std::uint8_t{0});
+  }
+  return rows;
+}
+
+}  // namespace
+
+bool panels_are_fast() {
+#ifdef __x86_64__
+  static const bool has_instructions =
+      __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vnni") != 0 && !onednn::has_amx();
+  return has_instructions && instruction_set() == InstructionSet::kAvx512;
+#else
+  return false;
+#endif
+}
+
+std::size_t size_of_panels(std::int64_t depth, std::int64_t columns) {
+  return static_cast<std::size_t>(PanelLayout(depth, columns).bytes());
+}
+
+std::int64_t num_panels(std::int64_t columns) { return pieces_of(columns, kMostVectors * kLanes); }
+
+void pack_panels(std::int64_t depth, std::int64_t columns, const std::int8_t* from, void* to) {
+  const PanelLayout layout(depth, columns);
+  auto* bytes = static_cast<std::int8_t*>(to);
+  std::memset(to, 0, static_cast<std::size_t>(layout.bytes()));
+  parallel_for(columns, 1 + 65'536 / depth, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t n = begin; n < end; ++n) {
+      const std::int8_t* column = from + n * depth;
+      std::int32_t sum = 0;
+      for (std::int64_t k = 0; k < depth; ++k) {
+        bytes[layout.place(k, n)] = column[k];
+        sum += column[k];
+      }
+      sum *= -128;
+      std::memcpy(bytes + layout.begins() + n * std::int64_t{sizeof(sum)}, &sum, sizeof(sum));
+    }
+  });
+}
+
+void unpack_panels(std::int64_t depth, std::int64_t columns, const void* from, float* to) {
+  const PanelLayout layout(depth, columns);
+  const auto* bytes = static_cast<const std::int8_t*>(from);
+  for (std::int64_t k = 0; k < depth; ++k) {
+    for (std::int64_t n = 0; n < columns; ++n) *to++ = bytes[layout.place(k, n)];
+  }
+}
+
+#ifdef __x86_64__
+
+void multiply_panels(const PanelProduct& p, std::int64_t begin, std::int64_t end) {
+  static thread_local AlignedBytes room;
+  const PanelLayout layout(p.depth, p.columns);
+  const std::int64_t stride = layout.quads * kQuad;
+  const std::uint8_t* a = unsigned_rows(p, stride, room);
+  const auto* bytes = static_cast<const std::int8_t*>(p.panels);
+  const auto* begins = reinterpret_cast<const std::int32_t*>(bytes + layout.begins());
+  const std::int64_t groups = pieces_of(p.rows, kMostRows);
+  for (std::int64_t panel = begin; panel < end; ++panel) {
+    const std::int64_t first = panel * kMostVectors * kLanes;
+    const std::int64_t vectors = layout.vectors_of(panel);
+    const std::int64_t lanes = std::min(kLanes, p.columns - first - (vectors - 1) * kLanes);
+    // The next panel comes nearer while the rows go through this one, a part of it with each group.
+    const std::int8_t* next = bytes + layout.panel(std::min(panel + 1, end - 1));
+    std::int64_t row = 0;
+    for (std::int64_t group = 0; group < groups; ++group) {
+      const std::int64_t count = p.rows / groups + (group < p.rows % groups ? 1 : 0);
+      kBlocks[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(count - 1)](
+          {.a = a + row * stride,
+           .a_stride = stride,
+           .panel = bytes + layout.panel(panel),
+           .ahead = next + group % vectors * layout.quads * kVectorBytes,
+           .begins = begins + first,
+           .quads = layout.quads,
+           .out = p.out + row * p.out_stride + first,
+           .out_stride = p.out_stride,
+           .last_lanes = static_cast<std::uint16_t>((1U << lanes) - 1)});
+      row += count;
+    }
+  }
+}
+
+#else
+
+void multiply_panels(const PanelProduct& /*p*/, std::int64_t /*begin*/, std::int64_t /*end*/) {}
+
+#endif
+
+bool rows_are_worth_sharing(std::int64_t rows, std::int64_t columns, std::int64_t depth) {
+  constexpr std::int64_t kBytesNearACore = 1 << 18;
+  const std::int64_t rows_each = rows / num_threads();
+  return rows_each >= (columns * depth <= kBytesNearACore ? kMostRows : 4 * kMostRows);
+}
+
+void gemm_in_panels(const Gemm<std::int8_t, std::int32_t>& product) {
+  const PanelProduct whole = {.rows = product.rows,
+                              .columns = product.columns,
+                              .depth = product.depth,
+                              .a = product.a.data,
+                              .a_stride = product.a.stride,
+                              .panels = product.packed_b->content().bytes.data(),
+                              .out = product.out,
+                              .out_stride = product.out_stride};
+  const std::int64_t panels = num_panels(whole.columns);
+  if (rows_are_worth_sharing(whole.rows, whole.columns, whole.depth)) {
+    parallel_for(whole.rows, kMostRows, [&](std::int64_t begin, std::int64_t end) {
+      PanelProduct part = whole;
+      part.rows = end - begin;
+      part.a += begin * whole.a_stride;
+      part.out += begin * whole.out_stride;
+      multiply_panels(part, 0, panels);
+    });
+  } else {
+    constexpr std::int64_t kGrain = 1 << 20;  // products that a thread is worth waking for
+    const std::int64_t work = whole.rows * whole.depth * kMostVectors * kLanes;
+    parallel_for(panels, 1 + kGrain / work,
+                 [&](std::int64_t begin, std::int64_t end) { multiply_panels(whole, begin, end); });
+  }
+}
+
+}  // namespace edgewise::kernels::cpu
