@@ -24,14 +24,11 @@ void VocabularyOutput::write(const Weights<T>& weights, const Activations<T>& st
   std::int64_t first_token = 0;
   for (const PackedLinear<T>& tile : weights.generator) {
     place_logits(request, first_token, vocabulary_size, weights.tile_size, result);
-    const auto sums = tile.tile(num_rows, states);
-    kernels::see_tile({.rows = num_rows,
-                       .columns = tile.out(),
-                       .first_token = first_token,
-                       .values = sums.values,
-                       .product = sums.product,
-                       .penalty = penalty_.empty() ? nullptr : penalty_.data() + first_token,
-                       .state = rows_.data()});
+    tile.see(states, {.rows = num_rows,
+                      .columns = 0,
+                      .first_token = first_token,
+                      .penalty = penalty_.empty() ? nullptr : penalty_.data() + first_token,
+                      .state = rows_.data()});
     take_wanted(request, first_token, tile.out(), result);
     first_token += tile.out();
   }

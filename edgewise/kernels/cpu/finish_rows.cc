@@ -84,15 +84,11 @@ void round_row(std::int64_t count, const float* from_N, T* to_N, float* /*scale*
 }
 
 void round_row(std::int64_t count, const float* from_N, std::int8_t* to_N, float* scale) {
-  const FloatTag d;
-  Floats sizes = hn::Zero(d);
-  for_lanes(count,
-            [&](std::int64_t n, auto part) HWY_ATTR { sizes = hn::Max(sizes, hn::Abs(load(part, from_N + n))); });
-  const float size = hn::GetLane(hn::MaxOfLanes(d, sizes));
+  const float size = size_of_lanes(count, [&](std::int64_t n, auto part) HWY_ATTR { return load(part, from_N + n); });
   *scale = size / 127;
-  const Floats factor = hn::Set(d, size > 0 ? 127 / size : 0.0f);
-  for_lanes(count, [&](std::int64_t n, auto part)
-                       HWY_ATTR { store_int8(part, hn::Mul(load(part, from_N + n), factor), to_N + n); });
+  const Floats factor = hn::Set(FloatTag(), size > 0 ? 127 / size : 0.0f);
+  for_lanes(count,
+            [&](std::int64_t n, auto part) HWY_ATTR { store_int8(part, load(part, from_N + n), factor, to_N + n); });
 }
 
 template <typename T>

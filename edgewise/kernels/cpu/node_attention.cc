@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <variant>
 
 #include "edgewise/base/profile.h"
 #include "edgewise/base/threads.h"
@@ -16,6 +17,15 @@
 #include <hwy/highway.h>
 
 #include "edgewise/kernels/cpu/exp-inl.h"
+
+#ifndef EDGEWISE_KERNELS_CPU_NODE_ATTENTION_CC
+#define EDGEWISE_KERNELS_CPU_NODE_ATTENTION_CC
+namespace edgewise::kernels {
+
+using AnyNodeAttention = std::variant<NodeAttention<float>, NodeAttention<BFloat16>>;
+
+}  // namespace edgewise::kernels
+#endif  // EDGEWISE_KERNELS_CPU_NODE_ATTENTION_CC
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
@@ -32,7 +42,8 @@ struct Lanes {
   std::int64_t vectors;  // of a row
   std::int64_t groups;   // vectors that all heads fill, 1 where they fill less
 
-  explicit Lanes(const NodeAttention& p)
+  template <typename T>
+  explicit Lanes(const NodeAttention<T>& p)
       : count(static_cast<std::int64_t>(hn::Lanes(FloatTag()))),
         vectors(p.head_size * p.num_heads / count),
         groups(kGroups != 0 ? kGroups : std::max<std::int64_t>(1, p.num_heads / count)) {}
@@ -87,21 +98,21 @@ HWY_INLINE RowSums<kRows> sum_of_terms(const Lanes<kGroups>& lanes, std::int64_t
   return all;
 }
 
-template <int kRows, int kGroups>
-HWY_INLINE RowSums<kRows> scores_of(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t group,
-                                    const float* query, const float* key) {
+template <int kRows, int kGroups, typename T>
+HWY_INLINE RowSums<kRows> scores_of(const NodeAttention<T>& p, const Lanes<kGroups>& lanes, std::int64_t group,
+                                    const float* query, const T* key) {
   const FloatTag d;
   RowSums<kRows> scores;
   if (p.score_vector == nullptr) {
     scores = sum_of_terms<kRows>(lanes, group, [&](int row, std::int64_t v, Floats so_far) HWY_ATTR {
       const std::int64_t at = v * lanes.count;
-      return hn::MulAdd(hn::LoadU(d, query + row * p.query_stride + at), hn::LoadU(d, key + at), so_far);
+      return hn::MulAdd(hn::LoadU(d, query + row * p.query_stride + at), load(AllLanes(), key + at), so_far);
     });
   } else {
     scores = sum_of_terms<kRows>(lanes, group, [&](int row, std::int64_t v, Floats so_far) HWY_ATTR {
       const std::int64_t at = v * lanes.count;
       const Floats match =
-          hn::Tanh(d, hn::Add(hn::LoadU(d, query + row * p.query_stride + at), hn::LoadU(d, key + at)));
+          hn::Tanh(d, hn::Add(hn::LoadU(d, query + row * p.query_stride + at), load(AllLanes(), key + at)));
       return hn::MulAdd(hn::LoadU(d, p.score_vector + at), match, so_far);
     });
   }
@@ -135,8 +146,8 @@ struct WeightRoom {
   std::int64_t of_row;
 };
 
-template <int kRows, int kGroups>
-void weigh_group(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t first_row, std::int64_t group,
+template <int kRows, int kGroups, typename T>
+void weigh_group(const NodeAttention<T>& p, const Lanes<kGroups>& lanes, std::int64_t first_row, std::int64_t group,
                  const WeightRoom& room) {
   const FloatTag d;
   const auto [begin, count] = p.ranges[first_row];
@@ -158,9 +169,9 @@ void weigh_group(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64
 }
 
 // Vectors `first` to `first + kVectors` of the averages of values.
-template <int kRows, int kVectors, int kGroups>
-HWY_INLINE void average(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t first_row, std::int64_t first,
-                        const WeightRoom& room) {
+template <int kRows, int kVectors, int kGroups, typename T>
+HWY_INLINE void average(const NodeAttention<T>& p, const Lanes<kGroups>& lanes, std::int64_t first_row,
+                        std::int64_t first, const WeightRoom& room) {
   const FloatTag d;
   const auto [begin, count] = p.ranges[first_row];
   Floats sums[kRows][kVectors];
@@ -168,12 +179,12 @@ HWY_INLINE void average(const NodeAttention& p, const Lanes<kGroups>& lanes, std
     for (Floats& sum : row) sum = hn::Zero(d);
   }
   for (std::int64_t s = 0; s < count; ++s) {
-    const float* value = p.sources[begin + s] + p.value_offset + first * lanes.count;
+    const T* value = p.sources[begin + s] + p.value_offset + first * lanes.count;
     const float* weights = room.weights + s * room.of_source;
     for (int row = 0; row < kRows; ++row) {
       for (int v = 0; v < kVectors; ++v) {
         const Floats weight = hn::Load(d, weights + row * room.of_row + lanes.weights_of(first + v));
-        sums[row][v] = hn::MulAdd(weight, hn::LoadU(d, value + v * lanes.count), sums[row][v]);
+        sums[row][v] = hn::MulAdd(weight, load(AllLanes(), value + v * lanes.count), sums[row][v]);
       }
     }
   }
@@ -186,7 +197,8 @@ HWY_INLINE void average(const NodeAttention& p, const Lanes<kGroups>& lanes, std
   }
 }
 
-void put_weights(const NodeAttention& p, std::int64_t row, const float* weights, const float* inverse,
+template <typename T>
+void put_weights(const NodeAttention<T>& p, std::int64_t row, const float* weights, const float* inverse,
                  std::int64_t of_source) {
   for (std::int64_t s = 0; s < p.ranges[row].count; ++s) {
     for (std::int64_t h = 0; h < p.num_heads; ++h) {
@@ -196,8 +208,8 @@ void put_weights(const NodeAttention& p, std::int64_t row, const float* weights,
 }
 
 // Rows from first_row on, which have the same sources.
-template <int kRows, int kGroups>
-void attend_together(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t first_row) {
+template <int kRows, int kGroups, typename T>
+void attend_together(const NodeAttention<T>& p, const Lanes<kGroups>& lanes, std::int64_t first_row) {
   const std::int64_t count = p.ranges[first_row].count;
   if (count == 0) {
     std::fill_n(p.out + first_row * lanes.vectors * lanes.count, kRows * lanes.vectors * lanes.count, 0.0f);
@@ -218,7 +230,8 @@ void attend_together(const NodeAttention& p, const Lanes<kGroups>& lanes, std::i
   for (; first < lanes.vectors; ++first) average<kRows, 1>(p, lanes, first_row, first, room);
 }
 
-bool have_same_sources(const NodeAttention& p, std::int64_t first_row, std::int64_t last_row) {
+template <typename T>
+bool have_same_sources(const NodeAttention<T>& p, std::int64_t first_row, std::int64_t last_row) {
   for (std::int64_t row = first_row + 1; row <= last_row; ++row) {
     if (p.ranges[row].begin != p.ranges[first_row].begin || p.ranges[row].count != p.ranges[first_row].count) {
       return false;
@@ -227,8 +240,8 @@ bool have_same_sources(const NodeAttention& p, std::int64_t first_row, std::int6
   return true;
 }
 
-template <int kGroups>
-void attend(const NodeAttention& p, std::int64_t row_begin, std::int64_t row_end) {
+template <int kGroups, typename T>
+void attend(const NodeAttention<T>& p, std::int64_t row_begin, std::int64_t row_end) {
   constexpr int kTogether = 4;  // sixteen sums, of thirty-two registers
   const Lanes<kGroups> lanes(p);
   for (std::int64_t row = row_begin; row < row_end;) {
@@ -242,9 +255,13 @@ void attend(const NodeAttention& p, std::int64_t row_begin, std::int64_t row_end
   }
 }
 
-void attend_rows(const NodeAttention& p, std::int64_t row_begin, std::int64_t row_end) {
-  const bool is_one_group = p.num_heads <= static_cast<std::int64_t>(hn::Lanes(FloatTag()));
-  (is_one_group ? attend<1> : attend<0>)(p, row_begin, row_end);
+void attend_rows(const AnyNodeAttention& any, std::int64_t row_begin, std::int64_t row_end) {
+  std::visit(
+      [=](const auto& p) HWY_ATTR {
+        const bool is_one_group = p.num_heads <= static_cast<std::int64_t>(hn::Lanes(FloatTag()));
+        is_one_group ? attend<1>(p, row_begin, row_end) : attend<0>(p, row_begin, row_end);
+      },
+      any);
 }
 
 }  // namespace
@@ -256,7 +273,8 @@ namespace edgewise::kernels {
 
 HWY_EXPORT(attend_rows);
 
-void node_attention(const NodeAttention& p) {
+template <typename T>
+void node_attention(const NodeAttention<T>& p) {
   constexpr std::int64_t kGrain = 8;  // rows that a thread is worth waking for
   const TimedWork timed("attention");
   if (instruction_set() == InstructionSet::kReference) return reference::node_attention(p);
@@ -264,6 +282,9 @@ void node_attention(const NodeAttention& p) {
     HWY_DYNAMIC_DISPATCH(attend_rows)(p, begin, end);
   });
 }
+
+template void node_attention(const NodeAttention<float>&);
+template void node_attention(const NodeAttention<BFloat16>&);
 
 }  // namespace edgewise::kernels
 #endif  // HWY_ONCE

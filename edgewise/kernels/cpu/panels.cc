@@ -122,20 +122,23 @@ constexpr auto all_blocks(std::integer_sequence<int, kVectorsLessOne...> /*vecto
 
 constexpr auto kBlocks = all_blocks(std::make_integer_sequence<int, kMostVectors>());
 
-#endif
-
-/// Rows made unsigned, whole quads of them: what is behind the depth meets zeros.
-const std::uint8_t* unsigned_rows(const PanelProduct& p, std::int64_t stride, AlignedBytes& room) {
+/// Rows made unsigned, whole vectors of them: what is behind the depth meets zeros.
+EDGEWISE_VNNI const std::uint8_t* unsigned_rows(const PanelProduct& p, std::int64_t stride, AlignedBytes& room) {
   auto* rows = room.elements<std::uint8_t>(p.rows * stride);
+  const __m512i shift = _mm512_set1_epi8(-128);
   for (std::int64_t row = 0; row < p.rows; ++row) {
     const std::int8_t* from = p.a + row * p.a_stride;
     std::uint8_t* to = rows + row * stride;
-    for (std::int64_t k = 0; k < p.depth; ++k)
-      to[k] = static_cast<std::uint8_t>(static_cast<std::uint8_t>(from[k]) ^ 0x80U);
-    std::fill(to + p.depth, to + stride, std::uint8_t{0});
+    for (std::int64_t k = 0; k < p.depth; k += kVectorBytes) {
+      const std::int64_t count = std::min(kVectorBytes, p.depth - k);
+      const __m512i values = _mm512_maskz_loadu_epi8(~std::uint64_t{0} >> (kVectorBytes - count), from + k);
+      _mm512_store_si512(to + k, _mm512_xor_si512(values, shift));
+    }
   }
   return rows;
 }
+
+#endif
 
 }  // namespace
 
@@ -186,7 +189,7 @@ void unpack_panels(std::int64_t depth, std::int64_t columns, const void* from, f
 void multiply_panels(const PanelProduct& p, std::int64_t begin, std::int64_t end) {
   static thread_local AlignedBytes room;
   const PanelLayout layout(p.depth, p.columns);
-  const std::int64_t stride = layout.quads * kQuad;
+  const std::int64_t stride = pieces_of(p.depth, kVectorBytes) * kVectorBytes;
   const std::uint8_t* a = unsigned_rows(p, stride, room);
   const auto* bytes = static_cast<const std::int8_t*>(p.panels);
   const auto* begins = reinterpret_cast<const std::int32_t*>(bytes + layout.begins());

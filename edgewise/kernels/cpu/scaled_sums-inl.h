@@ -34,15 +34,19 @@ HWY_INLINE Floats scaled_sums(FirstLanes part, const std::int32_t* sums, float r
   return scaled_sums(AllLanes(), room, row_scale, scales);
 }
 
-/// Rounds to nearest, ties to even.
-HWY_INLINE void store_int8(AllLanes /*part*/, Floats values, std::int8_t* to) {
-  const hn::Rebind<std::int8_t, FloatTag> d8;
-  hn::StoreU(hn::DemoteTo(d8, hn::NearestInt(values)), d8, to);
+/// Rounds products of at most 127 to nearest, ties to even. Adding 1.5 * 2^23 rounds to an integer, whose low bits are
+/// then the lowest of the sum.
+HWY_INLINE void store_int8(AllLanes /*part*/, Floats values, Floats factor, std::int8_t* to) {
+  const FloatTag d;
+  const hn::RebindToUnsigned<FloatTag> d32;
+  const hn::Rebind<std::uint8_t, FloatTag> d8;
+  const Floats shifted = hn::MulAdd(values, factor, hn::Set(d, 0x1.8p23f));
+  hn::StoreU(hn::TruncateTo(d8, hn::BitCast(d32, shifted)), d8, reinterpret_cast<std::uint8_t*>(to));
 }
 
-HWY_INLINE void store_int8(FirstLanes part, Floats values, std::int8_t* to) {
+HWY_INLINE void store_int8(FirstLanes part, Floats values, Floats factor, std::int8_t* to) {
   HWY_ALIGN std::int8_t room[HWY_MAX_BYTES / sizeof(float)];
-  store_int8(AllLanes(), values, room);
+  store_int8(AllLanes(), values, factor, room);
   std::memcpy(to, room, part.count);
 }
 
