@@ -52,16 +52,21 @@ PackedLinear<T>::PackedLinear(const std::vector<float>& weight, std::vector<floa
 }
 
 template <typename T>
-void PackedLinear<T>::finish(const Activations<T>& x, GemmActivation activation,
-                             kernels::FinishRows<T> rows) const requires kIsInt8<T> {
-  rows.product = {.bias = or_null(bias_), .activation = activation};
-  kernels::finish_product({rows.rows, x.values, x.scales, &weight_, kSpareRows}, rows);
+kernels::RowProduct PackedLinear<T>::row_product(std::int64_t rows, const Activations<T>& x,
+                                                 GemmActivation activation) const requires kIsInt8<T> {
+  return {.rows = rows,
+          .a = x.values,
+          .scales = x.scales,
+          .b = &weight_,
+          .bias = or_null(bias_),
+          .activation = activation,
+          .spare_rows = kSpareRows};
 }
 
 template <typename T>
 void PackedLinear<T>::write(std::int64_t rows, const Activations<T>& x, float* to, std::int64_t stride) const {
   if constexpr (kIsInt8<T>) {
-    finish(x, GemmActivation::kNone, {.rows = rows, .columns = out_, .out = to, .out_stride = stride});
+    kernels::write_product(row_product(rows, x, GemmActivation::kNone), to, stride);
   } else {
     kernels::gemm(product_of(rows, weight_, x.values, or_null(bias_), to, stride));
   }
@@ -71,7 +76,8 @@ template <typename T>
 void PackedLinear<T>::activate(std::int64_t rows, const Activations<T>& x, GemmActivation activation,
                                const Activations<T>& to) const {
   if constexpr (kIsInt8<T>) {
-    finish(x, activation, {.rows = rows, .columns = out_, .rounded = to.values, .rounded_scale = to.scales});
+    kernels::finish_product(row_product(rows, x, activation),
+                            {.rows = rows, .columns = out_, .rounded = to.values, .rounded_scale = to.scales});
   } else {
     auto product = product_of(rows, weight_, x.values, or_null(bias_), to.values, out_);
     product.activation = activation;
@@ -90,7 +96,7 @@ void PackedLinear<T>::add_and_norm(std::int64_t rows, const Activations<T>& x, f
                                 .rounded = to.values,
                                 .rounded_scale = to.scales};
     set_norm(p, norm);
-    finish(x, GemmActivation::kNone, p);
+    kernels::finish_product(row_product(rows, x, GemmActivation::kNone), p);
   } else {
     auto product = product_of(rows, weight_, x.values, or_null(bias_), sum, out_);
     product.result = GemmResult::kAdd;
@@ -103,8 +109,7 @@ template <typename T>
 void PackedLinear<T>::see(const Activations<T>& x, kernels::VocabularyTile tile) const {
   tile.columns = out_;
   if constexpr (kIsInt8<T>) {
-    tile.product.bias = or_null(bias_);
-    kernels::see_product({tile.rows, x.values, x.scales, &weight_, kSpareRows}, tile);
+    kernels::see_product(row_product(tile.rows, x, GemmActivation::kNone), tile);
   } else {
     auto* values = tile_room.elements<float>((tile.rows + kSpareRows) * out_);
     kernels::gemm(product_of(tile.rows, weight_, x.values, or_null(bias_), values, out_));

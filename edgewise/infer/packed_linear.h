@@ -49,8 +49,8 @@ class PackedLinear {
   void see(const Activations<T>& x, kernels::VocabularyTile tile) const;
 
  private:
-  void finish(const Activations<T>& x, kernels::GemmActivation activation,
-              kernels::FinishRows<T> rows) const requires kIsInt8<T>;
+  kernels::RowProduct row_product(std::int64_t rows, const Activations<T>& x,
+                                  kernels::GemmActivation activation) const requires kIsInt8<T>;
 
   std::int64_t in_ = 0;
   std::int64_t out_ = 0;

@@ -40,12 +40,12 @@ struct FinishRows {
   T* rounded = nullptr;            // [R, N]
   float* rounded_scale = nullptr;  // [R], for std::int8_t
 
-  /// The same of `count` rows, whose product, if any, is the caller's to give.
+  /// The same of `count` rows, whose values or product are the caller's to give.
   FinishRows rows_from(std::int64_t first, std::int64_t count) const {
     FinishRows part = *this;
     part.rows = count;
     part.product = {};
-    if (values != nullptr) part.values += first * columns;
+    part.values = nullptr;
     if (sum != nullptr) part.sum += first * columns;
     if (out != nullptr) part.out += first * (out_stride == 0 ? columns : out_stride);
     if (rounded != nullptr) part.rounded += first * columns;

@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "edgewise/kernels/finish_rows.h"
-
 // The output projection, seen tile by tile of the vocabulary and never whole: the logarithm of the sum of exponentials,
 // and the largest logits. Shapes: R = rows, N = columns of a tile.
 
@@ -22,13 +20,12 @@ struct OutputRow {
   float* logits = nullptr;  // [N], where this tile's logits go, or null
 };
 
-/// A tile of logits: a product of floats with its bias, or one of 8-bit matrices.
+/// A tile of logits.
 struct VocabularyTile {
   std::int64_t rows;
   std::int64_t columns;
   std::int64_t first_token;
   const float* values = nullptr;   // [R, N]
-  ScaledProduct product = {};      // in their place
   const float* penalty = nullptr;  // [N] that a logit is less by as a candidate: 0 or infinity; or null
   OutputRow* state;                // [R]
 };

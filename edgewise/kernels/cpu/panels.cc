@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "edgewise/base/threads.h"
@@ -99,12 +101,31 @@ EDGEWISE_VNNI void multiply_block(const Block& p) {
     panel += kVectors * kVectorBytes;
     ahead += kVectorBytes;
   }
+
 #pragma GCC unroll 8
   for (int m = 0; m < kRows; ++m) {
     std::int32_t* out = p.out + m * p.out_stride;
 #pragma GCC unroll 8
     for (int n = 0; n + 1 < kVectors; ++n) _mm512_storeu_si512(out + n * kLanes, sums[m][n]);
     _mm512_mask_storeu_epi32(out + (kVectors - 1) * kLanes, p.last_lanes, sums[m][kVectors - 1]);
+  }
+}
+
+/// Sums in a block's place become what they stand for. Not while they are in registers: g++ 12 then has too few.
+EDGEWISE_VNNI void scale_block(const Block& p, const PanelScale& scale, std::int64_t rows, std::int64_t vectors) {
+  const __m512 lowest = _mm512_set1_ps(scale.is_relu ? 0.0f : -std::numeric_limits<float>::infinity());
+  for (std::int64_t n = 0; n < vectors; ++n) {
+    const __mmask16 lanes = n + 1 < vectors ? 0xFFFF : p.last_lanes;
+    const __m512 of_columns = _mm512_maskz_loadu_ps(lanes, scale.columns + n * kLanes);
+    __m512 bias = _mm512_setzero_ps();
+    if (scale.bias != nullptr) bias = _mm512_maskz_loadu_ps(lanes, scale.bias + n * kLanes);
+    std::int32_t* out = p.out + n * kLanes;
+    for (std::int64_t m = 0; m < rows; ++m, out += p.out_stride) {
+      const __m512 factor = _mm512_mul_ps(of_columns, _mm512_set1_ps(scale.rows[m]));
+      // With masks, since g++ 12 warns of what it does without them.
+      const __m512 sums = _mm512_maskz_cvtepi32_ps(lanes, _mm512_maskz_loadu_epi32(lanes, out));
+      _mm512_mask_storeu_ps(out, lanes, _mm512_maskz_max_ps(lanes, _mm512_fmadd_ps(sums, factor, bias), lowest));
+    }
   }
 }
 
@@ -123,7 +144,8 @@ constexpr auto all_blocks(std::integer_sequence<int, kVectorsLessOne...> /*vecto
 constexpr auto kBlocks = all_blocks(std::make_integer_sequence<int, kMostVectors>());
 
 /// Rows made unsigned, whole vectors of them: what is behind the depth meets zeros.
-EDGEWISE_VNNI const std::uint8_t* unsigned_rows(const PanelProduct& p, std::int64_t stride, AlignedBytes& room) {
+template <typename Out>
+EDGEWISE_VNNI const std::uint8_t* unsigned_rows(const PanelProduct<Out>& p, std::int64_t stride, AlignedBytes& room) {
   auto* rows = room.elements<std::uint8_t>(p.rows * stride);
   const __m512i shift = _mm512_set1_epi8(-128);
   for (std::int64_t row = 0; row < p.rows; ++row) {
@@ -139,6 +161,14 @@ EDGEWISE_VNNI const std::uint8_t* unsigned_rows(const PanelProduct& p, std::int6
 }
 
 #endif
+
+PanelScale scale_from(const PanelScale& scale, std::int64_t row, std::int64_t column) {
+  PanelScale part = scale;
+  if (scale.rows != nullptr) part.rows += row;
+  if (scale.columns != nullptr) part.columns += column;
+  if (scale.bias != nullptr) part.bias += column;
+  return part;
+}
 
 }  // namespace
 
@@ -186,7 +216,8 @@ void unpack_panels(std::int64_t depth, std::int64_t columns, const void* from, f
 
 #ifdef __x86_64__
 
-void multiply_panels(const PanelProduct& p, std::int64_t begin, std::int64_t end) {
+template <typename Out>
+void multiply_panels(const PanelProduct<Out>& p, std::int64_t begin, std::int64_t end) {
   static thread_local AlignedBytes room;
   const PanelLayout layout(p.depth, p.columns);
   const std::int64_t stride = pieces_of(p.depth, kVectorBytes) * kVectorBytes;
@@ -203,16 +234,17 @@ void multiply_panels(const PanelProduct& p, std::int64_t begin, std::int64_t end
     std::int64_t row = 0;
     for (std::int64_t group = 0; group < groups; ++group) {
       const std::int64_t count = p.rows / groups + (group < p.rows % groups ? 1 : 0);
-      kBlocks[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(count - 1)](
-          {.a = a + row * stride,
-           .a_stride = stride,
-           .panel = bytes + layout.panel(panel),
-           .ahead = next + group % vectors * layout.quads * kVectorBytes,
-           .begins = begins + first,
-           .quads = layout.quads,
-           .out = p.out + row * p.out_stride + first,
-           .out_stride = p.out_stride,
-           .last_lanes = static_cast<std::uint16_t>((1U << lanes) - 1)});
+      const Block block = {.a = a + row * stride,
+                           .a_stride = stride,
+                           .panel = bytes + layout.panel(panel),
+                           .ahead = next + group % vectors * layout.quads * kVectorBytes,
+                           .begins = begins + first,
+                           .quads = layout.quads,
+                           .out = reinterpret_cast<std::int32_t*>(p.out + row * p.out_stride + first),
+                           .out_stride = p.out_stride,
+                           .last_lanes = static_cast<std::uint16_t>((1U << lanes) - 1)};
+      kBlocks[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(count - 1)](block);
+      if constexpr (std::is_same_v<Out, float>) scale_block(block, scale_from(p.scale, row, first), count, vectors);
       row += count;
     }
   }
@@ -220,7 +252,8 @@ void multiply_panels(const PanelProduct& p, std::int64_t begin, std::int64_t end
 
 #else
 
-void multiply_panels(const PanelProduct& /*p*/, std::int64_t /*begin*/, std::int64_t /*end*/) {}
+template <typename Out>
+void multiply_panels(const PanelProduct<Out>& /*p*/, std::int64_t /*begin*/, std::int64_t /*end*/) {}
 
 #endif
 
@@ -230,30 +263,35 @@ bool rows_are_worth_sharing(std::int64_t rows, std::int64_t columns, std::int64_
   return rows_each >= (columns * depth <= kBytesNearACore ? kMostRows : 4 * kMostRows);
 }
 
-void gemm_in_panels(const Gemm<std::int8_t, std::int32_t>& product) {
-  const PanelProduct whole = {.rows = product.rows,
-                              .columns = product.columns,
-                              .depth = product.depth,
-                              .a = product.a.data,
-                              .a_stride = product.a.stride,
-                              .panels = product.packed_b->content().bytes.data(),
-                              .out = product.out,
-                              .out_stride = product.out_stride};
-  const std::int64_t panels = num_panels(whole.columns);
-  if (rows_are_worth_sharing(whole.rows, whole.columns, whole.depth)) {
-    parallel_for(whole.rows, kMostRows, [&](std::int64_t begin, std::int64_t end) {
-      PanelProduct part = whole;
-      part.rows = end - begin;
-      part.a += begin * whole.a_stride;
-      part.out += begin * whole.out_stride;
-      multiply_panels(part, 0, panels);
-    });
-  } else {
-    constexpr std::int64_t kGrain = 1 << 20;  // products that a thread is worth waking for
-    const std::int64_t work = whole.rows * whole.depth * kMostVectors * kLanes;
-    parallel_for(panels, 1 + kGrain / work,
-                 [&](std::int64_t begin, std::int64_t end) { multiply_panels(whole, begin, end); });
-  }
+template <typename Out>
+void share_panels(const PanelProduct<Out>& p) {
+  constexpr std::int64_t kGrain = 1 << 20;  // products that a thread is worth waking for
+  const std::int64_t work = p.rows * p.depth * kMostVectors * kLanes;
+  parallel_for(num_panels(p.columns), 1 + kGrain / work,
+               [&](std::int64_t begin, std::int64_t end) { multiply_panels(p, begin, end); });
 }
+
+void gemm_in_panels(const Gemm<std::int8_t, std::int32_t>& product) {
+  const PanelProduct<std::int32_t> whole = {.rows = product.rows,
+                                            .columns = product.columns,
+                                            .depth = product.depth,
+                                            .a = product.a.data,
+                                            .a_stride = product.a.stride,
+                                            .panels = product.packed_b->content().bytes.data(),
+                                            .out = product.out,
+                                            .out_stride = product.out_stride};
+  if (!rows_are_worth_sharing(whole.rows, whole.columns, whole.depth)) return share_panels(whole);
+  parallel_for(whole.rows, kMostRows, [&](std::int64_t begin, std::int64_t end) {
+    PanelProduct<std::int32_t> part = whole;
+    part.rows = end - begin;
+    part.a += begin * whole.a_stride;
+    part.out += begin * whole.out_stride;
+    multiply_panels(part, 0, num_panels(whole.columns));
+  });
+}
+
+template void multiply_panels(const PanelProduct<std::int32_t>&, std::int64_t, std::int64_t);
+template void multiply_panels(const PanelProduct<float>&, std::int64_t, std::int64_t);
+template void share_panels(const PanelProduct<float>&);
 
 }  // namespace edgewise::kernels::cpu

@@ -24,7 +24,17 @@ void pack_panels(std::int64_t depth, std::int64_t columns, const std::int8_t* fr
 /// To floats in rows without gaps: [K, N].
 void unpack_panels(std::int64_t depth, std::int64_t columns, const void* from, float* to);
 
-/// The product of rows, `a_stride` apart, with a matrix that is packed in panels.
+/// What makes values of sums: the scales of rows and columns, and what is added.
+struct PanelScale {
+  const float* rows = nullptr;     // [M]
+  const float* columns = nullptr;  // [N]
+  const float* bias = nullptr;     // [N], or null
+  bool is_relu = false;            // negative ones become 0
+};
+
+/// The product of rows, `a_stride` apart, with a matrix that is packed in panels. Out is std::int32_t for sums, or
+/// float for what they stand for.
+template <typename Out>
 struct PanelProduct {
   std::int64_t rows;
   std::int64_t columns;
@@ -32,16 +42,21 @@ struct PanelProduct {
   const std::int8_t* a;  // [M, K]
   std::int64_t a_stride;
   const void* panels;
-  std::int32_t* out;  // [M, N]
+  PanelScale scale = {};  // for floats
+  Out* out;               // [M, N]
   std::int64_t out_stride;
 };
 
 std::int64_t num_panels(std::int64_t columns);
 
 /// Those columns of it that are in panels [begin, end), on the thread that calls.
-void multiply_panels(const PanelProduct& p, std::int64_t begin, std::int64_t end);
+template <typename Out>
+void multiply_panels(const PanelProduct<Out>& p, std::int64_t begin, std::int64_t end);
 
-/// All of it, on all threads.
+/// All of it, on all threads, each with columns of its own.
+template <typename Out>
+void share_panels(const PanelProduct<Out>& p);
+
 void gemm_in_panels(const Gemm<std::int8_t, std::int32_t>& product);
 
 /// Whether threads better share such a product's rows than its columns: rows are then enough for each to be worth all
