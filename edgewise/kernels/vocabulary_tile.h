@@ -12,7 +12,7 @@ namespace edgewise::kernels {
 /// What is known of a row from the tiles so far.
 struct OutputRow {
   float maximum = -std::numeric_limits<float>::infinity();  // or nearly: what exponentials are taken from
-  double total = 0;                                         // sum of exp(logit - maximum), within 4e-6 of itself
+  double total = 0;                                         // sum of exp(logit - maximum), within 1e-5 of itself
   std::int64_t capacity = 0;                                // how many of the largest are wanted
   std::int64_t count = 0;                                   // how many there are
   float* best = nullptr;  // [capacity], descending; among equals the lower token first

@@ -101,6 +101,19 @@ TEST(SeeTile, FindsTheBestTokensAndTheLogarithmOfTheSumWhateverTheTiles) {
   }
 }
 
+TEST(SeeTile, TakesANewBaseWhereALogitIsFarAboveAllBeforeIt) {
+  for (const InstructionSet set : runnable_instruction_sets()) {
+    const ForcedInstructionSet forced(set);
+    std::vector<float> values(200, -60.0f);
+    values[150] = 60;
+    values[199] = 59;
+    std::vector<OutputRow> state(1);
+    see_tile({.rows = 1, .columns = 100, .first_token = 0, .values = values.data(), .state = &state[0]});
+    see_tile({.rows = 1, .columns = 100, .first_token = 100, .values = &values[100], .state = &state[0]});
+    EXPECT_NEAR(state[0].maximum + std::log(state[0].total), 60 + std::log(1 + std::exp(-1.0)), 1e-5);
+  }
+}
+
 TEST(SeeTile, PutsLogitsWhereARowWantsThem) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);

@@ -18,20 +18,22 @@ HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// sums * (row_scale * column_scale)
-HWY_INLINE Floats scaled_sums(AllLanes part, const std::int32_t* sums, float row_scale, const float* column_scale) {
+/// sums * (row_scale * column_scale) + bias
+HWY_INLINE Floats scaled_sums(AllLanes part, const std::int32_t* sums, float row_scale, const float* column_scale,
+                              Floats bias) {
   const FloatTag d;
   const hn::RebindToSigned<FloatTag> d32;
   const Floats scale = hn::Mul(hn::Set(d, row_scale), load(part, column_scale));
-  return hn::Mul(hn::ConvertTo(d, hn::LoadU(d32, sums)), scale);
+  return hn::MulAdd(hn::ConvertTo(d, hn::LoadU(d32, sums)), scale, bias);
 }
 
-HWY_INLINE Floats scaled_sums(FirstLanes part, const std::int32_t* sums, float row_scale, const float* column_scale) {
+HWY_INLINE Floats scaled_sums(FirstLanes part, const std::int32_t* sums, float row_scale, const float* column_scale,
+                              Floats bias) {
   HWY_ALIGN std::int32_t room[HWY_MAX_BYTES / sizeof(float)] = {};
   HWY_ALIGN float scales[HWY_MAX_BYTES / sizeof(float)] = {};
   std::memcpy(room, sums, part.count * sizeof(std::int32_t));
   std::memcpy(scales, column_scale, part.count * sizeof(float));
-  return scaled_sums(AllLanes(), room, row_scale, scales);
+  return scaled_sums(AllLanes(), room, row_scale, scales, bias);
 }
 
 /// Rounds products of at most 127 to nearest, ties to even. Adding 1.5 * 2^23 rounds to an integer, whose low bits are
