@@ -27,7 +27,8 @@ namespace {
 constexpr std::int64_t kLanes = 16;  // sums of a vector
 constexpr int kMostVectors = 4;      // of a panel
 constexpr int kMostRows = 6;         // that go through the registers at once: 24 sums, 4 vectors of a panel, 1 factor
-constexpr std::int64_t kQuad = 4;    // products that an instruction sums
+constexpr std::int64_t kPanelColumns = kMostVectors * kLanes;
+constexpr std::int64_t kQuad = 4;  // products that an instruction sums
 constexpr std::int64_t kVectorBytes = kLanes * kQuad;
 
 std::int64_t pieces_of(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
@@ -50,8 +51,8 @@ struct PanelLayout {
 
   /// Of element (k, n).
   std::int64_t place(std::int64_t k, std::int64_t n) const {
-    const std::int64_t of_panel = n / kLanes / kMostVectors;
-    const std::int64_t column = n - of_panel * kMostVectors * kLanes;
+    const std::int64_t of_panel = n / kPanelColumns;
+    const std::int64_t column = n - of_panel * kPanelColumns;
     return panel(of_panel) + (k / kQuad * vectors_of(of_panel) * kLanes + column) * kQuad + k % kQuad;
   }
 };
@@ -111,20 +112,22 @@ EDGEWISE_VNNI void multiply_block(const Block& p) {
   }
 }
 
-/// Sums in a block's place become what they stand for. Not while they are in registers: g++ 12 then has too few.
-EDGEWISE_VNNI void scale_block(const Block& p, const PanelScale& scale, std::int64_t rows, std::int64_t vectors) {
+/// What sums stand for. Not made while they are in registers, of which g++ 12 then has too few, but from memory that no
+/// row of a result shares lines of the cache with.
+EDGEWISE_VNNI void write_scaled(const Block& sums, std::int64_t rows, std::int64_t vectors, const PanelScale& scale,
+                                float* to, std::int64_t stride) {
   const __m512 lowest = _mm512_set1_ps(scale.is_relu ? 0.0f : -std::numeric_limits<float>::infinity());
   for (std::int64_t n = 0; n < vectors; ++n) {
-    const __mmask16 lanes = n + 1 < vectors ? 0xFFFF : p.last_lanes;
+    const __mmask16 lanes = n + 1 < vectors ? 0xFFFF : sums.last_lanes;
     const __m512 of_columns = _mm512_maskz_loadu_ps(lanes, scale.columns + n * kLanes);
     __m512 bias = _mm512_setzero_ps();
     if (scale.bias != nullptr) bias = _mm512_maskz_loadu_ps(lanes, scale.bias + n * kLanes);
-    std::int32_t* out = p.out + n * kLanes;
-    for (std::int64_t m = 0; m < rows; ++m, out += p.out_stride) {
+    for (std::int64_t m = 0; m < rows; ++m) {
       const __m512 factor = _mm512_mul_ps(of_columns, _mm512_set1_ps(scale.rows[m]));
       // With masks, since g++ 12 warns of what it does without them.
-      const __m512 sums = _mm512_maskz_cvtepi32_ps(lanes, _mm512_maskz_loadu_epi32(lanes, out));
-      _mm512_mask_storeu_ps(out, lanes, _mm512_maskz_max_ps(lanes, _mm512_fmadd_ps(sums, factor, bias), lowest));
+      const __m512i sum = _mm512_loadu_si512(sums.out + m * sums.out_stride + n * kLanes);
+      const __m512 value = _mm512_fmadd_ps(_mm512_maskz_cvtepi32_ps(lanes, sum), factor, bias);
+      _mm512_mask_storeu_ps(to + m * stride + n * kLanes, lanes, _mm512_maskz_max_ps(lanes, value, lowest));
     }
   }
 }
@@ -186,7 +189,7 @@ std::size_t size_of_panels(std::int64_t depth, std::int64_t columns) {
   return static_cast<std::size_t>(PanelLayout(depth, columns).bytes());
 }
 
-std::int64_t num_panels(std::int64_t columns) { return pieces_of(columns, kMostVectors * kLanes); }
+std::int64_t num_panels(std::int64_t columns) { return pieces_of(columns, kPanelColumns); }
 
 void pack_panels(std::int64_t depth, std::int64_t columns, const std::int8_t* from, void* to) {
   const PanelLayout layout(depth, columns);
@@ -225,8 +228,9 @@ void multiply_panels(const PanelProduct<Out>& p, std::int64_t begin, std::int64_
   const auto* bytes = static_cast<const std::int8_t*>(p.panels);
   const auto* begins = reinterpret_cast<const std::int32_t*>(bytes + layout.begins());
   const std::int64_t groups = pieces_of(p.rows, kMostRows);
+  alignas(64) std::int32_t sums[kMostRows * kPanelColumns];
   for (std::int64_t panel = begin; panel < end; ++panel) {
-    const std::int64_t first = panel * kMostVectors * kLanes;
+    const std::int64_t first = panel * kPanelColumns;
     const std::int64_t vectors = layout.vectors_of(panel);
     const std::int64_t lanes = std::min(kLanes, p.columns - first - (vectors - 1) * kLanes);
     // The next panel comes nearer while the rows go through this one, a part of it with each group.
@@ -234,17 +238,26 @@ void multiply_panels(const PanelProduct<Out>& p, std::int64_t begin, std::int64_
     std::int64_t row = 0;
     for (std::int64_t group = 0; group < groups; ++group) {
       const std::int64_t count = p.rows / groups + (group < p.rows % groups ? 1 : 0);
-      const Block block = {.a = a + row * stride,
-                           .a_stride = stride,
-                           .panel = bytes + layout.panel(panel),
-                           .ahead = next + group % vectors * layout.quads * kVectorBytes,
-                           .begins = begins + first,
-                           .quads = layout.quads,
-                           .out = reinterpret_cast<std::int32_t*>(p.out + row * p.out_stride + first),
-                           .out_stride = p.out_stride,
-                           .last_lanes = static_cast<std::uint16_t>((1U << lanes) - 1)};
-      kBlocks[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(count - 1)](block);
-      if constexpr (std::is_same_v<Out, float>) scale_block(block, scale_from(p.scale, row, first), count, vectors);
+      Out* out = p.out + row * p.out_stride + first;
+      Block block = {.a = a + row * stride,
+                     .a_stride = stride,
+                     .panel = bytes + layout.panel(panel),
+                     .ahead = next + group % vectors * layout.quads * kVectorBytes,
+                     .begins = begins + first,
+                     .quads = layout.quads,
+                     .out = sums,
+                     .out_stride = kPanelColumns,
+                     .last_lanes = static_cast<std::uint16_t>((1U << lanes) - 1)};
+      const MultiplyBlock multiply =
+          kBlocks[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(count - 1)];
+      if constexpr (std::is_same_v<Out, float>) {
+        multiply(block);
+        write_scaled(block, count, vectors, scale_from(p.scale, row, first), out, p.out_stride);
+      } else {
+        block.out = out;
+        block.out_stride = p.out_stride;
+        multiply(block);
+      }
       row += count;
     }
   }
@@ -266,7 +279,7 @@ bool rows_are_worth_sharing(std::int64_t rows, std::int64_t columns, std::int64_
 template <typename Out>
 void share_panels(const PanelProduct<Out>& p) {
   constexpr std::int64_t kGrain = 1 << 20;  // products that a thread is worth waking for
-  const std::int64_t work = p.rows * p.depth * kMostVectors * kLanes;
+  const std::int64_t work = p.rows * p.depth * kPanelColumns;
   parallel_for(num_panels(p.columns), 1 + kGrain / work,
                [&](std::int64_t begin, std::int64_t end) { multiply_panels(p, begin, end); });
 }
