@@ -4,7 +4,6 @@
 #include "edgewise/apps/open_translator.h"
 #include "edgewise/base/random.h"
 #include "edgewise/infer/runtime_scorers.h"
-#include "edgewise/models/transformer_scorer.h"
 #include "tests/apps/program.h"
 
 namespace edgewise {
@@ -13,7 +12,7 @@ namespace {
 /// Scorers over the model that training builds.
 Translator::MakeScorer open_transformer_scorers(ModelFiles files, RuntimePrecision /*precision*/) {
   const auto model = std::make_shared<const TranslationModel>(load_model(std::move(files)));
-  return [model] { return std::make_unique<TransformerScorer>(model->transformer); };
+  return [model] { return model->model->scorer(); };
 }
 
 class RuntimeProgram : public ProgramTest {
