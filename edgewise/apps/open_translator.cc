@@ -15,8 +15,7 @@ void check_vocabulary(const Vocabulary& vocabulary, const Vocabulary& first, con
                       const std::string& first_path, std::string_view caller) {
   const bool is_same =
       vocabulary.serialize() == first.serialize() && vocabulary.serialize_case() == first.serialize_case();
-  check(is_same, "{}: {} has another vocabulary than {}, needs the same", caller,
-        path, first_path);
+  check(is_same, "{}: {} has another vocabulary than {}, needs the same", caller, path, first_path);
 }
 
 Translator::MakeScorer ensemble_of(std::vector<Translator::MakeScorer> makers) {
