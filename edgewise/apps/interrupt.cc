@@ -9,37 +9,44 @@
 namespace edgewise {
 namespace {
 
-constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
+constexpr std::array kStopSignals = {SIGINT, SIGTERM, SIGHUP};
 
 // A handler may touch nothing but lock-free atomics and async-signal-safe functions.
-std::atomic<bool> stop_requested = false;
+RunRequests run_requests;
 std::atomic<int> caught_signal = 0;
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
-void on_signal(int signal) {
-  if (stop_requested.exchange(true)) _exit(128 + signal);
+void stop_on_signal(int signal) {
+  if (run_requests.stop.exchange(true)) _exit(128 + signal);
   caught_signal = signal;
 }
 
-void set_handlers(void (*handler)(int)) {
+void save_on_signal(int /*signal*/) { run_requests.save = true; }
+
+void handle(int signal, void (*handler)(int)) {
   struct sigaction action = {};
   action.sa_handler = handler;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
-  for (const int signal : kSignals) sigaction(signal, &action, nullptr);
+  sigaction(signal, &action, nullptr);
 }
 
 }  // namespace
 
 InterruptWatch::InterruptWatch() {
-  stop_requested = false;
+  run_requests.stop = false;
+  run_requests.save = false;
   caught_signal = 0;
-  set_handlers(on_signal);
+  for (const int signal : kStopSignals) handle(signal, stop_on_signal);
+  handle(SIGUSR1, save_on_signal);
 }
 
-InterruptWatch::~InterruptWatch() { set_handlers(SIG_DFL); }
+InterruptWatch::~InterruptWatch() {
+  for (const int signal : kStopSignals) handle(signal, SIG_DFL);
+  handle(SIGUSR1, SIG_DFL);
+}
 
-const std::atomic<bool>& InterruptWatch::stop() const { return stop_requested; }
+RunRequests& InterruptWatch::requests() { return run_requests; }
 
 int InterruptWatch::exit_code() const { return caught_signal == 0 ? 0 : 128 + caught_signal; }
 

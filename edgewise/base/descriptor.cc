@@ -2,25 +2,26 @@
 #include "edgewise/base/descriptor.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <system_error>
 #include <utility>
+
+#include "edgewise/base/file_system.h"
 
 namespace edgewise {
 
 Descriptor::~Descriptor() {
-  if (is_open()) ::close(number_);
+  if (is_open()) file_system().close(number_);
 }
 
-int Descriptor::close() { return ::close(std::exchange(number_, -1)) == 0 ? 0 : errno; }
+int Descriptor::close() { return file_system().close(std::exchange(number_, -1)) == 0 ? 0 : errno; }
 
 int write_all(const Descriptor& file, std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t written = ::write(file.number(), bytes.data(), bytes.size());
+    const ssize_t written = file_system().write(file.number(), bytes);
     if (written < 0 && errno != EINTR) return errno;
     if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
   }
@@ -28,40 +29,43 @@ int write_all(const Descriptor& file, std::string_view bytes) {
 }
 
 int create_file(const std::filesystem::path& path, unsigned permissions) {
-  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, permissions);
+  return file_system().open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, permissions);
 }
 
 int write_new_file(const std::filesystem::path& path, std::string_view bytes, unsigned permissions) {
   Descriptor file(create_file(path, permissions));
   if (!file.is_open()) return errno;
   int error = write_all(file, bytes);
-  if (error == 0 && ::fsync(file.number()) != 0) error = errno;
+  if (error == 0 && file_system().sync(file.number()) != 0) error = errno;
   if (const int close_error = file.close(); error == 0) error = close_error;
-  if (error != 0) ::unlink(path.c_str());
+  if (error != 0) file_system().remove(path);
   return error;
 }
 
 int sync_directory(const std::filesystem::path& directory) {
   // The folder of a bare file name has an empty name.
-  const char* name = directory.empty() ? "." : directory.c_str();
-  const Descriptor file(::open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::filesystem::path path = directory.empty() ? "." : directory;
+  const Descriptor file(file_system().open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
   if (!file.is_open()) return errno;
   // EINVAL: a file system that cannot sync directories, and need not.
-  return ::fsync(file.number()) == 0 || errno == EINVAL ? 0 : errno;
+  return file_system().sync(file.number()) == 0 || errno == EINVAL ? 0 : errno;
 }
 
-int exchange(const std::filesystem::path& left, const std::filesystem::path& right) {
-  if (::renameat2(AT_FDCWD, left.c_str(), AT_FDCWD, right.c_str(), RENAME_EXCHANGE) == 0) return 0;
-  if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) return errno;
+bool cannot_exchange(int error) { return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP; }
 
-  const std::string aside = left.string() + ".aside";
-  if (std::rename(right.c_str(), aside.c_str()) != 0) return errno;
-  if (std::rename(left.c_str(), right.c_str()) != 0) {
+int exchange(const std::filesystem::path& left, const std::filesystem::path& right) {
+  FileSystem& files = file_system();
+  if (files.exchange(left, right) == 0) return 0;
+  if (!cannot_exchange(errno)) return errno;
+
+  const std::filesystem::path aside = fmt::format("{}.aside.tmp-{}", right.string(), ::getpid());
+  if (files.rename(right, aside) != 0) return errno;
+  if (files.rename(left, right) != 0) {
     const int error = errno;
-    std::rename(aside.c_str(), right.c_str());
+    files.rename(aside, right);
     return error;
   }
-  return std::rename(aside.c_str(), left.c_str()) == 0 ? 0 : errno;
+  return files.rename(aside, left) == 0 ? 0 : errno;
 }
 
 std::string error_text(int error) { return std::generic_category().message(error); }

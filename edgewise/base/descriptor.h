@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 // What files.cc and directory.cc share. Functions give back 0 or an errno, because their callers know what to say.
 
@@ -13,6 +14,7 @@ namespace edgewise {
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor();
@@ -41,6 +43,9 @@ int sync_directory(const std::filesystem::path& directory);
 /// Swaps two directories in one step; where the file system cannot, in three renames, of which each is undone when the
 /// next does not work.
 int exchange(const std::filesystem::path& left, const std::filesystem::path& right);
+
+/// Whether an error of FileSystem::exchange says that directories can never be swapped here.
+bool cannot_exchange(int error);
 
 /// What errno says, as in "No space left on device".
 std::string error_text(int error);

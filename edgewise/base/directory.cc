@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/base/directory.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 
 #include "edgewise/base/descriptor.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/file_system.h"
 #include "edgewise/base/manifest.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/base/utf8.h"
@@ -34,11 +32,14 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, error);
 }
 
+bool is_empty_directory(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path, error) && fs::is_empty(path, error) && !error;
+}
+
 // Whether a DirectoryWriter may replace what is there.
 bool is_replaceable(const fs::path& path) {
-  std::error_code error;
-  const bool is_empty = fs::is_directory(path, error) && fs::is_empty(path, error) && !error;
-  return !is_there(path) || is_empty || is_there(path / kManifestName);
+  return !is_there(path) || is_empty_directory(path) || is_there(path / kManifestName);
 }
 
 bool is_running(std::string_view process) {
@@ -48,18 +49,20 @@ bool is_running(std::string_view process) {
   return number != ::getpid() && (::kill(number, 0) == 0 || errno != ESRCH);
 }
 
-// What writers of this target left when their process was killed.
-void remove_leftovers(const fs::path& target) {
-  const std::string prefix = target.filename().string() + ".tmp-";
-  std::vector<fs::path> leftovers;
-  std::error_code error;
-  for (fs::directory_iterator entry(target.parent_path(), error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (name.starts_with(prefix) && !is_running(std::string_view(name).substr(prefix.size()))) {
-      leftovers.push_back(entry->path());
-    }
-  }
-  for (const auto& path : leftovers) fs::remove_all(path, error);
+// `model.tmp-1234` is one.
+bool is_leftover(std::string_view name) {
+  constexpr std::string_view kMark = ".tmp-";
+  const std::size_t mark = name.rfind(kMark);
+  return mark != std::string_view::npos && !is_running(name.substr(mark + kMark.size()));
+}
+
+fs::path temporary_of(const fs::path& target) { return fmt::format("{}.tmp-{}", target.string(), ::getpid()); }
+
+// Puts a directory in the place of another, which then is where the first was; nothing is there if that was empty.
+int put(const fs::path& directory, const fs::path& place) {
+  // rename puts a directory where there is none or an empty one.
+  const int error = file_system().rename(directory, place) == 0 ? 0 : errno;
+  return error == ENOTEMPTY || error == EEXIST ? exchange(directory, place) : error;
 }
 
 bool lists_everything(const Manifest& manifest, const fs::path& directory) {
@@ -84,6 +87,30 @@ bool is_all_ours(const fs::path& directory) {
 
 }  // namespace
 
+bool remove_listed_directory(const fs::path& directory) {
+  if (!is_all_ours(directory)) return false;
+  const fs::path aside = temporary_of(directory);
+  if (file_system().rename(directory, aside) == 0) file_system().remove_all(aside);
+  return true;
+}
+
+void put_directory(const fs::path& directory, const fs::path& place, std::string_view caller) {
+  int error = put(directory, place);
+  if (error == 0) error = sync_directory(place.parent_path());
+  check(error == 0, "{}: {} cannot be put in the place of {}: {}", caller, directory.string(), place.string(),
+        error_text(error));
+}
+
+void remove_leftovers(const fs::path& folder, std::string_view prefix) {
+  std::vector<fs::path> leftovers;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with(prefix) && is_leftover(name)) leftovers.push_back(entry->path());
+  }
+  for (const fs::path& path : leftovers) file_system().remove_all(path);
+}
+
 DirectoryWriter::DirectoryWriter(const fs::path& target, std::string_view caller)
     : shown_(target.string()), caller_(caller) {
   std::error_code error;
@@ -93,15 +120,14 @@ DirectoryWriter::DirectoryWriter(const fs::path& target, std::string_view caller
   check(is_replaceable(target_),
         "{}: {} exists without a {}, needs to be absent, empty or written by this program; choose another directory",
         caller_, shown_, kManifestName);
-  remove_leftovers(target_);
-  temporary_ = fmt::format("{}.tmp-{}", target_.string(), ::getpid());
-  fs::create_directory(temporary_, error);
-  check(!error, "{}: {}: {}", caller_, shown_, error.message());
+  remove_leftovers(target_.parent_path(), target_.filename().string() + ".tmp-");
+  temporary_ = temporary_of(target_);
+  const int made = file_system().make_directory(temporary_) == 0 ? 0 : errno;
+  check(made == 0, "{}: {}: {}", caller_, shown_, error_text(made));
 }
 
 DirectoryWriter::~DirectoryWriter() {
-  std::error_code error;
-  if (!is_committed_) fs::remove_all(temporary_, error);
+  if (!is_committed_) file_system().remove_all(temporary_);
 }
 
 void DirectoryWriter::write(std::string_view name, std::string_view bytes) {
@@ -116,17 +142,31 @@ void DirectoryWriter::write(std::string_view name, std::string_view bytes) {
 }
 
 void DirectoryWriter::commit() {
+  complete();
+  const int error = put(temporary_, target_);
+  check(error == 0, "{}: {}: {}; nothing was replaced", caller_, shown_, error_text(error));
+  is_committed_ = true;
+  sync_parent();
+  discard(temporary_);
+}
+
+void DirectoryWriter::commit_and_keep_old_as(std::string_view name) {
+  if (!is_there(target_) || is_empty_directory(target_)) return commit();
+  complete();
+  const fs::path kept = target_.parent_path() / name;
+  const int error = rotate(kept);
+  check(error == 0, "{}: {}: {}; {}", caller_, shown_, error_text(error),
+        is_committed_ ? "it was replaced, but what it was is not kept" : "nothing was replaced");
+  sync_parent();
+  discard(temporary_);
+}
+
+void DirectoryWriter::complete() {
   check(!is_committed_, "{}: {} is committed, needs a new writer to write it again", caller_, shown_);
   manifest_.tool = fmt::format("edgewise {}", version());
   write_durably(kManifestName, manifest_text(manifest_));
   const int error = sync_directory(temporary_);
   check(error == 0, "{}: {}: {}; nothing was replaced", caller_, shown_, error_text(error));
-  replace_target();
-  is_committed_ = true;
-  const int parent_error = sync_directory(target_.parent_path());
-  check(parent_error == 0, "{}: {}: {}; it was replaced, but a power cut may undo that", caller_, shown_,
-        error_text(parent_error));
-  if (is_there(temporary_)) discard_old(temporary_);
 }
 
 void DirectoryWriter::write_durably(std::string_view name, std::string_view bytes) const {
@@ -134,24 +174,41 @@ void DirectoryWriter::write_durably(std::string_view name, std::string_view byte
   check(error == 0, "{}: {}/{}: {}; nothing was replaced", caller_, shown_, name, error_text(error));
 }
 
-// Afterwards the old directory, if there was one, is where the new one was written.
-void DirectoryWriter::replace_target() const {
-  // rename puts a directory where there is none or an empty one.
-  int error = std::rename(temporary_.c_str(), target_.c_str()) == 0 ? 0 : errno;
-  if (error == ENOTEMPTY || error == EEXIST) error = exchange(temporary_, target_);
-  check(error == 0, "{}: {}: {}; nothing was replaced", caller_, shown_, error_text(error));
+void DirectoryWriter::sync_parent() const {
+  const int error = sync_directory(target_.parent_path());
+  check(error == 0, "{}: {}: {}; it was replaced, but a power cut may undo that", caller_, shown_, error_text(error));
 }
 
-void DirectoryWriter::discard_old(const fs::path& old) const {
-  std::error_code error;
-  if (is_all_ours(old)) {
-    fs::remove_all(old, error);
-    return;
+// Afterwards what was kept before is where the new directory was written.
+int DirectoryWriter::rotate(const fs::path& kept) {
+  if (file_system().exchange(temporary_, target_) != 0) {
+    return cannot_exchange(errno) ? rotate_by_renaming(kept) : errno;
   }
-  for (int attempt = 0; attempt < 1000; ++attempt) {
-    fs::rename(old, fmt::format("{}.kept-{}-{}", target_.string(), ::getpid(), attempt), error);
-    if (!error) return;
+  is_committed_ = true;
+  sync_parent();  // the old one is the fallback until the new one is durable
+  return put(temporary_, kept);
+}
+
+// The target is absent for a moment, but what it was and what it will be are whole.
+int DirectoryWriter::rotate_by_renaming(const fs::path& kept) {
+  discard(kept);
+  if (file_system().rename(target_, kept) != 0) return errno;
+  if (file_system().rename(temporary_, target_) == 0) {
+    is_committed_ = true;
+    return 0;
   }
+  const int error = errno;
+  file_system().rename(kept, target_);
+  return error;
+}
+
+void DirectoryWriter::discard(const fs::path& old) const {
+  if (!is_there(old) || remove_listed_directory(old)) return;
+  fs::path aside;
+  for (int attempt = 0; attempt == 0 || is_there(aside); ++attempt) {
+    aside = fmt::format("{}.kept-{}-{}", target_.string(), ::getpid(), attempt);
+  }
+  file_system().rename(old, aside);
 }
 
 }  // namespace edgewise

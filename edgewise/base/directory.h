@@ -30,6 +30,16 @@ Manifest read_manifest(const std::filesystem::path& directory, std::string_view 
 /// every byte once. Symbolic links and names that lead out of the directory are errors.
 Manifest verify_manifest(const std::filesystem::path& directory, std::string_view caller = "verify_manifest");
 
+/// Removes a directory if its manifest.json lists all that is in it, in one step as others see it; leaves any other,
+/// and says false.
+bool remove_listed_directory(const std::filesystem::path& directory);
+
+/// Puts a directory in the place of another, which then is where the first was. Errors begin with `caller`.
+void put_directory(const std::filesystem::path& directory, const std::filesystem::path& place, std::string_view caller);
+
+/// Removes what writers that were killed left in a folder: `<prefix>….tmp-<pid>` of processes that no longer run.
+void remove_leftovers(const std::filesystem::path& folder, std::string_view prefix = "");
+
 /// Writes a directory's files beside it, into `<target>.tmp-<pid>`, and puts them in its place in one step:
 ///
 ///     DirectoryWriter writer("run/last", "write_model");
@@ -55,10 +65,18 @@ class DirectoryWriter {
   /// Writes manifest.json and replaces the target; nothing can be added after it.
   void commit();
 
+  /// The same, but what the target was becomes `name` beside it, and only what that was goes: should the new target be
+  /// damaged one day, there is the one before. At each moment the newer of those that were committed is whole, under
+  /// one of the two names; under the target's own where the file system can swap directories.
+  void commit_and_keep_old_as(std::string_view name);
+
  private:
   void write_durably(std::string_view name, std::string_view bytes) const;
-  void replace_target() const;
-  void discard_old(const std::filesystem::path& old) const;
+  void complete();
+  void sync_parent() const;
+  int rotate(const std::filesystem::path& kept);
+  int rotate_by_renaming(const std::filesystem::path& kept);
+  void discard(const std::filesystem::path& old) const;
 
   std::string shown_;  // the target as the caller named it, for errors
   std::string caller_;

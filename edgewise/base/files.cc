@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 
 #include "edgewise/base/descriptor.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/file_system.h"
 
 namespace edgewise {
 namespace {
@@ -70,15 +70,15 @@ AtomicFile::AtomicFile(const std::filesystem::path& path, std::string_view calle
 }
 
 AtomicFile::~AtomicFile() {
-  if (file_) ::unlink(temporary_.c_str());
+  if (file_) file_system().remove(temporary_);
 }
 
 void AtomicFile::write(std::string_view bytes) { check_error(write_all(*file_, bytes)); }
 
 void AtomicFile::commit() {
-  int error = ::fsync(file_->number()) == 0 ? 0 : errno;
+  int error = file_system().sync(file_->number()) == 0 ? 0 : errno;
   if (const int close_error = file_->close(); error == 0) error = close_error;
-  if (error == 0 && std::rename(temporary_.c_str(), destination_.c_str()) != 0) error = errno;
+  if (error == 0 && file_system().rename(temporary_, destination_) != 0) error = errno;
   check_error(error);
   file_.reset();
   error = sync_directory(destination_.parent_path());

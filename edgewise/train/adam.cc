@@ -64,7 +64,7 @@ double Adam::step(const AdamStep& step) {
   const at::NoGradGuard no_gradients;
   const double norm = gradient_norm() / step.divisor;
   if (!std::isfinite(norm)) {
-    ++num_skipped_;
+    skip();
     return norm;
   }
 

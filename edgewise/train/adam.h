@@ -45,6 +45,9 @@ class Adam {
   /// the step does not count, and num_skipped() grows.
   double step(const AdamStep& step);
 
+  /// Counts a step that is not made.
+  void skip() { ++num_skipped_; }
+
   std::int64_t num_steps() const { return num_steps_; }
   std::int64_t num_skipped() const { return num_skipped_; }
 

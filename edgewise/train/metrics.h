@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -13,26 +13,33 @@
 
 namespace edgewise {
 
-/// RUN/metrics.jsonl: one JSON object a line, each with its step and epoch. Lines are appended whole: what a crash or a
-/// full disk left of one is cut off.
+/// RUN/metrics.jsonl: one JSON object a line, each with its step and epoch. Lines are appended whole; those that a full
+/// disk has no place for wait for the next attempt.
 class MetricsFile {
  public:
   using Number = std::variant<std::int64_t, double>;
   using Values = std::vector<std::pair<std::string_view, Number>>;
 
-  /// Keeps the lines up to `last_step` of a file that exists; 0 begins a new one. Throws Error for a line in between
-  /// that has no step, and when the file cannot be written.
-  MetricsFile(std::filesystem::path path, std::int64_t last_step);
+  /// Keeps the whole lines among the first `size` bytes of a file that exists, such as a checkpoint counts on, and cuts
+  /// off the rest. Throws Error when the file cannot be written.
+  MetricsFile(std::filesystem::path path, std::int64_t size);
 
   /// A number that is not finite becomes null, as JSON has none.
   void append(std::int64_t step, std::int64_t epoch, const Values& values);
 
+  /// Brings all lines to the disk: the file's size. Throws Error when that fails; nothing is lost, and it can be tried
+  /// again.
+  std::int64_t sync();
+
  private:
-  void cut(std::size_t size);
+  int write_waiting();
+  void check_error(int error) const;
 
   std::filesystem::path path_;
   Descriptor file_;
-  std::size_t size_ = 0;
+  std::uint64_t size_ = 0;
+  std::string waiting_;   // lines that are not in the file
+  bool is_torn_ = false;  // whether something of them may be
 };
 
 }  // namespace edgewise

@@ -8,25 +8,77 @@
 
 namespace edgewise {
 
-void SnapshotWriter::start(std::vector<Snapshot> snapshots) {
-  check(!writing_.valid(), "SnapshotWriter::start: a step is being written, needs to be waited for");
-  writing_ = std::async(std::launch::async, [snapshots = std::move(snapshots)] {
-    std::vector<Written> written;
-    for (const Snapshot& snapshot : snapshots) {
+void SnapshotWriter::add(const std::function<Snapshot()>& take) {
+  settle();
+  added_.push_back(take());
+  // A newer one of the same directory makes up for one that failed.
+  std::erase_if(failed_, [this](const Snapshot& failed) { return failed.directory == added_.back().directory; });
+}
+
+void SnapshotWriter::write() {
+  const bool is_busy = writing_.valid() && writing_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  if (is_busy) return;
+  settle();
+  if (!added_.empty()) start();
+}
+
+void SnapshotWriter::finish() {
+  collect();
+  if (!added_.empty()) {
+    start();
+    collect();
+  }
+  if (!error_.empty()) throw Error(error_);
+}
+
+void SnapshotWriter::fail(std::int64_t step, const std::string& why) {
+  error_ = why;
+  ++failures_;
+  check(failures_ < kMostFailures, "{}; {} saves in a row have failed", why, failures_);
+  observer_.on_warning(step, fmt::format("{}; training goes on, and the next save tries again", why));
+}
+
+SnapshotWriter::Batch SnapshotWriter::written(std::vector<Snapshot> snapshots) {
+  Batch batch{.snapshots = std::move(snapshots), .num_written = 0, .error = {}};
+  try {
+    for (Snapshot& snapshot : batch.snapshots) {
       write_snapshot(snapshot);
-      written.push_back({snapshot.step, snapshot.directory});
+      snapshot.files.clear();
+      ++batch.num_written;
     }
-    return written;
-  });
+  } catch (const Error& error) {
+    batch.error = error.what();
+  }
+  return batch;
 }
 
-std::vector<SnapshotWriter::Written> SnapshotWriter::written() {
-  const bool is_done = writing_.valid() && writing_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-  return is_done ? writing_.get() : std::vector<Written>();
+void SnapshotWriter::start() {
+  std::vector<Snapshot> snapshots = std::exchange(failed_, {});
+  for (Snapshot& snapshot : added_) snapshots.push_back(std::move(snapshot));
+  added_.clear();
+  writing_ = std::async(std::launch::async, written, std::move(snapshots));
 }
 
-std::vector<SnapshotWriter::Written> SnapshotWriter::wait() {
-  return writing_.valid() ? writing_.get() : std::vector<Written>();
+/// Waits for what is being written and takes what came of it; false when there is nothing.
+bool SnapshotWriter::collect() {
+  if (!writing_.valid()) return false;
+  Batch batch = writing_.get();
+  for (std::size_t i = 0; i < batch.snapshots.size(); ++i) {
+    Snapshot& snapshot = batch.snapshots[i];
+    if (i < batch.num_written) {
+      observer_.on_save(snapshot.step, snapshot.directory);
+    } else if (snapshot.old_name.empty()) {  // the next state of training makes up for this one, no model for another
+      failed_.push_back(std::move(snapshot));
+    }
+  }
+  step_ = batch.snapshots.back().step;
+  error_ = batch.error;
+  if (error_.empty()) failures_ = 0;
+  return true;
+}
+
+void SnapshotWriter::settle() {
+  if (collect() && !error_.empty()) fail(step_, error_);
 }
 
 }  // namespace edgewise

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
-#include <vector>
+#include <string>
 
 #include "edgewise/data/batches.h"
 #include "edgewise/options/train_options.h"
 #include "edgewise/train/checkpoint.h"
+#include "edgewise/train/kept_checkpoints.h"
 #include "edgewise/train/metrics.h"
 #include "edgewise/train/observer.h"
+#include "edgewise/train/pace.h"
 #include "edgewise/train/run_lock.h"
+#include "edgewise/train/run_requests.h"
 #include "edgewise/train/snapshot_writer.h"
 #include "edgewise/train/task.h"
 #include "edgewise/train/updater.h"
+#include "edgewise/train/weight_average.h"
 
 namespace edgewise {
 
@@ -31,44 +32,52 @@ enum class Outcome {
 ///
 ///     Trainer trainer(options, task, batches, observer, "runs/demo");
 ///     if (is_resumed) trainer.resume();
-///     Outcome outcome = trainer.run(stop);
+///     Outcome outcome = trainer.run(requests);
 ///
 /// A step is one update (updater.h); its loss is the mean over all its tokens. On the CPU, a run that stops and goes on
 /// gives the same bits as one that never stopped. Task, batches and observer must outlive the trainer.
+///
+/// Where weights are averaged, it is the averages that are validated and kept as best; the weights go on training.
 class Trainer {
  public:
   Trainer(const TrainOptions& options, TrainingTask& task, BatchStream& batches, TrainObserver& observer,
           std::filesystem::path run_directory);
 
-  /// Goes on where the run directory's newest checkpoint is. Throws Error as RunLock, read_last_state and
-  /// read_last_tensors do, and for batches or a seed other than the run's.
+  /// Goes on where the run directory's newest whole checkpoint is, and warns when that is not the last. Throws Error as
+  /// RunLock, restore_last, read_last_state and read_last_tensors do, and for batches or a seed other than the run's.
   void resume();
 
-  /// Trains to the end, or until `stop` is true: it is looked at before each step. Throws Error when the run directory
-  /// holds a run and resume() was not called, and when another process trains it. Saves before the first step too, so
-  /// that any run can be resumed. A checkpoint stops training for a copy of its numbers; they are written while
-  /// training goes on, and what goes wrong with that comes out after a later step or at the end.
-  Outcome run(const std::atomic<bool>& stop);
+  /// Trains to the end, or until asked to stop: requests are looked at before each step. Throws Error when the run
+  /// directory holds a run and resume() was not called, when another process trains it, and when its disk has no room
+  /// for what a run keeps. Saves before the first step too, so that any run can be resumed. A checkpoint stops training
+  /// for a copy of its numbers; they are written while training goes on. What goes wrong with that is a warning and
+  /// tried again at the next save; an Error at the end, and where it goes wrong time after time (snapshot_writer.h).
+  Outcome run(RunRequests& requests);
 
   const TrainingState& state() const { return state_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void begin();
-  Outcome train(const std::atomic<bool>& stop);
+  Outcome train(RunRequests& requests);
   void train_one_step();
+  void take_in(const LogSums& sums);
+  void skip();
+  void watch_for_spike(double loss);
+  std::string last_good();
   void log(bool is_asked);
   void validate(bool is_asked);
+  Validation validate_averages();
+  void keep(const std::string& name, const Validation& validation);
   void save(bool is_asked);
-  void keep(const std::function<Snapshot()>& take);
-  void write_kept();
-  void finish_writing();
-  void announce(const std::vector<SnapshotWriter::Written>& written);
+  bool save_metrics();
+  void clean_up();
+  void require_room();
   bool is_due(std::int64_t every) const;
   std::optional<Outcome> ended() const;
-  void check_skips() const;
   std::int64_t epoch() const;
+  WeightAverage* average() { return average_ ? &*average_ : nullptr; }
+  Trained trained() { return {task_, update_.adam(), average()}; }
+  std::optional<std::int64_t> num_averaged() const;
   StepReport report(const LogSums& sums) const;
   std::optional<std::int64_t> last_step() const;
 
@@ -77,20 +86,17 @@ class Trainer {
   TrainObserver& observer_;
   std::filesystem::path run_;
   Updater update_;
+  std::optional<WeightAverage> average_;
   TrainingState state_;
+  KeptCheckpoints kept_;
   std::optional<RunLock> lock_;
   std::optional<MetricsFile> metrics_;
-  std::vector<Snapshot> kept_;  // of this step, not yet being written
   SnapshotWriter writer_;
   bool is_resumed_ = false;
-  std::int64_t saved_step_ = -1;
-  std::int64_t skips_in_a_row_ = 0;
+  bool is_saved_ = false;  // the present state
 
   double gradient_norm_ = 0.0;
-  Clock::time_point begin_;      // of run()
-  std::int64_t first_step_ = 0;  // the step at that time
-  Clock::duration busy_{};       // time in steps since the last line of metrics
-  std::int64_t busy_tokens_ = 0;
+  Pace pace_;
 };
 
 }  // namespace edgewise

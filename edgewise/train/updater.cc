@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/train/updater.h"
 
+#include <limits>
+
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
 #include "edgewise/base/random.h"
@@ -22,6 +24,11 @@ Update Updater::operator()(std::int64_t step) {
   Update update;
   update.sums = accumulate_gradients(step);
   const TimedWork timed("optimiser");
+  if (!std::isfinite(update.sums.loss)) {
+    adam_.skip();
+    update.gradient_norm = std::numeric_limits<double>::quiet_NaN();
+    return update;
+  }
   update.gradient_norm = adam_.step({.learning_rate = schedule_(step),
                                      .divisor = static_cast<double>(update.sums.tokens),
                                      .clip_norm = options_.clip_norm});
@@ -52,7 +59,12 @@ LogSums Updater::accumulate_gradients(std::int64_t step) {
     Pass pass = Pass::training(mix(step_seed, static_cast<std::uint64_t>(i)), options_.precision);
     const BatchLoss loss = forward(batch, pass);
     backward(loss);
-    sums += {.loss = loss.loss_sum.item<double>(), .tokens = loss.tokens, .correct = loss.correct};
+    const at::Tensor& told = loss.told_sum.defined() ? loss.told_sum : loss.loss_sum;
+    sums += {.loss = told.item<double>(),
+             .tokens = loss.tokens,
+             .correct = loss.correct,
+             .encoder = loss.encoder,
+             .decoder = loss.decoder};
     if (batches_.position().index == 0) break;
   }
   return sums;

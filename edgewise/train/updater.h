@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "edgewise/data/batches_ahead.h"
@@ -14,7 +15,9 @@ namespace edgewise {
 /// One update of the parameters, and what it was made from.
 struct Update {
   LogSums sums;
-  double gradient_norm = 0.0;  // per token, before clipping; the update is skipped where it is not finite
+  double gradient_norm = 0.0;  // per token, before clipping; not finite: the update was skipped
+
+  bool is_made() const { return std::isfinite(gradient_norm); }
 };
 
 /// The step of training: a batch, prepared while the step before ran; its gradients; the update. What surrounds it,
@@ -30,6 +33,7 @@ class Updater {
   BatchesAhead& batches() { return batches_; }
   const BatchesAhead& batches() const { return batches_; }
   double learning_rate(std::int64_t step) const { return schedule_(step); }
+  Schedule& schedule() { return schedule_; }
   Adam& adam() { return adam_; }
   const Adam& adam() const { return adam_; }
 

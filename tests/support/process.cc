@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
+#include <utility>
 
 #include "edgewise/base/error.h"
 
@@ -44,13 +45,6 @@ class ScratchFile {
   std::FILE* file_;
 };
 
-void wait_for(const std::filesystem::path& path) {
-  constexpr int kMostPolls = 60'000;
-  for (int poll = 0; poll < kMostPolls && !std::filesystem::exists(path); ++poll) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-}
-
 [[noreturn]] void become(const std::vector<std::string>& arguments, const ProcessOptions& options, int input,
                          int output, int errors) {
   dup2(input, STDIN_FILENO);
@@ -67,20 +61,49 @@ void wait_for(const std::filesystem::path& path) {
 
 }  // namespace
 
-ProcessResult run_process(const std::vector<std::string>& arguments, const ProcessOptions& options) {
+struct RunningProcess::Files {
   ScratchFile input, output, errors;
-  input.fill(options.input);
-  const pid_t child = fork();
-  check(child >= 0, "run_process: fork returned {}", child);
-  if (child == 0) become(arguments, options, input.descriptor(), output.descriptor(), errors.descriptor());
+};
+
+RunningProcess::RunningProcess(const std::vector<std::string>& arguments, const ProcessOptions& options)
+    : files_(std::make_unique<Files>()) {
+  files_->input.fill(options.input);
+  child_ = fork();
+  check(child_ >= 0, "RunningProcess: fork returned {}", child_);
+  if (child_ == 0) {
+    become(arguments, options, files_->input.descriptor(), files_->output.descriptor(), files_->errors.descriptor());
+  }
+}
+
+RunningProcess::~RunningProcess() {
+  if (child_ == 0) return;
+  send(SIGKILL);
+  wait();
+}
+
+void RunningProcess::send(int signal) const { kill(child_, signal); }
+
+ProcessResult RunningProcess::wait() {
+  int status = 0;
+  waitpid(std::exchange(child_, 0), &status, 0);
+  const int exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return {exit_code, files_->output.text(), files_->errors.text()};
+}
+
+void wait_for(const std::filesystem::path& path) {
+  constexpr int kMostPolls = 60'000;
+  for (int poll = 0; poll < kMostPolls && !std::filesystem::exists(path); ++poll) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+ProcessResult run_process(const std::vector<std::string>& arguments, const ProcessOptions& options) {
+  RunningProcess process(arguments, options);
   if (options.signal != 0) {
     wait_for(options.signal_when);
-    kill(child, options.signal);
+    process.send(options.signal);
   }
-  int status = 0;
-  waitpid(child, &status, 0);
-  const int exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  return {exit_code, output.text(), errors.text()};
+  return process.wait();
 }
 
 }  // namespace edgewise

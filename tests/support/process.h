@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
+#include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,7 +24,30 @@ struct ProcessOptions {
   std::string signal_when = {};               // a path
 };
 
-/// Runs a program to its end. `arguments[0]` is its path.
+/// A program that runs beside the test. `arguments[0]` is its path.
+class RunningProcess {
+ public:
+  explicit RunningProcess(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
+  RunningProcess(const RunningProcess&) = delete;
+  RunningProcess& operator=(const RunningProcess&) = delete;
+  ~RunningProcess();
+
+  void send(int signal) const;
+
+  /// Waits for its end, once.
+  ProcessResult wait();
+
+ private:
+  struct Files;
+
+  std::unique_ptr<Files> files_;
+  pid_t child_ = 0;
+};
+
+/// Until a path exists, for a minute at most.
+void wait_for(const std::filesystem::path& path);
+
+/// Runs a program to its end.
 ProcessResult run_process(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
 
 }  // namespace edgewise

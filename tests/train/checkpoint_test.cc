@@ -13,13 +13,18 @@
 #include "edgewise/base/files.h"
 #include "edgewise/base/safetensors.h"
 #include "edgewise/nn/serialize.h"
+#include "tests/support/error_of.h"
 #include "tests/train/file_size_limit.h"
 #include "tests/train/run_folder.h"
 #include "tests/train/run_of.h"
+#include "tests/train/same_run.h"
 
 namespace edgewise {
 namespace {
 
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::MatchesRegex;
 using testing::ThrowsMessage;
 using testing::UnorderedElementsAre;
 
@@ -27,26 +32,27 @@ class Checkpoint : public RunFolder {
  protected:
   std::string in_run(const std::string& name) const { return (folder() / name).string(); }
 
-  std::vector<std::string> names_in(const std::filesystem::path& directory) const {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-      names.push_back(entry.path().filename().string());
-    }
-    return names;
-  }
-
   void train() const { ASSERT_EQ(RunOf(folder(), short_run()).start(), Outcome::kFinished); }
 
   void go_on(NextTokenTask::Options task = {}) const { RunOf(folder(), short_run(), std::move(task)).go_on(); }
 
-  void save(NextTokenTask& task) const { write_snapshot(snapshot_last(folder(), task, Adam(task.parameters()), {})); }
+  void save(NextTokenTask& task) const {
+    Adam adam(task.parameters());
+    write_snapshot(snapshot_last(folder(), {task, adam}, {}));
+  }
+
+  void damage(const std::string& name) const {
+    const std::filesystem::path file = folder() / name;
+    std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
+  }
 };
 
 TEST_F(Checkpoint, IsAModelDirectoryWithTheStateOfTrainingBesideIt) {
   train();
 
-  EXPECT_THAT(names_in(folder()), UnorderedElementsAre("last", "best", "metrics.jsonl", "lock"));
-  EXPECT_THAT(names_in(folder() / "best"), UnorderedElementsAre("manifest.json", "model.safetensors", "config.toml"));
+  EXPECT_THAT(names_in(folder()), UnorderedElementsAre("last", "previous", "best", "metrics.jsonl", "lock"));
+  EXPECT_THAT(names_in(folder() / "best"),
+              UnorderedElementsAre("manifest.json", "model.safetensors", "config.toml", "validation.toml"));
   EXPECT_THAT(names_in(folder() / "last"), UnorderedElementsAre("manifest.json", "model.safetensors", "config.toml",
                                                                 "training.safetensors", "training.toml"));
   EXPECT_EQ(read_file(folder() / "best/config.toml"), "tokens = 12\n");
@@ -60,26 +66,39 @@ TEST_F(Checkpoint, GivesBackWhatWasSaved) {
   TrainingState state;
   state.step = 12;
   state.updates = 11;
+  state.skips_in_a_row = 1;
+  state.averaged = 11;
   state.position = {2, 5};
   state.log = {.loss = 1.0 / 3.0, .tokens = 40, .correct = 7};
+  state.losses = {.steps = 11, .mean = 2.5, .variance = 1.0 / 7.0};
+  state.metrics_size = 1234;
   state.best = Validation{.loss = 0.1, .accuracy = 0.7, .sequence_accuracy = std::nullopt, .bleu = 31.4};
   state.best_step = 9;
   state.validated_step = 10;
   state.validations_since_best = 1;
   state.seed = std::numeric_limits<std::uint64_t>::max();
   state.data_fingerprint = 0x8000000000000001;
-  write_snapshot(snapshot_last(folder(), task, adam, state));
+  WeightAverage average(task.parameters(), 0.9);
+  average.tensors()[1].tensor.fill_(0.125);
+  write_snapshot(snapshot_last(folder(), {task, adam, &average}, state));
 
   NextTokenTask other;
   other.table().detach().zero_();
   Adam other_adam(other.parameters());
+  WeightAverage other_average(other.parameters(), 0.9);
   const TrainingState found = read_last_state(folder(), "next_token");
-  read_last_tensors(folder(), other_adam);
+  read_last_tensors(folder(), found, {other, other_adam, &other_average});
 
   EXPECT_TRUE(other.table().equal(task.table()));
   EXPECT_TRUE(other_adam.moments()[2].tensor.equal(adam.moments()[2].tensor));
   EXPECT_EQ(found.step, 12);
+  EXPECT_TRUE(other_average.tensors()[1].tensor.equal(average.tensors()[1].tensor));
+  EXPECT_EQ(other_average.num_updates(), 11);
   EXPECT_EQ(found.updates, 11);
+  EXPECT_EQ(found.skips_in_a_row, 1);
+  EXPECT_EQ(found.averaged, 11);
+  EXPECT_EQ(found.losses, state.losses);
+  EXPECT_EQ(found.metrics_size, 1234);
   EXPECT_EQ(found.position, state.position);
   EXPECT_EQ(found.log, state.log);
   ASSERT_TRUE(found.best.has_value());
@@ -97,13 +116,14 @@ TEST_F(Checkpoint, GivesBackWhatWasSaved) {
 TEST_F(Checkpoint, HoldsTheNumbersOfTheTimeWhenItWasTaken) {
   NextTokenTask task;
   const at::Tensor before = task.table().detach().clone();
-  const Snapshot snapshot = snapshot_last(folder(), task, Adam(task.parameters()), {});
+  Adam adam_of_task(task.parameters());
+  const Snapshot snapshot = snapshot_last(folder(), {task, adam_of_task}, {});
   task.table().detach().fill_(1.0);
   write_snapshot(snapshot);
 
   NextTokenTask other;
   Adam adam(other.parameters());
-  read_last_tensors(folder(), adam);
+  read_last_tensors(folder(), {}, {other, adam});
   EXPECT_TRUE(other.table().equal(before));
 }
 
@@ -147,7 +167,10 @@ TEST_F(Checkpoint, IsNotReplacedByNumbersThatAreNotFinite) {
         ThrowsMessage<Error>("train: parameter \"bias\" is not finite at step 0, needs finite numbers; last stays "
                              "as it was, go on from it with a lower learning rate"));
     EXPECT_THAT(
-        [&] { snapshot_best(folder(), task, 4); },
+        [&] {
+          Adam adam(task.parameters());
+          snapshot_model(folder() / "best", {task, adam}, {.step = 4, .validation = {}});
+        },
         ThrowsMessage<Error>("train: parameter \"bias\" is not finite at step 4, needs finite numbers; best stays "
                              "as it was, go on from it with a lower learning rate"));
   }
@@ -172,8 +195,7 @@ TEST_F(Checkpoint, NeedsADirectoryWithoutARun) {
 TEST_F(Checkpoint, NeedsARunToGoOnWith) {
   EXPECT_THAT([this] { go_on(); },
               ThrowsMessage<Error>("train: " + folder().string() +
-                                   " has no last/manifest.json, needs a run to go on with; leave --resume out to begin "
-                                   "one"));
+                                   " has no last, needs a run to go on with; leave --resume out to begin one"));
 
   train();
   std::filesystem::remove_all(folder() / "last");
@@ -200,20 +222,51 @@ TEST_F(Checkpoint, ListsAllParametersThatDiffer) {
   EXPECT_TRUE(other.task.bias().equal(before));
 }
 
-TEST_F(Checkpoint, NoticesAFileThatWasAlteredOrCut) {
+TEST_F(Checkpoint, ThatWasAlteredOrCutIsReplacedByTheOneBefore) {
   for (const char* name : {"model.safetensors", "training.safetensors", "training.toml", "config.toml"}) {
     SCOPED_TRACE(name);
-    const std::filesystem::path file = folder() / "last" / name;
     std::filesystem::remove_all(folder());
     train();
+    const std::int64_t before = read_training_state(folder() / "previous/training.toml", "next_token").step;
+    const std::filesystem::path file = folder() / "last" / name;
     std::string bytes = read_file(file);
     bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
     std::ofstream(file, std::ios::binary) << bytes;
-    EXPECT_THROW(go_on(), Error);
 
-    std::filesystem::resize_file(file, bytes.size() - 1);
-    EXPECT_THROW(go_on(), Error);
+    RunOf run(folder(), short_run());
+    run.trainer.resume();
+
+    EXPECT_EQ(run.trainer.state().step, before);
+    ASSERT_EQ(run.warnings.size(), 1U);
+    EXPECT_THAT(
+        run.warnings[0].second,
+        AllOf(HasSubstr(in_run("last") + " is damaged (" + file.string() + " has SHA-256"),
+              HasSubstr("the file was altered); " + in_run("previous") + " has taken its place; its step is ")));
+    EXPECT_EQ(run.trainer.run(run.requests), Outcome::kFinished);
+    EXPECT_EQ(restore_last(folder()), "");
   }
+}
+
+TEST_F(Checkpoint, ThatIsAbsentIsReplacedByTheOneBefore) {
+  train();
+  std::filesystem::remove_all(folder() / "last");
+
+  EXPECT_THAT(restore_last(folder()), HasSubstr("last/manifest.json: No such file or directory); "));
+
+  EXPECT_THAT(names_in(folder()), UnorderedElementsAre("last", "best", "metrics.jsonl", "lock"));
+  EXPECT_EQ(restore_last(folder()), "");
+}
+
+TEST_F(Checkpoint, SaysWhatIsWrongWhenNoneIsWhole) {
+  train();
+  damage("last/model.safetensors");
+  std::filesystem::remove(folder() / "previous/training.toml");
+
+  EXPECT_THAT(
+      error_of([this] { go_on(); }),
+      MatchesRegex("train: " + folder().string() + " has no whole checkpoint: " + in_run("last/model.safetensors") +
+                   " has [0-9]+ bytes, manifest.json says [0-9]+; the file is truncated; " +
+                   in_run("previous/training.toml") + ": No such file or directory; manifest.json lists it"));
 }
 
 TEST_F(Checkpoint, SaysWhyTheDirectoryCannotBeMade) {
@@ -240,6 +293,32 @@ TEST(Validation, IsBetterByBleuThenSequencesThenLoss) {
   EXPECT_TRUE(is_better(with(3.0, 0.1, 20.0), with(2.0, 0.9, 19.0)));
   EXPECT_FALSE(is_better(with(1.0, 0.9, 19.0), with(2.0, 0.1, 20.0)));
   EXPECT_TRUE(is_better(with(1.0, 0.5, 20.0), with(2.0, 0.5, 20.0)));
+}
+
+TEST(Validation, IsComparedByWhatIsAskedForAndThenByLoss) {
+  const Validation one = {.loss = 2.0, .accuracy = 0.5, .sequence_accuracy = 0.2, .bleu = 20.0};
+  const Validation two = {.loss = 1.0, .accuracy = 0.4, .sequence_accuracy = 0.1, .bleu = 19.0};
+
+  EXPECT_TRUE(is_better(one, two, BestBy::kBleu));
+  EXPECT_TRUE(is_better(one, two, BestBy::kSequences));
+  EXPECT_TRUE(is_better(one, two, BestBy::kAccuracy));
+  EXPECT_TRUE(is_better(two, one, BestBy::kLoss));
+  for (const BestBy by : {BestBy::kBleu, BestBy::kSequences, BestBy::kAccuracy, BestBy::kLoss}) {
+    Validation equal = one;
+    EXPECT_FALSE(is_better(equal, one, by));
+    equal.loss = 1.5;
+    EXPECT_TRUE(is_better(equal, one, by));
+  }
+}
+
+TEST(Validation, NeedsToMeasureWhatItIsComparedBy) {
+  const Validation plain = {.loss = 2.0, .accuracy = 0.5};
+  EXPECT_THAT([&] { require_measured(plain, BestBy::kBleu); },
+              ThrowsMessage<Error>("train: best_by is bleu, which this validation does not measure; set "
+                                   "train.best_by=auto"));
+  EXPECT_THROW(require_measured(plain, BestBy::kSequences), Error);
+  for (const BestBy by : {BestBy::kAuto, BestBy::kAccuracy, BestBy::kLoss})
+    EXPECT_NO_THROW(require_measured(plain, by));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
+#include "tests/support/faulty_file_system.h"
 #include "tests/train/file_size_limit.h"
 #include "tests/train/run_folder.h"
 
@@ -40,45 +41,50 @@ TEST_F(Metrics, AreOneJsonObjectALine) {
             "{\"step\": 3, \"epoch\": 1, \"valid_loss\": null}\n");
 }
 
-TEST_F(Metrics, KeepTheLinesUpToTheStepOfTheCheckpoint) {
+TEST_F(Metrics, KeepTheWholeLinesThatACheckpointCountsOn) {
   EXPECT_TRUE(rc::check([this] {
     const int lines = *rc::gen::inRange(0, 6);
-    const int last_step = *rc::gen::inRange(0, 30);
-    const int crumbs = *rc::gen::inRange(0, 20);
     std::string all;
-    std::string expected;
-    for (int i = 1; i <= lines; ++i) {
-      all += line(5 * i);
-      if (5 * i <= last_step) expected += line(5 * i);
-    }
+    for (int i = 1; i <= lines; ++i) all += line(5 * i);
+    const int size = *rc::gen::inRange(0, static_cast<int>(all.size()) + 40);
+    const int crumbs = *rc::gen::inRange(0, 20);
+    const std::string kept = all.substr(0, static_cast<std::size_t>(size));
     write(all + line(35).substr(0, static_cast<std::size_t>(crumbs)));
 
-    MetricsFile metrics(path_, last_step);
+    MetricsFile metrics(path_, size);
     metrics.append(40, 1, {});
 
-    RC_ASSERT(text() == expected + line(40));
+    RC_ASSERT(text() == kept.substr(0, kept.rfind('\n') + 1) + line(40));
+    RC_ASSERT(metrics.sync() == static_cast<std::int64_t>(text().size()));
   }));
 }
 
-TEST_F(Metrics, HaveNoHalfLineWhenTheDiskIsFull) {
+TEST_F(Metrics, WaitWithTheirLinesUntilTheDiskHasRoom) {
   MetricsFile metrics(path_, 0);
   metrics.append(1, 1, {});
   {
     const FileSizeLimit limit(line(1).size() + 5);
-    EXPECT_THAT([&] { metrics.append(2, 1, {}); },
-                ThrowsMessage<Error>("train: " + path_.string() + ": File too large"));
+    metrics.append(2, 1, {});
+    EXPECT_EQ(text(), line(1));
+    EXPECT_THAT([&] { metrics.sync(); }, ThrowsMessage<Error>("train: " + path_.string() + ": File too large"));
     EXPECT_EQ(text(), line(1));
   }
   metrics.append(3, 1, {});
-  EXPECT_EQ(text(), line(1) + line(3));
+  EXPECT_EQ(metrics.sync(), static_cast<std::int64_t>(3 * line(1).size()));
+  EXPECT_EQ(text(), line(1) + line(2) + line(3));
 }
 
-TEST_F(Metrics, SayWhichLineIsNone) {
-  write(line(1) + "{\"epoch\": 1}\n");
-  EXPECT_THAT([&] { MetricsFile(path_, 5); },
-              ThrowsMessage<Error>("train: " + path_.string() +
-                                   ":2 has no step, needs one; move the file away to go on without it"));
-  EXPECT_EQ(text(), line(1) + "{\"epoch\": 1}\n");
+TEST_F(Metrics, HaveNoHalfLineBehindADiskThatFailed) {
+  MetricsFile metrics(path_, 0);
+  metrics.append(1, 1, {});
+  {
+    FaultyFileSystem files({.first = 1, .are_lasting = true});  // not even the half line can be cut off
+    const ReplacedFileSystem replaced(files);
+    metrics.append(2, 1, {});
+    EXPECT_NE(text(), line(1));
+  }
+  metrics.append(3, 1, {});
+  EXPECT_EQ(text(), line(1) + line(2) + line(3));
 }
 
 TEST_F(Metrics, SayWhyTheFileCannotBeWritten) {

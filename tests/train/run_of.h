@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,10 +22,10 @@ struct RunOf : TrainObserver {
         folder(std::move(run_folder)),
         trainer(options, task, batches, *this, folder) {}
 
-  Outcome start() { return trainer.run(stop); }
+  Outcome start() { return trainer.run(requests); }
   Outcome go_on() {
     trainer.resume();
-    return trainer.run(stop);
+    return trainer.run(requests);
   }
 
   void on_step(const StepReport& report) override {
@@ -39,17 +39,19 @@ struct RunOf : TrainObserver {
   void on_save(std::int64_t step, const std::filesystem::path& path) override {
     saves.emplace_back(step, path.filename().string());
   }
+  void on_warning(std::int64_t step, const std::string& what) override { warnings.emplace_back(step, what); }
 
   TrainOptions options;
   NextTokenTask task;
   BatchStream batches;
   std::filesystem::path folder;
-  std::atomic<bool> stop = false;
+  RunRequests requests;
   std::function<void(const StepReport&)> after_step;
   std::vector<StepReport> steps;
   std::vector<StepReport> logs;
   std::vector<std::pair<std::int64_t, bool>> validations;
   std::vector<std::pair<std::int64_t, std::string>> saves;
+  std::vector<std::pair<std::int64_t, std::string>> warnings;
   Trainer trainer;
 };
 
@@ -59,6 +61,7 @@ inline TrainOptions short_run() {
   options.epochs = 2;
   options.schedule = ScheduleKind::kConstant;
   options.learning_rate = 0.1;
+  options.warmup = 0;
   options.log_every = 3;
   return options;
 }

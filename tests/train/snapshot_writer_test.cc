@@ -14,73 +14,126 @@
 namespace edgewise {
 namespace {
 
-using testing::AllOf;
 using testing::ElementsAre;
-using testing::Field;
 using testing::IsEmpty;
+using testing::Pair;
 using testing::ThrowsMessage;
 
-class SnapshotWriterTest : public RunFolder {
+class SnapshotWriterTest : public RunFolder, public TrainObserver {
  protected:
-  Snapshot snapshot(const char* name, std::int64_t step) const {
-    return {.step = step, .directory = folder() / name, .files = {{"numbers", std::to_string(step)}}};
+  std::function<Snapshot()> snapshot(const char* name, std::int64_t step) const {
+    return [this, name, step] {
+      return Snapshot{.step = step,
+                      .directory = folder() / name,
+                      .files = {{"numbers", std::to_string(step)}},
+                      .old_name = name == std::string("last") ? "previous" : ""};
+    };
   }
 
-  static auto is_written(std::int64_t step, const std::filesystem::path& directory) {
-    return AllOf(Field(&SnapshotWriter::Written::step, step), Field(&SnapshotWriter::Written::directory, directory));
+  void on_save(std::int64_t step, const std::filesystem::path& directory) override {
+    saves_.emplace_back(step, directory.filename().string());
   }
+  void on_warning(std::int64_t step, const std::string& what) override { warnings_.emplace_back(step, what); }
+
+  /// Nothing more can be written as "best", until it is removed.
+  void block_best() const {
+    std::filesystem::create_directories(folder());
+    std::ofstream(folder() / "best") << "a file";
+  }
+  auto says_what_is_wrong(const std::string& end) const {
+    return "train: " + (folder() / "best").string() +
+           " exists without a manifest.json, needs to be absent, empty or written by this program; choose another "
+           "directory" +
+           end;
+  }
+
+  /// Writes what was added, and waits for it without ending the run.
+  void write_and_settle() {
+    writer_.write();
+    const std::size_t known = saves_.size() + warnings_.size();
+    while (saves_.size() + warnings_.size() == known) writer_.write();
+  }
+
+  std::vector<std::pair<std::int64_t, std::string>> saves_;
+  std::vector<std::pair<std::int64_t, std::string>> warnings_;
+  SnapshotWriter writer_{*this};
 };
 
 TEST_F(SnapshotWriterTest, WritesAllOfAStepInItsOrder) {
-  SnapshotWriter writer;
-  EXPECT_THAT(writer.written(), IsEmpty());
-  EXPECT_THAT(writer.wait(), IsEmpty());
+  writer_.write();
+  writer_.add(snapshot("best", 3));
+  writer_.add(snapshot("last", 3));
+  EXPECT_FALSE(std::filesystem::exists(folder()));
 
-  writer.start({snapshot("best", 3), snapshot("last", 3)});
+  writer_.finish();
 
-  EXPECT_THAT(writer.wait(), ElementsAre(is_written(3, folder() / "best"), is_written(3, folder() / "last")));
-  EXPECT_THAT(writer.wait(), IsEmpty());
+  EXPECT_THAT(saves_, ElementsAre(Pair(3, "best"), Pair(3, "last")));
   EXPECT_EQ(read_file(folder() / "last/numbers"), "3");
   EXPECT_NO_THROW(verify_manifest(folder() / "best"));
 }
 
-TEST_F(SnapshotWriterTest, SaysOnceWhatIsWrittenWithoutWaiting) {
-  SnapshotWriter writer;
-  writer.start({snapshot("last", 3)});
-
-  std::vector<SnapshotWriter::Written> written;
-  while (written.empty()) written = writer.written();
-
-  EXPECT_THAT(written, ElementsAre(is_written(3, folder() / "last")));
-  EXPECT_THAT(writer.written(), IsEmpty());
+TEST_F(SnapshotWriterTest, SaysWithoutWaitingWhatIsWritten) {
+  writer_.add(snapshot("last", 3));
+  write_and_settle();
+  EXPECT_THAT(saves_, ElementsAre(Pair(3, "last")));
+  writer_.write();
+  EXPECT_EQ(saves_.size(), 1U);
 }
 
 TEST_F(SnapshotWriterTest, EndsWhenAllIsWritten) {
   {
-    SnapshotWriter writer;
-    writer.start({snapshot("last", 5)});
+    SnapshotWriter writer(*this);
+    writer.add(snapshot("last", 5));
+    writer.write();
   }
   EXPECT_EQ(read_file(folder() / "last/numbers"), "5");
 }
 
-TEST_F(SnapshotWriterTest, GivesAnErrorToWhoeverTakesTheStepAndGoesOn) {
-  std::filesystem::create_directory(folder());
-  std::ofstream(folder() / "best") << "a file";
-  SnapshotWriter writer;
-  writer.start({snapshot("best", 3), snapshot("last", 3)});
-
-  EXPECT_THROW(writer.wait(), Error);
-
+TEST_F(SnapshotWriterTest, TriesAModelThatFailedAgainBeforeTheNextState) {
+  block_best();
+  writer_.add(snapshot("best", 3));
+  writer_.add(snapshot("last", 3));
+  write_and_settle();
+  EXPECT_THAT(warnings_, ElementsAre(Pair(3, says_what_is_wrong("; training goes on, and the next save tries again"))));
   EXPECT_FALSE(std::filesystem::exists(folder() / "last"));
-  writer.start({snapshot("last", 4)});
-  EXPECT_THAT(writer.wait(), ElementsAre(is_written(4, folder() / "last")));
+
+  std::filesystem::remove(folder() / "best");
+  writer_.add(snapshot("last", 4));
+  writer_.finish();
+
+  EXPECT_THAT(saves_, ElementsAre(Pair(3, "best"), Pair(4, "last")));
 }
 
-TEST_F(SnapshotWriterTest, WritesOneStepAtATime) {
-  SnapshotWriter writer;
-  writer.start({snapshot("last", 3)});
-  EXPECT_THAT([&] { writer.start({snapshot("last", 4)}); },
-              ThrowsMessage<Error>("SnapshotWriter::start: a step is being written, needs to be waited for"));
+TEST_F(SnapshotWriterTest, ForgetsAModelThatFailedWhenThereIsANewerOne) {
+  block_best();
+  writer_.add(snapshot("best", 3));
+  write_and_settle();
+
+  std::filesystem::remove(folder() / "best");
+  writer_.add(snapshot("best", 4));
+  writer_.finish();
+
+  EXPECT_THAT(saves_, ElementsAre(Pair(4, "best")));
+}
+
+TEST_F(SnapshotWriterTest, GivesUpAfterThreeFailuresInARow) {
+  block_best();
+  for (std::int64_t step = 1; step <= 2; ++step) {
+    writer_.add(snapshot("best", step));
+    write_and_settle();
+  }
+  EXPECT_EQ(warnings_.size(), 2U);
+
+  writer_.add(snapshot("best", 3));
+  EXPECT_THAT([this] { write_and_settle(); },
+              ThrowsMessage<Error>(says_what_is_wrong("; 3 saves in a row have failed")));
+}
+
+TEST_F(SnapshotWriterTest, EndsWithAnErrorWhenTheLastSaveFails) {
+  block_best();
+  writer_.add(snapshot("best", 3));
+  EXPECT_THAT([this] { writer_.finish(); }, ThrowsMessage<Error>(says_what_is_wrong("")));
+  EXPECT_THAT(warnings_, IsEmpty());
 }
 
 }  // namespace

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The promise to whoever trains on a machine that may go down at any moment.
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <random>
+#include <thread>
+
+#include "tests/apps/program.h"
+#include "tests/train/same_run.h"
+
+namespace edgewise {
+namespace {
+
+class KillTest : public ProgramTest {
+ protected:
+  using Clock = std::chrono::steady_clock;
+
+  /// A run that saves all the time, in the middle of epochs and of what it accumulates.
+  static std::vector<std::string> train(const std::string& run, const std::string& precision) {
+    return {"train",     "tiny.toml",
+            "--out",     run,
+            "--threads", "1",
+            "--set",     "train.precision=" + precision,
+            "--set",     "train.epochs=0",
+            "--set",     "train.steps=120",
+            "--set",     "train.accumulate=2",
+            "--set",     "train.log_every=7",
+            "--set",     "train.validate_every=20",
+            "--set",     "train.save_every=3",
+            "--set",     "train.average=0.9",
+            "--set",     "train.keep_best=2",
+            "--set",     "train.best_by=loss",
+            "--set",     "batch.sentences=16",
+            "--set",     "data.test_size=0"};
+  }
+
+  bool has_checkpoint() const { return exists(path("killed/last")) || exists(path("killed/previous")); }
+
+  /// Trains, or goes on, until a kill at a random moment; true when the run ended before that.
+  bool trains_to_the_end(std::vector<std::string> command, Clock::duration longest) {
+    if (has_checkpoint()) command.push_back("--resume");
+    command.insert(command.begin(), EDGEWISE_PROGRAM);
+    RunningProcess process(command, {.folder = path("").string()});
+    std::this_thread::sleep_for(longest * std::uniform_real_distribution<double>(0.4, 1.0)(random_));
+    process.send(SIGKILL);
+    const ProcessResult result = process.wait();
+    EXPECT_TRUE(result.exit_code == 0 || result.exit_code == 128 + SIGKILL) << result.errors;
+    return result.exit_code == 0;
+  }
+
+  /// Kills runs until there have been enough kills, and holds each that came to its end against one that was not.
+  void kill_runs(const std::string& precision, int kills) {
+    const Clock::time_point begin = Clock::now();
+    run_well(train("whole", precision));
+    const Clock::duration whole = Clock::now() - begin;
+    while (kills > 0) {
+      const bool is_ended = trains_to_the_end(train("killed", precision), whole);
+      if (is_ended) {
+        expect_same_run(path("killed"), path("whole"));
+        std::filesystem::remove_all(path("killed"));
+      } else {
+        --kills;
+      }
+    }
+    std::vector<std::string> resume = train("killed", precision);
+    if (has_checkpoint()) resume.push_back("--resume");
+    run_well(resume);
+    expect_same_run(path("killed"), path("whole"));
+    EXPECT_EQ(names_in(path("killed")), names_in(path("whole")));
+  }
+
+  std::mt19937_64 random_{make_seed()};
+
+ private:
+  static std::uint64_t make_seed() {
+    const std::uint64_t seed = std::random_device()();
+    std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+    return seed;
+  }
+};
+
+TEST_F(KillTest, AtAnyMomentLosesNoBitOfARunInFp32) {
+  write("tiny.toml", kTinyConfig);
+  kill_runs("fp32", 16);
+}
+
+TEST_F(KillTest, AtAnyMomentLosesNoBitOfARunInBf16) {
+  write("tiny.toml", kTinyConfig);
+  kill_runs("bf16", 16);
+}
+
+}  // namespace
+}  // namespace edgewise

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/train/weight_average.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "edgewise/base/error.h"
+
+namespace edgewise {
+namespace {
+
+using testing::ThrowsMessage;
+
+at::Tensor values(std::uint64_t seed) {
+  return at::randn({3, 5}, at::make_generator<at::CPUGeneratorImpl>(seed), at::kDouble);
+}
+
+TEST(WeightAverage, IsTheMeanWhoseWeightsShrinkByTheDecay) {
+  const at::Tensor parameter = values(0).set_requires_grad(true);
+  WeightAverage average({{"x", parameter}}, 0.9);
+  at::Tensor sum = at::zeros_like(parameter.detach());
+  double weights = 0.0;
+  for (std::uint64_t step = 1; step <= 50; ++step) {
+    parameter.detach().copy_(values(step));
+    average.update();
+    sum = 0.9 * sum + 0.1 * values(step);
+    weights = 0.9 * weights + 0.1;
+    ASSERT_TRUE(at::allclose(average.tensors()[0].tensor, sum / weights, 1e-12, 1e-12)) << step;
+  }
+  EXPECT_EQ(average.num_updates(), 50);
+}
+
+TEST(WeightAverage, IsTheParametersThemselvesBeforeAndAfterTheFirstUpdate) {
+  const at::Tensor parameter = values(1).set_requires_grad(true);
+  WeightAverage average({{"x", parameter}}, 0.999);
+  EXPECT_TRUE(average.tensors()[0].tensor.equal(values(1)));
+  parameter.detach().copy_(values(2));
+  average.update();
+  EXPECT_TRUE(average.tensors()[0].tensor.equal(values(2)));
+}
+
+TEST(WeightAverage, TakesThePlaceOfTheParametersForAScope) {
+  const at::Tensor parameter = values(1).set_requires_grad(true);
+  WeightAverage average({{"x", parameter}}, 0.5);
+  const void* memory = parameter.data_ptr();
+  parameter.detach().copy_(values(2));
+  {
+    const AveragedWeights averaged(&average);
+    EXPECT_TRUE(parameter.equal(values(1)));
+  }
+  EXPECT_TRUE(parameter.equal(values(2)));
+  EXPECT_TRUE(average.tensors()[0].tensor.equal(values(1)));
+  EXPECT_EQ(parameter.data_ptr(), memory);
+  const AveragedWeights none(nullptr);
+  EXPECT_TRUE(parameter.equal(values(2)));
+}
+
+TEST(WeightAverage, GoesOnFromItsNumbers) {
+  const at::Tensor parameter = values(0).set_requires_grad(true);
+  WeightAverage whole({{"x", parameter}}, 0.9);
+  for (std::uint64_t step = 1; step <= 3; ++step) {
+    parameter.detach().copy_(values(step));
+    whole.update();
+  }
+  WeightAverage resumed({{"x", parameter}}, 0.9);
+  resumed.tensors()[0].tensor.copy_(whole.tensors()[0].tensor);
+  resumed.set_num_updates(whole.num_updates());
+  parameter.detach().copy_(values(4));
+  whole.update();
+  resumed.update();
+  EXPECT_TRUE(resumed.tensors()[0].tensor.equal(whole.tensors()[0].tensor));
+}
+
+TEST(WeightAverage, NeedsADecayBetweenNoughtAndOne) {
+  for (const double decay : {0.0, 1.0}) {
+    EXPECT_THAT(
+        [&] { WeightAverage({}, decay); },
+        ThrowsMessage<Error>(fmt::format("WeightAverage: decay is {}, needs a number above 0 and below 1", decay)));
+  }
+}
+
+}  // namespace
+}  // namespace edgewise
