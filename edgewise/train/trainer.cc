@@ -2,6 +2,8 @@
 #include "edgewise/train/trainer.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "edgewise/base/directory.h"
@@ -12,6 +14,9 @@ namespace edgewise {
 namespace {
 
 double share(double part, std::int64_t whole) { return whole > 0 ? part / static_cast<double>(whole) : 0.0; }
+
+/// For numbers that are compared and saved.
+double without_nan(double number) { return std::isnan(number) ? std::numeric_limits<double>::infinity() : number; }
 
 std::int64_t divide_up(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
 
@@ -134,7 +139,7 @@ void Trainer::train_one_step() {
   const auto begin = Pace::Clock::now();
   const Update update = update_(++state_.step);
   is_saved_ = false;
-  gradient_norm_ = update.gradient_norm;
+  state_.gradient_norm = without_nan(update.gradient_norm);
   state_.updates = update_.adam().num_steps();
   state_.position = update_.batches().position();
   if (update.is_made()) {
@@ -217,7 +222,9 @@ void Trainer::validate(bool is_asked) {
 
 Validation Trainer::validate_averages() {
   const AveragedWeights averaged(average());
-  return task_.validate();
+  Validation validation = task_.validate();
+  validation.loss = without_nan(validation.loss);
+  return validation;
 }
 
 void Trainer::keep(const std::string& name, const Validation& validation) {
@@ -275,7 +282,7 @@ StepReport Trainer::report(const LogSums& sums) const {
   report.loss = share(sums.loss, sums.tokens);
   report.accuracy = share(static_cast<double>(sums.correct), sums.tokens);
   report.learning_rate = update_.learning_rate(state_.step);
-  report.gradient_norm = gradient_norm_;
+  report.gradient_norm = state_.gradient_norm;
   report.tokens_per_second = pace_.tokens_per_second();
   report.skipped_steps = update_.adam().num_skipped();
   report.last_step = last_step();
