@@ -15,8 +15,8 @@
 
 #include "edgewise/base/threads.h"
 #include "edgewise/data/batches.h"
-#include "edgewise/data/corpus.h"
 #include "edgewise/data/encode.h"
+#include "edgewise/data/synthetic.h"
 #include "edgewise/models/transformer.h"
 #include "edgewise/ops/loss.h"
 #include "edgewise/train/adam.h"
@@ -154,10 +154,11 @@ void train(std::int64_t epochs, std::int64_t pairs) {
   DataOptions data;
   data.task = DataTask::kCopy;
   data.train_size = pairs;
-  const Corpus corpus = load_corpus(data);
-  const auto vocabulary = build_vocabulary({corpus.train.inputs, corpus.train.outputs});
-  const auto training = encode_pairs(corpus.train, *vocabulary, *vocabulary).pairs;
-  const auto validation = encode_pairs(corpus.valid, *vocabulary, *vocabulary).pairs;
+  const Splits splits = make_synthetic(data);
+  const auto vocabulary = build_vocabulary({splits.train.inputs, splits.train.outputs});
+  const PairEncoder encoder(vocabulary, vocabulary, {});
+  const auto training = encode_pairs(splits.train, encoder).pairs;
+  const auto validation = encode_pairs(splits.valid, encoder).pairs;
   const BatchOptions batching = {.tokens = 0, .sentences = 128};
 
   const Transformer model = make_model(vocabulary->size());

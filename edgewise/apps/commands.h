@@ -10,7 +10,9 @@ namespace edgewise {
 // One subcommand a file: declares its options on the program, and runs, once they are read, with the exit code as its
 // result. Throws Error for the user's mistakes.
 void add_train(CLI::App& program, int& exit_code);
+void add_vocab(CLI::App& program, int& exit_code);
 void add_average(CLI::App& program, int& exit_code);
+void add_compare(CLI::App& program, int& exit_code);
 void add_translate(CLI::App& program, const OpenScorers& open_scorers, int& exit_code);
 /// The same options on a command of another name.
 void declare_translate(CLI::App& command, const OpenScorers& open_scorers, int& exit_code);

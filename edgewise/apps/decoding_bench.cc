@@ -9,12 +9,11 @@
 #include <utility>
 
 #include "edgewise/apps/median.h"
+#include "edgewise/apps/model_directory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/infer/runtime_model.h"
-#include "edgewise/models/transformer.h"
-#include "edgewise/nn/serialize.h"
 #include "edgewise/search/search.h"
 #include "edgewise/text/line_reader.h"
 
@@ -43,9 +42,7 @@ RuntimeModel random_model(const DecodingBenchOptions& options) {
   TransformerOptions model = bench_model(options.size);
   model.norm_placement = NormPlacement::kPost;
   model.final_norm = false;
-  const std::string bytes = serialize_tensors(parameters(Transformer(model, kSeed)));
-  return RuntimeModel(model, SafetensorsFile::parse(std::as_bytes(std::span(bytes)), "random"), "random",
-                      options.precision);
+  return packed(Transformer(model, kSeed), options.precision);
 }
 
 SearchOptions search_options(const DecodingBenchOptions& options) {

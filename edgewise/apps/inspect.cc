@@ -37,13 +37,13 @@ std::string side_in_words(const Vocabulary& vocabulary) {
 void print_model(const fs::path& path) {
   const fs::path directory = find_model(path, "inspect");
   const TranslationModel model = open_model(directory);
-  const TransformerOptions& options = model.transformer.options();
+  const TransformerOptions& options = model.model->options();
   fmt::print("{}: whole, every file as it was written\n", directory.string());
   fmt::print("written by  {}\n", read_manifest(directory, "inspect").tool);
-  fmt::print("model       Transformer, {} + {} layers, size {}, {} heads, feed-forward {}, preset {}\n",
-             options.encoder_layers, options.decoder_layers, options.size, options.heads, options.feed_forward,
-             enum_name(options.preset));
-  fmt::print("parameters  {}\n", count_parameters(parameters(model.transformer)));
+  fmt::print("model       {}, {} + {} layers, size {}, {} heads, feed-forward {}, preset {}\n",
+             model_name(options.kind), options.encoder_layers, options.decoder_layers, options.size, options.heads,
+             options.feed_forward, enum_name(options.preset));
+  fmt::print("parameters  {}\n", count_parameters(model.model->parameters()));
   fmt::print("input       {}\n", side_in_words(*model.vocabularies.input));
   fmt::print("output      {}\n", side_in_words(*model.vocabularies.output));
 }

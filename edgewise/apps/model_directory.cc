@@ -1,36 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/apps/model_directory.h"
 
+#include <span>
 #include <utility>
 
 #include "edgewise/base/config.h"
+#include "edgewise/base/error.h"
+#include "edgewise/infer/runtime_model.h"
+#include "edgewise/infer/runtime_scorers.h"
 #include "edgewise/nn/serialize.h"
 
 namespace edgewise {
 
-Transformer make_transformer(const Experiment& experiment, const Vocabularies& vocabularies) {
-  return Transformer(transformer_options(experiment, vocabularies), experiment.train.seed);
+std::shared_ptr<const SequenceModel> make_model(const Experiment& experiment, const Vocabularies& vocabularies) {
+  return make_model(transformer_options(experiment, vocabularies), experiment.train.seed);
+}
+
+std::string_view model_name(ModelKind kind) {
+  return kind == ModelKind::kUniversal ? "Universal Transformer" : "Transformer";
+}
+
+Translator::MakeScorer scorers_of(const TranslationModel& model) {
+  const SequenceModel& parameters = *model.model;
+  if (parameters.options().kind == ModelKind::kUniversal) {
+    return [kept = model.model] { return kept->scorer(); };
+  }
+  constexpr const char* kName = "the model";
+  const std::string bytes = serialize_tensors(parameters.parameters());
+  const auto runtime = std::make_shared<const RuntimeModel>(
+      parameters.options(), SafetensorsFile::parse(std::as_bytes(std::span(bytes)), kName), kName,
+      RuntimePrecision::kFp32);
+  return [runtime] { return runtime->scorer(); };
 }
 
 std::map<std::string, std::string> model_files(const Experiment& experiment, const Vocabularies& vocabularies) {
-  std::map<std::string, std::string> files;
+  std::map<std::string, std::string> files = vocabulary_files(vocabularies, experiment.vocabulary.shared);
   files[std::string(kConfigFile)] = to_toml(experiment, TomlComments::kHelp);
-  const auto add = [&files](std::string_view prefix, const Vocabulary& vocabulary) {
-    files[std::string(prefix) + std::string(vocabulary.file_name())] = vocabulary.serialize();
-  };
-  if (experiment.vocabulary.shared) {
-    add("", *vocabularies.input);
-  } else {
-    add(kInputPrefix, *vocabularies.input);
-    add(kOutputPrefix, *vocabularies.output);
-  }
   return files;
 }
 
 TranslationModel load_model(ModelFiles files) {
-  Transformer transformer = make_transformer(files.experiment, files.vocabularies);
-  load_tensors(parameters(transformer), files.parameters, files.parameters_name);
-  return {std::move(files.experiment), std::move(files.vocabularies), std::move(transformer)};
+  std::shared_ptr<const SequenceModel> model = make_model(files.experiment, files.vocabularies);
+  load_tensors(model->parameters(), files.parameters, files.parameters_name);
+  return {std::move(files.experiment), std::move(files.vocabularies), std::move(model)};
+}
+
+Translator::MakeScorer open_scorers(ModelFiles files, RuntimePrecision precision) {
+  if (files.experiment.model.kind == ModelKind::kTransformer) return open_runtime_scorers(std::move(files), precision);
+  check(precision == RuntimePrecision::kFp32, "translate: precision is {}, a universal model needs fp32",
+        enum_name(precision));
+  return scorers_of(load_model(std::move(files)));
 }
 
 TranslationModel open_model(const std::filesystem::path& path) {

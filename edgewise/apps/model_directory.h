@@ -3,11 +3,15 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include "edgewise/infer/model_files.h"
-#include "edgewise/models/transformer.h"
+#include "edgewise/infer/translator.h"
+#include "edgewise/models/sequence_model.h"
 #include "edgewise/options/experiment.h"
+#include "edgewise/options/precision.h"
 
 namespace edgewise {
 
@@ -15,11 +19,22 @@ namespace edgewise {
 struct TranslationModel {
   Experiment experiment;
   Vocabularies vocabularies;
-  Transformer transformer;
+  std::shared_ptr<const SequenceModel> model;
 };
 
 /// The model of an experiment, with the vocabularies' sizes and parameters that are a function of its seed.
-Transformer make_transformer(const Experiment& experiment, const Vocabularies& vocabularies);
+std::shared_ptr<const SequenceModel> make_model(const Experiment& experiment, const Vocabularies& vocabularies);
+
+/// What people call a kind of model.
+std::string_view model_name(ModelKind kind);
+
+/// Scorers over a model as it is now, in fp32: packed for translating where the runtime knows its kind. They may be
+/// made on any threads; those of a kind that it does not know see later changes of the model.
+Translator::MakeScorer scorers_of(const TranslationModel& model);
+
+/// Scorers over a model of either kind, for commands that translate. Throws Error for a precision that is not the
+/// model's to compute in.
+Translator::MakeScorer open_scorers(ModelFiles files, RuntimePrecision precision);
 
 /// What a model directory holds beside model.safetensors and manifest.json: config.toml and the vocabularies.
 std::map<std::string, std::string> model_files(const Experiment& experiment, const Vocabularies& vocabularies);

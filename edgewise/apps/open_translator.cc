@@ -13,8 +13,9 @@ namespace {
 
 void check_vocabulary(const Vocabulary& vocabulary, const Vocabulary& first, const std::string& path,
                       const std::string& first_path, std::string_view caller) {
-  check(vocabulary.serialize() == first.serialize(), "{}: {} has another vocabulary than {}, needs the same", caller,
-        path, first_path);
+  const bool is_same =
+      vocabulary.serialize() == first.serialize() && vocabulary.serialize_case() == first.serialize_case();
+  check(is_same, "{}: {} has another vocabulary than {}, needs the same", caller, path, first_path);
 }
 
 Translator::MakeScorer ensemble_of(std::vector<Translator::MakeScorer> makers) {

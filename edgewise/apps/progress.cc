@@ -2,6 +2,7 @@
 #include "edgewise/apps/progress.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -11,14 +12,11 @@ namespace {
 
 constexpr auto kRedrawInterval = std::chrono::milliseconds(100);
 
-std::string human_step(const StepReport& report) {
-  std::string line = report.last_step ? fmt::format("step {}/{}", report.step, *report.last_step)
-                                      : fmt::format("step {}", report.step);
-  line += fmt::format("  epoch {}  loss {:.3f}  accuracy {:.1f} %  rate {:.2e}  {:.0f} tokens/s", report.epoch,
-                      report.loss, 100 * report.accuracy, report.learning_rate, report.tokens_per_second);
-  if (report.skipped_steps > 0) line += fmt::format("  {} steps skipped", report.skipped_steps);
-  if (report.seconds_left) line += fmt::format("  {} left", human_time(*report.seconds_left));
-  return line;
+/// Columns of the terminal; where they are not known, of a narrow one.
+std::size_t terminal_width() {
+  winsize size = {};
+  const bool is_known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return is_known ? size.ws_col : 80;
 }
 
 }  // namespace
@@ -42,22 +40,38 @@ Progress::Progress() : is_live_(isatty(STDOUT_FILENO) == 1) {}
 
 Progress::~Progress() { finish_line(); }
 
+/// What people look for stands first: a narrow terminal cuts off the end.
+std::string Progress::line_of(const StepReport& report) const {
+  std::string line = report.last_step ? fmt::format("step {}/{}", report.step, *report.last_step)
+                                      : fmt::format("step {}", report.step);
+  line += fmt::format("  loss {:.3f}", report.loss);
+  if (last_validation_.bleu) line += fmt::format("  BLEU {:.2f}", *last_validation_.bleu);
+  line += fmt::format("  {:.0f} tokens/s", report.tokens_per_second);
+  if (report.seconds_left) line += fmt::format("  {} left", human_time(*report.seconds_left));
+  line += fmt::format("  epoch {}  accuracy {:.1f} %  rate {:.2e}", report.epoch, 100 * report.accuracy,
+                      report.learning_rate);
+  if (report.skipped_steps > 0) line += fmt::format("  {} steps skipped", report.skipped_steps);
+  return line;
+}
+
 void Progress::on_step(const StepReport& report) {
   const auto now = std::chrono::steady_clock::now();
   if (!is_live_ || now - last_drawn_ < kRedrawInterval) return;
   last_drawn_ = now;
   line_is_open_ = true;
-  fmt::print("\r{}\x1b[K", human_step(report));  // back to the line's start; clear what is left of a longer one
+  // Back to the line's start; clear what is left of a longer one.
+  fmt::print("\r{}\x1b[K", line_of(report).substr(0, terminal_width() - 1));
   std::fflush(stdout);
 }
 
 void Progress::on_log(const StepReport& report) {
   if (is_live_) return;
-  fmt::print("{}\n", human_step(report));
+  fmt::print("{}\n", line_of(report));
   std::fflush(stdout);
 }
 
 void Progress::on_validation(std::int64_t step, const Validation& validation, bool is_best) {
+  last_validation_ = validation;
   finish_line();
   fmt::print("step {}: validation {}{}\n", step, human_validation(validation), is_best ? " (best)" : "");
   std::fflush(stdout);

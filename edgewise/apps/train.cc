@@ -10,13 +10,16 @@
 
 #include "edgewise/apps/commands.h"
 #include "edgewise/apps/interrupt.h"
+#include "edgewise/apps/make_vocabularies.h"
 #include "edgewise/apps/progress.h"
 #include "edgewise/apps/threads_option.h"
+#include "edgewise/apps/training_data.h"
 #include "edgewise/apps/translation_task.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/data/corpus.h"
 #include "edgewise/nn/serialize.h"
+#include "edgewise/train/tensorboard.h"
 #include "edgewise/train/trainer.h"
 
 namespace edgewise {
@@ -30,44 +33,10 @@ struct TrainCommand {
   int threads = 0;
 };
 
-/// Of an evaluation split, every sentence counts, however long.
-EvaluationPairs encode_evaluation(SentencePairs sentences, const Experiment& experiment,
-                                  const Vocabularies& vocabularies) {
-  EvaluationPairs pairs{std::move(sentences), {}};
-  if (pairs.sentences.size() == 0) return pairs;
-  EncodeOptions options = encode_options(experiment.data);
-  options.max_length = 0;
-  pairs.encoded = encode_pairs(pairs.sentences, *vocabularies.input, *vocabularies.output, options);
-  return pairs;
-}
-
-Vocabularies learn_vocabularies(const SentencePairs& pairs, const VocabularySection& options) {
-  if (options.shared) {
-    const auto both = build_vocabulary({pairs.inputs, pairs.outputs}, options);
-    return {both, both};
-  }
-  return {build_vocabulary({pairs.inputs}, options), build_vocabulary({pairs.outputs}, options)};
-}
-
-void describe_data(const Corpus& corpus, const EncodedPairs& training, const Vocabularies& vocabularies) {
-  fmt::print("{} pairs to learn from, {} to validate, {} to test; ", training.pairs.size(), corpus.valid.size(),
-             corpus.test.size());
-  if (vocabularies.input == vocabularies.output) {
-    fmt::print("one vocabulary of {} tokens\n", vocabularies.input->size());
-  } else {
-    fmt::print("vocabularies of {} and {} tokens\n", vocabularies.input->size(), vocabularies.output->size());
-  }
-  const std::string skipped = corpus.train.account.skipped_in_words();
-  if (!skipped.empty()) fmt::print("left out: {}\n", skipped);
-  for (const std::string& place : corpus.train.account.places) fmt::print("  {}\n", place);
-  if (training.too_long > 0)
-    fmt::print("left out or shortened: {} pairs with too long a sentence\n", training.too_long);
-}
-
 void report_test(const Experiment& experiment, const std::filesystem::path& run, SentencePairs test) {
   if (test.size() == 0) return;
   const TranslationModel best = open_model(run);
-  const EvaluationPairs pairs = encode_evaluation(std::move(test), experiment, best.vocabularies);
+  const EvaluationPairs pairs = evaluation_pairs(experiment, std::move(test), best.vocabularies);
   fmt::print("test: {}\n", human_validation(TranslationTask::evaluate(best, pairs)));
 }
 
@@ -81,21 +50,33 @@ int run_train(const TrainCommand& command) {
   } else {
     require_no_run(command.run);
   }
-  Corpus corpus = load_corpus(experiment.data, std::filesystem::path(command.config).parent_path());
+  const std::filesystem::path folder = std::filesystem::path(command.config).parent_path();
+  Corpus corpus = load_corpus(experiment.data, folder);
+  print_account(corpus);
 
-  Vocabularies vocabularies = command.is_resumed ? open_model(std::filesystem::path(command.run) / "last").vocabularies
-                                                 : learn_vocabularies(corpus.train, experiment.vocabulary);
-  EncodedPairs training =
-      encode_pairs(corpus.train, *vocabularies.input, *vocabularies.output, encode_options(experiment.data));
-  describe_data(corpus, training, vocabularies);
+  const Vocabularies vocabularies = command.is_resumed
+                                        ? open_model(std::filesystem::path(command.run) / "last").vocabularies
+                                        : make_vocabularies(experiment.vocabulary, corpus, folder);
+  const auto pairs = training_pairs(experiment, corpus, vocabularies);
+  std::int64_t num_pairs = corpus.num_training_pairs();
+  if (!command.is_resumed) {  // of a large corpus this takes minutes, and a run that goes on has seen it
+    const EncodeAccount account = pairs->survey();
+    print_account(account);
+    num_pairs = account.kept;
+  }
+  fmt::print("{} pairs to learn from, {} to validate, {} to test; {}\n", num_pairs, corpus.valid.size(),
+             corpus.test.size(), vocabularies_in_words(vocabularies, experiment.vocabulary.shared));
 
-  Transformer transformer = make_transformer(experiment, vocabularies);
-  fmt::print("a Transformer of {} parameters, {} threads\n", count_parameters(parameters(transformer)), num_threads());
-  EvaluationPairs validation = encode_evaluation(std::move(corpus.valid), experiment, vocabularies);
-  TranslationTask task({experiment, vocabularies, std::move(transformer)}, std::move(validation));
-  BatchStream batches(std::move(training.pairs), experiment.batch, experiment.train.seed);
+  const auto model = make_model(experiment, vocabularies);
+  fmt::print("a {} of {} parameters, {} threads\n", model_name(model->options().kind),
+             count_parameters(model->parameters()), num_threads());
+  EvaluationPairs validation = evaluation_pairs(experiment, std::move(corpus.valid), vocabularies);
+  TranslationTask task({experiment, vocabularies, model}, std::move(validation));
+  BatchStream batches(pairs, experiment.batch, experiment.train.seed);
   Progress progress;
-  Trainer trainer(experiment.train, task, batches, progress, command.run);
+  TensorBoard tensorboard(command.run, task);
+  Observers observers({&progress, &tensorboard});
+  Trainer trainer(experiment.train, task, batches, observers, command.run);
   if (command.is_resumed) trainer.resume();
 
   InterruptWatch interrupt;

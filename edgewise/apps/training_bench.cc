@@ -54,6 +54,7 @@ Experiment experiment_of(const TrainingBenchOptions& options) {
   experiment.batch = {.tokens = 4096, .sentences = 0, .bucket = 0};
   experiment.train.schedule = ScheduleKind::kConstant;
   experiment.train.learning_rate = 5e-4;
+  experiment.train.warmup = 0;
   experiment.train.seed = kSeed;
   return experiment;
 }

@@ -7,22 +7,29 @@
 #include <algorithm>
 #include <utility>
 
-#include "edgewise/apps/search_outputs.h"
+#include "edgewise/base/threads.h"
 #include "edgewise/data/batches.h"
+#include "edgewise/infer/translator.h"
 #include "edgewise/ops/loss.h"
 #include "edgewise/text/bleu.h"
 
 namespace edgewise {
 namespace {
 
+constexpr std::size_t kSamples = 4;  // that people are shown
+
 LossOptions loss_options(const Experiment& experiment) {
   return {.smoothing = experiment.train.smoothing, .ignored = kPaddingToken};
 }
 
-BatchLoss loss_of(const TranslationModel& model, const Batch& batch, Pass& pass, const LossOptions& options) {
-  const ProjectedLoss found = model.transformer.loss(batch, options, pass);
-  return {
-      .loss_sum = found.loss_sum, .tokens = static_cast<std::int64_t>(batch.labels.size()), .correct = found.correct};
+BatchLoss loss_of(const TranslationModel& model, const Batch& batch, double rdrop, Pass& pass) {
+  const ModelLoss found = model.model->loss(batch, loss_options(model.experiment), rdrop, pass);
+  return {.loss_sum = found.sum,
+          .told_sum = found.sum_of_words,
+          .tokens = static_cast<std::int64_t>(batch.labels.size()),
+          .correct = found.correct,
+          .encoder = found.encoder,
+          .decoder = found.decoder};
 }
 
 void measure_by_token(const TranslationModel& model, const EncodedPairs& pairs, Validation& validation) {
@@ -32,8 +39,8 @@ void measure_by_token(const TranslationModel& model, const EncodedPairs& pairs, 
   std::int64_t correct = 0;
   for (const Batch& batch : batches_in_order(pool, pairs.pairs, model.experiment.batch)) {
     Pass pass = Pass::inference();
-    const BatchLoss part = loss_of(model, batch, pass, loss_options(model.experiment));
-    loss += part.loss_sum.item<double>();
+    const BatchLoss part = loss_of(model, batch, /*rdrop=*/0, pass);
+    loss += part.told_sum.item<double>();
     tokens += part.tokens;
     correct += part.correct;
   }
@@ -41,30 +48,34 @@ void measure_by_token(const TranslationModel& model, const EncodedPairs& pairs, 
   validation.accuracy = static_cast<double>(correct) / static_cast<double>(tokens);
 }
 
-std::vector<Tokens> inputs_of(const EncodedPairs& pairs) {
-  std::vector<Tokens> inputs;
-  for (const TokenPair& pair : pairs.pairs) inputs.push_back(pair.input);
-  return inputs;
-}
-
-bool is_output_of(const TokenPair& pair, const Tokens& found) {
-  return std::ranges::equal(found, std::span(pair.output).subspan(1, pair.output.size() - 2));
-}
-
-double share_right(const std::vector<Tokens>& found, const EncodedPairs& pairs) {
-  std::int64_t right = 0;
-  for (std::size_t i = 0; i < found.size(); ++i) right += is_output_of(pairs.pairs[i], found[i]) ? 1 : 0;
-  return static_cast<double>(right) / static_cast<double>(found.size());
-}
-
-double bleu_of(const std::vector<Tokens>& found, const EvaluationPairs& pairs, const Vocabulary& vocabulary) {
-  std::vector<std::string> hypotheses;
-  std::vector<std::string> references;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    hypotheses.push_back(vocabulary.decode(found[i]));
-    references.push_back(pairs.sentences.outputs[static_cast<std::size_t>(pairs.encoded.kept[i])]);
+/// With a search a thread: a step of one is too short to be shared.
+std::vector<std::string> translate(const TranslationModel& model, const std::vector<std::string>& inputs) {
+  TranslatorOptions options;
+  options.search = model.experiment.search;
+  options.search.n_best = 1;
+  options.workers = num_threads();
+  Translator translator(coding_of(model.experiment, model.vocabularies), scorers_of(model), options);
+  std::vector<TranslationRequest> requests;
+  for (const std::string& input : inputs) requests.push_back({input});
+  std::vector<std::string> outputs;
+  for (const Translation& translation : translator.translate(requests)) {
+    outputs.push_back(translation.outputs.front().text);
   }
-  return bleu(hypotheses, references).score;
+  return outputs;
+}
+
+double share_right(const std::vector<std::string>& outputs, const std::vector<std::string>& references) {
+  std::int64_t right = 0;
+  for (std::size_t i = 0; i < outputs.size(); ++i) right += outputs[i] == references[i] ? 1 : 0;
+  return static_cast<double>(right) / static_cast<double>(outputs.size());
+}
+
+std::vector<OutputSample> some_samples(const SentencePairs& pairs, const std::vector<std::string>& outputs) {
+  std::vector<OutputSample> samples;
+  for (std::size_t i = 0; i < std::min(outputs.size(), kSamples); ++i) {
+    samples.push_back({.input = pairs.inputs[i], .output = outputs[i], .reference = pairs.outputs[i]});
+  }
+  return samples;
 }
 
 }  // namespace
@@ -73,20 +84,21 @@ TranslationTask::TranslationTask(TranslationModel model, EvaluationPairs validat
     : model_(std::move(model)), validation_(std::move(validation)) {}
 
 BatchLoss TranslationTask::loss(const Batch& batch, Pass& pass) {
-  return loss_of(model_, batch, pass, loss_options(model_.experiment));
+  const double rdrop = model_.experiment.train.rdrop;
+  return loss_of(model_, rdrop > 0 ? twice(pool_, batch) : batch, rdrop, pass);
 }
 
 Validation TranslationTask::evaluate(const TranslationModel& model, const EvaluationPairs& pairs) {
   const at::NoGradGuard no_grad;
   Validation validation;
   measure_by_token(model, pairs.encoded, validation);
-  const std::vector<Tokens> found =
-      search_outputs(model.transformer, inputs_of(pairs.encoded), model.experiment.search);
+  const std::vector<std::string> outputs = translate(model, pairs.sentences.inputs);
   if (model.experiment.data.task == DataTask::kText) {
-    validation.bleu = bleu_of(found, pairs, *model.vocabularies.output);
+    validation.bleu = bleu(outputs, pairs.sentences.outputs).score;
   } else {
-    validation.sequence_accuracy = share_right(found, pairs.encoded);
+    validation.sequence_accuracy = share_right(outputs, pairs.sentences.outputs);
   }
+  validation.samples = some_samples(pairs.sentences, outputs);
   return validation;
 }
 

@@ -17,14 +17,14 @@ struct EvaluationPairs {
   EncodedPairs encoded;
 };
 
-/// A Transformer that learns to translate, or to copy, reverse and sort letters.
+/// A model that learns to translate, or to copy, reverse and sort letters.
 class TranslationTask : public TrainingTask {
  public:
   TranslationTask(TranslationModel model, EvaluationPairs validation);
 
-  std::string kind() const override { return "transformer"; }
+  std::string kind() const override { return std::string(enum_name(model_.experiment.model.kind)); }
   std::int64_t size() const override { return model_.experiment.model.size; }
-  std::vector<NamedTensor> parameters() override { return edgewise::parameters(model_.transformer); }
+  std::vector<NamedTensor> parameters() override { return model_.model->parameters(); }
   BatchLoss loss(const Batch& batch, Pass& pass) override;
   bool can_validate() const override { return validation_.sentences.size() > 0; }
   Validation validate() override { return evaluate(model_, validation_); }
@@ -32,13 +32,17 @@ class TranslationTask : public TrainingTask {
     return edgewise::model_files(model_.experiment, model_.vocabularies);
   }
 
-  /// Loss and accuracy by token; and by searching as the experiment says: BLEU of text, the share of sequences that are
-  /// right of letters. Needs at least one pair.
+  /// Loss and accuracy by token; and by translating as `edgewise translate` would with this model and the experiment's
+  /// search: BLEU of text, the share of sequences that are right of letters. Needs at least one pair.
+  ///
+  /// Training waits for it: with a search beside the steps, which model is the best, and when patience ends, would hang
+  /// on who is faster.
   static Validation evaluate(const TranslationModel& model, const EvaluationPairs& pairs);
 
  private:
   TranslationModel model_;
   EvaluationPairs validation_;
+  GraphPool pool_;  // of batches whose sentences are there twice
 };
 
 }  // namespace edgewise

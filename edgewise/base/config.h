@@ -5,6 +5,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "edgewise/base/fields.h"
 
@@ -19,6 +21,7 @@ void read_fields(const Section& fields, std::string_view toml, std::string_view 
                  std::span<const std::string> overrides);
 std::string write_fields(const Section& fields, TomlComments comments);
 std::string describe(const Section& fields);
+std::vector<std::pair<std::string, std::string>> settings(const Section& fields);
 std::string read_config_file(const std::filesystem::path& file);
 }  // namespace detail
 
@@ -49,6 +52,13 @@ template <OptionStruct Options>
 std::string to_toml(const Options& options, TomlComments comments = TomlComments::kNone) {
   Options copy = options;
   return detail::write_fields(fields_of(copy), comments);
+}
+
+/// Every field's full name and value, as an override says them: ("train.steps", "2000").
+template <OptionStruct Options>
+std::vector<std::pair<std::string, std::string>> settings_of(const Options& options) {
+  Options copy = options;
+  return detail::settings(fields_of(copy));
 }
 
 /// Help: for each field a line with its name, its default, what it means and what it takes.

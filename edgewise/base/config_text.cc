@@ -45,6 +45,19 @@ void collect_help(std::vector<HelpLine>& lines, const Section& section, const st
   }
 }
 
+using Setting = std::pair<std::string, std::string>;
+
+void collect_settings(std::vector<Setting>& settings, const Section& section, const std::string& prefix) {
+  for (const Field& field : section) {
+    const std::string path = prefix + field.name;
+    if (is_section(field)) {
+      collect_settings(settings, std::get<Section>(field.value), path + ".");
+    } else {
+      settings.emplace_back(path, value_text(field, path));
+    }
+  }
+}
+
 }  // namespace
 
 std::string write_fields(const Section& fields, TomlComments comments) {
@@ -61,6 +74,12 @@ std::string describe(const Section& fields) {
   std::string text;
   for (const auto& [setting, help] : lines) text += fmt::format("{:<{}}  {}\n", setting, width, help);
   return text;
+}
+
+std::vector<Setting> settings(const Section& fields) {
+  std::vector<Setting> found;
+  collect_settings(found, fields, "");
+  return found;
 }
 
 }  // namespace edgewise::detail

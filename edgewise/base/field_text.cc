@@ -55,6 +55,10 @@ struct NeedsText {
     const std::string text = range.text();
     return "a list of whole numbers" + (text.empty() ? "" : ", each" + text);
   }
+  std::string operator()(const std::vector<double>*) const {
+    const std::string text = range.text();
+    return "a list of numbers" + (text.empty() ? "" : ", each" + text);
+  }
   template <class Value>
   std::string operator()(const std::optional<Value>*) const {
     return (*this)(static_cast<const Value*>(nullptr)) + " or " + in_quotes(kNone);

@@ -29,7 +29,7 @@
 //     };
 //
 // A field is a bool, int, std::int64_t, std::uint64_t, double, std::string, an optional of the last four but
-// std::uint64_t, a list of std::string or std::int64_t, an enum with enum_names, or a struct with list_fields.
+// std::uint64_t, a list of std::string, std::int64_t or double, an enum with enum_names, or a struct with list_fields.
 
 namespace edgewise {
 
@@ -114,9 +114,10 @@ struct EnumValue {
 
 struct Field;
 using Section = std::vector<Field>;
-using FieldValue = std::variant<bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*,
-                                std::optional<double>*, std::optional<std::int64_t>*, std::optional<std::string>*,
-                                std::vector<std::string>*, std::vector<std::int64_t>*, EnumValue, Section>;
+using FieldValue =
+    std::variant<bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*, std::optional<double>*,
+                 std::optional<std::int64_t>*, std::optional<std::string>*, std::vector<std::string>*,
+                 std::vector<std::int64_t>*, std::vector<double>*, EnumValue, Section>;
 
 /// One field of an option struct, pointing into that struct.
 struct Field {

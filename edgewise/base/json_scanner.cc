@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <unordered_set>
 #include <utility>
 
@@ -100,6 +101,21 @@ std::uint64_t JsonScanner::whole_number(std::string_view what) {
                               describe(digits[0], digits)));
   }
   return number;
+}
+
+double JsonScanner::number(std::string_view what) {
+  begin_value("n-0123456789", what, "a number");
+  if (text_[position_] == 'n') {
+    skip_word("null");
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  const std::string_view digits = number_text();
+  double value = 0;
+  const auto error = std::from_chars(digits.data(), digits.data() + digits.size(), value).ec;
+  if (!is_number(digits) || error != std::errc()) {
+    fail_at_value(fmt::format("{} is {}, needs a number that JSON writes and a double holds", what, digits));
+  }
+  return value;
 }
 
 void JsonScanner::skip() { skip_nested(kDeepest); }

@@ -36,6 +36,9 @@ class JsonScanner {
   /// From 0 to 2^64 - 1, in digits alone: neither 2.0 nor 1e3.
   std::uint64_t whole_number(std::string_view what);
 
+  /// Any number, as the nearest double; null is NaN, as json_number writes it.
+  double number(std::string_view what);
+
   /// Passes over any value that nests at most four deep.
   void skip();
 

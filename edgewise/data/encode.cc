@@ -2,26 +2,27 @@
 #include "edgewise/data/encode.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/random.h"
+#include "edgewise/text/text_hash.h"
 
 namespace edgewise {
 namespace {
 
-using Tokens = std::vector<std::int64_t>;
-
-bool is_longer(const Tokens& tokens, const EncodeOptions& options) {
-  return options.max_length > 0 && static_cast<std::int64_t>(tokens.size()) > options.max_length;
+void check_can_sample(const Sampling& sampling, const Vocabulary& vocabulary, std::string_view side) {
+  check(sampling.strength == 0.0 || vocabulary.kind() == VocabularyKind::kSentencePiece,
+        "PairEncoder: vocabulary.{}_sampling is {}, but the vocabulary is of {}, needs sentencepiece", side,
+        sampling.strength, enum_name(vocabulary.kind()));
 }
 
-void truncate(Tokens& tokens, const EncodeOptions& options) {
-  if (is_longer(tokens, options)) tokens.resize(static_cast<std::size_t>(options.max_length));
-}
-
-TokenPair with_special_tokens(Tokens input, const Tokens& output, const EncodeOptions& options) {
+TokenPair with_special_tokens(std::vector<std::int64_t> input, const std::vector<std::int64_t>& output,
+                              const EncodeOptions& options) {
   TokenPair pair = {.input = std::move(input), .output = {kBeginToken}};
   if (options.end_input) pair.input.push_back(kEndToken);
+  pair.output.reserve(output.size() + 2);
   pair.output.insert(pair.output.end(), output.begin(), output.end());
   pair.output.push_back(kEndToken);
   return pair;
@@ -30,34 +31,122 @@ TokenPair with_special_tokens(Tokens input, const Tokens& output, const EncodeOp
 }  // namespace
 
 EncodeOptions encode_options(const DataOptions& data) {
-  return {.max_length = data.max_length, .too_long = data.too_long, .end_input = data.end_input};
+  return {.max_length = data.max_length,
+          .too_long = data.too_long,
+          .min_length = data.min_length,
+          .max_ratio = data.max_ratio,
+          .end_input = data.end_input};
 }
 
-EncodedPairs encode_pairs(const SentencePairs& pairs, const Vocabulary& input_vocabulary,
-                          const Vocabulary& output_vocabulary, const EncodeOptions& options) {
+std::string EncodeAccount::skipped_in_words() const {
+  return counts_in_words("pair", {{empty, "with a side without tokens"},
+                                  {too_long, "with too long a sentence"},
+                                  {too_short, "with too short a sentence"},
+                                  {uneven, "with sides of too different length"}});
+}
+
+EncodeAccount& EncodeAccount::operator+=(const EncodeAccount& other) {
+  kept += other.kept;
+  empty += other.empty;
+  too_long += other.too_long;
+  too_short += other.too_short;
+  uneven += other.uneven;
+  truncated += other.truncated;
+  return *this;
+}
+
+PairEncoder::PairEncoder(std::shared_ptr<const Vocabulary> input_vocabulary,
+                         std::shared_ptr<const Vocabulary> output_vocabulary, const EncodeOptions& options)
+    : input_vocabulary_(std::move(input_vocabulary)),
+      output_vocabulary_(std::move(output_vocabulary)),
+      options_(options) {
+  check_can_sample(options.input_sampling, *input_vocabulary_, "input");
+  check_can_sample(options.output_sampling, *output_vocabulary_, "output");
+}
+
+bool PairEncoder::is_longer(const Tokens& tokens) const {
+  return options_.max_length > 0 && std::ssize(tokens) > options_.max_length;
+}
+
+/// Whether a pair stays, with the reason counted.
+bool PairEncoder::keeps(const Tokens& input, const Tokens& output, EncodeAccount& account) const {
+  const auto shorter = std::min(std::ssize(input), std::ssize(output));
+  const auto longer = std::max(std::ssize(input), std::ssize(output));
+  std::int64_t EncodeAccount::*reason = nullptr;
+  if (shorter == 0) {
+    reason = &EncodeAccount::empty;
+  } else if (options_.too_long == LongSentences::kSkip && (is_longer(input) || is_longer(output))) {
+    reason = &EncodeAccount::too_long;
+  } else if (shorter < options_.min_length) {
+    reason = &EncodeAccount::too_short;
+  } else if (options_.max_ratio > 0.0 &&
+             static_cast<double>(longer) > options_.max_ratio * static_cast<double>(shorter)) {
+    reason = &EncodeAccount::uneven;
+  }
+  ++(account.*(reason != nullptr ? reason : &EncodeAccount::kept));
+  if (reason == nullptr && (is_longer(input) || is_longer(output))) ++account.truncated;
+  return reason == nullptr;
+}
+
+void PairEncoder::count(std::string_view input, std::string_view output, EncodeAccount& account) const {
+  keeps(input_vocabulary_->encode(input), output_vocabulary_->encode(output), account);
+}
+
+void PairEncoder::draw(const Vocabulary& vocabulary, std::string_view sentence, const Sampling& sampling,
+                       std::uint64_t seed, Tokens& tokens) const {
+  if (sampling.strength == 0.0 || is_longer(tokens)) return;
+  Tokens sample = vocabulary.sample(sentence, sampling, seed);
+  if (!is_longer(sample)) tokens = std::move(sample);
+}
+
+std::optional<TokenPair> PairEncoder::encode(std::string_view input, std::string_view output, std::uint64_t seed,
+                                             EncodeAccount& account) const {
+  Tokens inputs = input_vocabulary_->encode(input);
+  Tokens outputs = output_vocabulary_->encode(output);
+  if (!keeps(inputs, outputs, account)) return std::nullopt;
+  draw(*input_vocabulary_, input, options_.input_sampling, mix(seed, 0), inputs);
+  draw(*output_vocabulary_, output, options_.output_sampling, mix(seed, 1), outputs);
+  for (Tokens* tokens : {&inputs, &outputs}) {
+    if (is_longer(*tokens)) tokens->resize(static_cast<std::size_t>(options_.max_length));
+  }
+  return with_special_tokens(std::move(inputs), outputs, options_);
+}
+
+std::uint64_t PairEncoder::fingerprint() const {
+  TextHash hash;
+  for (const auto& vocabulary : {input_vocabulary_, output_vocabulary_}) {
+    hash.add(vocabulary->serialize());
+    hash.add(vocabulary->serialize_case());
+  }
+  std::uint64_t fingerprint = hash.value();
+  const auto add = [&fingerprint](std::uint64_t value) { fingerprint = mix(fingerprint, value); };
+  for (const std::int64_t option :
+       {options_.max_length, static_cast<std::int64_t>(options_.too_long), options_.min_length,
+        std::int64_t{options_.end_input}, options_.input_sampling.best, options_.output_sampling.best}) {
+    add(static_cast<std::uint64_t>(option));
+  }
+  for (const double option :
+       {options_.max_ratio, options_.input_sampling.strength, options_.output_sampling.strength}) {
+    add(std::bit_cast<std::uint64_t>(option));
+  }
+  return fingerprint;
+}
+
+EncodedPairs encode_pairs(const SentencePairs& pairs, const PairEncoder& encoder) {
   EncodedPairs encoded;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    Tokens input = input_vocabulary.encode(pairs.inputs[i]);
-    Tokens output = output_vocabulary.encode(pairs.outputs[i]);
-    if (input.empty() || output.empty()) {
-      ++encoded.empty;
-      continue;
-    }
-    if (is_longer(input, options) || is_longer(output, options)) {
-      ++encoded.too_long;
-      if (options.too_long == LongSentences::kSkip) continue;
-      truncate(input, options);
-      truncate(output, options);
-    }
-    encoded.pairs.push_back(with_special_tokens(std::move(input), output, options));
+    auto pair = encoder.encode(pairs.inputs[i], pairs.outputs[i], 0, encoded.account);
+    if (!pair) continue;
+    encoded.pairs.push_back(std::move(*pair));
     encoded.kept.push_back(static_cast<std::int64_t>(i));
   }
-  check(!encoded.pairs.empty(),
-        "encode_pairs: none of {} pairs is left, needs at least one; {} have an empty side and {} a sentence of more "
-        "than "
-        "{} tokens",
-        pairs.size(), encoded.empty, encoded.too_long, options.max_length);
+  check_tokens_left(encoded.account);
   return encoded;
+}
+
+void check_tokens_left(const EncodeAccount& account) {
+  check(account.kept > 0, "encode_pairs: none of {} pairs is left, needs at least one; left out: {}", account.skipped(),
+        account.skipped_in_words());
 }
 
 }  // namespace edgewise

@@ -55,7 +55,7 @@ SentencePairs make_split(const DataOptions& options, std::int64_t size, RandomSt
 
 }  // namespace
 
-Corpus make_synthetic(const DataOptions& options) {
+Splits make_synthetic(const DataOptions& options) {
   check(options.symbols >= 1 && options.symbols <= 26, "make_synthetic: symbols is {}, needs 1 to 26", options.symbols);
   check(options.train_size >= 1, "make_synthetic: train_size is {}, needs at least 1", options.train_size);
   return {.train = make_split(options, options.train_size, RandomStream(options.seed, 0)),

@@ -48,6 +48,20 @@ Batch make_batch(GraphPool& pool, std::span<const TokenPair> pairs) {
   return batch;
 }
 
+Batch twice(GraphPool& pool, const Batch& batch) {
+  Batch both = batch;
+  for (const auto values : {&Batch::input_tokens, &Batch::input_positions, &Batch::output_tokens,
+                            &Batch::output_positions, &Batch::labels, &Batch::input_lengths, &Batch::output_lengths}) {
+    append(both.*values, batch.*values);
+  }
+  std::vector<PairLengths> lengths;
+  for (std::size_t i = 0; i < both.input_lengths.size(); ++i) {
+    lengths.push_back({.input = both.input_lengths[i], .output = both.output_lengths[i]});
+  }
+  both.graph = pool.batch(lengths);
+  return both;
+}
+
 Batch make_input_batch(GraphPool& pool, std::span<const std::vector<std::int64_t>> inputs) {
   Batch batch;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

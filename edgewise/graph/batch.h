@@ -34,6 +34,9 @@ struct Batch {
 /// O(tokens). Throws Error for an empty input or an output of fewer than two tokens.
 Batch make_batch(GraphPool& pool, std::span<const TokenPair> pairs);
 
+/// All sentences of a batch for training, and then all of them again. O(tokens).
+Batch twice(GraphPool& pool, const Batch& batch);
+
 /// For decoding: the encoder's side alone.
 Batch make_input_batch(GraphPool& pool, std::span<const std::vector<std::int64_t>> inputs);
 

@@ -30,6 +30,14 @@ void check_rows(const Relation& relation, std::span<const NodeIndex> rows, std::
   }
 }
 
+void check_ascending(std::span<const NodeIndex> sources, std::int64_t num_sources, std::string_view function) {
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const NodeIndex least = i == 0 ? 0 : sources[i - 1] + 1;
+    check(sources[i] >= least && sources[i] < num_sources, "{}: sources[{}] is {}, needs ascending numbers in [0, {})",
+          function, i, sources[i], num_sources);
+  }
+}
+
 /// Row i of the result is row `original_row(i)`, or empty where that is none.
 template <typename OriginalRow>
 Relation rearrange_rows(const Relation& relation, std::int64_t num_rows, OriginalRow original_row) {
@@ -145,6 +153,39 @@ Relation keep_rows(const Relation& relation, std::span<const NodeIndex> rows) {
 Relation select_rows(const Relation& relation, std::span<const NodeIndex> rows) {
   check_rows(relation, rows, "select_rows");
   return rearrange_rows(relation, std::ssize(rows), [&](std::int64_t i) { return std::optional(rows[i]); });
+}
+
+Relation select_nodes(const Relation& relation, std::span<const NodeIndex> destinations,
+                      std::span<const NodeIndex> sources) {
+  check_rows(relation, destinations, "select_nodes");
+  check_ascending(sources, relation.num_sources(), "select_nodes");
+  const RelationView rows = relation.view();
+  if (relation.form() == Relation::Form::kIntervals) {
+    const auto count_below = [&](NodeIndex source) {
+      return static_cast<NodeIndex>(std::ranges::lower_bound(sources, source) - sources.begin());
+    };
+    std::vector<Interval> intervals;
+    intervals.reserve(destinations.size());
+    for (const NodeIndex destination : destinations) {
+      const auto& [begin, end] = rows.intervals[destination];
+      intervals.push_back({.begin = count_below(begin), .end = count_below(end)});
+    }
+    return Relation::from_intervals(std::ssize(sources), std::move(intervals));
+  }
+
+  constexpr NodeIndex kNotThere = -1;
+  std::vector<NodeIndex> new_number(relation.num_sources(), kNotThere);
+  for (std::size_t i = 0; i < sources.size(); ++i) new_number[sources[i]] = static_cast<NodeIndex>(i);
+  std::vector<EdgeIndex> row_begin = {0};
+  std::vector<NodeIndex> kept;
+  for (const NodeIndex destination : destinations) {
+    for (EdgeIndex edge = rows.row_begin[destination]; edge < rows.row_begin[destination + 1]; ++edge) {
+      const NodeIndex number = new_number[rows.sources[edge]];
+      if (number != kNotThere) kept.push_back(number);
+    }
+    row_begin.push_back(std::ssize(kept));
+  }
+  return Relation::from_rows(std::ssize(sources), std::move(row_begin), std::move(kept)).simplified();
 }
 
 Relation keep_edges(const Relation& relation, std::span<const EdgeIndex> edges) {

@@ -25,6 +25,11 @@ Relation keep_rows(const Relation& relation, std::span<const NodeIndex> rows);
 /// rows; sources stay whole. O(rows) for intervals.
 Relation select_rows(const Relation& relation, std::span<const NodeIndex> rows);
 
+/// The edges between some nodes: row i is row `destinations[i]` of the original, and source i its source `sources[i]`,
+/// both ascending. For nodes gathered into fewer rows that see only one another. O(rows · log sources) for intervals.
+Relation select_nodes(const Relation& relation, std::span<const NodeIndex> destinations,
+                      std::span<const NodeIndex> sources);
+
 /// Keeps exactly the edges of the given numbers (any order, no duplicates), renumbered in canonical order. Throws Error
 /// for a number that is there twice.
 Relation keep_edges(const Relation& relation, std::span<const EdgeIndex> edges);

@@ -63,24 +63,25 @@ void LayerRows<T>::add(const PackedLinear<T>& linear, const Activations<T>& x, c
 }
 
 template <typename T>
-void LayerRows<T>::attend(const AttentionParameters<T>& parameters, const RowSources& sources,
+template <typename Cached>
+void LayerRows<T>::attend(const AttentionParameters<T>& parameters, const RowSources<Cached>& sources,
                           const NormParameters& next) {
   float* attended = attended_room_.of(rows_, heads_.width());
-  kernels::node_attention(
-      {.rows = rows_,
-       .num_heads = heads_.padded_heads,
-       .head_size = heads_.padded_head_size,
-       .ranges = sources.ranges,
-       .sources = sources.pieces,
-       .key_offset = sources.key_offset,
-       .value_offset = sources.value_offset,
-       .query = sources.query,
-       .query_stride = sources.query_stride,
-       .out = attended,
-       .scale = 1.0f / std::sqrt(static_cast<float>(heads_.head_size)),
-       .clamp = options_.clamp ? static_cast<float>(*options_.clamp) : std::numeric_limits<float>::infinity(),
-       .score_vector = parameters.score_vector.empty() ? nullptr : parameters.score_vector.data(),
-       .weights = sources.weights});
+  kernels::node_attention(kernels::NodeAttention<Cached>{
+      .rows = rows_,
+      .num_heads = heads_.padded_heads,
+      .head_size = heads_.padded_head_size,
+      .ranges = sources.ranges,
+      .sources = sources.pieces,
+      .key_offset = sources.key_offset,
+      .value_offset = sources.value_offset,
+      .query = sources.query,
+      .query_stride = sources.query_stride,
+      .out = attended,
+      .scale = 1.0f / std::sqrt(static_cast<float>(heads_.head_size)),
+      .clamp = options_.clamp ? static_cast<float>(*options_.clamp) : std::numeric_limits<float>::infinity(),
+      .score_vector = parameters.score_vector.empty() ? nullptr : parameters.score_vector.data(),
+      .weights = sources.weights});
   add(parameters.output, rounded(attended, heads_.width()), parameters.norm, next);
 }
 
@@ -94,5 +95,16 @@ void LayerRows<T>::feed_forward(const FeedForwardParameters<T>& parameters, cons
 template class LayerRows<float>;
 template class LayerRows<BFloat16>;
 template class LayerRows<std::int8_t>;
+
+template void LayerRows<float>::attend(const AttentionParameters<float>&, const RowSources<float>&,
+                                       const NormParameters&);
+template void LayerRows<BFloat16>::attend(const AttentionParameters<BFloat16>&, const RowSources<float>&,
+                                          const NormParameters&);
+template void LayerRows<BFloat16>::attend(const AttentionParameters<BFloat16>&, const RowSources<BFloat16>&,
+                                          const NormParameters&);
+template void LayerRows<std::int8_t>::attend(const AttentionParameters<std::int8_t>&, const RowSources<float>&,
+                                             const NormParameters&);
+template void LayerRows<std::int8_t>::attend(const AttentionParameters<std::int8_t>&, const RowSources<BFloat16>&,
+                                             const NormParameters&);
 
 }  // namespace edgewise

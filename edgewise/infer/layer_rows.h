@@ -10,9 +10,10 @@
 namespace edgewise {
 
 /// Whom a step's rows attend to, with which queries: the part of kernels::NodeAttention that a model does not say.
+template <typename T>
 struct RowSources {
   const kernels::SourceRange* ranges;
-  const float* const* pieces;
+  const T* const* pieces;
   std::int64_t key_offset;
   std::int64_t value_offset;
   const float* query;
@@ -44,7 +45,8 @@ class LayerRows {
   float* project(const PackedLinear<T>& linear);
 
   /// What attention says, added to the states, to be read through `next`.
-  void attend(const AttentionParameters<T>& parameters, const RowSources& sources, const NormParameters& next);
+  template <typename Cached>
+  void attend(const AttentionParameters<T>& parameters, const RowSources<Cached>& sources, const NormParameters& next);
 
   void feed_forward(const FeedForwardParameters<T>& parameters, const NormParameters& next);
 

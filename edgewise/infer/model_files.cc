@@ -3,31 +3,8 @@
 
 #include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
 
 namespace edgewise {
-namespace {
-
-std::shared_ptr<const Vocabulary> read_vocabulary(const std::filesystem::path& directory, std::string_view prefix,
-                                                  std::string_view caller) {
-  for (const std::string_view name : {"vocabulary.txt", "vocabulary.model"}) {
-    const std::filesystem::path file = directory / (std::string(prefix) + std::string(name));
-    if (std::filesystem::exists(file)) return parse_vocabulary(read_file(file, caller), file.string());
-  }
-  fail("{}: {} has no {}vocabulary.txt or {}vocabulary.model, needs one of them", caller, directory.string(), prefix,
-       prefix);
-}
-
-Vocabularies read_vocabularies(const std::filesystem::path& directory, bool shared, std::string_view caller) {
-  if (shared) {
-    const auto both = read_vocabulary(directory, "", caller);
-    return {both, both};
-  }
-  return {read_vocabulary(directory, kInputPrefix, caller), read_vocabulary(directory, kOutputPrefix, caller)};
-}
-
-}  // namespace
-
 std::filesystem::path find_model(const std::filesystem::path& path, std::string_view caller) {
   check(std::filesystem::exists(path), "{}: {} does not exist, a run or model directory is needed", caller,
         path.string());

@@ -2,29 +2,19 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "edgewise/base/safetensors.h"
+#include "edgewise/infer/vocabulary_files.h"
 #include "edgewise/options/experiment.h"
-#include "edgewise/text/vocabulary.h"
 
 namespace edgewise {
 
-// The names of what lies in a model directory; each side's vocabulary is behind its prefix, or behind none where they
-// share one.
+// The names of what lies in a model directory beside its vocabularies (vocabulary_files.h).
 inline constexpr std::string_view kConfigFile = "config.toml";
 inline constexpr std::string_view kParametersFile = "model.safetensors";
 inline constexpr std::string_view kManifestFile = "manifest.json";
-inline constexpr std::string_view kInputPrefix = "input_";
-inline constexpr std::string_view kOutputPrefix = "output_";
-
-/// Of both sides; one and the same when they share it.
-struct Vocabularies {
-  std::shared_ptr<const Vocabulary> input;
-  std::shared_ptr<const Vocabulary> output;
-};
 
 /// A model directory in memory.
 struct ModelFiles {

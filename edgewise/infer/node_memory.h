@@ -2,51 +2,64 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
+#include "edgewise/base/bfloat16.h"
 #include "edgewise/graph/hypothesis_tree.h"
 #include "edgewise/kernels/aligned_bytes.h"
 
-// Where keys and values stay: written once, never moved, found by their address. Whatever belongs to one token, in
-// every layer, is one piece of memory, [layers, 2, W].
+// Where keys and values stay: written once, never moved, found by their address. A token has a piece of memory, [2, W],
+// in every layer; pieces come in blocks, [layers, tokens, 2, W], so that what a layer reads lies side by side. T is
+// what they are kept in: float or BFloat16.
 
 namespace edgewise {
 
-/// Pieces of one size, taken in blocks; what is given back is taken again first, so that memory is that of the most
-/// that were in use at a time.
-class PiecePool {
+struct BlockShape {
+  static constexpr std::int64_t kTokens = 16;
+
+  std::int64_t layers;
+  std::int64_t piece_size;
+
+  /// From a token's piece in one layer to that in the next.
+  std::int64_t layer_step() const { return kTokens * piece_size; }
+  std::int64_t size() const { return layers * layer_step(); }
+};
+
+/// Blocks of one shape; what is given back is taken again first, so that memory is that of the most that were in use at
+/// a time.
+template <typename T>
+class BlockPool {
  public:
-  static constexpr std::int64_t kPiecesOfBlock = 16;
+  explicit BlockPool(const BlockShape& shape) : shape_(shape) {}
 
-  explicit PiecePool(std::int64_t floats_of_piece) : floats_of_piece_(floats_of_piece) {}
+  T* take();
+  void give_back(T* block) { free_.push_back(block); }
 
-  /// The first of kPiecesOfBlock pieces, one behind the other.
-  float* take_block();
-  void give_back(float* block) { free_.push_back(block); }
-
-  std::int64_t floats_of_piece() const { return floats_of_piece_; }
+  const BlockShape& shape() const { return shape_; }
 
  private:
-  std::int64_t floats_of_piece_;
+  BlockShape shape_;
   std::vector<kernels::AlignedBytes> blocks_;
-  std::vector<float*> free_;
+  std::vector<T*> free_;
 };
 
 /// The tree of one sentence's hypotheses: where each node's keys and values are, and which nodes it sees.
+template <typename T>
 class NodeMemory {
  public:
   /// Forgets all nodes.
-  void clear(PiecePool& pool);
+  void clear(BlockPool<T>& pool);
 
   /// The next node's number. Throws Error, for `caller`, for a parent that is none.
-  NodeIndex add(NodeIndex parent, PiecePool& pool, const char* caller);
+  NodeIndex add(NodeIndex parent, BlockPool<T>& pool, const char* caller);
 
   std::int64_t depth(NodeIndex node) const { return nodes_[static_cast<std::size_t>(node)].depth; }
-  float* piece(NodeIndex node, const PiecePool& pool) const;
+
+  /// In the first layer.
+  T* piece(NodeIndex node, const BlockShape& shape) const;
 
   /// Appends the pieces of the nodes from a root to `node`.
-  void append_path(NodeIndex node, const PiecePool& pool, std::vector<const float*>& pieces) const;
+  void append_path(NodeIndex node, const BlockShape& shape, std::vector<const T*>& pieces) const;
 
  private:
   struct Node {
@@ -54,22 +67,27 @@ class NodeMemory {
     std::int32_t depth;
   };
   std::vector<Node> nodes_;
-  std::vector<float*> blocks_;
+  std::vector<T*> blocks_;
 };
 
-/// The keys and values of inputs that were read together: one piece a token.
+/// The keys and values of inputs that were read together.
+template <typename T>
 class InputMemory {
  public:
-  explicit InputMemory(std::int64_t floats_of_piece) : floats_of_piece_(floats_of_piece) {}
+  explicit InputMemory(const BlockShape& shape) : shape_(shape) {}
 
   /// Room for so many tokens of so many sentences.
-  float* begin(std::int64_t tokens, std::int64_t spare_tokens, std::int64_t sentences);
+  void begin(std::int64_t tokens, std::int64_t sentences);
+
+  /// In the first layer.
+  T* piece(std::int64_t token) const;
 
   std::int64_t sentences_left = 0;  // that are still to be translated
 
  private:
-  std::int64_t floats_of_piece_;
+  BlockShape shape_;
   kernels::AlignedBytes bytes_;
+  T* blocks_ = nullptr;
 };
 
 }  // namespace edgewise

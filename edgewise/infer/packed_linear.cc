@@ -10,8 +10,8 @@ using kernels::Gemm;
 using kernels::GemmActivation;
 using kernels::GemmResult;
 
-// Of the thread that computes: what a product of 8 bits leaves, and a tile of logits.
-thread_local kernels::AlignedBytes product_room;
+// Of the thread that computes: a tile of logits.
+thread_local kernels::AlignedBytes tile_room;
 
 const float* or_null(const std::vector<float>& values) { return values.empty() ? nullptr : values.data(); }
 
@@ -52,18 +52,21 @@ PackedLinear<T>::PackedLinear(const std::vector<float>& weight, std::vector<floa
 }
 
 template <typename T>
-kernels::ScaledProduct PackedLinear<T>::scaled_product(std::int64_t rows,
-                                                       const Activations<T>& x) const requires kIsInt8<T> {
-  auto* sums = product_room.elements<std::int32_t>((rows + kSpareRows) * out_);
-  kernels::gemm(product_of(rows, weight_, x.values, nullptr, sums, out_));
-  return {.sums = sums, .row_scale = x.scales, .column_scale = weight_.scales(), .bias = or_null(bias_)};
+kernels::RowProduct PackedLinear<T>::row_product(std::int64_t rows, const Activations<T>& x,
+                                                 GemmActivation activation) const requires kIsInt8<T> {
+  return {.rows = rows,
+          .a = x.values,
+          .scales = x.scales,
+          .b = &weight_,
+          .bias = or_null(bias_),
+          .activation = activation,
+          .spare_rows = kSpareRows};
 }
 
 template <typename T>
 void PackedLinear<T>::write(std::int64_t rows, const Activations<T>& x, float* to, std::int64_t stride) const {
   if constexpr (kIsInt8<T>) {
-    kernels::finish_rows(kernels::FinishRows<T>{
-        .rows = rows, .columns = out_, .product = scaled_product(rows, x), .out = to, .out_stride = stride});
+    kernels::write_product(row_product(rows, x, GemmActivation::kNone), to, stride);
   } else {
     kernels::gemm(product_of(rows, weight_, x.values, or_null(bias_), to, stride));
   }
@@ -73,13 +76,8 @@ template <typename T>
 void PackedLinear<T>::activate(std::int64_t rows, const Activations<T>& x, GemmActivation activation,
                                const Activations<T>& to) const {
   if constexpr (kIsInt8<T>) {
-    kernels::FinishRows<T> p = {.rows = rows,
-                                .columns = out_,
-                                .product = scaled_product(rows, x),
-                                .rounded = to.values,
-                                .rounded_scale = to.scales};
-    p.product.activation = activation;
-    kernels::finish_rows(p);
+    kernels::finish_product(row_product(rows, x, activation),
+                            {.rows = rows, .columns = out_, .rounded = to.values, .rounded_scale = to.scales});
   } else {
     auto product = product_of(rows, weight_, x.values, or_null(bias_), to.values, out_);
     product.activation = activation;
@@ -93,13 +91,12 @@ void PackedLinear<T>::add_and_norm(std::int64_t rows, const Activations<T>& x, f
   if constexpr (kIsInt8<T>) {
     kernels::FinishRows<T> p = {.rows = rows,
                                 .columns = out_,
-                                .product = scaled_product(rows, x),
                                 .sum = sum,
                                 .out = norms_sum ? sum : nullptr,
                                 .rounded = to.values,
                                 .rounded_scale = to.scales};
     set_norm(p, norm);
-    kernels::finish_rows(p);
+    kernels::finish_product(row_product(rows, x, GemmActivation::kNone), p);
   } else {
     auto product = product_of(rows, weight_, x.values, or_null(bias_), sum, out_);
     product.result = GemmResult::kAdd;
@@ -109,13 +106,15 @@ void PackedLinear<T>::add_and_norm(std::int64_t rows, const Activations<T>& x, f
 }
 
 template <typename T>
-typename PackedLinear<T>::Tile PackedLinear<T>::tile(std::int64_t rows, const Activations<T>& x) const {
+void PackedLinear<T>::see(const Activations<T>& x, kernels::VocabularyTile tile) const {
+  tile.columns = out_;
   if constexpr (kIsInt8<T>) {
-    return {.product = scaled_product(rows, x)};
+    kernels::see_product(row_product(tile.rows, x, GemmActivation::kNone), tile);
   } else {
-    auto* values = product_room.elements<float>((rows + kSpareRows) * out_);
-    kernels::gemm(product_of(rows, weight_, x.values, or_null(bias_), values, out_));
-    return {.values = values};
+    auto* values = tile_room.elements<float>((tile.rows + kSpareRows) * out_);
+    kernels::gemm(product_of(tile.rows, weight_, x.values, or_null(bias_), values, out_));
+    tile.values = values;
+    kernels::see_tile(tile);
   }
 }
 

@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "edgewise/infer/activations.h"
+#include "edgewise/kernels/finish_product.h"
 #include "edgewise/kernels/finish_rows.h"
 #include "edgewise/kernels/gemm.h"
+#include "edgewise/kernels/vocabulary_tile.h"
 
 namespace edgewise {
 
@@ -43,15 +45,12 @@ class PackedLinear {
   void add_and_norm(std::int64_t rows, const Activations<T>& x, float* sum, const NormParameters& norm, bool norms_sum,
                     const Activations<T>& to) const;
 
-  /// The sums of a tile of the vocabulary, without or with bias, scales still to come: what kernels::see_tile reads.
-  struct Tile {
-    const float* values = nullptr;
-    kernels::ScaledProduct product = {};
-  };
-  Tile tile(std::int64_t rows, const Activations<T>& x) const;
+  /// As logits of a tile of the vocabulary: kernels::see_tile of that, whose columns and logits are filled in.
+  void see(const Activations<T>& x, kernels::VocabularyTile tile) const;
 
  private:
-  kernels::ScaledProduct scaled_product(std::int64_t rows, const Activations<T>& x) const requires kIsInt8<T>;
+  kernels::RowProduct row_product(std::int64_t rows, const Activations<T>& x,
+                                  kernels::GemmActivation activation) const requires kIsInt8<T>;
 
   std::int64_t in_ = 0;
   std::int64_t out_ = 0;

@@ -2,7 +2,6 @@
 #include "edgewise/infer/runtime_scorer.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <vector>
 
@@ -12,23 +11,26 @@
 #include "edgewise/infer/node_memory.h"
 #include "edgewise/infer/vocabulary_output.h"
 #include "edgewise/infer/word_vectors.h"
+#include "edgewise/kernels/scatter_rows.h"
 
 namespace edgewise {
 namespace {
 
 using kernels::SourceRange;
 
-/// A sentence's input and its hypotheses.
+/// A sentence's input and its hypotheses. T is what keys and values are kept in.
+template <typename T>
 struct Place {
-  InputMemory* memory = nullptr;  // null: nothing was read
-  std::vector<const float*> input;
-  NodeMemory nodes;
+  InputMemory<T>* memory = nullptr;  // null: nothing was read
+  std::vector<const T*> input;
+  NodeMemory<T> nodes;
 };
 
 /// Who sees whom: the rows' ranges of one list of pieces.
+template <typename T>
 struct Sources {
   std::vector<SourceRange> ranges;
-  std::vector<const float*> pieces;
+  std::vector<const T*> pieces;
 
   void clear() {
     ranges.clear();
@@ -38,6 +40,9 @@ struct Sources {
 
 template <typename T>
 class RuntimeScorer : public Scorer {
+  // Keys and values are read as often as weights, in the end, and need no more of a number than those.
+  using Cached = std::conditional_t<std::is_same_v<T, float>, float, BFloat16>;
+
  public:
   RuntimeScorer(const Weights<T>& weights, const CrossHeads& attention);
 
@@ -49,8 +54,12 @@ class RuntimeScorer : public Scorer {
   void check_inputs(std::span<const std::int64_t> places, std::span<const Tokens> inputs) const;
   void encode(std::span<const Tokens> inputs);
   void keep(std::span<const std::int64_t> places, std::span<const Tokens> inputs);
-  InputMemory& free_memory();
-  void forget(Place& place);
+  InputMemory<Cached>& free_memory();
+  void forget(Place<Cached>& place);
+  void keep_in_pieces(std::size_t layer, const float* projected, std::int64_t stride);
+  std::int64_t offset_of(std::size_t layer) const {
+    return static_cast<std::int64_t>(layer) * pool_.shape().layer_step();
+  }
 
   void add_nodes(std::span<const NewNode> nodes);
   void decode(StepResult* attention);
@@ -65,15 +74,16 @@ class RuntimeScorer : public Scorer {
   WordVectors words_;
   LayerRows<T> rows_;
   VocabularyOutput output_;
-  PiecePool pool_;
-  std::vector<Place> places_;
-  std::vector<std::unique_ptr<InputMemory>> memories_;
+  BlockPool<Cached> pool_;
+  std::vector<Place<Cached>> places_;
+  std::vector<std::unique_ptr<InputMemory<Cached>>> memories_;
 
   // Of the step.
   std::vector<std::int64_t> tokens_, positions_;
-  std::vector<float*> pieces_;
-  Sources own_;     // hypotheses, or the input's sentences while it is read
-  Sources inputs_;  // what cross attention sees
+  std::vector<Cached*> pieces_;  // of the rows
+  Sources<float> read_;          // the input's sentences
+  Sources<Cached> own_;          // hypotheses
+  Sources<Cached> inputs_;       // what cross attention sees
   std::vector<float> shown_weights_;
   std::vector<float*> weights_of_rows_;
 };
@@ -85,7 +95,7 @@ RuntimeScorer<T>::RuntimeScorer(const Weights<T>& weights, const CrossHeads& att
       width_(weights.heads.width()),
       words_(weights.options),
       rows_(weights.options, weights.heads),
-      pool_(std::ssize(weights.decoder) * 2 * weights.heads.width()) {
+      pool_({std::ssize(weights.decoder), 2 * weights.heads.width()}) {
   const std::int64_t layers = std::ssize(weights.decoder);
   check(shown_.layer >= -1 && shown_.layer < layers,
         "RuntimeModel: attention's layer is {}, needs a number from -1 to {}", shown_.layer, layers - 1);
@@ -117,10 +127,10 @@ template <typename T>
 void RuntimeScorer<T>::encode(std::span<const Tokens> inputs) {
   tokens_.clear();
   positions_.clear();
-  own_.clear();
+  read_.clear();
   for (const Tokens& input : inputs) {
     const SourceRange range = {std::ssize(tokens_), std::ssize(input)};
-    own_.ranges.insert(own_.ranges.end(), input.size(), range);
+    read_.ranges.insert(read_.ranges.end(), input.size(), range);
     tokens_.insert(tokens_.end(), input.begin(), input.end());
     for (std::int64_t position = 0; position < range.count; ++position) positions_.push_back(position);
   }
@@ -130,15 +140,15 @@ void RuntimeScorer<T>::encode(std::span<const Tokens> inputs) {
   rows_.read_through(rows_.first_norm(layers.front().self_attention.norm));
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const float* projected = rows_.project(layers[i].self_attention.query_key_value);
-    own_.pieces.clear();
-    for (std::int64_t row = 0; row < rows_.rows(); ++row) own_.pieces.push_back(projected + row * 3 * width_);
+    read_.pieces.clear();
+    for (std::int64_t row = 0; row < rows_.rows(); ++row) read_.pieces.push_back(projected + row * 3 * width_);
     rows_.attend(layers[i].self_attention,
-                 {.ranges = own_.ranges.data(),
-                  .pieces = own_.pieces.data(),
-                  .key_offset = width_,
-                  .value_offset = 2 * width_,
-                  .query = projected,
-                  .query_stride = 3 * width_},
+                 RowSources<float>{.ranges = read_.ranges.data(),
+                                   .pieces = read_.pieces.data(),
+                                   .key_offset = width_,
+                                   .value_offset = 2 * width_,
+                                   .query = projected,
+                                   .query_stride = 3 * width_},
                  rows_.first_norm(layers[i].feed_forward.norm));
     const bool is_last = i + 1 == layers.size();
     rows_.feed_forward(layers[i].feed_forward,
@@ -147,15 +157,15 @@ void RuntimeScorer<T>::encode(std::span<const Tokens> inputs) {
 }
 
 template <typename T>
-InputMemory& RuntimeScorer<T>::free_memory() {
+auto RuntimeScorer<T>::free_memory() -> InputMemory<Cached>& {
   const auto is_free = [](const auto& memory) { return memory->sentences_left == 0; };
   const auto found = std::ranges::find_if(memories_, is_free);
   if (found != memories_.end()) return **found;
-  return *memories_.emplace_back(std::make_unique<InputMemory>(pool_.floats_of_piece()));
+  return *memories_.emplace_back(std::make_unique<InputMemory<Cached>>(pool_.shape()));
 }
 
 template <typename T>
-void RuntimeScorer<T>::forget(Place& place) {
+void RuntimeScorer<T>::forget(Place<Cached>& place) {
   if (place.memory != nullptr) --place.memory->sentences_left;
   place.memory = nullptr;
   place.nodes.clear(pool_);
@@ -168,19 +178,32 @@ void RuntimeScorer<T>::keep(std::span<const std::int64_t> places, std::span<cons
   if (last >= places_.size()) places_.resize(last + 1);
   for (const std::int64_t place : places) forget(places_[static_cast<std::size_t>(place)]);
 
-  const std::int64_t size = pool_.floats_of_piece();
-  InputMemory& memory = free_memory();
-  float* piece = memory.begin(rows_.rows(), kSpareRows, std::ssize(inputs));
+  InputMemory<Cached>& memory = free_memory();
+  memory.begin(rows_.rows(), std::ssize(inputs));
+  pieces_.clear();
+  for (std::int64_t row = 0; row < rows_.rows(); ++row) pieces_.push_back(memory.piece(row));
   for (std::size_t layer = 0; layer < weights_.decoder.size(); ++layer) {
-    weights_.decoder[layer].cross_attention.key_value.write(
-        rows_.rows(), rows_.read(), piece + static_cast<std::int64_t>(layer) * 2 * width_, size);
+    const float* projected = rows_.project(weights_.decoder[layer].cross_attention.key_value);
+    keep_in_pieces(layer, projected, 2 * width_);
   }
+  auto next = pieces_.begin();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    Place& place = places_[static_cast<std::size_t>(places[i])];
+    Place<Cached>& place = places_[static_cast<std::size_t>(places[i])];
     place.memory = &memory;
-    place.input.clear();
-    for (std::size_t token = 0; token < inputs[i].size(); ++token, piece += size) place.input.push_back(piece);
+    place.input.assign(next, next + std::ssize(inputs[i]));
+    next += std::ssize(inputs[i]);
   }
+}
+
+// Keys and values of the rows in a layer, which begin `stride` apart.
+template <typename T>
+void RuntimeScorer<T>::keep_in_pieces(std::size_t layer, const float* projected, std::int64_t stride) {
+  kernels::scatter_rows(kernels::ScatterRows<Cached>{.rows = std::ssize(pieces_),
+                                                     .columns = 2 * width_,
+                                                     .from = projected,
+                                                     .stride = stride,
+                                                     .to = pieces_.data(),
+                                                     .offset = offset_of(layer)});
 }
 
 template <typename T>
@@ -195,13 +218,13 @@ void RuntimeScorer<T>::add_nodes(std::span<const NewNode> nodes) {
     const bool is_read = node.place >= 0 && node.place < std::ssize(places_) &&
                          places_[static_cast<std::size_t>(node.place)].memory != nullptr;
     check(is_read, "step: place is {}, needs one into which an input was read", node.place);
-    Place& place = places_[static_cast<std::size_t>(node.place)];
+    Place<Cached>& place = places_[static_cast<std::size_t>(node.place)];
     const NodeIndex number = place.nodes.add(node.parent, pool_, "step");
     tokens_.push_back(node.token);
     positions_.push_back(place.nodes.depth(number));
-    pieces_.push_back(place.nodes.piece(number, pool_));
+    pieces_.push_back(place.nodes.piece(number, pool_.shape()));
     own_.ranges.push_back({std::ssize(own_.pieces), positions_.back() + 1});
-    place.nodes.append_path(number, pool_, own_.pieces);
+    place.nodes.append_path(number, pool_.shape(), own_.pieces);
     if (node.place != last_place) inputs_.pieces.insert(inputs_.pieces.end(), place.input.begin(), place.input.end());
     inputs_.ranges.push_back({std::ssize(inputs_.pieces) - std::ssize(place.input), std::ssize(place.input)});
     last_place = node.place;
@@ -212,18 +235,15 @@ template <typename T>
 void RuntimeScorer<T>::self_attend(std::size_t layer, const NormParameters& next) {
   const AttentionParameters<T>& attention = weights_.decoder[layer].self_attention;
   const float* projected = rows_.project(attention.query_key_value);
-  const std::int64_t offset = static_cast<std::int64_t>(layer) * 2 * width_;
-  for (std::size_t row = 0; row < pieces_.size(); ++row) {
-    const float* made = projected + static_cast<std::int64_t>(row) * 3 * width_;
-    std::memcpy(pieces_[row] + offset, made + width_, static_cast<std::size_t>(2 * width_) * sizeof(float));
-  }
+  keep_in_pieces(layer, projected + width_, 3 * width_);
+  const std::int64_t offset = offset_of(layer);
   rows_.attend(attention,
-               {.ranges = own_.ranges.data(),
-                .pieces = own_.pieces.data(),
-                .key_offset = offset,
-                .value_offset = offset + width_,
-                .query = projected,
-                .query_stride = 3 * width_},
+               RowSources<Cached>{.ranges = own_.ranges.data(),
+                                  .pieces = own_.pieces.data(),
+                                  .key_offset = offset,
+                                  .value_offset = offset + width_,
+                                  .query = projected,
+                                  .query_stride = 3 * width_},
                next);
 }
 
@@ -233,15 +253,15 @@ void RuntimeScorer<T>::cross_attend(std::size_t layer, const NormParameters& nex
   const bool is_shown = attention != nullptr && static_cast<std::int64_t>(layer) == shown_.layer;
   if (is_shown) begin_weights();
   const float* query = rows_.project(parameters.query);
-  const std::int64_t offset = static_cast<std::int64_t>(layer) * 2 * width_;
+  const std::int64_t offset = offset_of(layer);
   rows_.attend(parameters,
-               {.ranges = inputs_.ranges.data(),
-                .pieces = inputs_.pieces.data(),
-                .key_offset = offset,
-                .value_offset = offset + width_,
-                .query = query,
-                .query_stride = width_,
-                .weights = is_shown ? weights_of_rows_.data() : nullptr},
+               RowSources<Cached>{.ranges = inputs_.ranges.data(),
+                                  .pieces = inputs_.pieces.data(),
+                                  .key_offset = offset,
+                                  .value_offset = offset + width_,
+                                  .query = query,
+                                  .query_stride = width_,
+                                  .weights = is_shown ? weights_of_rows_.data() : nullptr},
                next);
   if (is_shown) write_attention(*attention);
 }

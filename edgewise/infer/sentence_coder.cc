@@ -51,10 +51,9 @@ void append(TranslatedText& text, const Hypothesis& hypothesis, std::size_t num_
 
 }  // namespace
 
-Coding coding_of(const ModelFiles& files) {
-  return {.vocabularies = files.vocabularies,
-          .end_input = files.experiment.data.end_input,
-          .max_input = files.experiment.data.max_length};
+Coding coding_of(const Experiment& experiment, const Vocabularies& vocabularies) {
+  return {
+      .vocabularies = vocabularies, .end_input = experiment.data.end_input, .max_input = experiment.data.max_length};
 }
 
 std::int64_t CodedSentence::num_tokens() const {

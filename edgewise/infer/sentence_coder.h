@@ -30,8 +30,9 @@ struct Coding {
   LongInputs long_inputs = LongInputs::kSplit;
 };
 
-/// As the model of a directory was trained, with inputs as long as it saw.
-Coding coding_of(const ModelFiles& files);
+/// As a model was trained, with inputs as long as it saw.
+Coding coding_of(const Experiment& experiment, const Vocabularies& vocabularies);
+inline Coding coding_of(const ModelFiles& files) { return coding_of(files.experiment, files.vocabularies); }
 
 /// A sentence as a model reads it: in several parts where it is too long, in an empty one where it has no tokens.
 struct CodedSentence {

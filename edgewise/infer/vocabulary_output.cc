@@ -18,33 +18,29 @@ template <typename T>
 void VocabularyOutput::write(const Weights<T>& weights, const Activations<T>& states, const StepRequest& request,
                              StepResult& result) {
   const TimedWork timed("output");
-  const std::int64_t vocabulary_size = weights.options.output_vocabulary;
-  begin(request, vocabulary_size, weights.tile_size, result);
+  const TileSizes sizes = {weights.options.output_vocabulary, weights.tile_size};
+  begin(request, sizes, result);
   const auto num_rows = std::ssize(request.nodes);
   std::int64_t first_token = 0;
   for (const PackedLinear<T>& tile : weights.generator) {
-    place_logits(request, first_token, vocabulary_size, weights.tile_size, result);
-    const auto sums = tile.tile(num_rows, states);
-    kernels::see_tile({.rows = num_rows,
-                       .columns = tile.out(),
-                       .first_token = first_token,
-                       .values = sums.values,
-                       .product = sums.product,
-                       .penalty = penalty_.empty() ? nullptr : penalty_.data() + first_token,
-                       .state = rows_.data()});
+    place_logits(request, first_token, tile.out(), sizes, result);
+    tile.see(states, {.rows = num_rows,
+                      .columns = 0,
+                      .first_token = first_token,
+                      .penalty = penalty_.empty() ? nullptr : penalty_.data() + first_token,
+                      .state = rows_.data()});
     take_wanted(request, first_token, tile.out(), result);
     first_token += tile.out();
   }
-  finish(request, vocabulary_size, result);
+  finish(request, sizes.vocabulary, result);
 }
 
-void VocabularyOutput::begin(const StepRequest& request, std::int64_t vocabulary_size, std::int64_t tile_size,
-                             StepResult& result) {
+void VocabularyOutput::begin(const StepRequest& request, const TileSizes& sizes, StepResult& result) {
   const auto num_rows = request.nodes.size();
   rows_.assign(num_rows, {});
   log_total_.resize(num_rows);
   result.wanted.resize(request.wanted.size());
-  result.log_probabilities.resize(request.all ? num_rows * static_cast<std::size_t>(vocabulary_size) : 0);
+  result.log_probabilities.resize(request.all ? num_rows * static_cast<std::size_t>(sizes.vocabulary) : 0);
 
   // As many more of the best as may turn out to be excluded.
   excluded_begin_.resize(num_rows + 1);
@@ -55,7 +51,7 @@ void VocabularyOutput::begin(const StepRequest& request, std::int64_t vocabulary
     while (next < request.excluded.size() && request.excluded[next].row == static_cast<std::int64_t>(row)) ++next;
     const auto excluded = static_cast<std::int64_t>(next - excluded_begin_[row]);
     const std::int64_t wanted = request.num_candidates == 0 ? 0 : request.num_candidates + excluded;
-    rows_[row].capacity = std::min(vocabulary_size, wanted);
+    rows_[row].capacity = std::min(sizes.vocabulary, wanted);
     room += rows_[row].capacity;
   }
   excluded_begin_[num_rows] = next;
@@ -68,8 +64,7 @@ void VocabularyOutput::begin(const StepRequest& request, std::int64_t vocabulary
     used += row.capacity;
   }
 
-  penalty_.clear();
-  for (const std::uint8_t allowed : request.allowed) penalty_.push_back(allowed != 0 ? 0.0f : kInfinity);
+  take_penalties(request.allowed);
 
   wanted_place_.assign(num_rows, -1);
   std::int64_t places = 0;
@@ -77,18 +72,30 @@ void VocabularyOutput::begin(const StepRequest& request, std::int64_t vocabulary
     std::int64_t& place = wanted_place_[static_cast<std::size_t>(wanted.row)];
     if (place < 0) place = places++;
   }
-  wanted_logits_.resize(static_cast<std::size_t>(places * tile_size));
+  wanted_logits_.resize(static_cast<std::size_t>(places * sizes.tile));
 }
 
-void VocabularyOutput::place_logits(const StepRequest& request, std::int64_t first_token, std::int64_t vocabulary_size,
-                                    std::int64_t tile_size, StepResult& result) {
+// They are the same at each step of a search.
+void VocabularyOutput::take_penalties(std::span<const std::uint8_t> allowed) {
+  if (std::ranges::equal(allowed, allowed_)) return;
+  allowed_.assign(allowed.begin(), allowed.end());
+  penalty_.clear();
+  if (std::ranges::find(allowed, 0) == allowed.end()) return;
+  for (const std::uint8_t is_allowed : allowed) penalty_.push_back(is_allowed != 0 ? 0.0f : kInfinity);
+}
+
+// Only where a tile has what is wanted of a row: what is written has to be made twice.
+void VocabularyOutput::place_logits(const StepRequest& request, std::int64_t first_token, std::int64_t count,
+                                    const TileSizes& sizes, StepResult& result) {
   for (std::size_t row = 0; row < rows_.size(); ++row) {
-    if (request.all) {
-      rows_[row].logits =
-          result.log_probabilities.data() + static_cast<std::int64_t>(row) * vocabulary_size + first_token;
-    } else if (wanted_place_[row] >= 0) {
-      rows_[row].logits = wanted_logits_.data() + wanted_place_[row] * tile_size;
-    }
+    const std::int64_t begin = static_cast<std::int64_t>(row) * sizes.vocabulary + first_token;
+    rows_[row].logits = request.all ? result.log_probabilities.data() + begin : nullptr;
+  }
+  if (request.all) return;
+  for (const Continuation& wanted : request.wanted) {
+    if (wanted.token < first_token || wanted.token >= first_token + count) continue;
+    const auto row = static_cast<std::size_t>(wanted.row);
+    rows_[row].logits = wanted_logits_.data() + wanted_place_[row] * sizes.tile;
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "edgewise/base/random.h"
 #include "edgewise/kernels/dropout.h"
 
 // Words and positions to vectors, on raw memory, for float and double. Shapes: T = tokens, C = words, P = positions,
@@ -10,7 +11,26 @@
 
 namespace edgewise::kernels {
 
-/// out = dropout(scale * weight[token] + table[position])
+/// What becomes of the words of a sequence: each is dropped, or grows, as a whole. Token t has word t % 4 of Philox
+/// block t / 4.
+template <typename T>
+class WordScales {
+ public:
+  WordScales(T scale, const Dropout& dropout) : scale_(scale), dropout_(dropout), rule_(dropout) {}
+
+  T of(std::int64_t token) const {
+    if (rule_.drops_nothing()) return scale_;
+    const auto block = philox(dropout_.seed, dropout_.stream, static_cast<std::uint64_t>(token / 4));
+    return scale_ * rule_.factor(block[static_cast<std::size_t>(token % 4)]);
+  }
+
+ private:
+  T scale_;
+  Dropout dropout_;
+  DropoutRule<T> rule_;
+};
+
+/// out = dropout(word_dropout(scale * weight[token]) + table[position])
 template <typename T>
 struct EmbedForward {
   const T* weight;                // [C, M]
@@ -22,6 +42,7 @@ struct EmbedForward {
   std::int64_t size;  // M
   T scale;
   Dropout dropout;
+  Dropout word_dropout = {};
 };
 
 template <typename T>
@@ -33,6 +54,7 @@ struct EmbedBackward {
   std::int64_t size;
   T scale;
   Dropout dropout;
+  Dropout word_dropout = {};
 };
 
 template <typename T>

@@ -39,6 +39,19 @@ struct FinishRows {
   std::int64_t out_stride = 0;     // 0: N
   T* rounded = nullptr;            // [R, N]
   float* rounded_scale = nullptr;  // [R], for std::int8_t
+
+  /// The same of `count` rows, whose values or product are the caller's to give.
+  FinishRows rows_from(std::int64_t first, std::int64_t count) const {
+    FinishRows part = *this;
+    part.rows = count;
+    part.product = {};
+    part.values = nullptr;
+    if (sum != nullptr) part.sum += first * columns;
+    if (out != nullptr) part.out += first * (out_stride == 0 ? columns : out_stride);
+    if (rounded != nullptr) part.rounded += first * columns;
+    if (rounded_scale != nullptr) part.rounded_scale += first;
+    return part;
+  }
 };
 
 template <typename T>

@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "edgewise/kernels/finish_rows.h"
-
 // The output projection, seen tile by tile of the vocabulary and never whole: the logarithm of the sum of exponentials,
 // and the largest logits. Shapes: R = rows, N = columns of a tile.
 
@@ -14,7 +12,7 @@ namespace edgewise::kernels {
 /// What is known of a row from the tiles so far.
 struct OutputRow {
   float maximum = -std::numeric_limits<float>::infinity();  // or nearly: what exponentials are taken from
-  double total = 0;                                         // sum of exp(logit - maximum), within 4e-6 of itself
+  double total = 0;                                         // sum of exp(logit - maximum), within 1e-5 of itself
   std::int64_t capacity = 0;                                // how many of the largest are wanted
   std::int64_t count = 0;                                   // how many there are
   float* best = nullptr;  // [capacity], descending; among equals the lower token first
@@ -22,13 +20,12 @@ struct OutputRow {
   float* logits = nullptr;  // [N], where this tile's logits go, or null
 };
 
-/// A tile of logits: a product of floats with its bias, or one of 8-bit matrices.
+/// A tile of logits.
 struct VocabularyTile {
   std::int64_t rows;
   std::int64_t columns;
   std::int64_t first_token;
   const float* values = nullptr;   // [R, N]
-  ScaledProduct product = {};      // in their place
   const float* penalty = nullptr;  // [N] that a logit is less by as a candidate: 0 or infinity; or null
   OutputRow* state;                // [R]
 };

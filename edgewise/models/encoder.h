@@ -4,10 +4,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
-#include "edgewise/message/message_graph.h"
+#include "edgewise/models/update_graph.h"
 #include "edgewise/nn/encoder_layer.h"
 #include "edgewise/options/transformer_options.h"
 
@@ -15,11 +14,8 @@
 
 namespace edgewise {
 
-/// Attention by messages along the given edges.
-using AttentionStep = std::function<void(MessageGraph& graph, const at::Tensor& edges)>;
-
 /// Layers of self-attention. Two ways through: `operator()` is fused; `pre_func`, `attention_func` and `post_func` are
-/// the three steps of a layer for Transformer::update_graph, as the graph tutorial writes them. The node column "x"
+/// the three steps of a layer for update_graph, as the graph tutorial writes them. The node column "x"
 /// holds the state. The functions hold on to the encoder and the pass: use them while both live.
 struct Encoder {
   std::vector<EncoderLayer> layers;

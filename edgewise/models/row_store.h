@@ -17,12 +17,14 @@ class RowStore {
   /// Writes row i of `rows`, [n, …], to number `numbers[i]`. All rows have one shape.
   void put(std::span<const NodeIndex> numbers, const at::Tensor& rows);
 
-  /// The first rows, without a copy; those that were never put hold anything. Good until the next put.
+  /// Room for rows of the shape of those in `like` with numbers below `count`.
+  void make_room(std::int64_t count, const at::Tensor& like);
+
+  /// The first rows, of which there is room, without a copy; those that were never put hold anything. Good until the
+  /// next put.
   at::Tensor first(std::int64_t count) const { return storage_.narrow(0, 0, count); }
 
  private:
-  void make_room(std::int64_t count, const at::Tensor& like);
-
   at::Tensor storage_;  // [capacity, …]
 };
 

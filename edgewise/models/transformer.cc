@@ -23,37 +23,29 @@ const TransformerOptions& checked(const TransformerOptions& options) {
 Transformer::Transformer(const TransformerOptions& options, std::uint64_t seed)
     : options_(checked(options)), positions_(options.size, options.positions) {
   RandomStream random(seed);
-  input_embedding_ = Embedding(options.input_vocabulary, options.size, options.embedding_init, random);
-  output_embedding_ = Embedding(options.output_vocabulary, options.size, options.embedding_init, random);
+  words_ = WordEnds(options, seed, random);
   encoder_ = Encoder(options, random);
   decoder_ = Decoder(options, random);
-  generator_ = Linear(options.size, options.output_vocabulary, Bias::kZero, random);
-
-  if (options.tying == Tying::kAll) output_embedding_.weight = input_embedding_.weight;
-  if (options.tying != Tying::kNone) generator_.weight = output_embedding_.weight;
-  if (options.scale_embedding) {
-    input_embedding_.scale = output_embedding_.scale = std::sqrt(static_cast<double>(options.size));
-  }
 }
 
 at::Tensor Transformer::embed(const Embedding& embedding, std::span<const std::int64_t> tokens,
                               std::span<const std::int64_t> positions, Pass& pass) const {
   check(tokens.size() == positions.size(), "Transformer: {} tokens have {} positions, one each is needed",
         tokens.size(), positions.size());
-  return embedding(tokens, positions_, positions, options_.dropout.embedding, pass);
+  return embedding(tokens, positions_, positions, options_.dropout, pass);
 }
 
 at::Tensor Transformer::embed_input(std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions,
                                     Pass& pass) const {
-  return embed(input_embedding_, tokens, positions, pass);
+  return embed(words_.input_embedding, tokens, positions, pass);
 }
 
 at::Tensor Transformer::embed_output(std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions,
                                      Pass& pass) const {
-  return embed(output_embedding_, tokens, positions, pass);
+  return embed(words_.output_embedding, tokens, positions, pass);
 }
 
-at::Tensor Transformer::generate(const at::Tensor& state_DM) const { return generator_(state_DM); }
+at::Tensor Transformer::generate(const at::Tensor& state_DM) const { return words_.generator(state_DM); }
 
 at::Tensor Transformer::log_probabilities(const at::Tensor& state_DM) const {
   return at::log_softmax(generate(state_DM), -1);
@@ -74,15 +66,13 @@ at::Tensor Transformer::forward(const Batch& batch, Pass& pass) const {
 }
 
 ProjectedLoss Transformer::loss(const Batch& batch, const LossOptions& options, Pass& pass) const {
-  return projected_loss(decode(batch, encode(batch, pass), pass), generator_.weight, generator_.bias,
+  return projected_loss(decode(batch, encode(batch, pass), pass), words_.generator.weight, words_.generator.bias,
                         at::tensor(batch.labels), options);
 }
 
-void Transformer::update_graph(MessageGraph& graph, const at::Tensor& edges, const std::vector<NodeStep>& pre,
-                               const std::vector<NodeStep>& post, const AttentionStep& attention) const {
-  for (const auto& [function, nodes] : pre) graph.apply_nodes(function, nodes);
-  attention(graph, edges);
-  for (const auto& [function, nodes] : post) graph.apply_nodes(function, nodes);
+ProjectedLoss Transformer::rdrop_loss(const Batch& both, double weight, const LossOptions& options, Pass& pass) const {
+  return projected_rdrop_loss(decode(both, encode(both, pass), pass), words_.generator.weight, words_.generator.bias,
+                              at::tensor(both.labels), weight, options);
 }
 
 void Transformer::update_graph(MessageGraph& graph, const at::Tensor& edges, const std::vector<NodeStep>& pre,
@@ -91,7 +81,7 @@ void Transformer::update_graph(MessageGraph& graph, const at::Tensor& edges, con
         "update_graph: score is {}, dot is needed; pass the layer's attention_func as the last argument",
         enum_name(options_.score));
   const auto head_size = static_cast<double>(options_.size / options_.heads);
-  update_graph(graph, edges, pre, post, [&](MessageGraph& g, const at::Tensor& along) {
+  edgewise::update_graph(graph, edges, pre, post, [&](MessageGraph& g, const at::Tensor& along) {
     propagate_attention(g, along, dot_score(1.0 / std::sqrt(head_size)),
                         {.clamp = options_.clamp, .dropout = 0.0, .dropout_key = {}});
   });
@@ -101,8 +91,8 @@ void Transformer::encode_by_messages(MessageGraph& graph, Pass& pass) const {
   const at::Tensor nodes = graph.nodes(kEncoder);
   const at::Tensor edges = graph.edges(kEncoderEncoder);
   for (std::int64_t i = 0; i < options_.encoder_layers; ++i) {
-    update_graph(graph, edges, {{encoder_.pre_func(i), nodes}}, {{encoder_.post_func(i, pass), nodes}},
-                 encoder_.attention_func(i, pass));
+    edgewise::update_graph(graph, edges, {{encoder_.pre_func(i), nodes}}, {{encoder_.post_func(i, pass), nodes}},
+                           encoder_.attention_func(i, pass));
   }
 }
 
@@ -112,15 +102,15 @@ void Transformer::decode_by_messages(MessageGraph& graph, Pass& pass) const {
   const at::Tensor self_edges = graph.edges(kDecoderDecoder);
   const at::Tensor cross_edges = graph.edges(kEncoderDecoder);
   for (std::int64_t i = 0; i < options_.decoder_layers; ++i) {
-    update_graph(graph, self_edges, {{decoder_.pre_func(i), nodes}},
-                 {{decoder_.post_func(i, DecoderAttention::kSelf, pass), nodes}},
-                 decoder_.attention_func(i, DecoderAttention::kSelf, pass));
+    edgewise::update_graph(graph, self_edges, {{decoder_.pre_func(i), nodes}},
+                           {{decoder_.post_func(i, DecoderAttention::kSelf, pass), nodes}},
+                           decoder_.attention_func(i, DecoderAttention::kSelf, pass));
 
     const NodeFunction query = decoder_.pre_func(i, AttentionFields::kQuery, DecoderAttention::kCross);
     const NodeFunction key_value = decoder_.pre_func(i, AttentionFields::kKeyValue, DecoderAttention::kCross);
-    update_graph(graph, cross_edges, {{query, nodes}, {key_value, encoder_nodes}},
-                 {{decoder_.post_func(i, DecoderAttention::kCross, pass), nodes}},
-                 decoder_.attention_func(i, DecoderAttention::kCross, pass));
+    edgewise::update_graph(graph, cross_edges, {{query, nodes}, {key_value, encoder_nodes}},
+                           {{decoder_.post_func(i, DecoderAttention::kCross, pass), nodes}},
+                           decoder_.attention_func(i, DecoderAttention::kCross, pass));
   }
 }
 

@@ -5,15 +5,14 @@
 
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "edgewise/graph/batch.h"
 #include "edgewise/message/message_graph.h"
 #include "edgewise/models/decoder.h"
 #include "edgewise/models/encoder.h"
-#include "edgewise/nn/embedding.h"
-#include "edgewise/nn/linear.h"
+#include "edgewise/models/update_graph.h"
+#include "edgewise/models/word_ends.h"
 #include "edgewise/nn/positions.h"
 #include "edgewise/ops/projected_loss.h"
 #include "edgewise/options/transformer_options.h"
@@ -21,9 +20,6 @@
 // Shapes: S = encoder nodes, D = decoder nodes, T = some nodes, M = size of a node's state, C = output vocabulary.
 
 namespace edgewise {
-
-/// (function, nodes it is applied to).
-using NodeStep = std::pair<NodeFunction, at::Tensor>;
 
 /// Attention Is All You Need (Vaswani et al. 2017) on a graph of sentence pairs. The batch's relations may have any
 /// form: complete, causal, windows, something sparse. Copies share their parameters.
@@ -51,13 +47,11 @@ class Transformer {
   at::Tensor forward(const Batch& batch, Pass& pass) const;                               // logits [D, C]
   /// What training wants of `forward`, without ever holding all logits.
   ProjectedLoss loss(const Batch& batch, const LossOptions& options, Pass& pass) const;
+  /// The same with R-Drop (projected_rdrop_loss), of a batch that has its sentences twice.
+  ProjectedLoss rdrop_loss(const Batch& both, double weight, const LossOptions& options, Pass& pass) const;
 
   // --- by message passing: the definition.
-  /// Runs `pre` on its nodes, `attention` along `edges`, `post` on its nodes. Any subset of a graph's edges and nodes;
-  /// a node that none of the edges reaches attends to nothing, and `post` finds zeros.
-  void update_graph(MessageGraph& graph, const at::Tensor& edges, const std::vector<NodeStep>& pre,
-                    const std::vector<NodeStep>& post, const AttentionStep& attention) const;
-  /// The same with the graph tutorial's attention: scaled dot products, no weight dropped. Throws Error for a model
+  /// update_graph with the graph tutorial's attention: scaled dot products, no weight dropped. Throws Error for a model
   /// whose scores are others.
   void update_graph(MessageGraph& graph, const at::Tensor& edges, const std::vector<NodeStep>& pre,
                     const std::vector<NodeStep>& post) const;
@@ -68,11 +62,11 @@ class Transformer {
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {
-    part("input_embedding", self.input_embedding_);
-    part("output_embedding", self.output_embedding_);
+    part("input_embedding", self.words_.input_embedding);
+    part("output_embedding", self.words_.output_embedding);
     part("encoder", self.encoder_);
     part("decoder", self.decoder_);
-    part("generator", self.generator_);
+    part("generator", self.words_.generator);
   }
 
  private:
@@ -82,12 +76,10 @@ class Transformer {
   void decode_by_messages(MessageGraph& graph, Pass& pass) const;
 
   TransformerOptions options_;
-  Embedding input_embedding_;
-  Embedding output_embedding_;
+  WordEnds words_;
   Positions positions_;
   Encoder encoder_;
   Decoder decoder_;
-  Linear generator_;
 };
 
 }  // namespace edgewise

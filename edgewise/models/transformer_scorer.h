@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "edgewise/graph/graph_pool.h"
-#include "edgewise/graph/hypothesis_tree.h"
-#include "edgewise/models/interval_space.h"
+#include "edgewise/models/decoding_places.h"
 #include "edgewise/models/row_store.h"
 #include "edgewise/models/transformer.h"
 #include "edgewise/search/cross_heads.h"
@@ -38,25 +37,13 @@ class TransformerScorer : public Scorer {
     RowStore key;  // [tree nodes, heads, head size]
     RowStore value;
   };
-  struct NewNodes {
-    std::vector<NodeIndex> numbers;
-    Relation ancestors;
-    Relation inputs;
-    std::vector<float>* attention = nullptr;  // where the shown layer's goes, if it is wanted
-  };
-
-  NewNodes grow(std::span<const NewNode> nodes);
-  std::vector<NodeIndex> make_room(std::span<const std::int64_t> places, std::span<const Tokens> inputs);
-  at::Tensor embed(std::span<const NodeIndex> numbers, Pass& pass) const;
-  at::Tensor layer_step(std::size_t layer, const NewNodes& nodes, const at::Tensor& x, Pass& pass);
-  void show(const at::Tensor& weights_EH, std::vector<float>& attention) const;
+  at::Tensor layer_step(std::size_t layer, const DecodingPlaces::NewNodes& nodes, const at::Tensor& x, Pass& pass,
+                        std::vector<float>* attention);
 
   const Transformer* model_;
   CrossHeads shown_;
   GraphPool pool_;
-  HypothesisTree tree_;  // place p is sentence p
-  IntervalSpace input_space_;
-  std::vector<Interval> inputs_;  // of each place
+  DecodingPlaces places_{"TransformerScorer"};
   std::vector<LayerMemory> layers_;
 };
 

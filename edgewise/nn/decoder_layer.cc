@@ -38,18 +38,22 @@ at::Tensor DecoderLayer::after_cross(const at::Tensor& x_DM, const at::Tensor& a
   return after_cross(x_DM, average_DHV, Norm(), pass).x_TM;
 }
 
+NodeState DecoderLayer::after_self(const Relation& encoder_decoder, const at::Tensor& x_DM,
+                                   const at::Tensor& heard_DHV, const Projections& memory, const Norm& next,
+                                   Pass& pass) const {
+  const NodeState heard = self_sublayer.after(x_DM, self_attention.get_o(heard_DHV), cross_sublayer.first_norm(), pass);
+  const at::Tensor query_DHK = cross_attention.get(heard.read_TM, AttentionFields::kQuery).query;
+  const at::Tensor seen_DHV = cross_attention.average(encoder_decoder, query_DHK, memory.key, memory.value, pass);
+  return after_cross(heard.x_TM, seen_DHV, next, pass);
+}
+
 NodeState DecoderLayer::operator()(const Relation& decoder_decoder, const Relation& encoder_decoder,
                                    const NodeState& state, const at::Tensor& encoded_SM, const Norm& next,
                                    Pass& pass) const {
   const Projections self = self_attention.get(state.read_TM);
   const at::Tensor heard_DHV = self_attention.average(decoder_decoder, self.query, self.key, self.value, pass);
-  const NodeState heard =
-      self_sublayer.after(state.x_TM, self_attention.get_o(heard_DHV), cross_sublayer.first_norm(), pass);
-
-  const at::Tensor query_DHK = cross_attention.get(heard.read_TM, AttentionFields::kQuery).query;
   const Projections memory = cross_attention.get(encoded_SM, AttentionFields::kKeyValue);
-  const at::Tensor seen_DHV = cross_attention.average(encoder_decoder, query_DHK, memory.key, memory.value, pass);
-  return after_cross(heard.x_TM, seen_DHV, next, pass);
+  return after_self(encoder_decoder, state.x_TM, heard_DHV, memory, next, pass);
 }
 
 at::Tensor DecoderLayer::operator()(const Relation& decoder_decoder, const Relation& encoder_decoder,

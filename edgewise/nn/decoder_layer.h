@@ -38,6 +38,10 @@ struct DecoderLayer {
   NodeState operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const NodeState& state,
                        const at::Tensor& encoded_SM, const Norm& next, Pass& pass) const;
 
+  /// The rest of the layer behind self-attention: `memory` are the keys and values of encoder nodes.
+  NodeState after_self(const Relation& encoder_decoder, const at::Tensor& x_DM, const at::Tensor& heard_DHV,
+                       const Projections& memory, const Norm& next, Pass& pass) const;
+
   /// The layer alone: [D, M] to [D, M].
   at::Tensor operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
                         const at::Tensor& encoded_SM, Pass& pass) const;

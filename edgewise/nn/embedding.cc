@@ -27,10 +27,12 @@ at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens) const {
 }
 
 at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens, const Positions& table,
-                                 std::span<const std::int64_t> positions, double dropout, Pass& pass) const {
+                                 std::span<const std::int64_t> positions, const DropoutRates& dropout,
+                                 Pass& pass) const {
   EmbedOptions options;
   options.scale = scale;
-  pass.set_dropout(dropout, options);
+  pass.set_dropout(dropout.embedding, options.dropout, options.dropout_key);
+  pass.set_dropout(dropout.word, options.word_dropout, options.word_dropout_key);
   const auto [table_PM, rows] = table.rows(positions, weight.scalar_type());
   return embed(weight, tokens, table_PM, rows, options);
 }

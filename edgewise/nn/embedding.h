@@ -24,9 +24,9 @@ struct Embedding {
   /// The rows of `tokens`, times scale: [T, M]. Throws Error for a token that is no row.
   at::Tensor operator()(std::span<const std::int64_t> tokens) const;
 
-  /// The same plus the vectors of their positions, and dropout while training.
+  /// The same plus the vectors of their positions, and dropout of words and of the sums while training.
   at::Tensor operator()(std::span<const std::int64_t> tokens, const Positions& table,
-                        std::span<const std::int64_t> positions, double dropout, Pass& pass) const;
+                        std::span<const std::int64_t> positions, const DropoutRates& dropout, Pass& pass) const;
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {

@@ -28,6 +28,7 @@ struct EncoderLayer {
   /// A first state of [N, M], then from state to state; `next` is the norm through which the result is read.
   NodeState begin(const at::Tensor& x_NM, const Pass& pass) const { return attention_sublayer.begin(x_NM, pass); }
   NodeState operator()(const Relation& relation, const NodeState& state, const Norm& next, Pass& pass) const;
+  NodeState after_attention(const at::Tensor& x_NM, const at::Tensor& average_NHV, const Norm& next, Pass& pass) const;
 
   /// The layer alone: [N, M] to [N, M].
   at::Tensor operator()(const Relation& relation, const at::Tensor& x_NM, Pass& pass) const;
@@ -39,9 +40,6 @@ struct EncoderLayer {
     part("feed_forward_norm", self.feed_forward_sublayer.norm);
     part("feed_forward", self.feed_forward);
   }
-
- private:
-  NodeState after_attention(const at::Tensor& x_NM, const at::Tensor& average_NHV, const Norm& next, Pass& pass) const;
 };
 
 /// The from-scratch document's encoder-only block: norms after the sums, a feed-forward four times as wide, no dropout.

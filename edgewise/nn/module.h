@@ -62,12 +62,15 @@ class Pass {
 
   DropoutKey next_key() { return DropoutKey{key_.seed, key_.stream++}; }
 
-  /// Sets the dropout of an operation's options, where the pass trains.
+  /// Sets a dropout of an operation's options, where the pass trains.
+  void set_dropout(double rate, double& dropout, DropoutKey& key) {
+    if (!training_ || rate == 0.0) return;
+    dropout = rate;
+    key = next_key();
+  }
   template <class Options>
   void set_dropout(double rate, Options& options) {
-    if (!training_ || rate == 0.0) return;
-    options.dropout = rate;
-    options.dropout_key = next_key();
+    set_dropout(rate, options.dropout, options.dropout_key);
   }
   at::Tensor dropout(const at::Tensor& x, double rate) {
     return training_ && rate > 0.0 ? edgewise::dropout(x, rate, next_key()) : x;

@@ -30,6 +30,7 @@ void check_arguments(const at::Tensor& weight_CM, std::span<const std::int64_t> 
   check_dimensions("embed", "weight", weight_CM, 2, "words, features");
   check_rows("token", tokens, weight_CM);
   check_dropout_rate("embed", "dropout", options.dropout);
+  check_dropout_rate("embed", "word_dropout", options.word_dropout);
   const std::size_t needed = table_PM.defined() ? tokens.size() : 0;
   check(positions.size() == needed, "embed: positions are {}, but {} are needed: {}", positions.size(), needed,
         table_PM.defined() ? "one for each token" : "there is no table");
@@ -52,6 +53,7 @@ struct Lookup {
   EmbedOptions options;
 
   kernels::Dropout dropout() const { return dropout_rule(options.dropout, options.dropout_key); }
+  kernels::Dropout word_dropout() const { return dropout_rule(options.word_dropout, options.word_dropout_key); }
 };
 
 struct Embed : torch::autograd::Function<Embed> {
@@ -72,7 +74,8 @@ struct Embed : torch::autograd::Function<Embed> {
                                                       .num_tokens = num_tokens,
                                                       .size = weight.size(1),
                                                       .scale = static_cast<T>(lookup.options.scale),
-                                                      .dropout = lookup.dropout()});
+                                                      .dropout = lookup.dropout(),
+                                                      .word_dropout = lookup.word_dropout()});
     });
     context->save_for_backward({weight_CM});
     save_state(context, std::move(lookup));
@@ -93,7 +96,8 @@ struct Embed : torch::autograd::Function<Embed> {
                                                         .num_tokens = grad_out_TM.size(0),
                                                         .size = grad_out_TM.size(1),
                                                         .scale = static_cast<T>(lookup.options.scale),
-                                                        .dropout = lookup.dropout()});
+                                                        .dropout = lookup.dropout(),
+                                                        .word_dropout = lookup.word_dropout()});
     });
     return {grad_weight_CM.for_autograd(), at::Tensor(), at::Tensor()};
   }

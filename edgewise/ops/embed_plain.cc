@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/embedding.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 
 #include "edgewise/ops/dropout.h"
@@ -18,6 +19,8 @@ at::Tensor index_tensor(std::span<const std::int64_t> indices) {
 at::Tensor embed_plain(const at::Tensor& weight_CM, std::span<const std::int64_t> tokens, const at::Tensor& table_PM,
                        std::span<const std::int64_t> positions, const EmbedOptions& options) {
   at::Tensor sum_TM = at::embedding(weight_CM, index_tensor(tokens)) * options.scale;
+  const at::Tensor factor_T1 = at::ones({sum_TM.size(0), 1}, sum_TM.options());
+  sum_TM = sum_TM * dropout(factor_T1, options.word_dropout, options.word_dropout_key);
   if (table_PM.defined()) sum_TM = sum_TM + table_PM.index_select(0, index_tensor(positions));
   return dropout(sum_TM, options.dropout, options.dropout_key);
 }

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "edgewise/kernels/softmax_loss.h"
 
@@ -18,12 +19,18 @@ struct LossTensors {
   at::Tensor grad_state_TM, grad_weight_CM, grad_bias_C;
 };
 
+struct LossRule {
+  kernels::SmoothedTarget target;
+  // Where it is set, rows i and T / 2 + i are a pair, and the loss grows by their distance times this (paired_loss.h).
+  std::optional<float> pair_weight = std::nullopt;
+};
+
 struct LossSums {
   double loss = 0.0;
   std::int64_t correct = 0;
 };
 
 /// Writes the gradients of the sum of losses.
-LossSums run_loss_tiles(const LossTensors& tensors, const kernels::SmoothedTarget& target);
+LossSums run_loss_tiles(const LossTensors& tensors, const LossRule& rule);
 
 }  // namespace edgewise

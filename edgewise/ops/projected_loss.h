@@ -25,8 +25,19 @@ struct ProjectedLoss {
 ProjectedLoss projected_loss(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
                              const at::Tensor& labels_T, const LossOptions& options = {});
 
-/// The same by way of all logits, in plain ATen: the definition.
+/// R-Drop (Liang et al. 2021): the model reads the same tokens twice, under dropouts of their own, and is to say the
+/// same of them. Row T / 2 + i of the state is the second opinion on the token of row i, so that the labels are there
+/// twice. The loss is that of projected_loss, and `weight` times the sum over tokens of (KL(p || q) + KL(q || p)) / 2,
+/// with p and q for the two rows' probabilities; a token whose label is ignored counts for nothing. Memory and errors
+/// likewise.
+ProjectedLoss projected_rdrop_loss(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
+                                   const at::Tensor& labels_T, double weight, const LossOptions& options = {});
+
+/// The same by way of all logits, in plain ATen: the definitions.
 ProjectedLoss projected_loss_plain(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
                                    const at::Tensor& labels_T, const LossOptions& options = {});
+ProjectedLoss projected_rdrop_loss_plain(const at::Tensor& state_TM, const at::Tensor& weight_CM,
+                                         const at::Tensor& bias_C, const at::Tensor& labels_T, double weight,
+                                         const LossOptions& options = {});
 
 }  // namespace edgewise

@@ -15,6 +15,7 @@ struct DropoutRates {
   double residual = 0.1;
   double attention = 0.0;
   double activation = 0.1;
+  double word = 0.0;
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
@@ -23,6 +24,7 @@ struct DropoutRates {
     field("residual", self.residual, "of what a sublayer adds to the state", share);
     field("attention", self.attention, "of attention weights", share);
     field("activation", self.activation, "within feed-forward layers", share);
+    field("word", self.word, "of words of both sides: all of their embeddings but the positions", share);
   }
 };
 

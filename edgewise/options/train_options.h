@@ -10,12 +10,16 @@
 namespace edgewise {
 
 /// How the learning rate goes with the step; schedule.h has the formulas.
-enum class ScheduleKind { kConstant, kNoam, kLinear };
+enum class ScheduleKind { kConstant, kNoam, kInverseSqrt, kLinear, kCosine, kPlateau };
 
 inline constexpr auto enum_names(ScheduleKind) {
-  return std::array{EnumName<ScheduleKind>{ScheduleKind::kConstant, "constant"},
-                    EnumName<ScheduleKind>{ScheduleKind::kNoam, "noam"},
-                    EnumName<ScheduleKind>{ScheduleKind::kLinear, "linear"}};
+  using Name = EnumName<ScheduleKind>;
+  return std::array{Name{ScheduleKind::kConstant, "constant"},
+                    Name{ScheduleKind::kNoam, "noam"},
+                    Name{ScheduleKind::kInverseSqrt, "inverse_sqrt"},
+                    Name{ScheduleKind::kLinear, "linear"},
+                    Name{ScheduleKind::kCosine, "cosine"},
+                    Name{ScheduleKind::kPlateau, "plateau"}};
 }
 
 /// What makes one validation better than another: by itself BLEU where it is measured, else the share of sequences that
@@ -43,8 +47,11 @@ struct TrainOptions {
 
   ScheduleKind schedule = ScheduleKind::kNoam;
   double learning_rate = 0.001;
+  double min_learning_rate = 0.0;
   double factor = 1.0;
   std::int64_t warmup = 4000;
+  double plateau_factor = 0.5;
+  std::int64_t plateau_patience = 3;
 
   double beta1 = 0.9;
   double beta2 = 0.98;
@@ -52,6 +59,7 @@ struct TrainOptions {
   double weight_decay = 0.0;
   double clip_norm = 0.0;
   double smoothing = 0.1;
+  double rdrop = 0.0;
   Precision precision = Precision::kFp32;
 
   std::int64_t log_every = 50;
@@ -72,9 +80,16 @@ struct TrainOptions {
     field("epochs", self.epochs, "times through the training pairs after which it ends; 0: no limit", at_least(0));
     field("accumulate", self.accumulate, "batches whose gradients make one update", at_least(1));
     field("schedule", self.schedule, "how the learning rate goes with the step");
-    field("learning_rate", self.learning_rate, "of the constant schedule; the highest of the linear one", above(0));
+    field("learning_rate", self.learning_rate, "the highest, which the warm-up ends with; not of the Noam schedule",
+          above(0));
+    field("min_learning_rate", self.min_learning_rate, "where the cosine and plateau schedules stop falling",
+          at_least(0));
     field("factor", self.factor, "of the Noam schedule: scales its rates", above(0));
-    field("warmup", self.warmup, "steps over which the rate of the Noam and linear schedules rises", at_least(1));
+    field("warmup", self.warmup, "steps over which the rate rises; 0: none", at_least(0));
+    field("plateau_factor", self.plateau_factor, "plateau: what the rate is multiplied by when validations stall",
+          above(0).below(1));
+    field("plateau_patience", self.plateau_patience, "plateau: validations without improvement after which it is",
+          at_least(1));
     field("beta1", self.beta1, "Adam: share that the mean of gradients keeps each step", at_least(0).below(1));
     field("beta2", self.beta2, "Adam: share that the mean of squared gradients keeps", at_least(0).below(1));
     field("epsilon", self.epsilon, "Adam: added to the root of the squared gradients", above(0));
@@ -83,6 +98,10 @@ struct TrainOptions {
     field("clip_norm", self.clip_norm, "longest gradient, as the norm over all parameters; 0: no limit", at_least(0));
     field("smoothing", self.smoothing, "share of probability that label smoothing gives to other words",
           at_least(0).below(1));
+    field("rdrop", self.rdrop,
+          "R-Drop: each batch is read twice, under dropouts of their own, and this is the weight of how far the two "
+          "distributions are apart; 0: read once",
+          at_least(0));
     field("precision", self.precision, "fp32, or bf16 in linear layers and attention; validation is in fp32");
     field("log_every", self.log_every, "steps from one line of metrics to the next; 0: an epoch", at_least(0));
     field("validate_every", self.validate_every, "steps from one validation to the next; 0: an epoch", at_least(0));

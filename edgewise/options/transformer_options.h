@@ -6,6 +6,7 @@
 
 #include "edgewise/base/fields.h"
 #include "edgewise/options/layer_options.h"
+#include "edgewise/options/universal_options.h"
 
 namespace edgewise {
 
@@ -18,9 +19,18 @@ inline constexpr auto enum_names(TransformerPreset) {
                     EnumName<TransformerPreset>{TransformerPreset::kChapter, "chapter"}};
 }
 
+/// Layers that stand behind one another, or one that is applied again and again.
+enum class ModelKind { kTransformer, kUniversal };
+
+inline constexpr auto enum_names(ModelKind) {
+  return std::array{EnumName<ModelKind>{ModelKind::kTransformer, "transformer"},
+                    EnumName<ModelKind>{ModelKind::kUniversal, "universal"}};
+}
+
 /// Defaults are the tutorial's.
 struct TransformerOptions : LayerOptions {
   TransformerPreset preset = TransformerPreset::kTutorial;
+  ModelKind kind = ModelKind::kTransformer;
   std::int64_t encoder_layers = 6;
   std::int64_t decoder_layers = 6;
   bool final_norm = true;
@@ -28,6 +38,7 @@ struct TransformerOptions : LayerOptions {
   bool scale_embedding = true;
   EmbeddingInit embedding_init = EmbeddingInit::kXavier;
   Tying tying = Tying::kAll;
+  UniversalOptions universal;
 
   // Known from the vocabularies, not from a config.
   std::int64_t input_vocabulary = 0;
@@ -39,6 +50,7 @@ struct TransformerOptions : LayerOptions {
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
     field("preset", self.preset, "the document whose choices are the defaults of the other options");
+    field("kind", self.kind, "transformer, or universal: one layer a side, applied up to as many times as layers say");
     field("encoder_layers", self.encoder_layers, "", at_least(1));
     field("decoder_layers", self.decoder_layers, "", at_least(1));
     LayerOptions::list_fields(self, field);
@@ -47,6 +59,7 @@ struct TransformerOptions : LayerOptions {
     field("scale_embedding", self.scale_embedding, "whether word embeddings are multiplied by sqrt(size)");
     field("embedding_init", self.embedding_init, "what word embeddings start from");
     field("tying", self.tying, "which word tables are one: none, output (with the generator), or all three");
+    field("universal", self.universal, "how a Universal Transformer's nodes halt");
   }
 };
 

@@ -265,4 +265,10 @@ std::unique_ptr<ByteSource> open_source(const SourceOptions& options) {
   return file;
 }
 
+bool is_packed(const SourceOptions& options) {
+  const FileSource file(options);
+  return std::ranges::any_of(std::array{kGzipMagic, kXzMagic, kZstdMagic},
+                             [&](std::string_view magic) { return file.begins_with(magic); });
+}
+
 }  // namespace edgewise

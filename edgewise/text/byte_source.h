@@ -31,4 +31,7 @@ std::string source_name(const std::string& path);
 /// several packed members one after the other are one text.
 std::unique_ptr<ByteSource> open_source(const SourceOptions& options);
 
+/// Whether a file begins as a gzip, xz or zstd one does. Reads it; not for pipes.
+bool is_packed(const SourceOptions& options);
+
 }  // namespace edgewise

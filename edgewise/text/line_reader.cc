@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
@@ -45,16 +46,27 @@ const LineReaderOptions& checked(const LineReaderOptions& options) {
 }  // namespace
 
 LineReader::LineReader(const std::string& path, const LineReaderOptions& options)
-    : path_(source_name(path)),
+    : LineReader(open_source({path, options.caller, options.chunk_size}), source_name(path), 0, options) {}
+
+LineReader::LineReader(std::unique_ptr<ByteSource> source, std::string name, std::int64_t lines_before,
+                       const LineReaderOptions& options)
+    : path_(std::move(name)),
       options_(checked(options)),
-      source_(open_source({path, options.caller, options.chunk_size})),
-      buffer_(std::max(options.chunk_size, kLongestMark)) {
-  skip_byte_order_mark();
+      source_(std::move(source)),
+      buffer_(std::max(options.chunk_size, kLongestMark)),
+      line_number_(lines_before) {
+  if (lines_before == 0) skip_byte_order_mark();
+}
+
+std::size_t LineReader::read_some(std::span<char> buffer) {
+  const std::size_t count = source_->read(buffer);
+  bytes_read_ += static_cast<std::int64_t>(count);
+  return count;
 }
 
 void LineReader::skip_byte_order_mark() {
   while (may_become_mark({buffer_.data(), end_})) {
-    const std::size_t count = source_->read(std::span(buffer_).subspan(end_, kLongestMark - end_));
+    const std::size_t count = read_some(std::span(buffer_).subspan(end_, kLongestMark - end_));
     if (count == 0) break;
     end_ += count;
   }
@@ -72,7 +84,7 @@ void LineReader::skip_byte_order_mark() {
 
 bool LineReader::refill() {
   begin_ = 0;
-  end_ = source_->read(std::span(buffer_).first(options_.chunk_size));
+  end_ = read_some(std::span(buffer_).first(options_.chunk_size));
   return end_ > 0;
 }
 

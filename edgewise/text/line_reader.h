@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,11 +38,18 @@ class LineReader {
   /// Reads a file, or standard input for "-". Throws Error when it cannot be read or begins like UTF-16 or UTF-32.
   explicit LineReader(const std::string& path, const LineReaderOptions& options = {});
 
+  /// Reads what `source` gives, which errors call `name`: a part of a file behind its first `lines_before` lines.
+  LineReader(std::unique_ptr<ByteSource> source, std::string name, std::int64_t lines_before,
+             const LineReaderOptions& options = {});
+
   /// False at the end of the file; then `line` is empty.
   bool next(std::string& line);
 
   /// Of the line that was read last; the first is 1.
   std::int64_t line_number() const { return line_number_; }
+
+  /// Bytes of the source that the lines so far, and a byte order mark, took up.
+  std::int64_t offset() const { return bytes_read_ - static_cast<std::int64_t>(end_ - begin_); }
 
   /// Whether the line that was read last is only the beginning of a longer one.
   bool was_cut() const { return was_cut_; }
@@ -52,6 +60,7 @@ class LineReader {
   const std::string& path() const { return path_; }
 
  private:
+  std::size_t read_some(std::span<char> buffer);
   bool refill();
   void skip_byte_order_mark();
   void append(std::string& line, std::string_view piece);
@@ -63,6 +72,7 @@ class LineReader {
   std::vector<char> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
+  std::int64_t bytes_read_ = 0;
   std::int64_t line_number_ = 0;
   bool was_cut_ = false;
   LineRepairs repairs_;

@@ -13,8 +13,7 @@ namespace edgewise {
 namespace {
 
 std::string treat(std::string_view sentence, const TextTreatment& treatment) {
-  std::string text = treatment.separate_punctuation ? separate_punctuation(sentence) : std::string(sentence);
-  return treatment.lower_case ? lower_case(text) : text;
+  return treatment.separate_punctuation ? separate_punctuation(sentence) : std::string(sentence);
 }
 
 std::vector<std::string_view> split(VocabularyKind kind, std::string_view text) {
@@ -108,7 +107,7 @@ std::shared_ptr<const Vocabulary> build_lookup_vocabulary(const std::vector<std:
                                                           const VocabularyOptions& options) {
   check(!options.separate_punctuation || options.kind == VocabularyKind::kWords,
         "build_vocabulary: separate_punctuation is true, but kind is characters; only words need it");
-  TextTreatment treatment = {options.lower_case, options.separate_punctuation, MarkSpacing::kClose};
+  TextTreatment treatment = {options.separate_punctuation, MarkSpacing::kClose};
   if (treatment.separate_punctuation) treatment.marks = mark_spacing_of(sides);
   auto tokens = most_frequent(count_tokens(sides, options.kind, treatment), options);
   check(tokens.size() > kSpecialTokens.size(),

@@ -15,7 +15,6 @@ namespace edgewise {
 
 /// What is done to a sentence before it is split, and so belongs to its vocabulary.
 struct TextTreatment {
-  bool lower_case = false;
   bool separate_punctuation = false;
   MarkSpacing marks = MarkSpacing::kClose;  // how decoding puts punctuation back
 };

@@ -85,7 +85,7 @@ std::unordered_map<std::string, std::string> trainer_arguments(const VocabularyO
   std::unordered_map<std::string, std::string> arguments = {
       {"vocab_size", std::to_string(options.size)},
       {"model_type", options.model == SentencePieceModel::kUnigram ? "unigram" : "bpe"},
-      {"normalization_rule_name", options.lower_case ? "nmt_nfkc_cf" : "nmt_nfkc"},
+      {"normalization_rule_name", "nmt_nfkc"},
       {"character_coverage", fmt::format("{}", options.character_coverage)},
       {"max_sentence_length", std::to_string(kMostSentenceBytes)},
       {"num_threads", "4"},  // fixed, as the order of the sums depends on it

@@ -3,16 +3,26 @@
 
 #include <sentencepiece_processor.h>
 
+#include <random>
 #include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/text/sentencepiece_check.h"
 #include "edgewise/text/sentencepiece_training.h"
 
+namespace sentencepiece::random {
+std::mt19937* GetRandomGenerator();  // this thread's; exported by the library, but in no header that Debian installs
+}  // namespace sentencepiece::random
+
 namespace edgewise {
 namespace {
 
 constexpr std::size_t kMostSentenceBytes = std::size_t{16} << 20;  // the library counts bytes in an int, after NFKC
+
+void check_size(const char* caller, std::string_view sentence) {
+  check(sentence.size() <= kMostSentenceBytes, "{}: sentence has {} bytes, needs at most {}", caller, sentence.size(),
+        kMostSentenceBytes);
+}
 
 class SentencePieceVocabulary final : public Vocabulary {
  public:
@@ -36,11 +46,22 @@ class SentencePieceVocabulary final : public Vocabulary {
   }
 
   std::vector<std::int64_t> encode_text(std::string_view sentence) const override {
-    check(sentence.size() <= kMostSentenceBytes, "encode: sentence has {} bytes, needs at most {}", sentence.size(),
-          kMostSentenceBytes);
+    check_size("encode", sentence);
     std::vector<int> pieces;
     const auto status = processor_.Encode(sentence, &pieces);
     check(status.ok(), "encode: sentence has {} bytes that SentencePiece does not encode: {}", sentence.size(),
+          status.error_message());
+    return {pieces.begin(), pieces.end()};
+  }
+
+  std::vector<std::int64_t> sample_text(std::string_view sentence, const Sampling& sampling,
+                                        std::uint64_t seed) const override {
+    check_size("sample", sentence);
+    sentencepiece::random::GetRandomGenerator()->seed(static_cast<std::uint32_t>(seed ^ (seed >> 32)));
+    std::vector<int> pieces;
+    const int best = sampling.best == 0 ? -1 : static_cast<int>(sampling.best);
+    const auto status = processor_.SampleEncode(sentence, best, static_cast<float>(sampling.strength), &pieces);
+    check(status.ok(), "sample: sentence has {} bytes that SentencePiece does not encode: {}", sentence.size(),
           status.error_message());
     return {pieces.begin(), pieces.end()};
   }

@@ -35,6 +35,18 @@ bool is_symbol(char32_t code_point) { return has_category(code_point, U_GC_S_MAS
 
 bool is_letter(char32_t code_point) { return has_category(code_point, U_GC_L_MASK); }
 
+bool is_mark(char32_t code_point) { return has_category(code_point, U_GC_M_MASK); }
+
+bool is_small(char32_t code_point) { return has_category(code_point, U_GC_LL_MASK); }
+
+char32_t small_letter(char32_t code_point) {
+  return static_cast<char32_t>(u_tolower(static_cast<UChar32>(code_point)));
+}
+
+char32_t capital_letter(char32_t code_point) {
+  return static_cast<char32_t>(u_totitle(static_cast<UChar32>(code_point)));
+}
+
 std::string lower_case(std::string_view text) {
   std::string lower;
   icu::StringByteSink<std::string> sink(&lower);

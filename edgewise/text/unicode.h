@@ -16,6 +16,12 @@ bool is_number(char32_t code_point);       // general category N*
 bool is_punctuation(char32_t code_point);  // P*
 bool is_symbol(char32_t code_point);       // S*
 bool is_letter(char32_t code_point);       // L*
+bool is_mark(char32_t code_point);         // M*
+bool is_small(char32_t code_point);        // Ll
+
+// One code point for one: what has no single counterpart stays.
+char32_t small_letter(char32_t code_point);
+char32_t capital_letter(char32_t code_point);  // as at the begin of a word: `ǆ` becomes `ǅ`
 
 /// All of Unicode's mappings in the root locale, those that look at neighbours too: `ΟΔΟΣ` becomes `οδος` with the
 /// final sigma, `İ` becomes `i` and a dot above. Equals Python's str.lower.

@@ -39,6 +39,11 @@ void check_sentences(const std::vector<std::span<const std::string>>& sides) {
   }
 }
 
+void check_sentence(std::string_view sentence) {
+  const auto bad = find_bad_utf8(sentence);
+  check(!bad, "encode: sentence has a byte at {} that is not UTF-8, needs UTF-8", bad.value_or(0));
+}
+
 std::string read_whole(const std::string& path) {
   const auto source = open_source({.path = path, .caller = "load_vocabulary"});
   std::string bytes;
@@ -54,9 +59,19 @@ std::string read_whole(const std::string& path) {
 }  // namespace
 
 std::vector<std::int64_t> Vocabulary::encode(std::string_view sentence) const {
-  const auto bad = find_bad_utf8(sentence);
-  check(!bad, "encode: sentence has a byte at {} that is not UTF-8, needs UTF-8", bad.value_or(0));
+  check_sentence(sentence);
   return encode_text(sentence);
+}
+
+std::vector<std::int64_t> Vocabulary::sample(std::string_view sentence, const Sampling& sampling,
+                                             std::uint64_t seed) const {
+  check_sentence(sentence);
+  return sampling.strength == 0.0 ? encode_text(sentence) : sample_text(sentence, sampling, seed);
+}
+
+std::vector<std::int64_t> Vocabulary::sample_text(std::string_view /*sentence*/, const Sampling& /*sampling*/,
+                                                  std::uint64_t /*seed*/) const {
+  fail("sample: the vocabulary is of {}, needs sentencepiece; only its pieces can be drawn", enum_name(kind()));
 }
 
 std::string Vocabulary::decode(std::span<const std::int64_t> tokens) const {

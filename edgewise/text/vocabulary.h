@@ -32,7 +32,6 @@ struct VocabularyOptions {
   VocabularyKind kind = VocabularyKind::kWords;
   std::int64_t size = 0;
   std::int64_t min_count = 1;
-  bool lower_case = false;
   bool separate_punctuation = false;
   SentencePieceModel model = SentencePieceModel::kUnigram;
   double character_coverage = 1.0;
@@ -44,7 +43,6 @@ struct VocabularyOptions {
     field("size", self.size,
           "most tokens, the four special ones among them; 0: no limit; SentencePiece has exactly these");
     field("min_count", self.min_count, "words and characters: rarer ones are unknown");
-    field("lower_case", self.lower_case, "make capitals small (SentencePiece: fold case)");
     field("separate_punctuation", self.separate_punctuation, "words: `,.!?` are words of their own");
     field("model", self.model, "SentencePiece: how pieces are learned");
     field("character_coverage", self.character_coverage,
@@ -59,6 +57,15 @@ inline constexpr std::int64_t kBeginToken = 2;
 inline constexpr std::int64_t kEndToken = 3;
 inline constexpr std::array<std::string_view, 4> kSpecialTokens = {"<pad>", "<unknown>", "<begin>", "<end>"};
 
+/// How freely a sentence is split into other pieces than the likeliest, so that a model learns from more than one way
+/// (subword regularisation).
+struct Sampling {
+  // BPE: the share of merges left out (Provilkov et al. 2020, "BPE-Dropout"). Unigram: the power that probabilities of
+  // splits are raised to, the freer the smaller (Kudo 2018, "Subword Regularization"). 0: no sampling.
+  double strength = 0.0;
+  std::int64_t best = 0;  // unigram: among so many best splits; 0: among all
+};
+
 /// Sentences to tokens and back. Never changes, so several threads may use it.
 class Vocabulary {
  public:
@@ -71,9 +78,14 @@ class Vocabulary {
   /// like a special token, `<end>`, is unknown. Throws Error for a sentence that is not UTF-8.
   std::vector<std::int64_t> encode(std::string_view sentence) const;
 
+  /// Likewise, in pieces drawn at random: a function of sentence, sampling and seed. Throws Error too for a vocabulary
+  /// that is not SentencePiece's; a strength of 0 is as encode.
+  std::vector<std::int64_t> sample(std::string_view sentence, const Sampling& sampling, std::uint64_t seed) const;
+
   /// The sentence of tokens. Padding, begin and end are left out, unknown tokens become `<unknown>`. Gives back what
-  /// was encoded up to what the kind does not keep: white space for words, rare characters and capitals where so
-  /// chosen; SentencePiece keeps the text's NFKC form. Throws Error for a token that the vocabulary does not have.
+  /// was encoded up to what the kind does not keep: white space for words, rare characters, small letters where
+  /// capitals were; SentencePiece keeps the text's NFKC form. Throws Error for a token that the vocabulary does not
+  /// have.
   std::string decode(std::span<const std::int64_t> tokens) const;
 
   /// How a token is shown: a word, a character, a piece with `▁` for a space. It lives as long as the vocabulary.
@@ -83,9 +95,14 @@ class Vocabulary {
   std::string_view file_name() const;
   virtual std::string serialize() const = 0;
 
+  /// What a file of its sentences' case holds (sentence_case.h); empty where capitals are kept.
+  virtual std::string serialize_case() const { return {}; }
+
  protected:
   /// After the checks: UTF-8; tokens of this vocabulary that are none of padding, begin and end; a token of it.
   virtual std::vector<std::int64_t> encode_text(std::string_view sentence) const = 0;
+  virtual std::vector<std::int64_t> sample_text(std::string_view sentence, const Sampling& sampling,
+                                                std::uint64_t seed) const;
   virtual std::string decode_tokens(std::span<const std::int64_t> tokens) const = 0;
   virtual std::string_view text_of(std::int64_t token) const = 0;
 };

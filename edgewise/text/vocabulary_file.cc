@@ -17,7 +17,7 @@ namespace edgewise {
 namespace {
 
 constexpr std::string_view kMagic = "#edgewise-vocabulary";
-constexpr std::string_view kFormat = "1";
+constexpr std::string_view kFormat = "2";
 constexpr const char* kCaller = "load_vocabulary";
 
 bool is_escaped(char character) {
@@ -57,9 +57,9 @@ std::optional<std::string> unescape(std::string_view text) {
 }
 
 std::string header_of(const VocabularyFile& file) {
-  return fmt::format("{} {} kind={} size={} lower_case={} separate_punctuation={} marks={}", kMagic, kFormat,
+  return fmt::format("{} {} kind={} size={} separate_punctuation={} marks={}", kMagic, kFormat,
                      file.kind == VocabularyKind::kWords ? "words" : "characters", file.tokens.size(),
-                     file.treatment.lower_case, file.treatment.separate_punctuation,
+                     file.treatment.separate_punctuation,
                      file.treatment.marks == MarkSpacing::kClose ? "close" : "apart");
 }
 
@@ -150,7 +150,6 @@ std::size_t parse_header(std::string_view header, std::string_view name, Vocabul
   HeaderFields fields(header, name);
   file.kind = fields.choice("kind", "words", "characters") ? VocabularyKind::kCharacters : VocabularyKind::kWords;
   const std::size_t size = fields.count("size");
-  file.treatment.lower_case = fields.choice("lower_case", "false", "true");
   file.treatment.separate_punctuation = fields.choice("separate_punctuation", "false", "true");
   file.treatment.marks = fields.choice("marks", "close", "apart") ? MarkSpacing::kApart : MarkSpacing::kClose;
   return size;

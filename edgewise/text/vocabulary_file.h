@@ -17,7 +17,7 @@ struct VocabularyFile {
 
 /// vocabulary.txt: a header with what to know of the tokens, then one a line, so that token 0 is on line 2:
 ///
-///     #edgewise-vocabulary 1 kind=words size=906 lower_case=true separate_punctuation=true marks=close
+///     #edgewise-vocabulary 2 kind=words size=906 separate_punctuation=true marks=close
 ///     <pad>
 ///
 /// Control characters, the space and the backslash are written `\xHH`.

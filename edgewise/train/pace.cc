@@ -6,7 +6,7 @@
 namespace edgewise {
 namespace {
 
-double seconds(Pace::Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+double in_seconds(Pace::Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 }  // namespace
 
@@ -20,16 +20,18 @@ void Pace::add_step(Clock::duration took, std::int64_t tokens) {
   tokens_ += tokens;
 }
 
-double Pace::tokens_per_second() const { return static_cast<double>(tokens_) / std::max(seconds(busy_), 1e-9); }
+double Pace::tokens_per_second() const { return static_cast<double>(tokens_) / std::max(in_seconds(busy_), 1e-9); }
 
 void Pace::restart() {
   busy_ = {};
   tokens_ = 0;
 }
 
+double Pace::seconds() const { return in_seconds(Clock::now() - begin_); }
+
 double Pace::seconds_left(std::int64_t step, std::int64_t last_step) const {
   const auto done = static_cast<double>(std::max<std::int64_t>(step - first_step_, 1));
-  return seconds(Clock::now() - begin_) / done * static_cast<double>(last_step - step);
+  return seconds() / done * static_cast<double>(last_step - step);
 }
 
 }  // namespace edgewise

@@ -20,6 +20,9 @@ class Pace {
   double tokens_per_second() const;
   void restart();
 
+  /// Since begin().
+  double seconds() const;
+
   /// How long it takes from one step to another at the pace since begin(), with all that happens between steps.
   double seconds_left(std::int64_t step, std::int64_t last_step) const;
 

@@ -3,39 +3,101 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "edgewise/base/error.h"
 
 namespace edgewise {
+namespace {
+
+void check_warmup(const TrainOptions& options) {
+  check(options.warmup >= 1, "Schedule: warmup is {}, the {} schedule needs at least 1 step", options.warmup,
+        enum_name(options.schedule));
+}
+
+void check_end(const TrainOptions& options) {
+  check(options.steps > options.warmup, "Schedule: steps is {}, the {} schedule needs more than its warmup of {}",
+        options.steps, enum_name(options.schedule), options.warmup);
+}
+
+void check_lowest(const TrainOptions& options) {
+  check(options.min_learning_rate <= options.learning_rate,
+        "Schedule: min_learning_rate is {}, needs at most the learning_rate of {}", options.min_learning_rate,
+        options.learning_rate);
+}
+
+void check_schedule(const TrainOptions& options, std::int64_t size) {
+  switch (options.schedule) {
+    case ScheduleKind::kConstant:
+      return;
+    case ScheduleKind::kNoam:
+      check(size >= 1, "Schedule: size is {}, needs at least 1", size);
+      return check_warmup(options);
+    case ScheduleKind::kInverseSqrt:
+      return check_warmup(options);
+    case ScheduleKind::kLinear:
+      return check_end(options);
+    case ScheduleKind::kCosine:
+      check_lowest(options);
+      return check_end(options);
+    case ScheduleKind::kPlateau:
+      return check_lowest(options);
+  }
+  fail("Schedule: kind is {}, needs one that enum_names lists", static_cast<int>(options.schedule));
+}
+
+}  // namespace
 
 Schedule::Schedule(const TrainOptions& options, std::int64_t size)
-    : kind_(options.schedule),
-      scale_(options.learning_rate),
-      warmup_(static_cast<double>(options.warmup)),
-      steps_(static_cast<double>(options.steps)) {
-  if (kind_ == ScheduleKind::kConstant) return;
-  check(options.warmup >= 1, "Schedule: warmup is {}, needs at least 1 step", options.warmup);
-  if (kind_ == ScheduleKind::kLinear) {
-    check(options.steps > options.warmup, "Schedule: steps is {}, the linear schedule needs more than its warmup of {}",
-          options.steps, options.warmup);
-    return;
-  }
-  check(size >= 1, "Schedule: size is {}, needs at least 1", size);
-  scale_ = options.factor / std::sqrt(static_cast<double>(size));
+    : options_(options),
+      scale_(options.factor / std::sqrt(static_cast<double>(size))),
+      warmup_(static_cast<double>(options.warmup)) {
+  check_schedule(options, size);
 }
 
 double Schedule::operator()(std::int64_t step) const {
   check(step >= 1, "Schedule: step is {}, needs at least 1", step);
   const auto now = static_cast<double>(step);
-  switch (kind_) {
+  const double highest = options_.learning_rate;
+  switch (options_.schedule) {
     case ScheduleKind::kConstant:
-      return scale_;
-    case ScheduleKind::kLinear:
-      return scale_ * std::min(now / warmup_, std::max(0.0, steps_ + 1 - now) / (steps_ + 1 - warmup_));
+      return highest * rise(now);
     case ScheduleKind::kNoam:
       return scale_ * std::min(1.0 / std::sqrt(now), now * std::pow(warmup_, -1.5));
+    case ScheduleKind::kInverseSqrt:
+      return highest * std::min(rise(now), std::sqrt(warmup_ / now));
+    case ScheduleKind::kLinear:
+      return highest * std::min(rise(now), rest(now));
+    case ScheduleKind::kCosine:
+      return step <= options_.warmup ? highest * rise(now) : cosine(now);
+    case ScheduleKind::kPlateau:
+      return rise(now) * plateau_rate();
   }
-  fail("Schedule: kind is {}, needs one that enum_names lists", static_cast<int>(kind_));
+  fail("Schedule: kind is {}, needs one that enum_names lists", static_cast<int>(options_.schedule));
+}
+
+void Schedule::validated(bool is_best) {
+  plateau_.waits = is_best ? 0 : plateau_.waits + 1;
+  if (plateau_.waits < options_.plateau_patience) return;
+  plateau_.waits = 0;
+  ++plateau_.cuts;
+}
+
+double Schedule::rise(double step) const { return step < warmup_ ? step / warmup_ : 1.0; }
+
+double Schedule::rest(double step) const {
+  const double end = static_cast<double>(options_.steps) + 1.0;
+  return std::max(0.0, end - step) / (end - warmup_);
+}
+
+double Schedule::cosine(double step) const {
+  const double lowest = options_.min_learning_rate;
+  return lowest + (options_.learning_rate - lowest) * (1.0 - std::cos(std::numbers::pi * rest(step))) / 2.0;
+}
+
+double Schedule::plateau_rate() const {
+  const double cut = options_.learning_rate * std::pow(options_.plateau_factor, static_cast<double>(plateau_.cuts));
+  return std::max(options_.min_learning_rate, cut);
 }
 
 }  // namespace edgewise

@@ -12,15 +12,19 @@
 #include "edgewise/base/fields.h"
 #include "edgewise/graph/batch.h"
 #include "edgewise/nn/module.h"
+#include "edgewise/nn/step_count.h"
 #include "edgewise/options/train_options.h"
 
 namespace edgewise {
 
 /// What a model says of one batch.
 struct BatchLoss {
-  at::Tensor loss_sum;  // scalar, summed over tokens, differentiable
+  at::Tensor loss_sum;  // what training lessens: scalar, summed over tokens, differentiable
+  at::Tensor told_sum;  // what is told of it, where other costs are in the sum; undefined: the same
   std::int64_t tokens = 0;
   std::int64_t correct = 0;  // tokens that got their label
+  StepCount encoder = {};    // of thinking, where the model counts them
+  StepCount decoder = {};
 };
 
 /// The same over batches, as plain numbers.
@@ -28,14 +32,25 @@ struct LogSums {
   double loss = 0.0;
   std::int64_t tokens = 0;
   std::int64_t correct = 0;
+  StepCount encoder = {};
+  StepCount decoder = {};
 
   LogSums& operator+=(const LogSums& other) {
     loss += other.loss;
     tokens += other.tokens;
     correct += other.correct;
+    encoder += other.encoder;
+    decoder += other.decoder;
     return *this;
   }
   bool operator==(const LogSums&) const = default;
+};
+
+/// What a model makes of an input.
+struct OutputSample {
+  std::string input;
+  std::string output;
+  std::string reference;
 };
 
 /// What a model is worth on pairs that it does not learn from. Unset: not measured.
@@ -44,6 +59,7 @@ struct Validation {
   double accuracy = 0.0;  // share of tokens
   std::optional<double> sequence_accuracy = std::nullopt;
   std::optional<double> bleu = std::nullopt;
+  std::vector<OutputSample> samples = {};
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {

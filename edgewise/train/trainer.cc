@@ -20,22 +20,6 @@ double without_nan(double number) { return std::isnan(number) ? std::numeric_lim
 
 std::int64_t divide_up(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
 
-MetricsFile::Values metrics_of(const StepReport& report) {
-  return {{"loss", report.loss},
-          {"accuracy", report.accuracy},
-          {"learning_rate", report.learning_rate},
-          {"gradient_norm", report.gradient_norm},
-          {"tokens_per_second", static_cast<std::int64_t>(report.tokens_per_second)},
-          {"skipped_steps", report.skipped_steps}};
-}
-
-MetricsFile::Values metrics_of(const Validation& validation) {
-  MetricsFile::Values values = {{"valid_loss", validation.loss}, {"valid_accuracy", validation.accuracy}};
-  if (validation.sequence_accuracy) values.emplace_back("valid_sequence_accuracy", *validation.sequence_accuracy);
-  if (validation.bleu) values.emplace_back("valid_bleu", *validation.bleu);
-  return values;
-}
-
 }  // namespace
 
 Trainer::Trainer(const TrainOptions& options, TrainingTask& task, BatchStream& batches, TrainObserver& observer,
@@ -68,6 +52,7 @@ void Trainer::resume() {
   update_.batches().seek(saved.position);
   read_last_tensors(run_, saved, trained());
   update_.adam().set_counts(saved.updates, saved.step - saved.updates);
+  update_.schedule().set_plateau(saved.plateau);
   kept_.read(run_, saved.step);
   state_ = saved;
   state_.averaged = num_averaged();
@@ -83,6 +68,7 @@ Outcome Trainer::run(RunRequests& requests) {
   writer_.finish();
   metrics_.emplace(run_ / "metrics.jsonl", state_.metrics_size);
   pace_.begin(state_.step);
+  observer_.on_begin(state_.step);
   const Outcome outcome = train(requests);
   save(true);
   writer_.finish();
@@ -210,6 +196,8 @@ void Trainer::validate(bool is_asked) {
   is_saved_ = false;
   state_.validated_step = state_.step;
   ++state_.validations_since_best;
+  update_.schedule().validated(is_best);
+  state_.plateau = update_.schedule().plateau();
   metrics_->append(state_.step, epoch(), metrics_of(validation));
   observer_.on_validation(state_.step, validation, is_best);
   if (kept_.add(state_.step, validation)) keep(name_of_step(state_.step), validation);
@@ -283,6 +271,10 @@ StepReport Trainer::report(const LogSums& sums) const {
   report.accuracy = share(static_cast<double>(sums.correct), sums.tokens);
   report.learning_rate = update_.learning_rate(state_.step);
   report.gradient_norm = state_.gradient_norm;
+  report.tokens = sums.tokens;
+  report.encoder_steps = sums.encoder.mean();
+  report.decoder_steps = sums.decoder.mean();
+  report.seconds = pace_.seconds();
   report.tokens_per_second = pace_.tokens_per_second();
   report.skipped_steps = update_.adam().num_skipped();
   report.last_step = last_step();

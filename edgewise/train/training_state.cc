@@ -26,18 +26,28 @@ struct StateFile {
     field("averaged", state.averaged, "updates in the averages of weights", at_least(0));
     field("epoch", state.position.epoch, "epochs done", at_least(0));
     field("batch", state.position.index, "batches of the next epoch done", at_least(0));
+    field("window", state.position.window, "window of that epoch it goes on in", at_least(0));
+    field("window_begin", state.position.window_begin, "batches of that epoch before the window", at_least(0));
     field("seed", state.seed, "of all random numbers");
     field("data_fingerprint", state.data_fingerprint, "of training pairs and batch options");
     field("gradient_norm", state.gradient_norm, "of the latest step");
     field("log_loss", state.log.loss, "sum since the last line of metrics");
     field("log_tokens", state.log.tokens, "tokens since then", at_least(0));
     field("log_correct", state.log.correct, "correct ones among them", at_least(0));
+    field("log_encoder_nodes", state.log.encoder.nodes, "encoder nodes since then whose steps are counted",
+          at_least(0));
+    field("log_encoder_steps", state.log.encoder.steps, "their steps", at_least(0));
+    field("log_decoder_nodes", state.log.decoder.nodes, "decoder nodes since then whose steps are counted",
+          at_least(0));
+    field("log_decoder_steps", state.log.decoder.steps, "their steps", at_least(0));
     field("losses", state.losses.steps, "steps in the statistics of the loss", at_least(0));
     field("loss_mean", state.losses.mean, "its mean");
     field("loss_variance", state.losses.variance, "its variance");
     field("metrics_size", state.metrics_size, "bytes of metrics.jsonl", at_least(0));
     field("validated_step", state.validated_step, "step of the last validation", at_least(0));
     field("validations_since_best", state.validations_since_best, "validations after the best", at_least(0));
+    field("plateau_cuts", state.plateau.cuts, "cuts of the learning rate so far", at_least(0));
+    field("plateau_waits", state.plateau.waits, "validations without improvement since", at_least(0));
     field("has_best", self.has_best, "whether there was a validation");
     field("best_step", state.best_step, "step of the best validation", at_least(0));
     field("best", self.best, "the best validation");

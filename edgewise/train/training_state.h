@@ -8,6 +8,7 @@
 
 #include "edgewise/data/batches.h"
 #include "edgewise/train/loss_statistics.h"
+#include "edgewise/train/schedule.h"
 #include "edgewise/train/task.h"
 
 namespace edgewise {
@@ -27,6 +28,7 @@ struct TrainingState {
   std::int64_t best_step = 0;
   std::int64_t validated_step = 0;
   std::int64_t validations_since_best = 0;
+  Plateau plateau;
   std::uint64_t seed = 0;
   std::uint64_t data_fingerprint = 0;  // BatchStream's
 };

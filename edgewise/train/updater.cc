@@ -59,7 +59,12 @@ LogSums Updater::accumulate_gradients(std::int64_t step) {
     Pass pass = Pass::training(mix(step_seed, static_cast<std::uint64_t>(i)), options_.precision);
     const BatchLoss loss = forward(batch, pass);
     backward(loss);
-    sums += {.loss = loss.loss_sum.item<double>(), .tokens = loss.tokens, .correct = loss.correct};
+    const at::Tensor& told = loss.told_sum.defined() ? loss.told_sum : loss.loss_sum;
+    sums += {.loss = told.item<double>(),
+             .tokens = loss.tokens,
+             .correct = loss.correct,
+             .encoder = loss.encoder,
+             .decoder = loss.decoder};
     if (batches_.position().index == 0) break;
   }
   return sums;

@@ -33,6 +33,7 @@ class Updater {
   BatchesAhead& batches() { return batches_; }
   const BatchesAhead& batches() const { return batches_; }
   double learning_rate(std::int64_t step) const { return schedule_(step); }
+  Schedule& schedule() { return schedule_; }
   Adam& adam() { return adam_; }
   const Adam& adam() const { return adam_; }
 

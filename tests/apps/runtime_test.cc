@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two ways to translate with a model that was trained: over libtorch, and with the runtime alone.
-#include "edgewise/apps/transformer_scorers.h"
+#include "edgewise/apps/model_directory.h"
+#include "edgewise/apps/open_translator.h"
 #include "edgewise/base/random.h"
 #include "edgewise/infer/runtime_scorers.h"
+#include "edgewise/models/transformer_scorer.h"
 #include "tests/apps/program.h"
 
 namespace edgewise {
 namespace {
+
+/// Scorers over the model that training builds.
+Translator::MakeScorer open_transformer_scorers(ModelFiles files, RuntimePrecision /*precision*/) {
+  const auto model = std::make_shared<const TranslationModel>(load_model(std::move(files)));
+  return [model] { return std::make_unique<TransformerScorer>(model->transformer); };
+}
 
 class RuntimeProgram : public ProgramTest {
  protected:

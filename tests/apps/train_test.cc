@@ -40,6 +40,47 @@ TEST_F(TrainProgram, WritesMetricsAsOneJsonObjectALine) {
   EXPECT_EQ(metrics.find("\x1b"), std::string::npos);
 }
 
+TEST_F(TrainProgram, LearnsWithEachMeansOfARecipe) {
+  write("tiny.toml", kTinyConfig);
+  for (const std::string setting :
+       {"train.schedule=inverse_sqrt", "train.schedule=cosine", "train.schedule=plateau", "train.schedule=constant",
+        "train.rdrop=2", "model.dropout.word=0.2", "model.dropout.attention=0.2"}) {
+    SCOPED_TRACE(setting);
+    std::filesystem::remove_all(path("run"));
+    run_well({"train", "tiny.toml", "--out", "run", "--set", setting, "--set", "train.steps=40", "--set",
+              "train.learning_rate=0.01", "--set", "train.log_every=10", "--set", "model.dropout.residual=0.2"});
+    const std::string metrics = read("run/metrics.jsonl");
+    const auto loss_behind = [&](std::size_t place) {
+      return std::stod(metrics.substr(metrics.find("\"loss\": ", place) + 8));
+    };
+    EXPECT_LT(loss_behind(metrics.find("\"step\": 20")), loss_behind(0));
+  }
+}
+
+TEST_F(TrainProgram, ReportsTheBleuThatTranslateAndScoreGive) {
+  std::string pairs;
+  std::string inputs;
+  for (int i = 0; i < 60; ++i) {
+    std::string sentence = "w" + std::to_string(i % 7);
+    for (int j = 1; j < 4 + i % 3; ++j) sentence += " w" + std::to_string((i * j) % 5);
+    pairs += sentence + "\t" + sentence + "\n";
+    inputs += sentence + "\n";
+  }
+  write("pairs.tsv", pairs);
+  write("inputs", inputs);
+  write("tiny.toml", kTinyConfig + "schedule = \"constant\"\nlearning_rate = 0.01\n[search]\nbeam = 3\n");
+
+  const std::string output = run_well({"train", "tiny.toml", "--out", "run", "--set", "data.task=text", "--set",
+                                       "data.train=[\"pairs.tsv\"]", "--set", "data.valid=[\"pairs.tsv\"]", "--set",
+                                       "data.test=[\"pairs.tsv\"]", "--set", "train.epochs=20"});
+  write("outputs", run_well({"translate", "--model", "run", "--set", "search.beam=3", "inputs"}));
+  const std::string score = run_well({"score", "--digits", "2", "--reference", "inputs", "outputs"});
+
+  const std::string reported = output.substr(output.rfind("BLEU ") + 5);
+  EXPECT_NE(score.find(" = " + reported.substr(0, reported.find('\n')) + " "), std::string::npos) << score << output;
+  EXPECT_GT(std::stod(reported), 1.0);
+}
+
 TEST_F(TrainProgram, GivesTheSameBitsForTheSameSeed) {
   write("tiny.toml", kTinyConfig);
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "edgewise/base/json_scanner.h"
@@ -51,6 +52,20 @@ RC_GTEST_PROP(JsonScanner, ReadsBackEveryStringThatIsWritten, (const std::string
 RC_GTEST_PROP(JsonScanner, ReadsBackEveryWholeNumber, (std::uint64_t number)) {
   const std::string written = std::to_string(number);
   RC_ASSERT(JsonScanner(written, "f").whole_number("n") == number);
+}
+
+RC_GTEST_PROP(JsonScanner, ReadsBackEveryNumber, (double number)) {
+  const std::string written = json_number(number);
+  RC_ASSERT(JsonScanner(written, "f").number("n") == number);
+}
+
+TEST(JsonScanner, ReadsNullAsNoNumber) { EXPECT_TRUE(std::isnan(JsonScanner("null", "f").number("n"))); }
+
+TEST(JsonScanner, SaysWhatIsNoNumber) {
+  const auto error = [](std::string_view text) { return error_of([&] { JsonScanner(text, "f").number("loss"); }); };
+  EXPECT_EQ(error("1e999"), "f, byte 0: loss is 1e999, needs a number that JSON writes and a double holds");
+  EXPECT_EQ(error("01"), "f, byte 0: loss is 01, needs a number that JSON writes and a double holds");
+  EXPECT_EQ(error("\"1\""), "f, byte 0: loss is a string, needs a number");
 }
 
 TEST(JsonScanner, ReadsMembersInOrder) {

@@ -165,6 +165,8 @@ TEST(BatchStream, HasAFingerprintOfItsPairsOptionsAndSeed) {
   EXPECT_NE(fingerprint, BatchStream(random_pairs(9, 2), options, 3).fingerprint());
   EXPECT_NE(fingerprint, BatchStream(random_pairs(9, 1), {.tokens = 51, .sentences = 0, .bucket = 4}, 3).fingerprint());
   EXPECT_NE(fingerprint, BatchStream(random_pairs(9, 1), options, 4).fingerprint());
+  EXPECT_NE(fingerprint,
+            BatchStream(random_pairs(9, 1), {.tokens = 50, .sentences = 0, .bucket = 4, .window = 3}, 3).fingerprint());
 }
 
 TEST(BatchStream, SaysWhatItNeeds) {
@@ -179,8 +181,8 @@ TEST(BatchStream, SaysWhatItNeeds) {
               ThrowsMessage<Error>("BatchStream: options limit neither tokens nor sentences, needs a limit; set "
                                    "batch.tokens or batch.sentences"));
   EXPECT_THAT(making({pair_of(2, 3)}, {.tokens = 5, .sentences = -1, .bucket = 0}),
-              ThrowsMessage<Error>("BatchStream: options have 5 tokens, -1 sentences and a bucket of 0, needs none "
-                                   "below 0"));
+              ThrowsMessage<Error>("BatchStream: options have 5 tokens, -1 sentences, a bucket of 0 and a window of "
+                                   "262144, needs none below 0"));
 }
 
 TEST(BatchStream, SaysWhichPositionItNeverHas) {
@@ -199,6 +201,107 @@ TEST(BatchStream, SaysWhichPositionItNeverHas) {
       ThrowsMessage<Error>("BatchStream::seek: position is batch 1 of epoch 2, needs one below 1, the batches "
                            "of that epoch"));
   EXPECT_EQ(stream.position(), (Position{0, 0}));
+}
+
+/// The first input token of each pair of an epoch, in order, and of how many batches each window was.
+struct Epoch {
+  std::vector<std::int64_t> numbers;
+  std::vector<std::int64_t> windows;
+};
+
+Epoch read_epoch(BatchStream& stream) {
+  Epoch epoch;
+  const Position begin = stream.position();
+  while (stream.position().epoch == begin.epoch) {
+    const auto window = static_cast<std::size_t>(stream.position().window);
+    epoch.windows.resize(std::max(epoch.windows.size(), window + 1));
+    ++epoch.windows[window];
+    const Batch batch = stream.next();
+    std::int64_t node = 0;
+    for (const std::int64_t length : batch.input_lengths) {
+      epoch.numbers.push_back(batch.input_tokens[static_cast<std::size_t>(node)]);
+      node += length;
+    }
+  }
+  return epoch;
+}
+
+std::shared_ptr<const PairSource> in_blocks(const std::vector<TokenPair>& pairs, std::int64_t block_size) {
+  return std::make_shared<PairsInMemory>(pairs, block_size);
+}
+
+TEST(BatchStreamInWindows, HasEachPairOnceAnEpoch) {
+  EXPECT_TRUE(rc::check([] {
+    const auto pairs = random_pairs(*rc::gen::inRange<std::size_t>(1, 80), 1);
+    const std::int64_t block_size = *rc::gen::inRange(1, 9);
+    BatchOptions options{.tokens = *rc::gen::inRange(1, 100), .sentences = 0, .bucket = 2};
+    options.window = *rc::gen::inRange(1, 100);
+    BatchStream stream(in_blocks(pairs, block_size), options, *rc::gen::arbitrary<std::uint64_t>());
+
+    for (int i = 0; i < 3; ++i) {
+      Epoch epoch = read_epoch(stream);
+      std::ranges::sort(epoch.numbers);
+      RC_ASSERT(epoch.numbers == count_up_to(pairs.size()));
+    }
+    RC_ASSERT(stream.position() == (Position{3, 0}));
+  }));
+}
+
+TEST(BatchStreamInWindows, HoldsNoMorePairsThanAWindowAndABlock) {
+  const auto pairs = random_pairs(1000, 1);
+  for (const std::int64_t window : {1, 30, 99, 1000, 5000, 0}) {
+    for (std::int64_t epoch = 0; epoch < 3; ++epoch) {
+      const auto windows = windows_of_epoch(in_blocks(pairs, 10)->visits(), window, 7, epoch);
+      for (const auto& visits : windows) {
+        EXPECT_LE(visits.size(), window == 0 ? 100U : static_cast<std::size_t>(window / 10 + 1)) << window;
+        EXPECT_TRUE(std::ranges::is_sorted(visits, {}, &Visit::block));
+      }
+      EXPECT_EQ(windows.size() == 1, window == 0 || window >= 1000);
+    }
+  }
+}
+
+TEST(BatchStreamInWindows, GoesOnFromAnyPositionAsIfItHadNeverStopped) {
+  EXPECT_TRUE(rc::check([] {
+    const auto source = in_blocks(random_pairs(60, 1), 4);
+    const BatchOptions options{.tokens = 60, .sentences = 0, .bucket = 2, .window = 15};
+    BatchStream whole(source, options, 9);
+    const int before = *rc::gen::inRange(0, 60);
+    for (int i = 0; i < before; ++i) whole.next();
+
+    BatchStream resumed(source, options, 9);
+    resumed.seek(whole.position());
+
+    for (int i = 0; i < 20; ++i) {
+      RC_ASSERT(resumed.position() == whole.position());
+      RC_ASSERT(resumed.next().input_tokens == whole.next().input_tokens);
+    }
+  }));
+}
+
+TEST(BatchStreamInWindows, MixesBlocksAnewEachEpoch) {
+  const auto source = in_blocks(random_pairs(200, 1), 10);
+  const BatchOptions options{.tokens = 50, .sentences = 0, .bucket = 4, .window = 50};
+  BatchStream stream(source, options, 3);
+  BatchStream same(source, options, 3);
+
+  const Epoch first = read_epoch(stream);
+  const Epoch second = read_epoch(stream);
+
+  EXPECT_EQ(first.windows.size(), 4U);
+  EXPECT_EQ(read_epoch(same).numbers, first.numbers);
+  EXPECT_NE(first.numbers, second.numbers);
+  const auto blocks_of_first_window = [&source](std::int64_t epoch) {
+    return windows_of_epoch(source->visits(), 50, 3, epoch).front();
+  };
+  EXPECT_NE(blocks_of_first_window(0), blocks_of_first_window(1));
+}
+
+TEST(BatchStreamInWindows, GuessesTheEpochsBatchesFromOneWindow) {
+  const BatchOptions options{.tokens = 0, .sentences = 5, .bucket = 1, .window = 50};
+  const BatchStream stream(in_blocks(random_pairs(200, 1), 10), options, 3);
+
+  EXPECT_EQ(stream.batches_per_epoch(), 40);
 }
 
 TEST(BatchesInOrder, KeepThePairsOrder) {

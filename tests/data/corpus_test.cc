@@ -41,8 +41,10 @@ TEST_F(LoadCorpus, ReadsOneFileOrTwoFromTheConfigsFolder) {
 
   const Corpus corpus = load_corpus(options, folder_);
 
-  EXPECT_THAT(corpus.train.inputs, ElementsAre("Go .", "I won !"));
-  EXPECT_THAT(corpus.train.outputs, ElementsAre("Va !", "Je l'ai emporté !"));
+  ASSERT_EQ(corpus.train.size(), 1U);
+  EXPECT_THAT(corpus.train[0].text->read(0).inputs, ElementsAre("Go .", "I won !"));
+  EXPECT_THAT(corpus.train[0].text->read(0).outputs, ElementsAre("Va !", "Je l'ai emporté !"));
+  EXPECT_EQ(corpus.num_training_pairs(), 2);
   EXPECT_THAT(corpus.valid.outputs, ElementsAre("Salut !"));
   EXPECT_EQ(corpus.test.size(), 0U);
 }
@@ -55,20 +57,46 @@ TEST_F(LoadCorpus, UsesTheFirstPairsUpToTheLimit) {
 
   const Corpus corpus = load_corpus(options, folder_);
 
-  EXPECT_THAT(corpus.train.inputs, ElementsAre("a", "c"));
-  EXPECT_THAT(corpus.train.outputs, ElementsAre("b", "d"));
-  EXPECT_EQ(corpus.train.account.kept, 2);
-  EXPECT_EQ(corpus.train.account.empty, 1);
+  const TextBlocks& text = *corpus.train.at(0).text;
+  EXPECT_THAT(text.read(0).inputs, ElementsAre("a", "c"));
+  EXPECT_THAT(text.read(0).outputs, ElementsAre("b", "d"));
+  EXPECT_EQ(text.account().kept, 2);
+  EXPECT_EQ(text.account().empty, 1);
 
   options.limit = 100;
-  EXPECT_EQ(load_corpus(options, folder_).train.size(), 3U);
+  EXPECT_EQ(load_corpus(options, folder_).num_training_pairs(), 3);
+}
+
+TEST_F(LoadCorpus, OpensOneCorpusForEachWeight) {
+  write("a.tsv", "a\tb\n");
+  write("b.tsv", "c\td\ne\tf\n");
+  DataOptions options;
+  options.train = {"a.tsv", "b.tsv"};
+  options.weights = {2, 0.5};
+
+  const Corpus corpus = load_corpus(options, folder_);
+
+  ASSERT_EQ(corpus.train.size(), 2U);
+  EXPECT_EQ(corpus.train[0].weight, 2.0);
+  EXPECT_EQ(corpus.train[1].name, "b.tsv");
+  EXPECT_EQ(corpus.num_training_pairs(), 3);
+  EXPECT_THAT(sample_pairs(corpus.train, 0).inputs, ElementsAre("a", "c", "e"));
+  EXPECT_THAT(sample_pairs(corpus.train, 2).inputs, ElementsAre("a", "c", "e"));  // rounded up for each
+  EXPECT_THAT(sample_pairs(corpus.train, 1).inputs, ElementsAre("a", "e"));
+
+  options.weights = {1.5};
+  EXPECT_THAT([&] { load_corpus(options, folder_); }, ThrowsMessage<Error>(testing::HasSubstr("a.tsv has 1 lines")));
+  options.weights = {1, 2, 3};
+  EXPECT_THAT([&] { load_corpus(options, folder_); },
+              ThrowsMessage<Error>("load_corpus: data.train names 2 files, but data.weights has 3 numbers, needs one "
+                                   "TSV file for each, or two files"));
 }
 
 TEST_F(LoadCorpus, MakesTheSyntheticTasks) {
   DataOptions options;
   options.task = DataTask::kSort;
   options.train_size = 5;
-  EXPECT_EQ(load_corpus(options).train.size(), 5U);
+  EXPECT_EQ(load_corpus(options).num_training_pairs(), 5);
 }
 
 TEST_F(LoadCorpus, HidesNoPairFromAScore) {
@@ -104,12 +132,15 @@ TEST_F(LoadCorpus, SaysWhatItNeeds) {
 
 TEST(DataOptions, AreReadAndWritten) {
   const auto options = parse_config<DataOptions>(
-      "task = \"sort\"\ntrain = [\"a.en\", \"a.fr\"]\ntoo_long = \"truncate\"\nlength_mean = 7.5", "data.toml");
+      "task = \"sort\"\ntrain = [\"a.en\", \"a.fr\"]\ntoo_long = \"truncate\"\nlength_mean = 7.5\n"
+      "weights = [1, 0.5]",
+      "data.toml");
 
   EXPECT_EQ(options.task, DataTask::kSort);
   EXPECT_THAT(options.train, ElementsAre("a.en", "a.fr"));
   EXPECT_EQ(options.too_long, LongSentences::kTruncate);
   EXPECT_EQ(options.length_mean, 7.5);
+  EXPECT_THAT(options.weights, ElementsAre(1.0, 0.5));
   EXPECT_EQ(to_toml(parse_config<DataOptions>(to_toml(options), "again")), to_toml(options));
 }
 

@@ -20,12 +20,16 @@ class EncodePairs : public testing::Test {
  protected:
   std::int64_t token(std::string_view word) const { return vocabulary_->encode(word).at(0); }
 
+  EncodedPairs encode(const SentencePairs& pairs, const EncodeOptions& options = {}) const {
+    return encode_pairs(pairs, PairEncoder(vocabulary_, vocabulary_, options));
+  }
+
   std::shared_ptr<const Vocabulary> vocabulary_ =
       build_vocabulary({std::vector<std::string>{"a b c d e"}}, VocabularyOptions{});
 };
 
 TEST_F(EncodePairs, PutsOutputsBetweenBeginAndEnd) {
-  const auto encoded = encode_pairs(pairs_of({"a b"}, {"c"}), *vocabulary_, *vocabulary_);
+  const auto encoded = encode(pairs_of({"a b"}, {"c"}));
 
   ASSERT_EQ(encoded.pairs.size(), 1U);
   EXPECT_THAT(encoded.pairs[0].input, ElementsAre(token("a"), token("b")));
@@ -33,45 +37,98 @@ TEST_F(EncodePairs, PutsOutputsBetweenBeginAndEnd) {
 }
 
 TEST_F(EncodePairs, EndsInputsWhereAsked) {
-  const auto encoded = encode_pairs(pairs_of({"a b"}, {"c"}), *vocabulary_, *vocabulary_, {.end_input = true});
+  const auto encoded = encode(pairs_of({"a b"}, {"c"}), {.end_input = true});
 
   EXPECT_THAT(encoded.pairs[0].input, ElementsAre(token("a"), token("b"), kEndToken));
 }
 
 TEST_F(EncodePairs, SkipsLongSentencesOfEitherSideAndCountsThem) {
-  const auto pairs = pairs_of({"a b", "a b c", "a", "d"}, {"c", "c", "a b c", "e e"});
-
-  const auto encoded = encode_pairs(pairs, *vocabulary_, *vocabulary_, {.max_length = 2});
+  const auto encoded = encode(pairs_of({"a b", "a b c", "a", "d"}, {"c", "c", "a b c", "e e"}), {.max_length = 2});
 
   EXPECT_THAT(encoded.kept, ElementsAre(0, 3));
-  EXPECT_EQ(encoded.too_long, 2);
+  EXPECT_EQ(encoded.account.too_long, 2);
   EXPECT_THAT(encoded.pairs[1].output, ElementsAre(kBeginToken, token("e"), token("e"), kEndToken));
 }
 
 TEST_F(EncodePairs, TruncatesThemInstead) {
   const EncodeOptions options = {.max_length = 2, .too_long = LongSentences::kTruncate, .end_input = true};
 
-  const auto encoded = encode_pairs(pairs_of({"a b c"}, {"c d e"}), *vocabulary_, *vocabulary_, options);
+  const auto encoded = encode(pairs_of({"a b c"}, {"c d e"}), options);
 
-  EXPECT_EQ(encoded.too_long, 1);
+  EXPECT_EQ(encoded.account.truncated, 1);
   EXPECT_THAT(encoded.pairs[0].input, ElementsAre(token("a"), token("b"), kEndToken));
   EXPECT_THAT(encoded.pairs[0].output, ElementsAre(kBeginToken, token("c"), token("d"), kEndToken));
 }
 
+TEST_F(EncodePairs, SkipsShortSentencesAndUnevenPairsAndCountsThem) {
+  const auto pairs = pairs_of({"a", "a b", "a b c d", "a b c d e", "a b"}, {"a b", "a b", "a b", "a b", "a b c d e"});
+
+  const auto encoded = encode(pairs, {.min_length = 2, .max_ratio = 2.0});
+
+  EXPECT_THAT(encoded.kept, ElementsAre(1, 2));
+  EXPECT_EQ(encoded.account.skipped_in_words(),
+            "1 pair with too short a sentence, 2 with sides of too different length");
+}
+
 TEST_F(EncodePairs, LeavesOutWhatHasNoTokens) {
-  const auto encoded = encode_pairs(pairs_of({" ", "a"}, {"a", "b"}), *vocabulary_, *vocabulary_);
+  const auto encoded = encode(pairs_of({" ", "a"}, {"a", "b"}));
 
   EXPECT_THAT(encoded.kept, ElementsAre(1));
-  EXPECT_EQ(encoded.empty, 1);
+  EXPECT_EQ(encoded.account.empty, 1);
 }
 
 TEST_F(EncodePairs, SaysWhyNoneIsLeft) {
   EXPECT_THAT(
       [&] {
-        encode_pairs(pairs_of({" ", "a b"}, {"a", "b"}), *vocabulary_, *vocabulary_, {.max_length = 1});
+        encode(pairs_of({" ", "a b"}, {"a", "b"}), {.max_length = 1});
       },
-      ThrowsMessage<Error>("encode_pairs: none of 2 pairs is left, needs at least one; 1 have an empty side and "
-                           "1 a sentence of more than 1 tokens"));
+      ThrowsMessage<Error>("encode_pairs: none of 2 pairs is left, needs at least one; left out: 1 pair with a side "
+                           "without tokens, 1 with too long a sentence"));
+}
+
+TEST_F(EncodePairs, DrawsFromSentencePieceAlone) {
+  EXPECT_THAT([&] { PairEncoder(vocabulary_, vocabulary_, {.output_sampling = {.strength = 0.1}}); },
+              ThrowsMessage<Error>("PairEncoder: vocabulary.output_sampling is 0.1, but the vocabulary is of words, "
+                                   "needs sentencepiece"));
+}
+
+class SampledPairs : public testing::Test {
+ protected:
+  static std::shared_ptr<const Vocabulary> learned() {
+    const std::vector<std::string> sentences = {"Le chat mange la pomme.", "La souris mange le chat."};
+    return build_vocabulary({sentences},
+                            {.kind = VocabularyKind::kSentencePiece, .size = 40, .model = SentencePieceModel::kBpe});
+  }
+
+  std::optional<TokenPair> encode(const EncodeOptions& options, std::uint64_t seed) const {
+    EncodeAccount account;
+    return PairEncoder(vocabulary_, vocabulary_, options).encode("Le chat mange.", "Le chat.", seed, account);
+  }
+
+  std::shared_ptr<const Vocabulary> vocabulary_ = learned();
+};
+
+TEST_F(SampledPairs, AreOfTheSidesThatAreSampled) {
+  const TokenPair plain = *encode({}, 0);
+  int inputs = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const TokenPair pair = *encode({.input_sampling = {.strength = 0.5}}, seed);
+    inputs += pair.input != plain.input ? 1 : 0;
+    EXPECT_EQ(pair.output, plain.output);
+    EXPECT_EQ(vocabulary_->decode(pair.input), "Le chat mange.");
+    EXPECT_EQ(encode({.input_sampling = {.strength = 0.5}}, seed)->input, pair.input);
+  }
+  EXPECT_GT(inputs, 5);
+}
+
+TEST_F(SampledPairs, AreLeftOutByTheirLikeliestSplitAndNeverTooLong) {
+  const TokenPair plain = *encode({}, 0);
+  const EncodeOptions options{.max_length = std::ssize(plain.input), .input_sampling = {.strength = 0.5}};
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const auto pair = encode(options, seed);
+    ASSERT_TRUE(pair.has_value());
+    EXPECT_LE(pair->input.size(), plain.input.size());
+  }
 }
 
 TEST(EncodeOptions, AreThoseOfTheData) {
@@ -79,12 +136,16 @@ TEST(EncodeOptions, AreThoseOfTheData) {
   data.max_length = 9;
   data.too_long = LongSentences::kTruncate;
   data.end_input = true;
+  data.min_length = 2;
+  data.max_ratio = 3.5;
 
   const EncodeOptions options = encode_options(data);
 
   EXPECT_EQ(options.max_length, 9);
   EXPECT_EQ(options.too_long, LongSentences::kTruncate);
   EXPECT_TRUE(options.end_input);
+  EXPECT_EQ(options.min_length, 2);
+  EXPECT_EQ(options.max_ratio, 3.5);
 }
 
 }  // namespace

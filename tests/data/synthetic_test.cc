@@ -27,7 +27,7 @@ DataOptions options_of(DataTask task) {
 }
 
 TEST(Synthetic, HasTheTutorialsSizesLengthsAndLetters) {
-  const Corpus corpus = make_synthetic(options_of(DataTask::kCopy));
+  const Splits corpus = make_synthetic(options_of(DataTask::kCopy));
 
   EXPECT_EQ(corpus.train.size(), 9000U);
   EXPECT_EQ(corpus.valid.size(), 1000U);
@@ -50,7 +50,7 @@ TEST(Synthetic, HasTheTutorialsSizesLengthsAndLetters) {
 }
 
 TEST(Synthetic, SeparatesLettersBySpaces) {
-  const Corpus corpus = make_synthetic(options_of(DataTask::kCopy));
+  const Splits corpus = make_synthetic(options_of(DataTask::kCopy));
   for (const std::string& sentence : corpus.valid.inputs) {
     ASSERT_EQ(sentence.size() % 2, 1U);
     for (std::size_t i = 0; i < sentence.size(); ++i) ASSERT_EQ(sentence[i] == ' ', i % 2 == 1) << sentence;
@@ -58,9 +58,9 @@ TEST(Synthetic, SeparatesLettersBySpaces) {
 }
 
 TEST(Synthetic, CopiesReversesAndSorts) {
-  const Corpus copy = make_synthetic(options_of(DataTask::kCopy));
-  const Corpus reverse = make_synthetic(options_of(DataTask::kReverse));
-  const Corpus sort = make_synthetic(options_of(DataTask::kSort));
+  const Splits copy = make_synthetic(options_of(DataTask::kCopy));
+  const Splits reverse = make_synthetic(options_of(DataTask::kReverse));
+  const Splits sort = make_synthetic(options_of(DataTask::kSort));
   EXPECT_EQ(copy.test.inputs, copy.test.outputs);
   for (std::size_t i = 0; i < 1000; ++i) {
     const std::string input = letters_of(reverse.test.inputs[i]);
@@ -74,7 +74,7 @@ TEST(Synthetic, CopiesReversesAndSorts) {
 
 TEST(Synthetic, IsAFunctionOfItsSeed) {
   DataOptions options = options_of(DataTask::kSort);
-  const Corpus corpus = make_synthetic(options);
+  const Splits corpus = make_synthetic(options);
   EXPECT_EQ(make_synthetic(options).train.inputs, corpus.train.inputs);
   EXPECT_NE(corpus.valid.inputs, corpus.test.inputs);
 

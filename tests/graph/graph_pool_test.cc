@@ -168,6 +168,25 @@ TEST(MakeBatch, OfNoPairsIsEmpty) {
   EXPECT_THAT(batch.labels, IsEmpty());
 }
 
+TEST(Batch, CanHaveItsSentencesTwice) {
+  GraphPool pool;
+  const std::vector<TokenPair> pairs = {{{4, 5}, {2, 6, 7, 3}}, {{8}, {2, 3}}};
+  const std::vector<TokenPair> pairs_twice = {pairs[0], pairs[1], pairs[0], pairs[1]};
+
+  const Batch both = twice(pool, make_batch(pool, pairs));
+
+  const Batch expected = make_batch(pool, pairs_twice);
+  EXPECT_EQ(both.input_tokens, expected.input_tokens);
+  EXPECT_EQ(both.input_positions, expected.input_positions);
+  EXPECT_EQ(both.output_tokens, expected.output_tokens);
+  EXPECT_EQ(both.output_positions, expected.output_positions);
+  EXPECT_EQ(both.labels, expected.labels);
+  EXPECT_EQ(both.input_lengths, expected.input_lengths);
+  EXPECT_EQ(both.output_lengths, expected.output_lengths);
+  EXPECT_EQ(both.graph.num_nodes(), expected.graph.num_nodes());
+  EXPECT_EQ(both.graph.num_edges(), expected.graph.num_edges());
+}
+
 TEST(MakeInputBatch, HasTheEncodersSideAlone) {
   GraphPool pool;
   const std::vector<std::vector<std::int64_t>> inputs = {{7, 8}, {9}};

@@ -99,6 +99,26 @@ RC_GTEST_PROP(SelectRows, GathersRows, ()) {
   RC_ASSERT(has_intervals(selected) || !has_intervals(relation));
 }
 
+RC_GTEST_PROP(SelectNodes, KeepsTheEdgesBetweenThem, ()) {
+  const auto relation = *arbitrary_relation();
+  const auto destinations = *arbitrary_nodes(relation.num_destinations());
+  auto sources = *arbitrary_nodes(relation.num_sources());
+  std::ranges::sort(sources);
+  sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+
+  const Relation selected = select_nodes(relation, destinations, sources);
+
+  std::vector<Edge> ends;
+  for (std::size_t i = 0; i < destinations.size(); ++i) {
+    for (const auto& [source, destination] : ends_of(relation)) {
+      const auto found = std::ranges::find(sources, source);
+      if (destination == destinations[i] && found != sources.end()) ends.emplace_back(found - sources.begin(), i);
+    }
+  }
+  RC_ASSERT(selected == relation_of(std::ssize(sources), std::ssize(destinations), ends));
+  RC_ASSERT(has_intervals(selected) || !has_intervals(relation));
+}
+
 RC_GTEST_PROP(KeepEdges, KeepsThoseEdgesInCanonicalOrder, ()) {
   const auto relation = *arbitrary_relation();
   const auto edges = *arbitrary_edges(relation.num_edges());
@@ -180,11 +200,14 @@ TEST(Join, OfNothingIsNothing) { EXPECT_EQ(join({}), Relation()); }
 
 TEST(RelationOps, NameTheRowOrEdgeThatDoesNotFit) {
   const std::vector<NodeIndex> rows = {0, 3};
+  const std::vector<NodeIndex> unordered = {1, 0};
   const std::vector<EdgeIndex> beyond = {0, 6};
   const std::vector<EdgeIndex> negative = {-1};
   const std::vector<EdgeIndex> twice = {5, 2, 5};
   EXPECT_EQ(error_of([&] { keep_rows(causal(3), rows); }), "keep_rows: rows[1] is 3, needs a number in [0, 3)");
   EXPECT_EQ(error_of([&] { select_rows(causal(3), rows); }), "select_rows: rows[1] is 3, needs a number in [0, 3)");
+  EXPECT_EQ(error_of([&] { select_nodes(causal(3), {}, unordered); }),
+            "select_nodes: sources[1] is 0, needs ascending numbers in [0, 3)");
   EXPECT_EQ(error_of([&] { keep_edges(causal(3), beyond); }), "keep_edges: edges[1] is 6, needs a number in [0, 6)");
   EXPECT_EQ(error_of([&] { keep_edges(causal(3), negative); }), "keep_edges: edges[0] is -1, needs a number in [0, 6)");
   EXPECT_EQ(error_of([&] { keep_edges(causal(3), twice); }),

@@ -36,6 +36,7 @@ struct Case {
   float scale = 1.0f;
   double dropout = 0.0;
   bool has_positions = true;
+  double word_dropout = 0.0;
 };
 
 struct Results {
@@ -58,14 +59,16 @@ Results run(const Case& c, bool reference) {
                                        .num_tokens = c.tokens,
                                        .size = c.size,
                                        .scale = c.scale,
-                                       .dropout = {c.dropout, 6, 7}};
+                                       .dropout = {c.dropout, 6, 7},
+                                       .word_dropout = {c.word_dropout, 6, 8}};
   const EmbedBackward<float> backward = {.tokens = tokens.data(),
                                          .grad_out = grad_out.data(),
                                          .grad_weight = r.grad_weight.data(),
                                          .num_tokens = c.tokens,
                                          .size = c.size,
                                          .scale = c.scale,
-                                         .dropout = {c.dropout, 6, 7}};
+                                         .dropout = {c.dropout, 6, 7},
+                                         .word_dropout = {c.word_dropout, 6, 8}};
   reference ? reference::embed_forward(forward) : embed_forward(forward);
   reference ? reference::embed_backward(backward) : embed_backward(backward);
   return r;
@@ -86,6 +89,7 @@ TEST(Embed, GivesTheBitsOfTheReferenceWithEveryInstructionSet) {
       expect_the_bits_of_the_reference({12, size, 1.7f, 0.3});
       expect_the_bits_of_the_reference({12, size});
       expect_the_bits_of_the_reference({12, size, 1.7f, 0.0, /*has_positions=*/false});
+      expect_the_bits_of_the_reference({12, size, 1.7f, 0.3, /*has_positions=*/true, /*word_dropout=*/0.4});
     }
     for (const std::int64_t tokens : {0, 1, 2, 3000}) expect_the_bits_of_the_reference({tokens, 40, 0.5f, 0.1});
   }
@@ -93,7 +97,7 @@ TEST(Embed, GivesTheBitsOfTheReferenceWithEveryInstructionSet) {
 
 TEST(Embed, GivesTheSameBitsForAnyNumberOfThreads) {
   const int threads_before = num_threads();
-  const Case c = {3000, 100, 2.0f, 0.1};
+  const Case c = {3000, 100, 2.0f, 0.1, true, 0.2};
   set_num_threads(1);
   const Results expected = run(c, /*reference=*/false);
   for (const int threads : {2, 3, 7}) {

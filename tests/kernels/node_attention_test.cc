@@ -19,13 +19,14 @@ struct Shape {
   std::int64_t num_heads, head_size;
 };
 
-/// Rows over sources that lie in any order, some of them seen by several rows.
+/// Rows over sources that lie in any order, some of them seen by several rows. T is what keys and values are kept in.
+template <typename T>
 class Problem {
  public:
   Problem(const Shape& shape, bool is_additive) : shape_(shape), is_additive_(is_additive) {
     RandomStream random(/*seed=*/4);
     const std::int64_t size = shape.num_heads * shape.head_size;
-    for (std::int64_t i = 0; i < kSources * 2 * size; ++i) memory_.push_back(normal(random));
+    for (std::int64_t i = 0; i < kSources * 2 * size; ++i) memory_.push_back(T(normal(random)));
     for (std::int64_t i = 0; i < kRows * size; ++i) query_.push_back(normal(random));
     for (std::int64_t i = 0; i < size; ++i) vector_.push_back(normal(random));
     for (const std::int64_t count : {1, 0, 2, 5, 16, 33}) {
@@ -49,22 +50,22 @@ class Problem {
       result.weights.emplace_back(static_cast<std::size_t>(range.count * shape_.num_heads));
     }
     for (auto& row : result.weights) weights.push_back(row.data());
-    std::vector<const float*> sources;
+    std::vector<const T*> sources;
     for (const std::int64_t source : order_) sources.push_back(memory_.data() + source * 2 * size);
-    run(NodeAttention{.rows = kRows,
-                      .num_heads = shape_.num_heads,
-                      .head_size = shape_.head_size,
-                      .ranges = ranges_.data(),
-                      .sources = sources.data(),
-                      .key_offset = size,
-                      .value_offset = 0,
-                      .query = query_.data(),
-                      .query_stride = size,
-                      .out = result.out.data(),
-                      .scale = 0.3f,
-                      .clamp = clamp,
-                      .score_vector = is_additive_ ? vector_.data() : nullptr,
-                      .weights = weights.data()});
+    run(NodeAttention<T>{.rows = kRows,
+                         .num_heads = shape_.num_heads,
+                         .head_size = shape_.head_size,
+                         .ranges = ranges_.data(),
+                         .sources = sources.data(),
+                         .key_offset = size,
+                         .value_offset = 0,
+                         .query = query_.data(),
+                         .query_stride = size,
+                         .out = result.out.data(),
+                         .scale = 0.3f,
+                         .clamp = clamp,
+                         .score_vector = is_additive_ ? vector_.data() : nullptr,
+                         .weights = weights.data()});
     return result;
   }
 
@@ -75,17 +76,23 @@ class Problem {
 
   Shape shape_;
   bool is_additive_;
-  std::vector<float> memory_, query_, vector_;
+  std::vector<T> memory_;
+  std::vector<float> query_, vector_;
   std::vector<std::int64_t> order_;
   std::vector<SourceRange> ranges_;
 };
+
+template <typename T>
+class NodeAttentionOf : public testing::Test {};
+using Elements = testing::Types<float, BFloat16>;
+TYPED_TEST_SUITE(NodeAttentionOf, Elements);
 
 void expect_near(const std::vector<float>& found, const std::vector<float>& expected) {
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], 2e-5f) << "at " << i;
 }
 
-TEST(NodeAttention, IsItsDefinitionOnEveryInstructionSet) {
+TYPED_TEST(NodeAttentionOf, IsItsDefinitionOnEveryInstructionSet) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     for (const Shape& shape : {Shape{1, 16}, {2, 8}, {4, 32}, {8, 64}, {16, 3}, {32, 2}, {64, 1}}) {
@@ -94,9 +101,10 @@ TEST(NodeAttention, IsItsDefinitionOnEveryInstructionSet) {
           SCOPED_TRACE(std::string(instruction_set_name(set)) + ", " + std::to_string(shape.num_heads) + " heads of " +
                        std::to_string(shape.head_size) + (is_additive ? ", additive" : "") +
                        (clamp < 1 ? ", clamped" : ""));
-          const Problem problem(shape, is_additive);
-          const auto expected = problem.run(clamp, [](const NodeAttention& p) { reference::node_attention(p); });
-          const auto found = problem.run(clamp, [](const NodeAttention& p) { node_attention(p); });
+          const Problem<TypeParam> problem(shape, is_additive);
+          const auto expected =
+              problem.run(clamp, [](const NodeAttention<TypeParam>& p) { reference::node_attention(p); });
+          const auto found = problem.run(clamp, [](const NodeAttention<TypeParam>& p) { node_attention(p); });
           expect_near(found.out, expected.out);
           for (std::size_t row = 0; row < found.weights.size(); ++row) {
             expect_near(found.weights[row], expected.weights[row]);
@@ -108,15 +116,15 @@ TEST(NodeAttention, IsItsDefinitionOnEveryInstructionSet) {
   }
 }
 
-TEST(NodeAttention, GivesARowTheSameBitsWhateverRowsAreBesideIt) {
+TYPED_TEST(NodeAttentionOf, GivesARowTheSameBitsWhateverRowsAreBesideIt) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     for (const bool is_additive : {false, true}) {
-      const Problem problem({4, 36}, is_additive);
-      const auto together = problem.run(1.0f, [](const NodeAttention& p) { node_attention(p); });
-      const auto alone = problem.run(1.0f, [](const NodeAttention& all) {
+      const Problem<TypeParam> problem({4, 36}, is_additive);
+      const auto together = problem.run(1.0f, [](const NodeAttention<TypeParam>& p) { node_attention(p); });
+      const auto alone = problem.run(1.0f, [](const NodeAttention<TypeParam>& all) {
         for (std::int64_t row = 0; row < all.rows; ++row) {
-          NodeAttention one = all;
+          NodeAttention<TypeParam> one = all;
           one.rows = 1;
           one.ranges += row;
           one.query += row * all.query_stride;

@@ -18,47 +18,30 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Logits [R, V] as floats or as products of 8 bits, in which many are equal.
+/// Logits [R, V], of which many are equal.
 struct Problem {
   std::int64_t rows, vocabulary;
-  bool is_int8;
-  std::vector<std::int32_t> sums;
-  std::vector<float> row_scale, column_scale, bias, penalty, logits;
+  std::vector<float> penalty, logits;
 
-  Problem(std::int64_t num_rows, std::int64_t size, bool int8, bool has_penalty)
-      : rows(num_rows), vocabulary(size), is_int8(int8) {
+  Problem(std::int64_t num_rows, std::int64_t size, bool has_penalty) : rows(num_rows), vocabulary(size) {
     RandomStream random(/*seed=*/8);
-    row_scale.assign(static_cast<std::size_t>(rows), 0.125f);
-    column_scale.assign(static_cast<std::size_t>(size), 0.5f);
-    for (std::int64_t n = 0; n < size; ++n) {
-      bias.push_back(static_cast<float>(random.below(8)));
-      if (has_penalty) penalty.push_back(random.below(3) == 0 ? kInfinity : 0.0f);
-    }
-    for (std::int64_t i = 0; i < rows * size; ++i) {
-      sums.push_back(static_cast<std::int32_t>(random.below(300)));
-      logits.push_back(static_cast<float>(sums.back()) * 0.0625f + bias[i % size]);
-    }
+    for (std::int64_t n = 0; has_penalty && n < size; ++n) penalty.push_back(random.below(3) == 0 ? kInfinity : 0.0f);
+    for (std::int64_t i = 0; i < rows * size; ++i) logits.push_back(static_cast<float>(random.below(400)) * 0.0625f);
   }
 
   /// Columns [begin, end) of all rows, without gaps.
-  template <typename T>
-  std::vector<T> tile(const std::vector<T>& all, std::int64_t begin, std::int64_t end) const {
-    std::vector<T> part;
+  std::vector<float> tile(std::int64_t begin, std::int64_t end) const {
+    std::vector<float> part;
     for (std::int64_t row = 0; row < rows; ++row) {
-      part.insert(part.end(), all.begin() + row * vocabulary + begin, all.begin() + row * vocabulary + end);
+      part.insert(part.end(), logits.begin() + row * vocabulary + begin, logits.begin() + row * vocabulary + end);
     }
     return part;
   }
 
   void see(std::int64_t begin, std::int64_t end, std::vector<OutputRow>& state) const {
-    const std::vector<std::int32_t> some_sums = tile(sums, begin, end);
-    const std::vector<float> some_logits = tile(logits, begin, end);
-    VocabularyTile p = {.rows = rows, .columns = end - begin, .first_token = begin, .state = state.data()};
-    if (is_int8) {
-      p.product = {some_sums.data(), row_scale.data(), column_scale.data() + begin, bias.data() + begin};
-    } else {
-      p.values = some_logits.data();
-    }
+    const std::vector<float> values = tile(begin, end);
+    VocabularyTile p = {
+        .rows = rows, .columns = end - begin, .first_token = begin, .values = values.data(), .state = state.data()};
     if (!penalty.empty()) p.penalty = penalty.data() + begin;
     see_tile(p);
   }
@@ -91,46 +74,55 @@ TEST(SeeTile, FindsTheBestTokensAndTheLogarithmOfTheSumWhateverTheTiles) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     for (const std::int64_t vocabulary : {1, 5, 16, 33, 100, 700}) {
-      for (const bool is_int8 : {false, true}) {
-        for (const bool has_penalty : {false, true}) {
-          for (const std::int64_t tile_size : {7, 16, 64, 1000}) {
-            SCOPED_TRACE(std::string(instruction_set_name(set)) + ", vocabulary " + std::to_string(vocabulary) +
-                         (is_int8 ? ", int8" : "") + ", tiles of " + std::to_string(tile_size));
-            const Problem problem(kRows, vocabulary, is_int8, has_penalty);
-            std::vector<float> best(kRows * 8);
-            std::vector<std::int32_t> tokens(kRows * 8);
-            std::vector<OutputRow> state(kRows);
-            for (std::int64_t row = 0; row < kRows; ++row) {
-              state[row].capacity = 4 * row;  // none wanted, some, more
-              state[row].best = best.data() + row * 8;
-              state[row].tokens = tokens.data() + row * 8;
-            }
-            for (std::int64_t begin = 0; begin < vocabulary; begin += tile_size) {
-              problem.see(begin, std::min(vocabulary, begin + tile_size), state);
-            }
-            for (std::int64_t row = 0; row < kRows; ++row) {
-              expect_best(problem, row, state[row]);
-              expect_total(problem, row, state[row]);
-            }
-            if (testing::Test::HasFatalFailure()) return;
+      for (const bool has_penalty : {false, true}) {
+        for (const std::int64_t tile_size : {7, 16, 64, 1000}) {
+          SCOPED_TRACE(std::string(instruction_set_name(set)) + ", vocabulary " + std::to_string(vocabulary) +
+                       ", tiles of " + std::to_string(tile_size));
+          const Problem problem(kRows, vocabulary, has_penalty);
+          std::vector<float> best(kRows * 8);
+          std::vector<std::int32_t> tokens(kRows * 8);
+          std::vector<OutputRow> state(kRows);
+          for (std::int64_t row = 0; row < kRows; ++row) {
+            state[row].capacity = 4 * row;  // none wanted, some, more
+            state[row].best = best.data() + row * 8;
+            state[row].tokens = tokens.data() + row * 8;
           }
+          for (std::int64_t begin = 0; begin < vocabulary; begin += tile_size) {
+            problem.see(begin, std::min(vocabulary, begin + tile_size), state);
+          }
+          for (std::int64_t row = 0; row < kRows; ++row) {
+            expect_best(problem, row, state[row]);
+            expect_total(problem, row, state[row]);
+          }
+          if (testing::Test::HasFatalFailure()) return;
         }
       }
     }
   }
 }
 
+TEST(SeeTile, TakesANewBaseWhereALogitIsFarAboveAllBeforeIt) {
+  for (const InstructionSet set : runnable_instruction_sets()) {
+    const ForcedInstructionSet forced(set);
+    std::vector<float> values(200, -60.0f);
+    values[150] = 60;
+    values[199] = 59;
+    std::vector<OutputRow> state(1);
+    see_tile({.rows = 1, .columns = 100, .first_token = 0, .values = values.data(), .state = &state[0]});
+    see_tile({.rows = 1, .columns = 100, .first_token = 100, .values = &values[100], .state = &state[0]});
+    EXPECT_NEAR(state[0].maximum + std::log(state[0].total), 60 + std::log(1 + std::exp(-1.0)), 1e-5);
+  }
+}
+
 TEST(SeeTile, PutsLogitsWhereARowWantsThem) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
-    for (const bool is_int8 : {false, true}) {
-      const Problem problem(2, 37, is_int8, /*has_penalty=*/true);
-      std::vector<float> logits(37);
-      std::vector<OutputRow> state(2);
-      state[1].logits = logits.data();
-      problem.see(0, 37, state);
-      EXPECT_EQ(logits, std::vector<float>(problem.logits.begin() + 37, problem.logits.end()));
-    }
+    const Problem problem(2, 37, /*has_penalty=*/true);
+    std::vector<float> logits(37);
+    std::vector<OutputRow> state(2);
+    state[1].logits = logits.data();
+    problem.see(0, 37, state);
+    EXPECT_EQ(logits, std::vector<float>(problem.logits.begin() + 37, problem.logits.end()));
   }
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Message passing and the fused way have one meaning: equal outputs and gradients of all parameters.
+#include "tests/models/agreement.h"
+
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
-#include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
 #include <array>
@@ -16,32 +17,6 @@
 
 namespace edgewise {
 namespace {
-
-constexpr double kTolerance = 1e-9;
-
-/// Gradients in all parameters of a number in which every element of `output` counts differently.
-std::vector<at::Tensor> gradients(const Transformer& model, const at::Tensor& output) {
-  std::vector<at::Tensor> leaves;
-  for (const NamedTensor& named : parameters(model)) leaves.push_back(named.tensor);
-  const at::Tensor number = (output * random_tensor(output.sizes(), 99)).sum();
-  return torch::autograd::grad({number}, leaves, /*grad_outputs=*/{}, /*retain_graph=*/true, /*create_graph=*/false,
-                               /*allow_unused=*/true);
-}
-
-void expect_same(const Transformer& model, const at::Tensor& actual, const at::Tensor& expected) {
-  expect_close(actual, expected, kTolerance);
-  const std::vector<NamedTensor> named = parameters(model);
-  const std::vector<at::Tensor> of_actual = gradients(model, actual);
-  const std::vector<at::Tensor> of_expected = gradients(model, expected);
-  int used = 0;
-  for (std::size_t i = 0; i < named.size(); ++i) {
-    SCOPED_TRACE(named[i].name);
-    const auto or_zeros = [&](const at::Tensor& g) { return g.defined() ? g : at::zeros_like(named[i].tensor); };
-    expect_close(or_zeros(of_actual[i]), or_zeros(of_expected[i]), kTolerance);
-    if (of_expected[i].defined()) ++used;
-  }
-  EXPECT_GT(used, 0);
-}
 
 /// The whole model both ways over `batch`.
 void expect_agreement(const Transformer& model, const Batch& batch, const Pass& pass = Pass::inference()) {

@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "edgewise/base/config.h"
 #include "edgewise/graph/builders.h"
 #include "tests/models/small_models.h"
 
@@ -91,6 +92,47 @@ TEST(Transformer, DropsValuesOnlyWhileTrainingAndByTheSeedOfThePass) {
   EXPECT_FALSE(at::equal(run(Pass::training(1)), run(Pass::training(2))));
   EXPECT_TRUE(at::equal(run(Pass::inference()), run(Pass::inference())));
   EXPECT_FALSE(at::equal(run(Pass::training(1)), run(Pass::inference())));
+}
+
+TEST(Transformer, DropsEachKindOfValuesThatAConfigNames) {
+  for (const std::string kind : {"embedding", "residual", "attention", "activation", "word"}) {
+    SCOPED_TRACE(kind);
+    std::string config = "size = 8\nheads = 2\nfeed_forward = 12\nencoder_layers = 2\ndecoder_layers = 2\n";
+    for (const char* other : {"embedding", "residual", "attention", "activation", "word"}) {
+      config += std::string("dropout.") + other + " = " + (other == kind ? "0.5" : "0.0") + "\n";
+    }
+    auto options = parse_config<TransformerOptions>(config, "config");
+    options.input_vocabulary = options.output_vocabulary = 11;
+    const Transformer model(options, 1);
+    const Batch batch = small_batch();
+    const auto run = [&](Pass pass) { return model.forward(batch, pass); };
+
+    EXPECT_FALSE(at::equal(run(Pass::training(1)), run(Pass::inference())));
+    EXPECT_FALSE(at::equal(run(Pass::training(1)), run(Pass::training(2))));
+    EXPECT_TRUE(at::equal(run(Pass::training(1)), run(Pass::training(1))));
+  }
+}
+
+TEST(Transformer, ReadsABatchTwiceForRDropAndWantsTheTwoToAgree) {
+  GraphPool pool;
+  const Batch batch = small_batch();
+  const Batch both = twice(pool, batch);
+  TransformerOptions options = small_options(TransformerPreset::kTutorial);
+  const auto losses = [&](const Transformer& model, double weight) {
+    Pass pass = Pass::training(1);
+    return model.rdrop_loss(both, weight, {}, pass).loss_sum.item<double>();
+  };
+
+  const Transformer same_twice = small_model(options);
+  Pass pass = Pass::training(1);
+  const double once = same_twice.loss(batch, {}, pass).loss_sum.item<double>();
+  EXPECT_NEAR(losses(same_twice, 3), 2 * once, 1e-9);
+
+  options.dropout.residual = 0.4;
+  const Transformer different = small_model(options);
+  const double agreement = losses(different, 1) - losses(different, 0);
+  EXPECT_GT(agreement, 1e-3);
+  EXPECT_NEAR(losses(different, 3) - losses(different, 0), 3 * agreement, 1e-9);
 }
 
 TEST(Transformer, GivesLogProbabilitiesThatSumToOne) {

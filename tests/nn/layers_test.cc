@@ -163,10 +163,11 @@ TEST(Embedding, AddsPositionsAndDropsOnlyWhileTraining) {
   for (const std::vector<std::int64_t>& positions : {std::vector<std::int64_t>{0, 1, 7}, {70'000, 0, 123'456}}) {
     Pass inference = Pass::inference();
     const at::Tensor sum = embedding(tokens) + table(positions, at::kFloat);
-    EXPECT_TRUE(at::equal(embedding(tokens, table, positions, 0.5, inference), sum));
+    EXPECT_TRUE(at::equal(embedding(tokens, table, positions, {.embedding = 0.5, .word = 0.5}, inference), sum));
 
     Pass training = Pass::training(3);
-    EXPECT_TRUE(at::equal(embedding(tokens, table, positions, 0.5, training), Pass::training(3).dropout(sum, 0.5)));
+    const at::Tensor dropped = embedding(tokens, table, positions, {.embedding = 0.5}, training);
+    EXPECT_TRUE(at::equal(dropped, Pass::training(3).dropout(sum, 0.5)));
   }
 }
 

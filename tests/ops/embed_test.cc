@@ -22,8 +22,12 @@ TEST(Embed, IsItsDefinitionInOutputAndGradient) {
     const kernels::ForcedInstructionSet forced(set);
     SCOPED_TRACE(kernels::instruction_set_name(set));
     for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
-      for (const double dropout : {0.0, 0.4}) {
-        const EmbedOptions options = {.scale = 1.5, .dropout = dropout, .dropout_key = {1, 2}};
+      for (const auto& [dropout, word_dropout] : {std::pair{0.0, 0.0}, {0.4, 0.0}, {0.0, 0.5}, {0.4, 0.5}}) {
+        const EmbedOptions options = {.scale = 1.5,
+                                      .dropout = dropout,
+                                      .dropout_key = {1, 2},
+                                      .word_dropout = word_dropout,
+                                      .word_dropout_key = {1, 3}};
         const at::Tensor table = normal({4, 20}, 2, type);
         expect_same_function([&](const Tensors& x) { return embed(x[0], kTokens, table, kPositions, options); },
                              [&](const Tensors& x) { return embed_plain(x[0], kTokens, table, kPositions, options); },
@@ -40,9 +44,21 @@ TEST(Embed, HasGradientsThatMatchFiniteDifferences) {
   const at::Tensor table = normal({4, 3}, 2);
   expect_gradients_match(
       [&](const Tensors& x) {
-        return embed(x[0], kTokens, table, kPositions, {.scale = 2.0, .dropout = 0.3, .dropout_key = {1, 2}});
+        return embed(
+            x[0], kTokens, table, kPositions,
+            {.scale = 2.0, .dropout = 0.3, .dropout_key = {1, 2}, .word_dropout = 0.3, .word_dropout_key = {1, 3}});
       },
       {normal({7, 3}, 1)});
+}
+
+TEST(Embed, DropsAboutTheShareOfWordsThatItIsAskedForEachAsAWholeAndKeepsTheMean) {
+  const Indices tokens(4000, 3);
+  const at::Tensor out_TM = embed(at::ones({4, 5}), tokens, {}, {}, {.word_dropout = 0.25, .word_dropout_key = {1, 2}});
+
+  const at::Tensor of_token_T = out_TM.select(1, 0);
+  EXPECT_TRUE(at::equal(out_TM, of_token_T.unsqueeze(1).expand({4000, 5})));
+  EXPECT_NEAR((of_token_T == 0).sum().item<double>() / 4000, 0.25, 0.03);
+  EXPECT_NEAR(of_token_T.mean().item<double>(), 1.0, 0.04);
 }
 
 TEST(Embed, OfNoTokensHasNoRowsAndAGradientOfZeros) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/ops/projected_loss.h"
 
+#include <functional>
 #include <limits>
 #include <string>
 
@@ -40,41 +41,97 @@ void expect_same(const Tensors& actual, const Tensors& expected, double toleranc
   }
 }
 
-TEST(ProjectedLoss, IsItsDefinitionInLossGradientsAndCountByEveryInstructionSet) {
+using Loss = std::function<ProjectedLoss(const Tensors&, const at::Tensor& labels_T)>;
+
+/// By every instruction set, in every type, around the sizes of tiles.
+void expect_same_losses(const Loss& loss, const Loss& definition, bool labels_are_there_twice) {
   for (const kernels::InstructionSet set : kernels::runnable_instruction_sets()) {
     const kernels::ForcedInstructionSet forced(set);
-    for (const LossOptions& options : loss_options()) {
-      for (const at::ScalarType type : {at::kFloat, at::kBFloat16, at::kDouble}) {
-        for (const auto& [tokens, size, words] :
-             {std::array{0, 4, 5}, {1, 1, 4}, {7, 16, 33}, {255, 8, 40}, {300, 12, 64}, {600, 5, 17}}) {
-          SCOPED_TRACE(std::string(kernels::instruction_set_name(set)) + ", " + at::toString(type) + ", tokens " +
-                       std::to_string(tokens) + ", ignored " + std::to_string(options.ignored));
-          const at::Tensor labels_T = some_labels(tokens, words);
-          std::int64_t correct = 0;
-          std::int64_t expected_correct = 0;
-          const Tensors inputs = arguments(tokens, size, words, type);
-
-          const Tensors actual = output_and_gradients(
+    for (const at::ScalarType type : {at::kFloat, at::kBFloat16, at::kDouble}) {
+      for (const auto& [tokens, size, words] :
+           {std::array{0, 4, 5}, {2, 1, 4}, {8, 16, 33}, {254, 8, 40}, {300, 12, 64}, {600, 5, 17}}) {
+        SCOPED_TRACE(std::string(kernels::instruction_set_name(set)) + ", " + at::toString(type) + ", tokens " +
+                     std::to_string(tokens));
+        const at::Tensor labels_T =
+            labels_are_there_twice ? some_labels(tokens / 2, words).repeat({2}) : some_labels(tokens, words);
+        const Tensors inputs = arguments(tokens, size, words, type);
+        std::int64_t correct[2];
+        const auto by = [&](const Loss& which, std::int64_t& count) {
+          return output_and_gradients(
               [&](const Tensors& x) {
-                const ProjectedLoss loss = projected_loss(x[0], x[1], x[2], labels_T, options);
-                correct = loss.correct;
-                return loss.loss_sum;
+                const ProjectedLoss found = which(x, labels_T);
+                count = found.correct;
+                return found.loss_sum;
               },
               inputs);
-          const Tensors expected = output_and_gradients(
-              [&](const Tensors& x) {
-                const ProjectedLoss loss = projected_loss_plain(x[0], x[1], x[2], labels_T, options);
-                expected_correct = loss.correct;
-                return loss.loss_sum;
-              },
-              inputs);
+        };
 
-          expect_same(actual, expected, allowed(type));
-          EXPECT_EQ(correct, expected_correct);
-        }
+        expect_same(by(loss, correct[0]), by(definition, correct[1]), allowed(type));
+        EXPECT_EQ(correct[0], correct[1]);
       }
     }
   }
+}
+
+TEST(ProjectedLoss, IsItsDefinitionInLossGradientsAndCountByEveryInstructionSet) {
+  for (const LossOptions& options : loss_options()) {
+    SCOPED_TRACE(options.ignored);
+    expect_same_losses([&](const Tensors& x,
+                           const at::Tensor& labels_T) { return projected_loss(x[0], x[1], x[2], labels_T, options); },
+                       [&](const Tensors& x, const at::Tensor& labels_T) {
+                         return projected_loss_plain(x[0], x[1], x[2], labels_T, options);
+                       },
+                       false);
+  }
+}
+
+TEST(ProjectedRDropLoss, IsItsDefinitionInLossGradientsAndCountByEveryInstructionSet) {
+  for (const LossOptions& options : loss_options()) {
+    SCOPED_TRACE(options.ignored);
+    expect_same_losses(
+        [&](const Tensors& x, const at::Tensor& labels_T) {
+          return projected_rdrop_loss(x[0], x[1], x[2], labels_T, 2.5, options);
+        },
+        [&](const Tensors& x, const at::Tensor& labels_T) {
+          return projected_rdrop_loss_plain(x[0], x[1], x[2], labels_T, 2.5, options);
+        },
+        true);
+  }
+}
+
+TEST(ProjectedRDropLoss, HasGradientsThatMatchFiniteDifferences) {
+  for (const LossOptions& options : loss_options()) {
+    expect_gradients_match(
+        [&](const Tensors& x) {
+          return projected_rdrop_loss(x[0], x[1], x[2], some_labels(3, 6).repeat({2}), 1.5, options).loss_sum;
+        },
+        arguments(6, 3, 6, at::kDouble));
+  }
+}
+
+TEST(ProjectedRDropLoss, IsThatOfTheTwoPassesWhereTheyAgree) {
+  const Tensors x = arguments(40, 6, 30, at::kFloat);
+  const at::Tensor state = x[0].repeat({2, 1});
+  const at::Tensor labels_T = some_labels(40, 30).repeat({2});
+
+  const double loss =
+      projected_rdrop_loss(state, x[1], x[2], labels_T, 5.0, {.smoothing = 0.1}).loss_sum.item<double>();
+
+  EXPECT_NEAR(loss, projected_loss(state, x[1], x[2], labels_T, {.smoothing = 0.1}).loss_sum.item<double>(), 1e-3);
+}
+
+TEST(ProjectedRDropLoss, SaysWhatItNeeds) {
+  const at::Tensor state = at::zeros({3, 5});
+  const at::Tensor weight = at::zeros({4, 5});
+  const auto error = [&](const at::Tensor& labels_T, double alpha) {
+    return error_of([&] { projected_rdrop_loss(state.narrow(0, 0, labels_T.size(0)), weight, {}, labels_T, alpha); });
+  };
+  EXPECT_EQ(error(at::zeros({3}, at::kLong), 1),
+            "projected_rdrop_loss: labels are 3, needs an even number: two passes' tokens");
+  EXPECT_EQ(error(at::tensor({0, 1}, at::kLong), 1),
+            "projected_rdrop_loss: labels of the second half differ from those of the first, needs the same tokens "
+            "twice");
+  EXPECT_EQ(error(at::zeros({2}, at::kLong), -1), "projected_rdrop_loss: weight is -1, needs 0 or more");
 }
 
 TEST(ProjectedLoss, OfBFloat16IsItsDefinitionOnItsOwnInstructionsAndOnFloats) {

@@ -122,6 +122,35 @@ TEST_F(ReadPairsTest, CountsWhatItPutRight) {
   EXPECT_THAT(pairs.inputs, ElementsAre("a", "b"));
   EXPECT_EQ(pairs.account.carriage_returns, 3);
   EXPECT_EQ(pairs.account.byte_order_marks, 2);
+  EXPECT_EQ(pairs.account.repairs_in_words(), "3 lines ended with CR LF, 2 files began with a byte order mark");
+}
+
+TEST_F(ReadPairsTest, ReplacesBadUtf8WhereAskedOrTakesItForAnError) {
+  const Files files = tsv("a\xFF\tb\nc\td\n");
+
+  const SentencePairs pairs = read_pairs(files, {.bad_utf8 = BadUtf8::kReplace});
+
+  EXPECT_THAT(pairs.inputs, ElementsAre("a\uFFFD", "c"));
+  EXPECT_EQ(pairs.account.repairs_in_words(), "1 sentence had bad UTF-8, now U+FFFD");
+  EXPECT_EQ(error_of_pairs(files, {.bad_utf8 = BadUtf8::kError}),
+            "read_pairs: c.tsv:1 has bytes that are not UTF-8, the first after 1 bytes, needs UTF-8, as data.bad_utf8 "
+            "says");
+}
+
+TEST_F(ReadPairsTest, LeavesOutPairsOfTheSameTextWhereAsked) {
+  const Files files = tsv("a\ta\nb\tc\n");
+
+  EXPECT_EQ(read_pairs(files).size(), 2U);
+  const SentencePairs pairs = read_pairs(files, {.same_sides = SameSides::kSkip});
+
+  EXPECT_THAT(pairs.inputs, ElementsAre("b"));
+  EXPECT_EQ(pairs.account.skipped_in_words(), "1 pair with the same text on both sides");
+}
+
+TEST_F(ReadPairsTest, EndsLinesAtLineFeedsAlone) {
+  const SentencePairs pairs = read_pairs(two("a\u0085b\u2028c\u2029d\ve\ff\rg\n", "x\n"));
+
+  EXPECT_THAT(pairs.inputs, ElementsAre("a\u0085b\u2028c\u2029d\ve\ff\rg"));
 }
 
 TEST_F(ReadPairsTest, SaysWhichFilesItCannotRead) {

@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <future>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "edgewise/text/sentencepiece_check.h"
+#include "edgewise/text/tokenizer.h"
 #include "edgewise/text/trie_check.h"
 #include "edgewise/text/vocabulary.h"
 #include "tests/text/text_testing.h"
@@ -144,13 +147,66 @@ TEST_P(SentencePieceTest, SaysWhichSizesTheSentencesAllow) {
   EXPECT_EQ(error(most), "no error");
 }
 
-TEST_P(SentencePieceTest, FoldsCaseWhereAsked) {
-  VocabularyOptions options = options_of(GetParam());
-  options.lower_case = true;
+TEST_P(SentencePieceTest, DrawsOtherSplitsOfTheSameSentenceFromOtherSeeds) {
+  const auto vocabulary = build_vocabulary({sentences()}, options_of(GetParam()));
+  const Sampling sampling = {.strength = 0.3};
+  const std::string& sentence = sentences().front();
 
-  const auto vocabulary = build_vocabulary({sentences()}, options);
+  std::set<Tokens> splits;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const Tokens sample = vocabulary->sample(sentence, sampling, seed);
+    EXPECT_EQ(vocabulary->decode(sample), sentence);
+    splits.insert(sample);
+  }
 
-  EXPECT_EQ(vocabulary->decode(vocabulary->encode("TU AIMES LE CHAT")), "tu aimes le chat");
+  EXPECT_GT(splits.size(), 1U);
+}
+
+TEST_P(SentencePieceTest, DrawsTheSameFromTheSameSeedOnAnyThread) {
+  const auto vocabulary = build_vocabulary({sentences()}, options_of(GetParam()));
+  const auto draw_all = [&vocabulary] {
+    std::vector<Tokens> drawn;
+    for (std::size_t i = 0; i < 50; ++i) drawn.push_back(vocabulary->sample(sentences()[i], {.strength = 0.2}, i));
+    return drawn;
+  };
+
+  auto first = std::async(std::launch::async, draw_all);
+  auto second = std::async(std::launch::async, draw_all);
+
+  const auto here = draw_all();
+  EXPECT_EQ(first.get(), here);
+  EXPECT_EQ(second.get(), here);
+}
+
+TEST_P(SentencePieceTest, TakesTheLikeliestSplitWithoutSampling) {
+  const auto vocabulary = build_vocabulary({sentences()}, options_of(GetParam()));
+
+  EXPECT_EQ(vocabulary->sample(sentences()[3], {}, 1), vocabulary->encode(sentences()[3]));
+}
+
+TEST(SentencePieceSampling, TakesTheBestSplitAloneWhereOneIsAsked) {
+  const auto vocabulary = parse_vocabulary(model_bytes(), "m");
+
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    EXPECT_EQ(vocabulary->sample(sentences()[3], {.strength = 0.1, .best = 1}, seed),
+              vocabulary->encode(sentences()[3]));
+  }
+}
+
+TEST(SentencePieceSampling, LeavesOutAllMergesOfBpeAtStrengthOne) {
+  const auto vocabulary = build_vocabulary({sentences()}, options_of(SentencePieceModel::kBpe));
+
+  for (const std::int64_t token : vocabulary->sample("Tu aimes le chat", {.strength = 1.0}, 1)) {
+    EXPECT_EQ(split_characters(vocabulary->token_text(token)).size(), 1U);
+  }
+}
+
+TEST(SentencePieceSampling, IsOfItsPiecesAlone) {
+  const Lines words = {"a b"};
+  const auto vocabulary = build_vocabulary({words});
+
+  EXPECT_EQ(error_of([&] { vocabulary->sample("a b", {.strength = 0.1}, 1); }),
+            "sample: the vocabulary is of words, needs sentencepiece; only its pieces can be drawn");
 }
 
 INSTANTIATE_TEST_SUITE_P(, SentencePieceTest, testing::Values(SentencePieceModel::kUnigram, SentencePieceModel::kBpe),

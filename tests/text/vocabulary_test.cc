@@ -20,8 +20,7 @@ using testing::ElementsAre;
 using Lines = std::vector<std::string>;
 using Tokens = std::vector<std::int64_t>;
 
-const std::string kHeader =
-    "#edgewise-vocabulary 1 kind=words size=5 lower_case=false separate_punctuation=false marks=close\n";
+const std::string kHeader = "#edgewise-vocabulary 2 kind=words size=5 separate_punctuation=false marks=close\n";
 const std::string kSpecialLines = "<pad>\n<unknown>\n<begin>\n<end>\n";
 
 Lines texts_of(const Vocabulary& vocabulary) {
@@ -69,10 +68,10 @@ TEST(Vocabulary, DoesNotTakeTextForASpecialToken) {
 }
 
 TEST(Vocabulary, TreatsSentencesAsItsOptionsSay) {
-  const Lines sentences = {"Va\u202f!", "Je VAIS bien, merci."};
-  const auto vocabulary = build_vocabulary({sentences}, {.lower_case = true, .separate_punctuation = true});
+  const Lines sentences = {"va\u202f!", "je vais bien, merci."};
+  const auto vocabulary = build_vocabulary({sentences}, {.separate_punctuation = true});
 
-  const Tokens tokens = vocabulary->encode("Merci, VA !");
+  const Tokens tokens = vocabulary->encode("merci, va !");
 
   EXPECT_EQ(std::count(tokens.begin(), tokens.end(), kUnknownToken), 0);
   EXPECT_EQ(vocabulary->decode(tokens), "merci, va !");
@@ -113,8 +112,8 @@ TEST(Vocabulary, IsSavedAsAPlainFile) {
   save_vocabulary(*build_vocabulary({sentences}, {.kind = VocabularyKind::kCharacters}), directory.path());
 
   EXPECT_EQ(directory.read("vocabulary.txt"),
-            "#edgewise-vocabulary 1 kind=characters size=8 lower_case=false separate_punctuation=false marks=close\n" +
-                kSpecialLines + "\\x20\n\\x5C\na\nb\n");
+            "#edgewise-vocabulary 2 kind=characters size=8 separate_punctuation=false marks=close\n" + kSpecialLines +
+                "\\x20\n\\x5C\na\nb\n");
   EXPECT_EQ(load_vocabulary(directory.path())->encode("b a"), (Tokens{7, 4, 6}));
 }
 
@@ -153,8 +152,8 @@ TEST(VocabularyFile, IsCheckedLineByLine) {
   EXPECT_EQ(error_of_parsing(kHeader + kSpecialLines + "a\n"), "no error");
   EXPECT_EQ(error_of_parsing(""), "load_vocabulary: vocabulary.txt is empty, needs a vocabulary");
   EXPECT_EQ(error_of_parsing("a\nb\n"), "load_vocabulary: vocabulary.txt:1 has \"a\", needs #edgewise-vocabulary");
-  EXPECT_EQ(error_of_parsing("#edgewise-vocabulary 2\n"),
-            "load_vocabulary: vocabulary.txt has format \"2\", this build reads 1");
+  EXPECT_EQ(error_of_parsing("#edgewise-vocabulary 1\n"),
+            "load_vocabulary: vocabulary.txt has format \"1\", this build reads 2");
   EXPECT_EQ(error_of_parsing(kHeader + "<pad>\na\n"),
             "load_vocabulary: vocabulary.txt:3 has \"a\", needs <unknown>: the first four tokens are <pad>, <unknown>, "
             "<begin>, <end>");
@@ -192,14 +191,14 @@ TEST(VocabularyFile, HasAHeaderThatIsChecked) {
             "load_vocabulary: vocabulary.txt:1 has kind=\"letters\", needs words or characters");
   EXPECT_EQ(with("kind=words ", ""), "load_vocabulary: vocabulary.txt:1 has \"size=5\" where kind= is needed");
   EXPECT_EQ(with("size=5", "size=-5"), "load_vocabulary: vocabulary.txt:1 has size=\"-5\", needs a whole number");
-  EXPECT_EQ(with("lower_case=false", "lower_case=no"),
-            "load_vocabulary: vocabulary.txt:1 has lower_case=\"no\", needs false or true");
+  EXPECT_EQ(with("punctuation=false", "punctuation=no"),
+            "load_vocabulary: vocabulary.txt:1 has separate_punctuation=\"no\", needs false or true");
   EXPECT_EQ(with("words", "characters"), "load_vocabulary: vocabulary.txt:6 has \"ab\", needs a single character");
   EXPECT_EQ(with("marks=close", "marks=close and more"),
             "load_vocabulary: vocabulary.txt:1 has more than its fields, needs \"" +
                 kHeader.substr(0, kHeader.size() - 1) + "\"");
   EXPECT_EQ(with("=5", "=4"), "load_vocabulary: vocabulary.txt has 5 tokens, needs the 4 that its first line says");
-  EXPECT_EQ(error_of_parsing("#edgewise-vocabulary 1 kind=words size=4 lower_case=false separate_punctuation=false "
+  EXPECT_EQ(error_of_parsing("#edgewise-vocabulary 2 kind=words size=4 separate_punctuation=false "
                              "marks=close\n" +
                              kSpecialLines),
             "load_vocabulary: vocabulary.txt has 4 tokens, needs more than the four special ones");
@@ -250,8 +249,7 @@ TEST(VocabularyOptions, ListsItsFieldsOnce) {
   VocabularyOptions::list_fields(options,
                                  [&](std::string_view name, auto&, std::string_view) { names.emplace_back(name); });
 
-  EXPECT_THAT(names, ElementsAre("kind", "size", "min_count", "lower_case", "separate_punctuation", "model",
-                                 "character_coverage"));
+  EXPECT_THAT(names, ElementsAre("kind", "size", "min_count", "separate_punctuation", "model", "character_coverage"));
   EXPECT_EQ(enum_names(VocabularyKind{})[2].name, "sentencepiece");
   EXPECT_EQ(enum_names(SentencePieceModel{})[1].name, "bpe");
 }

@@ -61,6 +61,7 @@ inline TrainOptions short_run() {
   options.epochs = 2;
   options.schedule = ScheduleKind::kConstant;
   options.learning_rate = 0.1;
+  options.warmup = 0;
   options.log_every = 3;
   return options;
 }

@@ -14,7 +14,8 @@ namespace edgewise {
 
 /// Metrics without what a clock measured.
 inline std::string metrics_of_run(const std::filesystem::path& run) {
-  return std::regex_replace(read_file(run / "metrics.jsonl"), std::regex("\"tokens_per_second\": [0-9]+"), "");
+  return std::regex_replace(read_file(run / "metrics.jsonl"), std::regex("\"(tokens_per_second|seconds)\": [0-9.e-]+"),
+                            "");
 }
 
 /// The names in a folder, sorted.

@@ -51,10 +51,72 @@ TEST(Schedule, CanStayConstant) {
   TrainOptions options;
   options.schedule = ScheduleKind::kConstant;
   options.learning_rate = 0.005;
+  options.warmup = 0;
   const Schedule schedule(options, 32);
 
   EXPECT_EQ(schedule(1), 0.005);
   EXPECT_EQ(schedule(1000000), 0.005);
+}
+
+/// A schedule that rises to 0.01 in 10 of 99 steps.
+TrainOptions warm(ScheduleKind kind) {
+  TrainOptions options;
+  options.schedule = kind;
+  options.learning_rate = 0.01;
+  options.warmup = 10;
+  options.steps = 99;
+  return options;
+}
+
+TEST(Schedule, OfEachKindRisesInAStraightLineToItsHighestRate) {
+  for (const ScheduleKind kind : {ScheduleKind::kConstant, ScheduleKind::kInverseSqrt, ScheduleKind::kLinear,
+                                  ScheduleKind::kCosine, ScheduleKind::kPlateau}) {
+    SCOPED_TRACE(enum_name(kind));
+    const Schedule schedule(warm(kind), 32);
+    for (std::int64_t step = 1; step <= 10; ++step) {
+      EXPECT_NEAR(schedule(step), 0.001 * static_cast<double>(step), 1e-17) << step;
+    }
+    for (std::int64_t step = 11; step <= 99; ++step) EXPECT_LE(schedule(step), 0.01) << step;
+  }
+}
+
+TEST(Schedule, CanFallWithTheInverseSquareRootOfTheStep) {
+  const Schedule schedule(warm(ScheduleKind::kInverseSqrt), 32);
+
+  EXPECT_DOUBLE_EQ(schedule(40), 0.005);
+  EXPECT_DOUBLE_EQ(schedule(1000), 0.001);
+}
+
+TEST(Schedule, CanFallInACosineToItsLowestRate) {
+  TrainOptions options = warm(ScheduleKind::kCosine);
+  options.min_learning_rate = 0.002;
+  const Schedule schedule(options, 32);
+
+  EXPECT_DOUBLE_EQ(schedule(25), 0.002 + 0.008 * (1 + std::sqrt(3.0) / 2) / 2);  // a sixth of the way
+  EXPECT_DOUBLE_EQ(schedule(55), 0.006);
+  EXPECT_GT(schedule(99), 0.002);
+  EXPECT_DOUBLE_EQ(schedule(100), 0.002);
+  EXPECT_DOUBLE_EQ(schedule(1000), 0.002);
+}
+
+TEST(Schedule, OfAPlateauIsCutWhenValidationsStall) {
+  TrainOptions options = warm(ScheduleKind::kPlateau);
+  options.plateau_factor = 0.1;
+  options.plateau_patience = 2;
+  options.min_learning_rate = 0.0005;
+  Schedule schedule(options, 32);
+
+  for (const bool is_best : {true, false, true, false}) schedule.validated(is_best);
+  EXPECT_DOUBLE_EQ(schedule(50), 0.01);
+  schedule.validated(false);
+  EXPECT_DOUBLE_EQ(schedule(50), 0.001);
+  EXPECT_DOUBLE_EQ(schedule(5), 0.0005);
+  EXPECT_EQ(schedule.plateau(), (Plateau{.cuts = 1, .waits = 0}));
+
+  Schedule resumed(options, 32);
+  resumed.set_plateau(schedule.plateau());
+  for (int i = 0; i < 2; ++i) resumed.validated(false);
+  EXPECT_DOUBLE_EQ(resumed(50), 0.0005);
 }
 
 TEST(Schedule, CanRiseAndFallInStraightLines) {
@@ -81,7 +143,11 @@ TEST(Schedule, SaysWhatItNeeds) {
               ThrowsMessage<Error>("Schedule: steps is 10, the linear schedule needs more than its warmup of 10"));
 
   EXPECT_THAT([] { Schedule(noam(1.0, 0), 512); },
-              ThrowsMessage<Error>("Schedule: warmup is 0, needs at least 1 step"));
+              ThrowsMessage<Error>("Schedule: warmup is 0, the noam schedule needs at least 1 step"));
+  TrainOptions cosine = warm(ScheduleKind::kCosine);
+  cosine.min_learning_rate = 0.5;
+  EXPECT_THAT([&] { Schedule(cosine, 8); },
+              ThrowsMessage<Error>("Schedule: min_learning_rate is 0.5, needs at most the learning_rate of 0.01"));
   EXPECT_THAT([] { Schedule(noam(1.0, 10), 0); }, ThrowsMessage<Error>("Schedule: size is 0, needs at least 1"));
   EXPECT_THAT([] { Schedule(noam(1.0, 10), 8)(0); }, ThrowsMessage<Error>("Schedule: step is 0, needs at least 1"));
 }

@@ -112,6 +112,29 @@ TEST_F(TrainerTest, StoppedAndResumedAnywhereGivesTheSameBits) {
   }
 }
 
+TEST_F(TrainerTest, CutsItsRateWhereValidationsStallAlsoWhenItIsResumed) {
+  TrainOptions options = short_run();
+  options.schedule = ScheduleKind::kPlateau;
+  options.plateau_patience = 2;
+  options.validate_every = 1;
+  const auto stall = [](RunOf& run) { run.task.on_validate = [] { return Validation{.loss = 1.0}; }; };
+  RunOf stopped(parted(), options);
+  stall(stopped);
+  stopped.after_step = [&](const StepReport& report) { stopped.stop = report.step == 2; };
+  stopped.start();
+
+  RunOf resumed(parted(), options);
+  stall(resumed);
+  resumed.go_on();
+
+  // The first validation is the best; two more that are not, and the step behind them has half the rate.
+  ASSERT_GE(resumed.steps.size(), 4U);
+  EXPECT_EQ(resumed.steps[0].learning_rate, 0.1);
+  EXPECT_EQ(resumed.steps[1].learning_rate, 0.05);
+  EXPECT_EQ(resumed.steps[2].learning_rate, 0.05);
+  EXPECT_EQ(resumed.steps[3].learning_rate, 0.025);
+}
+
 TEST_F(TrainerTest, KilledAnywhereGoesOnFromItsLastCheckpointToTheSameBits) {
   TrainOptions options = short_run();
   options.validate_every = 2;

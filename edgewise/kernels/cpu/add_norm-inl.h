@@ -24,25 +24,40 @@ HWY_INLINE Floats first_lanes(FirstLanes part, Floats values) {
 
 HWY_INLINE float sum_of_lanes(Floats values) { return hn::GetLane(hn::SumOfLanes(FloatTag(), values)); }
 
+/// Zeros, combined with value(i, part) of vector after vector of `count` values, in an order that depends on count
+/// alone.
+template <class Value, class Combine>
+HWY_INLINE Floats combined_lanes(std::int64_t count, Value&& value, Combine&& combine) {
+  // Four results, because a step may start before the one before it has ended.
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(FloatTag()));
+  Floats all_0 = hn::Zero(FloatTag());
+  Floats all_1 = all_0;
+  Floats all_2 = all_0;
+  Floats all_3 = all_0;
+  std::int64_t begin = 0;
+  for (; begin + 4 * lanes <= count; begin += 4 * lanes) {
+    all_0 = combine(all_0, value(begin, AllLanes()));
+    all_1 = combine(all_1, value(begin + lanes, AllLanes()));
+    all_2 = combine(all_2, value(begin + 2 * lanes, AllLanes()));
+    all_3 = combine(all_3, value(begin + 3 * lanes, AllLanes()));
+  }
+  for_lanes(count - begin, [&](std::int64_t i, auto part)
+                               HWY_ATTR { all_0 = combine(all_0, first_lanes(part, value(begin + i, part))); });
+  return combine(combine(all_0, all_1), combine(all_2, all_3));
+}
+
 /// The sum of value(i, part) over vector after vector of `count` values.
 template <class Value>
 HWY_INLINE float sum_lanes(std::int64_t count, Value&& value) {
-  // Four sums, because an addition may start before the one before it has ended.
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(FloatTag()));
-  Floats sum_0 = hn::Zero(FloatTag());
-  Floats sum_1 = sum_0;
-  Floats sum_2 = sum_0;
-  Floats sum_3 = sum_0;
-  std::int64_t begin = 0;
-  for (; begin + 4 * lanes <= count; begin += 4 * lanes) {
-    sum_0 = hn::Add(sum_0, value(begin, AllLanes()));
-    sum_1 = hn::Add(sum_1, value(begin + lanes, AllLanes()));
-    sum_2 = hn::Add(sum_2, value(begin + 2 * lanes, AllLanes()));
-    sum_3 = hn::Add(sum_3, value(begin + 3 * lanes, AllLanes()));
-  }
-  for_lanes(count - begin, [&](std::int64_t i, auto part)
-                               HWY_ATTR { sum_0 = hn::Add(sum_0, first_lanes(part, value(begin + i, part))); });
-  return sum_of_lanes(hn::Add(hn::Add(sum_0, sum_1), hn::Add(sum_2, sum_3)));
+  return sum_of_lanes(combined_lanes(count, value, [](Floats a, Floats b) HWY_ATTR { return hn::Add(a, b); }));
+}
+
+/// The largest |value(i, part)|.
+template <class Value>
+HWY_INLINE float size_of_lanes(std::int64_t count, Value&& value) {
+  const Floats largest = combined_lanes(
+      count, value, [](Floats so_far, Floats values) HWY_ATTR { return hn::Max(so_far, hn::Abs(values)); });
+  return hn::GetLane(hn::MaxOfLanes(FloatTag(), largest));
 }
 
 }  // namespace edgewise::kernels::HWY_NAMESPACE

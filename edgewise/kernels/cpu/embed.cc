@@ -21,9 +21,10 @@ namespace {
 
 void embed_rows(const EmbedForward<float>& p, std::int64_t begin, std::int64_t end) {
   const DropoutFactors factors(p.dropout);
-  const Floats scale = hn::Set(FloatTag(), p.scale);
+  const WordScales<float> scales(p.scale, p.word_dropout);
   const Floats zero = hn::Zero(FloatTag());
   for (std::int64_t row = begin; row < end; ++row) {
+    const Floats scale = hn::Set(FloatTag(), scales.of(row));
     const float* word_M = p.weight + p.tokens[row] * p.size;
     const float* position_M = p.table == nullptr ? nullptr : p.table + p.positions[row] * p.size;
     const std::int64_t first = row * p.size;
@@ -38,8 +39,9 @@ void embed_rows(const EmbedForward<float>& p, std::int64_t begin, std::int64_t e
 // Of all tokens, columns `begin` to `end` alone.
 void add_columns(const EmbedBackward<float>& p, std::int64_t begin, std::int64_t end) {
   const DropoutFactors factors(p.dropout);
-  const Floats scale = hn::Set(FloatTag(), p.scale);
+  const WordScales<float> scales(p.scale, p.word_dropout);
   for (std::int64_t row = 0; row < p.num_tokens; ++row) {
+    const Floats scale = hn::Set(FloatTag(), scales.of(row));
     float* word_M = p.grad_weight + p.tokens[row] * p.size;
     const std::int64_t first = row * p.size;
     for_dropped_lanes(factors, first + begin, first + end, [&](std::int64_t i, auto part, Floats factor) HWY_ATTR {

@@ -41,16 +41,10 @@ void scale_row(const ScaledProduct& p, std::int64_t row, std::int64_t count, flo
   const std::int32_t* sums_N = p.sums + row * count;
   const float scale = p.row_scale[row];
   const Floats lowest = hn::Set(FloatTag(), p.activation == GemmActivation::kRelu ? 0.0f : -kInfinity);
-  if (p.bias == nullptr) {
-    for_lanes(count, [&](std::int64_t n, auto part) HWY_ATTR {
-      store(part, hn::Max(scaled_sums(part, sums_N + n, scale, p.column_scale + n), lowest), to_N + n);
-    });
-  } else {
-    for_lanes(count, [&](std::int64_t n, auto part) HWY_ATTR {
-      const Floats scaled = scaled_sums(part, sums_N + n, scale, p.column_scale + n);
-      store(part, hn::Max(hn::Add(scaled, load(part, p.bias + n)), lowest), to_N + n);
-    });
-  }
+  for_lanes(count, [&](std::int64_t n, auto part) HWY_ATTR {
+    const Floats bias = p.bias == nullptr ? hn::Zero(FloatTag()) : load(part, p.bias + n);
+    store(part, hn::Max(scaled_sums(part, sums_N + n, scale, p.column_scale + n, bias), lowest), to_N + n);
+  });
   if (p.activation != GemmActivation::kGelu) return;
   for (std::int64_t n = 0; n < count; ++n) to_N[n] = reference::activate(to_N[n], p.activation);
 }
@@ -84,15 +78,11 @@ void round_row(std::int64_t count, const float* from_N, T* to_N, float* /*scale*
 }
 
 void round_row(std::int64_t count, const float* from_N, std::int8_t* to_N, float* scale) {
-  const FloatTag d;
-  Floats sizes = hn::Zero(d);
-  for_lanes(count,
-            [&](std::int64_t n, auto part) HWY_ATTR { sizes = hn::Max(sizes, hn::Abs(load(part, from_N + n))); });
-  const float size = hn::GetLane(hn::MaxOfLanes(d, sizes));
+  const float size = size_of_lanes(count, [&](std::int64_t n, auto part) HWY_ATTR { return load(part, from_N + n); });
   *scale = size / 127;
-  const Floats factor = hn::Set(d, size > 0 ? 127 / size : 0.0f);
-  for_lanes(count, [&](std::int64_t n, auto part)
-                       HWY_ATTR { store_int8(part, hn::Mul(load(part, from_N + n), factor), to_N + n); });
+  const Floats factor = hn::Set(FloatTag(), size > 0 ? 127 / size : 0.0f);
+  for_lanes(count,
+            [&](std::int64_t n, auto part) HWY_ATTR { store_int8(part, load(part, from_N + n), factor, to_N + n); });
 }
 
 template <typename T>
@@ -119,8 +109,9 @@ void finish(const FinishRows<T>& p, std::int64_t row_begin, std::int64_t row_end
       row_N = sum_N;
     }
     if (p.gain != nullptr) {
-      norm_row(p, row_N, room_N);
-      row_N = room_N;
+      float* to_N = out_N != nullptr ? out_N : room_N;
+      norm_row(p, row_N, to_N);
+      row_N = to_N;
     }
     if (out_N != nullptr && out_N != row_N) std::copy_n(row_N, p.columns, out_N);
     if (p.rounded != nullptr) {

@@ -21,7 +21,8 @@ inline constexpr ElementType kElementType<std::int8_t> = ElementType::kInt8;
 template <>
 inline constexpr ElementType kElementType<std::int32_t> = ElementType::kInt32;
 
-enum class RightLayout : std::uint8_t { kRows, kColumns, kPacked };
+/// kPanels is for products of cpu/panels.h alone.
+enum class RightLayout : std::uint8_t { kRows, kColumns, kPacked, kPanels };
 
 /// All that a compiled product depends on.
 struct ProductShape {
@@ -54,6 +55,9 @@ struct ProductData {
 /// Whether oneDNN can multiply bf16 on this machine, and whether that is faster than to multiply floats.
 bool has_bf16();
 bool bf16_is_fast();
+
+/// Whether there are instructions for products of small matrices as a whole, of bf16 and of 8 bits.
+bool has_amx();
 
 /// Whether sums of products of 8 bits are exact: without instructions for them pairs are summed in 16 bits.
 bool int8_is_exact();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <variant>
 
 #include "edgewise/base/profile.h"
 #include "edgewise/base/threads.h"
@@ -16,6 +17,15 @@
 #include <hwy/highway.h>
 
 #include "edgewise/kernels/cpu/exp-inl.h"
+
+#ifndef EDGEWISE_KERNELS_CPU_NODE_ATTENTION_CC
+#define EDGEWISE_KERNELS_CPU_NODE_ATTENTION_CC
+namespace edgewise::kernels {
+
+using AnyNodeAttention = std::variant<NodeAttention<float>, NodeAttention<BFloat16>>;
+
+}  // namespace edgewise::kernels
+#endif  // EDGEWISE_KERNELS_CPU_NODE_ATTENTION_CC
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
@@ -32,7 +42,8 @@ struct Lanes {
   std::int64_t vectors;  // of a row
   std::int64_t groups;   // vectors that all heads fill, 1 where they fill less
 
-  explicit Lanes(const NodeAttention& p)
+  template <typename T>
+  explicit Lanes(const NodeAttention<T>& p)
       : count(static_cast<std::int64_t>(hn::Lanes(FloatTag()))),
         vectors(p.head_size * p.num_heads / count),
         groups(kGroups != 0 ? kGroups : std::max<std::int64_t>(1, p.num_heads / count)) {}
@@ -87,21 +98,21 @@ HWY_INLINE RowSums<kRows> sum_of_terms(const Lanes<kGroups>& lanes, std::int64_t
   return all;
 }
 
-template <int kRows, int kGroups>
-HWY_INLINE RowSums<kRows> scores_of(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t group,
-                                    const float* query, const float* key) {
+template <int kRows, int kGroups, typename T>
+HWY_INLINE RowSums<kRows> scores_of(const NodeAttention<T>& p, const Lanes<kGroups>& lanes, std::int64_t group,
+                                    const float* query, const T* key) {
   const FloatTag d;
   RowSums<kRows> scores;
   if (p.score_vector == nullptr) {
     scores = sum_of_terms<kRows>(lanes, group, [&](int row, std::int64_t v, Floats so_far) HWY_ATTR {
       const std::int64_t at = v * lanes.count;
-      return hn::MulAdd(hn::LoadU(d, query + row * p.query_stride + at), hn::LoadU(d, key + at), so_far);
+      return hn::MulAdd(hn::LoadU(d, query + row * p.query_stride + at), load(AllLanes(), key + at), so_far);
     });
   } else {
     scores = sum_of_terms<kRows>(lanes, group, [&](int row, std::int64_t v, Floats so_far) HWY_ATTR {
       const std::int64_t at = v * lanes.count;
       const Floats match =
-          hn::Tanh(d, hn::Add(hn::LoadU(d, query + row * p.query_stride + at), hn::LoadU(d, key + at)));
+          hn::Tanh(d, hn::Add(hn::LoadU(d, query + row * p.query_stride + at), load(AllLanes(), key + at)));
       return hn::MulAdd(hn::LoadU(d, p.score_vector + at), match, so_far);
     });
   }
@@ -126,6 +137,13 @@ HWY_INLINE Floats softmax(std::int64_t count, std::int64_t step, float* scores, 
   return hn::Div(hn::Set(d, 1.0f), total);
 }
 
+/// Rows that are computed together: they have the same number of sources, and those up to `shared` are the same ones.
+struct RowGroup {
+  std::int64_t first;
+  std::int64_t count;  // of sources
+  std::int64_t shared;
+};
+
 /// Where the weights of rows that are computed together are while they are: [row, source, group, lane], and 1 / their
 /// sums, [row, group, lane].
 struct WeightRoom {
@@ -135,50 +153,61 @@ struct WeightRoom {
   std::int64_t of_row;
 };
 
-template <int kRows, int kGroups>
-void weigh_group(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t first_row, std::int64_t group,
+template <int kRows, int kGroups, typename T>
+void weigh_group(const NodeAttention<T>& p, const Lanes<kGroups>& lanes, const RowGroup& rows, std::int64_t group,
                  const WeightRoom& room) {
   const FloatTag d;
-  const auto [begin, count] = p.ranges[first_row];
-  const float* query = p.query + first_row * p.query_stride;
+  const float* query = p.query + rows.first * p.query_stride;
   float* weights = room.weights + group * lanes.count;
   RowSums<kRows> maximum;
   for (Floats& of_row : maximum.of) of_row = hn::Set(d, -p.clamp);
-  for (std::int64_t s = 0; s < count; ++s) {
-    const RowSums<kRows> scores = scores_of<kRows>(p, lanes, group, query, p.sources[begin + s] + p.key_offset);
-    for (int row = 0; row < kRows; ++row) {
-      maximum.of[row] = hn::Max(maximum.of[row], scores.of[row]);
-      hn::Store(scores.of[row], d, weights + row * room.of_row + s * room.of_source);
+  const auto keep = [&](int row, std::int64_t s, Floats score) HWY_ATTR {
+    maximum.of[row] = hn::Max(maximum.of[row], score);
+    hn::Store(score, d, weights + row * room.of_row + s * room.of_source);
+  };
+  for (std::int64_t s = 0; s < rows.shared; ++s) {
+    const T* key = p.sources[p.ranges[rows.first].begin + s] + p.key_offset;
+    const RowSums<kRows> scores = scores_of<kRows>(p, lanes, group, query, key);
+    for (int row = 0; row < kRows; ++row) keep(row, s, scores.of[row]);
+  }
+  for (int row = 0; row < kRows; ++row) {
+    for (std::int64_t s = rows.shared; s < rows.count; ++s) {
+      const T* key = p.sources[p.ranges[rows.first + row].begin + s] + p.key_offset;
+      keep(row, s, scores_of<1>(p, lanes, group, query + row * p.query_stride, key).of[0]);
     }
   }
   for (int row = 0; row < kRows; ++row) {
-    const Floats inverse = softmax(count, room.of_source, weights + row * room.of_row, maximum.of[row]);
+    const Floats inverse = softmax(rows.count, room.of_source, weights + row * room.of_row, maximum.of[row]);
     hn::Store(inverse, d, room.inverse + row * room.of_source + group * lanes.count);
   }
 }
 
 // Vectors `first` to `first + kVectors` of the averages of values.
-template <int kRows, int kVectors, int kGroups>
-HWY_INLINE void average(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t first_row, std::int64_t first,
-                        const WeightRoom& room) {
+template <int kRows, int kVectors, int kGroups, typename T>
+HWY_INLINE void average(const NodeAttention<T>& p, const Lanes<kGroups>& lanes, const RowGroup& rows,
+                        std::int64_t first, const WeightRoom& room) {
   const FloatTag d;
-  const auto [begin, count] = p.ranges[first_row];
   Floats sums[kRows][kVectors];
   for (auto& row : sums) {
     for (Floats& sum : row) sum = hn::Zero(d);
   }
-  for (std::int64_t s = 0; s < count; ++s) {
-    const float* value = p.sources[begin + s] + p.value_offset + first * lanes.count;
-    const float* weights = room.weights + s * room.of_source;
-    for (int row = 0; row < kRows; ++row) {
-      for (int v = 0; v < kVectors; ++v) {
-        const Floats weight = hn::Load(d, weights + row * room.of_row + lanes.weights_of(first + v));
-        sums[row][v] = hn::MulAdd(weight, hn::LoadU(d, value + v * lanes.count), sums[row][v]);
-      }
+  const std::int64_t offset = p.value_offset + first * lanes.count;
+  const auto add = [&](int row, std::int64_t s, const T* value) HWY_ATTR {
+    const float* weights = room.weights + row * room.of_row + s * room.of_source;
+    for (int v = 0; v < kVectors; ++v) {
+      const Floats weight = hn::Load(d, weights + lanes.weights_of(first + v));
+      sums[row][v] = hn::MulAdd(weight, load(AllLanes(), value + v * lanes.count), sums[row][v]);
     }
+  };
+  for (std::int64_t s = 0; s < rows.shared; ++s) {
+    const T* value = p.sources[p.ranges[rows.first].begin + s] + offset;
+    for (int row = 0; row < kRows; ++row) add(row, s, value);
+  }
+  for (std::int64_t s = rows.shared; s < rows.count; ++s) {
+    for (int row = 0; row < kRows; ++row) add(row, s, p.sources[p.ranges[rows.first + row].begin + s] + offset);
   }
   for (int row = 0; row < kRows; ++row) {
-    float* out = p.out + ((first_row + row) * lanes.vectors + first) * lanes.count;
+    float* out = p.out + ((rows.first + row) * lanes.vectors + first) * lanes.count;
     for (int v = 0; v < kVectors; ++v) {
       const Floats factor = hn::Load(d, room.inverse + row * room.of_source + lanes.weights_of(first + v));
       hn::StoreU(hn::Mul(sums[row][v], factor), d, out + v * lanes.count);
@@ -186,7 +215,8 @@ HWY_INLINE void average(const NodeAttention& p, const Lanes<kGroups>& lanes, std
   }
 }
 
-void put_weights(const NodeAttention& p, std::int64_t row, const float* weights, const float* inverse,
+template <typename T>
+void put_weights(const NodeAttention<T>& p, std::int64_t row, const float* weights, const float* inverse,
                  std::int64_t of_source) {
   for (std::int64_t s = 0; s < p.ranges[row].count; ++s) {
     for (std::int64_t h = 0; h < p.num_heads; ++h) {
@@ -195,56 +225,73 @@ void put_weights(const NodeAttention& p, std::int64_t row, const float* weights,
   }
 }
 
-// Rows from first_row on, which have the same sources.
-template <int kRows, int kGroups>
-void attend_together(const NodeAttention& p, const Lanes<kGroups>& lanes, std::int64_t first_row) {
-  const std::int64_t count = p.ranges[first_row].count;
-  if (count == 0) {
-    std::fill_n(p.out + first_row * lanes.vectors * lanes.count, kRows * lanes.vectors * lanes.count, 0.0f);
+template <int kRows, int kGroups, typename T>
+void attend_together(const NodeAttention<T>& p, const Lanes<kGroups>& lanes, const RowGroup& rows) {
+  if (rows.count == 0) {
+    std::fill_n(p.out + rows.first * lanes.vectors * lanes.count, kRows * lanes.vectors * lanes.count, 0.0f);
     return;
   }
   Scratch& scratch = Scratch::of_this_thread();
   scratch.reset();
   const std::int64_t of_source = lanes.groups * lanes.count;
-  const WeightRoom room = {scratch.take(static_cast<std::size_t>(kRows * count * of_source)),
-                           scratch.take(static_cast<std::size_t>(kRows * of_source)), of_source, count * of_source};
-  for (std::int64_t group = 0; group < lanes.groups; ++group) weigh_group<kRows>(p, lanes, first_row, group, room);
+  const WeightRoom room = {scratch.take(static_cast<std::size_t>(kRows * rows.count * of_source)),
+                           scratch.take(static_cast<std::size_t>(kRows * of_source)), of_source,
+                           rows.count * of_source};
+  for (std::int64_t group = 0; group < lanes.groups; ++group) weigh_group<kRows>(p, lanes, rows, group, room);
   for (int row = 0; p.weights != nullptr && row < kRows; ++row) {
-    put_weights(p, first_row + row, room.weights + row * room.of_row, room.inverse + row * of_source, of_source);
+    put_weights(p, rows.first + row, room.weights + row * room.of_row, room.inverse + row * of_source, of_source);
   }
   constexpr int kAtOnce = kRows == 1 ? 8 : 4;
   std::int64_t first = 0;
-  for (; first + kAtOnce <= lanes.vectors; first += kAtOnce) average<kRows, kAtOnce>(p, lanes, first_row, first, room);
-  for (; first < lanes.vectors; ++first) average<kRows, 1>(p, lanes, first_row, first, room);
+  for (; first + kAtOnce <= lanes.vectors; first += kAtOnce) average<kRows, kAtOnce>(p, lanes, rows, first, room);
+  for (; first < lanes.vectors; ++first) average<kRows, 1>(p, lanes, rows, first, room);
 }
 
-bool have_same_sources(const NodeAttention& p, std::int64_t first_row, std::int64_t last_row) {
+template <typename T>
+bool have_as_many_sources(const NodeAttention<T>& p, std::int64_t first_row, std::int64_t last_row) {
   for (std::int64_t row = first_row + 1; row <= last_row; ++row) {
-    if (p.ranges[row].begin != p.ranges[first_row].begin || p.ranges[row].count != p.ranges[first_row].count) {
-      return false;
-    }
+    if (p.ranges[row].count != p.ranges[first_row].count) return false;
   }
   return true;
 }
 
-template <int kGroups>
-void attend(const NodeAttention& p, std::int64_t row_begin, std::int64_t row_end) {
+// Hypotheses of a sentence share the input, and what they produced before they parted.
+template <typename T>
+std::int64_t num_shared(const NodeAttention<T>& p, std::int64_t first_row, std::int64_t last_row) {
+  const auto [begin, count] = p.ranges[first_row];
+  std::int64_t shared = count;
+  for (std::int64_t row = first_row + 1; row <= last_row; ++row) {
+    if (p.ranges[row].begin == begin) continue;
+    const auto* own = p.sources + begin;
+    shared = std::mismatch(own, own + shared, p.sources + p.ranges[row].begin).first - own;
+  }
+  return shared;
+}
+
+template <int kGroups, typename T>
+void attend(const NodeAttention<T>& p, std::int64_t row_begin, std::int64_t row_end) {
   constexpr int kTogether = 4;  // sixteen sums, of thirty-two registers
   const Lanes<kGroups> lanes(p);
   for (std::int64_t row = row_begin; row < row_end;) {
-    if (row + kTogether <= row_end && have_same_sources(p, row, row + kTogether - 1)) {
-      attend_together<kTogether>(p, lanes, row);
+    const std::int64_t count = p.ranges[row].count;
+    const std::int64_t last = row + kTogether - 1;
+    if (last < row_end && have_as_many_sources(p, row, last)) {
+      attend_together<kTogether>(p, lanes, {row, count, num_shared(p, row, last)});
       row += kTogether;
     } else {
-      attend_together<1>(p, lanes, row);
+      attend_together<1>(p, lanes, {row, count, count});
       ++row;
     }
   }
 }
 
-void attend_rows(const NodeAttention& p, std::int64_t row_begin, std::int64_t row_end) {
-  const bool is_one_group = p.num_heads <= static_cast<std::int64_t>(hn::Lanes(FloatTag()));
-  (is_one_group ? attend<1> : attend<0>)(p, row_begin, row_end);
+void attend_rows(const AnyNodeAttention& any, std::int64_t row_begin, std::int64_t row_end) {
+  std::visit(
+      [=](const auto& p) HWY_ATTR {
+        const bool is_one_group = p.num_heads <= static_cast<std::int64_t>(hn::Lanes(FloatTag()));
+        is_one_group ? attend<1>(p, row_begin, row_end) : attend<0>(p, row_begin, row_end);
+      },
+      any);
 }
 
 }  // namespace
@@ -256,7 +303,8 @@ namespace edgewise::kernels {
 
 HWY_EXPORT(attend_rows);
 
-void node_attention(const NodeAttention& p) {
+template <typename T>
+void node_attention(const NodeAttention<T>& p) {
   constexpr std::int64_t kGrain = 8;  // rows that a thread is worth waking for
   const TimedWork timed("attention");
   if (instruction_set() == InstructionSet::kReference) return reference::node_attention(p);
@@ -264,6 +312,9 @@ void node_attention(const NodeAttention& p) {
     HWY_DYNAMIC_DISPATCH(attend_rows)(p, begin, end);
   });
 }
+
+template void node_attention(const NodeAttention<float>&);
+template void node_attention(const NodeAttention<BFloat16>&);
 
 }  // namespace edgewise::kernels
 #endif  // HWY_ONCE

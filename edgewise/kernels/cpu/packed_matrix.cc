@@ -7,6 +7,7 @@
 
 #include "edgewise/base/profile.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/kernels/cpu/panels.h"
 #include "edgewise/kernels/instruction_set.h"
 
 namespace edgewise::kernels {
@@ -83,6 +84,8 @@ void pack_values(PackedContent& content, const Matrix<std::int8_t>& values) {
   const auto& [type, layout, depth, columns, bytes, scales] = content;
   if (layout == RightLayout::kRows) {
     copy_in_rows(values, depth, columns, content.bytes.elements<std::int8_t>(depth * columns));
+  } else if (layout == RightLayout::kPanels) {
+    cpu::pack_panels(depth, columns, values.data, content.bytes.of_size(cpu::size_of_panels(depth, columns)));
   } else {
     onednn::pack(depth, columns, values, content.bytes.of_size(onednn::packed_size(type, depth, columns)));
   }
@@ -110,6 +113,7 @@ void PackedMatrix<T>::pack(const Matrix<float>& from, std::int64_t depth, std::i
   content.layout = is_plain ? RightLayout::kRows : RightLayout::kPacked;
   if constexpr (std::is_same_v<T, std::int8_t>) {
     content.type = ElementType::kInt8;
+    if (!is_plain && cpu::panels_are_fast()) content.layout = RightLayout::kPanels;
     pack_values(content, quantised(from, depth, columns, content.scales, room));
   } else {
     const bool is_rounded = std::is_same_v<T, BFloat16> && (is_plain || !bf16_is_native());
@@ -124,6 +128,8 @@ std::vector<float> PackedMatrix<T>::unpacked() const {
   std::vector<float> values(static_cast<std::size_t>(depth * columns));
   if (layout == RightLayout::kPacked) {
     onednn::unpack(type, depth, columns, bytes.data(), values.data());
+  } else if (layout == RightLayout::kPanels) {
+    cpu::unpack_panels(depth, columns, bytes.data(), values.data());
   } else if (type == ElementType::kInt8) {
     std::copy_n(static_cast<const std::int8_t*>(bytes.data()), values.size(), values.begin());
   } else {

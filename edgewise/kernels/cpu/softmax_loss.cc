@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <variant>
 
 #include "edgewise/base/bfloat16.h"
@@ -18,6 +17,7 @@
 
 #include "edgewise/kernels/cpu/cast-inl.h"
 #include "edgewise/kernels/cpu/exp-inl.h"
+#include "edgewise/kernels/cpu/softmax-inl.h"
 
 #ifndef EDGEWISE_KERNELS_CPU_SOFTMAX_LOSS_CC
 #define EDGEWISE_KERNELS_CPU_SOFTMAX_LOSS_CC
@@ -39,21 +39,6 @@ HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-HWY_INLINE Floats with_neutral(AllLanes /*part*/, Floats values, float /*neutral*/) { return values; }
-HWY_INLINE Floats with_neutral(FirstLanes part, Floats values, float neutral) {
-  const FloatTag d;
-  return hn::IfThenElse(hn::FirstN(d, part.count), values, hn::Set(d, neutral));
-}
-
-float maximum_of(const float* values, std::int64_t count) {
-  const FloatTag d;
-  constexpr float kLowest = -std::numeric_limits<float>::infinity();
-  Floats maximum = hn::Set(d, kLowest);
-  for_lanes(count, [&](std::int64_t i, auto part)
-                       HWY_ATTR { maximum = hn::Max(maximum, with_neutral(part, load(part, values + i), kLowest)); });
-  return hn::GetLane(hn::MaxOfLanes(d, maximum));
-}
-
 struct Sums {
   float distance = 0;     // of values to the maximum
   float exponential = 0;  // of that
@@ -72,7 +57,7 @@ Sums exponentiate(float* values, std::int64_t count, float maximum) {
     exponentials = hn::Add(exponentials, with_neutral(part, exponential, 0));
     store(part, exponential, values + i);
   });
-  return {hn::GetLane(hn::SumOfLanes(d, distances)), hn::GetLane(hn::SumOfLanes(d, exponentials))};
+  return {sum_of(distances), sum_of(exponentials)};
 }
 
 // to[i] = from[i] * factor - less
@@ -125,13 +110,8 @@ void compute_row(const SoftmaxLossRow<Gradient>& p) {
     sums.exponential += part.exponential;
   });
 
-  const double log_total = std::log(static_cast<double>(sums.exponential));
-  double loss = target.entropy - target.label * (of_label - log_total);
-  if (target.share > 0) {
-    const auto num_shares = static_cast<double>(num_words - 1 - (target.ignored >= 0 ? 1 : 0));
-    loss -= target.share * (sums.distance - of_label - num_shares * log_total);
-  }
-  p.all.loss[p.row] = static_cast<float>(loss);
+  const SoftmaxRow row = {of_label, sums.distance, std::log(static_cast<double>(sums.exponential))};
+  p.all.loss[p.row] = static_cast<float>(loss_of(row, target, num_words));
 
   if (p.all.gradient == nullptr) return;
   Gradient* gradient = p.all.gradient + p.row * num_words;

@@ -18,7 +18,6 @@
 #include <hwy/highway.h>
 
 #include "edgewise/kernels/cpu/add_norm-inl.h"
-#include "edgewise/kernels/cpu/scaled_sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
@@ -31,12 +30,17 @@ HWY_INLINE Floats or_lowest(FirstLanes part, Floats values) {
   return hn::IfThenElse(hn::FirstN(d, part.count), values, hn::Set(d, kLowest));
 }
 
-/// exp(x) for sums, of x up to 88: within 4e-6 of itself; what is below -87 is taken for -87.
-HWY_INLINE Floats rough_exp(Floats x) {
+HWY_INLINE Floats lowest() { return hn::Set(FloatTag(), -std::numeric_limits<float>::infinity()); }
+
+constexpr float kLog2OfE = 0x1.715476p0f;
+
+/// exp(logit - base) for sums, where `offset` is -base * log2(e), of logits up to 88 above the base: within 1e-5 of
+/// itself. What is below -87 is taken for -87.
+HWY_INLINE Floats rough_exp(Floats logits, Floats offset) {
   const FloatTag d;
   const hn::RebindToSigned<FloatTag> d32;
   // 2^(n + r) with |r| <= 1/2. Adding 1.5 * 2^23 rounds to an integer n, which the low bits then hold.
-  const Floats y = hn::Mul(hn::Max(x, hn::Set(d, -87.0f)), hn::Set(d, 0x1.715476p0f));
+  const Floats y = hn::Max(hn::MulAdd(logits, hn::Set(d, kLog2OfE), offset), hn::Set(d, -125.5f));
   const Floats shift = hn::Set(d, 0x1.8p23f);
   const Floats shifted = hn::Add(y, shift);
   const Floats r = hn::Sub(y, hn::Sub(shifted, shift));
@@ -48,53 +52,40 @@ HWY_INLINE Floats rough_exp(Floats x) {
   return hn::BitCast(d, hn::Add(hn::BitCast(d32, power), hn::ShiftLeft<23>(hn::BitCast(d32, shifted))));
 }
 
-/// Logits of a row, as floats or made of the products of 8 bits.
-struct FloatLogits {
-  const float* values;
-
-  template <class Part>
-  HWY_INLINE Floats operator()(std::int64_t n, Part part) const {
-    return load(part, values + n);
-  }
-};
-
-struct ScaledLogits {
-  const std::int32_t* sums;
-  const float* column_scale;
-  const float* bias;
-  float row_scale;
-
-  template <class Part>
-  HWY_INLINE Floats operator()(std::int64_t n, Part part) const {
-    return hn::Add(scaled_sums(part, sums + n, row_scale, column_scale + n), load(part, bias + n));
-  }
-};
-
-HWY_INLINE Floats lowest() { return hn::Set(FloatTag(), -std::numeric_limits<float>::infinity()); }
-
-/// What candidates there are in a tile for a row.
-struct Candidates {
+/// What is out of the ordinary among a row's logits: candidates, and what is so far above the base that a new one is
+/// needed. The base is mostly the largest logit of the first tile.
+struct Watch {
   const VocabularyTile& tile;
   OutputRow& row;
-  float worst;  // one must be above it
+  float worst;  // a candidate must be above it
+
+  static constexpr float kFarAbove = 40;
+
+  /// What is not above it is of no interest.
+  float threshold() const { return std::min(worst, row.maximum + kFarAbove); }
 
   template <class Part>
   HWY_INLINE Floats penalised(Floats logits, std::int64_t n, Part part) const {
     return tile.penalty == nullptr ? logits : hn::Sub(logits, load(part, tile.penalty + n));
   }
 
-  // A vector without one that is good enough, as nearly all are, costs one comparison.
-  template <class Part>
-  HWY_INLINE void look_at(Floats logits, std::int64_t n, Part part) {
+  /// Vectors [n, end) one by one. True where a new base is needed.
+  HWY_NOINLINE bool look_at(const float* logits, std::int64_t n, std::int64_t end) {
     const FloatTag d;
-    if (hn::AllFalse(d, hn::Gt(or_lowest(part, logits), hn::Set(d, worst)))) return;
-    insert_from(or_lowest(part, penalised(logits, n, part)), n);
+    bool is_far = false;
+    for_lanes(end - n, [&](std::int64_t i, auto part) HWY_ATTR {
+      const Floats values = or_lowest(part, load(part, logits + n + i));
+      is_far = is_far || !hn::AllFalse(d, hn::Gt(values, hn::Set(d, row.maximum + kFarAbove)));
+      if (!hn::AllFalse(d, hn::Gt(values, hn::Set(d, worst)))) insert_from(values, n + i, part);
+    });
+    return is_far;
   }
 
-  HWY_NOINLINE void insert_from(Floats logits, std::int64_t n) {
+  template <class Part>
+  void insert_from(Floats values, std::int64_t n, Part part) {
     const FloatTag d;
     HWY_ALIGN float room[HWY_MAX_BYTES / sizeof(float)];
-    hn::Store(logits, d, room);
+    hn::Store(or_lowest(part, penalised(values, n, part)), d, room);
     for (std::size_t i = 0; i < hn::Lanes(d); ++i) {
       if (!(room[i] > worst)) continue;
       insert(row, room[i], static_cast<std::int32_t>(tile.first_token + n + static_cast<std::int64_t>(i)));
@@ -116,67 +107,80 @@ HWY_INLINE float just_below_the_best(Floats largest_of_lanes, std::int64_t wante
   return std::nextafter(room[wanted - 1], kLowest);
 }
 
+Floats largest_of(const float* logits, std::int64_t count) {
+  Floats largest = lowest();
+  for_lanes(count, [&](std::int64_t n, auto part)
+                       HWY_ATTR { largest = hn::Max(largest, or_lowest(part, load(part, logits + n))); });
+  return largest;
+}
+
 // Of the first tile: where to take exponentials from, and how good a candidate has to be.
-template <class Logits>
-HWY_INLINE void begin_row(const Logits& logits, std::int64_t count, Candidates& candidates) {
-  Floats largest = lowest();
-  Floats largest_candidates = lowest();
-  for_lanes(count, [&](std::int64_t n, auto part) HWY_ATTR {
-    const Floats logit = logits(n, part);
-    largest = hn::Max(largest, or_lowest(part, logit));
-    largest_candidates = hn::Max(largest_candidates, or_lowest(part, candidates.penalised(logit, n, part)));
-  });
-  candidates.row.maximum = hn::GetLane(hn::MaxOfLanes(FloatTag(), largest));
-  candidates.worst = std::max(candidates.worst, just_below_the_best(largest_candidates, candidates.row.capacity));
-}
-
-struct Seen {
-  float total, maximum;
-};
-
-// The sum of exp(logit - base), and the largest logit.
-template <class Logits>
-HWY_INLINE Seen sum_and_maximum(const Logits& logits, std::int64_t count, float base, Candidates* candidates) {
-  const FloatTag d;
-  const Floats bases = hn::Set(d, base);
-  Floats total = hn::Zero(d);
-  Floats largest = lowest();
-  for_lanes(count, [&](std::int64_t n, auto part) HWY_ATTR {
-    const Floats logit = logits(n, part);
-    largest = hn::Max(largest, or_lowest(part, logit));
-    total = hn::Add(total, first_lanes(part, rough_exp(hn::Sub(logit, bases))));
-    if (candidates != nullptr) candidates->look_at(logit, n, part);
-  });
-  return {sum_of_lanes(total), hn::GetLane(hn::MaxOfLanes(d, largest))};
-}
-
-// A base need not be the largest logit, only so near that nothing overflows: that of the tiles before mostly is.
-template <class Logits>
-void see_row(const VocabularyTile& p, OutputRow& state, const Logits& logits) {
-  constexpr float kFarAbove = 40;
-  Candidates candidates = {p, state, worst_of_best(state)};
-  if (state.total == 0) begin_row(logits, p.columns, candidates);
-  Seen seen = sum_and_maximum(logits, p.columns, state.maximum, &candidates);
-  if (seen.maximum > state.maximum + kFarAbove) {
-    state.total *= std::exp(double{state.maximum} - seen.maximum);
-    state.maximum = seen.maximum;
-    seen = sum_and_maximum(logits, p.columns, state.maximum, nullptr);
+void begin_row(const float* logits, Watch& watch) {
+  Floats largest = largest_of(logits, watch.tile.columns);
+  watch.row.maximum = hn::GetLane(hn::MaxOfLanes(FloatTag(), largest));
+  if (watch.tile.penalty != nullptr) {
+    largest = lowest();
+    for_lanes(watch.tile.columns, [&](std::int64_t n, auto part) HWY_ATTR {
+      largest = hn::Max(largest, or_lowest(part, watch.penalised(load(part, logits + n), n, part)));
+    });
   }
-  state.total += seen.total;
-  if (state.logits == nullptr) return;
-  for_lanes(p.columns, [&](std::int64_t n, auto part) HWY_ATTR { store(part, logits(n, part), state.logits + n); });
+  watch.worst = std::max(watch.worst, just_below_the_best(largest, watch.row.capacity));
+}
+
+float sum_of_exponentials(const float* logits, std::int64_t count, float base) {
+  const Floats offset = hn::Set(FloatTag(), -base * kLog2OfE);
+  return sum_lanes(count,
+                   [&](std::int64_t n, auto part) HWY_ATTR { return rough_exp(load(part, logits + n), offset); });
+}
+
+// The same sum, with an eye on what is out of the ordinary. Nearly all fours of vectors have nothing of the kind, which
+// one comparison shows. True where a new base is needed.
+bool sum_and_watch(const float* logits, Watch& watch, float* sum) {
+  const FloatTag d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const std::int64_t count = watch.tile.columns;
+  const Floats offset = hn::Set(d, -watch.row.maximum * kLog2OfE);
+  Floats threshold = hn::Set(d, watch.threshold());
+  Floats total = hn::Zero(d);
+  bool is_far = false;
+  std::int64_t n = 0;
+  for (; n + 4 * lanes <= count; n += 4 * lanes) {
+    const Floats logit_0 = hn::LoadU(d, logits + n);
+    const Floats logit_1 = hn::LoadU(d, logits + n + lanes);
+    const Floats logit_2 = hn::LoadU(d, logits + n + 2 * lanes);
+    const Floats logit_3 = hn::LoadU(d, logits + n + 3 * lanes);
+    const Floats largest = hn::Max(hn::Max(logit_0, logit_1), hn::Max(logit_2, logit_3));
+    if (HWY_UNLIKELY(!hn::AllFalse(d, hn::Gt(largest, threshold)))) {
+      is_far = watch.look_at(logits, n, n + 4 * lanes) || is_far;
+      threshold = hn::Set(d, watch.threshold());
+    }
+    const Floats first = hn::Add(rough_exp(logit_0, offset), rough_exp(logit_1, offset));
+    total = hn::Add(total, hn::Add(first, hn::Add(rough_exp(logit_2, offset), rough_exp(logit_3, offset))));
+  }
+  is_far = watch.look_at(logits, n, count) || is_far;
+  for_lanes(count - n, [&](std::int64_t i, auto part) HWY_ATTR {
+    total = hn::Add(total, first_lanes(part, rough_exp(load(part, logits + n + i), offset)));
+  });
+  *sum = sum_of_lanes(total);
+  return is_far;
+}
+
+void see_row(const VocabularyTile& p, OutputRow& row, const float* logits) {
+  Watch watch = {p, row, worst_of_best(row)};
+  if (row.total == 0) begin_row(logits, watch);
+  float sum = 0;
+  if (sum_and_watch(logits, watch, &sum)) {
+    const float maximum = hn::GetLane(hn::MaxOfLanes(FloatTag(), largest_of(logits, p.columns)));
+    row.total *= std::exp(double{row.maximum} - maximum);
+    row.maximum = maximum;
+    sum = sum_of_exponentials(logits, p.columns, maximum);
+  }
+  row.total += sum;
+  if (row.logits != nullptr) std::copy_n(logits, p.columns, row.logits);
 }
 
 void see_rows(const VocabularyTile& p, std::int64_t row_begin, std::int64_t row_end) {
-  for (std::int64_t row = row_begin; row < row_end; ++row) {
-    if (p.product.sums == nullptr) {
-      see_row(p, p.state[row], FloatLogits{p.values + row * p.columns});
-    } else {
-      see_row(p, p.state[row],
-              ScaledLogits{p.product.sums + row * p.columns, p.product.column_scale, p.product.bias,
-                           p.product.row_scale[row]});
-    }
-  }
+  for (std::int64_t row = row_begin; row < row_end; ++row) see_row(p, p.state[row], p.values + row * p.columns);
 }
 
 }  // namespace

@@ -9,9 +9,11 @@ namespace edgewise::kernels::reference {
 
 template <typename T>
 void embed_forward(const EmbedForward<T>& p) {
+  const WordScales<T> scales(p.scale, p.word_dropout);
   for (std::int64_t t = 0; t < p.num_tokens; ++t) {
+    const T scale = scales.of(t);
     for (std::int64_t i = 0; i < p.size; ++i) {
-      const T word = p.weight[p.tokens[t] * p.size + i] * p.scale;
+      const T word = p.weight[p.tokens[t] * p.size + i] * scale;
       p.out[t * p.size + i] = p.table == nullptr ? word : word + p.table[p.positions[t] * p.size + i];
     }
   }
@@ -22,9 +24,11 @@ template <typename T>
 void embed_backward(const EmbedBackward<T>& p) {
   std::vector<T> dropped(static_cast<std::size_t>(p.num_tokens * p.size));
   reference::dropout(p.dropout, p.num_tokens * p.size, p.grad_out, dropped.data());
+  const WordScales<T> scales(p.scale, p.word_dropout);
   for (std::int64_t t = 0; t < p.num_tokens; ++t) {
+    const T scale = scales.of(t);
     for (std::int64_t i = 0; i < p.size; ++i) {
-      p.grad_weight[p.tokens[t] * p.size + i] += dropped[static_cast<std::size_t>(t * p.size + i)] * p.scale;
+      p.grad_weight[p.tokens[t] * p.size + i] += dropped[static_cast<std::size_t>(t * p.size + i)] * scale;
     }
   }
 }

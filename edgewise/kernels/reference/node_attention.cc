@@ -8,18 +8,21 @@
 namespace edgewise::kernels::reference {
 namespace {
 
-double score(const NodeAttention& p, const float* query, const float* key, std::int64_t head) {
+template <typename T>
+double score(const NodeAttention<T>& p, const float* query, const T* key, std::int64_t head) {
   double sum = 0;
   for (std::int64_t k = 0; k < p.head_size; ++k) {
     const std::int64_t i = k * p.num_heads + head;
-    sum += p.score_vector == nullptr ? double{query[i]} * key[i]
-                                     : p.score_vector[i] * std::tanh(double{query[i]} + double{key[i]});
+    const double q = query[i];
+    const double k_i = static_cast<float>(key[i]);
+    sum += p.score_vector == nullptr ? q * k_i : p.score_vector[i] * std::tanh(q + k_i);
   }
   if (p.score_vector == nullptr) sum *= p.scale;
   return std::clamp(sum, -double{p.clamp}, double{p.clamp});
 }
 
-void attend(const NodeAttention& p, std::int64_t row, std::int64_t head) {
+template <typename T>
+void attend(const NodeAttention<T>& p, std::int64_t row, std::int64_t head) {
   const auto [begin, count] = p.ranges[row];
   const float* query = p.query + row * p.query_stride;
   std::vector<double> weights;
@@ -36,17 +39,22 @@ void attend(const NodeAttention& p, std::int64_t row, std::int64_t head) {
   for (std::int64_t k = 0; k < p.head_size; ++k) {
     const std::int64_t i = k * p.num_heads + head;
     double sum = 0;
-    for (std::int64_t s = 0; s < count; ++s) sum += weights[s] * p.sources[begin + s][p.value_offset + i];
+    for (std::int64_t s = 0; s < count; ++s)
+      sum += weights[s] * static_cast<float>(p.sources[begin + s][p.value_offset + i]);
     p.out[row * p.head_size * p.num_heads + i] = count == 0 ? 0.0f : static_cast<float>(sum / total);
   }
 }
 
 }  // namespace
 
-void node_attention(const NodeAttention& p) {
+template <typename T>
+void node_attention(const NodeAttention<T>& p) {
   for (std::int64_t row = 0; row < p.rows; ++row) {
     for (std::int64_t head = 0; head < p.num_heads; ++head) attend(p, row, head);
   }
 }
+
+template void node_attention(const NodeAttention<float>&);
+template void node_attention(const NodeAttention<BFloat16>&);
 
 }  // namespace edgewise::kernels::reference

@@ -6,6 +6,7 @@
 namespace edgewise::kernels::reference {
 
 /// kernels::node_attention in plain loops.
-void node_attention(const NodeAttention& p);
+template <typename T>
+void node_attention(const NodeAttention<T>& p);
 
 }  // namespace edgewise::kernels::reference

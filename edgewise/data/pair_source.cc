@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/data/pair_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/random.h"
+
+namespace edgewise {
+
+void check_pairs(const char* caller, std::span<const TokenPair> pairs) {
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    check(!pairs[i].input.empty() && pairs[i].output.size() >= 2,
+          "{}: pair {} has {} input and {} output tokens, needs at least 1 and 2", caller, i, pairs[i].input.size(),
+          pairs[i].output.size());
+  }
+}
+
+PairsInMemory::PairsInMemory(std::vector<TokenPair> pairs, std::int64_t block_size)
+    : pairs_(std::move(pairs)), block_size_(block_size) {
+  check(!pairs_.empty(), "BatchStream: pairs are empty, needs at least one");
+  check(block_size >= 1, "PairsInMemory: block_size is {}, needs at least 1", block_size);
+  check_pairs("BatchStream", pairs_);
+}
+
+std::vector<Visit> PairsInMemory::visits() const {
+  const auto count = static_cast<std::int64_t>(pairs_.size());
+  std::vector<Visit> visits;
+  for (std::int64_t begin = 0; begin < count; begin += block_size_) {
+    visits.push_back(
+        {.block = begin / block_size_, .pairs = static_cast<double>(std::min(block_size_, count - begin))});
+  }
+  return visits;
+}
+
+std::vector<TokenPair> PairsInMemory::read(const Visit& visit, std::uint64_t /*seed*/, std::int64_t /*epoch*/) const {
+  const auto begin = pairs_.begin() + static_cast<std::ptrdiff_t>(visit.block * block_size_);
+  return {begin, begin + static_cast<std::ptrdiff_t>(visit.pairs)};
+}
+
+std::uint64_t PairsInMemory::fingerprint() const {
+  std::uint64_t hash = static_cast<std::uint64_t>(block_size_);
+  const auto add = [&hash](std::uint64_t value) { hash = mix(hash, value); };
+  for (const TokenPair& pair : pairs_) {
+    for (const auto* side : {&pair.input, &pair.output}) {
+      add(side->size());
+      for (const std::int64_t token : *side) add(static_cast<std::uint64_t>(token));
+    }
+  }
+  return hash;
+}
+
+}  // namespace edgewise

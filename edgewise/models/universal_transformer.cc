@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/models/universal_transformer.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/tensor.h>
+
+#include <utility>
+
+#include "edgewise/graph/relation_ops.h"
+
+namespace edgewise {
+namespace {
+
+const TransformerOptions& checked(const TransformerOptions& options) {
+  check_options(options);
+  return options;
+}
+
+Norm final_norm(const TransformerOptions& options) {
+  return options.final_norm ? Norm(options.size, options.norm, options.norm_epsilon) : Norm();
+}
+
+const Norm kReadByNobody;
+
+class EncoderThinking : public ThinkingLayer {
+ public:
+  EncoderThinking(const EncoderLayer& layer, const Relation& relation, HaltedKeys halted_keys,
+                  const StepSignals& signals)
+      : layer_(&layer), attention_(relation, layer.self_attention, layer.attention_sublayer, halted_keys, signals) {}
+
+  at::Tensor step(const std::vector<NodeIndex>& active, const at::Tensor& x_AM, std::int64_t step,
+                  Pass& pass) override {
+    const NodeState state = layer_->begin(x_AM, pass);
+    const at::Tensor heard_AHV = attention_(active, state.read_TM, step, pass);
+    return layer_->after_attention(state.x_TM, heard_AHV, kReadByNobody, pass).x_TM;
+  }
+
+  void halt(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& leaving, const at::Tensor& x_AM,
+            const Pass& pass) override {
+    attention_.halt(active, leaving, x_AM, pass);
+  }
+
+ private:
+  const EncoderLayer* layer_;
+  ThinkingAttention attention_;
+};
+
+class DecoderThinking : public ThinkingLayer {
+ public:
+  DecoderThinking(const DecoderLayer& layer, const Relation& decoder_decoder, const Relation& encoder_decoder,
+                  const at::Tensor& encoded_SM, HaltedKeys halted_keys, const StepSignals& signals)
+      : layer_(&layer),
+        encoder_decoder_(&encoder_decoder),
+        memory_(layer.before_cross(encoded_SM, AttentionFields::kKeyValue)),
+        attention_(decoder_decoder, layer.self_attention, layer.self_sublayer, halted_keys, signals) {}
+
+  at::Tensor step(const std::vector<NodeIndex>& active, const at::Tensor& x_AM, std::int64_t step,
+                  Pass& pass) override {
+    const NodeState state = layer_->begin(x_AM, pass);
+    const at::Tensor heard_AHV = attention_(active, state.read_TM, step, pass);
+    const bool is_whole = std::ssize(active) == encoder_decoder_->num_destinations();
+    const Relation seen = is_whole ? *encoder_decoder_ : select_rows(*encoder_decoder_, active);
+    return layer_->after_self(seen, state.x_TM, heard_AHV, memory_, kReadByNobody, pass).x_TM;
+  }
+
+  void halt(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& leaving, const at::Tensor& x_AM,
+            const Pass& pass) override {
+    attention_.halt(active, leaving, x_AM, pass);
+  }
+
+ private:
+  const DecoderLayer* layer_;
+  const Relation* encoder_decoder_;
+  Projections memory_;  // the same in all steps
+  ThinkingAttention attention_;
+};
+
+}  // namespace
+
+UniversalEncoder::UniversalEncoder(const TransformerOptions& options, RandomStream& random)
+    : layer(options, random), halting(options, random), norm(final_norm(options)) {}
+
+UniversalDecoder::UniversalDecoder(const TransformerOptions& options, RandomStream& random)
+    : layer(options, random), halting(options, random), norm(final_norm(options)) {}
+
+UniversalTransformer::UniversalTransformer(const TransformerOptions& options, std::uint64_t seed)
+    : options_(checked(options)), positions_(options.size, options.positions) {
+  RandomStream random(seed);
+  words_ = WordEnds(options, seed, random);
+  encoder_ = UniversalEncoder(options, random);
+  decoder_ = UniversalDecoder(options, random);
+}
+
+Thought UniversalTransformer::encode(const Batch& batch, Pass& pass) const {
+  const at::Tensor x_SM = words_.input_embedding(batch.input_tokens);
+  const StepSignals signals(positions_, batch.input_positions, x_SM.scalar_type());
+  EncoderThinking layer(encoder_.layer, batch.graph.relation(kEncoderEncoder), options_.universal.halted_keys, signals);
+  Thought thought = think({.most_steps = options_.encoder_layers,
+                           .adapts = encoder_adapts(options_.universal.adaptive),
+                           .epsilon = options_.universal.epsilon,
+                           .dropout = options_.dropout.embedding},
+                          x_SM, signals, encoder_.halting, layer, pass);
+  thought.state_NM = encoder_.norm(thought.state_NM, pass.type_of(thought.state_NM));
+  return thought;
+}
+
+Thought UniversalTransformer::decode(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const {
+  const at::Tensor x_DM = words_.output_embedding(batch.output_tokens);
+  const StepSignals signals(positions_, batch.output_positions, x_DM.scalar_type());
+  DecoderThinking layer(decoder_.layer, batch.graph.relation(kDecoderDecoder), batch.graph.relation(kEncoderDecoder),
+                        encoded_SM, options_.universal.halted_keys, signals);
+  return think_of_output(x_DM, signals, layer, pass);
+}
+
+Thought UniversalTransformer::think_of_output(const at::Tensor& x_DM, const StepSignals& signals, ThinkingLayer& layer,
+                                              Pass& pass) const {
+  Thought thought = think({.most_steps = options_.decoder_layers,
+                           .adapts = decoder_adapts(options_.universal.adaptive),
+                           .epsilon = options_.universal.epsilon,
+                           .dropout = options_.dropout.embedding},
+                          x_DM, signals, decoder_.halting, layer, pass);
+  thought.state_NM = decoder_.norm(thought.state_NM, pass.type_of(thought.state_NM));
+  return thought;
+}
+
+at::Tensor UniversalTransformer::forward(const Batch& batch, Pass& pass) const {
+  return words_.generator(decode(batch, encode(batch, pass).state_NM, pass).state_NM);
+}
+
+/// The mean over the nodes that adapt, times its weight, for each label.
+at::Tensor UniversalTransformer::ponder_cost(const Thought& encoded, const Thought& decoded,
+                                             std::int64_t num_labels) const {
+  at::Tensor sum;
+  std::int64_t nodes = 0;
+  for (const Thought* thought : {&encoded, &decoded}) {
+    if (!thought->ponder_cost.defined()) continue;
+    sum = sum.defined() ? sum + thought->ponder_cost : thought->ponder_cost;
+    nodes += std::ssize(thought->steps);
+  }
+  if (nodes == 0) return {};
+  return sum * (options_.universal.ponder_weight * static_cast<double>(num_labels) / static_cast<double>(nodes));
+}
+
+UniversalTransformer::Loss UniversalTransformer::loss(const Batch& batch, const LossOptions& options, double rdrop,
+                                                      Pass& pass) const {
+  Thought encoded = encode(batch, pass);
+  Thought decoded = decode(batch, encoded.state_NM, pass);
+  const at::Tensor labels = at::tensor(batch.labels);
+  const auto& [weight, bias] = words_.generator.weights();
+  Loss loss;
+  loss.of_words = rdrop > 0 ? projected_rdrop_loss(decoded.state_NM, weight, bias, labels, rdrop, options)
+                            : projected_loss(decoded.state_NM, weight, bias, labels, options);
+  const at::Tensor cost = ponder_cost(encoded, decoded, std::ssize(batch.labels));
+  loss.sum = cost.defined() ? loss.of_words.loss_sum + cost : loss.of_words.loss_sum;
+  loss.encoder_steps = std::move(encoded.steps);
+  loss.decoder_steps = std::move(decoded.steps);
+  return loss;
+}
+
+}  // namespace edgewise

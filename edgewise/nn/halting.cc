@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/nn/halting.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/sigmoid.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/where.h>
+
+#include <numeric>
+
+#include "edgewise/base/error.h"
+#include "edgewise/ops/rows.h"
+
+namespace edgewise {
+
+HaltingUnit::HaltingUnit(const TransformerOptions& options, RandomStream& random)
+    : norm(options.size, options.norm, options.norm_epsilon), linear(options.size, 1, Bias::kZero, random) {
+  linear.bias.detach().fill_(options.universal.halting_bias);
+}
+
+at::Tensor HaltingUnit::operator()(const at::Tensor& x_AM) const { return at::sigmoid(linear(norm(x_AM)).squeeze(-1)); }
+
+Ponder::Ponder(std::int64_t num_nodes, double epsilon)
+    : active_(static_cast<std::size_t>(num_nodes)),
+      steps_(static_cast<std::size_t>(num_nodes), 0),
+      sums_(static_cast<std::size_t>(num_nodes), 0.0),
+      threshold_(1.0 - epsilon) {
+  std::iota(active_.begin(), active_.end(), 0);
+}
+
+Ponder::Step Ponder::step(const at::Tensor& halting_A, bool is_last) {
+  check(halting_A.dim() == 1 && halting_A.size(0) == std::ssize(active_),
+        "Ponder::step: halting has {} probabilities, needs one for each of {} active nodes", halting_A.numel(),
+        active_.size());
+  const at::Tensor probabilities = halting_A.detach().to(at::kDouble).contiguous();
+  const double* probability = probabilities.const_data_ptr<double>();
+  at::Tensor leaves_A = at::empty({halting_A.size(0)}, at::kBool);
+  bool* leaves = leaves_A.mutable_data_ptr<bool>();
+
+  Step step;
+  std::vector<NodeIndex> still_active;
+  std::vector<double> sums;
+  for (std::size_t i = 0; i < active_.size(); ++i) {
+    const auto row = static_cast<NodeIndex>(i);
+    const double sum = sums_[i] + probability[i];
+    ++steps_[static_cast<std::size_t>(active_[i])];
+    leaves[i] = is_last || sum >= threshold_;
+    (leaves[i] ? step.leaving : step.staying).push_back(row);
+    if (leaves[i]) continue;
+    still_active.push_back(active_[i]);
+    sums.push_back(sum);
+  }
+
+  if (!remaining_A_.defined()) remaining_A_ = at::ones_like(halting_A);
+  step.weight_A = at::where(leaves_A, remaining_A_, halting_A);
+  if (!step.leaving.empty()) {
+    const at::Tensor remainder = take_rows(remaining_A_, step.leaving).sum();
+    remainder_sum_ = remainder_sum_.defined() ? remainder_sum_ + remainder : remainder;
+  }
+  remaining_A_ = take_rows(remaining_A_ - halting_A, step.staying);
+  active_ = std::move(still_active);
+  sums_ = std::move(sums);
+  return step;
+}
+
+at::Tensor Ponder::cost() const {
+  const auto steps = std::accumulate(steps_.begin(), steps_.end(), std::int64_t{0});
+  check(remainder_sum_.defined() || steps == 0, "Ponder::cost: no node has halted, needs the last step");
+  return remainder_sum_.defined() ? remainder_sum_ + static_cast<double>(steps) : at::tensor(0.0);
+}
+
+}  // namespace edgewise

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/ops/rows.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/profile.h"
+#include "edgewise/base/threads.h"
+#include "edgewise/ops/checks.h"
+#include "edgewise/ops/function_state.h"
+
+namespace edgewise {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+/// Values below which a second thread costs more than it saves.
+constexpr std::int64_t kSmallestPart = 1 << 14;
+
+template <class Fn>
+void parallel_rows(std::int64_t count, std::int64_t row_size, Fn fn) {
+  const std::int64_t grain = kSmallestPart / std::max<std::int64_t>(row_size, 1);
+  parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) fn(i);
+  });
+}
+
+std::int64_t row_size(const at::Tensor& tensor) { return tensor.size(0) == 0 ? 0 : tensor.numel() / tensor.size(0); }
+
+/// Where the rows of several tensors lie, counted through.
+class RowPlaces {
+ public:
+  explicit RowPlaces(std::span<const at::Tensor> tensors) {
+    for (const at::Tensor& tensor : tensors) {
+      auto* data = static_cast<std::byte*>(tensor.data_ptr());
+      const auto stride = static_cast<std::size_t>(row_size(tensor)) * tensor.element_size();
+      for (std::int64_t i = 0; i < tensor.size(0); ++i) places_.push_back(data + static_cast<std::size_t>(i) * stride);
+    }
+  }
+  std::int64_t size() const { return std::ssize(places_); }
+  std::byte* operator[](std::int64_t row) const { return places_[static_cast<std::size_t>(row)]; }
+
+ private:
+  std::vector<std::byte*> places_;
+};
+
+struct TakenRows {
+  std::vector<NodeIndex> order;
+  std::vector<std::vector<std::int64_t>> shapes;  // of the tensors that they were taken from
+};
+
+struct TakeRows : torch::autograd::Function<TakeRows> {
+  static at::Tensor forward(AutogradContext* context, at::TensorList from, TakenRows taken) {
+    const TimedWork timed("rows");
+    variable_list whole;
+    for (const at::Tensor& tensor : from) {
+      whole.push_back(tensor.contiguous());
+      taken.shapes.push_back(tensor.sizes().vec());
+    }
+    std::vector<std::int64_t> shape = taken.shapes.front();
+    shape.front() = std::ssize(taken.order);
+    at::Tensor result = at::empty(shape, from.front().options());
+    copy(RowPlaces(whole), taken.order, result);
+    save_state(context, std::move(taken));
+    return result;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+    check_differentiated_once("take_rows");
+    const TimedWork timed("rows");
+    const auto& taken = saved_state<TakenRows>(context);
+    const at::Tensor gradient = grad_outputs[0].contiguous();
+    variable_list gradients;
+    std::int64_t rows = 0;
+    for (const auto& shape : taken.shapes) rows += shape.front();
+    for (const auto& shape : taken.shapes) {
+      const bool is_whole = rows == std::ssize(taken.order);
+      gradients.push_back(is_whole ? at::empty(shape, gradient.options()) : at::zeros(shape, gradient.options()));
+    }
+    copy_back(gradient, taken.order, RowPlaces(gradients));
+    gradients.emplace_back();  // of what is no tensor
+    return gradients;
+  }
+
+ private:
+  static void copy(const RowPlaces& from, const std::vector<NodeIndex>& order, at::Tensor& to) {
+    const RowPlaces places(std::span(&to, 1));
+    const std::size_t bytes = static_cast<std::size_t>(row_size(to)) * to.element_size();
+    parallel_rows(places.size(), row_size(to),
+                  [&](std::int64_t i) { std::memcpy(places[i], from[order[static_cast<std::size_t>(i)]], bytes); });
+  }
+
+  static void copy_back(const at::Tensor& from, const std::vector<NodeIndex>& order, const RowPlaces& to) {
+    const RowPlaces places(std::span(&from, 1));
+    const std::size_t bytes = static_cast<std::size_t>(row_size(from)) * from.element_size();
+    parallel_rows(places.size(), row_size(from),
+                  [&](std::int64_t i) { std::memcpy(to[order[static_cast<std::size_t>(i)]], places[i], bytes); });
+  }
+};
+
+void check_tensors(std::span<const at::Tensor> from) {
+  check(!from.empty(), "take_rows: there are no tensors, at least one is needed");
+  for (const at::Tensor& tensor : from) {
+    check_storable("take_rows", "a tensor", tensor);
+    check(tensor.dim() >= 1 && tensor.sizes().slice(1) == from.front().sizes().slice(1),
+          "take_rows: tensors have shapes {} and {}, needs rows of one shape", shape_text(from.front()),
+          shape_text(tensor));
+    check_same_type("take_rows", "a tensor", tensor, "the first", from.front());
+  }
+}
+
+void check_order(std::span<const at::Tensor> from, std::span<const NodeIndex> order) {
+  std::int64_t rows = 0;
+  for (const at::Tensor& tensor : from) rows += tensor.size(0);
+  std::vector<bool> is_taken(static_cast<std::size_t>(rows));
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    check(order[i] >= 0 && order[i] < rows, "take_rows: order {} is {}, needs a number from 0 to {}", i, order[i],
+          rows - 1);
+    const auto row = static_cast<std::size_t>(order[i]);
+    check(!is_taken[row], "take_rows: order {} is {} again, needs each number once", i, order[i]);
+    is_taken[row] = true;
+  }
+}
+
+struct WeightedSum {
+  std::int64_t num_rows = 0;
+  std::vector<std::vector<NodeIndex>> rows;  // of each part
+};
+
+// Inputs are states and weights in turns: autograd wants one list.
+struct SumWeighted : torch::autograd::Function<SumWeighted> {
+  static at::Tensor forward(AutogradContext* context, at::TensorList inputs, WeightedSum sum) {
+    const TimedWork timed("weighted sums");
+    const at::Tensor& first = inputs.front();
+    at::Tensor result_NM = at::zeros({sum.num_rows, first.size(1)}, first.options());
+    variable_list kept;
+    for (const at::Tensor& input : inputs) kept.push_back(input.contiguous());
+    with_element_type(first, [&]<typename T>(T) {
+      for (std::size_t i = 0; i < sum.rows.size(); ++i) add<T>(kept[2 * i], kept[2 * i + 1], sum.rows[i], result_NM);
+    });
+    context->save_for_backward(kept);
+    save_state(context, std::move(sum));
+    return result_NM;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+    check_differentiated_once("sum_weighted");
+    const TimedWork timed("weighted sums");
+    const auto& sum = saved_state<WeightedSum>(context);
+    const variable_list kept = context->get_saved_variables();
+    const at::Tensor gradient_NM = grad_outputs[0].contiguous();
+    variable_list gradients;
+    with_element_type(gradient_NM, [&]<typename T>(T) {
+      for (std::size_t i = 0; i < sum.rows.size(); ++i) {
+        gradients.push_back(at::empty_like(kept[2 * i]));
+        gradients.push_back(at::empty_like(kept[2 * i + 1]));
+        differentiate<T>(kept[2 * i], kept[2 * i + 1], sum.rows[i], gradient_NM, gradients[2 * i],
+                         gradients[2 * i + 1]);
+      }
+    });
+    gradients.emplace_back();  // of what is no tensor
+    return gradients;
+  }
+
+ private:
+  template <typename T>
+  static void add(const at::Tensor& state_AM, const at::Tensor& weight_A, const std::vector<NodeIndex>& rows,
+                  const at::Tensor& result_NM) {
+    const std::int64_t size = state_AM.size(1);
+    const T* states = state_AM.const_data_ptr<T>();
+    const T* weights = weight_A.const_data_ptr<T>();
+    T* results = result_NM.mutable_data_ptr<T>();
+    parallel_rows(std::ssize(rows), size, [&](std::int64_t i) {
+      const T weight = weights[i];
+      const T* state = states + i * size;
+      T* result = results + rows[static_cast<std::size_t>(i)] * size;
+      for (std::int64_t m = 0; m < size; ++m) result[m] += weight * state[m];
+    });
+  }
+
+  template <typename T>
+  static void differentiate(const at::Tensor& state_AM, const at::Tensor& weight_A, const std::vector<NodeIndex>& rows,
+                            const at::Tensor& gradient_NM, const at::Tensor& of_state_AM,
+                            const at::Tensor& of_weight_A) {
+    const std::int64_t size = state_AM.size(1);
+    const T* states = state_AM.const_data_ptr<T>();
+    const T* weights = weight_A.const_data_ptr<T>();
+    const T* gradients = gradient_NM.const_data_ptr<T>();
+    T* of_states = of_state_AM.mutable_data_ptr<T>();
+    T* of_weights = of_weight_A.mutable_data_ptr<T>();
+    parallel_rows(std::ssize(rows), size, [&](std::int64_t i) {
+      const T* gradient = gradients + rows[static_cast<std::size_t>(i)] * size;
+      T product = 0;
+      for (std::int64_t m = 0; m < size; ++m) {
+        of_states[i * size + m] = weights[i] * gradient[m];
+        product += gradient[m] * states[i * size + m];
+      }
+      of_weights[i] = product;
+    });
+  }
+};
+
+void check_part(std::int64_t num_rows, const WeightedRows& part, const WeightedRows& first) {
+  check_computable("sum_weighted", "state", part.state_AM);
+  check_dimensions("sum_weighted", "state", part.state_AM, 2, "rows, size");
+  check_same_type("sum_weighted", "state", part.state_AM, "that of the first part", first.state_AM);
+  check_same_type("sum_weighted", "weight", part.weight_A, "state", part.state_AM);
+  const std::int64_t count = std::ssize(part.rows);
+  check(part.state_AM.size(0) == count && part.weight_A.dim() == 1 && part.weight_A.size(0) == count &&
+            part.state_AM.size(1) == first.state_AM.size(1),
+        "sum_weighted: state has shape {} and weight {} for {} rows of size {}, needs one each",
+        shape_text(part.state_AM), shape_text(part.weight_A), count, first.state_AM.size(1));
+  for (std::size_t i = 0; i < part.rows.size(); ++i) {
+    const NodeIndex least = i == 0 ? 0 : part.rows[i - 1] + 1;
+    check(part.rows[i] >= least && part.rows[i] < num_rows,
+          "sum_weighted: row {} is {}, needs ascending numbers below {}", i, part.rows[i], num_rows);
+  }
+}
+
+}  // namespace
+
+at::Tensor take_rows(std::span<const at::Tensor> from, std::span<const NodeIndex> order) {
+  check_tensors(from);
+  check_order(from, order);
+  return TakeRows::apply(at::TensorList(from.data(), from.size()), TakenRows{{order.begin(), order.end()}, {}});
+}
+
+at::Tensor take_rows(const at::Tensor& from, std::span<const NodeIndex> order) {
+  return take_rows(std::span(&from, 1), order);
+}
+
+at::Tensor sum_weighted(std::int64_t num_rows, std::span<const WeightedRows> parts) {
+  check(!parts.empty(), "sum_weighted: there are no parts, at least one is needed");
+  variable_list inputs;
+  WeightedSum sum{num_rows, {}};
+  for (const WeightedRows& part : parts) {
+    check_part(num_rows, part, parts.front());
+    inputs.push_back(part.state_AM);
+    inputs.push_back(part.weight_A);
+    sum.rows.push_back(part.rows);
+  }
+  return SumWeighted::apply(at::TensorList(inputs), std::move(sum));
+}
+
+}  // namespace edgewise

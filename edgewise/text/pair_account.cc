@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/text/pair_account.h"
+
+#include <fmt/format.h>
+
+namespace edgewise {
+
+std::string counts_in_words(std::string_view noun,
+                            const std::vector<std::pair<std::int64_t, std::string_view>>& counts) {
+  std::string words;
+  for (const auto& [count, what] : counts) {
+    if (count == 0) continue;
+    words += words.empty() ? fmt::format("{} {}{} {}", count, noun, count == 1 ? "" : "s", what)
+                           : fmt::format(", {} {}", count, what);
+  }
+  return words;
+}
+
+std::string PairAccount::skipped_in_words() const {
+  return counts_in_words("pair", {{empty, "with an empty side"},
+                                  {bad_utf8, "with bad UTF-8"},
+                                  {nul_bytes, "with a NUL byte"},
+                                  {too_long, "with a line that is too long"},
+                                  {identical, "with the same text on both sides"}});
+}
+
+std::string PairAccount::repairs_in_words() const {
+  std::string words;
+  for (const std::string& part : {counts_in_words("line", {{carriage_returns, "ended with CR LF"}}),
+                                  counts_in_words("file", {{byte_order_marks, "began with a byte order mark"}}),
+                                  counts_in_words("sentence", {{replaced, "had bad UTF-8, now U+FFFD"}})}) {
+    if (!words.empty() && !part.empty()) words += ", ";
+    words += part;
+  }
+  return words;
+}
+
+}  // namespace edgewise

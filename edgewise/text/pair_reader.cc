@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/text/pair_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
+#include "edgewise/text/unicode.h"
+
+namespace edgewise {
+namespace {
+
+constexpr std::size_t kMostPlaces = 5;
+constexpr const char* kCaller = "read_pairs";
+
+std::int64_t count_rest(LineReader& reader) {
+  std::string line;
+  while (reader.next(line)) {
+  }
+  return reader.line_number();
+}
+
+}  // namespace
+
+/// What is wrong with a pair: which count of the account it belongs to, and how the place is told.
+struct PairReader::Fault {
+  std::int64_t PairAccount::*count = nullptr;
+  std::string text;
+};
+
+void check_num_files(std::size_t count) {
+  check(count == 1 || count == 2, "{}: files has {} names, needs one TSV file, or two files with a sentence a line",
+        kCaller, count);
+}
+
+LineReaderOptions line_options(const PairOptions& options) {
+  return {.max_line_bytes = options.max_line_bytes, .long_lines = LongLines::kCut, .caller = kCaller};
+}
+
+PairReader::PairReader(std::vector<LineReader> readers, const PairOptions& options)
+    : readers_(std::move(readers)), options_(options) {
+  check_num_files(readers_.size());
+}
+
+std::string PairReader::name() const {
+  return readers_.size() == 1 ? readers_[0].path() : fmt::format("{} with {}", readers_[0].path(), readers_[1].path());
+}
+
+std::vector<std::int64_t> PairReader::offsets() const {
+  std::vector<std::int64_t> offsets;
+  for (const LineReader& reader : readers_) offsets.push_back(reader.offset());
+  return offsets;
+}
+
+PairAccount PairReader::account() const {
+  PairAccount account = account_;
+  for (const LineReader& reader : readers_) {
+    account.carriage_returns += reader.repairs().carriage_returns;
+    account.byte_order_marks += reader.repairs().byte_order_mark ? 1 : 0;
+  }
+  return account;
+}
+
+bool PairReader::next() {
+  const bool has_pair = readers_.size() == 1 ? read_tsv_line() : read_lines();
+  if (!has_pair) return false;
+  Fault fault;
+  is_usable_ = !find_faults(fault);
+  if (is_usable_) {
+    ++account_.kept;
+  } else {
+    leave_out(fault);
+  }
+  return true;
+}
+
+bool PairReader::read_lines() {
+  LineReader& inputs = readers_[0];
+  LineReader& outputs = readers_[1];
+  const bool has_input = inputs.next(input_);
+  const bool has_output = outputs.next(output_);
+  if (has_input != has_output) {
+    fail("{}: {} has {} lines and {} has {}; the two files of a pair need one line each per pair", kCaller,
+         inputs.path(), count_rest(inputs), outputs.path(), count_rest(outputs));
+  }
+  return has_input;
+}
+
+bool PairReader::read_tsv_line() {
+  LineReader& reader = readers_[0];
+  if (!reader.next(input_)) return false;
+  const auto fields = std::ranges::count(input_, '\t') + 1;
+  check(fields == 2 || reader.was_cut() || input_.empty(), "{}: {}:{} has {} {}, needs 2 (input TAB output)", kCaller,
+        reader.path(), reader.line_number(), fields, fields == 1 ? "field" : "fields");
+  const std::size_t tab = std::min(input_.find('\t'), input_.size());
+  output_ = input_.substr(std::min(tab + 1, input_.size()));
+  input_.resize(tab);
+  return true;
+}
+
+/// Looks at one side, and puts it right where the options say so.
+bool PairReader::find_fault(std::string& text, std::size_t side, Fault& fault) {
+  const LineReader& reader = readers_[std::min(side, readers_.size() - 1)];
+  const auto found = [&](std::int64_t PairAccount::*count, std::string_view what) {
+    fault = {count, fmt::format("{}:{} {}", reader.path(), reader.line_number(), what)};
+    return true;
+  };
+  if (reader.was_cut()) {
+    return found(&PairAccount::too_long, fmt::format("has more than {} bytes", options_.max_line_bytes));
+  }
+  if (const auto bad = find_bad_utf8(text)) {
+    if (options_.bad_utf8 != BadUtf8::kReplace) {
+      return found(&PairAccount::bad_utf8, fmt::format("has bytes that are not UTF-8, the first after {} bytes", *bad));
+    }
+    text = with_bad_utf8_replaced(text);
+    ++account_.replaced;
+  }
+  if (const auto nul = text.find('\0'); nul != std::string::npos) {
+    return found(&PairAccount::nul_bytes, fmt::format("has a NUL byte after {} bytes", nul));
+  }
+  if (without_trailing_space(text).empty()) return found(&PairAccount::empty, "is empty");
+  return false;
+}
+
+bool PairReader::find_faults(Fault& fault) {
+  if (find_fault(input_, 0, fault) || find_fault(output_, 1, fault)) return true;
+  if (options_.same_sides == SameSides::kKeep || input_ != output_) return false;
+  fault = {&PairAccount::identical,
+           fmt::format("{}:{} has the same text on both sides", readers_[0].path(), readers_[0].line_number())};
+  return true;
+}
+
+void PairReader::leave_out(const Fault& fault) {
+  const bool is_bad_utf8 = fault.count == &PairAccount::bad_utf8;
+  check(options_.bad_pairs == BadPairs::kSkip, "{}: {}, needs a sentence; only training leaves such pairs out", kCaller,
+        fault.text);
+  check(!is_bad_utf8 || options_.bad_utf8 == BadUtf8::kSkip, "{}: {}, needs UTF-8, as data.bad_utf8 says", kCaller,
+        fault.text);
+  ++(account_.*fault.count);
+  if (account_.places.size() < kMostPlaces) account_.places.push_back(fault.text);
+}
+
+}  // namespace edgewise

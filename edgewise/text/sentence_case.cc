@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/text/sentence_case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
+#include "edgewise/text/unicode.h"
+
+namespace edgewise {
+namespace {
+
+constexpr std::string_view kMagic = "#edgewise-case 1";
+constexpr const char* kCaller = "load_vocabulary";
+
+bool is_part_of_word(char32_t code_point) { return is_letter(code_point) || is_mark(code_point); }
+
+/// A run of letters, and whether it may begin a sentence.
+struct Word {
+  std::string_view text;
+  bool is_first = false;
+};
+
+/// All words of a text.
+std::vector<Word> words_of(std::string_view text) {
+  std::vector<Word> words;
+  std::size_t begin = 0;
+  bool is_inside = false;
+  bool is_first = true;
+  for_each_code_point(text, [&](CodePoint point, std::size_t offset) {
+    const bool was_inside = std::exchange(is_inside, is_part_of_word(point.value));
+    if (is_inside && !was_inside) begin = offset;
+    if (!is_inside && was_inside) words.push_back({text.substr(begin, offset - begin), std::exchange(is_first, false)});
+    if (std::u32string_view(U".:!?").find(point.value) != std::u32string_view::npos) is_first = true;
+  });
+  if (is_inside) words.push_back({text.substr(begin), is_first});
+  return words;
+}
+
+/// The word that a text begins with, behind quotes, brackets and the like; empty where it begins with a number or has
+/// no word.
+std::string_view first_word(std::string_view text) {
+  std::optional<std::size_t> begin;
+  std::size_t end = 0;
+  bool is_over = false;
+  for_each_code_point(text, [&](CodePoint point, std::size_t offset) {
+    if (is_over) return;
+    if (is_part_of_word(point.value)) {
+      if (!begin) begin = offset;
+      end = offset + point.size;
+    } else {
+      is_over = begin.has_value() || is_number(point.value);
+    }
+  });
+  return begin ? text.substr(*begin, end - *begin) : std::string_view();
+}
+
+/// The word with another letter at its begin.
+std::string with_first(std::string_view word, char32_t (*change)(char32_t)) {
+  const CodePoint first = code_point_at(word, 0);
+  std::string changed;
+  append_utf8(changed, change(first.value));
+  return changed + std::string(word.substr(first.size));
+}
+
+std::string replaced(std::string_view text, std::string_view part, std::string_view by) {
+  const auto begin = static_cast<std::size_t>(part.data() - text.data());
+  return std::string(text.substr(0, begin)).append(by).append(text.substr(begin + part.size()));
+}
+
+bool begins_small(std::string_view word) { return is_small(code_point_at(word, 0).value); }
+
+/// For each word that differs from others by its capitals alone, the most frequent of them that begins small.
+std::unordered_set<std::string> small_words(const std::unordered_map<std::string, std::int64_t>& counts) {
+  std::unordered_map<std::string, std::pair<std::int64_t, std::string_view>> best;
+  for (const auto& [word, count] : counts) {
+    auto& entry = best[lower_case(word)];
+    entry = std::max(entry, std::pair(count, std::string_view(word)));  // of equals, the one with more small letters
+  }
+  std::unordered_set<std::string> small;
+  for (const auto& [folded, entry] : best) {
+    if (begins_small(entry.second)) small.emplace(entry.second);
+  }
+  return small;
+}
+
+bool is_small_word(std::string_view text) {
+  const auto words = words_of(text);
+  return words.size() == 1 && words[0].text == text && begins_small(text);
+}
+
+}  // namespace
+
+SentenceCase SentenceCase::learn(CaseKind kind, std::span<const std::string> sentences) {
+  SentenceCase learned;
+  learned.kind_ = kind;
+  if (kind != CaseKind::kTruecase) return learned;
+  std::unordered_map<std::string, std::int64_t> counts;
+  for (const std::string& sentence : sentences) {
+    for (const Word& word : words_of(sentence)) {
+      if (!word.is_first) ++counts[std::string(word.text)];
+    }
+  }
+  learned.small_ = small_words(counts);
+  return learned;
+}
+
+std::string SentenceCase::apply(std::string_view sentence) const {
+  if (kind_ == CaseKind::kLower) return lower_case(sentence);
+  if (kind_ == CaseKind::kKeep) return std::string(sentence);
+  const std::string_view word = first_word(sentence);
+  if (word.empty()) return std::string(sentence);
+  const std::string small = with_first(word, small_letter);
+  return small_.contains(small) ? replaced(sentence, word, small) : std::string(sentence);
+}
+
+std::string SentenceCase::undo(std::string_view sentence) const {
+  const std::string_view word = kind_ == CaseKind::kTruecase ? first_word(sentence) : std::string_view();
+  return word.empty() ? std::string(sentence) : replaced(sentence, word, with_first(word, capital_letter));
+}
+
+std::string SentenceCase::serialize() const {
+  const std::set<std::string_view> sorted(small_.begin(), small_.end());
+  std::string text = fmt::format("{} {} {}\n", kMagic, enum_name(kind_), sorted.size());
+  for (const std::string_view word : sorted) text.append(word) += '\n';
+  return text;
+}
+
+SentenceCase SentenceCase::parse(std::string_view bytes, std::string_view name) {
+  const std::size_t header_size = std::min(bytes.find('\n'), bytes.size());
+  const std::string_view header = bytes.substr(0, header_size);
+  SentenceCase parsed;
+  bool is_known = false;
+  for (const auto& named : enum_names(CaseKind{})) {
+    if (!header.starts_with(fmt::format("{} {} ", kMagic, named.name))) continue;
+    parsed.kind_ = named.value;
+    is_known = true;
+  }
+  check(is_known, "{}: {}:1 has {}, needs {}, a kind and a number of words", kCaller, name, in_quotes(header), kMagic);
+  for (std::size_t begin = header_size + 1; begin < bytes.size();) {
+    const std::size_t end = std::min(bytes.find('\n', begin), bytes.size());
+    const std::string_view word = bytes.substr(begin, end - begin);
+    check(!find_bad_utf8(word) && is_small_word(word), "{}: {} has {}, needs words that begin with a small letter",
+          kCaller, name, in_quotes(word));
+    parsed.small_.emplace(word);
+    begin = end + 1;
+  }
+  check(parsed.serialize() == bytes,
+        "{}: {} has other words than its first line says, or in another order; it was cut "
+        "or altered",
+        kCaller, name);
+  return parsed;
+}
+
+}  // namespace edgewise

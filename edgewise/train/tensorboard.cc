@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/train/tensorboard.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/histc.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace edgewise {
+namespace {
+
+constexpr std::int64_t kBuckets = 40;
+
+/// Of finite values; empty where there is another among them.
+std::optional<Histogram> histogram_of(const at::Tensor& values) {
+  Histogram histogram;
+  histogram.count = static_cast<double>(values.numel());
+  histogram.sum_of_squares = values.square().sum(at::kDouble).item<double>();
+  if (values.numel() == 0 || !std::isfinite(histogram.sum_of_squares)) return std::nullopt;
+  histogram.sum = values.sum(at::kDouble).item<double>();
+  histogram.lowest = values.min().item<double>();
+  histogram.highest = values.max().item<double>();
+
+  const double step = (histogram.highest - histogram.lowest) / kBuckets;
+  if (step == 0) {
+    histogram.limits = {histogram.highest};
+    histogram.counts = {histogram.count};
+    return histogram;
+  }
+  const at::Tensor counts = at::histc(values, kBuckets, histogram.lowest, histogram.highest);
+  for (std::int64_t i = 0; i < kBuckets; ++i) {
+    histogram.limits.push_back(i + 1 < kBuckets ? histogram.lowest + step * static_cast<double>(i + 1)
+                                                : histogram.highest);
+    histogram.counts.push_back(counts[i].item<double>());
+  }
+  return histogram;
+}
+
+void add_values(EventSummary& summary, const std::string& what, const std::string& layer,
+                const std::vector<at::Tensor>& tensors, double divisor) {
+  if (tensors.empty()) return;
+  const std::optional<Histogram> histogram = histogram_of(at::cat(tensors).div_(divisor));
+  if (!histogram) return;
+  summary.add_scalar(what + "_norm/" + layer, std::sqrt(histogram->sum_of_squares));
+  summary.add_histogram(what + "s/" + layer, *histogram);
+}
+
+/// A line of a Markdown table must hold neither bars nor line ends.
+std::string cell(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '|' || c == '\\') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+std::string table_of(const std::vector<OutputSample>& samples) {
+  std::string table = "input | output | reference\n---|---|---\n";
+  for (const OutputSample& sample : samples) {
+    table += cell(sample.input) + " | " + cell(sample.output) + " | " + cell(sample.reference) + "\n";
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string layer_of(const std::string& parameter) {
+  std::size_t end = parameter.rfind('.');
+  for (std::size_t dot = parameter.find('.'); dot != std::string::npos; dot = parameter.find('.', dot + 1)) {
+    if (dot + 1 == parameter.size() || std::isdigit(static_cast<unsigned char>(parameter[dot + 1])) == 0) continue;
+    end = parameter.find('.', dot + 1);
+    break;
+  }
+  return parameter.substr(0, end);
+}
+
+TensorBoard::TensorBoard(std::filesystem::path run, TrainingTask& task) : run_(std::move(run)), task_(task) {}
+
+void TensorBoard::on_begin(std::int64_t step) { file_.emplace(run_, step); }
+
+void TensorBoard::on_log(const StepReport& report) {
+  EventSummary summary;
+  summary.add_scalar("train/loss", report.loss);
+  summary.add_scalar("train/accuracy", report.accuracy);
+  summary.add_scalar("train/learning_rate", report.learning_rate);
+  summary.add_scalar("train/gradient_norm", report.gradient_norm);
+  summary.add_scalar("train/tokens_per_second", report.tokens_per_second);
+  file_->append(report.step, summary);
+}
+
+void TensorBoard::on_validation(std::int64_t step, const Validation& validation, bool /*is_best*/) {
+  EventSummary summary;
+  summary.add_scalar("valid/loss", validation.loss);
+  summary.add_scalar("valid/accuracy", validation.accuracy);
+  if (validation.sequence_accuracy) summary.add_scalar("valid/sequence_accuracy", *validation.sequence_accuracy);
+  if (validation.bleu) summary.add_scalar("valid/bleu", *validation.bleu);
+  if (!validation.samples.empty()) summary.add_text("valid/samples", table_of(validation.samples));
+  add_layers(summary);
+  file_->append(step, summary);
+}
+
+void TensorBoard::add_layers(EventSummary& summary) {
+  const at::NoGradGuard no_gradients;
+  std::vector<std::string> layers;  // in the model's order
+  std::map<std::string, std::vector<at::Tensor>> weights;
+  std::map<std::string, std::vector<at::Tensor>> gradients;
+  for (const NamedTensor& parameter : task_.parameters()) {
+    const std::string layer = layer_of(parameter.name);
+    if (!weights.contains(layer)) layers.push_back(layer);
+    weights[layer].push_back(parameter.tensor.detach().flatten());
+    if (parameter.tensor.grad().defined()) gradients[layer].push_back(parameter.tensor.grad().flatten());
+  }
+  for (const std::string& layer : layers) {
+    add_values(summary, "weight", layer, weights[layer], 1.0);
+    if (tokens_ > 0) add_values(summary, "gradient", layer, gradients[layer], static_cast<double>(tokens_));
+  }
+}
+
+}  // namespace edgewise

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "edgewise/viz/axis.h"
+
+namespace edgewise {
+
+enum class LineStyle { kSolid, kDashed };
+
+struct Curve {
+  std::string name;
+  std::vector<std::pair<double, double>> points;  // ascending; those that are not finite are left out
+  int colour = 0;                                 // its number on the page (page.h)
+  LineStyle style = LineStyle::kSolid;
+};
+
+struct LineChart {
+  std::string title;
+  std::string of_x;  // what the lower side counts
+  AxisScale scale = AxisScale::kLinear;
+  std::vector<Curve> curves;
+};
+
+/// As SVG, to be set into a page of page.h, whose colours it has. Charts of one `highest_x` lie over each other
+/// exactly. Of a long curve, neighbouring points are averaged to as many as can be seen. Empty where no curve has a
+/// point.
+std::string svg_of(const LineChart& chart, double highest_x);
+
+}  // namespace edgewise

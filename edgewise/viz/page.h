@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace edgewise {
+
+/// Colours that can be told from each other, on white and on black. HTML calls number i "ci"; behind the last they
+/// begin anew.
+inline constexpr int kColours = 8;
+
+/// With &, <, > and " as a page must write them.
+std::string escaped_html(std::string_view text);
+
+/// A whole page: everything is in it, nothing is fetched. Light or dark as the reader has it, and one column where
+/// there is room for one.
+std::string html_page(std::string_view title, std::string_view body);
+
+}  // namespace edgewise

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/models/universal_scorer.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "tests/models/step_by_step.h"
+#include "tests/models/universal_models.h"
+
+namespace edgewise {
+namespace {
+
+TEST(UniversalScorer, GivesStepByStepWhatThePassOverTheWholeOutputGives) {
+  for (const TransformerPreset preset : all_presets()) {
+    for (const HaltedKeys halted_keys : all_of<HaltedKeys>()) {
+      SCOPED_TRACE(testing::Message() << enum_name(preset) << ", " << enum_name(halted_keys));
+      TransformerOptions options = universal_options(preset);
+      options.universal.halted_keys = halted_keys;
+      const UniversalTransformer model = universal_model(options);
+      StepByStep steps(model);
+      grow_chains(steps);
+      steps.expect_full_forward(model, 1e-6);  // its results are floats, whatever computed them
+    }
+  }
+}
+
+TEST(UniversalScorer, GivesItWhicheverSideAdapts) {
+  for (const AdaptiveSide side : all_of<AdaptiveSide>()) {
+    SCOPED_TRACE(enum_name(side));
+    TransformerOptions options = universal_options();
+    options.universal.adaptive = side;
+    const UniversalTransformer model = universal_model(options);
+    StepByStep steps(model);
+    grow_chains(steps);
+    steps.expect_full_forward(model, 1e-6);
+  }
+}
+
+TEST(UniversalScorer, FollowsEachBranchOfATreeAndTakesASentencesNodesAtOnce) {
+  const UniversalTransformer model = universal_model(universal_options());
+  StepByStep steps(model);
+  steps.read(kInputs);
+  const NodeIndex first = steps.grow(0, HypothesisTree::kRoot, 2);
+  const NodeIndex second = steps.grow(0, first, 7);  // of the same step
+  steps.step();
+  steps.grow(0, first, 4);
+  steps.grow(0, second, 5);
+  steps.grow(2, HypothesisTree::kRoot, 2);
+  steps.step();
+
+  steps.expect_full_forward(model, 1e-6);
+}
+
+TEST(UniversalScorer, ForgetsWhatWasInAPlace) {
+  for (const HaltedKeys halted_keys : all_of<HaltedKeys>()) {
+    TransformerOptions options = universal_options();
+    options.universal.halted_keys = halted_keys;
+    const UniversalTransformer model = universal_model(options);
+    StepByStep steps(model);
+    grow_chains(steps);
+    steps.read({2, 0}, {{7, 6}, {9, 9, 10, 4, 5}});
+    const NodeIndex first = steps.grow(0, HypothesisTree::kRoot, 2);
+    steps.grow(2, HypothesisTree::kRoot, 2);
+    steps.step();
+    steps.grow(0, first, 8);
+    steps.step();
+
+    steps.expect_full_forward(model, 1e-6);
+  }
+}
+
+TEST(UniversalScorer, ShowsAttentionThatSumsToOne) {
+  const UniversalTransformer model = universal_model(universal_options());
+  StepByStep steps(model, {.layer = -1, .head = 1});
+  grow_chains(steps);
+  for (const std::int64_t place : {0, 1, 2}) {
+    const std::vector<float>& weights = steps.attention(place, 0);
+    EXPECT_EQ(std::ssize(weights), std::ssize(kInputs[static_cast<std::size_t>(place)]));
+    EXPECT_NEAR(std::accumulate(weights.begin(), weights.end(), 0.0), 1.0, 1e-5);
+  }
+}
+
+TEST(UniversalScorer, NamesTheHeadThatTheModelDoesNotHave) {
+  const UniversalTransformer model = universal_model(universal_options());
+  EXPECT_EQ(error_of([&] { UniversalScorer(model, {.layer = -1, .head = 2}); }),
+            "UniversalScorer: the head whose attention is shown is 2, the model has 2, counted from 0");
+}
+
+}  // namespace
+}  // namespace edgewise

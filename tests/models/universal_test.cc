@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Universal Transformer: message passing with filters and the fused way on compacted rows have one meaning.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "edgewise/models/universal_transformer.h"
+#include "tests/models/agreement.h"
+#include "tests/models/universal_models.h"
+#include "tests/support/gradient_check.h"
+
+namespace edgewise {
+namespace {
+
+std::vector<std::int64_t> steps_of(const MessageGraph& graph, std::string_view set) {
+  const at::Tensor steps = graph.ndata().get("step", graph.nodes(set));
+  return {steps.const_data_ptr<std::int64_t>(), steps.const_data_ptr<std::int64_t>() + steps.numel()};
+}
+
+void expect_agreement(const UniversalTransformer& model, const Batch& batch) {
+  MessageGraph graph(batch.graph);
+  Pass pass = Pass::inference();
+  const at::Tensor by_messages = model.forward_by_messages(graph, batch, pass);
+  const Thought encoded = model.encode(batch, pass);
+  const Thought decoded = model.decode(batch, encoded.state_NM, pass);
+
+  expect_same(model, model.forward(batch, pass), by_messages);
+  EXPECT_EQ(encoded.steps, steps_of(graph, kEncoder));
+  EXPECT_EQ(decoded.steps, steps_of(graph, kDecoder));
+}
+
+TEST(UniversalTransformer, IsTheSameByMessagesAndFused) {
+  for (const TransformerPreset preset : all_presets()) {
+    for (const HaltedKeys halted_keys : all_of<HaltedKeys>()) {
+      SCOPED_TRACE(testing::Message() << enum_name(preset) << ", " << enum_name(halted_keys));
+      TransformerOptions options = universal_options(preset);
+      options.universal.halted_keys = halted_keys;
+      expect_agreement(universal_model(options), small_batch());
+    }
+  }
+}
+
+TEST(UniversalTransformer, IsTheSameByMessagesAndFusedWhicheverSideAdapts) {
+  for (const AdaptiveSide side : all_of<AdaptiveSide>()) {
+    SCOPED_TRACE(enum_name(side));
+    TransformerOptions options = universal_options();
+    options.universal.adaptive = side;
+    expect_agreement(universal_model(options), small_batch());
+  }
+}
+
+TEST(UniversalTransformer, HaltsItsNodesAtDifferentSteps) {
+  const UniversalTransformer model = universal_model(universal_options());
+  Pass pass = Pass::inference();
+  const Thought thought = model.encode(small_batch(), pass);
+
+  const std::set<std::int64_t> different(thought.steps.begin(), thought.steps.end());
+  EXPECT_GE(different.size(), 3U);
+  EXPECT_GE(*different.begin(), 1);
+  EXPECT_LE(*different.rbegin(), 6);
+}
+
+TEST(UniversalTransformer, TakesAllStepsWhereASideDoesNotAdapt) {
+  TransformerOptions options = universal_options();
+  options.universal.adaptive = AdaptiveSide::kDecoderOnly;
+  const UniversalTransformer model = universal_model(options);
+  Pass pass = Pass::inference();
+  const Thought thought = model.encode(small_batch(), pass);
+
+  EXPECT_TRUE(std::ranges::all_of(thought.steps, [](std::int64_t steps) { return steps == 6; }));
+  EXPECT_FALSE(thought.ponder_cost.defined());
+}
+
+TEST(UniversalTransformer, SaysTheSameOfASentenceAloneAndInABatch) {
+  const UniversalTransformer model = universal_model(universal_options());
+  Pass pass = Pass::inference();
+  const at::Tensor together = model.forward(small_batch(), pass);
+
+  GraphPool pool;
+  std::int64_t row = 0;
+  for (const TokenPair& pair : small_pairs()) {
+    const at::Tensor alone = model.forward(make_batch(pool, std::span(&pair, 1)), pass);
+    expect_close(alone, together.narrow(0, row, alone.size(0)), kTolerance);
+    row += alone.size(0);
+  }
+}
+
+TEST(UniversalTransformer, AddsThePonderCostToItsLossForEachLabel) {
+  TransformerOptions options = universal_options();
+  options.universal.ponder_weight = 0.3;
+  const UniversalTransformer model = universal_model(options);
+  const Batch batch = small_batch();
+  Pass pass = Pass::inference();
+  const auto loss = model.loss(batch, {}, /*rdrop=*/0, pass);
+
+  MessageGraph graph(batch.graph);
+  model.forward_by_messages(graph, batch, pass);
+  const at::Tensor cost = graph.ndata().get("r").squeeze(-1) + graph.ndata().get("step").to(at::kDouble);
+  const double expected = 0.3 * cost.mean().item<double>() * static_cast<double>(batch.labels.size());
+  EXPECT_NEAR((loss.sum - loss.of_words.loss_sum).item<double>(), expected, 1e-9);
+}
+
+TEST(UniversalTransformer, HasGradientsThatMatchFiniteDifferences) {
+  for (const HaltedKeys halted_keys : all_of<HaltedKeys>()) {
+    TransformerOptions options = universal_options();
+    options.encoder_layers = options.decoder_layers = 3;
+    options.universal.halted_keys = halted_keys;
+    options.universal.ponder_weight = 0.1;
+    UniversalTransformer model = universal_model(options);
+    std::vector<at::Tensor> leaves;
+    for (const NamedTensor& named : parameters(model)) {
+      if (named.name.find("halting") != std::string::npos ||
+          named.name.find("self_attention.key") != std::string::npos) {
+        leaves.push_back(named.tensor);
+      }
+    }
+    std::vector<at::Tensor> values;
+    for (const at::Tensor& leaf : leaves) values.push_back(leaf.detach().clone());
+    const auto loss_at = [&](const std::vector<at::Tensor>& x) {
+      visit_parameters(model, "", [&](const std::string&, at::Tensor& tensor) {
+        for (std::size_t i = 0; i < leaves.size(); ++i) {
+          if (tensor.is_same(leaves[i])) tensor = leaves[i] = x[i];
+        }
+      });
+      Pass pass = Pass::inference();
+      return model.loss(small_batch(), {}, /*rdrop=*/0, pass).sum;
+    };
+    expect_gradients_match(loss_at, values);
+  }
+}
+
+TEST(UniversalTransformer, LearnsInBf16AsInFp32) {
+  const TransformerOptions options = universal_options();
+  const UniversalTransformer model(options, 1);
+  Pass fp32 = Pass::training(1);
+  Pass bf16 = Pass::training(1, Precision::kBf16);
+  const double exact = model.loss(small_batch(), {}, /*rdrop=*/0, fp32).sum.item<double>();
+  EXPECT_NEAR(model.loss(small_batch(), {}, /*rdrop=*/0, bf16).sum.item<double>(), exact, 0.02 * exact);
+}
+
+}  // namespace
+}  // namespace edgewise

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/ops/rows.h"
+
+#include "tests/ops/tensors.h"
+#include "tests/support/gradient_check.h"
+
+namespace edgewise {
+namespace {
+
+using Tensors = std::vector<at::Tensor>;
+using Rows = std::vector<NodeIndex>;
+
+at::Tensor numbers(const Rows& rows) { return at::tensor(std::vector<std::int64_t>(rows.begin(), rows.end())); }
+
+TEST(TakeRows, IsIndexSelectOnTheTensorsOneBehindTheOther) {
+  const Rows order = {4, 0, 6, 2};
+  for (const at::ScalarType type : {at::kFloat, at::kDouble, at::kBFloat16}) {
+    expect_same_function([&](const Tensors& x) { return take_rows(x, order); },
+                         [&](const Tensors& x) { return at::cat(x).index_select(0, numbers(order)); },
+                         {normal({3, 2, 5}, 1, type), normal({4, 2, 5}, 2, type)});
+  }
+}
+
+TEST(TakeRows, MayTakeAllRowsOrNone) {
+  expect_same_function(
+      [&](const Tensors& x) {
+        return take_rows(x[0], Rows{2, 0, 1});
+      },
+      [&](const Tensors& x) {
+        return x[0].index_select(0, numbers({2, 0, 1}));
+      },
+      {normal({3, 4}, 1)});
+  const auto none = output_and_gradients([](const Tensors& x) { return take_rows(x[0], Rows{}); }, {normal({3, 4}, 1)});
+  EXPECT_EQ(none[0].sizes(), (at::IntArrayRef{0, 4}));
+  EXPECT_TRUE(at::equal(none[1], at::zeros({3, 4}, at::kDouble)));
+}
+
+TEST(TakeRows, RefusesARowThatIsNotThereOrTakenTwice) {
+  const at::Tensor x = normal({3, 2}, 1);
+  EXPECT_EQ(error_of([&] { take_rows(x, Rows{0, 3}); }), "take_rows: order 1 is 3, needs a number from 0 to 2");
+  EXPECT_EQ(error_of([&] { take_rows(x, Rows{1, 1}); }), "take_rows: order 1 is 1 again, needs each number once");
+}
+
+at::Tensor sum_plain(std::int64_t num_rows, const std::vector<WeightedRows>& parts) {
+  at::Tensor sum = at::zeros({num_rows, parts.front().state_AM.size(1)}, parts.front().state_AM.options());
+  for (const WeightedRows& part : parts) {
+    sum = sum.index_add(0, numbers(part.rows), part.weight_A.unsqueeze(-1) * part.state_AM);
+  }
+  return sum;
+}
+
+TEST(SumWeighted, IsItsDefinitionInOutputAndGradient) {
+  const auto parts = [](const Tensors& x) {
+    return std::vector<WeightedRows>{{x[0], x[1], {0, 1, 4}}, {x[2], x[3], {1, 3}}, {x[4], x[5], {}}};
+  };
+  for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
+    expect_same_function([&](const Tensors& x) { return sum_weighted(6, parts(x)); },
+                         [&](const Tensors& x) { return sum_plain(6, parts(x)); },
+                         {normal({3, 5}, 1, type), normal({3}, 2, type), normal({2, 5}, 3, type), normal({2}, 4, type),
+                          normal({0, 5}, 5, type), normal({0}, 6, type)});
+  }
+}
+
+TEST(SumWeighted, HasGradientsThatMatchFiniteDifferences) {
+  expect_gradients_match(
+      [](const Tensors& x) {
+        return sum_weighted(4, std::vector<WeightedRows>{{x[0], x[1], {0, 2, 3}}, {x[2], x[3], {2}}});
+      },
+      {normal({3, 2}, 1), normal({3}, 2), normal({1, 2}, 3), normal({1}, 4)});
+}
+
+TEST(SumWeighted, RefusesRowsThatAreNotThereAndShapesThatDoNotFit) {
+  const auto error_with = [](const Rows& rows, std::int64_t weights) {
+    return error_of([&] {
+      sum_weighted(3, std::vector<WeightedRows>{{normal({2, 4}, 1), normal({weights}, 2), rows}});
+    });
+  };
+  EXPECT_EQ(error_with({1, 3}, 2), "sum_weighted: row 1 is 3, needs ascending numbers below 3");
+  EXPECT_EQ(error_with({1, 1}, 2), "sum_weighted: row 1 is 1, needs ascending numbers below 3");
+  EXPECT_EQ(error_with({0, 1}, 3),
+            "sum_weighted: state has shape [2, 4] and weight [3] for 2 rows of size 4, needs one each");
+}
+
+}  // namespace
+}  // namespace edgewise

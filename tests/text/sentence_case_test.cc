@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/text/sentence_case.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <string>
+#include <vector>
+
+#include "edgewise/base/utf8.h"
+#include "edgewise/text/cased_vocabulary.h"
+#include "edgewise/text/unicode.h"
+#include "tests/support/error_of.h"
+
+namespace edgewise {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+const Lines kSentences = {"Der Hund sieht der Katze zu.", "Hier ist das Haus, und der Mann ist da.",
+                          "Ein Haus. Ein Mann. Das ist die EU! Die Frau kauft ein Ei.", "Wo ist die EU?"};
+
+SentenceCase truecase() { return SentenceCase::learn(CaseKind::kTruecase, kSentences); }
+
+TEST(SentenceCase, WritesTheFirstWordAsInsideOfASentence) {
+  const SentenceCase learned = truecase();
+
+  EXPECT_EQ(learned.apply("Der Hund."), "der Hund.");
+  EXPECT_EQ(learned.apply("Haus und Hof"), "Haus und Hof");
+  EXPECT_EQ(learned.apply("EU-Recht"), "EU-Recht");
+  EXPECT_EQ(learned.apply("„Das ist“"), "„das ist“");
+  EXPECT_EQ(learned.apply("– Die Frau"), "– die Frau");
+  EXPECT_EQ(learned.apply("Unbekannt ist er."), "Unbekannt ist er.");
+  EXPECT_EQ(learned.apply("Ein Haus. Ein Mann."), "ein Haus. Ein Mann.");
+  EXPECT_EQ(learned.apply("3 Der"), "3 Der");
+  EXPECT_EQ(learned.apply(""), "");
+}
+
+TEST(SentenceCase, IsLearnedFromWordsThatDoNotBeginASentence) {
+  const Lines sentences = {"Ab ab. Ab: Ab! Ab? Ab"};
+
+  EXPECT_EQ(SentenceCase::learn(CaseKind::kTruecase, sentences).apply("Ab"), "ab");
+  EXPECT_EQ(SentenceCase::learn(CaseKind::kTruecase, Lines{"Ab. Ab"}).apply("Ab"), "Ab");
+}
+
+TEST(SentenceCase, GivesTheFirstWordItsCapitalBack) {
+  const SentenceCase learned = truecase();
+
+  EXPECT_EQ(learned.undo("der Hund."), "Der Hund.");
+  EXPECT_EQ(learned.undo("„das ist“"), "„Das ist“");
+  EXPECT_EQ(learned.undo("über"), "Über");
+  EXPECT_EQ(learned.undo("3 der"), "3 der");
+  for (const std::string& sentence : kSentences) EXPECT_EQ(learned.undo(learned.apply(sentence)), sentence);
+}
+
+TEST(SentenceCase, MakesAllLettersSmallForGood) {
+  const SentenceCase lower = SentenceCase::learn(CaseKind::kLower, {});
+
+  EXPECT_EQ(lower.apply("Die Straße ÜBER"), "die straße über");
+  EXPECT_EQ(lower.undo("die straße"), "die straße");
+}
+
+TEST(SentenceCase, ChangesOneLetterAtMostOfAnyText) {
+  EXPECT_TRUE(rc::check([](const std::vector<std::uint32_t>& values) {
+    std::string text;
+    for (const std::uint32_t value : values) append_utf8(text, value % 0x3000);
+
+    const SentenceCase learned = SentenceCase::learn(CaseKind::kTruecase, Lines{"x " + text});
+    const SentenceCase read = SentenceCase::parse(learned.serialize(), "case.txt");
+
+    RC_ASSERT(lower_case(learned.apply(text)).size() + 4 >= lower_case(text).size());
+    RC_ASSERT(read.apply(text) == learned.apply(text));
+    RC_ASSERT(read.serialize() == learned.serialize());
+  }));
+}
+
+TEST(SentenceCase, IsAFileThatIsChecked) {
+  const std::string bytes = SentenceCase::learn(CaseKind::kTruecase, Lines{"Wo ist der Hund und die Maus"}).serialize();
+  const auto error = [](const std::string& altered) {
+    return error_of([&] { SentenceCase::parse(altered, "case.txt"); });
+  };
+
+  EXPECT_EQ(bytes, "#edgewise-case 1 truecase 4\nder\ndie\nist\nund\n");
+  EXPECT_EQ(error(""), "load_vocabulary: case.txt:1 has \"\", needs #edgewise-case 1, a kind and a number of words");
+  EXPECT_EQ(error("#edgewise-case 1 truecase 1\nDer\n"),
+            "load_vocabulary: case.txt has \"Der\", needs words that begin with a small letter");
+  EXPECT_EQ(error("#edgewise-case 1 truecase 1\nd\xFF\n"),
+            "load_vocabulary: case.txt has \"d\\xff\", needs words that begin with a small letter");
+  const std::string cut =
+      "load_vocabulary: case.txt has other words than its first line says, or in another order; it "
+      "was cut or altered";
+  EXPECT_EQ(error(bytes.substr(0, bytes.size() - 4)), cut);
+  EXPECT_EQ(error("#edgewise-case 1 truecase 2\ndie\nder\n"), cut);
+  EXPECT_EQ(error("#edgewise-case 1 lower 7\n"), cut);
+}
+
+TEST(CasedVocabulary, AppliesItsCaseBeforeEncodingAndUndoesItAfterDecoding) {
+  const auto plain = build_vocabulary({Lines{"der Hund Der"}});
+  const auto cased = with_case(plain, truecase());
+
+  EXPECT_EQ(cased->encode("Der Hund"), plain->encode("der Hund"));
+  EXPECT_EQ(cased->decode(plain->encode("der Hund")), "Der Hund");
+  EXPECT_EQ(cased->serialize(), plain->serialize());
+  EXPECT_EQ(cased->serialize_case(), truecase().serialize());
+  EXPECT_EQ(with_case(plain, SentenceCase()), plain);
+}
+
+}  // namespace
+}  // namespace edgewise
