@@ -20,17 +20,17 @@ std::string_view model_name(ModelKind kind) {
   return kind == ModelKind::kUniversal ? "Universal Transformer" : "Transformer";
 }
 
-Translator::MakeScorer scorers_of(const TranslationModel& model) {
+Translator::MakeScorer scorers_of(const TranslationModel& model, const CrossHeads& attention) {
   const SequenceModel& parameters = *model.model;
   if (parameters.options().kind == ModelKind::kUniversal) {
-    return [kept = model.model] { return kept->scorer(); };
+    return [kept = model.model, attention] { return kept->scorer(attention); };
   }
   constexpr const char* kName = "the model";
   const std::string bytes = serialize_tensors(parameters.parameters());
   const auto runtime = std::make_shared<const RuntimeModel>(
       parameters.options(), SafetensorsFile::parse(std::as_bytes(std::span(bytes)), kName), kName,
       RuntimePrecision::kFp32);
-  return [runtime] { return runtime->scorer(); };
+  return [runtime, attention] { return runtime->scorer(attention); };
 }
 
 std::map<std::string, std::string> model_files(const Experiment& experiment, const Vocabularies& vocabularies) {
@@ -45,11 +45,11 @@ TranslationModel load_model(ModelFiles files) {
   return {std::move(files.experiment), std::move(files.vocabularies), std::move(model)};
 }
 
-Translator::MakeScorer open_scorers(ModelFiles files, RuntimePrecision precision) {
-  if (files.experiment.model.kind == ModelKind::kTransformer) return open_runtime_scorers(std::move(files), precision);
-  check(precision == RuntimePrecision::kFp32, "translate: precision is {}, a universal model needs fp32",
-        enum_name(precision));
-  return scorers_of(load_model(std::move(files)));
+Translator::MakeScorer open_scorers(ModelFiles files, const ScorerOptions& options) {
+  if (files.experiment.model.kind == ModelKind::kTransformer) return open_runtime_scorers(std::move(files), options);
+  check(options.precision == RuntimePrecision::kFp32, "translate: precision is {}, a universal model needs fp32",
+        enum_name(options.precision));
+  return scorers_of(load_model(std::move(files)), options.attention);
 }
 
 TranslationModel open_model(const std::filesystem::path& path) {
