@@ -93,7 +93,7 @@ TEST_F(BadInput, RefusesAModelPathThatIsNone) {
 TEST_F(BadInput, RefusesToResumeWhereNoRunIs) {
   write("tiny.toml", kTinyConfig);
   expect_refused({"train", "tiny.toml", "--out", "nowhere", "--resume"},
-                 "open_model: nowhere/last does not exist, a run or model directory is needed");
+                 "train: nowhere has no last, needs a run to go on with; leave --resume out to begin one");
 }
 
 TEST_F(BadInput, TranslatesALineOfMegabytesAsOneLine) {

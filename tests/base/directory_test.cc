@@ -19,6 +19,7 @@
 #include "edgewise/base/files.h"
 #include "edgewise/base/sha256.h"
 #include "tests/base/support.h"
+#include "tests/support/faulty_file_system.h"
 
 namespace edgewise {
 namespace {
@@ -64,6 +65,48 @@ TEST(DirectoryWriter, ReplacesADirectoryOfItsOwnAndLeavesNothingBeside) {
 
   EXPECT_EQ(read_file(folder / "last/model.safetensors"), "new");
   EXPECT_EQ(names_in(folder.path()), "last");
+}
+
+void write_and_keep(const fs::path& target, const std::string& weights) {
+  DirectoryWriter writer(target, "write_model");
+  writer.write("model.safetensors", weights);
+  writer.commit_and_keep_old_as("previous");
+}
+
+TEST(DirectoryWriter, CanKeepTheDirectoryBefore) {
+  for (const bool can_exchange : {true, false}) {
+    FaultyFileSystem files({.can_exchange = can_exchange});
+    const ReplacedFileSystem replaced(files);
+    const TemporaryFolder folder;
+    for (const char* weights : {"first", "second", "third"}) write_and_keep(folder / "last", weights);
+
+    EXPECT_EQ(names_in(folder.path()), "last previous");
+    EXPECT_EQ(read_file(folder / "last/model.safetensors"), "third");
+    EXPECT_EQ(read_file(folder / "previous/model.safetensors"), "second");
+    EXPECT_NO_THROW(verify_manifest(folder / "previous"));
+  }
+}
+
+TEST(DirectoryWriter, KeepsNothingOfOthersAsTheDirectoryBefore) {
+  const TemporaryFolder folder;
+  write_and_keep(folder / "last", "first");
+  fs::create_directory(folder / "previous");
+  write_file_atomically(folder / "previous/notes.txt", "mine");
+  write_and_keep(folder / "last", "second");
+
+  EXPECT_EQ(read_file(folder / "previous/model.safetensors"), "first");
+  EXPECT_EQ(read_file(folder / fmt::format("last.kept-{}-0", ::getpid()) / "notes.txt"), "mine");
+}
+
+TEST(RemoveListedDirectory, LeavesWhatHoldsMore) {
+  const TemporaryFolder folder;
+  write_model(folder / "ours", "a");
+  write_model(folder / "theirs", "b");
+  write_file_atomically(folder / "theirs/notes.txt", "mine");
+  EXPECT_TRUE(remove_listed_directory(folder / "ours"));
+  EXPECT_FALSE(remove_listed_directory(folder / "theirs"));
+  EXPECT_FALSE(remove_listed_directory(folder / "absent"));
+  EXPECT_EQ(names_in(folder.path()), "theirs");
 }
 
 TEST(DirectoryWriter, TakesAnEmptyDirectoryAndOneBehindASymbolicLink) {
