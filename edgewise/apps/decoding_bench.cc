@@ -13,6 +13,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/infer/runtime_model.h"
 #include "edgewise/search/search.h"
 #include "edgewise/text/line_reader.h"
 

@@ -54,7 +54,7 @@ std::vector<std::string> translate(const TranslationModel& model, const std::vec
   options.search = model.experiment.search;
   options.search.n_best = 1;
   options.workers = num_threads();
-  Translator translator(coding_of(model.experiment, model.vocabularies), scorers_of(model), options);
+  Translator translator(coding_of(model.experiment, model.vocabularies), scorers_of(*model.model), options);
   std::vector<TranslationRequest> requests;
   for (const std::string& input : inputs) requests.push_back({input});
   std::vector<std::string> outputs;

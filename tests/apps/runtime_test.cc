@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two ways to translate with a model that was trained: over libtorch, and with the runtime alone.
+#include <cmath>
+#include <cstdlib>
+
 #include "edgewise/apps/model_directory.h"
 #include "edgewise/apps/open_translator.h"
 #include "edgewise/base/random.h"
 #include "edgewise/infer/runtime_scorers.h"
-#include "edgewise/models/transformer_scorer.h"
+#include "edgewise/text/line_reader.h"
 #include "tests/apps/program.h"
 
 namespace edgewise {
@@ -13,7 +16,7 @@ namespace {
 /// Scorers over the model that training builds.
 Translator::MakeScorer open_transformer_scorers(ModelFiles files, RuntimePrecision /*precision*/) {
   const auto model = std::make_shared<const TranslationModel>(load_model(std::move(files)));
-  return [model] { return std::make_unique<TransformerScorer>(model->transformer); };
+  return [model] { return model->model->scorer(); };
 }
 
 class RuntimeProgram : public ProgramTest {
@@ -21,6 +24,10 @@ class RuntimeProgram : public ProgramTest {
   void train(const std::string& model_options) const {
     std::string config = kTinyConfig;
     config.insert(config.find("[model]\n") + 8, model_options);
+    train_on(config);
+  }
+
+  void train_on(const std::string& config) const {
     write("tiny.toml", config);
     std::filesystem::remove_all(path("run"));
     run_well({"train", "tiny.toml", "--out", "run"});
@@ -62,6 +69,48 @@ TEST_F(RuntimeProgram, TranslatesAsTheModelOverLibtorchDoesWhicheverDocumentsItI
       ASSERT_EQ(found[i].outputs.front().text, expected[i].outputs.front().text) << sentences[i].input;
       ASSERT_NEAR(found[i].outputs.front().score, expected[i].outputs.front().score, 1e-4);
     }
+  }
+}
+
+/// The input sides of the demo's test pairs.
+std::vector<TranslationRequest> real_sentences(std::int64_t count) {
+  LineReader lines(EDGEWISE_SOURCE "/data/tatoeba-eng-fra/test.tsv.xz");
+  std::vector<TranslationRequest> sentences;
+  for (std::string line; std::ssize(sentences) < count && lines.next(line);) {
+    sentences.push_back({line.substr(0, line.find('\t'))});
+  }
+  return sentences;
+}
+
+/// EDGEWISE_PARITY_SENTENCES, or a few.
+std::int64_t num_real_sentences() {
+  const char* wanted = std::getenv("EDGEWISE_PARITY_SENTENCES");
+  return wanted == nullptr ? 50 : std::stoll(wanted);
+}
+
+TEST_F(RuntimeProgram, TranslatesRealSentencesAsTheModelOverLibtorchDoesWhicheverDocumentsItIs) {
+  const std::vector<TranslationRequest> sentences = real_sentences(num_real_sentences());
+  for (const std::string preset : {"tutorial", "from_scratch", "chapter"}) {
+    SCOPED_TRACE(preset);
+    train_on("[data]\ntrain = [\"" EDGEWISE_SOURCE
+             "/data/tatoeba-eng-fra/valid.tsv.xz\"]\n"
+             "[vocabulary]\nkind = \"sentencepiece\"\nmodel = \"bpe\"\nsize = 500\nshared = true\n"
+             "[batch]\ntokens = 1000\n"
+             "[model]\npreset = \"" +
+             preset +
+             "\"\nencoder_layers = 2\ndecoder_layers = 2\nsize = 64\nheads = 4\nfeed_forward = 128\n"
+             "[train]\nepochs = 0\nsteps = 30\nwarmup = 10\n");
+    const std::vector<Translation> found = translate(open_runtime_scorers, sentences);
+    const std::vector<Translation> expected = translate(open_transformer_scorers, sentences);
+    ASSERT_EQ(found.size(), expected.size());
+    double largest = 0;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const TranslatedText& output = found[i].outputs.front();
+      ASSERT_EQ(output.tokens, expected[i].outputs.front().tokens) << sentences[i].input;
+      largest = std::max(largest, std::abs(output.score - expected[i].outputs.front().score));
+    }
+    EXPECT_LT(largest, 1e-4);
+    RecordProperty("largest_difference_" + preset, std::to_string(largest));
   }
 }
 
