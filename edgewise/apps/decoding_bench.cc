@@ -9,11 +9,12 @@
 #include <utility>
 
 #include "edgewise/apps/median.h"
-#include "edgewise/apps/model_directory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/infer/runtime_model.h"
+#include "edgewise/models/sequence_model.h"
+#include "edgewise/nn/serialize.h"
 #include "edgewise/search/search.h"
 #include "edgewise/text/line_reader.h"
 
@@ -42,7 +43,9 @@ RuntimeModel random_model(const DecodingBenchOptions& options) {
   TransformerOptions model = bench_model(options.size);
   model.norm_placement = NormPlacement::kPost;
   model.final_norm = false;
-  return packed(Transformer(model, kSeed), options.precision);
+  const std::string bytes = serialize_tensors(make_model(model, kSeed)->parameters());
+  return RuntimeModel(model, SafetensorsFile::parse(std::as_bytes(std::span(bytes)), "random"), "random",
+                      options.precision);
 }
 
 SearchOptions search_options(const DecodingBenchOptions& options) {

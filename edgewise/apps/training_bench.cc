@@ -63,7 +63,7 @@ Experiment experiment_of(const TrainingBenchOptions& options) {
 class CountedTask : public TranslationTask {
  public:
   explicit CountedTask(const Experiment& experiment)
-      : TranslationTask({experiment, {}, Transformer(experiment.model, experiment.train.seed)}, {}),
+      : TranslationTask({experiment, {}, make_model(experiment.model, experiment.train.seed)}, {}),
         options_(experiment.model) {}
 
   BatchLoss loss(const Batch& batch, Pass& pass) override {
