@@ -34,7 +34,9 @@ void add_translator_options(CLI::App& command, TranslatorSettings& settings) {
   command.add_option("--model", settings.models, "a run or model directory; several of one vocabulary are an ensemble")
       ->allow_extra_args(false)
       ->required();
-  command.add_option("--precision", settings.precision, "numbers to compute products in: fp32 (default), bf16 or int8")
+  command
+      .add_option("--precision", settings.scorers.precision,
+                  "numbers to compute products in: fp32 (default), bf16 or int8")
       ->transform(one_of<RuntimePrecision>());
   command.add_option("--batch-sentences", options.capacity.sentences, "sentences of a worker translated at once")
       ->check(CLI::Range(1, 1 << 20));
@@ -42,6 +44,9 @@ void add_translator_options(CLI::App& command, TranslatorSettings& settings) {
       ->check(CLI::NonNegativeNumber);
   command.add_option("--workers", options.workers, "searches side by side, which share the threads")
       ->check(CLI::Range(1, 4096));
+  command.add_option("--attention-layer", settings.scorers.attention.layer,
+                     "of the decoder, whose attention to the input alignments are made of; -1 (default): the last");
+  command.add_option("--attention-head", settings.scorers.attention.head, "of that layer; -1 (default): all, averaged");
   add_threads_option(command, settings.threads);
 }
 
@@ -66,7 +71,7 @@ std::unique_ptr<Translator> open_translator(std::vector<ModelFiles> models, cons
   if (settings.max_input) coding.max_input = *settings.max_input;
   coding.long_inputs = settings.long_inputs;
   std::vector<Translator::MakeScorer> makers;
-  for (ModelFiles& model : models) makers.push_back(open_scorers(std::move(model), settings.precision));
+  for (ModelFiles& model : models) makers.push_back(open_scorers(std::move(model), settings.scorers));
   return std::make_unique<Translator>(std::move(coding), ensemble_of(std::move(makers)), settings.options);
 }
 

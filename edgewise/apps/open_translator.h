@@ -9,18 +9,18 @@
 #include <string>
 #include <vector>
 
+#include "edgewise/infer/runtime_scorers.h"
 #include "edgewise/infer/translator.h"
-#include "edgewise/options/precision.h"
 
 namespace edgewise {
 
 /// Puts a model in memory; scorers share it.
-using OpenScorers = std::function<Translator::MakeScorer(ModelFiles, RuntimePrecision)>;
+using OpenScorers = std::function<Translator::MakeScorer(ModelFiles, const ScorerOptions&)>;
 
 /// What commands that translate have in common.
 struct TranslatorSettings {
   std::vector<std::string> models;  // several are an ensemble
-  RuntimePrecision precision = RuntimePrecision::kFp32;
+  ScorerOptions scorers;
   TranslatorOptions options;
   std::optional<std::int64_t> max_input;  // else as long as the model was trained with
   LongInputs long_inputs = LongInputs::kSplit;

@@ -29,6 +29,7 @@ struct TranslateCommand {
   std::optional<double> length_penalty;
   std::vector<std::string> set;  // search.key=value
   BadText bad_text = BadText::kStop;
+  std::size_t max_line = 0;  // bytes; 0: as TextLinesOptions says
   TranslationFormat format;
 };
 
@@ -56,11 +57,8 @@ void report(const std::string& text) { fmt::print(stderr, "{}\n", text); }
 /// The text, and the beginnings of its outputs, line by line.
 class Requests {
  public:
-  explicit Requests(const TranslateCommand& command)
-      : lines_({.path = command.input, .caller = "translate", .bad_text = command.bad_text, .report = report}) {
-    if (command.prefixes.empty()) return;
-    prefixes_.emplace(TextLinesOptions{
-        .path = command.prefixes, .caller = "translate", .bad_text = command.bad_text, .report = report});
+  explicit Requests(const TranslateCommand& command) : lines_(options_of(command, command.input)) {
+    if (!command.prefixes.empty()) prefixes_.emplace(options_of(command, command.prefixes));
   }
 
   std::optional<TranslationRequest> next() {
@@ -76,6 +74,15 @@ class Requests {
   }
 
  private:
+  static TextLinesOptions options_of(const TranslateCommand& command, const std::string& path) {
+    TextLinesOptions options = {.path = path, .caller = "translate", .bad_text = command.bad_text, .report = report};
+    if (command.max_line > 0) {
+      options.max_line_bytes = command.max_line;
+      options.long_lines = LongLines::kCut;
+    }
+    return options;
+  }
+
   TextLines lines_;
   std::optional<TextLines> prefixes_;
 };
@@ -85,7 +92,7 @@ int run_translate(TranslateCommand command, const OpenScorers& open_scorers) {
   std::vector<ModelFiles> models = read_models(command.settings, "translate");
   TranslatorOptions& options = command.settings.options;
   options.search = search_options(command, models.front().experiment.search);
-  options.alignment = command.format.has_alignments;
+  options.alignment = command.format.has_alignments || command.format.has_attention;
   command.format.is_n_best = options.search.n_best > 1;
   const auto translator = open_translator(std::move(models), command.settings, open_scorers, "translate");
 
@@ -112,12 +119,17 @@ void declare_translate(CLI::App& translate, const OpenScorers& open_scorers, int
       ->check(CLI::NonNegativeNumber);
   translate.add_option("--long-inputs", settings.long_inputs, "longer ones: split (default) at sentence ends, or cut")
       ->transform(one_of<LongInputs>());
+  translate
+      .add_option("--max-line", command->max_line, "bytes of a line, whose rest is left out; by default more than 64 MiB are an error")
+      ->check(CLI::Range(0, 1 << 30));
   translate.add_option("--bad-text", command->bad_text, "a line that is not UTF-8: stop (default), or replace")
       ->transform(one_of<BadText>());
   translate.add_flag("--unknown", settings.options.allow_unknown, "let <unknown> appear in outputs");
   translate.add_flag("--scores", command->format.has_scores, "put the score before each output");
   translate.add_flag("--alignments", command->format.has_alignments, "put input-output pairs of tokens behind it");
-  translate.add_flag("--json", command->format.is_json, "print a line of JSON for each sentence");
+  CLI::Option* json = translate.add_flag("--json", command->format.is_json, "print a line of JSON for each sentence");
+  translate.add_flag("--attention", command->format.has_attention, "put where each token looked into the JSON")
+      ->needs(json);
   translate.callback([command, open_scorers, &exit_code] { exit_code = run_translate(*command, open_scorers); });
 }
 

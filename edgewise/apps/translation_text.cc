@@ -2,6 +2,7 @@
 #include "edgewise/apps/translation_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
@@ -32,13 +33,22 @@ std::string json_list(const std::vector<std::string>& texts) {
   return "[" + list + "]";
 }
 
-std::string json_of(const TranslatedText& output, bool has_alignment) {
+std::string attention_json(const TranslatedText& output) {
+  std::string rows;
+  for (const std::vector<float>& weights : output.attention) {
+    rows += fmt::format("{}[{:.4f}]", rows.empty() ? "" : ", ", fmt::join(weights, ", "));
+  }
+  return "[" + rows + "]";
+}
+
+std::string json_of(const TranslatedText& output, const TranslationFormat& format) {
   JsonObject json;
   json.add("text", output.text)
       .add("score", output.score)
       .add("log_probability", output.log_probability)
       .add_json("tokens", json_list(output.tokens));
-  if (has_alignment) {
+  if (format.has_attention) json.add_json("attention", attention_json(output));
+  if (format.has_alignments) {
     std::string pairs;
     for (const AlignedPair& pair : output.alignment) {
       pairs += fmt::format("{}[{}, {}]", pairs.empty() ? "" : ", ", pair.input, pair.output);
@@ -51,7 +61,7 @@ std::string json_of(const TranslatedText& output, bool has_alignment) {
 std::string json_of(const Translation& translation, std::int64_t number, const TranslationFormat& format) {
   std::string outputs;
   for (const TranslatedText& output : translation.outputs) {
-    outputs += (outputs.empty() ? "" : ", ") + json_of(output, format.has_alignments);
+    outputs += (outputs.empty() ? "" : ", ") + json_of(output, format);
   }
   JsonObject json;
   json.add("line", number)

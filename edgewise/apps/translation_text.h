@@ -15,7 +15,8 @@ struct TranslationFormat {
   bool is_json = false;
   bool has_scores = false;
   bool has_alignments = false;
-  bool is_n_best = false;  // several outputs of one input
+  bool has_attention = false;  // in JSON
+  bool is_n_best = false;      // several outputs of one input
 };
 
 /// One line, or, of an n-best list, one for each output, with these columns, TABs between them: the number of the input

@@ -46,7 +46,7 @@ void LayerRows<T>::read_through(const NormParameters& norm) {
 template <typename T>
 float* LayerRows<T>::project(const PackedLinear<T>& linear) {
   float* projected = projected_room_.of(rows_, linear.out());
-  linear.write(rows_, read_, projected, linear.out());
+  linear.write(rows_, read_, projected);
   return projected;
 }
 

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/infer/packed_linear.h"
 
+#include <type_traits>
 #include <utility>
 
 namespace edgewise {
 namespace {
 
-using kernels::Gemm;
 using kernels::GemmActivation;
-using kernels::GemmResult;
-
-// Of the thread that computes: a tile of logits.
-thread_local kernels::AlignedBytes tile_room;
 
 const float* or_null(const std::vector<float>& values) { return values.empty() ? nullptr : values.data(); }
 
@@ -22,26 +18,12 @@ void set_norm(kernels::FinishRows<T>& p, const NormParameters& norm) {
   p.norm = norm.formula;
 }
 
-template <typename T, typename Out>
-Gemm<T, Out> product_of(std::int64_t rows, const kernels::PackedMatrix<T>& weight, const T* x, const float* bias,
-                        Out* out, std::int64_t out_stride) {
-  return {.rows = rows,
-          .columns = weight.columns(),
-          .depth = weight.depth(),
-          .a = {x, weight.depth()},
-          .packed_b = &weight,
-          .bias = bias,
-          .out = out,
-          .out_stride = out_stride,
-          .spare_rows = out_stride == weight.columns() ? kSpareRows : 0};
-}
-
 }  // namespace
 
 template <typename T>
 PackedLinear<T>::PackedLinear(const std::vector<float>& weight, std::vector<float> bias, std::int64_t in,
                               std::int64_t out, bool is_bf16)
-    : in_(in), out_(out), bias_(std::move(bias)) {
+    : out_(out), bias_(std::move(bias)) {
   if (is_bf16 && std::is_same_v<T, float>) {
     std::vector<float> rounded(weight.size());
     for (std::size_t i = 0; i < weight.size(); ++i) rounded[i] = BFloat16(weight[i]);
@@ -52,8 +34,8 @@ PackedLinear<T>::PackedLinear(const std::vector<float>& weight, std::vector<floa
 }
 
 template <typename T>
-kernels::RowProduct PackedLinear<T>::row_product(std::int64_t rows, const Activations<T>& x,
-                                                 GemmActivation activation) const requires kIsInt8<T> {
+kernels::RowProduct<T> PackedLinear<T>::product(std::int64_t rows, const Activations<T>& x,
+                                                GemmActivation activation) const {
   return {.rows = rows,
           .a = x.values,
           .scales = x.scales,
@@ -64,58 +46,38 @@ kernels::RowProduct PackedLinear<T>::row_product(std::int64_t rows, const Activa
 }
 
 template <typename T>
-void PackedLinear<T>::write(std::int64_t rows, const Activations<T>& x, float* to, std::int64_t stride) const {
-  if constexpr (kIsInt8<T>) {
-    kernels::write_product(row_product(rows, x, GemmActivation::kNone), to, stride);
-  } else {
-    kernels::gemm(product_of(rows, weight_, x.values, or_null(bias_), to, stride));
-  }
+void PackedLinear<T>::write(std::int64_t rows, const Activations<T>& x, float* to) const {
+  kernels::write_product(product(rows, x, GemmActivation::kNone), to);
 }
 
 template <typename T>
 void PackedLinear<T>::activate(std::int64_t rows, const Activations<T>& x, GemmActivation activation,
                                const Activations<T>& to) const {
-  if constexpr (kIsInt8<T>) {
-    kernels::finish_product(row_product(rows, x, activation),
-                            {.rows = rows, .columns = out_, .rounded = to.values, .rounded_scale = to.scales});
+  if constexpr (std::is_same_v<T, float>) {
+    kernels::write_product(product(rows, x, activation), to.values);
   } else {
-    auto product = product_of(rows, weight_, x.values, or_null(bias_), to.values, out_);
-    product.activation = activation;
-    kernels::gemm(product);
+    kernels::finish_product<T>(product(rows, x, activation),
+                               {.rows = rows, .columns = out_, .rounded = to.values, .rounded_scale = to.scales});
   }
 }
 
 template <typename T>
 void PackedLinear<T>::add_and_norm(std::int64_t rows, const Activations<T>& x, float* sum, const NormParameters& norm,
                                    bool norms_sum, const Activations<T>& to) const {
-  if constexpr (kIsInt8<T>) {
-    kernels::FinishRows<T> p = {.rows = rows,
-                                .columns = out_,
-                                .sum = sum,
-                                .out = norms_sum ? sum : nullptr,
-                                .rounded = to.values,
-                                .rounded_scale = to.scales};
-    set_norm(p, norm);
-    kernels::finish_product(row_product(rows, x, GemmActivation::kNone), p);
-  } else {
-    auto product = product_of(rows, weight_, x.values, or_null(bias_), sum, out_);
-    product.result = GemmResult::kAdd;
-    kernels::gemm(product);
-    norm_and_round(rows, out_, sum, norm, norms_sum, to);
-  }
+  kernels::FinishRows<T> p = {.rows = rows,
+                              .columns = out_,
+                              .sum = sum,
+                              .out = norms_sum ? sum : nullptr,
+                              .rounded = to.values,
+                              .rounded_scale = to.scales};
+  set_norm(p, norm);
+  kernels::finish_product(product(rows, x, GemmActivation::kNone), p);
 }
 
 template <typename T>
 void PackedLinear<T>::see(const Activations<T>& x, kernels::VocabularyTile tile) const {
   tile.columns = out_;
-  if constexpr (kIsInt8<T>) {
-    kernels::see_product(row_product(tile.rows, x, GemmActivation::kNone), tile);
-  } else {
-    auto* values = tile_room.elements<float>((tile.rows + kSpareRows) * out_);
-    kernels::gemm(product_of(tile.rows, weight_, x.values, or_null(bias_), values, out_));
-    tile.values = values;
-    kernels::see_tile(tile);
-  }
+  kernels::see_product(product(tile.rows, x, GemmActivation::kNone), tile);
 }
 
 template <typename T>

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "edgewise/infer/activations.h"
-#include "edgewise/kernels/finish_product.h"
 #include "edgewise/kernels/finish_rows.h"
 #include "edgewise/kernels/gemm.h"
+#include "edgewise/kernels/row_product.h"
 #include "edgewise/kernels/vocabulary_tile.h"
 
 namespace edgewise {
@@ -30,11 +30,10 @@ class PackedLinear {
   PackedLinear(const std::vector<float>& weight, std::vector<float> bias, std::int64_t in, std::int64_t out,
                bool is_bf16 = false);
 
-  std::int64_t in() const { return in_; }
   std::int64_t out() const { return out_; }
 
-  /// Rows of `to` begin `stride` apart. The last rows of a product may be overwritten up to kSpareRows behind it.
-  void write(std::int64_t rows, const Activations<T>& x, float* to, std::int64_t stride) const;
+  /// Rows without gaps; up to kSpareRows behind them may be overwritten.
+  void write(std::int64_t rows, const Activations<T>& x, float* to) const;
 
   /// The activation of it, for the next product to read.
   void activate(std::int64_t rows, const Activations<T>& x, kernels::GemmActivation activation,
@@ -49,12 +48,10 @@ class PackedLinear {
   void see(const Activations<T>& x, kernels::VocabularyTile tile) const;
 
  private:
-  kernels::RowProduct row_product(std::int64_t rows, const Activations<T>& x,
-                                  kernels::GemmActivation activation) const requires kIsInt8<T>;
+  kernels::RowProduct<T> product(std::int64_t rows, const Activations<T>& x, kernels::GemmActivation activation) const;
 
-  std::int64_t in_ = 0;
   std::int64_t out_ = 0;
-  kernels::PackedMatrix<T> weight_;
+  kernels::RowMatrix<T> weight_;
   std::vector<float> bias_;
 };
 

@@ -7,10 +7,11 @@
 
 namespace edgewise {
 
-Translator::MakeScorer open_runtime_scorers(ModelFiles files, RuntimePrecision precision) {
-  const TransformerOptions options = transformer_options(files.experiment, files.vocabularies);
-  const auto model = std::make_shared<const RuntimeModel>(options, files.parameters, files.parameters_name, precision);
-  return [model] { return model->scorer(); };
+Translator::MakeScorer open_runtime_scorers(ModelFiles files, const ScorerOptions& options) {
+  const TransformerOptions of_model = transformer_options(files.experiment, files.vocabularies);
+  const auto model =
+      std::make_shared<const RuntimeModel>(of_model, files.parameters, files.parameters_name, options.precision);
+  return [model, shown = options.attention] { return model->scorer(shown); };
 }
 
 }  // namespace edgewise

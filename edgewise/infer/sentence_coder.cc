@@ -28,6 +28,17 @@ std::size_t size_without_end(const Tokens& input, const Coding& coding) {
   return input.empty() || !coding.end_input ? input.size() : input.size() - 1;
 }
 
+/// Tokens look at the part of the input that they translate; the weight of its end token is left out.
+void append_attention(TranslatedText& text, const Hypothesis& hypothesis, std::size_t num_inputs,
+                      std::size_t input_offset) {
+  const auto stride = static_cast<std::ptrdiff_t>(hypothesis.attention.size() / (hypothesis.tokens.size() + 1));
+  auto row = hypothesis.attention.begin();
+  for (std::size_t token = 0; token < hypothesis.tokens.size(); ++token, row += stride) {
+    std::vector<float>& weights = text.attention.emplace_back(input_offset);
+    weights.insert(weights.end(), row, row + static_cast<std::ptrdiff_t>(num_inputs));
+  }
+}
+
 /// Behind what is there already, whose input had `input_offset` tokens.
 void append(TranslatedText& text, const Hypothesis& hypothesis, std::size_t num_inputs, std::size_t input_offset,
             const Coding& coding) {
@@ -41,6 +52,7 @@ void append(TranslatedText& text, const Hypothesis& hypothesis, std::size_t num_
     text.tokens.push_back(std::move(token));
   }
   if (hypothesis.attention.empty()) return;
+  append_attention(text, hypothesis, num_inputs, input_offset);
   const std::vector<std::int64_t> aligned = alignment(hypothesis);
   for (std::size_t i = 0; i < aligned.size(); ++i) {
     if (aligned[i] >= static_cast<std::int64_t>(num_inputs)) continue;  // the end token
@@ -96,6 +108,9 @@ Translation decode(const CodedSentence& sentence, std::span<const std::vector<Hy
       append(translation.outputs[i], found[part][i], num_inputs, input_offset, coding);
       translation.outputs[i].score += found[part][i].score / static_cast<double>(found.size());
     }
+  }
+  for (TranslatedText& output : translation.outputs) {
+    for (std::vector<float>& weights : output.attention) weights.resize(translation.input_tokens.size());
   }
   return translation;
 }

@@ -24,7 +24,8 @@ struct TextLinesOptions {
   std::string caller;      // the function that errors begin with
   BadText bad_text = BadText::kStop;
   std::size_t max_line_bytes = std::size_t{64} << 20;
-  std::function<void(const std::string& report)> report = {};  // told what was replaced, and where
+  LongLines long_lines = LongLines::kError;
+  std::function<void(const std::string& report)> report = {};  // told what was put right, and where
 };
 
 /// The lines of a text, all of them UTF-8.
@@ -32,7 +33,8 @@ class TextLines {
  public:
   explicit TextLines(TextLinesOptions options);
 
-  /// None at the end. Throws Error for a line that is too long, or not UTF-8 and not to be replaced.
+  /// None at the end. Throws Error for a line that is too long and not to be cut, or not UTF-8 and not to
+  /// be replaced.
   std::optional<std::string> next();
 
   std::int64_t line_number() const { return reader_.line_number(); }

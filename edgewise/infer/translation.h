@@ -26,7 +26,8 @@ struct TranslatedText {
   double score = 0.0;
   double log_probability = 0.0;  // of all tokens
   std::vector<std::string> tokens;
-  std::vector<AlignedPair> alignment;  // if wanted, ascending by output; none to the input's end token
+  std::vector<AlignedPair> alignment;         // if wanted, ascending by output; none to the input's end token
+  std::vector<std::vector<float>> attention;  // if wanted, of each token, to each token of the input
 };
 
 struct Translation {

@@ -20,9 +20,9 @@ namespace edgewise {
 struct TranslatorOptions {
   SearchOptions search = {};  // which tokens are special is the vocabulary's to say
   SearchCapacity capacity = {};
-  int workers = 1;  // searches that run side by side, each with a scorer of its own
-  int threads = 0;  // of each worker; 0: their share of those that the caller may use
-  bool alignment = false;
+  int workers = 1;                                    // searches that run side by side, each with a scorer of its own
+  int threads = 0;                                    // of each worker; 0: their share of those that the caller may use
+  bool alignment = false;                             // whether to say where each token of an output looked
   bool allow_unknown = false;                         // whether `<unknown>` may appear in an output
   std::int64_t sentences_ahead = 4096;                // of a stream: read, and not yet taken
   std::int64_t tokens_ahead = std::int64_t{1} << 20;  // those in these sentences

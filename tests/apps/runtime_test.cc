@@ -14,7 +14,7 @@ namespace edgewise {
 namespace {
 
 /// Scorers over the model that training builds.
-Translator::MakeScorer open_transformer_scorers(ModelFiles files, RuntimePrecision /*precision*/) {
+Translator::MakeScorer open_transformer_scorers(ModelFiles files, const ScorerOptions& /*options*/) {
   const auto model = std::make_shared<const TranslationModel>(load_model(std::move(files)));
   return [model] { return model->model->scorer(); };
 }
@@ -40,7 +40,7 @@ class RuntimeProgram : public ProgramTest {
     options.search = files.experiment.search;
     options.search.beam = 4;
     const Coding coding = coding_of(files);
-    Translator translator(coding, open_scorers(std::move(files), RuntimePrecision::kFp32), options);
+    Translator translator(coding, open_scorers(std::move(files), {}), options);
     return translator.translate(sentences);
   }
 };

@@ -109,6 +109,28 @@ TEST_F(TranslateProgram, ShowsScoresAlignmentsAndSeveralOutputs) {
   EXPECT_TRUE(json.starts_with(R"({"line": 1, "input_tokens": ["a"], "outputs": [{"text": ")")) << json;
 }
 
+TEST_F(TranslateProgram, ShowsWhereTheChosenHeadLooks) {
+  const auto shown = [&](const std::string& head) {
+    const std::string json = run_well(
+        {"translate", "--model", "run", "--json", "--attention", "--attention-layer", "0", "--attention-head", head},
+        {.input = "a b c\n"});
+    const std::size_t begin = json.find("\"attention\": [[");
+    EXPECT_NE(begin, std::string::npos) << json;
+    return json.substr(begin);
+  };
+  EXPECT_NE(shown("0"), shown("1"));
+  expect_refused({"translate", "--model", "run", "--alignments", "--attention-head", "2"},
+                 "RuntimeModel: attention's head is 2, needs a number from -1 to 1", {.input = "a\n"});
+}
+
+TEST_F(TranslateProgram, LeavesOutTheRestOfALineThatIsLongerThanAllowed) {
+  const ProcessResult result = run({"translate", "--model", "run", "--max-line", "3"}, {.input = "a\na b c d\n"});
+
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.errors, "translate: standard input:2 has more than 3 bytes, the rest is left out\n");
+  EXPECT_EQ(result.output, run_well({"translate", "--model", "run"}, {.input = "a\na b\n"}));
+}
+
 TEST_F(TranslateProgram, TranslatesWithSeveralModelsOfOneVocabulary) {
   const std::string alone = run_well({"translate", "--model", "run/best", "--beam", "2"}, {.input = "a b\n"});
   const std::string twice =

@@ -152,8 +152,13 @@ TEST(Translator, SplitsWhatIsTooLongAtSentenceEndsAndLosesNothing) {
   EXPECT_EQ(found.outputs.at(0).text, "a b g. c h! d e f i");
   EXPECT_EQ(found.input_tokens.size(), 9u);
   EXPECT_FALSE(found.was_cut);
-  for (std::int64_t i = 0; i < 9; ++i)
+  ASSERT_EQ(found.outputs[0].attention.size(), 9u);
+  for (std::int64_t i = 0; i < 9; ++i) {
     EXPECT_EQ(found.outputs[0].alignment.at(static_cast<std::size_t>(i)), (AlignedPair{i, i}));
+    std::vector<float> to_itself(9);
+    to_itself[static_cast<std::size_t>(i)] = 1;
+    EXPECT_EQ(found.outputs[0].attention[static_cast<std::size_t>(i)], to_itself);
+  }
   EXPECT_EQ(found.outputs[0].log_probability, -0.125 * (9 + 4));  // an end token for each of four parts
 }
 

@@ -7,7 +7,6 @@
 #include "edgewise/base/profile.h"
 #include "edgewise/kernels/cpu/gemm.h"
 #include "edgewise/kernels/cpu/gemm_product.h"
-#include "edgewise/kernels/cpu/panels.h"
 #include "edgewise/kernels/instruction_set.h"
 #include "edgewise/kernels/reference/gemm.h"
 
@@ -55,9 +54,6 @@ void gemm(const Gemm<T, Out>& product) {
   if (is_reference || product.depth == 0) return reference::gemm(product);
   if constexpr (std::is_same_v<T, BFloat16>) {
     if (is_in_floats(product)) return cpu::gemm_in_floats(product);
-  }
-  if constexpr (std::is_same_v<T, std::int8_t>) {
-    if (product.packed_b->content().layout == onednn::RightLayout::kPanels) return cpu::gemm_in_panels(product);
   }
   cpu::gemm_as_given(product);
 }

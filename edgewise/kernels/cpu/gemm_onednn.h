@@ -21,8 +21,7 @@ inline constexpr ElementType kElementType<std::int8_t> = ElementType::kInt8;
 template <>
 inline constexpr ElementType kElementType<std::int32_t> = ElementType::kInt32;
 
-/// kPanels is for products of cpu/panels.h alone.
-enum class RightLayout : std::uint8_t { kRows, kColumns, kPacked, kPanels };
+enum class RightLayout : std::uint8_t { kRows, kColumns, kPacked };
 
 /// All that a compiled product depends on.
 struct ProductShape {

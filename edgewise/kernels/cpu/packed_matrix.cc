@@ -2,12 +2,11 @@
 #include "edgewise/kernels/cpu/packed_matrix.h"
 
 #include <algorithm>
-#include <cmath>
 #include <type_traits>
 
 #include "edgewise/base/profile.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/cpu/panels.h"
+#include "edgewise/kernels/cpu/quantise.h"
 #include "edgewise/kernels/instruction_set.h"
 
 namespace edgewise::kernels {
@@ -49,28 +48,6 @@ void copy_in_rows(const Matrix<T>& from, std::int64_t depth, std::int64_t column
   }
 }
 
-// The scale of each column, and the columns divided by it, one behind the other.
-Matrix<std::int8_t> quantised(const Matrix<float>& from, std::int64_t depth, std::int64_t columns,
-                              std::vector<float>& scales, AlignedBytes& room) {
-  const float largest = onednn::int8_is_exact() ? 127.0f : 63.0f;
-  const Steps step = steps(from);
-  auto* to = room.elements<std::int8_t>(depth * columns);
-  scales.resize(static_cast<std::size_t>(columns));
-  parallel_for(columns, 1 + 16'384 / std::max<std::int64_t>(1, depth), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t n = begin; n < end; ++n) {
-      const float* values = from.data + n * step.column;
-      float size = 0;
-      for (std::int64_t k = 0; k < depth; ++k) size = std::max(size, std::abs(values[k * step.row]));
-      scales[n] = size / largest;
-      const float factor = size > 0 ? largest / size : 0.0f;
-      for (std::int64_t k = 0; k < depth; ++k) {
-        to[n * depth + k] = static_cast<std::int8_t>(std::lrintf(values[k * step.row] * factor));
-      }
-    }
-  });
-  return {to, depth, MatrixLayout::kColumns};
-}
-
 void pack_values(PackedContent& content, const Matrix<float>& values) {
   const auto& [type, layout, depth, columns, bytes, scales] = content;
   if (layout == RightLayout::kRows) {
@@ -84,8 +61,6 @@ void pack_values(PackedContent& content, const Matrix<std::int8_t>& values) {
   const auto& [type, layout, depth, columns, bytes, scales] = content;
   if (layout == RightLayout::kRows) {
     copy_in_rows(values, depth, columns, content.bytes.elements<std::int8_t>(depth * columns));
-  } else if (layout == RightLayout::kPanels) {
-    cpu::pack_panels(depth, columns, values.data, content.bytes.of_size(cpu::size_of_panels(depth, columns)));
   } else {
     onednn::pack(depth, columns, values, content.bytes.of_size(onednn::packed_size(type, depth, columns)));
   }
@@ -113,8 +88,8 @@ void PackedMatrix<T>::pack(const Matrix<float>& from, std::int64_t depth, std::i
   content.layout = is_plain ? RightLayout::kRows : RightLayout::kPacked;
   if constexpr (std::is_same_v<T, std::int8_t>) {
     content.type = ElementType::kInt8;
-    if (!is_plain && cpu::panels_are_fast()) content.layout = RightLayout::kPanels;
-    pack_values(content, quantised(from, depth, columns, content.scales, room));
+    const float largest = onednn::int8_is_exact() ? 127.0f : 63.0f;
+    pack_values(content, cpu::quantised(from, depth, columns, largest, content.scales, room));
   } else {
     const bool is_rounded = std::is_same_v<T, BFloat16> && (is_plain || !bf16_is_native());
     content.type = is_rounded ? ElementType::kFloat : onednn::kElementType<T>;
@@ -128,8 +103,6 @@ std::vector<float> PackedMatrix<T>::unpacked() const {
   std::vector<float> values(static_cast<std::size_t>(depth * columns));
   if (layout == RightLayout::kPacked) {
     onednn::unpack(type, depth, columns, bytes.data(), values.data());
-  } else if (layout == RightLayout::kPanels) {
-    cpu::unpack_panels(depth, columns, bytes.data(), values.data());
   } else if (type == ElementType::kInt8) {
     std::copy_n(static_cast<const std::int8_t*>(bytes.data()), values.size(), values.begin());
   } else {

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/row_product.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "edgewise/base/random.h"
+#include "edgewise/base/threads.h"
+#include "edgewise/kernels/instruction_set.h"
+
+namespace edgewise::kernels {
+namespace {
+
+struct Sizes {
+  std::int64_t columns, depth;
+};
+
+// Around vectors, panels, and the depth that an instruction multiplies at once.
+constexpr Sizes kAllSizes[] = {{1, 1}, {16, 4}, {33, 7}, {64, 64}, {65, 130}, {200, 97}};
+constexpr std::int64_t kRows = 70;
+constexpr std::int64_t kSpareRows = 15;
+
+/// Rows of T times a matrix, and what that is, made of what T has left of the numbers.
+template <typename T>
+class Problem {
+ public:
+  Problem(const Sizes& sizes, bool has_bias, GemmActivation activation) : sizes_(sizes), activation_(activation) {
+    RandomStream random(/*seed=*/static_cast<std::uint64_t>(sizes.columns));
+    const std::vector<float> b = normal(sizes.columns * sizes.depth, random);
+    b_.pack({b.data(), sizes.depth, MatrixLayout::kColumns}, sizes.depth, sizes.columns);
+    if (has_bias) bias_ = normal(sizes.columns, random);
+    a_.resize(static_cast<std::size_t>((kRows + kSpareRows) * sizes.depth));
+    for (T& value : a_) value = one(random);
+    scales_.assign(kRows + kSpareRows, 1.0f / 64);
+    make_defined(b);
+  }
+
+  std::vector<float> product(std::int64_t first, std::int64_t rows) const {
+    std::vector<float> out(static_cast<std::size_t>((rows + kSpareRows) * sizes_.columns));
+    write_product(row_product(first, rows), out.data());
+    out.resize(static_cast<std::size_t>(rows * sizes_.columns));
+    return out;
+  }
+
+  RowProduct<T> row_product(std::int64_t first, std::int64_t rows) const {
+    return {.rows = rows,
+            .a = a_.data() + first * sizes_.depth,
+            .scales = scales_.data() + first,
+            .b = &b_,
+            .bias = bias_.empty() ? nullptr : bias_.data(),
+            .activation = activation_,
+            .spare_rows = std::min(kSpareRows, kRows + kSpareRows - first - rows)};
+  }
+
+  const std::vector<float>& defined() const { return defined_; }
+
+  /// How far a product may be from its definition: 8 bits keep a number within half a 127th of its column's largest.
+  float tolerance() const {
+    const auto depth = static_cast<float>(sizes_.depth);
+    return std::is_same_v<T, float> ? 1e-5f * depth : std::is_same_v<T, BFloat16> ? 0.01f * depth : 0.02f * depth;
+  }
+
+ private:
+  static std::vector<float> normal(std::int64_t count, RandomStream& random) {
+    std::vector<float> values(static_cast<std::size_t>(count));
+    for (float& value : values) value = static_cast<float>(random.normal());
+    return values;
+  }
+
+  static T one(RandomStream& random) {
+    if constexpr (std::is_same_v<T, std::int8_t>) {
+      return static_cast<T>(static_cast<std::int64_t>(random.below(255)) - 127);
+    } else {
+      return T(static_cast<float>(random.normal()));
+    }
+  }
+
+  void make_defined(const std::vector<float>& b) {
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      for (std::int64_t n = 0; n < sizes_.columns; ++n) {
+        double sum = bias_.empty() ? 0.0 : bias_[n];
+        for (std::int64_t k = 0; k < sizes_.depth; ++k) {
+          const double factor = std::is_same_v<T, std::int8_t> ? scales_[row] : 1.0f;
+          sum += factor * static_cast<float>(a_[row * sizes_.depth + k]) * b[n * sizes_.depth + k];
+        }
+        if (activation_ == GemmActivation::kRelu) sum = std::max(sum, 0.0);
+        if (activation_ == GemmActivation::kGelu) sum *= 0.5 * (1 + std::erf(sum / std::sqrt(2.0)));
+        defined_.push_back(static_cast<float>(sum));
+      }
+    }
+  }
+
+  Sizes sizes_;
+  GemmActivation activation_;
+  RowMatrix<T> b_;
+  std::vector<T> a_;
+  std::vector<float> scales_, bias_, defined_;
+};
+
+template <typename T>
+class RowProductOf : public testing::Test {};
+using Elements = testing::Types<float, BFloat16, std::int8_t>;
+TYPED_TEST_SUITE(RowProductOf, Elements);
+
+TYPED_TEST(RowProductOf, IsItsDefinitionOnEveryInstructionSet) {
+  for (const InstructionSet set : runnable_instruction_sets()) {
+    const ForcedInstructionSet forced(set);
+    for (const Sizes& sizes : kAllSizes) {
+      for (const auto activation : {GemmActivation::kNone, GemmActivation::kRelu, GemmActivation::kGelu}) {
+        SCOPED_TRACE(std::string(instruction_set_name(set)) + ", " + std::to_string(sizes.columns) + " x " +
+                     std::to_string(sizes.depth));
+        const Problem<TypeParam> problem(sizes, activation != GemmActivation::kNone, activation);
+        const std::vector<float> found = problem.product(0, kRows);
+        for (std::size_t i = 0; i < found.size(); ++i) {
+          ASSERT_NEAR(found[i], problem.defined()[i], problem.tolerance()) << "at " << i;
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(RowProductOf, GivesARowTheSameBitsWhateverRowsAreBesideItAndOnAnyNumberOfThreads) {
+  const int threads_before = num_threads();
+  for (const InstructionSet set : {InstructionSet::kReference, runnable_instruction_sets().back()}) {
+    const ForcedInstructionSet forced(set);
+    for (const Sizes& sizes : {Sizes{65, 130}, {1100, 512}}) {
+      const Problem<TypeParam> problem(sizes, /*has_bias=*/true, GemmActivation::kRelu);
+      set_num_threads(1);
+      const std::vector<float> all = problem.product(0, kRows);
+      for (const int threads : {1, 2, 3}) {
+        set_num_threads(threads);
+        for (const std::int64_t rows : {1, 4, 7, 30, 70}) {
+          const std::vector<float> last = problem.product(kRows - rows, rows);
+          EXPECT_TRUE(std::equal(last.begin(), last.end(), all.end() - std::ssize(last)))
+              << rows << " rows on " << threads << " threads";
+        }
+      }
+      set_num_threads(threads_before);
+    }
+  }
+}
+
+TYPED_TEST(RowProductOf, IsFinishedAsIfItWereWholeFirst) {
+  const int threads_before = num_threads();
+  constexpr Sizes kSizes = {96, 40};
+  const Problem<TypeParam> problem(kSizes, /*has_bias=*/true, GemmActivation::kNone);
+  const std::vector<float> product = problem.product(0, kRows);
+  for (const int threads : {1, 2}) {
+    set_num_threads(threads);
+    std::vector<float> sum(product.size(), 1.0f), expected(product.size());
+    finish_product<TypeParam>(problem.row_product(0, kRows),
+                              {.rows = kRows, .columns = kSizes.columns, .sum = sum.data()});
+    for (std::size_t i = 0; i < product.size(); ++i) expected[i] = 1.0f + product[i];
+    EXPECT_EQ(sum, expected);
+
+    std::vector<OutputRow> state(kRows);
+    std::vector<float> logits(product.size());
+    for (std::int64_t row = 0; row < kRows; ++row) state[row].logits = logits.data() + row * kSizes.columns;
+    see_product<TypeParam>(problem.row_product(0, kRows),
+                           {.rows = kRows, .columns = kSizes.columns, .first_token = 0, .state = state.data()});
+    EXPECT_EQ(logits, product);
+  }
+  set_num_threads(threads_before);
+}
+
+}  // namespace
+}  // namespace edgewise::kernels
