@@ -120,7 +120,7 @@ TEST_F(TrainerTest, CutsItsRateWhereValidationsStallAlsoWhenItIsResumed) {
   const auto stall = [](RunOf& run) { run.task.on_validate = [] { return Validation{.loss = 1.0}; }; };
   RunOf stopped(parted(), options);
   stall(stopped);
-  stopped.after_step = [&](const StepReport& report) { stopped.stop = report.step == 2; };
+  stopped.after_step = [&](const StepReport& report) { stopped.requests.stop = report.step == 2; };
   stopped.start();
 
   RunOf resumed(parted(), options);
