@@ -38,14 +38,12 @@ void add_column(std::vector<Column>& columns, const std::string& name, const Run
   if (!std::ranges::all_of(column.cells, &std::string::empty)) columns.push_back(std::move(column));
 }
 
-/// Options that are not the same in all runs. A run of another version may lack one.
+/// Options that are not the same in all runs.
 std::vector<Column> differing_options(const Runs& runs) {
   std::vector<Column> columns;
-  for (const auto& [name, first_value] : runs.front().settings) {
-    const auto value_in = [&key = name](const RunRecord& run) {
-      const auto found = std::ranges::find(run.settings, key, &std::pair<std::string, std::string>::first);
-      return found == run.settings.end() ? std::string() : found->second;
-    };
+  for (std::size_t i = 0; i < runs.front().settings.size(); ++i) {
+    const auto& [name, first_value] = runs.front().settings[i];
+    const auto value_in = [i](const RunRecord& run) { return run.settings[i].second; };
     const bool differs = std::ranges::any_of(
         runs, [&value = first_value, &value_in](const RunRecord& run) { return value_in(run) != value; });
     if (differs) add_column(columns, name, runs, value_in);

@@ -94,7 +94,8 @@ Validation TranslationTask::evaluate(const TranslationModel& model, const Evalua
   measure_by_token(model, pairs.encoded, validation);
   const std::vector<std::string> outputs = translate(model, pairs.sentences.inputs);
   if (model.experiment.data.task == DataTask::kText) {
-    validation.bleu = bleu(outputs, pairs.sentences.outputs).score;
+    const bool is_lower = model.experiment.vocabulary.output_case == CaseKind::kLower;
+    validation.bleu = bleu(outputs, pairs.sentences.outputs, {.lower_case = is_lower}).score;
   } else {
     validation.sequence_accuracy = share_right(outputs, pairs.sentences.outputs);
   }

@@ -36,7 +36,8 @@ class TranslationTask : public TrainingTask {
   }
 
   /// Loss and accuracy by token; and by translating as `edgewise translate` would with this model and the experiment's
-  /// search: BLEU of text, the share of sequences that are right of letters. Needs at least one pair.
+  /// search: BLEU of text, lower-cased where outputs are, the share of sequences that are right of letters. Needs at
+  /// least one pair.
   ///
   /// Training waits for it: with a search beside the steps, which model is the best, and when patience ends, would hang
   /// on who is faster.

@@ -21,7 +21,8 @@ std::vector<double> even_ticks(double lowest, double highest, int count) {
   const double step = round_step((highest - lowest) / count);
   std::vector<double> ticks;
   const double slack = step * 1e-9;
-  for (double i = std::ceil((lowest - slack) / step); i * step <= highest + slack; ++i) ticks.push_back(i * step);
+  for (double i = std::ceil((lowest - slack) / step); i * step <= highest + slack; ++i)
+    ticks.push_back(i * step + 0.0);  // never -0
   return ticks;
 }
 

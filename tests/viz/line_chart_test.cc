@@ -18,6 +18,7 @@ using testing::HasSubstr;
 
 TEST(Axis, HasRoundTicks) {
   EXPECT_THAT((Axis{.lowest = 0, .highest = 8000}).ticks(5), ElementsAre(0, 2000, 4000, 6000, 8000));
+  EXPECT_EQ(short_number((Axis{.lowest = 0, .highest = 60}).ticks(5).front()), "0");
   EXPECT_THAT((Axis{.lowest = 0.31, .highest = 0.92}).ticks(4),
               ElementsAre(DoubleNear(0.4, 1e-12), DoubleNear(0.6, 1e-12), DoubleNear(0.8, 1e-12)));
   EXPECT_THAT((Axis{.lowest = 1.5, .highest = 9, .scale = AxisScale::kLogarithmic}).ticks(5), ElementsAre(2, 3, 5));

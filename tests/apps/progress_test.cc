@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pty.h>
+#include <sys/wait.h>
+
+#include "tests/apps/program.h"
+
+namespace edgewise {
+namespace {
+
+/// What a program writes to a terminal that is `columns` wide.
+std::string on_terminal(unsigned short columns, const std::filesystem::path& folder,
+                        const std::vector<std::string>& arguments) {
+  winsize size = {};
+  size.ws_col = columns;
+  size.ws_row = 24;
+  int terminal = -1;
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+  if (child == 0) {
+    std::vector<char*> words;
+    for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+    words.push_back(nullptr);
+    if (chdir(folder.c_str()) == 0) execv(words[0], words.data());
+    _exit(127);
+  }
+  std::string output;
+  char room[4096];
+  for (ssize_t count = 0; (count = ::read(terminal, room, sizeof room)) > 0;) output.append(room, count);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  ::close(terminal);
+  return output;
+}
+
+using ProgressProgram = ProgramTest;
+
+TEST_F(ProgressProgram, DrawsOneLineAnewNoWiderThanItsTerminal) {
+  write("tiny.toml", kTinyConfig);
+
+  const std::string output = on_terminal(
+      50, path(""),
+      {EDGEWISE_PROGRAM, "train", "tiny.toml", "--out", "run", "--set", "train.steps=150", "--set", "train.epochs=0"});
+
+  const std::string clear = "\x1b[K";
+  std::size_t drawn = 0;
+  for (std::size_t end = output.find(clear); end != std::string::npos; end = output.find(clear, end + 1)) {
+    const std::size_t begin = output.rfind('\r', end) + 1;
+    const std::string line = output.substr(begin, end - begin);
+    EXPECT_LT(line.size(), 50U) << line;
+    EXPECT_EQ(line.find("step "), 0U) << line;
+    EXPECT_NE(line.find("loss "), std::string::npos) << line;
+    ++drawn;
+  }
+  EXPECT_GE(drawn, 1U) << output;
+  EXPECT_NE(output.find("validation loss"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace edgewise
