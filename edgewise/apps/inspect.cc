@@ -6,15 +6,18 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "edgewise/apps/commands.h"
 #include "edgewise/apps/model_directory.h"
+#include "edgewise/apps/ponder.h"
 #include "edgewise/base/config.h"
 #include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/safetensors.h"
 #include "edgewise/nn/serialize.h"
+#include "edgewise/text/line_reader.h"
 
 namespace edgewise {
 namespace {
@@ -58,6 +61,28 @@ void print_last_metrics(const fs::path& run) {
   fmt::print("metrics     {}\n", text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin));
 }
 
+struct InspectCommand {
+  std::string path;
+  std::string ponder;
+  bool is_json = false;
+};
+
+int run_ponder(const InspectCommand& command) {
+  LineReader reader(command.ponder, {.caller = "inspect"});
+  std::vector<std::string> inputs;
+  for (std::string line; reader.next(line);) {
+    if (!line.empty()) inputs.push_back(line);
+  }
+  check(!inputs.empty(), "inspect: {} has no sentence, at least one is needed", command.ponder);
+  const std::vector<PonderedSentence> sentences = ponder(open_model(command.path), inputs);
+  if (command.is_json) {
+    fmt::print("{}\n", ponder_json(sentences));
+  } else {
+    print_ponder(sentences);
+  }
+  return 0;
+}
+
 int run_inspect(const std::string& path) {
   check(fs::exists(path), "inspect: {} does not exist, a run, a model, a safetensors file or a config is needed", path);
   if (fs::is_directory(path)) {
@@ -76,10 +101,16 @@ int run_inspect(const std::string& path) {
 }  // namespace
 
 void add_inspect(CLI::App& program, int& exit_code) {
-  auto path = std::make_shared<std::string>();
+  auto command = std::make_shared<InspectCommand>();
   CLI::App* inspect = program.add_subcommand("inspect", "Say what is in a run, a model, a tensor file or a config");
-  inspect->add_option("path", *path, "a run or model directory, a .safetensors file, or a config")->required();
-  inspect->callback([path, &exit_code] { exit_code = run_inspect(*path); });
+  inspect->add_option("path", command->path, "a run or model directory, a .safetensors file, or a config")->required();
+  auto* ponder = inspect->add_option("--ponder", command->ponder,
+                                     "sentences, one a line; - for standard input: how many steps a Universal "
+                                     "Transformer thinks about each token");
+  inspect->add_flag("--json", command->is_json, "what --ponder finds as JSON")->needs(ponder);
+  inspect->callback([command, &exit_code] {
+    exit_code = command->ponder.empty() ? run_inspect(command->path) : run_ponder(*command);
+  });
 }
 
 }  // namespace edgewise

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include "edgewise/apps/commands.h"
-#include "edgewise/apps/model_directory.h"
 #include "edgewise/apps/program.h"
 #include "edgewise/base/version.h"
+#include "edgewise/infer/runtime_scorers.h"
 
 int main(int argc, char** argv) {
   using namespace edgewise;
@@ -16,12 +16,12 @@ int main(int argc, char** argv) {
   program.require_subcommand(1);
   int exit_code = 0;
   add_train(program, exit_code);
-  add_translate(program, open_scorers, exit_code);
+  add_translate(program, open_runtime_scorers, exit_code);
   add_vocab(program, exit_code);
   add_average(program, exit_code);
   add_compare(program, exit_code);
   add_score(program, exit_code);
-  add_score_pairs(program, open_scorers, exit_code);
+  add_score_pairs(program, open_runtime_scorers, exit_code);
   add_inspect(program, exit_code);
   add_bench(program, exit_code);
   return run_program(program, argc, argv, exit_code);

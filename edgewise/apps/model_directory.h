@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "edgewise/infer/model_files.h"
-#include "edgewise/infer/runtime_scorers.h"
 #include "edgewise/infer/translator.h"
 #include "edgewise/models/sequence_model.h"
 #include "edgewise/options/experiment.h"
@@ -28,13 +27,8 @@ std::shared_ptr<const SequenceModel> make_model(const Experiment& experiment, co
 /// What people call a kind of model.
 std::string_view model_name(ModelKind kind);
 
-/// Scorers over a model as it is now, in fp32: packed for translating where the runtime knows its kind. They may be
-/// made on any threads; those of a kind that it does not know see later changes of the model.
-Translator::MakeScorer scorers_of(const TranslationModel& model, const CrossHeads& attention = {});
-
-/// Scorers over a model of either kind, for commands that translate. Throws Error for a precision that is not the
-/// model's to compute in.
-Translator::MakeScorer open_scorers(ModelFiles files, const ScorerOptions& options);
+/// Scorers over a model as it is now, packed for translating in fp32; they do not follow its changes.
+Translator::MakeScorer scorers_of(const SequenceModel& model);
 
 /// What a model directory holds beside model.safetensors and manifest.json: config.toml and the vocabularies.
 std::map<std::string, std::string> model_files(const Experiment& experiment, const Vocabularies& vocabularies);

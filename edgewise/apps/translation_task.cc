@@ -48,22 +48,6 @@ void measure_by_token(const TranslationModel& model, const EncodedPairs& pairs, 
   validation.accuracy = static_cast<double>(correct) / static_cast<double>(tokens);
 }
 
-/// With a search a thread: a step of one is too short to be shared.
-std::vector<std::string> translate(const TranslationModel& model, const std::vector<std::string>& inputs) {
-  TranslatorOptions options;
-  options.search = model.experiment.search;
-  options.search.n_best = 1;
-  options.workers = num_threads();
-  Translator translator(coding_of(model.experiment, model.vocabularies), scorers_of(model), options);
-  std::vector<TranslationRequest> requests;
-  for (const std::string& input : inputs) requests.push_back({input});
-  std::vector<std::string> outputs;
-  for (const Translation& translation : translator.translate(requests)) {
-    outputs.push_back(translation.outputs.front().text);
-  }
-  return outputs;
-}
-
 double share_right(const std::vector<std::string>& outputs, const std::vector<std::string>& references) {
   std::int64_t right = 0;
   for (std::size_t i = 0; i < outputs.size(); ++i) right += outputs[i] == references[i] ? 1 : 0;
@@ -79,6 +63,22 @@ std::vector<OutputSample> some_samples(const SentencePairs& pairs, const std::ve
 }
 
 }  // namespace
+
+// With a search a thread: a step of one is too short to be shared.
+std::vector<std::string> translate(const TranslationModel& model, const std::vector<std::string>& inputs) {
+  TranslatorOptions options;
+  options.search = model.experiment.search;
+  options.search.n_best = 1;
+  options.workers = num_threads();
+  Translator translator(coding_of(model.experiment, model.vocabularies), scorers_of(*model.model), options);
+  std::vector<TranslationRequest> requests;
+  for (const std::string& input : inputs) requests.push_back({input});
+  std::vector<std::string> outputs;
+  for (const Translation& translation : translator.translate(requests)) {
+    outputs.push_back(translation.outputs.front().text);
+  }
+  return outputs;
+}
 
 TranslationTask::TranslationTask(TranslationModel model, EvaluationPairs validation)
     : model_(std::move(model)), validation_(std::move(validation)) {}

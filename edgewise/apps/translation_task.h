@@ -17,6 +17,9 @@ struct EvaluationPairs {
   EncodedPairs encoded;
 };
 
+/// The best that the experiment's search finds for each sentence, as `edgewise translate` would.
+std::vector<std::string> translate(const TranslationModel& model, const std::vector<std::string>& inputs);
+
 /// A model that learns to translate, or to copy, reverse and sort letters.
 class TranslationTask : public TrainingTask {
  public:

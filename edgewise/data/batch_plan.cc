@@ -11,9 +11,6 @@
 namespace edgewise {
 namespace {
 
-std::int64_t input_length(const TokenPair& pair) { return static_cast<std::int64_t>(pair.input.size()); }
-std::int64_t output_length(const TokenPair& pair) { return static_cast<std::int64_t>(pair.output.size()) - 1; }
-
 /// Sums of a batch that grows pair by pair.
 class Load {
  public:
@@ -21,14 +18,14 @@ class Load {
       : most_tokens_(options.tokens > 0 ? options.tokens : std::numeric_limits<std::int64_t>::max()),
         most_sentences_(options.sentences > 0 ? options.sentences : std::numeric_limits<std::int64_t>::max()) {}
 
-  bool has_room_for(const TokenPair& pair) const {
-    return sentences_ == 0 || (sentences_ < most_sentences_ &&
-                               std::max(inputs_ + input_length(pair), outputs_ + output_length(pair)) <= most_tokens_);
+  bool has_room_for(const PairSize& pair) const {
+    return sentences_ == 0 ||
+           (sentences_ < most_sentences_ && std::max(inputs_ + pair.input, outputs_ + pair.output) <= most_tokens_);
   }
 
-  void add(const TokenPair& pair) {
-    inputs_ += input_length(pair);
-    outputs_ += output_length(pair);
+  void add(const PairSize& pair) {
+    inputs_ += pair.input;
+    outputs_ += pair.output;
     ++sentences_;
   }
 
@@ -45,11 +42,11 @@ class Load {
 using Numbers = std::vector<std::int64_t>;
 
 /// Cuts a list of pairs into batches, in its order.
-BatchPlan cut(std::span<const TokenPair> pairs, const Numbers& order, const BatchOptions& options) {
+BatchPlan cut(std::span<const PairSize> pairs, const Numbers& order, const BatchOptions& options) {
   BatchPlan batches;
   Load load(options);
   for (const std::int64_t number : order) {
-    const TokenPair& pair = pairs[static_cast<std::size_t>(number)];
+    const PairSize& pair = pairs[static_cast<std::size_t>(number)];
     if (batches.empty() || !load.has_room_for(pair)) {
       batches.emplace_back();
       load.clear();
@@ -61,12 +58,12 @@ BatchPlan cut(std::span<const TokenPair> pairs, const Numbers& order, const Batc
 }
 
 /// The same, then sorts the pairs of every `options.bucket` batches by length. Pairs of equal length keep their order.
-Numbers sort_within_buckets(std::span<const TokenPair> pairs, const Numbers& order, const BatchOptions& options) {
+Numbers sort_within_buckets(std::span<const PairSize> pairs, const Numbers& order, const BatchOptions& options) {
   const BatchPlan batches = cut(pairs, order, options);
   const std::size_t bucket = options.bucket > 0 ? static_cast<std::size_t>(options.bucket) : batches.size();
   const auto lengths = [pairs](std::int64_t number) {
-    const TokenPair& pair = pairs[static_cast<std::size_t>(number)];
-    return std::pair(output_length(pair), input_length(pair));
+    const PairSize& pair = pairs[static_cast<std::size_t>(number)];
+    return std::pair(pair.output, pair.input);
   };
 
   Numbers sorted;
@@ -96,7 +93,7 @@ void check_limits(const char* caller, const BatchOptions& options) {
         "{}: options limit neither tokens nor sentences, needs a limit; set batch.tokens or batch.sentences", caller);
 }
 
-BatchPlan plan_batches(std::span<const TokenPair> pairs, const BatchOptions& options, RandomStream random) {
+BatchPlan plan_batches(std::span<const PairSize> pairs, const BatchOptions& options, RandomStream random) {
   Numbers order = all_numbers(pairs.size());
   random.shuffle(order);
   BatchPlan batches = cut(pairs, sort_within_buckets(pairs, order, options), options);
@@ -104,7 +101,7 @@ BatchPlan plan_batches(std::span<const TokenPair> pairs, const BatchOptions& opt
   return batches;
 }
 
-BatchPlan plan_in_order(std::span<const TokenPair> pairs, const BatchOptions& options) {
+BatchPlan plan_in_order(std::span<const PairSize> pairs, const BatchOptions& options) {
   return cut(pairs, all_numbers(pairs.size()), options);
 }
 

@@ -93,7 +93,7 @@ Batch BatchStream::next() {
   std::vector<TokenPair> members;
   for (const std::int64_t number :
        window_.batches[static_cast<std::size_t>(position_.index - position_.window_begin)]) {
-    members.push_back((*window_.pairs)[static_cast<std::size_t>(number)]);
+    members.push_back(window_.pairs->at(static_cast<std::size_t>(number)));
   }
   Batch batch = make_batch(pool_, members);
   const std::int64_t done = position_.index + 1;
@@ -125,8 +125,10 @@ void BatchStream::seek(Position position) {
 std::vector<Batch> batches_in_order(GraphPool& pool, std::span<const TokenPair> pairs, const BatchOptions& options) {
   check_limits("batches_in_order", options);
   check_pairs("batches_in_order", pairs);
+  std::vector<PairSize> sizes;
+  for (const TokenPair& pair : pairs) sizes.push_back(size_of(pair));
   std::vector<Batch> batches;
-  for (const auto& numbers : plan_in_order(pairs, options)) {
+  for (const auto& numbers : plan_in_order(sizes, options)) {
     batches.push_back(make_batch(pool, pairs.subspan(static_cast<std::size_t>(numbers.front()), numbers.size())));
   }
   return batches;

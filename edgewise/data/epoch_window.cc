@@ -21,10 +21,13 @@ RandomStream stream_of(std::uint64_t seed, std::int64_t epoch, std::int64_t numb
   return RandomStream(mix(seed, static_cast<std::uint64_t>(epoch)), static_cast<std::uint64_t>(number));
 }
 
-std::vector<TokenPair> read_all(const PairSource& source, const std::vector<Visit>& visits, std::uint64_t seed,
-                                std::int64_t epoch) {
-  std::vector<TokenPair> pairs;
-  for (const Visit& visit : visits) std::ranges::move(source.read(visit, seed, epoch), std::back_inserter(pairs));
+PackedPairs read_all(const PairSource& source, const std::vector<Visit>& visits, std::uint64_t seed,
+                     std::int64_t epoch) {
+  PackedPairs pairs;
+  for (const Visit& visit : visits) {
+    for (const TokenPair& pair : source.read(visit, seed, epoch)) pairs.add(pair);
+    if (&visit == &visits.front()) pairs.make_room(count_pairs(visits));
+  }
   return pairs;
 }
 
@@ -49,7 +52,7 @@ std::vector<std::vector<Visit>> windows_of_epoch(std::vector<Visit> visits, std:
 }
 
 EpochWindow load_window(const PairSource& source, const BatchOptions& options, std::uint64_t seed, std::int64_t epoch,
-                        std::int64_t window, std::shared_ptr<const std::vector<TokenPair>> same_pairs) {
+                        std::int64_t window, std::shared_ptr<const PackedPairs> same_pairs) {
   const std::vector<Visit> visits = source.visits();
   const auto windows = windows_of_epoch(visits, options.window, seed, epoch);
   check(window >= 0 && window < std::ssize(windows), "load_window: window is {}, needs one below {}, those of epoch {}",
@@ -62,9 +65,9 @@ EpochWindow load_window(const PairSource& source, const BatchOptions& options, s
                      .pairs = std::move(same_pairs),
                      .batches = {}};
   if (loaded.pairs == nullptr) {
-    loaded.pairs = std::make_shared<std::vector<TokenPair>>(read_all(source, chosen, seed, epoch));
+    loaded.pairs = std::make_shared<PackedPairs>(read_all(source, chosen, seed, epoch));
   }
-  loaded.batches = plan_batches(*loaded.pairs, options, stream_of(seed, epoch, 1 + window));
+  loaded.batches = plan_batches(loaded.pairs->sizes(), options, stream_of(seed, epoch, 1 + window));
   return loaded;
 }
 

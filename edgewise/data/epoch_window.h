@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "edgewise/data/batch_plan.h"
+#include "edgewise/data/packed_pairs.h"
 #include "edgewise/data/pair_source.h"
 
 namespace edgewise {
@@ -16,7 +17,7 @@ struct EpochWindow {
   std::int64_t window = 0;       // its number in the epoch
   std::int64_t num_windows = 1;  // of the epoch
   double share = 1.0;            // about how much of the epoch's pairs it has
-  std::shared_ptr<const std::vector<TokenPair>> pairs;
+  std::shared_ptr<const PackedPairs> pairs;
   BatchPlan batches;  // numbers of `pairs`; none where the visits gave no pair
 };
 
@@ -28,6 +29,6 @@ std::vector<std::vector<Visit>> windows_of_epoch(std::vector<Visit> visits, std:
 /// Reads a window: a function of source, options, seed, epoch and its number. `same_pairs`, if any, are taken for its
 /// pairs instead of reading them.
 EpochWindow load_window(const PairSource& source, const BatchOptions& options, std::uint64_t seed, std::int64_t epoch,
-                        std::int64_t window, std::shared_ptr<const std::vector<TokenPair>> same_pairs = nullptr);
+                        std::int64_t window, std::shared_ptr<const PackedPairs> same_pairs = nullptr);
 
 }  // namespace edgewise

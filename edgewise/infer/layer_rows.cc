@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/infer/layer_rows.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -21,6 +22,15 @@ float* LayerRows<T>::begin(std::int64_t rows) {
   state_ = state_room_.of(rows, options_.size);
   read_ = read_room_.of(rows, options_.size);
   return state_;
+}
+
+template <typename T>
+void LayerRows<T>::keep(std::span<const NodeIndex> kept) {
+  rows_ = 0;
+  for (const NodeIndex row : kept) {
+    if (row != rows_) std::copy_n(state_ + row * options_.size, options_.size, state_ + rows_ * options_.size);
+    ++rows_;
+  }
 }
 
 template <typename T>
@@ -63,11 +73,11 @@ void LayerRows<T>::add(const PackedLinear<T>& linear, const Activations<T>& x, c
 }
 
 template <typename T>
-template <typename Cached>
-void LayerRows<T>::attend(const AttentionParameters<T>& parameters, const RowSources<Cached>& sources,
+template <typename Kept>
+void LayerRows<T>::attend(const AttentionParameters<T>& parameters, const RowSources<Kept>& sources,
                           const NormParameters& next) {
   float* attended = attended_room_.of(rows_, heads_.width());
-  kernels::node_attention(kernels::NodeAttention<Cached>{
+  kernels::node_attention(kernels::NodeAttention<Kept>{
       .rows = rows_,
       .num_heads = heads_.padded_heads,
       .head_size = heads_.padded_head_size,

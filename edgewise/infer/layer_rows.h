@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "edgewise/graph/relation_view.h"
 #include "edgewise/infer/weights.h"
 #include "edgewise/kernels/node_attention.h"
 
@@ -32,7 +33,11 @@ class LayerRows {
   /// Forgets the rows before. Their states are for the caller to write.
   float* begin(std::int64_t rows);
 
+  /// Forgets all but these, ascending.
+  void keep(std::span<const NodeIndex> kept);
+
   std::int64_t rows() const { return rows_; }
+  float* state() { return state_; }  // [R, M]
   const Activations<T>& read() const { return read_; }
 
   /// The norm through which a sublayer with that norm reads: none where norms come last.
@@ -45,8 +50,8 @@ class LayerRows {
   float* project(const PackedLinear<T>& linear);
 
   /// What attention says, added to the states, to be read through `next`.
-  template <typename Cached>
-  void attend(const AttentionParameters<T>& parameters, const RowSources<Cached>& sources, const NormParameters& next);
+  template <typename Kept>
+  void attend(const AttentionParameters<T>& parameters, const RowSources<Kept>& sources, const NormParameters& next);
 
   void feed_forward(const FeedForwardParameters<T>& parameters, const NormParameters& next);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "edgewise/base/bfloat16.h"
@@ -13,6 +14,11 @@
 // what they are kept in: float or BFloat16.
 
 namespace edgewise {
+
+/// What keys and values are kept in beside weights of T: they are read as often as weights, in the end, and need no
+/// more of a number than those.
+template <typename T>
+using Cached = std::conditional_t<std::is_same_v<T, float>, float, BFloat16>;
 
 struct BlockShape {
   static constexpr std::int64_t kTokens = 16;

@@ -15,8 +15,6 @@ using AnyWeights = std::variant<Weights<float>, Weights<BFloat16>, Weights<std::
 AnyWeights pack(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
                 RuntimePrecision precision) {
   check_options(options);
-  check(options.kind == ModelKind::kTransformer, "RuntimeModel: kind of {} is {}, the runtime has transformer only",
-        file_name, enum_name(options.kind));
   switch (precision) {
     case RuntimePrecision::kFp32:
       return pack_weights<float>(options, file, file_name);

@@ -1,48 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/infer/runtime_scorer.h"
 
-#include <algorithm>
-#include <numeric>
+#include <type_traits>
 #include <vector>
 
-#include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
+#include "edgewise/infer/decoding_memory.h"
 #include "edgewise/infer/layer_rows.h"
-#include "edgewise/infer/node_memory.h"
+#include "edgewise/infer/shown_attention.h"
+#include "edgewise/infer/universal_scorer.h"
 #include "edgewise/infer/vocabulary_output.h"
 #include "edgewise/infer/word_vectors.h"
-#include "edgewise/kernels/scatter_rows.h"
 
 namespace edgewise {
 namespace {
 
 using kernels::SourceRange;
 
-/// A sentence's input and its hypotheses. T is what keys and values are kept in.
-template <typename T>
-struct Place {
-  InputMemory<T>* memory = nullptr;  // null: nothing was read
-  std::vector<const T*> input;
-  NodeMemory<T> nodes;
-};
-
-/// Who sees whom: the rows' ranges of one list of pieces.
-template <typename T>
-struct Sources {
-  std::vector<SourceRange> ranges;
-  std::vector<const T*> pieces;
-
-  void clear() {
-    ranges.clear();
-    pieces.clear();
-  }
-};
-
 template <typename T>
 class RuntimeScorer : public Scorer {
-  // Keys and values are read as often as weights, in the end, and need no more of a number than those.
-  using Cached = std::conditional_t<std::is_same_v<T, float>, float, BFloat16>;
-
  public:
   RuntimeScorer(const Weights<T>& weights, const CrossHeads& attention);
 
@@ -51,76 +27,38 @@ class RuntimeScorer : public Scorer {
   void step(const StepRequest& request, StepResult& result) override;
 
  private:
-  void check_inputs(std::span<const std::int64_t> places, std::span<const Tokens> inputs) const;
   void encode(std::span<const Tokens> inputs);
-  void keep(std::span<const std::int64_t> places, std::span<const Tokens> inputs);
-  InputMemory<Cached>& free_memory();
-  void forget(Place<Cached>& place);
-  void keep_in_pieces(std::size_t layer, const float* projected, std::int64_t stride);
-  std::int64_t offset_of(std::size_t layer) const {
-    return static_cast<std::int64_t>(layer) * pool_.shape().layer_step();
-  }
-
-  void add_nodes(std::span<const NewNode> nodes);
+  void keep_inputs();
   void decode(StepResult* attention);
   void self_attend(std::size_t layer, const NormParameters& next);
   void cross_attend(std::size_t layer, const NormParameters& next, StepResult* attention);
-  void begin_weights();
-  void write_attention(StepResult& result) const;
 
   const Weights<T>& weights_;
-  CrossHeads shown_;
   std::int64_t width_;
   WordVectors words_;
   LayerRows<T> rows_;
   VocabularyOutput output_;
-  BlockPool<Cached> pool_;
-  std::vector<Place<Cached>> places_;
-  std::vector<std::unique_ptr<InputMemory<Cached>>> memories_;
-
-  // Of the step.
-  std::vector<std::int64_t> tokens_, positions_;
-  std::vector<Cached*> pieces_;  // of the rows
-  Sources<float> read_;          // the input's sentences
-  Sources<Cached> own_;          // hypotheses
-  Sources<Cached> inputs_;       // what cross attention sees
-  std::vector<float> shown_weights_;
-  std::vector<float*> weights_of_rows_;
+  ShownAttention shown_;
+  DecodingMemory<Cached<T>> memory_;
+  std::vector<std::int64_t> tokens_, positions_;  // of inputs
+  Sources<float> read_;                           // whom they see
 };
 
 template <typename T>
 RuntimeScorer<T>::RuntimeScorer(const Weights<T>& weights, const CrossHeads& attention)
     : weights_(weights),
-      shown_(attention),
       width_(weights.heads.width()),
       words_(weights.options),
       rows_(weights.options, weights.heads),
-      pool_({std::ssize(weights.decoder), 2 * weights.heads.width()}) {
-  const std::int64_t layers = std::ssize(weights.decoder);
-  check(shown_.layer >= -1 && shown_.layer < layers,
-        "RuntimeModel: attention's layer is {}, needs a number from -1 to {}", shown_.layer, layers - 1);
-  check(shown_.head >= -1 && shown_.head < weights.heads.num_heads,
-        "RuntimeModel: attention's head is {}, needs a number from -1 to {}", shown_.head, weights.heads.num_heads - 1);
-  if (shown_.layer < 0) shown_.layer = layers - 1;
-}
-
-template <typename T>
-void RuntimeScorer<T>::check_inputs(std::span<const std::int64_t> places, std::span<const Tokens> inputs) const {
-  check(places.size() == inputs.size(), "read: {} inputs have {} places, one each is needed", inputs.size(),
-        places.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    check(places[i] >= 0, "read: place {} is {}, needs a number of at least 0", i, places[i]);
-    check(!inputs[i].empty(), "read: input {} is empty, needs at least one token", i);
-  }
-}
+      shown_(attention, weights.heads, std::ssize(weights.decoder)),
+      memory_({std::ssize(weights.decoder), std::ssize(weights.decoder), weights.heads.width()}) {}
 
 template <typename T>
 void RuntimeScorer<T>::read(std::span<const std::int64_t> places, std::span<const Tokens> inputs) {
   const TimedWork timed("read");
-  check_inputs(places, inputs);
-  if (inputs.empty()) return;
-  encode(inputs);
-  keep(places, inputs);
+  encode(inputs);  // first: what it throws leaves the places as they are
+  memory_.read(places, inputs);
+  keep_inputs();
 }
 
 template <typename T>
@@ -156,78 +94,12 @@ void RuntimeScorer<T>::encode(std::span<const Tokens> inputs) {
   }
 }
 
-template <typename T>
-auto RuntimeScorer<T>::free_memory() -> InputMemory<Cached>& {
-  const auto is_free = [](const auto& memory) { return memory->sentences_left == 0; };
-  const auto found = std::ranges::find_if(memories_, is_free);
-  if (found != memories_.end()) return **found;
-  return *memories_.emplace_back(std::make_unique<InputMemory<Cached>>(pool_.shape()));
-}
-
-template <typename T>
-void RuntimeScorer<T>::forget(Place<Cached>& place) {
-  if (place.memory != nullptr) --place.memory->sentences_left;
-  place.memory = nullptr;
-  place.nodes.clear(pool_);
-}
-
 // What was encoded becomes the places' keys and values.
 template <typename T>
-void RuntimeScorer<T>::keep(std::span<const std::int64_t> places, std::span<const Tokens> inputs) {
-  const auto last = static_cast<std::size_t>(*std::ranges::max_element(places));
-  if (last >= places_.size()) places_.resize(last + 1);
-  for (const std::int64_t place : places) forget(places_[static_cast<std::size_t>(place)]);
-
-  InputMemory<Cached>& memory = free_memory();
-  memory.begin(rows_.rows(), std::ssize(inputs));
-  pieces_.clear();
-  for (std::int64_t row = 0; row < rows_.rows(); ++row) pieces_.push_back(memory.piece(row));
+void RuntimeScorer<T>::keep_inputs() {
   for (std::size_t layer = 0; layer < weights_.decoder.size(); ++layer) {
     const float* projected = rows_.project(weights_.decoder[layer].cross_attention.key_value);
-    keep_in_pieces(layer, projected, 2 * width_);
-  }
-  auto next = pieces_.begin();
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    Place<Cached>& place = places_[static_cast<std::size_t>(places[i])];
-    place.memory = &memory;
-    place.input.assign(next, next + std::ssize(inputs[i]));
-    next += std::ssize(inputs[i]);
-  }
-}
-
-// Keys and values of the rows in a layer, which begin `stride` apart.
-template <typename T>
-void RuntimeScorer<T>::keep_in_pieces(std::size_t layer, const float* projected, std::int64_t stride) {
-  kernels::scatter_rows(kernels::ScatterRows<Cached>{.rows = std::ssize(pieces_),
-                                                     .columns = 2 * width_,
-                                                     .from = projected,
-                                                     .stride = stride,
-                                                     .to = pieces_.data(),
-                                                     .offset = offset_of(layer)});
-}
-
-template <typename T>
-void RuntimeScorer<T>::add_nodes(std::span<const NewNode> nodes) {
-  tokens_.clear();
-  positions_.clear();
-  pieces_.clear();
-  own_.clear();
-  inputs_.clear();
-  std::int64_t last_place = -1;
-  for (const NewNode& node : nodes) {
-    const bool is_read = node.place >= 0 && node.place < std::ssize(places_) &&
-                         places_[static_cast<std::size_t>(node.place)].memory != nullptr;
-    check(is_read, "step: place is {}, needs one into which an input was read", node.place);
-    Place<Cached>& place = places_[static_cast<std::size_t>(node.place)];
-    const NodeIndex number = place.nodes.add(node.parent, pool_, "step");
-    tokens_.push_back(node.token);
-    positions_.push_back(place.nodes.depth(number));
-    pieces_.push_back(place.nodes.piece(number, pool_.shape()));
-    own_.ranges.push_back({std::ssize(own_.pieces), positions_.back() + 1});
-    place.nodes.append_path(number, pool_.shape(), own_.pieces);
-    if (node.place != last_place) inputs_.pieces.insert(inputs_.pieces.end(), place.input.begin(), place.input.end());
-    inputs_.ranges.push_back({std::ssize(inputs_.pieces) - std::ssize(place.input), std::ssize(place.input)});
-    last_place = node.place;
+    write_pieces(memory_.rows(), memory_.input_offset(static_cast<std::int64_t>(layer)), width_, projected, 2 * width_);
   }
 }
 
@@ -235,60 +107,35 @@ template <typename T>
 void RuntimeScorer<T>::self_attend(std::size_t layer, const NormParameters& next) {
   const AttentionParameters<T>& attention = weights_.decoder[layer].self_attention;
   const float* projected = rows_.project(attention.query_key_value);
-  keep_in_pieces(layer, projected + width_, 3 * width_);
-  const std::int64_t offset = offset_of(layer);
+  const std::int64_t offset = memory_.node_offset(static_cast<std::int64_t>(layer));
+  write_pieces(memory_.rows(), offset, width_, projected + width_, 3 * width_);
   rows_.attend(attention,
-               RowSources<Cached>{.ranges = own_.ranges.data(),
-                                  .pieces = own_.pieces.data(),
-                                  .key_offset = offset,
-                                  .value_offset = offset + width_,
-                                  .query = projected,
-                                  .query_stride = 3 * width_},
+               RowSources<Cached<T>>{.ranges = memory_.ancestors().ranges.data(),
+                                     .pieces = memory_.ancestors().pieces.data(),
+                                     .key_offset = offset,
+                                     .value_offset = offset + width_,
+                                     .query = projected,
+                                     .query_stride = 3 * width_},
                next);
 }
 
 template <typename T>
 void RuntimeScorer<T>::cross_attend(std::size_t layer, const NormParameters& next, StepResult* attention) {
   const AttentionParameters<T>& parameters = weights_.decoder[layer].cross_attention;
-  const bool is_shown = attention != nullptr && static_cast<std::int64_t>(layer) == shown_.layer;
-  if (is_shown) begin_weights();
+  const bool is_shown = attention != nullptr && static_cast<std::int64_t>(layer) == shown_.layer();
+  if (is_shown) shown_.begin(memory_.inputs().ranges);
   const float* query = rows_.project(parameters.query);
-  const std::int64_t offset = offset_of(layer);
+  const std::int64_t offset = memory_.input_offset(static_cast<std::int64_t>(layer));
   rows_.attend(parameters,
-               RowSources<Cached>{.ranges = inputs_.ranges.data(),
-                                  .pieces = inputs_.pieces.data(),
-                                  .key_offset = offset,
-                                  .value_offset = offset + width_,
-                                  .query = query,
-                                  .query_stride = width_,
-                                  .weights = is_shown ? weights_of_rows_.data() : nullptr},
+               RowSources<Cached<T>>{.ranges = memory_.inputs().ranges.data(),
+                                     .pieces = memory_.inputs().pieces.data(),
+                                     .key_offset = offset,
+                                     .value_offset = offset + width_,
+                                     .query = query,
+                                     .query_stride = width_,
+                                     .weights = is_shown ? shown_.of_rows().data() : nullptr},
                next);
-  if (is_shown) write_attention(*attention);
-}
-
-template <typename T>
-void RuntimeScorer<T>::begin_weights() {
-  std::int64_t edges = 0;
-  for (const SourceRange& range : inputs_.ranges) edges += range.count;
-  shown_weights_.resize(static_cast<std::size_t>(edges * weights_.heads.padded_heads));
-  weights_of_rows_.clear();
-  float* next = shown_weights_.data();
-  for (const SourceRange& range : inputs_.ranges) {
-    weights_of_rows_.push_back(next);
-    next += range.count * weights_.heads.padded_heads;
-  }
-}
-
-template <typename T>
-void RuntimeScorer<T>::write_attention(StepResult& result) const {
-  const std::int64_t stride = weights_.heads.padded_heads;
-  const std::int64_t begin = shown_.head < 0 ? 0 : shown_.head;
-  const std::int64_t end = shown_.head < 0 ? weights_.heads.num_heads : begin + 1;
-  result.attention.clear();
-  for (std::size_t edge = 0; edge < shown_weights_.size(); edge += static_cast<std::size_t>(stride)) {
-    const float* heads = shown_weights_.data() + edge;
-    result.attention.push_back(std::accumulate(heads + begin, heads + end, 0.0f) / static_cast<float>(end - begin));
-  }
+  if (is_shown) shown_.write(*attention);
 }
 
 template <typename T>
@@ -307,10 +154,11 @@ void RuntimeScorer<T>::decode(StepResult* attention) {
 template <typename T>
 void RuntimeScorer<T>::step(const StepRequest& request, StepResult& result) {
   const TimedWork timed("step");
-  add_nodes(request.nodes);
+  memory_.add(request.nodes);
   result.attention.clear();
   if (!request.nodes.empty()) {
-    words_.write(weights_.words_of_output(), tokens_, positions_, "step", rows_.begin(std::ssize(tokens_)));
+    words_.write(weights_.words_of_output(), memory_.tokens(), memory_.positions(), "step",
+                 rows_.begin(std::ssize(memory_.tokens())));
     decode(request.attention ? &result : nullptr);
   }
   output_.write(weights_, rows_.read(), request, result);
@@ -320,6 +168,7 @@ void RuntimeScorer<T>::step(const StepRequest& request, StepResult& result) {
 
 template <typename T>
 std::unique_ptr<Scorer> make_runtime_scorer(const Weights<T>& weights, const CrossHeads& attention) {
+  if (weights.options.kind == ModelKind::kUniversal) return make_universal_scorer(weights, attention);
   return std::make_unique<RuntimeScorer<T>>(weights, attention);
 }
 

@@ -27,13 +27,15 @@ class Packer {
     weights.options = options_;
     weights.heads = heads_;
     pack_words(weights);
-    for (std::int64_t i = 0; i < options_.encoder_layers; ++i) {
-      const std::string layer = "encoder.layers." + std::to_string(i) + ".";
+    for (const std::string& layer : layers("encoder", options_.encoder_layers)) {
       weights.encoder.push_back({self_attention(layer), feed_forward(layer)});
     }
-    for (std::int64_t i = 0; i < options_.decoder_layers; ++i) {
-      const std::string layer = "decoder.layers." + std::to_string(i) + ".";
+    for (const std::string& layer : layers("decoder", options_.decoder_layers)) {
       weights.decoder.push_back({self_attention(layer), cross_attention(layer), feed_forward(layer)});
+    }
+    if (options_.kind == ModelKind::kUniversal) {
+      weights.encoder_halting = halting("encoder.halting");
+      weights.decoder_halting = halting("decoder.halting");
     }
     if (options_.final_norm) {
       weights.encoder_norm = norm("encoder.norm");
@@ -44,6 +46,18 @@ class Packer {
   }
 
  private:
+  std::vector<std::string> layers(const std::string& side, std::int64_t count) const {
+    if (options_.kind == ModelKind::kUniversal) return {side + ".layer."};
+    std::vector<std::string> names;
+    for (std::int64_t i = 0; i < count; ++i) names.push_back(side + ".layers." + std::to_string(i) + ".");
+    return names;
+  }
+
+  HaltingParameters halting(const std::string& name) {
+    return {norm(name + ".norm"), reader_.read(name + ".linear.weight", {1, options_.size}),
+            reader_.read(name + ".linear.bias", {1}).front()};
+  }
+
   NormParameters norm(const std::string& name) {
     return {reader_.read(name + ".gain", {options_.size}), reader_.read(name + ".bias", {options_.size}),
             norm_formula<kernels::NormFormula>(options_.norm, options_.size, options_.norm_epsilon)};

@@ -54,6 +54,13 @@ struct DecoderLayerParameters {
   FeedForwardParameters<T> feed_forward;
 };
 
+/// Of a Universal Transformer: how near a row is to being done, sigmoid(<weight, norm(state)> + bias).
+struct HaltingParameters {
+  NormParameters norm;
+  std::vector<float> weight;  // [M]
+  float bias = 0;
+};
+
 /// Word vectors, scaled. They share memory where the model ties them.
 struct WordTable {
   std::vector<float> vectors;  // [C, M]
@@ -65,10 +72,12 @@ struct Weights {
   TransformerOptions options;
   HeadLayout heads;
   WordTable input_words;
-  WordTable output_words;  // empty where they are the input's
-  std::vector<EncoderLayerParameters<T>> encoder;
+  WordTable output_words;                          // empty where they are the input's
+  std::vector<EncoderLayerParameters<T>> encoder;  // of a Universal Transformer the one that is applied again and again
+  HaltingParameters encoder_halting;
   NormParameters encoder_norm;
   std::vector<DecoderLayerParameters<T>> decoder;
+  HaltingParameters decoder_halting;
   NormParameters decoder_norm;
   std::vector<PackedLinear<T>> generator;  // tiles of the vocabulary
   std::int64_t tile_size = 0;              // columns of all but the last

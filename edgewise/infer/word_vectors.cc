@@ -25,14 +25,28 @@ void WordVectors::make_room_for(std::int64_t position) {
 
 void WordVectors::write(const WordTable& table, std::span<const std::int64_t> tokens,
                         std::span<const std::int64_t> positions, const char* caller, float* to) {
+  if (!positions.empty()) make_room_for(*std::ranges::max_element(positions));
+  write(table, tokens, positions_.data(), positions.data(), caller, to);
+}
+
+void WordVectors::write(const WordTable& table, std::span<const std::int64_t> tokens, const char* caller, float* to) {
+  write(table, tokens, nullptr, nullptr, caller, to);
+}
+
+const float* WordVectors::position(std::int64_t position) {
+  make_room_for(position);
+  return positions_.data() + position * size_;
+}
+
+void WordVectors::write(const WordTable& table, std::span<const std::int64_t> tokens, const float* vectors,
+                        const std::int64_t* positions, const char* caller, float* to) const {
   for (const std::int64_t token : tokens) {
     check(token >= 0 && token < table.words, "{}: token is {}, needs a number in [0, {})", caller, token, table.words);
   }
-  if (!positions.empty()) make_room_for(*std::ranges::max_element(positions));
   kernels::embed_forward(kernels::EmbedForward<float>{.weight = table.vectors.data(),
                                                       .tokens = tokens.data(),
-                                                      .table = positions_.data(),
-                                                      .positions = positions.data(),
+                                                      .table = vectors,
+                                                      .positions = positions,
                                                       .out = to,
                                                       .num_tokens = std::ssize(tokens),
                                                       .size = size_,

@@ -18,7 +18,15 @@ class WordVectors {
   void write(const WordTable& table, std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions,
              const char* caller, float* to);
 
+  /// The same without positions.
+  void write(const WordTable& table, std::span<const std::int64_t> tokens, const char* caller, float* to);
+
+  /// The vector of a position, [M], until the next call.
+  const float* position(std::int64_t position);
+
  private:
+  void write(const WordTable& table, std::span<const std::int64_t> tokens, const float* vectors,
+             const std::int64_t* positions, const char* caller, float* to) const;
   void make_room_for(std::int64_t position);
 
   std::int64_t size_;

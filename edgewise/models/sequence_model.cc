@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/models/sequence_model.h"
 
+#include <c10/core/InferenceMode.h>
+
 #include <numeric>
+#include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/models/transformer.h"
@@ -27,6 +30,9 @@ class TransformerModel : public SequenceModel {
         rdrop > 0 ? model_.rdrop_loss(batch, rdrop, options, pass) : model_.loss(batch, options, pass);
     return {found.loss_sum, found.loss_sum, found.correct, {}, {}};
   }
+  NodeSteps steps(const Batch& /*batch*/) const override {
+    fail("steps: the model is a transformer, whose nodes take all its layers; a universal one is needed");
+  }
   std::unique_ptr<Scorer> scorer(CrossHeads shown) const override {
     return std::make_unique<TransformerScorer>(model_, shown);
   }
@@ -45,6 +51,13 @@ class UniversalModel : public SequenceModel {
     const UniversalTransformer::Loss found = model_.loss(batch, options, rdrop, pass);
     return {found.sum, found.of_words.loss_sum, found.of_words.correct, count(found.encoder_steps),
             count(found.decoder_steps)};
+  }
+  NodeSteps steps(const Batch& batch) const override {
+    const c10::InferenceMode no_gradients;
+    Pass pass = Pass::inference();
+    Thought encoded = model_.encode(batch, pass);
+    Thought decoded = model_.decode(batch, encoded.state_NM, pass);
+    return {std::move(encoded.steps), std::move(decoded.steps)};
   }
   std::unique_ptr<Scorer> scorer(CrossHeads shown) const override {
     return std::make_unique<UniversalScorer>(model_, shown);

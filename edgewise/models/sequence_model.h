@@ -25,6 +25,11 @@ struct ModelLoss {
   StepCount decoder;
 };
 
+struct NodeSteps {
+  std::vector<std::int64_t> encoder;
+  std::vector<std::int64_t> decoder;
+};
+
 /// What training and translating need of a model, whichever kind it is.
 class SequenceModel {
  public:
@@ -37,6 +42,9 @@ class SequenceModel {
 
   /// With `rdrop` above 0 that of projected_rdrop_loss, of a batch that has its sentences twice.
   virtual ModelLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const = 0;
+
+  /// How many steps each node of a batch thinks. Throws Error for a model whose nodes do not decide that.
+  virtual NodeSteps steps(const Batch& batch) const = 0;
 
   /// Decodes with the model, which must outlive it.
   virtual std::unique_ptr<Scorer> scorer(CrossHeads shown = {}) const = 0;

@@ -22,6 +22,26 @@ std::uint64_t size_of_lines(const std::filesystem::path& path, std::int64_t size
 
 }  // namespace
 
+MetricsFile::Values metrics_of(const StepReport& report) {
+  MetricsFile::Values values = {{"loss", report.loss},
+                                {"accuracy", report.accuracy},
+                                {"learning_rate", report.learning_rate},
+                                {"gradient_norm", report.gradient_norm},
+                                {"tokens_per_second", static_cast<std::int64_t>(report.tokens_per_second)},
+                                {"skipped_steps", report.skipped_steps},
+                                {"seconds", report.seconds}};
+  if (report.encoder_steps) values.emplace_back("encoder_steps", *report.encoder_steps);
+  if (report.decoder_steps) values.emplace_back("decoder_steps", *report.decoder_steps);
+  return values;
+}
+
+MetricsFile::Values metrics_of(const Validation& validation) {
+  MetricsFile::Values values = {{"valid_loss", validation.loss}, {"valid_accuracy", validation.accuracy}};
+  if (validation.sequence_accuracy) values.emplace_back("valid_sequence_accuracy", *validation.sequence_accuracy);
+  if (validation.bleu) values.emplace_back("valid_bleu", *validation.bleu);
+  return values;
+}
+
 MetricsFile::MetricsFile(std::filesystem::path path, std::int64_t size)
     : path_(std::move(path)), file_(file_system().open(path_, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
   check_error(file_.is_open() ? 0 : errno);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "edgewise/base/descriptor.h"
+#include "edgewise/train/observer.h"
 
 namespace edgewise {
 
@@ -41,5 +42,9 @@ class MetricsFile {
   std::string waiting_;   // lines that are not in the file
   bool is_torn_ = false;  // whether something of them may be
 };
+
+/// What the file says of steps, and of a validation.
+MetricsFile::Values metrics_of(const StepReport& report);
+MetricsFile::Values metrics_of(const Validation& validation);
 
 }  // namespace edgewise

@@ -2,6 +2,8 @@
 #include "edgewise/train/trainer.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "edgewise/base/directory.h"
@@ -13,27 +15,10 @@ namespace {
 
 double share(double part, std::int64_t whole) { return whole > 0 ? part / static_cast<double>(whole) : 0.0; }
 
+/// For numbers that are compared and saved.
+double without_nan(double number) { return std::isnan(number) ? std::numeric_limits<double>::infinity() : number; }
+
 std::int64_t divide_up(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
-
-MetricsFile::Values metrics_of(const StepReport& report) {
-  MetricsFile::Values values = {{"loss", report.loss},
-                                {"accuracy", report.accuracy},
-                                {"learning_rate", report.learning_rate},
-                                {"gradient_norm", report.gradient_norm},
-                                {"tokens_per_second", static_cast<std::int64_t>(report.tokens_per_second)},
-                                {"skipped_steps", report.skipped_steps},
-                                {"seconds", report.seconds}};
-  if (report.encoder_steps) values.emplace_back("encoder_steps", *report.encoder_steps);
-  if (report.decoder_steps) values.emplace_back("decoder_steps", *report.decoder_steps);
-  return values;
-}
-
-MetricsFile::Values metrics_of(const Validation& validation) {
-  MetricsFile::Values values = {{"valid_loss", validation.loss}, {"valid_accuracy", validation.accuracy}};
-  if (validation.sequence_accuracy) values.emplace_back("valid_sequence_accuracy", *validation.sequence_accuracy);
-  if (validation.bleu) values.emplace_back("valid_bleu", *validation.bleu);
-  return values;
-}
 
 }  // namespace
 
@@ -140,7 +125,7 @@ void Trainer::train_one_step() {
   const auto begin = Pace::Clock::now();
   const Update update = update_(++state_.step);
   is_saved_ = false;
-  gradient_norm_ = update.gradient_norm;
+  state_.gradient_norm = without_nan(update.gradient_norm);
   state_.updates = update_.adam().num_steps();
   state_.position = update_.batches().position();
   if (update.is_made()) {
@@ -225,7 +210,9 @@ void Trainer::validate(bool is_asked) {
 
 Validation Trainer::validate_averages() {
   const AveragedWeights averaged(average());
-  return task_.validate();
+  Validation validation = task_.validate();
+  validation.loss = without_nan(validation.loss);
+  return validation;
 }
 
 void Trainer::keep(const std::string& name, const Validation& validation) {
@@ -283,7 +270,7 @@ StepReport Trainer::report(const LogSums& sums) const {
   report.loss = share(sums.loss, sums.tokens);
   report.accuracy = share(static_cast<double>(sums.correct), sums.tokens);
   report.learning_rate = update_.learning_rate(state_.step);
-  report.gradient_norm = gradient_norm_;
+  report.gradient_norm = state_.gradient_norm;
   report.tokens = sums.tokens;
   report.encoder_steps = sums.encoder.mean();
   report.decoder_steps = sums.decoder.mean();

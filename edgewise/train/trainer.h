@@ -95,7 +95,6 @@ class Trainer {
   bool is_resumed_ = false;
   bool is_saved_ = false;  // the present state
 
-  double gradient_norm_ = 0.0;
   Pace pace_;
 };
 

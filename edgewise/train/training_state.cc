@@ -30,6 +30,7 @@ struct StateFile {
     field("window_begin", state.position.window_begin, "batches of that epoch before the window", at_least(0));
     field("seed", state.seed, "of all random numbers");
     field("data_fingerprint", state.data_fingerprint, "of training pairs and batch options");
+    field("gradient_norm", state.gradient_norm, "of the latest step");
     field("log_loss", state.log.loss, "sum since the last line of metrics");
     field("log_tokens", state.log.tokens, "tokens since then", at_least(0));
     field("log_correct", state.log.correct, "correct ones among them", at_least(0));

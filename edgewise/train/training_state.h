@@ -20,7 +20,8 @@ struct TrainingState {
   std::int64_t skips_in_a_row = 0;       // the latest steps, if they were skipped
   std::optional<std::int64_t> averaged;  // updates in the averages; unset: no averages are kept
   Position position;
-  LogSums log;  // since the last line of metrics
+  double gradient_norm = 0.0;  // of the latest step, which the next line of metrics has
+  LogSums log;                 // since the last line of metrics
   LossStatistics losses;
   std::int64_t metrics_size = 0;  // bytes of metrics.jsonl
   std::optional<Validation> best;

@@ -7,7 +7,6 @@
 #include "edgewise/apps/open_translator.h"
 #include "edgewise/base/random.h"
 #include "edgewise/infer/runtime_scorers.h"
-#include "edgewise/models/transformer_scorer.h"
 #include "edgewise/text/line_reader.h"
 #include "tests/apps/program.h"
 
@@ -17,7 +16,7 @@ namespace {
 /// Scorers over the model that training builds.
 Translator::MakeScorer open_transformer_scorers(ModelFiles files, const ScorerOptions& /*options*/) {
   const auto model = std::make_shared<const TranslationModel>(load_model(std::move(files)));
-  return [model] { return std::make_unique<TransformerScorer>(model->transformer); };
+  return [model] { return model->model->scorer(); };
 }
 
 class RuntimeProgram : public ProgramTest {

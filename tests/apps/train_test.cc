@@ -108,6 +108,118 @@ TEST_F(TrainProgram, GoesOnFromAnInterruptAsIfItHadNeverStopped) {
   EXPECT_TRUE(read("whole/last/model.safetensors") == read("parts/last/model.safetensors"));
 }
 
+const std::vector<std::string> kEndless = {"train", "tiny.toml",
+                                           "--out", "run",
+                                           "--set", "train.steps=1000000",
+                                           "--set", "train.epochs=0",
+                                           "--set", "train.save_every=1000000",
+                                           "--set", "train.validate_every=1000000"};
+
+std::vector<std::string> go_on(std::int64_t steps) {
+  std::vector<std::string> resume = kEndless;
+  resume[5] = "train.steps=" + std::to_string(steps);
+  resume.push_back("--resume");
+  return resume;
+}
+
+TEST_F(TrainProgram, SavesAndEndsWithTheSignalsNumberWhenItIsAskedToStop) {
+  write("tiny.toml", kTinyConfig);
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    const ProcessResult stopped = run(kEndless, {.signal = signal, .signal_when = path("run/metrics.jsonl").string()});
+    EXPECT_EQ(stopped.exit_code, 128 + signal) << stopped.errors;
+    EXPECT_NE(stopped.output.find("all is saved"), std::string::npos);
+    run_well(go_on(1));
+    std::filesystem::remove_all(path("run"));
+  }
+}
+
+TEST_F(TrainProgram, StopsAtOnceWhenItIsAskedTwice) {
+  write("tiny.toml", kTinyConfig);
+  std::vector<std::string> command = kEndless;
+  command.insert(command.begin(), EDGEWISE_PROGRAM);
+  RunningProcess process(command, {.folder = path("").string()});
+  wait_for(path("run/metrics.jsonl"));
+  process.send(SIGSTOP);  // so that both come before it can save
+  process.send(SIGTERM);
+  process.send(SIGINT);
+  process.send(SIGCONT);
+
+  const ProcessResult stopped = process.wait();
+
+  EXPECT_TRUE(stopped.exit_code == 128 + SIGTERM || stopped.exit_code == 128 + SIGINT) << stopped.exit_code;
+  EXPECT_EQ(stopped.output.find("all is saved"), std::string::npos);
+  run_well(go_on(1));
+}
+
+TEST_F(TrainProgram, SavesAndGoesOnWhenItIsAskedTo) {
+  write("tiny.toml", kTinyConfig);
+  std::vector<std::string> command = kEndless;
+  command.insert(command.begin(), EDGEWISE_PROGRAM);
+  {
+    RunningProcess process(command, {.folder = path("").string()});
+    wait_for(path("run/metrics.jsonl"));
+    process.send(SIGUSR1);
+    wait_for(path("run/previous"));
+    EXPECT_FALSE(process.has_ended());
+  }
+  const std::string output = run_well(go_on(1));
+  EXPECT_EQ(output.find("ended after 0 steps"), std::string::npos) << output;
+}
+
+TEST_F(TrainProgram, GoesOnFromTheCheckpointBeforeADamagedOne) {
+  write("tiny.toml", kTinyConfig);
+  run_well({"train", "tiny.toml", "--out", "run"});
+  std::filesystem::resize_file(path("run/last/model.safetensors"), 100);
+
+  const ProcessResult result = run({"train", "tiny.toml", "--out", "run", "--resume"});
+
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.errors.find("run/last is damaged (run/last/model.safetensors has 100 bytes, manifest.json says "), 0)
+      << result.errors;
+  EXPECT_NE(result.errors.find("; run/previous has taken its place\n"), std::string::npos) << result.errors;
+}
+
+TEST_F(TrainProgram, KeepsModelsThatCanBeAveraged) {
+  write("tiny.toml", kTinyConfig);
+  run_well({"train", "tiny.toml", "--out", "run", "--set", "train.keep_best=2", "--set", "train.validate_every=5"});
+
+  std::vector<std::string> average = {"average", "--out", "mean"};
+  for (const auto& entry : std::filesystem::directory_iterator(path("run"))) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("step-")) average.push_back("run/" + name);
+  }
+  EXPECT_EQ(average.size(), 5U);
+  run_well(average);
+}
+
+TEST_F(TrainProgram, LooksForRoomBeforeTheFirstStep) {
+  std::filesystem::create_directory(path("disk"));
+  const std::string mount = "mount -t tmpfs -o size=100k none " + path("disk").string() + " 2>/dev/null";
+  if (std::system(mount.c_str()) != 0) GTEST_SKIP() << "needs the right to mount a small file system";
+  write("tiny.toml", kTinyConfig);
+
+  const ProcessResult result = run({"train", "tiny.toml", "--out", "disk/run"});
+  const bool has_begun = std::filesystem::exists(path("disk/run/last"));
+  std::system(("umount " + path("disk").string()).c_str());
+
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.errors.find("train: the disk of disk/run has 0.1 MB left, needs "), 0) << result.errors;
+  EXPECT_FALSE(has_begun);
+}
+
+TEST_F(TrainProgram, SaysThatADiskCannotBeWritten) {
+  std::filesystem::create_directory(path("disk"));
+  const std::string mount = "mount -t tmpfs -o size=9m,ro none " + path("disk").string() + " 2>/dev/null";
+  if (std::system(mount.c_str()) != 0) GTEST_SKIP() << "needs the right to mount a file system";
+  write("tiny.toml", kTinyConfig);
+
+  const ProcessResult result = run({"train", "tiny.toml", "--out", "disk/run"});
+  std::system(("umount " + path("disk").string()).c_str());
+
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.errors, "train: disk/run: Read-only file system\n");
+}
+
 TEST_F(TrainProgram, LosesNothingWhenItIsKilled) {
   write("tiny.toml", kTinyConfig);
   const std::vector<std::string> train = {"train", "tiny.toml",          "--out", "run",

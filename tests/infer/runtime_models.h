@@ -11,12 +11,14 @@
 
 namespace edgewise {
 
-inline SafetensorsFile saved(const Transformer& model) {
+template <class Model>
+SafetensorsFile saved(const Model& model) {
   const std::string bytes = serialize_tensors(parameters(model));
   return SafetensorsFile::parse(std::as_bytes(std::span(bytes)), "model.safetensors");
 }
 
-inline RuntimeModel runtime_of(const Transformer& model, RuntimePrecision precision = RuntimePrecision::kFp32) {
+template <class Model>
+RuntimeModel runtime_of(const Model& model, RuntimePrecision precision = RuntimePrecision::kFp32) {
   return RuntimeModel(model.options(), saved(model), "model.safetensors", precision);
 }
 

@@ -83,6 +83,12 @@ RunningProcess::~RunningProcess() {
 
 void RunningProcess::send(int signal) const { kill(child_, signal); }
 
+bool RunningProcess::has_ended() const {
+  siginfo_t end = {};
+  waitid(P_PID, static_cast<id_t>(child_), &end, WEXITED | WNOHANG | WNOWAIT);
+  return end.si_pid == child_;
+}
+
 ProcessResult RunningProcess::wait() {
   int status = 0;
   waitpid(std::exchange(child_, 0), &status, 0);

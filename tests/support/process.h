@@ -33,6 +33,7 @@ class RunningProcess {
   ~RunningProcess();
 
   void send(int signal) const;
+  bool has_ended() const;
 
   /// Waits for its end, once.
   ProcessResult wait();

@@ -69,6 +69,7 @@ TEST_F(Checkpoint, GivesBackWhatWasSaved) {
   state.skips_in_a_row = 1;
   state.averaged = 11;
   state.position = {2, 5};
+  state.gradient_norm = 1.0 / 9.0;
   state.log = {.loss = 1.0 / 3.0, .tokens = 40, .correct = 7};
   state.losses = {.steps = 11, .mean = 2.5, .variance = 1.0 / 7.0};
   state.metrics_size = 1234;
@@ -100,6 +101,7 @@ TEST_F(Checkpoint, GivesBackWhatWasSaved) {
   EXPECT_EQ(found.losses, state.losses);
   EXPECT_EQ(found.metrics_size, 1234);
   EXPECT_EQ(found.position, state.position);
+  EXPECT_EQ(found.gradient_norm, state.gradient_norm);
   EXPECT_EQ(found.log, state.log);
   ASSERT_TRUE(found.best.has_value());
   EXPECT_EQ(found.best->loss, 0.1);

@@ -92,6 +92,15 @@ TEST_F(Divergence, OfOneStepIsSkipped) {
   }
 }
 
+TEST_F(Divergence, OfTheStepThatIsSavedIsNoHindranceToGoOn) {
+  const auto run = run_with(3, std::nan(""), short_run());
+  run->after_step = [&](const StepReport& report) { run->requests.stop = report.step == 3; };
+  EXPECT_EQ(run->start(), Outcome::kInterrupted);
+
+  RunOf resumed(folder(), short_run());
+  EXPECT_EQ(resumed.go_on(), Outcome::kFinished);
+}
+
 TEST_F(Divergence, EndsARunAfterSoManyStepsInARow) {
   TrainOptions options = short_run();
   options.epochs = 0;

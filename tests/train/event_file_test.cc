@@ -234,7 +234,7 @@ TEST_F(TensorBoardTest, OfAStoppedAndResumedRunHasTheStepsOfOneThatNeverStopped)
         if (loss == lost_at) throw std::runtime_error("killed");
         return 1.0;
       };
-    trainer.run(parts.stop);
+    trainer.run(parts.requests);
   };
 
   train(folder() / "whole", 0, false);

@@ -356,6 +356,19 @@ TEST_F(TrainerTest, CanBeginAndEndToAverageInTheMiddleOfARun) {
   EXPECT_EQ(without.trainer.state().averaged, std::nullopt);
 }
 
+TEST_F(TrainerTest, GoesOnFromValidationsThatAreNoNumbers) {
+  TrainOptions options = short_run();
+  options.keep_best = 1;
+  RunOf stopped(whole(), options);
+  stopped.task.on_validate = [] { return Validation{.loss = std::nan("")}; };
+  stopped.start();
+
+  options.epochs = 3;
+  RunOf resumed(whole(), options);
+  EXPECT_EQ(resumed.go_on(), Outcome::kFinished);
+  EXPECT_THAT(resumed.validations, Each(Field(&std::pair<std::int64_t, bool>::second, true)));
+}
+
 TEST_F(TrainerTest, KeepsTheModelsOfTheBestValidations) {
   TrainOptions options = short_run();
   options.epochs = 0;

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/infer/universal_scorer.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "edgewise/base/profile.h"
+#include "edgewise/infer/decoding_memory.h"
+#include "edgewise/infer/layer_rows.h"
+#include "edgewise/infer/shown_attention.h"
+#include "edgewise/infer/thinking_rows.h"
+#include "edgewise/infer/vocabulary_output.h"
+#include "edgewise/infer/word_vectors.h"
+
+namespace edgewise {
+namespace {
+
+using kernels::SourceRange;
+
+const NormParameters kReadByNobody;
+
+/// Keeps only the ranges, or pieces, of some rows.
+template <typename Item>
+std::vector<Item> picked(std::span<const Item> items, std::span<const NodeIndex> rows) {
+  std::vector<Item> found;
+  found.reserve(rows.size());
+  for (const NodeIndex row : rows) found.push_back(items[static_cast<std::size_t>(row)]);
+  return found;
+}
+
+template <typename T>
+class UniversalScorer : public Scorer {
+  using Kept = Cached<T>;
+
+ public:
+  UniversalScorer(const Weights<T>& weights, const CrossHeads& attention);
+
+  std::int64_t vocabulary_size() const override { return weights_.options.output_vocabulary; }
+  void read(std::span<const std::int64_t> places, std::span<const Tokens> inputs) override;
+  void step(const StepRequest& request, StepResult& result) override;
+
+ private:
+  template <typename Step, typename Halt>
+  void think(ThinkingRows& thinking, std::span<const std::int64_t> positions, const NormParameters& final_norm,
+             Step step, Halt halt);
+  const float* project_last(const ThinkingRows& thinking, const AttentionParameters<T>& attention);
+  const float* project_at(const ThinkingRows& thinking, const AttentionParameters<T>& attention,
+                          std::span<const NodeIndex> rows, std::int64_t step);
+
+  void encode(std::span<const Tokens> inputs);
+  void encoder_step();
+  void encoder_halt();
+  void write_encoder_pieces(std::span<const NodeIndex> rows, const float* projected);
+  void decoder_step(StepResult* attention);
+  void decoder_halt();
+
+  template <typename U, typename Thinks>
+  Sources<U> seen_by(std::span<const NodeIndex> rows, const Sources<U>& all, Thinks still_thinks) const;
+
+  bool is(HaltedKeys halted_keys) const { return weights_.options.universal.halted_keys == halted_keys; }
+
+  const Weights<T>& weights_;
+  std::int64_t width_;
+  WordVectors words_;
+  LayerRows<T> rows_;    // that still think
+  LayerRows<T> halted_;  // for what they show
+  VocabularyOutput output_;
+  ShownAttention shown_;
+  DecodingMemory<Kept> memory_;
+  ThinkingRows encoder_, decoder_;
+
+  std::vector<NodeIndex> before_;  // rows that were active in the step that has just ended
+  std::vector<std::int64_t> tokens_, positions_;
+  Sources<float> read_;                                       // whom inputs' tokens see
+  std::vector<float*> read_pieces_;                           // the same pieces, to be written
+  FloatRoom read_room_;                                       // their keys and values
+  std::vector<NodeIndex> gone_;                               // those of them that have halted
+  std::vector<float> gone_states_;                            // in what states, for HaltedKeys::kRecomputed
+  std::unordered_map<const Kept*, std::int64_t> node_steps_;  // by a node's piece, for HaltedKeys::kDropped
+};
+
+template <typename T>
+UniversalScorer<T>::UniversalScorer(const Weights<T>& weights, const CrossHeads& attention)
+    : weights_(weights),
+      width_(weights.heads.width()),
+      words_(weights.options),
+      rows_(weights.options, weights.heads),
+      halted_(weights.options, weights.heads),
+      shown_({.layer = -1, .head = attention.head}, weights.heads, 1),
+      memory_({weights.options.decoder_layers, 1, weights.heads.width()}),
+      encoder_(weights.options, weights.encoder_halting, encoder_adapts(weights.options.universal.adaptive),
+               weights.options.encoder_layers),
+      decoder_(weights.options, weights.decoder_halting, decoder_adapts(weights.options.universal.adaptive),
+               weights.options.decoder_layers) {}
+
+/// Rows' first states are written. Afterwards they are read through the final norm.
+template <typename T>
+template <typename Step, typename Halt>
+void UniversalScorer<T>::think(ThinkingRows& thinking, std::span<const std::int64_t> positions,
+                               const NormParameters& final_norm, Step step, Halt halt) {
+  for (thinking.begin(positions); !thinking.are_done();) {
+    thinking.add_signals(words_, rows_.state());
+    step();
+    before_ = thinking.active();
+    thinking.end_step(rows_.state());
+    if (!thinking.leaving().empty()) halt();
+    rows_.keep(thinking.staying());
+  }
+  thinking.write(rows_.begin(std::ssize(positions)));
+  rows_.read_through(final_norm);
+}
+
+/// Queries, keys and values of the rows that leave, made of their last states.
+template <typename T>
+const float* UniversalScorer<T>::project_last(const ThinkingRows& thinking, const AttentionParameters<T>& attention) {
+  const std::int64_t size = weights_.options.size;
+  float* to = halted_.begin(std::ssize(thinking.leaving()));
+  for (const NodeIndex row : thinking.leaving()) to = std::copy_n(rows_.state() + row * size, size, to);
+  halted_.read_through(halted_.first_norm(attention.norm));
+  return halted_.project(attention.query_key_value);
+}
+
+/// The same with the signals of a later step. Row `rows[i]` of the side has the state that lies in halted_.
+template <typename T>
+const float* UniversalScorer<T>::project_at(const ThinkingRows& thinking, const AttentionParameters<T>& attention,
+                                            std::span<const NodeIndex> rows, std::int64_t step) {
+  const std::int64_t size = weights_.options.size;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    thinking.add_signal(words_, rows[i], step, halted_.state() + static_cast<std::int64_t>(i) * size);
+  }
+  halted_.read_through(halted_.first_norm(attention.norm));
+  return halted_.project(attention.query_key_value);
+}
+
+/// Whom some rows see.
+template <typename T>
+template <typename U, typename Thinks>
+Sources<U> UniversalScorer<T>::seen_by(std::span<const NodeIndex> rows, const Sources<U>& all,
+                                       Thinks still_thinks) const {
+  Sources<U> seen = {picked<SourceRange>(all.ranges, rows), {}};
+  if (!is(HaltedKeys::kDropped)) {
+    seen.pieces = all.pieces;
+    return seen;
+  }
+  for (SourceRange& range : seen.ranges) {
+    const std::int64_t first = range.begin;
+    range.begin = std::ssize(seen.pieces);
+    for (std::int64_t i = first; i < first + range.count; ++i) {
+      const U* piece = all.pieces[static_cast<std::size_t>(i)];
+      if (still_thinks(piece)) seen.pieces.push_back(piece);
+    }
+    range.count = std::ssize(seen.pieces) - range.begin;
+  }
+  return seen;
+}
+
+template <typename T>
+void UniversalScorer<T>::read(std::span<const std::int64_t> places, std::span<const Tokens> inputs) {
+  const TimedWork timed("read");
+  encode(inputs);  // first: what it throws leaves the places as they are
+  memory_.read(places, inputs);
+  const float* projected = rows_.project(weights_.decoder.front().cross_attention.key_value);
+  write_pieces(memory_.rows(), memory_.input_offset(0), width_, projected, 2 * width_);
+}
+
+template <typename T>
+void UniversalScorer<T>::encode(std::span<const Tokens> inputs) {
+  tokens_.clear();
+  positions_.clear();
+  read_.clear();
+  gone_.clear();
+  gone_states_.clear();
+  for (const Tokens& input : inputs) {
+    const SourceRange range = {std::ssize(tokens_), std::ssize(input)};
+    read_.ranges.insert(read_.ranges.end(), input.size(), range);
+    tokens_.insert(tokens_.end(), input.begin(), input.end());
+    for (std::int64_t position = 0; position < range.count; ++position) positions_.push_back(position);
+  }
+  const std::int64_t count = std::ssize(tokens_);
+  float* next = read_room_.of(count, 2 * width_);
+  read_pieces_.clear();
+  for (std::int64_t row = 0; row < count; ++row) read_pieces_.push_back(next + row * 2 * width_);
+  read_.pieces.assign(read_pieces_.begin(), read_pieces_.end());
+
+  words_.write(weights_.input_words, tokens_, "read", rows_.begin(count));
+  think(
+      encoder_, positions_, weights_.encoder_norm, [this] { encoder_step(); }, [this] { encoder_halt(); });
+}
+
+template <typename T>
+void UniversalScorer<T>::write_encoder_pieces(std::span<const NodeIndex> rows, const float* projected) {
+  write_pieces<float>(picked<float*>(read_pieces_, rows), 0, width_, projected + width_, 3 * width_);
+}
+
+template <typename T>
+void UniversalScorer<T>::encoder_step() {
+  const EncoderLayerParameters<T>& layer = weights_.encoder.front();
+  if (is(HaltedKeys::kRecomputed) && !gone_.empty()) {
+    std::ranges::copy(gone_states_, halted_.begin(std::ssize(gone_)));
+    write_encoder_pieces(gone_, project_at(encoder_, layer.self_attention, gone_, encoder_.step()));
+  }
+  rows_.read_through(rows_.first_norm(layer.self_attention.norm));
+  const float* projected = rows_.project(layer.self_attention.query_key_value);
+  write_encoder_pieces(encoder_.active(), projected);
+  const auto still_thinks = [&](const float* piece) {
+    return std::ranges::binary_search(encoder_.active(), (piece - read_.pieces.front()) / (2 * width_));
+  };
+  const Sources<float> seen = seen_by(encoder_.active(), read_, still_thinks);
+  rows_.attend(layer.self_attention,
+               RowSources<float>{.ranges = seen.ranges.data(),
+                                 .pieces = seen.pieces.data(),
+                                 .key_offset = 0,
+                                 .value_offset = width_,
+                                 .query = projected,
+                                 .query_stride = 3 * width_},
+               rows_.first_norm(layer.feed_forward.norm));
+  rows_.feed_forward(layer.feed_forward, kReadByNobody);
+}
+
+// A stale row needs nothing: its last step's key and value lie there already.
+template <typename T>
+void UniversalScorer<T>::encoder_halt() {
+  if (encoder_.are_done()) return;
+  const std::vector<NodeIndex> rows = picked<NodeIndex>(before_, encoder_.leaving());
+  if (is(HaltedKeys::kFrozen)) {
+    write_encoder_pieces(rows, project_last(encoder_, weights_.encoder.front().self_attention));
+  }
+  if (is(HaltedKeys::kRecomputed)) {
+    for (const NodeIndex row : encoder_.leaving()) {
+      const float* state = rows_.state() + row * weights_.options.size;
+      gone_states_.insert(gone_states_.end(), state, state + weights_.options.size);
+    }
+    gone_.insert(gone_.end(), rows.begin(), rows.end());
+  }
+}
+
+template <typename T>
+void UniversalScorer<T>::decoder_step(StepResult* attention) {
+  const DecoderLayerParameters<T>& layer = weights_.decoder.front();
+  rows_.read_through(rows_.first_norm(layer.self_attention.norm));
+  const float* projected = rows_.project(layer.self_attention.query_key_value);
+  const std::int64_t offset = memory_.node_offset(decoder_.step());
+  write_pieces<Kept>(picked<Kept*>(memory_.rows(), decoder_.active()), offset, width_, projected + width_, 3 * width_);
+  const auto still_thinks = [this](const Kept* piece) { return node_steps_.at(piece) > decoder_.step(); };
+  const Sources<Kept> own = seen_by(decoder_.active(), memory_.ancestors(), still_thinks);
+  rows_.attend(layer.self_attention,
+               RowSources<Kept>{.ranges = own.ranges.data(),
+                                .pieces = own.pieces.data(),
+                                .key_offset = offset,
+                                .value_offset = offset + width_,
+                                .query = projected,
+                                .query_stride = 3 * width_},
+               rows_.first_norm(layer.cross_attention.norm));
+
+  if (attention != nullptr && decoder_.step() == 0) shown_.begin(memory_.inputs().ranges);
+  const std::vector<SourceRange> inputs = picked<SourceRange>(memory_.inputs().ranges, decoder_.active());
+  const std::vector<float*> shown =
+      attention != nullptr ? picked<float*>(shown_.of_rows(), decoder_.active()) : std::vector<float*>();
+  rows_.attend(layer.cross_attention,
+               RowSources<Kept>{.ranges = inputs.data(),
+                                .pieces = memory_.inputs().pieces.data(),
+                                .key_offset = memory_.input_offset(0),
+                                .value_offset = memory_.input_offset(0) + width_,
+                                .query = rows_.project(layer.cross_attention.query),
+                                .query_stride = width_,
+                                .weights = shown.empty() ? nullptr : shown.data()},
+               rows_.first_norm(layer.feed_forward.norm));
+  rows_.feed_forward(layer.feed_forward, kReadByNobody);
+}
+
+// Later nodes may think longer: in all the steps that these do not take, they find what these show.
+template <typename T>
+void UniversalScorer<T>::decoder_halt() {
+  const AttentionParameters<T>& attention = weights_.decoder.front().self_attention;
+  const std::vector<NodeIndex> rows = picked<NodeIndex>(before_, decoder_.leaving());
+  const std::vector<Kept*> pieces = picked<Kept*>(memory_.rows(), rows);
+  if (is(HaltedKeys::kDropped)) {
+    for (const Kept* piece : pieces) node_steps_[piece] = decoder_.step();
+    return;
+  }
+  const float* projected = is(HaltedKeys::kFrozen) ? project_last(decoder_, attention) : nullptr;
+  for (std::int64_t later = decoder_.step(); later < weights_.options.decoder_layers; ++later) {
+    if (is(HaltedKeys::kStale)) {
+      const std::int64_t last = memory_.node_offset(decoder_.step() - 1);
+      for (Kept* piece : pieces) std::copy_n(piece + last, 2 * width_, piece + memory_.node_offset(later));
+      continue;
+    }
+    if (is(HaltedKeys::kRecomputed)) {
+      const std::int64_t size = weights_.options.size;
+      float* to = halted_.begin(std::ssize(rows));
+      for (const NodeIndex row : decoder_.leaving()) to = std::copy_n(rows_.state() + row * size, size, to);
+      projected = project_at(decoder_, attention, rows, later);
+    }
+    write_pieces<Kept>(pieces, memory_.node_offset(later), width_, projected + width_, 3 * width_);
+  }
+}
+
+template <typename T>
+void UniversalScorer<T>::step(const StepRequest& request, StepResult& result) {
+  const TimedWork timed("step");
+  memory_.add(request.nodes);
+  result.attention.clear();
+  if (!request.nodes.empty()) {
+    words_.write(weights_.words_of_output(), memory_.tokens(), "step", rows_.begin(std::ssize(memory_.tokens())));
+    StepResult* attention = request.attention ? &result : nullptr;
+    if (is(HaltedKeys::kDropped)) {
+      for (const Kept* piece : memory_.rows()) node_steps_[piece] = weights_.options.decoder_layers;
+    }
+    think(
+        decoder_, memory_.positions(), weights_.decoder_norm, [&] { decoder_step(attention); },
+        [this] { decoder_halt(); });
+    if (attention != nullptr) shown_.write(*attention);
+  }
+  output_.write(weights_, rows_.read(), request, result);
+}
+
+}  // namespace
+
+template <typename T>
+std::unique_ptr<Scorer> make_universal_scorer(const Weights<T>& weights, const CrossHeads& attention) {
+  return std::make_unique<UniversalScorer<T>>(weights, attention);
+}
+
+template std::unique_ptr<Scorer> make_universal_scorer(const Weights<float>&, const CrossHeads&);
+template std::unique_ptr<Scorer> make_universal_scorer(const Weights<BFloat16>&, const CrossHeads&);
+template std::unique_ptr<Scorer> make_universal_scorer(const Weights<std::int8_t>&, const CrossHeads&);
+
+}  // namespace edgewise

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Universal Transformer without libtorch: the same as with it, whatever its nodes decide.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "edgewise/base/threads.h"
+#include "edgewise/kernels/instruction_set.h"
+#include "edgewise/models/universal_scorer.h"
+#include "tests/infer/runtime_models.h"
+#include "tests/models/universal_models.h"
+
+namespace edgewise {
+namespace {
+
+using kernels::ForcedInstructionSet;
+using kernels::InstructionSet;
+
+const std::vector<Tokens> kInputs = {{4, 9, 5, 3}, {8}, {5, 5, 4, 7, 7, 9, 10, 3, 4, 6, 5, 8, 9, 4, 4, 5, 7}};
+
+UniversalTransformer float_model(const TransformerOptions& options) {
+  UniversalTransformer model = universal_model(options);
+  convert_parameters(model, at::kFloat);
+  return model;
+}
+
+std::vector<TransformerOptions> all_kinds_of_universal_options() {
+  std::vector<TransformerOptions> kinds;
+  for (const TransformerPreset preset : all_presets()) {
+    for (const HaltedKeys halted_keys : all_of<HaltedKeys>()) {
+      kinds.push_back(universal_options(preset));
+      kinds.back().universal.halted_keys = halted_keys;
+    }
+  }
+  for (const AdaptiveSide side : all_of<AdaptiveSide>()) {
+    kinds.push_back(universal_options());
+    kinds.back().universal.adaptive = side;
+  }
+  return kinds;
+}
+
+void expect_near(const std::vector<float>& found, const std::vector<float>& expected, float tolerance) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], tolerance) << "at " << i;
+}
+
+TEST(UniversalRuntime, AgreesWithTheModelOverLibtorchWhateverTheOptions) {
+  for (const InstructionSet set : kernels::runnable_instruction_sets()) {
+    const ForcedInstructionSet forced(set);
+    for (const TransformerOptions& options : all_kinds_of_universal_options()) {
+      SCOPED_TRACE(testing::Message() << kernels::instruction_set_name(set) << ", " << enum_name(options.preset) << ", "
+                                      << enum_name(options.universal.halted_keys) << ", "
+                                      << enum_name(options.universal.adaptive));
+      const UniversalTransformer model = float_model(options);
+      const RuntimeModel runtime = runtime_of(model);
+      UniversalScorer defined(model);
+
+      const std::vector<Step> found = grow_branches(*runtime.scorer(), kInputs, 5);
+      const std::vector<Step> expected = grow_branches(defined, kInputs, 5);
+
+      for (std::size_t t = 0; t < expected.size(); ++t) {
+        expect_near(found[t].result.log_probabilities, expected[t].result.log_probabilities, 1e-4f);
+        expect_near(found[t].result.attention, expected[t].result.attention, 1e-5f);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(UniversalRuntime, GivesASentenceTheSameBitsAloneAndInABatchInAnyPrecision) {
+  for (const RuntimePrecision precision : {RuntimePrecision::kFp32, RuntimePrecision::kBf16, RuntimePrecision::kInt8}) {
+    SCOPED_TRACE(enum_name(precision));
+    const RuntimeModel runtime = runtime_of(float_model(universal_options()), precision);
+    const std::vector<Step> together = grow_branches(*runtime.scorer(), kInputs, 4);
+    const std::vector<Step> alone = grow_branches(*runtime.scorer(), {kInputs[0]}, 4);
+    for (std::size_t t = 0; t < alone.size(); ++t) {
+      const std::vector<float>& row = alone[t].result.log_probabilities;
+      EXPECT_EQ(std::memcmp(row.data(), together[t].result.log_probabilities.data(), row.size() * sizeof(float)), 0);
+    }
+  }
+}
+
+TEST(UniversalRuntime, IsNearTheModelInFewerBits) {
+  const UniversalTransformer model = float_model(universal_options());
+  UniversalScorer defined(model);
+  const std::vector<Step> expected = grow_branches(defined, kInputs, 3);
+  for (const auto& [precision, tolerance] :
+       {std::pair(RuntimePrecision::kBf16, 0.3f), std::pair(RuntimePrecision::kInt8, 0.6f)}) {
+    SCOPED_TRACE(enum_name(precision));
+    const std::vector<Step> found = grow_branches(*runtime_of(model, precision).scorer(), kInputs, 3);
+    double difference = 0;
+    for (std::size_t i = 0; i < expected[0].result.log_probabilities.size(); ++i) {
+      difference += std::abs(found[0].result.log_probabilities[i] - expected[0].result.log_probabilities[i]);
+    }
+    EXPECT_LE(difference / static_cast<double>(expected[0].result.log_probabilities.size()), tolerance);
+  }
+}
+
+}  // namespace
+}  // namespace edgewise
