@@ -13,7 +13,7 @@
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/infer/runtime_model.h"
-#include "edgewise/models/transformer.h"
+#include "edgewise/models/sequence_model.h"
 #include "edgewise/nn/serialize.h"
 #include "edgewise/search/search.h"
 #include "edgewise/text/line_reader.h"
@@ -43,7 +43,7 @@ RuntimeModel random_model(const DecodingBenchOptions& options) {
   TransformerOptions model = bench_model(options.size);
   model.norm_placement = NormPlacement::kPost;
   model.final_norm = false;
-  const std::string bytes = serialize_tensors(parameters(Transformer(model, kSeed)));
+  const std::string bytes = serialize_tensors(make_model(model, kSeed)->parameters());
   return RuntimeModel(model, SafetensorsFile::parse(std::as_bytes(std::span(bytes)), "random"), "random",
                       options.precision);
 }

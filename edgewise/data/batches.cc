@@ -7,6 +7,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
+#include "edgewise/base/threads.h"
 
 namespace edgewise {
 namespace {
@@ -51,6 +52,7 @@ EpochWindow BatchStream::load(std::int64_t epoch, std::int64_t window) const {
 void BatchStream::load_ahead() {
   if (keeps_pairs() || ahead_.valid()) return;
   ahead_ = std::async(std::launch::async, [source = source_, options = options_, seed = seed_, next = behind(window_)] {
+    set_num_threads(1);  // a second set of OpenMP's threads would take the cores from training
     return load_window(*source, options, seed, next.first, next.second);
   });
 }

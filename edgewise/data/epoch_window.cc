@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/threads.h"
 
 namespace edgewise {
 namespace {
@@ -21,12 +22,25 @@ RandomStream stream_of(std::uint64_t seed, std::int64_t epoch, std::int64_t numb
   return RandomStream(mix(seed, static_cast<std::uint64_t>(epoch)), static_cast<std::uint64_t>(number));
 }
 
+/// Several visits at a time, each by a thread.
 PackedPairs read_all(const PairSource& source, const std::vector<Visit>& visits, std::uint64_t seed,
                      std::int64_t epoch) {
+  constexpr std::size_t kAtOnce = 16;
+  constexpr double kWorthAThread = 1000.0;  // pairs
+  const double of_a_visit = std::max(count_pairs(visits) / static_cast<double>(visits.size()), 1.0);
+  const auto grain = static_cast<std::int64_t>(std::ceil(kWorthAThread / of_a_visit));
   PackedPairs pairs;
-  for (const Visit& visit : visits) {
-    for (const TokenPair& pair : source.read(visit, seed, epoch)) pairs.add(pair);
-    if (&visit == &visits.front()) pairs.make_room(count_pairs(visits));
+  for (std::size_t begin = 0; begin < visits.size(); begin += kAtOnce) {
+    std::vector<std::vector<TokenPair>> parts(std::min(kAtOnce, visits.size() - begin));
+    parallel_for(std::ssize(parts), grain, [&](std::int64_t first, std::int64_t last) {
+      for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+        parts[i] = source.read(visits[begin + i], seed, epoch);
+      }
+    });
+    for (const auto& part : parts) {
+      for (const TokenPair& pair : part) pairs.add(pair);
+    }
+    if (begin == 0) pairs.make_room(count_pairs(visits));
   }
   return pairs;
 }

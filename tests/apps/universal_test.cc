@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Universal Transformer through the program: trained, translated with, and asked how long it thinks.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "edgewise/apps/model_directory.h"
+#include "edgewise/models/sequence_model.h"
+#include "tests/apps/program.h"
+
+namespace edgewise {
+namespace {
+
+class UniversalProgram : public ProgramTest {
+ protected:
+  void train(const std::vector<std::string>& settings = {}) const {
+    write("tiny.toml", kTinyConfig);
+    std::filesystem::remove_all(path("run"));
+    std::vector<std::string> command = {"train", "tiny.toml", "--out", "run"};
+    for (const std::string& setting : {std::string("model.kind=universal"), std::string("model.encoder_layers=4"),
+                                       std::string("model.decoder_layers=3")}) {
+      command.insert(command.end(), {"--set", setting});
+    }
+    for (const std::string& setting : settings) command.insert(command.end(), {"--set", setting});
+    run_well(command);
+  }
+};
+
+TEST_F(UniversalProgram, TellsTheStepsOfBothSidesWhileItTrains) {
+  train({"train.log_every=5"});
+  const std::string metrics = read("run/metrics.jsonl");
+  const nlohmann::json first = nlohmann::json::parse(metrics.substr(0, metrics.find('\n')));
+  EXPECT_GE(first.at("encoder_steps").get<double>(), 1.0);
+  EXPECT_LE(first.at("encoder_steps").get<double>(), 4.0);
+  EXPECT_GE(first.at("decoder_steps").get<double>(), 1.0);
+  EXPECT_LE(first.at("decoder_steps").get<double>(), 3.0);
+}
+
+TEST_F(UniversalProgram, LearnsInEitherPrecisionWithEachPolicyForHaltedNodes) {
+  for (const std::string setting :
+       {"train.precision=bf16", "model.universal.halted_keys=stale", "model.universal.halted_keys=recomputed",
+        "model.universal.halted_keys=dropped", "model.universal.adaptive=none", "train.rdrop=1"}) {
+    SCOPED_TRACE(setting);
+    train({setting});
+    EXPECT_TRUE(std::filesystem::exists(path("run/best/model.safetensors")));
+  }
+}
+
+TEST_F(UniversalProgram, TranslatesTheSameWithTheRuntimeAndOverLibtorch) {
+  train({"train.epochs=6", "train.schedule=constant", "train.learning_rate=0.01"});
+  const std::string inputs = "a b c\nd a\nb\nc c d a b a\n";
+  const std::string found = run_well({"translate", "--model", "run", "--beam", "1"}, {.input = inputs});
+
+  const TranslationModel model = open_model(path("run"));
+  TranslatorOptions options;
+  options.search = model.experiment.search;
+  options.search.beam = 1;
+  Translator translator(
+      coding_of(model.experiment, model.vocabularies), [&model] { return model.model->scorer(); }, options);
+  std::string expected;
+  for (const std::string input : {"a b c", "d a", "b", "c c d a b a"}) {
+    expected += translator.translate(input).outputs.front().text + "\n";
+  }
+  EXPECT_EQ(found, expected);
+}
+
+TEST_F(UniversalProgram, SaysHowManyStepsItThinksAboutEachToken) {
+  train();
+  write("inputs", "a b c\nd a\n");
+  const std::string text = run_well({"inspect", "run", "--ponder", "inputs"});
+  EXPECT_NE(text.find("input   a b c"), std::string::npos) << text;
+  EXPECT_NE(text.find("steps a token"), std::string::npos) << text;
+
+  const nlohmann::json json = nlohmann::json::parse(run_well({"inspect", "run", "--ponder", "inputs", "--json"}));
+  ASSERT_EQ(json.at("sentences").size(), 2U);
+  ASSERT_EQ(json.at("sentences")[0].at("input").size(), 3U);
+  EXPECT_EQ(json.at("sentences")[0].at("input")[1].at("text"), "b");
+  std::int64_t counted = 0;
+  for (const auto& [steps, count] : json.at("input_steps").items()) {
+    EXPECT_LE(std::stoi(steps), 4);
+    counted += count.get<std::int64_t>();
+  }
+  EXPECT_EQ(counted, 5);
+}
+
+TEST_F(UniversalProgram, HasNoStepsToTellOfATransformer) {
+  write("tiny.toml", kTinyConfig);
+  run_well({"train", "tiny.toml", "--out", "run"});
+  write("inputs", "a b\n");
+  expect_refused({"inspect", "run", "--ponder", "inputs"},
+                 "steps: the model is a transformer, whose nodes take all its layers; a universal one is needed");
+}
+
+}  // namespace
+}  // namespace edgewise
