@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "edgewise/infer/model_files.h"
-#include "edgewise/infer/runtime_scorers.h"
 #include "edgewise/infer/translator.h"
 #include "edgewise/models/sequence_model.h"
 #include "edgewise/options/experiment.h"

@@ -120,7 +120,8 @@ void declare_translate(CLI::App& translate, const OpenScorers& open_scorers, int
   translate.add_option("--long-inputs", settings.long_inputs, "longer ones: split (default) at sentence ends, or cut")
       ->transform(one_of<LongInputs>());
   translate
-      .add_option("--max-line", command->max_line, "bytes of a line, whose rest is left out; by default more than 64 MiB are an error")
+      .add_option("--max-line", command->max_line,
+                  "bytes of a line, whose rest is left out; by default more than 64 MiB are an error")
       ->check(CLI::Range(0, 1 << 30));
   translate.add_option("--bad-text", command->bad_text, "a line that is not UTF-8: stop (default), or replace")
       ->transform(one_of<BadText>());

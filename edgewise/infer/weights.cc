@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "edgewise/infer/parameter_reader.h"
+#include "edgewise/options/norm_formula.h"
 
 namespace edgewise {
 namespace {
@@ -14,12 +15,6 @@ namespace {
 constexpr std::int64_t kTileSize = 1024;
 
 constexpr std::int64_t kVector = 16;
-
-kernels::NormFormula formula(const LayerOptions& options) {
-  const auto size = static_cast<double>(options.size);
-  return options.norm == NormKind::kLayerNorm ? kernels::NormFormula::layer_norm(size, options.norm_epsilon)
-                                              : kernels::NormFormula::std_norm(size, options.norm_epsilon);
-}
 
 template <typename T>
 class Packer {
@@ -65,7 +60,7 @@ class Packer {
 
   NormParameters norm(const std::string& name) {
     return {reader_.read(name + ".gain", {options_.size}), reader_.read(name + ".bias", {options_.size}),
-            formula(options_)};
+            norm_formula<kernels::NormFormula>(options_.norm, options_.size, options_.norm_epsilon)};
   }
 
   PackedLinear<T> linear(const std::string& name, std::int64_t in, std::int64_t out) {

@@ -8,15 +8,10 @@
 
 #include "edgewise/ops/dropped.h"
 #include "edgewise/ops/function_state.h"
+#include "edgewise/options/norm_formula.h"
 
 namespace edgewise {
 namespace {
-
-kernels::NormFormula formula_of(const AddNormOptions& options, std::int64_t size) {
-  const auto features = static_cast<double>(size);
-  return options.kind == NormKind::kLayerNorm ? kernels::NormFormula::layer_norm(features, options.epsilon)
-                                              : kernels::NormFormula::std_norm(features, options.epsilon);
-}
 
 std::int64_t num_rows(const at::Tensor& x_TM) { return x_TM.numel() / std::max<std::int64_t>(x_TM.size(-1), 1); }
 
@@ -35,7 +30,7 @@ void with_types(const NormPass& pass, const at::Tensor& x_TM, Fn fn) {
 }  // namespace
 
 NormPass norm_pass(const at::Tensor& x_TM, const at::Tensor& y_TM, const AddNormOptions& options) {
-  return {.formula = formula_of(options, x_TM.size(-1)),
+  return {.formula = norm_formula<kernels::NormFormula>(options.kind, x_TM.size(-1), options.epsilon),
           .dropout = dropout_rule(options.dropout, options.dropout_key),
           .type = options.type.value_or(x_TM.scalar_type()),
           .y_type = (y_TM.defined() ? y_TM : x_TM).scalar_type()};

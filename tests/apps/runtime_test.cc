@@ -82,6 +82,12 @@ std::vector<TranslationRequest> real_sentences(std::int64_t count) {
   return sentences;
 }
 
+double mean_difference(const std::vector<Translation>& a, const std::vector<Translation>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += std::abs(a[i].outputs.front().score - b[i].outputs.front().score);
+  return sum / static_cast<double>(a.size());
+}
+
 /// EDGEWISE_PARITY_SENTENCES, or a few.
 std::int64_t num_real_sentences() {
   const char* wanted = std::getenv("EDGEWISE_PARITY_SENTENCES");
@@ -110,6 +116,16 @@ TEST_F(RuntimeProgram, TranslatesRealSentencesAsTheModelOverLibtorchDoesWhicheve
       largest = std::max(largest, std::abs(output.score - expected[i].outputs.front().score));
     }
     EXPECT_LT(largest, 1e-4);
+
+    for (const auto& [precision, most] :
+         {std::pair(RuntimePrecision::kBf16, 0.02), std::pair(RuntimePrecision::kInt8, 0.05)}) {
+      const auto open = [precision = precision](ModelFiles files, const ScorerOptions& /*options*/) {
+        return open_runtime_scorers(std::move(files), {.precision = precision});
+      };
+      const double difference = mean_difference(translate(open, sentences), found);
+      EXPECT_LT(difference, most) << enum_name(precision);
+      EXPECT_GT(difference, 0) << enum_name(precision);
+    }
     RecordProperty("largest_difference_" + preset, std::to_string(largest));
   }
 }

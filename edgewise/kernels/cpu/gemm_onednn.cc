@@ -188,9 +188,7 @@ bool has_bf16() { return has(dnnl::cpu_isa::avx512_core); }
 
 bool has_amx() { return has(dnnl::cpu_isa::avx512_core_amx); }
 
-bool bf16_is_fast() {
-  return has_amx() || (has(dnnl::cpu_isa::avx512_core_bf16) && is_amd());
-}
+bool bf16_is_fast() { return has_amx() || (has(dnnl::cpu_isa::avx512_core_bf16) && is_amd()); }
 
 bool int8_is_exact() { return has(dnnl::cpu_isa::avx512_core_vnni) || has(dnnl::cpu_isa::avx2_vnni); }
 
