@@ -38,9 +38,8 @@ at::Tensor DecoderLayer::after_cross(const at::Tensor& x_DM, const at::Tensor& a
   return after_cross(x_DM, average_DHV, Norm(), pass).x_TM;
 }
 
-NodeState DecoderLayer::after_self(const Relation& encoder_decoder, const at::Tensor& x_DM,
-                                   const at::Tensor& heard_DHV, const Projections& memory, const Norm& next,
-                                   Pass& pass) const {
+NodeState DecoderLayer::after_self(const Relation& encoder_decoder, const at::Tensor& x_DM, const at::Tensor& heard_DHV,
+                                   const Projections& memory, const Norm& next, Pass& pass) const {
   const NodeState heard = self_sublayer.after(x_DM, self_attention.get_o(heard_DHV), cross_sublayer.first_norm(), pass);
   const at::Tensor query_DHK = cross_attention.get(heard.read_TM, AttentionFields::kQuery).query;
   const at::Tensor seen_DHV = cross_attention.average(encoder_decoder, query_DHK, memory.key, memory.value, pass);
