@@ -9,6 +9,7 @@
 #include <limits>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
@@ -317,7 +318,7 @@ TEST_F(TrainerTest, ValidatesAndKeepsTheAverageOfWeights) {
       averaged.task.on_validate = [&, table = table.clone(), expected = average / (1 - std::pow(0.9, 4))] {
         EXPECT_TRUE(at::allclose(averaged.task.table(), expected, 1e-5, 1e-6));
         EXPECT_FALSE(averaged.task.table().equal(table));
-        averaged.task.on_validate = nullptr;
+        const auto running = std::exchange(averaged.task.on_validate, nullptr);  // else it would end itself
         return averaged.task.validate();
       };
     }
