@@ -25,19 +25,13 @@ std::vector<PonderedToken> tokens_of(const Vocabulary& vocabulary, std::span<con
   return found;
 }
 
-std::size_t count_characters(std::string_view text) {
-  std::size_t count = 0;
-  for_each_code_point(text, [&count](CodePoint, std::size_t) { ++count; });
-  return count;
-}
-
 void print_side(const char* name, const std::vector<PonderedToken>& tokens) {
   std::string texts;
   std::string steps;
   for (const PonderedToken& token : tokens) {
     const std::string number = std::to_string(token.steps);
-    const std::size_t width = std::max(count_characters(token.text), number.size()) + 1;
-    texts += token.text + std::string(width - count_characters(token.text), ' ');
+    const std::size_t width = std::max(count_code_points(token.text), number.size()) + 1;
+    texts += token.text + std::string(width - count_code_points(token.text), ' ');
     steps += number + std::string(width - number.size(), ' ');
   }
   fmt::print("{:<7} {}\n{:<7} {}\n", name, texts, "", steps);

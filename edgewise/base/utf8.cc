@@ -62,6 +62,12 @@ CodePoint code_point_at(std::string_view text, std::size_t offset) {
   return {value, lead.size};
 }
 
+std::size_t count_code_points(std::string_view text) {
+  std::size_t count = 0;
+  for_each_code_point(text, [&count](CodePoint, std::size_t) { ++count; });
+  return count;
+}
+
 std::string_view utf8_prefix(std::string_view text, std::size_t size) {
   if (text.size() <= size) return text;
   constexpr std::size_t kMostContinuations = 3;

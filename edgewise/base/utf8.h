@@ -29,6 +29,9 @@ void for_each_code_point(std::string_view text, Visit&& visit) {
   }
 }
 
+/// Code points, and bytes that are part of none.
+std::size_t count_code_points(std::string_view text);
+
 /// The longest prefix of at most `size` bytes that does not end inside a code point.
 std::string_view utf8_prefix(std::string_view text, std::size_t size);
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "edgewise/base/profile.h"
+#include "edgewise/graph/picked.h"
 #include "edgewise/infer/decoding_memory.h"
 #include "edgewise/infer/layer_rows.h"
 #include "edgewise/infer/shown_attention.h"
@@ -20,14 +21,13 @@ using kernels::SourceRange;
 
 const NormParameters kReadByNobody;
 
-/// Keeps only the ranges, or pieces, of some rows.
-template <typename Item>
-std::vector<Item> picked(std::span<const Item> items, std::span<const NodeIndex> rows) {
-  std::vector<Item> found;
-  found.reserve(rows.size());
-  for (const NodeIndex row : rows) found.push_back(items[static_cast<std::size_t>(row)]);
-  return found;
-}
+/// Whom some rows see: ranges of all pieces there are, or of those kept of them.
+template <typename T>
+struct Seen {
+  std::vector<SourceRange> ranges;
+  std::vector<const T*> kept = {};
+  const T* const* pieces;
+};
 
 template <typename T>
 class UniversalScorer : public Scorer {
@@ -44,9 +44,9 @@ class UniversalScorer : public Scorer {
   template <typename Step, typename Halt>
   void think(ThinkingRows& thinking, std::span<const std::int64_t> positions, const NormParameters& final_norm,
              Step step, Halt halt);
-  const float* project_last(const ThinkingRows& thinking, const AttentionParameters<T>& attention);
-  const float* project_at(const ThinkingRows& thinking, const AttentionParameters<T>& attention,
-                          std::span<const NodeIndex> rows, std::int64_t step);
+  void take_leaving(const ThinkingRows& thinking);
+  void add_signals(const ThinkingRows& thinking, std::span<const NodeIndex> rows, std::int64_t step);
+  const float* project_halted(const AttentionParameters<T>& attention);
 
   void encode(std::span<const Tokens> inputs);
   void encoder_step();
@@ -56,7 +56,7 @@ class UniversalScorer : public Scorer {
   void decoder_halt();
 
   template <typename U, typename Thinks>
-  Sources<U> seen_by(std::span<const NodeIndex> rows, const Sources<U>& all, Thinks still_thinks) const;
+  Seen<U> seen_by(std::span<const NodeIndex> rows, const Sources<U>& all, Thinks still_thinks) const;
 
   bool is(HaltedKeys halted_keys) const { return weights_.options.universal.halted_keys == halted_keys; }
 
@@ -111,24 +111,27 @@ void UniversalScorer<T>::think(ThinkingRows& thinking, std::span<const std::int6
   rows_.read_through(final_norm);
 }
 
-/// Queries, keys and values of the rows that leave, made of their last states.
+/// The states of the rows that leave, to halted_.
 template <typename T>
-const float* UniversalScorer<T>::project_last(const ThinkingRows& thinking, const AttentionParameters<T>& attention) {
+void UniversalScorer<T>::take_leaving(const ThinkingRows& thinking) {
   const std::int64_t size = weights_.options.size;
   float* to = halted_.begin(std::ssize(thinking.leaving()));
   for (const NodeIndex row : thinking.leaving()) to = std::copy_n(rows_.state() + row * size, size, to);
-  halted_.read_through(halted_.first_norm(attention.norm));
-  return halted_.project(attention.query_key_value);
 }
 
-/// The same with the signals of a later step. Row `rows[i]` of the side has the state that lies in halted_.
+/// Those of a step, to halted_, where the state of row `rows[i]` of the side is row i.
 template <typename T>
-const float* UniversalScorer<T>::project_at(const ThinkingRows& thinking, const AttentionParameters<T>& attention,
-                                            std::span<const NodeIndex> rows, std::int64_t step) {
-  const std::int64_t size = weights_.options.size;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    thinking.add_signal(words_, rows[i], step, halted_.state() + static_cast<std::int64_t>(i) * size);
+void UniversalScorer<T>::add_signals(const ThinkingRows& thinking, std::span<const NodeIndex> rows, std::int64_t step) {
+  float* state = halted_.state();
+  for (const NodeIndex row : rows) {
+    thinking.add_signal(words_, row, step, state);
+    state += weights_.options.size;
   }
+}
+
+/// Queries, keys and values of what is in halted_.
+template <typename T>
+const float* UniversalScorer<T>::project_halted(const AttentionParameters<T>& attention) {
   halted_.read_through(halted_.first_norm(attention.norm));
   return halted_.project(attention.query_key_value);
 }
@@ -136,22 +139,19 @@ const float* UniversalScorer<T>::project_at(const ThinkingRows& thinking, const 
 /// Whom some rows see.
 template <typename T>
 template <typename U, typename Thinks>
-Sources<U> UniversalScorer<T>::seen_by(std::span<const NodeIndex> rows, const Sources<U>& all,
-                                       Thinks still_thinks) const {
-  Sources<U> seen = {picked<SourceRange>(all.ranges, rows), {}};
-  if (!is(HaltedKeys::kDropped)) {
-    seen.pieces = all.pieces;
-    return seen;
-  }
+Seen<U> UniversalScorer<T>::seen_by(std::span<const NodeIndex> rows, const Sources<U>& all, Thinks still_thinks) const {
+  Seen<U> seen = {.ranges = picked<SourceRange>(all.ranges, rows), .pieces = all.pieces.data()};
+  if (!is(HaltedKeys::kDropped)) return seen;
   for (SourceRange& range : seen.ranges) {
     const std::int64_t first = range.begin;
-    range.begin = std::ssize(seen.pieces);
+    range.begin = std::ssize(seen.kept);
     for (std::int64_t i = first; i < first + range.count; ++i) {
       const U* piece = all.pieces[static_cast<std::size_t>(i)];
-      if (still_thinks(piece)) seen.pieces.push_back(piece);
+      if (still_thinks(piece)) seen.kept.push_back(piece);
     }
-    range.count = std::ssize(seen.pieces) - range.begin;
+    range.count = std::ssize(seen.kept) - range.begin;
   }
+  seen.pieces = seen.kept.data();
   return seen;
 }
 
@@ -198,7 +198,8 @@ void UniversalScorer<T>::encoder_step() {
   const EncoderLayerParameters<T>& layer = weights_.encoder.front();
   if (is(HaltedKeys::kRecomputed) && !gone_.empty()) {
     std::ranges::copy(gone_states_, halted_.begin(std::ssize(gone_)));
-    write_encoder_pieces(gone_, project_at(encoder_, layer.self_attention, gone_, encoder_.step()));
+    add_signals(encoder_, gone_, encoder_.step());
+    write_encoder_pieces(gone_, project_halted(layer.self_attention));
   }
   rows_.read_through(rows_.first_norm(layer.self_attention.norm));
   const float* projected = rows_.project(layer.self_attention.query_key_value);
@@ -206,10 +207,10 @@ void UniversalScorer<T>::encoder_step() {
   const auto still_thinks = [&](const float* piece) {
     return std::ranges::binary_search(encoder_.active(), (piece - read_.pieces.front()) / (2 * width_));
   };
-  const Sources<float> seen = seen_by(encoder_.active(), read_, still_thinks);
+  const Seen<float> seen = seen_by(encoder_.active(), read_, still_thinks);
   rows_.attend(layer.self_attention,
                RowSources<float>{.ranges = seen.ranges.data(),
-                                 .pieces = seen.pieces.data(),
+                                 .pieces = seen.pieces,
                                  .key_offset = 0,
                                  .value_offset = width_,
                                  .query = projected,
@@ -223,14 +224,13 @@ template <typename T>
 void UniversalScorer<T>::encoder_halt() {
   if (encoder_.are_done()) return;
   const std::vector<NodeIndex> rows = picked<NodeIndex>(before_, encoder_.leaving());
+  take_leaving(encoder_);
   if (is(HaltedKeys::kFrozen)) {
-    write_encoder_pieces(rows, project_last(encoder_, weights_.encoder.front().self_attention));
+    write_encoder_pieces(rows, project_halted(weights_.encoder.front().self_attention));
   }
   if (is(HaltedKeys::kRecomputed)) {
-    for (const NodeIndex row : encoder_.leaving()) {
-      const float* state = rows_.state() + row * weights_.options.size;
-      gone_states_.insert(gone_states_.end(), state, state + weights_.options.size);
-    }
+    const float* states = halted_.state();
+    gone_states_.insert(gone_states_.end(), states, states + std::ssize(rows) * weights_.options.size);
     gone_.insert(gone_.end(), rows.begin(), rows.end());
   }
 }
@@ -243,10 +243,10 @@ void UniversalScorer<T>::decoder_step(StepResult* attention) {
   const std::int64_t offset = memory_.node_offset(decoder_.step());
   write_pieces<Kept>(picked<Kept*>(memory_.rows(), decoder_.active()), offset, width_, projected + width_, 3 * width_);
   const auto still_thinks = [this](const Kept* piece) { return node_steps_.at(piece) > decoder_.step(); };
-  const Sources<Kept> own = seen_by(decoder_.active(), memory_.ancestors(), still_thinks);
+  const Seen<Kept> own = seen_by(decoder_.active(), memory_.ancestors(), still_thinks);
   rows_.attend(layer.self_attention,
                RowSources<Kept>{.ranges = own.ranges.data(),
-                                .pieces = own.pieces.data(),
+                                .pieces = own.pieces,
                                 .key_offset = offset,
                                 .value_offset = offset + width_,
                                 .query = projected,
@@ -279,7 +279,11 @@ void UniversalScorer<T>::decoder_halt() {
     for (const Kept* piece : pieces) node_steps_[piece] = decoder_.step();
     return;
   }
-  const float* projected = is(HaltedKeys::kFrozen) ? project_last(decoder_, attention) : nullptr;
+  const float* projected = nullptr;
+  if (is(HaltedKeys::kFrozen)) {
+    take_leaving(decoder_);
+    projected = project_halted(attention);
+  }
   for (std::int64_t later = decoder_.step(); later < weights_.options.decoder_layers; ++later) {
     if (is(HaltedKeys::kStale)) {
       const std::int64_t last = memory_.node_offset(decoder_.step() - 1);
@@ -287,10 +291,9 @@ void UniversalScorer<T>::decoder_halt() {
       continue;
     }
     if (is(HaltedKeys::kRecomputed)) {
-      const std::int64_t size = weights_.options.size;
-      float* to = halted_.begin(std::ssize(rows));
-      for (const NodeIndex row : decoder_.leaving()) to = std::copy_n(rows_.state() + row * size, size, to);
-      projected = project_at(decoder_, attention, rows, later);
+      take_leaving(decoder_);
+      add_signals(decoder_, rows, later);
+      projected = project_halted(attention);
     }
     write_pieces<Kept>(pieces, memory_.node_offset(later), width_, projected + width_, 3 * width_);
   }

@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "edgewise/graph/picked.h"
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/ops/rows.h"
 
@@ -69,7 +70,8 @@ std::vector<NodeIndex> ThinkingAttention::by_node(const std::vector<NodeIndex>& 
 
 void ThinkingAttention::halt(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& leaving,
                              const at::Tensor& x_AM, const Pass& pass) {
-  for (const NodeIndex row : leaving) halted_.push_back(active[static_cast<std::size_t>(row)]);
+  const std::vector<NodeIndex> nodes = picked<NodeIndex>(active, leaving);
+  halted_.insert(halted_.end(), nodes.begin(), nodes.end());
   switch (halted_keys_) {
     case HaltedKeys::kFrozen: {
       const at::Tensor read = sublayer_->begin(take_rows(x_AM, leaving), pass).read_TM;

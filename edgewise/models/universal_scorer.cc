@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "edgewise/graph/picked.h"
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/models/shown_heads.h"
 #include "edgewise/ops/rows.h"
@@ -16,15 +17,7 @@
 namespace edgewise {
 namespace {
 
-const Norm kReadByNobody;
-
 constexpr std::int64_t kStillThinks = std::numeric_limits<std::int64_t>::max();
-
-std::vector<NodeIndex> picked(const std::vector<NodeIndex>& from, const std::vector<NodeIndex>& rows) {
-  std::vector<NodeIndex> found;
-  for (const NodeIndex row : rows) found.push_back(from[static_cast<std::size_t>(row)]);
-  return found;
-}
 
 }  // namespace
 
@@ -46,7 +39,7 @@ class UniversalScorer::Thinking : public ThinkingLayer {
                   Pass& pass) override {
     made_ = layer_->before_self(x_AM);
     step_ = step;
-    put(step, picked(nodes_->numbers, active), made_);
+    put(step, picked<NodeIndex>(nodes_->numbers, active), made_);
     const std::int64_t num_nodes = scorer_->places_.num_nodes();
     Shown& shown = scorer_->steps_[static_cast<std::size_t>(step)];
     shown.key.make_room(num_nodes, made_.key);
@@ -55,13 +48,13 @@ class UniversalScorer::Thinking : public ThinkingLayer {
                                                                 shown.value.first(num_nodes), pass);
     const Relation inputs = select_rows(nodes_->inputs, active);
     if (attention_ != nullptr) show_attention(active, inputs, layer_->after_self(x_AM, heard_AHV, pass));
-    return layer_->after_self(inputs, x_AM, heard_AHV, memory_, kReadByNobody, pass).x_TM;
+    return layer_->after_self(inputs, x_AM, heard_AHV, memory_, Norm(), pass).x_TM;
   }
 
   void halt(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& leaving, const at::Tensor& x_AM,
             const Pass& /*pass*/) override {
-    const std::vector<NodeIndex> new_rows = picked(active, leaving);
-    const std::vector<NodeIndex> numbers = picked(nodes_->numbers, new_rows);
+    const std::vector<NodeIndex> new_rows = picked<NodeIndex>(active, leaving);
+    const std::vector<NodeIndex> numbers = picked<NodeIndex>(nodes_->numbers, new_rows);
     for (const NodeIndex number : numbers) scorer_->num_steps_[static_cast<std::size_t>(number)] = step_ + 1;
     const auto num_steps = std::ssize(scorer_->steps_);
     switch (scorer_->model_->options().universal.halted_keys) {

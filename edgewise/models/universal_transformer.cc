@@ -20,8 +20,6 @@ Norm final_norm(const TransformerOptions& options) {
   return options.final_norm ? Norm(options.size, options.norm, options.norm_epsilon) : Norm();
 }
 
-const Norm kReadByNobody;
-
 class EncoderThinking : public ThinkingLayer {
  public:
   EncoderThinking(const EncoderLayer& layer, const Relation& relation, HaltedKeys halted_keys,
@@ -32,7 +30,7 @@ class EncoderThinking : public ThinkingLayer {
                   Pass& pass) override {
     const NodeState state = layer_->begin(x_AM, pass);
     const at::Tensor heard_AHV = attention_(active, state.read_TM, step, pass);
-    return layer_->after_attention(state.x_TM, heard_AHV, kReadByNobody, pass).x_TM;
+    return layer_->after_attention(state.x_TM, heard_AHV, Norm(), pass).x_TM;
   }
 
   void halt(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& leaving, const at::Tensor& x_AM,
@@ -60,7 +58,7 @@ class DecoderThinking : public ThinkingLayer {
     const at::Tensor heard_AHV = attention_(active, state.read_TM, step, pass);
     const bool is_whole = std::ssize(active) == encoder_decoder_->num_destinations();
     const Relation seen = is_whole ? *encoder_decoder_ : select_rows(*encoder_decoder_, active);
-    return layer_->after_self(seen, state.x_TM, heard_AHV, memory_, kReadByNobody, pass).x_TM;
+    return layer_->after_self(seen, state.x_TM, heard_AHV, memory_, Norm(), pass).x_TM;
   }
 
   void halt(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& leaving, const at::Tensor& x_AM,
@@ -91,17 +89,25 @@ UniversalTransformer::UniversalTransformer(const TransformerOptions& options, st
   decoder_ = UniversalDecoder(options, random);
 }
 
+template <class Part>
+Thought UniversalTransformer::think_and_norm(std::int64_t most_steps, bool adapts, const at::Tensor& x_NM,
+                                             const StepSignals& signals, const Part& side, ThinkingLayer& layer,
+                                             Pass& pass) const {
+  Thought thought = think({.most_steps = most_steps,
+                           .adapts = adapts,
+                           .epsilon = options_.universal.epsilon,
+                           .dropout = options_.dropout.embedding},
+                          x_NM, signals, side.halting, layer, pass);
+  thought.state_NM = side.norm(thought.state_NM, pass.type_of(thought.state_NM));
+  return thought;
+}
+
 Thought UniversalTransformer::encode(const Batch& batch, Pass& pass) const {
   const at::Tensor x_SM = words_.input_embedding(batch.input_tokens);
   const StepSignals signals(positions_, batch.input_positions, x_SM.scalar_type());
   EncoderThinking layer(encoder_.layer, batch.graph.relation(kEncoderEncoder), options_.universal.halted_keys, signals);
-  Thought thought = think({.most_steps = options_.encoder_layers,
-                           .adapts = encoder_adapts(options_.universal.adaptive),
-                           .epsilon = options_.universal.epsilon,
-                           .dropout = options_.dropout.embedding},
-                          x_SM, signals, encoder_.halting, layer, pass);
-  thought.state_NM = encoder_.norm(thought.state_NM, pass.type_of(thought.state_NM));
-  return thought;
+  return think_and_norm(options_.encoder_layers, encoder_adapts(options_.universal.adaptive), x_SM, signals, encoder_,
+                        layer, pass);
 }
 
 Thought UniversalTransformer::decode(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const {
@@ -114,13 +120,8 @@ Thought UniversalTransformer::decode(const Batch& batch, const at::Tensor& encod
 
 Thought UniversalTransformer::think_of_output(const at::Tensor& x_DM, const StepSignals& signals, ThinkingLayer& layer,
                                               Pass& pass) const {
-  Thought thought = think({.most_steps = options_.decoder_layers,
-                           .adapts = decoder_adapts(options_.universal.adaptive),
-                           .epsilon = options_.universal.epsilon,
-                           .dropout = options_.dropout.embedding},
-                          x_DM, signals, decoder_.halting, layer, pass);
-  thought.state_NM = decoder_.norm(thought.state_NM, pass.type_of(thought.state_NM));
-  return thought;
+  return think_and_norm(options_.decoder_layers, decoder_adapts(options_.universal.adaptive), x_DM, signals, decoder_,
+                        layer, pass);
 }
 
 at::Tensor UniversalTransformer::forward(const Batch& batch, Pass& pass) const {

@@ -109,6 +109,10 @@ class UniversalTransformer {
  private:
   struct Side;
 
+  /// `side` is encoder or decoder, whose layer `layer` applies.
+  template <class Part>
+  Thought think_and_norm(std::int64_t most_steps, bool adapts, const at::Tensor& x_NM, const StepSignals& signals,
+                         const Part& side, ThinkingLayer& layer, Pass& pass) const;
   at::Tensor ponder_cost(const Thought& encoded, const Thought& decoded, std::int64_t num_labels) const;
   void start_thinking(MessageGraph& graph, const Batch& batch) const;
   void think_by_messages(MessageGraph& graph, const Side& side, Pass& pass) const;

@@ -104,8 +104,7 @@ class ModelCheck {
     const bool is_text = !find_bad_utf8(text) && text.find('\0') == std::string::npos;
     if (!is_text) fail_at_piece("is {}, needs UTF-8 without NUL", in_quotes(text));
     if (piece.type != PieceType::kUserDefined) return;
-    std::size_t characters = 0;
-    for_each_code_point(text, [&](CodePoint, std::size_t) { ++characters; });
+    const std::size_t characters = count_code_points(text);
     if (characters > kMostUserDefinedCharacters) {
       fail_at_piece("is user-defined with {} characters, needs at most {}", characters, kMostUserDefinedCharacters);
     }

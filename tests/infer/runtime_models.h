@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <span>
 #include <string>
 #include <vector>
@@ -83,6 +85,23 @@ inline std::vector<Step> grow_branches(Scorer& scorer, const std::vector<Tokens>
     scorer.step(request, step.result);
   }
   return steps;
+}
+
+inline const std::vector<Tokens> kInputs = {{4, 9, 5, 3}, {8}, {5, 5, 4, 7, 7, 9, 10, 3, 4, 6, 5, 8, 9, 4, 4, 5, 7}};
+
+inline void expect_near(const std::vector<float>& found, const std::vector<float>& expected, float tolerance) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], tolerance) << "at " << i;
+}
+
+/// Expects a scorer to say of each step what another says.
+inline void expect_same_answers(const std::vector<Step>& found, const std::vector<Step>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t t = 0; t < expected.size(); ++t) {
+    expect_near(found[t].result.log_probabilities, expected[t].result.log_probabilities, 1e-4f);
+    expect_near(found[t].result.attention, expected[t].result.attention, 1e-5f);
+    if (testing::Test::HasFatalFailure()) return;
+  }
 }
 
 }  // namespace edgewise
