@@ -22,7 +22,7 @@ test-sanitized: setup  ## run the tests under AddressSanitizer and UndefinedBeha
 	@scripts/build asan
 	@ctest --test-dir build-asan --output-on-failure
 
-fuzz: setup  ## read altered files until one is read wrongly, SECONDS=600 for each of four readers; needs clang
+fuzz: setup  ## read altered files until one is read wrongly, SECONDS=600 for each of five readers; needs clang
 	@scripts/fuzz $(or $(SECONDS),600)
 
 format:  ## format all sources with clang-format 14

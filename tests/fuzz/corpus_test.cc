@@ -25,6 +25,7 @@ TEST(FuzzCorpus, OfSafetensorsIsReadOrRefused) { read_corpus("safetensors", read
 TEST(FuzzCorpus, OfConfigsIsReadOrRefused) { read_corpus("config", read_config); }
 TEST(FuzzCorpus, OfManifestsIsReadOrRefused) { read_corpus("manifest", read_manifest); }
 TEST(FuzzCorpus, OfVocabulariesIsReadOrRefused) { read_corpus("vocabulary", read_vocabulary); }
+TEST(FuzzCorpus, OfCasesIsReadOrRefused) { read_corpus("case", read_case); }
 
 }  // namespace
 }  // namespace edgewise::fuzz

@@ -11,6 +11,7 @@
 #include "edgewise/base/manifest.h"
 #include "edgewise/base/safetensors.h"
 #include "edgewise/options/experiment.h"
+#include "edgewise/text/sentence_case.h"
 #include "edgewise/text/vocabulary.h"
 
 namespace edgewise::fuzz {
@@ -73,6 +74,15 @@ void read_vocabulary(std::string_view bytes) {
         vocabulary->encode("It's \xC3\xA9t\xC3\xA9 again, and \xE4\xB8\xAD I won !");
     for (const std::int64_t token : tokens) require(token >= 0 && token < vocabulary->size());
     vocabulary->decode(tokens);
+  });
+}
+
+void read_case(std::string_view bytes) {
+  accept_errors([&] {
+    const SentenceCase sentence_case = SentenceCase::parse(bytes, "fuzzed");
+    const std::string written = sentence_case.serialize();
+    require(SentenceCase::parse(written, "written").serialize() == written);
+    sentence_case.undo(sentence_case.apply("\"\xC3\x89t\xC3\xA9 !\" The cat: \xE4\xB8\xAD"));
   });
 }
 

@@ -14,4 +14,7 @@ void read_manifest(std::string_view bytes);
 /// Also encodes a text with a vocabulary that was accepted.
 void read_vocabulary(std::string_view bytes);
 
+/// Also undoes what applying an accepted case did to a sentence.
+void read_case(std::string_view bytes);
+
 }  // namespace edgewise::fuzz
