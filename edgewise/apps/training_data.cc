@@ -45,6 +45,7 @@ void print_account(const Corpus& corpus) {
     print_words("left out", account.skipped_in_words());
     for (const std::string& place : account.places) fmt::print("  {}\n", place);
     print_words("put right", account.repairs_in_words());
+    print_words("warning", account.doubts_in_words());
   }
 }
 

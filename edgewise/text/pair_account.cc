@@ -35,4 +35,15 @@ std::string PairAccount::repairs_in_words() const {
   return words;
 }
 
+std::string PairAccount::doubts_in_words() const {
+  std::string words;
+  const auto doubt = [&](std::int64_t count, std::int64_t all, std::string_view what) {
+    words += fmt::format("{}{} of {} pairs have {}", words.empty() ? "" : ", ", count, all, what);
+  };
+  const std::int64_t all = kept + skipped();
+  if (kept_identical > kept / 2) doubt(kept_identical, kept, "the same text on both sides; is it one file twice?");
+  if (nul_bytes > all / 100) doubt(nul_bytes, all, "a NUL byte; is it a binary file?");
+  return words;
+}
+
 }  // namespace edgewise

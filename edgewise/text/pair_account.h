@@ -12,6 +12,7 @@ namespace edgewise {
 /// What was read of a corpus, and what became of it.
 struct PairAccount {
   std::int64_t kept = 0;
+  std::int64_t kept_identical = 0;  // of them, those whose output is their input
   std::int64_t empty = 0;      // pairs with nothing but white space on a side
   std::int64_t bad_utf8 = 0;   // pairs with bytes that are not UTF-8
   std::int64_t nul_bytes = 0;  // pairs with a NUL byte, as binary files have
@@ -31,6 +32,10 @@ struct PairAccount {
 
   /// Likewise what was put right: "3 lines that end with CR LF".
   std::string repairs_in_words() const;
+
+  /// What makes it doubtful that these are translations at all: the same text on both sides of most pairs, as when a
+  /// file is given twice, or NUL bytes in more than one of a hundred, as when one is not text. Empty as a rule.
+  std::string doubts_in_words() const;
 };
 
 /// Counts with what they are of: "3 pairs with …, 1 with …"; nothing of those that are 0.

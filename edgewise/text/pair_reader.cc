@@ -71,6 +71,7 @@ bool PairReader::next() {
   is_usable_ = !find_faults(fault);
   if (is_usable_) {
     ++account_.kept;
+    if (input_ == output_) ++account_.kept_identical;
   } else {
     leave_out(fault);
   }

@@ -147,6 +147,17 @@ TEST_F(ReadPairsTest, LeavesOutPairsOfTheSameTextWhereAsked) {
   EXPECT_EQ(pairs.account.skipped_in_words(), "1 pair with the same text on both sides");
 }
 
+TEST_F(ReadPairsTest, DoubtsAFileGivenTwice) {
+  EXPECT_EQ(read_pairs(tsv("a\ta\nb\tb\nc\td\n")).account.doubts_in_words(),
+            "2 of 3 pairs have the same text on both sides; is it one file twice?");
+  EXPECT_EQ(read_pairs(tsv("a\ta\nb\tc\n")).account.doubts_in_words(), "");
+}
+
+TEST_F(ReadPairsTest, DoubtsABinaryFile) {
+  EXPECT_EQ(read_pairs(tsv("a\tb\n\0\tc\n"s)).account.doubts_in_words(),
+            "1 of 2 pairs have a NUL byte; is it a binary file?");
+}
+
 TEST_F(ReadPairsTest, EndsLinesAtLineFeedsAlone) {
   const SentencePairs pairs = read_pairs(two("a\u0085b\u2028c\u2029d\ve\ff\rg\n", "x\n"));
 
