@@ -13,11 +13,11 @@ namespace edgewise {
 struct PairAccount {
   std::int64_t kept = 0;
   std::int64_t kept_identical = 0;  // of them, those whose output is their input
-  std::int64_t empty = 0;      // pairs with nothing but white space on a side
-  std::int64_t bad_utf8 = 0;   // pairs with bytes that are not UTF-8
-  std::int64_t nul_bytes = 0;  // pairs with a NUL byte, as binary files have
-  std::int64_t too_long = 0;   // pairs with a line above max_line_bytes
-  std::int64_t identical = 0;  // pairs whose output is their input
+  std::int64_t empty = 0;           // pairs with nothing but white space on a side
+  std::int64_t bad_utf8 = 0;        // pairs with bytes that are not UTF-8
+  std::int64_t nul_bytes = 0;       // pairs with a NUL byte, as binary files have
+  std::int64_t too_long = 0;        // pairs with a line above max_line_bytes
+  std::int64_t identical = 0;       // pairs whose output is their input
 
   std::vector<std::string> places;  // the first five of the pairs left out: "a.en:12 is empty"
 
