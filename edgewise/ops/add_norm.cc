@@ -3,21 +3,19 @@
 
 #include <ATen/ops/empty_like.h>
 
-#include <type_traits>
+#include <memory>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropped.h"
-#include "edgewise/ops/function_state.h"
+#include "edgewise/ops/element_types.h"
 #include "edgewise/ops/norm_arguments.h"
 #include "edgewise/ops/norm_passes.h"
+#include "edgewise/ops/operation.h"
 
 namespace edgewise {
 namespace {
-
-using torch::autograd::AutogradContext;
-using torch::autograd::variable_list;
 
 // The gradient of y, given that of x + dropout(y).
 at::Tensor summand_gradient(const at::Tensor& grad_sum_TM, const kernels::Dropout& dropout, at::ScalarType y_type) {
@@ -25,37 +23,39 @@ at::Tensor summand_gradient(const at::Tensor& grad_sum_TM, const kernels::Dropou
   return is_the_same ? grad_sum_TM : dropped(grad_sum_TM, dropout, y_type);
 }
 
-struct AddAndNorm : torch::autograd::Function<AddAndNorm> {
-  static variable_list forward(AutogradContext* context, const at::Tensor& x_TM, const at::Tensor& y_TM,
-                               const at::Tensor& gain_M, const at::Tensor& bias_M, const NormPass& pass) {
+// Inputs: x_TM, y_TM, gain_M, bias_M. Outputs: the sum, and that normed.
+class AddAndNorm : public Operation {
+ public:
+  explicit AddAndNorm(const NormPass& norm) : norm_(norm) {}
+
+  Tensors forward(const Tensors& inputs, Tensors& saved) override {
     const TimedWork timed("norms");
-    const at::Tensor gain = gain_M.contiguous();
-    const NormResults results = norm_forward(pass, x_TM.contiguous(), y_TM.contiguous(), gain, bias_M.contiguous());
-    context->set_materialize_grads(false);
-    context->save_for_backward({results.sum_TM, results.mean_T, results.deviation_T, gain});
-    save_state(context, pass);
+    const at::Tensor gain_M = inputs[2].contiguous();
+    const NormResults results =
+        norm_forward(norm_, inputs[0].contiguous(), inputs[1].contiguous(), gain_M, inputs[3].contiguous());
+    saved = {results.sum_TM, results.mean_T, results.deviation_T, gain_M};
     return {results.sum_TM, results.normed_TM};
   }
 
-  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+  Tensors backward(const BackwardPass& pass) override {
     const TimedWork timed("norms");
     check_differentiated_once("add_norm");
-    const at::Tensor grad_sum_TM = grad_outputs[0].defined() ? grad_outputs[0].contiguous() : at::Tensor();
-    const NormPass& pass = saved_state<NormPass>(context);
-    if (!grad_outputs[1].defined()) {
-      if (!grad_sum_TM.defined()) return variable_list(5);
-      return {grad_sum_TM, summand_gradient(grad_sum_TM, pass.dropout, pass.y_type), {}, {}, {}};
+    const at::Tensor& of_sum_TM = pass.grad_outputs[0];
+    const at::Tensor& of_normed_TM = pass.grad_outputs[1];
+    const at::Tensor grad_sum_TM = of_sum_TM.defined() ? of_sum_TM.contiguous() : at::Tensor();
+    if (!of_normed_TM.defined()) {
+      if (!grad_sum_TM.defined()) return {};
+      return {grad_sum_TM, summand_gradient(grad_sum_TM, norm_.dropout, norm_.y_type)};
     }
-    const variable_list saved = context->get_saved_variables();
-    const NormResults results = {saved[0], {}, saved[1], saved[2]};
-    const NormGradients grads = norm_backward(pass, results, saved[3], grad_sum_TM, grad_outputs[1].contiguous());
-    return {grads.x_TM, grads.y_TM, grads.gain_M, grads.bias_M, at::Tensor()};
+    const NormResults results = {pass.saved[0], {}, pass.saved[1], pass.saved[2]};
+    const NormGradients grads = norm_backward(norm_, results, pass.saved[3], grad_sum_TM, of_normed_TM.contiguous());
+    return {grads.x_TM, grads.y_TM, grads.gain_M, grads.bias_M};
   }
-};
 
-struct SumRule {
-  kernels::Dropout dropout;
-  at::ScalarType y_type;
+  bool takes_undefined_gradients() const override { return true; }
+
+ private:
+  NormPass norm_;
 };
 
 template <typename X, typename Y>
@@ -67,31 +67,36 @@ void add(const kernels::Dropout& dropout, const at::Tensor& x_TM, const at::Tens
                                                  .dropout = dropout});
 }
 
-struct Add : torch::autograd::Function<Add> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x_TM, const at::Tensor& y_TM,
-                            const SumRule& rule) {
+// Inputs: x_TM, y_TM.
+class Add : public Operation {
+ public:
+  Add(const kernels::Dropout& dropout, at::ScalarType y_type) : dropout_(dropout), y_type_(y_type) {}
+
+  Tensors forward(const Tensors& inputs, Tensors& /*saved*/) override {
     const TimedWork timed("residual sums");
-    const at::Tensor x = x_TM.contiguous();
-    const at::Tensor y = y_TM.contiguous();
+    const at::Tensor x = inputs[0].contiguous();
+    const at::Tensor y = inputs[1].contiguous();
     const at::Tensor sum_TM = at::empty_like(x);
     if (x.scalar_type() == at::kDouble) {
-      add<double, double>(rule.dropout, x, y, sum_TM);
+      add<double, double>(dropout_, x, y, sum_TM);
     } else if (x.scalar_type() == at::kBFloat16) {
-      add<BFloat16, BFloat16>(rule.dropout, x, y, sum_TM);
+      add<BFloat16, BFloat16>(dropout_, x, y, sum_TM);
     } else {
-      with_narrow_type(rule.y_type, [&](auto zero) { add<float, decltype(zero)>(rule.dropout, x, y, sum_TM); });
+      with_narrow_type(y_type_, [&](auto zero) { add<float, decltype(zero)>(dropout_, x, y, sum_TM); });
     }
-    save_state(context, rule);
-    return sum_TM;
+    return {sum_TM};
   }
 
-  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+  Tensors backward(const BackwardPass& pass) override {
     const TimedWork timed("residual sums");
     check_differentiated_once("add_dropout");
-    const SumRule& rule = saved_state<SumRule>(context);
-    const at::Tensor grad_sum_TM = grad_outputs[0].contiguous();
-    return {grad_sum_TM, summand_gradient(grad_sum_TM, rule.dropout, rule.y_type), at::Tensor()};
+    const at::Tensor grad_sum_TM = pass.grad_outputs[0].contiguous();
+    return {grad_sum_TM, summand_gradient(grad_sum_TM, dropout_, y_type_)};
   }
+
+ private:
+  kernels::Dropout dropout_;
+  at::ScalarType y_type_;
 };
 
 }  // namespace
@@ -103,14 +108,15 @@ AddNorm add_norm(const at::Tensor& x_TM, const at::Tensor& y_TM, const at::Tenso
   }
   check_summands("add_norm", x_TM, y_TM, options.dropout);
   check_norm("add_norm", x_TM, gain_M, bias_M, options);
-  const variable_list results = AddAndNorm::apply(x_TM, y_TM, gain_M, bias_M, norm_pass(x_TM, y_TM, options));
+  const Tensors results =
+      apply_operation(std::make_unique<AddAndNorm>(norm_pass(x_TM, y_TM, options)), {x_TM, y_TM, gain_M, bias_M});
   return {results[0], results[1]};
 }
 
 at::Tensor add_dropout(const at::Tensor& x_TM, const at::Tensor& y_TM, double rate, DropoutKey key) {
   check_summands("add_dropout", x_TM, y_TM, rate);
   check(y_TM.defined(), "add_dropout: y is undefined, but a tensor is needed");
-  return Add::apply(x_TM, y_TM, SumRule{{rate, key.seed, key.stream}, y_TM.scalar_type()});
+  return apply_one<Add>({x_TM, y_TM}, kernels::Dropout{rate, key.seed, key.stream}, y_TM.scalar_type());
 }
 
 }  // namespace edgewise

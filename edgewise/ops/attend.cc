@@ -23,14 +23,11 @@
 #include "edgewise/ops/attention_options.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropped.h"
-#include "edgewise/ops/function_state.h"
+#include "edgewise/ops/element_types.h"
+#include "edgewise/ops/operation.h"
 
 namespace edgewise {
 namespace {
-
-using torch::autograd::AutogradContext;
-using torch::autograd::Function;
-using torch::autograd::variable_list;
 
 // Everything about an attention but its tensors. Its copy of the relation keeps the memory of views alive.
 struct Attention {
@@ -94,11 +91,6 @@ void for_relations(const Attention& attention, kernels::AttentionForward<T> p, F
 
 at::TensorOptions sum_options(const at::Tensor& x) { return x.options().dtype(parameter_type(x)); }
 
-// Autograd functions take an undefined tensor only as an absent optional.
-std::optional<at::Tensor> optional_bias(const AttentionOptions& options) {
-  return options.edge_bias.defined() ? std::optional(options.edge_bias) : std::nullopt;
-}
-
 bool is_differentiated(std::initializer_list<at::Tensor> inputs) {
   return c10::GradMode::is_enabled() &&
          std::ranges::any_of(inputs, [](const at::Tensor& x) { return x.defined() && x.requires_grad(); });
@@ -117,67 +109,69 @@ at::Tensor kept_weights(const Attention& attention, const at::Tensor& query_DHK)
   return count == 0 ? at::Tensor() : at::empty({count}, sum_options(query_DHK));
 }
 
-at::Tensor contiguous_or_undefined(const std::optional<at::Tensor>& tensor) {
-  return tensor ? tensor->contiguous() : at::Tensor();
+at::Tensor contiguous_or_undefined(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.contiguous() : at::Tensor();
 }
 
-struct Attend : Function<Attend> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
-                            const at::Tensor& value_SHV, const std::optional<at::Tensor>& edge_bias_EH,
-                            const Attention& attention) {
+// Inputs: query_DHK, key_SHK, value_SHV, edge_bias_EH.
+class Attend : public Operation {
+ public:
+  explicit Attend(Attention attention) : attention_(std::move(attention)) {}
+
+  Tensors forward(const Tensors& inputs, Tensors& saved) override {
     const TimedWork timed("attention");
+    const at::Tensor& query_DHK = inputs[0];
     const std::int64_t num_destinations = query_DHK.size(0);
     const std::int64_t num_heads = query_DHK.size(1);
     const AttentionTensors tensors = {
         .query_DHK = query_DHK.contiguous(),
-        .key_SHK = key_SHK.contiguous(),
-        .value_SHV = value_SHV.contiguous(),
-        .edge_bias_EH = contiguous_or_undefined(edge_bias_EH),
-        .out_DHV = at::empty({num_destinations, num_heads, value_SHV.size(2)}, query_DHK.options()),
+        .key_SHK = inputs[1].contiguous(),
+        .value_SHV = inputs[2].contiguous(),
+        .edge_bias_EH = contiguous_or_undefined(inputs[3]),
+        .out_DHV = at::empty({num_destinations, num_heads, inputs[2].size(2)}, query_DHK.options()),
         .log_normalizer_DH = at::empty({num_destinations, num_heads}, sum_options(query_DHK)),
-        .kept_weights = kept_weights(attention, query_DHK),
+        .kept_weights = kept_weights(attention_, query_DHK),
     };
     with_stored_type(query_DHK, [&](auto zero) {
-      for_relations(attention, kernel_arguments<decltype(zero)>(attention, tensors),
+      for_relations(attention_, kernel_arguments<decltype(zero)>(attention_, tensors),
                     [](const auto& p, const auto& plan) { kernels::attention_forward(p, plan); });
     });
 
-    context->save_for_backward({tensors.query_DHK, tensors.key_SHK, tensors.value_SHV, tensors.edge_bias_EH,
-                                tensors.out_DHV, tensors.log_normalizer_DH, tensors.kept_weights});
-    save_state(context, attention);
-    return tensors.out_DHV;
+    saved = {tensors.query_DHK, tensors.key_SHK,           tensors.value_SHV,   tensors.edge_bias_EH,
+             tensors.out_DHV,   tensors.log_normalizer_DH, tensors.kept_weights};
+    return {tensors.out_DHV};
   }
 
-  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+  Tensors backward(const BackwardPass& pass) override {
     const TimedWork timed("attention");
     check_differentiated_once("attend");
-    const variable_list saved = context->get_saved_variables();
+    const Tensors& saved = pass.saved;
     const AttentionTensors tensors = {saved[0], saved[1], saved[2], saved[3], saved[4], saved[5], saved[6]};
-    const at::Tensor grad_out_DHV = grad_outputs[0].contiguous();
+    const at::Tensor grad_out_DHV = pass.grad_outputs[0].contiguous();
     const at::Tensor grad_query_DHK = at::empty_like(tensors.query_DHK);
     const at::Tensor grad_key_SHK = at::empty_like(tensors.key_SHK);
     const at::Tensor grad_value_SHV = at::empty_like(tensors.value_SHV);
-    const at::Tensor grad_edge_bias_EH = tensors.edge_bias_EH.defined() && context->needs_input_grad(3)
-                                             ? at::empty_like(tensors.edge_bias_EH)
-                                             : at::Tensor();
-    const Attention& attention = saved_state<Attention>(context);
+    const at::Tensor grad_edge_bias_EH = pass.wanted[3] ? at::empty_like(tensors.edge_bias_EH) : at::Tensor();
     with_stored_type(tensors.query_DHK, [&](auto zero) {
       using T = decltype(zero);
       kernels::AttentionBackward<T> p = {
-          .forward = kernel_arguments<T>(attention, tensors),
+          .forward = kernel_arguments<T>(attention_, tensors),
           .grad_out = data_or_null<T>(grad_out_DHV),
           .grad_query = data_or_null<T>(grad_query_DHK),
           .grad_key = data_or_null<T>(grad_key_SHK),
           .grad_value = data_or_null<T>(grad_value_SHV),
           .grad_edge_bias = data_or_null<kernels::Accumulated<T>>(grad_edge_bias_EH),
       };
-      for_relations(attention, p.forward, [&](const auto& forward_of_heads, const auto& plan) {
+      for_relations(attention_, p.forward, [&](const auto& forward_of_heads, const auto& plan) {
         p.forward = forward_of_heads;
         kernels::attention_backward(p, plan);
       });
     });
-    return {grad_query_DHK, grad_key_SHK, grad_value_SHV, grad_edge_bias_EH, at::Tensor()};
+    return {grad_query_DHK, grad_key_SHK, grad_value_SHV, grad_edge_bias_EH};
   }
+
+ private:
+  Attention attention_;
 };
 
 // Sets the gradients of scores that the clamp holds to zero.
@@ -190,55 +184,60 @@ void stop_bounded(const Attention& attention, const AttentionTensors& tensors, a
   grad_score_EH.masked_fill_((score_EH * attention.scale).abs_() > attention.clamp, 0);
 }
 
-struct Weigh : Function<Weigh> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
-                            const std::optional<at::Tensor>& edge_bias_EH, const Attention& attention) {
+// Inputs: query_DHK, key_SHK, edge_bias_EH.
+class Weigh : public Operation {
+ public:
+  explicit Weigh(Attention attention) : attention_(std::move(attention)) {}
+
+  Tensors forward(const Tensors& inputs, Tensors& saved) override {
+    const at::Tensor& query_DHK = inputs[0];
     const AttentionTensors tensors = {.query_DHK = query_DHK.contiguous(),
-                                      .key_SHK = key_SHK.contiguous(),
+                                      .key_SHK = inputs[1].contiguous(),
                                       .value_SHV = {},
-                                      .edge_bias_EH = contiguous_or_undefined(edge_bias_EH),
+                                      .edge_bias_EH = contiguous_or_undefined(inputs[2]),
                                       .out_DHV = {},
                                       .log_normalizer_DH = {},
                                       .kept_weights = {}};
-    at::Tensor weight_EH = at::empty({attention.relation().num_edges(), query_DHK.size(1)}, sum_options(query_DHK));
+    at::Tensor weight_EH = at::empty({attention_.relation().num_edges(), query_DHK.size(1)}, sum_options(query_DHK));
     with_stored_type(query_DHK, [&](auto zero) {
       using T = decltype(zero);
-      const kernels::AttentionWeights<T> p = {kernel_arguments<T>(attention, tensors),
+      const kernels::AttentionWeights<T> p = {kernel_arguments<T>(attention_, tensors),
                                               data_or_null<kernels::Accumulated<T>>(weight_EH)};
-      kernels::attention_weights(p, plan_of(attention.relation()));
+      kernels::attention_weights(p, plan_of(attention_.relation()));
     });
 
-    context->save_for_backward({tensors.query_DHK, tensors.key_SHK, tensors.edge_bias_EH, weight_EH});
-    save_state(context, attention);
-    return weight_EH;
+    saved = {tensors.query_DHK, tensors.key_SHK, tensors.edge_bias_EH, weight_EH};
+    return {weight_EH};
   }
 
-  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+  Tensors backward(const BackwardPass& pass) override {
     check_differentiated_once("attention_weights");
-    const variable_list saved = context->get_saved_variables();
+    const Tensors& saved = pass.saved;
     const at::ScalarType sum_type = saved[3].scalar_type();
     const AttentionTensors tensors = {saved[0].to(sum_type), saved[1].to(sum_type), {}, {}, {}, {}, {}};
-    const Attention& attention = saved_state<Attention>(context);
-    const at::Tensor grad_weight_EH = grad_outputs[0].contiguous();
+    const at::Tensor grad_weight_EH = pass.grad_outputs[0].contiguous();
     const at::Tensor grad_bias_EH = at::empty_like(grad_weight_EH);
     const at::Tensor grad_query_DHK = at::empty_like(tensors.query_DHK);
     const at::Tensor grad_key_SHK = at::empty_like(tensors.key_SHK);
     with_element_type(tensors.query_DHK, [&](auto zero) {
       using T = decltype(zero);
-      const kernels::reference::EdgeShape shape = {attention.relation().view(), tensors.query_DHK.size(1),
+      const kernels::reference::EdgeShape shape = {attention_.relation().view(), tensors.query_DHK.size(1),
                                                    tensors.query_DHK.size(2)};
       kernels::reference::edge_softmax_backward(shape.relation, shape.num_heads, saved[3].const_data_ptr<T>(),
                                                 grad_weight_EH.const_data_ptr<T>(), grad_bias_EH.data_ptr<T>());
-      at::Tensor grad_score_EH = grad_bias_EH * attention.scale;
-      if (std::isfinite(attention.clamp)) stop_bounded<T>(attention, tensors, grad_score_EH);
+      at::Tensor grad_score_EH = grad_bias_EH * attention_.scale;
+      if (std::isfinite(attention_.clamp)) stop_bounded<T>(attention_, tensors, grad_score_EH);
       kernels::reference::sum_at_destinations(shape, grad_score_EH.const_data_ptr<T>(),
                                               tensors.key_SHK.const_data_ptr<T>(), grad_query_DHK.data_ptr<T>());
       kernels::reference::sum_at_sources(shape, grad_score_EH.const_data_ptr<T>(),
                                          tensors.query_DHK.const_data_ptr<T>(), grad_key_SHK.data_ptr<T>());
     });
     return {grad_query_DHK.to(saved[0].scalar_type()), grad_key_SHK.to(saved[1].scalar_type()),
-            saved[2].defined() ? grad_bias_EH : at::Tensor(), at::Tensor()};
+            pass.wanted[2] ? grad_bias_EH : at::Tensor()};
   }
+
+ private:
+  Attention attention_;
 };
 
 void check_relations(std::span<const Relation> relation_H, const at::Tensor& query_DHK,
@@ -283,7 +282,7 @@ at::Tensor attend(const Relation& relation, const at::Tensor& query_DHK, const a
   check_attend(relation, query_DHK, key_SHK, value_SHV, options);
   Attention attention = attention_of({relation}, query_DHK, options);
   attention.is_differentiated = is_differentiated({query_DHK, key_SHK, value_SHV, options.edge_bias});
-  return Attend::apply(query_DHK, key_SHK, value_SHV, optional_bias(options), attention);
+  return apply_one<Attend>({query_DHK, key_SHK, value_SHV, options.edge_bias}, std::move(attention));
 }
 
 at::Tensor attend(std::span<const Relation> relation_H, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
@@ -294,14 +293,14 @@ at::Tensor attend(std::span<const Relation> relation_H, const at::Tensor& query_
   check_attend(relation_H[0], query_DHK, key_SHK, value_SHV, options);
   Attention attention = attention_of({relation_H.begin(), relation_H.end()}, query_DHK, options);
   attention.is_differentiated = is_differentiated({query_DHK, key_SHK, value_SHV});
-  return Attend::apply(query_DHK, key_SHK, value_SHV, std::nullopt, attention);
+  return apply_one<Attend>({query_DHK, key_SHK, value_SHV, at::Tensor()}, std::move(attention));
 }
 
 at::Tensor attention_weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                              const AttentionOptions& options) {
   check_types("attention_weights", query_DHK, key_SHK, options);
   check_query_and_key("attention_weights", relation, query_DHK, key_SHK, options);
-  return Weigh::apply(query_DHK, key_SHK, optional_bias(options), attention_of({relation}, query_DHK, options));
+  return apply_one<Weigh>({query_DHK, key_SHK, options.edge_bias}, attention_of({relation}, query_DHK, options));
 }
 
 std::string attention_kernel(const Relation& relation, at::ScalarType type) {

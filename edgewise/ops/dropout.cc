@@ -4,25 +4,29 @@
 #include "edgewise/base/profile.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropped.h"
-#include "edgewise/ops/function_state.h"
+#include "edgewise/ops/operation.h"
 
 namespace edgewise {
 namespace {
 
-struct Dropout : torch::autograd::Function<Dropout> {
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
-                            const kernels::Dropout& rule) {
+class Dropout : public Operation {
+ public:
+  explicit Dropout(const kernels::Dropout& rule) : rule_(rule) {}
+
+  Tensors forward(const Tensors& inputs, Tensors& /*saved*/) override {
     const TimedWork timed("dropout");
-    save_state(context, rule);
-    return dropped(x.contiguous(), rule, x.scalar_type());
+    const at::Tensor& x = inputs[0];
+    return {dropped(x.contiguous(), rule_, x.scalar_type())};
   }
 
   // The gradient is dropout again, so a gradient of the gradient is too.
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 const torch::autograd::variable_list& grad_outputs) {
+  Tensors backward(const BackwardPass& pass) override {
     const TimedWork timed("dropout");
-    return {Dropout::apply(grad_outputs[0], saved_state<kernels::Dropout>(context)), at::Tensor()};
+    return {apply_one<Dropout>({pass.grad_outputs[0]}, rule_)};
   }
+
+ private:
+  kernels::Dropout rule_;
 };
 
 }  // namespace
@@ -31,7 +35,7 @@ at::Tensor dropout(const at::Tensor& x, double rate, DropoutKey key) {
   check_storable("dropout", "x", x);
   check_dropout_rate("dropout", "rate", rate);
   if (rate == 0) return x;
-  return Dropout::apply(x, dropout_rule(rate, key));
+  return apply_one<Dropout>({x}, dropout_rule(rate, key));
 }
 
 }  // namespace edgewise

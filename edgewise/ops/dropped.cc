@@ -3,7 +3,7 @@
 
 #include <ATen/ops/empty.h>
 
-#include "edgewise/ops/function_state.h"
+#include "edgewise/ops/element_types.h"
 
 namespace edgewise {
 

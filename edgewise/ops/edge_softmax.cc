@@ -9,14 +9,11 @@
 #include "edgewise/kernels/reference/edges.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/edge_index.h"
-#include "edgewise/ops/function_state.h"
+#include "edgewise/ops/element_types.h"
+#include "edgewise/ops/operation.h"
 
 namespace edgewise {
 namespace {
-
-using torch::autograd::AutogradContext;
-using torch::autograd::Function;
-using torch::autograd::variable_list;
 
 // What a tensor [E, …] holds for each edge.
 std::int64_t columns(const at::Tensor& tensor) {
@@ -25,75 +22,82 @@ std::int64_t columns(const at::Tensor& tensor) {
   return count;
 }
 
-struct EdgeSoftmax : Function<EdgeSoftmax> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& score_EH, const Relation& relation) {
-    const at::Tensor contiguous_EH = score_EH.contiguous();
-    at::Tensor weight_EH = at::empty_like(contiguous_EH);
+class EdgeSoftmax : public Operation {
+ public:
+  explicit EdgeSoftmax(const Relation& relation) : relation_(relation) {}
+
+  Tensors forward(const Tensors& inputs, Tensors& saved) override {
+    const at::Tensor score_EH = inputs[0].contiguous();
+    at::Tensor weight_EH = at::empty_like(score_EH);
     with_element_type(score_EH, [&](auto zero) {
       using T = decltype(zero);
-      kernels::reference::edge_softmax(relation.view(), columns(score_EH), contiguous_EH.const_data_ptr<T>(),
+      kernels::reference::edge_softmax(relation_.view(), columns(score_EH), score_EH.const_data_ptr<T>(),
                                        weight_EH.data_ptr<T>());
     });
-    context->save_for_backward({weight_EH});
-    save_state(context, relation);
-    return weight_EH;
+    saved = {weight_EH};
+    return {weight_EH};
   }
 
-  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+  Tensors backward(const BackwardPass& pass) override {
     check_differentiated_once("edge_softmax");
-    const at::Tensor weight_EH = context->get_saved_variables()[0];
-    const at::Tensor grad_weight_EH = grad_outputs[0].contiguous();
+    const at::Tensor& weight_EH = pass.saved[0];
+    const at::Tensor grad_weight_EH = pass.grad_outputs[0].contiguous();
     const at::Tensor grad_score_EH = at::empty_like(weight_EH);
     with_element_type(weight_EH, [&](auto zero) {
       using T = decltype(zero);
-      kernels::reference::edge_softmax_backward(saved_state<Relation>(context).view(), columns(weight_EH),
-                                                weight_EH.const_data_ptr<T>(), grad_weight_EH.const_data_ptr<T>(),
-                                                grad_score_EH.data_ptr<T>());
+      kernels::reference::edge_softmax_backward(relation_.view(), columns(weight_EH), weight_EH.const_data_ptr<T>(),
+                                                grad_weight_EH.const_data_ptr<T>(), grad_score_EH.data_ptr<T>());
     });
-    return {grad_score_EH, at::Tensor()};
+    return {grad_score_EH};
   }
+
+ private:
+  Relation relation_;
 };
 
-struct Aggregate : Function<Aggregate> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& weight_EH, const at::Tensor& value_SHV,
-                            const Relation& relation) {
-    const at::Tensor contiguous_EH = weight_EH.contiguous();
-    const at::Tensor contiguous_SHV = value_SHV.contiguous();
+// Inputs: weight_EH, value_SHV.
+class Aggregate : public Operation {
+ public:
+  explicit Aggregate(const Relation& relation) : relation_(relation) {}
+
+  Tensors forward(const Tensors& inputs, Tensors& saved) override {
+    const at::Tensor weight_EH = inputs[0].contiguous();
+    const at::Tensor value_SHV = inputs[1].contiguous();
     at::Tensor out_DHV =
-        at::empty({relation.num_destinations(), value_SHV.size(1), value_SHV.size(2)}, value_SHV.options());
+        at::empty({relation_.num_destinations(), value_SHV.size(1), value_SHV.size(2)}, value_SHV.options());
     with_element_type(value_SHV, [&](auto zero) {
       using T = decltype(zero);
-      kernels::reference::sum_at_destinations(shape_of(relation, value_SHV), contiguous_EH.const_data_ptr<T>(),
-                                              contiguous_SHV.const_data_ptr<T>(), out_DHV.data_ptr<T>());
+      kernels::reference::sum_at_destinations(shape_of(value_SHV), weight_EH.const_data_ptr<T>(),
+                                              value_SHV.const_data_ptr<T>(), out_DHV.data_ptr<T>());
     });
-    context->save_for_backward({contiguous_EH, contiguous_SHV});
-    save_state(context, relation);
-    return out_DHV;
+    saved = {weight_EH, value_SHV};
+    return {out_DHV};
   }
 
-  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+  Tensors backward(const BackwardPass& pass) override {
     check_differentiated_once("aggregate");
-    const variable_list saved = context->get_saved_variables();
-    const at::Tensor& weight_EH = saved[0];
-    const at::Tensor& value_SHV = saved[1];
-    const at::Tensor grad_out_DHV = grad_outputs[0].contiguous();
+    const at::Tensor& weight_EH = pass.saved[0];
+    const at::Tensor& value_SHV = pass.saved[1];
+    const at::Tensor grad_out_DHV = pass.grad_outputs[0].contiguous();
     const at::Tensor grad_weight_EH = at::empty_like(weight_EH);
     const at::Tensor grad_value_SHV = at::empty_like(value_SHV);
     with_element_type(value_SHV, [&](auto zero) {
       using T = decltype(zero);
-      const auto shape = shape_of(saved_state<Relation>(context), value_SHV);
+      const auto shape = shape_of(value_SHV);
       kernels::reference::edge_dot(shape, grad_out_DHV.const_data_ptr<T>(), value_SHV.const_data_ptr<T>(),
                                    grad_weight_EH.data_ptr<T>());
       kernels::reference::sum_at_sources(shape, weight_EH.const_data_ptr<T>(), grad_out_DHV.const_data_ptr<T>(),
                                          grad_value_SHV.data_ptr<T>());
     });
-    return {grad_weight_EH, grad_value_SHV, at::Tensor()};
+    return {grad_weight_EH, grad_value_SHV};
   }
 
  private:
-  static kernels::reference::EdgeShape shape_of(const Relation& relation, const at::Tensor& value_SHV) {
-    return {relation.view(), value_SHV.size(1), value_SHV.size(2)};
+  kernels::reference::EdgeShape shape_of(const at::Tensor& value_SHV) const {
+    return {relation_.view(), value_SHV.size(1), value_SHV.size(2)};
   }
+
+  Relation relation_;
 };
 
 }  // namespace
@@ -102,7 +106,7 @@ at::Tensor edge_softmax(const Relation& relation, const at::Tensor& score_EH) {
   check_computable("edge_softmax", "score", score_EH);
   check(score_EH.dim() >= 1, "edge_softmax: score has no dimensions, but at least one is needed: edges");
   check_edge_rows("edge_softmax", "score", score_EH, relation);
-  return EdgeSoftmax::apply(score_EH, relation);
+  return apply_one<EdgeSoftmax>({score_EH}, relation);
 }
 
 at::Tensor additive_scores(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
@@ -138,7 +142,7 @@ at::Tensor aggregate(const Relation& relation, const at::Tensor& weight_EH, cons
   check_edge_rows("aggregate", "weight", weight_EH, relation);
   check_source_rows("aggregate", "value", value_SHV, relation);
   check_same_heads("aggregate", "value", value_SHV, "weight", weight_EH);
-  return Aggregate::apply(weight_EH, value_SHV, relation);
+  return apply_one<Aggregate>({weight_EH, value_SHV}, relation);
 }
 
 }  // namespace edgewise

@@ -11,8 +11,9 @@
 #include "edgewise/kernels/embed.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropped.h"
-#include "edgewise/ops/function_state.h"
+#include "edgewise/ops/element_types.h"
 #include "edgewise/ops/gradients_in_place.h"
+#include "edgewise/ops/operation.h"
 
 namespace edgewise {
 namespace {
@@ -44,9 +45,6 @@ void check_arguments(const at::Tensor& weight_CM, std::span<const std::int64_t> 
   check_rows("position", positions, table_PM);
 }
 
-using torch::autograd::AutogradContext;
-using torch::autograd::variable_list;
-
 struct Lookup {
   std::vector<std::int64_t> tokens;
   std::vector<std::int64_t> positions;
@@ -56,51 +54,55 @@ struct Lookup {
   kernels::Dropout word_dropout() const { return dropout_rule(options.word_dropout, options.word_dropout_key); }
 };
 
-struct Embed : torch::autograd::Function<Embed> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& weight_CM,
-                            const std::optional<at::Tensor>& table_PM, Lookup lookup) {
+// Inputs: weight_CM, table_PM.
+class Embed : public Operation {
+ public:
+  explicit Embed(Lookup lookup) : lookup_(std::move(lookup)) {}
+
+  Tensors forward(const Tensors& inputs, Tensors& saved) override {
     const TimedWork timed("embedding");
-    const at::Tensor weight = weight_CM.contiguous();
-    const at::Tensor table = table_PM ? table_PM->contiguous() : at::Tensor();
-    const auto num_tokens = static_cast<std::int64_t>(lookup.tokens.size());
+    const at::Tensor weight = inputs[0].contiguous();
+    const at::Tensor table = inputs[1].defined() ? inputs[1].contiguous() : at::Tensor();
+    const auto num_tokens = static_cast<std::int64_t>(lookup_.tokens.size());
     at::Tensor out_TM = at::empty({num_tokens, weight.size(1)}, weight.options());
     with_element_type(weight, [&](auto zero) {
       using T = decltype(zero);
       kernels::embed_forward(kernels::EmbedForward<T>{.weight = weight.const_data_ptr<T>(),
-                                                      .tokens = lookup.tokens.data(),
+                                                      .tokens = lookup_.tokens.data(),
                                                       .table = data_or_null<T>(table),
-                                                      .positions = lookup.positions.data(),
+                                                      .positions = lookup_.positions.data(),
                                                       .out = out_TM.data_ptr<T>(),
                                                       .num_tokens = num_tokens,
                                                       .size = weight.size(1),
-                                                      .scale = static_cast<T>(lookup.options.scale),
-                                                      .dropout = lookup.dropout(),
-                                                      .word_dropout = lookup.word_dropout()});
+                                                      .scale = static_cast<T>(lookup_.options.scale),
+                                                      .dropout = lookup_.dropout(),
+                                                      .word_dropout = lookup_.word_dropout()});
     });
-    context->save_for_backward({weight_CM});
-    save_state(context, std::move(lookup));
-    return out_TM;
+    saved = {inputs[0]};
+    return {out_TM};
   }
 
-  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+  Tensors backward(const BackwardPass& pass) override {
     const TimedWork timed("embedding");
     check_differentiated_once("embed");
-    const Lookup& lookup = saved_state<Lookup>(context);
-    const at::Tensor grad_out_TM = grad_outputs[0].contiguous();
-    const GradientPlace grad_weight_CM = zeroed_gradient_place(context->get_saved_variables()[0]);
+    const at::Tensor grad_out_TM = pass.grad_outputs[0].contiguous();
+    const GradientPlace grad_weight_CM = zeroed_gradient_place(pass.saved[0]);
     with_element_type(grad_out_TM, [&](auto zero) {
       using T = decltype(zero);
-      kernels::embed_backward(kernels::EmbedBackward<T>{.tokens = lookup.tokens.data(),
+      kernels::embed_backward(kernels::EmbedBackward<T>{.tokens = lookup_.tokens.data(),
                                                         .grad_out = grad_out_TM.const_data_ptr<T>(),
                                                         .grad_weight = grad_weight_CM.memory.data_ptr<T>(),
                                                         .num_tokens = grad_out_TM.size(0),
                                                         .size = grad_out_TM.size(1),
-                                                        .scale = static_cast<T>(lookup.options.scale),
-                                                        .dropout = lookup.dropout(),
-                                                        .word_dropout = lookup.word_dropout()});
+                                                        .scale = static_cast<T>(lookup_.options.scale),
+                                                        .dropout = lookup_.dropout(),
+                                                        .word_dropout = lookup_.word_dropout()});
     });
-    return {grad_weight_CM.for_autograd(), at::Tensor(), at::Tensor()};
+    return {grad_weight_CM.for_autograd()};
   }
+
+ private:
+  Lookup lookup_;
 };
 
 }  // namespace
@@ -108,8 +110,8 @@ struct Embed : torch::autograd::Function<Embed> {
 at::Tensor embed(const at::Tensor& weight_CM, std::span<const std::int64_t> tokens, const at::Tensor& table_PM,
                  std::span<const std::int64_t> positions, const EmbedOptions& options) {
   check_arguments(weight_CM, tokens, table_PM, positions, options);
-  return Embed::apply(weight_CM, table_PM.defined() ? std::optional(table_PM) : std::nullopt,
-                      Lookup{{tokens.begin(), tokens.end()}, {positions.begin(), positions.end()}, options});
+  return apply_one<Embed>({weight_CM, table_PM},
+                          Lookup{{tokens.begin(), tokens.end()}, {positions.begin(), positions.end()}, options});
 }
 
 }  // namespace edgewise

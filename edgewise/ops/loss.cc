@@ -11,16 +11,13 @@
 #include <string_view>
 
 #include "edgewise/ops/checks.h"
-#include "edgewise/ops/function_state.h"
 #include "edgewise/ops/loss_arguments.h"
+#include "edgewise/ops/operation.h"
 
 namespace edgewise {
 namespace {
 
 using kernels::SmoothedTarget;
-using torch::autograd::AutogradContext;
-using torch::autograd::Function;
-using torch::autograd::variable_list;
 
 // [T], the sum of a row but for one column (all, if that is negative). Not the whole sum less the column, which
 // might be infinite.
@@ -29,35 +26,40 @@ at::Tensor sum_without(const at::Tensor& x_TC, std::int64_t column) {
   return x_TC.narrow(1, 0, column).sum(1) + x_TC.narrow(1, column + 1, x_TC.size(1) - column - 1).sum(1);
 }
 
-struct SmoothedLoss : Function<SmoothedLoss> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& logits_TC, const at::Tensor& labels_T,
-                            const SmoothedTarget& target) {
-    const at::Tensor log_probability_TC = at::log_softmax(logits_TC, 1);
+// Inputs: logits_TC, labels_T.
+class SmoothedLoss : public Operation {
+ public:
+  explicit SmoothedLoss(const SmoothedTarget& target) : target_(target) {}
+
+  Tensors forward(const Tensors& inputs, Tensors& saved) override {
+    const at::Tensor& labels_T = inputs[1];
+    const at::Tensor log_probability_TC = at::log_softmax(inputs[0], 1);
     const at::Tensor of_label_T = log_probability_TC.gather(1, labels_T.unsqueeze(1)).squeeze(1);
-    at::Tensor loss_T = target.entropy - target.label * of_label_T;
-    if (target.share > 0) {
-      loss_T -= target.share * (sum_without(log_probability_TC, target.ignored) - of_label_T);
+    at::Tensor loss_T = target_.entropy - target_.label * of_label_T;
+    if (target_.share > 0) {
+      loss_T -= target_.share * (sum_without(log_probability_TC, target_.ignored) - of_label_T);
     }
-    context->save_for_backward({log_probability_TC, labels_T});
-    save_state(context, target);
-    return loss_T.masked_fill_(labels_T == target.ignored, 0).sum();
+    saved = {log_probability_TC, labels_T};
+    return {loss_T.masked_fill_(labels_T == target_.ignored, 0).sum()};
   }
 
   // The gradient of a token's loss is the model's probabilities less the target's.
-  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+  Tensors backward(const BackwardPass& pass) override {
     check_differentiated_once("smoothed_loss");
-    const variable_list saved = context->get_saved_variables();
-    const at::Tensor label_T1 = saved[1].unsqueeze(1);
-    const SmoothedTarget& target = saved_state<SmoothedTarget>(context);
-    at::Tensor grad_TC = saved[0].exp();
-    if (target.share > 0) {
-      grad_TC.sub_(target.share);
-      if (target.ignored >= 0) grad_TC.select(1, target.ignored).add_(target.share);
+    const at::Tensor label_T1 = pass.saved[1].unsqueeze(1);
+    const at::Tensor& grad_loss = pass.grad_outputs[0];
+    at::Tensor grad_TC = pass.saved[0].exp();
+    if (target_.share > 0) {
+      grad_TC.sub_(target_.share);
+      if (target_.ignored >= 0) grad_TC.select(1, target_.ignored).add_(target_.share);
     }
-    grad_TC.scatter_add_(1, label_T1, at::full_like(label_T1, target.share - target.label, grad_TC.options()));
-    grad_TC.mul_(at::where(label_T1 == target.ignored, at::zeros_like(grad_outputs[0]), grad_outputs[0]));
-    return {grad_TC, at::Tensor(), at::Tensor()};
+    grad_TC.scatter_add_(1, label_T1, at::full_like(label_T1, target_.share - target_.label, grad_TC.options()));
+    grad_TC.mul_(at::where(label_T1 == target_.ignored, at::zeros_like(grad_loss), grad_loss));
+    return {grad_TC};
   }
+
+ private:
+  SmoothedTarget target_;
 };
 
 void check_arguments(std::string_view function, const at::Tensor& logits_TC, const at::Tensor& labels_T,
@@ -71,7 +73,7 @@ void check_arguments(std::string_view function, const at::Tensor& logits_TC, con
 
 at::Tensor smoothed_loss(const at::Tensor& logits_TC, const at::Tensor& labels_T, const LossOptions& options) {
   check_arguments("smoothed_loss", logits_TC, labels_T, options);
-  return SmoothedLoss::apply(logits_TC, labels_T, target_of(options, logits_TC.size(1)));
+  return apply_one<SmoothedLoss>({logits_TC, labels_T}, target_of(options, logits_TC.size(1)));
 }
 
 at::Tensor smoothed_loss_plain(const at::Tensor& logits_TC, const at::Tensor& labels_T, const LossOptions& options) {

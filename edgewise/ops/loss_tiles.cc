@@ -11,7 +11,7 @@
 #include "edgewise/kernels/gemm.h"
 #include "edgewise/kernels/linear_gradient.h"
 #include "edgewise/kernels/paired_loss.h"
-#include "edgewise/ops/function_state.h"
+#include "edgewise/ops/element_types.h"
 
 namespace edgewise {
 namespace {

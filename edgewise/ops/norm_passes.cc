@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "edgewise/ops/dropped.h"
-#include "edgewise/ops/function_state.h"
+#include "edgewise/ops/element_types.h"
 #include "edgewise/options/norm_formula.h"
 
 namespace edgewise {

@@ -12,16 +12,12 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
 #include "edgewise/ops/checks.h"
-#include "edgewise/ops/function_state.h"
 #include "edgewise/ops/loss_arguments.h"
 #include "edgewise/ops/loss_tiles.h"
+#include "edgewise/ops/operation.h"
 
 namespace edgewise {
 namespace {
-
-using torch::autograd::AutogradContext;
-using torch::autograd::Function;
-using torch::autograd::variable_list;
 
 struct Problem {
   at::Tensor labels_T;
@@ -30,11 +26,11 @@ struct Problem {
   std::int64_t* correct;  // set by the forward pass
 };
 
-LossTensors tensors_of(const at::Tensor& state_TM, const at::Tensor& weight_CM, const std::optional<at::Tensor>& bias_C,
+LossTensors tensors_of(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
                        const Problem& problem) {
   LossTensors tensors = {.state_TM = state_TM.contiguous(),
                          .weight_CM = weight_CM.contiguous(),
-                         .bias_C = bias_C ? bias_C->contiguous() : at::Tensor(),
+                         .bias_C = bias_C.defined() ? bias_C.contiguous() : at::Tensor(),
                          .labels_T = problem.labels_T.contiguous(),
                          .grad_state_TM = {},
                          .grad_weight_CM = {},
@@ -42,42 +38,48 @@ LossTensors tensors_of(const at::Tensor& state_TM, const at::Tensor& weight_CM, 
   if (!problem.wants_gradients) return tensors;
   if (state_TM.requires_grad()) tensors.grad_state_TM = at::empty(state_TM.sizes(), state_TM.options());
   if (weight_CM.requires_grad()) tensors.grad_weight_CM = at::empty(weight_CM.sizes(), weight_CM.options());
-  if (bias_C && bias_C->requires_grad()) tensors.grad_bias_C = at::zeros(bias_C->sizes(), bias_C->options());
+  if (bias_C.defined() && bias_C.requires_grad()) {
+    tensors.grad_bias_C = at::zeros(bias_C.sizes(), bias_C.options());
+  }
   return tensors;
 }
 
-// Gradients are ready when the loss is.
-struct ProjectAndLose : Function<ProjectAndLose> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& state_TM, const at::Tensor& weight_CM,
-                            const std::optional<at::Tensor>& bias_C, const Problem& problem) {
+// Inputs: state_TM, weight_CM, bias_C. Gradients are ready when the loss is.
+class ProjectAndLose : public Operation {
+ public:
+  explicit ProjectAndLose(Problem problem) : problem_(std::move(problem)) {}
+
+  Tensors forward(const Tensors& inputs, Tensors& saved) override {
     const TimedWork timed("loss");
-    const LossTensors tensors = tensors_of(state_TM, weight_CM, bias_C, problem);
-    const LossSums sums = run_loss_tiles(tensors, problem.rule);
-    *problem.correct = sums.correct;
-    context->save_for_backward({tensors.grad_state_TM, tensors.grad_weight_CM, tensors.grad_bias_C});
-    return at::full({}, sums.loss, state_TM.options().dtype(at::kFloat));
+    const LossTensors tensors = tensors_of(inputs[0], inputs[1], inputs[2], problem_);
+    const LossSums sums = run_loss_tiles(tensors, problem_.rule);
+    *problem_.correct = sums.correct;
+    saved = {tensors.grad_state_TM, tensors.grad_weight_CM, tensors.grad_bias_C};
+    return {at::full({}, sums.loss, inputs[0].options().dtype(at::kFloat))};
   }
 
-  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+  Tensors backward(const BackwardPass& pass) override {
     const TimedWork timed("loss");
     check_differentiated_once("projected_loss");
-    variable_list gradients = context->get_saved_variables();
-    if (grad_outputs[0].item<float>() != 1.0f) {
+    const at::Tensor& grad_loss = pass.grad_outputs[0];
+    Tensors gradients = pass.saved;
+    if (grad_loss.item<float>() != 1.0f) {
       for (at::Tensor& gradient : gradients) {
-        if (gradient.defined()) gradient = at::mul(gradient, grad_outputs[0].to(gradient.scalar_type()));
+        if (gradient.defined()) gradient = at::mul(gradient, grad_loss.to(gradient.scalar_type()));
       }
     }
-    gradients.emplace_back();
     return gradients;
   }
+
+ private:
+  Problem problem_;
 };
 
 ProjectedLoss run(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
                   const at::Tensor& labels_T, const LossRule& rule) {
   ProjectedLoss result;
   const Problem problem = {labels_T, rule, c10::GradMode::is_enabled(), &result.correct};
-  result.loss_sum =
-      ProjectAndLose::apply(state_TM, weight_CM, bias_C.defined() ? std::optional(bias_C) : std::nullopt, problem);
+  result.loss_sum = apply_one<ProjectAndLose>({state_TM, weight_CM, bias_C}, problem);
   return result;
 }
 

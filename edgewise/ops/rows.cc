@@ -14,13 +14,11 @@
 #include "edgewise/base/profile.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/ops/checks.h"
-#include "edgewise/ops/function_state.h"
+#include "edgewise/ops/element_types.h"
+#include "edgewise/ops/operation.h"
 
 namespace edgewise {
 namespace {
-
-using torch::autograd::AutogradContext;
-using torch::autograd::variable_list;
 
 /// Values below which a second thread costs more than it saves.
 constexpr std::int64_t kSmallestPart = 1 << 14;
@@ -52,41 +50,36 @@ class RowPlaces {
   std::vector<std::byte*> places_;
 };
 
-struct TakenRows {
-  std::vector<NodeIndex> order;
-  std::vector<std::vector<std::int64_t>> shapes;  // of the tensors that they were taken from
-};
+class TakeRows : public Operation {
+ public:
+  explicit TakeRows(std::span<const NodeIndex> order) : order_(order.begin(), order.end()) {}
 
-struct TakeRows : torch::autograd::Function<TakeRows> {
-  static at::Tensor forward(AutogradContext* context, at::TensorList from, TakenRows taken) {
+  Tensors forward(const Tensors& inputs, Tensors& /*saved*/) override {
     const TimedWork timed("rows");
-    variable_list whole;
-    for (const at::Tensor& tensor : from) {
+    Tensors whole;
+    for (const at::Tensor& tensor : inputs) {
       whole.push_back(tensor.contiguous());
-      taken.shapes.push_back(tensor.sizes().vec());
+      shapes_.push_back(tensor.sizes().vec());
     }
-    std::vector<std::int64_t> shape = taken.shapes.front();
-    shape.front() = std::ssize(taken.order);
-    at::Tensor result = at::empty(shape, from.front().options());
-    copy(RowPlaces(whole), taken.order, result);
-    save_state(context, std::move(taken));
-    return result;
+    std::vector<std::int64_t> shape = shapes_.front();
+    shape.front() = std::ssize(order_);
+    at::Tensor result = at::empty(shape, inputs.front().options());
+    copy(RowPlaces(whole), order_, result);
+    return {result};
   }
 
-  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+  Tensors backward(const BackwardPass& pass) override {
     check_differentiated_once("take_rows");
     const TimedWork timed("rows");
-    const auto& taken = saved_state<TakenRows>(context);
-    const at::Tensor gradient = grad_outputs[0].contiguous();
-    variable_list gradients;
+    const at::Tensor gradient = pass.grad_outputs[0].contiguous();
+    Tensors gradients;
     std::int64_t rows = 0;
-    for (const auto& shape : taken.shapes) rows += shape.front();
-    for (const auto& shape : taken.shapes) {
-      const bool is_whole = rows == std::ssize(taken.order);
+    for (const auto& shape : shapes_) rows += shape.front();
+    for (const auto& shape : shapes_) {
+      const bool is_whole = rows == std::ssize(order_);
       gradients.push_back(is_whole ? at::empty(shape, gradient.options()) : at::zeros(shape, gradient.options()));
     }
-    copy_back(gradient, taken.order, RowPlaces(gradients));
-    gradients.emplace_back();  // of what is no tensor
+    copy_back(gradient, order_, RowPlaces(gradients));
     return gradients;
   }
 
@@ -104,6 +97,9 @@ struct TakeRows : torch::autograd::Function<TakeRows> {
     parallel_rows(places.size(), row_size(from),
                   [&](std::int64_t i) { std::memcpy(to[order[static_cast<std::size_t>(i)]], places[i], bytes); });
   }
+
+  std::vector<NodeIndex> order_;
+  std::vector<std::vector<std::int64_t>> shapes_;  // of the tensors that rows are taken from
 };
 
 void check_tensors(std::span<const at::Tensor> from) {
@@ -135,38 +131,36 @@ struct WeightedSum {
   std::vector<std::vector<NodeIndex>> rows;  // of each part
 };
 
-// Inputs are states and weights in turns: autograd wants one list.
-struct SumWeighted : torch::autograd::Function<SumWeighted> {
-  static at::Tensor forward(AutogradContext* context, at::TensorList inputs, WeightedSum sum) {
+// Inputs: states and weights in turns.
+class SumWeighted : public Operation {
+ public:
+  explicit SumWeighted(WeightedSum sum) : sum_(std::move(sum)) {}
+
+  Tensors forward(const Tensors& inputs, Tensors& saved) override {
     const TimedWork timed("weighted sums");
     const at::Tensor& first = inputs.front();
-    at::Tensor result_NM = at::zeros({sum.num_rows, first.size(1)}, first.options());
-    variable_list kept;
-    for (const at::Tensor& input : inputs) kept.push_back(input.contiguous());
+    at::Tensor result_NM = at::zeros({sum_.num_rows, first.size(1)}, first.options());
+    for (const at::Tensor& input : inputs) saved.push_back(input.contiguous());
     with_element_type(first, [&]<typename T>(T) {
-      for (std::size_t i = 0; i < sum.rows.size(); ++i) add<T>(kept[2 * i], kept[2 * i + 1], sum.rows[i], result_NM);
+      for (std::size_t i = 0; i < sum_.rows.size(); ++i) {
+        add<T>(saved[2 * i], saved[2 * i + 1], sum_.rows[i], result_NM);
+      }
     });
-    context->save_for_backward(kept);
-    save_state(context, std::move(sum));
-    return result_NM;
+    return {result_NM};
   }
 
-  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+  Tensors backward(const BackwardPass& pass) override {
     check_differentiated_once("sum_weighted");
     const TimedWork timed("weighted sums");
-    const auto& sum = saved_state<WeightedSum>(context);
-    const variable_list kept = context->get_saved_variables();
-    const at::Tensor gradient_NM = grad_outputs[0].contiguous();
-    variable_list gradients;
+    const at::Tensor gradient_NM = pass.grad_outputs[0].contiguous();
+    Tensors gradients;
+    for (const at::Tensor& input : pass.saved) gradients.push_back(at::empty_like(input));
     with_element_type(gradient_NM, [&]<typename T>(T) {
-      for (std::size_t i = 0; i < sum.rows.size(); ++i) {
-        gradients.push_back(at::empty_like(kept[2 * i]));
-        gradients.push_back(at::empty_like(kept[2 * i + 1]));
-        differentiate<T>(kept[2 * i], kept[2 * i + 1], sum.rows[i], gradient_NM, gradients[2 * i],
+      for (std::size_t i = 0; i < sum_.rows.size(); ++i) {
+        differentiate<T>(pass.saved[2 * i], pass.saved[2 * i + 1], sum_.rows[i], gradient_NM, gradients[2 * i],
                          gradients[2 * i + 1]);
       }
     });
-    gradients.emplace_back();  // of what is no tensor
     return gradients;
   }
 
@@ -206,6 +200,8 @@ struct SumWeighted : torch::autograd::Function<SumWeighted> {
       of_weights[i] = product;
     });
   }
+
+  WeightedSum sum_;
 };
 
 void check_part(std::int64_t num_rows, const WeightedRows& part, const WeightedRows& first) {
@@ -230,7 +226,7 @@ void check_part(std::int64_t num_rows, const WeightedRows& part, const WeightedR
 at::Tensor take_rows(std::span<const at::Tensor> from, std::span<const NodeIndex> order) {
   check_tensors(from);
   check_order(from, order);
-  return TakeRows::apply(at::TensorList(from.data(), from.size()), TakenRows{{order.begin(), order.end()}, {}});
+  return apply_one<TakeRows>({from.begin(), from.end()}, order);
 }
 
 at::Tensor take_rows(const at::Tensor& from, std::span<const NodeIndex> order) {
@@ -239,7 +235,7 @@ at::Tensor take_rows(const at::Tensor& from, std::span<const NodeIndex> order) {
 
 at::Tensor sum_weighted(std::int64_t num_rows, std::span<const WeightedRows> parts) {
   check(!parts.empty(), "sum_weighted: there are no parts, at least one is needed");
-  variable_list inputs;
+  Tensors inputs;
   WeightedSum sum{num_rows, {}};
   for (const WeightedRows& part : parts) {
     check_part(num_rows, part, parts.front());
@@ -247,7 +243,7 @@ at::Tensor sum_weighted(std::int64_t num_rows, std::span<const WeightedRows> par
     inputs.push_back(part.weight_A);
     sum.rows.push_back(part.rows);
   }
-  return SumWeighted::apply(at::TensorList(inputs), std::move(sum));
+  return apply_one<SumWeighted>(inputs, std::move(sum));
 }
 
 }  // namespace edgewise

@@ -1,36 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <torch/csrc/autograd/custom_function.h>
+#include <ATen/core/Tensor.h>
 
 #include <type_traits>
-#include <utility>
 
 #include "edgewise/base/bfloat16.h"
 
-// For the .cc files of autograd functions: what a backward pass needs beside tensors.
+// From the element type that a tensor has to the one that code is compiled for.
 namespace edgewise {
-
-/// Holds any value as libtorch holds objects of its own.
-template <class Value>
-struct FunctionState : torch::CustomClassHolder {
-  explicit FunctionState(Value v) : value(std::move(v)) {}
-  Value value;
-};
-
-inline constexpr const char* kStateKey = "state";
-
-/// Keeps a value from forward to backward.
-template <class Value>
-void save_state(torch::autograd::AutogradContext* context, Value value) {
-  context->saved_data[kStateKey] =
-      c10::IValue::make_capsule(c10::make_intrusive<FunctionState<Value>>(std::move(value)));
-}
-
-template <class Value>
-const Value& saved_state(torch::autograd::AutogradContext* context) {
-  return static_cast<FunctionState<Value>&>(*context->saved_data.at(kStateKey).toCapsule()).value;
-}
 
 /// Calls fn(T{}) with the element type of a tensor that check_computable has let through.
 template <class Fn>
