@@ -43,6 +43,8 @@ void measure_by_token(const TranslationModel& model, const EncodedPairs& pairs, 
     loss += part.told_sum.item<double>();
     tokens += part.tokens;
     correct += part.correct;
+    for (const auto& [steps, nodes] : part.encoder) validation.encoder_steps[steps] += nodes;
+    for (const auto& [steps, nodes] : part.decoder) validation.decoder_steps[steps] += nodes;
   }
   validation.loss = loss / static_cast<double>(tokens);
   validation.accuracy = static_cast<double>(correct) / static_cast<double>(tokens);
