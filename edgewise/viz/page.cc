@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "edgewise/viz/svg.h"
+
 namespace edgewise {
 namespace {
 
@@ -53,6 +55,27 @@ std::string colours() {
   return fmt::format(":root {{ {}}}\n@media (prefers-color-scheme: dark) {{ :root {{ {}}} }}\n{}", light, dark, rules);
 }
 
+/// With `<` as JSON may write it too: no text in it can end the element or begin a comment.
+std::string json_in_page(std::string_view json) {
+  std::string safe;
+  for (const char c : json) {
+    if (c == '<') {
+      safe += "\\u003c";
+    } else {
+      safe += c;
+    }
+  }
+  return safe;
+}
+
+std::string scripts_of(const HtmlPage& page) {
+  if (page.script.empty()) return "";
+  return fmt::format(
+      "<script type=\"application/json\" id=\"data\">{}</script>\n<script>\n\"use strict\";\n"
+      "{{\nconst data = JSON.parse(document.getElementById(\"data\").textContent);\n{}}}\n</script>\n",
+      page.data.empty() ? "null" : json_in_page(page.data), page.script);
+}
+
 }  // namespace
 
 std::string escaped_html(std::string_view text) {
@@ -78,12 +101,16 @@ std::string escaped_html(std::string_view text) {
   return escaped;
 }
 
-std::string html_page(std::string_view title, std::string_view body) {
+std::string html_page(const HtmlPage& page) {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{0}</title>\n"
-      "<style>{1}{2}</style>\n</head>\n<body>\n<h1>{0}</h1>\n{3}</body>\n</html>\n",
-      escaped_html(title), kStyle, colours(), body);
+      "<style>{1}{2}{3}</style>\n</head>\n<body>\n<h1>{0}</h1>\n{4}{5}</body>\n</html>\n",
+      escaped_html(shown_token(page.title, 200)), kStyle, colours(), page.style, page.body, scripts_of(page));
+}
+
+std::string html_page(std::string_view title, std::string_view body) {
+  return html_page({.title = std::string(title), .body = std::string(body)});
 }
 
 }  // namespace edgewise
