@@ -13,6 +13,7 @@ struct PictureForms {
   std::function<std::string()> html;  // a page that needs nothing else
   std::function<std::string()> svg;   // a drawing, for print
   std::function<std::string()> json;  // the numbers behind it
+  std::function<std::string()> png = {};  // in pixels, animated where something moves; none: the drawing
 };
 
 /// -o, --out: the file of a picture, whose ending says the form.

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "edgewise/apps/sentence_attention.h"
+#include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/data/batches.h"
 #include "edgewise/infer/translator.h"
@@ -64,6 +66,19 @@ std::vector<OutputSample> some_samples(const SentencePairs& pairs, const std::ve
   return samples;
 }
 
+std::optional<TokenPair> pair_to_show(const TranslationModel& model) {
+  const ShowOptions& show = model.experiment.show;
+  if (show.input.empty()) return std::nullopt;
+  check(!show.output.empty(), "train: show.output is empty, needs what show.input becomes");
+  return encode_pair(model, show.input, show.output, "train");
+}
+
+std::string attention_json(const TranslationModel& model, const TokenPair& pair) {
+  std::string list;
+  for (const AttentionMaps& maps : attention_maps(model, pair)) list += (list.empty() ? "" : ", ") + json_of(maps);
+  return "[" + list + "]";
+}
+
 }  // namespace
 
 // With a search a thread: a step of one is too short to be shared.
@@ -83,7 +98,13 @@ std::vector<std::string> translate(const TranslationModel& model, const std::vec
 }
 
 TranslationTask::TranslationTask(TranslationModel model, EvaluationPairs validation)
-    : model_(std::move(model)), validation_(std::move(validation)) {}
+    : model_(std::move(model)), validation_(std::move(validation)), shown_(pair_to_show(model_)) {}
+
+Validation TranslationTask::validate() {
+  Validation validation = evaluate(model_, validation_);
+  if (shown_) validation.attention = attention_json(model_, *shown_);
+  return validation;
+}
 
 BatchLoss TranslationTask::loss(const Batch& batch, Pass& pass) {
   const double rdrop = model_.experiment.train.rdrop;

@@ -62,6 +62,7 @@ struct Validation {
   std::vector<OutputSample> samples = {};
   StepHistogram encoder_steps = {};  // of thinking, where the model counts them
   StepHistogram decoder_steps = {};
+  std::string attention = {};  // where the model looked in a pair that is shown, as JSON
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
