@@ -30,9 +30,8 @@ std::vector<std::string> read_texts(JsonScanner& json, const std::string& what) 
 /// Of one head, its rows one after the other.
 std::vector<float> read_head(JsonScanner& json) {
   std::vector<float> weights;
-  json.array("a head", [&] {
-    json.array("a row", [&] { weights.push_back(static_cast<float>(json.number("a weight"))); });
-  });
+  json.array("a head",
+             [&] { json.array("a row", [&] { weights.push_back(static_cast<float>(json.number("a weight"))); }); });
   return weights;
 }
 
@@ -105,11 +104,14 @@ AttentionLog::AttentionLog(fs::path run) : file_name_(std::move(run) / kFile) {}
 
 void AttentionLog::on_begin(std::int64_t step) {
   if (!fs::exists(file_name_)) return;
-  for_each_moment(file_name_, "train", [&](const AttentionMoment& moment, std::size_t end) {
-    if (moment.step > step) return false;
-    size_ = end;
-    return true;
-  });
+  try {
+    for_each_moment(file_name_, "train", [&](const AttentionMoment& moment, std::size_t end) {
+      if (moment.step > step) return false;
+      size_ = end;
+      return true;
+    });
+  } catch (const Error&) {  // a damaged line: those before it stay
+  }
   std::error_code error;
   fs::resize_file(file_name_, size_, error);
   check(!error, "train: {}: {}", file_name_.string(), error.message());

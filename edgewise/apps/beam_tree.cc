@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -158,6 +159,7 @@ TreeDrawing beam_tree(ModelFiles model, const std::string& sentence, const BeamT
   check_length(coding, sentence, caller);
   TranslatorOptions translating;
   translating.search = model.experiment.search;
+  translating.search.kind = SearchKind::kBeam;
   translating.search.beam = translating.search.n_best = options.beam;
 
   std::vector<AskedNode> asked;

@@ -15,7 +15,7 @@ struct BeamTreeOptions {
   std::int64_t cut = 2;  // continuations shown of each step that were not taken, the likeliest
 };
 
-/// What `edgewise translate --beam N --n-best N` searches for a sentence: every hypothesis that the model was asked
+/// What `edgewise translate --beam N --nbest N` searches for a sentence: every hypothesis that the model was asked
 /// about, those that others pushed out among them. Throws Error for a sentence of no tokens, or of more than the model
 /// was trained with; errors begin with `caller`.
 TreeDrawing beam_tree(ModelFiles model, const std::string& sentence, const BeamTreeOptions& options,

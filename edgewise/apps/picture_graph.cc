@@ -102,7 +102,7 @@ PairLengths lengths_of(const std::string& text) {
 /// A batch of sentence pairs, of lengths or of words.
 GraphDrawing batch_drawing(const GraphCommand& command) {
   check(command.inputs.size() == command.outputs.size(),
-        "{}: there are {} times --input and {} times --output, needs as many", kCaller, command.inputs.size(),
+        "{}: --input is there {} times and --output {} times, needs as many", kCaller, command.inputs.size(),
         command.outputs.size());
   std::vector<PairLengths> lengths;
   std::vector<std::vector<std::string>> words(2);

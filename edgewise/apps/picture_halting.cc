@@ -94,7 +94,7 @@ Frame frame_of(const GraphDrawing& whole, const std::vector<std::vector<std::int
   part.title = fmt::format("Who still thinks in step {}, and whom they see", step);
   return {.caption = fmt::format("step {}: {} of {} nodes, {} of {} edges", step, active(0) + active(1),
                                  whole.num_nodes(), part.num_edges(), whole.num_edges()),
-          .picture = draw(part)};
+          .picture = draw_part(part, whole)};
 }
 
 /// Step by step, the edges into nodes that have not halted.

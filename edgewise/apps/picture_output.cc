@@ -19,22 +19,23 @@ Form form_of(const std::string& file, std::string_view caller) {
   fail("{}: --out is {}, needs a name that ends with .html, .svg, .json or .png", caller, in_quotes(file));
 }
 
-std::string in_pixels(const std::string& svg) {
-  constexpr double kScale = 2;  // for screens of many pixels
-  const Raster raster = rasterised(svg, kScale);
-  return png_of(std::span(&raster, 1));
-}
-
 }  // namespace
 
 void add_picture_output(CLI::App& command, std::string& file) {
   command
-      .add_option("-o,--out", file, "what to write, by its ending: .html, a page; .svg, a drawing; .png, it or what moves in pixels; "
+      .add_option("-o,--out", file,
+                  "what to write, by its ending: .html, a page; .svg, a drawing; .png, it or what moves in pixels; "
                   ".json, the numbers")
       ->required();
 }
 
 void check_picture_output(const std::string& file, std::string_view caller) { form_of(file, caller); }
+
+std::string in_pixels(const std::string& svg) {
+  constexpr double kScale = 2;  // for screens of many pixels
+  const Raster raster = rasterised(svg, kScale);
+  return png_of(std::span(&raster, 1));
+}
 
 void write_picture(const std::string& file, const PictureForms& forms, std::string_view caller) {
   const Form form = form_of(file, caller);

@@ -77,7 +77,7 @@ std::string json_of(const Runs& runs) {
     for (const auto& [metric, points] : run.curves) curves.add_json(metric, json_of(points));
     list += (list.empty() ? "" : ", ") + JsonObject().add("name", run.name).add_json("curves", curves.text()).text();
   }
-  return JsonObject().add_json("runs", "[" + list + "]").text();
+  return "[" + list + "]";
 }
 
 }  // namespace edgewise

@@ -49,7 +49,7 @@ class TranslationTask : public TrainingTask {
   TranslationModel model_;
   EvaluationPairs validation_;
   std::optional<TokenPair> shown_;  // whose attention is told
-  GraphPool pool_;  // of batches whose sentences are there twice
+  GraphPool pool_;                  // of batches whose sentences are there twice
 };
 
 }  // namespace edgewise

@@ -136,11 +136,9 @@ std::string numbers_svg(const GraphDrawing& graph, double side) {
 std::string legend(const GraphDrawing& graph, const Cells& cells, double y) {
   std::string svg;
   for (std::size_t i = 0; i < graph.relations.size(); ++i, y += kLine) {
-    svg += fmt::format("<rect class=\"key f{}\" x=\"{}\" y=\"{:.1f}\" width=\"10\" height=\"10\"/>", i % kColours,
-                       kRoom, y - 9);
-    svg += fmt::format(
-        "<text x=\"{}\" y=\"{:.1f}\">{}</text>\n", kRoom + 16, y,
-        label_attribute(fmt::format("{}: {} edges", graph.relations[i].name, graph.relations[i].num_edges())));
+    svg += fmt::format("<rect class=\"f{}\" x=\"{}\" y=\"{:.1f}\" width=\"10\" height=\"10\"/>", i % kColours, kRoom,
+                       y - 9);
+    svg += svg_text(kRoom + 16, y, graph.edges_in_words(i)) + "\n";
   }
   const auto shared = static_cast<double>(graph.num_nodes()) / static_cast<double>(cells.side());
   const std::string of_cells =
@@ -157,7 +155,9 @@ SvgPicture draw_adjacency(const GraphDrawing& graph) {
   const Cells empty(nodes);
   const double size = std::min(kLargestCell, kSide / static_cast<double>(empty.side()));
   const double side = size * static_cast<double>(empty.side());
-  const double legend_top = kTitle + kRoom + side + 24;
+  const bool has_labels = empty.are_nodes() && size >= 11;
+  const double top = kTitle + (has_labels ? kRoom : kLine);
+  const double legend_top = top + side + 24;
 
   SvgPicture picture;
   picture.title = graph.title;
@@ -166,7 +166,7 @@ SvgPicture draw_adjacency(const GraphDrawing& graph) {
   std::string& svg = picture.body;
   svg = svg_text(kRoom, 16, graph.title, "class=\"title\"");
   svg += fmt::format("<g transform=\"translate({} {})\">\n<rect class=\"frame\" width=\"{:.1f}\" height=\"{:.1f}\"/>\n",
-                     kRoom, kTitle + kRoom, side, side);
+                     kRoom, top, side, side);
   for (std::size_t i = 0; i < graph.relations.size(); ++i) {
     const DrawnRelation& relation = graph.relations[i];
     Cells cells(nodes);
@@ -179,7 +179,6 @@ SvgPicture draw_adjacency(const GraphDrawing& graph) {
     }
     svg += cells_svg(cells, i, size);
   }
-  const bool has_labels = empty.are_nodes() && size >= 11;
   if (graph.num_nodes() > 0) svg += has_labels ? labels_svg(graph, places, size) : numbers_svg(graph, side);
   svg += "</g>\n" + legend(graph, empty, legend_top);
   return picture;

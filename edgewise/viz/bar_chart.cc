@@ -50,7 +50,7 @@ std::string legend(const BarChart& chart) {
   std::string svg;
   double x = kLeft;
   for (const BarSeries& series : chart.series) {
-    svg += fmt::format("<rect class=\"key f{}\" x=\"{:.1f}\" y=\"23\" width=\"10\" height=\"10\"/>",
+    svg += fmt::format("<rect class=\"f{}\" x=\"{:.1f}\" y=\"23\" width=\"10\" height=\"10\"/>",
                        series.colour % kColours, x);
     svg += fmt::format("<text x=\"{:.1f}\" y=\"32\">{}</text>\n", x + 14, label_attribute(series.name));
     x += label_width(series.name) + 34;

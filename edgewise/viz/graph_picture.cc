@@ -145,11 +145,11 @@ double opacity(std::int64_t num_edges) {
   return std::clamp(4.0 / std::sqrt(static_cast<double>(num_edges)), 0.12, 0.8);
 }
 
-std::string edges_svg(const GraphDrawing& graph, const Layout& layout) {
+std::string edges_svg(const GraphDrawing& graph, const Layout& layout, double how_dark) {
   std::string svg;
   for (std::size_t i = 0; i < graph.relations.size(); ++i) {
     const DrawnRelation& relation = graph.relations[i];
-    svg += fmt::format("<g class=\"edges s{}\" opacity=\"{:.2f}\">\n", i % kColours, opacity(graph.num_edges()));
+    svg += fmt::format("<g class=\"edges s{}\" opacity=\"{:.2f}\">\n", i % kColours, how_dark);
     std::string path;
     for (std::size_t row = 0; row < relation.rows.size(); ++row) {
       const SeenSources& seen = relation.rows[row];
@@ -212,18 +212,21 @@ std::string nodes_svg(const GraphDrawing& graph, const Layout& layout) {
   return svg;
 }
 
-std::string legend(const GraphDrawing& graph, double y) {
+/// Edges that are numbered in a row have their numbers: those of a batch do not, nor those that are left of a graph.
+bool has_numbered_edges(const GraphDrawing& graph, const GraphDrawing& whole) {
+  return graph.relations.size() > 1 && graph.sets[0].part_sizes.size() < 2 && graph.num_edges() == whole.num_edges();
+}
+
+std::string legend(const GraphDrawing& graph, bool is_numbered, double y) {
   std::string svg;
   std::int64_t first_edge = 0;
   for (std::size_t i = 0; i < graph.relations.size(); ++i) {
     const std::int64_t edges = graph.relations[i].num_edges();
-    svg += fmt::format("<rect class=\"key f{}\" x=\"{}\" y=\"{:.1f}\" width=\"10\" height=\"10\"/>", i % kColours,
-                       kMargin, y - 9);
-    const std::string range = edges > 0 ? fmt::format(", {}–{}", first_edge, first_edge + edges - 1) : "";
-    svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\">{}</text>\n", kMargin + 16, y,
-                       label_attribute(fmt::format(
-                           "{}: {} edges{}", graph.relations[i].name, edges,
-                           graph.relations.size() > 1 && graph.sets[0].part_sizes.size() < 2 ? range : std::string())));
+    std::string text = graph.edges_in_words(i);
+    if (is_numbered && edges > 0) text += fmt::format(", {}–{}", first_edge, first_edge + edges - 1);
+    svg += fmt::format("<rect class=\"f{}\" x=\"{}\" y=\"{:.1f}\" width=\"10\" height=\"10\"/>", i % kColours, kMargin,
+                       y - 9);
+    svg += svg_text(kMargin + 16, y, text) + "\n";
     first_edge += edges;
     y += kLine;
   }
@@ -250,22 +253,32 @@ std::int64_t GraphDrawing::num_edges() const {
   return count;
 }
 
+std::string GraphDrawing::edges_in_words(std::size_t relation) const {
+  const std::string name = relations.size() > 1 ? relations[relation].name + ": " : "";
+  return fmt::format("{}{} edges", name, relations[relation].num_edges());
+}
+
 bool is_large(const GraphDrawing& graph) {
   return graph.num_nodes() >= kNodesOfAdjacency || graph.num_edges() >= kEdgesOfAdjacency;
 }
 
-SvgPicture draw_nodes(const GraphDrawing& graph) {
-  const Layout layout(graph);
+SvgPicture draw_nodes(const GraphDrawing& graph, const GraphDrawing& whole) {
+  const Layout layout(whole);
   SvgPicture picture;
   picture.title = graph.title;
   picture.width = std::max(layout.width(), 2 * kMargin + label_width(graph.title) * kTitleLetters);
   picture.height = layout.height() + kLine * static_cast<double>(graph.relations.size()) + 12;
-  picture.body = svg_text(kMargin, 16, graph.title, "class=\"title\"") + "\n" + edges_svg(graph, layout) +
-                 nodes_svg(graph, layout) + legend(graph, layout.height() + 12);
+  picture.body = svg_text(kMargin, 16, graph.title, "class=\"title\"") + "\n" +
+                 edges_svg(graph, layout, opacity(whole.num_edges())) + nodes_svg(graph, layout) +
+                 legend(graph, has_numbered_edges(graph, whole), layout.height() + 12);
   return picture;
 }
 
-SvgPicture draw(const GraphDrawing& graph) { return is_large(graph) ? draw_adjacency(graph) : draw_nodes(graph); }
+SvgPicture draw_part(const GraphDrawing& part, const GraphDrawing& whole) {
+  return is_large(whole) ? draw_adjacency(part) : draw_nodes(part, whole);
+}
+
+SvgPicture draw(const GraphDrawing& graph) { return draw_part(graph, graph); }
 
 std::string json_of(const GraphDrawing& graph) {
   std::string sets;

@@ -44,6 +44,9 @@ struct GraphDrawing {
 
   std::int64_t num_nodes() const;
   std::int64_t num_edges() const;
+
+  /// "ee: 81 edges", or, where there is one relation, without its name.
+  std::string edges_in_words(std::size_t relation) const;
 };
 
 /// From so many nodes or edges on, lines are no longer told from each other.
@@ -51,16 +54,16 @@ inline constexpr std::int64_t kNodesOfAdjacency = 1000;
 inline constexpr std::int64_t kEdgesOfAdjacency = 20'000;
 bool is_large(const GraphDrawing& graph);
 
-/// Nodes and edges. Node 3 of the first set is the element "node-0-3", labelled with what it sees; the edges into it
-/// are one path for each relation, with data-node="0-3".
-SvgPicture draw_nodes(const GraphDrawing& graph);
+/// Nodes and edges, or, of a large graph, its matrix. Node 3 of the first set is an element with data-node="0-3",
+/// labelled with what it sees; the edges into it are one path of each relation with the same.
+SvgPicture draw(const GraphDrawing& graph);
+
+/// Some of a graph's edges, all where they are in a drawing of the whole graph.
+SvgPicture draw_part(const GraphDrawing& part, const GraphDrawing& whole);
 
 /// Destinations downwards, sources across, the sets one after the other. Where several nodes share a cell, it is as
 /// dark as it has edges, of those that it could have.
 SvgPicture draw_adjacency(const GraphDrawing& graph);
-
-/// The one of the two that can be read.
-SvgPicture draw(const GraphDrawing& graph);
 
 /// Sets with their nodes' texts; of each relation rows of [destination, begin, end]: it sees the sources from begin to
 /// before end.

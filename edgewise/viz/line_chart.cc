@@ -57,8 +57,12 @@ Axis upright_axis(const std::vector<Points>& curves, AxisScale scale) {
   }
   const double room = 0.05 * (axis.highest > axis.lowest ? axis.highest - axis.lowest : std::abs(axis.highest) + 1e-9);
   axis.highest += room;
-  axis.lowest =
-      scale == AxisScale::kLogarithmic ? axis.lowest * 0.97 : std::min(axis.lowest, std::max(0.0, axis.lowest - room));
+  if (scale == AxisScale::kLogarithmic) {
+    axis.lowest *= 0.97;
+  } else {
+    // Numbers that are never below 0 stand on it.
+    axis.lowest = axis.lowest < 0 ? axis.lowest - room : std::max(0.0, axis.lowest - room);
+  }
   return axis;
 }
 
@@ -80,8 +84,9 @@ std::string grid(const Drawing& drawing) {
                        short_number(tick));
   }
   for (const double tick : drawing.across.ticks(5)) {
-    svg += fmt::format(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", drawing.x(tick),
-                       kHeight - kBottom + 14, short_number(tick));
+    const std::string number = short_number(tick);
+    svg += svg_text(std::min(drawing.x(tick), kWidth - 4 - label_width(number) / 2), kHeight - kBottom + 14, number,
+                    "text-anchor=\"middle\"");
   }
   return svg;
 }

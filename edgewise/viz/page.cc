@@ -91,8 +91,8 @@ std::string html_page(const HtmlPage& page) {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{0}</title>\n"
       "<style>{1}{2}{6}{3}</style>\n</head>\n<body>\n<h1>{0}</h1>\n{4}{5}</body>\n</html>\n",
-      escaped_html(shown_token(page.title, 200)), kStyle, colours(), page.style, page.body,
-      scripts_of(page), drawing_style());
+      escaped_html(shown_token(page.title, 200)), kStyle, colours(), page.style, page.body, scripts_of(page),
+      drawing_style());
 }
 
 std::string html_page(std::string_view title, std::string_view body) {

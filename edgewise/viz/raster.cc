@@ -67,8 +67,8 @@ Raster rasterised(std::string_view svg, double scale) {
   width = std::ceil(width * scale);
   height = std::ceil(height * scale);
   check(width >= 1 && height >= 1 && width * height <= kMostPixels,
-        "rasterised: the picture is {} by {} pixels, needs at least one and at most {} in all", width, height,
-        kMostPixels);
+        "rasterised: the picture is {:.0f} by {:.0f} pixels, needs at least one and at most {:.0f} in all", width,
+        height, kMostPixels);
 
   const Surface surface(
       cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(width), static_cast<int>(height)));

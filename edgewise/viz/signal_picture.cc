@@ -48,7 +48,8 @@ SvgPicture draw_map(const Signal& signal) {
     }
   }
 
-  SvgPicture picture{.width = kLeft + std::max(width, 340.0) + 8, .height = kTop + height + 64, .title = signal.title, .body = {}};
+  SvgPicture picture{
+      .width = kLeft + std::max(width, 340.0) + 8, .height = kTop + height + 64, .title = signal.title, .body = {}};
   picture.body = svg_text(kLeft, 16, signal.title, "class=\"title\"") + draw_cells(cells, kLeft, kTop, cell);
   const Axis down = {.lowest = 0, .highest = static_cast<double>(signal.size)};
   for (const double tick : down.ticks(4)) {

@@ -101,9 +101,10 @@ std::string edge_svg(const Layout& layout, const DrawnHypothesis& node, std::siz
   const double x1 = layout.x(parent) + layout.width_at(parent);
   const double x2 = layout.x(number);
   const double middle = (x1 + x2) / 2;
-  return fmt::format("<path class=\"branch {}\" d=\"M{:.1f} {:.1f}C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}\"/>\n",
-                     name_of(node.fate), x1, layout.y(parent), middle, layout.y(parent), middle, layout.y(number), x2,
-                     layout.y(number));
+  return fmt::format(
+      "<path class=\"branch {}\" data-node=\"{}\" d=\"M{:.1f} {:.1f}C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}\"/>\n",
+      name_of(node.fate), number, x1, layout.y(parent), middle, layout.y(parent), middle, layout.y(number), x2,
+      layout.y(number));
 }
 
 std::string node_svg(const Layout& layout, const DrawnHypothesis& node, std::size_t number) {

@@ -8,6 +8,7 @@ for (const drawing of document.querySelectorAll(".lightable")) {
   const byName = new Map(nodes.map(node => [node.dataset.node, node]));
   let current = -1;
   svg.tabIndex = 0;
+  svg.setAttribute("role", "group");  // of an image, nobody is told that it has the focus
 
   // Ends at the root of a tree; a node of a graph has no parent.
   function* line(node) {
@@ -33,7 +34,8 @@ for (const drawing of document.querySelectorAll(".lightable")) {
   svg.addEventListener("blur", () => light(null));
   svg.addEventListener("keydown", event => {
     const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
-    if (step) light(nodes[(current + step + nodes.length) % nodes.length] ?? null);
+    const first = step > 0 ? 0 : nodes.length - 1;
+    if (step) light(nodes[current < 0 ? first : (current + step + nodes.length) % nodes.length] ?? null);
     else if (event.key === "Escape") light(null);
     else return;
     event.preventDefault();
