@@ -105,7 +105,7 @@ int run_picture_attention(const AttentionCommand& command) {
   const AttentionMaps& maps = page.maps[page.open_maps];
   page.open_map = chosen_map(command, maps);
   page.aligned_maps = kCrossMaps;
-  page.alignment = align_words(model, pairs, line, page.maps[kCrossMaps]);
+  page.alignment = align_words(model, pairs, line, page.maps[kCrossMaps], kCaller);
   write_picture(command.file,
                 {.html = [&] { return html_of(page); },
                  .svg = [&] { return svg_file(drawing_of(command, maps)); },

@@ -3,6 +3,7 @@
 
 const kUnits = 10000; // of a weight of 1
 const kNoEdge = 0xffff;
+const kReadableCell = 34; // pixels, from which on a cell shows its weight
 const kLeastLine = 0.01; // weights below it have no line in the flow
 
 const state = { kind: data.kind, layer: data.layer, head: data.head, view: "map" };
@@ -97,7 +98,7 @@ function drawSmall(canvas, maps, units) {
 function drawGrid() {
   const maps = current();
   const most = Math.max(maps.rows.length, maps.columns.length);
-  const across = Math.max(28, Math.min(64, 520 / (maps.heads + 1)));
+  const across = Math.max(24, Math.min(64, (at("grid").clientWidth - 70) / (maps.heads + 1) - 14));
   const buttons = [];
   const body = [];
   for (let layer = 0; layer <= maps.layers; ++layer) {
@@ -138,9 +139,10 @@ function say(maps, row, column, units) {
   at("readout").textContent = units === kNoEdge ? `No edge: ${looked} never` : `${looked}: ${digits(units)}`;
 }
 
+/// As large as there is room for beside the labels.
 function cellSize(maps) {
-  const most = Math.max(maps.rows.length, maps.columns.length);
-  return most <= 14 ? 38 : most <= 30 ? 24 : most <= 60 ? 16 : 11;
+  const room = (at("view").clientWidth - 100) / maps.columns.length;
+  return Math.floor(Math.max(10, Math.min(38, room)));
 }
 
 /// Which cells people say belong together: "sure", "possible", or nothing.
@@ -162,7 +164,7 @@ function drawMap() {
   const rowHeads = maps.rowLabels.map((text, i) => make("th", { scope: "row", dir: "auto", title: maps.rows[i] }, text));
   const cells = Array.from(units, (value, i) => {
     if (value === kNoEdge) return make("td");
-    const cell = make("td", {}, size >= 38 ? (value / kUnits).toFixed(2) : digits(value));
+    const cell = make("td", {}, size >= kReadableCell ? (value / kUnits).toFixed(2) : digits(value));
     const colour = colourIndex(value);
     cell.style.background = data.colours[colour];
     cell.style.color = colour < 0.45 * rgb.length ? "#fff" : "#000";
@@ -172,8 +174,7 @@ function drawMap() {
   });
   const table = make(
     "table",
-    { className: size >= 38 ? "map" : "map small" },
-    make("caption", { className: "hint" }, `Rows: ${maps.ofRows}. Columns: ${maps.ofColumns}.`),
+    { className: size >= kReadableCell ? "map" : "map small", "aria-label": nameOf(maps, state.layer, state.head) },
     make("thead", {}, make("tr", {}, make("td"), ...columnHeads)),
     make("tbody", {}, ...rowHeads.map((th, i) => make("tr", {}, th, ...cells.slice(i * columns, (i + 1) * columns)))),
   );
@@ -191,7 +192,8 @@ function drawMap() {
   table.addEventListener("focusin", show);
   moveByKeys(table, cells.map((cell, i) => (units[i] === kNoEdge ? null : cell)), columns);
   at("view").replaceChildren(table);
-  at("hint").textContent = "Each row sums to 1. Where a cell is empty, there is no edge.";
+  at("hint").textContent =
+    `Rows: ${maps.ofRows}, which look. Columns: ${maps.ofColumns}. Each row sums to 1; where a cell is empty, there is no edge.`;
 }
 
 // --- one map as flow
@@ -335,6 +337,15 @@ function choose(change) {
   }
   drawChosen();
 }
+
+/// A link may say what to open: #kind=0&layer=2&head=1&view=flow.
+for (const [key, value] of new URLSearchParams(location.hash.slice(1))) {
+  if (key === "view" && ["map", "flow"].includes(value)) state.view = value;
+  else if (key in state && key !== "view" && /^[0-9]+$/.test(value)) state[key] = Number(value);
+}
+state.kind = Math.min(state.kind, data.maps.length - 1);
+state.layer = Math.min(state.layer, current().layers);
+state.head = Math.min(state.head, current().heads);
 
 radios(at("kinds"), data.maps.map((maps, i) => [i, maps.name]), "kind");
 radios(at("views"), [["map", "Map"], ["flow", "Flow"]], "view");
