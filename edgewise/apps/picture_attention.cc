@@ -97,7 +97,7 @@ int run_picture_attention(const AttentionCommand& command) {
         pairs.inputs.size());
 
   AttentionPage page;
-  page.title = "Where " + std::string(model_name(model.experiment.model.kind)) + " heads look";
+  page.title = "Where the heads of a " + std::string(model_name(model.experiment.model.kind)) + " look";
   page.input = pairs.inputs[line];
   page.output = pairs.outputs[line];
   page.maps = attention_maps(model, encode_pair(model, page.input, page.output, kCaller));

@@ -7,7 +7,10 @@ const kReadableCell = 34; // pixels, from which on a cell shows its weight
 const kLeastLine = 0.01; // weights below it have no line in the flow
 
 const state = { kind: data.kind, layer: data.layer, head: data.head, view: "map" };
-const rgb = data.colours.map((hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)));
+// Each colour as a canvas has it in memory, red first: one number to copy for a pixel.
+const pixels = new Uint32Array(
+  Uint8Array.from(data.colours.flatMap((hex) => [1, 3, 5, 0].map((i) => (i ? parseInt(hex.slice(i, i + 2), 16) : 255)))).buffer,
+);
 const at = (id) => document.getElementById(id);
 
 /// An element with properties and children; text can be anything, it stays text.
@@ -44,7 +47,7 @@ function nameOf(maps, layer, head) {
 }
 
 const digits = (units) => (units / kUnits).toFixed(4);
-const colourIndex = (units) => Math.round((units / kUnits) * (rgb.length - 1));
+const colourIndex = (units) => Math.round((units / kUnits) * (data.colours.length - 1));
 
 /// Arrow keys, Home and End within a table of elements; only one of them is a stop of the Tab key.
 function moveByKeys(table, elements, columns) {
@@ -87,11 +90,10 @@ function drawSmall(canvas, maps, units) {
   canvas.height = maps.rows.length;
   const context = canvas.getContext("2d");
   const image = context.createImageData(canvas.width, canvas.height);
-  units.forEach((value, i) => {
-    if (value === kNoEdge) return;
-    image.data.set(rgb[colourIndex(value)], 4 * i);
-    image.data[4 * i + 3] = 255;
-  });
+  const image32 = new Uint32Array(image.data.buffer);
+  for (let i = 0; i < units.length; ++i) {
+    if (units[i] !== kNoEdge) image32[i] = pixels[colourIndex(units[i])];
+  }
   context.putImageData(image, 0, 0);
 }
 
@@ -167,7 +169,7 @@ function drawMap() {
     const cell = make("td", {}, size >= kReadableCell ? (value / kUnits).toFixed(2) : digits(value));
     const colour = colourIndex(value);
     cell.style.background = data.colours[colour];
-    cell.style.color = colour < 0.45 * rgb.length ? "#fff" : "#000";
+    cell.style.color = colour < 0.45 * data.colours.length ? "#fff" : "#000";
     const gold = goldOf(Math.floor(i / columns), i % columns);
     if (gold) cell.className = gold;
     return cell;
@@ -302,7 +304,7 @@ function drawAlignment() {
   if (!report || data.aligned !== state.kind) return at("alignment").replaceChildren();
   const found = report.found[index(current(), state.layer, state.head)];
   const pairs = found.links.map(([i, j]) => `${report.input_words[i]} – ${report.output_words[j]}`);
-  const parts = [make("h2", {}, "Words that this map aligns"), make("p", {}, pairs.join(", ") || "none")];
+  const parts = [make("h2", {}, "Words that this map aligns"), make("p", {}, pairs.join("; ") || "none")];
   if (found.error_rate !== undefined) {
     parts.push(make("p", { id: "rate" }, `Alignment error rate: ${percent(found.error_rate)}. Framed cells are what people say: strong frames surely, pale ones possibly.`));
   }
@@ -351,3 +353,12 @@ radios(at("kinds"), data.maps.map((maps, i) => [i, maps.name]), "kind");
 radios(at("views"), [["map", "Map"], ["flow", "Flow"]], "view");
 drawGrid();
 drawChosen();
+
+// A telephone that is turned has another width; where only the height changes, focus stays where it is.
+let width = at("grid").clientWidth;
+new ResizeObserver(() => {
+  if (at("grid").clientWidth === width) return;
+  width = at("grid").clientWidth;
+  drawGrid();
+  drawChosen();
+}).observe(at("grid"));
