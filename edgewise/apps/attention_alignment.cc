@@ -151,10 +151,11 @@ void read_gold(const std::string& file, std::int64_t first, AlignmentPairs& pair
 }
 
 AlignmentReport align_words(const TranslationModel& model, const AlignmentPairs& pairs, std::size_t chosen,
-                            const AttentionMaps& cross) {
+                            const AttentionMaps& cross, std::string_view caller) {
   const auto split = words_of(model, pairs.inputs[chosen], pairs.outputs[chosen]);
   check(split || pairs.gold.empty(),
-        "align_words: tokens of pair {} are not parts of its words, which gold counts; they must be", chosen + 1);
+        "{}: tokens of pair {} are not parts of its words, which gold counts; another pair is needed", caller,
+        chosen + 1);
   const std::size_t end = model.experiment.data.end_input ? 1 : 0;
   const WordPair words =
       split ? *split

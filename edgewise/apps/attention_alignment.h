@@ -32,6 +32,6 @@ void read_gold(const std::string& file, std::int64_t first, AlignmentPairs& pair
 /// token of the input that it looks at most, and so do their words, which stand between spaces. With gold, how often
 /// that errs: over all pairs, but for those that are too long for the model or whose tokens are no parts of words.
 AlignmentReport align_words(const TranslationModel& model, const AlignmentPairs& pairs, std::size_t chosen,
-                            const AttentionMaps& cross);
+                            const AttentionMaps& cross, std::string_view caller);
 
 }  // namespace edgewise

@@ -67,7 +67,7 @@ int run_picture_attention(const AttentionCommand& command) {
         pairs.inputs.size());
 
   AttentionPage page;
-  page.title = "Where " + std::string(model_name(model.experiment.model.kind)) + " heads look";
+  page.title = "Where the heads of a " + std::string(model_name(model.experiment.model.kind)) + " look";
   page.input = pairs.inputs[line];
   page.output = pairs.outputs[line];
   page.maps = attention_maps(model, encode_pair(model, page.input, page.output, kCaller));
@@ -75,7 +75,7 @@ int run_picture_attention(const AttentionCommand& command) {
   const AttentionMaps& maps = page.maps[page.open_maps];
   page.open_map = chosen_map(command.map, maps, kCaller);
   page.aligned_maps = kCrossMaps;
-  page.alignment = align_words(model, pairs, line, page.maps[kCrossMaps]);
+  page.alignment = align_words(model, pairs, line, page.maps[kCrossMaps], kCaller);
   write_picture(command.file,
                 {.html = [&] { return html_of(page); },
                  .svg = [&] { return svg_file(drawing_of(command, maps)); },

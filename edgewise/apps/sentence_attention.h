@@ -21,8 +21,9 @@ inline constexpr std::size_t kCrossMaps = 2;
 TokenPair encode_pair(const TranslationModel& model, std::string_view input, std::string_view output,
                       std::string_view caller);
 
-/// Where the model looks while it reads a pair: three kinds of attention, with tokens for labels. A row of the decoder
-/// is the token that was read last, one of cross-attention the token that is said next.
+/// Where the model looks while it reads a pair: three kinds of attention, with tokens for labels. A node of
+/// the decoder is called by the token that it has read in maps of the decoder alone, and by the one that it says, which
+/// follows, in those of cross-attention.
 std::vector<AttentionMaps> attention_maps(const TranslationModel& model, const TokenPair& pair);
 
 }  // namespace edgewise

@@ -111,8 +111,8 @@ SvgPicture draw_grid(const AttentionMaps& maps, const MapChoice& choice) {
   const double high = cell * static_cast<double>(maps.rows.size()) + kGap;
 
   SvgPicture picture;
-  picture.title = fmt::format("{}: {} look at {}", maps.name, maps.of_rows, maps.of_columns);
-  picture.width = std::max(kLeft + wide * static_cast<double>(heads.size()) + kGap, 340.0);
+  picture.title = fmt::format("{}: rows are {}, columns {}", maps.name, maps.of_rows, maps.of_columns);
+  picture.width = std::max(kLeft + wide * static_cast<double>(heads.size()) + kGap, 420.0);
   picture.height = kTop + high * static_cast<double>(layers.size()) + kLegendHeight + kGap;
   picture.body = svg_text(kGap, 16, picture.title, "class=\"title\"");
   for (std::size_t h = 0; h < heads.size(); ++h) {

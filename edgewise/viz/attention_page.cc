@@ -151,7 +151,7 @@ std::string html_of(const AttentionPage& page) {
   const SvgPicture legend = {kLegendWidth + 20, kLegendHeight, "Colours of weights, from 0 to 1",
                              colour_legend(6, 4, "weight")};
   return html_page({.title = page.title,
-                    .body = fmt::format(fmt::runtime(kBody), escaped_html(shown_token(page.input, kLongest)),
+                    .body = fmt::format(kBody, escaped_html(shown_token(page.input, kLongest)),
                                         escaped_html(shown_token(page.output, kLongest)), svg_for_page(legend)),
                     .style = std::string(page_file("attention.css")),
                     .script = std::string(page_file("attention.js")),

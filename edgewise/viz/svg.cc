@@ -20,6 +20,7 @@ constexpr std::string_view kFileStyle =
 constexpr std::size_t kMostBytesOfALetter = 16;
 constexpr char32_t kPictureOfNul = 0x2400;
 constexpr char32_t kPictureOfDelete = 0x2421;
+constexpr char32_t kWordBegin = 0x2581;  // of SentencePiece: a thick block, which would outweigh the letters
 constexpr char32_t kReplacement = 0xFFFD;
 constexpr char32_t kDottedCircle = 0x25CC;
 
@@ -48,6 +49,7 @@ bool turns_direction(char32_t point) {
 char32_t visible(char32_t point) {
   if (point < 0x20) return kPictureOfNul + point;
   if (point == 0x7F) return kPictureOfDelete;
+  if (point == kWordBegin) return U'_';
   const bool is_no_character = (point & 0xFFFE) == 0xFFFE || (point >= 0xFDD0 && point <= 0xFDEF);
   return (point >= 0x80 && point < 0xA0) || is_no_character || turns_direction(point) ? kReplacement : point;
 }

@@ -27,7 +27,7 @@ std::string svg_file(const SvgPicture& picture);
 std::string svg_text(double x, double y, std::string_view text, std::string_view attributes = "");
 
 /// A token as people can see it, whatever bytes it has: cut behind `most` characters, control characters as their
-/// pictures (␊), a mark that would sit on the letter before it on a circle.
+/// pictures (␊), the ▁ of pieces as _, a mark that would sit on the letter before it on a circle.
 std::string shown_token(std::string_view token, std::size_t most = 16);
 
 /// About how wide a text is, in letters' sizes.

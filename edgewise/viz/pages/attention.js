@@ -3,10 +3,14 @@
 
 const kUnits = 10000; // of a weight of 1
 const kNoEdge = 0xffff;
+const kReadableCell = 34; // pixels, from which on a cell shows its weight
 const kLeastLine = 0.01; // weights below it have no line in the flow
 
 const state = { kind: data.kind, layer: data.layer, head: data.head, view: "map" };
-const rgb = data.colours.map((hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)));
+// Each colour as a canvas has it in memory, red first: one number to copy for a pixel.
+const pixels = new Uint32Array(
+  Uint8Array.from(data.colours.flatMap((hex) => [1, 3, 5, 0].map((i) => (i ? parseInt(hex.slice(i, i + 2), 16) : 255)))).buffer,
+);
 const at = (id) => document.getElementById(id);
 
 /// An element with properties and children; text can be anything, it stays text.
@@ -43,7 +47,7 @@ function nameOf(maps, layer, head) {
 }
 
 const digits = (units) => (units / kUnits).toFixed(4);
-const colourIndex = (units) => Math.round((units / kUnits) * (rgb.length - 1));
+const colourIndex = (units) => Math.round((units / kUnits) * (data.colours.length - 1));
 
 /// Arrow keys, Home and End within a table of elements; only one of them is a stop of the Tab key.
 function moveByKeys(table, elements, columns) {
@@ -86,18 +90,17 @@ function drawSmall(canvas, maps, units) {
   canvas.height = maps.rows.length;
   const context = canvas.getContext("2d");
   const image = context.createImageData(canvas.width, canvas.height);
-  units.forEach((value, i) => {
-    if (value === kNoEdge) return;
-    image.data.set(rgb[colourIndex(value)], 4 * i);
-    image.data[4 * i + 3] = 255;
-  });
+  const image32 = new Uint32Array(image.data.buffer);
+  for (let i = 0; i < units.length; ++i) {
+    if (units[i] !== kNoEdge) image32[i] = pixels[colourIndex(units[i])];
+  }
   context.putImageData(image, 0, 0);
 }
 
 function drawGrid() {
   const maps = current();
   const most = Math.max(maps.rows.length, maps.columns.length);
-  const across = Math.max(28, Math.min(64, 520 / (maps.heads + 1)));
+  const across = Math.max(24, Math.min(64, (at("grid").clientWidth - 70) / (maps.heads + 1) - 14));
   const buttons = [];
   const body = [];
   for (let layer = 0; layer <= maps.layers; ++layer) {
@@ -138,9 +141,10 @@ function say(maps, row, column, units) {
   at("readout").textContent = units === kNoEdge ? `No edge: ${looked} never` : `${looked}: ${digits(units)}`;
 }
 
+/// As large as there is room for beside the labels.
 function cellSize(maps) {
-  const most = Math.max(maps.rows.length, maps.columns.length);
-  return most <= 14 ? 38 : most <= 30 ? 24 : most <= 60 ? 16 : 11;
+  const room = (at("view").clientWidth - 100) / maps.columns.length;
+  return Math.floor(Math.max(10, Math.min(38, room)));
 }
 
 /// Which cells people say belong together: "sure", "possible", or nothing.
@@ -162,18 +166,17 @@ function drawMap() {
   const rowHeads = maps.rowLabels.map((text, i) => make("th", { scope: "row", dir: "auto", title: maps.rows[i] }, text));
   const cells = Array.from(units, (value, i) => {
     if (value === kNoEdge) return make("td");
-    const cell = make("td", {}, size >= 38 ? (value / kUnits).toFixed(2) : digits(value));
+    const cell = make("td", {}, size >= kReadableCell ? (value / kUnits).toFixed(2) : digits(value));
     const colour = colourIndex(value);
     cell.style.background = data.colours[colour];
-    cell.style.color = colour < 0.45 * rgb.length ? "#fff" : "#000";
+    cell.style.color = colour < 0.45 * data.colours.length ? "#fff" : "#000";
     const gold = goldOf(Math.floor(i / columns), i % columns);
     if (gold) cell.className = gold;
     return cell;
   });
   const table = make(
     "table",
-    { className: size >= 38 ? "map" : "map small" },
-    make("caption", { className: "hint" }, `Rows: ${maps.ofRows}. Columns: ${maps.ofColumns}.`),
+    { className: size >= kReadableCell ? "map" : "map small", "aria-label": nameOf(maps, state.layer, state.head) },
     make("thead", {}, make("tr", {}, make("td"), ...columnHeads)),
     make("tbody", {}, ...rowHeads.map((th, i) => make("tr", {}, th, ...cells.slice(i * columns, (i + 1) * columns)))),
   );
@@ -191,7 +194,8 @@ function drawMap() {
   table.addEventListener("focusin", show);
   moveByKeys(table, cells.map((cell, i) => (units[i] === kNoEdge ? null : cell)), columns);
   at("view").replaceChildren(table);
-  at("hint").textContent = "Each row sums to 1. Where a cell is empty, there is no edge.";
+  at("hint").textContent =
+    `Rows: ${maps.ofRows}, which look. Columns: ${maps.ofColumns}. Each row sums to 1; where a cell is empty, there is no edge.`;
 }
 
 // --- one map as flow
@@ -300,7 +304,7 @@ function drawAlignment() {
   if (!report || data.aligned !== state.kind) return at("alignment").replaceChildren();
   const found = report.found[index(current(), state.layer, state.head)];
   const pairs = found.links.map(([i, j]) => `${report.input_words[i]} – ${report.output_words[j]}`);
-  const parts = [make("h2", {}, "Words that this map aligns"), make("p", {}, pairs.join(", ") || "none")];
+  const parts = [make("h2", {}, "Words that this map aligns"), make("p", {}, pairs.join("; ") || "none")];
   if (found.error_rate !== undefined) {
     parts.push(make("p", { id: "rate" }, `Alignment error rate: ${percent(found.error_rate)}. Framed cells are what people say: strong frames surely, pale ones possibly.`));
   }
@@ -336,7 +340,25 @@ function choose(change) {
   drawChosen();
 }
 
+/// A link may say what to open: #kind=0&layer=2&head=1&view=flow.
+for (const [key, value] of new URLSearchParams(location.hash.slice(1))) {
+  if (key === "view" && ["map", "flow"].includes(value)) state.view = value;
+  else if (key in state && key !== "view" && /^[0-9]+$/.test(value)) state[key] = Number(value);
+}
+state.kind = Math.min(state.kind, data.maps.length - 1);
+state.layer = Math.min(state.layer, current().layers);
+state.head = Math.min(state.head, current().heads);
+
 radios(at("kinds"), data.maps.map((maps, i) => [i, maps.name]), "kind");
 radios(at("views"), [["map", "Map"], ["flow", "Flow"]], "view");
 drawGrid();
 drawChosen();
+
+// A telephone that is turned has another width; where only the height changes, focus stays where it is.
+let width = at("grid").clientWidth;
+new ResizeObserver(() => {
+  if (at("grid").clientWidth === width) return;
+  width = at("grid").clientWidth;
+  drawGrid();
+  drawChosen();
+}).observe(at("grid"));
