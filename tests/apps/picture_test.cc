@@ -170,7 +170,7 @@ TEST_F(PictureProgram, KeepsTheOldFileWhereTheDiskIsFull) {
                    EDGEWISE_PROGRAM},
                   {.folder = path("").string()});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.errors, "picture attention: page.html: File too large\n");
+  EXPECT_EQ(result.errors, "picture attention: page.html: File too large; nothing was replaced\n");
   EXPECT_EQ(read("page.html"), "earlier\n");
 }
 
