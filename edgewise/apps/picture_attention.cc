@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise picture attention --model RUN --input "A sentence." -o FILE
-#include <array>
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "edgewise/apps/attention_alignment.h"
 #include "edgewise/apps/commands.h"
-#include "edgewise/apps/enum_option.h"
+#include "edgewise/apps/map_choice.h"
 #include "edgewise/apps/picture_output.h"
 #include "edgewise/apps/sentence_attention.h"
 #include "edgewise/apps/translation_task.h"
@@ -18,15 +16,6 @@ namespace edgewise {
 namespace {
 
 constexpr const char* kCaller = "picture attention";
-constexpr std::string_view kMean = "mean";
-
-enum class AttentionKind { kEncoder = kEncoderMaps, kDecoder = kDecoderMaps, kCross = kCrossMaps };
-
-constexpr auto enum_names(AttentionKind) {
-  return std::array{EnumName<AttentionKind>{AttentionKind::kEncoder, "encoder"},
-                    EnumName<AttentionKind>{AttentionKind::kDecoder, "decoder"},
-                    EnumName<AttentionKind>{AttentionKind::kCross, "cross"}};
-}
 
 struct AttentionCommand {
   std::string model;
@@ -36,37 +25,18 @@ struct AttentionCommand {
   std::int64_t line = 1;
   std::string gold;
   std::int64_t gold_first = 1;
-  AttentionKind kind = AttentionKind::kCross;
-  std::string layer;  // a number or "mean"; empty: not said
-  std::string head;
+  MapOptions map;
   std::string file;
 };
 
-/// None for the mean.
-std::optional<std::size_t> index_of(const std::string& text, std::size_t count, std::string_view option) {
-  if (text == kMean) return std::nullopt;
-  std::size_t index = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  check(error == std::errc() && end == text.data() + text.size() && index < count,
-        "{}: {} is {}, needs a number from 0 to {}, or mean", kCaller, option, text, count - 1);
-  return index;
-}
-
-/// What a page opens with: where nothing else is said the mean over the last layer's heads, as `translate
-/// --alignments`.
-MapChoice chosen_map(const AttentionCommand& command, const AttentionMaps& maps) {
-  const std::string last = std::to_string(maps.num_layers() - 1);
-  return {index_of(command.layer.empty() ? last : command.layer, maps.num_layers(), "--layer"),
-          index_of(command.head.empty() ? std::string(kMean) : command.head, maps.num_heads(), "--head")};
-}
-
 /// A head, a layer's heads or a head's layers, or all.
 SvgPicture drawing_of(const AttentionCommand& command, const AttentionMaps& maps) {
-  const MapChoice map = chosen_map(command, maps);
-  const bool has_both = !command.layer.empty() && !command.head.empty();
-  if (has_both || command.layer == kMean || command.head == kMean) return draw(heat_map(maps, map));
+  const MapOptions& options = command.map;
+  const MapChoice map = chosen_map(options, maps, kCaller);
+  const bool has_both = !options.layer.empty() && !options.head.empty();
+  if (has_both || options.layer == kMeanMap || options.head == kMeanMap) return draw(heat_map(maps, map));
   return draw_grid(maps,
-                   {command.layer.empty() ? std::nullopt : map.layer, command.head.empty() ? std::nullopt : map.head});
+                   {options.layer.empty() ? std::nullopt : map.layer, options.head.empty() ? std::nullopt : map.head});
 }
 
 AlignmentPairs pairs_of(const AttentionCommand& command, const TranslationModel& model) {
@@ -101,9 +71,9 @@ int run_picture_attention(const AttentionCommand& command) {
   page.input = pairs.inputs[line];
   page.output = pairs.outputs[line];
   page.maps = attention_maps(model, encode_pair(model, page.input, page.output, kCaller));
-  page.open_maps = static_cast<std::size_t>(command.kind);
+  page.open_maps = static_cast<std::size_t>(command.map.kind);
   const AttentionMaps& maps = page.maps[page.open_maps];
-  page.open_map = chosen_map(command, maps);
+  page.open_map = chosen_map(command.map, maps, kCaller);
   page.aligned_maps = kCrossMaps;
   page.alignment = align_words(model, pairs, line, page.maps[kCrossMaps], kCaller);
   write_picture(command.file,
@@ -132,11 +102,7 @@ void add_picture_attention(CLI::App& picture, int& exit_code) {
                         "input and 3 of the output; how often each head errs is told");
   attention->add_option("--gold-first", command->gold_first, "the number of the first word there; 1 (default) or 0")
       ->check(CLI::Range(0, 1));
-  attention
-      ->add_option("--attention", command->kind, "what is shown first, or drawn: encoder, decoder or cross (default)")
-      ->transform(one_of<AttentionKind>());
-  attention->add_option("--layer", command->layer, "of it, from 0, or mean; a drawing without it shows all");
-  attention->add_option("--head", command->head, "likewise");
+  add_map_options(*attention, command->map);
   add_picture_output(*attention, command->file);
   attention->callback([command, &exit_code] { exit_code = run_picture_attention(*command); });
 }

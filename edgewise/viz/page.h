@@ -6,10 +6,6 @@
 
 namespace edgewise {
 
-/// Colours that can be told from each other, on white and on black. HTML calls number i "ci"; behind the last they
-/// begin anew.
-inline constexpr int kColours = 8;
-
 /// With &, <, > and " as a page must write them.
 std::string escaped_html(std::string_view text);
 

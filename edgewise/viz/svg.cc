@@ -6,6 +6,7 @@
 #include "edgewise/base/utf8.h"
 #include "edgewise/viz/colour_scale.h"
 #include "edgewise/viz/page.h"
+#include "edgewise/viz/palette.h"
 
 namespace edgewise {
 namespace {
@@ -68,9 +69,9 @@ std::string svg_for_page(const SvgPicture& picture) {
 std::string svg_file(const SvgPicture& picture) {
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{} width=\"{:.6g}\" height=\"{:.6g}\">\n<title>{}</title>\n"
-      "<style>{}</style>\n{}\n</svg>\n",
+      "<style>{}\n{}</style>\n{}\n</svg>\n",
       opening(picture), picture.width, picture.height, escaped_html(shown_token(picture.title, 200)), kFileStyle,
-      picture.body);
+      drawing_style(), picture.body);
 }
 
 std::string svg_text(double x, double y, std::string_view text, std::string_view attributes) {

@@ -124,8 +124,8 @@ TEST_F(PictureProgram, SaysWhatItCannotDraw) {
   expect_refused(with({"--layer", "1"}), "picture attention: --layer is 1, needs a number from 0 to 0, or mean");
   expect_refused(with({"--head", "2"}), "picture attention: --head is 2, needs a number from 0 to 1, or mean");
   expect_refused(with({"--head", "one"}), "picture attention: --head is one, needs a number from 0 to 1, or mean");
-  expect_refused(attention({"--input", "a b", "-o", "page.png"}),
-                 "picture attention: --out is \"page.png\", needs a name that ends with .html, .svg or .json");
+  expect_refused(attention({"--input", "a b", "-o", "page.gif"}),
+                 "picture attention: --out is \"page.gif\", needs a name that ends with .html, .svg, .json or .png");
   expect_refused(attention({"--input", "a b c d a b c d a", "-o", "page.html"}),
                  "picture attention: the input has 9 tokens, the model was trained with at most 8");
   expect_refused(attention({"--input", "a", "--output", "a b c d a b c d a", "-o", "page.html"}),
