@@ -64,7 +64,7 @@ void write_drawing(const GraphCommand& command, const Drawing& drawing, std::str
 
 void write_graph(const GraphCommand& command, const GraphDrawing& drawing) {
   write_drawing(command, drawing,
-                is_large(drawing) ? "Each row is a node, and dark where it sees the node of the column."
+                is_large(drawing) ? "Each row is a node, filled where it sees the node of the column."
                                   : "Point at a node, or go through them with the arrow keys: what it sees.");
 }
 

@@ -78,9 +78,9 @@ std::vector<ThoughtToken> thought(const std::vector<PonderedToken>& tokens) {
   return drawn;
 }
 
-SvgPicture bars_of(const PonderedSentence& sentence) {
-  return draw_thinking("Steps of thinking under each word", {{.name = "input", .tokens = thought(sentence.input)},
-                                                             {.name = "output", .tokens = thought(sentence.output)}});
+SvgPicture bars_of(const PonderedSentence& sentence, const std::string& title) {
+  return draw_thinking(title, {{.name = "input", .tokens = thought(sentence.input)},
+                               {.name = "output", .tokens = thought(sentence.output)}});
 }
 
 // --- the graph that is left
@@ -160,7 +160,7 @@ std::vector<Frame> distributions_in_training(const Halting& halting) {
 std::string page_of(const Halting& halting) {
   std::string body = "<h2>Steps under the words</h2>\n";
   for (std::size_t i = 0; i < std::min(halting.sentences.size(), kSentencesShown); ++i) {
-    body += svg_in_full(bars_of(halting.sentences[i]));
+    body += svg_in_full(bars_of(halting.sentences[i], fmt::format("Sentence {}", i + 1)));
   }
   body += "<h2>The graph that still thinks</h2>\n";
   body += player_html("Step of thinking", shrinking_graph(halting.sentences.front(), halting.seen));
@@ -177,7 +177,7 @@ std::string page_of(const Halting& halting) {
 
 std::string svg_of(const Halting& halting) {
   constexpr std::size_t kFrames = 8;
-  std::vector<SvgPicture> pictures = {bars_of(halting.sentences.front())};
+  std::vector<SvgPicture> pictures = {bars_of(halting.sentences.front(), "Steps under each word")};
   pictures.push_back(film_strip("", shrinking_graph(halting.sentences.front(), halting.seen), 1, kFrames));
   pictures.push_back(distribution_of(halting));
   if (!halting.training.empty()) pictures.push_back(film_strip("", distributions_in_training(halting), 3, 6));

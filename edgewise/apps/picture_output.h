@@ -10,9 +10,9 @@ namespace edgewise {
 
 /// A picture in the forms that it has; the one that is asked for is made.
 struct PictureForms {
-  std::function<std::string()> html;  // a page that needs nothing else
-  std::function<std::string()> svg;   // a drawing, for print
-  std::function<std::string()> json;  // the numbers behind it
+  std::function<std::string()> html;      // a page that needs nothing else
+  std::function<std::string()> svg;       // a drawing, for print
+  std::function<std::string()> json;      // the numbers behind it
   std::function<std::string()> png = {};  // in pixels, animated where something moves; none: the drawing
 };
 

@@ -73,9 +73,11 @@ std::optional<TokenPair> pair_to_show(const TranslationModel& model) {
   return encode_pair(model, show.input, show.output, "train");
 }
 
+/// On one line.
 std::string attention_json(const TranslationModel& model, const TokenPair& pair) {
   std::string list;
   for (const AttentionMaps& maps : attention_maps(model, pair)) list += (list.empty() ? "" : ", ") + json_of(maps);
+  std::erase(list, '\n');  // between rows; in texts there is none
   return "[" + list + "]";
 }
 

@@ -62,7 +62,7 @@ SvgPicture draw(const GraphDrawing& graph);
 SvgPicture draw_part(const GraphDrawing& part, const GraphDrawing& whole);
 
 /// Destinations downwards, sources across, the sets one after the other. Where several nodes share a cell, it is as
-/// dark as it has edges, of those that it could have.
+/// strong as it has edges, of those that it could have.
 SvgPicture draw_adjacency(const GraphDrawing& graph);
 
 /// Sets with their nodes' texts; of each relation rows of [destination, begin, end]: it sees the sources from begin to
