@@ -29,6 +29,7 @@ void add_bench_decode(CLI::App& bench, int& exit_code);
 
 // Subcommands of `edgewise picture`.
 void add_picture_attention(CLI::App& picture, int& exit_code);
+void add_picture_report(CLI::App& picture, int& exit_code);
 void add_picture_graph(CLI::App& picture, int& exit_code);
 void add_picture_training(CLI::App& picture, int& exit_code);
 void add_picture_halting(CLI::App& picture, int& exit_code);

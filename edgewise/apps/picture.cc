@@ -8,6 +8,7 @@ void add_picture(CLI::App& program, int& exit_code) {
   CLI::App* picture = program.add_subcommand("picture", "Draw what is inside models, graphs and runs");
   picture->require_subcommand(1);
   add_picture_attention(*picture, exit_code);
+  add_picture_report(*picture, exit_code);
   add_picture_graph(*picture, exit_code);
   add_picture_training(*picture, exit_code);
   add_picture_halting(*picture, exit_code);

@@ -142,7 +142,8 @@ std::string legend(const GraphDrawing& graph, const Cells& cells, double y) {
   }
   const auto shared = static_cast<double>(graph.num_nodes()) / static_cast<double>(cells.side());
   const std::string of_cells =
-      cells.are_nodes() ? "" : fmt::format("; a cell is {:.3g} × {:.3g} nodes, the fuller the stronger", shared, shared);
+      cells.are_nodes() ? ""
+                        : fmt::format("; a cell is {:.3g} × {:.3g} nodes, the fuller the stronger", shared, shared);
   svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\">a row sees its columns{}</text>\n", kRoom, y, of_cells);
   return svg;
 }

@@ -15,6 +15,7 @@ constexpr std::string_view kStyle = R"(
 body { background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; margin: 0 auto;
   max-width: 1100px; padding: 1rem; }
 h1 { font-size: 1.4rem; }
+h2 { font-size: 1.15rem; }
 .charts { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }

@@ -140,6 +140,27 @@ TEST_F(PictureProgram, SaysWhatItCannotDraw) {
   EXPECT_FALSE(std::filesystem::exists(path("page.html")));
 }
 
+TEST_F(PictureProgram, ReportsOnARunInOnePage) {
+  train();
+  write("sentences", "a b\n\nc d b\n");
+  run_well({"picture", "report", "run", "--input", "sentences", "-o", "report.html"});
+  const std::string page = read("report.html");
+  for (const char* part :
+       {"<title>The run run</title>", "Loss a token", "<td dir=\"auto\">c d b</td>", ">a b</text>"}) {
+    EXPECT_THAT(page, HasSubstr(part));
+  }
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
+  if (has_checkers()) {
+    EXPECT_EQ(mistakes_in_html(path("report.html")), "");
+  }
+
+  write("empty", "\n");
+  expect_refused({"picture", "report", "run", "--input", "empty", "-o", "report.html"},
+                 "picture report: empty has no sentence, at least one is needed");
+  expect_refused({"picture", "report", "run", "--input", "sentences", "-o", "report.svg"},
+                 "picture report: --out is report.svg, needs a name that ends with .html");
+}
+
 TEST_F(PictureProgram, SaysWhatIsWrongWithAGoldAlignment) {
   train();
   write("pairs", "a b ||| b a\nd ||| d\n");
@@ -170,7 +191,7 @@ TEST_F(PictureProgram, KeepsTheOldFileWhereTheDiskIsFull) {
                    EDGEWISE_PROGRAM},
                   {.folder = path("").string()});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.errors, "picture attention: page.html: File too large\n");
+  EXPECT_EQ(result.errors, "picture attention: page.html: File too large; nothing was replaced\n");
   EXPECT_EQ(read("page.html"), "earlier\n");
 }
 
