@@ -176,9 +176,9 @@ std::string page_of(const Halting& halting) {
 }
 
 std::string svg_of(const Halting& halting) {
-  constexpr std::size_t kFrames = 8;
+  constexpr std::size_t kFrames = 9;
   std::vector<SvgPicture> pictures = {bars_of(halting.sentences.front(), "Steps under each word")};
-  pictures.push_back(film_strip("", shrinking_graph(halting.sentences.front(), halting.seen), 1, kFrames));
+  pictures.push_back(film_strip("", shrinking_graph(halting.sentences.front(), halting.seen), 3, kFrames));
   pictures.push_back(distribution_of(halting));
   if (!halting.training.empty()) pictures.push_back(film_strip("", distributions_in_training(halting), 3, 6));
   return svg_file(arranged("Steps of thinking", pictures));

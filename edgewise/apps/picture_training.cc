@@ -95,9 +95,7 @@ std::string page_of(const Training& training) {
 
 std::string svg_of(const Training& training) {
   constexpr std::size_t kMoments = 6;
-  std::vector<SvgPicture> charts = charts_of(training.runs);
-  charts.insert(charts.begin(), legend_of(training.runs));
-  std::vector<SvgPicture> pictures = {arranged("", charts, 2)};
+  std::vector<SvgPicture> pictures = {legend_of(training.runs), arranged("", charts_of(training.runs), 2)};
   for (const AttentionInTraining& attention : training.attention) {
     pictures.push_back(film_strip("", attention.chosen, 3, kMoments));
   }
