@@ -54,23 +54,26 @@ char32_t visible(char32_t point) {
   return (point >= 0x80 && point < 0xA0) || is_no_character || turns_direction(point) ? kReplacement : point;
 }
 
-std::string opening(const SvgPicture& picture) {
-  return fmt::format(
-      R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {:.6g} {:.6g}" role="img" aria-label="{}")",
-      picture.width, picture.height, escaped_html(shown_token(picture.title, 200)));
+/// What an <svg> of a page and one of a file have in common.
+std::string attributes_of(const SvgPicture& picture) {
+  return fmt::format(R"(viewBox="0 0 {:.6g} {:.6g}" role="img" aria-label="{}")", picture.width, picture.height,
+                     escaped_html(shown_token(picture.title, 200)));
 }
 
 }  // namespace
 
 std::string svg_for_page(const SvgPicture& picture) {
-  return fmt::format("{} style=\"max-width: {:.0f}px\">{}</svg>\n", opening(picture), picture.width, picture.body);
+  return fmt::format("<svg {} style=\"max-width: {:.0f}px\">{}</svg>\n", attributes_of(picture), picture.width,
+                     picture.body);
 }
 
 std::string svg_file(const SvgPicture& picture) {
   return fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{} width=\"{:.6g}\" height=\"{:.6g}\">\n<title>{}</title>\n"
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" {} width=\"{:.6g}\" "
+      "height=\"{:.6g}\">\n"
+      "<title>{}</title>\n"
       "<style>{}\n{}</style>\n{}\n</svg>\n",
-      opening(picture), picture.width, picture.height, escaped_html(shown_token(picture.title, 200)), kFileStyle,
+      attributes_of(picture), picture.width, picture.height, escaped_html(shown_token(picture.title, 200)), kFileStyle,
       drawing_style(), picture.body);
 }
 
