@@ -169,7 +169,7 @@ std::string page_of(const Halting& halting) {
     body += "<h2>How that changed in training</h2>\n";
     body += player_html("Validation", distributions_in_training(halting));
   }
-  return html_page({.title = "Thinking of " + std::to_string(halting.sentences.size()) + " sentences",
+  return html_page({.title = "How long it thinks",
                     .body = body,
                     .style = std::string(player_style()),
                     .script = std::string(player_script())});
