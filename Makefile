@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The front door. Every target does its own set-up, and a second call finds it done.
-.PHONY: help setup build demo test test-sanitized fuzz format format-check tidy bench-peers clean
+.PHONY: help setup build demo test test-pages gallery test-sanitized fuzz format format-check tidy bench-peers clean
 
 help:  ## list what there is
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -17,6 +17,16 @@ demo: setup  ## train English-French on real sentences, score it, translate a fe
 
 test: build  ## build and run all tests
 	@ctest --test-dir build --output-on-failure
+
+test-pages: build  ## install Chromium and checkers, and test pages and drawings with them
+	@scripts/setup pages
+	@build/tests/viz/test_viz --gtest_brief=1
+	@build/tests/apps/test_apps --gtest_brief=1 --gtest_filter='Picture*'
+
+gallery: setup  ## make docs/gallery anew from the demo's model; installs Chromium
+	@scripts/setup pages
+	@scripts/build release edgewise
+	@scripts/gallery
 
 test-sanitized: setup  ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/build asan

@@ -20,10 +20,19 @@ void add_score_pairs(CLI::App& program, const OpenScorers& open_scorers, int& ex
 void add_inspect(CLI::App& program, int& exit_code);
 void add_score(CLI::App& program, int& exit_code);
 void add_bench(CLI::App& program, int& exit_code);
+void add_picture(CLI::App& program, int& exit_code);
 
 // Subcommands of `edgewise bench`.
 void add_bench_train(CLI::App& bench, int& exit_code);
 void add_bench_attention(CLI::App& bench, int& exit_code);
 void add_bench_decode(CLI::App& bench, int& exit_code);
+
+// Subcommands of `edgewise picture`.
+void add_picture_attention(CLI::App& picture, int& exit_code);
+void add_picture_report(CLI::App& picture, int& exit_code);
+void add_picture_graph(CLI::App& picture, int& exit_code);
+void add_picture_training(CLI::App& picture, int& exit_code);
+void add_picture_halting(CLI::App& picture, int& exit_code);
+void add_picture_positions(CLI::App& picture, int& exit_code);
 
 }  // namespace edgewise

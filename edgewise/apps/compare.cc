@@ -10,10 +10,11 @@
 
 #include "edgewise/apps/commands.h"
 #include "edgewise/apps/progress.h"
+#include "edgewise/apps/run_charts.h"
 #include "edgewise/apps/run_record.h"
 #include "edgewise/base/files.h"
-#include "edgewise/viz/line_chart.h"
 #include "edgewise/viz/page.h"
+#include "edgewise/viz/palette.h"
 
 namespace edgewise {
 namespace {
@@ -121,33 +122,9 @@ std::string html_table(const std::vector<Column>& columns) {
   return html + "</table></div>\n";
 }
 
-void add_curves(LineChart& chart, const Runs& runs, std::string_view metric, LineStyle style) {
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    chart.curves.push_back(
-        {.name = runs[i].name, .points = runs[i].curve(metric), .colour = static_cast<int>(i), .style = style});
-  }
-}
-
-std::string charts_of(const Runs& runs) {
-  std::int64_t last_step = 1;
-  for (const RunRecord& run : runs) last_step = std::max(last_step, run.steps);
-  const auto svg = [&](LineChart chart) {
-    chart.of_x = "step";
-    return svg_of(chart, static_cast<double>(last_step));
-  };
-
-  LineChart loss{
-      .title = "Loss a token: training, validation dashed", .of_x = {}, .scale = AxisScale::kLogarithmic, .curves = {}};
-  add_curves(loss, runs, "loss", LineStyle::kSolid);
-  add_curves(loss, runs, "valid_loss", LineStyle::kDashed);
-  std::string charts = svg(loss);
-  for (const auto& [title, metric] : {std::pair{"BLEU of validation", "valid_bleu"},
-                                      {"Sequences right in validation", "valid_sequence_accuracy"},
-                                      {"Learning rate", "learning_rate"}}) {
-    LineChart chart{.title = title, .of_x = {}, .scale = AxisScale::kLinear, .curves = {}};
-    add_curves(chart, runs, metric, LineStyle::kSolid);
-    charts += svg(chart);
-  }
+std::string html_charts(const Runs& runs) {
+  std::string charts;
+  for (const SvgPicture& chart : charts_of(runs)) charts += svg_for_page(chart);
   return "<div class=\"charts\">\n" + charts + "</div>\n";
 }
 
@@ -158,7 +135,7 @@ int run_compare(const CompareCommand& command) {
   print_table(columns);
   if (!command.page.empty()) {
     const std::string title = runs.size() == 1 ? runs.front().name : fmt::format("{} runs", runs.size());
-    write_file_atomically(command.page, html_page(title, html_table(columns) + charts_of(runs)), "compare");
+    write_file_atomically(command.page, html_page(title, html_table(columns) + html_charts(runs)), "compare");
   }
   return 0;
 }

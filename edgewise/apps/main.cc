@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
   add_score(program, exit_code);
   add_score_pairs(program, open_runtime_scorers, exit_code);
   add_inspect(program, exit_code);
+  add_picture(program, exit_code);
   add_bench(program, exit_code);
   return run_program(program, argc, argv, exit_code);
 }

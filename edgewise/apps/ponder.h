@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "edgewise/apps/model_directory.h"
+#include "edgewise/nn/step_count.h"
 
 namespace edgewise {
 
@@ -25,8 +25,7 @@ struct PonderedSentence {
 /// model and for sentences without tokens.
 std::vector<PonderedSentence> ponder(const TranslationModel& model, const std::vector<std::string>& inputs);
 
-/// How many tokens thought so many steps.
-using StepHistogram = std::map<std::int64_t, std::int64_t>;
+/// Of one side of all sentences.
 StepHistogram step_histogram(const std::vector<PonderedSentence>& sentences,
                              std::vector<PonderedToken> PonderedSentence::*side);
 

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "edgewise/apps/median.h"
 #include "edgewise/base/config.h"
@@ -19,16 +21,39 @@ namespace {
 namespace fs = std::filesystem;
 using Points = RunRecord::Points;
 
-constexpr std::string_view kMetrics[] = {"loss",       "learning_rate", "tokens_per_second",      "seconds",
-                                         "valid_loss", "valid_bleu",    "valid_sequence_accuracy"};
+constexpr std::string_view kMetrics[] = {"loss",         "learning_rate", "tokens_per_second",       "seconds",
+                                         "valid_loss",   "valid_bleu",    "valid_sequence_accuracy", "encoder_steps",
+                                         "decoder_steps"};
+
+/// {"2": 40, "3": 5}
+StepHistogram read_histogram(JsonScanner& json, const std::string& name) {
+  StepHistogram histogram;
+  json.object(name, [&](const std::string& steps) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(steps.data(), steps.data() + steps.size(), number);
+    const std::uint64_t nodes = json.whole_number("a number of nodes");
+    if (error != std::errc() || end != steps.data() + steps.size()) {
+      json.fail_at_value(name + " has a key that is no number of steps, needs such");
+    }
+    histogram[number] += static_cast<std::int64_t>(nodes);
+  });
+  return histogram;
+}
 
 void read_line(std::string_view line, const std::string& where, RunRecord& record) {
   std::vector<std::pair<std::string, double>> values;
   std::optional<std::uint64_t> step;
+  ValidationSteps thinking;
   JsonScanner json(line, where);
   json.object("the line", [&](const std::string& key) {
     if (key == "step") {
       step = json.whole_number(key);
+    } else if (key == "epoch") {
+      thinking.epoch = static_cast<std::int64_t>(json.whole_number(key));
+    } else if (key == "valid_encoder_steps") {
+      thinking.encoder = read_histogram(json, key);
+    } else if (key == "valid_decoder_steps") {
+      thinking.decoder = read_histogram(json, key);
     } else if (std::ranges::find(kMetrics, key) != std::end(kMetrics)) {
       values.emplace_back(key, json.number(key));
     } else {
@@ -39,6 +64,9 @@ void read_line(std::string_view line, const std::string& where, RunRecord& recor
   check(step.has_value(), "{} has no step, needs one", where);
   for (const auto& [key, value] : values) record.curves[key].emplace_back(static_cast<double>(*step), value);
   record.steps = std::max(record.steps, static_cast<std::int64_t>(*step));
+  if (thinking.encoder.empty() && thinking.decoder.empty()) return;
+  thinking.step = static_cast<std::int64_t>(*step);
+  record.thinking.push_back(std::move(thinking));
 }
 
 /// A last line without an end is still being written.

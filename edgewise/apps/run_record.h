@@ -10,7 +10,17 @@
 #include <utility>
 #include <vector>
 
+#include "edgewise/nn/step_count.h"
+
 namespace edgewise {
+
+/// How many nodes thought how many steps, in a validation of a Universal Transformer.
+struct ValidationSteps {
+  std::int64_t step = 0;
+  std::int64_t epoch = 0;
+  StepHistogram encoder;
+  StepHistogram decoder;
+};
 
 /// What a run directory tells of a run, over or not.
 struct RunRecord {
@@ -19,6 +29,7 @@ struct RunRecord {
   std::string name;                                           // the path as it was given
   std::vector<std::pair<std::string, std::string>> settings;  // ("train.steps", "2000")
   std::map<std::string, Points, std::less<>> curves;          // by the metrics' names: "valid_bleu"
+  std::vector<ValidationSteps> thinking;                      // none of another model
   std::int64_t steps = 0;
 
   /// Empty where it was not measured.

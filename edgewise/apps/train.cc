@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "edgewise/apps/attention_log.h"
 #include "edgewise/apps/commands.h"
 #include "edgewise/apps/interrupt.h"
 #include "edgewise/apps/make_vocabularies.h"
@@ -75,7 +76,8 @@ int run_train(const TrainCommand& command) {
   BatchStream batches(pairs, experiment.batch, experiment.train.seed);
   Progress progress;
   TensorBoard tensorboard(command.run, task);
-  Observers observers({&progress, &tensorboard});
+  AttentionLog attention(command.run);
+  Observers observers({&progress, &tensorboard, &attention});
   Trainer trainer(experiment.train, task, batches, observers, command.run);
   if (command.is_resumed) trainer.resume();
 

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "edgewise/apps/sentence_attention.h"
+#include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/data/batches.h"
 #include "edgewise/infer/translator.h"
@@ -43,6 +45,8 @@ void measure_by_token(const TranslationModel& model, const EncodedPairs& pairs, 
     loss += part.told_sum.item<double>();
     tokens += part.tokens;
     correct += part.correct;
+    for (const auto& [steps, nodes] : part.encoder) validation.encoder_steps[steps] += nodes;
+    for (const auto& [steps, nodes] : part.decoder) validation.decoder_steps[steps] += nodes;
   }
   validation.loss = loss / static_cast<double>(tokens);
   validation.accuracy = static_cast<double>(correct) / static_cast<double>(tokens);
@@ -60,6 +64,21 @@ std::vector<OutputSample> some_samples(const SentencePairs& pairs, const std::ve
     samples.push_back({.input = pairs.inputs[i], .output = outputs[i], .reference = pairs.outputs[i]});
   }
   return samples;
+}
+
+std::optional<TokenPair> pair_to_show(const TranslationModel& model) {
+  const ShowOptions& show = model.experiment.show;
+  if (show.input.empty()) return std::nullopt;
+  check(!show.output.empty(), "train: show.output is empty, needs what show.input becomes");
+  return encode_pair(model, show.input, show.output, "train");
+}
+
+/// On one line.
+std::string attention_json(const TranslationModel& model, const TokenPair& pair) {
+  std::string list;
+  for (const AttentionMaps& maps : attention_maps(model, pair)) list += (list.empty() ? "" : ", ") + json_of(maps);
+  std::erase(list, '\n');  // between rows; in texts there is none
+  return "[" + list + "]";
 }
 
 }  // namespace
@@ -81,7 +100,13 @@ std::vector<std::string> translate(const TranslationModel& model, const std::vec
 }
 
 TranslationTask::TranslationTask(TranslationModel model, EvaluationPairs validation)
-    : model_(std::move(model)), validation_(std::move(validation)) {}
+    : model_(std::move(model)), validation_(std::move(validation)), shown_(pair_to_show(model_)) {}
+
+Validation TranslationTask::validate() {
+  Validation validation = evaluate(model_, validation_);
+  if (shown_) validation.attention = attention_json(model_, *shown_);
+  return validation;
+}
 
 BatchLoss TranslationTask::loss(const Batch& batch, Pass& pass) {
   const double rdrop = model_.experiment.train.rdrop;

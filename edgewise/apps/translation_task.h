@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ std::vector<std::string> translate(const TranslationModel& model, const std::vec
 /// A model that learns to translate, or to copy, reverse and sort letters.
 class TranslationTask : public TrainingTask {
  public:
+  /// Throws Error for a pair to be shown that the model cannot read.
   TranslationTask(TranslationModel model, EvaluationPairs validation);
 
   std::string kind() const override { return std::string(enum_name(model_.experiment.model.kind)); }
@@ -30,7 +32,7 @@ class TranslationTask : public TrainingTask {
   std::vector<NamedTensor> parameters() override { return model_.model->parameters(); }
   BatchLoss loss(const Batch& batch, Pass& pass) override;
   bool can_validate() const override { return validation_.sentences.size() > 0; }
-  Validation validate() override { return evaluate(model_, validation_); }
+  Validation validate() override;
   std::map<std::string, std::string> model_files() override {
     return edgewise::model_files(model_.experiment, model_.vocabularies);
   }
@@ -46,7 +48,8 @@ class TranslationTask : public TrainingTask {
  private:
   TranslationModel model_;
   EvaluationPairs validation_;
-  GraphPool pool_;  // of batches whose sentences are there twice
+  std::optional<TokenPair> shown_;  // whose attention is told
+  GraphPool pool_;                  // of batches whose sentences are there twice
 };
 
 }  // namespace edgewise

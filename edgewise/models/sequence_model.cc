@@ -3,7 +3,6 @@
 
 #include <c10/core/InferenceMode.h>
 
-#include <numeric>
 #include <utility>
 
 #include "edgewise/base/error.h"
@@ -15,8 +14,10 @@
 namespace edgewise {
 namespace {
 
-StepCount count(const std::vector<std::int64_t>& steps) {
-  return {std::ssize(steps), std::accumulate(steps.begin(), steps.end(), std::int64_t{0})};
+StepHistogram count(const std::vector<std::int64_t>& steps) {
+  StepHistogram histogram;
+  for (const std::int64_t taken : steps) ++histogram[taken];
+  return histogram;
 }
 
 class TransformerModel : public SequenceModel {

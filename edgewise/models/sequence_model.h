@@ -21,8 +21,8 @@ struct ModelLoss {
   at::Tensor sum;            // what training lessens: scalar, over all labels, differentiable once
   at::Tensor sum_of_words;   // the part of it that is the words'
   std::int64_t correct = 0;  // labels that are the most likely word
-  StepCount encoder;
-  StepCount decoder;
+  StepHistogram encoder;     // of a model whose nodes decide how many steps they take
+  StepHistogram decoder;
 };
 
 struct NodeSteps {

@@ -4,6 +4,7 @@
 #include <ATen/ops/clamp.h>
 
 #include "edgewise/base/error.h"
+#include "edgewise/nn/attention_watch.h"
 #include "edgewise/nn/init.h"
 #include "edgewise/ops/attend.h"
 #include "edgewise/ops/edge_softmax.h"
@@ -88,6 +89,8 @@ Projections MultiHeadAttention::get(const at::Tensor& x_NI, AttentionFields fiel
 
 at::Tensor MultiHeadAttention::average(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                                        const at::Tensor& value_SHV, Pass& pass) const {
+  if (const AttentionWatch::See* see = AttentionWatch::current())
+    (*see)(relation, weights(relation, query_DHK, key_SHK));
   if (options.score == ScoreKind::kAdditive) {
     const at::Tensor weight_EH = additive_weights(*this, relation, query_DHK, key_SHK);
     return aggregate(relation, pass.dropout(weight_EH, options.dropout), value_SHV);

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 
 namespace edgewise {
+
+/// How many nodes took so many steps.
+using StepHistogram = std::map<std::int64_t, std::int64_t>;
 
 /// How many steps nodes took together, of a model whose nodes decide that for themselves; no nodes of another.
 struct StepCount {
@@ -22,5 +26,11 @@ struct StepCount {
   }
   bool operator==(const StepCount&) const = default;
 };
+
+inline StepCount count_steps(const StepHistogram& histogram) {
+  StepCount count;
+  for (const auto& [steps, nodes] : histogram) count += {nodes, nodes * steps};
+  return count;
+}
 
 }  // namespace edgewise

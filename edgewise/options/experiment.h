@@ -7,6 +7,7 @@
 
 #include "edgewise/options/batch_options.h"
 #include "edgewise/options/data_options.h"
+#include "edgewise/options/show_options.h"
 #include "edgewise/options/train_options.h"
 #include "edgewise/options/transformer_options.h"
 #include "edgewise/search/options.h"
@@ -54,6 +55,7 @@ struct Experiment {
   TransformerOptions model;
   TrainOptions train;
   SearchOptions search;
+  ShowOptions show;
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
@@ -63,6 +65,7 @@ struct Experiment {
     field("model", self.model, "the Transformer");
     field("train", self.train, "how it learns");
     field("search", self.search, "how it finds an output");
+    field("show", self.show, "what is shown of how it learns");
   }
 };
 

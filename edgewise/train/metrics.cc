@@ -20,6 +20,16 @@ std::uint64_t size_of_lines(const std::filesystem::path& path, std::int64_t size
   return text.rfind('\n') + 1;  // npos + 1 is 0
 }
 
+void add(JsonObject& json, std::string_view name, std::int64_t number) { json.add(name, number); }
+void add(JsonObject& json, std::string_view name, double number) { json.add(name, number); }
+
+/// As `inspect --ponder --json` writes it: {"2": 40, "3": 5}.
+void add(JsonObject& json, std::string_view name, const StepHistogram& histogram) {
+  JsonObject counts;
+  for (const auto& [steps, nodes] : histogram) counts.add(std::to_string(steps), nodes);
+  json.add_json(name, counts.text());
+}
+
 }  // namespace
 
 MetricsFile::Values metrics_of(const StepReport& report) {
@@ -39,6 +49,8 @@ MetricsFile::Values metrics_of(const Validation& validation) {
   MetricsFile::Values values = {{"valid_loss", validation.loss}, {"valid_accuracy", validation.accuracy}};
   if (validation.sequence_accuracy) values.emplace_back("valid_sequence_accuracy", *validation.sequence_accuracy);
   if (validation.bleu) values.emplace_back("valid_bleu", *validation.bleu);
+  if (!validation.encoder_steps.empty()) values.emplace_back("valid_encoder_steps", validation.encoder_steps);
+  if (!validation.decoder_steps.empty()) values.emplace_back("valid_decoder_steps", validation.decoder_steps);
   return values;
 }
 
@@ -53,7 +65,7 @@ void MetricsFile::append(std::int64_t step, std::int64_t epoch, const Values& va
   JsonObject json;
   json.add("step", step).add("epoch", epoch);
   for (const auto& [name, value] : values) {
-    std::visit([&json, key = name](auto number) { json.add(key, number); }, value);
+    std::visit([&json, key = name](const auto& known) { add(json, key, known); }, value);
   }
   waiting_ += json.text() + "\n";
   write_waiting();  // what goes wrong comes out in sync()

@@ -18,8 +18,8 @@ namespace edgewise {
 /// disk has no place for wait for the next attempt.
 class MetricsFile {
  public:
-  using Number = std::variant<std::int64_t, double>;
-  using Values = std::vector<std::pair<std::string_view, Number>>;
+  using Value = std::variant<std::int64_t, double, StepHistogram>;
+  using Values = std::vector<std::pair<std::string_view, Value>>;
 
   /// Keeps the whole lines among the first `size` bytes of a file that exists, such as a checkpoint counts on, and cuts
   /// off the rest. Throws Error when the file cannot be written.

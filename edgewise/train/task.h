@@ -22,9 +22,9 @@ struct BatchLoss {
   at::Tensor loss_sum;  // what training lessens: scalar, summed over tokens, differentiable
   at::Tensor told_sum;  // what is told of it, where other costs are in the sum; undefined: the same
   std::int64_t tokens = 0;
-  std::int64_t correct = 0;  // tokens that got their label
-  StepCount encoder = {};    // of thinking, where the model counts them
-  StepCount decoder = {};
+  std::int64_t correct = 0;    // tokens that got their label
+  StepHistogram encoder = {};  // of thinking, where the model counts them
+  StepHistogram decoder = {};
 };
 
 /// The same over batches, as plain numbers.
@@ -60,6 +60,9 @@ struct Validation {
   std::optional<double> sequence_accuracy = std::nullopt;
   std::optional<double> bleu = std::nullopt;
   std::vector<OutputSample> samples = {};
+  StepHistogram encoder_steps = {};  // of thinking, where the model counts them
+  StepHistogram decoder_steps = {};
+  std::string attention = {};  // where the model looked in a pair that is shown, as JSON
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {

@@ -63,8 +63,8 @@ LogSums Updater::accumulate_gradients(std::int64_t step) {
     sums += {.loss = told.item<double>(),
              .tokens = loss.tokens,
              .correct = loss.correct,
-             .encoder = loss.encoder,
-             .decoder = loss.decoder};
+             .encoder = count_steps(loss.encoder),
+             .decoder = count_steps(loss.decoder)};
     if (batches_.position().index == 0) break;
   }
   return sums;

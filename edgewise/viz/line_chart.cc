@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "edgewise/viz/label.h"
 #include "edgewise/viz/page.h"
+#include "edgewise/viz/palette.h"
 
 namespace edgewise {
 namespace {
@@ -55,8 +57,12 @@ Axis upright_axis(const std::vector<Points>& curves, AxisScale scale) {
   }
   const double room = 0.05 * (axis.highest > axis.lowest ? axis.highest - axis.lowest : std::abs(axis.highest) + 1e-9);
   axis.highest += room;
-  axis.lowest =
-      scale == AxisScale::kLogarithmic ? axis.lowest * 0.97 : std::min(axis.lowest, std::max(0.0, axis.lowest - room));
+  if (scale == AxisScale::kLogarithmic) {
+    axis.lowest *= 0.97;
+  } else {
+    // Numbers that are never below 0 stand on it.
+    axis.lowest = axis.lowest < 0 ? axis.lowest - room : std::max(0.0, axis.lowest - room);
+  }
   return axis;
 }
 
@@ -78,8 +84,9 @@ std::string grid(const Drawing& drawing) {
                        short_number(tick));
   }
   for (const double tick : drawing.across.ticks(5)) {
-    svg += fmt::format(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", drawing.x(tick),
-                       kHeight - kBottom + 14, short_number(tick));
+    const std::string number = short_number(tick);
+    svg += svg_text(std::min(drawing.x(tick), kWidth - 4 - label_width(number) / 2), kHeight - kBottom + 14, number,
+                    "text-anchor=\"middle\"");
   }
   return svg;
 }
@@ -88,33 +95,44 @@ std::string line_of(const Curve& curve, const Points& points, const Drawing& dra
   const std::string name = escaped_html(curve.name);
   const int colour = curve.colour % kColours;
   if (points.size() == 1) {
-    return fmt::format(R"(<circle class="c{}" r="3" cx="{:.1f}" cy="{:.1f}"><title>{}</title></circle>)", colour,
+    return fmt::format(R"(<circle class="f{}" r="3" cx="{:.1f}" cy="{:.1f}"><title>{}</title></circle>)", colour,
                        drawing.x(points[0].first), drawing.y(points[0].second), name);
   }
   std::string places;
   for (const auto& [x, y] : points) places += fmt::format("{:.1f},{:.1f} ", drawing.x(x), drawing.y(y));
-  return fmt::format(R"(<polyline class="c{}{}" points="{}"><title>{}</title></polyline>)", colour,
+  return fmt::format(R"(<polyline class="line s{}{}" points="{}"><title>{}</title></polyline>)", colour,
                      curve.style == LineStyle::kDashed ? " dashed" : "", places, name);
+}
+
+/// Below the left half of the chart, where the lower side's name is not.
+std::string legend_of(const LineChart& chart) {
+  std::string svg;
+  double x = kLeft;
+  for (const Curve& curve : chart.curves) {
+    svg += fmt::format("<rect class=\"f{}\" x=\"{:.1f}\" y=\"{}\" width=\"10\" height=\"3\"/>", curve.colour % kColours,
+                       x, kHeight - 9);
+    svg += svg_text(x + 13, kHeight - 4, label_within(curve.name, 90));
+    x += 13 + std::min(90.0, label_width(curve.name)) + 14;
+  }
+  return svg;
 }
 
 }  // namespace
 
-std::string svg_of(const LineChart& chart, double highest_x) {
+SvgPicture draw(const LineChart& chart, double highest_x) {
+  SvgPicture picture{.width = kWidth, .height = kHeight, .title = chart.title, .body = {}};
   std::vector<Points> curves;
   for (const Curve& curve : chart.curves) curves.push_back(thinned(curve.points, chart.scale));
-  if (std::ranges::all_of(curves, [](const Points& points) { return points.empty(); })) return "";
+  if (std::ranges::all_of(curves, [](const Points& points) { return points.empty(); })) return picture;
 
   const Drawing drawing = {{.lowest = 0, .highest = highest_x}, upright_axis(curves, chart.scale)};
-  const std::string title = escaped_html(chart.title);
-  std::string svg = fmt::format(R"(<svg viewBox="0 0 {} {}" role="img" aria-label="{}">)", kWidth, kHeight, title);
-  svg += fmt::format(R"(<text class="title" x="{}" y="14">{}</text>)", kLeft, title);
-  svg += grid(drawing);
+  picture.body = svg_text(kLeft, 14, chart.title, "class=\"title\"") + grid(drawing);
   for (std::size_t i = 0; i < curves.size(); ++i) {
-    if (!curves[i].empty()) svg += line_of(chart.curves[i], curves[i], drawing);
+    if (!curves[i].empty()) picture.body += line_of(chart.curves[i], curves[i], drawing);
   }
-  svg += fmt::format(R"(<text x="{}" y="{}" text-anchor="end">{}</text></svg>)", kWidth - kRight, kHeight - 4,
-                     escaped_html(chart.of_x));
-  return svg + "\n";
+  if (chart.has_legend) picture.body += legend_of(chart);
+  picture.body += svg_text(kWidth - kRight, kHeight - 4, chart.of_x, "text-anchor=\"end\"");
+  return picture;
 }
 
 }  // namespace edgewise

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "edgewise/viz/axis.h"
+#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 
@@ -14,7 +15,7 @@ enum class LineStyle { kSolid, kDashed };
 struct Curve {
   std::string name;
   std::vector<std::pair<double, double>> points;  // ascending; those that are not finite are left out
-  int colour = 0;                                 // its number on the page (page.h)
+  int colour = 0;                                 // its number in the palette
   LineStyle style = LineStyle::kSolid;
 };
 
@@ -23,11 +24,11 @@ struct LineChart {
   std::string of_x;  // what the lower side counts
   AxisScale scale = AxisScale::kLinear;
   std::vector<Curve> curves;
+  bool has_legend = false;  // which curve is which; else whoever shows the chart says it
 };
 
-/// As SVG, to be set into a page of page.h, whose colours it has. Charts of one `highest_x` lie over each other
-/// exactly. Of a long curve, neighbouring points are averaged to as many as can be seen. Empty where no curve has a
-/// point.
-std::string svg_of(const LineChart& chart, double highest_x);
+/// Charts of one `highest_x` lie over each other exactly. Of a long curve, neighbouring points are averaged to as many
+/// as can be seen. The picture's body is empty where no curve has a point.
+SvgPicture draw(const LineChart& chart, double highest_x);
 
 }  // namespace edgewise

@@ -3,20 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include "edgewise/viz/palette.h"
+#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 namespace {
-
-// After Okabe and Ito (2008), whose colours the colour-blind can tell apart too; each for a light and a dark ground.
-constexpr std::array<std::array<std::string_view, 2>, kColours> kPalette = {{{"#0072b2", "#56b4e9"},
-                                                                             {"#d55e00", "#ff8c42"},
-                                                                             {"#007a55", "#2fd0a0"},
-                                                                             {"#b0447f", "#e79ac5"},
-                                                                             {"#8a6d00", "#f0e442"},
-                                                                             {"#333333", "#dddddd"},
-                                                                             {"#5b3fa8", "#b39ddb"},
-                                                                             {"#a31621", "#ff7b82"}}};
 
 constexpr std::string_view kStyle = R"(
 :root { color-scheme: light dark; --ground: #fff; --ink: #222; --faint: #ddd; }
@@ -24,6 +15,7 @@ constexpr std::string_view kStyle = R"(
 body { background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; margin: 0 auto;
   max-width: 1100px; padding: 1rem; }
 h1 { font-size: 1.4rem; }
+h2 { font-size: 1.15rem; }
 .charts { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
@@ -33,24 +25,41 @@ svg { display: block; width: 100%; height: auto; }
 svg text { fill: var(--ink); font: 11px system-ui, sans-serif; }
 svg .title { font-weight: 600; font-size: 13px; }
 .grid { stroke: var(--faint); }
-polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round; }
-.dashed { stroke-dasharray: 5 3; }
 .key { display: inline-block; width: .8em; height: .8em; margin-right: .4em; border-radius: 2px; }
 )";
 
+/// The palette as variables, for what is no drawing.
 std::string colours() {
   std::string light;
   std::string dark;
   std::string rules;
-  for (int i = 0; i < kColours; ++i) {
-    light += fmt::format("--c{}: {}; ", i, kPalette[static_cast<std::size_t>(i)][0]);
-    dark += fmt::format("--c{}: {}; ", i, kPalette[static_cast<std::size_t>(i)][1]);
-    rules += fmt::format(
-        "polyline.c{0} {{ stroke: var(--c{0}); }} circle.c{0} {{ fill: var(--c{0}); }} "
-        ".key.c{0} {{ background: var(--c{0}); }}\n",
-        i);
+  for (std::size_t i = 0; i < kPalette.size(); ++i) {
+    light += fmt::format("--c{}: {}; ", i, kPalette[i].on_light);
+    dark += fmt::format("--c{}: {}; ", i, kPalette[i].on_dark);
+    rules += fmt::format(".key.c{0} {{ background: var(--c{0}); }}\n", i);
   }
   return fmt::format(":root {{ {}}}\n@media (prefers-color-scheme: dark) {{ :root {{ {}}} }}\n{}", light, dark, rules);
+}
+
+/// With `<` as JSON may write it too: no text in it can end the element or begin a comment.
+std::string json_in_page(std::string_view json) {
+  std::string safe;
+  for (const char c : json) {
+    if (c == '<') {
+      safe += "\\u003c";
+    } else {
+      safe += c;
+    }
+  }
+  return safe;
+}
+
+std::string scripts_of(const HtmlPage& page) {
+  if (page.script.empty()) return "";
+  return fmt::format(
+      "<script type=\"application/json\" id=\"data\">{}</script>\n<script>\n\"use strict\";\n"
+      "{{\nconst data = JSON.parse(document.getElementById(\"data\").textContent);\n{}}}\n</script>\n",
+      page.data.empty() ? "null" : json_in_page(page.data), page.script);
 }
 
 }  // namespace
@@ -78,12 +87,17 @@ std::string escaped_html(std::string_view text) {
   return escaped;
 }
 
-std::string html_page(std::string_view title, std::string_view body) {
+std::string html_page(const HtmlPage& page) {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{0}</title>\n"
-      "<style>{1}{2}</style>\n</head>\n<body>\n<h1>{0}</h1>\n{3}</body>\n</html>\n",
-      escaped_html(title), kStyle, colours(), body);
+      "<style>{1}{2}{6}{3}</style>\n</head>\n<body>\n<h1>{0}</h1>\n{4}{5}</body>\n</html>\n",
+      escaped_html(shown_token(page.title, 200)), kStyle, colours(), page.style, page.body, scripts_of(page),
+      drawing_style());
+}
+
+std::string html_page(std::string_view title, std::string_view body) {
+  return html_page({.title = std::string(title), .body = std::string(body)});
 }
 
 }  // namespace edgewise

@@ -35,6 +35,27 @@ TEST_F(UniversalProgram, TellsTheStepsOfBothSidesWhileItTrains) {
   EXPECT_LE(first.at("decoder_steps").get<double>(), 3.0);
 }
 
+TEST_F(UniversalProgram, TellsOfEachValidationHowManyNodesTookSoManySteps) {
+  train();
+  std::istringstream lines(read("run/metrics.jsonl"));
+  std::int64_t validations = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const nlohmann::json values = nlohmann::json::parse(line);
+    if (!values.contains("valid_loss")) continue;
+    ++validations;
+    for (const auto& [side, most] : {std::pair{"valid_encoder_steps", 4}, {"valid_decoder_steps", 3}}) {
+      std::int64_t nodes = 0;
+      for (const auto& [steps, count] : values.at(side).items()) {
+        EXPECT_GE(std::stoi(steps), 1);
+        EXPECT_LE(std::stoi(steps), most);
+        nodes += count.get<std::int64_t>();
+      }
+      EXPECT_GT(nodes, 20) << side << ": the twenty pairs have a token each at least";
+    }
+  }
+  EXPECT_GT(validations, 0);
+}
+
 TEST_F(UniversalProgram, LearnsInEitherPrecisionWithEachPolicyForHaltedNodes) {
   for (const std::string setting :
        {"train.precision=bf16", "model.universal.halted_keys=stale", "model.universal.halted_keys=recomputed",

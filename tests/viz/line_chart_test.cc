@@ -8,6 +8,7 @@
 #include <regex>
 
 #include "edgewise/viz/page.h"
+#include "edgewise/viz/palette.h"
 
 namespace edgewise {
 namespace {
@@ -51,11 +52,11 @@ TEST(LineChart, DrawsEachCurveInItsColour) {
                            .curves = {{.name = "a<b", .points = {{1, 2}, {2, 3}, {3, NAN}, {4, 5}}, .colour = 0},
                                       {.name = "one", .points = {{2, 4}}, .colour = kColours + 3}}};
 
-  const std::string svg = svg_of(chart, 4);
+  const std::string svg = draw(chart, 4).body;
 
   EXPECT_THAT(svg, HasSubstr("<title>a&lt;b</title>"));
-  EXPECT_THAT(svg, HasSubstr("<polyline class=\"c0\""));
-  EXPECT_THAT(svg, HasSubstr("<circle class=\"c3\""));
+  EXPECT_THAT(svg, HasSubstr("<polyline class=\"line s0\""));
+  EXPECT_THAT(svg, HasSubstr("<circle class=\"f3\""));
   EXPECT_EQ(count_points(svg), 3U);
   EXPECT_EQ(svg.find("nan"), std::string::npos);
 }
@@ -64,14 +65,14 @@ TEST(LineChart, ThinsLongCurves) {
   Curve curve;
   for (int i = 1; i <= 10'000; ++i) curve.points.emplace_back(i, 1.0 / i);
   const std::string svg =
-      svg_of({.title = "loss", .of_x = "step", .scale = AxisScale::kLogarithmic, .curves = {curve}}, 1e4);
+      draw({.title = "loss", .of_x = "step", .scale = AxisScale::kLogarithmic, .curves = {curve}}, 1e4).body;
 
   EXPECT_GT(count_points(svg), 200U);
   EXPECT_LE(count_points(svg), 300U);
 }
 
 TEST(LineChart, OfNothingIsEmpty) {
-  EXPECT_EQ(svg_of({.title = "BLEU", .of_x = "step", .curves = {{.name = "a", .points = {{1, NAN}}}}}, 4), "");
+  EXPECT_EQ(draw({.title = "BLEU", .of_x = "step", .curves = {{.name = "a", .points = {{1, NAN}}}}}, 4).body, "");
 }
 
 TEST(HtmlPage, FetchesNothing) {

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// edgewise picture attention --model RUN --input "A sentence." -o FILE
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "edgewise/apps/attention_alignment.h"
+#include "edgewise/apps/commands.h"
+#include "edgewise/apps/map_choice.h"
+#include "edgewise/apps/picture_output.h"
+#include "edgewise/apps/sentence_attention.h"
+#include "edgewise/apps/translation_task.h"
+#include "edgewise/base/error.h"
+
+namespace edgewise {
+namespace {
+
+constexpr const char* kCaller = "picture attention";
+
+struct AttentionCommand {
+  std::string model;
+  std::optional<std::string> input;
+  std::optional<std::string> output;
+  std::string pairs;
+  std::int64_t line = 1;
+  std::string gold;
+  std::int64_t gold_first = 1;
+  MapOptions map;
+  std::string file;
+};
+
+/// A head, a layer's heads or a head's layers, or all.
+SvgPicture drawing_of(const AttentionCommand& command, const AttentionMaps& maps) {
+  const MapOptions& options = command.map;
+  const MapChoice map = chosen_map(options, maps, kCaller);
+  const bool has_both = !options.layer.empty() && !options.head.empty();
+  if (has_both || options.layer == kMeanMap || options.head == kMeanMap) return draw(heat_map(maps, map));
+  return draw_grid(maps,
+                   {options.layer.empty() ? std::nullopt : map.layer, options.head.empty() ? std::nullopt : map.head});
+}
+
+AlignmentPairs pairs_of(const AttentionCommand& command, const TranslationModel& model) {
+  AlignmentPairs pairs;
+  if (command.input) {
+    // Encoded first, so that a sentence which is too long is told before it is translated.
+    encode_pair(model, *command.input, command.output.value_or(""), kCaller);
+    pairs.inputs = {*command.input};
+    pairs.outputs = {command.output ? *command.output : translate(model, pairs.inputs).front()};
+  } else {
+    pairs = read_alignment_pairs(command.pairs, kCaller);
+  }
+  if (!command.gold.empty()) read_gold(command.gold, command.gold_first, pairs, kCaller);
+  return pairs;
+}
+
+void check_command(const AttentionCommand& command) {
+  check_picture_output(command.file, kCaller);
+  check(command.input || !command.pairs.empty(), "{}: there is no sentence, --input or --pairs is needed", kCaller);
+}
+
+int run_picture_attention(const AttentionCommand& command) {
+  check_command(command);
+  const TranslationModel model = open_model(command.model);
+  const AlignmentPairs pairs = pairs_of(command, model);
+  const auto line = static_cast<std::size_t>(command.line - 1);
+  check(line < pairs.inputs.size(), "{}: --line is {}, needs a number from 1 to {}", kCaller, command.line,
+        pairs.inputs.size());
+
+  AttentionPage page;
+  page.title = "Where the heads of a " + std::string(model_name(model.experiment.model.kind)) + " look";
+  page.input = pairs.inputs[line];
+  page.output = pairs.outputs[line];
+  page.maps = attention_maps(model, encode_pair(model, page.input, page.output, kCaller));
+  page.open_maps = static_cast<std::size_t>(command.map.kind);
+  const AttentionMaps& maps = page.maps[page.open_maps];
+  page.open_map = chosen_map(command.map, maps, kCaller);
+  page.aligned_maps = kCrossMaps;
+  page.alignment = align_words(model, pairs, line, page.maps[kCrossMaps], kCaller);
+  write_picture(command.file,
+                {.html = [&] { return html_of(page); },
+                 .svg = [&] { return svg_file(drawing_of(command, maps)); },
+                 .json = [&] { return json_of(page); }},
+                kCaller);
+  return 0;
+}
+
+}  // namespace
+
+void add_picture_attention(CLI::App& picture, int& exit_code) {
+  auto command = std::make_shared<AttentionCommand>();
+  CLI::App* attention = picture.add_subcommand("attention", "Where the heads of a model look while it translates");
+  attention->add_option("--model", command->model, "a run or model directory")->required();
+  auto* input = attention->add_option("--input", command->input, "a sentence");
+  attention->add_option("--output", command->output, "its translation; without it, the model's own")->needs(input);
+  auto* pairs = attention->add_option("--pairs", command->pairs, "or a file of pairs, `input ||| output` a line")
+                    ->excludes(input);
+  attention->add_option("--line", command->line, "which of them is drawn, counted from 1 (default)")
+      ->needs(pairs)
+      ->check(CLI::PositiveNumber);
+  attention->add_option("--gold", command->gold,
+                        "which words belong together, a line a pair: `2-3`, surely, or `2p3`, possibly, word 2 of the "
+                        "input and 3 of the output; how often each head errs is told");
+  attention->add_option("--gold-first", command->gold_first, "the number of the first word there; 1 (default) or 0")
+      ->check(CLI::Range(0, 1));
+  add_map_options(*attention, command->map);
+  add_picture_output(*attention, command->file);
+  attention->callback([command, &exit_code] { exit_code = run_picture_attention(*command); });
+}
+
+}  // namespace edgewise

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/browser.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "tests/support/process.h"
+
+namespace edgewise {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kBrowser = "/usr/bin/chromium";
+constexpr const char* kTidy = "/usr/bin/tidy";
+constexpr const char* kXmllint = "/usr/bin/xmllint";
+
+std::string text_of(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+/// The page with a script behind its own.
+fs::path with_script(const fs::path& page, const std::string& script) {
+  std::string text = text_of(page);
+  const std::string kReport =
+      "<pre id=\"reported\"></pre>\n<script>\nconst report = (text) => "
+      "document.getElementById(\"reported\").append(text + \"\\n\");\n";
+  const std::size_t end = text.rfind("</body>");
+  text.insert(end == std::string::npos ? text.size() : end, kReport + script + "\n</script>\n");
+  const fs::path copy = page.parent_path() / ("opened-" + page.filename().string());
+  std::ofstream(copy, std::ios::binary) << text;
+  return copy;
+}
+
+/// Lines of Chromium such as `[…:INFO:CONSOLE:12] "text", source: …`.
+std::vector<std::string> console_lines(const std::string& errors) {
+  std::vector<std::string> lines;
+  std::istringstream stream(errors);
+  for (std::string line; std::getline(stream, line);) {
+    if (line.find("CONSOLE") != std::string::npos) lines.push_back(line);
+  }
+  return lines;
+}
+
+}  // namespace
+
+bool has_browser() { return fs::exists(kBrowser); }
+
+OpenedPage open_in_browser(const fs::path& page, const std::string& script) {
+  const fs::path copy = with_script(fs::absolute(page), script);
+  const fs::path profile = fs::absolute(page).parent_path() / "browser-profile";
+  const ProcessResult result =
+      run_process({kBrowser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
+                   "--user-data-dir=" + profile.string(), "--enable-logging=stderr", "--window-size=1280,1000",
+                   "--virtual-time-budget=5000", "--dump-dom", "file://" + copy.string()});
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  return {result.output, console_lines(result.errors)};
+}
+
+std::string reported(const OpenedPage& page) {
+  const std::string kBegin = "<pre id=\"reported\">";
+  const std::size_t begin = page.document.find(kBegin);
+  if (begin == std::string::npos) return "";
+  const std::size_t text = begin + kBegin.size();
+  return page.document.substr(text, page.document.find("</pre>", text) - text);
+}
+
+bool has_checkers() { return fs::exists(kTidy) && fs::exists(kXmllint); }
+
+std::string mistakes_in_html(const fs::path& page) {
+  // An empty element that a script fills is meant to be there.
+  const ProcessResult result =
+      run_process({kTidy, "-quiet", "-errors", "--drop-empty-elements", "no", "-utf8", page.string()});
+  return result.errors;
+}
+
+std::string mistakes_in_svg(const fs::path& drawing) {
+  return run_process({kXmllint, "--noout", "--nonet", drawing.string()}).errors;
+}
+
+}  // namespace edgewise

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "edgewise/viz/arranged.h"
+#include "edgewise/viz/bar_chart.h"
+#include "edgewise/viz/label.h"
+#include "edgewise/viz/signal_picture.h"
+#include "edgewise/viz/thinking_picture.h"
+#include "edgewise/viz/tree_picture.h"
+#include "tests/support/error_of.h"
+
+namespace edgewise {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::size_t count(const std::string& text, const std::string& pattern) {
+  const std::regex found(pattern);
+  return static_cast<std::size_t>(std::distance(std::sregex_iterator(text.begin(), text.end(), found), {}));
+}
+
+/// Two outputs of a beam: "a b", the best, and "c"; "d" was cut.
+TreeDrawing tree() {
+  return {.title = "beam",
+          .nodes = {{.parent = -1, .label = "<begin>", .fate = Fate::kBest},
+                    {.parent = 0, .label = "d", .log_probability = -0.5},
+                    {.parent = 0, .label = "c", .log_probability = -1.5, .fate = Fate::kKept},
+                    {.parent = 0, .label = "a", .log_probability = -0.7, .fate = Fate::kBest},
+                    {.parent = 3, .label = "b", .log_probability = -0.9, .fate = Fate::kBest},
+                    {.parent = 4, .label = "<end>", .log_probability = -1, .score = -0.5, .fate = Fate::kBest},
+                    {.parent = 2, .label = "<end>", .log_probability = -2, .score = -1.25, .fate = Fate::kEnded}}};
+}
+
+double y_of(const std::string& svg, int node) {
+  std::smatch found;
+  const std::regex place("data-node=\"" + std::to_string(node) + "\".*?<rect x=\"[0-9.]+\" y=\"([0-9.]+)\"");
+  return std::regex_search(svg, found, place) ? std::stod(found[1]) : NAN;
+}
+
+TEST(TreePicture, ShowsWhatBecameOfEachHypothesis) {
+  const std::string svg = draw(tree()).body;
+  EXPECT_EQ(count(svg, "<g class=\"hypothesis"), 7U);
+  EXPECT_EQ(count(svg, "<path class=\"branch cut\""), 1U);
+  EXPECT_EQ(count(svg, "<path class=\"branch best\""), 3U);
+  EXPECT_THAT(svg, HasSubstr("d: cut, log-probability -0.50"));
+  EXPECT_THAT(svg, HasSubstr("score -0.500, the best"));
+  EXPECT_THAT(svg, HasSubstr(">score -1.250<"));
+}
+
+TEST(TreePicture, LaysTheBestOutputStraightAboveTheOthers) {
+  const std::string svg = draw(tree()).body;
+  for (const int node : {3, 4, 5}) EXPECT_EQ(y_of(svg, node), y_of(svg, 0));
+  EXPECT_LT(y_of(svg, 3), y_of(svg, 2));
+  EXPECT_LT(y_of(svg, 2), y_of(svg, 1)) << "what was cut is last, however likely";
+}
+
+TEST(TreePicture, HoldsALongOutput) {
+  TreeDrawing chain{.title = "chain", .nodes = {{.parent = -1, .label = "<begin>"}}};
+  for (std::int64_t i = 0; i < 20'000; ++i) chain.nodes.push_back({.parent = i, .label = "a"});
+  EXPECT_GT(draw(chain).width, 20'000);
+}
+
+TEST(TreePicture, TellsItsTreeAsNumbers) {
+  const nlohmann::json json = nlohmann::json::parse(json_of(tree()));
+  EXPECT_EQ(json.at("nodes")[5].at("score"), -0.5);
+  EXPECT_EQ(json.at("nodes")[1].at("fate"), "cut");
+  EXPECT_FALSE(json.at("nodes")[1].contains("score"));
+}
+
+TEST(ThinkingPicture, HasABlockForEachStep) {
+  const SvgPicture picture = draw_thinking(
+      "steps", {{.name = "input", .tokens = {{"a", 3}, {"</text>", 1}}}, {.name = "output", .tokens = {{"b", 2}}}});
+  EXPECT_EQ(count(picture.body, "<rect class=\"f0\""), 4U);
+  EXPECT_EQ(count(picture.body, "<rect class=\"f1\""), 2U);
+  EXPECT_THAT(picture.body, HasSubstr("aria-label=\"a: 3 steps\""));
+  EXPECT_THAT(picture.body, HasSubstr("&lt;/text&gt;"));
+}
+
+TEST(BarChart, HasBarsAsHighAsTheirShares) {
+  const std::string svg = draw(BarChart{.title = "steps",
+                                        .of_x = "steps",
+                                        .categories = {"1", "2"},
+                                        .series = {{.name = "input", .values = {0.25, 0.75}, .colour = 2}},
+                                        .highest = 1})
+                              .body;
+  const std::regex bar("<rect class=\"bar f2\"[^>]*height=\"([0-9.]+)\"");
+  auto bars = std::sregex_iterator(svg.begin(), svg.end(), bar);
+  ASSERT_EQ(std::distance(bars, {}), 2);
+  const double first = std::stod((*bars)[1]);
+  EXPECT_NEAR(std::stod((*++bars)[1]), 3 * first, 0.2);
+  EXPECT_THAT(svg, HasSubstr("<title>input, 2 steps: 75.0%</title>"));
+}
+
+TEST(SignalPicture, DrawsTheDimensionsThatAreAskedFor) {
+  Signal signal{.title = "signal", .positions = 3, .size = 2, .values = {0, 1, 0.5, 0.5, 1, -1}};
+  const std::string curves = draw_curves(signal, {1}).body;
+  EXPECT_EQ(count(curves, "<polyline"), 1U);
+  EXPECT_THAT(curves, HasSubstr("dim 1"));
+  EXPECT_EQ(error_of([&] { draw_curves(signal, {2}); }), "draw_curves: dimension is 2, needs 0 to 1");
+  EXPECT_GT(draw_map(signal).height, 0);
+}
+
+TEST(Label, IsCutWhereItIsTooWide) {
+  EXPECT_EQ(label_within("short", 100), "short");
+  const std::string cut = label_within(std::string(200, 'm'), 60);
+  EXPECT_LE(label_width(cut), 60);
+  EXPECT_THAT(cut, testing::EndsWith("…"));
+  EXPECT_LE(label_width(label_within("漢字漢字漢字漢字漢字", 60)), 60);
+  EXPECT_EQ(label_attribute("a\"<"), "a&quot;&lt;");
+}
+
+TEST(Arranged, PutsPicturesInRows) {
+  const SvgPicture small{.width = 10, .height = 20, .title = "", .body = "<a/>"};
+  const SvgPicture large{.width = 30, .height = 5, .title = "", .body = "<b/>"};
+  const std::vector<SvgPicture> pictures = {small, large, large};
+  const SvgPicture both = arranged("both", pictures, 2);
+  EXPECT_EQ(both.width, 30 + 16 + 30);
+  EXPECT_EQ(both.height, 20 + 16 + 5);
+  EXPECT_THAT(both.body, HasSubstr("translate(46.0 0.0)"));
+  EXPECT_THAT(both.body, HasSubstr("translate(0.0 36.0)"));
+}
+
+}  // namespace
+}  // namespace edgewise

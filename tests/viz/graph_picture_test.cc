@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/viz/graph_picture.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "edgewise/viz/thinking_picture.h"
+
+namespace edgewise {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+GraphDrawing causal(std::int64_t nodes) {
+  GraphDrawing graph{.title = "causal", .sets = {{.name = "nodes", .labels = {}}}, .relations = {}};
+  graph.relations.push_back({.name = "edges", .source_set = 0, .destination_set = 0, .rows = {}});
+  for (std::int64_t node = 0; node < nodes; ++node) {
+    graph.sets[0].labels.push_back(std::to_string(node));
+    graph.relations[0].rows.push_back({.destination = node, .begin = 0, .end = node + 1});
+  }
+  return graph;
+}
+
+/// An input of two tokens, an output of three, as the graph tutorial joins them.
+GraphDrawing pair() {
+  return {
+      .title = "pair",
+      .sets = {{.name = "encoder", .labels = {"a", "b"}}, {.name = "decoder", .labels = {"x", "y", "z"}}},
+      .relations = {{.name = "ee", .source_set = 0, .destination_set = 0, .rows = {{0, 0, 2}, {1, 0, 2}}},
+                    {.name = "ed", .source_set = 0, .destination_set = 1, .rows = {{0, 0, 2}, {1, 0, 2}, {2, 0, 2}}},
+                    {.name = "dd", .source_set = 1, .destination_set = 1, .rows = {{0, 0, 1}, {1, 0, 2}, {2, 0, 3}}}}};
+}
+
+std::size_t count(const std::string& text, const std::string& pattern) {
+  const std::regex found(pattern);
+  return static_cast<std::size_t>(std::distance(std::sregex_iterator(text.begin(), text.end(), found), {}));
+}
+
+TEST(GraphPicture, HasALineForEachEdge) {
+  EXPECT_EQ(count(draw(causal(7)).body, "M[0-9]"), 28U);
+  EXPECT_EQ(count(draw(pair()).body, "M[0-9]"), 4U + 6U + 6U);
+}
+
+TEST(GraphPicture, SaysOfEachNodeWhatItSees) {
+  EXPECT_THAT(draw(causal(7)).body, HasSubstr("aria-label=\"3 sees 0 … 3\""));
+  EXPECT_THAT(draw(causal(7)).body, HasSubstr("aria-label=\"0 sees 0\""));
+  EXPECT_THAT(draw(pair()).body, HasSubstr("aria-label=\"y sees encoder a … b, decoder x … y\""));
+}
+
+TEST(GraphPicture, PutsTheEdgesIntoANodeIntoOnePathOfEachRelation) {
+  const std::string svg = draw(pair()).body;
+  for (const char* node : {"0-0", "0-1"}) EXPECT_EQ(count(svg, "<path data-node=\"" + std::string(node)), 1U);
+  for (const char* node : {"1-0", "1-1", "1-2"}) EXPECT_EQ(count(svg, "<path data-node=\"" + std::string(node)), 2U);
+}
+
+TEST(GraphPicture, StaysWithinItsFrameWhateverTheGraph) {
+  for (const GraphDrawing& graph : {causal(1), causal(40), causal(150), pair()}) {
+    const SvgPicture picture = draw(graph);
+    const std::regex place("c?[xy]=\"(-?[0-9.]+)\"");
+    for (auto i = std::sregex_iterator(picture.body.begin(), picture.body.end(), place); i != std::sregex_iterator();
+         ++i) {
+      const double limit = i->str().find('x') != std::string::npos ? picture.width : picture.height;
+      EXPECT_GE(std::stod((*i)[1]), 0) << graph.title << graph.num_nodes();
+      EXPECT_LE(std::stod((*i)[1]), limit) << graph.title << graph.num_nodes();
+    }
+  }
+}
+
+TEST(GraphPicture, TurnsIntoAMatrixAtAThousandNodesOrTwentyThousandEdges) {
+  EXPECT_FALSE(is_large(causal(199)));
+  EXPECT_TRUE(is_large(causal(200)));  // 20 100 edges
+  GraphDrawing graph = causal(999);
+  graph.relations[0].rows.clear();
+  EXPECT_FALSE(is_large(graph));
+  graph.sets[0].labels.emplace_back("999");
+  EXPECT_TRUE(is_large(graph));
+  EXPECT_THAT(draw(graph).body, Not(HasSubstr("class=\"node")));
+}
+
+/// Cells that a matrix fills: of each run its length in cells of `size`.
+double filled_cells(const std::string& svg, double size) {
+  double cells = 0;
+  const std::regex run("M[0-9.e+-]+ [0-9.e+-]+h([0-9.]+)v");
+  for (auto i = std::sregex_iterator(svg.begin(), svg.end(), run); i != std::sregex_iterator(); ++i) {
+    cells += std::stod((*i)[1]) / size;
+  }
+  return cells;
+}
+
+TEST(AdjacencyPicture, FillsACellForEachEdge) {
+  EXPECT_NEAR(filled_cells(draw_adjacency(causal(20)).body, 22), 210, 1e-9);
+  EXPECT_NEAR(filled_cells(draw_adjacency(pair()).body, 22), 16, 1e-9);
+}
+
+TEST(AdjacencyPicture, OfManyNodesIsAsDarkAsItsCellsAreFull) {
+  GraphDrawing graph = causal(2400);  // ten by ten nodes a cell
+  const std::string svg = draw_adjacency(graph).body;
+  EXPECT_NEAR(filled_cells(svg, 2), 240.0 * 241 / 2, 1);
+  EXPECT_EQ(count(svg, "opacity=\"1\""), 1U) << "below the diagonal all edges are there";
+  EXPECT_EQ(count(svg, "<path class=\"cells"), 2U) << "on it 55 of 100 are";
+  EXPECT_LT(svg.size(), 30'000U);
+}
+
+TEST(AdjacencyPicture, SetsThePartsOfABatchOneBehindTheOther) {
+  GraphDrawing batch = pair();
+  for (std::size_t set = 0; set < 2; ++set) {
+    DrawnSet& nodes = batch.sets[set];
+    const std::vector<std::string> labels = nodes.labels;
+    nodes.labels.insert(nodes.labels.end(), labels.begin(), labels.end());
+    nodes.part_sizes = {std::ssize(labels), std::ssize(labels)};
+  }
+  batch.relations[0].rows = {{2, 2, 4}};
+  batch.relations.resize(1);
+  // The second part begins behind the five nodes of the first.
+  EXPECT_THAT(draw_adjacency(batch).body, HasSubstr("M110 110h44v22"));
+}
+
+TEST(GraphPicture, TellsItsGraphAsNumbers) {
+  const nlohmann::json json = nlohmann::json::parse(json_of(pair()));
+  EXPECT_EQ(json.at("sets")[1].at("nodes"), nlohmann::json({"x", "y", "z"}));
+  EXPECT_EQ(json.at("relations")[2].at("name"), "dd");
+  EXPECT_EQ(json.at("relations")[2].at("edges"), 6);
+  EXPECT_EQ(json.at("relations")[2].at("rows")[2], nlohmann::json({2, 0, 3}));
+}
+
+TEST(GraphPicture, KeepsAnyTextAText) {
+  GraphDrawing graph = pair();
+  graph.title = "a < b";
+  graph.sets[0].labels = {"</script><img onerror=alert(1)>", std::string("\"'&\x01\xff", 5)};
+  for (const std::string& svg : {draw(graph).body, draw_adjacency(graph).body}) {
+    EXPECT_THAT(svg, Not(HasSubstr("<img")));
+    EXPECT_THAT(svg, Not(HasSubstr("</script")));
+    EXPECT_EQ(svg.find('\x01'), std::string::npos);
+    EXPECT_EQ(svg.find('\xff'), std::string::npos);
+  }
+}
+
+TEST(ActivePart, LeavesTheEdgesIntoNodesThatStillThink) {
+  const std::vector<std::vector<std::int64_t>> steps = {{1, 3}, {2, 1, 2}};
+
+  EXPECT_EQ(active_part(pair(), steps, 1, SeenByActive::kAll).num_edges(), 16);
+  const GraphDrawing second = active_part(pair(), steps, 2, SeenByActive::kAll);
+  EXPECT_EQ(second.num_edges(), 2 + 2 * 2 + (1 + 3));
+  EXPECT_THAT(second.sets[0].faint, ElementsAre(true, false));
+  EXPECT_THAT(second.sets[1].faint, ElementsAre(false, true, false));
+  EXPECT_EQ(active_part(pair(), steps, 2, SeenByActive::kActiveOnly).num_edges(), 1 + 2 * 2 + (1 + 2));
+  EXPECT_EQ(active_part(pair(), steps, 3, SeenByActive::kAll).num_edges(), 2);
+}
+
+TEST(ActivePart, IsDrawnWhereItWasInTheWhole) {
+  const GraphDrawing last = active_part(pair(), {{1, 1}, {1, 1, 2}}, 2, SeenByActive::kAll);
+  EXPECT_EQ(draw_part(last, pair()).height, draw(pair()).height);
+  EXPECT_THAT(draw(pair()).body, HasSubstr(">dd: 6 edges, 10–15<"));
+  EXPECT_THAT(draw_part(last, pair()).body, HasSubstr(">dd: 3 edges<"));
+}
+
+}  // namespace
+}  // namespace edgewise

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/viz/svg.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "edgewise/base/utf8.h"
+#include "edgewise/viz/page.h"
+
+namespace edgewise {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(ShownToken, IsTheTokenItselfWhereThatCanBeSeen) {
+  EXPECT_EQ(shown_token("voiture"), "voiture");
+  EXPECT_EQ(shown_token("車"), "車");
+  EXPECT_EQ(shown_token("שלום"), "שלום");
+  EXPECT_EQ(shown_token("<end>"), "<end>");
+  EXPECT_EQ(shown_token(""), "");
+}
+
+TEST(ShownToken, IsCutBetweenCharactersNotWithin) {
+  EXPECT_EQ(shown_token("abcdef", 3), "abc…");
+  EXPECT_EQ(shown_token("äöü", 3), "äöü");
+  EXPECT_EQ(shown_token("e\u0301e\u0301e\u0301", 2), "e\u0301e\u0301…");  // a mark goes with its letter
+  EXPECT_EQ(count_code_points(shown_token(std::string(200, 'x'))), 17U);
+}
+
+TEST(ShownToken, ShowsWhatHasNoForm) {
+  EXPECT_EQ(shown_token("a\nb"), "a␊b");
+  EXPECT_EQ(shown_token(std::string("\0\x7F", 2)), "␀␡");
+  EXPECT_EQ(shown_token("\u0301"), "◌\u0301");
+  EXPECT_EQ(shown_token("▁the"), "_the");
+  EXPECT_EQ(shown_token("\u202Eabc"), "\uFFFDabc");  // would turn what follows it around
+  EXPECT_EQ(shown_token("\xFF"), "\uFFFD");
+  EXPECT_EQ(shown_token("\uFFFE"), "\uFFFD");  // not allowed in XML
+}
+
+TEST(ShownToken, CutsAPileOfMarks) {
+  std::string pile = "e";
+  for (int i = 0; i < 100'000; ++i) pile += "\u0301";
+  EXPECT_LT(shown_token(pile).size(), 300U);
+}
+
+TEST(Svg, KeepsHostileTextText) {
+  const std::string text = svg_text(1, 2, "</text><script>alert(1)</script>&\"");
+  EXPECT_EQ(text, "<text x=\"1\" y=\"2\">&lt;/text&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;&quot;</text>");
+
+  const SvgPicture picture = {.width = 10, .height = 20, .title = "\"><script>", .body = text};
+  for (const std::string& svg : {svg_file(picture), svg_for_page(picture)}) {
+    EXPECT_THAT(svg, HasSubstr("viewBox=\"0 0 10 20\""));
+    EXPECT_THAT(svg, Not(HasSubstr("<script")));
+  }
+}
+
+TEST(Svg, OfItsOwnFetchesNothingAndCanBeReadInTheDark) {
+  const std::string svg = svg_file({.width = 10, .height = 10, .title = "t", .body = ""});
+  EXPECT_THAT(svg, HasSubstr("prefers-color-scheme: dark"));
+  for (const char* fetching : {"href", "url(", "@import", "<image"}) EXPECT_THAT(svg, Not(HasSubstr(fetching)));
+}
+
+TEST(HtmlPage, LetsNoDataEndItsScript) {
+  const std::string page = html_page({.title = "t", .body = "", .script = "f(data);", .data = R"(["</script><!--"])"});
+  EXPECT_THAT(page, HasSubstr(R"(["\u003c/script>\u003c!--"])"));
+  EXPECT_THAT(page, HasSubstr("f(data);"));
+}
+
+}  // namespace
+}  // namespace edgewise
