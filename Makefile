@@ -16,7 +16,7 @@ demo: setup  ## train English-French on real sentences, score it, translate a fe
 	@scripts/demo
 
 test: build  ## build and run all tests
-	@ctest --test-dir build --output-on-failure
+	@ctest --test-dir build --output-on-failure --parallel "$$(nproc)"
 
 test-pages: build  ## install Chromium and checkers, and test pages and drawings with them
 	@scripts/setup pages
@@ -30,7 +30,7 @@ gallery: setup  ## make docs/gallery anew from the demo's model; installs Chromi
 
 test-sanitized: setup  ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/build asan
-	@ctest --test-dir build-asan --output-on-failure
+	@ctest --test-dir build-asan --output-on-failure --parallel "$$(nproc)"
 
 fuzz: setup  ## read altered files until one is read wrongly, SECONDS=600 for each of five readers; needs clang
 	@scripts/fuzz $(or $(SECONDS),600)

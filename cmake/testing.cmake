@@ -25,6 +25,6 @@ function(edgewise_test name)
   endif()
   # One process a program: starting libtorch for each of hundreds of tests would take longer than the tests.
   add_test(NAME ${name} COMMAND test_${name} --gtest_brief=1)
-  set_tests_properties(${name} PROPERTIES TIMEOUT 1500
+  set_tests_properties(${name} PROPERTIES TIMEOUT 3000
     ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leaks.txt:print_suppressions=0")
 endfunction()
