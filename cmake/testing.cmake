@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # One test program a layer, so that few files pay for heavy headers.
-#   edgewise_test(graph SOURCES relation_test.cc … [LIBRARIES edgewise_graph …] [TORCH])
+#   edgewise_test(graph SOURCES relation_test.cc … [LIBRARIES edgewise_graph …] [SEPARATE])
+# SEPARATE: its files use the same names for different things, so each is compiled alone.
 if(EDGEWISE_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)
@@ -8,8 +9,11 @@ if(EDGEWISE_TESTS)
 endif()
 
 function(edgewise_test name)
-  cmake_parse_arguments(test "TORCH" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(test "SEPARATE" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(test_${name} ${test_SOURCES})
+  if(NOT test_SEPARATE)
+    set_target_properties(test_${name} PROPERTIES UNITY_BUILD ${EDGEWISE_UNITY})
+  endif()
   target_link_libraries(test_${name} PRIVATE
     edgewise_compiler ${test_LIBRARIES} GTest::gmock GTest::gtest_main ${RAPIDCHECK_LIBRARY})
   # Nothing in a test is hot but what it tests.
@@ -17,11 +21,6 @@ function(edgewise_test name)
   if(EDGEWISE_SANITIZE MATCHES undefined)
     # It is the library that is on trial; checks of the tests' own arithmetic would double their build time.
     target_compile_options(test_${name} PRIVATE -fno-sanitize=undefined)
-  endif()
-  if(test_TORCH)
-    edgewise_precompile(test_${name} torch_test)
-  else()
-    edgewise_precompile(test_${name} test)
   endif()
   # One process a program: starting libtorch for each of hundreds of tests would take longer than the tests.
   add_test(NAME ${name} COMMAND test_${name} --gtest_brief=1)

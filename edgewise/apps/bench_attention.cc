@@ -64,7 +64,7 @@ void print_text(const BenchAttentionCommand& command, const AttentionBench& benc
 int run_bench_attention(const BenchAttentionCommand& command) {
   use_threads(command.threads);
   const AttentionBench bench = measure_attention(command.options);
-  (command.is_json ? print_json : print_text)(command, bench);
+  command.is_json ? print_json(command, bench) : print_text(command, bench);
   return 0;
 }
 

@@ -84,7 +84,8 @@ void print_text(const BenchDecodeCommand& command, const std::vector<DecodingBen
 
 int run_bench_decode(const BenchDecodeCommand& command) {
   use_threads(command.threads);
-  (command.is_json ? print_json : print_text)(command, measure_decoding(command.options, splits_of(command)));
+  const std::vector<DecodingBench> results = measure_decoding(command.options, splits_of(command));
+  command.is_json ? print_json(command, results) : print_text(command, results);
   return 0;
 }
 

@@ -88,7 +88,7 @@ int run_bench_train(const BenchTrainCommand& command) {
   use_threads(command.threads);
   const TrainingBench bench = measure_training(command.options);
   const double peak = gemm_peak(command.options.precision);
-  (command.is_json ? print_json : print_text)(command, bench, peak);
+  command.is_json ? print_json(command, bench, peak) : print_text(command, bench, peak);
   return 0;
 }
 

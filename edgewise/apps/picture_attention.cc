@@ -15,7 +15,7 @@
 namespace edgewise {
 namespace {
 
-constexpr const char* kCaller = "picture attention";
+constexpr const char* kPictureAttention = "picture attention";
 
 struct AttentionCommand {
   std::string model;
@@ -32,7 +32,7 @@ struct AttentionCommand {
 /// A head, a layer's heads or a head's layers, or all.
 SvgPicture drawing_of(const AttentionCommand& command, const AttentionMaps& maps) {
   const MapOptions& options = command.map;
-  const MapChoice map = chosen_map(options, maps, kCaller);
+  const MapChoice map = chosen_map(options, maps, kPictureAttention);
   const bool has_both = !options.layer.empty() && !options.head.empty();
   if (has_both || options.layer == kMeanMap || options.head == kMeanMap) return draw(heat_map(maps, map));
   return draw_grid(maps,
@@ -43,19 +43,19 @@ AlignmentPairs pairs_of(const AttentionCommand& command, const TranslationModel&
   AlignmentPairs pairs;
   if (command.input) {
     // Encoded first, so that a sentence which is too long is told before it is translated.
-    encode_pair(model, *command.input, command.output.value_or(""), kCaller);
+    encode_pair(model, *command.input, command.output.value_or(""), kPictureAttention);
     pairs.inputs = {*command.input};
     pairs.outputs = {command.output ? *command.output : translate(model, pairs.inputs).front()};
   } else {
-    pairs = read_alignment_pairs(command.pairs, kCaller);
+    pairs = read_alignment_pairs(command.pairs, kPictureAttention);
   }
-  if (!command.gold.empty()) read_gold(command.gold, command.gold_first, pairs, kCaller);
+  if (!command.gold.empty()) read_gold(command.gold, command.gold_first, pairs, kPictureAttention);
   return pairs;
 }
 
 void check_command(const AttentionCommand& command) {
-  check_picture_output(command.file, kCaller);
-  check(command.input || !command.pairs.empty(), "{}: there is no sentence, --input or --pairs is needed", kCaller);
+  check_picture_output(command.file, kPictureAttention);
+  check(command.input || !command.pairs.empty(), "{}: there is no sentence, --input or --pairs is needed", kPictureAttention);
 }
 
 int run_picture_attention(const AttentionCommand& command) {
@@ -63,24 +63,24 @@ int run_picture_attention(const AttentionCommand& command) {
   const TranslationModel model = open_model(command.model);
   const AlignmentPairs pairs = pairs_of(command, model);
   const auto line = static_cast<std::size_t>(command.line - 1);
-  check(line < pairs.inputs.size(), "{}: --line is {}, needs a number from 1 to {}", kCaller, command.line,
+  check(line < pairs.inputs.size(), "{}: --line is {}, needs a number from 1 to {}", kPictureAttention, command.line,
         pairs.inputs.size());
 
   AttentionPage page;
   page.title = "Where the heads of a " + std::string(model_name(model.experiment.model.kind)) + " look";
   page.input = pairs.inputs[line];
   page.output = pairs.outputs[line];
-  page.maps = attention_maps(model, encode_pair(model, page.input, page.output, kCaller));
+  page.maps = attention_maps(model, encode_pair(model, page.input, page.output, kPictureAttention));
   page.open_maps = static_cast<std::size_t>(command.map.kind);
   const AttentionMaps& maps = page.maps[page.open_maps];
-  page.open_map = chosen_map(command.map, maps, kCaller);
+  page.open_map = chosen_map(command.map, maps, kPictureAttention);
   page.aligned_maps = kCrossMaps;
-  page.alignment = align_words(model, pairs, line, page.maps[kCrossMaps], kCaller);
+  page.alignment = align_words(model, pairs, line, page.maps[kCrossMaps], kPictureAttention);
   write_picture(command.file,
                 {.html = [&] { return html_of(page); },
                  .svg = [&] { return svg_file(drawing_of(command, maps)); },
                  .json = [&] { return json_of(page); }},
-                kCaller);
+                kPictureAttention);
   return 0;
 }
 

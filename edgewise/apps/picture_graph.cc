@@ -23,7 +23,7 @@
 namespace edgewise {
 namespace {
 
-constexpr std::string_view kCaller = "picture graph";
+constexpr std::string_view kPictureGraph = "picture graph";
 constexpr std::int64_t kMostNodes = 20'000;  // a strided relation of more does not fit in memory
 
 /// What all kinds of graphs have in common.
@@ -59,7 +59,7 @@ void write_drawing(const GraphCommand& command, const Drawing& drawing, std::str
   write_picture(
       command.out,
       {.html = page, .svg = [&] { return svg_file(draw(drawing)); }, .json = [&] { return json_of(drawing); }},
-      kCaller);
+      kPictureGraph);
 }
 
 void write_graph(const GraphCommand& command, const GraphDrawing& drawing) {
@@ -88,13 +88,13 @@ std::vector<std::string> words_of(std::string_view sentence) {
 std::int64_t whole_number(std::string_view text, const std::string& lengths) {
   const bool is_number =
       !text.empty() && text.size() <= 6 && text.find_first_not_of("0123456789") == std::string_view::npos;
-  check(is_number, "{}: --lengths has {}, needs INPUT:OUTPUT, as 9:10", kCaller, lengths);
+  check(is_number, "{}: --lengths has {}, needs INPUT:OUTPUT, as 9:10", kPictureGraph, lengths);
   return std::stoll(std::string(text));
 }
 
 PairLengths lengths_of(const std::string& text) {
   const std::size_t colon = text.find(':');
-  check(colon != std::string::npos, "{}: --lengths has {}, needs INPUT:OUTPUT, as 9:10", kCaller, text);
+  check(colon != std::string::npos, "{}: --lengths has {}, needs INPUT:OUTPUT, as 9:10", kPictureGraph, text);
   return {whole_number(std::string_view(text).substr(0, colon), text),
           whole_number(std::string_view(text).substr(colon + 1), text)};
 }
@@ -102,7 +102,7 @@ PairLengths lengths_of(const std::string& text) {
 /// A batch of sentence pairs, of lengths or of words.
 GraphDrawing batch_drawing(const GraphCommand& command) {
   check(command.inputs.size() == command.outputs.size(),
-        "{}: --input is there {} times and --output {} times, needs as many", kCaller, command.inputs.size(),
+        "{}: --input is there {} times and --output {} times, needs as many", kPictureGraph, command.inputs.size(),
         command.outputs.size());
   std::vector<PairLengths> lengths;
   std::vector<std::vector<std::string>> words(2);
@@ -132,7 +132,7 @@ CLI::App* add_kind(CLI::App& graph, int& exit_code, const std::shared_ptr<GraphC
   CLI::App* kind = graph.add_subcommand(name, help);
   add_picture_output(*kind, command->out);
   kind->callback([command, run, &exit_code] {
-    check_picture_output(command->out, kCaller);
+    check_picture_output(command->out, kPictureGraph);
     run(*command);
     exit_code = 0;
   });
@@ -209,7 +209,7 @@ void add_picture_graph(CLI::App& picture, int& exit_code) {
   pairs->add_option("--output", command->outputs, "of as many pairs")->allow_extra_args(false)->needs("--input");
 
   CLI::App* beam = add("beam", "the hypotheses of a beam search, with what it cut", [](const GraphCommand& c) {
-    write_drawing(c, beam_tree(read_model_files(c.model, kCaller), c.sentence, c.beam, kCaller),
+    write_drawing(c, beam_tree(read_model_files(c.model, kPictureGraph), c.sentence, c.beam, kPictureGraph),
                   "Point at a token, or go through them with the arrow keys: the path that leads to it.");
   });
   beam->add_option("--model", command->model, "a run or model directory")->required();

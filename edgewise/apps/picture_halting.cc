@@ -27,7 +27,7 @@
 namespace edgewise {
 namespace {
 
-constexpr std::string_view kCaller = "picture halting";
+constexpr std::string_view kPictureHalting = "picture halting";
 constexpr std::size_t kSentencesShown = 20;  // with bars under their words
 
 struct HaltingCommand {
@@ -48,12 +48,12 @@ struct Halting {
 std::vector<std::string> sentences_of(const HaltingCommand& command) {
   std::vector<std::string> sentences = command.inputs;
   if (!command.corpus.empty()) {
-    LineReader reader(command.corpus, {.caller = std::string(kCaller)});
+    LineReader reader(command.corpus, {.caller = std::string(kPictureHalting)});
     for (std::string line; reader.next(line);) {
       if (!line.empty()) sentences.push_back(line);
     }
   }
-  check(!sentences.empty(), "{}: there is no sentence, needs one; give --input or --corpus", kCaller);
+  check(!sentences.empty(), "{}: there is no sentence, needs one; give --input or --corpus", kPictureHalting);
   return sentences;
 }
 
@@ -65,7 +65,7 @@ Halting look_at(const HaltingCommand& command) {
   halting.most_steps = std::max(options.encoder_layers, options.decoder_layers);
   if (options.universal.halted_keys == HaltedKeys::kDropped) halting.seen = SeenByActive::kActiveOnly;
   if (std::filesystem::exists(std::filesystem::path(command.model) / "metrics.jsonl")) {
-    halting.training = read_run(command.model, kCaller).thinking;
+    halting.training = read_run(command.model, kPictureHalting).thinking;
   }
   return halting;
 }
@@ -215,14 +215,14 @@ std::string png_of(const Halting& halting) {
 }
 
 int run_halting(const HaltingCommand& command) {
-  check_picture_output(command.out, kCaller);
+  check_picture_output(command.out, kPictureHalting);
   const Halting halting = look_at(command);
   write_picture(command.out,
                 {.html = [&] { return page_of(halting); },
                  .svg = [&] { return svg_of(halting); },
                  .json = [&] { return json_of(halting); },
                  .png = [&] { return png_of(halting); }},
-                kCaller);
+                kPictureHalting);
   return 0;
 }
 

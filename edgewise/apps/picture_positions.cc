@@ -19,7 +19,7 @@
 namespace edgewise {
 namespace {
 
-constexpr std::string_view kCaller = "picture positions";
+constexpr std::string_view kPicturePositions = "picture positions";
 
 /// Defaults are the textbook chapter's.
 struct PositionsCommand {
@@ -84,16 +84,16 @@ std::string json_of(const PositionsCommand& command) {
 }
 
 int run_positions(const PositionsCommand& command) {
-  check_picture_output(command.out, kCaller);
+  check_picture_output(command.out, kPicturePositions);
   for (const std::int64_t dimension : command.dimensions) {
-    check(dimension >= 0 && dimension < command.size, "{}: --dimensions has {}, needs 0 to {} of size {}", kCaller,
+    check(dimension >= 0 && dimension < command.size, "{}: --dimensions has {}, needs 0 to {} of size {}", kPicturePositions,
           dimension, command.size - 1, command.size);
   }
   write_picture(command.out,
                 {.html = [&] { return page_of(command); },
                  .svg = [&] { return svg_file(arranged("Positions", pictures_of(command), 2)); },
                  .json = [&] { return json_of(command); }},
-                kCaller);
+                kPicturePositions);
   return 0;
 }
 

@@ -19,7 +19,7 @@
 namespace edgewise {
 namespace {
 
-constexpr const char* kCaller = "picture report";
+constexpr const char* kPictureReport = "picture report";
 
 constexpr std::string_view kStyle = R"(
 .sentences { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 340px), 1fr)); }
@@ -35,12 +35,12 @@ struct ReportCommand {
 };
 
 std::vector<std::string> sentences_of(const std::string& file) {
-  LineReader reader(file, {.caller = kCaller});
+  LineReader reader(file, {.caller = kPictureReport});
   std::vector<std::string> sentences;
   for (std::string line; reader.next(line);) {
     if (!line.empty()) sentences.push_back(line);
   }
-  check(!sentences.empty(), "{}: {} has no sentence, at least one is needed", kCaller, file);
+  check(!sentences.empty(), "{}: {} has no sentence, at least one is needed", kPictureReport, file);
   return sentences;
 }
 
@@ -64,7 +64,7 @@ std::string attention_section(const TranslationModel& model, const std::vector<s
                               const std::vector<std::string>& outputs) {
   std::string figures;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const AttentionMaps maps = attention_maps(model, encode_pair(model, inputs[i], outputs[i], kCaller))[kCrossMaps];
+    const AttentionMaps maps = attention_maps(model, encode_pair(model, inputs[i], outputs[i], kPictureReport))[kCrossMaps];
     HeatMap map = heat_map(maps, {.layer = maps.num_layers() - 1, .head = {}});
     map.title = shown_token(inputs[i], 40);
     figures += "<figure>" + svg_for_page(draw(map)) + "</figure>\n";
@@ -75,18 +75,18 @@ std::string attention_section(const TranslationModel& model, const std::vector<s
 }
 
 int run_report(const ReportCommand& command) {
-  check(command.page.ends_with(".html"), "{}: --out is {}, needs a name that ends with .html", kCaller, command.page);
+  check(command.page.ends_with(".html"), "{}: --out is {}, needs a name that ends with .html", kPictureReport, command.page);
   const std::vector<std::string> inputs = sentences_of(command.input);
-  const RunRecord run = read_run(command.run, kCaller);
+  const RunRecord run = read_run(command.run, kPictureReport);
   const TranslationModel model = open_model(command.run);
-  for (const std::string& input : inputs) encode_pair(model, input, "", kCaller);
+  for (const std::string& input : inputs) encode_pair(model, input, "", kPictureReport);
   const std::vector<std::string> outputs = translate(model, inputs);
   write_file_atomically(command.page,
                         html_page({.title = "The run " + command.run,
                                    .body = training_section(run) + translations_section(inputs, outputs) +
                                            attention_section(model, inputs, outputs),
                                    .style = std::string(kStyle)}),
-                        kCaller);
+                        kPictureReport);
   return 0;
 }
 

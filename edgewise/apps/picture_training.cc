@@ -22,7 +22,7 @@
 namespace edgewise {
 namespace {
 
-constexpr std::string_view kCaller = "picture training";
+constexpr std::string_view kPictureTraining = "picture training";
 
 struct TrainingCommand {
   std::vector<std::string> runs;
@@ -47,7 +47,7 @@ struct Training {
 
 const AttentionMaps& maps_of(const AttentionMoment& moment, const MapOptions& options) {
   const auto kind = static_cast<std::size_t>(options.kind);
-  check(kind < moment.maps.size(), "{}: attention.jsonl has {} kinds of attention at step {}, needs {}", kCaller,
+  check(kind < moment.maps.size(), "{}: attention.jsonl has {} kinds of attention at step {}, needs {}", kPictureTraining,
         moment.maps.size(), moment.step, kind + 1);
   return moment.maps[kind];
 }
@@ -57,7 +57,7 @@ AttentionInTraining attention_of(std::string run, std::vector<AttentionMoment> m
   for (const AttentionMoment& moment : moments) {
     const AttentionMaps& maps = maps_of(moment, options);
     const std::string caption = fmt::format("step {}", moment.step);
-    attention.chosen.push_back({caption, draw(heat_map(maps, chosen_map(options, maps, kCaller)))});
+    attention.chosen.push_back({caption, draw(heat_map(maps, chosen_map(options, maps, kPictureTraining)))});
     if (maps.num_layers() * maps.num_heads() > 1) attention.all.push_back({caption, draw_grid(maps)});
   }
   attention.moments = std::move(moments);
@@ -67,8 +67,8 @@ AttentionInTraining attention_of(std::string run, std::vector<AttentionMoment> m
 Training look_at(const TrainingCommand& command) {
   Training training;
   for (const std::string& run : command.runs) {
-    training.runs.push_back(read_run(run, kCaller));
-    std::vector<AttentionMoment> moments = read_attention(run, kCaller);
+    training.runs.push_back(read_run(run, kPictureTraining));
+    std::vector<AttentionMoment> moments = read_attention(run, kPictureTraining);
     if (!moments.empty()) training.attention.push_back(attention_of(run, std::move(moments), command.map));
   }
   return training;
@@ -124,14 +124,14 @@ std::string json_of(const Training& training) {
 }
 
 int run_training(const TrainingCommand& command) {
-  check_picture_output(command.out, kCaller);
+  check_picture_output(command.out, kPictureTraining);
   const Training training = look_at(command);
   write_picture(command.out,
                 {.html = [&] { return page_of(training); },
                  .svg = [&] { return svg_of(training); },
                  .json = [&] { return json_of(training); },
                  .png = [&] { return png_of(training); }},
-                kCaller);
+                kPictureTraining);
   return 0;
 }
 

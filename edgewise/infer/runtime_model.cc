@@ -14,7 +14,7 @@ using AnyWeights = std::variant<Weights<float>, Weights<BFloat16>, Weights<std::
 
 AnyWeights pack(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
                 RuntimePrecision precision) {
-  check_options(options);
+  checked(options);
   switch (precision) {
     case RuntimePrecision::kFp32:
       return pack_weights<float>(options, file, file_name);

@@ -11,15 +11,6 @@
 #include "edgewise/nn/message_attention.h"
 
 namespace edgewise {
-namespace {
-
-const TransformerOptions& checked(const TransformerOptions& options) {
-  check_options(options);
-  return options;
-}
-
-}  // namespace
-
 Transformer::Transformer(const TransformerOptions& options, std::uint64_t seed)
     : options_(checked(options)), positions_(options.size, options.positions) {
   RandomStream random(seed);

@@ -11,11 +11,6 @@
 namespace edgewise {
 namespace {
 
-const TransformerOptions& checked(const TransformerOptions& options) {
-  check_options(options);
-  return options;
-}
-
 Norm final_norm(const TransformerOptions& options) {
   return options.final_norm ? Norm(options.size, options.norm, options.norm_epsilon) : Norm();
 }

@@ -61,7 +61,7 @@ TransformerOptions TransformerOptions::of(TransformerPreset preset) {
   fail("TransformerOptions::of: preset is {}, needs one of enum_names", static_cast<int>(preset));
 }
 
-void check_options(const TransformerOptions& options) {
+const TransformerOptions& checked(const TransformerOptions& options) {
   check_sizes(options);
   check(options.size % options.heads == 0, "Transformer: heads is {}, needs a divisor of size {}", options.heads,
         options.size);
@@ -69,6 +69,7 @@ void check_options(const TransformerOptions& options) {
         "Transformer: tying is all with vocabularies of {} and {} words, needs one vocabulary for both sides; tie the "
         "output only, or build one vocabulary",
         options.input_vocabulary, options.output_vocabulary);
+  return options;
 }
 
 }  // namespace edgewise

@@ -63,7 +63,7 @@ struct TransformerOptions : LayerOptions {
   }
 };
 
-/// Throws Error for the first option that does not fit: out of its range, or at odds with another.
-void check_options(const TransformerOptions& options);
+/// The options themselves. Throws Error for the first that does not fit: out of its range, or at odds with another.
+const TransformerOptions& checked(const TransformerOptions& options);
 
 }  // namespace edgewise

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "events.out.tfevents.";
+constexpr std::string_view kEventPrefix = "events.out.tfevents.";
 constexpr std::size_t kHead = 12;  // of a record: a length of 8 bytes and its checksum
 constexpr std::size_t kTail = 4;
 
@@ -68,12 +68,12 @@ std::size_t size_up_to(std::int64_t last_step, std::string_view file) {
   return size;
 }
 
-fs::path name_of(std::int64_t step) { return fmt::format("{}{:012}", kPrefix, step); }
+fs::path name_of(std::int64_t step) { return fmt::format("{}{:012}", kEventPrefix, step); }
 
 void cut_older_files(const fs::path& run, std::int64_t last_step) {
   for (const fs::directory_entry& entry : fs::directory_iterator(run)) {
     const fs::path& path = entry.path();
-    if (!path.filename().string().starts_with(kPrefix)) continue;
+    if (!path.filename().string().starts_with(kEventPrefix)) continue;
     std::error_code error;
     if (path.filename() >= name_of(last_step)) {  // all of it is behind the step
       fs::remove(path, error);

@@ -14,11 +14,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "step-";
+constexpr std::string_view kStepPrefix = "step-";
 
 bool is_name_of_step(std::string_view name) {
-  return name.starts_with(kPrefix) && name.size() >= kPrefix.size() + 8 &&
-         name.find_first_not_of("0123456789", kPrefix.size()) == std::string_view::npos;
+  return name.starts_with(kStepPrefix) && name.size() >= kStepPrefix.size() + 8 &&
+         name.find_first_not_of("0123456789", kStepPrefix.size()) == std::string_view::npos;
 }
 
 std::vector<fs::path> checkpoints_in(const fs::path& run) {
@@ -59,7 +59,7 @@ std::set<std::string> KeptCheckpoints::names() const {
   return names;
 }
 
-std::string name_of_step(std::int64_t step) { return fmt::format("{}{:08}", kPrefix, step); }
+std::string name_of_step(std::int64_t step) { return fmt::format("{}{:08}", kStepPrefix, step); }
 
 void remove_other_checkpoints(const fs::path& run, const std::set<std::string>& names) {
   for (const fs::path& directory : checkpoints_in(run)) {

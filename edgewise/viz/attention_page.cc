@@ -2,6 +2,7 @@
 #include "edgewise/viz/attention_page.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <functional>
@@ -39,9 +40,9 @@ constexpr std::string_view kBody = R"(<p class="pair"><span dir="auto">{}</span>
 
 template <class Items, class Text>
 std::string list_of(const Items& items, Text text) {
-  std::string list;
-  for (const auto& item : items) list += (list.empty() ? "" : ",") + std::invoke(text, item);
-  return "[" + list + "]";
+  std::vector<std::string> list;
+  for (const auto& item : items) list.push_back(std::invoke(text, item));
+  return fmt::format("[{}]", fmt::join(list, ","));
 }
 
 std::string base64(const std::string& bytes) {

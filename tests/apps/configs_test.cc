@@ -21,11 +21,12 @@ TEST_P(ShippedConfig, IsReadAndComesBackAsItIsWhenSaved) {
   EXPECT_EQ(to_toml(parse_experiment(saved, "saved")), saved);
   TransformerOptions model = experiment.model;
   model.input_vocabulary = model.output_vocabulary = 10;
-  EXPECT_NO_THROW(check_options(model));
+  EXPECT_NO_THROW(checked(model));
 }
 
 INSTANTIATE_TEST_SUITE_P(, ShippedConfig,
-                         testing::Values("copy", "sort", "demo", "d2l-en-fr", "multi30k-base", "wmt14-base"),
+                         testing::Values("copy", "copy-universal", "d2l-en-fr", "demo", "multi30k-base", "multi30k-tiny", "sort",
+                                         "sort-universal", "wmt14-base"),
                          [](const auto& config) {
                            std::string name = config.param;
                            std::ranges::replace(name, '-', '_');

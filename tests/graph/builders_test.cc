@@ -17,7 +17,7 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr std::int64_t kTooMany = 3'000'000'000;
+constexpr std::int64_t kBillions = 3'000'000'000;
 constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
 
 /// The relation that a rule defines, asked of every pair of nodes.
@@ -31,8 +31,6 @@ Relation by_rule(std::int64_t num_sources, std::int64_t num_destinations,
   }
   return relation_of(num_sources, num_destinations, ends);
 }
-
-bool has_intervals(const Relation& relation) { return relation.form() == Relation::Form::kIntervals; }
 
 TEST(Builders, BuildNothingFromNoNodes) {
   EXPECT_EQ(complete(0), Relation());
@@ -166,18 +164,18 @@ TEST(Builders, FindTheIntervalsOfAMask) {
 
 TEST(Builders, RefuseMoreNodesThanCanBeCounted) {
   const std::string too_many = " is 3000000000, needs a number from 0 to 2147483647";
-  EXPECT_EQ(error_of([] { complete(kTooMany); }), "complete: num_nodes" + too_many);
-  EXPECT_EQ(error_of([] { causal(kTooMany); }), "causal: num_nodes" + too_many);
-  EXPECT_EQ(error_of([] { bipartite(kTooMany, 1); }), "bipartite: num_sources" + too_many);
-  EXPECT_EQ(error_of([] { bipartite(1, kTooMany); }), "bipartite: num_destinations" + too_many);
-  EXPECT_EQ(error_of([] { prefix(kTooMany, {}); }), "prefix: num_sources" + too_many);
-  EXPECT_EQ(error_of([] { window(kTooMany, {}); }), "window: num_nodes" + too_many);
-  EXPECT_EQ(error_of([] { strided(kTooMany, 1); }), "strided: num_nodes" + too_many);
-  EXPECT_EQ(error_of([] { block_local(kTooMany, 1); }), "block_local: num_nodes" + too_many);
-  EXPECT_EQ(error_of([] { random_relation(kTooMany, 1, 1, 0); }), "random_relation: num_sources" + too_many);
-  EXPECT_EQ(error_of([] { random_relation(1, kTooMany, 1, 0); }), "random_relation: num_destinations" + too_many);
-  EXPECT_EQ(error_of([] { from_mask(kTooMany, 1, {}); }), "from_mask: num_sources" + too_many);
-  EXPECT_EQ(error_of([] { from_mask(1, kTooMany, {}); }), "from_mask: num_destinations" + too_many);
+  EXPECT_EQ(error_of([] { complete(kBillions); }), "complete: num_nodes" + too_many);
+  EXPECT_EQ(error_of([] { causal(kBillions); }), "causal: num_nodes" + too_many);
+  EXPECT_EQ(error_of([] { bipartite(kBillions, 1); }), "bipartite: num_sources" + too_many);
+  EXPECT_EQ(error_of([] { bipartite(1, kBillions); }), "bipartite: num_destinations" + too_many);
+  EXPECT_EQ(error_of([] { prefix(kBillions, {}); }), "prefix: num_sources" + too_many);
+  EXPECT_EQ(error_of([] { window(kBillions, {}); }), "window: num_nodes" + too_many);
+  EXPECT_EQ(error_of([] { strided(kBillions, 1); }), "strided: num_nodes" + too_many);
+  EXPECT_EQ(error_of([] { block_local(kBillions, 1); }), "block_local: num_nodes" + too_many);
+  EXPECT_EQ(error_of([] { random_relation(kBillions, 1, 1, 0); }), "random_relation: num_sources" + too_many);
+  EXPECT_EQ(error_of([] { random_relation(1, kBillions, 1, 0); }), "random_relation: num_destinations" + too_many);
+  EXPECT_EQ(error_of([] { from_mask(kBillions, 1, {}); }), "from_mask: num_sources" + too_many);
+  EXPECT_EQ(error_of([] { from_mask(1, kBillions, {}); }), "from_mask: num_destinations" + too_many);
   EXPECT_EQ(error_of([] { complete(-1); }), "complete: num_nodes is -1, needs a number from 0 to 2147483647");
 }
 

@@ -17,8 +17,6 @@ namespace {
 
 using testing::ElementsAre;
 
-bool has_intervals(const Relation& relation) { return relation.form() == Relation::Form::kIntervals; }
-
 TEST(Reverse, TurnsEdgesRoundAndSaysWhichTheyWere) {
   const auto [relation, edge] = reverse(Relation::from_rows(3, {0, 2, 4}, {2, 0, 0, 2}));
 

@@ -20,7 +20,7 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr std::int64_t kTooMany = kMaxNodes + 1;
+constexpr std::int64_t kOneTooMany = kMaxNodes + 1;
 
 TEST(Relation, HasNoNodesAndNoEdgesWhenDefault) {
   const Relation relation;
@@ -142,7 +142,7 @@ RC_GTEST_PROP(Relation, OrdersEdgesGivenInAnyOrder, ()) {
 }
 
 TEST(Relation, NamesWhatDoesNotFitInIntervals) {
-  EXPECT_EQ(error_of([] { Relation::from_intervals(kTooMany, {}); }),
+  EXPECT_EQ(error_of([] { Relation::from_intervals(kOneTooMany, {}); }),
             "from_intervals: num_sources is 2147483648, needs a number from 0 to 2147483647");
   EXPECT_EQ(error_of([] { Relation::from_intervals(-1, {}); }),
             "from_intervals: num_sources is -1, needs a number from 0 to 2147483647");
@@ -161,7 +161,7 @@ TEST(Relation, NamesWhatDoesNotFitInIntervals) {
 }
 
 TEST(Relation, NamesWhatDoesNotFitInRows) {
-  EXPECT_EQ(error_of([] { Relation::from_rows(kTooMany, {0}, {}); }),
+  EXPECT_EQ(error_of([] { Relation::from_rows(kOneTooMany, {0}, {}); }),
             "from_rows: num_sources is 2147483648, needs a number from 0 to 2147483647");
   EXPECT_EQ(error_of([] { Relation::from_rows(1, {}, {}); }),
             "from_rows: row_begin is empty, needs one number more than there are rows");
@@ -185,9 +185,9 @@ TEST(Relation, NamesWhatDoesNotFitInRows) {
 }
 
 TEST(Relation, NamesWhatDoesNotFitInEdges) {
-  EXPECT_EQ(error_of([] { Relation::from_edges(kTooMany, 1, {}); }),
+  EXPECT_EQ(error_of([] { Relation::from_edges(kOneTooMany, 1, {}); }),
             "from_edges: num_sources is 2147483648, needs a number from 0 to 2147483647");
-  EXPECT_EQ(error_of([] { Relation::from_edges(1, kTooMany, {}); }),
+  EXPECT_EQ(error_of([] { Relation::from_edges(1, kOneTooMany, {}); }),
             "from_edges: num_destinations is 2147483648, needs a number from 0 to 2147483647");
   EXPECT_EQ(error_of([] {
               Relation::from_edges(1, 1, {.sources = {0, 0}, .destinations = {0}});

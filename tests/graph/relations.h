@@ -25,6 +25,8 @@ inline std::vector<Edge> ends_of(const EdgeList& edges) {
 }
 inline std::vector<Edge> ends_of(const Relation& relation) { return ends_of(relation.edges()); }
 
+inline bool has_intervals(const Relation& relation) { return relation.form() == Relation::Form::kIntervals; }
+
 inline Relation relation_of(std::int64_t num_sources, std::int64_t num_destinations, const std::vector<Edge>& ends) {
   EdgeList edges;
   for (const auto& [source, destination] : ends) {

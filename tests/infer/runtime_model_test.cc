@@ -31,8 +31,8 @@ TEST(RuntimeModel, AgreesWithTheModelOverLibtorchWhateverTheOptions) {
       const RuntimeModel runtime = runtime_of(model);
       TransformerScorer defined(model);
 
-      const std::vector<Step> found = grow_branches(*runtime.scorer(), kInputs, 5);
-      const std::vector<Step> expected = grow_branches(defined, kInputs, 5);
+      const std::vector<GrownStep> found = grow_branches(*runtime.scorer(), kInputs, 5);
+      const std::vector<GrownStep> expected = grow_branches(defined, kInputs, 5);
 
       expect_same_answers(found, expected);
       if (testing::Test::HasFatalFailure()) return;
@@ -41,13 +41,13 @@ TEST(RuntimeModel, AgreesWithTheModelOverLibtorchWhateverTheOptions) {
 }
 
 /// The same steps, asking for nothing but candidates: what a search runs on.
-std::vector<StepResult> candidates_of(Scorer& scorer, const std::vector<Tokens>& inputs, const std::vector<Step>& steps,
+std::vector<StepResult> candidates_of(Scorer& scorer, const std::vector<Tokens>& inputs, const std::vector<GrownStep>& steps,
                                       const StepRequest& wanted) {
   std::vector<std::int64_t> places;
   for (std::size_t i = 0; i < inputs.size(); ++i) places.push_back(static_cast<std::int64_t>(i));
   scorer.read(places, inputs);
   std::vector<StepResult> results;
-  for (const Step& step : steps) {
+  for (const GrownStep& step : steps) {
     StepRequest request = wanted;
     request.nodes = step.nodes;
     scorer.step(request, results.emplace_back());
@@ -64,7 +64,7 @@ TEST(RuntimeModel, FindsTheBestAllowedTokensThatARowDoesNotExclude) {
     const Transformer model = random_model(small_options(TransformerPreset::kTutorial));
     const RuntimeModel runtime = runtime_of(model);
     const auto scorer = runtime.scorer();
-    const std::vector<Step> steps = grow_branches(*scorer, kInputs, 4);
+    const std::vector<GrownStep> steps = grow_branches(*scorer, kInputs, 4);
     const std::vector<std::uint8_t> allowed = {0, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1};
     const std::vector<Continuation> excluded = {{0, 3}, {0, 4}, {2, 7}};
     StepRequest wanted;
@@ -104,7 +104,7 @@ TEST(RuntimeModel, SaysTheLogProbabilitiesOfWantedTokensInTheirOrder) {
   const Transformer model = random_model(options);
   const RuntimeModel runtime = runtime_of(model);
   const auto scorer = runtime.scorer();
-  const std::vector<Step> steps = grow_branches(*scorer, kInputs, 3);
+  const std::vector<GrownStep> steps = grow_branches(*scorer, kInputs, 3);
   const std::vector<Continuation> continuations = {{0, 0}, {0, 600}, {2, 511}, {2, 512}, {2, 1099}};
   StepRequest wanted;
   wanted.wanted = continuations;
@@ -122,10 +122,10 @@ TEST(RuntimeModel, SaysTheLogProbabilitiesOfWantedTokensInTheirOrder) {
 }
 
 /// The log-probabilities of a place's nodes, step by step.
-std::vector<std::vector<float>> rows_of_place(const std::vector<Step>& steps, std::int64_t place,
+std::vector<std::vector<float>> rows_of_place(const std::vector<GrownStep>& steps, std::int64_t place,
                                               std::int64_t vocabulary) {
   std::vector<std::vector<float>> rows;
-  for (const Step& step : steps) {
+  for (const GrownStep& step : steps) {
     for (std::size_t row = 0; row < step.nodes.size(); ++row) {
       if (step.nodes[row].place != place) continue;
       const auto begin = step.result.log_probabilities.begin() + static_cast<std::int64_t>(row) * vocabulary;
@@ -154,7 +154,7 @@ TEST_P(InEachPrecision, GivesASentenceTheSameBitsInAnyBatchAndOnAnyNumberOfThrea
   }
   const int threads_before = num_threads();
   set_num_threads(2);
-  const std::vector<Step> together = grow_branches(*runtime.scorer(), inputs, 5);
+  const std::vector<GrownStep> together = grow_branches(*runtime.scorer(), inputs, 5);
 
   for (const int threads : {1, 2}) {
     set_num_threads(threads);
@@ -162,7 +162,7 @@ TEST_P(InEachPrecision, GivesASentenceTheSameBitsInAnyBatchAndOnAnyNumberOfThrea
     for (const std::size_t size : {1, 9}) {
       for (std::size_t first = 0; first + size <= 20; first += 7) {
         std::vector<Tokens> some(inputs.begin(), inputs.begin() + static_cast<std::int64_t>(first + size));
-        const std::vector<Step> apart = grow_branches(*scorer, some, 5);
+        const std::vector<GrownStep> apart = grow_branches(*scorer, some, 5);
         for (std::size_t place = 0; place < some.size(); ++place) {
           ASSERT_EQ(rows_of_place(apart, static_cast<std::int64_t>(place), 700),
                     rows_of_place(together, static_cast<std::int64_t>(place), 700))
@@ -178,7 +178,7 @@ TEST_P(InEachPrecision, ReplacesASentenceWithoutTouchingItsNeighbours) {
   const Transformer model = random_model(small_options(TransformerPreset::kTutorial));
   const RuntimeModel runtime = runtime_of(model, GetParam());
   const auto scorer = runtime.scorer();
-  const std::vector<Step> before = grow_branches(*scorer, kInputs, 3);
+  const std::vector<GrownStep> before = grow_branches(*scorer, kInputs, 3);
 
   const std::vector<std::int64_t> place = {1};
   const std::vector<Tokens> input = {kInputs[0]};
@@ -191,7 +191,7 @@ TEST_P(InEachPrecision, ReplacesASentenceWithoutTouchingItsNeighbours) {
   scorer->step(request, result);
 
   const auto fresh = runtime.scorer();
-  const std::vector<Step> again = grow_branches(*fresh, kInputs, 3);
+  const std::vector<GrownStep> again = grow_branches(*fresh, kInputs, 3);
   StepResult alone;
   const std::vector<NewNode> others = {nodes[0], nodes[2]};
   request.nodes = others;
@@ -208,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(, InEachPrecision,
                          testing::Values(RuntimePrecision::kFp32, RuntimePrecision::kBf16, RuntimePrecision::kInt8),
                          [](const auto& precision) { return std::string(enum_name(precision.param)); });
 
-double mean_difference(const std::vector<Step>& found, const std::vector<Step>& expected) {
+double mean_difference(const std::vector<GrownStep>& found, const std::vector<GrownStep>& expected) {
   double sum = 0;
   double count = 0;
   for (std::size_t t = 0; t < expected.size(); ++t) {
@@ -229,9 +229,9 @@ TEST(RuntimeModel, StaysNearItsFloatsInFewerBits) {
   options.encoder_layers = options.decoder_layers = 2;
   options.input_vocabulary = options.output_vocabulary = 200;
   const Transformer model(options, 5);
-  const std::vector<Step> exact = grow_branches(*runtime_of(model).scorer(), kInputs, 5);
-  const std::vector<Step> bf16 = grow_branches(*runtime_of(model, RuntimePrecision::kBf16).scorer(), kInputs, 5);
-  const std::vector<Step> int8 = grow_branches(*runtime_of(model, RuntimePrecision::kInt8).scorer(), kInputs, 5);
+  const std::vector<GrownStep> exact = grow_branches(*runtime_of(model).scorer(), kInputs, 5);
+  const std::vector<GrownStep> bf16 = grow_branches(*runtime_of(model, RuntimePrecision::kBf16).scorer(), kInputs, 5);
+  const std::vector<GrownStep> int8 = grow_branches(*runtime_of(model, RuntimePrecision::kInt8).scorer(), kInputs, 5);
 
   EXPECT_LT(mean_difference(bf16, exact), 0.02);
   EXPECT_LT(mean_difference(int8, exact), 0.04);

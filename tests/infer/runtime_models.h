@@ -56,20 +56,20 @@ inline std::vector<TransformerOptions> all_kinds_of_options() {
 }
 
 /// A step's nodes, and what was said of them.
-struct Step {
+struct GrownStep {
   std::vector<NewNode> nodes;
   StepResult result;
 };
 
 /// Reads inputs into places 0, 1, … and grows chains of tokens below a begin token, two branches a place, asking for
 /// all log-probabilities.
-inline std::vector<Step> grow_branches(Scorer& scorer, const std::vector<Tokens>& inputs, std::int64_t num_steps) {
+inline std::vector<GrownStep> grow_branches(Scorer& scorer, const std::vector<Tokens>& inputs, std::int64_t num_steps) {
   std::vector<std::int64_t> places;
   for (std::size_t i = 0; i < inputs.size(); ++i) places.push_back(static_cast<std::int64_t>(i));
   scorer.read(places, inputs);
-  std::vector<Step> steps;
+  std::vector<GrownStep> steps;
   for (std::int64_t t = 0; t < num_steps; ++t) {
-    Step& step = steps.emplace_back();
+    GrownStep& step = steps.emplace_back();
     for (const std::int64_t place : places) {
       const auto parent = [&](std::int64_t branch) {
         return static_cast<NodeIndex>(t == 0 ? HypothesisTree::kRoot : t == 1 ? 0 : 2 * t - 3 + branch);
@@ -95,7 +95,7 @@ inline void expect_near(const std::vector<float>& found, const std::vector<float
 }
 
 /// Expects a scorer to say of each step what another says.
-inline void expect_same_answers(const std::vector<Step>& found, const std::vector<Step>& expected) {
+inline void expect_same_answers(const std::vector<GrownStep>& found, const std::vector<GrownStep>& expected) {
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t t = 0; t < expected.size(); ++t) {
     expect_near(found[t].result.log_probabilities, expected[t].result.log_probabilities, 1e-4f);

@@ -48,8 +48,8 @@ TEST(UniversalRuntime, AgreesWithTheModelOverLibtorchWhateverTheOptions) {
       const RuntimeModel runtime = runtime_of(model);
       UniversalScorer defined(model);
 
-      const std::vector<Step> found = grow_branches(*runtime.scorer(), kInputs, 5);
-      const std::vector<Step> expected = grow_branches(defined, kInputs, 5);
+      const std::vector<GrownStep> found = grow_branches(*runtime.scorer(), kInputs, 5);
+      const std::vector<GrownStep> expected = grow_branches(defined, kInputs, 5);
 
       expect_same_answers(found, expected);
       if (testing::Test::HasFatalFailure()) return;
@@ -61,8 +61,8 @@ TEST(UniversalRuntime, GivesASentenceTheSameBitsAloneAndInABatchInAnyPrecision) 
   for (const RuntimePrecision precision : {RuntimePrecision::kFp32, RuntimePrecision::kBf16, RuntimePrecision::kInt8}) {
     SCOPED_TRACE(enum_name(precision));
     const RuntimeModel runtime = runtime_of(float_model(universal_options()), precision);
-    const std::vector<Step> together = grow_branches(*runtime.scorer(), kInputs, 4);
-    const std::vector<Step> alone = grow_branches(*runtime.scorer(), {kInputs[0]}, 4);
+    const std::vector<GrownStep> together = grow_branches(*runtime.scorer(), kInputs, 4);
+    const std::vector<GrownStep> alone = grow_branches(*runtime.scorer(), {kInputs[0]}, 4);
     for (std::size_t t = 0; t < alone.size(); ++t) {
       const std::vector<float>& row = alone[t].result.log_probabilities;
       EXPECT_EQ(std::memcmp(row.data(), together[t].result.log_probabilities.data(), row.size() * sizeof(float)), 0);
@@ -73,11 +73,11 @@ TEST(UniversalRuntime, GivesASentenceTheSameBitsAloneAndInABatchInAnyPrecision) 
 TEST(UniversalRuntime, IsNearTheModelInFewerBits) {
   const UniversalTransformer model = float_model(universal_options());
   UniversalScorer defined(model);
-  const std::vector<Step> expected = grow_branches(defined, kInputs, 3);
+  const std::vector<GrownStep> expected = grow_branches(defined, kInputs, 3);
   for (const auto& [precision, tolerance] :
        {std::pair(RuntimePrecision::kBf16, 0.3f), std::pair(RuntimePrecision::kInt8, 0.6f)}) {
     SCOPED_TRACE(enum_name(precision));
-    const std::vector<Step> found = grow_branches(*runtime_of(model, precision).scorer(), kInputs, 3);
+    const std::vector<GrownStep> found = grow_branches(*runtime_of(model, precision).scorer(), kInputs, 3);
     double difference = 0;
     for (std::size_t i = 0; i < expected[0].result.log_probabilities.size(); ++i) {
       difference += std::abs(found[0].result.log_probabilities[i] - expected[0].result.log_probabilities[i]);

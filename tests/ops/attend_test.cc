@@ -16,12 +16,12 @@ namespace {
 
 using Tensors = std::vector<at::Tensor>;
 
-struct NamedOptions {
+struct NamedAttention {
   std::string name;
   AttentionOptions options;
 };
 
-std::vector<NamedOptions> option_zoo() {
+std::vector<NamedAttention> option_zoo() {
   return {{"defaults", {}},
           {"scale", {.scale = 0.3}},
           {"clamp", {.clamp = 0.4}},

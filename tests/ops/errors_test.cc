@@ -289,10 +289,8 @@ TEST(OpErrors, NameWhatAddNormNeeds) {
 TEST(OpErrors, NameWhatEmbedNeeds) {
   const at::Tensor weight = zeros({5, 4});
   const at::Tensor table = zeros({3, 4});
-  using Indices = std::vector<std::int64_t>;
-  const auto error = [&](const Indices& tokens, const Indices& positions, const at::Tensor& rows) {
-    return error_of([&] { embed(weight, tokens, rows, positions); });
-  };
+  const auto error = [&](const std::vector<std::int64_t>& tokens, const std::vector<std::int64_t>& positions,
+                         const at::Tensor& rows) { return error_of([&] { embed(weight, tokens, rows, positions); }); };
   EXPECT_EQ(error({4, 0}, {2, 0}, table), "no error");
   EXPECT_EQ(error({4, 5}, {0, 0}, table), "embed: token 1 is 5, needs a number from 0 to 4");
   EXPECT_EQ(error({-1}, {0}, table), "embed: token 0 is -1, needs a number from 0 to 4");

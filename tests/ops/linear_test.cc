@@ -15,12 +15,12 @@ namespace {
 
 using Tensors = std::vector<at::Tensor>;
 
-struct NamedOptions {
+struct NamedLinear {
   std::string name;
   LinearOptions options;
 };
 
-std::vector<NamedOptions> all_options() {
+std::vector<NamedLinear> all_options() {
   const DropoutKey key = {.seed = 3, .stream = 5};
   return {{"plain", {}},
           {"ReLU", {.activation = Activation::kRelu}},

@@ -12,16 +12,16 @@ namespace edgewise {
 
 namespace {
 
-std::uint64_t mix(std::uint64_t hash, std::int64_t value) {
+std::uint64_t mixed_in(std::uint64_t hash, std::int64_t value) {
   hash ^= static_cast<std::uint64_t>(value) + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
   hash *= 0xff51afd7ed558ccdu;
   return hash ^ (hash >> 33);
 }
 
 std::uint64_t hash_of(std::uint64_t seed, const Tokens& input, const Tokens& produced) {
-  std::uint64_t hash = mix(seed, static_cast<std::int64_t>(input.size()));
-  for (const std::int64_t token : input) hash = mix(hash, token);
-  for (const std::int64_t token : produced) hash = mix(hash, token + 1000);
+  std::uint64_t hash = mixed_in(seed, static_cast<std::int64_t>(input.size()));
+  for (const std::int64_t token : input) hash = mixed_in(hash, token);
+  for (const std::int64_t token : produced) hash = mixed_in(hash, token + 1000);
   return hash;
 }
 
@@ -87,7 +87,7 @@ Table random_table(std::int64_t vocabulary_size, std::uint64_t seed) {
     std::vector<double> logits;
     double total = 0.0;
     for (std::int64_t token = 0; token < vocabulary_size; ++token) {
-      state = mix(state, token);
+      state = mixed_in(state, token);
       logits.push_back(4.0 * static_cast<double>(state >> 11) / 9007199254740992.0);
       total += std::exp(logits.back());
     }
@@ -102,7 +102,7 @@ Table table_with_equals(std::int64_t vocabulary_size, std::uint64_t seed) {
     std::uint64_t state = hash_of(seed, input, produced);
     std::vector<float> log_probabilities;
     for (std::int64_t token = 0; token < vocabulary_size; ++token) {
-      state = mix(state, token);
+      state = mixed_in(state, token);
       log_probabilities.push_back(-0.5f * static_cast<float>(state % 4));
     }
     return log_probabilities;
@@ -115,7 +115,7 @@ AttentionTable random_attention(std::uint64_t seed) {
     std::vector<float> weights;
     float sum = 0;
     for (std::size_t i = 0; i < input.size(); ++i) {
-      state = mix(state, static_cast<std::int64_t>(i));
+      state = mixed_in(state, static_cast<std::int64_t>(i));
       weights.push_back(0.01f + static_cast<float>(state % 100));
       sum += weights.back();
     }

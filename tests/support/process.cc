@@ -16,7 +16,6 @@
 #include "edgewise/base/error.h"
 
 namespace edgewise {
-namespace {
 
 /// An unnamed file: unlike pipes, files need nobody to read them while the program writes.
 class ScratchFile {
@@ -44,6 +43,8 @@ class ScratchFile {
  private:
   std::FILE* file_;
 };
+
+namespace {
 
 [[noreturn]] void become(const std::vector<std::string>& arguments, const ProcessOptions& options, int input,
                          int output, int errors) {

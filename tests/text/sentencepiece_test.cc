@@ -28,7 +28,7 @@ using Tokens = std::vector<std::int64_t>;
 constexpr std::int64_t kSize = 45;
 
 const Lines& sentences() {
-  static const Lines kSentences = [] {
+  static const Lines kLines = [] {
     const Lines subjects = {"Je", "Tu", "Il", "Elle", "Nous", "Le chat", "La souris", "Mon ami"};
     const Lines verbs = {"mange", "regarde", "cherche", "trouve", "aime", "écoute", "préfère"};
     const Lines objects = {"une pomme.", "le chat !", "la maison ?", "un livre, puis dort.", "l'été.", "ça."};
@@ -40,7 +40,7 @@ const Lines& sentences() {
     }
     return lines;
   }();
-  return kSentences;
+  return kLines;
 }
 
 VocabularyOptions options_of(SentencePieceModel model, std::int64_t size = kSize) {

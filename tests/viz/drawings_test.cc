@@ -12,6 +12,7 @@
 #include "edgewise/viz/signal_picture.h"
 #include "edgewise/viz/thinking_picture.h"
 #include "edgewise/viz/tree_picture.h"
+#include "tests/support/count_matches.h"
 #include "tests/support/error_of.h"
 
 namespace edgewise {
@@ -19,11 +20,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-std::size_t count(const std::string& text, const std::string& pattern) {
-  const std::regex found(pattern);
-  return static_cast<std::size_t>(std::distance(std::sregex_iterator(text.begin(), text.end(), found), {}));
-}
 
 /// Two outputs of a beam: "a b", the best, and "c"; "d" was cut.
 TreeDrawing tree() {
@@ -45,9 +41,9 @@ double y_of(const std::string& svg, int node) {
 
 TEST(TreePicture, ShowsWhatBecameOfEachHypothesis) {
   const std::string svg = draw(tree()).body;
-  EXPECT_EQ(count(svg, "<g class=\"hypothesis"), 7U);
-  EXPECT_EQ(count(svg, "<path class=\"branch cut\""), 1U);
-  EXPECT_EQ(count(svg, "<path class=\"branch best\""), 3U);
+  EXPECT_EQ(count_matches(svg, "<g class=\"hypothesis"), 7U);
+  EXPECT_EQ(count_matches(svg, "<path class=\"branch cut\""), 1U);
+  EXPECT_EQ(count_matches(svg, "<path class=\"branch best\""), 3U);
   EXPECT_THAT(svg, HasSubstr("d: cut, log-probability -0.50"));
   EXPECT_THAT(svg, HasSubstr("score -0.500, the best"));
   EXPECT_THAT(svg, HasSubstr(">score -1.250<"));
@@ -76,8 +72,8 @@ TEST(TreePicture, TellsItsTreeAsNumbers) {
 TEST(ThinkingPicture, HasABlockForEachStep) {
   const SvgPicture picture = draw_thinking(
       "steps", {{.name = "input", .tokens = {{"a", 3}, {"</text>", 1}}}, {.name = "output", .tokens = {{"b", 2}}}});
-  EXPECT_EQ(count(picture.body, "<rect class=\"f0\""), 4U);
-  EXPECT_EQ(count(picture.body, "<rect class=\"f1\""), 2U);
+  EXPECT_EQ(count_matches(picture.body, "<rect class=\"f0\""), 4U);
+  EXPECT_EQ(count_matches(picture.body, "<rect class=\"f1\""), 2U);
   EXPECT_THAT(picture.body, HasSubstr("aria-label=\"a: 3 steps\""));
   EXPECT_THAT(picture.body, HasSubstr("&lt;/text&gt;"));
 }
@@ -100,7 +96,7 @@ TEST(BarChart, HasBarsAsHighAsTheirShares) {
 TEST(SignalPicture, DrawsTheDimensionsThatAreAskedFor) {
   Signal signal{.title = "signal", .positions = 3, .size = 2, .values = {0, 1, 0.5, 0.5, 1, -1}};
   const std::string curves = draw_curves(signal, {1}).body;
-  EXPECT_EQ(count(curves, "<polyline"), 1U);
+  EXPECT_EQ(count_matches(curves, "<polyline"), 1U);
   EXPECT_THAT(curves, HasSubstr("dim 1"));
   EXPECT_EQ(error_of([&] { draw_curves(signal, {2}); }), "draw_curves: dimension is 2, needs 0 to 1");
   EXPECT_GT(draw_map(signal).height, 0);

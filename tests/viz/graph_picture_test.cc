@@ -9,6 +9,7 @@
 #include <regex>
 
 #include "edgewise/viz/thinking_picture.h"
+#include "tests/support/count_matches.h"
 
 namespace edgewise {
 namespace {
@@ -37,14 +38,9 @@ GraphDrawing pair() {
                     {.name = "dd", .source_set = 1, .destination_set = 1, .rows = {{0, 0, 1}, {1, 0, 2}, {2, 0, 3}}}}};
 }
 
-std::size_t count(const std::string& text, const std::string& pattern) {
-  const std::regex found(pattern);
-  return static_cast<std::size_t>(std::distance(std::sregex_iterator(text.begin(), text.end(), found), {}));
-}
-
 TEST(GraphPicture, HasALineForEachEdge) {
-  EXPECT_EQ(count(draw(causal(7)).body, "M[0-9]"), 28U);
-  EXPECT_EQ(count(draw(pair()).body, "M[0-9]"), 4U + 6U + 6U);
+  EXPECT_EQ(count_matches(draw(causal(7)).body, "M[0-9]"), 28U);
+  EXPECT_EQ(count_matches(draw(pair()).body, "M[0-9]"), 4U + 6U + 6U);
 }
 
 TEST(GraphPicture, SaysOfEachNodeWhatItSees) {
@@ -55,8 +51,9 @@ TEST(GraphPicture, SaysOfEachNodeWhatItSees) {
 
 TEST(GraphPicture, PutsTheEdgesIntoANodeIntoOnePathOfEachRelation) {
   const std::string svg = draw(pair()).body;
-  for (const char* node : {"0-0", "0-1"}) EXPECT_EQ(count(svg, "<path data-node=\"" + std::string(node)), 1U);
-  for (const char* node : {"1-0", "1-1", "1-2"}) EXPECT_EQ(count(svg, "<path data-node=\"" + std::string(node)), 2U);
+  for (const char* node : {"0-0", "0-1"}) EXPECT_EQ(count_matches(svg, "<path data-node=\"" + std::string(node)), 1U);
+  for (const char* node : {"1-0", "1-1", "1-2"})
+    EXPECT_EQ(count_matches(svg, "<path data-node=\"" + std::string(node)), 2U);
 }
 
 TEST(GraphPicture, StaysWithinItsFrameWhateverTheGraph) {
@@ -102,8 +99,8 @@ TEST(AdjacencyPicture, OfManyNodesIsAsDarkAsItsCellsAreFull) {
   GraphDrawing graph = causal(2400);  // ten by ten nodes a cell
   const std::string svg = draw_adjacency(graph).body;
   EXPECT_NEAR(filled_cells(svg, 2), 240.0 * 241 / 2, 1);
-  EXPECT_EQ(count(svg, "opacity=\"1\""), 1U) << "below the diagonal all edges are there";
-  EXPECT_EQ(count(svg, "<path class=\"cells"), 2U) << "on it 55 of 100 are";
+  EXPECT_EQ(count_matches(svg, "opacity=\"1\""), 1U) << "below the diagonal all edges are there";
+  EXPECT_EQ(count_matches(svg, "<path class=\"cells"), 2U) << "on it 55 of 100 are";
   EXPECT_LT(svg.size(), 30'000U);
 }
 
