@@ -3,7 +3,7 @@
 option(EDGEWISE_TESTS "Build the tests" ON)
 option(EDGEWISE_BENCHMARKS "Build the benchmarks of single kernels" OFF)
 option(EDGEWISE_FUZZ "Build the fuzzers of files from outside; needs clang" OFF)
-option(EDGEWISE_UNITY "Compile files with heavy headers eight at a time: a third of the time for all, more for one" ON)
+option(EDGEWISE_UNITY "Compile files eight at a time, which takes half the time for all and more for one" ON)
 set(EDGEWISE_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
 set(EDGEWISE_TORCH_DIR "" CACHE PATH "The libtorch or PyPI torch folder; empty means the one in .venv")
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # One test program a layer, so that few files pay for heavy headers.
 #   edgewise_test(graph SOURCES relation_test.cc … [LIBRARIES edgewise_graph …] [SEPARATE])
-# SEPARATE: its files use the same names for different things, so each is compiled alone.
+# SEPARATE: each file is compiled alone, since its names are its own.
 if(EDGEWISE_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)

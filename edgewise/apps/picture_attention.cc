@@ -55,7 +55,8 @@ AlignmentPairs pairs_of(const AttentionCommand& command, const TranslationModel&
 
 void check_command(const AttentionCommand& command) {
   check_picture_output(command.file, kPictureAttention);
-  check(command.input || !command.pairs.empty(), "{}: there is no sentence, --input or --pairs is needed", kPictureAttention);
+  check(command.input || !command.pairs.empty(), "{}: there is no sentence, --input or --pairs is needed",
+        kPictureAttention);
 }
 
 int run_picture_attention(const AttentionCommand& command) {

@@ -86,8 +86,8 @@ std::string json_of(const PositionsCommand& command) {
 int run_positions(const PositionsCommand& command) {
   check_picture_output(command.out, kPicturePositions);
   for (const std::int64_t dimension : command.dimensions) {
-    check(dimension >= 0 && dimension < command.size, "{}: --dimensions has {}, needs 0 to {} of size {}", kPicturePositions,
-          dimension, command.size - 1, command.size);
+    check(dimension >= 0 && dimension < command.size, "{}: --dimensions has {}, needs 0 to {} of size {}",
+          kPicturePositions, dimension, command.size - 1, command.size);
   }
   write_picture(command.out,
                 {.html = [&] { return page_of(command); },

@@ -64,7 +64,8 @@ std::string attention_section(const TranslationModel& model, const std::vector<s
                               const std::vector<std::string>& outputs) {
   std::string figures;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const AttentionMaps maps = attention_maps(model, encode_pair(model, inputs[i], outputs[i], kPictureReport))[kCrossMaps];
+    const AttentionMaps maps =
+        attention_maps(model, encode_pair(model, inputs[i], outputs[i], kPictureReport))[kCrossMaps];
     HeatMap map = heat_map(maps, {.layer = maps.num_layers() - 1, .head = {}});
     map.title = shown_token(inputs[i], 40);
     figures += "<figure>" + svg_for_page(draw(map)) + "</figure>\n";
@@ -75,7 +76,8 @@ std::string attention_section(const TranslationModel& model, const std::vector<s
 }
 
 int run_report(const ReportCommand& command) {
-  check(command.page.ends_with(".html"), "{}: --out is {}, needs a name that ends with .html", kPictureReport, command.page);
+  check(command.page.ends_with(".html"), "{}: --out is {}, needs a name that ends with .html", kPictureReport,
+        command.page);
   const std::vector<std::string> inputs = sentences_of(command.input);
   const RunRecord run = read_run(command.run, kPictureReport);
   const TranslationModel model = open_model(command.run);

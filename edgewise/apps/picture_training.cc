@@ -47,8 +47,8 @@ struct Training {
 
 const AttentionMaps& maps_of(const AttentionMoment& moment, const MapOptions& options) {
   const auto kind = static_cast<std::size_t>(options.kind);
-  check(kind < moment.maps.size(), "{}: attention.jsonl has {} kinds of attention at step {}, needs {}", kPictureTraining,
-        moment.maps.size(), moment.step, kind + 1);
+  check(kind < moment.maps.size(), "{}: attention.jsonl has {} kinds of attention at step {}, needs {}",
+        kPictureTraining, moment.maps.size(), moment.step, kind + 1);
   return moment.maps[kind];
 }
 

@@ -15,11 +15,26 @@ Norm final_norm(const TransformerOptions& options) {
   return options.final_norm ? Norm(options.size, options.norm, options.norm_epsilon) : Norm();
 }
 
-class EncoderThinking : public ThinkingLayer {
+/// A layer in which nodes see those of their own side, halted ones too.
+class SelfAttending : public ThinkingLayer {
+ public:
+  explicit SelfAttending(ThinkingAttention attention) : attention_(std::move(attention)) {}
+
+  void halt(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& leaving, const at::Tensor& x_AM,
+            const Pass& pass) override {
+    attention_.halt(active, leaving, x_AM, pass);
+  }
+
+ protected:
+  ThinkingAttention attention_;
+};
+
+class EncoderThinking : public SelfAttending {
  public:
   EncoderThinking(const EncoderLayer& layer, const Relation& relation, HaltedKeys halted_keys,
                   const StepSignals& signals)
-      : layer_(&layer), attention_(relation, layer.self_attention, layer.attention_sublayer, halted_keys, signals) {}
+      : SelfAttending({relation, layer.self_attention, layer.attention_sublayer, halted_keys, signals}),
+        layer_(&layer) {}
 
   at::Tensor step(const std::vector<NodeIndex>& active, const at::Tensor& x_AM, std::int64_t step,
                   Pass& pass) override {
@@ -28,24 +43,18 @@ class EncoderThinking : public ThinkingLayer {
     return layer_->after_attention(state.x_TM, heard_AHV, Norm(), pass).x_TM;
   }
 
-  void halt(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& leaving, const at::Tensor& x_AM,
-            const Pass& pass) override {
-    attention_.halt(active, leaving, x_AM, pass);
-  }
-
  private:
   const EncoderLayer* layer_;
-  ThinkingAttention attention_;
 };
 
-class DecoderThinking : public ThinkingLayer {
+class DecoderThinking : public SelfAttending {
  public:
   DecoderThinking(const DecoderLayer& layer, const Relation& decoder_decoder, const Relation& encoder_decoder,
                   const at::Tensor& encoded_SM, HaltedKeys halted_keys, const StepSignals& signals)
-      : layer_(&layer),
+      : SelfAttending({decoder_decoder, layer.self_attention, layer.self_sublayer, halted_keys, signals}),
+        layer_(&layer),
         encoder_decoder_(&encoder_decoder),
-        memory_(layer.before_cross(encoded_SM, AttentionFields::kKeyValue)),
-        attention_(decoder_decoder, layer.self_attention, layer.self_sublayer, halted_keys, signals) {}
+        memory_(layer.before_cross(encoded_SM, AttentionFields::kKeyValue)) {}
 
   at::Tensor step(const std::vector<NodeIndex>& active, const at::Tensor& x_AM, std::int64_t step,
                   Pass& pass) override {
@@ -56,16 +65,10 @@ class DecoderThinking : public ThinkingLayer {
     return layer_->after_self(seen, state.x_TM, heard_AHV, memory_, Norm(), pass).x_TM;
   }
 
-  void halt(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& leaving, const at::Tensor& x_AM,
-            const Pass& pass) override {
-    attention_.halt(active, leaving, x_AM, pass);
-  }
-
  private:
   const DecoderLayer* layer_;
   const Relation* encoder_decoder_;
   Projections memory_;  // the same in all steps
-  ThinkingAttention attention_;
 };
 
 }  // namespace

@@ -89,8 +89,9 @@ Projections MultiHeadAttention::get(const at::Tensor& x_NI, AttentionFields fiel
 
 at::Tensor MultiHeadAttention::average(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                                        const at::Tensor& value_SHV, Pass& pass) const {
-  if (const AttentionWatch::See* see = AttentionWatch::current())
+  if (const AttentionWatch::See* see = AttentionWatch::current()) {
     (*see)(relation, weights(relation, query_DHK, key_SHK));
+  }
   if (options.score == ScoreKind::kAdditive) {
     const at::Tensor weight_EH = additive_weights(*this, relation, query_DHK, key_SHK);
     return aggregate(relation, pass.dropout(weight_EH, options.dropout), value_SHV);

@@ -7,7 +7,7 @@ namespace edgewise {
 
 namespace {
 
-bool is_better(const Candidate& a, const Candidate& b) {
+bool is_likelier(const Candidate& a, const Candidate& b) {
   return a.log_probability != b.log_probability ? a.log_probability > b.log_probability : a.token < b.token;
 }
 
@@ -35,17 +35,17 @@ void pick_of_row(std::span<const float> row_V, std::int64_t row, Admission& admi
   std::size_t count = 0;
   for (std::size_t token = 0; token < row_V.size(); ++token) {
     const Candidate candidate{static_cast<std::int32_t>(token), row_V[token]};
-    if (count == best.size() && !is_better(candidate, best.front())) continue;
+    if (count == best.size() && !is_likelier(candidate, best.front())) continue;
     if (!admission.admits(row, candidate.token)) continue;
     if (count == best.size()) {
-      std::pop_heap(best.begin(), best.end(), is_better);
+      std::pop_heap(best.begin(), best.end(), is_likelier);
     } else {
       ++count;
     }
     best[count - 1] = candidate;
-    std::push_heap(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(count), is_better);
+    std::push_heap(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(count), is_likelier);
   }
-  std::sort_heap(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(count), is_better);
+  std::sort_heap(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(count), is_likelier);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "edgewise/base/descriptor.h"
 #include "edgewise/base/error.h"
 
 namespace edgewise {
@@ -29,28 +30,16 @@ constexpr auto kXzMagic = "\xFD\x37zXZ\0"sv;
 constexpr auto kZstdMagic = "\x28\xB5\x2F\xFD"sv;
 constexpr std::uint64_t kMostXzMemory = std::uint64_t{256} << 20;  // xz -9 needs 65 MiB
 
-/// An open file, or standard input, which stays open.
-class Descriptor {
- public:
-  explicit Descriptor(const std::string& path)
-      : number_(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ > STDERR_FILENO) ::close(number_);
-  }
-
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
+/// A file, or standard input by a number of its own, so that it stays open.
+int open_input(const std::string& path) {
+  return path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+}
 
 /// A file as it is, with its first bytes known before they are read.
 class FileSource final : public ByteSource {
  public:
-  explicit FileSource(const SourceOptions& options) : options_(options), file_(options.path) {
-    if (file_.number() < 0) fail_with_errno();
+  explicit FileSource(const SourceOptions& options) : options_(options), file_(open_input(options.path)) {
+    if (!file_.is_open()) fail_with_errno();
     while (may_become_packed()) {
       const std::size_t count = read_file(std::span(ahead_).subspan(ahead_size_));
       if (count == 0) break;

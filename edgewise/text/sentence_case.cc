@@ -19,7 +19,7 @@ namespace edgewise {
 namespace {
 
 constexpr std::string_view kMagic = "#edgewise-case 1";
-constexpr const char* kCaller = "load_vocabulary";
+constexpr const char* kLoad = "load_vocabulary";
 
 bool is_part_of_word(char32_t code_point) { return is_letter(code_point) || is_mark(code_point); }
 
@@ -144,19 +144,19 @@ SentenceCase SentenceCase::parse(std::string_view bytes, std::string_view name) 
     parsed.kind_ = named.value;
     is_known = true;
   }
-  check(is_known, "{}: {}:1 has {}, needs {}, a kind and a number of words", kCaller, name, in_quotes(header), kMagic);
+  check(is_known, "{}: {}:1 has {}, needs {}, a kind and a number of words", kLoad, name, in_quotes(header), kMagic);
   for (std::size_t begin = header_size + 1; begin < bytes.size();) {
     const std::size_t end = std::min(bytes.find('\n', begin), bytes.size());
     const std::string_view word = bytes.substr(begin, end - begin);
     check(!find_bad_utf8(word) && is_small_word(word), "{}: {} has {}, needs words that begin with a small letter",
-          kCaller, name, in_quotes(word));
+          kLoad, name, in_quotes(word));
     parsed.small_.emplace(word);
     begin = end + 1;
   }
   check(parsed.serialize() == bytes,
         "{}: {} has other words than its first line says, or in another order; it was cut "
         "or altered",
-        kCaller, name);
+        kLoad, name);
   return parsed;
 }
 

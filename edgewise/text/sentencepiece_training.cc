@@ -21,7 +21,7 @@ void SetMinLogLevel(int level);  // exported by the library, but in no header th
 namespace edgewise {
 namespace {
 
-constexpr std::size_t kMostSentenceBytes = 4192;
+constexpr std::size_t kMostTaughtBytes = 4192;
 constexpr std::string_view kReserved = "\u2585";  // the library leaves out sentences with its own unknown character
 
 /// All sides one after the other.
@@ -51,7 +51,7 @@ class Sentences final : public sentencepiece::SentenceIterator {
 };
 
 bool can_teach(const std::string& sentence) {
-  if (sentence.size() > kMostSentenceBytes || sentence.find(kReserved) != std::string::npos) return false;
+  if (sentence.size() > kMostTaughtBytes || sentence.find(kReserved) != std::string::npos) return false;
   bool has_text = false;
   for_each_code_point(sentence, [&](CodePoint point, std::size_t) {
     has_text = has_text || is_letter(point.value) || is_number(point.value);
@@ -60,15 +60,15 @@ bool can_teach(const std::string& sentence) {
 }
 
 /// The library ends the process when no sentence is left after its own filters.
-void check_sentences(const std::vector<std::span<const std::string>>& sides) {
+void check_some_teach(const std::vector<std::span<const std::string>>& sides) {
   for (const auto& sentences : sides) {
     if (std::any_of(sentences.begin(), sentences.end(), can_teach)) return;
   }
   fail("build_vocabulary: the sentences have none of at most {} bytes with a letter or a digit, needs at least one",
-       kMostSentenceBytes);
+       kMostTaughtBytes);
 }
 
-void check_options(const VocabularyOptions& options) {
+void check_training(const VocabularyOptions& options) {
   constexpr std::int64_t kMostPieces = 1'000'000;
   check(!options.separate_punctuation,
         "build_vocabulary: separate_punctuation is true, but kind is sentencepiece; only words need it");
@@ -87,7 +87,7 @@ std::unordered_map<std::string, std::string> trainer_arguments(const VocabularyO
       {"model_type", options.model == SentencePieceModel::kUnigram ? "unigram" : "bpe"},
       {"normalization_rule_name", "nmt_nfkc"},
       {"character_coverage", fmt::format("{}", options.character_coverage)},
-      {"max_sentence_length", std::to_string(kMostSentenceBytes)},
+      {"max_sentence_length", std::to_string(kMostTaughtBytes)},
       {"num_threads", "4"},  // fixed, as the order of the sums depends on it
       {"unk_surface", std::string(kSpecialTokens[kUnknownToken])}};
   constexpr std::array<std::string_view, 4> kNames = {"pad", "unk", "bos", "eos"};
@@ -132,8 +132,8 @@ void silence_sentencepiece() {
 
 std::string train_sentencepiece(const std::vector<std::span<const std::string>>& sides,
                                 const VocabularyOptions& options) {
-  check_options(options);
-  check_sentences(sides);
+  check_training(options);
+  check_some_teach(sides);
   silence_sentencepiece();
   Sentences sentences(sides);
   std::string model;

@@ -11,8 +11,12 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
+
+#include "edgewise/train/metrics.h"
 
 namespace edgewise {
 namespace {
@@ -53,6 +57,17 @@ void add_values(EventSummary& summary, const std::string& what, const std::strin
   summary.add_histogram(what + "s/" + layer, *histogram);
 }
 
+/// The numbers of a line of metrics.jsonl: there "loss" and "valid_bleu", here "train/loss" and "valid/bleu".
+void add_numbers(EventSummary& summary, const MetricsFile::Values& values) {
+  constexpr std::string_view kValid = "valid_";
+  for (const auto& [name, value] : values) {
+    const std::string tag = name.starts_with(kValid) ? "valid/" + std::string(name.substr(kValid.size()))
+                                                     : "train/" + std::string(name);
+    if (const auto* real = std::get_if<double>(&value)) summary.add_scalar(tag, *real);
+    if (const auto* count = std::get_if<std::int64_t>(&value)) summary.add_scalar(tag, static_cast<double>(*count));
+  }
+}
+
 /// A line of a Markdown table must hold neither bars nor line ends.
 std::string cell(std::string text) {
   std::ranges::replace(text, '\n', ' ');
@@ -90,20 +105,13 @@ void TensorBoard::on_begin(std::int64_t step) { file_.emplace(run_, step); }
 
 void TensorBoard::on_log(const StepReport& report) {
   EventSummary summary;
-  summary.add_scalar("train/loss", report.loss);
-  summary.add_scalar("train/accuracy", report.accuracy);
-  summary.add_scalar("train/learning_rate", report.learning_rate);
-  summary.add_scalar("train/gradient_norm", report.gradient_norm);
-  summary.add_scalar("train/tokens_per_second", report.tokens_per_second);
+  add_numbers(summary, metrics_of(report));
   file_->append(report.step, summary);
 }
 
 void TensorBoard::on_validation(std::int64_t step, const Validation& validation, bool /*is_best*/) {
   EventSummary summary;
-  summary.add_scalar("valid/loss", validation.loss);
-  summary.add_scalar("valid/accuracy", validation.accuracy);
-  if (validation.sequence_accuracy) summary.add_scalar("valid/sequence_accuracy", *validation.sequence_accuracy);
-  if (validation.bleu) summary.add_scalar("valid/bleu", *validation.bleu);
+  add_numbers(summary, metrics_of(validation));
   if (!validation.samples.empty()) summary.add_text("valid/samples", table_of(validation.samples));
   add_layers(summary);
   file_->append(step, summary);

@@ -41,8 +41,8 @@ TEST(RuntimeModel, AgreesWithTheModelOverLibtorchWhateverTheOptions) {
 }
 
 /// The same steps, asking for nothing but candidates: what a search runs on.
-std::vector<StepResult> candidates_of(Scorer& scorer, const std::vector<Tokens>& inputs, const std::vector<GrownStep>& steps,
-                                      const StepRequest& wanted) {
+std::vector<StepResult> candidates_of(Scorer& scorer, const std::vector<Tokens>& inputs,
+                                      const std::vector<GrownStep>& steps, const StepRequest& wanted) {
   std::vector<std::int64_t> places;
   for (std::size_t i = 0; i < inputs.size(); ++i) places.push_back(static_cast<std::int64_t>(i));
   scorer.read(places, inputs);
