@@ -30,7 +30,7 @@ gallery: setup  ## make docs/gallery anew from the demo's model; installs Chromi
 
 test-sanitized: setup  ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/build asan
-	@ctest --test-dir build-asan --output-on-failure --parallel "$$(nproc)"
+	@ctest --test-dir build-asan --output-on-failure --parallel "$$(nproc)" $(TESTS)
 
 fuzz: setup  ## read altered files until one is read wrongly, SECONDS=600 for each of five readers; needs clang
 	@scripts/fuzz $(or $(SECONDS),600)
