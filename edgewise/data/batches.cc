@@ -42,7 +42,7 @@ BatchStream::BatchStream(std::shared_ptr<const PairSource> source, const BatchOp
 BatchStream::BatchStream(std::vector<TokenPair> pairs, const BatchOptions& options, std::uint64_t seed)
     : BatchStream(std::make_shared<PairsInMemory>(std::move(pairs)), options, seed) {}
 
-/// Whether all epochs go through the pairs that are in memory now.
+/// Whether the pairs in memory now are all pairs of every epoch.
 bool BatchStream::keeps_pairs() const { return window_.num_windows == 1 && source_->is_same_every_epoch(); }
 
 EpochWindow BatchStream::load(std::int64_t epoch, std::int64_t window) const {

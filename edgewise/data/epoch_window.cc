@@ -76,7 +76,7 @@ EpochWindow load_window(const PairSource& source, const BatchOptions& options, s
                      .window = window,
                      .num_windows = std::ssize(windows),
                      .share = count_pairs(chosen) / count_pairs(visits),
-                     .pairs = std::move(same_pairs),
+                     .pairs = windows.size() == 1 ? std::move(same_pairs) : nullptr,
                      .batches = {}};
   if (loaded.pairs == nullptr) {
     loaded.pairs = std::make_shared<PackedPairs>(read_all(source, chosen, seed, epoch));

@@ -26,8 +26,8 @@ struct EpochWindow {
 std::vector<std::vector<Visit>> windows_of_epoch(std::vector<Visit> visits, std::int64_t most_pairs, std::uint64_t seed,
                                                  std::int64_t epoch);
 
-/// Reads a window: a function of source, options, seed, epoch and its number. `same_pairs`, if any, are taken for its
-/// pairs instead of reading them.
+/// Reads a window: a function of source, options, seed, epoch and its number. `same_pairs`, if any, are all pairs of
+/// the source: where the epoch has one window (one epoch may have more than another), they are not read again.
 EpochWindow load_window(const PairSource& source, const BatchOptions& options, std::uint64_t seed, std::int64_t epoch,
                         std::int64_t window, std::shared_ptr<const PackedPairs> same_pairs = nullptr);
 

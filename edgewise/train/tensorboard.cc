@@ -61,8 +61,8 @@ void add_values(EventSummary& summary, const std::string& what, const std::strin
 void add_numbers(EventSummary& summary, const MetricsFile::Values& values) {
   constexpr std::string_view kValid = "valid_";
   for (const auto& [name, value] : values) {
-    const std::string tag = name.starts_with(kValid) ? "valid/" + std::string(name.substr(kValid.size()))
-                                                     : "train/" + std::string(name);
+    const std::string tag =
+        name.starts_with(kValid) ? "valid/" + std::string(name.substr(kValid.size())) : "train/" + std::string(name);
     if (const auto* real = std::get_if<double>(&value)) summary.add_scalar(tag, *real);
     if (const auto* count = std::get_if<std::int64_t>(&value)) summary.add_scalar(tag, static_cast<double>(*count));
   }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
@@ -245,6 +246,21 @@ TEST(BatchStreamInWindows, HasEachPairOnceAnEpoch) {
     }
     RC_ASSERT(stream.position() == (Position{3, 0}));
   }));
+}
+
+TEST(BatchStreamInWindows, HasEachPairOnceInAnEpochOfOneWindowAndInOneOfMore) {
+  const auto pairs = random_pairs(4, 1);  // in blocks of 3 and 1: whether they make two windows hangs on their order
+  std::set<std::size_t> counts;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    BatchStream stream(in_blocks(pairs, 3), {.tokens = 0, .sentences = 1, .bucket = 2, .window = 2}, seed);
+    for (int i = 0; i < 5; ++i) {
+      Epoch epoch = read_epoch(stream);
+      std::ranges::sort(epoch.numbers);
+      EXPECT_EQ(epoch.numbers, count_up_to(4)) << "epoch " << i << " of seed " << seed;
+      counts.insert(epoch.windows.size());
+    }
+  }
+  EXPECT_EQ(counts, (std::set<std::size_t>{1, 2}));
 }
 
 TEST(BatchStreamInWindows, HoldsNoMorePairsThanAWindowAndABlock) {
