@@ -25,6 +25,7 @@ function(edgewise_test name)
   endif()
   # One process a program: starting libtorch for each of hundreds of tests would take longer than the tests.
   add_test(NAME ${name} COMMAND test_${name} --gtest_brief=1)
-  set_tests_properties(${name} PROPERTIES TIMEOUT 3000
-    ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leaks.txt:print_suppressions=0")
+  # Several programs at a time share the cores: threads that wait in a loop take them from the others.
+  set_tests_properties(${name} PROPERTIES TIMEOUT 3000 ENVIRONMENT
+    "OMP_WAIT_POLICY=passive;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leaks.txt:print_suppressions=0")
 endfunction()
