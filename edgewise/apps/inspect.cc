@@ -68,12 +68,7 @@ struct InspectCommand {
 };
 
 int run_ponder(const InspectCommand& command) {
-  LineReader reader(command.ponder, {.caller = "inspect"});
-  std::vector<std::string> inputs;
-  for (std::string line; reader.next(line);) {
-    if (!line.empty()) inputs.push_back(line);
-  }
-  check(!inputs.empty(), "inspect: {} has no sentence, at least one is needed", command.ponder);
+  const std::vector<std::string> inputs = read_sentences(command.ponder, "inspect");
   const std::vector<PonderedSentence> sentences = ponder(open_model(command.path), inputs);
   if (command.is_json) {
     fmt::print("{}\n", ponder_json(sentences));

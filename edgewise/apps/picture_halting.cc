@@ -48,10 +48,8 @@ struct Halting {
 std::vector<std::string> sentences_of(const HaltingCommand& command) {
   std::vector<std::string> sentences = command.inputs;
   if (!command.corpus.empty()) {
-    LineReader reader(command.corpus, {.caller = std::string(kPictureHalting)});
-    for (std::string line; reader.next(line);) {
-      if (!line.empty()) sentences.push_back(line);
-    }
+    const std::vector<std::string> corpus = read_sentences(command.corpus, kPictureHalting);
+    sentences.insert(sentences.end(), corpus.begin(), corpus.end());
   }
   check(!sentences.empty(), "{}: there is no sentence, needs one; give --input or --corpus", kPictureHalting);
   return sentences;

@@ -34,16 +34,6 @@ struct ReportCommand {
   std::string page;
 };
 
-std::vector<std::string> sentences_of(const std::string& file) {
-  LineReader reader(file, {.caller = kPictureReport});
-  std::vector<std::string> sentences;
-  for (std::string line; reader.next(line);) {
-    if (!line.empty()) sentences.push_back(line);
-  }
-  check(!sentences.empty(), "{}: {} has no sentence, at least one is needed", kPictureReport, file);
-  return sentences;
-}
-
 std::string training_section(const RunRecord& run) {
   std::string charts;
   for (const SvgPicture& chart : charts_of({run})) charts += svg_for_page(chart);
@@ -78,7 +68,7 @@ std::string attention_section(const TranslationModel& model, const std::vector<s
 int run_report(const ReportCommand& command) {
   check(command.page.ends_with(".html"), "{}: --out is {}, needs a name that ends with .html", kPictureReport,
         command.page);
-  const std::vector<std::string> inputs = sentences_of(command.input);
+  const std::vector<std::string> inputs = read_sentences(command.input, kPictureReport);
   const RunRecord run = read_run(command.run, kPictureReport);
   const TranslationModel model = open_model(command.run);
   for (const std::string& input : inputs) encode_pair(model, input, "", kPictureReport);

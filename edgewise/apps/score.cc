@@ -28,7 +28,7 @@ struct ScoreCommand {
   bool is_json = false;
 };
 
-std::vector<std::string> read_sentences(const std::string& path) {
+std::vector<std::string> read_utf8_lines(const std::string& path) {
   LineReader reader(path, {.caller = "score"});
   std::vector<std::string> sentences;
   std::string line;
@@ -66,8 +66,8 @@ void print_json(const BleuScore& bleu_score, const ChrfScore& chrf_score, const 
 }
 
 int run_score(const ScoreCommand& command) {
-  const std::vector<std::string> references = read_sentences(command.reference);
-  const std::vector<std::string> hypotheses = read_sentences(command.hypothesis);
+  const std::vector<std::string> references = read_utf8_lines(command.reference);
+  const std::vector<std::string> hypotheses = read_utf8_lines(command.hypothesis);
   check(hypotheses.size() == references.size(), "score: {} has {} lines and {} has {}, as many are needed",
         command.hypothesis == "-" ? "standard input" : command.hypothesis, hypotheses.size(), command.reference,
         references.size());

@@ -11,6 +11,7 @@
 #include "edgewise/nn/message_attention.h"
 
 namespace edgewise {
+
 Transformer::Transformer(const TransformerOptions& options, std::uint64_t seed)
     : options_(checked(options)), positions_(options.size, options.positions) {
   RandomStream random(seed);

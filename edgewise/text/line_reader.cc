@@ -129,4 +129,14 @@ void LineReader::finish(std::string& line, bool has_line_feed) {
   ++repairs_.long_lines;
 }
 
+std::vector<std::string> read_sentences(const std::string& path, std::string_view caller) {
+  LineReader reader(path, {.caller = std::string(caller)});
+  std::vector<std::string> sentences;
+  for (std::string line; reader.next(line);) {
+    if (!line.empty()) sentences.push_back(line);
+  }
+  check(!sentences.empty(), "{}: {} has no sentence, at least one is needed", caller, path);
+  return sentences;
+}
+
 }  // namespace edgewise

@@ -78,4 +78,7 @@ class LineReader {
   LineRepairs repairs_;
 };
 
+/// The lines of a file that are not empty. Throws Error, which begins with `caller`, when there is none.
+std::vector<std::string> read_sentences(const std::string& path, std::string_view caller);
+
 }  // namespace edgewise

@@ -219,6 +219,12 @@ TEST_F(LineReaderTest, SaysWhyAFileCannotBeRead) {
             "read_lines: chunk_size is 0, needs 1 or more");
 }
 
+TEST_F(LineReaderTest, GivesSentencesWithoutTheEmptyLinesBetween) {
+  EXPECT_THAT(read_sentences(directory.write("file", "\na\n\nb c\n"), "inspect"), ElementsAre("a", "b c"));
+  EXPECT_THAT(error_of([&] { read_sentences(directory.write("file", "\n\n"), "inspect"); }),
+              HasSubstr("file has no sentence, at least one is needed"));
+}
+
 TEST_F(LineReaderTest, ReadsStandardInput) {
   const std::string file = directory.write("file", pack_gzip("a\nb"));
   ASSERT_NE(std::freopen(file.c_str(), "rb", stdin), nullptr);
