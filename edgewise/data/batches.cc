@@ -8,6 +8,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/data/drawn_positions.h"
 
 namespace edgewise {
 namespace {
@@ -17,10 +18,18 @@ constexpr std::int64_t kMostEpochsWithoutPairs = 1001;
 
 std::uint64_t fingerprint_of(const PairSource& source, const BatchOptions& options, std::uint64_t seed) {
   std::uint64_t hash = mix(seed, source.fingerprint());
-  for (const std::int64_t option : {options.tokens, options.sentences, options.bucket, options.window}) {
+  for (const std::int64_t option : {options.tokens, options.sentences, options.bucket, options.window,
+                                    static_cast<std::int64_t>(options.positions), options.positions_below}) {
     hash = mix(hash, static_cast<std::uint64_t>(option));
   }
   return hash;
+}
+
+/// For what is drawn of a batch itself; apart from the streams that an epoch's order comes from.
+RandomStream random_of_batch(std::uint64_t seed, const Position& position) {
+  constexpr std::uint64_t kOfBatches = 0xBA7C;
+  return RandomStream(mix(mix(seed, kOfBatches), static_cast<std::uint64_t>(position.epoch)),
+                      static_cast<std::uint64_t>(position.index));
 }
 
 /// The window's number and epoch behind it.
@@ -98,6 +107,8 @@ Batch BatchStream::next() {
     members.push_back(window_.pairs->at(static_cast<std::size_t>(number)));
   }
   Batch batch = make_batch(pool_, members);
+  RandomStream random = random_of_batch(seed_, position_);
+  draw_positions(batch, options_, random);
   const std::int64_t done = position_.index + 1;
   if (done - position_.window_begin == std::ssize(window_.batches)) {
     move_on(done);

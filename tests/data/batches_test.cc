@@ -89,7 +89,8 @@ TEST(BatchStream, IsAFunctionOfSeedAndEpoch) {
 TEST(BatchStream, GoesOnFromAnyPositionAsIfItHadNeverStopped) {
   EXPECT_TRUE(rc::check([] {
     const auto pairs = random_pairs(30, 1);
-    const BatchOptions options{.tokens = 60, .sentences = 0, .bucket = 2};
+    const BatchOptions options{
+        .tokens = 60, .sentences = 0, .bucket = 2, .positions = TrainingPositions::kSpread, .positions_below = 100};
     BatchStream whole(pairs, options, 9);
     const int before = *rc::gen::inRange(0, 30);
     for (int i = 0; i < before; ++i) whole.next();
@@ -100,7 +101,10 @@ TEST(BatchStream, GoesOnFromAnyPositionAsIfItHadNeverStopped) {
     for (int i = 0; i < 10; ++i) {
       RC_ASSERT(resumed.position() == whole.position());
       RC_ASSERT(resumed.batches_per_epoch() == whole.batches_per_epoch());
-      RC_ASSERT(resumed.next().input_tokens == whole.next().input_tokens);
+      const Batch batch = resumed.next();
+      const Batch expected = whole.next();
+      RC_ASSERT(batch.input_tokens == expected.input_tokens);
+      RC_ASSERT(batch.output_positions == expected.output_positions);
     }
   }));
 }
@@ -168,6 +172,9 @@ TEST(BatchStream, HasAFingerprintOfItsPairsOptionsAndSeed) {
   EXPECT_NE(fingerprint, BatchStream(random_pairs(9, 1), options, 4).fingerprint());
   EXPECT_NE(fingerprint,
             BatchStream(random_pairs(9, 1), {.tokens = 50, .sentences = 0, .bucket = 4, .window = 3}, 3).fingerprint());
+  BatchOptions shifted = options;
+  shifted.positions = TrainingPositions::kShifted;
+  EXPECT_NE(fingerprint, BatchStream(random_pairs(9, 1), shifted, 3).fingerprint());
 }
 
 TEST(BatchStream, SaysWhatItNeeds) {
