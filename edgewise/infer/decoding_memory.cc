@@ -25,7 +25,7 @@ template <typename T>
 DecodingMemory<T>::DecodingMemory(const DecodingShape& shape)
     : width_(shape.width),
       input_shape_{shape.input_layers, 2 * shape.width},
-      nodes_pool_({shape.node_layers, 2 * shape.width}) {}
+      nodes_pool_({shape.node_layers, 2 * shape.width + shape.more}) {}
 
 template <typename T>
 InputMemory<T>& DecodingMemory<T>::free_memory() {
@@ -92,11 +92,11 @@ void DecodingMemory<T>::add(std::span<const NewNode> nodes) {
 }
 
 template <typename T>
-void write_pieces(std::span<T* const> pieces, std::int64_t offset, std::int64_t width, const float* projected,
+void write_pieces(std::span<T* const> pieces, std::int64_t offset, std::int64_t columns, const float* from,
                   std::int64_t stride) {
   kernels::scatter_rows(kernels::ScatterRows<T>{.rows = std::ssize(pieces),
-                                                .columns = 2 * width,
-                                                .from = projected,
+                                                .columns = columns,
+                                                .from = from,
                                                 .stride = stride,
                                                 .to = pieces.data(),
                                                 .offset = offset});

@@ -28,6 +28,7 @@ struct DecodingShape {
   std::int64_t node_layers;   // in which hypotheses have keys and values
   std::int64_t input_layers;  // in which inputs have them
   std::int64_t width;         // of a key, and of a value
+  std::int64_t more = 0;      // that a node of a hypothesis keeps behind them
 };
 
 /// Where the sentences that are being translated lie: in places, each with the keys and values of its input and of the
@@ -78,9 +79,9 @@ class DecodingMemory {
   Sources<T> inputs_;
 };
 
-/// Writes keys and values, side by side in `projected`, whose rows begin `stride` apart, into pieces.
+/// Writes rows that begin `stride` apart into pieces.
 template <typename T>
-void write_pieces(std::span<T* const> pieces, std::int64_t offset, std::int64_t width, const float* projected,
+void write_pieces(std::span<T* const> pieces, std::int64_t offset, std::int64_t columns, const float* from,
                   std::int64_t stride);
 
 }  // namespace edgewise

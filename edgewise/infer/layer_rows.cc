@@ -44,6 +44,18 @@ void LayerRows<T>::read_through(const NormParameters& norm) {
 }
 
 template <typename T>
+float* LayerRows<T>::normed(const NormParameters& norm) {
+  float* to = normed_room_.of(rows_, options_.size);
+  norm_and_round(rows_, options_.size, state_, norm, /*norms_values=*/false, Activations<float>{to});
+  return to;
+}
+
+template <typename T>
+void LayerRows<T>::read_instead(float* values) {
+  norm_and_round(rows_, options_.size, values, kNoNorm, /*norms_values=*/false, read_);
+}
+
+template <typename T>
 float* LayerRows<T>::project(const PackedLinear<T>& linear) {
   float* projected = projected_room_.of(rows_, linear.out());
   linear.write(rows_, read_, projected);

@@ -46,6 +46,11 @@ class LayerRows {
   /// States are written: makes what the first sublayer reads.
   void read_through(const NormParameters& norm);
 
+  /// The states behind a norm, as floats: [R, M], until the next call.
+  float* normed(const NormParameters& norm);
+  /// Makes the next sublayer read these instead, [R, M].
+  void read_instead(float* values);
+
   /// Queries, keys and values, or some of them: [R, columns of `linear`], until the next call.
   float* project(const PackedLinear<T>& linear);
 
@@ -65,7 +70,7 @@ class LayerRows {
   std::int64_t rows_ = 0;
   float* state_ = nullptr;
   Activations<T> read_ = {};
-  FloatRoom state_room_, projected_room_, attended_room_;
+  FloatRoom state_room_, normed_room_, projected_room_, attended_room_;
   ActivationRoom<T> read_room_, attended_read_room_, inner_room_;
 };
 

@@ -9,9 +9,9 @@
 #include "edgewise/graph/hypothesis_tree.h"
 #include "edgewise/kernels/aligned_bytes.h"
 
-// Where keys and values stay: written once, never moved, found by their address. A token has a piece of memory, [2, W],
-// in every layer; pieces come in blocks, [layers, tokens, 2, W], so that what a layer reads lies side by side. T is
-// what they are kept in: float or BFloat16.
+// Where keys and values stay: written once, never moved, found by their address. A token has a piece of memory, [2, W]
+// and what else a layer keeps of it, in every layer; pieces come in blocks, [layers, tokens, 2, W], so that what a
+// layer reads lies side by side. T is what they are kept in: float or BFloat16.
 
 namespace edgewise {
 

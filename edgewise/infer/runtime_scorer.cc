@@ -99,7 +99,8 @@ template <typename T>
 void RuntimeScorer<T>::keep_inputs() {
   for (std::size_t layer = 0; layer < weights_.decoder.size(); ++layer) {
     const float* projected = rows_.project(weights_.decoder[layer].cross_attention.key_value);
-    write_pieces(memory_.rows(), memory_.input_offset(static_cast<std::int64_t>(layer)), width_, projected, 2 * width_);
+    write_pieces(memory_.rows(), memory_.input_offset(static_cast<std::int64_t>(layer)), 2 * width_, projected,
+                 2 * width_);
   }
 }
 
@@ -108,7 +109,7 @@ void RuntimeScorer<T>::self_attend(std::size_t layer, const NormParameters& next
   const AttentionParameters<T>& attention = weights_.decoder[layer].self_attention;
   const float* projected = rows_.project(attention.query_key_value);
   const std::int64_t offset = memory_.node_offset(static_cast<std::int64_t>(layer));
-  write_pieces(memory_.rows(), offset, width_, projected + width_, 3 * width_);
+  write_pieces(memory_.rows(), offset, 2 * width_, projected + width_, 3 * width_);
   rows_.attend(attention,
                RowSources<Cached<T>>{.ranges = memory_.ancestors().ranges.data(),
                                      .pieces = memory_.ancestors().pieces.data(),

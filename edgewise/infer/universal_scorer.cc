@@ -55,6 +55,13 @@ class UniversalScorer : public Scorer {
   void decoder_step(StepResult* attention);
   void decoder_halt();
 
+  template <typename U, typename Place>
+  void filter(const FilterParameters& filter, const NormParameters& norm, std::span<const NodeIndex> active,
+              std::span<U* const> pieces, const Sources<U>& all, Place place_of, std::int64_t offset);
+  template <typename U>
+  void show_halted(const FilterParameters& filter, const NormParameters& norm, std::span<U* const> pieces,
+                   std::int64_t offset);
+
   template <typename U, typename Thinks>
   Seen<U> seen_by(std::span<const NodeIndex> rows, const Sources<U>& all, Thinks still_thinks) const;
 
@@ -62,6 +69,7 @@ class UniversalScorer : public Scorer {
 
   const Weights<T>& weights_;
   std::int64_t width_;
+  std::int64_t filtered_;  // numbers that a filter reads of a piece, behind key and value
   WordVectors words_;
   LayerRows<T> rows_;    // that still think
   LayerRows<T> halted_;  // for what they show
@@ -75,6 +83,7 @@ class UniversalScorer : public Scorer {
   Sources<float> read_;                                       // whom inputs' tokens see
   std::vector<float*> read_pieces_;                           // the same pieces, to be written
   FloatRoom read_room_;                                       // their keys and values
+  FloatRoom filtered_room_;                                   // what a filter makes of rows
   std::vector<NodeIndex> gone_;                               // those of them that have halted
   std::vector<float> gone_states_;                            // in what states, for HaltedKeys::kRecomputed
   std::unordered_map<const Kept*, std::int64_t> node_steps_;  // by a node's piece, for HaltedKeys::kDropped
@@ -84,11 +93,12 @@ template <typename T>
 UniversalScorer<T>::UniversalScorer(const Weights<T>& weights, const CrossHeads& attention)
     : weights_(weights),
       width_(weights.heads.width()),
+      filtered_(weights.encoder_filter.is_on() ? weights.options.size : 0),
       words_(weights.options),
       rows_(weights.options, weights.heads),
       halted_(weights.options, weights.heads),
       shown_({.layer = -1, .head = attention.head}, weights.heads, 1),
-      memory_({weights.options.decoder_layers, 1, weights.heads.width()}),
+      memory_({weights.options.decoder_layers, 1, width_, filtered_}),
       encoder_(weights.options, weights.encoder_halting, encoder_adapts(weights.options.universal.adaptive),
                weights.options.encoder_layers),
       decoder_(weights.options, weights.decoder_halting, decoder_adapts(weights.options.universal.adaptive),
@@ -155,13 +165,43 @@ Seen<U> UniversalScorer<T>::seen_by(std::span<const NodeIndex> rows, const Sourc
   return seen;
 }
 
+/// Behind attention: feed-forward, with that norm, is to read what the filter makes of the active rows' neighbours
+/// instead of the rows. What is read of a row lies at `offset` of its piece, which is number `place_of(row)` of all.
+template <typename T>
+template <typename U, typename Place>
+void UniversalScorer<T>::filter(const FilterParameters& filter, const NormParameters& norm,
+                                std::span<const NodeIndex> active, std::span<U* const> pieces, const Sources<U>& all,
+                                Place place_of, std::int64_t offset) {
+  if (!filter.is_on()) return;
+  const std::int64_t size = weights_.options.size;
+  write_pieces<U>(picked<U*>(pieces, active), offset, size, rows_.normed(rows_.first_norm(norm)), size);
+  float* filtered = filtered_room_.of(rows_.rows(), size);
+  float* next = filtered;
+  for (const NodeIndex row : active) {
+    const SourceRange& seen = all.ranges[static_cast<std::size_t>(row)];
+    sum_neighbours(filter, size, seen, place_of(row), all.pieces.data(), offset, next);
+    next += size;
+  }
+  rows_.read_instead(filtered);
+}
+
+/// What a filter reads of the rows in halted_.
+template <typename T>
+template <typename U>
+void UniversalScorer<T>::show_halted(const FilterParameters& filter, const NormParameters& norm,
+                                     std::span<U* const> pieces, std::int64_t offset) {
+  if (!filter.is_on()) return;
+  const std::int64_t size = weights_.options.size;
+  write_pieces<U>(pieces, offset, size, halted_.normed(halted_.first_norm(norm)), size);
+}
+
 template <typename T>
 void UniversalScorer<T>::read(std::span<const std::int64_t> places, std::span<const Tokens> inputs) {
   const TimedWork timed("read");
   encode(inputs);  // first: what it throws leaves the places as they are
   memory_.read(places, inputs);
   const float* projected = rows_.project(weights_.decoder.front().cross_attention.key_value);
-  write_pieces(memory_.rows(), memory_.input_offset(0), width_, projected, 2 * width_);
+  write_pieces(memory_.rows(), memory_.input_offset(0), 2 * width_, projected, 2 * width_);
 }
 
 template <typename T>
@@ -178,9 +218,10 @@ void UniversalScorer<T>::encode(std::span<const Tokens> inputs) {
     for (std::int64_t position = 0; position < range.count; ++position) positions_.push_back(position);
   }
   const std::int64_t count = std::ssize(tokens_);
-  float* next = read_room_.of(count, 2 * width_);
+  const std::int64_t piece_size = 2 * width_ + filtered_;
+  float* next = read_room_.of(count, piece_size);
   read_pieces_.clear();
-  for (std::int64_t row = 0; row < count; ++row) read_pieces_.push_back(next + row * 2 * width_);
+  for (std::int64_t row = 0; row < count; ++row) read_pieces_.push_back(next + row * piece_size);
   read_.pieces.assign(read_pieces_.begin(), read_pieces_.end());
 
   words_.write(weights_.input_words, tokens_, "read", rows_.begin(count));
@@ -190,7 +231,7 @@ void UniversalScorer<T>::encode(std::span<const Tokens> inputs) {
 
 template <typename T>
 void UniversalScorer<T>::write_encoder_pieces(std::span<const NodeIndex> rows, const float* projected) {
-  write_pieces<float>(picked<float*>(read_pieces_, rows), 0, width_, projected + width_, 3 * width_);
+  write_pieces<float>(picked<float*>(read_pieces_, rows), 0, 2 * width_, projected + width_, 3 * width_);
 }
 
 template <typename T>
@@ -205,7 +246,7 @@ void UniversalScorer<T>::encoder_step() {
   const float* projected = rows_.project(layer.self_attention.query_key_value);
   write_encoder_pieces(encoder_.active(), projected);
   const auto still_thinks = [&](const float* piece) {
-    return std::ranges::binary_search(encoder_.active(), (piece - read_.pieces.front()) / (2 * width_));
+    return std::ranges::binary_search(encoder_.active(), (piece - read_.pieces.front()) / (2 * width_ + filtered_));
   };
   const Seen<float> seen = seen_by(encoder_.active(), read_, still_thinks);
   rows_.attend(layer.self_attention,
@@ -216,6 +257,9 @@ void UniversalScorer<T>::encoder_step() {
                                  .query = projected,
                                  .query_stride = 3 * width_},
                rows_.first_norm(layer.feed_forward.norm));
+  const auto place_of = [](NodeIndex row) { return static_cast<std::int64_t>(row); };
+  filter<float>(weights_.encoder_filter, layer.feed_forward.norm, encoder_.active(), read_pieces_, read_, place_of,
+                2 * width_);
   rows_.feed_forward(layer.feed_forward, kReadByNobody);
 }
 
@@ -226,7 +270,10 @@ void UniversalScorer<T>::encoder_halt() {
   const std::vector<NodeIndex> rows = picked<NodeIndex>(before_, encoder_.leaving());
   take_leaving(encoder_);
   if (is(HaltedKeys::kFrozen)) {
-    write_encoder_pieces(rows, project_halted(weights_.encoder.front().self_attention));
+    const EncoderLayerParameters<T>& layer = weights_.encoder.front();
+    write_encoder_pieces(rows, project_halted(layer.self_attention));
+    show_halted<float>(weights_.encoder_filter, layer.feed_forward.norm, picked<float*>(read_pieces_, rows),
+                       2 * width_);
   }
   if (is(HaltedKeys::kRecomputed)) {
     const float* states = halted_.state();
@@ -241,7 +288,8 @@ void UniversalScorer<T>::decoder_step(StepResult* attention) {
   rows_.read_through(rows_.first_norm(layer.self_attention.norm));
   const float* projected = rows_.project(layer.self_attention.query_key_value);
   const std::int64_t offset = memory_.node_offset(decoder_.step());
-  write_pieces<Kept>(picked<Kept*>(memory_.rows(), decoder_.active()), offset, width_, projected + width_, 3 * width_);
+  write_pieces<Kept>(picked<Kept*>(memory_.rows(), decoder_.active()), offset, 2 * width_, projected + width_,
+                     3 * width_);
   const auto still_thinks = [this](const Kept* piece) { return node_steps_.at(piece) > decoder_.step(); };
   const Seen<Kept> own = seen_by(decoder_.active(), memory_.ancestors(), still_thinks);
   rows_.attend(layer.self_attention,
@@ -266,13 +314,19 @@ void UniversalScorer<T>::decoder_step(StepResult* attention) {
                                 .query_stride = width_,
                                 .weights = shown.empty() ? nullptr : shown.data()},
                rows_.first_norm(layer.feed_forward.norm));
+  const auto place_of = [this](NodeIndex row) {
+    const SourceRange& ancestors = memory_.ancestors().ranges[static_cast<std::size_t>(row)];
+    return ancestors.begin + ancestors.count - 1;
+  };
+  filter<Kept>(weights_.decoder_filter, layer.feed_forward.norm, decoder_.active(), memory_.rows(), memory_.ancestors(),
+               place_of, offset + 2 * width_);
   rows_.feed_forward(layer.feed_forward, kReadByNobody);
 }
 
 // Later nodes may think longer: in all the steps that these do not take, they find what these show.
 template <typename T>
 void UniversalScorer<T>::decoder_halt() {
-  const AttentionParameters<T>& attention = weights_.decoder.front().self_attention;
+  const DecoderLayerParameters<T>& layer = weights_.decoder.front();
   const std::vector<NodeIndex> rows = picked<NodeIndex>(before_, decoder_.leaving());
   const std::vector<Kept*> pieces = picked<Kept*>(memory_.rows(), rows);
   if (is(HaltedKeys::kDropped)) {
@@ -282,7 +336,7 @@ void UniversalScorer<T>::decoder_halt() {
   const float* projected = nullptr;
   if (is(HaltedKeys::kFrozen)) {
     take_leaving(decoder_);
-    projected = project_halted(attention);
+    projected = project_halted(layer.self_attention);
   }
   for (std::int64_t later = decoder_.step(); later < weights_.options.decoder_layers; ++later) {
     if (is(HaltedKeys::kStale)) {
@@ -293,9 +347,11 @@ void UniversalScorer<T>::decoder_halt() {
     if (is(HaltedKeys::kRecomputed)) {
       take_leaving(decoder_);
       add_signals(decoder_, rows, later);
-      projected = project_halted(attention);
+      projected = project_halted(layer.self_attention);
     }
-    write_pieces<Kept>(pieces, memory_.node_offset(later), width_, projected + width_, 3 * width_);
+    write_pieces<Kept>(pieces, memory_.node_offset(later), 2 * width_, projected + width_, 3 * width_);
+    show_halted<Kept>(weights_.decoder_filter, layer.feed_forward.norm, pieces,
+                      memory_.node_offset(later) + 2 * width_);
   }
 }
 

@@ -34,6 +34,9 @@ class Packer {
       weights.decoder.push_back({self_attention(layer), cross_attention(layer), feed_forward(layer)});
     }
     if (options_.kind == ModelKind::kUniversal) {
+      const std::int64_t width = options_.universal.filter_width;
+      weights.encoder_filter = filter("encoder.filter", Reach::around(width));
+      weights.decoder_filter = filter("decoder.filter", Reach::up_to(width));
       weights.encoder_halting = halting("encoder.halting");
       weights.decoder_halting = halting("decoder.halting");
     }
@@ -51,6 +54,11 @@ class Packer {
     std::vector<std::string> names;
     for (std::int64_t i = 0; i < count; ++i) names.push_back(side + ".layers." + std::to_string(i) + ".");
     return names;
+  }
+
+  FilterParameters filter(const std::string& name, Reach reach) {
+    if (options_.universal.transition == Transition::kFeedForward) return {};
+    return {reader_.read(name + ".weight", {reach.width(), options_.size}), reach};
   }
 
   HaltingParameters halting(const std::string& name) {

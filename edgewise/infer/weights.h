@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "edgewise/base/safetensors.h"
+#include "edgewise/infer/neighbour_sum.h"
 #include "edgewise/infer/packed_linear.h"
 #include "edgewise/options/transformer_options.h"
 
@@ -74,9 +75,11 @@ struct Weights {
   WordTable input_words;
   WordTable output_words;                          // empty where they are the input's
   std::vector<EncoderLayerParameters<T>> encoder;  // of a Universal Transformer the one that is applied again and again
+  FilterParameters encoder_filter;                 // of a Universal Transformer
   HaltingParameters encoder_halting;
   NormParameters encoder_norm;
   std::vector<DecoderLayerParameters<T>> decoder;
+  FilterParameters decoder_filter;
   HaltingParameters decoder_halting;
   NormParameters decoder_norm;
   std::vector<PackedLinear<T>> generator;  // tiles of the vocabulary

@@ -26,6 +26,15 @@ at::Tensor StepSignals::operator()(std::span<const NodeIndex> nodes, std::int64_
   return (is_whole ? positions_NM_ : take_rows(positions_NM_, nodes)) + step_1M;
 }
 
+std::vector<NodeIndex> rows_by_node(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& halted) {
+  std::vector<NodeIndex> rows(active.size() + halted.size());
+  NodeIndex next = 0;
+  for (const auto* nodes : {&active, &halted}) {
+    for (const NodeIndex node : *nodes) rows[static_cast<std::size_t>(node)] = next++;
+  }
+  return rows;
+}
+
 ThinkingAttention::ThinkingAttention(const Relation& relation, const MultiHeadAttention& attention,
                                      const Sublayer& sublayer, HaltedKeys halted_keys, const StepSignals& signals)
     : relation_(&relation),
@@ -41,7 +50,7 @@ at::Tensor ThinkingAttention::operator()(const std::vector<NodeIndex>& active, c
   if (halted_keys_ == HaltedKeys::kDropped) return among_active(active, made_, pass);
 
   const Projections others = of_halted(step, pass);
-  const std::vector<NodeIndex> order = by_node(active);
+  const std::vector<NodeIndex> order = rows_by_node(active, halted_);
   const at::Tensor key = take_rows(std::array{made_.key, others.key}, order);
   const at::Tensor value = take_rows(std::array{made_.value, others.value}, order);
   return attention_->average(select_rows(*relation_, active), made_.query, key, value, pass);
@@ -56,16 +65,6 @@ Projections ThinkingAttention::of_halted(std::int64_t step, Pass& pass) const {
   if (halted_keys_ != HaltedKeys::kRecomputed) return kept_;
   const at::Tensor x = states_ + (*signals_)(halted_, step);
   return attention_->get(sublayer_->begin(x, pass).read_TM, AttentionFields::kKeyValue);
-}
-
-/// For each node of the side, where it stands among the active and, behind them, the halted ones.
-std::vector<NodeIndex> ThinkingAttention::by_node(const std::vector<NodeIndex>& active) const {
-  std::vector<NodeIndex> order(active.size() + halted_.size());
-  NodeIndex next = 0;
-  for (const auto* nodes : {&active, &halted_}) {
-    for (const NodeIndex node : *nodes) order[static_cast<std::size_t>(node)] = next++;
-  }
-  return order;
 }
 
 void ThinkingAttention::halt(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& leaving,

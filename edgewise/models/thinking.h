@@ -33,6 +33,9 @@ class StepSignals {
   at::Tensor positions_NM_;
 };
 
+/// For each node of a side, where it stands among the active and, behind them, the halted ones.
+std::vector<NodeIndex> rows_by_node(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& halted);
+
 /// Self-attention of the nodes that still think, over all nodes as HaltedKeys has them.
 class ThinkingAttention {
  public:
@@ -51,7 +54,6 @@ class ThinkingAttention {
   bool all_are_active() const { return halted_.empty(); }
   at::Tensor among_active(const std::vector<NodeIndex>& active, const Projections& made, Pass& pass) const;
   Projections of_halted(std::int64_t step, Pass& pass) const;
-  std::vector<NodeIndex> by_node(const std::vector<NodeIndex>& active) const;
 
   const Relation* relation_;
   const MultiHeadAttention* attention_;

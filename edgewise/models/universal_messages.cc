@@ -39,6 +39,32 @@ NodeFunction project(const MultiHeadAttention& attention, const Sublayer& sublay
   };
 }
 
+/// A filter over neighbours as a sum of messages: to "read" of active nodes from "read" of those around them.
+void filter_neighbours(MessageGraph& graph, const NeighbourFilter& filter, const at::Tensor& edges) {
+  const auto tap = [&filter](const EdgeBatch& batch) {
+    return batch.sources() - batch.destinations() + filter.reach.before;
+  };
+  const at::Tensor near = graph.filter_edges(
+      [&](const EdgeBatch& batch) {
+        const at::Tensor tap_E = tap(batch);
+        return (tap_E >= 0) & (tap_E < filter.reach.width()) & batch.destination("active");
+      },
+      edges);
+  const auto weigh = [&](const EdgeBatch& batch) {
+    return Columns{{"weighed", filter.weight_WM.index_select(0, tap(batch)) * batch.source("read")}};
+  };
+  graph.send_and_recv(near, {EdgeFunction(weigh)}, {sum("weighed", "read")});
+}
+
+Columns columns_of(const NodeState& state) { return {{"x", state.x_TM}, {"read", state.read_TM}}; }
+
+template <class Layer>
+NodeFunction feed(const Layer& layer, Pass& pass) {
+  return [&layer, &pass](const NodeBatch& nodes) {
+    return Columns{{"x", layer.fed({nodes.data("x"), nodes.data("read")}, Norm(), pass).x_TM}};
+  };
+}
+
 AttentionStep along_edges(const MultiHeadAttention& attention, Pass& pass) {
   return [&attention, &pass](MessageGraph& graph, const at::Tensor& edges) {
     propagate_attention(graph, edges, attention, pass);
@@ -57,8 +83,11 @@ struct UniversalTransformer::Side {
   const Norm& norm;
   std::int64_t most_steps;
   bool adapts;
+  const NeighbourFilter& filter;
+  const Sublayer& feed_forward_sublayer;
   NodeFunction after_self;
-  std::function<void(const at::Tensor& active)> after_that = {};  // the rest of the layer, if there is more
+  std::function<void(const at::Tensor& active)> attend_more = {};  // the layer's other attention, if there is one
+  NodeFunction feed;                                               // "x" and "read" to "x"
 };
 
 NodeFunction UniversalTransformer::step_forward(Pass& pass) const {
@@ -94,7 +123,9 @@ NodeFunction UniversalTransformer::show_halted(const Side& side, std::int64_t st
                            positions_(std::span(&next, 1), x.scalar_type()),
                        options_.dropout.embedding);
     }
-    return side.attention.get(side.sublayer.before(x), AttentionFields::kKeyValue).columns();
+    Columns columns = side.attention.get(side.sublayer.before(x), AttentionFields::kKeyValue).columns();
+    if (side.filter.is_on()) columns["read"] = side.feed_forward_sublayer.before(x);
+    return columns;
   };
 }
 
@@ -108,7 +139,9 @@ void UniversalTransformer::think_by_messages(MessageGraph& graph, const Side& si
         graph, edges,
         {{step_forward(pass), active}, {project(side.attention, side.sublayer, AttentionFields::kAll), active}},
         {{side.after_self, active}}, along_edges(side.attention, pass));
-    if (side.after_that) side.after_that(active);
+    if (side.attend_more) side.attend_more(active);
+    if (side.filter.is_on()) filter_neighbours(graph, side.filter, side.edges);
+    graph.apply_nodes(side.feed, active);
     if (!side.adapts) continue;
 
     graph.apply_nodes(halt_and_accum(side.halting, step + 1 == side.most_steps), active);
@@ -141,20 +174,22 @@ void UniversalTransformer::start_thinking(MessageGraph& graph, const Batch& batc
 
 void UniversalTransformer::encode_by_messages(MessageGraph& graph, Pass& pass) const {
   const EncoderLayer& layer = encoder_.layer;
-  think_by_messages(graph,
-                    {.nodes = graph.nodes(kEncoder),
-                     .edges = graph.edges(kEncoderEncoder),
-                     .attention = layer.self_attention,
-                     .sublayer = layer.attention_sublayer,
-                     .halting = encoder_.halting,
-                     .norm = encoder_.norm,
-                     .most_steps = options_.encoder_layers,
-                     .adapts = encoder_adapts(options_.universal.adaptive),
-                     .after_self =
-                         [&](const NodeBatch& nodes) {
-                           return Columns{{"x", layer.after_attention(nodes.data("x"), averaged(nodes), pass)}};
-                         }},
-                    pass);
+  think_by_messages(
+      graph,
+      {.nodes = graph.nodes(kEncoder),
+       .edges = graph.edges(kEncoderEncoder),
+       .attention = layer.self_attention,
+       .sublayer = layer.attention_sublayer,
+       .halting = encoder_.halting,
+       .norm = encoder_.norm,
+       .most_steps = options_.encoder_layers,
+       .adapts = encoder_adapts(options_.universal.adaptive),
+       .filter = encoder_.filter,
+       .feed_forward_sublayer = layer.feed_forward_sublayer,
+       .after_self =
+           [&](const NodeBatch& nodes) { return columns_of(layer.attended(nodes.data("x"), averaged(nodes), pass)); },
+       .feed = feed(layer, pass)},
+      pass);
 }
 
 void UniversalTransformer::decode_by_messages(MessageGraph& graph, Pass& pass) const {
@@ -170,9 +205,7 @@ void UniversalTransformer::decode_by_messages(MessageGraph& graph, Pass& pass) c
     update_graph(
         graph, edges,
         {{before_cross(AttentionFields::kQuery), active}, {before_cross(AttentionFields::kKeyValue), encoder_nodes}},
-        {{[&](const NodeBatch& nodes) {
-            return Columns{{"x", layer.after_cross(nodes.data("x"), averaged(nodes), pass)}};
-          },
+        {{[&](const NodeBatch& nodes) { return columns_of(layer.attended(nodes.data("x"), averaged(nodes), pass)); },
           active}},
         along_edges(layer.cross_attention, pass));
   };
@@ -185,11 +218,14 @@ void UniversalTransformer::decode_by_messages(MessageGraph& graph, Pass& pass) c
                      .norm = decoder_.norm,
                      .most_steps = options_.decoder_layers,
                      .adapts = decoder_adapts(options_.universal.adaptive),
+                     .filter = decoder_.filter,
+                     .feed_forward_sublayer = layer.feed_forward_sublayer,
                      .after_self =
                          [&](const NodeBatch& nodes) {
                            return Columns{{"x", layer.after_self(nodes.data("x"), averaged(nodes), pass)}};
                          },
-                     .after_that = look_at_encoder},
+                     .attend_more = look_at_encoder,
+                     .feed = feed(layer, pass)},
                     pass);
 }
 

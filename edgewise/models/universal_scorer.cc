@@ -31,6 +31,7 @@ class UniversalScorer::Thinking : public ThinkingLayer {
         signals_(&signals),
         attention_(attention),
         layer_(&scorer.model_->decoder().layer),
+        filter_(&scorer.model_->decoder().filter),
         memory_({{},
                  scorer.cross_key_.first(scorer.places_.num_inputs()),
                  scorer.cross_value_.first(scorer.places_.num_inputs())}) {}
@@ -41,14 +42,16 @@ class UniversalScorer::Thinking : public ThinkingLayer {
     step_ = step;
     put(step, picked<NodeIndex>(nodes_->numbers, active), made_);
     const std::int64_t num_nodes = scorer_->places_.num_nodes();
-    Shown& shown = scorer_->steps_[static_cast<std::size_t>(step)];
+    Shown& shown = of_step(step);
     shown.key.make_room(num_nodes, made_.key);
     shown.value.make_room(num_nodes, made_.value);
     const at::Tensor heard_AHV = layer_->self_attention.average(seen(active), made_.query, shown.key.first(num_nodes),
                                                                 shown.value.first(num_nodes), pass);
     const Relation inputs = select_rows(nodes_->inputs, active);
     if (attention_ != nullptr) show_attention(active, inputs, layer_->after_self(x_AM, heard_AHV, pass));
-    return layer_->after_self(inputs, x_AM, heard_AHV, memory_, Norm(), pass).x_TM;
+    NodeState attended = layer_->attended(inputs, x_AM, heard_AHV, memory_, pass);
+    if (filter_->is_on()) attended.read_TM = filtered(active, attended.read_TM, shown.read);
+    return layer_->fed(attended, Norm(), pass).x_TM;
   }
 
   void halt(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& leaving, const at::Tensor& x_AM,
@@ -62,6 +65,10 @@ class UniversalScorer::Thinking : public ThinkingLayer {
         const at::Tensor x = take_rows(x_AM, leaving);
         const Projections last = layer_->before_self(x, AttentionFields::kKeyValue);
         for (std::int64_t later = step_ + 1; later < num_steps; ++later) put(later, numbers, last);
+        if (filter_->is_on()) {
+          const at::Tensor read = layer_->feed_forward_sublayer.before(x);
+          for (std::int64_t later = step_ + 1; later < num_steps; ++later) of_step(later).read.put(numbers, read);
+        }
         break;
       }
       case HaltedKeys::kStale: {
@@ -82,10 +89,20 @@ class UniversalScorer::Thinking : public ThinkingLayer {
   }
 
  private:
+  Shown& of_step(std::int64_t step) const { return scorer_->steps_[static_cast<std::size_t>(step)]; }
+
   void put(std::int64_t step, const std::vector<NodeIndex>& numbers, const Projections& made) {
-    Shown& shown = scorer_->steps_[static_cast<std::size_t>(step)];
-    shown.key.put(numbers, made.key);
-    shown.value.put(numbers, made.value);
+    of_step(step).key.put(numbers, made.key);
+    of_step(step).value.put(numbers, made.value);
+  }
+
+  /// What feed-forward reads of the active nodes behind the filter; `read` keeps what later ones read of them.
+  at::Tensor filtered(const std::vector<NodeIndex>& active, const at::Tensor& read_AM, RowStore& read) const {
+    const std::vector<NodeIndex> numbers = picked<NodeIndex>(nodes_->numbers, active);
+    read.put(numbers, read_AM);
+    read.make_room(scorer_->places_.num_nodes(), read_AM);
+    return (*filter_)(read.first(scorer_->places_.num_nodes()),
+                      neighbours(nodes_->ancestors, active, numbers, filter_->reach));
   }
 
   /// Whom the active nodes see in this step.
@@ -117,6 +134,7 @@ class UniversalScorer::Thinking : public ThinkingLayer {
   const StepSignals* signals_;
   std::vector<at::Tensor>* attention_;  // of each new node, if it is wanted
   const DecoderLayer* layer_;
+  const NeighbourFilter* filter_;
   Projections memory_;
   Projections made_;
   std::int64_t step_ = 0;

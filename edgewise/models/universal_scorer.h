@@ -36,6 +36,7 @@ class UniversalScorer : public Scorer {
   struct Shown {
     RowStore key;  // [tree nodes, heads, head size]
     RowStore value;
+    RowStore read;  // [tree nodes, size of a state], by a filter
   };
 
   const UniversalTransformer* model_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "edgewise/graph/relation_ops.h"
+#include "edgewise/models/thinking_filter.h"
 
 namespace edgewise {
 namespace {
@@ -15,46 +16,58 @@ Norm final_norm(const TransformerOptions& options) {
   return options.final_norm ? Norm(options.size, options.norm, options.norm_epsilon) : Norm();
 }
 
+NeighbourFilter filter_of(const TransformerOptions& options, Reach reach) {
+  const bool is_on = options.universal.transition == Transition::kSeparableConvolution;
+  return is_on ? NeighbourFilter(options.size, reach) : NeighbourFilter();
+}
+
 /// A layer in which nodes see those of their own side, halted ones too.
-class SelfAttending : public ThinkingLayer {
+class SelfSeeing : public ThinkingLayer {
  public:
-  explicit SelfAttending(ThinkingAttention attention) : attention_(std::move(attention)) {}
+  SelfSeeing(ThinkingAttention attention, ThinkingFilter filter)
+      : attention_(std::move(attention)), filter_(std::move(filter)) {}
 
   void halt(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& leaving, const at::Tensor& x_AM,
             const Pass& pass) override {
     attention_.halt(active, leaving, x_AM, pass);
+    filter_.halt(active, leaving, x_AM, pass);
   }
 
  protected:
   ThinkingAttention attention_;
+  ThinkingFilter filter_;
 };
 
-class EncoderThinking : public SelfAttending {
+class EncoderThinking : public SelfSeeing {
  public:
-  EncoderThinking(const EncoderLayer& layer, const Relation& relation, HaltedKeys halted_keys,
+  EncoderThinking(const UniversalEncoder& encoder, const Relation& relation, HaltedKeys halted_keys,
                   const StepSignals& signals)
-      : SelfAttending({relation, layer.self_attention, layer.attention_sublayer, halted_keys, signals}),
-        layer_(&layer) {}
+      : SelfSeeing({relation, encoder.layer.self_attention, encoder.layer.attention_sublayer, halted_keys, signals},
+                   {relation, encoder.filter, encoder.layer.feed_forward_sublayer}),
+        layer_(&encoder.layer) {}
 
   at::Tensor step(const std::vector<NodeIndex>& active, const at::Tensor& x_AM, std::int64_t step,
                   Pass& pass) override {
     const NodeState state = layer_->begin(x_AM, pass);
     const at::Tensor heard_AHV = attention_(active, state.read_TM, step, pass);
-    return layer_->after_attention(state.x_TM, heard_AHV, Norm(), pass).x_TM;
+    NodeState attended = layer_->attended(state.x_TM, heard_AHV, pass);
+    attended.read_TM = filter_(active, attended.read_TM);
+    return layer_->fed(attended, Norm(), pass).x_TM;
   }
 
  private:
   const EncoderLayer* layer_;
 };
 
-class DecoderThinking : public SelfAttending {
+class DecoderThinking : public SelfSeeing {
  public:
-  DecoderThinking(const DecoderLayer& layer, const Relation& decoder_decoder, const Relation& encoder_decoder,
+  DecoderThinking(const UniversalDecoder& decoder, const Relation& decoder_decoder, const Relation& encoder_decoder,
                   const at::Tensor& encoded_SM, HaltedKeys halted_keys, const StepSignals& signals)
-      : SelfAttending({decoder_decoder, layer.self_attention, layer.self_sublayer, halted_keys, signals}),
-        layer_(&layer),
+      : SelfSeeing({decoder_decoder, decoder.layer.self_attention, decoder.layer.self_sublayer, halted_keys, signals},
+                   {decoder_decoder, decoder.filter, decoder.layer.feed_forward_sublayer}),
+        layer_(&decoder.layer),
         encoder_decoder_(&encoder_decoder),
-        memory_(layer.before_cross(encoded_SM, AttentionFields::kKeyValue)) {}
+        memory_(decoder.layer.before_cross(encoded_SM, AttentionFields::kKeyValue)) {}
 
   at::Tensor step(const std::vector<NodeIndex>& active, const at::Tensor& x_AM, std::int64_t step,
                   Pass& pass) override {
@@ -62,7 +75,9 @@ class DecoderThinking : public SelfAttending {
     const at::Tensor heard_AHV = attention_(active, state.read_TM, step, pass);
     const bool is_whole = std::ssize(active) == encoder_decoder_->num_destinations();
     const Relation seen = is_whole ? *encoder_decoder_ : select_rows(*encoder_decoder_, active);
-    return layer_->after_self(seen, state.x_TM, heard_AHV, memory_, Norm(), pass).x_TM;
+    NodeState attended = layer_->attended(seen, state.x_TM, heard_AHV, memory_, pass);
+    attended.read_TM = filter_(active, attended.read_TM);
+    return layer_->fed(attended, Norm(), pass).x_TM;
   }
 
  private:
@@ -74,10 +89,16 @@ class DecoderThinking : public SelfAttending {
 }  // namespace
 
 UniversalEncoder::UniversalEncoder(const TransformerOptions& options, RandomStream& random)
-    : layer(options, random), halting(options, random), norm(final_norm(options)) {}
+    : layer(options, random),
+      filter(filter_of(options, Reach::around(options.universal.filter_width))),
+      halting(options, random),
+      norm(final_norm(options)) {}
 
 UniversalDecoder::UniversalDecoder(const TransformerOptions& options, RandomStream& random)
-    : layer(options, random), halting(options, random), norm(final_norm(options)) {}
+    : layer(options, random),
+      filter(filter_of(options, Reach::up_to(options.universal.filter_width))),
+      halting(options, random),
+      norm(final_norm(options)) {}
 
 UniversalTransformer::UniversalTransformer(const TransformerOptions& options, std::uint64_t seed)
     : options_(checked(options)), positions_(options.size, options.positions) {
@@ -103,7 +124,7 @@ Thought UniversalTransformer::think_and_norm(std::int64_t most_steps, bool adapt
 Thought UniversalTransformer::encode(const Batch& batch, Pass& pass) const {
   const at::Tensor x_SM = words_.input_embedding(batch.input_tokens);
   const StepSignals signals(positions_, batch.input_positions, x_SM.scalar_type());
-  EncoderThinking layer(encoder_.layer, batch.graph.relation(kEncoderEncoder), options_.universal.halted_keys, signals);
+  EncoderThinking layer(encoder_, batch.graph.relation(kEncoderEncoder), options_.universal.halted_keys, signals);
   return think_and_norm(options_.encoder_layers, encoder_adapts(options_.universal.adaptive), x_SM, signals, encoder_,
                         layer, pass);
 }
@@ -111,7 +132,7 @@ Thought UniversalTransformer::encode(const Batch& batch, Pass& pass) const {
 Thought UniversalTransformer::decode(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const {
   const at::Tensor x_DM = words_.output_embedding(batch.output_tokens);
   const StepSignals signals(positions_, batch.output_positions, x_DM.scalar_type());
-  DecoderThinking layer(decoder_.layer, batch.graph.relation(kDecoderDecoder), batch.graph.relation(kEncoderDecoder),
+  DecoderThinking layer(decoder_, batch.graph.relation(kDecoderDecoder), batch.graph.relation(kEncoderDecoder),
                         encoded_SM, options_.universal.halted_keys, signals);
   return think_of_output(x_DM, signals, layer, pass);
 }

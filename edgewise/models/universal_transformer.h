@@ -13,6 +13,7 @@
 #include "edgewise/models/word_ends.h"
 #include "edgewise/nn/decoder_layer.h"
 #include "edgewise/nn/encoder_layer.h"
+#include "edgewise/nn/neighbour_filter.h"
 #include "edgewise/nn/positions.h"
 #include "edgewise/ops/projected_loss.h"
 #include "edgewise/options/transformer_options.h"
@@ -24,6 +25,7 @@ namespace edgewise {
 /// One layer that is applied again and again, up to `encoder_layers` times.
 struct UniversalEncoder {
   EncoderLayer layer;
+  NeighbourFilter filter;  // before feed-forward, if transitions are separable convolutions
   HaltingUnit halting;
   Norm norm;  // of the weighted mean of states, if at all
 
@@ -33,6 +35,7 @@ struct UniversalEncoder {
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {
     part("layer", self.layer);
+    part("filter", self.filter);
     part("halting", self.halting);
     part("norm", self.norm);
   }
@@ -41,6 +44,7 @@ struct UniversalEncoder {
 /// The same with attention to the encoder; a node halts after both attentions.
 struct UniversalDecoder {
   DecoderLayer layer;
+  NeighbourFilter filter;
   HaltingUnit halting;
   Norm norm;
 
@@ -50,6 +54,7 @@ struct UniversalDecoder {
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {
     part("layer", self.layer);
+    part("filter", self.filter);
     part("halting", self.halting);
     part("norm", self.norm);
   }

@@ -27,23 +27,24 @@ Projections DecoderLayer::before_cross(const at::Tensor& x_NM, AttentionFields f
   return found;
 }
 
-NodeState DecoderLayer::after_cross(const at::Tensor& x_DM, const at::Tensor& average_DHV, const Norm& next,
-                                    Pass& pass) const {
-  const NodeState attended =
-      cross_sublayer.after(x_DM, cross_attention.get_o(average_DHV), feed_forward_sublayer.first_norm(), pass);
+NodeState DecoderLayer::attended(const at::Tensor& x_DM, const at::Tensor& seen_DHV, Pass& pass) const {
+  return cross_sublayer.after(x_DM, cross_attention.get_o(seen_DHV), feed_forward_sublayer.first_norm(), pass);
+}
+
+NodeState DecoderLayer::fed(const NodeState& attended, const Norm& next, Pass& pass) const {
   return feed_forward_sublayer.after(attended.x_TM, feed_forward(attended.read_TM, pass), next, pass);
 }
 
 at::Tensor DecoderLayer::after_cross(const at::Tensor& x_DM, const at::Tensor& average_DHV, Pass& pass) const {
-  return after_cross(x_DM, average_DHV, Norm(), pass).x_TM;
+  return fed(attended(x_DM, average_DHV, pass), Norm(), pass).x_TM;
 }
 
-NodeState DecoderLayer::after_self(const Relation& encoder_decoder, const at::Tensor& x_DM, const at::Tensor& heard_DHV,
-                                   const Projections& memory, const Norm& next, Pass& pass) const {
+NodeState DecoderLayer::attended(const Relation& encoder_decoder, const at::Tensor& x_DM, const at::Tensor& heard_DHV,
+                                 const Projections& memory, Pass& pass) const {
   const NodeState heard = self_sublayer.after(x_DM, self_attention.get_o(heard_DHV), cross_sublayer.first_norm(), pass);
   const at::Tensor query_DHK = cross_attention.get(heard.read_TM, AttentionFields::kQuery).query;
   const at::Tensor seen_DHV = cross_attention.average(encoder_decoder, query_DHK, memory.key, memory.value, pass);
-  return after_cross(heard.x_TM, seen_DHV, next, pass);
+  return attended(heard.x_TM, seen_DHV, pass);
 }
 
 NodeState DecoderLayer::operator()(const Relation& decoder_decoder, const Relation& encoder_decoder,

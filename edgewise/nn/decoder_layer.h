@@ -40,7 +40,15 @@ struct DecoderLayer {
 
   /// The rest of the layer behind self-attention: `memory` are the keys and values of encoder nodes.
   NodeState after_self(const Relation& encoder_decoder, const at::Tensor& x_DM, const at::Tensor& heard_DHV,
-                       const Projections& memory, const Norm& next, Pass& pass) const;
+                       const Projections& memory, const Norm& next, Pass& pass) const {
+    return fed(attended(encoder_decoder, x_DM, heard_DHV, memory, pass), next, pass);
+  }
+
+  /// Both attentions' end and feed-forward's, for who changes what the latter reads.
+  NodeState attended(const Relation& encoder_decoder, const at::Tensor& x_DM, const at::Tensor& heard_DHV,
+                     const Projections& memory, Pass& pass) const;
+  NodeState attended(const at::Tensor& x_DM, const at::Tensor& seen_DHV, Pass& pass) const;
+  NodeState fed(const NodeState& attended, const Norm& next, Pass& pass) const;
 
   /// The layer alone: [D, M] to [D, M].
   at::Tensor operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
@@ -55,9 +63,6 @@ struct DecoderLayer {
     part("feed_forward_norm", self.feed_forward_sublayer.norm);
     part("feed_forward", self.feed_forward);
   }
-
- private:
-  NodeState after_cross(const at::Tensor& x_DM, const at::Tensor& average_DHV, const Norm& next, Pass& pass) const;
 };
 
 }  // namespace edgewise

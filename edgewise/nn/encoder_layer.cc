@@ -13,10 +13,11 @@ Projections EncoderLayer::before_attention(const at::Tensor& x_NM, AttentionFiel
   return self_attention.get(attention_sublayer.before(x_NM), fields);
 }
 
-NodeState EncoderLayer::after_attention(const at::Tensor& x_NM, const at::Tensor& average_NHV, const Norm& next,
-                                        Pass& pass) const {
-  const NodeState attended =
-      attention_sublayer.after(x_NM, self_attention.get_o(average_NHV), feed_forward_sublayer.first_norm(), pass);
+NodeState EncoderLayer::attended(const at::Tensor& x_NM, const at::Tensor& average_NHV, Pass& pass) const {
+  return attention_sublayer.after(x_NM, self_attention.get_o(average_NHV), feed_forward_sublayer.first_norm(), pass);
+}
+
+NodeState EncoderLayer::fed(const NodeState& attended, const Norm& next, Pass& pass) const {
   return feed_forward_sublayer.after(attended.x_TM, feed_forward(attended.read_TM, pass), next, pass);
 }
 

@@ -28,7 +28,13 @@ struct EncoderLayer {
   /// A first state of [N, M], then from state to state; `next` is the norm through which the result is read.
   NodeState begin(const at::Tensor& x_NM, const Pass& pass) const { return attention_sublayer.begin(x_NM, pass); }
   NodeState operator()(const Relation& relation, const NodeState& state, const Norm& next, Pass& pass) const;
-  NodeState after_attention(const at::Tensor& x_NM, const at::Tensor& average_NHV, const Norm& next, Pass& pass) const;
+  NodeState after_attention(const at::Tensor& x_NM, const at::Tensor& average_NHV, const Norm& next, Pass& pass) const {
+    return fed(attended(x_NM, average_NHV, pass), next, pass);
+  }
+
+  /// The two sublayers' ends, for who changes what feed-forward reads.
+  NodeState attended(const at::Tensor& x_NM, const at::Tensor& average_NHV, Pass& pass) const;
+  NodeState fed(const NodeState& attended, const Norm& next, Pass& pass) const;
 
   /// The layer alone: [N, M] to [N, M].
   at::Tensor operator()(const Relation& relation, const at::Tensor& x_NM, Pass& pass) const;

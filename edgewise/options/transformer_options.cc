@@ -69,6 +69,11 @@ const TransformerOptions& checked(const TransformerOptions& options) {
         "Transformer: tying is all with vocabularies of {} and {} words, needs one vocabulary for both sides; tie the "
         "output only, or build one vocabulary",
         options.input_vocabulary, options.output_vocabulary);
+  const UniversalOptions& universal = options.universal;
+  check(universal.transition == Transition::kFeedForward || universal.halted_keys == HaltedKeys::kFrozen,
+        "Transformer: transition is separable_convolution with halted_keys {}, needs them frozen",
+        enum_name(universal.halted_keys));
+  check(universal.filter_width >= 1, "Transformer: filter_width is {}, needs at least 1", universal.filter_width);
   return options;
 }
 

@@ -40,6 +40,17 @@ inline constexpr auto enum_names(HaltedKeys) {
                     EnumName<HaltedKeys>{HaltedKeys::kDropped, "dropped"}};
 }
 
+/// What follows attention in each step.
+enum class Transition {
+  kFeedForward,           // the same for each node
+  kSeparableConvolution,  // feed-forward of what a filter makes of the node and its neighbours
+};
+
+inline constexpr auto enum_names(Transition) {
+  return std::array{EnumName<Transition>{Transition::kFeedForward, "feed_forward"},
+                    EnumName<Transition>{Transition::kSeparableConvolution, "separable_convolution"}};
+}
+
 /// Adaptive computation time (Graves 2016) of a Universal Transformer (Dehghani et al. 2019).
 struct UniversalOptions {
   AdaptiveSide adaptive = AdaptiveSide::kBoth;
@@ -47,6 +58,8 @@ struct UniversalOptions {
   double halting_bias = 1.0;
   double ponder_weight = 0.01;
   HaltedKeys halted_keys = HaltedKeys::kFrozen;
+  Transition transition = Transition::kFeedForward;
+  std::int64_t filter_width = 3;
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
@@ -57,6 +70,12 @@ struct UniversalOptions {
           "what the bias of halting units starts from: 1 halts in the second step at first, -3 hardly ever");
     field("ponder_weight", self.ponder_weight, "of steps and remainder, a node's mean, in the loss", at_least(0));
     field("halted_keys", self.halted_keys, "what other nodes see of one that has halted");
+    field("transition", self.transition,
+          "what follows attention in each step: feed_forward, or that behind a filter over neighbours in the sentence, "
+          "which needs halted_keys frozen");
+    field("filter_width", self.filter_width,
+          "nodes that a separable convolution's filter reads: around the node in the encoder, up to it in the decoder",
+          at_least(1).at_most(255));
   }
 };
 

@@ -22,28 +22,11 @@ UniversalTransformer float_model(const TransformerOptions& options) {
   return model;
 }
 
-std::vector<TransformerOptions> all_kinds_of_universal_options() {
-  std::vector<TransformerOptions> kinds;
-  for (const TransformerPreset preset : all_presets()) {
-    for (const HaltedKeys halted_keys : all_of<HaltedKeys>()) {
-      kinds.push_back(universal_options(preset));
-      kinds.back().universal.halted_keys = halted_keys;
-    }
-  }
-  for (const AdaptiveSide side : all_of<AdaptiveSide>()) {
-    kinds.push_back(universal_options());
-    kinds.back().universal.adaptive = side;
-  }
-  return kinds;
-}
-
 TEST(UniversalRuntime, AgreesWithTheModelOverLibtorchWhateverTheOptions) {
   for (const InstructionSet set : kernels::runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     for (const TransformerOptions& options : all_kinds_of_universal_options()) {
-      SCOPED_TRACE(testing::Message() << kernels::instruction_set_name(set) << ", " << enum_name(options.preset) << ", "
-                                      << enum_name(options.universal.halted_keys) << ", "
-                                      << enum_name(options.universal.adaptive));
+      SCOPED_TRACE(testing::Message() << kernels::instruction_set_name(set) << ", " << description(options));
       const UniversalTransformer model = float_model(options);
       const RuntimeModel runtime = runtime_of(model);
       UniversalScorer defined(model);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fmt/format.h>
+
+#include <string>
 #include <vector>
 
 #include "edgewise/models/universal_transformer.h"
@@ -31,6 +34,35 @@ std::vector<Enum> all_of() {
   std::vector<Enum> values;
   for (const auto& named : enum_names(Enum{})) values.push_back(named.value);
   return values;
+}
+
+/// Each option of a Universal Transformer at least once.
+inline std::vector<TransformerOptions> all_kinds_of_universal_options() {
+  std::vector<TransformerOptions> kinds;
+  for (const TransformerPreset preset : all_presets()) {
+    for (const HaltedKeys halted_keys : all_of<HaltedKeys>()) {
+      kinds.push_back(universal_options(preset));
+      kinds.back().universal.halted_keys = halted_keys;
+    }
+    kinds.push_back(universal_options(preset));
+    kinds.back().universal.transition = Transition::kSeparableConvolution;
+    kinds.back().universal.filter_width = 4;
+  }
+  for (const AdaptiveSide side : all_of<AdaptiveSide>()) {
+    for (const Transition transition : all_of<Transition>()) {
+      kinds.push_back(universal_options());
+      kinds.back().universal.adaptive = side;
+      kinds.back().universal.transition = transition;
+    }
+  }
+  return kinds;
+}
+
+/// For traces.
+inline std::string description(const TransformerOptions& options) {
+  const UniversalOptions& universal = options.universal;
+  return fmt::format("{}, {}, {}, {}", enum_name(options.preset), enum_name(universal.halted_keys),
+                     enum_name(universal.adaptive), enum_name(universal.transition));
 }
 
 }  // namespace edgewise

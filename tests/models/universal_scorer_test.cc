@@ -11,34 +11,20 @@
 namespace edgewise {
 namespace {
 
-TEST(UniversalScorer, GivesStepByStepWhatThePassOverTheWholeOutputGives) {
-  for (const TransformerPreset preset : all_presets()) {
-    for (const HaltedKeys halted_keys : all_of<HaltedKeys>()) {
-      SCOPED_TRACE(testing::Message() << enum_name(preset) << ", " << enum_name(halted_keys));
-      TransformerOptions options = universal_options(preset);
-      options.universal.halted_keys = halted_keys;
-      const UniversalTransformer model = universal_model(options);
-      StepByStep steps(model);
-      grow_chains(steps);
-      steps.expect_full_forward(model, 1e-6);  // its results are floats, whatever computed them
-    }
-  }
-}
-
-TEST(UniversalScorer, GivesItWhicheverSideAdapts) {
-  for (const AdaptiveSide side : all_of<AdaptiveSide>()) {
-    SCOPED_TRACE(enum_name(side));
-    TransformerOptions options = universal_options();
-    options.universal.adaptive = side;
+TEST(UniversalScorer, GivesStepByStepWhatThePassOverTheWholeOutputGivesWhateverTheOptions) {
+  for (const TransformerOptions& options : all_kinds_of_universal_options()) {
+    SCOPED_TRACE(description(options));
     const UniversalTransformer model = universal_model(options);
     StepByStep steps(model);
     grow_chains(steps);
-    steps.expect_full_forward(model, 1e-6);
+    steps.expect_full_forward(model, 1e-6);  // its results are floats, whatever computed them
   }
 }
 
 TEST(UniversalScorer, FollowsEachBranchOfATreeAndTakesASentencesNodesAtOnce) {
-  const UniversalTransformer model = universal_model(universal_options());
+  TransformerOptions options = universal_options();
+  options.universal.transition = Transition::kSeparableConvolution;
+  const UniversalTransformer model = universal_model(options);
   StepByStep steps(model);
   steps.read(kInputs);
   const NodeIndex first = steps.grow(0, HypothesisTree::kRoot, 2);
@@ -53,9 +39,7 @@ TEST(UniversalScorer, FollowsEachBranchOfATreeAndTakesASentencesNodesAtOnce) {
 }
 
 TEST(UniversalScorer, ForgetsWhatWasInAPlace) {
-  for (const HaltedKeys halted_keys : all_of<HaltedKeys>()) {
-    TransformerOptions options = universal_options();
-    options.universal.halted_keys = halted_keys;
+  for (const TransformerOptions& options : all_kinds_of_universal_options()) {
     const UniversalTransformer model = universal_model(options);
     StepByStep steps(model);
     grow_chains(steps);

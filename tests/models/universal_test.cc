@@ -8,6 +8,7 @@
 #include "edgewise/models/universal_transformer.h"
 #include "tests/models/agreement.h"
 #include "tests/models/universal_models.h"
+#include "tests/support/error_of.h"
 #include "tests/support/gradient_check.h"
 
 namespace edgewise {
@@ -30,22 +31,9 @@ void expect_agreement(const UniversalTransformer& model, const Batch& batch) {
   EXPECT_EQ(decoded.steps, steps_of(graph, kDecoder));
 }
 
-TEST(UniversalTransformer, IsTheSameByMessagesAndFused) {
-  for (const TransformerPreset preset : all_presets()) {
-    for (const HaltedKeys halted_keys : all_of<HaltedKeys>()) {
-      SCOPED_TRACE(testing::Message() << enum_name(preset) << ", " << enum_name(halted_keys));
-      TransformerOptions options = universal_options(preset);
-      options.universal.halted_keys = halted_keys;
-      expect_agreement(universal_model(options), small_batch());
-    }
-  }
-}
-
-TEST(UniversalTransformer, IsTheSameByMessagesAndFusedWhicheverSideAdapts) {
-  for (const AdaptiveSide side : all_of<AdaptiveSide>()) {
-    SCOPED_TRACE(enum_name(side));
-    TransformerOptions options = universal_options();
-    options.universal.adaptive = side;
+TEST(UniversalTransformer, IsTheSameByMessagesAndFusedWhateverTheOptions) {
+  for (const TransformerOptions& options : all_kinds_of_universal_options()) {
+    SCOPED_TRACE(description(options));
     expect_agreement(universal_model(options), small_batch());
   }
 }
@@ -102,17 +90,16 @@ TEST(UniversalTransformer, AddsThePonderCostToItsLossForEachLabel) {
 }
 
 TEST(UniversalTransformer, HasGradientsThatMatchFiniteDifferences) {
-  for (const HaltedKeys halted_keys : all_of<HaltedKeys>()) {
-    TransformerOptions options = universal_options();
+  for (TransformerOptions options : all_kinds_of_universal_options()) {
+    if (options.preset != TransformerPreset::kTutorial || options.universal.adaptive != AdaptiveSide::kBoth) continue;
+    SCOPED_TRACE(description(options));
     options.encoder_layers = options.decoder_layers = 3;
-    options.universal.halted_keys = halted_keys;
     options.universal.ponder_weight = 0.1;
     UniversalTransformer model = universal_model(options);
     std::vector<at::Tensor> leaves;
     for (const NamedTensor& named : parameters(model)) {
-      if (named.name.find("halting") != std::string::npos ||
-          named.name.find("self_attention.key") != std::string::npos) {
-        leaves.push_back(named.tensor);
+      for (const std::string_view part : {"halting", "self_attention.key", "filter", "feed_forward_norm"}) {
+        if (named.name.find(part) != std::string::npos) leaves.push_back(named.tensor);
       }
     }
     std::vector<at::Tensor> values;
@@ -131,12 +118,34 @@ TEST(UniversalTransformer, HasGradientsThatMatchFiniteDifferences) {
 }
 
 TEST(UniversalTransformer, LearnsInBf16AsInFp32) {
-  const TransformerOptions options = universal_options();
-  const UniversalTransformer model(options, 1);
-  Pass fp32 = Pass::training(1);
-  Pass bf16 = Pass::training(1, Precision::kBf16);
-  const double exact = model.loss(small_batch(), {}, /*rdrop=*/0, fp32).sum.item<double>();
-  EXPECT_NEAR(model.loss(small_batch(), {}, /*rdrop=*/0, bf16).sum.item<double>(), exact, 0.02 * exact);
+  for (const Transition transition : all_of<Transition>()) {
+    TransformerOptions options = universal_options();
+    options.universal.transition = transition;
+    const UniversalTransformer model(options, 1);
+    Pass fp32 = Pass::training(1);
+    Pass bf16 = Pass::training(1, Precision::kBf16);
+    const double exact = model.loss(small_batch(), {}, /*rdrop=*/0, fp32).sum.item<double>();
+    EXPECT_NEAR(model.loss(small_batch(), {}, /*rdrop=*/0, bf16).sum.item<double>(), exact, 0.02 * exact);
+  }
+}
+
+TEST(UniversalTransformer, StartsAConvolutionAsPlainFeedForward) {
+  TransformerOptions options = universal_options();
+  const UniversalTransformer plain(options, 1);
+  options.universal.transition = Transition::kSeparableConvolution;
+  const UniversalTransformer filtering(options, 1);
+  Pass pass = Pass::inference();
+
+  EXPECT_TRUE(filtering.forward(small_batch(), pass).equal(plain.forward(small_batch(), pass)));
+}
+
+TEST(UniversalTransformer, FiltersOverFrozenNodesOnly) {
+  TransformerOptions options = universal_options();
+  options.universal.transition = Transition::kSeparableConvolution;
+  options.universal.halted_keys = HaltedKeys::kStale;
+
+  EXPECT_EQ(error_of([&] { UniversalTransformer(options, 1); }),
+            "Transformer: transition is separable_convolution with halted_keys stale, needs them frozen");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "edgewise/nn/encoder_layer.h"
 #include "edgewise/nn/feed_forward.h"
 #include "edgewise/nn/linear.h"
+#include "edgewise/nn/neighbour_filter.h"
 #include "edgewise/nn/norm.h"
 #include "tests/nn/tensors.h"
 #include "tests/support/gradient_check.h"
@@ -74,6 +75,13 @@ TEST(Gradients, OfFeedForward) {
           [](const FeedForward& layer, const Tensors& x, Pass& pass) { return layer(x[0], pass); });
     }
   }
+}
+
+TEST(Gradients, OfNeighbourFilter) {
+  const std::vector<NodeIndex> neighbours = {kNoNode, 0, 2, /**/ 0, 2, kNoNode};
+  expect_layer_gradients_match(
+      NeighbourFilter(3, Reach::around(3)), {random_tensor({3, 3}, 1)},
+      [&](const NeighbourFilter& layer, const Tensors& x, Pass&) { return layer(x[0], neighbours); });
 }
 
 TEST(Gradients, OfEmbeddingSumOverTheTokensOfAWord) {

@@ -8,6 +8,7 @@
 #include "edgewise/nn/feed_forward.h"
 #include "edgewise/nn/init.h"
 #include "edgewise/nn/linear.h"
+#include "edgewise/nn/neighbour_filter.h"
 #include "edgewise/nn/norm.h"
 #include "edgewise/nn/positions.h"
 #include "edgewise/nn/sublayer.h"
@@ -138,6 +139,24 @@ TEST(FeedForward, DropsItsActivationsWhileTraining) {
   EXPECT_TRUE(at::equal(run(Pass::training(1)), run(Pass::training(1))));
   EXPECT_FALSE(at::equal(run(Pass::training(1)), run(Pass::training(2))));
   EXPECT_FALSE(at::equal(run(Pass::training(1)), run(Pass::inference())));
+}
+
+TEST(NeighbourFilter, WeighsEachDimensionOfTheNeighboursThereAre) {
+  const NeighbourFilter layer = randomised(NeighbourFilter(4, Reach::around(3)));
+  const at::Tensor x = random_tensor({3, 4}, 2);
+
+  const at::Tensor found = layer(x, std::vector<NodeIndex>{kNoNode, 0, 2, /**/ 2, 1, kNoNode});
+
+  expect_close(found[0], layer.weight_WM[1] * x[0] + layer.weight_WM[2] * x[2], 1e-13);
+  expect_close(found[1], layer.weight_WM[0] * x[2] + layer.weight_WM[1] * x[1], 1e-13);
+}
+
+TEST(NeighbourFilter, StartsAsTheNodeItself) {
+  const NeighbourFilter layer(4, Reach::up_to(3));
+  const at::Tensor x = random_tensor({3, 4}, 2, at::kFloat);
+
+  EXPECT_TRUE(at::equal(layer(x, std::vector<NodeIndex>{0, 1, 2, /**/ kNoNode, kNoNode, 0}),
+                        x.index_select(0, at::tensor({2, 0}))));
 }
 
 TEST(Embedding, ReturnsTheRowsOfItsTokensTimesItsScale) {
