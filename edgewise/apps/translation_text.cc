@@ -47,6 +47,7 @@ std::string json_of(const TranslatedText& output, const TranslationFormat& forma
       .add("score", output.score)
       .add("log_probability", output.log_probability)
       .add_json("tokens", json_list(output.tokens));
+  if (!output.steps.empty()) json.add_json("steps", fmt::format("[{}]", fmt::join(output.steps, ", ")));
   if (format.has_attention) json.add_json("attention", attention_json(output));
   if (format.has_alignments) {
     std::string pairs;

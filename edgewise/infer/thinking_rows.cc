@@ -12,6 +12,7 @@ void ThinkingRows::begin(std::span<const std::int64_t> positions) {
   positions_.assign(positions.begin(), positions.end());
   active_.resize(rows);
   std::iota(active_.begin(), active_.end(), 0);
+  steps_.assign(rows, 0);
   sums_.assign(rows, 0.0);
   remaining_.assign(rows, 1.0f);
   weighted_.assign(rows * static_cast<std::size_t>(options_.size), 0.0f);
@@ -62,7 +63,10 @@ void ThinkingRows::end_step(const float* states) {
       for (std::int64_t m = 0; m < options_.size; ++m) to[m] += weight * state[m];
     }
     (leaves ? leaving_ : staying_).push_back(static_cast<NodeIndex>(i));
-    if (leaves) continue;
+    if (leaves) {
+      steps_[row] = step_;
+      continue;
+    }
     still_active.push_back(active_[i]);
     sums_[row] = sum;
     if (adapts_) remaining_[row] -= static_cast<float>(probabilities_[i]);

@@ -37,6 +37,9 @@ class ThinkingRows {
   const std::vector<NodeIndex>& staying() const { return staying_; }
   const std::vector<NodeIndex>& leaving() const { return leaving_; }
 
+  /// How many each row took, once all are done.
+  const std::vector<std::int64_t>& steps() const { return steps_; }
+
   /// What all rows came to, [rows, M].
   void write(float* states) const;
 
@@ -50,6 +53,7 @@ class ThinkingRows {
   std::int64_t step_ = 0;
   std::vector<std::int64_t> positions_;
   std::vector<NodeIndex> active_, staying_, leaving_;
+  std::vector<std::int64_t> steps_;    // of all rows
   std::vector<double> sums_;           // of all rows' probabilities
   std::vector<double> probabilities_;  // of the active rows, in this step
   std::vector<float> remaining_;       // of all rows: 1 minus their sums, in floats as the model has them

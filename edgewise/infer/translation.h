@@ -28,6 +28,8 @@ struct TranslatedText {
   std::vector<std::string> tokens;
   std::vector<AlignedPair> alignment;         // if wanted, ascending by output; none to the input's end token
   std::vector<std::vector<float>> attention;  // if wanted, of each token, to each token of the input
+  std::vector<std::int64_t> steps;            // of a Universal Transformer: how many it thought before each token, and
+                                              // before the end; of a sentence in parts, before the end of each
 };
 
 struct Translation {

@@ -360,6 +360,7 @@ void UniversalScorer<T>::step(const StepRequest& request, StepResult& result) {
   const TimedWork timed("step");
   memory_.add(request.nodes);
   result.attention.clear();
+  result.steps.clear();
   if (!request.nodes.empty()) {
     words_.write(weights_.words_of_output(), memory_.tokens(), "step", rows_.begin(std::ssize(memory_.tokens())));
     StepResult* attention = request.attention ? &result : nullptr;
@@ -370,6 +371,7 @@ void UniversalScorer<T>::step(const StepRequest& request, StepResult& result) {
         decoder_, memory_.positions(), weights_.decoder_norm, [&] { decoder_step(attention); },
         [this] { decoder_halt(); });
     if (attention != nullptr) shown_.write(*attention);
+    result.steps = decoder_.steps();
   }
   output_.write(weights_, rows_.read(), request, result);
 }

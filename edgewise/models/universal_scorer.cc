@@ -160,6 +160,7 @@ void UniversalScorer::step(const StepRequest& request, StepResult& result) {
   Pass pass = Pass::inference();
   result.attention.clear();
   result.log_probabilities.clear();
+  result.steps.clear();
   const DecodingPlaces::NewNodes nodes = places_.grow(request.nodes);
   if (nodes.numbers.empty()) return pick_candidates({}, request, result);
 
@@ -171,6 +172,7 @@ void UniversalScorer::step(const StepRequest& request, StepResult& result) {
   Thinking layer(*this, nodes, signals, request.attention ? &attention : nullptr);
   const Thought thought = model_->think_of_output(x, signals, layer, pass);
 
+  result.steps = thought.steps;
   for (const at::Tensor& weights : attention) {
     result.attention.insert(result.attention.end(), floats_of(weights).begin(), floats_of(weights).end());
   }

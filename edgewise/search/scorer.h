@@ -48,6 +48,7 @@ struct StepResult {
   std::vector<float> wanted;             // one of each continuation that was wanted
   std::vector<float> log_probabilities;  // [rows, vocabulary], if all
   std::vector<float> attention;          // if wanted: row by row, a weight for each token of its sentence's input
+  std::vector<std::int64_t> steps;       // of a model that thinks until it is done: [rows], how many steps each took
 };
 
 /// What a search needs of a model. Sentences lie in places, and one may be replaced at any time, so that no step waits

@@ -92,6 +92,7 @@ void SentenceSearch::restrict_repeats(NodeIndex node, Step& step) const {
 
 void SentenceSearch::advance(const Step& step) {
   read_attention(step);
+  read_steps(step);
   follow_prefix(step);
   take(choose(step));
 }
@@ -101,6 +102,12 @@ void SentenceSearch::read_attention(const Step& step) {
   const std::size_t rows = wanted_begin_.size() - 1;
   const auto begin = step.result.attention.begin() + static_cast<std::ptrdiff_t>(first_weight_);
   attention_.insert(attention_.end(), begin, begin + static_cast<std::ptrdiff_t>(rows * input_.tokens.size()));
+}
+
+void SentenceSearch::read_steps(const Step& step) {
+  if (step.result.steps.empty()) return;
+  const auto begin = step.result.steps.begin() + static_cast<std::ptrdiff_t>(first_row_);
+  steps_.insert(steps_.end(), begin, begin + static_cast<std::ptrdiff_t>(wanted_begin_.size()) - 1);
 }
 
 void SentenceSearch::follow_prefix(const Step& step) {
@@ -211,6 +218,7 @@ void SentenceSearch::end(NodeIndex node, double log_probability) {
   hypothesis.log_probability = log_probability;
   hypothesis.score = rules_.score(log_probability, tree_.depth(node) + 1) + coverage_of(node);
   if (rules_.options().attention) hypothesis.attention = attention_of(node);
+  if (!steps_.empty()) hypothesis.steps = steps_of(node);
   // After its equals: the earlier hypothesis wins.
   const auto place = std::upper_bound(ended_.begin(), ended_.end(), hypothesis,
                                       [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
@@ -235,6 +243,14 @@ std::vector<float> SentenceSearch::attention_of(NodeIndex node) const {
     std::copy_n(attention_.begin() + node * inputs, inputs, row);
   }
   return weights;
+}
+
+std::vector<std::int64_t> SentenceSearch::steps_of(NodeIndex node) const {
+  std::vector<std::int64_t> steps(static_cast<std::size_t>(tree_.depth(node)) + 1);
+  for (auto next = steps.rbegin(); node != HypothesisTree::kRoot; node = tree_.parent(node)) {
+    *next++ = steps_[static_cast<std::size_t>(node)];
+  }
+  return steps;
 }
 
 /// Whether none of those going on can get among the best that are wanted. A log-probability can only fall, is divided

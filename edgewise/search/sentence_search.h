@@ -52,6 +52,7 @@ class SentenceSearch {
   bool must_end(NodeIndex node) const;
 
   void read_attention(const Step& step);
+  void read_steps(const Step& step);
   void follow_prefix(const Step& step);
   std::vector<Follower> followers(NodeIndex node, const Step& step) const;
   void add_candidates(NodeIndex node, const Step& step, std::vector<Follower>& found) const;
@@ -63,6 +64,7 @@ class SentenceSearch {
   void end(NodeIndex node, double log_probability);
   double coverage_of(NodeIndex node) const;
   std::vector<float> attention_of(NodeIndex node) const;
+  std::vector<std::int64_t> steps_of(NodeIndex node) const;
   bool is_decided(const std::vector<Living>& going_on) const;
 
   const Rules& rules_;
@@ -71,9 +73,10 @@ class SentenceSearch {
   std::int64_t longest_;
   std::int64_t shortest_;
   HypothesisTree tree_;
-  std::vector<float> attention_;   // [nodes, input], if needed
-  std::vector<Living> living_;     // best first
-  std::vector<Hypothesis> ended_;  // best first
+  std::vector<float> attention_;     // [nodes, input], if needed
+  std::vector<std::int64_t> steps_;  // [nodes], if the model tells them
+  std::vector<Living> living_;       // best first
+  std::vector<Hypothesis> ended_;    // best first
 
   // Of the step that was asked.
   NodeIndex first_node_ = 0;

@@ -84,6 +84,22 @@ TEST_F(UniversalProgram, TranslatesTheSameWithTheRuntimeAndOverLibtorch) {
   EXPECT_EQ(found, expected);
 }
 
+TEST_F(UniversalProgram, ThinksAsLongWithTheRuntimeAsOverLibtorch) {
+  train({"train.epochs=6", "train.schedule=constant", "train.learning_rate=0.01"});
+  const std::string inputs = "a b c\nd a\nb\nc c d a b a\n";
+  write("inputs", inputs);
+  const nlohmann::json pondered = nlohmann::json::parse(run_well({"inspect", "run", "--ponder", "inputs", "--json"}));
+  std::istringstream lines(run_well({"translate", "--model", "run", "--json"}, {.input = inputs}));
+
+  for (const nlohmann::json& sentence : pondered.at("sentences")) {
+    std::vector<std::int64_t> expected;
+    for (const nlohmann::json& token : sentence.at("output")) expected.push_back(token.at("steps"));
+    std::string line;
+    ASSERT_TRUE(std::getline(lines, line));
+    EXPECT_EQ(nlohmann::json::parse(line).at("outputs")[0].at("steps"), expected) << line;
+  }
+}
+
 TEST_F(UniversalProgram, SaysHowManyStepsItThinksAboutEachToken) {
   train();
   write("inputs", "a b c\nd a\n");

@@ -100,6 +100,7 @@ inline void expect_same_answers(const std::vector<GrownStep>& found, const std::
   for (std::size_t t = 0; t < expected.size(); ++t) {
     expect_near(found[t].result.log_probabilities, expected[t].result.log_probabilities, 1e-4f);
     expect_near(found[t].result.attention, expected[t].result.attention, 1e-5f);
+    EXPECT_EQ(found[t].result.steps, expected[t].result.steps);
     if (testing::Test::HasFatalFailure()) return;
   }
 }

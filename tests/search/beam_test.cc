@@ -205,7 +205,7 @@ RC_GTEST_PROP(Beam, OfOneIsGreedy, ()) {
   RC_ASSERT(given.search(options).at(0).tokens == produced);
 }
 
-RC_GTEST_PROP(Beam, ShowsWhereEachTokenLooked, ()) {
+RC_GTEST_PROP(Beam, ShowsWhereEachTokenLookedAndForHowLongItWasThoughtAbout, ()) {
   Case given = arbitrary_case();
   given.options.attention = true;
   given.options.beam = 3;
@@ -216,11 +216,13 @@ RC_GTEST_PROP(Beam, ShowsWhereEachTokenLooked, ()) {
   RC_ASSERT(found.attention.size() == (found.tokens.size() + 1) * inputs);
   const std::vector<std::int64_t> aligned = alignment(found);
   RC_ASSERT(aligned.size() == found.tokens.size());
+  RC_ASSERT(found.steps.size() == found.tokens.size() + 1);
   for (std::size_t i = 0; i <= found.tokens.size(); ++i) {
     const Tokens so_far(found.tokens.begin(), found.tokens.begin() + static_cast<std::ptrdiff_t>(i));
     const std::vector<float> weights = random_attention(given.seed)(given.input, so_far);
     const auto row = found.attention.begin() + static_cast<std::ptrdiff_t>(i * inputs);
     RC_ASSERT(std::equal(weights.begin(), weights.end(), row));
+    RC_ASSERT(found.steps[i] == table_steps(so_far));
     if (i < aligned.size()) RC_ASSERT(aligned[i] == std::ranges::max_element(weights) - weights.begin());
   }
 }

@@ -43,6 +43,7 @@ void TableScorer::step(const StepRequest& request, StepResult& result) {
   new_nodes.push_back(std::ssize(request.nodes));
   result.log_probabilities.clear();
   result.attention.clear();
+  result.steps.clear();
   for (const NewNode& node : request.nodes) {
     ASSERT_TRUE(places_.contains(node.place));
     Place& place = places_[node.place];
@@ -55,6 +56,7 @@ void TableScorer::step(const StepRequest& request, StepResult& result) {
       path.push_back(node.token);
     }
     place.paths.push_back(path);
+    result.steps.push_back(table_steps(path));
     const std::vector<float> row = table_(place.input, path);
     ASSERT_EQ(std::ssize(row), vocabulary_size_);
     result.log_probabilities.insert(result.log_probabilities.end(), row.begin(), row.end());

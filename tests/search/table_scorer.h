@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <vector>
 
 #include "edgewise/search/search.h"
@@ -15,6 +16,11 @@ using Table = std::function<std::vector<float>(const Tokens& input, const Tokens
 
 /// Where an output looks in its input as its next token is chosen.
 using AttentionTable = std::function<std::vector<float>(const Tokens& input, const Tokens& produced)>;
+
+/// How long a TableScorer claims to think once it has produced these tokens.
+inline std::int64_t table_steps(const Tokens& produced) {
+  return 1 + std::accumulate(produced.begin(), produced.end(), std::ssize(produced)) % 7;
+}
 
 /// Answers from a table, counts, and holds the search to the contract of Scorer.
 class TableScorer : public Scorer {
