@@ -59,7 +59,8 @@ TEST_F(UniversalProgram, TellsOfEachValidationHowManyNodesTookSoManySteps) {
 TEST_F(UniversalProgram, LearnsInEitherPrecisionWithEachPolicyForHaltedNodes) {
   for (const std::string setting :
        {"train.precision=bf16", "model.universal.halted_keys=stale", "model.universal.halted_keys=recomputed",
-        "model.universal.halted_keys=dropped", "model.universal.adaptive=none", "train.rdrop=1"}) {
+        "model.universal.halted_keys=dropped", "model.universal.transition=separable_convolution",
+        "model.universal.adaptive=none", "train.rdrop=1"}) {
     SCOPED_TRACE(setting);
     train({setting});
     EXPECT_TRUE(std::filesystem::exists(path("run/best/model.safetensors")));
