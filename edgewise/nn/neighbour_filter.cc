@@ -2,10 +2,8 @@
 #include "edgewise/nn/neighbour_filter.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
 
 #include "edgewise/nn/init.h"
 
@@ -17,11 +15,13 @@ NeighbourFilter::NeighbourFilter(std::int64_t size, Reach reach_of_filter)
 }
 
 at::Tensor NeighbourFilter::operator()(const at::Tensor& x_NM, std::span<const NodeIndex> neighbours) const {
-  const at::Tensor zeros_1M = at::zeros({1, x_NM.size(1)}, x_NM.options().requires_grad(false));
-  const at::Tensor numbers = at::tensor(std::vector<std::int64_t>(neighbours.begin(), neighbours.end()));
-  const at::Tensor rows = at::where(numbers == kNoNode, x_NM.size(0), numbers);
-  const at::Tensor read_AWM = at::cat({x_NM, zeros_1M}).index_select(0, rows).view({-1, reach.width(), x_NM.size(1)});
-  return (read_AWM * weight_WM.to(x_NM.scalar_type())).sum(1);
+  const at::Tensor rows_AW =
+      at::tensor(std::vector<std::int64_t>(neighbours.begin(), neighbours.end())).view({-1, reach.width()});
+  const at::Tensor is_there_AW = rows_AW != kNoNode;
+  // For a neighbour that is not there the node itself is read, and dropped: any other row may hold anything.
+  const at::Tensor read_AW = at::where(is_there_AW, rows_AW, rows_AW.narrow(1, reach.before, 1));
+  const at::Tensor read_AWM = x_NM.index_select(0, read_AW.view(-1)).view({-1, reach.width(), x_NM.size(1)});
+  return (read_AWM * is_there_AW.unsqueeze(-1) * weight_WM.to(x_NM.scalar_type())).sum(1);
 }
 
 }  // namespace edgewise

@@ -27,7 +27,7 @@ struct NeighbourFilter {
 
   bool is_on() const { return weight_WM.defined(); }
 
-  /// `neighbours`, [A, W], are rows of x; kNoNode counts as zeros. [A, M], in x's type.
+  /// `neighbours`, [A, W], are rows of x, the node itself among them; kNoNode counts as zeros. [A, M], in x's type.
   at::Tensor operator()(const at::Tensor& x_NM, std::span<const NodeIndex> neighbours) const;
 
   template <typename Self, typename Visitor>
