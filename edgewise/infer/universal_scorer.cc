@@ -65,6 +65,7 @@ class UniversalScorer : public Scorer {
   template <typename U, typename Thinks>
   Seen<U> seen_by(std::span<const NodeIndex> rows, const Sources<U>& all, Thinks still_thinks) const;
 
+  std::int64_t piece_size() const { return 2 * width_ + filtered_; }
   bool is(HaltedKeys halted_keys) const { return weights_.options.universal.halted_keys == halted_keys; }
 
   const Weights<T>& weights_;
@@ -218,10 +219,9 @@ void UniversalScorer<T>::encode(std::span<const Tokens> inputs) {
     for (std::int64_t position = 0; position < range.count; ++position) positions_.push_back(position);
   }
   const std::int64_t count = std::ssize(tokens_);
-  const std::int64_t piece_size = 2 * width_ + filtered_;
-  float* next = read_room_.of(count, piece_size);
+  float* next = read_room_.of(count, piece_size());
   read_pieces_.clear();
-  for (std::int64_t row = 0; row < count; ++row) read_pieces_.push_back(next + row * piece_size);
+  for (std::int64_t row = 0; row < count; ++row) read_pieces_.push_back(next + row * piece_size());
   read_.pieces.assign(read_pieces_.begin(), read_pieces_.end());
 
   words_.write(weights_.input_words, tokens_, "read", rows_.begin(count));
@@ -246,7 +246,7 @@ void UniversalScorer<T>::encoder_step() {
   const float* projected = rows_.project(layer.self_attention.query_key_value);
   write_encoder_pieces(encoder_.active(), projected);
   const auto still_thinks = [&](const float* piece) {
-    return std::ranges::binary_search(encoder_.active(), (piece - read_.pieces.front()) / (2 * width_ + filtered_));
+    return std::ranges::binary_search(encoder_.active(), (piece - read_.pieces.front()) / piece_size());
   };
   const Seen<float> seen = seen_by(encoder_.active(), read_, still_thinks);
   rows_.attend(layer.self_attention,

@@ -11,11 +11,8 @@
 #include "edgewise/ops/rows.h"
 
 namespace edgewise {
-namespace {
 
 void append(at::Tensor& rows, const at::Tensor& more) { rows = rows.defined() ? at::cat({rows, more}) : more; }
-
-}  // namespace
 
 StepSignals::StepSignals(const Positions& table, std::span<const std::int64_t> positions, at::ScalarType type)
     : table_(&table), positions_NM_(table(positions, type)) {}

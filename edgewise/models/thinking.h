@@ -33,6 +33,9 @@ class StepSignals {
   at::Tensor positions_NM_;
 };
 
+/// Puts more rows behind those there are, if any.
+void append(at::Tensor& rows, const at::Tensor& more);
+
 /// For each node of a side, where it stands among the active and, behind them, the halted ones.
 std::vector<NodeIndex> rows_by_node(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& halted);
 
@@ -50,6 +53,8 @@ class ThinkingAttention {
   void halt(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& leaving, const at::Tensor& x_AM,
             const Pass& pass);
 
+  const std::vector<NodeIndex>& halted() const { return halted_; }  // in the order in which they halted
+
  private:
   bool all_are_active() const { return halted_.empty(); }
   at::Tensor among_active(const std::vector<NodeIndex>& active, const Projections& made, Pass& pass) const;
@@ -61,10 +66,10 @@ class ThinkingAttention {
   HaltedKeys halted_keys_;
   const StepSignals* signals_;
 
-  Projections made_;               // of the active nodes in the last step
-  std::vector<NodeIndex> halted_;  // in the order in which they halted
-  Projections kept_;               // frozen or stale, in that order
-  at::Tensor states_;              // to recompute them from, likewise
+  Projections made_;  // of the active nodes in the last step
+  std::vector<NodeIndex> halted_;
+  Projections kept_;   // frozen or stale, in that order
+  at::Tensor states_;  // to recompute them from, likewise
 };
 
 /// One side's layer, as a step of some nodes.

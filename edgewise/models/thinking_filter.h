@@ -20,19 +20,19 @@ class ThinkingFilter {
   ThinkingFilter(const Relation& relation, const NeighbourFilter& filter, const Sublayer& sublayer)
       : relation_(&relation), filter_(&filter), sublayer_(&sublayer) {}
 
-  /// What feed-forward reads of the active nodes, from what it would read of each without the filter.
-  at::Tensor operator()(const std::vector<NodeIndex>& active, const at::Tensor& read_AM) const;
+  /// What feed-forward reads of the active nodes, from what it would read of each without the filter; `halted` are the
+  /// others, in the order in which they halted.
+  at::Tensor operator()(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& halted,
+                        const at::Tensor& read_AM) const;
 
   /// After that step: the rows `leaving` of the active nodes halt, in the states x.
-  void halt(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& leaving, const at::Tensor& x_AM,
-            const Pass& pass);
+  void halt(const std::vector<NodeIndex>& leaving, const at::Tensor& x_AM, const Pass& pass);
 
  private:
   const Relation* relation_;
   const NeighbourFilter* filter_;
   const Sublayer* sublayer_;
-  std::vector<NodeIndex> halted_;  // in the order in which they halted
-  at::Tensor kept_;                // what is read of them, in that order
+  at::Tensor kept_;  // what is read of halted nodes, in the order in which they halted
 };
 
 }  // namespace edgewise

@@ -64,10 +64,10 @@ class UniversalScorer::Thinking : public ThinkingLayer {
       case HaltedKeys::kFrozen: {
         const at::Tensor x = take_rows(x_AM, leaving);
         const Projections last = layer_->before_self(x, AttentionFields::kKeyValue);
-        for (std::int64_t later = step_ + 1; later < num_steps; ++later) put(later, numbers, last);
-        if (filter_->is_on()) {
-          const at::Tensor read = layer_->feed_forward_sublayer.before(x);
-          for (std::int64_t later = step_ + 1; later < num_steps; ++later) of_step(later).read.put(numbers, read);
+        const at::Tensor read = filter_->is_on() ? layer_->feed_forward_sublayer.before(x) : at::Tensor();
+        for (std::int64_t later = step_ + 1; later < num_steps; ++later) {
+          put(later, numbers, last);
+          if (filter_->is_on()) of_step(later).read.put(numbers, read);
         }
         break;
       }

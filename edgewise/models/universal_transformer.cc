@@ -30,7 +30,7 @@ class SelfSeeing : public ThinkingLayer {
   void halt(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& leaving, const at::Tensor& x_AM,
             const Pass& pass) override {
     attention_.halt(active, leaving, x_AM, pass);
-    filter_.halt(active, leaving, x_AM, pass);
+    filter_.halt(leaving, x_AM, pass);
   }
 
  protected:
@@ -51,7 +51,7 @@ class EncoderThinking : public SelfSeeing {
     const NodeState state = layer_->begin(x_AM, pass);
     const at::Tensor heard_AHV = attention_(active, state.read_TM, step, pass);
     NodeState attended = layer_->attended(state.x_TM, heard_AHV, pass);
-    attended.read_TM = filter_(active, attended.read_TM);
+    attended.read_TM = filter_(active, attention_.halted(), attended.read_TM);
     return layer_->fed(attended, Norm(), pass).x_TM;
   }
 
@@ -76,7 +76,7 @@ class DecoderThinking : public SelfSeeing {
     const bool is_whole = std::ssize(active) == encoder_decoder_->num_destinations();
     const Relation seen = is_whole ? *encoder_decoder_ : select_rows(*encoder_decoder_, active);
     NodeState attended = layer_->attended(seen, state.x_TM, heard_AHV, memory_, pass);
-    attended.read_TM = filter_(active, attended.read_TM);
+    attended.read_TM = filter_(active, attention_.halted(), attended.read_TM);
     return layer_->fed(attended, Norm(), pass).x_TM;
   }
 
