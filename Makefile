@@ -41,12 +41,13 @@ format:  ## format all sources with clang-format 14
 format-check:  ## say which sources are not formatted
 	@git ls-files '*.h' '*.cc' '*.cpp' | xargs clang-format-14 --dry-run -Werror
 
-tidy: build  ## run clang-tidy over the library
-	@git ls-files 'edgewise/*.cc' | xargs -P "$$(nproc)" -n 4 clang-tidy-14 --quiet -p build --extra-arg=-Wno-unknown-warning-option
+tidy: setup  ## run clang-tidy over the library
+	@cmake --preset tidy >/dev/null
+	@git ls-files 'edgewise/*.cc' | xargs -P "$$(nproc)" -n 4 clang-tidy-14 --quiet -p build-tidy --extra-arg=-Wno-unknown-warning-option
 
 bench-peers: setup  ## compare with what people use instead: make bench-peers INPUT=corpus.en OUTPUT=corpus.de
 	@scripts/build release edgewise
 	@bench/peers/run $(if $(INPUT),--input "$(INPUT)") $(if $(OUTPUT),--output "$(OUTPUT)")
 
 clean:  ## remove what was built; .venv stays
-	@rm -rf build build-asan build-tsan build-fuzz demo
+	@rm -rf build build-asan build-tsan build-fuzz build-tidy demo

@@ -22,6 +22,7 @@ constexpr std::array<std::int64_t, 128> kSentenceLengths = {
 template <class MakeSentence>
 Relation sentences(MakeSentence make) {
   std::vector<Relation> relations;
+  relations.reserve(kSentenceLengths.size());
   for (const std::int64_t length : kSentenceLengths) relations.push_back(make(length));
   return join(relations);
 }

@@ -100,7 +100,7 @@ void for_each_moment(const fs::path& file, std::string_view caller,
 
 }  // namespace
 
-AttentionLog::AttentionLog(fs::path run) : file_name_(std::move(run) / kFile) {}
+AttentionLog::AttentionLog(const fs::path& run) : file_name_(run / kFile) {}
 
 void AttentionLog::on_begin(std::int64_t step) {
   if (!fs::exists(file_name_)) return;

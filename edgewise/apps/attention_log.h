@@ -25,7 +25,7 @@ struct AttentionMoment {
 /// on behind a step cuts off the lines behind it.
 class AttentionLog : public TrainObserver {
  public:
-  explicit AttentionLog(std::filesystem::path run);
+  explicit AttentionLog(const std::filesystem::path& run);
 
   void on_begin(std::int64_t step) override;
 

@@ -163,6 +163,7 @@ std::vector<DecodingBench> measure_decoding(const DecodingBenchOptions& options,
   const RuntimeModel model = random_model(options);
   const std::vector<Tokens> inputs = random_inputs(options, model.options().input_vocabulary);
   std::vector<DecodingBench> results;
+  results.reserve(splits.size());
   for (const ThreadSplit& split : splits) results.push_back(measure(model, inputs, options, split));
   return results;
 }

@@ -71,6 +71,7 @@ std::unique_ptr<Translator> open_translator(std::vector<ModelFiles> models, cons
   if (settings.max_input) coding.max_input = *settings.max_input;
   coding.long_inputs = settings.long_inputs;
   std::vector<Translator::MakeScorer> makers;
+  makers.reserve(models.size());
   for (ModelFiles& model : models) makers.push_back(open_scorers(std::move(model), settings.scorers));
   return std::make_unique<Translator>(std::move(coding), ensemble_of(std::move(makers)), settings.options);
 }

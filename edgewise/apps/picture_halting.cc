@@ -72,6 +72,7 @@ Halting look_at(const HaltingCommand& command) {
 
 std::vector<ThoughtToken> thought(const std::vector<PonderedToken>& tokens) {
   std::vector<ThoughtToken> drawn;
+  drawn.reserve(tokens.size());
   for (const PonderedToken& token : tokens) drawn.push_back({token.text, token.steps});
   return drawn;
 }

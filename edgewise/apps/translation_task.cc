@@ -91,6 +91,7 @@ std::vector<std::string> translate(const TranslationModel& model, const std::vec
   options.workers = num_threads();
   Translator translator(coding_of(model.experiment, model.vocabularies), scorers_of(*model.model), options);
   std::vector<TranslationRequest> requests;
+  requests.reserve(inputs.size());
   for (const std::string& input : inputs) requests.push_back({input});
   std::vector<std::string> outputs;
   for (const Translation& translation : translator.translate(requests)) {

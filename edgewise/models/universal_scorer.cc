@@ -107,7 +107,7 @@ class UniversalScorer::Thinking : public ThinkingLayer {
 
   /// Whom the active nodes see in this step.
   Relation seen(const std::vector<NodeIndex>& active) const {
-    const Relation ancestors = select_rows(nodes_->ancestors, active);
+    Relation ancestors = select_rows(nodes_->ancestors, active);
     if (scorer_->model_->options().universal.halted_keys != HaltedKeys::kDropped) return ancestors;
     const EdgeList ends = ancestors.edges();
     std::vector<EdgeIndex> kept;

@@ -13,7 +13,7 @@ struct WordLink {
   std::int64_t input = 0;
   std::int64_t output = 0;
 
-  auto operator<=>(const WordLink&) const = default;
+  auto operator<=>(const WordLink&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 sees a 0 in it
 };
 
 /// What people say of a pair of sentences: links that must be there, and links that may; sure ones are among those.

@@ -37,6 +37,7 @@ std::string list_json(const std::vector<std::string>& items) {
 
 std::string tokens_json(const std::vector<std::string>& tokens) {
   std::vector<std::string> quoted;
+  quoted.reserve(tokens.size());
   for (const std::string& token : tokens) quoted.push_back(json_quoted(token));
   return list_json(quoted);
 }
@@ -135,6 +136,7 @@ std::string json_of(const AttentionMaps& maps) {
   std::vector<std::string> layers;
   for (const auto& layer : maps.weights) {
     std::vector<std::string> heads;
+    heads.reserve(layer.size());
     for (const std::vector<float>& head : layer) heads.push_back(rows_json(head, maps.columns.size()));
     layers.push_back(list_json(heads));
   }

@@ -41,6 +41,7 @@ constexpr std::string_view kBody = R"(<p class="pair"><span dir="auto">{}</span>
 template <class Items, class Text>
 std::string list_of(const Items& items, Text text) {
   std::vector<std::string> list;
+  list.reserve(items.size());
   for (const auto& item : items) list.push_back(std::invoke(text, item));
   return fmt::format("[{}]", fmt::join(list, ","));
 }

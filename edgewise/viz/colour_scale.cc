@@ -50,6 +50,7 @@ Colour ink_on(double share) { return share < 0.45 ? Colour{255, 255, 255} : Colo
 
 std::vector<Colour> colour_table(int count) {
   std::vector<Colour> colours;
+  colours.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) colours.push_back(colour_of(static_cast<double>(i) / (count - 1)));
   return colours;
 }

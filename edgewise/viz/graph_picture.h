@@ -51,7 +51,7 @@ struct GraphDrawing {
 
 /// From so many nodes or edges on, lines are no longer told from each other.
 inline constexpr std::int64_t kNodesOfAdjacency = 1000;
-inline constexpr std::int64_t kEdgesOfAdjacency = 20'000;
+inline constexpr std::int64_t kEdgesOfAdjacency = 10'000;
 bool is_large(const GraphDrawing& graph);
 
 /// Nodes and edges, or, of a large graph, its matrix. Node 3 of the first set is an element with data-node="0-3",

@@ -72,7 +72,7 @@ std::string svg_file(const SvgPicture& picture) {
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" {} width=\"{:.6g}\" "
       "height=\"{:.6g}\">\n"
       "<title>{}</title>\n"
-      "<style>{}\n{}</style>\n{}\n</svg>\n",
+      "<style type=\"text/css\">{}\n{}</style>\n{}\n</svg>\n",
       attributes_of(picture), picture.width, picture.height, escaped_html(shown_token(picture.title, 200)), kFileStyle,
       drawing_style(), picture.body);
 }

@@ -22,8 +22,9 @@ OpenedPage open_in_browser(const std::filesystem::path& page, const std::string&
 /// The text that a script put into the page by `report(text)`, which each script here can call.
 std::string reported(const OpenedPage& page);
 
-/// What the checkers of `make test-pages` find wrong: tidy with a page, xmllint with a drawing. Empty where all is
-/// well. Nothing is wrong either where the checker is not installed: `has_checkers` says.
+/// What the checkers of `make test-pages` find wrong: tidy with a page, xmllint and the DTD of SVG 1.1 with a
+/// drawing, whose `role`, `aria-` and `data-` attributes SVG 2 has added. Empty where all is well. `has_checkers` says
+/// whether they are installed.
 bool has_checkers();
 std::string mistakes_in_html(const std::filesystem::path& page);
 std::string mistakes_in_svg(const std::filesystem::path& drawing);

@@ -247,7 +247,8 @@ TEST_F(AttentionPageInBrowser, OfSixtyTokensIsBelowFiveMegabytes) {
 }
 
 TEST_F(AttentionPageInBrowser, IsValid) {
-  if (!has_checkers()) GTEST_SKIP() << "tidy or xmllint is not installed; make test-pages installs them";
+  if (!has_checkers())
+    GTEST_SKIP() << "tidy, xmllint or the DTD of SVG is not installed; make test-pages installs them";
   AttentionPage page = some_page({kHostile, "b", "\"&'"}, {"x", kHostile});
   page.title = kHostile;
   EXPECT_EQ(mistakes_in_html(write(page)), "");

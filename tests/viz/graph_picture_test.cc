@@ -57,7 +57,7 @@ TEST(GraphPicture, PutsTheEdgesIntoANodeIntoOnePathOfEachRelation) {
 }
 
 TEST(GraphPicture, StaysWithinItsFrameWhateverTheGraph) {
-  for (const GraphDrawing& graph : {causal(1), causal(40), causal(150), pair()}) {
+  for (const GraphDrawing& graph : {causal(1), causal(40), causal(130), pair()}) {
     const SvgPicture picture = draw(graph);
     const std::regex place("c?[xy]=\"(-?[0-9.]+)\"");
     for (auto i = std::sregex_iterator(picture.body.begin(), picture.body.end(), place); i != std::sregex_iterator();
@@ -69,9 +69,9 @@ TEST(GraphPicture, StaysWithinItsFrameWhateverTheGraph) {
   }
 }
 
-TEST(GraphPicture, TurnsIntoAMatrixAtAThousandNodesOrTwentyThousandEdges) {
-  EXPECT_FALSE(is_large(causal(199)));
-  EXPECT_TRUE(is_large(causal(200)));  // 20 100 edges
+TEST(GraphPicture, TurnsIntoAMatrixAtAThousandNodesOrTenThousandEdges) {
+  EXPECT_FALSE(is_large(causal(140)));
+  EXPECT_TRUE(is_large(causal(141)));  // 10 011 edges
   GraphDrawing graph = causal(999);
   graph.relations[0].rows.clear();
   EXPECT_FALSE(is_large(graph));
