@@ -459,5 +459,16 @@ TEST(Attend, TakesMemoryOfTheNodesNotOfTheEdges) {
   EXPECT_LT(peak, bytes_of_all_weights / 50);
 }
 
+TEST(Attend, OverAWindowOf65536NodesTakesLessThanTwoGigabytesWithItsInputsAndGradients) {
+  constexpr std::int64_t kNodes = 65'536;
+  const std::int64_t peak = peak_allocation([&] {
+    Tensors inputs;
+    for (const int seed : {1, 2, 3}) inputs.push_back(normal({kNodes, 8, 64}, seed, at::kFloat).requires_grad_());
+    attend(window(kNodes, {.before = 128, .after = 128}), inputs[0], inputs[1], inputs[2]).sum().backward();
+    EXPECT_GT(inputs[2].grad().min().item<float>(), 0);
+  });
+  EXPECT_LT(peak, 2'000'000'000);
+}
+
 }  // namespace
 }  // namespace edgewise
