@@ -81,11 +81,16 @@ std::string mistakes_in_html(const fs::path& page) {
 }
 
 std::string mistakes_in_svg(const fs::path& drawing) {
-  std::istringstream lines(run_process({kXmllint, "--noout", "--nonet", "--dtdvalid", kSvg, drawing.string()}).errors);
-  const std::regex of_svg_2("No declaration for attribute (role|aria-[a-z]+|data-[a-z]+) of element");
+  const ProcessResult result = run_process({kXmllint, "--noout", "--nonet", "--dtdvalid", kSvg, drawing.string()});
+  constexpr int kOnlyInvalid = 3;  // well-formed, and the DTD was read
+  if (result.exit_code != kOnlyInvalid) return result.errors;
+  const std::regex of_svg_2(
+      ".* validity error : No declaration for attribute (role|aria-[a-z]+|data-[a-z]+) of element [a-z]+");
+  const std::string summary = "Document " + drawing.string() + " does not validate against " + kSvg;
+  std::istringstream lines(result.errors);
   std::string mistakes;
   for (std::string line; std::getline(lines, line);) {
-    if (line.find(" error : ") != std::string::npos && !std::regex_search(line, of_svg_2)) mistakes += line + "\n";
+    if (line != summary && !std::regex_match(line, of_svg_2)) mistakes += line + "\n";
   }
   return mistakes;
 }
