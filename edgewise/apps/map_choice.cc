@@ -2,7 +2,6 @@
 #include "edgewise/apps/map_choice.h"
 
 #include <charconv>
-#include <optional>
 
 #include "edgewise/apps/enum_option.h"
 #include "edgewise/base/error.h"
@@ -28,6 +27,12 @@ void add_map_options(CLI::App& command, MapOptions& options) {
       ->transform(one_of<AttentionKind>());
   command.add_option("--layer", options.layer, "of it, from 0, or mean; a drawing without it shows all");
   command.add_option("--head", options.head, "likewise");
+}
+
+AttentionKind kind_of(const MapOptions& options) { return options.kind.value_or(AttentionKind::kCross); }
+
+bool asks_for_a_map(const MapOptions& options) {
+  return options.kind || !options.layer.empty() || !options.head.empty();
 }
 
 MapChoice chosen_map(const MapOptions& options, const AttentionMaps& maps, std::string_view caller) {

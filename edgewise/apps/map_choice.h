@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,15 +23,20 @@ inline constexpr auto enum_names(AttentionKind) {
 
 inline constexpr std::string_view kMeanMap = "mean";
 
-/// Which map a person asked for.
+/// Which map a person asked for; what is empty was not said.
 struct MapOptions {
-  AttentionKind kind = AttentionKind::kCross;
-  std::string layer;  // a number or "mean"; empty: not said
+  std::optional<AttentionKind> kind;
+  std::string layer;  // a number or "mean"
   std::string head;
 };
 
 /// --attention, --layer and --head.
 void add_map_options(CLI::App& command, MapOptions& options);
+
+/// Cross where nothing is said.
+AttentionKind kind_of(const MapOptions& options);
+
+bool asks_for_a_map(const MapOptions& options);
 
 /// Where nothing is said the mean over the last layer's heads, as `translate --alignments`. Throws Error, in the name
 /// of `caller`, for a layer or head that there is not.

@@ -72,7 +72,7 @@ int run_picture_attention(const AttentionCommand& command) {
   page.input = pairs.inputs[line];
   page.output = pairs.outputs[line];
   page.maps = attention_maps(model, encode_pair(model, page.input, page.output, kPictureAttention));
-  page.open_maps = static_cast<std::size_t>(command.map.kind);
+  page.open_maps = static_cast<std::size_t>(kind_of(command.map));
   const AttentionMaps& maps = page.maps[page.open_maps];
   page.open_map = chosen_map(command.map, maps, kPictureAttention);
   page.aligned_maps = kCrossMaps;

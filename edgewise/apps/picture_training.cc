@@ -46,7 +46,7 @@ struct Training {
 };
 
 const AttentionMaps& maps_of(const AttentionMoment& moment, const MapOptions& options) {
-  const auto kind = static_cast<std::size_t>(options.kind);
+  const auto kind = static_cast<std::size_t>(kind_of(options));
   check(kind < moment.maps.size(), "{}: attention.jsonl has {} kinds of attention at step {}, needs {}",
         kPictureTraining, moment.maps.size(), moment.step, kind + 1);
   return moment.maps[kind];
@@ -71,6 +71,10 @@ Training look_at(const TrainingCommand& command) {
     std::vector<AttentionMoment> moments = read_attention(run, kPictureTraining);
     if (!moments.empty()) training.attention.push_back(attention_of(run, std::move(moments), command.map));
   }
+  check(
+      !training.attention.empty() || !asks_for_a_map(command.map),
+      "{}: {} saved no attention, --attention, --layer and --head need a run that did; train with [show] in the config",
+      kPictureTraining, training.runs.size() == 1 ? training.runs.front().name : "none of the runs");
   return training;
 }
 

@@ -278,6 +278,13 @@ TEST_F(PictureDrawings, SayWhatIsWrong) {
   write("tiny.toml", kTinyConfig);
   expect_refused({"train", "tiny.toml", "--out", "run", "--set", "show.input=a"},
                  "train: show.output is empty, needs what show.input becomes");
+  train();
+  for (const char* option : {"--attention=encoder", "--layer=0", "--head=mean"}) {
+    expect_refused({"picture", "training", "run", option, "-o", "x.svg"},
+                   "picture training: run saved no attention, --attention, --layer and --head need a run that did; "
+                   "train with [show] in the config");
+  }
+  std::filesystem::remove_all(path("run"));
   train(kShow);
   expect_refused({"picture", "graph", "beam", "--model", "run", "--input", " ", "-o", "x.svg"},
                  "picture graph: input has no tokens, needs at least one");

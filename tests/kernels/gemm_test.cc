@@ -56,9 +56,9 @@ std::vector<Form> forms() {
           {.name = "add with bias", .has_bias = true, .result = GemmResult::kAdd}};
 }
 
-// Around vectors of 16, and around the blocks that ragged sizes are cut into.
+// Around vectors of 16, around the blocks that ragged sizes are cut into, and in tiles of many rows and columns.
 std::vector<Sizes> all_sizes() {
-  std::vector<Sizes> sizes = {{64, 64, 64}, {530, 70, 50}, {70, 50, 530}, {2, 3, 2000}};
+  std::vector<Sizes> sizes = {{64, 64, 64}, {530, 70, 50}, {70, 50, 530}, {400, 40, 140}, {20, 600, 140}, {2, 3, 2000}};
   for (const std::int64_t size : {1, 3, 15, 16, 17, 63, 65, 127, 255, 256, 257}) {
     sizes.push_back({size, 17, 33});
     sizes.push_back({33, size, 17});

@@ -7,6 +7,7 @@
 #include "edgewise/base/profile.h"
 #include "edgewise/kernels/cpu/gemm.h"
 #include "edgewise/kernels/cpu/gemm_product.h"
+#include "edgewise/kernels/cpu/outer_products.h"
 #include "edgewise/kernels/instruction_set.h"
 #include "edgewise/kernels/reference/gemm.h"
 
@@ -52,6 +53,9 @@ void gemm(const Gemm<T, Out>& product) {
   if (product.rows == 0 || product.columns == 0) return;
   const bool is_reference = instruction_set() == InstructionSet::kReference;
   if (is_reference || product.depth == 0) return reference::gemm(product);
+  if constexpr (std::is_same_v<Out, float>) {
+    if (cpu::is_fast_sum_of_outer_products(product)) return cpu::sum_outer_products(product);
+  }
   if constexpr (std::is_same_v<T, BFloat16>) {
     if (is_in_floats(product)) return cpu::gemm_in_floats(product);
   }

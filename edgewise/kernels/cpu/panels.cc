@@ -4,30 +4,18 @@
 #include "edgewise/kernels/cpu/panels.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <limits>
 #include <type_traits>
-#include <utility>
 
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/aligned_bytes.h"
 #include "edgewise/kernels/cpu/gemm_onednn.h"
+#include "edgewise/kernels/cpu/panel_block.h"
 #include "edgewise/kernels/instruction_set.h"
-
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
 
 namespace edgewise::kernels::cpu {
 namespace {
-
-constexpr std::int64_t kLanes = 16;  // sums of a vector
-constexpr int kMostVectors = 4;      // of a panel
-constexpr int kMostRows = 6;         // that go through the registers at once: 24 sums, 4 vectors of a panel, 1 factor
-constexpr std::int64_t kPanelColumns = kMostVectors * kLanes;
-constexpr std::int64_t kStepBytes = 4;  // of a row, that an instruction multiplies with a column: a float, or four int8
-constexpr std::int64_t kVectorBytes = kLanes * kStepBytes;
 
 std::int64_t pieces_of(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
 
@@ -41,97 +29,25 @@ struct PanelLayout {
   std::int64_t steps;    // of the depth
 
   PanelLayout(std::int64_t depth, std::int64_t columns)
-      : vectors(pieces_of(columns, kLanes)), steps(pieces_of(depth, kOfStep)) {}
+      : vectors(pieces_of(columns, kPanelLanes)), steps(pieces_of(depth, kOfStep)) {}
 
-  std::int64_t panel(std::int64_t index) const { return index * kMostVectors * steps * kVectorBytes; }
+  std::int64_t panel(std::int64_t index) const { return index * kPanelVectors * steps * kPanelVectorBytes; }
   std::int64_t vectors_of(std::int64_t panel) const {
-    return std::min<std::int64_t>(kMostVectors, vectors - panel * kMostVectors);
+    return std::min<std::int64_t>(kPanelVectors, vectors - panel * kPanelVectors);
   }
-  std::int64_t begins() const { return vectors * steps * kVectorBytes; }
-  std::int64_t bytes() const { return begins() + vectors * kVectorBytes; }
+  std::int64_t begins() const { return vectors * steps * kPanelVectorBytes; }
+  std::int64_t bytes() const { return begins() + vectors * kPanelVectorBytes; }
 
   /// Of element (k, n), in elements.
   std::int64_t place(std::int64_t k, std::int64_t n) const {
     const std::int64_t of_panel = n / kPanelColumns;
     const std::int64_t column = n - of_panel * kPanelColumns;
-    const std::int64_t in_panel = (k / kOfStep * vectors_of(of_panel) * kLanes + column) * kOfStep + k % kOfStep;
+    const std::int64_t in_panel = (k / kOfStep * vectors_of(of_panel) * kPanelLanes + column) * kOfStep + k % kOfStep;
     return panel(of_panel) / std::int64_t{sizeof(T)} + in_panel;
   }
 };
 
 #ifdef __x86_64__
-
-#define EDGEWISE_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
-#define EDGEWISE_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
-
-/// What a group of rows reads and writes in one panel. Sums are integers, or floats in their place.
-struct Block {
-  const char* a;
-  std::int64_t a_stride;  // bytes
-  const char* panel;
-  const char* ahead;  // what is needed next and may still be far away, a vector for each step
-  const std::int32_t* begins;
-  std::int64_t steps;
-  std::int32_t* sums;  // [rows, 64]
-};
-
-// One function, for all its sums are in registers from the first line to the last.
-template <typename T, int kRows, int kVectors>
-EDGEWISE_VNNI void multiply_block(const Block& p) {
-  __m512i sums[kRows][kVectors];
-#pragma GCC unroll 8
-  for (int m = 0; m < kRows; ++m) {
-#pragma GCC unroll 8
-    for (int n = 0; n < kVectors; ++n) sums[m][n] = _mm512_loadu_si512(p.begins + n * kLanes);
-  }
-  const char* a = p.a;
-  const char* panel = p.panel;
-  const char* ahead = p.ahead;
-  for (std::int64_t step = 0; step < p.steps; ++step) {
-    _mm_prefetch(ahead, _MM_HINT_T1);
-    __m512i right[kVectors];
-#pragma GCC unroll 8
-    for (int n = 0; n < kVectors; ++n) right[n] = _mm512_loadu_si512(panel + n * kVectorBytes);
-#pragma GCC unroll 8
-    for (int m = 0; m < kRows; ++m) {
-      std::int32_t factors = 0;
-      std::memcpy(&factors, a + m * p.a_stride, sizeof(factors));
-      const __m512i left = _mm512_set1_epi32(factors);
-#pragma GCC unroll 8
-      for (int n = 0; n < kVectors; ++n) {
-        if constexpr (std::is_same_v<T, std::int8_t>) {
-          sums[m][n] = _mm512_dpbusd_epi32(sums[m][n], left, right[n]);
-        } else {
-          sums[m][n] = _mm512_castps_si512(_mm512_fmadd_ps(_mm512_castsi512_ps(left), _mm512_castsi512_ps(right[n]),
-                                                           _mm512_castsi512_ps(sums[m][n])));
-        }
-      }
-    }
-    a += kStepBytes;
-    panel += kVectors * kVectorBytes;
-    ahead += kVectorBytes;
-  }
-#pragma GCC unroll 8
-  for (int m = 0; m < kRows; ++m) {
-#pragma GCC unroll 8
-    for (int n = 0; n < kVectors; ++n) _mm512_store_si512(p.sums + m * kPanelColumns + n * kLanes, sums[m][n]);
-  }
-}
-
-using MultiplyBlock = void (*)(const Block&);
-
-template <typename T, int kVectors, int... kRowsLessOne>
-constexpr auto blocks_of(std::integer_sequence<int, kRowsLessOne...> /*rows*/) {
-  return std::array<MultiplyBlock, kMostRows>{&multiply_block<T, kRowsLessOne + 1, kVectors>...};
-}
-
-template <typename T, int... kVectorsLessOne>
-constexpr auto all_blocks(std::integer_sequence<int, kVectorsLessOne...> /*vectors*/) {
-  return std::array{blocks_of<T, kVectorsLessOne + 1>(std::make_integer_sequence<int, kMostRows>())...};
-}
-
-template <typename T>
-constexpr auto kBlocks = all_blocks<T>(std::make_integer_sequence<int, kMostVectors>());
 
 /// Where the values of a block go.
 struct Target {
@@ -147,8 +63,8 @@ struct Target {
 template <typename T>
 EDGEWISE_AVX512 void write_values(const std::int32_t* sums, const Target& to) {
   const __m512 lowest = _mm512_set1_ps(to.scale.is_relu ? 0.0f : -std::numeric_limits<float>::infinity());
-  for (std::int64_t n = 0; n < to.columns; n += kLanes) {
-    const auto lanes = static_cast<__mmask16>((1U << std::min(kLanes, to.columns - n)) - 1);
+  for (std::int64_t n = 0; n < to.columns; n += kPanelLanes) {
+    const auto lanes = static_cast<__mmask16>((1U << std::min(kPanelLanes, to.columns - n)) - 1);
     __m512 bias = _mm512_setzero_ps();
     if (to.scale.bias != nullptr) bias = _mm512_maskz_loadu_ps(lanes, to.scale.bias + n);
     __m512 of_columns = _mm512_setzero_ps();
@@ -178,16 +94,29 @@ LeftSide left_side(const PanelProduct<float>& p, AlignedBytes& /*room*/) {
   return {reinterpret_cast<const char*>(p.a), p.a_stride * std::int64_t{sizeof(float)}};
 }
 
+/// As they are, or copied to where zeros make up the last pair.
+LeftSide left_side(const PanelProduct<BFloat16>& p, AlignedBytes& room) {
+  constexpr std::int64_t kBytes{sizeof(BFloat16)};
+  if (p.depth % 2 == 0) return {reinterpret_cast<const char*>(p.a), p.a_stride * kBytes};
+  const std::int64_t stride = p.depth + 1;
+  auto* rows = room.elements<BFloat16>(p.rows * stride);
+  for (std::int64_t row = 0; row < p.rows; ++row) {
+    std::copy_n(p.a + row * p.a_stride, p.depth, rows + row * stride);
+    rows[row * stride + p.depth] = BFloat16(0.0f);
+  }
+  return {reinterpret_cast<const char*>(rows), stride * kBytes};
+}
+
 /// Made unsigned, whole vectors of them: what is behind the depth meets zeros.
 EDGEWISE_AVX512 LeftSide left_side(const PanelProduct<std::int8_t>& p, AlignedBytes& room) {
-  const std::int64_t stride = pieces_of(p.depth, kVectorBytes) * kVectorBytes;
+  const std::int64_t stride = pieces_of(p.depth, kPanelVectorBytes) * kPanelVectorBytes;
   char* rows = room.elements<char>(p.rows * stride);
   const __m512i shift = _mm512_set1_epi8(-128);
   for (std::int64_t row = 0; row < p.rows; ++row) {
-    for (std::int64_t k = 0; k < p.depth; k += kVectorBytes) {
-      const std::int64_t count = std::min(kVectorBytes, p.depth - k);
+    for (std::int64_t k = 0; k < p.depth; k += kPanelVectorBytes) {
+      const std::int64_t count = std::min(kPanelVectorBytes, p.depth - k);
       const __m512i values =
-          _mm512_maskz_loadu_epi8(~std::uint64_t{0} >> (kVectorBytes - count), p.a + row * p.a_stride + k);
+          _mm512_maskz_loadu_epi8(~std::uint64_t{0} >> (kPanelVectorBytes - count), p.a + row * p.a_stride + k);
       _mm512_store_si512(rows + row * stride + k, _mm512_xor_si512(values, shift));
     }
   }
@@ -226,10 +155,14 @@ bool panels_are_fast<std::int8_t>() {
 #endif
 }
 
-// There are none: bf16 is multiplied only where oneDNN is faster at it than at floats.
 template <>
 bool panels_are_fast<BFloat16>() {
+#ifdef __x86_64__
+  static const bool can_run = __builtin_cpu_supports("avx512bf16") != 0 && !onednn::has_amx();
+  return can_run && panels_are_fast<float>() && bf16_is_native();
+#else
   return false;
+#endif
 }
 
 template <typename T>
@@ -237,8 +170,8 @@ std::size_t size_of_panels(std::int64_t depth, std::int64_t columns) {
   return static_cast<std::size_t>(PanelLayout<T>(depth, columns).bytes());
 }
 
-template <typename T>
-void pack_panels(const Matrix<T>& from, std::int64_t depth, std::int64_t columns, void* to) {
+template <typename T, typename From>
+void pack_panels(const Matrix<From>& from, std::int64_t depth, std::int64_t columns, void* to) {
   const PanelLayout<T> layout(depth, columns);
   const bool is_in_rows = from.layout == MatrixLayout::kRows;
   const std::int64_t row_step = is_in_rows ? from.stride : 1;
@@ -249,7 +182,7 @@ void pack_panels(const Matrix<T>& from, std::int64_t depth, std::int64_t columns
   parallel_for(columns, 1 + 65'536 / (depth + 1), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t n = begin; n < end; ++n) {
       for (std::int64_t k = 0; k < depth; ++k) {
-        const T element = from.data[k * row_step + n * column_step];
+        const T element(from.data[k * row_step + n * column_step]);
         elements[layout.place(k, n)] = element;
         if constexpr (std::is_same_v<T, std::int8_t>) begins[n] -= 128 * element;
       }
@@ -268,31 +201,31 @@ void multiply_panels(const PanelProduct<T>& p, std::int64_t begin, std::int64_t 
   const LeftSide a = left_side(p, room);
   const auto* bytes = static_cast<const char*>(p.panels);
   const auto* begins = reinterpret_cast<const std::int32_t*>(bytes + layout.begins());
-  const std::int64_t groups = pieces_of(p.rows, kMostRows);
-  alignas(64) std::int32_t sums[kMostRows * kPanelColumns];
+  alignas(64) std::int32_t sums[kPanelRows * kPanelColumns];
   for (std::int64_t panel = begin; panel < end; ++panel) {
     const std::int64_t first = panel * kPanelColumns;
     const std::int64_t vectors = layout.vectors_of(panel);
     // The next panel comes nearer while the rows go through this one, a part of it with each group.
     const char* next = bytes + layout.panel(std::min(panel + 1, end - 1));
-    std::int64_t row = 0;
-    for (std::int64_t group = 0; group < groups; ++group) {
-      const std::int64_t count = p.rows / groups + (group < p.rows % groups ? 1 : 0);
-      const auto multiply = kBlocks<T>[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(count - 1)];
-      multiply({.a = a.rows + row * a.stride,
-                .a_stride = a.stride,
-                .panel = bytes + layout.panel(panel),
-                .ahead = next + group % vectors * layout.steps * kVectorBytes,
-                .begins = begins + first,
-                .steps = layout.steps,
-                .sums = sums});
+    std::int64_t group = 0;
+    for_row_groups(p.rows, [&](std::int64_t row, std::int64_t count) {
+      block_for<T>(count, vectors)({.a = a.rows + row * a.stride,
+                                    .a_row = a.stride,
+                                    .a_step = kStepBytes,
+                                    .panel = bytes + layout.panel(panel),
+                                    .ahead = next + group % vectors * layout.steps * kPanelVectorBytes,
+                                    .ahead_step = kPanelVectorBytes,
+                                    .begins = begins + first,
+                                    .begins_row = 0,
+                                    .steps = layout.steps,
+                                    .sums = sums});
       write_values<T>(sums, {.rows = count,
                              .columns = std::min(kPanelColumns, p.columns - first),
                              .scale = scale_from(p.scale, row, first),
                              .out = p.out + row * p.out_stride + first,
                              .stride = p.out_stride});
-      row += count;
-    }
+      ++group;
+    });
   }
 }
 
@@ -304,10 +237,13 @@ void multiply_panels(const PanelProduct<T>& /*p*/, std::int64_t /*begin*/, std::
 #endif
 
 template std::size_t size_of_panels<float>(std::int64_t, std::int64_t);
+template std::size_t size_of_panels<BFloat16>(std::int64_t, std::int64_t);
 template std::size_t size_of_panels<std::int8_t>(std::int64_t, std::int64_t);
-template void pack_panels(const Matrix<float>&, std::int64_t, std::int64_t, void*);
-template void pack_panels(const Matrix<std::int8_t>&, std::int64_t, std::int64_t, void*);
+template void pack_panels<float>(const Matrix<float>&, std::int64_t, std::int64_t, void*);
+template void pack_panels<BFloat16>(const Matrix<float>&, std::int64_t, std::int64_t, void*);
+template void pack_panels<std::int8_t>(const Matrix<std::int8_t>&, std::int64_t, std::int64_t, void*);
 template void multiply_panels(const PanelProduct<float>&, std::int64_t, std::int64_t);
+template void multiply_panels(const PanelProduct<BFloat16>&, std::int64_t, std::int64_t);
 template void multiply_panels(const PanelProduct<std::int8_t>&, std::int64_t, std::int64_t);
 
 }  // namespace edgewise::kernels::cpu

@@ -8,7 +8,7 @@
 
 // Products on AVX-512 whose right side lies in panels: columns that go through the registers together, so that a panel
 // is read from one end to the other, by one group of rows after another while it is in the nearest cache. T is float,
-// or std::int8_t for the instructions that sum four products at once (VNNI).
+// BFloat16 for instructions that sum two products at once, or std::int8_t for those that sum four (VNNI).
 
 namespace edgewise::kernels::cpu {
 
@@ -26,8 +26,9 @@ bool panels_are_fast<BFloat16>();
 template <typename T>
 std::size_t size_of_panels(std::int64_t depth, std::int64_t columns);
 
-template <typename T>
-void pack_panels(const Matrix<T>& from, std::int64_t depth, std::int64_t columns, void* to);
+/// Rounded to T.
+template <typename T, typename From>
+void pack_panels(const Matrix<From>& from, std::int64_t depth, std::int64_t columns, void* to);
 
 /// What makes values of sums: the scales of rows and columns, for std::int8_t, and what is added.
 struct PanelScale {

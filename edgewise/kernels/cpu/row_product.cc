@@ -16,8 +16,6 @@ namespace {
 
 template <typename T>
 constexpr bool kIsInt8 = std::is_same_v<T, std::int8_t>;
-template <typename T>
-constexpr bool kIsBFloat16 = std::is_same_v<T, BFloat16>;
 
 // Values of a block that is still in the cache when it is finished.
 constexpr std::int64_t kValuesOfBlock = 1 << 16;
@@ -124,17 +122,15 @@ void for_blocks(const RowProduct<T>& product, const Finish& finish) {
     write_product(product, values);
     return finish(0, product.rows, values);
   }
-  if constexpr (!kIsBFloat16<T>) {
-    const std::int64_t most = std::max(kFewestRows, kValuesOfBlock / columns / kFewestRows * kFewestRows);
-    parallel_for(product.rows, 1, [&](std::int64_t begin, std::int64_t end) {
-      float* values = room_for_values(std::min(most, end - begin) * columns);
-      for (std::int64_t first = begin; first < end; first += most) {
-        const std::int64_t count = std::min(most, end - first);
-        multiply_rows(product, first, count, values);
-        finish(first, count, values);
-      }
-    });
-  }
+  const std::int64_t most = std::max(kFewestRows, kValuesOfBlock / columns / kFewestRows * kFewestRows);
+  parallel_for(product.rows, 1, [&](std::int64_t begin, std::int64_t end) {
+    float* values = room_for_values(std::min(most, end - begin) * columns);
+    for (std::int64_t first = begin; first < end; first += most) {
+      const std::int64_t count = std::min(most, end - first);
+      multiply_rows(product, first, count, values);
+      finish(first, count, values);
+    }
+  });
 }
 
 }  // namespace
@@ -149,9 +145,9 @@ void RowMatrix<T>::pack(const Matrix<float>& from, std::int64_t depth, std::int6
   } else if constexpr (kIsInt8<T>) {
     static thread_local AlignedBytes room;
     const Matrix<T> rounded = cpu::quantised(from, depth, columns, /*largest=*/127, scales_, room);
-    cpu::pack_panels(rounded, depth, columns, panels_.of_size(cpu::size_of_panels<T>(depth, columns)));
-  } else if constexpr (!kIsBFloat16<T>) {
-    cpu::pack_panels(from, depth, columns, panels_.of_size(cpu::size_of_panels<T>(depth, columns)));
+    cpu::pack_panels<T>(rounded, depth, columns, panels_.of_size(cpu::size_of_panels<T>(depth, columns)));
+  } else {
+    cpu::pack_panels<T>(from, depth, columns, panels_.of_size(cpu::size_of_panels<T>(depth, columns)));
   }
 }
 
@@ -159,12 +155,10 @@ template <typename T>
 void write_product(const RowProduct<T>& product, float* out) {
   if (product.rows == 0) return;
   if (product.b->panels() == nullptr) return multiply_by_gemm(product, out);
-  if constexpr (!kIsBFloat16<T>) {
-    if (!rows_are_shared(product)) return share_columns(product, out);
-    parallel_for(product.rows, 1, [&](std::int64_t begin, std::int64_t end) {
-      multiply_rows(product, begin, end - begin, out + begin * product.b->columns());
-    });
-  }
+  if (!rows_are_shared(product)) return share_columns(product, out);
+  parallel_for(product.rows, 1, [&](std::int64_t begin, std::int64_t end) {
+    multiply_rows(product, begin, end - begin, out + begin * product.b->columns());
+  });
 }
 
 template <typename T>
