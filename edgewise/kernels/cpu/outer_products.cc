@@ -29,8 +29,6 @@ std::int64_t rounded_up(std::int64_t size, std::int64_t step) { return (size + s
 
 constexpr __mmask16 kAllLanes = 0xFFFF;
 
-__mmask16 lanes_of(std::int64_t count) { return static_cast<__mmask16>((1U << std::min(kPanelLanes, count)) - 1); }
-
 template <typename T>
 bool are_multiplied_as_floats() {
   return std::is_same_v<T, float> || !bf16_is_native();
@@ -86,12 +84,11 @@ EDGEWISE_AVX512 inline void lay_out_vector(const T* row, const T* next_row, std:
 
 template <typename Multiplied, typename T>
 EDGEWISE_AVX512 void lay_out(const T* from, std::int64_t stride, std::int64_t depth, const Strips& to) {
-  constexpr std::int64_t kOfStep = kStepBytes / std::int64_t{sizeof(Multiplied)};
   for (std::int64_t first = 0; first < to.count(); first += to.width()) {
     const std::int64_t columns = to.columns_of(first);
     const std::int64_t whole = columns / kPanelLanes * kPanelLanes;
     char* step = to.strip(first);
-    for (std::int64_t k = 0; k < depth; k += kOfStep) {
+    for (std::int64_t k = 0; k < depth; k += kOfStep<Multiplied>) {
       const T* row = from + k * stride + first;
       const T* next_row = k + 1 < depth ? row + stride : nullptr;
       for (std::int64_t n = 0; n < whole; n += kPanelLanes)
@@ -198,8 +195,7 @@ EDGEWISE_AVX512 void write_tile(const Gemm<T, float>& p, const Tile& tile, const
 
 template <typename Multiplied, typename T>
 void sum_tile(const Gemm<T, float>& p, const Tile& tile, const Tile& next) {
-  constexpr std::int64_t kOfStep = kStepBytes / std::int64_t{sizeof(Multiplied)};
-  constexpr std::int64_t kDepth = kStepsOfBlock * kOfStep;
+  constexpr std::int64_t kDepth = kStepsOfBlock * kOfStep<Multiplied>;
   static thread_local AlignedBytes left_room, right_room, sums_room;
   const Strips left(left_room, tile.rows, kRowsOfStrip);
   const Strips right(right_room, tile.columns, kPanelColumns);
@@ -218,7 +214,7 @@ void sum_tile(const Gemm<T, float>& p, const Tile& tile, const Tile& next) {
                          region(b + depth * p.b.stride + tile.first_column, next_depth, p.b.stride, tile.columns)}
             : std::array{region(out, tile.rows, p.out_stride, tile.columns),
                          region(p.a.data + next.first_row, std::min(kDepth, p.depth), p.a.stride, next.rows)});
-    add_block<Multiplied>(left, right, (depth + kOfStep - 1) / kOfStep, k == 0, ahead, sums);
+    add_block<Multiplied>(left, right, (depth + kOfStep<Multiplied> - 1) / kOfStep<Multiplied>, k == 0, ahead, sums);
   }
   write_tile(p, tile, sums);
 }

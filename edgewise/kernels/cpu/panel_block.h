@@ -25,11 +25,20 @@ inline constexpr std::int64_t kPanelColumns = kPanelVectors * kPanelLanes;
 inline constexpr std::int64_t kStepBytes = 4;
 inline constexpr std::int64_t kPanelVectorBytes = kPanelLanes * kStepBytes;
 
+/// Elements of a step.
+template <typename T>
+inline constexpr std::int64_t kOfStep = kStepBytes / std::int64_t{sizeof(T)};
+
 #ifdef __x86_64__
 
 #define EDGEWISE_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
 // For all types, which are one template: what is made of floats has no instruction of the other types.
 #define EDGEWISE_PRODUCTS __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,avx512bf16")))
+
+/// The first `count` lanes of a vector, all where there are more.
+inline __mmask16 lanes_of(std::int64_t count) {
+  return static_cast<__mmask16>((1U << (count < kPanelLanes ? count : kPanelLanes)) - 1);
+}
 
 /// What a group of rows reads and writes in one panel. Sums are integers, or floats in their place.
 struct PanelBlock {

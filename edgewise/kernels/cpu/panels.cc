@@ -23,13 +23,11 @@ std::int64_t pieces_of(std::int64_t count, std::int64_t size) { return (count + 
 /// there is no more of the matrix; then what sums begin at, [N].
 template <typename T>
 struct PanelLayout {
-  static constexpr std::int64_t kOfStep = kStepBytes / std::int64_t{sizeof(T)};
-
   std::int64_t vectors;  // of columns
   std::int64_t steps;    // of the depth
 
   PanelLayout(std::int64_t depth, std::int64_t columns)
-      : vectors(pieces_of(columns, kPanelLanes)), steps(pieces_of(depth, kOfStep)) {}
+      : vectors(pieces_of(columns, kPanelLanes)), steps(pieces_of(depth, kOfStep<T>)) {}
 
   std::int64_t panel(std::int64_t index) const { return index * kPanelVectors * steps * kPanelVectorBytes; }
   std::int64_t vectors_of(std::int64_t panel) const {
@@ -42,7 +40,8 @@ struct PanelLayout {
   std::int64_t place(std::int64_t k, std::int64_t n) const {
     const std::int64_t of_panel = n / kPanelColumns;
     const std::int64_t column = n - of_panel * kPanelColumns;
-    const std::int64_t in_panel = (k / kOfStep * vectors_of(of_panel) * kPanelLanes + column) * kOfStep + k % kOfStep;
+    const std::int64_t in_panel =
+        (k / kOfStep<T> * vectors_of(of_panel) * kPanelLanes + column) * kOfStep<T> + k % kOfStep<T>;
     return panel(of_panel) / std::int64_t{sizeof(T)} + in_panel;
   }
 };
@@ -64,7 +63,7 @@ template <typename T>
 EDGEWISE_AVX512 void write_values(const std::int32_t* sums, const Target& to) {
   const __m512 lowest = _mm512_set1_ps(to.scale.is_relu ? 0.0f : -std::numeric_limits<float>::infinity());
   for (std::int64_t n = 0; n < to.columns; n += kPanelLanes) {
-    const auto lanes = static_cast<__mmask16>((1U << std::min(kPanelLanes, to.columns - n)) - 1);
+    const __mmask16 lanes = lanes_of(to.columns - n);
     __m512 bias = _mm512_setzero_ps();
     if (to.scale.bias != nullptr) bias = _mm512_maskz_loadu_ps(lanes, to.scale.bias + n);
     __m512 of_columns = _mm512_setzero_ps();
