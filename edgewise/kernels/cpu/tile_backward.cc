@@ -61,6 +61,7 @@ class TileBackward {
       const RowBlock& block = plan_.blocks[run_.block_begin];
       const Tile& tile = *only_tile_;
       if (tile.is_empty() || !tile.is_one_stretch()) return false;
+      fetch_next_head(tile, block);
       load_rows(block);
       load_sources(tile);
       differentiate(tile);
@@ -145,6 +146,24 @@ class TileBackward {
     return rows_of_head(tensor, first, count, head_, f_.num_heads, size);
   }
 
+  void fetch_next_head(const Tile& tile, const RowBlock& block) const {
+    const std::int64_t next = head_ + 1;
+    if (next == f_.heads().end) return;
+    auto of_rows = [&](auto* tensor, std::int64_t size) {
+      return rows_of_head(tensor, block.row_begin, tile.num_rows(), next, f_.num_heads, size);
+    };
+    auto of_sources = [&](auto* tensor, std::int64_t size) {
+      return rows_of_head(tensor, run_.sources.begin, tile.num_columns(), next, f_.num_heads, size);
+    };
+    fetch_ahead(of_rows(f_.query, f_.head_size));
+    fetch_ahead(of_rows(p_.grad_out, f_.value_size));
+    fetch_ahead(of_sources(f_.key, f_.head_size));
+    fetch_ahead(of_sources(f_.value, f_.value_size));
+    fetch_ahead(of_rows(p_.grad_query, f_.head_size));
+    fetch_ahead(of_sources(p_.grad_key, f_.head_size));
+    fetch_ahead(of_sources(p_.grad_value, f_.value_size));
+  }
+
   void store_only_tile(const Tile& tile, const RowBlock& block) const {
     const Rows<float> query = of_head(p_.grad_query, block.row_begin, tile.num_rows(), f_.head_size);
     const Rows<float> key = of_head(p_.grad_key, run_.sources.begin, tile.num_columns(), f_.head_size);
@@ -179,59 +198,62 @@ class TileBackward {
     float* weight = weight_ + row * stride_;
     float* grad = grad_score_ + row * stride_;
     if (seen.size() > 0) {
-      if (kept_ == nullptr) {
-        score_rule_.apply(tile, head_, row, weight, moves_);
-        normalise(seen, log_normalizer_[row], weight);
-      } else {
-        copy(seen, kept_ + row * stride_, weight);
-      }
       const float* factor = dropout_.drops() ? dropout_.of_row(row) : nullptr;
-      const float mean = sum_gradients(seen, factor, weight, grad);
-      subtract_mean(seen, rows_are_whole_ ? mean : mean_gradient_[row], factor, weight, grad);
-      if (p_.grad_edge_bias != nullptr) store_bias(tile, row, grad);
-      if (moves_ != nullptr) stop_bounded(seen, grad);
-      multiply_by(f_.scale, seen, grad);
+      const float mean = weigh(tile, row, factor, weight, grad);
+      const bool only_scales = p_.grad_edge_bias == nullptr && moves_ == nullptr;
+      subtract_mean(seen, rows_are_whole_ ? mean : mean_gradient_[row], factor, only_scales ? f_.scale : 1.0f, weight,
+                    grad);
+      if (!only_scales) turn_back(tile, row, grad);
     }
     clear_unseen(seen, stride_, weight);
     clear_unseen(seen, stride_, grad);
   }
 
-  static void normalise(Range seen, float log_normalizer, float* weight) {
-    const FloatTag d;
-    const auto normalizer = hn::Set(d, log_normalizer);
-    for_vectors(seen, [&](std::int64_t column) HWY_ATTR {
-      hn::Store(exp_lanes(hn::Sub(hn::Load(d, weight + column), normalizer)), d, weight + column);
-    });
-  }
-
-  static void copy(Range seen, const float* from, float* to) {
-    for_vectors(seen, [&](std::int64_t column)
-                          HWY_ATTR { hn::Store(hn::Load(FloatTag(), from + column), FloatTag(), to + column); });
-  }
-
-  // grad becomes m * <g, value>. Returns the sum of it times w.
-  static float sum_gradients(Range seen, const float* factor, const float* weight, float* grad) {
+  // Weights of the row, and grad becomes m * <g, value>. Returns the sum of it times w.
+  float weigh(const Tile& tile, std::int64_t row, const float* factor, float* weight, float* grad) const {
     const FloatTag d;
     auto sum = hn::Zero(d);
-    for_vectors(seen, [&](std::int64_t column) HWY_ATTR {
+    auto take = [&](std::int64_t column, auto w) HWY_ATTR {
       auto g = hn::Load(d, grad + column);
       if (factor != nullptr) {
         g = hn::Mul(g, hn::LoadU(d, factor + column));
         hn::Store(g, d, grad + column);
       }
-      sum = hn::MulAdd(hn::Load(d, weight + column), g, sum);
-    });
+      sum = hn::MulAdd(w, g, sum);
+      return w;
+    };
+    if (kept_ == nullptr) {
+      const auto normalizer = hn::Set(d, log_normalizer_[row]);
+      score_rule_.apply(tile, head_, row, weight, moves_, [&](std::int64_t column, auto score) HWY_ATTR {
+        return take(column, exp_lanes(hn::Sub(score, normalizer)));
+      });
+    } else {
+      const float* kept = kept_ + row * stride_;
+      for_vectors(tile.columns(row), [&](std::int64_t column) HWY_ATTR {
+        hn::Store(take(column, hn::Load(d, kept + column)), d, weight + column);
+      });
+    }
     return hn::GetLane(hn::SumOfLanes(d, sum));
   }
 
-  static void subtract_mean(Range seen, float mean_gradient, const float* factor, float* weight, float* grad) {
+  static void subtract_mean(Range seen, float mean_gradient, const float* factor, float scale, float* weight,
+                            float* grad) {
     const FloatTag d;
     const auto mean = hn::Set(d, mean_gradient);
+    const auto scales = hn::Set(d, scale);
     for_vectors(seen, [&](std::int64_t column) HWY_ATTR {
       const auto w = hn::Load(d, weight + column);
-      hn::Store(hn::Mul(w, hn::Sub(hn::Load(d, grad + column), mean)), d, grad + column);
+      hn::Store(hn::Mul(scales, hn::Mul(w, hn::Sub(hn::Load(d, grad + column), mean))), d, grad + column);
       if (factor != nullptr) hn::Store(hn::Mul(w, hn::LoadU(d, factor + column)), d, weight + column);
     });
+  }
+
+  // From the gradient of a score to that of its product, with that of its bias on the way.
+  void turn_back(const Tile& tile, std::int64_t row, float* grad) const {
+    const Range seen = tile.columns(row);
+    if (p_.grad_edge_bias != nullptr) store_bias(tile, row, grad);
+    if (moves_ != nullptr) stop_bounded(seen, grad);
+    multiply_by(f_.scale, seen, grad);
   }
 
   void store_bias(const Tile& tile, std::int64_t row, const float* grad) const {

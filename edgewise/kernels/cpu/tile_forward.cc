@@ -127,12 +127,12 @@ class BlockForward {
   // Returns the largest score of the row.
   float finish_scores(const Tile& tile, std::int64_t row) {
     const FloatTag d;
-    const Range seen = tile.columns(row);
-    if (seen.size() == 0) return kNoScore;
-    float* score = score_ + row * stride_;
-    score_rule_.apply(tile, head_, row, score, nullptr);
+    if (tile.columns(row).size() == 0) return kNoScore;
     auto maximum = hn::Set(d, kNoScore);
-    for_vectors(seen, [&](std::int64_t column) HWY_ATTR { maximum = hn::Max(maximum, hn::Load(d, score + column)); });
+    score_rule_.apply(tile, head_, row, score_ + row * stride_, nullptr, [&](std::int64_t, auto score) HWY_ATTR {
+      maximum = hn::Max(maximum, score);
+      return score;
+    });
     return hn::GetLane(hn::MaxOfLanes(d, maximum));
   }
 

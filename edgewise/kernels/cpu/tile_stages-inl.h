@@ -38,6 +38,16 @@ Rows<T> rows_of_head(T* tensor, std::int64_t first, std::int64_t count, std::int
   return {tensor + (first * num_heads + head) * size, count, size, num_heads * size};
 }
 
+/// Asks the caches for rows that will soon be read, or written unless T is const: the pieces of one head lie a row
+/// apart, which hardware does not fetch ahead.
+template <typename T>
+void fetch_ahead(const Rows<T>& rows) {
+  constexpr std::int64_t kLine = 64 / sizeof(T);
+  for (std::int64_t row = 0; row < rows.count; ++row) {
+    for (std::int64_t i = 0; i < rows.size; i += kLine) __builtin_prefetch(rows.row(row) + i, !std::is_const_v<T>, 2);
+  }
+}
+
 /// The rows of a tile's sources in a tensor [sources, heads, size]; `room` is for [columns of the tile, padded(size)].
 template <typename T>
 Matrix rows_of_sources(const Tile& tile, const T* tensor, std::int64_t head, std::int64_t num_heads, std::int64_t size,
@@ -112,29 +122,27 @@ inline void clear_unseen(Range seen, std::int64_t stride, float* row) {
   for (std::int64_t column = kept.end; column < stride; column += kLanes) hn::Store(zero, FloatTag(), row + column);
 }
 
-/// The columns that share a vector with one of `seen` but are not among them become kNoScore.
-inline void mask_unseen(Range seen, float* row) {
+/// Calls fn(column, is_seen) for each vector that holds a column which the row sees; it must see one.
+template <class Fn>
+HWY_INLINE void for_seen(const Tile& tile, std::int64_t row, Fn fn) {
   const FloatTag d;
-  const auto no_score = hn::Set(d, kNoScore);
-  float* first = row + seen.begin / kLanes * kLanes;
-  const auto before = hn::FirstN(d, static_cast<std::size_t>(seen.begin % kLanes));
-  hn::Store(hn::IfThenElse(before, no_score, hn::Load(d, first)), d, first);
-  float* last = row + (seen.end - 1) / kLanes * kLanes;
-  const auto inside = hn::FirstN(d, static_cast<std::size_t>((seen.end - 1) % kLanes + 1));
-  hn::Store(hn::IfThenElse(inside, hn::Load(d, last), no_score), d, last);
-}
-
-/// The same, and those between that the row does not see.
-inline void mask_unseen(const Tile& tile, std::int64_t row, float* score) {
   const Range seen = tile.columns(row);
-  if (tile.sees_all_between()) return mask_unseen(seen, score);
-  const FloatTag d;
-  for_vectors(seen, [&](std::int64_t column) HWY_ATTR {
-    const unsigned bits = tile.bits(row, column / kGroupSources) >> (column % kGroupSources);
-    const std::uint8_t bytes[8] = {static_cast<std::uint8_t>(bits), static_cast<std::uint8_t>(bits >> 8)};
-    const auto is_edge = hn::LoadMaskBits(d, bytes);
-    hn::Store(hn::IfThenElse(is_edge, hn::Load(d, score + column), hn::Set(d, kNoScore)), d, score + column);
-  });
+  if (!tile.sees_all_between()) {
+    for_vectors(seen, [&](std::int64_t column) HWY_ATTR {
+      const unsigned bits = tile.bits(row, column / kGroupSources) >> (column % kGroupSources);
+      const std::uint8_t bytes[8] = {static_cast<std::uint8_t>(bits), static_cast<std::uint8_t>(bits >> 8)};
+      fn(column, hn::LoadMaskBits(d, bytes));
+    });
+    return;
+  }
+  const Range whole = whole_vectors(seen);
+  const std::int64_t last = whole.end - kLanes;
+  auto is_seen = hn::Not(hn::FirstN(d, static_cast<std::size_t>(seen.begin - whole.begin)));
+  for (std::int64_t column = whole.begin; column < last; column += kLanes) {
+    fn(column, is_seen);
+    is_seen = hn::FirstN(d, static_cast<std::size_t>(kLanes));
+  }
+  fn(last, hn::And(is_seen, hn::FirstN(d, static_cast<std::size_t>(seen.end - last))));
 }
 
 /// Where the weights of a block lie that go from forward to backward, [rows, padded(sources)], or null. Where a clamp
@@ -155,19 +163,32 @@ class ScoreRule {
 
   bool bounds() const { return clamp_ < std::numeric_limits<float>::infinity(); }
 
-  /// `moves`, unless null, becomes 1 where the product moves the score and 0 where the clamp holds it.
-  void apply(const Tile& tile, std::int64_t head, std::int64_t row, float* score, float* moves) const {
-    const Range seen = tile.columns(row);
-    multiply_by(scale_, seen, score);
-    if (bounds()) bound(seen, score, moves);
-    if (edge_bias_ != nullptr) {
-      const float* bias = edge_bias_ + tile.first_edge(row) * num_heads_ + head;
-      tile.for_edges(row, [&](std::int64_t i, std::int64_t column) { score[column] += bias[i * num_heads_]; });
-    }
-    mask_unseen(tile, row, score);
+  /// Calls fn(column, score) for each vector that holds a column which the row sees, with kNoScore in lanes that it
+  /// does not, and puts what that returns in the product's place. `moves`, unless null, becomes 1 where the product
+  /// moves the score and 0 where the clamp holds it.
+  template <class Fn>
+  HWY_INLINE void apply(const Tile& tile, std::int64_t head, std::int64_t row, float* score, float* moves,
+                        Fn fn) const {
+    const FloatTag d;
+    const bool only_scales = !bounds() && edge_bias_ == nullptr;
+    if (!only_scales) bound_and_bias(tile, head, row, score, moves);
+    const auto factor = hn::Set(d, only_scales ? scale_ : 1.0f);
+    for_seen(tile, row, [&](std::int64_t column, auto is_seen) HWY_ATTR {
+      const auto scaled = hn::Mul(factor, hn::Load(d, score + column));
+      hn::Store(fn(column, hn::IfThenElse(is_seen, scaled, hn::Set(d, kNoScore))), d, score + column);
+    });
   }
 
  private:
+  void bound_and_bias(const Tile& tile, std::int64_t head, std::int64_t row, float* score, float* moves) const {
+    const Range seen = tile.columns(row);
+    multiply_by(scale_, seen, score);
+    if (bounds()) bound(seen, score, moves);
+    if (edge_bias_ == nullptr) return;
+    const float* bias = edge_bias_ + tile.first_edge(row) * num_heads_ + head;
+    tile.for_edges(row, [&](std::int64_t i, std::int64_t column) { score[column] += bias[i * num_heads_]; });
+  }
+
   void bound(Range seen, float* score, float* moves) const {
     const FloatTag d;
     const auto largest = hn::Set(d, clamp_);
