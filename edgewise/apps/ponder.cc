@@ -5,10 +5,12 @@
 
 #include <algorithm>
 
-#include "edgewise/apps/translation_task.h"
+#include "edgewise/base/error.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/data/batches.h"
+#include "edgewise/data/encode.h"
+#include "edgewise/infer/translator.h"
 
 namespace edgewise {
 namespace {
@@ -66,19 +68,36 @@ std::string histogram_json(const StepHistogram& histogram) {
   return json.text();
 }
 
+/// Inputs with what the model over libtorch makes of them: token by token, since the text of an output may well be
+/// split into others.
+std::vector<TokenPair> translated(const TranslationModel& model, const std::vector<std::string>& inputs) {
+  TranslatorOptions options;
+  options.search = model.experiment.search;
+  options.search.n_best = 1;
+  Translator translator(
+      coding_of(model.experiment, model.vocabularies), [&model] { return model.model->scorer(); }, options);
+  const std::vector<TranslationRequest> requests(inputs.begin(), inputs.end());
+  const std::vector<Translation> translations = translator.translate(requests);
+
+  std::vector<TokenPair> pairs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    std::vector<std::int64_t> input = model.vocabularies.input->encode(inputs[i]);
+    if (input.empty()) continue;
+    pairs.push_back(with_special_tokens(std::move(input), translations[i].outputs.front().token_numbers,
+                                        encode_options(model.experiment.data)));
+  }
+  check(!pairs.empty(), "ponder: none of {} sentences has a token, needs at least one", inputs.size());
+  return pairs;
+}
+
 }  // namespace
 
 std::vector<PonderedSentence> ponder(const TranslationModel& model, const std::vector<std::string>& inputs) {
-  const SentencePairs pairs = {inputs, translate(model, inputs), {}};
-  EncodeOptions options = encode_options(model.experiment.data);
-  options.max_length = 0;
-  const PairEncoder encoder(model.vocabularies.input, model.vocabularies.output, options);
-  const EncodedPairs encoded = encode_pairs(pairs, encoder);
-
+  const std::vector<TokenPair> pairs = translated(model, inputs);
   std::vector<PonderedSentence> sentences;
-  auto pair = encoded.pairs.begin();
+  auto pair = pairs.begin();
   GraphPool pool;
-  for (const Batch& batch : batches_in_order(pool, encoded.pairs, model.experiment.batch)) {
+  for (const Batch& batch : batches_in_order(pool, pairs, model.experiment.batch)) {
     const NodeSteps steps = model.model->steps(batch);
     auto next_input = steps.encoder.begin();
     auto next_output = steps.decoder.begin();

@@ -18,6 +18,8 @@ void check_can_sample(const Sampling& sampling, const Vocabulary& vocabulary, st
         sampling.strength, enum_name(vocabulary.kind()));
 }
 
+}  // namespace
+
 TokenPair with_special_tokens(std::vector<std::int64_t> input, const std::vector<std::int64_t>& output,
                               const EncodeOptions& options) {
   TokenPair pair = {.input = std::move(input), .output = {kBeginToken}};
@@ -27,8 +29,6 @@ TokenPair with_special_tokens(std::vector<std::int64_t> input, const std::vector
   pair.output.push_back(kEndToken);
   return pair;
 }
-
-}  // namespace
 
 EncodeOptions encode_options(const DataOptions& data) {
   return {.max_length = data.max_length,

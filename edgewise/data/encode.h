@@ -47,6 +47,10 @@ struct EncodeAccount {
   EncodeAccount& operator+=(const EncodeAccount& other);
 };
 
+/// The tokens of two sentences as a model takes them: the output between begin and end.
+TokenPair with_special_tokens(std::vector<std::int64_t> input, const std::vector<std::int64_t>& output,
+                              const EncodeOptions& options);
+
 /// Makes tokens of pairs: the outputs stand between the begin and the end token. Never changes.
 class PairEncoder {
  public:

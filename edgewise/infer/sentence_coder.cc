@@ -51,6 +51,7 @@ void append(TranslatedText& text, const Hypothesis& hypothesis, std::size_t num_
   for (std::string& token : texts_of(hypothesis.tokens, hypothesis.tokens.size(), vocabulary)) {
     text.tokens.push_back(std::move(token));
   }
+  text.token_numbers.insert(text.token_numbers.end(), hypothesis.tokens.begin(), hypothesis.tokens.end());
   text.steps.insert(text.steps.end(), hypothesis.steps.begin(), hypothesis.steps.end());
   if (hypothesis.attention.empty()) return;
   append_attention(text, hypothesis, num_inputs, input_offset);

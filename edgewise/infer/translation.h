@@ -26,6 +26,7 @@ struct TranslatedText {
   double score = 0.0;
   double log_probability = 0.0;  // of all tokens
   std::vector<std::string> tokens;
+  std::vector<std::int64_t> token_numbers;    // of the output's vocabulary
   std::vector<AlignedPair> alignment;         // if wanted, ascending by output; none to the input's end token
   std::vector<std::vector<float>> attention;  // if wanted, of each token, to each token of the input
   std::vector<std::int64_t> steps;            // of a Universal Transformer: how many it thought before each token, and
