@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
+#include "edgewise/apps/translation_task.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/data/batches.h"
 #include "edgewise/data/encode.h"
-#include "edgewise/infer/translator.h"
 
 namespace edgewise {
 namespace {
@@ -71,20 +71,14 @@ std::string histogram_json(const StepHistogram& histogram) {
 /// Inputs with what the model over libtorch makes of them: token by token, since the text of an output may well be
 /// split into others.
 std::vector<TokenPair> translated(const TranslationModel& model, const std::vector<std::string>& inputs) {
-  TranslatorOptions options;
-  options.search = model.experiment.search;
-  options.search.n_best = 1;
-  Translator translator(
-      coding_of(model.experiment, model.vocabularies), [&model] { return model.model->scorer(); }, options);
-  const std::vector<TranslationRequest> requests(inputs.begin(), inputs.end());
-  const std::vector<Translation> translations = translator.translate(requests);
-
+  const std::vector<Translation> translations = best_translations(
+      model, [&model] { return model.model->scorer(); }, /*workers=*/1, inputs);
+  const EncodeOptions encoding = encode_options(model.experiment.data);
   std::vector<TokenPair> pairs;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     std::vector<std::int64_t> input = model.vocabularies.input->encode(inputs[i]);
     if (input.empty()) continue;
-    pairs.push_back(with_special_tokens(std::move(input), translations[i].outputs.front().token_numbers,
-                                        encode_options(model.experiment.data)));
+    pairs.push_back(with_special_tokens(std::move(input), translations[i].outputs.front().token_numbers, encoding));
   }
   check(!pairs.empty(), "ponder: none of {} sentences has a token, needs at least one", inputs.size());
   return pairs;

@@ -83,18 +83,23 @@ std::string attention_json(const TranslationModel& model, const TokenPair& pair)
 
 }  // namespace
 
-// With a search a thread: a step of one is too short to be shared.
-std::vector<std::string> translate(const TranslationModel& model, const std::vector<std::string>& inputs) {
+std::vector<Translation> best_translations(const TranslationModel& model, const Translator::MakeScorer& make_scorer,
+                                           int workers, const std::vector<std::string>& inputs) {
   TranslatorOptions options;
   options.search = model.experiment.search;
   options.search.n_best = 1;
-  options.workers = num_threads();
-  Translator translator(coding_of(model.experiment, model.vocabularies), scorers_of(*model.model), options);
+  options.workers = workers;
+  Translator translator(coding_of(model.experiment, model.vocabularies), make_scorer, options);
   std::vector<TranslationRequest> requests;
   requests.reserve(inputs.size());
   for (const std::string& input : inputs) requests.push_back({input});
+  return translator.translate(requests);
+}
+
+// With a search a thread: a step of one is too short to be shared.
+std::vector<std::string> translate(const TranslationModel& model, const std::vector<std::string>& inputs) {
   std::vector<std::string> outputs;
-  for (const Translation& translation : translator.translate(requests)) {
+  for (const Translation& translation : best_translations(model, scorers_of(*model.model), num_threads(), inputs)) {
     outputs.push_back(translation.outputs.front().text);
   }
   return outputs;

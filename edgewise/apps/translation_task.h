@@ -18,7 +18,12 @@ struct EvaluationPairs {
   EncodedPairs encoded;
 };
 
-/// The best that the experiment's search finds for each sentence, as `edgewise translate` would.
+/// The best that the experiment's search finds for each sentence with scorers of one's own, in so many searches side by
+/// side.
+std::vector<Translation> best_translations(const TranslationModel& model, const Translator::MakeScorer& make_scorer,
+                                           int workers, const std::vector<std::string>& inputs);
+
+/// The same by the runtime, as `edgewise translate` would, as text.
 std::vector<std::string> translate(const TranslationModel& model, const std::vector<std::string>& inputs);
 
 /// A model that learns to translate, or to copy, reverse and sort letters.

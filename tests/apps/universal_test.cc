@@ -23,6 +23,28 @@ class UniversalProgram : public ProgramTest {
     for (const std::string& setting : settings) command.insert(command.end(), {"--set", setting});
     run_well(command);
   }
+
+  /// Tokens, and the steps before each.
+  void expect_same_over_libtorch(const std::string& inputs, std::size_t count) const {
+    write("inputs", inputs);
+    const nlohmann::json pondered = nlohmann::json::parse(run_well({"inspect", "run", "--ponder", "inputs", "--json"}));
+    ASSERT_EQ(pondered.at("sentences").size(), count);
+    std::istringstream lines(run_well({"translate", "--model", "run", "--json"}, {.input = inputs}));
+    for (const nlohmann::json& sentence : pondered.at("sentences")) {
+      std::vector<std::string> tokens;
+      std::vector<std::int64_t> steps;
+      for (const nlohmann::json& token : sentence.at("output")) {
+        tokens.push_back(token.at("text"));
+        steps.push_back(token.at("steps"));
+      }
+      tokens.erase(tokens.begin());  // where the output begins
+      std::string line;
+      ASSERT_TRUE(std::getline(lines, line));
+      const nlohmann::json output = nlohmann::json::parse(line).at("outputs")[0];
+      EXPECT_EQ(output.at("tokens"), tokens) << line;
+      EXPECT_EQ(output.at("steps"), steps) << line;
+    }
+  }
 };
 
 TEST_F(UniversalProgram, TellsTheStepsOfBothSidesWhileItTrains) {
@@ -85,31 +107,17 @@ TEST_F(UniversalProgram, TranslatesTheSameWithTheRuntimeAndOverLibtorch) {
   EXPECT_EQ(found, expected);
 }
 
+TEST_F(UniversalProgram, ThinksAsLongWithTheRuntimeAsOverLibtorch) {
+  train({"train.epochs=6", "train.schedule=constant", "train.learning_rate=0.01"});
+  expect_same_over_libtorch("a b c\nd a\nb\nc c d a b a\n", 4);
+}
+
 // The pieces of SentencePiece are not those of the output's text, read again, where a model knows no better.
-TEST_F(UniversalProgram, SaysTheSameTokensAfterAsManyStepsWithTheRuntimeAsOverLibtorch) {
-  const std::string inputs = "Where is your brother?\nI don't speak French.\nShe bought a new car.\nWow!\n";
+TEST_F(UniversalProgram, SaysTheSamePiecesWithTheRuntimeAsOverLibtorch) {
   train({"data.task=text", R"(data.train=[")" EDGEWISE_SOURCE R"(/data/tatoeba-eng-fra/valid.tsv.xz"])",
          "vocabulary.kind=sentencepiece", "vocabulary.model=bpe", "vocabulary.size=500", "data.valid=[]",
          "batch.tokens=1000", "train.epochs=0", "train.steps=30"});
-  write("inputs", inputs);
-  const nlohmann::json pondered = nlohmann::json::parse(run_well({"inspect", "run", "--ponder", "inputs", "--json"}));
-  ASSERT_EQ(pondered.at("sentences").size(), 4U);
-  std::istringstream lines(run_well({"translate", "--model", "run", "--json"}, {.input = inputs}));
-
-  for (const nlohmann::json& sentence : pondered.at("sentences")) {
-    std::vector<std::string> tokens;
-    std::vector<std::int64_t> steps;
-    for (const nlohmann::json& token : sentence.at("output")) {
-      tokens.push_back(token.at("text"));
-      steps.push_back(token.at("steps"));
-    }
-    tokens.erase(tokens.begin());  // where the output begins
-    std::string line;
-    ASSERT_TRUE(std::getline(lines, line));
-    const nlohmann::json output = nlohmann::json::parse(line).at("outputs")[0];
-    EXPECT_EQ(output.at("tokens"), tokens) << line;
-    EXPECT_EQ(output.at("steps"), steps) << line;
-  }
+  expect_same_over_libtorch("Where is your brother?\nI don't speak French.\nShe bought a new car.\nWow!\n", 4);
 }
 
 TEST_F(UniversalProgram, SaysHowManyStepsItThinksAboutEachToken) {
