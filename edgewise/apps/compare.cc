@@ -72,7 +72,6 @@ void add_best(std::vector<Column>& columns, const std::string& name, const Runs&
 std::vector<Column> table_of(const Runs& runs) {
   std::vector<Column> columns;
   add_column(columns, "run", runs, [](const RunRecord& run) { return run.name; });
-  for (Column& column : differing_options(runs)) columns.push_back(std::move(column));
   add_column(columns, "steps", runs, [](const RunRecord& run) { return std::to_string(run.steps); });
   add_best(columns, "best BLEU", runs, 1, 2, [](const RunRecord& run) { return run.highest("valid_bleu"); });
   add_best(columns, "sequences right %", runs, 100, 2,
@@ -83,6 +82,8 @@ std::vector<Column> table_of(const Runs& runs) {
     return speed ? fmt::format("{:.0f}", *speed) : std::string();
   });
   add_column(columns, "time", runs, [](const RunRecord& run) { return human_time(run.seconds()); });
+  // Last, since the paths of data may be long.
+  for (Column& column : differing_options(runs)) columns.push_back(std::move(column));
   return columns;
 }
 
