@@ -28,7 +28,13 @@ SentencePairs read_split(const std::vector<std::string>& files, const std::files
 std::vector<std::vector<std::string>> files_of_corpora(const DataOptions& options) {
   check(!options.train.empty(),
         "load_corpus: data.train names no file, needs one TSV file, or two files with a sentence a line");
-  if (options.weights.empty()) return {options.train};
+  if (options.weights.empty()) {
+    check(options.train.size() <= 2,
+          "load_corpus: data.train names {} files, needs one TSV file, or two files with a sentence a line; for "
+          "several corpora give data.weights, a number each",
+          options.train.size());
+    return {options.train};
+  }
   const std::size_t num_corpora = options.weights.size();
   const std::size_t num_files = options.train.size() / num_corpora;
   check(options.train.size() == num_corpora || options.train.size() == 2 * num_corpora,

@@ -90,6 +90,11 @@ TEST_F(LoadCorpus, OpensOneCorpusForEachWeight) {
   EXPECT_THAT([&] { load_corpus(options, folder_); },
               ThrowsMessage<Error>("load_corpus: data.train names 2 files, but data.weights has 3 numbers, needs one "
                                    "TSV file for each, or two files"));
+  options.train = {"a.tsv", "b.tsv", "c.tsv"};
+  options.weights = {};
+  EXPECT_THAT([&] { load_corpus(options, folder_); },
+              ThrowsMessage<Error>("load_corpus: data.train names 3 files, needs one TSV file, or two files with a "
+                                   "sentence a line; for several corpora give data.weights, a number each"));
 }
 
 TEST_F(LoadCorpus, MakesTheSyntheticTasks) {
