@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
 #include "edgewise/base/error.h"
 #include "edgewise/text/line_reader.h"
@@ -28,22 +30,23 @@ std::vector<std::string> split_at_spaces(std::string_view sentence) {
 }
 
 /// None where the sentence's tokens are not those of its words, one after the other.
-std::optional<Words> words_of(const Vocabulary& vocabulary, std::string_view sentence) {
+std::optional<Words> words_of(const Vocabulary& vocabulary, std::string_view sentence,
+                              std::span<const std::string> tokens) {
   Words found{.words = split_at_spaces(sentence), .of_tokens = {}};
-  std::vector<std::int64_t> tokens;
+  std::vector<std::string> of_words;
   for (std::size_t word = 0; word < found.words.size(); ++word) {
     for (const std::int64_t token : vocabulary.encode(found.words[word])) {
-      tokens.push_back(token);
+      of_words.emplace_back(vocabulary.token_text(token));
       found.of_tokens.push_back(static_cast<std::int64_t>(word));
     }
   }
-  if (tokens != vocabulary.encode(sentence)) return std::nullopt;
+  if (!std::ranges::equal(of_words, tokens)) return std::nullopt;
   return found;
 }
 
-/// Each token as a word of its own; the end token is none.
-Words tokens_as_words(std::vector<std::string> tokens) {
-  Words found{.words = std::move(tokens), .of_tokens = {}};
+/// Each token as a word of its own.
+Words tokens_as_words(std::span<const std::string> tokens) {
+  Words found{.words = {tokens.begin(), tokens.end()}, .of_tokens = {}};
   for (std::size_t i = 0; i < found.words.size(); ++i) found.of_tokens.push_back(static_cast<std::int64_t>(i));
   return found;
 }
@@ -53,9 +56,22 @@ struct WordPair {
   Words output;
 };
 
-std::optional<WordPair> words_of(const TranslationModel& model, std::string_view input, std::string_view output) {
-  const auto of_input = words_of(*model.vocabularies.input, input);
-  const auto of_output = words_of(*model.vocabularies.output, output);
+/// A map's tokens, without the end of the sentence.
+struct TokenTexts {
+  std::span<const std::string> input;
+  std::span<const std::string> output;
+};
+
+TokenTexts tokens_of(const TranslationModel& model, const AttentionMaps& cross) {
+  const std::span<const std::string> columns(cross.columns);
+  const std::span<const std::string> rows(cross.rows);
+  return {columns.first(columns.size() - (model.experiment.data.end_input ? 1 : 0)), rows.first(rows.size() - 1)};
+}
+
+std::optional<WordPair> words_of(const TranslationModel& model, std::string_view input, std::string_view output,
+                                 const TokenTexts& tokens) {
+  const auto of_input = words_of(*model.vocabularies.input, input, tokens.input);
+  const auto of_output = words_of(*model.vocabularies.output, output, tokens.output);
   if (!of_input || !of_output) return std::nullopt;
   return WordPair{*of_input, *of_output};
 }
@@ -81,9 +97,18 @@ WordLinks as_pairs(const std::vector<WordLink>& links) {
   return pairs;
 }
 
-bool fits(const TranslationModel& model, const Words& words) {
+bool fits(const TranslationModel& model, const Vocabulary& vocabulary, std::string_view sentence) {
   const std::int64_t most = model.experiment.data.max_length;
-  return !words.of_tokens.empty() && (most == 0 || std::ssize(words.of_tokens) <= most);
+  const std::ptrdiff_t tokens = std::ssize(vocabulary.encode(sentence));
+  return tokens > 0 && (most == 0 || tokens <= most);
+}
+
+/// Of cross-attention; none of a pair that the model cannot read.
+std::optional<AttentionMaps> maps_of(const TranslationModel& model, const std::string& input,
+                                     const std::string& output) {
+  const Vocabularies& vocabularies = model.vocabularies;
+  if (!fits(model, *vocabularies.input, input) || !fits(model, *vocabularies.output, output)) return std::nullopt;
+  return attention_maps(model, encode_pair(model, input, output, "align_words"))[kCrossMaps];
 }
 
 /// Those of word_of of a map's tokens, the end token, which is of no word, among them.
@@ -95,17 +120,17 @@ std::vector<std::int64_t> with_end(std::vector<std::int64_t> of_tokens, std::siz
 void add_error_rates(const TranslationModel& model, const AlignmentPairs& pairs, AlignmentReport& report) {
   std::vector<AlignmentErrors> errors(report.found.size());
   for (std::size_t i = 0; i < pairs.inputs.size(); ++i) {
-    const auto words = words_of(model, pairs.inputs[i], pairs.outputs[i]);
-    if (!words || !fits(model, words->input) || !fits(model, words->output)) {
+    const std::optional<AttentionMaps> cross = maps_of(model, pairs.inputs[i], pairs.outputs[i]);
+    const auto words =
+        cross ? words_of(model, pairs.inputs[i], pairs.outputs[i], tokens_of(model, *cross)) : std::nullopt;
+    if (!words) {
       ++report.left_out;
       continue;
     }
-    const TokenPair coded = encode_pair(model, pairs.inputs[i], pairs.outputs[i], "align_words");
-    const AttentionMaps cross = attention_maps(model, coded)[kCrossMaps];
-    const std::vector<MapChoice> choices = all_choices(cross);
+    const std::vector<MapChoice> choices = all_choices(*cross);
     // Of a Universal Transformer, sentences differ in steps: those behind the last count for the mean alone.
     for (std::size_t map = 0; map < std::min(choices.size(), errors.size()); ++map) {
-      errors[map].add(links_of(cross, choices[map], *words), pairs.gold[i]);
+      errors[map].add(links_of(*cross, choices[map], *words), pairs.gold[i]);
     }
     ++report.corpus_pairs;
   }
@@ -152,15 +177,12 @@ void read_gold(const std::string& file, std::int64_t first, AlignmentPairs& pair
 
 AlignmentReport align_words(const TranslationModel& model, const AlignmentPairs& pairs, std::size_t chosen,
                             const AttentionMaps& cross, std::string_view caller) {
-  const auto split = words_of(model, pairs.inputs[chosen], pairs.outputs[chosen]);
+  const TokenTexts tokens = tokens_of(model, cross);
+  const auto split = words_of(model, pairs.inputs[chosen], pairs.outputs[chosen], tokens);
   check(split || pairs.gold.empty(),
         "{}: tokens of pair {} are not parts of its words, which gold counts; another pair is needed", caller,
         chosen + 1);
-  const std::size_t end = model.experiment.data.end_input ? 1 : 0;
-  const WordPair words =
-      split ? *split
-            : WordPair{tokens_as_words({cross.columns.begin(), cross.columns.end() - static_cast<std::ptrdiff_t>(end)}),
-                       tokens_as_words({cross.rows.begin(), cross.rows.end() - 1})};
+  const WordPair words = split ? *split : WordPair{tokens_as_words(tokens.input), tokens_as_words(tokens.output)};
 
   AlignmentReport report{.input_words = words.input.words,
                          .output_words = words.output.words,

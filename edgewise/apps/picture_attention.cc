@@ -39,17 +39,39 @@ SvgPicture drawing_of(const AttentionCommand& command, const AttentionMaps& maps
                    {options.layer.empty() ? std::nullopt : map.layer, options.head.empty() ? std::nullopt : map.head});
 }
 
-AlignmentPairs pairs_of(const AttentionCommand& command, const TranslationModel& model) {
-  AlignmentPairs pairs;
+/// The pair that is drawn, and those whose errors are counted.
+struct ReadPairs {
+  AlignmentPairs all;
+  std::size_t drawn = 0;
+  TokenPair tokens;
+};
+
+ReadPairs translated_input(const std::string& input, const TranslationModel& model) {
+  // Encoded first, so that a sentence which is too long is told before it is translated.
+  encode_pair(model, input, "", kPictureAttention);
+  const TranslatedText output = translate(model, {input}).front();
+  return {.all = {.inputs = {input}, .outputs = {output.text}, .gold = {}},
+          .tokens = encode_pair(model, input, output, kPictureAttention)};
+}
+
+ReadPairs given_pairs(const AttentionCommand& command, const TranslationModel& model) {
+  ReadPairs pairs;
   if (command.input) {
-    // Encoded first, so that a sentence which is too long is told before it is translated.
-    encode_pair(model, *command.input, command.output.value_or(""), kPictureAttention);
-    pairs.inputs = {*command.input};
-    pairs.outputs = {command.output ? *command.output : translate(model, pairs.inputs).front()};
+    pairs.all = {.inputs = {*command.input}, .outputs = {*command.output}, .gold = {}};
   } else {
-    pairs = read_alignment_pairs(command.pairs, kPictureAttention);
+    pairs.all = read_alignment_pairs(command.pairs, kPictureAttention);
   }
-  if (!command.gold.empty()) read_gold(command.gold, command.gold_first, pairs, kPictureAttention);
+  const std::size_t count = pairs.all.inputs.size();
+  pairs.drawn = static_cast<std::size_t>(command.line - 1);
+  check(pairs.drawn < count, "{}: --line is {}, needs a number from 1 to {}", kPictureAttention, command.line, count);
+  pairs.tokens = encode_pair(model, pairs.all.inputs[pairs.drawn], pairs.all.outputs[pairs.drawn], kPictureAttention);
+  return pairs;
+}
+
+ReadPairs read_pairs(const AttentionCommand& command, const TranslationModel& model) {
+  const bool is_to_translate = command.input && !command.output;
+  ReadPairs pairs = is_to_translate ? translated_input(*command.input, model) : given_pairs(command, model);
+  if (!command.gold.empty()) read_gold(command.gold, command.gold_first, pairs.all, kPictureAttention);
   return pairs;
 }
 
@@ -62,21 +84,18 @@ void check_command(const AttentionCommand& command) {
 int run_picture_attention(const AttentionCommand& command) {
   check_command(command);
   const TranslationModel model = open_model(command.model);
-  const AlignmentPairs pairs = pairs_of(command, model);
-  const auto line = static_cast<std::size_t>(command.line - 1);
-  check(line < pairs.inputs.size(), "{}: --line is {}, needs a number from 1 to {}", kPictureAttention, command.line,
-        pairs.inputs.size());
+  const ReadPairs pairs = read_pairs(command, model);
 
   AttentionPage page;
   page.title = "Where the heads of a " + std::string(model_name(model.experiment.model.kind)) + " look";
-  page.input = pairs.inputs[line];
-  page.output = pairs.outputs[line];
-  page.maps = attention_maps(model, encode_pair(model, page.input, page.output, kPictureAttention));
+  page.input = pairs.all.inputs[pairs.drawn];
+  page.output = pairs.all.outputs[pairs.drawn];
+  page.maps = attention_maps(model, pairs.tokens);
   page.open_maps = static_cast<std::size_t>(kind_of(command.map));
   const AttentionMaps& maps = page.maps[page.open_maps];
   page.open_map = chosen_map(command.map, maps, kPictureAttention);
   page.aligned_maps = kCrossMaps;
-  page.alignment = align_words(model, pairs, line, page.maps[kCrossMaps], kPictureAttention);
+  page.alignment = align_words(model, pairs.all, pairs.drawn, page.maps[kCrossMaps], kPictureAttention);
   write_picture(command.file,
                 {.html = [&] { return html_of(page); },
                  .svg = [&] { return svg_file(drawing_of(command, maps)); },

@@ -40,18 +40,18 @@ std::string training_section(const RunRecord& run) {
   return "<h2>How it learned</h2>\n<div class=\"charts\">\n" + charts + "</div>\n";
 }
 
-std::string translations_section(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+std::string translations_section(const std::vector<std::string>& inputs, const std::vector<TranslatedText>& outputs) {
   std::string rows;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     rows += fmt::format("<tr><td dir=\"auto\">{}</td><td dir=\"auto\">{}</td></tr>\n",
-                        escaped_html(shown_token(inputs[i], 1000)), escaped_html(shown_token(outputs[i], 1000)));
+                        escaped_html(shown_token(inputs[i], 1000)), escaped_html(shown_token(outputs[i].text, 1000)));
   }
   return "<h2>What it makes of sentences</h2>\n<table>\n<tr><th>input</th><th>output</th></tr>\n" + rows + "</table>\n";
 }
 
 /// The mean over the last layer's heads, as `translate --alignments` has it.
 std::string attention_section(const TranslationModel& model, const std::vector<std::string>& inputs,
-                              const std::vector<std::string>& outputs) {
+                              const std::vector<TranslatedText>& outputs) {
   std::string figures;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const AttentionMaps maps =
@@ -72,7 +72,7 @@ int run_report(const ReportCommand& command) {
   const RunRecord run = read_run(command.run, kPictureReport);
   const TranslationModel model = open_model(command.run);
   for (const std::string& input : inputs) encode_pair(model, input, "", kPictureReport);
-  const std::vector<std::string> outputs = translate(model, inputs);
+  const std::vector<TranslatedText> outputs = translate(model, inputs);
   write_file_atomically(command.page,
                         html_page({.title = "The run " + command.run,
                                    .body = training_section(run) + translations_section(inputs, outputs) +

@@ -3,19 +3,29 @@
 
 #include <span>
 #include <string>
+#include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/data/encode.h"
 #include "edgewise/models/model_attention.h"
 
 namespace edgewise {
 namespace {
 
-std::vector<std::int64_t> encode_side(const Vocabulary& vocabulary, std::string_view sentence, std::string_view side,
-                                      std::int64_t max_length, std::string_view caller) {
-  std::vector<std::int64_t> tokens = vocabulary.encode(sentence);
+void check_length(std::span<const std::int64_t> tokens, std::string_view side, std::int64_t max_length,
+                  std::string_view caller) {
   check(max_length == 0 || std::ssize(tokens) <= max_length,
         "{}: the {} has {} tokens, the model was trained with at most {}", caller, side, tokens.size(), max_length);
-  return tokens;
+}
+
+TokenPair pair_of(const TranslationModel& model, std::string_view input, const std::vector<std::int64_t>& output,
+                  std::string_view caller) {
+  const DataOptions& data = model.experiment.data;
+  std::vector<std::int64_t> tokens = model.vocabularies.input->encode(input);
+  check(!tokens.empty(), "{}: the input has no tokens, at least one is needed", caller);
+  check_length(tokens, "input", data.max_length, caller);
+  check_length(output, "output", data.max_length, caller);
+  return with_special_tokens(std::move(tokens), output, encode_options(data));
 }
 
 std::vector<std::string> texts_of(const Vocabulary& vocabulary, std::span<const std::int64_t> tokens) {
@@ -41,15 +51,12 @@ std::vector<std::vector<std::vector<float>>> by_layer_and_head(const std::vector
 
 TokenPair encode_pair(const TranslationModel& model, std::string_view input, std::string_view output,
                       std::string_view caller) {
-  const std::int64_t max_length = model.experiment.data.max_length;
-  TokenPair pair;
-  pair.input = encode_side(*model.vocabularies.input, input, "input", max_length, caller);
-  check(!pair.input.empty(), "{}: the input has no tokens, at least one is needed", caller);
-  if (model.experiment.data.end_input) pair.input.push_back(kEndToken);
-  pair.output = encode_side(*model.vocabularies.output, output, "output", max_length, caller);
-  pair.output.insert(pair.output.begin(), kBeginToken);
-  pair.output.push_back(kEndToken);
-  return pair;
+  return pair_of(model, input, model.vocabularies.output->encode(output), caller);
+}
+
+TokenPair encode_pair(const TranslationModel& model, std::string_view input, const TranslatedText& output,
+                      std::string_view caller) {
+  return pair_of(model, input, output.token_numbers, caller);
 }
 
 std::vector<AttentionMaps> attention_maps(const TranslationModel& model, const TokenPair& pair) {

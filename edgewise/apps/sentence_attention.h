@@ -7,6 +7,7 @@
 
 #include "edgewise/apps/model_directory.h"
 #include "edgewise/graph/batch.h"
+#include "edgewise/infer/translation.h"
 #include "edgewise/viz/attention_maps.h"
 
 namespace edgewise {
@@ -19,6 +20,10 @@ inline constexpr std::size_t kCrossMaps = 2;
 /// A pair as the model reads it. Throws Error, in the name of `caller`, for a sentence without tokens, and for one of
 /// more tokens than the model was trained with.
 TokenPair encode_pair(const TranslationModel& model, std::string_view input, std::string_view output,
+                      std::string_view caller);
+
+/// The same with an output that the model has said, token by token: its text may well be split into others.
+TokenPair encode_pair(const TranslationModel& model, std::string_view input, const TranslatedText& output,
                       std::string_view caller);
 
 /// Where the model looks while it reads a pair: three kinds of attention, with tokens for labels. A node of

@@ -97,10 +97,10 @@ std::vector<Translation> best_translations(const TranslationModel& model, const 
 }
 
 // With a search a thread: a step of one is too short to be shared.
-std::vector<std::string> translate(const TranslationModel& model, const std::vector<std::string>& inputs) {
-  std::vector<std::string> outputs;
-  for (const Translation& translation : best_translations(model, scorers_of(*model.model), num_threads(), inputs)) {
-    outputs.push_back(translation.outputs.front().text);
+std::vector<TranslatedText> translate(const TranslationModel& model, const std::vector<std::string>& inputs) {
+  std::vector<TranslatedText> outputs;
+  for (Translation& translation : best_translations(model, scorers_of(*model.model), num_threads(), inputs)) {
+    outputs.push_back(std::move(translation.outputs.front()));
   }
   return outputs;
 }
@@ -123,7 +123,8 @@ Validation TranslationTask::evaluate(const TranslationModel& model, const Evalua
   const at::NoGradGuard no_grad;
   Validation validation;
   measure_by_token(model, pairs.encoded, validation);
-  const std::vector<std::string> outputs = translate(model, pairs.sentences.inputs);
+  std::vector<std::string> outputs;
+  for (TranslatedText& output : translate(model, pairs.sentences.inputs)) outputs.push_back(std::move(output.text));
   if (model.experiment.data.task == DataTask::kText) {
     const bool is_lower = model.experiment.vocabulary.output_case == CaseKind::kLower;
     validation.bleu = bleu(outputs, pairs.sentences.outputs, {.lower_case = is_lower}).score;

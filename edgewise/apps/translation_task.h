@@ -23,8 +23,8 @@ struct EvaluationPairs {
 std::vector<Translation> best_translations(const TranslationModel& model, const Translator::MakeScorer& make_scorer,
                                            int workers, const std::vector<std::string>& inputs);
 
-/// The same by the runtime, as `edgewise translate` would, as text.
-std::vector<std::string> translate(const TranslationModel& model, const std::vector<std::string>& inputs);
+/// The best by the runtime, as `edgewise translate` would find it.
+std::vector<TranslatedText> translate(const TranslationModel& model, const std::vector<std::string>& inputs);
 
 /// A model that learns to translate, or to copy, reverse and sort letters.
 class TranslationTask : public TrainingTask {

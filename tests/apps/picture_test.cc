@@ -74,6 +74,23 @@ TEST_F(PictureProgram, TranslatesWhereNoOutputIsGiven) {
   EXPECT_EQ(attention_json({"--input", "a b c"}).at("output").get<std::string>() + "\n", output);
 }
 
+// A model that has hardly learned says pieces as they come: "ab" and " ab", where its text would be read as " ab"
+// twice.
+TEST_F(PictureProgram, DrawsThePiecesThatWereSaidAndNotThoseOfTheirText) {
+  std::string lines;
+  for (int i = 0; i < 8; ++i) lines += "aab abab baab abba " + std::to_string(i) + " bbaa ab\n";
+  write("text", lines);
+  train({"data.task=text", "data.train=[\"text\", \"text\"]", "vocabulary.kind=sentencepiece",
+         "vocabulary.model=unigram", "vocabulary.size=20", "train.epochs=0", "train.steps=5"});
+  const std::string translation = run_well({"translate", "--model", "run", "--json"}, {.input = "abab ab\n"});
+  std::vector<std::string> said = nlohmann::json::parse(translation).at("outputs")[0].at("tokens");
+
+  const nlohmann::json json = attention_json({"--input", "abab ab"});
+  said.push_back("<end>");
+  EXPECT_EQ(json.at("attention")[2].at("rows"), said);
+  EXPECT_EQ(json.at("alignment").at("word_of_row").size(), said.size());
+}
+
 TEST_F(PictureProgram, HasAPageADrawingAndNumbers) {
   train();
   run_well(attention({"--input", "a b c", "-o", "page.html"}));
