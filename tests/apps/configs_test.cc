@@ -26,7 +26,8 @@ TEST_P(ShippedConfig, IsReadAndComesBackAsItIsWhenSaved) {
 
 INSTANTIATE_TEST_SUITE_P(, ShippedConfig,
                          testing::Values("copy", "copy-universal", "d2l-en-fr", "demo", "demo-universal",
-                                         "multi30k-base", "multi30k-tiny", "sort", "sort-universal", "wmt14-base"),
+                                         "multi30k-base", "multi30k-best", "multi30k-tiny", "sort", "sort-universal",
+                                         "wmt14-base"),
                          [](const auto& config) {
                            std::string name = config.param;
                            std::ranges::replace(name, '-', '_');
