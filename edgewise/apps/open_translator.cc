@@ -31,7 +31,8 @@ Translator::MakeScorer ensemble_of(std::vector<Translator::MakeScorer> makers) {
 
 void add_translator_options(CLI::App& command, TranslatorSettings& settings) {
   TranslatorOptions& options = settings.options;
-  command.add_option("--model", settings.models, "a run or model directory; several of one vocabulary are an ensemble")
+  command
+      .add_option("--model", settings.models, "a run or model directory; --model again, of one vocabulary: an ensemble")
       ->allow_extra_args(false)
       ->required();
   command
