@@ -24,7 +24,7 @@ at::Tensor Encoder::operator()(const Relation& encoder_encoder, const at::Tensor
   NodeState state = layers.front().begin(x_SM, pass);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const bool is_last = i + 1 == layers.size();
-    state = layers[i](encoder_encoder, state, is_last ? norm : layers[i + 1].attention_sublayer.first_norm(), pass);
+    state = layers[i](encoder_encoder, state, is_last ? norm : layers[i + 1].self_sublayer.first_norm(), pass);
   }
   return state.read_TM;
 }

@@ -32,10 +32,10 @@ EdgePredicate seen_by_active(HaltedKeys halted_keys) {
   };
 }
 
-/// "q", "k" and "v" of a self-attention, or some of them.
-NodeFunction project(const MultiHeadAttention& attention, const Sublayer& sublayer, AttentionFields fields) {
-  return [&attention, &sublayer, fields](const NodeBatch& nodes) {
-    return attention.get(sublayer.before(nodes.data("x")), fields).columns();
+/// "q", "k" and "v" of a self-attention.
+NodeFunction project(const MultiHeadAttention& attention, const Sublayer& sublayer) {
+  return [&attention, &sublayer](const NodeBatch& nodes) {
+    return attention.get(sublayer.before(nodes.data("x"))).columns();
   };
 }
 
@@ -73,21 +73,14 @@ AttentionStep along_edges(const MultiHeadAttention& attention, Pass& pass) {
 
 }  // namespace
 
-/// What one side's loop over steps is made of.
-struct UniversalTransformer::Side {
+/// The loop over steps of one side.
+struct UniversalTransformer::Steps {
   at::Tensor nodes;
   at::Tensor edges;  // of self-attention
-  const MultiHeadAttention& attention;
-  const Sublayer& sublayer;
-  const HaltingUnit& halting;
-  const Norm& norm;
-  std::int64_t most_steps;
-  bool adapts;
-  const NeighbourFilter& filter;
-  const Sublayer& feed_forward_sublayer;
+  std::int64_t most;
+  bool adapt;
   NodeFunction after_self;
   std::function<void(const at::Tensor& active)> attend_more = {};  // the layer's other attention, if there is one
-  NodeFunction feed;                                               // "x" and "read" to "x"
 };
 
 NodeFunction UniversalTransformer::step_forward(Pass& pass) const {
@@ -114,7 +107,8 @@ NodeFunction UniversalTransformer::halt_and_accum(const HaltingUnit& halting, bo
 }
 
 /// What other nodes see of halted ones, where that is not what their last step left there.
-NodeFunction UniversalTransformer::show_halted(const Side& side, std::int64_t step, Pass& pass) const {
+template <class Layer>
+NodeFunction UniversalTransformer::show_halted(const UniversalSide<Layer>& side, std::int64_t step, Pass& pass) const {
   return [this, &side, step, &pass](const NodeBatch& nodes) {
     at::Tensor x = nodes.data("x");
     if (options_.universal.halted_keys == HaltedKeys::kRecomputed) {
@@ -123,36 +117,40 @@ NodeFunction UniversalTransformer::show_halted(const Side& side, std::int64_t st
                            positions_(std::span(&next, 1), x.scalar_type()),
                        options_.dropout.embedding);
     }
-    Columns columns = side.attention.get(side.sublayer.before(x), AttentionFields::kKeyValue).columns();
-    if (side.filter.is_on()) columns["read"] = side.feed_forward_sublayer.before(x);
+    const Projections shown =
+        side.layer.self_attention.get(side.layer.self_sublayer.before(x), AttentionFields::kKeyValue);
+    Columns columns = shown.columns();
+    if (side.filter.is_on()) columns["read"] = side.layer.feed_forward_sublayer.before(x);
     return columns;
   };
 }
 
-void UniversalTransformer::think_by_messages(MessageGraph& graph, const Side& side, Pass& pass) const {
+template <class Layer>
+void UniversalTransformer::think_by_messages(MessageGraph& graph, const UniversalSide<Layer>& side, const Steps& steps,
+                                             Pass& pass) const {
+  const Layer& layer = side.layer;
   const HaltedKeys halted_keys = options_.universal.halted_keys;
-  for (std::int64_t step = 0; step < side.most_steps; ++step) {
-    const at::Tensor active = graph.filter_nodes(is_active, side.nodes);
+  for (std::int64_t step = 0; step < steps.most; ++step) {
+    const at::Tensor active = graph.filter_nodes(is_active, steps.nodes);
     if (active.numel() == 0) break;
-    const at::Tensor edges = graph.filter_edges(seen_by_active(halted_keys), side.edges);
-    update_graph(
-        graph, edges,
-        {{step_forward(pass), active}, {project(side.attention, side.sublayer, AttentionFields::kAll), active}},
-        {{side.after_self, active}}, along_edges(side.attention, pass));
-    if (side.attend_more) side.attend_more(active);
-    if (side.filter.is_on()) filter_neighbours(graph, side.filter, side.edges);
-    graph.apply_nodes(side.feed, active);
-    if (!side.adapts) continue;
+    const at::Tensor edges = graph.filter_edges(seen_by_active(halted_keys), steps.edges);
+    update_graph(graph, edges,
+                 {{step_forward(pass), active}, {project(layer.self_attention, layer.self_sublayer), active}},
+                 {{steps.after_self, active}}, along_edges(layer.self_attention, pass));
+    if (steps.attend_more) steps.attend_more(active);
+    if (side.filter.is_on()) filter_neighbours(graph, side.filter, steps.edges);
+    graph.apply_nodes(feed(layer, pass), active);
+    if (!steps.adapt) continue;
 
-    graph.apply_nodes(halt_and_accum(side.halting, step + 1 == side.most_steps), active);
+    graph.apply_nodes(halt_and_accum(side.halting, step + 1 == steps.most), active);
     const bool is_refreshed = halted_keys == HaltedKeys::kRecomputed;
     if (is_refreshed || halted_keys == HaltedKeys::kFrozen) {
       graph.apply_nodes(show_halted(side, step, pass),
-                        graph.filter_nodes(is_halted, is_refreshed ? side.nodes : active));
+                        graph.filter_nodes(is_halted, is_refreshed ? steps.nodes : active));
     }
   }
   Frame& frame = graph.ndata();
-  frame.set("x", side.nodes, side.norm(frame.get(side.adapts ? "s" : "x", side.nodes)));
+  frame.set("x", steps.nodes, side.norm(frame.get(steps.adapt ? "s" : "x", steps.nodes)));
 }
 
 void UniversalTransformer::start_thinking(MessageGraph& graph, const Batch& batch) const {
@@ -175,20 +173,13 @@ void UniversalTransformer::start_thinking(MessageGraph& graph, const Batch& batc
 void UniversalTransformer::encode_by_messages(MessageGraph& graph, Pass& pass) const {
   const EncoderLayer& layer = encoder_.layer;
   think_by_messages(
-      graph,
+      graph, encoder_,
       {.nodes = graph.nodes(kEncoder),
        .edges = graph.edges(kEncoderEncoder),
-       .attention = layer.self_attention,
-       .sublayer = layer.attention_sublayer,
-       .halting = encoder_.halting,
-       .norm = encoder_.norm,
-       .most_steps = options_.encoder_layers,
-       .adapts = encoder_adapts(options_.universal.adaptive),
-       .filter = encoder_.filter,
-       .feed_forward_sublayer = layer.feed_forward_sublayer,
+       .most = options_.encoder_layers,
+       .adapt = encoder_adapts(options_.universal.adaptive),
        .after_self =
-           [&](const NodeBatch& nodes) { return columns_of(layer.attended(nodes.data("x"), averaged(nodes), pass)); },
-       .feed = feed(layer, pass)},
+           [&](const NodeBatch& nodes) { return columns_of(layer.attended(nodes.data("x"), averaged(nodes), pass)); }},
       pass);
 }
 
@@ -209,23 +200,16 @@ void UniversalTransformer::decode_by_messages(MessageGraph& graph, Pass& pass) c
           active}},
         along_edges(layer.cross_attention, pass));
   };
-  think_by_messages(graph,
+  think_by_messages(graph, decoder_,
                     {.nodes = graph.nodes(kDecoder),
                      .edges = graph.edges(kDecoderDecoder),
-                     .attention = layer.self_attention,
-                     .sublayer = layer.self_sublayer,
-                     .halting = decoder_.halting,
-                     .norm = decoder_.norm,
-                     .most_steps = options_.decoder_layers,
-                     .adapts = decoder_adapts(options_.universal.adaptive),
-                     .filter = decoder_.filter,
-                     .feed_forward_sublayer = layer.feed_forward_sublayer,
+                     .most = options_.decoder_layers,
+                     .adapt = decoder_adapts(options_.universal.adaptive),
                      .after_self =
                          [&](const NodeBatch& nodes) {
                            return Columns{{"x", layer.after_self(nodes.data("x"), averaged(nodes), pass)}};
                          },
-                     .attend_more = look_at_encoder,
-                     .feed = feed(layer, pass)},
+                     .attend_more = look_at_encoder},
                     pass);
 }
 

@@ -24,8 +24,12 @@ NeighbourFilter filter_of(const TransformerOptions& options, Reach reach) {
 /// A layer in which nodes see those of their own side, halted ones too.
 class SelfSeeing : public ThinkingLayer {
  public:
-  SelfSeeing(ThinkingAttention attention, ThinkingFilter filter)
-      : attention_(std::move(attention)), filter_(std::move(filter)) {}
+  /// `relation` is of the side's nodes.
+  template <class Layer>
+  SelfSeeing(const UniversalSide<Layer>& side, const Relation& relation, HaltedKeys halted_keys,
+             const StepSignals& signals)
+      : attention_(relation, side.layer.self_attention, side.layer.self_sublayer, halted_keys, signals),
+        filter_(relation, side.filter, side.layer.feed_forward_sublayer) {}
 
   void halt(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& leaving, const at::Tensor& x_AM,
             const Pass& pass) override {
@@ -42,9 +46,7 @@ class EncoderThinking : public SelfSeeing {
  public:
   EncoderThinking(const UniversalEncoder& encoder, const Relation& relation, HaltedKeys halted_keys,
                   const StepSignals& signals)
-      : SelfSeeing({relation, encoder.layer.self_attention, encoder.layer.attention_sublayer, halted_keys, signals},
-                   {relation, encoder.filter, encoder.layer.feed_forward_sublayer}),
-        layer_(&encoder.layer) {}
+      : SelfSeeing(encoder, relation, halted_keys, signals), layer_(&encoder.layer) {}
 
   at::Tensor step(const std::vector<NodeIndex>& active, const at::Tensor& x_AM, std::int64_t step,
                   Pass& pass) override {
@@ -63,8 +65,7 @@ class DecoderThinking : public SelfSeeing {
  public:
   DecoderThinking(const UniversalDecoder& decoder, const Relation& decoder_decoder, const Relation& encoder_decoder,
                   const at::Tensor& encoded_SM, HaltedKeys halted_keys, const StepSignals& signals)
-      : SelfSeeing({decoder_decoder, decoder.layer.self_attention, decoder.layer.self_sublayer, halted_keys, signals},
-                   {decoder_decoder, decoder.filter, decoder.layer.feed_forward_sublayer}),
+      : SelfSeeing(decoder, decoder_decoder, halted_keys, signals),
         layer_(&decoder.layer),
         encoder_decoder_(&encoder_decoder),
         memory_(decoder.layer.before_cross(encoded_SM, AttentionFields::kKeyValue)) {}
@@ -88,30 +89,22 @@ class DecoderThinking : public SelfSeeing {
 
 }  // namespace
 
-UniversalEncoder::UniversalEncoder(const TransformerOptions& options, RandomStream& random)
-    : layer(options, random),
-      filter(filter_of(options, Reach::around(options.universal.filter_width))),
-      halting(options, random),
-      norm(final_norm(options)) {}
-
-UniversalDecoder::UniversalDecoder(const TransformerOptions& options, RandomStream& random)
-    : layer(options, random),
-      filter(filter_of(options, Reach::up_to(options.universal.filter_width))),
-      halting(options, random),
-      norm(final_norm(options)) {}
+template <class Layer>
+UniversalSide<Layer>::UniversalSide(const TransformerOptions& options, Reach reach, RandomStream& random)
+    : layer(options, random), filter(filter_of(options, reach)), halting(options, random), norm(final_norm(options)) {}
 
 UniversalTransformer::UniversalTransformer(const TransformerOptions& options, std::uint64_t seed)
     : options_(checked(options)), positions_(options.size, options.positions) {
   RandomStream random(seed);
   words_ = WordEnds(options, seed, random);
-  encoder_ = UniversalEncoder(options, random);
-  decoder_ = UniversalDecoder(options, random);
+  encoder_ = UniversalEncoder(options, Reach::around(options.universal.filter_width), random);
+  decoder_ = UniversalDecoder(options, Reach::up_to(options.universal.filter_width), random);
 }
 
-template <class Part>
+template <class Layer>
 Thought UniversalTransformer::think_and_norm(std::int64_t most_steps, bool adapts, const at::Tensor& x_NM,
-                                             const StepSignals& signals, const Part& side, ThinkingLayer& layer,
-                                             Pass& pass) const {
+                                             const StepSignals& signals, const UniversalSide<Layer>& side,
+                                             ThinkingLayer& layer, Pass& pass) const {
   Thought thought = think({.most_steps = most_steps,
                            .adapts = adapts,
                            .epsilon = options_.universal.epsilon,

@@ -22,34 +22,17 @@
 
 namespace edgewise {
 
-/// One layer that is applied again and again, up to `encoder_layers` times.
-struct UniversalEncoder {
-  EncoderLayer layer;
+/// Encoder or decoder: one layer that is applied again and again, up to `encoder_layers` or `decoder_layers` times.
+template <class Layer>
+struct UniversalSide {
+  Layer layer;
   NeighbourFilter filter;  // before feed-forward, if transitions are separable convolutions
-  HaltingUnit halting;
-  Norm norm;  // of the weighted mean of states, if at all
+  HaltingUnit halting;     // a node halts after all attention of a step
+  Norm norm;               // of the weighted mean of states, if at all
 
-  UniversalEncoder() = default;
-  UniversalEncoder(const TransformerOptions& options, RandomStream& random);
-
-  template <typename Self, typename Visitor>
-  static void list_parts(Self& self, Visitor&& part) {
-    part("layer", self.layer);
-    part("filter", self.filter);
-    part("halting", self.halting);
-    part("norm", self.norm);
-  }
-};
-
-/// The same with attention to the encoder; a node halts after both attentions.
-struct UniversalDecoder {
-  DecoderLayer layer;
-  NeighbourFilter filter;
-  HaltingUnit halting;
-  Norm norm;
-
-  UniversalDecoder() = default;
-  UniversalDecoder(const TransformerOptions& options, RandomStream& random);
+  UniversalSide() = default;
+  /// `reach` is the filter's.
+  UniversalSide(const TransformerOptions& options, Reach reach, RandomStream& random);
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {
@@ -59,6 +42,8 @@ struct UniversalDecoder {
     part("norm", self.norm);
   }
 };
+using UniversalEncoder = UniversalSide<EncoderLayer>;
+using UniversalDecoder = UniversalSide<DecoderLayer>;
 
 /// The Universal Transformer (Dehghani et al. 2019) with adaptive computation time: each node decides how many steps it
 /// thinks, and only those that still think are computed.
@@ -112,16 +97,18 @@ class UniversalTransformer {
   }
 
  private:
-  struct Side;
+  struct Steps;
 
-  /// `side` is encoder or decoder, whose layer `layer` applies.
-  template <class Part>
+  /// `layer` applies that of `side`.
+  template <class Layer>
   Thought think_and_norm(std::int64_t most_steps, bool adapts, const at::Tensor& x_NM, const StepSignals& signals,
-                         const Part& side, ThinkingLayer& layer, Pass& pass) const;
+                         const UniversalSide<Layer>& side, ThinkingLayer& layer, Pass& pass) const;
   at::Tensor ponder_cost(const Thought& encoded, const Thought& decoded, std::int64_t num_labels) const;
   void start_thinking(MessageGraph& graph, const Batch& batch) const;
-  void think_by_messages(MessageGraph& graph, const Side& side, Pass& pass) const;
-  NodeFunction show_halted(const Side& side, std::int64_t step, Pass& pass) const;
+  template <class Layer>
+  void think_by_messages(MessageGraph& graph, const UniversalSide<Layer>& side, const Steps& steps, Pass& pass) const;
+  template <class Layer>
+  NodeFunction show_halted(const UniversalSide<Layer>& side, std::int64_t step, Pass& pass) const;
   void encode_by_messages(MessageGraph& graph, Pass& pass) const;
   void decode_by_messages(MessageGraph& graph, Pass& pass) const;
 

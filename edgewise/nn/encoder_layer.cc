@@ -6,15 +6,15 @@ namespace edgewise {
 EncoderLayer::EncoderLayer(const LayerOptions& options, RandomStream& random)
     : self_attention(MultiHeadAttentionOptions::of(options), random),
       feed_forward(FeedForwardOptions::of(options), random),
-      attention_sublayer(options),
+      self_sublayer(options),
       feed_forward_sublayer(options) {}
 
 Projections EncoderLayer::before_attention(const at::Tensor& x_NM, AttentionFields fields) const {
-  return self_attention.get(attention_sublayer.before(x_NM), fields);
+  return self_attention.get(self_sublayer.before(x_NM), fields);
 }
 
 NodeState EncoderLayer::attended(const at::Tensor& x_NM, const at::Tensor& average_NHV, Pass& pass) const {
-  return attention_sublayer.after(x_NM, self_attention.get_o(average_NHV), feed_forward_sublayer.first_norm(), pass);
+  return self_sublayer.after(x_NM, self_attention.get_o(average_NHV), feed_forward_sublayer.first_norm(), pass);
 }
 
 NodeState EncoderLayer::fed(const NodeState& attended, const Norm& next, Pass& pass) const {

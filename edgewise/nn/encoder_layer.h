@@ -16,7 +16,7 @@ namespace edgewise {
 struct EncoderLayer {
   MultiHeadAttention self_attention;
   FeedForward feed_forward;
-  Sublayer attention_sublayer;
+  Sublayer self_sublayer;
   Sublayer feed_forward_sublayer;
 
   EncoderLayer() = default;
@@ -26,7 +26,7 @@ struct EncoderLayer {
   at::Tensor after_attention(const at::Tensor& x_NM, const at::Tensor& average_NHV, Pass& pass) const;
 
   /// A first state of [N, M], then from state to state; `next` is the norm through which the result is read.
-  NodeState begin(const at::Tensor& x_NM, const Pass& pass) const { return attention_sublayer.begin(x_NM, pass); }
+  NodeState begin(const at::Tensor& x_NM, const Pass& pass) const { return self_sublayer.begin(x_NM, pass); }
   NodeState operator()(const Relation& relation, const NodeState& state, const Norm& next, Pass& pass) const;
   NodeState after_attention(const at::Tensor& x_NM, const at::Tensor& average_NHV, const Norm& next, Pass& pass) const {
     return fed(attended(x_NM, average_NHV, pass), next, pass);
@@ -41,7 +41,7 @@ struct EncoderLayer {
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {
-    part("self_attention_norm", self.attention_sublayer.norm);
+    part("self_attention_norm", self.self_sublayer.norm);
     part("self_attention", self.self_attention);
     part("feed_forward_norm", self.feed_forward_sublayer.norm);
     part("feed_forward", self.feed_forward);

@@ -151,7 +151,7 @@ TEST(Chapter, EncoderBlockIsAddAndNormTwice) {
   const at::Tensor x = random_tensor({5, 24}, 1);
   Pass pass = Pass::inference();
 
-  const at::Tensor y = block.attention_sublayer.norm(x + block.self_attention(complete(5), x, x, pass));
+  const at::Tensor y = block.self_sublayer.norm(x + block.self_attention(complete(5), x, x, pass));
   const at::Tensor expected = block.feed_forward_sublayer.norm(y + block.feed_forward(y, pass));
 
   expect_close(block(complete(5), x, pass), expected, 1e-12);
@@ -257,7 +257,7 @@ TEST(FromScratch, BlockNormalisesAfterEachSumAndWidensFourTimes) {
   Pass pass = Pass::training(1);
 
   const at::Tensor attended = block.self_attention(complete(5), x, x, pass);
-  const at::Tensor y = block.attention_sublayer.norm(attended + x);
+  const at::Tensor y = block.self_sublayer.norm(attended + x);
   const at::Tensor fed = block.feed_forward.outer(block.feed_forward.inner(y).relu());
   const at::Tensor expected = block.feed_forward_sublayer.norm(fed + y);
 
