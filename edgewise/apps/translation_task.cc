@@ -27,7 +27,7 @@ LossOptions loss_options(const Experiment& experiment) {
 BatchLoss loss_of(const TranslationModel& model, const Batch& batch, double rdrop, Pass& pass) {
   const ModelLoss found = model.model->loss(batch, loss_options(model.experiment), rdrop, pass);
   return {.loss_sum = found.sum,
-          .told_sum = found.sum_of_words,
+          .reported_sum = found.reported_sum,
           .tokens = static_cast<std::int64_t>(batch.labels.size()),
           .correct = found.correct,
           .encoder = found.encoder,
@@ -42,7 +42,7 @@ void measure_by_token(const TranslationModel& model, const EncodedPairs& pairs, 
   for (const Batch& batch : batches_in_order(pool, pairs.pairs, model.experiment.batch)) {
     Pass pass = Pass::inference();
     const BatchLoss part = loss_of(model, batch, /*rdrop=*/0, pass);
-    loss += part.told_sum.item<double>();
+    loss += part.reported_sum.item<double>();
     tokens += part.tokens;
     correct += part.correct;
     for (const auto& [steps, nodes] : part.encoder) validation.encoder_steps[steps] += nodes;

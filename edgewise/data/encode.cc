@@ -136,9 +136,7 @@ EncodedPairs encode_pairs(const SentencePairs& pairs, const PairEncoder& encoder
   EncodedPairs encoded;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     auto pair = encoder.encode(pairs.inputs[i], pairs.outputs[i], 0, encoded.account);
-    if (!pair) continue;
-    encoded.pairs.push_back(std::move(*pair));
-    encoded.kept.push_back(static_cast<std::int64_t>(i));
+    if (pair) encoded.pairs.push_back(std::move(*pair));
   }
   check_tokens_left(encoded.account);
   return encoded;

@@ -86,7 +86,6 @@ class PairEncoder {
 
 struct EncodedPairs {
   std::vector<TokenPair> pairs;
-  std::vector<std::int64_t> kept;  // for each of them, its number among the sentence pairs
   EncodeAccount account;
 };
 

@@ -19,7 +19,7 @@ namespace edgewise {
 
 struct ModelLoss {
   at::Tensor sum;            // what training lessens: scalar, over all labels, differentiable once
-  at::Tensor sum_of_words;   // the part of it that is the words'
+  at::Tensor reported_sum;   // the same without the cost of thinking
   std::int64_t correct = 0;  // labels that are the most likely word
   StepHistogram encoder;     // of a model whose nodes decide how many steps they take
   StepHistogram decoder;

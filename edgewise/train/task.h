@@ -19,8 +19,8 @@ namespace edgewise {
 
 /// What a model says of one batch.
 struct BatchLoss {
-  at::Tensor loss_sum;  // what training lessens: scalar, summed over tokens, differentiable
-  at::Tensor told_sum;  // what is told of it, where other costs are in the sum; undefined: the same
+  at::Tensor loss_sum;      // what training lessens: scalar, summed over tokens, differentiable
+  at::Tensor reported_sum;  // the part of it that is reported; undefined: all
   std::int64_t tokens = 0;
   std::int64_t correct = 0;    // tokens that got their label
   StepHistogram encoder = {};  // of thinking, where the model counts them

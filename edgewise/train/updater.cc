@@ -59,8 +59,8 @@ LogSums Updater::accumulate_gradients(std::int64_t step) {
     Pass pass = Pass::training(mix(step_seed, static_cast<std::uint64_t>(i)), options_.precision);
     const BatchLoss loss = forward(batch, pass);
     backward(loss);
-    const at::Tensor& told = loss.told_sum.defined() ? loss.told_sum : loss.loss_sum;
-    sums += {.loss = told.item<double>(),
+    const at::Tensor& reported = loss.reported_sum.defined() ? loss.reported_sum : loss.loss_sum;
+    sums += {.loss = reported.item<double>(),
              .tokens = loss.tokens,
              .correct = loss.correct,
              .encoder = count_steps(loss.encoder),

@@ -96,7 +96,7 @@ class NextTokenTask : public TrainingTask {
     const at::Tensor logits = table_.index_select(0, at::tensor(batch.output_tokens)) + bias_;
     const at::Tensor labels = at::tensor(batch.labels);
     return {.loss_sum = at::cross_entropy_loss(logits, labels, {}, at::Reduction::Sum),
-            .told_sum = {},
+            .reported_sum = {},
             .tokens = labels.numel(),
             .correct = logits.argmax(1).eq(labels).sum().item<std::int64_t>()};
   }
