@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
-#include <limits>
 #include <numbers>
 #include <string>
 #include <type_traits>
@@ -17,13 +16,10 @@
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/cpu/gemm.h"
 #include "edgewise/kernels/instruction_set.h"
+#include "tests/kernels/gemm_sizes.h"
 
 namespace edgewise::kernels {
 namespace {
-
-struct Sizes {
-  std::int64_t rows, columns, depth;
-};
 
 struct Form {
   std::string name;
@@ -54,17 +50,6 @@ std::vector<Form> forms() {
           {.name = "packed, add", .is_packed = true, .result = GemmResult::kAdd},
           {.name = "transposed left, add", .a = kColumns, .result = GemmResult::kAdd},
           {.name = "add with bias", .has_bias = true, .result = GemmResult::kAdd}};
-}
-
-// Around vectors of 16, around the blocks that ragged sizes are cut into, and in tiles of many rows and columns.
-std::vector<Sizes> all_sizes() {
-  std::vector<Sizes> sizes = {{64, 64, 64}, {530, 70, 50}, {70, 50, 530}, {400, 40, 140}, {20, 600, 140}, {2, 3, 2000}};
-  for (const std::int64_t size : {1, 3, 15, 16, 17, 63, 65, 127, 255, 256, 257}) {
-    sizes.push_back({size, 17, 33});
-    sizes.push_back({33, size, 17});
-    sizes.push_back({17, 33, size});
-  }
-  return sizes;
 }
 
 /// Memory of a matrix whose rows begin further apart than they are long; NaN lies between them.
@@ -111,7 +96,7 @@ constexpr double kRounding = std::is_same_v<T, float> ? 0x1p-24 : 0x1p-8;
 template <typename T, typename Out>
 class Problem {
  public:
-  Problem(const Form& form, const Sizes& sizes)
+  Problem(const Form& form, const GemmSizes& sizes)
       : form_(form),
         sizes_(sizes),
         a_(stored_as<T>(form.a, sizes.rows, sizes.depth, random_)),
@@ -188,7 +173,7 @@ class Problem {
 
   RandomStream random_{/*seed=*/7};
   Form form_;
-  Sizes sizes_;
+  GemmSizes sizes_;
   Stored<T> a_;
   Stored<float> b_;
   std::vector<T> b_rounded_;
@@ -199,10 +184,9 @@ class Problem {
 
 template <typename T, typename Out>
 void expect_right_everywhere(const typename Problem<T, Out>::Run& run) {
-  for (const Sizes& sizes : all_sizes()) {
+  for (const GemmSizes& sizes : all_gemm_sizes()) {
     for (const Form& form : forms()) {
-      SCOPED_TRACE(form.name + ", " + std::to_string(sizes.rows) + " x " + std::to_string(sizes.columns) + " x " +
-                   std::to_string(sizes.depth));
+      SCOPED_TRACE(form.name + ", " + name_of(sizes));
       const Problem<T, Out> problem(form, sizes);
 
       problem.expect_right(problem.run(run));
@@ -250,7 +234,7 @@ TYPED_TEST(GemmOf, OfNoRowsColumnsOrDepthIsAnEmptySum) {
   using T = typename TypeParam::In;
   using Out = typename TypeParam::Result;
   for (const Form& form : forms()) {
-    for (const Sizes& sizes : {Sizes{0, 5, 4}, Sizes{5, 0, 4}, Sizes{5, 4, 0}}) {
+    for (const GemmSizes& sizes : {GemmSizes{0, 5, 4}, GemmSizes{5, 0, 4}, GemmSizes{5, 4, 0}}) {
       SCOPED_TRACE(form.name);
       const Problem<T, Out> problem(form, sizes);
       problem.expect_right(problem.run([](const Gemm<T, Out>& product) { gemm(product); }));
@@ -311,98 +295,6 @@ TEST(PackedMatrix, ServesEveryInstructionSetWhicheverPackedIt) {
         const ForcedInstructionSet forced_too(using_it);
         gemm(product);
       }));
-    }
-  }
-}
-
-/// A product of random numbers of 8 bits and a packed matrix.
-class Int8Product {
- public:
-  Int8Product(const Sizes& sizes, MatrixLayout layout) : sizes_(sizes) {
-    RandomStream random(/*seed=*/3);
-    for (std::int64_t i = 0; i < sizes.rows * sizes.depth; ++i) {
-      a_.push_back(static_cast<std::int8_t>(static_cast<std::int64_t>(random.below(255)) - 127));
-    }
-    std::vector<float> b;
-    for (std::int64_t i = 0; i < sizes.depth * sizes.columns; ++i) b.push_back(static_cast<float>(random.normal()));
-    packed_.pack({b.data(), layout == MatrixLayout::kRows ? sizes.columns : sizes.depth, layout}, sizes.depth,
-                 sizes.columns);
-  }
-
-  std::vector<std::int32_t> run(std::int64_t first_row, std::int64_t rows, std::int64_t spare_rows = 0) const {
-    std::vector<std::int32_t> out(static_cast<std::size_t>((rows + spare_rows) * sizes_.columns), -1);
-    gemm(Gemm<std::int8_t, std::int32_t>{.rows = rows,
-                                         .columns = sizes_.columns,
-                                         .depth = sizes_.depth,
-                                         .a = {a_.data() + first_row * sizes_.depth, sizes_.depth},
-                                         .packed_b = &packed_,
-                                         .out = out.data(),
-                                         .out_stride = sizes_.columns,
-                                         .spare_rows = spare_rows});
-    out.resize(static_cast<std::size_t>(rows * sizes_.columns));
-    return out;
-  }
-
-  std::vector<std::int32_t> defined() const {
-    const std::vector<float> b = packed_.unpacked();
-    std::vector<std::int32_t> out;
-    for (std::int64_t row = 0; row < sizes_.rows; ++row) {
-      for (std::int64_t n = 0; n < sizes_.columns; ++n) {
-        std::int32_t sum = 0;
-        for (std::int64_t k = 0; k < sizes_.depth; ++k) {
-          sum += a_[row * sizes_.depth + k] * static_cast<std::int32_t>(b[k * sizes_.columns + n]);
-        }
-        out.push_back(sum);
-      }
-    }
-    return out;
-  }
-
- private:
-  Sizes sizes_;
-  std::vector<std::int8_t> a_;
-  PackedMatrix<std::int8_t> packed_;
-};
-
-TEST(GemmOfInt8, IsItsDefinitionInEverySizeToTheLastBit) {
-  for (const InstructionSet set : {InstructionSet::kReference, runnable_instruction_sets().back()}) {
-    SCOPED_TRACE(instruction_set_name(set));
-    const ForcedInstructionSet forced(set);
-    for (const Sizes& sizes : all_sizes()) {
-      SCOPED_TRACE(std::to_string(sizes.rows) + " x " + std::to_string(sizes.columns) + " x " +
-                   std::to_string(sizes.depth));
-      const Int8Product product(sizes, sizes.rows % 2 == 0 ? MatrixLayout::kRows : MatrixLayout::kColumns);
-      ASSERT_EQ(product.run(0, sizes.rows), product.defined());
-    }
-  }
-}
-
-TEST(GemmOfInt8, MayBeGivenRowsToSpare) {
-  const Int8Product product({64, 40, 70}, MatrixLayout::kColumns);
-  const std::vector<std::int32_t> all = product.run(0, 64);
-  for (const std::int64_t rows : {1, 15, 17, 31, 40}) {
-    const std::vector<std::int32_t> some = product.run(0, rows, 16);
-    EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin())) << rows;
-  }
-}
-
-TEST(PackedMatrix, OfInt8HoldsEachColumnWithinHalfAStepOfItsScale) {
-  for (const InstructionSet set : runnable_instruction_sets()) {
-    const ForcedInstructionSet forced(set);
-    RandomStream random(/*seed=*/5);
-    std::vector<float> values(40 * 33);
-    for (float& value : values) value = static_cast<float>(random.normal());
-    for (int k = 0; k < 40; ++k) values[k * 33 + 7] = 0;
-    PackedMatrix<std::int8_t> packed;
-    packed.pack({values.data(), 33}, /*depth=*/40, /*columns=*/33);
-
-    const std::vector<float> unpacked = packed.unpacked();
-
-    for (int k = 0; k < 40; ++k) {
-      for (int n = 0; n < 33; ++n) {
-        EXPECT_LE(std::abs(unpacked[k * 33 + n]), 127);
-        EXPECT_NEAR(unpacked[k * 33 + n] * packed.scales()[n], values[k * 33 + n], 0.501f * packed.scales()[n]);
-      }
     }
   }
 }

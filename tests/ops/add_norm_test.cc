@@ -11,8 +11,6 @@
 namespace edgewise {
 namespace {
 
-using Tensors = std::vector<at::Tensor>;
-
 TEST(Normalise, GivesLayerNormItsFormula) {
   const at::Tensor x = normal({5, 6}, 1);
   const at::Tensor gain = normal({6}, 2);

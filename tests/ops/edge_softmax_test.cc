@@ -11,8 +11,6 @@
 namespace edgewise {
 namespace {
 
-using Tensors = std::vector<at::Tensor>;
-
 at::Tensor softmax_row_by_row(const Relation& relation, const at::Tensor& score_EH) {
   Tensors rows = {score_EH.slice(0, 0, 0)};
   for (std::int64_t row = 0; row < relation.num_destinations(); ++row) {

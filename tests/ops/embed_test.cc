@@ -11,7 +11,6 @@
 namespace edgewise {
 namespace {
 
-using Tensors = std::vector<at::Tensor>;
 using Indices = std::vector<std::int64_t>;
 
 const Indices kTokens = {2, 0, 2, 6, 2, 5};

@@ -13,8 +13,6 @@
 namespace edgewise {
 namespace {
 
-using Tensors = std::vector<at::Tensor>;
-
 struct NamedLinear {
   std::string name;
   LinearOptions options;

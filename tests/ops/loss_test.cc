@@ -10,8 +10,6 @@
 namespace edgewise {
 namespace {
 
-using Tensors = std::vector<at::Tensor>;
-
 at::Tensor labels(const std::vector<std::int64_t>& values) { return at::tensor(values, at::kLong); }
 
 std::vector<LossOptions> loss_options() {

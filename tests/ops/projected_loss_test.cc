@@ -14,13 +14,11 @@
 namespace edgewise {
 namespace {
 
-using Tensors = std::vector<at::Tensor>;
-
-std::vector<LossOptions> loss_options() {
+std::vector<LossOptions> projected_loss_options() {
   return {{}, {.smoothing = 0.1}, {.smoothing = 0.1, .ignored = 0}, {.smoothing = 0.3, .ignored = 3}};
 }
 
-Tensors arguments(std::int64_t tokens, std::int64_t size, std::int64_t words, at::ScalarType type) {
+Tensors loss_arguments(std::int64_t tokens, std::int64_t size, std::int64_t words, at::ScalarType type) {
   const at::ScalarType parameter_type = type == at::kDouble ? at::kDouble : at::kFloat;
   return {normal({tokens, size}, 1, type), normal({words, size}, 2, parameter_type),
           normal({words}, 3, parameter_type)};
@@ -31,7 +29,7 @@ at::Tensor some_labels(std::int64_t tokens, std::int64_t words) {
 }
 
 /// bf16: the gradient of a logit is rounded before it is summed up, and that of the state after.
-double allowed(at::ScalarType type) { return type == at::kBFloat16 ? 2e-2 : 2e-5; }
+double allowed_of_loss(at::ScalarType type) { return type == at::kBFloat16 ? 2e-2 : 2e-5; }
 
 void expect_same(const Tensors& actual, const Tensors& expected, double tolerance) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -54,7 +52,7 @@ void expect_same_losses(const Loss& loss, const Loss& definition, bool labels_ar
                      std::to_string(tokens));
         const at::Tensor labels_T =
             labels_are_there_twice ? some_labels(tokens / 2, words).repeat({2}) : some_labels(tokens, words);
-        const Tensors inputs = arguments(tokens, size, words, type);
+        const Tensors inputs = loss_arguments(tokens, size, words, type);
         std::int64_t correct[2];
         const auto by = [&](const Loss& which, std::int64_t& count) {
           return output_and_gradients(
@@ -66,7 +64,7 @@ void expect_same_losses(const Loss& loss, const Loss& definition, bool labels_ar
               inputs);
         };
 
-        expect_same(by(loss, correct[0]), by(definition, correct[1]), allowed(type));
+        expect_same(by(loss, correct[0]), by(definition, correct[1]), allowed_of_loss(type));
         EXPECT_EQ(correct[0], correct[1]);
       }
     }
@@ -74,7 +72,7 @@ void expect_same_losses(const Loss& loss, const Loss& definition, bool labels_ar
 }
 
 TEST(ProjectedLoss, IsItsDefinitionInLossGradientsAndCountByEveryInstructionSet) {
-  for (const LossOptions& options : loss_options()) {
+  for (const LossOptions& options : projected_loss_options()) {
     SCOPED_TRACE(options.ignored);
     expect_same_losses([&](const Tensors& x,
                            const at::Tensor& labels_T) { return projected_loss(x[0], x[1], x[2], labels_T, options); },
@@ -86,7 +84,7 @@ TEST(ProjectedLoss, IsItsDefinitionInLossGradientsAndCountByEveryInstructionSet)
 }
 
 TEST(ProjectedRDropLoss, IsItsDefinitionInLossGradientsAndCountByEveryInstructionSet) {
-  for (const LossOptions& options : loss_options()) {
+  for (const LossOptions& options : projected_loss_options()) {
     SCOPED_TRACE(options.ignored);
     expect_same_losses(
         [&](const Tensors& x, const at::Tensor& labels_T) {
@@ -100,17 +98,17 @@ TEST(ProjectedRDropLoss, IsItsDefinitionInLossGradientsAndCountByEveryInstructio
 }
 
 TEST(ProjectedRDropLoss, HasGradientsThatMatchFiniteDifferences) {
-  for (const LossOptions& options : loss_options()) {
+  for (const LossOptions& options : projected_loss_options()) {
     expect_gradients_match(
         [&](const Tensors& x) {
           return projected_rdrop_loss(x[0], x[1], x[2], some_labels(3, 6).repeat({2}), 1.5, options).loss_sum;
         },
-        arguments(6, 3, 6, at::kDouble));
+        loss_arguments(6, 3, 6, at::kDouble));
   }
 }
 
 TEST(ProjectedRDropLoss, IsThatOfTheTwoPassesWhereTheyAgree) {
-  const Tensors x = arguments(40, 6, 30, at::kFloat);
+  const Tensors x = loss_arguments(40, 6, 30, at::kFloat);
   const at::Tensor state = x[0].repeat({2, 1});
   const at::Tensor labels_T = some_labels(40, 30).repeat({2});
 
@@ -139,20 +137,20 @@ TEST(ProjectedLoss, OfBFloat16IsItsDefinitionOnItsOwnInstructionsAndOnFloats) {
     if (is_native && !kernels::cpu::can_multiply_bf16()) continue;
     SCOPED_TRACE(is_native);
     const kernels::cpu::ForcedNativeBf16 forced(is_native);
-    const Tensors inputs = arguments(530, 12, 64, at::kBFloat16);
+    const Tensors inputs = loss_arguments(530, 12, 64, at::kBFloat16);
     const auto by = [&](const auto& loss) {
       return output_and_gradients(
           [&](const Tensors& x) { return loss(x[0], x[1], x[2], some_labels(530, 64), {.smoothing = 0.1}).loss_sum; },
           inputs);
     };
 
-    expect_same(by(projected_loss), by(projected_loss_plain), allowed(at::kBFloat16));
+    expect_same(by(projected_loss), by(projected_loss_plain), allowed_of_loss(at::kBFloat16));
   }
 }
 
 TEST(ProjectedLoss, NeedsNoBias) {
   for (const at::ScalarType type : {at::kFloat, at::kBFloat16, at::kDouble}) {
-    Tensors inputs = arguments(20, 6, 9, type);
+    Tensors inputs = loss_arguments(20, 6, 9, type);
     inputs.pop_back();
     expect_same(output_and_gradients(
                     [](const Tensors& x) {
@@ -164,20 +162,20 @@ TEST(ProjectedLoss, NeedsNoBias) {
                       return projected_loss_plain(x[0], x[1], {}, some_labels(20, 9), {.smoothing = 0.1}).loss_sum;
                     },
                     inputs),
-                allowed(type));
+                allowed_of_loss(type));
   }
 }
 
 TEST(ProjectedLoss, HasGradientsThatMatchFiniteDifferences) {
-  for (const LossOptions& options : loss_options()) {
+  for (const LossOptions& options : projected_loss_options()) {
     expect_gradients_match(
         [&](const Tensors& x) { return projected_loss(x[0], x[1], x[2], some_labels(5, 6), options).loss_sum; },
-        arguments(5, 3, 6, at::kDouble));
+        loss_arguments(5, 3, 6, at::kDouble));
   }
 }
 
 TEST(ProjectedLoss, ScalesItsGradientsByThatOfTheLoss) {
-  const Tensors x = arguments(30, 5, 11, at::kFloat);
+  const Tensors x = loss_arguments(30, 5, 11, at::kFloat);
   const at::Tensor state = x[0].clone().requires_grad_();
   const auto loss = [&] { return projected_loss(state, x[1], x[2], some_labels(30, 11)).loss_sum; };
 
@@ -204,7 +202,7 @@ TEST(ProjectedLoss, DoesNotOverflowOnLogitsOfTenThousand) {
 }
 
 TEST(ProjectedLoss, IsNotANumberWhereAStateIsNone) {
-  Tensors x = arguments(9, 5, 20, at::kFloat);
+  Tensors x = loss_arguments(9, 5, 20, at::kFloat);
   x[0][4][2] = std::numeric_limits<float>::quiet_NaN();
 
   const Tensors result = output_and_gradients(
@@ -221,7 +219,7 @@ TEST(ProjectedLoss, GivesTheSameBitsTwice) {
           [](const Tensors& x) {
             return projected_loss(x[0], x[1], x[2], some_labels(530, 40), {.smoothing = 0.1}).loss_sum;
           },
-          arguments(530, 24, 40, type));
+          loss_arguments(530, 24, 40, type));
     };
     const Tensors first = run();
     const Tensors second = run();
@@ -233,7 +231,7 @@ TEST(ProjectedLoss, HoldsOneTileOfLogitsAtATime) {
   constexpr std::int64_t kWords = 2000;
   constexpr std::int64_t kSize = 8;
   const auto peak_for = [](std::int64_t tokens) {
-    const Tensors x = arguments(tokens, kSize, kWords, at::kFloat);
+    const Tensors x = loss_arguments(tokens, kSize, kWords, at::kFloat);
     const at::Tensor state = x[0].clone().requires_grad_();
     const at::Tensor weight = x[1].clone().requires_grad_();
     const at::Tensor labels_T = some_labels(tokens, kWords);

@@ -7,7 +7,6 @@
 namespace edgewise {
 namespace {
 
-using Tensors = std::vector<at::Tensor>;
 using Rows = std::vector<NodeIndex>;
 
 at::Tensor numbers(const Rows& rows) { return at::tensor(std::vector<std::int64_t>(rows.begin(), rows.end())); }

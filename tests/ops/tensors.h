@@ -14,6 +14,8 @@
 
 namespace edgewise {
 
+using Tensors = std::vector<at::Tensor>;
+
 /// Standard normal numbers, the same for the same seed.
 inline at::Tensor normal(at::IntArrayRef sizes, std::uint64_t seed, at::ScalarType type = at::kDouble) {
   return at::randn(sizes, at::detail::createCPUGenerator(seed), at::kDouble).to(type);
@@ -52,20 +54,18 @@ inline void expect_close(const at::Tensor& actual, const at::Tensor& expected, c
 }
 
 /// The output of `f`, and the gradients of a fixed projection of it in all inputs.
-inline std::vector<at::Tensor> output_and_gradients(const std::function<at::Tensor(const std::vector<at::Tensor>&)>& f,
-                                                    const std::vector<at::Tensor>& inputs) {
-  std::vector<at::Tensor> leaves;
+inline Tensors output_and_gradients(const std::function<at::Tensor(const Tensors&)>& f, const Tensors& inputs) {
+  Tensors leaves;
   for (const at::Tensor& input : inputs) leaves.push_back(input.detach().requires_grad_());
-  std::vector<at::Tensor> result = {f(leaves)};
+  Tensors result = {f(leaves)};
   const at::Tensor projected = (result[0] * normal(result[0].sizes(), /*seed=*/99, result[0].scalar_type())).sum();
   for (const at::Tensor& gradient : torch::autograd::grad({projected}, leaves)) result.push_back(gradient);
   return result;
 }
 
 /// Holds one function of tensors to another, in its output and all gradients, as well as its first input's type allows.
-inline void expect_same_function(const std::function<at::Tensor(const std::vector<at::Tensor>&)>& actual,
-                                 const std::function<at::Tensor(const std::vector<at::Tensor>&)>& expected,
-                                 const std::vector<at::Tensor>& inputs) {
+inline void expect_same_function(const std::function<at::Tensor(const Tensors&)>& actual,
+                                 const std::function<at::Tensor(const Tensors&)>& expected, const Tensors& inputs) {
   const auto actual_tensors = output_and_gradients(actual, inputs);
   const auto expected_tensors = output_and_gradients(expected, inputs);
   for (std::size_t i = 0; i < expected_tensors.size(); ++i) {

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// attend and attention_weights against their plain twins, dense attention and finite differences.
+#include <rapidcheck.h>
+
+#include "edgewise/graph/relation_ops.h"
+#include "edgewise/kernels/instruction_set.h"
+#include "edgewise/ops/attend.h"
+#include "tests/ops/attention_inputs.h"
+#include "tests/support/gradient_check.h"
+#include "tests/support/relation_zoo.h"
+
+namespace edgewise {
+namespace {
+
+struct NamedAttention {
+  std::string name;
+  AttentionOptions options;
+};
+
+std::vector<NamedAttention> option_zoo() {
+  return {{"defaults", {}},
+          {"scale", {.scale = 0.3}},
+          {"clamp", {.clamp = 0.4}},
+          {"dropout", {.dropout = 0.3, .dropout_key = {.seed = 5, .stream = 6}}},
+          {"all", {.scale = 0.8, .dropout = 0.3, .dropout_key = {.seed = 5, .stream = 7}, .clamp = 0.7}}};
+}
+
+Tensors in_double(const Tensors& tensors) {
+  Tensors result;
+  for (const at::Tensor& tensor : tensors) result.push_back(tensor.to(at::kDouble));
+  return result;
+}
+
+// Holds attend, by every kernel of this machine, to its definition in fp64, in output and gradients; the inputs are
+// query, key, value and, where there is a fourth, edge bias.
+void expect_is_definition(const Relation& relation, const AttentionOptions& options, const Tensors& inputs) {
+  auto bias_of = [](const Tensors& x) { return x.size() > 3 ? x[3] : at::Tensor(); };
+  for (const auto set : kernels::runnable_instruction_sets()) {
+    SCOPED_TRACE(std::string(kernels::instruction_set_name(set)));
+    const kernels::ForcedInstructionSet forced(set);
+    expect_same_function(
+        [&](const Tensors& x) { return attend(relation, x[0], x[1], x[2], with_bias(options, bias_of(x))); },
+        [&](const Tensors& x) {
+          const Tensors exact = in_double(x);
+          return attend_plain(relation, exact[0], exact[1], exact[2], with_bias(options, bias_of(exact)))
+              .to(x[0].scalar_type());
+        },
+        inputs);
+  }
+}
+
+class AttendOfType : public testing::TestWithParam<at::ScalarType> {};
+INSTANTIATE_TEST_SUITE_P(, AttendOfType, testing::Values(at::kFloat, at::kBFloat16, at::kDouble),
+                         [](const auto& type) { return std::string(at::toString(type.param)); });
+
+TEST_P(AttendOfType, IsItsDefinitionInOutputAndGradients) {
+  for (const auto& [relation_name, relation] : relation_zoo()) {
+    for (const auto& [option_name, options] : option_zoo()) {
+      for (const Relation& form : {relation, relation.to_rows()}) {
+        SCOPED_TRACE(relation_name + ", " + option_name);
+        expect_is_definition(form, options, random_inputs(form, 2, 5, 3, GetParam()));
+      }
+    }
+  }
+}
+
+TEST_P(AttendOfType, IsItsDefinitionForEveryHeadSize) {
+  for (const Relation& relation : {window(9, {.before = 2, .after = 3}), random_relation(9, 9, 4, /*seed=*/8)}) {
+    for (const std::int64_t head_size : {1, 2, 7, 8, 9, 16, 33, 64, 257}) {
+      for (const std::int64_t heads : {1, 3}) {
+        SCOPED_TRACE("heads " + std::to_string(heads) + ", head size " + std::to_string(head_size));
+        Tensors inputs = random_inputs(relation, heads, head_size, head_size, GetParam());
+        inputs.pop_back();
+        expect_is_definition(relation, {}, inputs);
+      }
+    }
+  }
+}
+
+TEST_P(AttendOfType, WeightsAreTheirDefinitionInOutputAndGradients) {
+  for (const auto& [relation_name, relation] : relation_zoo()) {
+    for (const auto& [option_name, options] : option_zoo()) {
+      SCOPED_TRACE(relation_name + ", " + option_name);
+      const Tensors inputs = random_inputs(relation, 2, 5, 3, GetParam());
+      expect_same_function(
+          [&, &r = relation, &o = options](const Tensors& x) {
+            return attention_weights(r, x[0], x[1], with_bias(o, x[2]));
+          },
+          [&, &r = relation, &o = options](const Tensors& x) {
+            const Tensors exact = in_double(x);
+            return attention_weights_plain(r, exact[0], exact[1], with_bias(o, exact[2])).to(x[2].scalar_type());
+          },
+          {inputs[0], inputs[1], inputs[3]});
+    }
+  }
+}
+
+TEST_P(AttendOfType, StandsScoresOfTenThousand) {
+  const Relation relation = complete(8);
+  const Tensors inputs = random_inputs(relation, 2, 4, 4, GetParam());
+  const AttentionOptions options = {.scale = 1e4};
+  const auto actual = output_and_gradients(
+      [&](const Tensors& x) { return attend(relation, x[0], x[1], x[2], options); }, {inputs[0], inputs[1], inputs[2]});
+  const auto expected =
+      output_and_gradients([&](const Tensors& x) { return attend_plain(relation, x[0], x[1], x[2], options); },
+                           {inputs[0], inputs[1], inputs[2]});
+
+  // Each row has one weight of 1: what rounding does to scores shows nowhere.
+  expect_close(actual[0], expected[0], "output");
+  for (const at::Tensor& tensor : actual) EXPECT_TRUE(tensor.isfinite().all().item<bool>());
+  expect_close(actual[3], expected[3], "gradient of value");
+}
+
+TEST(Attend, IsItsDefinitionOnAnyEdges) {
+  EXPECT_TRUE(rc::check([] {
+    const auto num_sources = *rc::gen::inRange<std::int64_t>(1, 12);
+    const auto num_destinations = *rc::gen::inRange<std::int64_t>(1, 12);
+    EdgeList edges;
+    edges.sources = *rc::gen::container<std::vector<NodeIndex>>(
+        rc::gen::inRange<NodeIndex>(0, static_cast<NodeIndex>(num_sources)));
+    for (std::size_t i = 0; i < edges.sources.size(); ++i) {
+      edges.destinations.push_back(*rc::gen::inRange<NodeIndex>(0, static_cast<NodeIndex>(num_destinations)));
+    }
+    const Relation relation = Relation::from_edges(num_sources, num_destinations, edges);
+    const Tensors inputs =
+        random_inputs(relation, *rc::gen::inRange(1, 4), *rc::gen::inRange(1, 20), *rc::gen::inRange(0, 10));
+
+    expect_same_function(
+        [&](const Tensors& x) { return attend(relation, x[0], x[1], x[2], with_bias({}, x[3])); },
+        [&](const Tensors& x) { return attend_plain(relation, x[0], x[1], x[2], with_bias({}, x[3])); }, inputs);
+    RC_ASSERT(!testing::Test::HasFailure());
+  }));
+}
+
+TEST(Attend, EqualsDenseAttentionOnACompleteGraph) {
+  const at::Tensor query = normal({5, 2, 8}, 1);
+  const at::Tensor key = normal({5, 2, 8}, 2);
+  const at::Tensor value = normal({5, 2, 8}, 3);
+
+  const at::Tensor actual = attend(complete(5), query, key, value);
+
+  const at::Tensor dense =
+      at::scaled_dot_product_attention(query.transpose(0, 1), key.transpose(0, 1), value.transpose(0, 1));
+  expect_close(actual, dense.transpose(0, 1), "output");
+}
+
+TEST(Attend, EqualsDenseCausalAttentionOnACausalGraph) {
+  const at::Tensor query = normal({6, 2, 8}, 1);
+  const at::Tensor key = normal({6, 2, 8}, 2);
+  const at::Tensor value = normal({6, 2, 8}, 3);
+
+  const at::Tensor actual = attend(causal(6), query, key, value);
+
+  const at::Tensor dense =
+      at::scaled_dot_product_attention(query.transpose(0, 1), key.transpose(0, 1), value.transpose(0, 1),
+                                       /*attn_mask=*/{}, /*dropout_p=*/0, /*is_causal=*/true);
+  expect_close(actual, dense.transpose(0, 1), "output");
+}
+
+TEST(Attend, HasGradientsThatMatchFiniteDifferences) {
+  for (const auto& [relation_name, relation] : relation_zoo()) {
+    if (relation.num_edges() > 60) continue;
+    for (const auto& [option_name, options] : option_zoo()) {
+      SCOPED_TRACE(relation_name + ", " + option_name);
+      expect_gradients_match([&, &r = relation, &o = options](
+                                 const Tensors& x) { return attend(r, x[0], x[1], x[2], with_bias(o, x[3])); },
+                             random_inputs(relation, 2, 3, 2));
+      const Tensors inputs = random_inputs(relation, 2, 3, 2);
+      expect_gradients_match([&, &r = relation, &o = options](
+                                 const Tensors& x) { return attention_weights(r, x[0], x[1], with_bias(o, x[2])); },
+                             {inputs[0], inputs[1], inputs[3]});
+    }
+  }
+}
+
+TEST(Attend, TakesInputsThatAreNotContiguous) {
+  const Relation relation = causal(5);
+  const at::Tensor projected = normal({3, 2, 7, 5}, 1);  // [query key value, head, K, node]
+  auto view = [&](int which) { return projected[which].permute({2, 0, 1}).slice(2, 0, 6, 2); };
+  ASSERT_FALSE(view(0).is_contiguous());
+
+  expect_gradients_match([&](const Tensors& x) { return attend(relation, x[0], x[1], x[2]); },
+                         {view(0), view(1), view(2)});
+  expect_gradients_match([&](const Tensors& x) { return attention_weights(relation, x[0], x[1]); }, {view(0), view(1)});
+}
+
+TEST(Attend, TakesAGradientThatIsNotContiguous) {
+  const Relation relation = causal(5);
+  const Tensors inputs = random_inputs(relation, 2, 3, 3);
+
+  expect_gradients_match(
+      [&](const Tensors& x) {
+        return attend(relation, x[0], x[1], x[2]).sum(0).expand({4, 2, 3}).transpose(0, 2);
+      },
+      {inputs[0], inputs[1], inputs[2]});
+}
+
+TEST_P(AttendOfType, TakesARelationPerHead) {
+  const std::vector<Relation> relation_H = {causal(12), random_relation(12, 12, 5, /*seed=*/3),
+                                            window(12, {.before = 2, .after = 1}),
+                                            Relation::from_intervals(12, std::vector<Interval>(12))};
+  const AttentionOptions options = {.scale = 0.4, .clamp = 0.9};
+  Tensors inputs = random_inputs(relation_H[0], 4, 5, 3, GetParam());
+  inputs.pop_back();
+  for (const auto set : kernels::runnable_instruction_sets()) {
+    SCOPED_TRACE(std::string(kernels::instruction_set_name(set)));
+    const kernels::ForcedInstructionSet forced(set);
+    expect_same_function([&](const Tensors& x) { return attend(relation_H, x[0], x[1], x[2], options); },
+                         [&](const Tensors& x) {
+                           const Tensors exact = in_double(x);
+                           Tensors out;
+                           for (int head = 0; head < 4; ++head) {
+                             auto alone = [&](int which) { return exact[which].narrow(1, head, 1); };
+                             out.push_back(attend_plain(relation_H[head], alone(0), alone(1), alone(2), options));
+                           }
+                           return at::cat(out, 1).to(x[0].scalar_type());
+                         },
+                         inputs);
+  }
+}
+
+TEST_P(AttendOfType, DropsTheSameWeightsOfAHeadWhereHeadsHaveRelationsOfTheirOwn) {
+  for (const Relation& relation : {causal(12), random_relation(12, 12, 5, /*seed=*/3)}) {
+    const AttentionOptions options = {.dropout = 0.4, .dropout_key = {.seed = 5, .stream = 6}};
+    Tensors inputs = random_inputs(relation, 3, 5, 3, GetParam());
+    inputs.pop_back();
+    const std::vector<Relation> relation_H(3, relation);
+
+    const auto apart =
+        output_and_gradients([&](const Tensors& x) { return attend(relation_H, x[0], x[1], x[2], options); }, inputs);
+    const auto together =
+        output_and_gradients([&](const Tensors& x) { return attend(relation, x[0], x[1], x[2], options); }, inputs);
+
+    for (std::size_t i = 0; i < apart.size(); ++i) EXPECT_TRUE(at::equal(apart[i], together[i])) << i;
+  }
+}
+
+}  // namespace
+}  // namespace edgewise
