@@ -15,6 +15,7 @@ namespace {
 
 std::vector<std::string> in_folder(const std::vector<std::string>& files, const std::filesystem::path& folder) {
   std::vector<std::string> paths;
+  paths.reserve(files.size());
   for (const std::string& file : files) paths.push_back(file == "-" ? file : (folder / file).string());
   return paths;
 }

@@ -72,9 +72,9 @@ void Transformer::update_graph(MessageGraph& graph, const at::Tensor& edges, con
   check(options_.score == ScoreKind::kDot,
         "update_graph: score is {}, dot is needed; pass the layer's attention_func as the last argument",
         enum_name(options_.score));
-  const auto head_size = static_cast<double>(options_.size / options_.heads);
+  const std::int64_t head_size = options_.size / options_.heads;
   edgewise::update_graph(graph, edges, pre, post, [&](MessageGraph& g, const at::Tensor& along) {
-    propagate_attention(g, along, dot_score(1.0 / std::sqrt(head_size)),
+    propagate_attention(g, along, dot_score(1.0 / std::sqrt(static_cast<double>(head_size))),
                         {.clamp = options_.clamp, .dropout = 0.0, .dropout_key = {}});
   });
 }

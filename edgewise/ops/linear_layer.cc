@@ -72,7 +72,7 @@ at::Tensor go_back(const at::Tensor& grad_out_TO, const at::Tensor& relu_out_TO,
                    const at::Tensor& grad_bias_O) {
   const bool is_changed = relu_out_TO.defined() || rule.rate > 0.0;
   if (!is_changed && !grad_bias_O.defined()) return grad_out_TO;
-  const at::Tensor grad_sum_TO = is_changed ? at::empty_like(grad_out_TO) : grad_out_TO;
+  at::Tensor grad_sum_TO = is_changed ? at::empty_like(grad_out_TO) : grad_out_TO;
   with_narrow_type(grad_out_TO.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     kernels::linear_gradient(kernels::LinearGradient<T>{

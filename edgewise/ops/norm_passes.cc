@@ -38,10 +38,10 @@ NormPass norm_pass(const at::Tensor& x_TM, const at::Tensor& y_TM, const AddNorm
 
 NormResults norm_forward(const NormPass& pass, const at::Tensor& x_TM, const at::Tensor& y_TM, const at::Tensor& gain_M,
                          const at::Tensor& bias_M) {
-  const NormResults results = {.sum_TM = y_TM.defined() ? at::empty_like(x_TM) : x_TM,
-                               .normed_TM = at::empty_like(x_TM, pass.type),
-                               .mean_T = at::empty({num_rows(x_TM)}, gain_M.options()),
-                               .deviation_T = at::empty({num_rows(x_TM)}, gain_M.options())};
+  NormResults results = {.sum_TM = y_TM.defined() ? at::empty_like(x_TM) : x_TM,
+                         .normed_TM = at::empty_like(x_TM, pass.type),
+                         .mean_T = at::empty({num_rows(x_TM)}, gain_M.options()),
+                         .deviation_T = at::empty({num_rows(x_TM)}, gain_M.options())};
   with_types(pass, x_TM, [&](auto x, auto y, auto normed) {
     using X = decltype(x);
     using A = kernels::Accumulated<X>;

@@ -22,7 +22,7 @@ namespace edgewise::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Where dropout_factors() may write beyond the factors asked for.
-inline constexpr std::size_t kDropoutFactorsSlack = 2 * HWY_MAX_BYTES / sizeof(float) + 4;
+inline constexpr std::size_t kDropoutFactorsSlack = std::size_t{2} * HWY_MAX_BYTES / sizeof(float) + 4;
 
 /// What a dropout multiplies values by.
 class DropoutFactors {

@@ -41,7 +41,7 @@ struct ProductShape {
   std::int64_t out_stride;
 
   // An order, to find compiled products by.
-  auto operator<=>(const ProductShape&) const = default;
+  auto operator<=>(const ProductShape&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 sees a 0 in it
 };
 
 struct ProductData {

@@ -19,7 +19,7 @@ namespace edgewise::kernels::cpu {
 namespace {
 
 constexpr std::int64_t kStepsOfBlock = 128;  // so that a panel, 32 KB, stays in the first cache
-constexpr std::int64_t kRowsOfStrip = 16 * kPanelRows;
+constexpr std::int64_t kRowsOfStrip = std::int64_t{16} * kPanelRows;
 constexpr std::int64_t kFewRowsOfTile = 2 * kRowsOfStrip;
 constexpr std::int64_t kRowsOfTile = 10 * kRowsOfStrip;
 constexpr std::int64_t kFewColumnsOfTile = 4 * kPanelColumns;

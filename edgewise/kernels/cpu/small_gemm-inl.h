@@ -77,7 +77,7 @@ void multiply_block(const LeftOperand& a, const RightOperand& b, const Product& 
   const std::int64_t three_rows = 3 * row;
   const float* a_quad[(kRows + 3) / 4];
 #pragma GCC unroll 4
-  for (int quad = 0; quad < (kRows + 3) / 4; ++quad) a_quad[quad] = a.data + 4 * quad * row;
+  for (int quad = 0; quad < (kRows + 3) / 4; ++quad) a_quad[quad] = a.data + std::int64_t{4} * quad * row;
   const float* b_k = b.data;
   for (std::int64_t k = 0; k < depth; ++k) {
     Floats right[kVectors];
@@ -142,12 +142,12 @@ void multiply(std::int64_t rows, std::int64_t columns, const LeftOperand& a, con
   const std::int64_t pieces = (vectors + kMostVectors - 1) / kMostVectors;
   const std::int64_t widest = (vectors + pieces - 1) / pieces;
   for_even_pieces(rows, rows_beside(static_cast<int>(widest)), [&](std::int64_t m, int count) {
-    const auto [k_begin, k_end] = depth_of(m, count);
-    const LeftOperand a_part = {a.data + m * a.row + k_begin * a.column, a.row, a.column};
+    const auto k = depth_of(m, count);
+    const LeftOperand a_part = {a.data + m * a.row + k.begin * a.column, a.row, a.column};
     for_even_pieces(vectors, kMostVectors, [&](std::int64_t vector, int num_vectors) {
       const std::int64_t n = vector * kLanes;
-      multiply_block(count, num_vectors, a_part, {b.data + k_begin * b.row + n, b.row}, {c.data + m * c.row + n, c.row},
-                     k_end - k_begin, into);
+      multiply_block(count, num_vectors, a_part, {b.data + k.begin * b.row + n, b.row}, {c.data + m * c.row + n, c.row},
+                     k.end - k.begin, into);
     });
   });
 }

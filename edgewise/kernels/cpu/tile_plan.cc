@@ -133,8 +133,7 @@ class Planner {
       if (groups.empty() || groups.back() != group) groups.push_back(group);
     }
     std::ranges::sort(groups);
-    const auto repeated = std::ranges::unique(groups);
-    groups.erase(repeated.begin(), repeated.end());
+    groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
     return groups;
   }
 

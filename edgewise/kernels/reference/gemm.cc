@@ -34,7 +34,7 @@ void compute_row(const Gemm<std::int8_t, std::int32_t>& p, const float* b, std::
   std::int32_t* out = p.out + row * p.out_stride;
   std::fill_n(out, p.columns, 0);
   for (std::int64_t k = 0; k < p.depth; ++k) {
-    const std::int32_t factor = p.a.data[row * p.a.stride + k];
+    const std::int8_t factor = p.a.data[row * p.a.stride + k];
     for (std::int64_t n = 0; n < p.columns; ++n) out[n] += factor * static_cast<std::int32_t>(b[k * p.columns + n]);
   }
 }
