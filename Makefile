@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The front door. Every target does its own set-up, and a second call finds it done.
-.PHONY: help setup build demo test test-pages gallery test-sanitized fuzz format format-check tidy bench-peers clean
+.PHONY: help setup build demo test test-pages gallery test-sanitized fuzz lint-tools format format-check tidy \
+  bench-peers clean
 
 help:  ## list what there is
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -35,15 +36,17 @@ test-sanitized: setup  ## run the tests under AddressSanitizer and UndefinedBeha
 fuzz: setup  ## read altered files until one is read wrongly, SECONDS=600 for each of five readers; needs clang
 	@scripts/fuzz $(or $(SECONDS),600)
 
-format:  ## format all sources with clang-format 14
+lint-tools:
+	@scripts/setup lint
+
+format: lint-tools  ## format all sources with clang-format 14
 	@git ls-files '*.h' '*.cc' '*.cpp' | xargs clang-format-14 -i
 
-format-check:  ## say which sources are not formatted
+format-check: lint-tools  ## say which sources are not formatted
 	@git ls-files '*.h' '*.cc' '*.cpp' | xargs clang-format-14 --dry-run -Werror
 
-tidy: setup  ## run clang-tidy over the library
-	@cmake --preset tidy >/dev/null
-	@git ls-files 'edgewise/*.cc' | xargs -P "$$(nproc)" -n 4 clang-tidy-14 --quiet -p build-tidy --extra-arg=-Wno-unknown-warning-option
+tidy: lint-tools  ## run clang-tidy over the library and examples
+	@scripts/tidy
 
 bench-peers: setup  ## compare with what people use instead: make bench-peers INPUT=corpus.en OUTPUT=corpus.de
 	@scripts/build release edgewise

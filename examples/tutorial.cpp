@@ -66,7 +66,7 @@ void naive_propagate_attention(MessageGraph& graph, const at::Tensor& edges, dou
 
 // --- 3. The same with built-in functions: the softmax in steps, its division left for later. -------------------------
 
-EdgeFunction source_dot_destination(std::string source, std::string destination, std::string out) {
+EdgeFunction source_dot_destination(const std::string& source, const std::string& destination, const std::string& out) {
   return [=](const EdgeBatch& edges) -> Columns {
     return {{out, (edges.source(source) * edges.destination(destination)).sum(-1, /*keepdim=*/true)}};
   };
@@ -131,7 +131,7 @@ at::Tensor batch_loss(const Transformer& model, const Batch& batch, Pass pass, T
   Pass same_dropouts = pass;
   const at::Tensor labels = at::tensor(batch.labels);
   const at::Tensor logits = model.forward_by_messages(graph, batch, pass);
-  const at::Tensor loss = smoothed_loss(logits, labels, kLoss);
+  at::Tensor loss = smoothed_loss(logits, labels, kLoss);
   {
     const at::NoGradGuard no_grad;
     const at::Tensor fused = smoothed_loss(model.forward(batch, same_dropouts), labels, kLoss);
