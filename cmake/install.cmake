@@ -5,7 +5,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/edgewise")
-set(infer_layers base graph kernels text search options infer)
+set(infer_layers base graph kernels text search options runtime translate)
 
 list(TRANSFORM infer_layers PREPEND edgewise_ OUTPUT_VARIABLE infer_targets)
 foreach(layer ${infer_layers})

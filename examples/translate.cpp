@@ -3,8 +3,8 @@
 #include <iostream>
 #include <string>
 
-#include "edgewise/infer/runtime_scorers.h"
-#include "edgewise/infer/translator.h"
+#include "edgewise/translate/runtime_scorers.h"
+#include "edgewise/translate/translator.h"
 
 int main(int, char** argv) {
   edgewise::ModelFiles files = edgewise::read_model_files(argv[1], "translate");

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/gemm.h"
+#include "edgewise/kernels/gemm/gemm.h"
 
 namespace edgewise::kernels {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/add_norm.h"
-#include "edgewise/kernels/dropout.h"
-#include "edgewise/kernels/embed.h"
+#include "edgewise/kernels/norm/add_norm.h"
+#include "edgewise/kernels/dropout/dropout.h"
+#include "edgewise/kernels/embedding/embed.h"
 
 // The passes over memory between layers, of T = 4096 tokens. Bytes are those that a pass must read and write, once
 // each; BM_Copy shows what the machine moves.

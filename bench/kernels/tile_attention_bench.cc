@@ -10,7 +10,7 @@
 #include "edgewise/base/threads.h"
 #include "edgewise/graph/builders.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/cpu/tile_attention.h"
+#include "edgewise/kernels/attention/tile_attention.h"
 
 namespace edgewise::kernels {
 namespace {

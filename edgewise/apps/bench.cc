@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise bench WHAT: how fast this machine does what the program is for.
-#include "edgewise/apps/commands.h"
+#include "edgewise/apps/runtime/commands.h"
 
 namespace edgewise {
 

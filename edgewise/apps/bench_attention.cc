@@ -4,10 +4,10 @@
 
 #include <memory>
 
-#include "edgewise/apps/attention_bench.h"
-#include "edgewise/apps/commands.h"
-#include "edgewise/apps/enum_option.h"
-#include "edgewise/apps/threads_option.h"
+#include "edgewise/experiment/attention_bench.h"
+#include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/runtime/enum_option.h"
+#include "edgewise/apps/runtime/threads_option.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/threads.h"
 

@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "edgewise/apps/commands.h"
-#include "edgewise/apps/decoding_bench.h"
-#include "edgewise/apps/enum_option.h"
-#include "edgewise/apps/threads_option.h"
+#include "edgewise/apps/runtime/commands.h"
+#include "edgewise/experiment/decoding_bench.h"
+#include "edgewise/apps/runtime/enum_option.h"
+#include "edgewise/apps/runtime/threads_option.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/peak_memory.h"
 #include "edgewise/base/threads.h"

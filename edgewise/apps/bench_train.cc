@@ -5,11 +5,11 @@
 #include <memory>
 #include <string>
 
-#include "edgewise/apps/commands.h"
-#include "edgewise/apps/enum_option.h"
-#include "edgewise/apps/machine_limits.h"
-#include "edgewise/apps/threads_option.h"
-#include "edgewise/apps/training_bench.h"
+#include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/runtime/enum_option.h"
+#include "edgewise/experiment/machine_limits.h"
+#include "edgewise/apps/runtime/threads_option.h"
+#include "edgewise/experiment/training_bench.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/threads.h"

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/apps/commands.h"
+#include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/progress.h"
-#include "edgewise/apps/run_charts.h"
-#include "edgewise/apps/run_record.h"
+#include "edgewise/experiment/run_charts.h"
+#include "edgewise/experiment/run_record.h"
 #include "edgewise/base/files.h"
 #include "edgewise/viz/page.h"
 #include "edgewise/viz/palette.h"

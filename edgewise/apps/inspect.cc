@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/apps/commands.h"
-#include "edgewise/apps/model_directory.h"
-#include "edgewise/apps/ponder.h"
+#include "edgewise/apps/runtime/commands.h"
+#include "edgewise/experiment/model_directory.h"
+#include "edgewise/experiment/ponder.h"
 #include "edgewise/base/config.h"
 #include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"

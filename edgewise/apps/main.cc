@@ -3,10 +3,10 @@
 // signal n.
 #include <fmt/format.h>
 
-#include "edgewise/apps/commands.h"
-#include "edgewise/apps/program.h"
+#include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/runtime/program.h"
 #include "edgewise/base/version.h"
-#include "edgewise/infer/runtime_scorers.h"
+#include "edgewise/translate/runtime_scorers.h"
 
 int main(int argc, char** argv) {
   using namespace edgewise;

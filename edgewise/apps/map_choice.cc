@@ -3,7 +3,7 @@
 
 #include <charconv>
 
-#include "edgewise/apps/enum_option.h"
+#include "edgewise/apps/runtime/enum_option.h"
 #include "edgewise/base/error.h"
 
 namespace edgewise {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "edgewise/apps/sentence_attention.h"
+#include "edgewise/experiment/sentence_attention.h"
 #include "edgewise/base/fields.h"
 #include "edgewise/viz/attention_maps.h"
 

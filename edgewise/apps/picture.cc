@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise picture WHAT: to look inside models, graphs and runs.
-#include "edgewise/apps/commands.h"
+#include "edgewise/apps/runtime/commands.h"
 
 namespace edgewise {
 

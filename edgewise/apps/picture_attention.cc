@@ -4,12 +4,12 @@
 #include <optional>
 #include <string>
 
-#include "edgewise/apps/attention_alignment.h"
-#include "edgewise/apps/commands.h"
+#include "edgewise/experiment/attention_alignment.h"
+#include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/map_choice.h"
 #include "edgewise/apps/picture_output.h"
-#include "edgewise/apps/sentence_attention.h"
-#include "edgewise/apps/translation_task.h"
+#include "edgewise/experiment/sentence_attention.h"
+#include "edgewise/experiment/translation_task.h"
 #include "edgewise/base/error.h"
 
 namespace edgewise {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/apps/beam_tree.h"
-#include "edgewise/apps/commands.h"
-#include "edgewise/apps/drawn_relation.h"
+#include "edgewise/experiment/beam_tree.h"
+#include "edgewise/apps/runtime/commands.h"
+#include "edgewise/experiment/drawn_relation.h"
 #include "edgewise/apps/picture_output.h"
 #include "edgewise/base/error.h"
 #include "edgewise/graph/builders.h"

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/apps/commands.h"
-#include "edgewise/apps/drawn_relation.h"
+#include "edgewise/apps/runtime/commands.h"
+#include "edgewise/experiment/drawn_relation.h"
 #include "edgewise/apps/picture_output.h"
-#include "edgewise/apps/ponder.h"
-#include "edgewise/apps/run_record.h"
+#include "edgewise/experiment/ponder.h"
+#include "edgewise/experiment/run_record.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/json.h"
 #include "edgewise/graph/graph_pool.h"

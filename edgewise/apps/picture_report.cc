@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/apps/commands.h"
-#include "edgewise/apps/run_charts.h"
-#include "edgewise/apps/run_record.h"
-#include "edgewise/apps/sentence_attention.h"
-#include "edgewise/apps/translation_task.h"
+#include "edgewise/apps/runtime/commands.h"
+#include "edgewise/experiment/run_charts.h"
+#include "edgewise/experiment/run_record.h"
+#include "edgewise/experiment/sentence_attention.h"
+#include "edgewise/experiment/translation_task.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
 #include "edgewise/text/line_reader.h"

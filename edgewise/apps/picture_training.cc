@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/apps/attention_log.h"
-#include "edgewise/apps/commands.h"
+#include "edgewise/experiment/attention_log.h"
+#include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/map_choice.h"
 #include "edgewise/apps/picture_output.h"
-#include "edgewise/apps/run_charts.h"
-#include "edgewise/apps/run_record.h"
+#include "edgewise/experiment/run_charts.h"
+#include "edgewise/experiment/run_record.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/json.h"
 #include "edgewise/viz/animation.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/apps/commands.h"
-#include "edgewise/apps/enum_option.h"
+#include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/runtime/enum_option.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/utf8.h"

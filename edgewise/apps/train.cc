@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/apps/attention_log.h"
-#include "edgewise/apps/commands.h"
+#include "edgewise/experiment/attention_log.h"
+#include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/interrupt.h"
-#include "edgewise/apps/make_vocabularies.h"
+#include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/apps/progress.h"
-#include "edgewise/apps/threads_option.h"
-#include "edgewise/apps/training_data.h"
-#include "edgewise/apps/translation_task.h"
+#include "edgewise/apps/runtime/threads_option.h"
+#include "edgewise/experiment/training_data.h"
+#include "edgewise/experiment/translation_task.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/data/corpus.h"

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/apps/commands.h"
-#include "edgewise/apps/make_vocabularies.h"
-#include "edgewise/apps/training_data.h"
+#include "edgewise/apps/runtime/commands.h"
+#include "edgewise/experiment/make_vocabularies.h"
+#include "edgewise/experiment/training_data.h"
 #include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
 

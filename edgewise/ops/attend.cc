@@ -17,9 +17,9 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
-#include "edgewise/kernels/attention_plan.h"
-#include "edgewise/kernels/instruction_set.h"
-#include "edgewise/kernels/reference/edges.h"
+#include "edgewise/kernels/attention/attention_plan.h"
+#include "edgewise/kernels/simd/instruction_set.h"
+#include "edgewise/kernels/attention/edges.h"
 #include "edgewise/ops/attention_options.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropped.h"

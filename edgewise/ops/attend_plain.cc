@@ -6,7 +6,7 @@
 
 #include <limits>
 
-#include "edgewise/kernels/reference/dropout.h"
+#include "edgewise/kernels/dropout/dropout_reference.h"
 #include "edgewise/ops/attend.h"
 #include "edgewise/ops/attention_options.h"
 #include "edgewise/ops/dropped.h"

@@ -3,7 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "edgewise/kernels/dropout.h"
+#include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/ops/attend.h"
 
 namespace edgewise {

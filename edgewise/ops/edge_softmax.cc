@@ -6,7 +6,7 @@
 #include <ATen/ops/empty_like.h>
 
 #include "edgewise/base/error.h"
-#include "edgewise/kernels/reference/edges.h"
+#include "edgewise/kernels/attention/edges.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/edge_index.h"
 #include "edgewise/ops/element_types.h"

@@ -8,7 +8,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
-#include "edgewise/kernels/embed.h"
+#include "edgewise/kernels/embedding/embed.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropped.h"
 #include "edgewise/ops/element_types.h"

@@ -6,8 +6,8 @@
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/gelu_backward.h>
 
-#include "edgewise/kernels/gemm.h"
-#include "edgewise/kernels/linear_gradient.h"
+#include "edgewise/kernels/gemm/gemm.h"
+#include "edgewise/kernels/gemm/linear_gradient.h"
 #include "edgewise/ops/dropped.h"
 #include "edgewise/ops/element_types.h"
 

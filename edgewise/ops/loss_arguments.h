@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "edgewise/kernels/softmax_loss.h"
+#include "edgewise/kernels/loss/softmax_loss.h"
 #include "edgewise/ops/loss.h"
 
 // What losses over a vocabulary have in common.

@@ -6,11 +6,11 @@
 #include <span>
 #include <type_traits>
 
-#include "edgewise/kernels/aligned_bytes.h"
-#include "edgewise/kernels/cast.h"
-#include "edgewise/kernels/gemm.h"
-#include "edgewise/kernels/linear_gradient.h"
-#include "edgewise/kernels/paired_loss.h"
+#include "edgewise/kernels/simd/aligned_bytes.h"
+#include "edgewise/kernels/dropout/cast.h"
+#include "edgewise/kernels/gemm/gemm.h"
+#include "edgewise/kernels/gemm/linear_gradient.h"
+#include "edgewise/kernels/loss/paired_loss.h"
 #include "edgewise/ops/element_types.h"
 
 namespace edgewise {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "edgewise/kernels/softmax_loss.h"
+#include "edgewise/kernels/loss/softmax_loss.h"
 
 // The loss of projected states, tile by tile, without autograd. Shapes: T = tokens, M = size of a state, C =
 // vocabulary.

@@ -3,7 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "edgewise/kernels/add_norm.h"
+#include "edgewise/kernels/norm/add_norm.h"
 #include "edgewise/ops/add_norm.h"
 
 // The kernels of add_norm.h on contiguous tensors that have been checked. They know nothing of autograd. Shapes: T =

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "edgewise/apps/attention_bench.h"
-#include "edgewise/apps/training_bench.h"
+#include "edgewise/experiment/attention_bench.h"
+#include "edgewise/experiment/training_bench.h"
 #include "edgewise/base/error.h"
 #include "tests/apps/program.h"
 

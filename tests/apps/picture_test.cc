@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "edgewise/apps/sentence_attention.h"
+#include "edgewise/experiment/sentence_attention.h"
 #include "edgewise/models/model_attention.h"
 #include "tests/apps/program.h"
 #include "tests/support/browser.h"

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "edgewise/apps/model_directory.h"
-#include "edgewise/apps/open_translator.h"
+#include "edgewise/experiment/model_directory.h"
+#include "edgewise/apps/runtime/open_translator.h"
 #include "edgewise/base/random.h"
-#include "edgewise/infer/runtime_scorers.h"
+#include "edgewise/translate/runtime_scorers.h"
 #include "edgewise/text/line_reader.h"
 #include "tests/apps/program.h"
 

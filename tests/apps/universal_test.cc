@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "edgewise/apps/model_directory.h"
+#include "edgewise/experiment/model_directory.h"
 #include "edgewise/models/sequence_model.h"
 #include "tests/apps/program.h"
 

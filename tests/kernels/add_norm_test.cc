@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/add_norm.h"
+#include "edgewise/kernels/norm/add_norm.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/instruction_set.h"
-#include "edgewise/kernels/reference/add_norm.h"
+#include "edgewise/kernels/simd/instruction_set.h"
+#include "edgewise/kernels/norm/add_norm_reference.h"
 #include "tests/kernels/near.h"
 
 // Shapes: T = rows, M = size of a row.

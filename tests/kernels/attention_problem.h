@@ -8,7 +8,7 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/graph/relation.h"
-#include "edgewise/kernels/reference/attention.h"
+#include "edgewise/kernels/attention/attention_reference.h"
 
 namespace edgewise::kernels {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/reference/dropout.h"
+#include "edgewise/kernels/dropout/dropout_reference.h"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/cast.h"
-#include "edgewise/kernels/instruction_set.h"
+#include "edgewise/kernels/dropout/cast.h"
+#include "edgewise/kernels/simd/instruction_set.h"
 
 namespace edgewise::kernels {
 namespace {

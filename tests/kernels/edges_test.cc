@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/reference/edges.h"
+#include "edgewise/kernels/attention/edges.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/embed.h"
+#include "edgewise/kernels/embedding/embed.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/instruction_set.h"
-#include "edgewise/kernels/reference/embed.h"
+#include "edgewise/kernels/simd/instruction_set.h"
+#include "edgewise/kernels/embedding/embed_reference.h"
 
 namespace edgewise::kernels {
 namespace {

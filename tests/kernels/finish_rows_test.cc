@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/finish_rows.h"
+#include "edgewise/kernels/gemm/finish_rows.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "edgewise/base/random.h"
-#include "edgewise/kernels/instruction_set.h"
-#include "edgewise/kernels/reference/finish_rows.h"
+#include "edgewise/kernels/simd/instruction_set.h"
+#include "edgewise/kernels/gemm/finish_rows_reference.h"
 
 namespace edgewise::kernels {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "edgewise/base/random.h"
-#include "edgewise/kernels/gemm.h"
-#include "edgewise/kernels/instruction_set.h"
+#include "edgewise/kernels/gemm/gemm.h"
+#include "edgewise/kernels/simd/instruction_set.h"
 #include "tests/kernels/gemm_sizes.h"
 
 namespace edgewise::kernels {

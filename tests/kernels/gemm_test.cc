@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/gemm.h"
+#include "edgewise/kernels/gemm/gemm.h"
 
 #include <gtest/gtest.h>
 
@@ -14,8 +14,8 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/cpu/gemm.h"
-#include "edgewise/kernels/instruction_set.h"
+#include "edgewise/kernels/gemm/gemm_paths.h"
+#include "edgewise/kernels/simd/instruction_set.h"
 #include "tests/kernels/gemm_sizes.h"
 
 namespace edgewise::kernels {

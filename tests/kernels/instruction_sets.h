@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "edgewise/kernels/instruction_set.h"
+#include "edgewise/kernels/simd/instruction_set.h"
 
 namespace edgewise::kernels {
 

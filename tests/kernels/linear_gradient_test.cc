@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/linear_gradient.h"
+#include "edgewise/kernels/gemm/linear_gradient.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/instruction_set.h"
+#include "edgewise/kernels/simd/instruction_set.h"
 
 namespace edgewise::kernels {
 namespace {

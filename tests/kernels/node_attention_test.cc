@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/node_attention.h"
+#include "edgewise/kernels/attention/node_attention.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "edgewise/base/random.h"
-#include "edgewise/kernels/instruction_set.h"
-#include "edgewise/kernels/reference/node_attention.h"
+#include "edgewise/kernels/simd/instruction_set.h"
+#include "edgewise/kernels/attention/node_attention_reference.h"
 
 namespace edgewise::kernels {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/cpu/row_attention.h"
+#include "edgewise/kernels/attention/row_attention.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/scatter_rows.h"
+#include "edgewise/kernels/attention/scatter_rows.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "edgewise/base/random.h"
-#include "edgewise/kernels/instruction_set.h"
-#include "edgewise/kernels/reference/scatter_rows.h"
+#include "edgewise/kernels/simd/instruction_set.h"
+#include "edgewise/kernels/attention/scatter_rows_reference.h"
 
 namespace edgewise::kernels {
 namespace {

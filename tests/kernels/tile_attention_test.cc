@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/cpu/tile_attention.h"
+#include "edgewise/kernels/attention/tile_attention.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -13,7 +13,7 @@
 
 #include "edgewise/base/threads.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/aligned_bytes.h"
+#include "edgewise/kernels/simd/aligned_bytes.h"
 #include "tests/kernels/attention_cases.h"
 #include "tests/kernels/instruction_sets.h"
 #include "tests/support/relation_zoo.h"

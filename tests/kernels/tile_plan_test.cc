@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/cpu/tile_plan.h"
+#include "edgewise/kernels/attention/tile_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/cpu/tile.h"
-#include "edgewise/kernels/cpu/tile_work.h"
+#include "edgewise/kernels/attention/tile.h"
+#include "edgewise/kernels/attention/tile_work.h"
 #include "tests/support/error_of.h"
 #include "tests/support/relation_zoo.h"
 

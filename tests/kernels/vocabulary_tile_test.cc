@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/vocabulary_tile.h"
+#include "edgewise/kernels/loss/vocabulary_tile.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "edgewise/base/random.h"
-#include "edgewise/kernels/instruction_set.h"
+#include "edgewise/kernels/simd/instruction_set.h"
 
 namespace edgewise::kernels {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/work.h"
+#include "edgewise/kernels/attention/work.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

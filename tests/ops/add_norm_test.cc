@@ -2,7 +2,7 @@
 #include "edgewise/ops/add_norm.h"
 
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/instruction_set.h"
+#include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/ops/dropout.h"
 #include "tests/ops/tensors.h"
 #include "tests/support/gradient_check.h"

@@ -3,7 +3,7 @@
 #include <rapidcheck.h>
 
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/instruction_set.h"
+#include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/ops/attend.h"
 #include "tests/ops/attention_inputs.h"
 #include "tests/support/gradient_check.h"

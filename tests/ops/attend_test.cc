@@ -3,7 +3,7 @@
 
 #include "edgewise/base/threads.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/instruction_set.h"
+#include "edgewise/kernels/simd/instruction_set.h"
 #include "tests/ops/allocation_counter.h"
 #include "tests/ops/attention_inputs.h"
 #include "tests/support/relation_zoo.h"

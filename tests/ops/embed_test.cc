@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "edgewise/kernels/instruction_set.h"
+#include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/ops/gradients_in_place.h"
 #include "tests/ops/tensors.h"
 #include "tests/support/gradient_check.h"

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "edgewise/kernels/cpu/gemm.h"
-#include "edgewise/kernels/instruction_set.h"
+#include "edgewise/kernels/gemm/gemm_paths.h"
+#include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/ops/dropout.h"
 #include "edgewise/ops/gradients_in_place.h"
 #include "tests/ops/tensors.h"

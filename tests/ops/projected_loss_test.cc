@@ -5,8 +5,8 @@
 #include <limits>
 #include <string>
 
-#include "edgewise/kernels/cpu/gemm.h"
-#include "edgewise/kernels/instruction_set.h"
+#include "edgewise/kernels/gemm/gemm_paths.h"
+#include "edgewise/kernels/simd/instruction_set.h"
 #include "tests/ops/allocation_counter.h"
 #include "tests/ops/tensors.h"
 #include "tests/support/gradient_check.h"

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/experiment/attention_log.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <functional>
+#include <system_error>
+#include <utility>
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/files.h"
+#include "edgewise/base/json_scanner.h"
+
+namespace edgewise {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kFile = "attention.jsonl";
+
+std::vector<std::string> read_texts(JsonScanner& json, const std::string& what) {
+  std::vector<std::string> texts;
+  json.array(what, [&] { texts.push_back(json.string(what)); });
+  return texts;
+}
+
+/// Of one head, its rows one after the other.
+std::vector<float> read_head(JsonScanner& json) {
+  std::vector<float> weights;
+  json.array("a head",
+             [&] { json.array("a row", [&] { weights.push_back(static_cast<float>(json.number("a weight"))); }); });
+  return weights;
+}
+
+AttentionMaps read_maps(JsonScanner& json) {
+  AttentionMaps maps;
+  json.object("the maps", [&](const std::string& key) {
+    if (key == "name") {
+      maps.name = json.string(key);
+    } else if (key == "first_dimension") {
+      maps.of_layers = json.string(key);
+    } else if (key == "rows_are") {
+      maps.of_rows = json.string(key);
+    } else if (key == "columns_are") {
+      maps.of_columns = json.string(key);
+    } else if (key == "rows") {
+      maps.rows = read_texts(json, key);
+    } else if (key == "columns") {
+      maps.columns = read_texts(json, key);
+    } else if (key == "weights") {
+      json.array(key, [&] {
+        json.array("a layer", [&, &layer = maps.weights.emplace_back()] { layer.push_back(read_head(json)); });
+      });
+    } else {
+      json.skip();
+    }
+  });
+  for (const auto& layer : maps.weights) {
+    for (const std::vector<float>& head : layer) {
+      if (head.size() != maps.rows.size() * maps.columns.size()) {
+        json.fail_at_value(fmt::format("the maps have {} weights of a head, need {} rows of {}", head.size(),
+                                       maps.rows.size(), maps.columns.size()));
+      }
+    }
+  }
+  return maps;
+}
+
+AttentionMoment read_moment(std::string_view line, const std::string& where) {
+  AttentionMoment moment;
+  JsonScanner json(line, where);
+  json.object("the line", [&](const std::string& key) {
+    if (key == "step") {
+      moment.step = static_cast<std::int64_t>(json.whole_number(key));
+    } else if (key == "maps") {
+      json.array(key, [&] { moment.maps.push_back(read_maps(json)); });
+    } else {
+      json.skip();
+    }
+  });
+  json.end();
+  return moment;
+}
+
+/// Calls `take` with each moment and where its line ends, until that says no.
+void for_each_moment(const fs::path& file, std::string_view caller,
+                     const std::function<bool(AttentionMoment, std::size_t end)>& take) {
+  const std::string text = read_file(file, caller);
+  std::size_t begin = 0;
+  std::int64_t number = 0;
+  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+    const std::string where = fmt::format("{}: {}:{}", caller, file.string(), ++number);
+    if (!take(read_moment(std::string_view(text).substr(begin, end - begin), where), end + 1)) return;
+    begin = end + 1;
+  }
+}
+
+}  // namespace
+
+AttentionLog::AttentionLog(const fs::path& run) : file_name_(run / kFile) {}
+
+void AttentionLog::on_begin(std::int64_t step) {
+  if (!fs::exists(file_name_)) return;
+  try {
+    for_each_moment(file_name_, "train", [&](const AttentionMoment& moment, std::size_t end) {
+      if (moment.step > step) return false;
+      size_ = end;
+      return true;
+    });
+  } catch (const Error&) {  // a damaged line: those before it stay
+  }
+  std::error_code error;
+  fs::resize_file(file_name_, size_, error);
+  check(!error, "train: {}: {}", file_name_.string(), error.message());
+}
+
+void AttentionLog::on_validation(std::int64_t step, const Validation& validation, bool /*is_best*/) {
+  if (validation.attention.empty()) return;
+  waiting_ += fmt::format("{{\"step\": {}, \"maps\": {}}}\n", step, validation.attention);
+  if (!file_) file_.emplace(::open(file_name_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (!file_->is_open()) {
+    file_.reset();
+    return;
+  }
+  if (write_all(*file_, waiting_) != 0) {
+    // Half a line is worse than none; where not even that works, a reader stops at the torn one.
+    [[maybe_unused]] const int result = ::ftruncate(file_->number(), static_cast<off_t>(size_));
+    return;
+  }
+  size_ += waiting_.size();
+  waiting_.clear();
+}
+
+std::vector<AttentionMoment> read_attention(const fs::path& run, std::string_view caller) {
+  std::vector<AttentionMoment> moments;
+  if (!fs::exists(run / kFile)) return moments;
+  for_each_moment(run / kFile, caller, [&](AttentionMoment moment, std::size_t) {
+    moments.push_back(std::move(moment));
+    return true;
+  });
+  return moments;
+}
+
+}  // namespace edgewise

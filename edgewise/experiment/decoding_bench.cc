@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/experiment/decoding_bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "edgewise/experiment/median.h"
+#include "edgewise/base/error.h"
+#include "edgewise/base/random.h"
+#include "edgewise/base/threads.h"
+#include "edgewise/runtime/runtime_model.h"
+#include "edgewise/models/sequence_model.h"
+#include "edgewise/nn/serialize.h"
+#include "edgewise/search/search.h"
+#include "edgewise/text/line_reader.h"
+
+namespace edgewise {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kSeed = 1;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+std::vector<Tokens> random_inputs(const DecodingBenchOptions& options, std::int64_t vocabulary) {
+  RandomStream random(kSeed);
+  LineReader lines(options.input);
+  std::vector<Tokens> inputs;
+  for (std::string line; std::ssize(inputs) < options.sentences && lines.next(line);) {
+    Tokens& input = inputs.emplace_back(length_in_subwords(line));
+    for (std::int64_t& token : input) token = 4 + static_cast<std::int64_t>(random.below(vocabulary - 4));
+  }
+  check(!inputs.empty(), "bench decode: {} has no sentences, needs one", options.input);
+  return inputs;
+}
+
+RuntimeModel random_model(const DecodingBenchOptions& options) {
+  TransformerOptions model = bench_model(options.size);
+  model.norm_placement = NormPlacement::kPost;
+  model.final_norm = false;
+  const std::string bytes = serialize_tensors(make_model(model, kSeed)->parameters());
+  return RuntimeModel(model, SafetensorsFile::parse(std::as_bytes(std::span(bytes)), "random"), "random",
+                      options.precision);
+}
+
+SearchOptions search_options(const DecodingBenchOptions& options) {
+  SearchOptions search;
+  search.beam = options.beam;
+  search.length_norm = LengthNorm::kNone;
+  search.length_factor = 0;
+  search.length_offset = options.output_tokens - 1;
+  search.min_length = options.output_tokens - 1;
+  search.never = {0, 1, 2};
+  return search;
+}
+
+/// Inputs for all workers, each taken once.
+class TimedQueue : public SearchQueue {
+ public:
+  TimedQueue(const std::vector<Tokens>& inputs, std::int64_t output_tokens)
+      : inputs_(inputs), output_tokens_(output_tokens), begin_(inputs.size()) {}
+
+  std::optional<SearchInput> next(bool /*is_busy*/) override {
+    const std::scoped_lock lock(mutex_);
+    if (next_ == inputs_.size()) return {};
+    begin_[next_] = Clock::now();
+    const auto id = static_cast<std::int64_t>(next_);
+    return SearchInput{.tokens = inputs_[next_++], .id = id};
+  }
+
+  void found(SearchInput input, std::vector<Hypothesis> best) override {
+    const std::scoped_lock lock(mutex_);
+    latencies_.push_back(seconds_since(begin_[static_cast<std::size_t>(input.id)]));
+    const std::int64_t length = best.empty() ? 0 : std::ssize(best.front().tokens) + 1;
+    check(length == output_tokens_, "bench decode: output {} has {} tokens, needs {}", input.id, length,
+          output_tokens_);
+  }
+
+  std::int64_t num_tokens() const { return std::ssize(latencies_) * output_tokens_; }
+
+  double median_latency() const { return median(latencies_); }
+
+ private:
+  std::mutex mutex_;
+  const std::vector<Tokens>& inputs_;
+  std::int64_t output_tokens_;
+  std::size_t next_ = 0;
+  std::vector<Clock::time_point> begin_;
+  std::vector<double> latencies_;
+};
+
+/// Workers that live through several queues, so that what they allocate is there when they are timed.
+class Workers {
+ public:
+  Workers(const RuntimeModel& model, const DecodingBenchOptions& options, const ThreadSplit& split)
+      : options_(options), split_(split), errors_(static_cast<std::size_t>(split.workers)) {
+    for (int i = 0; i < split.workers; ++i) scorers_.push_back(model.scorer());
+  }
+
+  // The first works here: OpenMP keeps threads for each thread that ever asked for some, and once there are more than
+  // cores, it sends them to sleep at every end of a loop.
+  void run(TimedQueue& queue) {
+    const int threads_before = num_threads();
+    std::vector<std::thread> threads;
+    for (std::size_t i = 1; i < scorers_.size(); ++i) threads.emplace_back([this, i, &queue] { work(i, queue); });
+    work(0, queue);
+    set_num_threads(threads_before);
+    for (std::thread& thread : threads) thread.join();
+    for (const std::exception_ptr& error : errors_) {
+      if (error) std::rethrow_exception(error);
+    }
+  }
+
+  const std::vector<Profile::Line>& profile() const { return profile_; }
+
+ private:
+  void work(std::size_t worker, TimedQueue& queue) {
+    try {
+      set_num_threads(split_.threads);
+      std::optional<Profile> profile;
+      if (options_.is_profiled && worker == 0) profile.emplace();
+      search(*scorers_[worker], queue, search_options(options_), {.sentences = options_.batch});
+      if (profile) profile_ = profile->lines();
+    } catch (...) {
+      errors_[worker] = std::current_exception();
+    }
+  }
+
+  const DecodingBenchOptions& options_;
+  ThreadSplit split_;
+  std::vector<std::unique_ptr<Scorer>> scorers_;
+  std::vector<std::exception_ptr> errors_;
+  std::vector<Profile::Line> profile_;
+};
+
+DecodingBench measure(const RuntimeModel& model, const std::vector<Tokens>& inputs, const DecodingBenchOptions& options,
+                      const ThreadSplit& split) {
+  Workers workers(model, options, split);
+  const auto num_first = std::min<std::int64_t>(std::ssize(inputs), options.batch * split.workers);
+  const std::vector<Tokens> first(inputs.begin(), inputs.begin() + num_first);
+  TimedQueue warmup(first, options.output_tokens);
+  workers.run(warmup);
+
+  TimedQueue queue(inputs, options.output_tokens);
+  const Clock::time_point begin = Clock::now();
+  workers.run(queue);
+  return {.split = split,
+          .seconds = seconds_since(begin),
+          .output_tokens = queue.num_tokens(),
+          .median_latency = queue.median_latency(),
+          .profile = workers.profile()};
+}
+
+}  // namespace
+
+std::vector<DecodingBench> measure_decoding(const DecodingBenchOptions& options,
+                                            const std::vector<ThreadSplit>& splits) {
+  const RuntimeModel model = random_model(options);
+  const std::vector<Tokens> inputs = random_inputs(options, model.options().input_vocabulary);
+  std::vector<DecodingBench> results;
+  results.reserve(splits.size());
+  for (const ThreadSplit& split : splits) results.push_back(measure(model, inputs, options, split));
+  return results;
+}
+
+}  // namespace edgewise

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/experiment/machine_limits.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "edgewise/base/bfloat16.h"
+#include "edgewise/base/threads.h"
+#include "edgewise/kernels/gemm/gemm.h"
+
+namespace edgewise {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::duration<double> kTimePerProduct(0.3);
+
+struct Sizes {
+  std::int64_t rows, depth, columns;
+  double flops() const { return 2.0 * static_cast<double>(rows * depth * columns); }
+};
+
+// Square, and as the layers of a large model have it.
+constexpr std::array kSizes = {Sizes{2048, 2048, 2048}, Sizes{4096, 512, 2048}, Sizes{4096, 1024, 1024}};
+
+template <typename T>
+std::vector<T> matrix(std::int64_t rows, std::int64_t columns) {
+  return std::vector<T>(static_cast<std::size_t>(rows * columns), T(0.5F));
+}
+
+template <typename T>
+double flops_per_second(const Sizes& sizes) {
+  const std::vector<T> left = matrix<T>(sizes.rows, sizes.depth);
+  const std::vector<float> right = matrix<float>(sizes.depth, sizes.columns);
+  std::vector<T> out = matrix<T>(sizes.rows, sizes.columns);
+  kernels::PackedMatrix<T> packed;
+  packed.pack({.data = right.data(), .stride = sizes.columns}, sizes.depth, sizes.columns);
+  const kernels::Gemm<T, T> product = {.rows = sizes.rows,
+                                       .columns = sizes.columns,
+                                       .depth = sizes.depth,
+                                       .a = {.data = left.data(), .stride = sizes.depth},
+                                       .packed_b = &packed,
+                                       .out = out.data(),
+                                       .out_stride = sizes.columns};
+
+  kernels::gemm(product);
+  double best = 0.0;
+  const Clock::time_point begin = Clock::now();
+  for (Clock::time_point before = begin; before - begin < kTimePerProduct;) {
+    kernels::gemm(product);
+    const Clock::time_point after = Clock::now();
+    best = std::max(best, sizes.flops() / std::chrono::duration<double>(after - before).count());
+    before = after;
+  }
+  return best;
+}
+
+}  // namespace
+
+double gemm_peak(Precision precision) {
+  double peak = 0.0;
+  for (const Sizes& sizes : kSizes) {
+    peak = std::max(peak,
+                    precision == Precision::kBf16 ? flops_per_second<BFloat16>(sizes) : flops_per_second<float>(sizes));
+  }
+  return peak;
+}
+
+double memory_bandwidth() {
+  constexpr std::int64_t kFloats = std::int64_t{1} << 26;  // a quarter of a gigabyte
+  const std::vector<float> from(kFloats, 0.5F);
+  std::vector<float> to(kFloats);
+  double best = 0.0;
+  for (int repetition = 0; repetition < 5; ++repetition) {
+    const Clock::time_point begin = Clock::now();
+    parallel_for(kFloats, /*grain=*/1, [&](std::int64_t part_begin, std::int64_t part_end) {
+      std::copy(from.begin() + part_begin, from.begin() + part_end, to.begin() + part_begin);
+    });
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    best = std::max(best, 2.0 * sizeof(float) * kFloats / seconds);
+  }
+  return best;
+}
+
+}  // namespace edgewise

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/experiment/run_record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "edgewise/experiment/median.h"
+#include "edgewise/base/config.h"
+#include "edgewise/base/error.h"
+#include "edgewise/base/files.h"
+#include "edgewise/base/json_scanner.h"
+#include "edgewise/translate/model_files.h"
+
+namespace edgewise {
+namespace {
+
+namespace fs = std::filesystem;
+using Points = RunRecord::Points;
+
+constexpr std::string_view kMetrics[] = {"loss",         "learning_rate", "tokens_per_second",       "seconds",
+                                         "valid_loss",   "valid_bleu",    "valid_sequence_accuracy", "encoder_steps",
+                                         "decoder_steps"};
+
+/// {"2": 40, "3": 5}
+StepHistogram read_histogram(JsonScanner& json, const std::string& name) {
+  StepHistogram histogram;
+  json.object(name, [&](const std::string& steps) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(steps.data(), steps.data() + steps.size(), number);
+    const std::uint64_t nodes = json.whole_number("a number of nodes");
+    if (error != std::errc() || end != steps.data() + steps.size()) {
+      json.fail_at_value(name + " has a key that is no number of steps, needs such");
+    }
+    histogram[number] += static_cast<std::int64_t>(nodes);
+  });
+  return histogram;
+}
+
+void read_line(std::string_view line, const std::string& where, RunRecord& record) {
+  std::vector<std::pair<std::string, double>> values;
+  std::optional<std::uint64_t> step;
+  ValidationSteps thinking;
+  JsonScanner json(line, where);
+  json.object("the line", [&](const std::string& key) {
+    if (key == "step") {
+      step = json.whole_number(key);
+    } else if (key == "epoch") {
+      thinking.epoch = static_cast<std::int64_t>(json.whole_number(key));
+    } else if (key == "valid_encoder_steps") {
+      thinking.encoder = read_histogram(json, key);
+    } else if (key == "valid_decoder_steps") {
+      thinking.decoder = read_histogram(json, key);
+    } else if (std::ranges::find(kMetrics, key) != std::end(kMetrics)) {
+      values.emplace_back(key, json.number(key));
+    } else {
+      json.skip();
+    }
+  });
+  json.end();
+  check(step.has_value(), "{} has no step, needs one", where);
+  for (const auto& [key, value] : values) record.curves[key].emplace_back(static_cast<double>(*step), value);
+  record.steps = std::max(record.steps, static_cast<std::int64_t>(*step));
+  if (thinking.encoder.empty() && thinking.decoder.empty()) return;
+  thinking.step = static_cast<std::int64_t>(*step);
+  record.thinking.push_back(std::move(thinking));
+}
+
+/// A last line without an end is still being written.
+void read_metrics(const fs::path& file, std::string_view caller, RunRecord& record) {
+  const std::string text = read_file(file, caller);
+  std::int64_t number = 0;
+  std::size_t begin = 0;
+  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+    const std::string where = fmt::format("{}: {}:{}", caller, file.string(), ++number);
+    read_line(std::string_view(text).substr(begin, end - begin), where, record);
+    begin = end + 1;
+  }
+}
+
+template <class Better>
+std::optional<std::pair<double, double>> best_of(const Points& points, Better better) {
+  std::optional<std::pair<double, double>> best;
+  for (const auto& point : points) {
+    if (!std::isnan(point.second) && (!best || better(point.second, best->second))) best = point;
+  }
+  return best;
+}
+
+}  // namespace
+
+const Points& RunRecord::curve(std::string_view metric) const {
+  static const Points nothing;
+  const auto found = curves.find(metric);
+  return found == curves.end() ? nothing : found->second;
+}
+
+std::optional<std::pair<double, double>> RunRecord::highest(std::string_view metric) const {
+  return best_of(curve(metric), std::greater<>());
+}
+
+std::optional<std::pair<double, double>> RunRecord::lowest(std::string_view metric) const {
+  return best_of(curve(metric), std::less<>());
+}
+
+// Each process counts from 0.
+double RunRecord::seconds() const {
+  double sum = 0;
+  double last = 0;
+  for (const auto& [step, seconds] : curve("seconds")) {
+    if (seconds < last) sum += last;
+    last = seconds;
+  }
+  return sum + last;
+}
+
+std::optional<double> RunRecord::tokens_per_second() const {
+  std::vector<double> values;
+  for (const auto& [step, value] : curve("tokens_per_second")) values.push_back(value);
+  if (values.empty()) return std::nullopt;
+  return median(values);
+}
+
+RunRecord read_run(const fs::path& run, std::string_view caller) {
+  const fs::path file = run / "metrics.jsonl";
+  check(fs::exists(file), "{}: {} has no metrics.jsonl, a run directory is needed", caller, run.string());
+  RunRecord record;
+  record.name = run.string();
+  record.settings = settings_of(read_experiment(find_model(run, caller) / kConfigFile));
+  read_metrics(file, caller, record);
+  return record;
+}
+
+}  // namespace edgewise

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/attention/attention_plan.h"
+
+#include <type_traits>
+
+#include "edgewise/base/error.h"
+#include "edgewise/kernels/attention/row_attention.h"
+#include "edgewise/kernels/attention/tile_attention.h"
+#include "edgewise/kernels/simd/instruction_set.h"
+#include "edgewise/kernels/attention/attention_reference.h"
+
+namespace edgewise::kernels {
+
+std::string_view attention_path_name(AttentionPath path) {
+  switch (path) {
+    case AttentionPath::kReference:
+      return "reference";
+    case AttentionPath::kTiles:
+      return "tiles";
+    case AttentionPath::kRows:
+      return "rows";
+  }
+  fail("attention_path_name: path is {}, which is none", static_cast<int>(path));
+}
+
+AttentionPlan::AttentionPlan(const RelationView& relation) : relation_(relation) {
+  if (relation.intervals == nullptr) {
+    intervals_ = rows_as_intervals(relation);
+    if (intervals_) {
+      relation_.intervals = intervals_->data();
+      relation_.sources = nullptr;
+    }
+  }
+  rows_.emplace(relation_);
+  if (relation_.sources == nullptr) {
+    tiles_.emplace(relation_);
+  } else {
+    tiles_ = dense_tile_plan(relation_);
+  }
+}
+
+template <typename T>
+AttentionPath AttentionPlan::path_of() const {
+  const bool is_reference = std::is_same_v<T, double> || instruction_set() == InstructionSet::kReference;
+  return is_reference ? AttentionPath::kReference : path();
+}
+
+template <typename T>
+void attention_forward(const AttentionForward<T>& p, const AttentionPlan& plan) {
+  const AttentionPath path = plan.path_of<T>();
+  if (path == AttentionPath::kReference) return reference::attention_forward(p);
+  if constexpr (!std::is_same_v<T, double>) {
+    AttentionForward<T> planned = p;
+    planned.relation = plan.relation();
+    if (path == AttentionPath::kTiles) return cpu::tile_attention_forward(planned, plan.tiles());
+    cpu::row_attention_forward(planned, plan.rows());
+  }
+}
+
+template <typename T>
+void attention_backward(const AttentionBackward<T>& p, const AttentionPlan& plan) {
+  const AttentionPath path = plan.path_of<T>();
+  if (path == AttentionPath::kReference) return reference::attention_backward(p);
+  if constexpr (!std::is_same_v<T, double>) {
+    AttentionBackward<T> planned = p;
+    planned.forward.relation = plan.relation();
+    if (path == AttentionPath::kTiles) return cpu::tile_attention_backward(planned, plan.tiles());
+    cpu::row_attention_backward(planned, plan.rows());
+  }
+}
+
+// Every weight is written, so no way is much faster than edge by edge.
+template <typename T>
+void attention_weights(const AttentionWeights<T>& p, const AttentionPlan& plan) {
+  if (plan.path_of<T>() == AttentionPath::kReference) return reference::attention_weights(p);
+  if constexpr (!std::is_same_v<T, double>) cpu::row_attention_weights(p, plan.rows());
+}
+
+template AttentionPath AttentionPlan::path_of<float>() const;
+template AttentionPath AttentionPlan::path_of<double>() const;
+template AttentionPath AttentionPlan::path_of<BFloat16>() const;
+template void attention_forward(const AttentionForward<float>&, const AttentionPlan&);
+template void attention_forward(const AttentionForward<double>&, const AttentionPlan&);
+template void attention_forward(const AttentionForward<BFloat16>&, const AttentionPlan&);
+template void attention_backward(const AttentionBackward<float>&, const AttentionPlan&);
+template void attention_backward(const AttentionBackward<double>&, const AttentionPlan&);
+template void attention_backward(const AttentionBackward<BFloat16>&, const AttentionPlan&);
+template void attention_weights(const AttentionWeights<float>&, const AttentionPlan&);
+template void attention_weights(const AttentionWeights<double>&, const AttentionPlan&);
+template void attention_weights(const AttentionWeights<BFloat16>&, const AttentionPlan&);
+
+}  // namespace edgewise::kernels

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/attention/row_attention.h"
+#include "edgewise/kernels/attention/row_table.h"
+#include "edgewise/kernels/attention/work.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "edgewise/kernels/attention/row_forward.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "edgewise/kernels/attention/row_edges-inl.h"
+#include "edgewise/kernels/attention/row_loops-inl.h"
+#include "edgewise/kernels/attention/row_softmax-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace edgewise::kernels::HWY_NAMESPACE {
+namespace {
+
+void attend_rows(const RowForwardTask& task, std::int64_t row_begin, std::int64_t row_end) {
+  const RowTask& p = task.rows;
+  Scratch::of_this_thread().reset();
+  RowOfEdges row(p);
+  const std::int64_t value_size = p.keys_and_values.second_size;
+  float* sum = RowOfEdges::room(value_size);
+  for (std::int64_t r = row_begin; r < row_end; ++r) {
+    row.go_to(r);
+    float* weight = row.scores(/*slope=*/nullptr);
+    const Softmax softmax = exponentiate(weight, row.count());
+    if (const float* factor = row.factors()) multiply(weight, factor, row.count());
+    sum_rows(weight, row.values(), value_size, sum);
+    store_row(sum, softmax.normalizer, task.out, r);
+    p.log_normalizer[r * p.num_heads] = softmax.log_normalizer;
+  }
+}
+
+void weigh_rows(const RowWeightsTask& task, std::int64_t row_begin, std::int64_t row_end) {
+  const RowTask& p = task.rows;
+  Scratch::of_this_thread().reset();
+  RowOfEdges row(p);
+  for (std::int64_t r = row_begin; r < row_end; ++r) {
+    row.go_to(r);
+    float* weight = row.scores(/*slope=*/nullptr);
+    const float normalizer = exponentiate(weight, row.count()).normalizer;
+    float* to = task.weight + row.first_edge() * p.num_heads;
+    for (std::int64_t i = 0; i < row.count(); ++i) to[i * p.num_heads] = normalizer * weight[i];
+  }
+}
+
+}  // namespace
+}  // namespace edgewise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace edgewise::kernels::cpu {
+
+HWY_EXPORT(attend_rows);
+HWY_EXPORT(weigh_rows);
+
+template <typename T>
+void row_attention_forward(const AttentionForward<T>& p, const RowPlan& plan) {
+  PackedRows packed(p.relation.num_sources, p.head_size, p.value_size);
+  for (std::int64_t head = p.heads().begin; head < p.heads().end; ++head) {
+    packed.pack({p.key, p.num_heads, head, p.head_size}, {p.value, p.num_heads, head, p.value_size});
+    const RowForwardTask task = {row_task(p, plan, packed.table(), head), {p.out, p.num_heads, head, p.value_size}};
+    parallel_row_ranges(p.relation, [&](std::int64_t row_begin, std::int64_t row_end) {
+      HWY_DYNAMIC_DISPATCH(attend_rows)(task, row_begin, row_end);
+    });
+  }
+}
+
+template <typename T>
+void row_attention_weights(const AttentionWeights<T>& p, const RowPlan& plan) {
+  const AttentionForward<T>& f = p.forward;
+  const HeadRows<ConstElements> no_values = {f.key, 0, 0, 0};
+  PackedRows packed(f.relation.num_sources, f.head_size, no_values.size);
+  for (std::int64_t head = f.heads().begin; head < f.heads().end; ++head) {
+    packed.pack({f.key, f.num_heads, head, f.head_size}, no_values);
+    const RowWeightsTask task = {row_task(f, plan, packed.table(), head), p.weight + head};
+    parallel_row_ranges(f.relation, [&](std::int64_t row_begin, std::int64_t row_end) {
+      HWY_DYNAMIC_DISPATCH(weigh_rows)(task, row_begin, row_end);
+    });
+  }
+}
+
+template void row_attention_forward(const AttentionForward<float>&, const RowPlan&);
+template void row_attention_forward(const AttentionForward<BFloat16>&, const RowPlan&);
+template void row_attention_weights(const AttentionWeights<float>&, const RowPlan&);
+template void row_attention_weights(const AttentionWeights<BFloat16>&, const RowPlan&);
+
+}  // namespace edgewise::kernels::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/attention/row_plan.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace edgewise::kernels {
+
+EdgesBySource edges_by_source(const RelationView& relation) {
+  EdgesBySource result;
+  result.begin.assign(relation.num_sources + 1, 0);
+  result.edge.resize(relation.num_edges());
+  result.destination.resize(relation.num_edges());
+
+  auto for_edges = [&](auto fn) {
+    for (std::int64_t row = 0; row < relation.num_destinations; ++row) {
+      for (EdgeIndex edge = relation.row_begin[row]; edge < relation.row_begin[row + 1]; ++edge) {
+        fn(static_cast<NodeIndex>(row), edge, relation.source(row, edge));
+      }
+    }
+  };
+  for_edges([&](NodeIndex /*row*/, EdgeIndex /*edge*/, NodeIndex source) { ++result.begin[source + 1]; });
+  std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
+
+  std::vector<EdgeIndex> next(result.begin.begin(), result.begin.end() - 1);
+  for_edges([&](NodeIndex row, EdgeIndex edge, NodeIndex source) {
+    const EdgeIndex place = next[source]++;
+    result.edge[place] = edge;
+    result.destination[place] = row;
+  });
+  return result;
+}
+
+RowPlan::RowPlan(const RelationView& relation) : relation_(relation) {
+  for (std::int64_t row = 0; row < relation.num_destinations; ++row) {
+    longest_row_ = std::max(longest_row_, relation.row_begin[row + 1] - relation.row_begin[row]);
+  }
+}
+
+const EdgesBySource& RowPlan::by_source() const {
+  std::call_once(is_reversed_, [this] { by_source_ = edges_by_source(relation_); });
+  return by_source_;
+}
+
+}  // namespace edgewise::kernels

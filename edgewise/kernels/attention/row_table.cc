@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/attention/row_table.h"
+
+#include "edgewise/base/threads.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "edgewise/kernels/attention/row_table.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "edgewise/kernels/attention/row_loops-inl.h"
+
+#ifndef EDGEWISE_KERNELS_CPU_ROW_TABLE_CC
+#define EDGEWISE_KERNELS_CPU_ROW_TABLE_CC
+namespace edgewise::kernels {
+
+struct RowPackTask {
+  HeadRows<ConstElements> first;
+  HeadRows<ConstElements> second;
+  RowTable table;
+};
+
+}  // namespace edgewise::kernels
+#endif  // EDGEWISE_KERNELS_CPU_ROW_TABLE_CC
+
+HWY_BEFORE_NAMESPACE();
+namespace edgewise::kernels::HWY_NAMESPACE {
+namespace {
+
+RowTable table_layout(std::int64_t first_size, std::int64_t second_size) {
+  return {.data = nullptr, .first_size = in_whole_vectors(first_size), .second_size = in_whole_vectors(second_size)};
+}
+
+void pack_rows(const RowPackTask& task, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t row = begin; row < end; ++row) {
+    float* to = task.table.data + row * task.table.stride();
+    load_row(task.first, row, to);
+    load_row(task.second, row, to + task.table.first_size);
+  }
+}
+
+}  // namespace
+}  // namespace edgewise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace edgewise::kernels {
+
+HWY_EXPORT(table_layout);
+HWY_EXPORT(pack_rows);
+
+PackedRows::PackedRows(std::int64_t num_rows, std::int64_t first_size, std::int64_t second_size)
+    : num_rows_(num_rows), table_(HWY_DYNAMIC_DISPATCH(table_layout)(first_size, second_size)) {
+  table_.data = memory_.elements<float>(num_rows * table_.stride());
+}
+
+void PackedRows::pack(const HeadRows<ConstElements>& first, const HeadRows<ConstElements>& second) {
+  constexpr std::int64_t kSmallestWork = 8192;  // floats that a thread is worth waking for
+  const std::int64_t grain = kSmallestWork / table_.stride() + 1;
+  parallel_for(num_rows_, grain, [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(pack_rows)({first, second, table_}, begin, end);
+  });
+}
+
+}  // namespace edgewise::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/dropout/dropout.h"
+
+#include <variant>
+
+#include "edgewise/base/bfloat16.h"
+#include "edgewise/base/threads.h"
+#include "edgewise/kernels/simd/instruction_set.h"
+#include "edgewise/kernels/dropout/dropout_reference.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "edgewise/kernels/dropout/dropout_cpu.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "edgewise/kernels/dropout/dropout-inl.h"
+
+#ifndef EDGEWISE_KERNELS_CPU_DROPOUT_CC
+#define EDGEWISE_KERNELS_CPU_DROPOUT_CC
+namespace edgewise::kernels {
+
+/// Values `begin` to `end` of a dropout.
+template <typename From, typename To>
+struct DropoutRange {
+  const Dropout& dropout;
+  const From* in;
+  To* out;
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+using AnyDropoutRange = std::variant<DropoutRange<float, float>, DropoutRange<float, BFloat16>,
+                                     DropoutRange<BFloat16, float>, DropoutRange<BFloat16, BFloat16>>;
+
+}  // namespace edgewise::kernels
+#endif  // EDGEWISE_KERNELS_CPU_DROPOUT_CC
+
+HWY_BEFORE_NAMESPACE();
+namespace edgewise::kernels::HWY_NAMESPACE {
+namespace {
+
+void dropout_range(const AnyDropoutRange& range) {
+  std::visit([](const auto& p) HWY_ATTR { drop(DropoutFactors(p.dropout), p.begin, p.end, p.in, p.out); }, range);
+}
+
+}  // namespace
+}  // namespace edgewise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace edgewise::kernels {
+
+HWY_EXPORT(dropout_range);
+
+template <typename From, typename To>
+void dropout(const Dropout& dropout, std::int64_t count, const From* in, To* out) {
+  constexpr std::int64_t kGrain = 8192;  // values that a thread is worth waking for
+  if (instruction_set() == InstructionSet::kReference) return reference::dropout(dropout, count, in, out);
+  parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(dropout_range)(DropoutRange<From, To>{dropout, in, out, begin, end});
+  });
+}
+
+template <>
+void dropout(const Dropout& dropout, std::int64_t count, const double* in, double* out) {
+  reference::dropout(dropout, count, in, out);
+}
+
+template void dropout(const Dropout&, std::int64_t, const float*, float*);
+template void dropout(const Dropout&, std::int64_t, const float*, BFloat16*);
+template void dropout(const Dropout&, std::int64_t, const BFloat16*, float*);
+template void dropout(const Dropout&, std::int64_t, const BFloat16*, BFloat16*);
+
+}  // namespace edgewise::kernels
+#endif  // HWY_ONCE

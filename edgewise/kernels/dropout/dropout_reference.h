@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "edgewise/base/random.h"
+#include "edgewise/graph/relation_view.h"
+#include "edgewise/kernels/dropout/dropout.h"
+
+// Dropout as a function of numbers alone: backward draws again what forward drew, and nobody stores a mask.
+namespace edgewise::kernels::reference {
+
+/// The factors of one head's edges. Edge e has word e % 4 of block (e / 4) * heads + head: four edges of a row share a
+/// block, and a flat array is a head alone.
+template <typename T>
+class EdgeDropout {
+ public:
+  EdgeDropout(const Dropout& dropout, std::int64_t head, std::int64_t num_heads)
+      : rule_(dropout), seed_(dropout.seed), stream_(dropout.stream), head_(head), num_heads_(num_heads) {}
+
+  /// Cheapest when asked in ascending order.
+  T factor(EdgeIndex edge) {
+    if (rule_.drops_nothing()) return T{1};
+    if (edge / 4 != quad_) {
+      quad_ = edge / 4;
+      block_ = philox(seed_, stream_, static_cast<std::uint64_t>(quad_ * num_heads_ + head_));
+    }
+    return rule_.factor(block_[static_cast<std::size_t>(edge % 4)]);
+  }
+
+ private:
+  DropoutRule<T> rule_;
+  std::uint64_t seed_;
+  std::uint64_t stream_;
+  std::int64_t head_;
+  std::int64_t num_heads_;
+  std::int64_t quad_ = -1;
+  std::array<std::uint32_t, 4> block_{};
+};
+
+/// See kernels/dropout/dropout.h.
+template <typename From, typename To>
+void dropout(const Dropout& dropout, std::int64_t count, const From* in, To* out);
+
+/// The factors by which attention multiplies its weights, [E, H].
+template <typename T>
+void edge_dropout_factors(const Dropout& dropout, std::int64_t num_edges, std::int64_t num_heads, T* factor_EH);
+
+}  // namespace edgewise::kernels::reference

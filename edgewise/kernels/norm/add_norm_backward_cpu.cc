@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <variant>
+#include <vector>
+
+#include "edgewise/base/threads.h"
+#include "edgewise/kernels/norm/add_norm.h"
+#include "edgewise/kernels/simd/instruction_set.h"
+#include "edgewise/kernels/norm/add_norm_reference.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "edgewise/kernels/norm/add_norm_backward_cpu.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "edgewise/kernels/norm/add_norm-inl.h"
+#include "edgewise/kernels/dropout/dropout-inl.h"
+
+#ifndef EDGEWISE_KERNELS_CPU_ADD_NORM_BACKWARD_CC
+#define EDGEWISE_KERNELS_CPU_ADD_NORM_BACKWARD_CC
+namespace edgewise::kernels {
+
+using AnyAddNormBackward =
+    std::variant<AddNormBackward<float, float, float>, AddNormBackward<float, float, BFloat16>,
+                 AddNormBackward<float, BFloat16, float>, AddNormBackward<float, BFloat16, BFloat16>,
+                 AddNormBackward<BFloat16, BFloat16, float>, AddNormBackward<BFloat16, BFloat16, BFloat16>>;
+
+/// Rows of a backward pass, and what they add to the gradients of the parameters.
+struct AddNormRows {
+  std::int64_t begin;
+  std::int64_t end;
+  float* grad_gain;  // [M]
+  float* grad_bias;  // [M]
+};
+
+}  // namespace edgewise::kernels
+#endif  // EDGEWISE_KERNELS_CPU_ADD_NORM_BACKWARD_CC
+
+HWY_BEFORE_NAMESPACE();
+namespace edgewise::kernels::HWY_NAMESPACE {
+namespace {
+
+// One row, with reference/add_norm.cc's names: h is the normed row, g the gradient of h.
+template <typename X, typename Y, typename N>
+class BackwardRow {
+ public:
+  HWY_INLINE BackwardRow(const AddNormBackward<X, Y, N>& p, std::int64_t row)
+      : p_(p),
+        begin_(row * p.size),
+        mean_(p.mean[row]),
+        inverse_(1.0f / (p.deviation[row] + static_cast<float>(p.formula.epsilon_outside))),
+        slope_(p.deviation[row] > 0 ? 1.0f / (static_cast<float>(p.formula.divisor) * p.deviation[row]) : 0.0f) {}
+
+  /// Adds what the row says to the gradients of gain and bias. Comes first.
+  HWY_INLINE void add_to(float* grad_gain, float* grad_bias) {
+    Floats total = hn::Zero(FloatTag());
+    Floats along = total;
+    for_lanes(p_.size, [&](std::int64_t i, auto part) HWY_ATTR {
+      const Floats grad = load(part, p_.grad_normed + begin_ + i);
+      const Floats g = hn::Mul(grad, load(part, p_.gain + i));
+      const Floats h = first_lanes(part, normed(i, part));
+      total = hn::Add(total, g);
+      along = hn::MulAdd(g, h, along);
+      store(part, hn::MulAdd(grad, h, load(part, grad_gain + i)), grad_gain + i);
+      store(part, hn::Add(grad, load(part, grad_bias + i)), grad_bias + i);
+    });
+    mean_of_g_ = sum_of_lanes(total) / static_cast<float>(p_.size);
+    shrink_ = sum_of_lanes(along) * slope_;
+  }
+
+  HWY_INLINE void write_grad_x() const {
+    const Floats inverse = hn::Set(FloatTag(), inverse_);
+    const Floats mean_of_g = hn::Set(FloatTag(), mean_of_g_);
+    const Floats shrink = hn::Set(FloatTag(), shrink_);
+    for_lanes(p_.size, [&](std::int64_t i, auto part) HWY_ATTR {
+      const Floats g = hn::Mul(load(part, p_.grad_normed + begin_ + i), load(part, p_.gain + i));
+      const Floats grad = hn::NegMulAdd(normed(i, part), shrink, hn::Mul(hn::Sub(g, mean_of_g), inverse));
+      store(part, p_.grad_sum == nullptr ? grad : hn::Add(load(part, p_.grad_sum + begin_ + i), grad),
+            p_.grad_x + begin_ + i);
+    });
+  }
+
+ private:
+  template <class Part>
+  HWY_INLINE Floats normed(std::int64_t i, Part part) const {
+    const Floats centred = hn::Sub(load(part, p_.sum + begin_ + i), hn::Set(FloatTag(), mean_));
+    return hn::Mul(centred, hn::Set(FloatTag(), inverse_));
+  }
+
+  const AddNormBackward<X, Y, N>& p_;
+  std::int64_t begin_;
+  float mean_;
+  float inverse_;
+  float slope_;
+  float mean_of_g_ = 0;
+  float shrink_ = 0;
+};
+
+template <typename X, typename Y, typename N>
+HWY_INLINE void add_norm_backward_rows(const AddNormBackward<X, Y, N>& p, const AddNormRows& rows) {
+  const DropoutFactors factors(p.dropout);
+  for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+    BackwardRow<X, Y, N> row(p, i);
+    row.add_to(rows.grad_gain, rows.grad_bias);
+    row.write_grad_x();
+    if (p.grad_y != nullptr) drop(factors, i * p.size, (i + 1) * p.size, p.grad_x, p.grad_y);
+  }
+}
+
+void any_add_norm_backward(const AnyAddNormBackward& any, const AddNormRows& rows) {
+  std::visit([&](const auto& p) HWY_ATTR { add_norm_backward_rows(p, rows); }, any);
+}
+
+}  // namespace
+}  // namespace edgewise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace edgewise::kernels {
+
+HWY_EXPORT(any_add_norm_backward);
+
+namespace {
+
+// Few enough to add up at once, and enough to keep many threads busy. Their number depends on that of rows alone, and
+// so do the bits of the sums.
+constexpr std::int64_t kMostBlocks = 64;
+constexpr std::int64_t kSmallestBlock = 16;
+
+void add_up(const std::vector<float>& summands, std::int64_t size, float* sum) {
+  std::fill(sum, sum + size, 0.0f);
+  for (std::size_t begin = 0; begin < summands.size(); begin += static_cast<std::size_t>(size)) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < size; ++i) sum[i] += summands[begin + static_cast<std::size_t>(i)];
+  }
+}
+
+}  // namespace
+
+template <typename X, typename Y, typename N>
+void add_norm_backward(const AddNormBackward<X, Y, N>& p) {
+  if (instruction_set() == InstructionSet::kReference) return reference::add_norm_backward(p);
+  const std::int64_t block = std::max(kSmallestBlock, (p.num_rows + kMostBlocks - 1) / kMostBlocks);
+  const std::int64_t num_blocks = (p.num_rows + block - 1) / block;
+  std::vector<float> gain_sums(static_cast<std::size_t>(num_blocks * p.size));
+  std::vector<float> bias_sums(gain_sums.size());
+  parallel_for(num_blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const AddNormRows rows = {i * block, std::min((i + 1) * block, p.num_rows), gain_sums.data() + i * p.size,
+                                bias_sums.data() + i * p.size};
+      HWY_DYNAMIC_DISPATCH(any_add_norm_backward)(p, rows);
+    }
+  });
+  add_up(gain_sums, p.size, p.grad_gain);
+  add_up(bias_sums, p.size, p.grad_bias);
+}
+
+template <>
+void add_norm_backward(const AddNormBackward<double, double, double>& p) {
+  reference::add_norm_backward(p);
+}
+
+template void add_norm_backward(const AddNormBackward<float, float, float>&);
+template void add_norm_backward(const AddNormBackward<float, float, BFloat16>&);
+template void add_norm_backward(const AddNormBackward<float, BFloat16, float>&);
+template void add_norm_backward(const AddNormBackward<float, BFloat16, BFloat16>&);
+template void add_norm_backward(const AddNormBackward<BFloat16, BFloat16, float>&);
+template void add_norm_backward(const AddNormBackward<BFloat16, BFloat16, BFloat16>&);
+
+}  // namespace edgewise::kernels
+#endif  // HWY_ONCE

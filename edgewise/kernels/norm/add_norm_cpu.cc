@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/norm/add_norm.h"
+
+#include <cmath>
+#include <variant>
+
+#include "edgewise/base/threads.h"
+#include "edgewise/kernels/simd/instruction_set.h"
+#include "edgewise/kernels/norm/add_norm_reference.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "edgewise/kernels/norm/add_norm_cpu.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "edgewise/kernels/norm/add_norm-inl.h"
+#include "edgewise/kernels/dropout/dropout-inl.h"
+
+#ifndef EDGEWISE_KERNELS_CPU_ADD_NORM_CC
+#define EDGEWISE_KERNELS_CPU_ADD_NORM_CC
+namespace edgewise::kernels {
+
+using AnyAddDropout =
+    std::variant<AddDropout<float, float>, AddDropout<float, BFloat16>, AddDropout<BFloat16, BFloat16>>;
+
+using AnyAddNormForward =
+    std::variant<AddNormForward<float, float, float>, AddNormForward<float, float, BFloat16>,
+                 AddNormForward<float, BFloat16, float>, AddNormForward<float, BFloat16, BFloat16>,
+                 AddNormForward<BFloat16, BFloat16, float>, AddNormForward<BFloat16, BFloat16, BFloat16>>;
+
+}  // namespace edgewise::kernels
+#endif  // EDGEWISE_KERNELS_CPU_ADD_NORM_CC
+
+HWY_BEFORE_NAMESPACE();
+namespace edgewise::kernels::HWY_NAMESPACE {
+namespace {
+
+template <typename X, typename Y>
+HWY_INLINE void add_dropped(const DropoutFactors& factors, std::int64_t begin, std::int64_t end, const X* x, const Y* y,
+                            X* sum) {
+  for_dropped_lanes(factors, begin, end, [&](std::int64_t i, auto part, Floats factor) HWY_ATTR {
+    store(part, hn::Add(load(part, x + i), hn::Mul(load(part, y + i), factor)), sum + i);
+  });
+}
+
+template <typename X>
+HWY_INLINE float mean_of(const X* row_M, std::int64_t size) {
+  const float total = sum_lanes(size, [&](std::int64_t i, auto part) HWY_ATTR { return load(part, row_M + i); });
+  return total / static_cast<float>(size);
+}
+
+template <typename X>
+HWY_INLINE float deviation_of(const X* row_M, std::int64_t size, float mean, const NormFormula& formula) {
+  const Floats means = hn::Set(FloatTag(), mean);
+  const float squares = sum_lanes(size, [&](std::int64_t i, auto part) HWY_ATTR {
+    const Floats centred = hn::Sub(load(part, row_M + i), means);
+    return hn::Mul(centred, centred);
+  });
+  return std::sqrt(squares / static_cast<float>(formula.divisor) + static_cast<float>(formula.epsilon_inside));
+}
+
+template <typename X, typename Y, typename N>
+HWY_INLINE void norm_row(const AddNormForward<X, Y, N>& p, std::int64_t row) {
+  const X* sum_M = (p.y == nullptr ? p.x : p.sum) + row * p.size;
+  N* normed_M = p.normed + row * p.size;
+  p.mean[row] = mean_of(sum_M, p.size);
+  p.deviation[row] = deviation_of(sum_M, p.size, p.mean[row], p.formula);
+
+  const Floats mean = hn::Set(FloatTag(), p.mean[row]);
+  const Floats inverse = hn::Set(FloatTag(), 1.0f / (p.deviation[row] + static_cast<float>(p.formula.epsilon_outside)));
+  for_lanes(p.size, [&](std::int64_t i, auto part) HWY_ATTR {
+    const Floats normed = hn::Mul(hn::Sub(load(part, sum_M + i), mean), inverse);
+    store(part, hn::MulAdd(normed, load(part, p.gain + i), load(part, p.bias + i)), normed_M + i);
+  });
+}
+
+template <typename X, typename Y, typename N>
+HWY_INLINE void add_norm_rows(const AddNormForward<X, Y, N>& p, std::int64_t begin, std::int64_t end) {
+  const DropoutFactors factors(p.dropout);
+  for (std::int64_t row = begin; row < end; ++row) {
+    if (p.y != nullptr) add_dropped(factors, row * p.size, (row + 1) * p.size, p.x, p.y, p.sum);
+    norm_row(p, row);
+  }
+}
+
+void any_add_dropout(const AnyAddDropout& any, std::int64_t begin, std::int64_t end) {
+  std::visit([=](const auto& p) HWY_ATTR { add_dropped(DropoutFactors(p.dropout), begin, end, p.x, p.y, p.sum); }, any);
+}
+
+void any_add_norm(const AnyAddNormForward& any, std::int64_t begin, std::int64_t end) {
+  std::visit([=](const auto& p) HWY_ATTR { add_norm_rows(p, begin, end); }, any);
+}
+
+}  // namespace
+}  // namespace edgewise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace edgewise::kernels {
+
+HWY_EXPORT(any_add_dropout);
+HWY_EXPORT(any_add_norm);
+
+namespace {
+
+constexpr std::int64_t kGrain = 8192;  // values that a thread is worth waking for
+
+}  // namespace
+
+template <typename X, typename Y>
+void add_dropout(const AddDropout<X, Y>& p) {
+  if (instruction_set() == InstructionSet::kReference) return reference::add_dropout(p);
+  parallel_for(p.count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(any_add_dropout)(p, begin, end);
+  });
+}
+
+template <typename X, typename Y, typename N>
+void add_norm_forward(const AddNormForward<X, Y, N>& p) {
+  if (instruction_set() == InstructionSet::kReference) return reference::add_norm_forward(p);
+  parallel_for(p.num_rows, kGrain / (p.size + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(any_add_norm)(p, begin, end);
+  });
+}
+
+template <>
+void add_dropout(const AddDropout<double, double>& p) {
+  reference::add_dropout(p);
+}
+
+template <>
+void add_norm_forward(const AddNormForward<double, double, double>& p) {
+  reference::add_norm_forward(p);
+}
+
+template void add_dropout(const AddDropout<float, float>&);
+template void add_dropout(const AddDropout<float, BFloat16>&);
+template void add_dropout(const AddDropout<BFloat16, BFloat16>&);
+template void add_norm_forward(const AddNormForward<float, float, float>&);
+template void add_norm_forward(const AddNormForward<float, float, BFloat16>&);
+template void add_norm_forward(const AddNormForward<float, BFloat16, float>&);
+template void add_norm_forward(const AddNormForward<float, BFloat16, BFloat16>&);
+template void add_norm_forward(const AddNormForward<BFloat16, BFloat16, float>&);
+template void add_norm_forward(const AddNormForward<BFloat16, BFloat16, BFloat16>&);
+
+}  // namespace edgewise::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/norm/add_norm_reference.h"
+
+#include <cmath>
+#include <vector>
+
+#include "edgewise/base/threads.h"
+#include "edgewise/kernels/dropout/dropout_reference.h"
+
+namespace edgewise::kernels::reference {
+namespace {
+
+constexpr std::int64_t kGrain = 4096;  // values that a thread is worth waking for
+
+template <typename X, typename A = Accumulated<X>>
+struct Statistics {
+  A mean;
+  A deviation;
+};
+
+template <typename X>
+Statistics<X> statistics_of(const X* row_M, std::int64_t size, const NormFormula& formula) {
+  using A = Accumulated<X>;
+  A total = 0;
+  for (std::int64_t i = 0; i < size; ++i) total += row_M[i];
+  const A mean = total / static_cast<A>(size);
+  A squares = 0;
+  for (std::int64_t i = 0; i < size; ++i) squares += (row_M[i] - mean) * (row_M[i] - mean);
+  return {mean, std::sqrt(squares / static_cast<A>(formula.divisor) + static_cast<A>(formula.epsilon_inside))};
+}
+
+// The gradient of a row that was normed, added to that of the sum if there is one.
+//
+// With c = row - mean, h = c / (deviation + epsilon) and g = the gradient of h, the row's is
+//     (g - mean of g) / (deviation + epsilon) - h <g, h> / (divisor * deviation).
+template <typename X, typename Y, typename N>
+void backward_row(const AddNormBackward<X, Y, N>& p, std::int64_t row) {
+  using A = Accumulated<X>;
+  const std::int64_t begin = row * p.size;
+  const A deviation = p.deviation[row];
+  const A inverse = A{1} / (deviation + static_cast<A>(p.formula.epsilon_outside));
+  const auto grad_at = [&](std::int64_t i) { return p.grad_normed[begin + i] * p.gain[i]; };
+  const auto normed_at = [&](std::int64_t i) { return (p.sum[begin + i] - p.mean[row]) * inverse; };
+
+  A total = 0;
+  A along = 0;
+  for (std::int64_t i = 0; i < p.size; ++i) {
+    total += grad_at(i);
+    along += grad_at(i) * normed_at(i);
+  }
+  const A mean = total / static_cast<A>(p.size);
+  const A shrink = deviation > 0 ? along / (static_cast<A>(p.formula.divisor) * deviation) : A{0};
+  for (std::int64_t i = 0; i < p.size; ++i) {
+    const A grad = (grad_at(i) - mean) * inverse - normed_at(i) * shrink;
+    p.grad_x[begin + i] = static_cast<X>(p.grad_sum == nullptr ? grad : p.grad_sum[begin + i] + grad);
+  }
+}
+
+template <typename X, typename Y, typename N>
+void backward_parameters(const AddNormBackward<X, Y, N>& p, std::int64_t column) {
+  using A = Accumulated<X>;
+  A gain = 0;
+  A bias = 0;
+  for (std::int64_t row = 0; row < p.num_rows; ++row) {
+    const A inverse = A{1} / (p.deviation[row] + static_cast<A>(p.formula.epsilon_outside));
+    const A grad = p.grad_normed[row * p.size + column];
+    gain += grad * (p.sum[row * p.size + column] - p.mean[row]) * inverse;
+    bias += grad;
+  }
+  p.grad_gain[column] = gain;
+  p.grad_bias[column] = bias;
+}
+
+template <class Fn>
+void for_rows(std::int64_t num_rows, std::int64_t size, Fn fn) {
+  parallel_for(num_rows, kGrain / (size + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) fn(row);
+  });
+}
+
+}  // namespace
+
+template <typename X, typename Y>
+void add_dropout(const AddDropout<X, Y>& p) {
+  using A = Accumulated<X>;
+  std::vector<A> dropped(static_cast<std::size_t>(p.count));
+  reference::dropout(p.dropout, p.count, p.y, dropped.data());
+  for (std::int64_t i = 0; i < p.count; ++i) p.sum[i] = static_cast<X>(p.x[i] + dropped[static_cast<std::size_t>(i)]);
+}
+
+template <typename X, typename Y, typename N>
+void add_norm_forward(const AddNormForward<X, Y, N>& p) {
+  using A = Accumulated<X>;
+  if (p.y != nullptr) reference::add_dropout(AddDropout<X, Y>{p.x, p.y, p.sum, p.num_rows * p.size, p.dropout});
+  for_rows(p.num_rows, p.size, [&](std::int64_t row) {
+    const X* sum_M = (p.y == nullptr ? p.x : p.sum) + row * p.size;
+    const Statistics<X> statistics = statistics_of(sum_M, p.size, p.formula);
+    const A inverse = A{1} / (statistics.deviation + static_cast<A>(p.formula.epsilon_outside));
+    for (std::int64_t i = 0; i < p.size; ++i) {
+      p.normed[row * p.size + i] = static_cast<N>((sum_M[i] - statistics.mean) * inverse * p.gain[i] + p.bias[i]);
+    }
+    p.mean[row] = statistics.mean;
+    p.deviation[row] = statistics.deviation;
+  });
+}
+
+template <typename X, typename Y, typename N>
+void add_norm_backward(const AddNormBackward<X, Y, N>& p) {
+  for_rows(p.num_rows, p.size, [&](std::int64_t row) { backward_row(p, row); });
+  for_rows(p.size, p.num_rows, [&](std::int64_t column) { backward_parameters(p, column); });
+  if (p.grad_y != nullptr) reference::dropout(p.dropout, p.num_rows * p.size, p.grad_x, p.grad_y);
+}
+
+template void add_dropout(const AddDropout<double, double>&);
+template void add_dropout(const AddDropout<float, float>&);
+template void add_dropout(const AddDropout<float, BFloat16>&);
+template void add_dropout(const AddDropout<BFloat16, BFloat16>&);
+template void add_norm_forward(const AddNormForward<double, double, double>&);
+template void add_norm_forward(const AddNormForward<float, float, float>&);
+template void add_norm_forward(const AddNormForward<float, float, BFloat16>&);
+template void add_norm_forward(const AddNormForward<float, BFloat16, float>&);
+template void add_norm_forward(const AddNormForward<float, BFloat16, BFloat16>&);
+template void add_norm_forward(const AddNormForward<BFloat16, BFloat16, float>&);
+template void add_norm_forward(const AddNormForward<BFloat16, BFloat16, BFloat16>&);
+template void add_norm_backward(const AddNormBackward<double, double, double>&);
+template void add_norm_backward(const AddNormBackward<float, float, float>&);
+template void add_norm_backward(const AddNormBackward<float, float, BFloat16>&);
+template void add_norm_backward(const AddNormBackward<float, BFloat16, float>&);
+template void add_norm_backward(const AddNormBackward<float, BFloat16, BFloat16>&);
+template void add_norm_backward(const AddNormBackward<BFloat16, BFloat16, float>&);
+template void add_norm_backward(const AddNormBackward<BFloat16, BFloat16, BFloat16>&);
+
+}  // namespace edgewise::kernels::reference

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// exp() and log() of lanes, for softmax. Included once for each instruction set.
+#if defined(EDGEWISE_KERNELS_CPU_EXP_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef EDGEWISE_KERNELS_CPU_EXP_INL_H
+#undef EDGEWISE_KERNELS_CPU_EXP_INL_H
+#else
+#define EDGEWISE_KERNELS_CPU_EXP_INL_H
+#endif
+
+#include <hwy/contrib/math/math-inl.h>
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+#include "edgewise/kernels/simd/cast-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace edgewise::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Of a positive number.
+HWY_INLINE Floats log_lanes(Floats x) { return hn::Log(FloatTag(), x); }
+
+/// Cheaper than Highway's, and a NaN stays one: exp(x) within 2 units of the last place, for x up to 88. What is below
+/// the smallest normal number, exp(-inf) too, is 0.
+HWY_INLINE Floats exp_lanes(Floats x) {
+  const FloatTag d;
+  const hn::RebindToSigned<FloatTag> d32;
+  // x = n log(2) + r with |r| <= log(2) / 2. Adding 1.5 * 2^23 rounds to an integer n, which the low bits then hold.
+  const auto shift = hn::Set(d, 0x1.8p23f);
+  const auto shifted = hn::MulAdd(x, hn::Set(d, 0x1.715476p0f), shift);
+  const auto n = hn::Sub(shifted, shift);
+  // log(2) in two parts: the product of n and the first is exact.
+  auto r = hn::NegMulAdd(n, hn::Set(d, 0x1.62e4p-1f), x);
+  r = hn::NegMulAdd(n, hn::Set(d, 0x1.7f7d1cp-20f), r);
+  // 1 + r + r^2 / 2 + r^3 q(r), where q is (exp(r) - 1 - r - r^2 / 2) / r^3 interpolated at Chebyshev's nodes.
+  auto power = hn::MulAdd(hn::Set(d, 0x1.6cdf4ep-10f), r, hn::Set(d, 0x1.11d9aep-7f));
+  power = hn::MulAdd(power, r, hn::Set(d, 0x1.55553ep-5f));
+  power = hn::MulAdd(power, r, hn::Set(d, 0x1.555526p-3f));
+  power = hn::MulAdd(power, r, hn::Set(d, 0.5f));
+  power = hn::MulAdd(power, r, hn::Set(d, 1.0f));
+  power = hn::MulAdd(power, r, hn::Set(d, 1.0f));
+  const auto exponent = hn::ShiftLeft<23>(hn::BitCast(d32, shifted));
+  const auto result = hn::BitCast(d, hn::Add(hn::BitCast(d32, power), exponent));
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0f)), result);
+}
+
+}  // namespace edgewise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // EDGEWISE_KERNELS_CPU_EXP_INL_H

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/translate/text_lines.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/error_of.h"
+
+namespace edgewise {
+namespace {
+
+using namespace std::string_literals;
+
+class TextLinesTest : public testing::Test {
+ protected:
+  TextLinesTest()
+      : path_(std::filesystem::temp_directory_path() / ("edgewise-text-lines-" + std::to_string(getpid()))) {
+    std::ofstream(path_, std::ios::binary) << "good\nb\xFF\xC3"
+                                              "d\n\nNUL \0 is text\n"s;
+  }
+  ~TextLinesTest() override { std::filesystem::remove(path_); }
+
+  TextLinesOptions options() { return {.path = path_.string(), .caller = "test"}; }
+
+  std::filesystem::path path_;
+};
+
+TEST_F(TextLinesTest, StopAtALineThatIsNotUtf8) {
+  TextLines lines(options());
+
+  EXPECT_EQ(lines.next(), "good");
+  EXPECT_EQ(error_of([&] { lines.next(); }),
+            "test: " + path_.string() + ":2 has a byte that is not UTF-8 at 1, UTF-8 is needed");
+}
+
+TEST_F(TextLinesTest, ReplaceWhatIsNotUtf8AndReportIt) {
+  std::vector<std::string> reports;
+  TextLinesOptions replacing = options();
+  replacing.bad_text = BadText::kReplace;
+  replacing.report = [&](const std::string& report) { reports.push_back(report); };
+  TextLines lines(replacing);
+
+  EXPECT_EQ(lines.next(), "good");
+  EXPECT_EQ(lines.next(), "b\uFFFD\uFFFDd");
+  EXPECT_EQ(lines.next(), "");
+  EXPECT_EQ(lines.next(), "NUL \0 is text"s);
+  EXPECT_EQ(lines.next(), std::nullopt);
+  EXPECT_THAT(reports, testing::ElementsAre("test: " + path_.string() +
+                                            ":2 has a byte that is not UTF-8 at 1, replaced by U+FFFD"));
+}
+
+TEST_F(TextLinesTest, NameALineThatIsTooLong) {
+  TextLinesOptions narrow = options();
+  narrow.max_line_bytes = 4;
+  TextLines lines(narrow);
+  lines.next();
+  lines.line_number();
+
+  EXPECT_EQ(error_of([&] {
+              while (lines.next()) {
+              }
+            }),
+            "test: " + path_.string() + ":2 has a byte that is not UTF-8 at 1, UTF-8 is needed");
+}
+
+}  // namespace
+}  // namespace edgewise
