@@ -1,30 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-# The front door. Every target does its own set-up, and a second call finds it done.
+# The commands of this project. Every target installs what it needs on its first call.
 .PHONY: help setup build demo test test-pages gallery test-sanitized fuzz lint-tools format format-check tidy \
-  bench-peers clean
+  bench-kernels bench-peers clean
 
-help:  ## list what there is
+help:  ## list all targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
 
 setup:  ## install Debian packages, and libtorch into .venv
 	@scripts/setup
 
-build: setup  ## build the program at build/edgewise and all tests
+build: setup  ## build the program, build/edgewise, and all tests
 	@scripts/build release
 
-demo: setup  ## train English-French on real sentences, score it, translate a few (minutes)
+demo: setup  ## train an English-French model, score it, translate a few sentences (minutes)
 	@scripts/build release edgewise
 	@scripts/demo
 
 test: build  ## build and run all tests
 	@ctest --test-dir build --output-on-failure --parallel "$$(nproc)"
 
-test-pages: build  ## install Chromium and checkers, and test pages and drawings with them
+test-pages: build  ## install Chromium and validators, and test pages and drawings with them
 	@scripts/setup pages
 	@build/tests/viz/test_viz --gtest_brief=1
 	@build/tests/apps/test_apps --gtest_brief=1 --gtest_filter='Picture*'
 
-gallery: setup  ## make docs/gallery anew from the demo's model; installs Chromium
+gallery: setup  ## draw docs/gallery again from the demo's model; installs Chromium
 	@scripts/setup pages
 	@scripts/build release edgewise
 	@scripts/gallery
@@ -33,7 +33,7 @@ test-sanitized: setup  ## run the tests under AddressSanitizer and UndefinedBeha
 	@scripts/build asan
 	@ctest --test-dir build-asan --output-on-failure --parallel "$$(nproc)" $(TESTS)
 
-fuzz: setup  ## read altered files until one is read wrongly, SECONDS=600 for each of five readers; needs clang
+fuzz: setup  ## feed altered files to five readers, SECONDS=600 for each; stops at a crash; needs clang
 	@scripts/fuzz $(or $(SECONDS),600)
 
 lint-tools:
@@ -42,15 +42,21 @@ lint-tools:
 format: lint-tools  ## format all sources with clang-format 14
 	@git ls-files '*.h' '*.cc' '*.cpp' | xargs clang-format-14 -i
 
-format-check: lint-tools  ## say which sources are not formatted
+format-check: lint-tools  ## check the format of sources, comments, help texts and the picture of the layers
 	@git ls-files '*.h' '*.cc' '*.cpp' | xargs clang-format-14 --dry-run -Werror
+	@scripts/check_prose --self-test
+	@scripts/check_prose
+	@scripts/draw_layers --check
 
 tidy: lint-tools  ## run clang-tidy over the library and examples
 	@scripts/tidy
 
-bench-peers: setup  ## compare with what people use instead: make bench-peers INPUT=corpus.en OUTPUT=corpus.de
+bench-kernels: setup  ## build the benchmarks of single kernels and run each once, at its smallest size
+	@scripts/bench_kernels
+
+bench-peers: setup  ## compare speed with PyTorch, DGL and CTranslate2: INPUT=corpus.en OUTPUT=corpus.de
 	@scripts/build release edgewise
 	@bench/peers/run $(if $(INPUT),--input "$(INPUT)") $(if $(OUTPUT),--output "$(OUTPUT)")
 
-clean:  ## remove what was built; .venv stays
+clean:  ## delete all build folders and demo/; .venv stays
 	@rm -rf build build-asan build-tsan build-fuzz build-tidy demo

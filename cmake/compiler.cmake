@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Warnings and sanitizers, as one target that every target of ours links.
+# The target edgewise_compiler: warnings, sanitizers and include folders. Every target of this project links it.
 include(GNUInstallDirs)
 add_library(edgewise_compiler INTERFACE)
 target_include_directories(edgewise_compiler INTERFACE
@@ -9,19 +9,19 @@ set(edgewise_warnings
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
   -Werror
   $<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-warning-option>
-  -Wno-restrict)  # false alarms of g++ 12 on adding strings, GCC bug 105651
-# Ours, not those of who installs this.
+  -Wno-restrict)  # false warnings of g++ 12 about string concatenation, GCC bug 105651
+# Only for this build, not for projects that use the installed package.
 target_compile_options(edgewise_compiler INTERFACE "$<BUILD_INTERFACE:${edgewise_warnings}>")
 
 if(EDGEWISE_SANITIZE)
-  # g++ 12 raises false alarms of uninitialised members in instrumented code of the standard library.
+  # g++ 12 gives false warnings of uninitialised members in instrumented code of the standard library.
   target_compile_options(edgewise_compiler INTERFACE
     -fsanitize=${EDGEWISE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -Wno-maybe-uninitialized)
   target_link_options(edgewise_compiler INTERFACE -fsanitize=${EDGEWISE_SANITIZE})
 endif()
 
-# As flags, not as the compiler's libgomp.so by its path: libtorch brings a libgomp of the same name, and CMake would warn
-# for every program that one may hide the other. One of them is loaded, by that name.
+# OpenMP as flags, not as the path of the compiler's libgomp.so: libtorch contains a libgomp of the same name, and CMake
+# would warn for every program that one may hide the other. Only one of them is loaded, by name.
 add_library(edgewise_openmp INTERFACE)
 target_compile_options(edgewise_openmp INTERFACE -fopenmp)
 target_link_options(edgewise_openmp INTERFACE -fopenmp)

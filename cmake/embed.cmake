@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes a C++ source with the text of files, which viz/pages.h gives by name:
+# Writes a C++ source that contains the text of files, for viz/page.h:
 #   cmake -DOUTPUT=pages.cc "-DFILES=pages/attention.js;…" -P embed.cmake
 set(entries "")
 foreach(path ${FILES})
@@ -11,7 +11,7 @@ file(WRITE "${OUTPUT}" "// Made by cmake/embed.cmake.
 #include <map>
 
 #include \"edgewise/base/error.h\"
-#include \"edgewise/viz/pages.h\"
+#include \"edgewise/viz/page.h\"
 
 namespace edgewise {
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# libtorch as imported targets of our own: the CMake files of the PyPI wheel insist on a CUDA toolkit, which a build for
-# the CPU does not need. Brings the target edgewise_libtorch.
+# The target edgewise::libtorch, and imported targets of libtorch. The CMake files of the PyPI wheel are not
+# used: they need a CUDA toolkit even for a CPU build.
 if(EDGEWISE_TORCH_DIR)
   set(torch_dir "${EDGEWISE_TORCH_DIR}")
 else()
@@ -15,10 +15,10 @@ foreach(name c10 torch_cpu)
   set_target_properties(libtorch::${name} PROPERTIES IMPORTED_LOCATION "${torch_dir}/lib/lib${name}.so")
 endforeach()
 
-add_library(edgewise_libtorch INTERFACE)
-# Searched last, since libtorch carries headers of other fmt and oneDNN versions under the names of Debian's.
-target_compile_options(edgewise_libtorch INTERFACE
+add_library(edgewise::libtorch INTERFACE IMPORTED)
+# These folders are searched last: they contain headers of other versions of fmt and oneDNN with the same names.
+target_compile_options(edgewise::libtorch INTERFACE
   "SHELL:-idirafter ${torch_dir}/include" "SHELL:-idirafter ${torch_dir}/include/torch/csrc/api/include")
-target_link_libraries(edgewise_libtorch INTERFACE libtorch::torch_cpu libtorch::c10)
-# The CUDA runtime that libtorch_cpu.so itself needs lies beside it.
-target_link_options(edgewise_libtorch INTERFACE "LINKER:-rpath-link,${torch_dir}/../nvidia/cu13/lib")
+target_link_libraries(edgewise::libtorch INTERFACE libtorch::torch_cpu libtorch::c10)
+# The folder of the CUDA runtime that libtorch_cpu.so needs.
+target_link_options(edgewise::libtorch INTERFACE "LINKER:-rpath-link,${torch_dir}/../nvidia/cu13/lib")

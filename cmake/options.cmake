@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a user of this build can choose, and the defaults that hold everywhere.
+# Build options and global defaults.
 option(EDGEWISE_TESTS "Build the tests" ON)
 option(EDGEWISE_BENCHMARKS "Build the benchmarks of single kernels" OFF)
-option(EDGEWISE_FUZZ "Build the fuzzers of files from outside; needs clang" OFF)
-option(EDGEWISE_UNITY "Compile files eight at a time, which takes half the time for all and more for one" ON)
+option(EDGEWISE_FUZZ "Build the fuzzers of the readers of untrusted files; needs clang" OFF)
+option(EDGEWISE_UNITY "Compile files in groups of eight: halves the time of a full build, but one changed file takes longer" ON)
 set(EDGEWISE_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
 set(EDGEWISE_TORCH_DIR "" CACHE PATH "The libtorch or PyPI torch folder; empty means the one in .venv")
 

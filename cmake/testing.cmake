@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# One test program a layer, so that few files pay for heavy headers.
+# edgewise_test declares the test program of a layer; one program per layer keeps heavy headers to few files.
 #   edgewise_test(graph SOURCES relation_test.cc … [LIBRARIES edgewise_graph …] [SEPARATE])
-# SEPARATE: each file is compiled alone, since its names are its own.
+# SEPARATE: each file is compiled alone, because several files define the same names.
 if(EDGEWISE_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)
@@ -16,16 +16,16 @@ function(edgewise_test name)
   endif()
   target_link_libraries(test_${name} PRIVATE
     edgewise_compiler ${test_LIBRARIES} GTest::gmock GTest::gtest_main ${RAPIDCHECK_LIBRARY})
-  # Nothing in a test is hot but what it tests.
+  # Test code needs little optimisation: the time is spent in the library.
   target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(EDGEWISE_SANITIZE MATCHES undefined)
-    # It is the library that is on trial; checks of the tests' own arithmetic would double their build time, and
-    # optimising what is checked takes longer than it saves.
+    # The library is checked, the tests are not: checks of the tests' arithmetic would double their build time, and
+    # optimising tests takes longer than it saves.
     target_compile_options(test_${name} PRIVATE -fno-sanitize=undefined -O0)
   endif()
-  # One process a program: starting libtorch for each of hundreds of tests would take longer than the tests.
+  # One process per program: starting libtorch for each of hundreds of tests would take longer than the tests.
   add_test(NAME ${name} COMMAND test_${name} --gtest_brief=1)
-  # Several programs at a time share the cores: threads that wait in a loop take them from the others.
+  # Several programs share the cores at a time, and busy-waiting threads would take the cores from other programs.
   set_tests_properties(${name} PROPERTIES TIMEOUT 3000 ENVIRONMENT
     "OMP_WAIT_POLICY=passive;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leaks.txt:print_suppressions=0")
 endfunction()

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The products of a linear layer at the sizes of Transformers, for numbers of tokens that fill blocks and that do not.
-#include <benchmark/benchmark.h>
-
+// The products of a linear layer at the sizes of Transformers, for a multiple of the block size (4096 tokens) and for
+// an odd number of tokens (3989).
 #include <string>
 #include <vector>
 
+#include "bench/kernels/add_benchmark.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/gemm/gemm.h"
 
@@ -16,8 +16,8 @@ struct Layer {
 };
 
 template <typename T>
-struct Tensors {
-  Tensors(std::int64_t tokens, const Layer& layer)
+struct LayerTensors {
+  LayerTensors(std::int64_t tokens, const Layer& layer)
       : x(static_cast<std::size_t>(tokens * layer.inputs), T(0.5f)),
         y(static_cast<std::size_t>(tokens * layer.outputs), T(0.5f)),
         weight(static_cast<std::size_t>(layer.inputs * layer.outputs), 0.5f),
@@ -28,9 +28,9 @@ struct Tensors {
   PackedMatrix<T> packed;
 };
 
-// Packing is part of the first two, as in training, where weights are new in each step.
+// Includes packing of the weight, which training repeats in each step.
 template <typename T>
-void forward(Tensors<T>& t, std::int64_t tokens, const Layer& layer) {
+void forward(LayerTensors<T>& t, std::int64_t tokens, const Layer& layer) {
   t.packed.pack({t.weight.data(), layer.inputs, MatrixLayout::kColumns}, layer.inputs, layer.outputs);
   gemm(Gemm<T, T>{.rows = tokens,
                   .columns = layer.outputs,
@@ -42,8 +42,9 @@ void forward(Tensors<T>& t, std::int64_t tokens, const Layer& layer) {
                   .out_stride = layer.outputs});
 }
 
+// Includes packing of the weight, which training repeats in each step.
 template <typename T>
-void gradient_of_x(Tensors<T>& t, std::int64_t tokens, const Layer& layer) {
+void gradient_of_x(LayerTensors<T>& t, std::int64_t tokens, const Layer& layer) {
   t.packed.pack({t.weight.data(), layer.inputs}, layer.outputs, layer.inputs);
   gemm(Gemm<T, T>{.rows = tokens,
                   .columns = layer.inputs,
@@ -55,7 +56,7 @@ void gradient_of_x(Tensors<T>& t, std::int64_t tokens, const Layer& layer) {
 }
 
 template <typename T>
-void gradient_of_weight(Tensors<T>& t, std::int64_t tokens, const Layer& layer) {
+void gradient_of_weight(LayerTensors<T>& t, std::int64_t tokens, const Layer& layer) {
   gemm(Gemm<T, float>{.rows = layer.outputs,
                       .columns = layer.inputs,
                       .depth = tokens,
@@ -67,27 +68,29 @@ void gradient_of_weight(Tensors<T>& t, std::int64_t tokens, const Layer& layer) 
 }
 
 template <typename T>
-using Product = void (*)(Tensors<T>&, std::int64_t, const Layer&);
+using LayerPass = void (*)(LayerTensors<T>&, std::int64_t, const Layer&);
 
 template <typename T>
-void add(const std::string& name, Product<T> product) {
+void add(const std::string& name, LayerPass<T> pass) {
   for (const Layer& layer :
        {Layer{128, 128}, {128, 256}, {256, 128}, {256, 1024}, {1024, 256}, {512, 512}, {512, 2048}, {2048, 512}}) {
-    for (const std::int64_t tokens : {4096, 3989}) {
+    for (const std::int64_t tokens : {3989, 4096}) {
+      const bool is_smallest = layer.inputs == 128 && layer.outputs == 128 && tokens == 3989;
       const std::string full_name = name + "/" + std::to_string(layer.inputs) + "/" + std::to_string(layer.outputs) +
                                     "/tokens:" + std::to_string(tokens);
-      benchmark::RegisterBenchmark(full_name.c_str(), [=](benchmark::State& state) {
+      const BenchmarkSize size = is_smallest ? BenchmarkSize::kSmallest : BenchmarkSize::kLarger;
+      add_benchmark(full_name, size, [=](benchmark::State& state) {
         set_num_threads(available_cores());
-        Tensors<T> tensors(tokens, layer);
-        for (auto _ : state) product(tensors, tokens, layer);
+        LayerTensors<T> tensors(tokens, layer);
+        for (auto _ : state) pass(tensors, tokens, layer);
         state.counters["FLOP/s"] = benchmark::Counter(2.0 * static_cast<double>(tokens * layer.inputs * layer.outputs),
                                                       benchmark::Counter::kIsIterationInvariantRate);
-      })->UseRealTime();
+      });
     }
   }
 }
 
-const bool kAdded = [] {
+const bool kRegistered = [] {
   add<float>("gemm/fp32/forward", forward<float>);
   add<float>("gemm/fp32/gradient_of_x", gradient_of_x<float>);
   add<float>("gemm/fp32/gradient_of_weight", gradient_of_weight<float>);

@@ -1,40 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <benchmark/benchmark.h>
-
 #include <cstring>
+#include <string>
 #include <vector>
 
+#include "bench/kernels/add_benchmark.h"
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/norm/add_norm.h"
 #include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/kernels/embedding/embed.h"
+#include "edgewise/kernels/norm/add_norm.h"
 
-// The passes over memory between layers, of T = 4096 tokens. Bytes are those that a pass must read and write, once
-// each; BM_Copy shows what the machine moves.
+// The passes over memory between matrix products, for 4096 tokens. Bytes per second count each byte that a pass must
+// read or write once; passes/copy measures the limit of the machine.
 namespace edgewise::kernels {
 namespace {
 
 constexpr std::int64_t kTokens = 4096;
-constexpr std::int64_t kWords = 10'000;
+constexpr std::int64_t kVocabulary = 10'000;
+
+struct PassSize {
+  std::int64_t model_size;
+  double dropout_rate;
+};
 
 template <typename T>
-std::vector<T> filled(std::int64_t count) {
+std::vector<T> random_values(std::int64_t count) {
   RandomStream random(1);
   std::vector<T> values(static_cast<std::size_t>(count));
   for (T& value : values) value = static_cast<T>(static_cast<float>(random.uniform()));
   return values;
 }
 
-void report(benchmark::State& state, std::int64_t bytes_of_a_value) {
-  state.SetBytesProcessed(state.iterations() * kTokens * state.range(0) * bytes_of_a_value);
+void report_bytes(benchmark::State& state, const PassSize& size, std::int64_t bytes_per_value) {
+  state.SetBytesProcessed(state.iterations() * kTokens * size.model_size * bytes_per_value);
 }
 
-double rate_of(const benchmark::State& state) { return static_cast<double>(state.range(1)) / 100.0; }
-
-void BM_Copy(benchmark::State& state) {
-  const std::int64_t count = kTokens * state.range(0);
-  const auto in = filled<float>(count);
+void copy(benchmark::State& state, const PassSize& size) {
+  const std::int64_t count = kTokens * size.model_size;
+  const auto in = random_values<float>(count);
   std::vector<float> out(in.size());
   for (auto _ : state) {
     parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -42,31 +45,31 @@ void BM_Copy(benchmark::State& state) {
     });
     benchmark::ClobberMemory();
   }
-  report(state, 2 * sizeof(float));
+  report_bytes(state, size, 2 * sizeof(float));
 }
 
-void BM_Dropout(benchmark::State& state) {
-  const std::int64_t count = kTokens * state.range(0);
-  const auto in = filled<float>(count);
+void apply_dropout(benchmark::State& state, const PassSize& size) {
+  const std::int64_t count = kTokens * size.model_size;
+  const auto in = random_values<float>(count);
   std::vector<float> out(in.size());
   for (auto _ : state) {
-    dropout({rate_of(state), 1, 2}, count, in.data(), out.data());
+    dropout({size.dropout_rate, 1, 2}, count, in.data(), out.data());
     benchmark::ClobberMemory();
   }
-  report(state, 2 * sizeof(float));
+  report_bytes(state, size, 2 * sizeof(float));
 }
 
-// What add & norm reads and writes.
+// The arguments of add_norm_forward and add_norm_backward.
 template <typename Y, typename N>
 struct AddNormProblem {
   explicit AddNormProblem(std::int64_t model_size) : size(model_size) {}
 
   std::int64_t size;
-  std::vector<float> x = filled<float>(kTokens * size);
-  std::vector<Y> y = filled<Y>(kTokens * size);
-  std::vector<float> gain = filled<float>(size);
+  std::vector<float> x = random_values<float>(kTokens * size);
+  std::vector<Y> y = random_values<Y>(kTokens * size);
+  std::vector<float> gain = random_values<float>(size);
   std::vector<float> sum = x;
-  std::vector<N> normed = filled<N>(kTokens * size);
+  std::vector<N> normed = random_values<N>(kTokens * size);
   std::vector<float> statistics = std::vector<float>(2 * kTokens, 1.0f);
   std::vector<float> grad_x = x;
   std::vector<Y> grad_y = y;
@@ -89,57 +92,72 @@ struct AddNormProblem {
 };
 
 template <typename Y, typename N>
-void BM_AddNormForward(benchmark::State& state) {
-  AddNormProblem<Y, N> problem(state.range(0));
+void run_add_norm_forward(benchmark::State& state, const PassSize& size) {
+  AddNormProblem<Y, N> problem(size.model_size);
   for (auto _ : state) {
-    add_norm_forward(problem.forward(rate_of(state)));
+    add_norm_forward(problem.forward(size.dropout_rate));
     benchmark::ClobberMemory();
   }
-  report(state, 2 * sizeof(float) + sizeof(Y) + sizeof(N));
+  report_bytes(state, size, 2 * sizeof(float) + sizeof(Y) + sizeof(N));
 }
 
 template <typename Y, typename N>
-void BM_AddNormBackward(benchmark::State& state) {
-  AddNormProblem<Y, N> problem(state.range(0));
+void run_add_norm_backward(benchmark::State& state, const PassSize& size) {
+  AddNormProblem<Y, N> problem(size.model_size);
   for (auto _ : state) {
-    add_norm_backward(problem.backward(rate_of(state)));
+    add_norm_backward(problem.backward(size.dropout_rate));
     benchmark::ClobberMemory();
   }
-  report(state, 3 * sizeof(float) + sizeof(Y) + sizeof(N));
+  report_bytes(state, size, 3 * sizeof(float) + sizeof(Y) + sizeof(N));
 }
 
-void BM_Embed(benchmark::State& state) {
-  const std::int64_t size = state.range(0);
-  const auto weight = filled<float>(kWords * size);
-  const auto table = filled<float>(100 * size);
+void run_embed(benchmark::State& state, const PassSize& pass) {
+  const std::int64_t size = pass.model_size;
+  const auto weight = random_values<float>(kVocabulary * size);
+  const auto table = random_values<float>(100 * size);
   std::vector<float> out(static_cast<std::size_t>(kTokens * size));
   std::vector<float> grad_weight = weight;
   std::vector<std::int64_t> tokens, positions;
   RandomStream random(2);
   for (std::int64_t t = 0; t < kTokens; ++t) {
-    tokens.push_back(static_cast<std::int64_t>(random.below(kWords)));
+    tokens.push_back(static_cast<std::int64_t>(random.next_below(kVocabulary)));
     positions.push_back(t % 100);
   }
-  const Dropout dropout = {rate_of(state), 1, 2};
+  const Dropout dropout = {pass.dropout_rate, 1, 2};
   for (auto _ : state) {
     embed_forward(EmbedForward<float>{weight.data(), tokens.data(), table.data(), positions.data(), out.data(), kTokens,
                                       size, 2.0f, dropout});
     embed_backward(EmbedBackward<float>{tokens.data(), out.data(), grad_weight.data(), kTokens, size, 2.0f, dropout});
     benchmark::ClobberMemory();
   }
-  report(state, 6 * sizeof(float));
+  report_bytes(state, pass, 6 * sizeof(float));
 }
 
-// Model size, and the percentage of values dropped.
-void sizes(benchmark::internal::Benchmark* bench) { bench->ArgsProduct({{128, 512}, {0, 10}})->UseRealTime(); }
+void add(const std::string& name, const std::vector<double>& dropout_rates,
+         void (*run)(benchmark::State&, const PassSize&)) {
+  for (const std::int64_t model_size : {128, 512}) {
+    for (const double rate : dropout_rates) {
+      const bool is_smallest = model_size == 128 && rate == dropout_rates.front();
+      const BenchmarkSize size = is_smallest ? BenchmarkSize::kSmallest : BenchmarkSize::kLarger;
+      const auto percent = static_cast<int>(100 * rate + 0.5);
+      add_benchmark("passes/" + name + "/size:" + std::to_string(model_size) + "/dropout:" + std::to_string(percent),
+                    size, [=](benchmark::State& state) {
+                      run(state, {model_size, rate});
+                    });
+    }
+  }
+}
 
-BENCHMARK(BM_Copy)->Arg(128)->Arg(512)->UseRealTime();
-BENCHMARK(BM_Dropout)->Apply(sizes);
-BENCHMARK(BM_AddNormForward<float, float>)->Apply(sizes);
-BENCHMARK(BM_AddNormForward<BFloat16, BFloat16>)->Apply(sizes);
-BENCHMARK(BM_AddNormBackward<float, float>)->Apply(sizes);
-BENCHMARK(BM_AddNormBackward<BFloat16, BFloat16>)->Apply(sizes);
-BENCHMARK(BM_Embed)->Apply(sizes);
+const bool kRegistered = [] {
+  add("copy", {0.0}, copy);
+  add("dropout", {0.0, 0.1}, apply_dropout);
+  add("add_norm/fp32/forward", {0.0, 0.1}, run_add_norm_forward<float, float>);
+  add("add_norm/bf16/forward", {0.0, 0.1}, run_add_norm_forward<BFloat16, BFloat16>);
+  add("add_norm/fp32/backward", {0.0, 0.1}, run_add_norm_backward<float, float>);
+  add("add_norm/bf16/backward", {0.0, 0.1}, run_add_norm_backward<BFloat16, BFloat16>);
+  add("embed", {0.0, 0.1}, run_embed);
+  return true;
+}();
 
 }  // namespace
 }  // namespace edgewise::kernels

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the attention peers compute: who sees whom, and on how many heads."""
+"""The relations, sizes and measurements of the attention benchmarks of other programs."""
 import dataclasses
 import math
 import random
@@ -11,16 +11,16 @@ import torch
 
 @dataclasses.dataclass
 class Case:
-    sources: torch.Tensor  # of each edge, sorted by destination
+    sources: torch.Tensor  # the source of each edge; edges are sorted by destination
     destinations: torch.Tensor
     nodes: int
     heads: int
     head_size: int
-    lengths: list = None  # of the sentences that the nodes are, where they are
+    lengths: list = None  # nodes per sentence, or None if the nodes are no sentences
 
 
 def sentences(heads, head_size, causal=False):
-    """128 sentences of 6 to 28 tokens, each of which sees its sentence, or what is before it."""
+    """128 sentences of 6 to 28 tokens; a token attends to its whole sentence, or if causal up to itself."""
     random.seed(0)
     lengths = [random.randint(6, 28) for _ in range(128)]
     sources, destinations, begin = [], [], 0
@@ -37,7 +37,7 @@ def sentences(heads, head_size, causal=False):
 
 
 def window(nodes=4096, width=128):
-    """Each of a row of nodes sees those up to `width` before and after it."""
+    """Nodes in a row, each of which attends to the `width` nodes before it and after it."""
     destination = torch.arange(nodes).repeat_interleave(2 * width + 1)
     source = destination + torch.arange(-width, width + 1).repeat(nodes)
     inside = (source >= 0) & (source < nodes)
@@ -59,32 +59,32 @@ CASES = {
 
 
 def random_inputs(case):
-    """Query, key and value, [node, head, component]."""
+    """Returns query, key and value, [node, head, component]."""
     torch.manual_seed(0)
     return [torch.randn(case.nodes, case.heads, case.head_size, requires_grad=True) for _ in range(3)]
 
 
-def largest_error(case, inputs, found):
-    """Largest difference of some rows from the definition in fp64."""
+def largest_error(case, inputs, result):
+    """Returns the largest difference of about 50 rows from the definition in fp64."""
     query, key, value = [x.detach().double() for x in inputs]
     worst = 0.0
     for node in range(0, case.nodes, max(case.nodes // 50, 1)):
-        seen = case.sources[case.destinations == node]
-        scores = torch.einsum("hk,ehk->he", query[node], key[seen]) / math.sqrt(case.head_size)
-        expected = torch.einsum("he,ehk->hk", torch.softmax(scores, dim=1), value[seen])
-        worst = max(worst, (found[node].detach().double() - expected).abs().max().item())
+        sources = case.sources[case.destinations == node]
+        scores = torch.einsum("hk,ehk->he", query[node], key[sources]) / math.sqrt(case.head_size)
+        expected = torch.einsum("he,ehk->hk", torch.softmax(scores, dim=1), value[sources])
+        worst = max(worst, (result[node].detach().double() - expected).abs().max().item())
     return worst
 
 
-def measure(case, inputs, attend, leaves=None, to_nodes=lambda found: found, repetitions=5):
-    """Milliseconds of forward, and of forward and backward; and how far off the result is. `leaves` are what attend()
-    reads, if they are not the inputs: their gradients are new each time."""
+def measure(case, inputs, attend, leaves=None, to_nodes=lambda result: result, repetitions=5):
+    """Returns the milliseconds of forward, and of forward and backward, and the error of the result. `leaves` are the
+    arguments of attend() if they are not the inputs; their gradients are computed anew each time."""
     leaves = leaves or inputs
-    found = attend(*leaves)
-    error = largest_error(case, inputs, to_nodes(found))
+    result = attend(*leaves)
+    error = largest_error(case, inputs, to_nodes(result))
     if not error < 1e-3:
         raise ValueError(f"differs from the definition by {error:.2e}")
-    gradient = torch.randn_like(found)
+    gradient = torch.randn_like(result)
 
     def forward():
         with torch.no_grad():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Attention on a graph by DGL: its built-in operations, or the functions that its Transformer tutorial writes.
+"""Measures attention on a graph with DGL: its built-in operations, or the functions of its Transformer tutorial.
 
 Prints one line of JSON.
 """

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Attention on a graph by PyTorch's scaled_dot_product_attention: padded sentences, or one dense mask over all nodes.
+"""Measures attention on a graph with PyTorch's scaled_dot_product_attention.
+
+Sentences are padded; for other graphs, one dense mask covers all nodes.
 
 Prints one line of JSON.
 """
@@ -12,15 +14,15 @@ from torch.nn import functional as F
 
 from attention_cases import CASES, measure, random_inputs
 
-HIDDEN = -1e9  # rows of the padding see nothing; minus infinity would make them NaN
+HIDDEN = -1e9  # a finite bias: rows of padding have no sources, and minus infinity would make them NaN
 
 
 def padded(case, inputs):
-    """The three inputs as [sentence, head, token, component], who sees whom as a bias, and the way back to nodes."""
+    """Returns the inputs as [sentence, head, token, component], the edges as a bias, and a function back to nodes."""
     longest = max(case.lengths)
     real = torch.arange(longest) < torch.tensor(case.lengths)[:, None]
-    places = torch.zeros(case.nodes, 2, dtype=torch.long)
-    places[:, 0], places[:, 1] = real.nonzero(as_tuple=True)
+    slots = torch.zeros(case.nodes, 2, dtype=torch.long)
+    slots[:, 0], slots[:, 1] = real.nonzero(as_tuple=True)
 
     def pad(x):
         out = torch.zeros(len(case.lengths), longest, case.heads, case.head_size)
@@ -28,20 +30,20 @@ def padded(case, inputs):
         return out.transpose(1, 2).contiguous().requires_grad_()
 
     bias = torch.full((len(case.lengths), 1, longest, longest), HIDDEN)
-    sentence = places[case.sources, 0]
-    bias[sentence, 0, places[case.destinations, 1], places[case.sources, 1]] = 0.0
-    return [pad(x) for x in inputs], bias, lambda found: found.transpose(1, 2)[real]
+    sentence = slots[case.sources, 0]
+    bias[sentence, 0, slots[case.destinations, 1], slots[case.sources, 1]] = 0.0
+    return [pad(x) for x in inputs], bias, lambda result: result.transpose(1, 2)[real]
 
 
 def dense(case, inputs):
     def as_one_sentence(x):
         return x.detach().transpose(0, 1)[None].contiguous().requires_grad_()
 
-    # An edge that is there twice weighs twice.
+    # A repeated edge has twice the weight.
     edges = torch.zeros(case.nodes, case.nodes)
     edges.index_put_((case.destinations, case.sources), torch.ones(()), accumulate=True)
     bias = edges.log().clamp_(min=HIDDEN)
-    return [as_one_sentence(x) for x in inputs], bias, lambda found: found[0].transpose(0, 1)
+    return [as_one_sentence(x) for x in inputs], bias, lambda result: result[0].transpose(0, 1)
 
 
 def main():

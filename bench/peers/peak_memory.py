@@ -2,7 +2,7 @@
 
 
 def peak_memory():
-    """Bytes that this process has had in memory at most."""
+    """Returns the peak memory of this process in bytes."""
     with open("/proc/self/status", encoding="ascii") as status:
         fields = dict(line.split(":", 1) for line in status)
     return int(fields["VmHWM"].split()[0]) * 1024

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains PyTorch's nn.Transformer as a user would: padded batches of sentences of like length, the fused Adam.
+"""Trains PyTorch's nn.Transformer as a user would: padded batches of sentences of similar length, the fused Adam.
 
-Prints one line of JSON. Sentences are as long as those of two files would be as subwords; tokens are random numbers.
+Prints one line of JSON. Sentences are as long as those of two files would be in subwords; tokens are random numbers.
 """
 import argparse
 import json
@@ -19,7 +19,7 @@ from peak_memory import peak_memory
 
 VOCABULARY = 10_000
 PADDING = 0
-SIZES = {  # size, feed-forward, heads, layers of the encoder, and of the decoder
+SIZES = {  # size, feed-forward, heads, encoder layers, decoder layers
     "tiny": (128, 256, 4, 4, 4),
     "small": (256, 1024, 4, 2, 2),
     "base": (512, 2048, 8, 6, 6),
@@ -29,14 +29,14 @@ SIZES = {  # size, feed-forward, heads, layers of the encoder, and of the decode
 class Model(nn.Module):
     def __init__(self, size, feed_forward, heads, encoder_layers, decoder_layers):
         super().__init__()
-        self.words = nn.Embedding(VOCABULARY, size, padding_idx=PADDING)
+        self.embedding = nn.Embedding(VOCABULARY, size, padding_idx=PADDING)
         self.transformer = nn.Transformer(
             size, heads, encoder_layers, decoder_layers, feed_forward, dropout=0.1, batch_first=True, norm_first=True)
         self.scale = math.sqrt(size)
         self.positions = torch.randn(1, 512, size)
 
     def embed(self, tokens):
-        return self.words(tokens) * self.scale + self.positions[:, :tokens.size(1)]
+        return self.embedding(tokens) * self.scale + self.positions[:, :tokens.size(1)]
 
     def forward(self, inputs, outputs):
         future = nn.Transformer.generate_square_subsequent_mask(outputs.size(1))
@@ -45,7 +45,7 @@ class Model(nn.Module):
             self.embed(inputs), self.embed(outputs), tgt_mask=future, tgt_is_causal=True,
             src_key_padding_mask=input_padding, tgt_key_padding_mask=output_padding,
             memory_key_padding_mask=input_padding)
-        return F.linear(state, self.words.weight)
+        return F.linear(state, self.embedding.weight)
 
 
 def padding_bias(tokens):
@@ -62,7 +62,7 @@ def sentence_lengths(input_file, output_file):
 
 
 def length_batches(lengths):
-    """Batches of about 4096 output tokens, padding counted, of pairs of like length; in random order."""
+    """Returns batches of pairs of similar length, about 4096 output tokens with padding, in random order."""
     batches, batch = [], []
     for pair in sorted(lengths):
         batch.append(pair)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Translates with CTranslate2: a Transformer of random weights, outputs that are made to have 16 tokens.
+"""Translates with CTranslate2: a Transformer with random weights, and outputs forced to have 16 tokens.
 
-Prints one line of JSON, with the better one of two ways to share the threads: one translator with all of them, or one
-for each. Inputs are as long as a file's sentences would be as subwords; their tokens are random.
+Prints one line of JSON, with the better result of two divisions of the threads: one translator with all threads, or one
+translator per thread. Inputs are as long as a file's sentences would be in subwords; their tokens are random.
 """
 import argparse
 import json
@@ -21,14 +21,14 @@ from peak_memory import peak_memory
 
 VOCABULARY = 10_000
 OUTPUT_TOKENS = 16
-SIZES = {  # size, feed-forward, heads, layers of the encoder, and of the decoder
+SIZES = {  # size, feed-forward, heads, encoder layers, decoder layers
     "tiny": (128, 256, 4, 4, 4),
     "base": (512, 2048, 8, 6, 6),
 }
 
 
 class RandomSpec:
-    """A model's specification, filled with random weights."""
+    """Fills a CTranslate2 model specification with random weights."""
 
     def __init__(self, size, feed_forward, heads, encoder_layers, decoder_layers):
         self.size = size
