@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph tutorial, step by step: a pair of sentences as a graph, attention as messages along its edges, a
-// Transformer made of that, and the copy task learned through message passing alone.
+// The graph tutorial, step by step: a sentence pair as a graph, attention as messages along its edges, a Transformer
+// that uses this attention, and the training of the copy task by message passing.
 //
 //     build/examples/example_tutorial [EPOCHS [TRAINING PAIRS]]
 #include <ATen/ATen.h>
@@ -24,13 +24,13 @@
 
 using namespace edgewise;
 
-// --- 1. Graphs. A pool holds one for each pair of lengths; a batch joins those of its pairs. -------------------------
+// --- 1. Graphs. A pool holds one graph per pair of lengths; a batch joins the graphs of its pairs. -------------------
 
 void print_range(const std::string& name, const auto& numbers) {
   fmt::print("  {:<16} {} to {}\n", name, numbers.front(), numbers.back());
 }
 
-void show_graph_numbering() {
+void print_graph_numbering() {
   GraphPool pool;
   const TokenPair pair = {.input = {28, 25, 7, 26, 6, 4, 5, 9, 18},
                           .output = {kBeginToken, 28, 25, 7, 26, 6, 4, 5, 9, 18, kEndToken}};
@@ -52,7 +52,8 @@ Columns message_func(const EdgeBatch& edges) {
   return {{"score", (edges.source("k") * edges.destination("q")).sum(-1, /*keepdim=*/true)}, {"v", edges.source("v")}};
 }
 
-// Averages what arrived, by softmax of the scores. Mailboxes are [nodes, messages, heads, size].
+// Averages the values in a mailbox, weighted by the softmax of the scores.
+// Shape of a mailbox column: [nodes, messages, heads, size].
 NodeFunction reduce_func(double head_size) {
   return [head_size](const NodeBatch& nodes) -> Columns {
     const at::Tensor attention = at::softmax(nodes.mailbox("score") / std::sqrt(head_size), /*dim=*/1);
@@ -64,7 +65,7 @@ void naive_propagate_attention(MessageGraph& graph, const at::Tensor& edges, dou
   graph.send_and_recv(edges, {message_func}, {reduce_func(head_size)});
 }
 
-// --- 3. The same with built-in functions: the softmax in steps, its division left for later. -------------------------
+// --- 3. Attention with built-in functions: they sum the numerators and the denominators of the softmax. --------------
 
 EdgeFunction source_dot_destination(const std::string& source, const std::string& destination, const std::string& out) {
   return [=](const EdgeBatch& edges) -> Columns {
@@ -85,7 +86,7 @@ void propagate_attention(MessageGraph& graph, const at::Tensor& edges, double he
                       {sum("v", "wv"), sum("score", "z")});
 }
 
-void compare_both_ways() {
+void compare_naive_and_built_in() {
   const at::NoGradGuard no_grad;
   RandomStream random(1);
   const MultiHeadAttention attention(MultiHeadAttentionOptions::even(/*size=*/16, /*heads=*/2), random);
@@ -104,10 +105,10 @@ void compare_both_ways() {
   fmt::print("Naive and built-in message passing differ by {:.1e} at most.\n\n", difference);
 }
 
-// --- 4. A Transformer from these parts: Transformer::forward_by_messages reads as the tutorial's forward does. -------
+// --- 4. The Transformer: Transformer::forward_by_messages follows the tutorial's forward line by line. ---------------
 
 Transformer make_model(std::int64_t vocabulary) {
-  TransformerOptions options = TransformerOptions::of(TransformerPreset::kTutorial);
+  TransformerOptions options = TransformerOptions::from_preset(TransformerPreset::kTutorial);
   options.encoder_layers = options.decoder_layers = 1;
   options.size = options.feed_forward = 128;
   options.heads = 1;
@@ -121,20 +122,20 @@ struct Totals {
   double loss = 0;
   std::int64_t correct = 0;
   std::int64_t tokens = 0;
-  double difference_to_fused = 0;  // of the loss per token, the largest
+  double difference_to_fused = 0;  // largest difference from the fused model in a batch's loss per token
 };
 
 constexpr LossOptions kLoss = {.smoothing = 0.1, .ignored = kPaddingToken};
 
 at::Tensor batch_loss(const Transformer& model, const Batch& batch, Pass pass, Totals& totals) {
   MessageGraph graph(batch.graph);
-  Pass same_dropouts = pass;
+  Pass fused_pass = pass;  // draws the same dropout masks
   const at::Tensor labels = at::tensor(batch.labels);
   const at::Tensor logits = model.forward_by_messages(graph, batch, pass);
   at::Tensor loss = smoothed_loss(logits, labels, kLoss);
   {
     const at::NoGradGuard no_grad;
-    const at::Tensor fused = smoothed_loss(model.forward(batch, same_dropouts), labels, kLoss);
+    const at::Tensor fused = smoothed_loss(model.forward(batch, fused_pass), labels, kLoss);
     const double difference = std::abs((fused - loss).item<double>()) / static_cast<double>(batch.labels.size());
     totals.difference_to_fused = std::max(totals.difference_to_fused, difference);
   }
@@ -144,9 +145,9 @@ at::Tensor batch_loss(const Transformer& model, const Batch& batch, Pass pass, T
   return loss;
 }
 
-void print_totals(const std::string& what, const Totals& totals) {
+void print_totals(const std::string& name, const Totals& totals) {
   const auto tokens = static_cast<double>(totals.tokens);
-  fmt::print("{}: loss {:.4f}, accuracy {:.2f} %, the fused model's losses differ by {:.1e} at most\n", what,
+  fmt::print("{}: loss {:.4f}, accuracy {:.2f} %, the fused model's losses differ by {:.1e} at most\n", name,
              totals.loss / tokens, 100 * static_cast<double>(totals.correct) / tokens, totals.difference_to_fused);
 }
 
@@ -190,7 +191,7 @@ void train(std::int64_t epochs, std::int64_t pairs) {
 
 int main(int argc, char** argv) {
   set_num_threads(available_cores());
-  show_graph_numbering();
-  compare_both_ways();
+  print_graph_numbering();
+  compare_naive_and_built_in();
   train(/*epochs=*/argc > 1 ? std::atoll(argv[1]) : 4, /*pairs=*/argc > 2 ? std::atoll(argv[2]) : 9000);
 }

@@ -4,12 +4,11 @@
 
 #include <memory>
 
-#include "edgewise/experiment/attention_bench.h"
 #include "edgewise/apps/runtime/commands.h"
-#include "edgewise/apps/runtime/enum_option.h"
-#include "edgewise/apps/runtime/threads_option.h"
+#include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/experiment/attention_bench.h"
 
 namespace edgewise {
 namespace {
@@ -61,27 +60,32 @@ void print_text(const BenchAttentionCommand& command, const AttentionBench& benc
   fmt::print("differs from fp64 by {:.1e} at most\n", bench.difference);
 }
 
-int run_bench_attention(const BenchAttentionCommand& command) {
+void run_bench_attention(const BenchAttentionCommand& command) {
   use_threads(command.threads);
   const AttentionBench bench = measure_attention(command.options);
   command.is_json ? print_json(command, bench) : print_text(command, bench);
-  return 0;
 }
 
 }  // namespace
 
-void add_bench_attention(CLI::App& bench, int& exit_code) {
+void add_bench_attention(CLI::App& bench) {
   auto command = std::make_shared<BenchAttentionCommand>();
-  CLI::App* attention = bench.add_subcommand("attention", "Attention over relations of several forms");
-  attention->add_option("--case", command->options.which, "sentences (default), causal, small, window or random")
+  CLI::App* attention = bench.add_subcommand("attention", "Time attention and its backward pass over a relation");
+  attention
+      ->add_option("--case", command->options.which,
+                   "the relation: sentences (default), causal, small, window or random")
       ->transform(one_of<AttentionCase>());
-  attention->add_option("--precision", command->options.precision, "fp32 (default) or bf16")
+  attention
+      ->add_option("--precision", command->options.precision,
+                   "the number format of the tensors: fp32 (default) or bf16")
       ->transform(one_of<Precision>());
-  attention->add_option("--repetitions", command->options.repetitions, "of which the median is said")
+  attention
+      ->add_option("--repetitions", command->options.repetitions,
+                   "the number of timed repetitions, whose median is printed; default 20")
       ->check(CLI::Range(1, 1'000'000));
-  attention->add_flag("--json", command->is_json, "print one line of JSON");
+  attention->add_flag("--json", command->is_json, "print the result as one line of JSON");
   add_threads_option(*attention, command->threads);
-  attention->callback([command, &exit_code] { exit_code = run_bench_attention(*command); });
+  attention->callback([command] { run_bench_attention(*command); });
 }
 
 }  // namespace edgewise

@@ -7,12 +7,11 @@
 #include <string>
 
 #include "edgewise/apps/runtime/commands.h"
-#include "edgewise/experiment/decoding_bench.h"
-#include "edgewise/apps/runtime/enum_option.h"
-#include "edgewise/apps/runtime/threads_option.h"
+#include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/peak_memory.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/experiment/decoding_bench.h"
 
 namespace edgewise {
 namespace {
@@ -24,7 +23,7 @@ struct BenchDecodeCommand {
   bool is_json = false;
 };
 
-/// The split asked for; else one worker with all threads, and a worker a thread.
+/// Returns the requested split or, without --workers, two: one worker with all threads, and one worker per thread.
 std::vector<ThreadSplit> splits_of(const BenchDecodeCommand& command) {
   const int threads = num_threads();
   if (command.workers > 0) return {{command.workers, std::max(1, threads / command.workers)}};
@@ -33,22 +32,19 @@ std::vector<ThreadSplit> splits_of(const BenchDecodeCommand& command) {
 }
 
 std::string splits_json(const std::vector<DecodingBench>& results) {
-  std::string text;
-  for (const DecodingBench& result : results) {
-    text += text.empty() ? "" : ", ";
-    text += JsonObject()
-                .add("workers", result.split.workers)
-                .add("threads_each", result.split.threads)
-                .add("output_tokens_per_second", result.tokens_per_second())
-                .add("median_latency_ms", 1e3 * result.median_latency)
-                .text();
-  }
-  return "[" + text + "]";
+  return json_array(results, [](const DecodingBench& result) {
+    return JsonObject()
+        .add("workers", result.split.workers)
+        .add("threads_each", result.split.threads)
+        .add("output_tokens_per_second", result.tokens_per_second())
+        .add("median_latency_ms", 1e3 * result.median_latency)
+        .text();
+  });
 }
 
 void print_json(const BenchDecodeCommand& command, const std::vector<DecodingBench>& results) {
   const auto fastest = std::ranges::max(results, {}, &DecodingBench::tokens_per_second);
-  const auto promptest = std::ranges::min(results, {}, &DecodingBench::median_latency);
+  const auto lowest_latency = std::ranges::min(results, {}, &DecodingBench::median_latency);
   fmt::print("{}\n", JsonObject()
                          .add("size", enum_name(command.options.size))
                          .add("precision", enum_name(command.options.precision))
@@ -56,7 +52,7 @@ void print_json(const BenchDecodeCommand& command, const std::vector<DecodingBen
                          .add("batch", command.options.batch)
                          .add("threads", num_threads())
                          .add("output_tokens_per_second", fastest.tokens_per_second())
-                         .add("median_latency_ms", 1e3 * promptest.median_latency)
+                         .add("median_latency_ms", 1e3 * lowest_latency.median_latency)
                          .add("peak_memory_bytes", peak_memory())
                          .add_json("splits", splits_json(results))
                          .text());
@@ -82,34 +78,39 @@ void print_text(const BenchDecodeCommand& command, const std::vector<DecodingBen
   }
 }
 
-int run_bench_decode(const BenchDecodeCommand& command) {
+void run_bench_decode(const BenchDecodeCommand& command) {
   use_threads(command.threads);
   const std::vector<DecodingBench> results = measure_decoding(command.options, splits_of(command));
   command.is_json ? print_json(command, results) : print_text(command, results);
-  return 0;
 }
 
 }  // namespace
 
-void add_bench_decode(CLI::App& bench, int& exit_code) {
+void add_bench_decode(CLI::App& bench) {
   auto command = std::make_shared<BenchDecodeCommand>();
   DecodingBenchOptions& options = command->options;
-  CLI::App* decode = bench.add_subcommand("decode", "Translating sentences of a corpus's lengths, without libtorch");
-  decode->add_option("--size", options.size, "of the model: tiny (default), small or base")
+  CLI::App* decode =
+      bench.add_subcommand("decode", "Time decoding by the runtime, for sentences with the lengths of a corpus");
+  decode->add_option("--size", options.size, "the size of the model: tiny (default), small or base")
       ->transform(one_of<ModelSize>());
-  decode->add_option("--precision", options.precision, "of weights: fp32 (default), bf16 or int8")
+  decode->add_option("--precision", options.precision, "the number format of the weights: fp32 (default), bf16 or int8")
       ->transform(one_of<RuntimePrecision>());
-  decode->add_option("--beam", options.beam, "hypotheses kept alive; 1 is greedy")->check(CLI::Range(1, 1000));
-  decode->add_option("--batch", options.batch, "sentences that a worker searches at once")
+  decode->add_option("--beam", options.beam, "the number of hypotheses in the beam; 1: greedy search; default 4")
+      ->check(CLI::Range(1, 1000));
+  decode->add_option("--batch", options.batch, "the number of sentences that a worker decodes at a time; default 32")
       ->check(CLI::Range(1, 100'000));
-  decode->add_option("--input", options.input, "the corpus's input sentences, one a line")->required();
-  decode->add_option("--sentences", options.sentences, "how many of them")->check(CLI::Range(1, 1'000'000));
-  decode->add_option("--workers", command->workers, "that share the threads; by default one, and one a thread")
+  decode->add_option("--input", options.input, "a file of sentences, one per line, which give the input lengths")
+      ->required();
+  decode->add_option("--sentences", options.sentences, "the number of sentences to decode; default 400")
+      ->check(CLI::Range(1, 1'000'000));
+  decode
+      ->add_option("--workers", command->workers,
+                   "the number of workers that share the threads; default: one, then one per thread")
       ->check(CLI::Range(1, 4096));
-  decode->add_flag("--profile", options.is_profiled, "say what the time of a worker goes to");
-  decode->add_flag("--json", command->is_json, "print one line of JSON");
+  decode->add_flag("--profile", options.is_profiled, "print a profile of the first worker");
+  decode->add_flag("--json", command->is_json, "print the result as one line of JSON");
   add_threads_option(*decode, command->threads);
-  decode->callback([command, &exit_code] { exit_code = run_bench_decode(*command); });
+  decode->callback([command] { run_bench_decode(*command); });
 }
 
 }  // namespace edgewise

@@ -6,13 +6,12 @@
 #include <string>
 
 #include "edgewise/apps/runtime/commands.h"
-#include "edgewise/apps/runtime/enum_option.h"
-#include "edgewise/experiment/machine_limits.h"
-#include "edgewise/apps/runtime/threads_option.h"
-#include "edgewise/experiment/training_bench.h"
+#include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/experiment/machine_limits.h"
+#include "edgewise/experiment/training_bench.h"
 
 namespace edgewise {
 namespace {
@@ -24,16 +23,13 @@ struct BenchTrainCommand {
 };
 
 std::string profile_json(const BenchTrainCommand& command, const TrainingBench& bench) {
-  std::string lines;
-  for (const Profile::Line& line : bench.profile) {
-    lines += lines.empty() ? "" : ", ";
-    lines += JsonObject()
-                 .add("work", line.work)
-                 .add("ms_a_step", 1e3 * line.seconds / static_cast<double>(command.options.steps))
-                 .add("times", line.times)
-                 .text();
-  }
-  return "[" + lines + "]";
+  return json_array(bench.profile, [steps = static_cast<double>(command.options.steps)](const Profile::Line& line) {
+    return JsonObject()
+        .add("work", line.work)
+        .add("ms_a_step", 1e3 * line.seconds / steps)
+        .add("times", line.times)
+        .text();
+  });
 }
 
 void print_profile(const BenchTrainCommand& command, const TrainingBench& bench) {
@@ -69,7 +65,7 @@ void print_json(const BenchTrainCommand& command, const TrainingBench& bench, do
 }
 
 void print_text(const BenchTrainCommand& command, const TrainingBench& bench, double peak) {
-  const TransformerOptions model = bench_model(command.options.size);
+  const TransformerOptions model = bench_model_options(command.options.size);
   const double flops_per_second = bench.flops / bench.seconds;
   fmt::print("{}: size {}, feed-forward {}, {} heads, {} + {} layers, {} words; {}, {} threads\n",
              enum_name(command.options.size), model.size, model.feed_forward, model.heads, model.encoder_layers,
@@ -84,31 +80,37 @@ void print_text(const BenchTrainCommand& command, const TrainingBench& bench, do
   if (!bench.profile.empty()) print_profile(command, bench);
 }
 
-int run_bench_train(const BenchTrainCommand& command) {
+void run_bench_train(const BenchTrainCommand& command) {
   use_threads(command.threads);
   const TrainingBench bench = measure_training(command.options);
-  const double peak = gemm_peak(command.options.precision);
+  const double peak = measure_gemm_peak(command.options.precision);
   command.is_json ? print_json(command, bench, peak) : print_text(command, bench, peak);
-  return 0;
 }
 
 }  // namespace
 
-void add_bench_train(CLI::App& bench, int& exit_code) {
+void add_bench_train(CLI::App& bench) {
   auto command = std::make_shared<BenchTrainCommand>();
-  CLI::App* train = bench.add_subcommand("train", "Steps of training on sentences of a corpus's lengths");
-  train->add_option("--size", command->options.size, "of the model: tiny (default), small or base")
+  CLI::App* train =
+      bench.add_subcommand("train", "Time training steps, for sentence pairs with the lengths of a corpus");
+  train->add_option("--size", command->options.size, "the size of the model: tiny (default), small or base")
       ->transform(one_of<ModelSize>());
-  train->add_option("--precision", command->options.precision, "of linear layers and attention: fp32 (default) or bf16")
+  train
+      ->add_option("--precision", command->options.precision,
+                   "the number format of linear layers and attention: fp32 (default) or bf16")
       ->transform(one_of<Precision>());
-  train->add_option("--input", command->options.input, "the corpus's input sentences, one a line")->required();
-  train->add_option("--output", command->options.output, "its output sentences")->required();
-  train->add_option("--steps", command->options.steps, "how many are timed")->check(CLI::Range(1, 1'000'000));
-  train->add_option("--warmup", command->options.warmup, "how many come before them")->check(CLI::Range(1, 1'000'000));
-  train->add_flag("--profile", command->options.is_profiled, "say what the time of a step goes to");
-  train->add_flag("--json", command->is_json, "print one line of JSON");
+  train
+      ->add_option("--input", command->options.input, "a file of input sentences, one per line, which give the lengths")
+      ->required();
+  train->add_option("--output", command->options.output, "a file of output sentences, one for each input")->required();
+  train->add_option("--steps", command->options.steps, "the number of timed steps; default 20")
+      ->check(CLI::Range(1, 1'000'000));
+  train->add_option("--warmup", command->options.warmup, "the number of steps before the timed ones; default 3")
+      ->check(CLI::Range(1, 1'000'000));
+  train->add_flag("--profile", command->options.is_profiled, "print a profile of the timed steps");
+  train->add_flag("--json", command->is_json, "print the result as one line of JSON");
   add_threads_option(*train, command->threads);
-  train->callback([command, &exit_code] { exit_code = run_bench_train(*command); });
+  train->callback([command] { run_bench_train(*command); });
 }
 
 }  // namespace edgewise

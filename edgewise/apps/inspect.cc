@@ -3,19 +3,20 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
-#include "edgewise/experiment/model_directory.h"
-#include "edgewise/experiment/ponder.h"
 #include "edgewise/base/config.h"
 #include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/safetensors.h"
+#include "edgewise/base/utf8.h"
+#include "edgewise/experiment/sentence_steps.h"
 #include "edgewise/nn/serialize.h"
 #include "edgewise/text/line_reader.h"
 
@@ -23,6 +24,8 @@ namespace edgewise {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::int64_t kBarWidth = 40;  // characters of the longest bar of a histogram
 
 void print_tensors(const SafetensorsFile& file) {
   std::size_t bytes = 0;
@@ -33,7 +36,7 @@ void print_tensors(const SafetensorsFile& file) {
   fmt::print("{} tensors, {} bytes\n", file.tensors().size(), bytes);
 }
 
-std::string side_in_words(const Vocabulary& vocabulary) {
+std::string describe_vocabulary(const Vocabulary& vocabulary) {
   return fmt::format("{} tokens ({})", vocabulary.size(), enum_name(vocabulary.kind()));
 }
 
@@ -47,8 +50,8 @@ void print_model(const fs::path& path) {
              model_name(options.kind), options.encoder_layers, options.decoder_layers, options.size, options.heads,
              options.feed_forward, enum_name(options.preset));
   fmt::print("parameters  {}\n", count_parameters(model.model->parameters()));
-  fmt::print("input       {}\n", side_in_words(*model.vocabularies.input));
-  fmt::print("output      {}\n", side_in_words(*model.vocabularies.output));
+  fmt::print("input       {}\n", describe_vocabulary(*model.vocabularies.input));
+  fmt::print("output      {}\n", describe_vocabulary(*model.vocabularies.output));
 }
 
 void print_last_metrics(const fs::path& run) {
@@ -61,24 +64,60 @@ void print_last_metrics(const fs::path& run) {
   fmt::print("metrics     {}\n", text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin));
 }
 
+void print_side(const char* name, const std::vector<TokenSteps>& tokens) {
+  std::string texts;
+  std::string steps;
+  for (const TokenSteps& token : tokens) {
+    const std::string number = std::to_string(token.steps);
+    const std::size_t width = std::max(count_code_points(token.text), number.size()) + 1;
+    texts += token.text + std::string(width - count_code_points(token.text), ' ');
+    steps += number + std::string(width - number.size(), ' ');
+  }
+  fmt::print("{:<7} {}\n{:<7} {}\n", name, texts, "", steps);
+}
+
+void print_histogram(const char* name, const PonderHistogram& histogram) {
+  std::int64_t total = 0;
+  std::int64_t steps = 0;
+  std::int64_t most = 1;
+  for (const auto& [step, count] : histogram) {
+    total += count;
+    steps += step * count;
+    most = std::max(most, count);
+  }
+  fmt::print("{}: {:.2f} steps a token\n", name, static_cast<double>(steps) / static_cast<double>(total));
+  for (const auto& [step, count] : histogram) {
+    fmt::print("{:>4} {:>8} {}\n", step, count, std::string(static_cast<std::size_t>(count * kBarWidth / most), '#'));
+  }
+}
+
+void print_ponder_steps(const std::vector<SentenceSteps>& sentences) {
+  for (const SentenceSteps& sentence : sentences) {
+    print_side("input", sentence.input);
+    print_side("output", sentence.output);
+    fmt::print("\n");
+  }
+  print_histogram("inputs", ponder_histogram(sentences, &SentenceSteps::input));
+  print_histogram("outputs", ponder_histogram(sentences, &SentenceSteps::output));
+}
+
 struct InspectCommand {
   std::string path;
-  std::string ponder;
+  std::string ponder_inputs;  // a file of sentences; empty: ponder steps are not counted
   bool is_json = false;
 };
 
-int run_ponder(const InspectCommand& command) {
-  const std::vector<std::string> inputs = read_sentences(command.ponder, "inspect");
-  const std::vector<PonderedSentence> sentences = ponder(open_model(command.path), inputs);
+void inspect_ponder_steps(const InspectCommand& command) {
+  const std::vector<std::string> inputs = read_sentences(command.ponder_inputs, "inspect");
+  const std::vector<SentenceSteps> sentences = count_ponder_steps(open_model(command.path), inputs);
   if (command.is_json) {
-    fmt::print("{}\n", ponder_json(sentences));
+    fmt::print("{}\n", sentence_steps_json(sentences));
   } else {
-    print_ponder(sentences);
+    print_ponder_steps(sentences);
   }
-  return 0;
 }
 
-int run_inspect(const std::string& path) {
+void run_inspect(const std::string& path) {
   check(fs::exists(path), "inspect: {} does not exist, a run, a model, a safetensors file or a config is needed", path);
   if (fs::is_directory(path)) {
     print_model(path);
@@ -90,22 +129,21 @@ int run_inspect(const std::string& path) {
   } else {
     fail("inspect: {} is of no known kind, a run, a model, a .safetensors or a .toml file is needed", path);
   }
-  return 0;
 }
 
 }  // namespace
 
-void add_inspect(CLI::App& program, int& exit_code) {
+void add_inspect(CLI::App& program) {
   auto command = std::make_shared<InspectCommand>();
-  CLI::App* inspect = program.add_subcommand("inspect", "Say what is in a run, a model, a tensor file or a config");
+  CLI::App* inspect =
+      program.add_subcommand("inspect", "Show the contents of a run, a model, a tensor file or a config");
   inspect->add_option("path", command->path, "a run or model directory, a .safetensors file, or a config")->required();
-  auto* ponder = inspect->add_option("--ponder", command->ponder,
-                                     "sentences, one a line; - for standard input: how many steps a Universal "
-                                     "Transformer thinks about each token");
-  inspect->add_flag("--json", command->is_json, "what --ponder finds as JSON")->needs(ponder);
-  inspect->callback([command, &exit_code] {
-    exit_code = command->ponder.empty() ? run_inspect(command->path) : run_ponder(*command);
-  });
+  auto* ponder = inspect->add_option("--ponder", command->ponder_inputs,
+                                     "a file of sentences, one per line, or - for standard input: count the ponder "
+                                     "steps that a Universal Transformer takes for each token");
+  inspect->add_flag("--json", command->is_json, "print the result of --ponder as JSON")->needs(ponder);
+  inspect->callback(
+      [command] { command->ponder_inputs.empty() ? run_inspect(command->path) : inspect_ponder_steps(*command); });
 }
 
 }  // namespace edgewise

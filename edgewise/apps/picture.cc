@@ -1,18 +1,261 @@
 // SPDX-License-Identifier: Apache-2.0
-// edgewise picture WHAT: to look inside models, graphs and runs.
+// edgewise picture KIND … -o FILE
+#include <fmt/format.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/runtime/shared_options.h"
+#include "edgewise/base/error.h"
+#include "edgewise/base/files.h"
+#include "edgewise/experiment/pictures.h"
+#include "edgewise/graph/builders.h"
+#include "edgewise/text/line_reader.h"
 
 namespace edgewise {
+namespace {
 
-void add_picture(CLI::App& program, int& exit_code) {
-  CLI::App* picture = program.add_subcommand("picture", "Draw what is inside models, graphs and runs");
+/// Adds -o and --out, the file whose extension selects the format, and makes the command write the picture that `draw`
+/// returns. Errors begin with `caller`.
+void add_picture_output(CLI::App& command, const char* caller, std::function<PictureForms()> draw) {
+  const auto file = std::make_shared<std::string>();
+  command
+      .add_option("-o,--out", *file,
+                  "the file to write; its extension selects the format: .html a page, .svg a drawing, .png the drawing "
+                  "or an animation in pixels, .json the numbers")
+      ->required();
+  command.callback([file, caller, draw = std::move(draw)] { write_picture(*file, caller, draw); });
+}
+
+void add_attention_map_options(CLI::App& command, AttentionMapSelection& selection) {
+  command
+      .add_option("--attention", selection.kind,
+                  "the attention that is drawn, or open first on a page: encoder, decoder or cross (default)")
+      ->transform(one_of<AttentionKind>());
+  command.add_option("--layer", selection.layer,
+                     "the layer of the map, from 0, or mean; default: the last layer, in a drawing all layers");
+  command.add_option("--head", selection.head,
+                     "the head of the map, from 0, or mean; default: the mean of the heads, in a drawing all heads");
+}
+
+void add_attention(CLI::App& picture) {
+  const auto options = std::make_shared<AttentionPictureOptions>();
+  CLI::App* attention =
+      picture.add_subcommand("attention", "Draw the attention weights of a model on one sentence pair");
+  attention->add_option("--model", options->model, "a run or model directory")->required();
+  auto* input = attention->add_option("--input", options->input, "the input sentence of the pair");
+  attention->add_option("--output", options->output, "the output sentence; default: the model's translation of --input")
+      ->needs(input);
+  auto* pairs =
+      attention
+          ->add_option("--pairs", options->pairs, "instead of --input: a file with `input ||| output` on each line")
+          ->excludes(input);
+  attention->add_option("--line", options->line, "the line of --pairs to draw, from 1; default 1")
+      ->needs(pairs)
+      ->check(CLI::PositiveNumber);
+  attention->add_option("--gold", options->gold,
+                        "a file of gold word alignments, one line per pair: `2-3` links word 2 of the input and word 3 "
+                        "of the output surely, `2p3` possibly; the alignment error rate of each head is shown");
+  attention->add_option("--gold-first", options->gold_first, "the number of the first word in --gold: 1 (default) or 0")
+      ->check(CLI::Range(0, 1));
+  add_attention_map_options(*attention, options->map);
+  add_picture_output(*attention, "picture attention", [options] { return picture_attention(*options); });
+}
+
+struct ReportCommand {
+  std::string run;
+  std::string input;
+  std::string page;
+};
+
+void run_report(const ReportCommand& command) {
+  constexpr const char* kCaller = "picture report";
+  check(command.page.ends_with(".html"), "{}: --out is {}, needs a name that ends with .html", kCaller, command.page);
+  const std::string page = run_report_page(command.run, read_sentences(command.input, kCaller));
+  write_file_atomically(command.page, page, kCaller);
+}
+
+void add_report(CLI::App& picture) {
+  const auto command = std::make_shared<ReportCommand>();
+  CLI::App* report = picture.add_subcommand("report", "Write a page about a run: curves, translations and attention");
+  report->add_option("run", command->run, "a run directory")->required();
+  report->add_option("--input", command->input, "a file of a few sentences, one per line; -: standard input")
+      ->required();
+  report->add_option("-o,--out", command->page, "the page to write, an .html file")->required();
+  report->callback([command] { run_report(*command); });
+}
+
+/// The command-line options of all subcommands of `picture graph`.
+struct GraphCommand {
+  std::int64_t nodes = 12;
+  WindowOptions window = {.before = 2, .after = 2};
+  std::int64_t stride = 4;
+  std::int64_t block = 4;
+  bool is_causal = false;
+  std::int64_t in_degree = 3;
+  std::uint64_t seed = 1;
+  std::vector<std::string> lengths = {"9:10"};
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  std::string model;
+  std::string sentence;
+  BeamTreeOptions beam;
+};
+
+using DrawGraph = PictureForms (*)(const GraphCommand&);
+
+constexpr const char* kGraphCaller = "picture graph";
+constexpr std::int64_t kMaxNodes = 20'000;  // the edges of a strided relation grow with the square of the nodes
+
+PictureForms picture_relation(const Relation& relation, std::string title) {
+  return picture_graph(graph_drawing(Graph(relation), std::move(title)));
+}
+
+PictureForms picture_pairs(const GraphCommand& graph) {
+  const bool has_words = !graph.inputs.empty() || !graph.outputs.empty();
+  return picture_graph(has_words ? batch_drawing(graph.inputs, graph.outputs) : batch_drawing(graph.lengths));
+}
+
+PictureForms picture_beam(const GraphCommand& graph) {
+  return picture_graph(
+      beam_tree(read_model_files(graph.model, kGraphCaller), graph.sentence, graph.beam, kGraphCaller));
+}
+
+void add_graph(CLI::App& picture) {
+  CLI::App* graphs = picture.add_subcommand(
+      "graph", "Draw a graph of tokens: nodes and edges, or from 1000 nodes on the adjacency matrix");
+  graphs->require_subcommand(1);
+  const auto command = std::make_shared<GraphCommand>();
+  const auto add = [&](const char* name, const char* help, DrawGraph draw) {
+    CLI::App* kind = graphs->add_subcommand(name, help);
+    add_picture_output(*kind, kGraphCaller, [command, draw] { return draw(*command); });
+    return kind;
+  };
+  const auto add_relation = [&](const char* name, const char* help, DrawGraph draw) {
+    CLI::App* kind = add(name, help, draw);
+    kind->add_option("--nodes", command->nodes, "the number of nodes; default 12")
+        ->check(CLI::Range(std::int64_t{1}, kMaxNodes));
+    return kind;
+  };
+
+  add_relation("complete", "every node attends to every node, as in an encoder", [](const GraphCommand& graph) {
+    return picture_relation(complete(graph.nodes), fmt::format("Complete, {} nodes", graph.nodes));
+  });
+  add_relation("causal", "a node attends to itself and to all nodes before it, as in a decoder",
+               [](const GraphCommand& graph) {
+                 return picture_relation(causal(graph.nodes), fmt::format("Causal, {} nodes", graph.nodes));
+               });
+
+  CLI::App* sliding = add_relation("window", "a node attends to its neighbours", [](const GraphCommand& graph) {
+    return picture_relation(window(graph.nodes, graph.window),
+                            fmt::format("Window of {} back and {} ahead in steps of {}, {} nodes", graph.window.before,
+                                        graph.window.after, graph.window.dilation, graph.nodes));
+  });
+  sliding->add_option("--before", command->window.before, "the number of neighbours before a node; default 2")
+      ->check(CLI::NonNegativeNumber);
+  sliding->add_option("--after", command->window.after, "the number of neighbours after a node; default 2; 0: causal")
+      ->check(CLI::NonNegativeNumber);
+  sliding->add_option("--dilation", command->window.dilation, "the distance between neighbours in nodes; default 1")
+      ->check(CLI::PositiveNumber);
+
+  CLI::App* sparse =
+      add_relation("strided", "a node attends to itself and to each earlier node at a multiple of the stride",
+                   [](const GraphCommand& graph) {
+                     return picture_relation(strided(graph.nodes, graph.stride),
+                                             fmt::format("Strided by {}, {} nodes", graph.stride, graph.nodes));
+                   });
+  sparse->add_option("--stride", command->stride, "the stride in nodes; default 4")->check(CLI::PositiveNumber);
+
+  CLI::App* blocks = add_relation("block", "a node attends to the nodes of its block", [](const GraphCommand& graph) {
+    const Direction direction = graph.is_causal ? Direction::kCausal : Direction::kBoth;
+    return picture_relation(block_local(graph.nodes, graph.block, direction),
+                            fmt::format("Blocks of {}, {} nodes", graph.block, graph.nodes));
+  });
+  blocks->add_option("--block", command->block, "the number of nodes in a block; default 4")
+      ->check(CLI::PositiveNumber);
+  blocks->add_flag("--causal", command->is_causal, "leave out edges from later nodes");
+
+  CLI::App* random =
+      add_relation("random", "a node attends to nodes that are drawn at random", [](const GraphCommand& graph) {
+        return picture_relation(random_relation(graph.nodes, graph.nodes, graph.in_degree, graph.seed),
+                                fmt::format("Random, {} edges into each of {} nodes", graph.in_degree, graph.nodes));
+      });
+  random->add_option("--in-degree", command->in_degree, "the number of edges into a node; default 3")
+      ->check(CLI::NonNegativeNumber);
+  random->add_option("--seed", command->seed, "the seed of the random sources; default 1");
+
+  CLI::App* pairs = add("pairs", "a batch of sentence pairs: inputs above, outputs below", picture_pairs);
+  pairs->add_option("--lengths", command->lengths,
+                    "the tokens of each pair as INPUT:OUTPUT, one or several pairs; default 9:10");
+  pairs->add_option("--input", command->inputs, "instead of --lengths: the input sentence of a pair; may be repeated")
+      ->allow_extra_args(false)
+      ->excludes("--lengths");
+  pairs->add_option("--output", command->outputs, "the output sentence of a pair, one for each --input")
+      ->allow_extra_args(false)
+      ->needs("--input");
+
+  CLI::App* beam = add("beam", "the hypotheses of a beam search, and those that it left out", picture_beam);
+  beam->add_option("--model", command->model, "a run or model directory")->required();
+  beam->add_option("--input", command->sentence, "the sentence to translate")->required();
+  beam->add_option("--beam", command->beam.beam, "the number of hypotheses in the beam; default 4")
+      ->check(CLI::Range(1, 64));
+  beam->add_option("--cut", command->beam.cut,
+                   "the number of likeliest continuations to draw that each step left out; default 2")
+      ->check(CLI::Range(0, 64));
+}
+
+void add_training(CLI::App& picture) {
+  const auto runs = std::make_shared<std::vector<std::string>>();
+  const auto map = std::make_shared<AttentionMapSelection>();
+  CLI::App* training = picture.add_subcommand(
+      "training", "Draw the course of training: loss, scores, learning rate, speed, and how attention changed");
+  training->add_option("runs", *runs, "run directories, of finished or running runs")->required();
+  add_attention_map_options(*training, *map);
+  add_picture_output(*training, "picture training", [runs, map] { return picture_training(*runs, *map); });
+}
+
+void add_halting(CLI::App& picture) {
+  const auto options = std::make_shared<HaltingPictureOptions>();
+  CLI::App* halting =
+      picture.add_subcommand("halting", "Draw how many ponder steps a Universal Transformer takes for each token");
+  halting->add_option("--model", options->model, "a run or model directory; a run also shows how training changed them")
+      ->required();
+  halting->add_option("--input", options->inputs, "a sentence to translate; may be repeated")->allow_extra_args(false);
+  halting->add_option("--corpus", options->corpus, "a file of sentences, one per line; -: standard input");
+  add_picture_output(*halting, "picture halting", [options] { return picture_halting(*options); });
+}
+
+void add_positions(CLI::App& picture) {
+  const auto options = std::make_shared<PositionPictureOptions>();
+  CLI::App* positions =
+      picture.add_subcommand("positions", "Draw the positional encodings: as a map, and single dimensions as curves");
+  add_picture_output(*positions, "picture positions", [options] { return picture_positions(*options); });
+  positions->add_option("--positions", options->positions, "the number of positions, 1 to 1000; default 100")
+      ->check(CLI::Range(1, 1000));
+  positions->add_option("--size", options->size, "the dimensions of a vector, 1 to 1024; default 20")
+      ->check(CLI::Range(1, 1024));
+  positions
+      ->add_option("--dimensions", options->dimensions,
+                   "the dimensions to draw as curves, separated by commas; default 4,5,6,7")
+      ->delimiter(',');
+}
+
+}  // namespace
+
+void add_picture(CLI::App& program) {
+  CLI::App* picture =
+      program.add_subcommand("picture", "Draw models, graphs and runs: attention, ponder steps, curves");
   picture->require_subcommand(1);
-  add_picture_attention(*picture, exit_code);
-  add_picture_report(*picture, exit_code);
-  add_picture_graph(*picture, exit_code);
-  add_picture_training(*picture, exit_code);
-  add_picture_halting(*picture, exit_code);
-  add_picture_positions(*picture, exit_code);
+  add_attention(*picture);
+  add_report(*picture);
+  add_graph(*picture);
+  add_training(*picture);
+  add_halting(*picture);
+  add_positions(*picture);
 }
 
 }  // namespace edgewise

@@ -5,49 +5,85 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cmath>
+#include <algorithm>
+
+#include "edgewise/base/threads.h"
+#include "edgewise/experiment/make_vocabularies.h"
+#include "edgewise/experiment/run_comparison.h"
+#include "edgewise/nn/serialize.h"
 
 namespace edgewise {
 namespace {
 
 constexpr auto kRedrawInterval = std::chrono::milliseconds(100);
 
-/// Columns of the terminal; where they are not known, of a narrow one.
+/// Returns the columns of the terminal, or 80 when they are not known.
 std::size_t terminal_width() {
   winsize size = {};
   const bool is_known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   return is_known ? size.ws_col : 80;
 }
 
-}  // namespace
-
-std::string human_time(double seconds) {
-  const auto whole = static_cast<long long>(std::llround(std::max(seconds, 0.0)));
-  if (whole < 60) return fmt::format("{} s", whole);
-  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
-  return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
+void print_unless_empty(std::string_view name, const std::string& counts) {
+  if (!counts.empty()) fmt::print("{}: {}\n", name, counts);
 }
 
-std::string human_validation(const Validation& validation) {
+}  // namespace
+
+void print_corpus_report(const Corpus& corpus) {
+  for (const TrainingText& text : corpus.train) {
+    const PairReport& report = text.text->report();
+    if (corpus.train.size() > 1) fmt::print("{}: {} pairs, weight {}\n", text.name, report.kept, text.weight);
+    print_unless_empty("left out", report.describe_skipped());
+    for (const std::string& place : report.first_skipped) fmt::print("  {}\n", place);
+    print_unless_empty("put right", report.describe_repairs());
+    print_unless_empty("warning", report.describe_doubts());
+  }
+}
+
+std::string format_validation(const Validation& validation) {
   std::string text = fmt::format("loss {:.3f}, accuracy {:.1f} %", validation.loss, 100 * validation.accuracy);
-  if (validation.sequence_accuracy)
+  if (validation.sequence_accuracy) {
     text += fmt::format(", sequences right {:.2f} %", 100 * *validation.sequence_accuracy);
+  }
   if (validation.bleu) text += fmt::format(", BLEU {:.2f}", *validation.bleu);
   return text;
 }
 
-Progress::Progress() : is_live_(isatty(STDOUT_FILENO) == 1) {}
+Progress::Progress(const Experiment& experiment, SignalHandlers& signals)
+    : experiment_(experiment), signals_(signals), is_live_(isatty(STDOUT_FILENO) == 1) {}
 
 Progress::~Progress() { finish_line(); }
 
-/// What people look for stands first: a narrow terminal cuts off the end.
-std::string Progress::line_of(const StepReport& report) const {
+void Progress::on_restore(const std::string& damage) { fmt::print(stderr, "{}\n", damage); }
+
+void Progress::on_corpus(const Corpus& corpus) { print_corpus_report(corpus); }
+
+void Progress::on_encode(const EncodeReport& report) {
+  print_unless_empty("left out", report.describe_skipped());
+  if (report.truncated > 0) fmt::print("shortened: {} pairs with too long a sentence\n", report.truncated);
+}
+
+void Progress::on_data(std::int64_t training_pairs, const Corpus& corpus, const Vocabularies& vocabularies) {
+  fmt::print("{} pairs to learn from, {} to validate, {} to test; {}\n", training_pairs, corpus.valid.size(),
+             corpus.test.size(), describe_vocabularies(vocabularies, experiment_.vocabulary.shared));
+}
+
+void Progress::on_model(const SequenceModel& model) {
+  fmt::print("a {} of {} parameters, {} threads\n", model_name(model.options().kind),
+             count_parameters(model.parameters()), num_threads());
+}
+
+void Progress::on_start() { signals_.install(); }
+
+/// Puts the most important numbers first, because a narrow terminal cuts off the end.
+std::string Progress::format_line(const StepReport& report) const {
   std::string line = report.last_step ? fmt::format("step {}/{}", report.step, *report.last_step)
                                       : fmt::format("step {}", report.step);
   line += fmt::format("  loss {:.3f}", report.loss);
   if (last_validation_.bleu) line += fmt::format("  BLEU {:.2f}", *last_validation_.bleu);
   line += fmt::format("  {:.0f} tokens/s", report.tokens_per_second);
-  if (report.seconds_left) line += fmt::format("  {} left", human_time(*report.seconds_left));
+  if (report.seconds_left) line += fmt::format("  {} left", format_duration(*report.seconds_left));
   line += fmt::format("  epoch {}  accuracy {:.1f} %  rate {:.2e}", report.epoch, 100 * report.accuracy,
                       report.learning_rate);
   if (report.skipped_steps > 0) line += fmt::format("  {} steps skipped", report.skipped_steps);
@@ -59,27 +95,27 @@ void Progress::on_step(const StepReport& report) {
   if (!is_live_ || now - last_drawn_ < kRedrawInterval) return;
   last_drawn_ = now;
   line_is_open_ = true;
-  // Back to the line's start; clear what is left of a longer one.
-  fmt::print("\r{}\x1b[K", line_of(report).substr(0, terminal_width() - 1));
+  // Return to the start of the line, and clear the rest of a longer line.
+  fmt::print("\r{}\x1b[K", format_line(report).substr(0, terminal_width() - 1));
   std::fflush(stdout);
 }
 
 void Progress::on_log(const StepReport& report) {
   if (is_live_) return;
-  fmt::print("{}\n", line_of(report));
+  fmt::print("{}\n", format_line(report));
   std::fflush(stdout);
 }
 
 void Progress::on_validation(std::int64_t step, const Validation& validation, bool is_best) {
   last_validation_ = validation;
   finish_line();
-  fmt::print("step {}: validation {}{}\n", step, human_validation(validation), is_best ? " (best)" : "");
+  fmt::print("step {}: validation {}{}\n", step, format_validation(validation), is_best ? " (best)" : "");
   std::fflush(stdout);
 }
 
-void Progress::on_warning(std::int64_t step, const std::string& what) {
+void Progress::on_warning(std::int64_t step, const std::string& warning) {
   finish_line();
-  fmt::print(stderr, "step {}: {}\n", step, what);
+  fmt::print(stderr, "step {}: {}\n", step, warning);
 }
 
 void Progress::finish_line() {

@@ -2,41 +2,51 @@
 #pragma once
 
 #include <chrono>
-#include <cstdio>
 #include <string>
 
-#include "edgewise/train/observer.h"
+#include "edgewise/apps/signal_handlers.h"
+#include "edgewise/experiment/train.h"
 
 namespace edgewise {
 
-/// "4 min 05 s", "12 s", "3 h 20 min".
-std::string human_time(double seconds);
-
-/// Tells a person how training goes, on standard output: one live line if that is a terminal, no longer than it is
-/// wide, otherwise a line each time metrics are written. Warnings go to standard error.
-class Progress : public TrainObserver {
+/// Prints the progress of training on standard output: on a terminal one line that is redrawn and never wider than the
+/// terminal, otherwise a line for each line of metrics. Warnings go to standard error. Installs the signal handlers
+/// when training starts.
+class Progress : public RunObserver {
  public:
-  Progress();
+  /// Both arguments must outlive the object.
+  Progress(const Experiment& experiment, SignalHandlers& signals);
   ~Progress() override;
 
+  void on_restore(const std::string& damage) override;
+  void on_corpus(const Corpus& corpus) override;
+  void on_encode(const EncodeReport& report) override;
+  void on_data(std::int64_t training_pairs, const Corpus& corpus, const Vocabularies& vocabularies) override;
+  void on_model(const SequenceModel& model) override;
+  void on_start() override;
   void on_step(const StepReport& report) override;
   void on_log(const StepReport& report) override;
   void on_validation(std::int64_t step, const Validation& validation, bool is_best) override;
-  void on_warning(std::int64_t step, const std::string& what) override;
+  void on_warning(std::int64_t step, const std::string& warning) override;
 
-  /// Ends the live line, so that something else can be printed.
+  /// Ends the redrawn line, so that other text can follow.
   void finish_line();
 
  private:
-  std::string line_of(const StepReport& report) const;
+  std::string format_line(const StepReport& report) const;
 
+  const Experiment& experiment_;
+  SignalHandlers& signals_;
   bool is_live_;
   bool line_is_open_ = false;
   std::chrono::steady_clock::time_point last_drawn_;
-  Validation last_validation_;  // nothing is measured before the first
+  Validation last_validation_;  // empty before the first validation
 };
 
-/// "loss 1.83, accuracy 64.2 %, BLEU 31.4": what was measured of it.
-std::string human_validation(const Validation& validation);
+/// Formats a validation: "loss 1.83, accuracy 64.2 %, BLEU 31.4".
+std::string format_validation(const Validation& validation);
+
+/// Prints how many training pairs were left out and repaired, and the places of the first pairs left out.
+void print_corpus_report(const Corpus& corpus);
 
 }  // namespace edgewise

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
-#include "edgewise/apps/runtime/enum_option.h"
+#include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/utf8.h"
@@ -44,14 +44,10 @@ std::vector<std::string> read_utf8_lines(const std::string& path) {
 
 void print_json(const BleuScore& bleu_score, const ChrfScore& chrf_score, const BleuOptions& bleu_options,
                 const ChrfOptions& chrf_options) {
-  std::string precisions;
-  for (const double precision : bleu_score.precisions) {
-    precisions += (precisions.empty() ? "" : ", ") + json_number(precision);
-  }
   const std::string bleu_json = JsonObject()
                                     .add("score", bleu_score.score)
                                     .add("signature", bleu_signature(bleu_options))
-                                    .add_json("precisions", "[" + precisions + "]")
+                                    .add_json("precisions", json_array(bleu_score.precisions, json_number))
                                     .add("brevity_penalty", bleu_score.brevity_penalty)
                                     .add("ratio", bleu_score.ratio())
                                     .add("hypothesis_length", bleu_score.hypothesis_length)
@@ -65,7 +61,7 @@ void print_json(const BleuScore& bleu_score, const ChrfScore& chrf_score, const 
   fmt::print("{}\n", JsonObject().add_json("bleu", bleu_json).add_json("chrf", chrf_json).text());
 }
 
-int run_score(const ScoreCommand& command) {
+void run_score(const ScoreCommand& command) {
   const std::vector<std::string> references = read_utf8_lines(command.reference);
   const std::vector<std::string> hypotheses = read_utf8_lines(command.hypothesis);
   check(hypotheses.size() == references.size(), "score: {} has {} lines and {} has {}, as many are needed",
@@ -82,23 +78,28 @@ int run_score(const ScoreCommand& command) {
     fmt::print("{}\n{}\n", bleu_score.format(command.digits, bleu_signature(bleu_options)),
                chrf_score.format(command.digits, chrf_signature(chrf_options)));
   }
-  return 0;
 }
 
 }  // namespace
 
-void add_score(CLI::App& program, int& exit_code) {
+void add_score(CLI::App& program) {
   auto command = std::make_shared<ScoreCommand>();
-  CLI::App* score = program.add_subcommand("score", "BLEU and chrF of translations, as sacreBLEU counts them");
-  score->add_option("hypothesis", command->hypothesis, "the translations; standard input by default");
-  score->add_option("--reference", command->reference, "what they should be, a sentence a line")->required();
-  score->add_option("--tokenize", command->tokenizer, "how BLEU finds words: 13a (default), intl or none")
+  CLI::App* score =
+      program.add_subcommand("score", "Score translations by BLEU and chrF, with the numbers of sacreBLEU");
+  score->add_option("hypothesis", command->hypothesis,
+                    "the file of translations, one per line; default: standard input");
+  score->add_option("--reference", command->reference, "the file of reference translations, one per line")->required();
+  score->add_option("--tokenize", command->tokenizer, "the tokenizer of BLEU: 13a (default), intl or none")
       ->transform(one_of<BleuTokenizer>());
-  score->add_flag("--lowercase", command->lower_case, "take capitals for small letters");
-  score->add_option("--chrf-word-order", command->word_order, "0: chrF (default); 2: chrF++")->check(CLI::Range(0, 4));
-  score->add_option("--digits", command->digits, "behind the point")->check(CLI::Range(0, 12));
-  score->add_flag("--json", command->is_json, "print one line of JSON");
-  score->callback([command, &exit_code] { exit_code = run_score(*command); });
+  score->add_flag("--lowercase", command->lower_case, "lower-case translations and references before scoring");
+  score
+      ->add_option("--chrf-word-order", command->word_order,
+                   "the longest word n-gram of chrF, 0 to 4; 0: chrF (default), 2: chrF++")
+      ->check(CLI::Range(0, 4));
+  score->add_option("--digits", command->digits, "the number of decimals to print; default 1")
+      ->check(CLI::Range(0, 12));
+  score->add_flag("--json", command->is_json, "print the result as one line of JSON");
+  score->callback([command] { run_score(*command); });
 }
 
 }  // namespace edgewise

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "edgewise/apps/progress.h"
 #include "edgewise/apps/runtime/commands.h"
-#include "edgewise/experiment/make_vocabularies.h"
-#include "edgewise/experiment/training_data.h"
-#include "edgewise/base/directory.h"
+#include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/base/error.h"
+#include "edgewise/experiment/make_vocabularies.h"
 
 namespace edgewise {
 namespace {
@@ -22,7 +22,7 @@ struct VocabCommand {
   std::vector<std::string> settings;
 };
 
-int run_vocab(const VocabCommand& command) {
+void run_vocab(const VocabCommand& command) {
   Experiment experiment = command.config.empty() ? parse_experiment("", "the command line", command.settings)
                                                  : read_experiment(command.config, command.settings);
   check(experiment.vocabulary.file.empty(), "vocab: vocabulary.file is {}, needs none to learn one; leave it out",
@@ -30,28 +30,25 @@ int run_vocab(const VocabCommand& command) {
   experiment.data.valid.clear();
   experiment.data.test.clear();
   const Corpus corpus = load_corpus(experiment.data, std::filesystem::path(command.config).parent_path());
-  print_account(corpus);
+  print_corpus_report(corpus);
   const Vocabularies vocabularies = make_vocabularies(experiment.vocabulary, corpus);
-  DirectoryWriter writer(command.destination, "vocab");
-  for (const auto& [name, bytes] : vocabulary_files(vocabularies, experiment.vocabulary.shared)) {
-    writer.write(name, bytes);
-  }
-  writer.commit();
+  write_vocabularies(command.destination, vocabularies, experiment.vocabulary.shared, "vocab");
   fmt::print("{}: {}, from {} pairs\n", command.destination,
-             vocabularies_in_words(vocabularies, experiment.vocabulary.shared), corpus.num_training_pairs());
-  return 0;
+             describe_vocabularies(vocabularies, experiment.vocabulary.shared), corpus.num_training_pairs());
 }
 
 }  // namespace
 
-void add_vocab(CLI::App& program, int& exit_code) {
+void add_vocab(CLI::App& program) {
   auto command = std::make_shared<VocabCommand>();
-  CLI::App* vocab = program.add_subcommand("vocab", "Learn the vocabulary that a config asks for, for vocabulary.file");
-  vocab->add_option("config", command->config, "the config, of which [data] and [vocabulary] count; else all by --set");
-  vocab->add_option("--out", command->destination, "the directory to write")->required();
-  vocab->add_option("--set", command->settings, "section.key=value, instead of what the config says; repeatable")
-      ->allow_extra_args(false);
-  vocab->callback([command, &exit_code] { exit_code = run_vocab(*command); });
+  CLI::App* vocab = program.add_subcommand(
+      "vocab", "Learn the vocabularies of a config and write them, for vocabulary.file of other configs");
+  vocab->add_option(
+      "config", command->config,
+      "the config, a TOML file; only [data] and [vocabulary] are used; default: all options are set by --set");
+  vocab->add_option("--out", command->destination, "the directory of vocabulary files to write")->required();
+  add_settings_option(*vocab, command->settings);
+  vocab->callback([command] { run_vocab(*command); });
 }
 
 }  // namespace edgewise

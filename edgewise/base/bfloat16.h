@@ -6,13 +6,13 @@
 
 namespace edgewise {
 
-/// The upper half of a float: its range with 8 bits of precision. A storage type, laid out as at::BFloat16 is; sums are
-/// made in float.
+/// The upper 16 bits of a float: the float's range with 8 bits of precision. The class only stores numbers, in the
+/// layout of at::BFloat16; arithmetic converts to float.
 class BFloat16 {
  public:
   BFloat16() = default;
 
-  /// Rounds to nearest, ties to even; a NaN stays one.
+  /// Rounds to nearest, ties to even; a NaN stays a NaN.
   explicit BFloat16(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const bool is_nan = value != value;

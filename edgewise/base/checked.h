@@ -9,8 +9,8 @@
 
 #include "edgewise/base/error.h"
 
-// Arithmetic for numbers that come from a file or a user: it throws where the built-in operators would wrap.
-// `what` says in an error text which quantity it is, as in "model.safetensors: the size of \"embedding\"".
+// Arithmetic for numbers from a file or a user. The functions throw Error instead of overflowing; `what` names the
+// quantity in the error text, for example "model.safetensors: the size of \"embedding\"".
 
 namespace edgewise {
 
@@ -41,7 +41,7 @@ T checked_multiply(T left, std::type_identity_t<T> right, std::string_view what)
   return product;
 }
 
-/// The same number in another type.
+/// Converts `value` to another integer type. Throws Error if `value` does not fit.
 template <std::integral To, std::integral From>
 To narrow(From value, std::string_view what) {
   check(std::in_range<To>(value), "{} is {}, needs a number from {} to {}", what, value, std::numeric_limits<To>::min(),

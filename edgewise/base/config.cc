@@ -2,10 +2,11 @@
 #include "edgewise/base/config.h"
 
 #define TOML_ENABLE_FORMATTERS 0
-// toml++ 3.3 asserts of the text what it checks a line later: "[=a]" would end a debug build.
+// toml++ 3.3 asserts properties of the text before it checks them: "[=a]" would abort a debug build.
 #define TOML_ASSERT(expression) static_assert(true)
 #include <toml++/impl/preprocessor.h>
-// Its test for white space takes U+FB26 to U+FEFE for impossible, and what a program then does is not defined.
+// The white-space test of toml++ declares U+FB26 to U+FEFE unreachable: parsing a text with such a character would be
+// undefined behaviour.
 #pragma push_macro("TOML_UNREACHABLE")
 #undef TOML_UNREACHABLE
 #define TOML_UNREACHABLE return false
@@ -18,17 +19,16 @@
 #include <charconv>
 
 #include "edgewise/base/field_text.h"
-#include "edgewise/base/files.h"
 #include "edgewise/base/nearest_name.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise::detail {
 namespace {
 
-// A TOML value as an error shows it.
-std::string shown(const toml::node& node) {
-  constexpr std::size_t kLongest = 60;
-  if (const auto* text = node.as_string()) return in_quotes(text->get());
+// Writes a TOML value for an error text.
+std::string describe_value(const toml::node& node) {
+  constexpr std::size_t kMaxBytes = 60;
+  if (const auto* text = node.as_string()) return quote(text->get());
   if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
   if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
   if (const auto* number = node.as_floating_point()) return number_text(number->get());
@@ -38,8 +38,8 @@ std::string shown(const toml::node& node) {
   std::string text;
   for (const auto& element : *list) {
     if (!text.empty()) text += ", ";
-    if (text.size() > kLongest) return "[" + text + "…]";
-    text += shown(element);
+    if (text.size() > kMaxBytes) return "[" + text + "…]";
+    text += describe_value(element);
   }
   return "[" + text + "]";
 }
@@ -51,16 +51,16 @@ bool assign_number(double& value, const toml::node& node, const Range& range) {
   return true;
 }
 
-template <std::signed_integral Whole>
-bool assign_whole(Whole& value, const toml::node& node, const Range& range) {
+template <std::signed_integral Integer>
+bool assign_signed(Integer& value, const toml::node& node, const Range& range) {
   const auto* number = node.as_integer();
-  if (number == nullptr || !std::in_range<Whole>(number->get())) return false;
+  if (number == nullptr || !std::in_range<Integer>(number->get())) return false;
   if (!range.contains(static_cast<double>(number->get()))) return false;
-  value = static_cast<Whole>(number->get());
+  value = static_cast<Integer>(number->get());
   return true;
 }
 
-// Takes a string of digits too, since TOML has no whole numbers of 2^63 or more.
+// Also accepts a string of digits, since TOML integers end at 2^63 - 1.
 bool assign_unsigned(std::uint64_t& value, const toml::node& node, const Range& range) {
   std::uint64_t number = 0;
   if (const auto* text = node.as_string()) {
@@ -83,7 +83,7 @@ bool assign_string(std::string& value, const toml::node& node) {
   return text != nullptr;
 }
 
-// Sets a field to a TOML value; false when the field does not take it.
+// Sets a field to a TOML value. Returns false if the field does not accept the value.
 struct Assign {
   const toml::node& node;
   const Range& range;
@@ -93,8 +93,8 @@ struct Assign {
     if (truth != nullptr) *value = truth->get();
     return truth != nullptr;
   }
-  bool operator()(int* value) const { return assign_whole(*value, node, range); }
-  bool operator()(std::int64_t* value) const { return assign_whole(*value, node, range); }
+  bool operator()(int* value) const { return assign_signed(*value, node, range); }
+  bool operator()(std::int64_t* value) const { return assign_signed(*value, node, range); }
   bool operator()(std::uint64_t* value) const { return assign_unsigned(*value, node, range); }
   bool operator()(double* value) const { return assign_number(*value, node, range); }
   bool operator()(std::string* value) const { return assign_string(*value, node); }
@@ -141,24 +141,24 @@ const Field* find_field(const Section& section, std::string_view name) {
   return nullptr;
 }
 
-// Paths of all fields called `name`, wherever they are.
-void find_elsewhere(const Section& section, const std::string& prefix, std::string_view name,
-                    std::vector<std::string>& paths) {
+// Collects the paths of all fields called `name`, in any section.
+void collect_paths(const Section& section, const std::string& prefix, std::string_view name,
+                   std::vector<std::string>& paths) {
   for (const Field& field : section) {
     if (field.name == name) paths.push_back(prefix + field.name);
-    if (is_section(field)) find_elsewhere(std::get<Section>(field.value), prefix + field.name + ".", name, paths);
+    if (is_section(field)) collect_paths(std::get<Section>(field.value), prefix + field.name + ".", name, paths);
   }
 }
 
-// A key's path as it stands, or in quotes when it has more than letters, digits, '_', '-' and dots.
-std::string shown_path(const std::string& path) {
+// Quotes the path of a key if the path has characters other than letters, digits, '_', '-' and dots.
+std::string path_text(const std::string& path) {
   const bool is_plain = std::all_of(path.begin(), path.end(), [](unsigned char letter) {
     return std::isalnum(letter) || letter == '_' || letter == '-' || letter == '.';
   });
-  return is_plain ? path : in_quotes(path);
+  return is_plain ? path : quote(path);
 }
 
-// Reads into one option struct; errors name what was read.
+// Reads TOML, and overrides from the command line (section.key=value), into the fields of one option struct.
 class Reader {
  public:
   explicit Reader(const Section& root) : root_(root) {}
@@ -167,14 +167,15 @@ class Reader {
   void read_override(const std::string& text) const;
 
  private:
-  using Place = std::function<std::string(const toml::key&)>;
+  // Returns the position of a key for error texts.
+  using Locate = std::function<std::string(const toml::key&)>;
 
   void read_section(const toml::table& table, const Section& section, const std::string& prefix,
-                    const Place& place) const;
-  void read_value(const toml::node& node, const Field& field, const std::string& path, const std::string& place,
-                  const Place& place_inside) const;
+                    const Locate& locate) const;
+  void read_value(const toml::node& node, const Field& field, const std::string& path, const std::string& position,
+                  const Locate& locate_inside) const;
   [[noreturn]] void fail_unknown(const Section& section, const std::string& prefix, std::string_view path,
-                                 const std::string& place) const;
+                                 const std::string& position) const;
 
   const Section& root_;
 };
@@ -183,7 +184,7 @@ std::string position_text(std::string_view name, const toml::source_position& po
   return fmt::format("{}:{}:{}", name, position.line, position.column);
 }
 
-// Looks itself, because toml++ also stops at bytes that are UTF-8 but no TOML, and says the same of both.
+// toml++ has one error text for bytes that are not UTF-8 and for UTF-8 that is not TOML; this check tells them apart.
 void check_utf8(std::string_view toml, std::string_view name) {
   const auto bad = find_bad_utf8(toml);
   if (!bad) return;
@@ -193,8 +194,8 @@ void check_utf8(std::string_view toml, std::string_view name) {
   fail("{}:{}:{}: the text is not UTF-8, needs to be", name, line, before.size() - line_begin + 1);
 }
 
-// toml++ begins with what it was doing: "Error while parsing string: …".
-std::string_view without_preamble(std::string_view description) {
+// Removes the preamble of a toml++ description: "Error while parsing string: …".
+std::string_view remove_preamble(std::string_view description) {
   const std::size_t colon = description.find(": ");
   const bool has_preamble = description.starts_with("Error while parsing ") && colon != std::string_view::npos;
   return has_preamble ? description.substr(colon + 2) : description;
@@ -207,14 +208,14 @@ void Reader::read_text(std::string_view toml, std::string_view name) const {
     table = toml::parse(toml);
   } catch (const toml::parse_error& error) {
     fail("{}: the text is not TOML: {}", position_text(name, error.source().begin),
-         without_preamble(error.description()));
+         remove_preamble(error.description()));
   }
   read_section(table, root_, "", [name](const toml::key& key) { return position_text(name, key.source().begin); });
 }
 
 void Reader::read_section(const toml::table& table, const Section& section, const std::string& prefix,
-                          const Place& place) const {
-  // In the order of the file, so that the error reported is its first.
+                          const Locate& locate) const {
+  // Sorts by position in the file, so that the reported error is the first one in the file.
   std::vector<std::pair<const toml::key*, const toml::node*>> entries;
   for (const auto& [key, node] : table) entries.emplace_back(&key, &node);
   std::sort(entries.begin(), entries.end(), [](const auto& left, const auto& right) {
@@ -222,30 +223,30 @@ void Reader::read_section(const toml::table& table, const Section& section, cons
   });
   for (const auto& [key, node] : entries) {
     const Field* field = find_field(section, key->str());
-    if (field == nullptr) fail_unknown(section, prefix, key->str(), place(*key));
-    read_value(*node, *field, prefix + field->name, place(*key), place);
+    if (field == nullptr) fail_unknown(section, prefix, key->str(), locate(*key));
+    read_value(*node, *field, prefix + field->name, locate(*key), locate);
   }
 }
 
-void Reader::read_value(const toml::node& node, const Field& field, const std::string& path, const std::string& place,
-                        const Place& place_inside) const {
+void Reader::read_value(const toml::node& node, const Field& field, const std::string& path,
+                        const std::string& position, const Locate& locate_inside) const {
   if (is_section(field) && node.is_table()) {
-    read_section(*node.as_table(), std::get<Section>(field.value), path + ".", place_inside);
+    read_section(*node.as_table(), std::get<Section>(field.value), path + ".", locate_inside);
     return;
   }
   const bool is_assigned = std::visit(Assign{node, field.range}, field.value);
-  if (!is_assigned) fail("{}: {} is {}, needs {}", place, path, shown(node), needs_text(field));
+  if (!is_assigned) fail("{}: {} is {}, needs {}", position, path, describe_value(node), requirement_text(field));
 }
 
-// `path` is what the section should have led to; its first component is what it has not.
+// Throws the error for `path`, whose first component is no field of `section`.
 void Reader::fail_unknown(const Section& section, const std::string& prefix, std::string_view path,
-                          const std::string& place) const {
+                          const std::string& position) const {
   const std::string_view name = path.substr(0, path.find('.'));
   std::vector<std::string> names;
   for (const Field& field : section) names.push_back(field.name);
   std::vector<std::string> elsewhere;
-  find_elsewhere(root_, "", name, elsewhere);
-  const std::string unknown = fmt::format("{}: {} is unknown", place, shown_path(prefix + std::string(path)));
+  collect_paths(root_, "", name, elsewhere);
+  const std::string unknown = fmt::format("{}: {} is unknown", position, path_text(prefix + std::string(path)));
   if (const auto nearest = nearest_name(name, names)) {
     fail("{}; did you mean {}{}{}?", unknown, prefix, *nearest, path.substr(name.size()));
   }
@@ -254,8 +255,10 @@ void Reader::fail_unknown(const Section& section, const std::string& prefix, std
   fail("{}; known are {}", unknown, fmt::join(names, ", "));
 }
 
-// The value of `key=value` as TOML; text where it is not TOML, unless it was clearly meant to be.
-toml::table override_table(std::string_view value, bool is_text, const std::string& place) {
+// Parses the value of an override; the key of the result is "value". For a text field, a value without quotes is the
+// string itself. Any other value is TOML; if it is not valid TOML, it is an error if it begins with a quote or a
+// bracket, and else a string.
+toml::table override_table(std::string_view value, bool is_text, const std::string& position) {
   constexpr std::string_view kQuotes = "\"'";
   constexpr std::string_view kOpenings = "\"'[{";
   const auto begins_with = [&](std::string_view any_of) {
@@ -266,16 +269,16 @@ toml::table override_table(std::string_view value, bool is_text, const std::stri
       toml::table table = toml::parse(fmt::format("value = {}", value));
       if (table.size() == 1) return table;
     } catch (const toml::parse_error&) {
-      check(!begins_with(kOpenings), "{}: the value is {}, needs TOML; close what it opens", place, in_quotes(value));
+      check(!begins_with(kOpenings), "{}: the value is {}, needs TOML; close what it opens", position, quote(value));
     }
   }
   return toml::table{{"value", std::string(value)}};
 }
 
 void Reader::read_override(const std::string& text) const {
-  std::string place = fmt::format("--set {}", text);
+  std::string position = fmt::format("--set {}", text);
   const std::size_t equals = text.find('=');
-  check(equals != std::string::npos && equals > 0, "{}: no value is given, needs section.key=value", place);
+  check(equals != std::string::npos && equals > 0, "{}: no value is given, needs section.key=value", position);
   std::string_view rest = std::string_view(text).substr(0, equals);
   const Section* section = &root_;
   std::string prefix;
@@ -283,13 +286,14 @@ void Reader::read_override(const std::string& text) const {
     const std::size_t dot = rest.find('.');
     const std::string_view name = rest.substr(0, dot);
     const Field* field = find_field(*section, name);
-    if (field == nullptr) fail_unknown(*section, prefix, rest, place);
+    if (field == nullptr) fail_unknown(*section, prefix, rest, position);
     if (dot == std::string_view::npos) {
-      const auto table = override_table(std::string_view(text).substr(equals + 1), takes_text(*field), place);
-      read_value(*table.get("value"), *field, prefix + field->name, place, [&](const toml::key&) { return place; });
+      const auto table = override_table(std::string_view(text).substr(equals + 1), is_text_field(*field), position);
+      read_value(*table.get("value"), *field, prefix + field->name, position,
+                 [&](const toml::key&) { return position; });
       return;
     }
-    check(is_section(*field), "{}: {}{} is no section, needs {}", place, prefix, name, needs_text(*field));
+    check(is_section(*field), "{}: {}{} is no section, needs {}", position, prefix, name, requirement_text(*field));
     section = &std::get<Section>(field->value);
     prefix += field->name + ".";
     rest.remove_prefix(dot + 1);
@@ -304,7 +308,5 @@ void read_fields(const Section& fields, std::string_view toml, std::string_view 
   reader.read_text(toml, name);
   for (const std::string& text : overrides) reader.read_override(text);
 }
-
-std::string read_config_file(const std::filesystem::path& file) { return read_file(file, "read_config"); }
 
 }  // namespace edgewise::detail

@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "edgewise/base/fields.h"
+#include "edgewise/base/files.h"
 
-// Option structs (fields.h) from and to TOML.
+// Reads and writes option structs (fields.h) as TOML.
 
 namespace edgewise {
 
@@ -22,13 +23,12 @@ void read_fields(const Section& fields, std::string_view toml, std::string_view 
 std::string write_fields(const Section& fields, TomlComments comments);
 std::string describe(const Section& fields);
 std::vector<std::pair<std::string, std::string>> settings(const Section& fields);
-std::string read_config_file(const std::filesystem::path& file);
 }  // namespace detail
 
-/// Reads options from TOML text; a key that is absent keeps its value in `options`, by default its default. Overrides
-/// are `section.key=value` and win: the value is TOML, or a string where it is not (`data.train=corpus.tsv` needs no
-/// quotes). An optional is unset by "none". `name` is what errors call the text. Throws Error for an unknown key (with
-/// the nearest one), a value of another type or out of its range, and what is not TOML, each with its line and column:
+/// Reads options from TOML text. A key that is absent keeps its value in `options`. Overrides have the form
+/// `section.key=value` and replace values of the text; a value that is not TOML is read as a string, so that
+/// `data.train=corpus.tsv` needs no quotes. The string "none" clears an optional. Errors call the text `name`. Throws
+/// Error for an unknown key, a value of another type or out of range, and text that is not TOML, with line and column:
 ///
 ///     config.toml:12:3: train.step is unknown; did you mean train.steps?
 ///     config.toml:4:1: model.heads is "four", needs a whole number
@@ -40,28 +40,28 @@ Options parse_config(std::string_view toml, std::string_view name, std::span<con
   return options;
 }
 
-/// The same from a file.
+/// Reads options from a TOML file, as parse_config reads them from a text.
 template <OptionStruct Options>
 Options read_config(const std::filesystem::path& file, std::span<const std::string> overrides = {}) {
-  return parse_config<Options>(detail::read_config_file(file), file.string(), overrides);
+  return parse_config<Options>(read_file(file, "read_config"), file.string(), overrides);
 }
 
-/// Every field, in the struct's order, sections last. parse_config gives back equal options, to the last bit of each
-/// number (NaN excepted). Throws Error for a string that is not UTF-8, and for an optional string that holds "none".
+/// Writes every field in the struct's order, sections last. parse_config reads equal values back, bit for bit except
+/// for NaN. Throws Error for a string that is not UTF-8, and for an optional string whose value is "none".
 template <OptionStruct Options>
 std::string to_toml(const Options& options, TomlComments comments = TomlComments::kNone) {
   Options copy = options;
   return detail::write_fields(fields_of(copy), comments);
 }
 
-/// Every field's full name and value, as an override says them: ("train.steps", "2000").
+/// Returns the full name and the value of every field, in the form of an override: ("train.steps", "2000").
 template <OptionStruct Options>
 std::vector<std::pair<std::string, std::string>> settings_of(const Options& options) {
   Options copy = options;
   return detail::settings(fields_of(copy));
 }
 
-/// Help: for each field a line with its name, its default, what it means and what it takes.
+/// Returns the help text: a line for each field with its name, default, meaning and permitted values.
 template <OptionStruct Options>
 std::string describe_fields() {
   Options defaults;

@@ -8,20 +8,20 @@
 namespace edgewise::detail {
 namespace {
 
-std::string help_of(const Field& field) {
-  return is_section(field) ? field.help : fmt::format("{}; {}", field.help, needs_text(field));
+std::string help_text(const Field& field) {
+  return is_section(field) ? field.help : fmt::format("{}; {}", field.help, requirement_text(field));
 }
 
 void write_section(std::string& toml, const Section& section, const std::string& prefix, TomlComments comments) {
   const auto write_help = [&](const Field& field) {
-    if (comments == TomlComments::kHelp) toml += fmt::format("# {}\n", help_of(field));
+    if (comments == TomlComments::kHelp) toml += fmt::format("# {}\n", help_text(field));
   };
   for (const Field& field : section) {
     if (is_section(field)) continue;
     write_help(field);
     toml += fmt::format("{} = {}\n", field.name, value_text(field, prefix + field.name));
   }
-  // After its plain fields, since what stands behind a header belongs to that section.
+  // Sections come last: lines after a section header belong to that section.
   for (const Field& field : section) {
     if (!is_section(field)) continue;
     if (!toml.empty()) toml += '\n';
@@ -31,29 +31,15 @@ void write_section(std::string& toml, const Section& section, const std::string&
   }
 }
 
-// A field's default, and what it means.
-using HelpLine = std::pair<std::string, std::string>;
-
-void collect_help(std::vector<HelpLine>& lines, const Section& section, const std::string& prefix) {
+// Calls `visit(path, field)` for each field that is not a section.
+template <class Visit>
+void for_each_field(const Section& section, const std::string& prefix, const Visit& visit) {
   for (const Field& field : section) {
     const std::string path = prefix + field.name;
     if (is_section(field)) {
-      collect_help(lines, std::get<Section>(field.value), path + ".");
+      for_each_field(std::get<Section>(field.value), path + ".", visit);
     } else {
-      lines.emplace_back(fmt::format("{} = {}", path, value_text(field, path)), help_of(field));
-    }
-  }
-}
-
-using Setting = std::pair<std::string, std::string>;
-
-void collect_settings(std::vector<Setting>& settings, const Section& section, const std::string& prefix) {
-  for (const Field& field : section) {
-    const std::string path = prefix + field.name;
-    if (is_section(field)) {
-      collect_settings(settings, std::get<Section>(field.value), path + ".");
-    } else {
-      settings.emplace_back(path, value_text(field, path));
+      visit(path, field);
     }
   }
 }
@@ -67,19 +53,23 @@ std::string write_fields(const Section& fields, TomlComments comments) {
 }
 
 std::string describe(const Section& fields) {
-  std::vector<HelpLine> lines;
-  collect_help(lines, fields, "");
+  std::vector<std::pair<std::string, std::string>> lines;
   std::size_t width = 0;
-  for (const auto& [setting, help] : lines) width = std::max(width, setting.size());
+  for_each_field(fields, "", [&](const std::string& path, const Field& field) {
+    lines.emplace_back(fmt::format("{} = {}", path, value_text(field, path)), help_text(field));
+    width = std::max(width, lines.back().first.size());
+  });
   std::string text;
   for (const auto& [setting, help] : lines) text += fmt::format("{:<{}}  {}\n", setting, width, help);
   return text;
 }
 
-std::vector<Setting> settings(const Section& fields) {
-  std::vector<Setting> found;
-  collect_settings(found, fields, "");
-  return found;
+std::vector<std::pair<std::string, std::string>> settings(const Section& fields) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  for_each_field(fields, "", [&](const std::string& path, const Field& field) {
+    settings.emplace_back(path, value_text(field, path));
+  });
+  return settings;
 }
 
 }  // namespace edgewise::detail

@@ -6,7 +6,7 @@
 namespace edgewise {
 namespace {
 
-constexpr std::uint32_t kPolynomial = 0x82F63B78;  // with the lowest bit first
+constexpr std::uint32_t kPolynomial = 0x82F63B78;  // bit-reversed: the lowest bit is the highest power
 
 constexpr std::array<std::uint32_t, 256> make_table() {
   std::array<std::uint32_t, 256> table{};

@@ -1,57 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <vector>
 
-// Directories that are there as a whole or not at all: a model, a checkpoint. Each holds a manifest.json with the size
-// and the SHA-256 of every other file.
+#include "edgewise/base/manifest.h"
+
+// Writes directories with a manifest.json (models, checkpoints). A reader finds a complete directory or none.
 
 namespace edgewise {
 
-struct ManifestFile {
-  std::string name;
-  std::uint64_t size = 0;
-  std::string sha256;  // 64 hexadecimal digits, lower case
-};
-
-struct Manifest {
-  std::string tool;  // who wrote it, as in "edgewise 0.1.0"
-  std::vector<ManifestFile> files;
-};
-
-/// Reads a directory's manifest.json without looking at the files it lists.
-Manifest read_manifest(const std::filesystem::path& directory, std::string_view caller = "read_manifest");
-
-/// Reads a directory's manifest.json and checks that each file it lists is there with that size and SHA-256; reads
-/// every byte once. Symbolic links and names that lead out of the directory are errors.
-Manifest verify_manifest(const std::filesystem::path& directory, std::string_view caller = "verify_manifest");
-
-/// Removes a directory if its manifest.json lists all that is in it, in one step as others see it; leaves any other,
-/// and says false.
+/// Removes a directory in one step if its manifest.json lists every file in it. Otherwise leaves it and returns false.
 bool remove_listed_directory(const std::filesystem::path& directory);
 
-/// Puts a directory in the place of another, which then is where the first was. Errors begin with `caller`.
-void put_directory(const std::filesystem::path& directory, const std::filesystem::path& place, std::string_view caller);
+/// Moves a directory to `target`, or swaps the two directories if `target` exists. Errors begin with `caller`.
+void put_directory(const std::filesystem::path& directory, const std::filesystem::path& target,
+                   std::string_view caller);
 
-/// Removes what writers that were killed left in a folder: `<prefix>….tmp-<pid>` of processes that no longer run.
+/// Removes the temporary directories of killed writers from a folder: `<prefix>….tmp-<pid>` if no process <pid> runs.
 void remove_leftovers(const std::filesystem::path& folder, std::string_view prefix = "");
 
-/// Writes a directory's files beside it, into `<target>.tmp-<pid>`, and puts them in its place in one step:
+/// Writes a directory's files into `<target>.tmp-<pid>` and then replaces the target in one step:
 ///
 ///     DirectoryWriter writer("run/last", "write_model");
 ///     writer.write("config.toml", toml);
 ///     writer.write("model.safetensors", serialize_safetensors(tensors, {}));
 ///     writer.commit();
 ///
-/// At each moment, also after a crash or a power cut, the target is whole: the old one or the new one. Without commit,
-/// and upon an error, what was there stays and the temporary files go. One writer a target at a time.
+/// At each moment, also after a crash or a power cut, the target is complete: the old directory or the new one. Without
+/// commit() and after an error the old directory stays and the temporary files are removed. A target may have only one
+/// writer at a time.
 ///
-/// A target that exists must be empty or have a manifest.json. commit deletes the files which that lists; if others are
-/// beside them, nothing of the old directory is deleted: it becomes `<target>.kept-<pid>`.
+/// A target that exists must be empty or have a manifest.json. If the manifest lists all files of the old directory,
+/// commit() deletes the old directory; otherwise commit() renames it to `<target>.kept-<pid>-<n>`.
 class DirectoryWriter {
  public:
   explicit DirectoryWriter(const std::filesystem::path& target, std::string_view caller = "write_directory");
@@ -59,26 +41,26 @@ class DirectoryWriter {
   DirectoryWriter& operator=(const DirectoryWriter&) = delete;
   ~DirectoryWriter();
 
-  /// Adds a file; its name is a single plain component.
+  /// Adds a file. `name` must be a plain name (is_plain_name).
   void write(std::string_view name, std::string_view bytes);
 
-  /// Writes manifest.json and replaces the target; nothing can be added after it.
+  /// Writes manifest.json and replaces the target. No file can be added afterwards.
   void commit();
 
-  /// The same, but what the target was becomes `name` beside it, and only what that was goes: should the new target be
-  /// damaged one day, there is the one before. At each moment the newer of those that were committed is whole, under
-  /// one of the two names; under the target's own where the file system can swap directories.
+  /// Commits, and renames the old target to `name` in the parent folder, where it replaces the former directory `name`.
+  /// At each moment, the last committed directory is complete under the target's name or, if the file system cannot
+  /// swap directories, under one of the two names.
   void commit_and_keep_old_as(std::string_view name);
 
  private:
   void write_durably(std::string_view name, std::string_view bytes) const;
   void complete();
   void sync_parent() const;
-  int rotate(const std::filesystem::path& kept);
-  int rotate_by_renaming(const std::filesystem::path& kept);
+  int rotate(const std::filesystem::path& previous);
+  int rotate_by_renaming(const std::filesystem::path& previous);
   void discard(const std::filesystem::path& old) const;
 
-  std::string shown_;  // the target as the caller named it, for errors
+  std::string target_text_;  // the target as the caller wrote it, for errors
   std::string caller_;
   std::filesystem::path target_;
   std::filesystem::path temporary_;

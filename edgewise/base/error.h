@@ -9,11 +9,11 @@
 
 namespace edgewise {
 
-/// What every layer throws when an argument, a file or a setting does not fit:
+/// The exception that every layer throws for an unusable argument, file or setting. Its message has the form
 ///
 ///     <function>: <argument> <has>, <needs>[; <what to do>]
 ///
-/// The program answers it with exit code 2; any other exception is our own mistake, exit code 1.
+/// The program exits with code 2 after an Error, and with code 1 after any other exception, which is a bug.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : std::runtime_error(message) {}
@@ -24,7 +24,7 @@ template <typename... Args>
   throw Error(fmt::format(message, std::forward<Args>(args)...));
 }
 
-/// Formats nothing as long as the condition holds.
+/// Throws Error unless `condition` holds. Formats the message only in that case.
 template <typename... Args>
 void check(bool condition, fmt::format_string<Args...> message, Args&&... args) {
   if (!condition) [[unlikely]] {

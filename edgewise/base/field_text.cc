@@ -8,8 +8,8 @@
 namespace edgewise {
 namespace {
 
-std::string string_as_toml(std::string_view value, std::string_view path) {
-  check(!find_bad_utf8(value), "to_toml: {} is {}, needs UTF-8", path, in_quotes(value));
+std::string toml_string(std::string_view value, std::string_view path) {
+  check(!find_bad_utf8(value), "to_toml: {} is {}, needs UTF-8", path, quote(value));
   std::string text = "\"";
   for (const char next : value) {
     const auto byte = static_cast<unsigned char>(next);
@@ -25,17 +25,17 @@ std::string string_as_toml(std::string_view value, std::string_view path) {
   return text + '"';
 }
 
-// Names as a sentence: "a", "b" or "c".
-std::string one_of(const std::vector<std::string_view>& names) {
+// Lists names for a sentence: "a", "b" or "c".
+std::string list_alternatives(const std::vector<std::string_view>& names) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
-    text += in_quotes(names[i]);
+    text += quote(names[i]);
   }
   return text;
 }
 
-struct NeedsText {
+struct RequirementText {
   const Range& range;
 
   std::string operator()(const bool*) const { return "true or false"; }
@@ -51,20 +51,16 @@ struct NeedsText {
   std::string operator()(const double*) const { return "a number" + range.text(); }
   std::string operator()(const std::string*) const { return "a string"; }
   std::string operator()(const std::vector<std::string>*) const { return "a list of strings"; }
-  std::string operator()(const std::vector<std::int64_t>*) const {
-    const std::string text = range.text();
-    return "a list of whole numbers" + (text.empty() ? "" : ", each" + text);
-  }
-  std::string operator()(const std::vector<double>*) const {
-    const std::string text = range.text();
-    return "a list of numbers" + (text.empty() ? "" : ", each" + text);
-  }
+  std::string operator()(const std::vector<std::int64_t>*) const { return "a list of whole numbers" + element_range(); }
+  std::string operator()(const std::vector<double>*) const { return "a list of numbers" + element_range(); }
   template <class Value>
   std::string operator()(const std::optional<Value>*) const {
-    return (*this)(static_cast<const Value*>(nullptr)) + " or " + in_quotes(kNone);
+    return (*this)(static_cast<const Value*>(nullptr)) + " or " + quote(kNone);
   }
-  std::string operator()(const EnumValue& names) const { return one_of(names.names); }
+  std::string operator()(const EnumValue& names) const { return list_alternatives(names.names); }
   std::string operator()(const Section&) const { return "a section"; }
+
+  std::string element_range() const { return range.text().empty() ? "" : ", each" + range.text(); }
 };
 
 struct ValueText {
@@ -72,13 +68,13 @@ struct ValueText {
 
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(std::int64_t value) const { return fmt::format("{}", value); }
-  // TOML's whole numbers end at 2^63 - 1; larger ones are strings of digits, which reading knows.
+  // TOML integers end at 2^63 - 1; larger numbers are written as strings of digits.
   std::string operator()(std::uint64_t value) const {
     const bool fits = value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     return fits ? fmt::format("{}", value) : fmt::format("\"{}\"", value);
   }
   std::string operator()(double value) const { return number_text(value); }
-  std::string operator()(const std::string& value) const { return string_as_toml(value, path); }
+  std::string operator()(const std::string& value) const { return toml_string(value, path); }
   template <class Element>
   std::string operator()(const std::vector<Element>& list) const {
     std::string text;
@@ -87,7 +83,7 @@ struct ValueText {
   }
   template <class Value>
   std::string operator()(const std::optional<Value>& value) const {
-    std::string none = string_as_toml(kNone, path);
+    std::string none = toml_string(kNone, path);
     if (!value) return none;
     std::string text = (*this)(*value);
     check(text != none, "to_toml: {} is {}, needs another text; that one means unset", path, text);
@@ -101,7 +97,7 @@ struct ValueText {
     else
       return (*this)(*value);
   }
-  std::string operator()(const EnumValue& value) const { return string_as_toml(value.get(), path); }
+  std::string operator()(const EnumValue& value) const { return toml_string(value.get(), path); }
   std::string operator()(const Section&) const { fail("value_text: {} is a section, needs a value", path); }
 };
 
@@ -114,7 +110,9 @@ bool holds_any(const Field& field) {
 
 bool is_section(const Field& field) { return holds_any<Section>(field); }
 
-bool takes_text(const Field& field) { return holds_any<std::string*, std::optional<std::string>*, EnumValue>(field); }
+bool is_text_field(const Field& field) {
+  return holds_any<std::string*, std::optional<std::string>*, EnumValue>(field);
+}
 
 std::string number_text(double value) {
   const std::string text = fmt::format("{}", value);
@@ -122,8 +120,7 @@ std::string number_text(double value) {
   return looks_whole ? text + ".0" : text;
 }
 
-std::string needs_text(const Field& field) { return std::visit(NeedsText{field.range}, field.value); }
-
+std::string requirement_text(const Field& field) { return std::visit(RequirementText{field.range}, field.value); }
 std::string value_text(const Field& field, std::string_view path) { return std::visit(ValueText{path}, field.value); }
 
 }  // namespace edgewise

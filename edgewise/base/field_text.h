@@ -6,26 +6,26 @@
 
 #include "edgewise/base/fields.h"
 
-// Fields as text, for files, help and errors.
+// Writes fields as text for config files, help and errors.
 
 namespace edgewise {
 
-/// How an optional is unset.
+/// The TOML string that stands for an optional without a value.
 inline constexpr std::string_view kNone = "none";
 
-/// Whether the field is a section; only others have a value of their own.
+/// Whether the field is a nested struct: a section of the TOML file.
 bool is_section(const Field& field);
 
-/// Whether every text is of the field's type, so that one without quotes is meant as it stands.
-bool takes_text(const Field& field);
+/// Whether the field's value is a string in TOML, so that an override needs no quotes around it.
+bool is_text_field(const Field& field);
 
-/// What the field takes: "a whole number of at least 1", "\"pre\" or \"post\"".
-std::string needs_text(const Field& field);
+/// Describes the values that the field takes: "a whole number of at least 1", "\"pre\" or \"post\"".
+std::string requirement_text(const Field& field);
 
-/// The shortest digits that give the number back, with a point or exponent, by which TOML tells it from a whole one.
+/// Returns the shortest digits that parse to `value`, with the point or exponent that TOML needs in a float.
 std::string number_text(double value);
 
-/// The field's value as TOML. `path` is its name in errors.
+/// Returns the field's value as TOML. Errors name the field by `path`.
 std::string value_text(const Field& field, std::string_view path);
 
 }  // namespace edgewise

@@ -15,7 +15,7 @@
 
 #include "edgewise/base/error.h"
 
-// An option struct lists its fields once; reading, defaults, help and saving (config.h) come from that list.
+// An option struct lists its fields once. Reading, defaults, help and saving (config.h) use this list.
 //
 //     struct DropoutOptions {
 //       double residual = 0.1;
@@ -23,18 +23,18 @@
 //
 //       template <class Self, class Field>
 //       static void list_fields(Self& self, Field&& field) {
-//         field("residual", self.residual, "share of residual values dropped while training", at_least(0).below(1));
-//         field("norm", self.norm, "where the norm stands");
+//         field("residual", self.residual, "dropout rate of sublayer outputs", at_least(0).below(1));
+//         field("norm", self.norm, "layer normalisation before or after a sublayer");
 //       }
 //     };
 //
-// A field is a bool, int, std::int64_t, std::uint64_t, double, std::string, an optional of the last four but
-// std::uint64_t, a list of std::string, std::int64_t or double, an enum with enum_names, or a struct with list_fields.
+// A field is a bool, int, std::int64_t, std::uint64_t, double or std::string, an optional double, std::int64_t or
+// std::string, a vector of std::string, std::int64_t or double, an enum with enum_names, or a struct with list_fields.
 
 namespace edgewise {
 
-/// The numbers that a field takes; for a list, that each of its numbers must be. All finite and infinite ones unless
-/// narrowed: `at_least(0).below(1)`.
+/// The range of a number field, or of each number of a list field. A default Range contains all numbers and infinities,
+/// but not NaN. `at_least(0).below(1)` is the range from 0 to below 1.
 class Range {
  public:
   Range at_least(double end) const { return {End{end, true}, upper_}; }
@@ -44,7 +44,7 @@ class Range {
 
   bool contains(double value) const;
 
-  /// What stands after "a number": " from 0 to below 1", " of at least 1", " above 0"; nothing for all numbers.
+  /// Returns the text to put behind "a number": " from 0 to below 1", " of at least 1", " above 0"; "" for all numbers.
   std::string text() const;
 
   Range() = default;
@@ -66,16 +66,18 @@ inline Range above(double end) { return Range().above(end); }
 inline Range at_most(double end) { return Range().at_most(end); }
 inline Range below(double end) { return Range().below(end); }
 
-/// One line of an enum's names, found by argument-dependent lookup and listed in the enum's own namespace:
+/// One entry of the array that `enum_names(Enum)` returns. Define that function in the namespace of the enum:
 ///
 ///     inline constexpr auto enum_names(NormPlacement) {
-///       return std::array{EnumName<NormPlacement>{NormPlacement::kPre, "pre"}, …};
+///       return std::array{EnumName{NormPlacement::kPre, "pre"}, …};
 ///     }
 template <class Enum>
 struct EnumName {
   Enum value;
   std::string_view name;
 };
+template <class Enum>
+EnumName(Enum, std::string_view) -> EnumName<Enum>;
 
 template <class Enum>
 concept NamedEnum = std::is_enum_v<Enum> && requires(Enum value) {
@@ -105,7 +107,7 @@ concept OptionStruct = requires(Options& options, detail::AnyField field) {
   Options::list_fields(options, field);
 };
 
-/// An enum field without its type: names in the order of enum_names.
+/// Access to an enum field without the enum's type. `names` and the index have the order of enum_names.
 struct EnumValue {
   std::vector<std::string_view> names;
   std::function<std::string_view()> get;
@@ -119,7 +121,7 @@ using FieldValue =
                  std::optional<std::int64_t>*, std::optional<std::string>*, std::vector<std::string>*,
                  std::vector<std::int64_t>*, std::vector<double>*, EnumValue, Section>;
 
-/// One field of an option struct, pointing into that struct.
+/// One field of an option struct. `value` points into that struct.
 struct Field {
   std::string name;
   std::string help;
@@ -127,7 +129,7 @@ struct Field {
   FieldValue value;
 };
 
-/// The fields of a struct, in their order; they point into `options`.
+/// Returns the fields of a struct in their order; they point into `options`.
 template <OptionStruct Options>
 Section fields_of(Options& options);
 

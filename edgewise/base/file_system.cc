@@ -13,7 +13,7 @@
 namespace edgewise {
 namespace {
 
-std::atomic<FileSystem*> replacement_in_use = nullptr;
+std::atomic<FileSystem*> replacement_file_system = nullptr;
 
 }  // namespace
 
@@ -22,13 +22,9 @@ int FileSystem::open(const std::filesystem::path& path, int flags, unsigned perm
 }
 
 ssize_t FileSystem::write(int file, std::string_view bytes) { return ::write(file, bytes.data(), bytes.size()); }
-
 int FileSystem::truncate(int file, std::uint64_t size) { return ::ftruncate(file, static_cast<off_t>(size)); }
-
 int FileSystem::sync(int file) { return ::fsync(file); }
-
 int FileSystem::close(int file) { return ::close(file); }
-
 int FileSystem::make_directory(const std::filesystem::path& path) { return ::mkdir(path.c_str(), 0777); }
 
 int FileSystem::rename(const std::filesystem::path& from, const std::filesystem::path& to) {
@@ -53,13 +49,12 @@ std::uint64_t FileSystem::free_bytes(const std::filesystem::path& path) {
 }
 
 FileSystem& file_system() {
-  static FileSystem of_the_system;
-  FileSystem* replacement = replacement_in_use;
-  return replacement == nullptr ? of_the_system : *replacement;
+  static FileSystem real;
+  FileSystem* replacement = replacement_file_system;
+  return replacement == nullptr ? real : *replacement;
 }
 
-ReplacedFileSystem::ReplacedFileSystem(FileSystem& replacement) { replacement_in_use = &replacement; }
-
-ReplacedFileSystem::~ReplacedFileSystem() { replacement_in_use = nullptr; }
+ScopedFileSystem::ScopedFileSystem(FileSystem& replacement) { replacement_file_system = &replacement; }
+ScopedFileSystem::~ScopedFileSystem() { replacement_file_system = nullptr; }
 
 }  // namespace edgewise

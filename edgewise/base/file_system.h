@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <string_view>
 
-// The system calls that bring files to the disk, in one place. Whatever writes makes them through file_system(), so
-// that a test can have any of them fail and see that nothing is lost.
+// The system calls that write files. Writers make these calls through file_system(), so that a test can let each call
+// fail and check that no data is lost.
 
 namespace edgewise {
 
-/// Each call as the system has it: -1 and errno when it fails.
+/// System calls with their usual results: -1 and errno after a failure.
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
@@ -27,23 +27,23 @@ class FileSystem {
   /// Swaps two files or directories in one step.
   virtual int exchange(const std::filesystem::path& left, const std::filesystem::path& right);
   virtual int remove(const std::filesystem::path& file);
-  /// Removes a directory and what is in it; whatever cannot be removed stays.
+  /// Removes a directory and its content. Files that cannot be removed stay.
   virtual void remove_all(const std::filesystem::path& directory);
 
-  /// What can still be written where a path is; the largest number where the system does not say.
+  /// Returns the bytes that are free on the path's file system, or the largest number if they are unknown.
   virtual std::uint64_t free_bytes(const std::filesystem::path& path);
 };
 
-/// The system's own, unless it is replaced.
+/// Returns the file system in use: the real one, unless a ScopedFileSystem replaces it.
 FileSystem& file_system();
 
-/// As long as it lives, file_system() is another one, in all threads: for tests.
-class ReplacedFileSystem {
+/// Replaces file_system() in all threads until the end of its scope. For tests.
+class ScopedFileSystem {
  public:
-  explicit ReplacedFileSystem(FileSystem& replacement);
-  ReplacedFileSystem(const ReplacedFileSystem&) = delete;
-  ReplacedFileSystem& operator=(const ReplacedFileSystem&) = delete;
-  ~ReplacedFileSystem();
+  explicit ScopedFileSystem(FileSystem& replacement);
+  ScopedFileSystem(const ScopedFileSystem&) = delete;
+  ScopedFileSystem& operator=(const ScopedFileSystem&) = delete;
+  ~ScopedFileSystem();
 };
 
 }  // namespace edgewise

@@ -8,17 +8,17 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "edgewise/base/descriptor.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/file_descriptor.h"
 #include "edgewise/base/file_system.h"
 
 namespace edgewise {
 namespace {
 
-// What a new file may do, before the umask.
+// Permissions of a new file, before the umask.
 constexpr unsigned kReadAndWrite = 0666;
 
-// Where the bytes go, symbolic links followed, and the permissions to give them.
+// The file to replace, with symbolic links resolved, and its permissions.
 struct Destination {
   std::filesystem::path path;
   unsigned permissions;
@@ -37,11 +37,11 @@ Destination find_destination(const std::filesystem::path& path, std::string_view
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path, std::string_view caller) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   check(file.is_open(), "{}: {}: {}", caller, path.string(), error_text(errno));
   struct stat status {};
   ::fstat(file.number(), &status);
-  // One more than the file has, so that its end is found without growing.
+  // One byte more than the file has, so that the last read() returns 0 without growing the buffer.
   std::string bytes(static_cast<std::size_t>(std::max<off_t>(status.st_size, 0)) + 1, '\0');
   std::size_t size = 0;
   while (true) {
@@ -59,10 +59,10 @@ AtomicFile::AtomicFile(const std::filesystem::path& path, std::string_view calle
   const Destination destination = find_destination(path, caller);
   destination_ = destination.path;
   int error = EEXIST;
-  // Names that other writers of the same file use are passed over.
+  // Skips temporary names that other writers of this file use.
   for (int attempt = 0; error == EEXIST; ++attempt) {
     temporary_ = fmt::format("{}.tmp-{}-{}", destination_.string(), ::getpid(), attempt);
-    file_ = std::make_unique<Descriptor>(create_file(temporary_, destination.permissions));
+    file_ = std::make_unique<FileDescriptor>(create_file(temporary_, destination.permissions));
     error = file_->is_open() ? 0 : errno;
   }
   if (error != 0) file_.reset();

@@ -10,24 +10,25 @@
 
 namespace edgewise {
 
-class Descriptor;
+class FileDescriptor;
 
-/// The whole file. Reads pipes and devices too.
+/// Reads the whole file; `path` may be a pipe or a device too.
 std::string read_file(const std::filesystem::path& path, std::string_view caller = "read_file");
 
-/// A file that is written bit by bit and appears in one step: whoever opens its name sees all of the old bytes, or,
-/// once it is committed, all of the new. A symbolic link stays one: what it names is replaced.
+/// A file that is written in parts and replaces the old file in one step: a reader finds the complete old file before
+/// commit() and the complete new file afterwards, also after a power cut. If `path` is a symbolic link, the link stays
+/// and the file that it names is replaced.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::filesystem::path& path, std::string_view caller = "write_file");
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
-  /// Without a commit the old file stays, and nothing else.
+  /// Without a commit, removes the temporary file; the old file stays.
   ~AtomicFile();
 
   void write(std::string_view bytes);
 
-  /// Brings all to the disk and under its name. Nothing can be written behind it.
+  /// Syncs the bytes to the disk and renames the file into place. Nothing can be written afterwards.
   void commit();
 
  private:
@@ -37,11 +38,10 @@ class AtomicFile {
   std::string caller_;
   std::filesystem::path destination_;
   std::filesystem::path temporary_;
-  std::unique_ptr<Descriptor> file_;  // none behind the commit
+  std::unique_ptr<FileDescriptor> file_;  // null after commit()
 };
 
-/// Replaces the file in one step: whoever opens it, after a power cut too, sees all of the old bytes or all of the new.
-/// Upon an error the old file stays, and nothing else. A symbolic link stays one: what it names is replaced.
+/// Replaces a file by `bytes` with an AtomicFile. After an error the old file stays, unless only the last sync failed.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes,
                            std::string_view caller = "write_file");
 

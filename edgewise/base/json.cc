@@ -9,9 +9,9 @@
 
 namespace edgewise {
 
-std::string json_quoted(std::string_view text) {
+std::string quote_json(std::string_view text) {
   std::string result = "\"";
-  for (const char next : with_bad_utf8_replaced(text)) {
+  for (const char next : replace_bad_utf8(text)) {
     if (next == '"' || next == '\\') {
       result += '\\';
       result += next;
@@ -28,7 +28,7 @@ std::string json_number(double value) { return std::isfinite(value) ? fmt::forma
 
 JsonObject& JsonObject::add_json(std::string_view key, std::string_view json) {
   if (!members_.empty()) members_ += ", ";
-  members_ += json_quoted(key);
+  members_ += quote_json(key);
   members_ += ": ";
   members_ += json;
   return *this;

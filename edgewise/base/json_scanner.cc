@@ -13,7 +13,7 @@
 namespace edgewise {
 namespace {
 
-constexpr int kDeepest = 4;
+constexpr int kMaxDepth = 4;
 constexpr std::string_view kNumberStarts = "-0123456789";
 
 std::string describe(char first, std::string_view number) {
@@ -23,16 +23,17 @@ std::string describe(char first, std::string_view number) {
   if (first == 't' || first == 'f') return "true or false";
   if (first == 'n') return "null";
   if (!number.empty()) return std::string(number.substr(0, 40));
-  return in_quotes({&first, 1});
+  return quote({&first, 1});
 }
 
-// Removes digits from the front; says whether there were any.
+// Removes digits from the front. Returns whether there were any.
 bool remove_digits(std::string_view& text) {
   const std::size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
   text.remove_prefix(count);
   return count > 0;
 }
 
+// Removes the first character if it is in `any_of`.
 bool remove(std::string_view& text, std::string_view any_of) {
   if (text.empty() || any_of.find(text[0]) == std::string_view::npos) return false;
   text.remove_prefix(1);
@@ -60,22 +61,22 @@ JsonScanner::JsonScanner(std::string_view text, std::string where, std::size_t f
   }
 }
 
-void JsonScanner::object(std::string_view what, const std::function<void(const std::string& key)>& member) {
+void JsonScanner::read_object(std::string_view what, const std::function<void(const std::string& key)>& member) {
   begin_value("{", what, "an object");
   ++position_;
   if (consume('}')) return;
   std::unordered_set<std::string> keys;
   do {
     begin_value("\"", "a key", "a string");
-    const auto [key, is_new] = keys.insert(string_body());
-    if (!is_new) fail_at_value(fmt::format("{} is there twice, needs to be there once", in_quotes(*key)));
+    const auto [key, is_new] = keys.insert(read_string_body());
+    if (!is_new) fail_at_value(fmt::format("{} is there twice, needs to be there once", quote(*key)));
     if (!consume(':')) fail_here("a colon is missing");
     member(*key);
   } while (consume(','));
   if (!consume('}')) fail_here("a comma or closing brace is missing");
 }
 
-void JsonScanner::array(std::string_view what, const std::function<void()>& element) {
+void JsonScanner::read_array(std::string_view what, const std::function<void()>& element) {
   begin_value("[", what, "a list");
   ++position_;
   if (consume(']')) return;
@@ -85,14 +86,14 @@ void JsonScanner::array(std::string_view what, const std::function<void()>& elem
   if (!consume(']')) fail_here("a comma or closing bracket is missing");
 }
 
-std::string JsonScanner::string(std::string_view what) {
+std::string JsonScanner::read_string(std::string_view what) {
   begin_value("\"", what, "a string");
-  return string_body();
+  return read_string_body();
 }
 
-std::uint64_t JsonScanner::whole_number(std::string_view what) {
+std::uint64_t JsonScanner::read_whole_number(std::string_view what) {
   begin_value(kNumberStarts, what, "a whole number");
-  const std::string_view digits = number_text();
+  const std::string_view digits = read_number_text();
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   const bool has_leading_zero = digits.size() > 1 && digits[0] == '0';
@@ -103,13 +104,13 @@ std::uint64_t JsonScanner::whole_number(std::string_view what) {
   return number;
 }
 
-double JsonScanner::number(std::string_view what) {
+double JsonScanner::read_number(std::string_view what) {
   begin_value("n-0123456789", what, "a number");
   if (text_[position_] == 'n') {
     skip_word("null");
     return std::numeric_limits<double>::quiet_NaN();
   }
-  const std::string_view digits = number_text();
+  const std::string_view digits = read_number_text();
   double value = 0;
   const auto error = std::from_chars(digits.data(), digits.data() + digits.size(), value).ec;
   if (!is_number(digits) || error != std::errc()) {
@@ -118,9 +119,9 @@ double JsonScanner::number(std::string_view what) {
   return value;
 }
 
-void JsonScanner::skip() { skip_nested(kDeepest); }
+void JsonScanner::skip() { skip_nested(kMaxDepth); }
 
-void JsonScanner::end() {
+void JsonScanner::expect_end() {
   skip_space();
   if (position_ != text_.size()) fail_here("more text follows, needs to end here");
 }
@@ -135,7 +136,7 @@ void JsonScanner::fail_here(std::string_view message) const {
 
 void JsonScanner::skip_space() { position_ = std::min(text_.find_first_not_of(" \t\r\n", position_), text_.size()); }
 
-// Passes over white space, and over `expected` when that is next.
+// Skips white space, and the next character if it is `expected`.
 bool JsonScanner::consume(char expected) {
   skip_space();
   if (position_ == text_.size() || text_[position_] != expected) return false;
@@ -149,18 +150,18 @@ void JsonScanner::begin_value(std::string_view starts, std::string_view what, st
   if (position_ == text_.size()) fail_here(fmt::format("{} is missing, needs {}", what, needs));
   const char first = text_[position_];
   if (starts.find(first) != std::string_view::npos) return;
-  const std::string_view number = kNumberStarts.find(first) != std::string_view::npos ? number_text() : "";
+  const std::string_view number = kNumberStarts.find(first) != std::string_view::npos ? read_number_text() : "";
   fail_at_value(fmt::format("{} is {}, needs {}", what, describe(first, number), needs));
 }
 
-std::string_view JsonScanner::number_text() {
+std::string_view JsonScanner::read_number_text() {
   const std::size_t end = std::min(text_.find_first_not_of("+-.0123456789eE", position_), text_.size());
   const std::string_view number = text_.substr(position_, end - position_);
   position_ = end;
   return number;
 }
 
-std::string JsonScanner::string_body() {
+std::string JsonScanner::read_string_body() {
   std::string result;
   for (++position_; position_ < text_.size(); ++position_) {
     const char next = text_[position_];
@@ -178,7 +179,7 @@ std::string JsonScanner::string_body() {
   fail_at_value("a string is not closed, needs a quote at its end");
 }
 
-// Begins at the backslash, ends at the last character of the escape.
+// Starts at the backslash and ends at the last character of the escape.
 void JsonScanner::append_escape(std::string& text) {
   constexpr std::string_view kLetters = "\"\\/bfnrt";
   constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
@@ -188,25 +189,25 @@ void JsonScanner::append_escape(std::string& text) {
   if (index != std::string_view::npos) {
     text += kMeanings[index];
   } else if (letter == 'u') {
-    append_utf8(text, escaped_code_point());
+    append_utf8(text, read_code_point_escape());
   } else {
     fail_here("an escape of JSON is needed after a backslash");
   }
 }
 
-// Begins at the u.
-std::uint32_t JsonScanner::escaped_code_point() {
-  const std::uint32_t first = hex4();
+// Starts at the "u" and ends at the last digit of the escape.
+std::uint32_t JsonScanner::read_code_point_escape() {
+  const std::uint32_t first = read_hex4();
   if (first < 0xD800 || first > 0xDFFF) return first;
   if (first < 0xDC00 && text_.substr(position_ + 1, 2) == "\\u") {
     position_ += 2;
-    const std::uint32_t second = hex4();
+    const std::uint32_t second = read_hex4();
     if (second >= 0xDC00 && second <= 0xDFFF) return 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
   }
   fail_here("a surrogate stands alone, needs its pair");
 }
 
-std::uint32_t JsonScanner::hex4() {
+std::uint32_t JsonScanner::read_hex4() {
   const std::string_view digits = text_.substr(position_ + 1, 4);
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
@@ -216,16 +217,16 @@ std::uint32_t JsonScanner::hex4() {
 }
 
 void JsonScanner::skip_nested(int depth) {
-  if (depth == 0) fail_here(fmt::format("values are nested too deep, needs at most {} levels", kDeepest));
+  if (depth == 0) fail_here(fmt::format("values are nested too deep, needs at most {} levels", kMaxDepth));
   begin_value("{[\"tfn-0123456789", "a value", "one of JSON");
   const auto rest = [this, depth](const auto&...) { skip_nested(depth - 1); };
   switch (text_[position_]) {
     case '{':
-      return object("a value", rest);
+      return read_object("a value", rest);
     case '[':
-      return array("a value", rest);
+      return read_array("a value", rest);
     case '"':
-      string_body();
+      read_string_body();
       return;
     case 't':
       return skip_word("true");
@@ -234,7 +235,7 @@ void JsonScanner::skip_nested(int depth) {
     case 'n':
       return skip_word("null");
     default:
-      if (!is_number(number_text())) fail_at_value("a number is not written as JSON writes them");
+      if (!is_number(read_number_text())) fail_at_value("a number is not written as JSON writes them");
   }
 }
 

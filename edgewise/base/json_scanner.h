@@ -9,54 +9,54 @@
 
 namespace edgewise {
 
-/// Reads JSON (RFC 8259) from outside, value by value, for a caller that knows what it wants: no tree, no conversions,
-/// and what the text nests costs no stack. Two equal keys in one object, bytes that are not UTF-8 and lone surrogates
-/// are errors.
+/// Reads untrusted JSON (RFC 8259) value by value: the caller requests the type that its schema has at each position.
+/// Builds no tree, and limits nesting, so that no input overflows the stack. Throws Error for two equal keys in one
+/// object, bytes that are not UTF-8 and lone surrogates.
 ///
 ///     JsonScanner json(text, "open_model: run/manifest.json");
-///     json.object("the manifest", [&](const std::string& key) {
-///       key == "format" ? format = json.whole_number("format") : json.skip();
+///     json.read_object("the manifest", [&](const std::string& key) {
+///       key == "format" ? format = json.read_whole_number("format") : json.skip();
 ///     });
-///     json.end();
+///     json.expect_end();
 ///
-/// An error begins with `where` and the number of the byte, counted from `first_byte`; `what` is the name of the value.
+/// An error begins with `where` and the byte's number, counted from `first_byte`. `what` names the value in errors.
 class JsonScanner {
  public:
   /// The text must outlive the scanner.
   JsonScanner(std::string_view text, std::string where, std::size_t first_byte = 0);
 
-  /// Calls `member` with each key; it must read the value.
-  void object(std::string_view what, const std::function<void(const std::string& key)>& member);
+  /// Calls `member` with each key; `member` must read the value.
+  void read_object(std::string_view what, const std::function<void(const std::string& key)>& member);
 
-  /// Calls `element` for each element; it must read it.
-  void array(std::string_view what, const std::function<void()>& element);
+  /// Calls `element` for each element, which `element` must read.
+  void read_array(std::string_view what, const std::function<void()>& element);
 
-  std::string string(std::string_view what);
+  std::string read_string(std::string_view what);
 
-  /// From 0 to 2^64 - 1, in digits alone: neither 2.0 nor 1e3.
-  std::uint64_t whole_number(std::string_view what);
+  /// Reads a number from 0 to 2^64 - 1 that has digits only: neither 2.0 nor 1e3.
+  std::uint64_t read_whole_number(std::string_view what);
 
-  /// Any number, as the nearest double; null is NaN, as json_number writes it.
-  double number(std::string_view what);
+  /// Reads any number as the nearest double, and null as NaN.
+  double read_number(std::string_view what);
 
-  /// Passes over any value that nests at most four deep.
+  /// Skips any value of at most four nested levels.
   void skip();
 
   /// Throws unless only white space is left.
-  void end();
+  void expect_end();
 
-  /// Throws `<where>, byte <n>: <message>`, at the value begun last.
+  /// Throws `<where>, byte <n>: <message>`, where n is the first byte of the last value.
   [[noreturn]] void fail_at_value(std::string_view message) const;
 
  private:
   void skip_space();
   bool consume(char expected);
   void begin_value(std::string_view starts, std::string_view what, std::string_view needs);
-  std::string_view number_text();
-  std::string string_body();
+  std::string_view read_number_text();
+  std::string read_string_body();
   void append_escape(std::string& text);
-  std::uint32_t escaped_code_point();
-  std::uint32_t hex4();
+  std::uint32_t read_code_point_escape();
+  std::uint32_t read_hex4();
   void skip_nested(int depth);
   void skip_word(std::string_view word);
   [[noreturn]] void fail_here(std::string_view message) const;

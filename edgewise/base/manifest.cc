@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <set>
 
-#include "edgewise/base/descriptor.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/file_descriptor.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/json_scanner.h"
@@ -26,22 +26,22 @@ bool is_sha256(std::string_view text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-ManifestFile read_entry(JsonScanner& json) {
-  ManifestFile file;
+ManifestEntry read_entry(JsonScanner& json) {
+  ManifestEntry file;
   bool has_size = false;
-  json.object("a file's entry", [&](const std::string& key) {
+  json.read_object("a file's entry", [&](const std::string& key) {
     if (key == "name") {
-      file.name = json.string("a file's name");
+      file.name = json.read_string("a file's name");
       if (!is_plain_name(file.name)) {
-        json.fail_at_value(fmt::format("a file's name is {}, needs a plain one without folders", in_quotes(file.name)));
+        json.fail_at_value(fmt::format("a file's name is {}, needs a plain one without folders", quote(file.name)));
       }
     } else if (key == "size") {
-      file.size = json.whole_number("a file's size");
+      file.size = json.read_whole_number("a file's size");
       has_size = true;
     } else if (key == "sha256") {
-      file.sha256 = json.string("a file's sha256");
+      file.sha256 = json.read_string("a file's sha256");
       if (!is_sha256(file.sha256)) {
-        json.fail_at_value(fmt::format("a file's sha256 is {}, needs 64 hexadecimal digits", in_quotes(file.sha256)));
+        json.fail_at_value(fmt::format("a file's sha256 is {}, needs 64 hexadecimal digits", quote(file.sha256)));
       }
     } else {
       json.skip();
@@ -53,20 +53,20 @@ ManifestFile read_entry(JsonScanner& json) {
   return file;
 }
 
-std::vector<ManifestFile> read_entries(JsonScanner& json) {
-  std::vector<ManifestFile> files;
+std::vector<ManifestEntry> read_entries(JsonScanner& json) {
+  std::vector<ManifestEntry> files;
   std::set<std::string> names;
-  json.array("files", [&] {
+  json.read_array("files", [&] {
     files.push_back(read_entry(json));
     if (!names.insert(files.back().name).second) {
-      json.fail_at_value(fmt::format("{} is listed twice, needs to be listed once", in_quotes(files.back().name)));
+      json.fail_at_value(fmt::format("{} is listed twice, needs to be listed once", quote(files.back().name)));
     }
   });
   return files;
 }
 
-void check_file(const std::filesystem::path& path, const ManifestFile& expected, std::string_view caller) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+void check_file(const std::filesystem::path& path, const ManifestEntry& expected, std::string_view caller) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   check(file.is_open() || errno != ELOOP, "{}: {} is a symbolic link, needs to be a regular file", caller,
         path.string());
   check(file.is_open(), "{}: {}: {}; manifest.json lists it", caller, path.string(), error_text(errno));
@@ -84,9 +84,9 @@ void check_file(const std::filesystem::path& path, const ManifestFile& expected,
     check(count > 0 || errno == EINTR, "{}: {}: {}", caller, path.string(), error_text(errno));
     if (count > 0) sum.update({buffer.data(), static_cast<std::size_t>(count)});
   }
-  const std::string found = sum.finish();
-  check(found == expected.sha256, "{}: {} has SHA-256 {}, manifest.json says {}; the file was altered", caller,
-        path.string(), found, expected.sha256);
+  const std::string digest = sum.finish();
+  check(digest == expected.sha256, "{}: {} has SHA-256 {}, manifest.json says {}; the file was altered", caller,
+        path.string(), digest, expected.sha256);
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ std::string manifest_text(const Manifest& manifest) {
     files += JsonObject().add("name", file.name).add("size", file.size).add("sha256", file.sha256).text();
   }
   return fmt::format("{{\n  \"format\": {},\n  \"tool\": {},\n  \"files\": [{}\n  ]\n}}\n", kFormat,
-                     json_quoted(manifest.tool), files);
+                     quote_json(manifest.tool), files);
 }
 
 Manifest parse_manifest(std::string_view text, const std::string& where) {
@@ -111,14 +111,14 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
   Manifest manifest;
   bool has_format = false;
   bool has_files = false;
-  json.object("the manifest", [&](const std::string& key) {
+  json.read_object("the manifest", [&](const std::string& key) {
     if (key == "format") {
-      const std::uint64_t format = json.whole_number("format");
+      const std::uint64_t format = json.read_whole_number("format");
       check(format == kFormat, "{} has format {}, this build reads {}; use the build that wrote it", where, format,
             kFormat);
       has_format = true;
     } else if (key == "tool") {
-      manifest.tool = json.string("tool");
+      manifest.tool = json.read_string("tool");
     } else if (key == "files") {
       manifest.files = read_entries(json);
       has_files = true;
@@ -126,7 +126,7 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
       json.skip();
     }
   });
-  json.end();
+  json.expect_end();
   check(has_format && has_files, "{} has no {}, needs format and files", where, has_format ? "files" : "format");
   return manifest;
 }

@@ -1,25 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
-
-#include "edgewise/base/directory.h"
-
-// The text of manifests, and the names in them.
+#include <vector>
 
 namespace edgewise {
 
 inline constexpr std::string_view kManifestName = "manifest.json";
 
+struct ManifestEntry {
+  std::string name;
+  std::uint64_t size = 0;  // bytes
+  std::string sha256;      // 64 lower-case hexadecimal digits
+};
+
+/// The content of manifest.json, which lists every other file of its directory.
+struct Manifest {
+  std::string tool;  // the program that wrote the directory: "edgewise 0.1.0"
+  std::vector<ManifestEntry> files;
+};
+
+/// Reads a directory's manifest.json, but does not check the listed files.
+Manifest read_manifest(const std::filesystem::path& directory, std::string_view caller = "read_manifest");
+
+/// Reads a directory's manifest.json, and checks the existence, size and SHA-256 of each listed file by reading all of
+/// its bytes. Symbolic links and names that lead out of the directory are errors.
+Manifest verify_manifest(const std::filesystem::path& directory, std::string_view caller = "verify_manifest");
+
 std::string manifest_text(const Manifest& manifest);
 
-/// Errors begin with `where`.
+/// Parses the text of a manifest. Errors begin with `where`.
 Manifest parse_manifest(std::string_view text, const std::string& where);
 
-/// Whether a name is one component that stays in its directory: not empty, no slash, neither "." nor "..", no control
-/// characters, UTF-8, at most 255 bytes.
+/// Whether a file name stays in its directory: UTF-8 of 1 to 255 bytes without slashes and control characters, and
+/// neither "." nor "..".
 bool is_plain_name(std::string_view name);
 
 }  // namespace edgewise

@@ -8,8 +8,8 @@
 namespace edgewise {
 namespace {
 
-// Edit distance with swaps of neighbours (optimal string alignment), a row of the table at a time.
-std::size_t edits_between(std::string_view left, std::string_view right) {
+// Returns the edit distance with swaps of neighbours (optimal string alignment). Keeps three rows of its table.
+std::size_t edit_distance(std::string_view left, std::string_view right) {
   std::vector<std::size_t> two_above(right.size() + 1);
   std::vector<std::size_t> above(right.size() + 1);
   std::vector<std::size_t> row(right.size() + 1);
@@ -19,8 +19,8 @@ std::size_t edits_between(std::string_view left, std::string_view right) {
     std::swap(above, row);
     row[0] = i;
     for (std::size_t j = 1; j <= right.size(); ++j) {
-      const std::size_t replaced = above[j - 1] + (left[i - 1] == right[j - 1] ? 0 : 1);
-      row[j] = std::min({above[j] + 1, row[j - 1] + 1, replaced});
+      const std::size_t replacement = above[j - 1] + (left[i - 1] == right[j - 1] ? 0 : 1);
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, replacement});
       if (i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1]) {
         row[j] = std::min(row[j], two_above[j - 2] + 1);
       }
@@ -36,7 +36,7 @@ std::optional<std::string> nearest_name(std::string_view name, std::span<const s
   std::size_t fewest = 0;
   for (const std::string& candidate : names) {
     const std::size_t longer = std::max(name.size(), candidate.size());
-    const std::size_t edits = edits_between(name, candidate);
+    const std::size_t edits = edit_distance(name, candidate);
     const bool is_near = edits < longer && edits <= std::max<std::size_t>(1, longer / 3);
     if (is_near && (!nearest || edits < fewest)) {
       nearest = candidate;

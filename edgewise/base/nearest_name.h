@@ -8,8 +8,8 @@
 
 namespace edgewise {
 
-/// The name that someone most likely meant: the one with the fewest edits (insert, delete, replace, swap neighbours),
-/// the first of equals. None when even that one differs in more than a third of its letters (one edit is always near).
+/// Suggests a correction for a misspelt name: the first of `names` at the smallest edit distance (insert, delete or
+/// replace a letter, or swap neighbours). Returns nothing if this distance is above 1 and above a third of the letters.
 std::optional<std::string> nearest_name(std::string_view name, std::span<const std::string> names);
 
 }  // namespace edgewise

@@ -8,7 +8,7 @@
 
 namespace edgewise {
 
-// Not getrusage: its peak is that of the parent too when that was larger at the fork.
+// getrusage would return the parent's peak if that was larger at the fork.
 std::int64_t peak_memory() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {

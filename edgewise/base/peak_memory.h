@@ -5,7 +5,7 @@
 
 namespace edgewise {
 
-/// Bytes that this process has had in memory at most (VmHWM of Linux). Throws Error where the system does not say.
+/// Returns the peak resident memory of this process in bytes (VmHWM of Linux). Throws Error if the system has no VmHWM.
 std::int64_t peak_memory();
 
 }  // namespace edgewise

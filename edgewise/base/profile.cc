@@ -21,28 +21,28 @@ Profile::Profile() {
 Profile::~Profile() { profile_of_this_thread = nullptr; }
 
 void Profile::enter(const char* work) {
-  const auto same = [work](const auto& node) { return std::string_view(node->work) == work; };
-  auto found = std::ranges::find_if(current_->within, same);
-  if (found == current_->within.end()) {
-    current_->within.push_back(std::make_unique<Node>(Node{.work = work, .parent = current_}));
-    found = std::prev(current_->within.end());
+  const auto is_same_work = [work](const auto& node) { return std::string_view(node->work) == work; };
+  auto found = std::ranges::find_if(current_->children, is_same_work);
+  if (found == current_->children.end()) {
+    current_->children.push_back(std::make_unique<Node>(Node{.work = work, .parent = current_}));
+    found = std::prev(current_->children.end());
   }
   current_ = found->get();
 }
 
-void Profile::leave(Clock::duration took) {
-  current_->total += took;
+void Profile::leave(Clock::duration elapsed) {
+  current_->total += elapsed;
   ++current_->times;
   current_ = current_->parent;
 }
 
 void Profile::add_lines(const Node& node, const std::string& prefix, std::vector<Line>& lines) {
-  for (const auto& inner : node.within) {
-    Clock::duration own = inner->total;
-    for (const auto& innermost : inner->within) own -= innermost->total;
-    const std::string work = prefix + inner->work;
-    lines.push_back({work, std::chrono::duration<double>(own).count(), inner->times});
-    add_lines(*inner, work + " / ", lines);
+  for (const auto& child : node.children) {
+    Clock::duration own = child->total;
+    for (const auto& grandchild : child->children) own -= grandchild->total;
+    const std::string work = prefix + child->work;
+    lines.push_back({work, std::chrono::duration<double>(own).count(), child->times});
+    add_lines(*child, work + " / ", lines);
   }
 }
 
@@ -53,13 +53,13 @@ std::vector<Profile::Line> Profile::lines() const {
   return lines;
 }
 
-TimedWork::TimedWork(const char* work) : profile_(profile_of_this_thread) {
+ScopedTimer::ScopedTimer(const char* work) : profile_(profile_of_this_thread) {
   if (profile_ == nullptr) return;
   profile_->enter(work);
   begin_ = Profile::Clock::now();
 }
 
-TimedWork::~TimedWork() {
+ScopedTimer::~ScopedTimer() {
   if (profile_ != nullptr) profile_->leave(Profile::Clock::now() - begin_);
 }
 

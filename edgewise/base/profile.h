@@ -7,24 +7,24 @@
 #include <string>
 #include <vector>
 
-// Where a thread's time goes:
+// Measures where a thread spends its time:
 //
 //     Profile profile;
-//     train();                                    // somewhere within: const TimedWork timed("attention");
+//     train();                                    // inside, for example: const ScopedTimer timer("attention");
 //     for (const Profile::Line& line : profile.lines()) …
 
 namespace edgewise {
 
-/// While it lives, the time of the thread that made it is counted by the kind of work that TimedWork names. One a
-/// thread at a time.
+/// Sums the times of each kind of work that a ScopedTimer names, in the thread that created the profile and until the
+/// profile's scope ends. A thread has at most one profile at a time.
 class Profile {
  public:
   using Clock = std::chrono::steady_clock;
 
   struct Line {
-    std::string work;      // "loss / products": those within the loss
-    double seconds = 0.0;  // without the work within it that has a line of its own
-    std::int64_t times = 0;
+    std::string work;        // "loss / products": the products inside the loss
+    double seconds = 0.0;    // without inner work that has its own line
+    std::int64_t times = 0;  // number of timers that ended
   };
 
   Profile();
@@ -32,36 +32,36 @@ class Profile {
   Profile& operator=(const Profile&) = delete;
   ~Profile();
 
-  /// Each kind of work that was done and is done with, the longest first.
+  /// Returns a line for each kind of finished work, the longest time first.
   std::vector<Line> lines() const;
 
  private:
-  friend class TimedWork;
+  friend class ScopedTimer;
 
   struct Node {
     const char* work;
     Node* parent;
-    Clock::duration total{};  // with the work within it
+    Clock::duration total{};  // includes inner work
     std::int64_t times = 0;
-    std::vector<std::unique_ptr<Node>> within = {};
+    std::vector<std::unique_ptr<Node>> children = {};
   };
 
   static void add_lines(const Node& node, const std::string& prefix, std::vector<Line>& lines);
   void enter(const char* work);
-  void leave(Clock::duration took);
+  void leave(Clock::duration elapsed);
 
   Node root_{.work = "", .parent = nullptr};
   Node* current_ = &root_;
 };
 
-/// Names the work that is done until the end of its scope; a literal, equal names are one kind. Costs a look at one
-/// variable where nobody profiles.
-class TimedWork {
+/// Adds the time until the end of its scope to the thread's Profile, if any. `work` names the kind of work and must be
+/// a string literal; equal texts are one kind. Without a profile the cost is one read of a thread-local variable.
+class ScopedTimer {
  public:
-  explicit TimedWork(const char* work);
-  TimedWork(const TimedWork&) = delete;
-  TimedWork& operator=(const TimedWork&) = delete;
-  ~TimedWork();
+  explicit ScopedTimer(const char* work);
+  ScopedTimer(const ScopedTimer&) = delete;
+  ScopedTimer& operator=(const ScopedTimer&) = delete;
+  ~ScopedTimer();
 
  private:
   Profile* profile_;

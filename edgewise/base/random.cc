@@ -9,7 +9,8 @@
 namespace edgewise {
 namespace {
 
-// The output function of SplitMix64 (Steele, Lea, Flood 2014): a bijection in which each input bit flips half the bits.
+// Computes SplitMix64's output function (Steele, Lea, Flood 2014): a bijection, in which each input bit flips about
+// half of the output bits.
 std::uint64_t scramble(std::uint64_t value) {
   value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;
   value = (value ^ (value >> 27)) * 0x94D049BB133111EB;
@@ -40,15 +41,15 @@ std::uint64_t RandomStream::next_u64() {
 double RandomStream::uniform() { return static_cast<double>(next_u64() >> 11) * 0x1p-53; }
 
 double RandomStream::normal() {
-  // 1 - uniform() is never 0, whose logarithm is infinite. The second number of the pair is not kept, so that how many
-  // words a call takes does not depend on the calls before it.
+  // 1 - uniform() is never 0, whose logarithm is infinite. Box and Muller's second number is discarded, so that each
+  // call draws the same number of words.
   const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
   return radius * std::cos(2.0 * std::numbers::pi * uniform());
 }
 
-std::uint64_t RandomStream::below(std::uint64_t bound) {
-  check(bound > 0, "below: bound is 0, needs at least 1");
-  // 2^64 mod bound: without that many of the smallest numbers, what is left is a multiple of bound.
+std::uint64_t RandomStream::next_below(std::uint64_t bound) {
+  check(bound > 0, "next_below: bound is 0, needs at least 1");
+  // `surplus` is 2^64 mod bound: without the `surplus` smallest numbers, the count of numbers is a multiple of bound.
   const std::uint64_t surplus = (0 - bound) % bound;
   std::uint64_t number = next_u64();
   while (number < surplus) number = next_u64();

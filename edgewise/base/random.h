@@ -9,8 +9,9 @@
 
 namespace edgewise {
 
-/// The four words of block `counter` of a stream: Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy
-/// as 1, 2, 3"), keyed by the seed. Any block can be had at any time, so a mask is drawn again instead of stored.
+/// Returns the four words of block `counter` of a random stream: Philox 4x32-10 (Salmon et al. 2011, "Parallel random
+/// numbers: as easy as 1, 2, 3") with the seed as key. Blocks can be computed in any order, so that backward passes
+/// draw a dropout mask again instead of storing it.
 inline std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t stream, std::uint64_t counter) {
   auto low = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
   auto high = [](std::uint64_t value) { return static_cast<std::uint32_t>(value >> 32); };
@@ -28,11 +29,11 @@ inline std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t str
   return block;
 }
 
-/// Derives from a seed one that has nothing to do with it, for each value another: `mix(mix(seed, epoch), step)`.
+/// Hashes a seed and a value to a new seed: `mix(mix(seed, epoch), step)`. Different values give different seeds.
 std::uint64_t mix(std::uint64_t seed, std::uint64_t value);
 
-/// Random numbers that depend on (seed, stream) and on how many were drawn, on nothing else: not on the machine's
-/// standard library, nor on threads. A copy goes on from where the original is. Streams of one seed are independent.
+/// Random numbers that depend only on (seed, stream) and on the number of draws before, not on the standard library or
+/// on threads. A copy continues from the original's position. The streams of one seed are independent.
 class RandomStream {
  public:
   explicit RandomStream(std::uint64_t seed, std::uint64_t stream = 0) : seed_(seed), stream_(stream) {}
@@ -40,21 +41,21 @@ class RandomStream {
   std::uint32_t next_u32();
   std::uint64_t next_u64();
 
-  /// In [0, 1), in steps of 2^-53.
+  /// Draws from [0, 1), in steps of 2^-53.
   double uniform();
 
-  /// From the standard normal distribution (Box and Muller 1958).
+  /// Draws from the standard normal distribution (Box and Muller 1958).
   double normal();
 
-  /// In [0, bound), each number equally likely. Throws Error when bound is 0.
-  std::uint64_t below(std::uint64_t bound);
+  /// Draws a whole number from [0, bound), each equally likely. Throws Error when bound is 0.
+  std::uint64_t next_below(std::uint64_t bound);
 
-  /// Every order equally likely (Fisher and Yates). Own code, because the standard library's order is not specified.
+  /// Shuffles uniformly (Fisher and Yates). Unlike std::shuffle, the order does not depend on the standard library.
   template <class T>
   void shuffle(std::vector<T>& values) {
     for (std::size_t count = values.size(); count > 1; --count) {
       using std::swap;
-      swap(values[count - 1], values[below(count)]);
+      swap(values[count - 1], values[next_below(count)]);
     }
   }
 

@@ -12,9 +12,8 @@
 #include <utility>
 
 #include "edgewise/base/checked.h"
-#include "edgewise/base/descriptor.h"
+#include "edgewise/base/file_descriptor.h"
 #include "edgewise/base/json_scanner.h"
-#include "edgewise/base/safetensors_format.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {
@@ -33,9 +32,9 @@ constexpr DTypeInfo kDTypes[] = {
     {DType::kBool, "BOOL", 1},
 };
 
-const DTypeInfo& info_of(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)]; }
+const DTypeInfo& dtype_info(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)]; }
 
-// A tensor as the header has it, and the bytes of the file's data that it says are its own.
+// A tensor of the header, and the range [begin, end) of the data that belongs to it.
 struct Entry {
   TensorInfo tensor;
   std::uint64_t begin = 0;
@@ -44,17 +43,18 @@ struct Entry {
 
 class HeaderReader {
  public:
-  HeaderReader(std::string_view header, const std::string& where) : where_(where), json_(header, where, kLengthBytes) {}
+  HeaderReader(std::string_view header, const std::string& where)
+      : where_(where), json_(header, where, detail::kLengthBytes) {}
 
   void read() {
-    json_.object("the header", [this](const std::string& key) {
-      if (key == kMetadataKey) {
+    json_.read_object("the header", [this](const std::string& key) {
+      if (key == detail::kMetadataKey) {
         read_metadata();
       } else {
         read_entry(key);
       }
     });
-    json_.end();
+    json_.expect_end();
   }
 
   std::vector<Entry> entries;
@@ -63,11 +63,12 @@ class HeaderReader {
  private:
   void read_metadata() {
     std::size_t bytes = 0;
-    json_.object(kMetadataKey, [&](const std::string& key) {
-      std::string value = json_.string(in_quotes(key));
+    json_.read_object(detail::kMetadataKey, [&](const std::string& key) {
+      std::string value = json_.read_string(quote(key));
       bytes += key.size() + value.size();
-      if (bytes > kMostMetadataBytes) {
-        json_.fail_at_value(fmt::format("{} has {} bytes, needs at most {}", kMetadataKey, bytes, kMostMetadataBytes));
+      if (bytes > detail::kMaxMetadataBytes) {
+        json_.fail_at_value(
+            fmt::format("{} has {} bytes, needs at most {}", detail::kMetadataKey, bytes, detail::kMaxMetadataBytes));
       }
       metadata.emplace(key, std::move(value));
     });
@@ -75,90 +76,91 @@ class HeaderReader {
 
   void read_entry(const std::string& name) {
     if (has_control_character(name)) {
-      json_.fail_at_value(
-          fmt::format("a tensor is named {}, needs a name without control characters", in_quotes(name)));
+      json_.fail_at_value(fmt::format("a tensor is named {}, needs a name without control characters", quote(name)));
     }
-    if (entries.size() == kMostTensors) {
-      json_.fail_at_value(fmt::format("the file has more than {0} tensors, needs at most {0}", kMostTensors));
+    if (entries.size() == detail::kMaxTensors) {
+      json_.fail_at_value(fmt::format("the file has more than {0} tensors, needs at most {0}", detail::kMaxTensors));
     }
-    const std::string shown = in_quotes(name);
+    const std::string quoted = quote(name);
     Entry entry;
     entry.tensor.name = name;
     bool has_dtype = false;
     bool has_shape = false;
     bool has_offsets = false;
-    json_.object(shown, [&](const std::string& key) {
+    json_.read_object(quoted, [&](const std::string& key) {
       if (key == "dtype") {
-        entry.tensor.dtype = read_dtype(shown);
+        entry.tensor.dtype = read_dtype(quoted);
         has_dtype = true;
       } else if (key == "shape") {
-        entry.tensor.shape = read_shape(shown);
+        entry.tensor.shape = read_shape(quoted);
         has_shape = true;
       } else if (key == "data_offsets") {
-        std::tie(entry.begin, entry.end) = read_offsets(shown);
+        std::tie(entry.begin, entry.end) = read_offsets(quoted);
         has_offsets = true;
       } else {
         json_.skip();
       }
     });
-    check(has_dtype && has_shape && has_offsets, "{}: {} has no {}, needs dtype, shape and data_offsets", where_, shown,
+    check(has_dtype && has_shape && has_offsets, "{}: {} has no {}, needs dtype, shape and data_offsets", where_,
+          quoted,
           !has_dtype   ? "dtype"
           : !has_shape ? "shape"
                        : "data_offsets");
-    check_size(entry, shown);
+    check_size(entry, quoted);
     entries.push_back(std::move(entry));
   }
 
-  DType read_dtype(const std::string& shown) {
-    const std::string name = json_.string(fmt::format("the dtype of {}", shown));
+  DType read_dtype(const std::string& quoted) {
+    const std::string name = json_.read_string(fmt::format("the dtype of {}", quoted));
     std::string known;
     for (const auto& info : kDTypes) {
       if (info.name == name) return info.dtype;
       known += known.empty() ? "" : ", ";
       known += info.name;
     }
-    json_.fail_at_value(fmt::format("the dtype of {} is {}, needs one of {}", shown, in_quotes(name), known));
+    json_.fail_at_value(fmt::format("the dtype of {} is {}, needs one of {}", quoted, quote(name), known));
   }
 
-  std::vector<std::int64_t> read_shape(const std::string& shown) {
+  std::vector<std::int64_t> read_shape(const std::string& quoted) {
     std::vector<std::int64_t> shape;
-    json_.array(fmt::format("the shape of {}", shown), [&] {
-      if (shape.size() == kMostDimensions) {
-        json_.fail_at_value(fmt::format("{0} has more than {1} dimensions, needs at most {1}", shown, kMostDimensions));
+    json_.read_array(fmt::format("the shape of {}", quoted), [&] {
+      if (shape.size() == detail::kMaxDimensions) {
+        json_.fail_at_value(
+            fmt::format("{0} has more than {1} dimensions, needs at most {1}", quoted, detail::kMaxDimensions));
       }
-      const std::uint64_t dimension = json_.whole_number(fmt::format("dimension {} of {}", shape.size(), shown));
-      if (dimension > kLargestDimension) {
-        json_.fail_at_value(fmt::format("dimension {} of {} is {}, needs at most {}", shape.size(), shown, dimension,
-                                        kLargestDimension));
+      const std::uint64_t dimension = json_.read_whole_number(fmt::format("dimension {} of {}", shape.size(), quoted));
+      if (dimension > detail::kMaxDimension) {
+        json_.fail_at_value(fmt::format("dimension {} of {} is {}, needs at most {}", shape.size(), quoted, dimension,
+                                        detail::kMaxDimension));
       }
       shape.push_back(static_cast<std::int64_t>(dimension));
     });
     return shape;
   }
 
-  std::pair<std::uint64_t, std::uint64_t> read_offsets(const std::string& shown) {
+  std::pair<std::uint64_t, std::uint64_t> read_offsets(const std::string& quoted) {
     std::uint64_t offsets[2] = {};
     std::size_t count = 0;
-    json_.array(fmt::format("the data_offsets of {}", shown), [&] {
-      if (count == 2) json_.fail_at_value(fmt::format("{} has more than two data_offsets, needs two", shown));
-      offsets[count++] = json_.whole_number(fmt::format("a data offset of {}", shown));
+    json_.read_array(fmt::format("the data_offsets of {}", quoted), [&] {
+      if (count == 2) json_.fail_at_value(fmt::format("{} has more than two data_offsets, needs two", quoted));
+      offsets[count++] = json_.read_whole_number(fmt::format("a data offset of {}", quoted));
     });
-    if (count != 2) json_.fail_at_value(fmt::format("{} has fewer than two data_offsets, needs two", shown));
+    if (count != 2) json_.fail_at_value(fmt::format("{} has fewer than two data_offsets, needs two", quoted));
     if (offsets[1] < offsets[0]) {
       json_.fail_at_value(
-          fmt::format("{} has data_offsets {} and {}, needs the end last", shown, offsets[0], offsets[1]));
+          fmt::format("{} has data_offsets {} and {}, needs the end last", quoted, offsets[0], offsets[1]));
     }
     return {offsets[0], offsets[1]};
   }
 
-  void check_size(const Entry& entry, const std::string& shown) const {
-    const std::string what = fmt::format("{}: the size of {}", where_, shown);
+  void check_size(const Entry& entry, const std::string& quoted) const {
+    const std::string what = fmt::format("{}: the size of {}", where_, quoted);
     std::uint64_t needed = 1;
     for (const std::int64_t dimension : entry.tensor.shape) {
       needed = checked_multiply(needed, static_cast<std::uint64_t>(dimension), what);
     }
     needed = checked_multiply(needed, dtype_size(entry.tensor.dtype), what);
-    check(entry.end - entry.begin == needed, "{}: {} has {} bytes, needs {} for {} of shape [{}]", where_, shown,
+    check(entry.end - entry.begin == needed, "{}: {} has {} bytes, needs {} for {} of shape [{}]", where_, quoted,
           entry.end - entry.begin, needed, dtype_name(entry.tensor.dtype), fmt::join(entry.tensor.shape, ", "));
   }
 
@@ -166,41 +168,43 @@ class HeaderReader {
   JsonScanner json_;
 };
 
-// The tensors lie one after another and fill the data: no two share bytes, and no byte belongs to none.
+// Checks that the tensors lie one after another and fill the data without gaps or overlaps.
 void check_layout(const std::vector<Entry>& entries, std::uint64_t data_size, const std::string& where) {
   std::uint64_t end = 0;
   for (const Entry& entry : entries) {
     check(entry.begin == end, "{}: {} begins at byte {} of the data, needs {}, where the tensor before it ends", where,
-          in_quotes(entry.tensor.name), entry.begin, end);
+          quote(entry.tensor.name), entry.begin, end);
     end = entry.end;
   }
   check(end == data_size, "{}: the data has {} bytes, needs {}; the file {}", where, data_size, end,
         data_size < end ? "is truncated" : "has more than its tensors");
 }
 
-std::uint64_t header_size_of(std::span<const std::byte> bytes, const std::string& where) {
-  check(bytes.size() >= kLengthBytes, "{} has {} bytes, needs at least {}; it is truncated, or no safetensors file",
-        where, bytes.size(), kLengthBytes);
+std::uint64_t read_header_size(std::span<const std::byte> bytes, const std::string& where) {
+  check(bytes.size() >= detail::kLengthBytes,
+        "{} has {} bytes, needs at least {}; it is truncated, or no safetensors file", where, bytes.size(),
+        detail::kLengthBytes);
   std::uint64_t size = 0;
-  for (std::size_t i = 0; i < kLengthBytes; ++i) size |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
-  check(size <= kLargestHeader, "{} has a header of {} bytes, needs at most {}; it is no safetensors file", where, size,
-        kLargestHeader);
-  check(size <= bytes.size() - kLengthBytes, "{} has {} bytes after the header's length, needs {}; it is truncated",
-        where, bytes.size() - kLengthBytes, size);
+  for (std::size_t i = 0; i < detail::kLengthBytes; ++i) size |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
+  check(size <= detail::kMaxHeaderBytes, "{} has a header of {} bytes, needs at most {}; it is no safetensors file",
+        where, size, detail::kMaxHeaderBytes);
+  check(size <= bytes.size() - detail::kLengthBytes,
+        "{} has {} bytes after the header's length, needs {}; it is truncated", where,
+        bytes.size() - detail::kLengthBytes, size);
   return size;
 }
 
 }  // namespace
 
-std::string_view dtype_name(DType dtype) { return info_of(dtype).name; }
-std::size_t dtype_size(DType dtype) { return info_of(dtype).size; }
+std::string_view dtype_name(DType dtype) { return dtype_info(dtype).name; }
+std::size_t dtype_size(DType dtype) { return dtype_info(dtype).size; }
 
 SafetensorsFile::SafetensorsFile(std::unique_ptr<const std::byte[]> bytes, std::size_t size, std::string_view name)
     : bytes_(std::move(bytes)) {
   const std::string where = fmt::format("read_safetensors: {}", name);
   const std::span<const std::byte> file(bytes_.get(), size);
-  const std::uint64_t header_size = header_size_of(file, where);
-  const auto header = file.subspan(kLengthBytes, header_size);
+  const std::uint64_t header_size = read_header_size(file, where);
+  const auto header = file.subspan(detail::kLengthBytes, header_size);
   HeaderReader reader({reinterpret_cast<const char*>(header.data()), header.size()}, where);
   reader.read();
 
@@ -208,7 +212,7 @@ SafetensorsFile::SafetensorsFile(std::unique_ptr<const std::byte[]> bytes, std::
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& left, const Entry& right) {
     return std::pair(left.begin, left.end) < std::pair(right.begin, right.end);
   });
-  const auto data = file.subspan(kLengthBytes + header_size);
+  const auto data = file.subspan(detail::kLengthBytes + header_size);
   check_layout(entries, data.size(), where);
 
   tensors_.reserve(entries.size());
@@ -222,7 +226,7 @@ SafetensorsFile::SafetensorsFile(std::unique_ptr<const std::byte[]> bytes, std::
 
 SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path) {
   const std::string where = fmt::format("read_safetensors: {}", path.string());
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   check(file.is_open(), "{}: {}", where, error_text(errno));
   struct stat status {};
   ::fstat(file.number(), &status);

@@ -17,9 +17,22 @@
 
 namespace edgewise {
 
+namespace detail {
+
+// Constants and limits of the format, for the reader and the writer.
+inline constexpr std::string_view kMetadataKey = "__metadata__";
+inline constexpr std::uint64_t kLengthBytes = 8;
+inline constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
+inline constexpr std::size_t kMaxTensors = 100'000;
+inline constexpr std::size_t kMaxDimensions = 64;
+inline constexpr std::uint64_t kMaxDimension = std::uint64_t{1} << 53;
+inline constexpr std::size_t kMaxMetadataBytes = 1'000'000;
+
+}  // namespace detail
+
 enum class DType { kF64, kF32, kF16, kBF16, kI64, kI32, kI16, kI8, kU64, kU32, kU16, kU8, kBool };
 
-/// As the format spells it: "F32", "BOOL".
+/// Returns the name of the type in the format: "F32", "BOOL".
 std::string_view dtype_name(DType dtype);
 std::size_t dtype_size(DType dtype);
 
@@ -27,26 +40,26 @@ struct TensorInfo {
   std::string name;
   DType dtype = DType::kF32;
   std::vector<std::int64_t> shape;   // empty for a scalar
-  std::span<const std::byte> bytes;  // not aligned for a file from elsewhere: memcpy them, do not cast
+  std::span<const std::byte> bytes;  // may be unaligned: use memcpy, do not cast
 };
 
 using SafetensorsMetadata = std::map<std::string, std::string>;
 
-/// A safetensors file in memory. Every rule of the format is checked, so that a tensor's bytes are inside the file and
-/// as many as its shape and dtype say; of a file that breaks one nothing is used. Beyond the format: no two fields with
-/// one name, no control characters in names, at most 100 000 tensors, 64 dimensions and 1 MB of metadata.
+/// A safetensors file in memory. The reader checks every rule of the format, so that a tensor's bytes lie inside the
+/// file and fit its shape and dtype; it throws Error for a file that breaks a rule. Further rules: no duplicate fields,
+/// no control characters in names, at most 100 000 tensors, 64 dimensions and 1 MB of metadata.
 class SafetensorsFile {
  public:
-  /// Reads the file into memory. It is not mapped: a file that shrinks while mapped kills the process.
+  /// Reads the file into memory. The file is not mapped, since a mapped file that shrinks kills the process.
   static SafetensorsFile open(const std::filesystem::path& path);
 
-  /// Reads a copy of `bytes`; `name` is what errors call it.
+  /// Parses a copy of `bytes`. Errors call the file `name`.
   static SafetensorsFile parse(std::span<const std::byte> bytes, std::string_view name);
 
-  /// In the order of the file. They point into this object, also after it has been moved.
+  /// Returns the tensors in the order of the file. Their bytes are memory of this object; moving the object keeps them.
   std::span<const TensorInfo> tensors() const { return tensors_; }
 
-  /// Null when there is none of that name.
+  /// Returns null if no tensor has the name.
   const TensorInfo* find(std::string_view name) const;
 
   const SafetensorsMetadata& metadata() const { return metadata_; }
@@ -60,8 +73,8 @@ class SafetensorsFile {
   SafetensorsMetadata metadata_;
 };
 
-/// The bytes of a file with these tensors, the same whatever their order: larger dtypes first, then by name, and the
-/// data begins at a multiple of 8. Throws Error for what SafetensorsFile would not read.
+/// Returns the bytes of a file with these tensors, sorted by dtype size (largest first) and name. The data begins at a
+/// multiple of 8. Throws Error for input that SafetensorsFile could not read.
 std::string serialize_safetensors(std::span<const TensorInfo> tensors, const SafetensorsMetadata& metadata = {});
 
 }  // namespace edgewise

@@ -5,7 +5,6 @@
 #include "edgewise/base/checked.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/safetensors.h"
-#include "edgewise/base/safetensors_format.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {
@@ -14,50 +13,51 @@ namespace {
 constexpr std::string_view kFunction = "serialize_safetensors";
 
 void check_name(std::string_view name) {
-  check(name != kMetadataKey, "{}: a tensor is named \"{}\", needs another name", kFunction, kMetadataKey);
+  check(name != detail::kMetadataKey, "{}: a tensor is named \"{}\", needs another name", kFunction,
+        detail::kMetadataKey);
   check(!has_control_character(name), "{}: a tensor is named {}, needs UTF-8 without control characters", kFunction,
-        in_quotes(name));
+        quote(name));
 }
 
-void check_size(const TensorInfo& tensor) {
-  const std::string what = fmt::format("{}: the size of {}", kFunction, in_quotes(tensor.name));
-  check(tensor.shape.size() <= kMostDimensions, "{}: {} has {} dimensions, needs at most {}", kFunction,
-        in_quotes(tensor.name), tensor.shape.size(), kMostDimensions);
+void check_shape_and_size(const TensorInfo& tensor) {
+  const std::string what = fmt::format("{}: the size of {}", kFunction, quote(tensor.name));
+  check(tensor.shape.size() <= detail::kMaxDimensions, "{}: {} has {} dimensions, needs at most {}", kFunction,
+        quote(tensor.name), tensor.shape.size(), detail::kMaxDimensions);
   std::uint64_t needed = dtype_size(tensor.dtype);
   for (const std::int64_t dimension : tensor.shape) {
-    check(dimension >= 0 && static_cast<std::uint64_t>(dimension) <= kLargestDimension,
-          "{}: {} has dimension {}, needs 0 to {}", kFunction, in_quotes(tensor.name), dimension, kLargestDimension);
+    check(dimension >= 0 && static_cast<std::uint64_t>(dimension) <= detail::kMaxDimension,
+          "{}: {} has dimension {}, needs 0 to {}", kFunction, quote(tensor.name), dimension, detail::kMaxDimension);
     needed = checked_multiply(needed, static_cast<std::uint64_t>(dimension), what);
   }
   check(tensor.bytes.size() == needed, "{}: {} has {} bytes, needs {} for {} of shape [{}]", kFunction,
-        in_quotes(tensor.name), tensor.bytes.size(), needed, dtype_name(tensor.dtype), fmt::join(tensor.shape, ", "));
+        quote(tensor.name), tensor.bytes.size(), needed, dtype_name(tensor.dtype), fmt::join(tensor.shape, ", "));
 }
 
 void check_tensors(std::span<const TensorInfo> tensors) {
-  check(tensors.size() <= kMostTensors, "{}: tensors has {} entries, needs at most {}", kFunction, tensors.size(),
-        kMostTensors);
+  check(tensors.size() <= detail::kMaxTensors, "{}: tensors has {} entries, needs at most {}", kFunction,
+        tensors.size(), detail::kMaxTensors);
   std::unordered_set<std::string_view> names;
   for (const TensorInfo& tensor : tensors) {
     check_name(tensor.name);
-    check_size(tensor);
+    check_shape_and_size(tensor);
     check(names.insert(tensor.name).second, "{}: two tensors are named {}, needs a name for each", kFunction,
-          in_quotes(tensor.name));
+          quote(tensor.name));
   }
 }
 
 void check_metadata(const SafetensorsMetadata& metadata) {
   std::size_t bytes = 0;
   for (const auto& [key, value] : metadata) {
-    check(!find_bad_utf8(key) && !find_bad_utf8(value), "{}: metadata {} is {}, needs UTF-8", kFunction, in_quotes(key),
-          in_quotes(value));
+    check(!find_bad_utf8(key) && !find_bad_utf8(value), "{}: metadata {} is {}, needs UTF-8", kFunction, quote(key),
+          quote(value));
     bytes += key.size() + value.size();
   }
-  check(bytes <= kMostMetadataBytes, "{}: metadata has {} bytes, needs at most {}", kFunction, bytes,
-        kMostMetadataBytes);
+  check(bytes <= detail::kMaxMetadataBytes, "{}: metadata has {} bytes, needs at most {}", kFunction, bytes,
+        detail::kMaxMetadataBytes);
 }
 
-// Larger types first, so that each tensor is aligned for its own.
-std::vector<const TensorInfo*> in_file_order(std::span<const TensorInfo> tensors) {
+// Returns the tensors in descending order of element size, so that each tensor is aligned for its type in the file.
+std::vector<const TensorInfo*> sort_by_alignment(std::span<const TensorInfo> tensors) {
   std::vector<const TensorInfo*> order;
   for (const TensorInfo& tensor : tensors) order.push_back(&tensor);
   std::sort(order.begin(), order.end(), [](const TensorInfo* left, const TensorInfo* right) {
@@ -68,15 +68,15 @@ std::vector<const TensorInfo*> in_file_order(std::span<const TensorInfo> tensors
   return order;
 }
 
-std::string header_of(const std::vector<const TensorInfo*>& order, const SafetensorsMetadata& metadata) {
+std::string build_header(const std::vector<const TensorInfo*>& order, const SafetensorsMetadata& metadata) {
   std::string members;
   const auto add = [&](std::string_view key, const std::string& json) {
-    members += fmt::format("{}{}:{}", members.empty() ? "" : ",", json_quoted(key), json);
+    members += fmt::format("{}{}:{}", members.empty() ? "" : ",", quote_json(key), json);
   };
   if (!metadata.empty()) {
     JsonObject object;
     for (const auto& [key, value] : metadata) object.add(key, value);
-    add(kMetadataKey, object.text());
+    add(detail::kMetadataKey, object.text());
   }
   std::uint64_t begin = 0;
   for (const TensorInfo* tensor : order) {
@@ -87,8 +87,8 @@ std::string header_of(const std::vector<const TensorInfo*>& order, const Safeten
   }
   std::string header = "{" + members + "}";
   header.resize((header.size() + 7) / 8 * 8, ' ');
-  check(header.size() <= kLargestHeader, "{}: the header has {} bytes, needs at most {}", kFunction, header.size(),
-        kLargestHeader);
+  check(header.size() <= detail::kMaxHeaderBytes, "{}: the header has {} bytes, needs at most {}", kFunction,
+        header.size(), detail::kMaxHeaderBytes);
   return header;
 }
 
@@ -97,14 +97,14 @@ std::string header_of(const std::vector<const TensorInfo*>& order, const Safeten
 std::string serialize_safetensors(std::span<const TensorInfo> tensors, const SafetensorsMetadata& metadata) {
   check_tensors(tensors);
   check_metadata(metadata);
-  const auto order = in_file_order(tensors);
-  const std::string header = header_of(order, metadata);
+  const auto order = sort_by_alignment(tensors);
+  const std::string header = build_header(order, metadata);
 
-  std::size_t size = kLengthBytes + header.size();
+  std::size_t size = detail::kLengthBytes + header.size();
   for (const TensorInfo* tensor : order) size += tensor->bytes.size();
   std::string file;
   file.reserve(size);
-  for (std::size_t i = 0; i < kLengthBytes; ++i) file += static_cast<char>(header.size() >> (8 * i) & 0xFF);
+  for (std::size_t i = 0; i < detail::kLengthBytes; ++i) file += static_cast<char>(header.size() >> (8 * i) & 0xFF);
   file += header;
   for (const TensorInfo* tensor : order) {
     file.append(reinterpret_cast<const char*>(tensor->bytes.data()), tensor->bytes.size());

@@ -9,23 +9,17 @@
 #include "edgewise/base/error.h"
 
 namespace edgewise {
-namespace {
 
-EVP_MD_CTX* digest_of(const std::shared_ptr<void>& context) { return static_cast<EVP_MD_CTX*>(context.get()); }
-
-}  // namespace
-
-Sha256::Sha256()
-    : context_(EVP_MD_CTX_new(), [](void* context) { EVP_MD_CTX_free(static_cast<EVP_MD_CTX*>(context)); }) {
-  check(EVP_DigestInit_ex(digest_of(context_), EVP_sha256(), nullptr) == 1,
+Sha256::Sha256() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
+  check(EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1,
         "Sha256: libcrypto has no SHA-256, needs a build of it with one");
 }
 
-void Sha256::update(std::string_view bytes) { EVP_DigestUpdate(digest_of(context_), bytes.data(), bytes.size()); }
+void Sha256::update(std::string_view bytes) { EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()); }
 
 std::string Sha256::finish() {
   std::array<unsigned char, 32> digest{};
-  EVP_DigestFinal_ex(digest_of(context_), digest.data(), nullptr);
+  EVP_DigestFinal_ex(context_.get(), digest.data(), nullptr);
   std::string digits;
   for (const unsigned char byte : digest) digits += fmt::format("{:02x}", byte);
   return digits;

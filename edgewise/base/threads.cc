@@ -8,14 +8,13 @@
 #include <thread>
 #include <vector>
 
-#include "edgewise/base/cgroup.h"
 #include "edgewise/base/error.h"
 
 namespace edgewise {
 namespace {
 
-int cores_of_affinity() {
-  // The kernel refuses a set that is smaller than its own; 2^20 cores are enough for every kernel.
+int count_affinity_cores() {
+  // sched_getaffinity fails if the set is smaller than the kernel's own; 2^20 cores are enough for every kernel.
   for (std::size_t sets = 1; sets <= 1024; sets *= 2) {
     std::vector<cpu_set_t> mask(sets);
     const std::size_t bytes = sets * sizeof(cpu_set_t);
@@ -25,8 +24,8 @@ int cores_of_affinity() {
 }
 
 #ifdef __SANITIZE_THREAD__
-// ThreadSanitizer does not see libgomp's barriers and takes each handover of data for a race; it does see those of
-// std::thread.
+// ThreadSanitizer does not recognise libgomp's barriers and reports each handover of data as a race. It recognises
+// std::thread::join.
 template <class Run>
 void run_on_threads(int parts, const Run& run) {
   const auto run_as_team_member = [&run, n = omp_get_max_threads()](int part) {
@@ -48,7 +47,7 @@ void run_on_threads(int parts, const Run& run) {
 }  // namespace
 
 int available_cores() {
-  const int cores = cores_of_affinity();
+  const int cores = count_affinity_cores();
   return std::max(1, std::min(cores, cgroup_cores().value_or(cores)));
 }
 

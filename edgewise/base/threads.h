@@ -3,16 +3,22 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <type_traits>
 
 namespace edgewise {
 
-/// Cores that this process may use: the smaller of its affinity mask and its control group's quota, at least 1.
-/// A quota of one and a half cores counts as two.
+/// Returns how many cores this process may use: the smaller of its affinity mask and cgroup_cores(), at least 1.
 int available_cores();
 
-/// How many threads parallel_for uses from now on when called from this thread, and OpenMP regions (libtorch's and
-/// oneDNN's among them) with it. Throws Error below 1.
+/// Returns the CPU quota of this process's control group and the groups above it (cgroup version 1 or 2) in cores,
+/// rounded up: 1.5 becomes 2. Returns nothing without a quota. `root` is the folder with proc/self/cgroup and
+/// sys/fs/cgroup.
+std::optional<int> cgroup_cores(const std::string& root = "/");
+
+/// Sets how many threads parallel_for and OpenMP regions (libtorch's and oneDNN's too) use when this thread calls them.
+/// Throws Error below 1.
 void set_num_threads(int n);
 int num_threads();
 
@@ -20,10 +26,10 @@ namespace detail {
 void run_parts(int parts, void (*run)(void* context, int part), void* context);
 }
 
-/// Calls `fn(begin, end)` on ranges that together are [0, count), each on a thread of its own and, where there are
-/// several, of about `grain` or more. The ranges depend on count, grain and num_threads() alone, never on timing. An
-/// exception comes out after all ranges are done; of several, that of the first range. Called from a parallel region,
-/// it goes through the ranges one by one on the thread that calls.
+/// Splits [0, count) into ranges and calls `fn(begin, end)` for each range in its own thread. If there are several
+/// ranges, each has at least `grain` elements. The ranges depend only on count, grain and num_threads(). After all
+/// calls, rethrows the exception of the first range that failed. Inside a parallel region, the calling thread handles
+/// all ranges, one after the other.
 template <class Fn>
 void parallel_for(std::int64_t count, std::int64_t grain, Fn&& fn) {
   if (count <= 0) return;

@@ -10,8 +10,8 @@ unsigned byte_at(std::string_view text, std::size_t offset) { return static_cast
 
 bool is_continuation(unsigned byte) { return (byte & 0xC0) == 0x80; }
 
-// How long the sequence is that `lead` begins, and what its second byte may be: that range alone keeps out overlong
-// forms, surrogates and what is above U+10FFFF.
+// The length in bytes of the sequence that a lead byte begins, and the range of its second byte. This range excludes
+// overlong forms, surrogates and code points above U+10FFFF.
 struct Lead {
   std::size_t size;
   unsigned lowest_second;
@@ -28,18 +28,18 @@ Lead lead_of(unsigned byte) {
 
 bool is_control(char32_t code_point) { return code_point < 0x20 || (code_point >= 0x7F && code_point < 0xA0); }
 
-// Marks that turn the direction of the text after them, and line ends that some terminals obey.
-bool garbles(char32_t code_point) {
+// Whether the code point could control a terminal: control characters, line separators, and direction marks.
+bool needs_escape(char32_t code_point) {
   return is_control(code_point) || (code_point >= 0x2028 && code_point <= 0x202E) ||
          (code_point >= 0x2066 && code_point <= 0x2069);
 }
 
-std::string shown(std::string_view bytes, CodePoint point) {
+std::string escape(std::string_view bytes, CodePoint point) {
   if (point.size == 0) return fmt::format("\\x{:02x}", byte_at(bytes, 0));
   if (point.value == '"' || point.value == '\\') return fmt::format("\\{}", bytes);
   if (point.value == '\n') return "\\n";
   if (point.value == '\t') return "\\t";
-  if (garbles(point.value)) return fmt::format("\\u{:04x}", static_cast<std::uint32_t>(point.value));
+  if (needs_escape(point.value)) return fmt::format("\\u{:04x}", static_cast<std::uint32_t>(point.value));
   return std::string(bytes);
 }
 
@@ -70,9 +70,9 @@ std::size_t count_code_points(std::string_view text) {
 
 std::string_view utf8_prefix(std::string_view text, std::size_t size) {
   if (text.size() <= size) return text;
-  constexpr std::size_t kMostContinuations = 3;
+  constexpr std::size_t kMaxContinuations = 3;
   std::size_t end = size;
-  while (end > 0 && size - end < kMostContinuations && is_continuation(byte_at(text, end))) --end;
+  while (end > 0 && size - end < kMaxContinuations && is_continuation(byte_at(text, end))) --end;
   return text.substr(0, is_continuation(byte_at(text, end)) ? size : end);
 }
 
@@ -112,7 +112,7 @@ void append_utf8(std::string& text, std::uint32_t code_point) {
   }
 }
 
-std::string with_bad_utf8_replaced(std::string_view text) {
+std::string replace_bad_utf8(std::string_view text) {
   std::string result;
   result.reserve(text.size());
   for_each_code_point(text, [&](CodePoint point, std::size_t offset) {
@@ -121,13 +121,13 @@ std::string with_bad_utf8_replaced(std::string_view text) {
   return result;
 }
 
-std::string in_quotes(std::string_view text) {
+std::string quote(std::string_view text) {
   constexpr std::size_t kLongest = 60;
   std::string result = "\"";
   while (!text.empty()) {
     const CodePoint point = code_point_at(text, 0);
     const std::size_t size = point.size > 0 ? point.size : 1;
-    const std::string next = shown(text.substr(0, size), point);
+    const std::string next = escape(text.substr(0, size), point);
     if (result.size() + next.size() > kLongest + 1) return result + "…\"";
     result += next;
     text.remove_prefix(size);

@@ -11,15 +11,15 @@ namespace edgewise {
 
 struct CodePoint {
   char32_t value = 0;
-  std::size_t size = 0;  // its bytes; 0 where the text has none that is well-formed
+  std::size_t size = 0;  // bytes; 0 if no well-formed code point begins here
 };
 
-/// The code point that begins at `offset`, which is before the text's end. Well-formed is what the Unicode Standard's
-/// table 3-7 says: no overlong form, no surrogate, nothing above U+10FFFF.
+/// Returns the code point that begins at `offset`, which must be before the text's end. Well-formed bytes follow table
+/// 3-7 of the Unicode Standard: no overlong form, no surrogate, nothing above U+10FFFF.
 CodePoint code_point_at(std::string_view text, std::size_t offset);
 
-/// Calls `visit(CodePoint, std::size_t offset)` for each code point, and for each byte that is part of none with a
-/// CodePoint of size 0.
+/// Calls `visit(CodePoint, std::size_t offset)` for each code point, and with a CodePoint of size 0 for each byte that
+/// belongs to no code point.
 template <class Visit>
 void for_each_code_point(std::string_view text, Visit&& visit) {
   for (std::size_t offset = 0; offset < text.size();) {
@@ -29,25 +29,25 @@ void for_each_code_point(std::string_view text, Visit&& visit) {
   }
 }
 
-/// Code points, and bytes that are part of none.
+/// Counts the code points, and the bytes that belong to no code point.
 std::size_t count_code_points(std::string_view text);
 
-/// The longest prefix of at most `size` bytes that does not end inside a code point.
+/// Returns the longest prefix of at most `size` bytes that does not end inside a code point.
 std::string_view utf8_prefix(std::string_view text, std::size_t size);
 
-/// Offset of the first byte that is not part of well-formed UTF-8.
+/// Returns the offset of the first byte that is not part of well-formed UTF-8.
 std::optional<std::size_t> find_bad_utf8(std::string_view text);
 
-/// Whether a character below U+0020 or from U+007F to U+009F is in it, or a byte that is not UTF-8.
+/// Whether the text has a character below U+0020 or from U+007F to U+009F, or a byte outside well-formed UTF-8.
 bool has_control_character(std::string_view text);
 
-/// Each byte that find_bad_utf8 would stop at becomes U+FFFD.
-std::string with_bad_utf8_replaced(std::string_view text);
+/// Replaces each byte that is not part of well-formed UTF-8 by U+FFFD.
+std::string replace_bad_utf8(std::string_view text);
 
-/// Appends a code point below U+110000 that is no surrogate.
+/// Appends a code point, which must be below U+110000 and no surrogate.
 void append_utf8(std::string& text, std::uint32_t code_point);
 
-/// For error texts: in double quotes, with what would garble a terminal as escapes, and cut after about 60 bytes.
-std::string in_quotes(std::string_view text);
+/// Quotes text for an error: escapes characters that could garble a terminal, and cuts it after about 60 bytes.
+std::string quote(std::string_view text);
 
 }  // namespace edgewise

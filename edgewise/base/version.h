@@ -5,7 +5,7 @@
 
 namespace edgewise {
 
-/// This build's version, as in "0.1.0".
+/// Returns the version of this build, for example "0.1.0".
 std::string_view version();
 
 }  // namespace edgewise

@@ -2,35 +2,26 @@
 #pragma once
 
 #include <cstdint>
-#include <iterator>
 #include <span>
 #include <vector>
 
 #include "edgewise/base/random.h"
-#include "edgewise/graph/batch.h"
+#include "edgewise/graph/graph_pool.h"
 #include "edgewise/options/batch_options.h"
 
 namespace edgewise {
 
-/// The numbers of the pairs in each of some batches.
+/// Lists the pairs of each batch by their numbers.
 using BatchPlan = std::vector<std::vector<std::int64_t>>;
 
-/// The tokens of a pair's sides that count in a batch: the nodes of its graph.
-struct PairSize {
-  std::int64_t input = 0;
-  std::int64_t output = 0;
-};
+/// Throws Error, beginning with `caller`, for negative options and for options without a limit of tokens or sentences.
+void check_batch_options(const char* caller, const BatchOptions& options);
 
-inline PairSize size_of(const TokenPair& pair) { return {std::ssize(pair.input), std::ssize(pair.output) - 1}; }
+/// Puts each pair into one batch, pairs of similar length together, and shuffles the batches. `options.tokens` limits
+/// both the inputs and the outputs of a batch. The plan is a function of the arguments. O(pairs · log pairs).
+BatchPlan plan_batches(std::span<const PairLengths> pairs, const BatchOptions& options, RandomStream random);
 
-/// Throws Error, beginning with `caller`, for options that limit neither tokens nor sentences.
-void check_limits(const char* caller, const BatchOptions& options);
-
-/// Each pair once, pairs of like length together, in an order that is a function of pairs, options and stream.
-/// O(pairs · log pairs).
-BatchPlan plan_batches(std::span<const PairSize> pairs, const BatchOptions& options, RandomStream random);
-
-/// Each pair once, in their order.
-BatchPlan plan_in_order(std::span<const PairSize> pairs, const BatchOptions& options);
+/// Puts each pair into one batch and keeps the order of the pairs.
+BatchPlan plan_in_order(std::span<const PairLengths> pairs, const BatchOptions& options);
 
 }  // namespace edgewise

@@ -8,13 +8,13 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/data/drawn_positions.h"
+#include "edgewise/data/random_positions.h"
 
 namespace edgewise {
 namespace {
 
-// A pair whose corpus has the smallest weight there is comes at least once in so many.
-constexpr std::int64_t kMostEpochsWithoutPairs = 1001;
+// A pair of a corpus with the smallest allowed weight, 0.001, occurs at least once in this many epochs.
+constexpr std::int64_t kMaxEpochsWithoutPairs = 1001;
 
 std::uint64_t fingerprint_of(const PairSource& source, const BatchOptions& options, std::uint64_t seed) {
   std::uint64_t hash = mix(seed, source.fingerprint());
@@ -25,15 +25,15 @@ std::uint64_t fingerprint_of(const PairSource& source, const BatchOptions& optio
   return hash;
 }
 
-/// For what is drawn of a batch itself; apart from the streams that an epoch's order comes from.
-RandomStream random_of_batch(std::uint64_t seed, const Position& position) {
-  constexpr std::uint64_t kOfBatches = 0xBA7C;
-  return RandomStream(mix(mix(seed, kOfBatches), static_cast<std::uint64_t>(position.epoch)),
+/// Makes the random stream of one batch, with another seed than the streams that order an epoch.
+RandomStream make_batch_random(std::uint64_t seed, const BatchPosition& position) {
+  constexpr std::uint64_t kBatchStreams = 0xBA7C;
+  return RandomStream(mix(mix(seed, kBatchStreams), static_cast<std::uint64_t>(position.epoch)),
                       static_cast<std::uint64_t>(position.index));
 }
 
-/// The window's number and epoch behind it.
-std::pair<std::int64_t, std::int64_t> behind(const EpochWindow& window) {
+/// Returns epoch and number of the window after `window`.
+std::pair<std::int64_t, std::int64_t> next_window_of(const EpochWindow& window) {
   const bool is_last = window.window + 1 == window.num_windows;
   return is_last ? std::pair(window.epoch + 1, std::int64_t{0}) : std::pair(window.epoch, window.window + 1);
 }
@@ -42,52 +42,53 @@ std::pair<std::int64_t, std::int64_t> behind(const EpochWindow& window) {
 
 BatchStream::BatchStream(std::shared_ptr<const PairSource> source, const BatchOptions& options, std::uint64_t seed)
     : source_(std::move(source)), options_(options), seed_(seed) {
-  check_limits("BatchStream", options);
+  check_batch_options("BatchStream", options);
   fingerprint_ = fingerprint_of(*source_, options, seed);
   window_ = load(0, 0);
-  if (window_.batches.empty()) move_on(0);
+  if (window_.batches.empty()) advance_window(0);
 }
 
 BatchStream::BatchStream(std::vector<TokenPair> pairs, const BatchOptions& options, std::uint64_t seed)
     : BatchStream(std::make_shared<PairsInMemory>(std::move(pairs)), options, seed) {}
 
-/// Whether the pairs in memory now are all pairs of every epoch.
-bool BatchStream::keeps_pairs() const { return window_.num_windows == 1 && source_->is_same_every_epoch(); }
+/// Returns whether the pairs of window_ are all pairs of every epoch.
+bool BatchStream::has_all_pairs() const { return window_.num_windows == 1 && source_->is_same_every_epoch(); }
 
 EpochWindow BatchStream::load(std::int64_t epoch, std::int64_t window) const {
-  return load_window(*source_, options_, seed_, epoch, window, keeps_pairs() ? window_.pairs : nullptr);
+  return load_window(*source_, options_, seed_, epoch, window, has_all_pairs() ? window_.pairs : nullptr);
 }
 
-void BatchStream::load_ahead() {
-  if (keeps_pairs() || ahead_.valid()) return;
-  ahead_ = std::async(std::launch::async, [source = source_, options = options_, seed = seed_, next = behind(window_)] {
-    set_num_threads(1);  // a second set of OpenMP's threads would take the cores from training
-    return load_window(*source, options, seed, next.first, next.second);
-  });
+void BatchStream::prefetch_window() {
+  if (has_all_pairs() || next_window_.valid()) return;
+  next_window_ = std::async(std::launch::async,
+                            [source = source_, options = options_, seed = seed_, next = next_window_of(window_)] {
+                              set_num_threads(1);  // a second team of OpenMP threads would slow training down
+                              return load_window(*source, options, seed, next.first, next.second);
+                            });
 }
 
-EpochWindow BatchStream::take(std::int64_t epoch, std::int64_t window) {
-  if (ahead_.valid()) {
-    EpochWindow loaded = ahead_.get();
+EpochWindow BatchStream::take_window(std::int64_t epoch, std::int64_t window) {
+  if (next_window_.valid()) {
+    EpochWindow loaded = next_window_.get();
     if (loaded.epoch == epoch && loaded.window == window) return loaded;
   }
   return load(epoch, window);
 }
 
-/// To the next window that has a batch, `done` batches of the epoch being behind it.
-void BatchStream::move_on(std::int64_t done) {
-  const std::int64_t last_epoch = position_.epoch + kMostEpochsWithoutPairs;
-  auto [epoch, window] = behind(window_);
-  EpochWindow next = take(epoch, window);
+/// Moves to the next window that has a batch, after `done` batches of the epoch.
+void BatchStream::advance_window(std::int64_t done) {
+  const std::int64_t last_epoch = position_.epoch + kMaxEpochsWithoutPairs;
+  auto [epoch, window] = next_window_of(window_);
+  EpochWindow next = take_window(epoch, window);
   while (next.batches.empty()) {
-    std::tie(epoch, window) = behind(next);
+    std::tie(epoch, window) = next_window_of(next);
     check(epoch <= last_epoch, "BatchStream: the source has no pair in {} epochs, needs at least one",
-          kMostEpochsWithoutPairs);
+          kMaxEpochsWithoutPairs);
     next = load(epoch, window);
   }
-  const std::int64_t before = epoch == position_.epoch ? done : 0;
+  const std::int64_t done_of_epoch = epoch == position_.epoch ? done : 0;
   window_ = std::move(next);
-  position_ = {.epoch = epoch, .index = before, .window = window, .window_begin = before};
+  position_ = {.epoch = epoch, .index = done_of_epoch, .window = window, .window_begin = done_of_epoch};
 }
 
 BatchPlan BatchStream::plan(std::int64_t epoch, std::int64_t window) const {
@@ -100,25 +101,25 @@ std::int64_t BatchStream::batches_per_epoch() const {
 }
 
 Batch BatchStream::next() {
-  load_ahead();
-  std::vector<TokenPair> members;
+  prefetch_window();
+  std::vector<TokenPair> pairs;
   for (const std::int64_t number :
        window_.batches[static_cast<std::size_t>(position_.index - position_.window_begin)]) {
-    members.push_back(window_.pairs->at(static_cast<std::size_t>(number)));
+    pairs.push_back(window_.pairs->at(static_cast<std::size_t>(number)));
   }
-  Batch batch = make_batch(pool_, members);
-  RandomStream random = random_of_batch(seed_, position_);
+  Batch batch = make_batch(pool_, pairs);
+  RandomStream random = make_batch_random(seed_, position_);
   draw_positions(batch, options_, random);
   const std::int64_t done = position_.index + 1;
   if (done - position_.window_begin == std::ssize(window_.batches)) {
-    move_on(done);
+    advance_window(done);
   } else {
     position_.index = done;
   }
   return batch;
 }
 
-void BatchStream::seek(Position position) {
+void BatchStream::seek(BatchPosition position) {
   const std::int64_t inside = position.index - position.window_begin;
   check(position.epoch >= 0 && position.window >= 0 && position.window_begin >= 0 && position.index >= 0,
         "BatchStream::seek: position is batch {} of epoch {}, needs none below 0", position.index, position.epoch);
@@ -129,19 +130,19 @@ void BatchStream::seek(Position position) {
         "BatchStream::seek: position is batch {} of epoch {}, needs one below {}, the batches of that {}",
         position.index, position.epoch, position.window_begin + size, position.window == 0 ? "epoch" : "window");
   if (is_other) {
-    ahead_ = {};
+    next_window_ = {};
     window_ = std::move(other);
   }
   position_ = position;
 }
 
 std::vector<Batch> batches_in_order(GraphPool& pool, std::span<const TokenPair> pairs, const BatchOptions& options) {
-  check_limits("batches_in_order", options);
+  check_batch_options("batches_in_order", options);
   check_pairs("batches_in_order", pairs);
-  std::vector<PairSize> sizes;
-  for (const TokenPair& pair : pairs) sizes.push_back(size_of(pair));
+  std::vector<PairLengths> lengths;
+  for (const TokenPair& pair : pairs) lengths.push_back({std::ssize(pair.input), std::ssize(pair.output) - 1});
   std::vector<Batch> batches;
-  for (const auto& numbers : plan_in_order(sizes, options)) {
+  for (const auto& numbers : plan_in_order(lengths, options)) {
     batches.push_back(make_batch(pool, pairs.subspan(static_cast<std::size_t>(numbers.front()), numbers.size())));
   }
   return batches;

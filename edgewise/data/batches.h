@@ -14,66 +14,64 @@
 
 namespace edgewise {
 
-/// Where a BatchStream is: `index` batches of epoch `epoch` are behind it, `window_begin` of them in windows before
-/// that in which it is.
-struct Position {
+/// A position in a BatchStream: `index` batches of `epoch` are done, `window_begin` of them in windows before `window`.
+struct BatchPosition {
   std::int64_t epoch = 0;
   std::int64_t index = 0;
   std::int64_t window = 0;
   std::int64_t window_begin = 0;
 
-  bool operator==(const Position&) const = default;
+  bool operator==(const BatchPosition&) const = default;
 };
 
-/// Endless batches for training: each pair as often as its source says an epoch, pairs of like length together, batches
-/// in random order. Of a source with more pairs than `options.window`, blocks in random order are read into memory in
-/// so many windows, the next one while the one before is in use. What an epoch's batches are is a function of (source,
-/// options, seed, epoch) alone, so a run can stop anywhere and `seek` to its position later, which costs reading one
-/// window. Not for several threads at once.
+/// An endless sequence of training batches. An epoch has every pair as often as the source visits the pair, with pairs
+/// of similar length together and batches in random order. An epoch of more than `options.window` pairs is read window
+/// by window: a window holds randomly chosen blocks, and a thread reads the next window while the present one is in
+/// use. The batches of an epoch are a function of (source, options, seed, epoch), so a stopped run can continue by
+/// seek(), which reads one window. Not thread-safe.
 class BatchStream {
  public:
   /// Throws Error for a source without pairs, and for options that limit neither tokens nor sentences.
   BatchStream(std::shared_ptr<const PairSource> source, const BatchOptions& options, std::uint64_t seed);
 
-  /// Of pairs in memory; throws Error as PairsInMemory does.
+  /// Reads pairs in memory; throws Error as PairsInMemory does.
   BatchStream(std::vector<TokenPair> pairs, const BatchOptions& options, std::uint64_t seed);
 
-  /// The batch at `position()`, which then moves on; after an epoch's last batch to the next epoch's first.
+  /// Returns the batch at position() and advances the position, after the last batch of an epoch to the next epoch.
   Batch next();
+  BatchPosition position() const { return position_; }
 
-  Position position() const { return position_; }
+  /// Continues at a position. Throws Error for a position outside of its epoch or window.
+  void seek(BatchPosition position);
 
-  /// Throws Error for a position that the stream never has.
-  void seek(Position position);
-
-  /// Differs a little from epoch to epoch. This is the one of `position()`; an estimate from the present window where
-  /// an epoch has several.
+  /// Returns the number of batches of the present epoch, which differs a little between epochs. Where an epoch has
+  /// several windows, the number is an estimate from the present window.
   std::int64_t batches_per_epoch() const;
 
-  /// The numbers of the pairs in each batch of a window of an epoch, counted as they come from the source.
+  /// Returns the pairs of each batch of a window, numbered in the order in which the source returns them.
   BatchPlan plan(std::int64_t epoch, std::int64_t window = 0) const;
 
-  /// Differs when pairs, options or seed do: a position is worth nothing in another stream.
+  /// Returns a hash of pairs, options and seed: a position is valid only in a stream with the same fingerprint.
   std::uint64_t fingerprint() const { return fingerprint_; }
 
  private:
   EpochWindow load(std::int64_t epoch, std::int64_t window) const;
-  bool keeps_pairs() const;
-  void load_ahead();
-  EpochWindow take(std::int64_t epoch, std::int64_t window);
-  void move_on(std::int64_t done);
+  bool has_all_pairs() const;
+  void prefetch_window();
+  EpochWindow take_window(std::int64_t epoch, std::int64_t window);
+  void advance_window(std::int64_t done);
 
   std::shared_ptr<const PairSource> source_;
   BatchOptions options_;
   std::uint64_t seed_;
   std::uint64_t fingerprint_;
-  Position position_;
-  EpochWindow window_;              // of position_
-  std::future<EpochWindow> ahead_;  // the one behind it
+  BatchPosition position_;
+  EpochWindow window_;  // the window of position_
+  std::future<EpochWindow> next_window_;
   GraphPool pool_;
 };
 
-/// All pairs in their order, for validation: `options.bucket` and `options.window` count for nothing.
+/// Cuts all pairs into batches in their order, for validation; ignores `options.bucket` and `options.window`.
 std::vector<Batch> batches_in_order(GraphPool& pool, std::span<const TokenPair> pairs, const BatchOptions& options);
 
 }  // namespace edgewise

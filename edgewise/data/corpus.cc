@@ -13,7 +13,7 @@
 namespace edgewise {
 namespace {
 
-std::vector<std::string> in_folder(const std::vector<std::string>& files, const std::filesystem::path& folder) {
+std::vector<std::string> resolve_paths(const std::vector<std::string>& files, const std::filesystem::path& folder) {
   std::vector<std::string> paths;
   paths.reserve(files.size());
   for (const std::string& file : files) paths.push_back(file == "-" ? file : (folder / file).string());
@@ -22,10 +22,10 @@ std::vector<std::string> in_folder(const std::vector<std::string>& files, const 
 
 SentencePairs read_split(const std::vector<std::string>& files, const std::filesystem::path& folder) {
   if (files.empty()) return {};
-  return read_pairs(in_folder(files, folder), {.bad_pairs = BadPairs::kError});
+  return read_pairs(resolve_paths(files, folder), {.bad_pairs = BadPairs::kError});
 }
 
-/// The files of each corpus.
+/// Returns the files of each corpus.
 std::vector<std::vector<std::string>> files_of_corpora(const DataOptions& options) {
   check(!options.train.empty(),
         "load_corpus: data.train names no file, needs one TSV file, or two files with a sentence a line");
@@ -49,17 +49,14 @@ std::vector<std::vector<std::string>> files_of_corpora(const DataOptions& option
   return corpora;
 }
 
-std::string name_of(const std::vector<std::string>& files) {
-  return files.size() == 1 ? files[0] : files[0] + " with " + files[1];
-}
-
 std::vector<TrainingText> open_training(const DataOptions& options, const std::filesystem::path& folder) {
   const PairOptions pair_options{.bad_utf8 = options.bad_utf8, .same_sides = options.same_sides};
   std::vector<TrainingText> corpora;
   for (const std::vector<std::string>& files : files_of_corpora(options)) {
     const double weight = options.weights.empty() ? 1.0 : options.weights[corpora.size()];
-    auto text = std::make_shared<IndexedText>(in_folder(files, folder), pair_options, options.limit);
-    corpora.push_back({.name = name_of(files), .text = std::move(text), .weight = weight});
+    auto text = std::make_shared<IndexedText>(resolve_paths(files, folder), pair_options, options.limit);
+    const std::string name = files.size() == 1 ? files[0] : files[0] + " with " + files[1];
+    corpora.push_back({.name = name, .text = std::move(text), .weight = weight});
   }
   return corpora;
 }
@@ -76,32 +73,31 @@ Corpus synthetic_corpus(const DataOptions& options) {
 
 std::int64_t Corpus::num_training_pairs() const {
   std::int64_t pairs = 0;
-  for (const TrainingText& corpus : train) pairs += corpus.text->account().kept;
+  for (const TrainingText& corpus : train) pairs += corpus.text->report().kept;
   return pairs;
 }
 
 Corpus load_corpus(const DataOptions& options, const std::filesystem::path& folder) {
   if (options.task != DataTask::kText) return synthetic_corpus(options);
-  // The small files first: what is wrong with them should not come out after minutes.
+  // Indexing training text can take minutes, so errors in the small files are reported first.
   SentencePairs valid = read_split(options.valid, folder);
   SentencePairs test = read_split(options.test, folder);
   return {.train = open_training(options, folder), .valid = std::move(valid), .test = std::move(test)};
 }
 
-SentencePairs sample_pairs(const std::vector<TrainingText>& corpora, std::int64_t most) {
+SentencePairs sample_pairs(const std::vector<TrainingText>& corpora, std::int64_t max_pairs) {
   std::int64_t all = 0;
-  for (const TrainingText& corpus : corpora) all += corpus.text->account().kept;
-  SentencePairs chosen;
+  for (const TrainingText& corpus : corpora) all += corpus.text->report().kept;
+  SentencePairs sample;
   for (const TrainingText& corpus : corpora) {
-    const std::int64_t of_corpus = corpus.text->account().kept;
-    // Rounded up, so that a corpus of a few pairs teaches something too.
-    const std::int64_t share = most == 0 || most >= all ? 0 : (of_corpus * most + all - 1) / all;
+    const std::int64_t size = corpus.text->report().kept;
+    const std::int64_t share = max_pairs == 0 || max_pairs >= all ? 0 : (size * max_pairs + all - 1) / all;
     SentencePairs pairs = sample_pairs(*corpus.text, share);
-    std::ranges::move(pairs.inputs, std::back_inserter(chosen.inputs));
-    std::ranges::move(pairs.outputs, std::back_inserter(chosen.outputs));
+    std::ranges::move(pairs.inputs, std::back_inserter(sample.inputs));
+    std::ranges::move(pairs.outputs, std::back_inserter(sample.outputs));
   }
-  chosen.account.kept = static_cast<std::int64_t>(chosen.size());
-  return chosen;
+  sample.report.kept = static_cast<std::int64_t>(sample.size());
+  return sample;
 }
 
 }  // namespace edgewise

@@ -10,23 +10,25 @@
 
 namespace edgewise {
 
-/// Sentence pairs as they were written, with the account of what was left out and why.
+/// Sentence pairs as text, with reports of the pairs that were left out.
 struct Corpus {
-  std::vector<TrainingText> train;  // one or several
-  SentencePairs valid;              // empty when there is none
-  SentencePairs test;               // likewise
+  std::vector<TrainingText> train;  // one or several corpora
+  SentencePairs valid;              // if empty, there is no validation
+  SentencePairs test;               // if empty, there is no test
 
-  /// Of training, before any becomes tokens, whatever their weights.
+  /// Returns the number of training pairs. Also counts the pairs that encoding leaves out later, and ignores the
+  /// weights of the corpora.
   std::int64_t num_training_pairs() const;
 };
 
-/// Looks through the files of the text task, or makes the letters of the others. Relative paths begin at `folder`, that
-/// of the config file. Training text stays in its files. Of it, pairs that cannot be used are left out; in the other
-/// splits they are an error, so that a score cannot hide them. Throws Error for no training files, for another number
-/// of them than the weights need, and as read_pairs does.
+/// Opens the files of the text task, or makes the pairs of a synthetic task. Relative paths begin at `folder`, the
+/// folder of the config file. Training text is indexed and stays in its files. Unusable training pairs are left out; an
+/// unusable validation or test pair is an error, so that a score covers every pair. Also throws Error if there are no
+/// training files, if the number of files does not fit the number of weights, and in the same cases as read_pairs.
 Corpus load_corpus(const DataOptions& options, const std::filesystem::path& folder = {});
 
-/// Training text to learn a vocabulary from: at most so many pairs of all corpora together (0: all), evenly spread.
-SentencePairs sample_pairs(const std::vector<TrainingText>& corpora, std::int64_t most);
+/// Returns about `max_pairs` evenly spaced pairs of all corpora together (0: every pair), for learning a vocabulary.
+/// Rounds the number of pairs of each corpus up.
+SentencePairs sample_pairs(const std::vector<TrainingText>& corpora, std::int64_t max_pairs);
 
 }  // namespace edgewise

@@ -20,8 +20,8 @@ void check_can_sample(const Sampling& sampling, const Vocabulary& vocabulary, st
 
 }  // namespace
 
-TokenPair with_special_tokens(std::vector<std::int64_t> input, const std::vector<std::int64_t>& output,
-                              const EncodeOptions& options) {
+TokenPair add_special_tokens(std::vector<std::int64_t> input, const std::vector<std::int64_t>& output,
+                             const EncodeOptions& options) {
   TokenPair pair = {.input = std::move(input), .output = {kBeginToken}};
   if (options.end_input) pair.input.push_back(kEndToken);
   pair.output.reserve(output.size() + 2);
@@ -30,7 +30,7 @@ TokenPair with_special_tokens(std::vector<std::int64_t> input, const std::vector
   return pair;
 }
 
-EncodeOptions encode_options(const DataOptions& data) {
+EncodeOptions make_encode_options(const DataOptions& data) {
   return {.max_length = data.max_length,
           .too_long = data.too_long,
           .min_length = data.min_length,
@@ -38,14 +38,14 @@ EncodeOptions encode_options(const DataOptions& data) {
           .end_input = data.end_input};
 }
 
-std::string EncodeAccount::skipped_in_words() const {
-  return counts_in_words("pair", {{empty, "with a side without tokens"},
+std::string EncodeReport::describe_skipped() const {
+  return describe_counts("pair", {{empty, "with a side without tokens"},
                                   {too_long, "with too long a sentence"},
                                   {too_short, "with too short a sentence"},
                                   {uneven, "with sides of too different length"}});
 }
 
-EncodeAccount& EncodeAccount::operator+=(const EncodeAccount& other) {
+EncodeReport& EncodeReport::operator+=(const EncodeReport& other) {
   kept += other.kept;
   empty += other.empty;
   too_long += other.too_long;
@@ -64,52 +64,52 @@ PairEncoder::PairEncoder(std::shared_ptr<const Vocabulary> input_vocabulary,
   check_can_sample(options.output_sampling, *output_vocabulary_, "output");
 }
 
-bool PairEncoder::is_longer(const Tokens& tokens) const {
+bool PairEncoder::exceeds_max_length(const Tokens& tokens) const {
   return options_.max_length > 0 && std::ssize(tokens) > options_.max_length;
 }
 
-/// Whether a pair stays, with the reason counted.
-bool PairEncoder::keeps(const Tokens& input, const Tokens& output, EncodeAccount& account) const {
+/// Counts a pair in `report` and returns whether the pair is kept.
+bool PairEncoder::check_and_count(const Tokens& input, const Tokens& output, EncodeReport& report) const {
   const auto shorter = std::min(std::ssize(input), std::ssize(output));
   const auto longer = std::max(std::ssize(input), std::ssize(output));
-  std::int64_t EncodeAccount::*reason = nullptr;
+  std::int64_t EncodeReport::*reason = nullptr;
   if (shorter == 0) {
-    reason = &EncodeAccount::empty;
-  } else if (options_.too_long == LongSentences::kSkip && (is_longer(input) || is_longer(output))) {
-    reason = &EncodeAccount::too_long;
+    reason = &EncodeReport::empty;
+  } else if (options_.too_long == LongSentences::kSkip && (exceeds_max_length(input) || exceeds_max_length(output))) {
+    reason = &EncodeReport::too_long;
   } else if (shorter < options_.min_length) {
-    reason = &EncodeAccount::too_short;
+    reason = &EncodeReport::too_short;
   } else if (options_.max_ratio > 0.0 &&
              static_cast<double>(longer) > options_.max_ratio * static_cast<double>(shorter)) {
-    reason = &EncodeAccount::uneven;
+    reason = &EncodeReport::uneven;
   }
-  ++(account.*(reason != nullptr ? reason : &EncodeAccount::kept));
-  if (reason == nullptr && (is_longer(input) || is_longer(output))) ++account.truncated;
+  ++(report.*(reason != nullptr ? reason : &EncodeReport::kept));
+  if (reason == nullptr && (exceeds_max_length(input) || exceeds_max_length(output))) ++report.truncated;
   return reason == nullptr;
 }
 
-void PairEncoder::count(std::string_view input, std::string_view output, EncodeAccount& account) const {
-  keeps(input_vocabulary_->encode(input), output_vocabulary_->encode(output), account);
+void PairEncoder::count(std::string_view input, std::string_view output, EncodeReport& report) const {
+  check_and_count(input_vocabulary_->encode(input), output_vocabulary_->encode(output), report);
 }
 
-void PairEncoder::draw(const Vocabulary& vocabulary, std::string_view sentence, const Sampling& sampling,
-                       std::uint64_t seed, Tokens& tokens) const {
-  if (sampling.strength == 0.0 || is_longer(tokens)) return;
+void PairEncoder::sample_tokens(const Vocabulary& vocabulary, std::string_view sentence, const Sampling& sampling,
+                                std::uint64_t seed, Tokens& tokens) const {
+  if (sampling.strength == 0.0 || exceeds_max_length(tokens)) return;
   Tokens sample = vocabulary.sample(sentence, sampling, seed);
-  if (!is_longer(sample)) tokens = std::move(sample);
+  if (!exceeds_max_length(sample)) tokens = std::move(sample);
 }
 
 std::optional<TokenPair> PairEncoder::encode(std::string_view input, std::string_view output, std::uint64_t seed,
-                                             EncodeAccount& account) const {
+                                             EncodeReport& report) const {
   Tokens inputs = input_vocabulary_->encode(input);
   Tokens outputs = output_vocabulary_->encode(output);
-  if (!keeps(inputs, outputs, account)) return std::nullopt;
-  draw(*input_vocabulary_, input, options_.input_sampling, mix(seed, 0), inputs);
-  draw(*output_vocabulary_, output, options_.output_sampling, mix(seed, 1), outputs);
+  if (!check_and_count(inputs, outputs, report)) return std::nullopt;
+  sample_tokens(*input_vocabulary_, input, options_.input_sampling, mix(seed, 0), inputs);
+  sample_tokens(*output_vocabulary_, output, options_.output_sampling, mix(seed, 1), outputs);
   for (Tokens* tokens : {&inputs, &outputs}) {
-    if (is_longer(*tokens)) tokens->resize(static_cast<std::size_t>(options_.max_length));
+    if (exceeds_max_length(*tokens)) tokens->resize(static_cast<std::size_t>(options_.max_length));
   }
-  return with_special_tokens(std::move(inputs), outputs, options_);
+  return add_special_tokens(std::move(inputs), outputs, options_);
 }
 
 std::uint64_t PairEncoder::fingerprint() const {
@@ -135,16 +135,16 @@ std::uint64_t PairEncoder::fingerprint() const {
 EncodedPairs encode_pairs(const SentencePairs& pairs, const PairEncoder& encoder) {
   EncodedPairs encoded;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    auto pair = encoder.encode(pairs.inputs[i], pairs.outputs[i], 0, encoded.account);
+    auto pair = encoder.encode(pairs.inputs[i], pairs.outputs[i], 0, encoded.report);
     if (pair) encoded.pairs.push_back(std::move(*pair));
   }
-  check_tokens_left(encoded.account);
+  check_any_kept(encoded.report);
   return encoded;
 }
 
-void check_tokens_left(const EncodeAccount& account) {
-  check(account.kept > 0, "encode_pairs: none of {} pairs is left, needs at least one; left out: {}", account.skipped(),
-        account.skipped_in_words());
+void check_any_kept(const EncodeReport& report) {
+  check(report.kept > 0, "encode_pairs: none of {} pairs is left, needs at least one; left out: {}",
+        report.num_skipped(), report.describe_skipped());
 }
 
 }  // namespace edgewise

@@ -18,9 +18,7 @@ bool is_whole(double weight) { return weight == std::floor(weight); }
 
 }  // namespace
 
-// Those whole numbers k, in the epoch's share of the axis, at which k + draw is: weight·epoch ≤ k + draw <
-// weight·(epoch + 1).
-std::int64_t times_taken(double weight, std::int64_t epoch, double draw) {
+std::int64_t count_repetitions(double weight, std::int64_t epoch, double draw) {
   if (is_whole(weight)) return static_cast<std::int64_t>(weight);
   const auto up_to = [&](std::int64_t end) {
     return static_cast<std::int64_t>(std::floor(static_cast<double>(end) * weight + draw));
@@ -38,7 +36,7 @@ EncodedText::EncodedText(std::vector<TrainingText> corpora, PairEncoder encoder)
   }
 }
 
-EncodedText::Place EncodedText::place_of(std::int64_t block) const {
+EncodedText::CorpusBlock EncodedText::find_block(std::int64_t block) const {
   const auto next = std::ranges::upper_bound(first_blocks_, block);
   const auto corpus = next - first_blocks_.begin() - 1;
   return {&corpora_[static_cast<std::size_t>(corpus)], block - *(next - 1)};
@@ -47,7 +45,7 @@ EncodedText::Place EncodedText::place_of(std::int64_t block) const {
 std::vector<Visit> EncodedText::visits() const {
   std::vector<Visit> visits;
   for (std::int64_t block = 0; block < num_blocks(); ++block) {
-    const auto [corpus, number] = place_of(block);
+    const auto [corpus, number] = find_block(block);
     const auto pairs = static_cast<double>(corpus->text->num_pairs(number));
     for (std::int64_t copy = 0; static_cast<double>(copy) < corpus->weight; ++copy) {
       const double share = std::min(corpus->weight - static_cast<double>(copy), 1.0);
@@ -58,17 +56,17 @@ std::vector<Visit> EncodedText::visits() const {
 }
 
 std::vector<TokenPair> EncodedText::read(const Visit& visit, std::uint64_t seed, std::int64_t epoch) const {
-  const auto [corpus, number] = place_of(visit.block);
+  const auto [corpus, number] = find_block(visit.block);
   const SentencePairs text = corpus->text->read(number);
-  EncodeAccount account;
+  EncodeReport report;
   std::vector<TokenPair> pairs;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const std::uint64_t pair_seed = mix(mix(seed, static_cast<std::uint64_t>(visit.block)), i);
     const double draw = RandomStream(pair_seed).uniform();
-    if (visit.copy >= times_taken(corpus->weight, epoch, draw)) continue;
+    if (visit.copy >= count_repetitions(corpus->weight, epoch, draw)) continue;
     const std::uint64_t sample_seed =
         mix(mix(pair_seed, static_cast<std::uint64_t>(epoch)), static_cast<std::uint64_t>(visit.copy));
-    auto pair = encoder_.encode(text.inputs[i], text.outputs[i], sample_seed, account);
+    auto pair = encoder_.encode(text.inputs[i], text.outputs[i], sample_seed, report);
     if (pair) pairs.push_back(std::move(*pair));
   }
   return pairs;
@@ -87,20 +85,20 @@ std::uint64_t EncodedText::fingerprint() const {
   return hash;
 }
 
-EncodeAccount EncodedText::survey() const {
-  EncodeAccount all;
+EncodeReport EncodedText::count_pairs() const {
+  EncodeReport all;
   std::mutex mutex;
   parallel_for(num_blocks(), 1, [&](std::int64_t begin, std::int64_t end) {
-    EncodeAccount account;
+    EncodeReport report;
     for (std::int64_t block = begin; block < end; ++block) {
-      const auto [corpus, number] = place_of(block);
+      const auto [corpus, number] = find_block(block);
       const SentencePairs text = corpus->text->read(number);
-      for (std::size_t i = 0; i < text.size(); ++i) encoder_.count(text.inputs[i], text.outputs[i], account);
+      for (std::size_t i = 0; i < text.size(); ++i) encoder_.count(text.inputs[i], text.outputs[i], report);
     }
     const std::lock_guard lock(mutex);
-    all += account;
+    all += report;
   });
-  check_tokens_left(all);
+  check_any_kept(all);
   return all;
 }
 

@@ -12,19 +12,19 @@
 
 namespace edgewise {
 
-/// A corpus to learn from.
+/// A training corpus: its text and its weight.
 struct TrainingText {
   std::string name;
   std::shared_ptr<const TextBlocks> text;
-  double weight = 1.0;  // how many times an epoch goes through it
+  double weight = 1.0;  // how often an epoch reads each pair; may be a fraction
 };
 
-/// Corpora whose pairs become tokens when they are read. Of a weight that is not whole, each epoch takes a pair the
-/// whole number below or above it of times, chosen so that over many epochs all pairs come equally often: of 0.5, each
-/// exactly once in any two epochs.
+/// A source that encodes the pairs of corpora when it reads them. With a fractional weight w, an epoch visits each pair
+/// floor(w) or ceil(w) times, such that all pairs occur equally often over many epochs: with w = 0.5, each pair occurs
+/// exactly once in two successive epochs.
 class EncodedText final : public PairSource {
  public:
-  /// Throws Error for no corpora and for weights that are not above 0.
+  /// Throws Error for no corpora and for a weight of 0 or less.
   EncodedText(std::vector<TrainingText> corpora, PairEncoder encoder);
 
   std::vector<Visit> visits() const override;
@@ -32,25 +32,25 @@ class EncodedText final : public PairSource {
   bool is_same_every_epoch() const override;
   std::uint64_t fingerprint() const override;
 
-  /// Reads and encodes all once, to say what becomes of the pairs, whatever their weights. Throws Error when none is
-  /// left.
-  EncodeAccount survey() const;
+  /// Encodes and counts every pair once, whatever the weights. Throws Error if the encoder leaves out every pair.
+  EncodeReport count_pairs() const;
 
  private:
-  struct Place {
+  struct CorpusBlock {
     const TrainingText* corpus;
-    std::int64_t block;  // its number in the corpus
+    std::int64_t block;  // number of the block in `corpus`
   };
 
-  Place place_of(std::int64_t block) const;
+  CorpusBlock find_block(std::int64_t block) const;
   std::int64_t num_blocks() const { return first_blocks_.back(); }
 
   std::vector<TrainingText> corpora_;
-  std::vector<std::int64_t> first_blocks_;  // of each corpus among all, and behind the last
+  std::vector<std::int64_t> first_blocks_;  // number of each corpus's first block; at the end, the number of all blocks
   PairEncoder encoder_;
 };
 
-/// How many times an epoch takes a pair of a corpus with this weight; `draw` from [0, 1) is the pair's own.
-std::int64_t times_taken(double weight, std::int64_t epoch, double draw);
+/// Returns how often an epoch visits a pair: the number of integers k with
+/// weight · epoch <= k + draw < weight · (epoch + 1), where `draw` from [0, 1) is fixed for each pair.
+std::int64_t count_repetitions(double weight, std::int64_t epoch, double draw);
 
 }  // namespace edgewise

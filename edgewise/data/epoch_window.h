@@ -11,24 +11,24 @@
 
 namespace edgewise {
 
-/// A part of an epoch whose pairs are in memory together: some blocks, chosen at random.
+/// A part of an epoch whose pairs are in memory together: randomly chosen visits of blocks.
 struct EpochWindow {
   std::int64_t epoch = 0;
-  std::int64_t window = 0;       // its number in the epoch
-  std::int64_t num_windows = 1;  // of the epoch
-  double share = 1.0;            // about how much of the epoch's pairs it has
+  std::int64_t window = 0;       // number of this window in the epoch
+  std::int64_t num_windows = 1;  // windows of the epoch
+  double share = 1.0;            // expected share of the epoch's pairs
   std::shared_ptr<const PackedPairs> pairs;
-  BatchPlan batches;  // numbers of `pairs`; none where the visits gave no pair
+  BatchPlan batches;  // batches by the numbers of `pairs`; empty if the visits have no pair
 };
 
-/// The visits of each window of an epoch: all in random order, cut into parts of about equal size that have at most
-/// `most_pairs` pairs, or one block more; 0: one part. Within a part they are in order of block and copy.
-std::vector<std::vector<Visit>> windows_of_epoch(std::vector<Visit> visits, std::int64_t most_pairs, std::uint64_t seed,
-                                                 std::int64_t epoch);
+/// Shuffles the visits of an epoch and cuts them into windows of about equal size. A window has at most `max_pairs`
+/// pairs plus one block; 0 gives one window. Visits within a window are in order of block and copy.
+std::vector<std::vector<Visit>> split_epoch(std::vector<Visit> visits, std::int64_t max_pairs, std::uint64_t seed,
+                                            std::int64_t epoch);
 
-/// Reads a window: a function of source, options, seed, epoch and its number. `same_pairs`, if any, are all pairs of
-/// the source: where the epoch has one window (one epoch may have more than another), they are not read again.
+/// Reads a window and plans its batches: a function of (source, options, seed, epoch, window). `all_pairs`, unless
+/// null, holds all pairs of the source, which are then not read again if the epoch has one window.
 EpochWindow load_window(const PairSource& source, const BatchOptions& options, std::uint64_t seed, std::int64_t epoch,
-                        std::int64_t window, std::shared_ptr<const PackedPairs> same_pairs = nullptr);
+                        std::int64_t window, std::shared_ptr<const PackedPairs> all_pairs = nullptr);
 
 }  // namespace edgewise

@@ -18,8 +18,8 @@ void PackedPairs::add(const TokenPair& pair) {
   }
 }
 
-// Without it, growing would take up to three times the memory for a moment.
-void PackedPairs::make_room(double pairs) {
+// A vector that grows without reserved memory needs up to three times its size for a moment.
+void PackedPairs::reserve(double pairs) {
   if (size() == 0) return;
   const double mean = static_cast<double>(tokens_.size()) / static_cast<double>(size());
   tokens_.reserve(static_cast<std::size_t>(pairs * mean * 1.05));
@@ -33,14 +33,14 @@ std::vector<std::int64_t> PackedPairs::tokens_of(std::size_t side) const {
 
 TokenPair PackedPairs::at(std::size_t number) const { return {tokens_of(2 * number), tokens_of(2 * number + 1)}; }
 
-std::vector<PairSize> PackedPairs::sizes() const {
-  std::vector<PairSize> sizes;
-  sizes.reserve(size());
+std::vector<PairLengths> PackedPairs::lengths() const {
+  std::vector<PairLengths> lengths;
+  lengths.reserve(size());
   for (std::size_t side = 0; side < ends_.size(); side += 2) {
-    sizes.push_back({.input = static_cast<std::int64_t>(ends_[side] - begin_of(side)),
-                     .output = static_cast<std::int64_t>(ends_[side + 1] - ends_[side]) - 1});
+    lengths.push_back({.input = static_cast<std::int64_t>(ends_[side] - begin_of(side)),
+                       .output = static_cast<std::int64_t>(ends_[side + 1] - ends_[side]) - 1});
   }
-  return sizes;
+  return lengths;
 }
 
 }  // namespace edgewise

@@ -9,38 +9,37 @@
 
 namespace edgewise {
 
-/// One time that an epoch goes through a block of pairs.
+/// One pass of an epoch over a block of pairs. A corpus with weight w has ceil(w) visits per block and epoch.
 struct Visit {
   std::int64_t block = 0;
-  std::int64_t copy = 0;  // 0 for the epoch's first time
-  double pairs = 0.0;     // about how many it gives
+  std::int64_t copy = 0;  // number of the visit among the visits of this block
+  double pairs = 0.0;     // expected number of pairs
 
   bool operator==(const Visit&) const = default;
 };
 
-/// Training pairs as tokens, in blocks that can be read in any order, by several threads at once.
+/// A source of encoded training pairs in blocks. Several threads may read blocks in any order.
 class PairSource {
  public:
   virtual ~PairSource() = default;
 
-  /// What makes an epoch, the same for each, in order of block and copy.
+  /// Returns the visits of an epoch, in order of block and copy. Every epoch has the same visits.
   virtual std::vector<Visit> visits() const = 0;
 
-  /// The pairs of a visit in the epochs of a seed: a function of these. May be fewer than it says, or none.
+  /// Returns the pairs of a visit, a function of (visit, seed, epoch). Their number may be below `visit.pairs`, even 0.
   virtual std::vector<TokenPair> read(const Visit& visit, std::uint64_t seed, std::int64_t epoch) const = 0;
 
-  /// Whether each epoch has the same pairs as the others.
+  /// Returns whether all epochs have the same pairs.
   virtual bool is_same_every_epoch() const = 0;
 
-  /// Differs when what it gives does.
+  /// Returns a hash of everything that determines the pairs.
   virtual std::uint64_t fingerprint() const = 0;
 };
 
-/// Pairs that are in memory.
+/// A source of pairs that are in memory.
 class PairsInMemory final : public PairSource {
  public:
-  /// Throws Error for no pairs and for one that no model can learn from (an empty input, an output of fewer than two
-  /// tokens).
+  /// Throws Error for no pairs, and for a pair with an empty input or an output of fewer than two tokens.
   explicit PairsInMemory(std::vector<TokenPair> pairs, std::int64_t block_size = 1024);
 
   std::vector<Visit> visits() const override;
@@ -53,7 +52,7 @@ class PairsInMemory final : public PairSource {
   std::int64_t block_size_;
 };
 
-/// Throws Error, beginning with `caller`, as PairsInMemory does.
+/// Throws Error, beginning with `caller`, for a pair with an empty input or an output of fewer than two tokens.
 void check_pairs(const char* caller, std::span<const TokenPair> pairs);
 
 }  // namespace edgewise

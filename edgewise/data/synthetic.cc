@@ -15,12 +15,12 @@ std::string draw_letters(const DataOptions& options, RandomStream& random) {
   const double length = std::round(options.length_mean + options.length_deviation * random.normal());
   std::string letters(static_cast<std::size_t>(std::max(length, 1.0)), 'a');
   for (char& letter : letters) {
-    letter = static_cast<char>('a' + random.below(static_cast<std::uint64_t>(options.symbols)));
+    letter = static_cast<char>('a' + random.next_below(static_cast<std::uint64_t>(options.symbols)));
   }
   return letters;
 }
 
-std::string answer(std::string letters, DataTask task) {
+std::string apply_task(std::string letters, DataTask task) {
   switch (task) {
     case DataTask::kCopy:
       return letters;
@@ -36,7 +36,7 @@ std::string answer(std::string letters, DataTask task) {
   fail("make_synthetic: task is {}, needs copy, reverse or sort", enum_name(task));
 }
 
-std::string with_spaces(const std::string& letters) {
+std::string join_with_spaces(const std::string& letters) {
   std::string sentence(letters.size() * 2 - 1, ' ');
   for (std::size_t i = 0; i < letters.size(); ++i) sentence[2 * i] = letters[i];
   return sentence;
@@ -46,10 +46,10 @@ SentencePairs make_split(const DataOptions& options, std::int64_t size, RandomSt
   SentencePairs pairs;
   for (std::int64_t i = 0; i < size; ++i) {
     const std::string letters = draw_letters(options, random);
-    pairs.inputs.push_back(with_spaces(letters));
-    pairs.outputs.push_back(with_spaces(answer(letters, options.task)));
+    pairs.inputs.push_back(join_with_spaces(letters));
+    pairs.outputs.push_back(join_with_spaces(apply_task(letters, options.task)));
   }
-  pairs.account.kept = size;
+  pairs.report.kept = size;
   return pairs;
 }
 

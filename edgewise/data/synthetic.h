@@ -12,10 +12,11 @@ struct Splits {
   SentencePairs test;
 };
 
-/// Letters with spaces between them, and what the task makes of them: the graph tutorial's copy and sort tasks, and
-/// reverse. Lengths are drawn from N(length_mean, length_deviation), rounded, at least 1; letters are the first
-/// `symbols` of the alphabet. A function of the options; each split draws from a stream of its own, so that the size of
-/// one does not change another. Throws Error for the text task.
+/// Makes sentence pairs: the input is random letters, separated by spaces; the output is the same letters copied,
+/// reversed or sorted. The copy and sort tasks are those of the graph tutorial (docs/sources.md). Lengths are drawn
+/// from N(length_mean, length_deviation), rounded, at least 1; letters are the first `symbols` of the alphabet. Equal
+/// options give equal pairs. Each split has its own random stream, so that its pairs do not depend on the sizes of the
+/// other splits. Throws Error if the task is DataTask::kText.
 Splits make_synthetic(const DataOptions& options);
 
 }  // namespace edgewise

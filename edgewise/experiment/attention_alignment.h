@@ -14,24 +14,25 @@
 
 namespace edgewise {
 
-/// Pairs as they were written, and, where people aligned their words, how.
+/// Sentence pairs as text, with gold word alignments if there are any.
 struct AlignmentPairs {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  std::vector<GoldAlignment> gold;  // one a pair, or none at all
+  std::vector<GoldAlignment> gold;  // one per pair, or empty
 };
 
-/// Reads `input ||| output` a line, plain or packed. Throws Error in the name of `caller`.
+/// Reads a file with `input ||| output` on each line, plain or compressed. Errors begin with `caller`.
 AlignmentPairs read_alignment_pairs(const std::string& file, std::string_view caller);
 
-/// Reads one line for each of the pairs, whose words are counted from `first`. Throws Error for another number of
-/// lines, and for a link to a word that its pair does not have.
-void read_gold(const std::string& file, std::int64_t first, AlignmentPairs& pairs, std::string_view caller);
+/// Reads the gold alignments of the pairs, one per line (parse_gold_alignment); the first word of a sentence has the
+/// number `first`. Throws Error for a different number of lines, and for a link to a word that the pair does not have.
+void read_gold_alignments(const std::string& file, std::int64_t first, AlignmentPairs& pairs, std::string_view caller);
 
-/// Which words cross-attention aligns, in each map of `chosen`, one of the pairs. A token of the output belongs to the
-/// token of the input that it looks at most, and so do their words, which stand between spaces. With gold, how often
-/// that errs: over all pairs, but for those that are too long for the model or whose tokens are no parts of words.
-AlignmentReport align_words(const TranslationModel& model, const AlignmentPairs& pairs, std::size_t chosen,
+/// Aligns the words of pair number `drawn` by each map of its cross-attention: an output token is linked to the input
+/// token with the largest weight, and so are their words, which are separated by spaces. With gold alignments, also
+/// computes the alignment error rates of the pair and of all pairs; pairs that are too long for the model, or whose
+/// tokens are not parts of words, are left out.
+AlignmentReport align_words(const TranslationModel& model, const AlignmentPairs& pairs, std::size_t drawn,
                             const AttentionMaps& cross, std::string_view caller);
 
 }  // namespace edgewise

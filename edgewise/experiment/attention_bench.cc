@@ -14,14 +14,50 @@
 #include <stdexcept>
 #include <vector>
 
+#include "edgewise/base/error.h"
+#include "edgewise/base/random.h"
 #include "edgewise/experiment/machine_limits.h"
 #include "edgewise/experiment/median.h"
+#include "edgewise/graph/builders.h"
+#include "edgewise/graph/relation_ops.h"
 #include "edgewise/ops/attend.h"
 
 namespace edgewise {
 namespace {
 
-// What backward takes for each product of forward: five, and the scores once more to save their memory.
+// Drawn by Python's random.seed(0) and randint(6, 28), so that the peers' benchmarks have the same edges.
+constexpr std::array<std::int64_t, 128> kSentenceLengths = {
+    18, 19, 7,  14, 22, 21, 18, 15, 21, 17, 24, 12, 22, 10, 15, 10, 9,  25, 14, 23, 28, 25, 10, 15, 9,  8,
+    27, 16, 21, 23, 9,  17, 19, 16, 25, 26, 12, 23, 21, 20, 22, 14, 7,  23, 6,  8,  18, 28, 27, 26, 6,  25,
+    21, 16, 13, 16, 28, 8,  12, 24, 13, 13, 10, 23, 20, 8,  8,  16, 22, 21, 9,  15, 23, 15, 28, 9,  23, 16,
+    23, 12, 25, 23, 24, 15, 20, 8,  25, 18, 16, 24, 13, 15, 11, 12, 11, 7,  25, 27, 14, 21, 8,  8,  27, 10,
+    10, 7,  8,  28, 23, 27, 18, 28, 22, 14, 22, 13, 12, 27, 24, 19, 24, 14, 20, 21, 27, 26, 28, 17};
+
+template <class MakeSentence>
+Relation join_sentences(MakeSentence make) {
+  std::vector<Relation> relations;
+  relations.reserve(kSentenceLengths.size());
+  for (const std::int64_t length : kSentenceLengths) relations.push_back(make(length));
+  return join(relations);
+}
+
+// Draws `degree` sources for each node; a source may be drawn twice.
+Relation random_sources(std::int64_t num_nodes, std::int64_t degree) {
+  RandomStream random(/*seed=*/1);
+  std::vector<EdgeIndex> row_begin;
+  for (std::int64_t row = 0; row <= num_nodes; ++row) row_begin.push_back(row * degree);
+  std::vector<NodeIndex> sources(num_nodes * degree);
+  for (NodeIndex& source : sources) {
+    source = static_cast<NodeIndex>(random.next_below(static_cast<std::uint64_t>(num_nodes)));
+  }
+  return Relation::from_csr(num_nodes, std::move(row_begin), std::move(sources));
+}
+
+Relation complete_sentences() {
+  return join_sentences([](std::int64_t length) { return complete(length); });
+}
+
+// Forward has two products per edge and head; backward has five, one of which computes the scores again to save memory.
 constexpr double kTotalOverForward = 3.5;
 
 struct Inputs {
@@ -45,7 +81,7 @@ at::Tensor forward(const AttentionWorkload& workload, const Inputs& inputs) {
   return attend(workload.relation, inputs.query_NHK, inputs.key_NHK, inputs.value_NHK);
 }
 
-// Gradients are new each time, as a model's activations have them: adding them to earlier ones is no attention.
+// Resets the gradients first, as training does for activations; otherwise backward would add to earlier gradients.
 void forward_and_backward(const AttentionWorkload& workload, const Inputs& inputs) {
   for (const at::Tensor& leaf : {inputs.query_NHK, inputs.key_NHK, inputs.value_NHK}) leaf.mutable_grad().reset();
   forward(workload, inputs).backward(inputs.grad_out_NHK);
@@ -63,14 +99,14 @@ double difference_from_fp64(const AttentionWorkload& workload, const Inputs& inp
   double worst = 0.0;
   for (std::size_t i = 0; i < actual.size(); ++i) {
     if (std::isnan(worst)) break;
-    const at::Tensor apart = (actual[i].to(at::kDouble) - expected[i]).abs() / expected[i].abs().clamp_min(1);
-    const double largest = apart.max().item<double>();  // NaN if there is one, which std::max might lose
+    const at::Tensor difference = (actual[i].to(at::kDouble) - expected[i]).abs() / expected[i].abs().clamp_min(1);
+    const double largest = difference.max().item<double>();  // NaN if any element is NaN; std::max could drop the NaN
     if (!(largest <= worst)) worst = largest;
   }
   return worst;
 }
 
-// Until memory and clock rates are as they are in the middle of a training.
+// Warm-up time, until memory and clock rates are as in the middle of training.
 constexpr std::chrono::milliseconds kWarmUp{300};
 
 double median_seconds(std::int64_t repetitions, const std::function<void()>& run) {
@@ -87,11 +123,11 @@ double median_seconds(std::int64_t repetitions, const std::function<void()>& run
   return median(seconds);
 }
 
-// Bytes that forward, and forward and backward, must move if caches hold everything in between: each tensor, the log
-// normalizers, and the relation, once a pass that reads or writes them.
+// Least memory traffic in bytes: each pass reads or writes each of its tensors, the log normalizers and the relation
+// once.
 struct Traffic {
   double forward;
-  double total;
+  double total;  // forward and backward
 };
 
 Traffic traffic_of(const AttentionWorkload& workload, Precision precision) {
@@ -101,23 +137,39 @@ Traffic traffic_of(const AttentionWorkload& workload, Precision precision) {
       (precision == Precision::kBf16 ? 2.0 : 4.0) * nodes * static_cast<double>(workload.heads * workload.head_size);
   const double normalizers = 4.0 * nodes * static_cast<double>(workload.heads);
   const double edges = relation.form() == Relation::Form::kIntervals ? 0.0 : static_cast<double>(relation.num_edges());
-  const double of_relation = sizeof(NodeIndex) * (edges + nodes);
-  const double forward = 4.0 * tensor + normalizers + of_relation;
-  return {.forward = forward, .total = forward + 8.0 * tensor + 2.0 * normalizers + 2.0 * of_relation};
+  const double relation_bytes = sizeof(NodeIndex) * (edges + nodes);
+  const double forward = 4.0 * tensor + normalizers + relation_bytes;
+  return {.forward = forward, .total = forward + 8.0 * tensor + 2.0 * normalizers + 2.0 * relation_bytes};
 }
 
 }  // namespace
 
+AttentionWorkload make_attention_workload(AttentionCase which) {
+  switch (which) {
+    case AttentionCase::kSentences:
+      return {.relation = complete_sentences()};
+    case AttentionCase::kCausal:
+      return {.relation = join_sentences([](std::int64_t length) { return causal(length); })};
+    case AttentionCase::kSmall:
+      return {.relation = complete_sentences(), .heads = 4, .head_size = 32};
+    case AttentionCase::kWindow:
+      return {.relation = window(4096, {.before = 128, .after = 128})};
+    case AttentionCase::kRandom:
+      return {.relation = random_sources(8192, 32)};
+  }
+  fail("make_attention_workload: which is {}, needs a case", static_cast<int>(which));
+}
+
 void check_difference(double difference, Precision precision) {
   const double allowed = precision == Precision::kBf16 ? 0x1p-6 : 1e-4;
-  if (difference <= allowed) return;  // not so where it is NaN
+  if (difference <= allowed) return;  // false for NaN
   throw std::runtime_error(fmt::format(
       "bench attention: attend differs from its definition in fp64 by {:.2e}, in {} at most {:.2e} is right",
       difference, enum_name(precision), allowed));
 }
 
 AttentionBench measure_attention(const AttentionBenchOptions& options) {
-  const AttentionWorkload workload = attention_workload(options.which);
+  const AttentionWorkload workload = make_attention_workload(options.which);
   const at::ScalarType type = options.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
   const Inputs inputs = random_inputs(workload, at::kFloat).to(type);
   AttentionBench bench;
@@ -133,8 +185,8 @@ AttentionBench measure_attention(const AttentionBenchOptions& options) {
   });
   bench.total.seconds = median_seconds(options.repetitions, [&] { forward_and_backward(workload, inputs); });
 
-  bench.peak_flops = gemm_peak(options.precision);
-  bench.peak_bandwidth = memory_bandwidth();
+  bench.peak_flops = measure_gemm_peak(options.precision);
+  bench.peak_bandwidth = measure_memory_bandwidth();
   bench.forward.flops = 4.0 * static_cast<double>(bench.edges * workload.heads * workload.head_size);
   bench.total.flops = kTotalOverForward * bench.forward.flops;
   const Traffic traffic = traffic_of(workload, options.precision);

@@ -1,13 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
-#include "edgewise/experiment/attention_cases.h"
+#include "edgewise/base/fields.h"
+#include "edgewise/graph/relation.h"
 #include "edgewise/nn/module.h"
 
 namespace edgewise {
+
+/// The relations that attention is timed on; bench/peers/attention_cases.py has the same cases.
+enum class AttentionCase {
+  kSentences,  // 128 sentences of 6 to 28 tokens; a token attends to its sentence
+  kCausal,     // the sentences of kSentences; a token attends to itself and earlier tokens
+  kSmall,      // the relation of kSentences, with 4 heads of size 32
+  kWindow,     // 4096 nodes; a node attends to up to 128 nodes before it and 128 after it
+  kRandom,     // 8192 nodes; a node attends to 32 nodes drawn from all
+};
+
+inline constexpr auto enum_names(AttentionCase) {
+  return std::array{EnumName{AttentionCase::kSentences, "sentences"}, EnumName{AttentionCase::kCausal, "causal"},
+                    EnumName{AttentionCase::kSmall, "small"}, EnumName{AttentionCase::kWindow, "window"},
+                    EnumName{AttentionCase::kRandom, "random"}};
+}
+
+struct AttentionWorkload {
+  Relation relation;  // between nodes of one set
+  std::int64_t heads = 8;
+  std::int64_t head_size = 64;
+};
+
+AttentionWorkload make_attention_workload(AttentionCase which);
 
 struct AttentionBenchOptions {
   AttentionCase which = AttentionCase::kSentences;
@@ -16,9 +41,9 @@ struct AttentionBenchOptions {
 };
 
 struct AttentionTime {
-  double seconds = 0.0;        // median
-  double flops = 0.0;          // of the arithmetic that is asked for
-  double limit_seconds = 0.0;  // that this machine needs for the arithmetic, or to read and write each tensor once
+  double seconds = 0.0;        // median over the repetitions
+  double flops = 0.0;          // floating-point operations of the definition
+  double limit_seconds = 0.0;  // lower bound: flops at peak speed or memory traffic at peak bandwidth
 };
 
 struct AttentionBench {
@@ -26,17 +51,18 @@ struct AttentionBench {
   std::int64_t nodes = 0;
   std::int64_t edges = 0;
   AttentionTime forward;
-  AttentionTime total;      // forward and backward
-  double difference = 0.0;  // the largest of output and gradients from fp64's, relative to the larger of 1 and those
-  double peak_flops = 0.0;  // of matrix products, a second
-  double peak_bandwidth = 0.0;  // of memory, in bytes a second
+  AttentionTime total;          // forward and backward
+  double difference = 0.0;      // largest |x - x64| / max(1, |x64|) over output and gradients; x64 is computed in fp64
+  double peak_flops = 0.0;      // flops per second of matrix products
+  double peak_bandwidth = 0.0;  // bytes per second of memory
 };
 
-/// Throws std::runtime_error when a difference is too large for the precision: the time of a wrong answer says nothing.
+/// Throws std::runtime_error when the difference from fp64 is too large for the precision, because the time of a wrong
+/// result is worthless.
 void check_difference(double difference, Precision precision);
 
-/// Times attend() and its backward pass on random queries, keys and values, after comparing what they give. Throws as
-/// check_difference does.
+/// Times attend() and its backward pass on random queries, keys and values, after comparing their results with fp64.
+/// Throws as check_difference does.
 AttentionBench measure_attention(const AttentionBenchOptions& options);
 
 }  // namespace edgewise

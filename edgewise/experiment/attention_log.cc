@@ -23,36 +23,37 @@ constexpr std::string_view kFile = "attention.jsonl";
 
 std::vector<std::string> read_texts(JsonScanner& json, const std::string& what) {
   std::vector<std::string> texts;
-  json.array(what, [&] { texts.push_back(json.string(what)); });
+  json.read_array(what, [&] { texts.push_back(json.read_string(what)); });
   return texts;
 }
 
-/// Of one head, its rows one after the other.
+/// Reads the weights of one head, row by row.
 std::vector<float> read_head(JsonScanner& json) {
   std::vector<float> weights;
-  json.array("a head",
-             [&] { json.array("a row", [&] { weights.push_back(static_cast<float>(json.number("a weight"))); }); });
+  json.read_array("a head", [&] {
+    json.read_array("a row", [&] { weights.push_back(static_cast<float>(json.read_number("a weight"))); });
+  });
   return weights;
 }
 
 AttentionMaps read_maps(JsonScanner& json) {
   AttentionMaps maps;
-  json.object("the maps", [&](const std::string& key) {
+  json.read_object("the maps", [&](const std::string& key) {
     if (key == "name") {
-      maps.name = json.string(key);
+      maps.name = json.read_string(key);
     } else if (key == "first_dimension") {
-      maps.of_layers = json.string(key);
+      maps.layer_name = json.read_string(key);
     } else if (key == "rows_are") {
-      maps.of_rows = json.string(key);
+      maps.row_title = json.read_string(key);
     } else if (key == "columns_are") {
-      maps.of_columns = json.string(key);
+      maps.column_title = json.read_string(key);
     } else if (key == "rows") {
       maps.rows = read_texts(json, key);
     } else if (key == "columns") {
       maps.columns = read_texts(json, key);
     } else if (key == "weights") {
-      json.array(key, [&] {
-        json.array("a layer", [&, &layer = maps.weights.emplace_back()] { layer.push_back(read_head(json)); });
+      json.read_array(key, [&] {
+        json.read_array("a layer", [&, &layer = maps.weights.emplace_back()] { layer.push_back(read_head(json)); });
       });
     } else {
       json.skip();
@@ -69,31 +70,31 @@ AttentionMaps read_maps(JsonScanner& json) {
   return maps;
 }
 
-AttentionMoment read_moment(std::string_view line, const std::string& where) {
-  AttentionMoment moment;
+AttentionSnapshot read_snapshot(std::string_view line, const std::string& where) {
+  AttentionSnapshot snapshot;
   JsonScanner json(line, where);
-  json.object("the line", [&](const std::string& key) {
+  json.read_object("the line", [&](const std::string& key) {
     if (key == "step") {
-      moment.step = static_cast<std::int64_t>(json.whole_number(key));
+      snapshot.step = static_cast<std::int64_t>(json.read_whole_number(key));
     } else if (key == "maps") {
-      json.array(key, [&] { moment.maps.push_back(read_maps(json)); });
+      json.read_array(key, [&] { snapshot.maps.push_back(read_maps(json)); });
     } else {
       json.skip();
     }
   });
-  json.end();
-  return moment;
+  json.expect_end();
+  return snapshot;
 }
 
-/// Calls `take` with each moment and where its line ends, until that says no.
-void for_each_moment(const fs::path& file, std::string_view caller,
-                     const std::function<bool(AttentionMoment, std::size_t end)>& take) {
+/// Calls `take` with each snapshot and the offset behind its line, until `take` returns false.
+void for_each_snapshot(const fs::path& file, std::string_view caller,
+                       const std::function<bool(AttentionSnapshot, std::size_t end)>& take) {
   const std::string text = read_file(file, caller);
   std::size_t begin = 0;
   std::int64_t number = 0;
   for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
     const std::string where = fmt::format("{}: {}:{}", caller, file.string(), ++number);
-    if (!take(read_moment(std::string_view(text).substr(begin, end - begin), where), end + 1)) return;
+    if (!take(read_snapshot(std::string_view(text).substr(begin, end - begin), where), end + 1)) return;
     begin = end + 1;
   }
 }
@@ -105,12 +106,12 @@ AttentionLog::AttentionLog(const fs::path& run) : file_name_(run / kFile) {}
 void AttentionLog::on_begin(std::int64_t step) {
   if (!fs::exists(file_name_)) return;
   try {
-    for_each_moment(file_name_, "train", [&](const AttentionMoment& moment, std::size_t end) {
-      if (moment.step > step) return false;
+    for_each_snapshot(file_name_, "train", [&](const AttentionSnapshot& snapshot, std::size_t end) {
+      if (snapshot.step > step) return false;
       size_ = end;
       return true;
     });
-  } catch (const Error&) {  // a damaged line: those before it stay
+  } catch (const Error&) {  // a damaged line: keeps the lines before it
   }
   std::error_code error;
   fs::resize_file(file_name_, size_, error);
@@ -119,29 +120,29 @@ void AttentionLog::on_begin(std::int64_t step) {
 
 void AttentionLog::on_validation(std::int64_t step, const Validation& validation, bool /*is_best*/) {
   if (validation.attention.empty()) return;
-  waiting_ += fmt::format("{{\"step\": {}, \"maps\": {}}}\n", step, validation.attention);
+  unwritten_ += fmt::format("{{\"step\": {}, \"maps\": {}}}\n", step, validation.attention);
   if (!file_) file_.emplace(::open(file_name_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (!file_->is_open()) {
     file_.reset();
     return;
   }
-  if (write_all(*file_, waiting_) != 0) {
-    // Half a line is worse than none; where not even that works, a reader stops at the torn one.
+  if (write_all(*file_, unwritten_) != 0) {
+    // Removes the incomplete line. If this fails too, readers report it as damaged.
     [[maybe_unused]] const int result = ::ftruncate(file_->number(), static_cast<off_t>(size_));
     return;
   }
-  size_ += waiting_.size();
-  waiting_.clear();
+  size_ += unwritten_.size();
+  unwritten_.clear();
 }
 
-std::vector<AttentionMoment> read_attention(const fs::path& run, std::string_view caller) {
-  std::vector<AttentionMoment> moments;
-  if (!fs::exists(run / kFile)) return moments;
-  for_each_moment(run / kFile, caller, [&](AttentionMoment moment, std::size_t) {
-    moments.push_back(std::move(moment));
+std::vector<AttentionSnapshot> read_attention_log(const fs::path& run, std::string_view caller) {
+  std::vector<AttentionSnapshot> snapshots;
+  if (!fs::exists(run / kFile)) return snapshots;
+  for_each_snapshot(run / kFile, caller, [&](AttentionSnapshot snapshot, std::size_t) {
+    snapshots.push_back(std::move(snapshot));
     return true;
   });
-  return moments;
+  return snapshots;
 }
 
 }  // namespace edgewise

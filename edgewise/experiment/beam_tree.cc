@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/experiment/beam_tree.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,29 +9,29 @@
 #include <vector>
 
 #include "edgewise/base/error.h"
-#include "edgewise/translate/runtime_scorers.h"
+#include "edgewise/experiment/pictures.h"
 #include "edgewise/translate/translator.h"
 
 namespace edgewise {
 namespace {
 
-/// A node of the search's tree, and what the model said may follow it.
-struct AskedNode {
+/// A node of the search tree, with the scored continuations.
+struct ScoredNode {
   std::int64_t parent = -1;
   std::int64_t token = 0;
-  std::map<std::int64_t, double> followers = {};  // log-probabilities of the likeliest, and of those asked for
+  std::map<std::int64_t, double> next_tokens = {};  // scored tokens with their log-probabilities
 };
 
-/// Passes everything on, and remembers it. Of one sentence, whose nodes come in the order of their numbers.
-class RememberingScorer : public Scorer {
+/// Forwards all calls to another scorer and records the nodes of one sentence in the order of their numbers.
+class RecordingScorer : public Scorer {
  public:
-  RememberingScorer(std::unique_ptr<Scorer> scorer, std::vector<AskedNode>& nodes)
+  RecordingScorer(std::unique_ptr<Scorer> scorer, std::vector<ScoredNode>& nodes)
       : scorer_(std::move(scorer)), nodes_(nodes) {}
 
   std::int64_t vocabulary_size() const override { return scorer_->vocabulary_size(); }
 
-  void read(std::span<const std::int64_t> places, std::span<const Tokens> inputs) override {
-    scorer_->read(places, inputs);
+  void encode(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) override {
+    scorer_->encode(slots, inputs);
   }
 
   void step(const StepRequest& request, StepResult& result) override {
@@ -43,135 +41,135 @@ class RememberingScorer : public Scorer {
     const auto count = static_cast<std::size_t>(request.num_candidates);
     for (std::size_t i = 0; i < result.candidates.size(); ++i) {
       const Candidate& candidate = result.candidates[i];
-      if (candidate.token >= 0) nodes_[first + i / count].followers[candidate.token] = candidate.log_probability;
+      if (candidate.token >= 0) nodes_[first + i / count].next_tokens[candidate.token] = candidate.log_probability;
     }
     for (std::size_t i = 0; i < request.wanted.size(); ++i) {
       const Continuation& wanted = request.wanted[i];
-      nodes_[first + static_cast<std::size_t>(wanted.row)].followers[wanted.token] = result.wanted[i];
+      nodes_[first + static_cast<std::size_t>(wanted.row)].next_tokens[wanted.token] = result.wanted[i];
     }
   }
 
  private:
   std::unique_ptr<Scorer> scorer_;
-  std::vector<AskedNode>& nodes_;
+  std::vector<ScoredNode>& nodes_;
 };
 
-/// A continuation that was not taken.
-struct CutFollower {
+/// A scored continuation that the search did not expand.
+struct UnexpandedToken {
   std::size_t parent = 0;
   std::int64_t token = 0;
   double log_probability = 0.0;
 };
 
-/// Turns what the scorer was asked into a drawing.
-class TreeMaker {
+/// Turns the recorded nodes into a drawing.
+class TreeBuilder {
  public:
-  TreeMaker(const std::vector<AskedNode>& asked, const Vocabulary& vocabulary)
-      : asked_(asked), vocabulary_(vocabulary), children_(asked.size()), depth_(asked.size()) {
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-      DrawnHypothesis node = {.parent = asked[i].parent, .label = text_of(asked[i].token)};
-      if (asked[i].parent >= 0) {
-        const auto parent = static_cast<std::size_t>(asked[i].parent);
-        node.log_probability = drawn_[parent].log_probability + log_probability(parent, asked[i].token);
-        children_[parent][asked[i].token] = i;
+  TreeBuilder(const std::vector<ScoredNode>& scored, const Vocabulary& vocabulary)
+      : scored_(scored), vocabulary_(vocabulary), children_(scored.size()), depth_(scored.size()) {
+    for (std::size_t i = 0; i < scored.size(); ++i) {
+      HypothesisDrawing node = {.parent = scored[i].parent, .label = text_of(scored[i].token)};
+      if (scored[i].parent >= 0) {
+        const auto parent = static_cast<std::size_t>(scored[i].parent);
+        node.log_probability = nodes_[parent].log_probability + log_probability(parent, scored[i].token);
+        children_[parent][scored[i].token] = i;
         depth_[i] = depth_[parent] + 1;
       }
-      drawn_.push_back(std::move(node));
+      nodes_.push_back(std::move(node));
     }
   }
 
-  /// Outputs come best first.
+  /// Marks the path of an output. The first call must have the best output.
   void add_output(const TranslatedText& output) {
     const bool is_best = num_outputs_++ == 0;
-    const Fate fate = is_best ? Fate::kBest : Fate::kKept;
+    const HypothesisStatus status = is_best ? HypothesisStatus::kBest : HypothesisStatus::kKept;
     std::size_t node = 0;
-    keep(node, fate);
+    keep(node, status);
     for (const std::string& token : output.tokens) {
       const auto child = std::ranges::find_if(
           children_[node], [&](const auto& entry) { return vocabulary_.token_text(entry.first) == token; });
       if (child == children_[node].end()) return;
       node = child->second;
-      keep(node, fate);
+      keep(node, status);
     }
-    children_[node][kEndToken] = drawn_.size();
-    drawn_.push_back({.parent = static_cast<std::int64_t>(node),
+    children_[node][kEndToken] = nodes_.size();
+    nodes_.push_back({.parent = static_cast<std::int64_t>(node),
                       .label = text_of(kEndToken),
                       .log_probability = output.log_probability,
                       .score = output.score,
-                      .fate = is_best ? Fate::kBest : Fate::kEnded});
+                      .status = is_best ? HypothesisStatus::kBest : HypothesisStatus::kEnded});
   }
 
-  /// The likeliest of each step that were not taken.
-  void add_cut(std::size_t most) {
-    std::map<std::size_t, std::vector<CutFollower>> by_depth;
-    for (std::size_t i = 0; i < asked_.size(); ++i) {
-      for (const auto& [token, log_probability] : asked_[i].followers) {
+  /// Adds the `most` likeliest tokens of each step that the search did not expand.
+  void add_unexpanded(std::size_t most) {
+    std::map<std::size_t, std::vector<UnexpandedToken>> by_depth;
+    for (std::size_t i = 0; i < scored_.size(); ++i) {
+      for (const auto& [token, log_probability] : scored_[i].next_tokens) {
         if (children_[i].contains(token)) continue;
-        by_depth[depth_[i]].push_back({i, token, drawn_[i].log_probability + log_probability});
+        by_depth[depth_[i]].push_back({i, token, nodes_[i].log_probability + log_probability});
       }
     }
     for (auto& [depth, cut] : by_depth) {
-      std::ranges::stable_sort(cut, std::greater<>(), &CutFollower::log_probability);
+      std::ranges::stable_sort(cut, std::greater<>(), &UnexpandedToken::log_probability);
       if (cut.size() > most) cut.resize(most);
-      for (const CutFollower& follower : cut) {
-        drawn_.push_back({.parent = static_cast<std::int64_t>(follower.parent),
-                          .label = text_of(follower.token),
-                          .log_probability = follower.log_probability});
+      for (const UnexpandedToken& token : cut) {
+        nodes_.push_back({.parent = static_cast<std::int64_t>(token.parent),
+                          .label = text_of(token.token),
+                          .log_probability = token.log_probability});
       }
     }
   }
 
-  std::vector<DrawnHypothesis> take() { return std::move(drawn_); }
+  std::vector<HypothesisDrawing> take_nodes() { return std::move(nodes_); }
 
  private:
   std::string text_of(std::int64_t token) const { return std::string(vocabulary_.token_text(token)); }
 
   double log_probability(std::size_t node, std::int64_t token) const {
-    const auto found = asked_[node].followers.find(token);
-    return found == asked_[node].followers.end() ? 0.0 : found->second;
+    const auto found = scored_[node].next_tokens.find(token);
+    return found == scored_[node].next_tokens.end() ? 0.0 : found->second;
   }
 
-  void keep(std::size_t node, Fate fate) {
-    if (drawn_[node].fate == Fate::kCut) drawn_[node].fate = fate;
+  void keep(std::size_t node, HypothesisStatus status) {
+    if (nodes_[node].status == HypothesisStatus::kPruned) nodes_[node].status = status;
   }
 
-  const std::vector<AskedNode>& asked_;
+  const std::vector<ScoredNode>& scored_;
   const Vocabulary& vocabulary_;
   std::vector<std::map<std::int64_t, std::size_t>> children_;
   std::vector<std::size_t> depth_;
-  std::vector<DrawnHypothesis> drawn_;
+  std::vector<HypothesisDrawing> nodes_;
   std::size_t num_outputs_ = 0;
 };
 
-/// What a search of one sentence asks goes in one piece, or its tree is not one.
-void check_length(const Coding& coding, const std::string& sentence, std::string_view caller) {
-  const std::int64_t tokens = std::ssize(coding.vocabularies.input->encode(sentence));
+/// Checks that the sentence is translated in one part, so that its search is one tree.
+void check_length(const TextCodec& codec, const std::string& sentence, std::string_view caller) {
+  const std::int64_t tokens = std::ssize(codec.vocabularies.input->encode(sentence));
   check(tokens > 0, "{}: input has no tokens, needs at least one", caller);
-  check(coding.max_input == 0 || tokens <= coding.max_input,
-        "{}: input has {} tokens, needs at most {}, as the model was trained with", caller, tokens, coding.max_input);
+  check(codec.max_input == 0 || tokens <= codec.max_input,
+        "{}: input has {} tokens, needs at most {}, as the model was trained with", caller, tokens, codec.max_input);
 }
 
 }  // namespace
 
 TreeDrawing beam_tree(ModelFiles model, const std::string& sentence, const BeamTreeOptions& options,
                       std::string_view caller) {
-  const Coding coding = coding_of(model);
-  check_length(coding, sentence, caller);
+  const TextCodec codec = model.codec;
+  check_length(codec, sentence, caller);
   TranslatorOptions translating;
   translating.search = model.experiment.search;
-  translating.search.kind = SearchKind::kBeam;
-  translating.search.beam = translating.search.n_best = options.beam;
+  translating.search->kind = SearchKind::kBeam;
+  translating.beam = translating.n_best = options.beam;
 
-  std::vector<AskedNode> asked;
-  const Translator::MakeScorer make = open_runtime_scorers(std::move(model), {});
+  std::vector<ScoredNode> scored;
+  const ScorerFactory make = make_runtime_scorer_factory(std::move(model));
   Translator translator(
-      coding, [&] { return std::make_unique<RememberingScorer>(make(), asked); }, translating);
+      codec, [&] { return std::make_unique<RecordingScorer>(make(), scored); }, translating);
   const Translation translation = translator.translate(sentence);
 
-  TreeMaker maker(asked, *coding.vocabularies.output);
-  for (const TranslatedText& output : translation.outputs) maker.add_output(output);
-  maker.add_cut(static_cast<std::size_t>(options.cut));
-  return {.title = fmt::format("Beam of {}: {}", options.beam, sentence), .nodes = maker.take()};
+  TreeBuilder builder(scored, *codec.vocabularies.output);
+  for (const TranslatedText& output : translation.outputs) builder.add_output(output);
+  builder.add_unexpanded(static_cast<std::size_t>(options.cut));
+  return {.title = fmt::format("Beam of {}: {}", options.beam, sentence), .nodes = builder.take_nodes()};
 }
 
 }  // namespace edgewise

@@ -8,13 +8,13 @@
 #include <thread>
 #include <utility>
 
-#include "edgewise/experiment/median.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/runtime/runtime_model.h"
+#include "edgewise/experiment/median.h"
 #include "edgewise/models/sequence_model.h"
 #include "edgewise/nn/serialize.h"
+#include "edgewise/runtime/runtime_model.h"
 #include "edgewise/search/search.h"
 #include "edgewise/text/line_reader.h"
 
@@ -23,27 +23,27 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kSeed = 1;
+constexpr std::uint64_t kDecodingSeed = 1;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 std::vector<Tokens> random_inputs(const DecodingBenchOptions& options, std::int64_t vocabulary) {
-  RandomStream random(kSeed);
+  RandomStream random(kDecodingSeed);
   LineReader lines(options.input);
   std::vector<Tokens> inputs;
   for (std::string line; std::ssize(inputs) < options.sentences && lines.next(line);) {
-    Tokens& input = inputs.emplace_back(length_in_subwords(line));
-    for (std::int64_t& token : input) token = 4 + static_cast<std::int64_t>(random.below(vocabulary - 4));
+    Tokens& input = inputs.emplace_back(estimate_subwords(line));
+    for (std::int64_t& token : input) token = 4 + static_cast<std::int64_t>(random.next_below(vocabulary - 4));
   }
   check(!inputs.empty(), "bench decode: {} has no sentences, needs one", options.input);
   return inputs;
 }
 
 RuntimeModel random_model(const DecodingBenchOptions& options) {
-  TransformerOptions model = bench_model(options.size);
+  TransformerOptions model = bench_model_options(options.size);
   model.norm_placement = NormPlacement::kPost;
   model.final_norm = false;
-  const std::string bytes = serialize_tensors(make_model(model, kSeed)->parameters());
+  const std::string bytes = serialize_tensors(make_model(model, kDecodingSeed)->parameters());
   return RuntimeModel(model, SafetensorsFile::parse(std::as_bytes(std::span(bytes)), "random"), "random",
                       options.precision);
 }
@@ -59,7 +59,7 @@ SearchOptions search_options(const DecodingBenchOptions& options) {
   return search;
 }
 
-/// Inputs for all workers, each taken once.
+/// Distributes the inputs to all workers and measures the latency of each.
 class TimedQueue : public SearchQueue {
  public:
   TimedQueue(const std::vector<Tokens>& inputs, std::int64_t output_tokens)
@@ -73,7 +73,7 @@ class TimedQueue : public SearchQueue {
     return SearchInput{.tokens = inputs_[next_++], .id = id};
   }
 
-  void found(SearchInput input, std::vector<Hypothesis> best) override {
+  void put_result(SearchInput input, std::vector<Hypothesis> best) override {
     const std::scoped_lock lock(mutex_);
     latencies_.push_back(seconds_since(begin_[static_cast<std::size_t>(input.id)]));
     const std::int64_t length = best.empty() ? 0 : std::ssize(best.front().tokens) + 1;
@@ -94,16 +94,16 @@ class TimedQueue : public SearchQueue {
   std::vector<double> latencies_;
 };
 
-/// Workers that live through several queues, so that what they allocate is there when they are timed.
+/// Workers that decode several queues one after the other: the first queue allocates all memory for the timed one.
 class Workers {
  public:
   Workers(const RuntimeModel& model, const DecodingBenchOptions& options, const ThreadSplit& split)
       : options_(options), split_(split), errors_(static_cast<std::size_t>(split.workers)) {
-    for (int i = 0; i < split.workers; ++i) scorers_.push_back(model.scorer());
+    for (int i = 0; i < split.workers; ++i) scorers_.push_back(model.make_scorer());
   }
 
-  // The first works here: OpenMP keeps threads for each thread that ever asked for some, and once there are more than
-  // cores, it sends them to sleep at every end of a loop.
+  // The first worker runs in the calling thread. OpenMP keeps a team of threads for each thread that started a parallel
+  // loop, and with more threads than cores it puts them to sleep after every loop.
   void run(TimedQueue& queue) {
     const int threads_before = num_threads();
     std::vector<std::thread> threads;

@@ -23,7 +23,7 @@ struct Sizes {
   double flops() const { return 2.0 * static_cast<double>(rows * depth * columns); }
 };
 
-// Square, and as the layers of a large model have it.
+// A square product, and two products of the shapes of a large model's layers.
 constexpr std::array kSizes = {Sizes{2048, 2048, 2048}, Sizes{4096, 512, 2048}, Sizes{4096, 1024, 1024}};
 
 template <typename T>
@@ -60,7 +60,7 @@ double flops_per_second(const Sizes& sizes) {
 
 }  // namespace
 
-double gemm_peak(Precision precision) {
+double measure_gemm_peak(Precision precision) {
   double peak = 0.0;
   for (const Sizes& sizes : kSizes) {
     peak = std::max(peak,
@@ -69,8 +69,8 @@ double gemm_peak(Precision precision) {
   return peak;
 }
 
-double memory_bandwidth() {
-  constexpr std::int64_t kFloats = std::int64_t{1} << 26;  // a quarter of a gigabyte
+double measure_memory_bandwidth() {
+  constexpr std::int64_t kFloats = std::int64_t{1} << 26;  // 256 MiB
   const std::vector<float> from(kFloats, 0.5F);
   std::vector<float> to(kFloats);
   double best = 0.0;

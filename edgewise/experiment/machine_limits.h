@@ -5,11 +5,12 @@
 
 namespace edgewise {
 
-/// Floating-point operations a second of the fastest of a few large matrix products, each repeated for a part of a
-/// second: the limit that a training step is held against.
-double gemm_peak(Precision precision);
+/// Measures the floating-point operations per second of the fastest of three large matrix products, each repeated for
+/// 0.3 s: the upper limit for a training step.
+double measure_gemm_peak(Precision precision);
 
-/// Bytes a second that all threads read and write together while they copy more than caches hold.
-double memory_bandwidth();
+/// Measures memory bandwidth: the bytes per second that all threads together read and write while they copy 256 MiB,
+/// which exceeds the caches.
+double measure_memory_bandwidth();
 
 }  // namespace edgewise

@@ -8,8 +8,8 @@
 #include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
-#include "edgewise/translate/model_files.h"
 #include "edgewise/text/cased_vocabulary.h"
+#include "edgewise/translate/model_files.h"
 
 namespace edgewise {
 namespace {
@@ -70,7 +70,7 @@ Vocabularies read_directory(const VocabularySection& options, const fs::path& pa
   return vocabularies;
 }
 
-/// A vocabulary alone, as SentencePiece's own program writes it. Its case is learned.
+/// Reads one vocabulary file, as SentencePiece's own program writes it, and learns the case from the training text.
 Vocabularies read_one_file(const VocabularySection& options, const fs::path& file, const Corpus& corpus) {
   check(options.shared,
         "{}: {} is one file, but vocabulary.shared is false, needs a directory with a vocabulary of each side", kCaller,
@@ -87,7 +87,14 @@ Vocabularies make_vocabularies(const VocabularySection& options, const Corpus& c
   return fs::is_regular_file(path) ? read_one_file(options, path, corpus) : read_directory(options, path);
 }
 
-std::string vocabularies_in_words(const Vocabularies& vocabularies, bool is_shared) {
+void write_vocabularies(const fs::path& directory, const Vocabularies& vocabularies, bool is_shared,
+                        std::string_view caller) {
+  DirectoryWriter writer(directory, caller);
+  for (const auto& [name, bytes] : vocabulary_files(vocabularies, is_shared)) writer.write(name, bytes);
+  writer.commit();
+}
+
+std::string describe_vocabularies(const Vocabularies& vocabularies, bool is_shared) {
   return is_shared
              ? fmt::format("one vocabulary of {} tokens", vocabularies.input->size())
              : fmt::format("vocabularies of {} and {} tokens", vocabularies.input->size(), vocabularies.output->size());

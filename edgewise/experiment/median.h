@@ -6,7 +6,7 @@
 
 namespace edgewise {
 
-/// Of at least one value.
+/// Returns the median of at least one value.
 inline double median(std::vector<double> values) {
   std::ranges::sort(values);
   const std::size_t middle = values.size() / 2;

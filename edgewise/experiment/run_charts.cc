@@ -24,11 +24,9 @@ void add_curves(LineChart& chart, const Runs& runs, std::string_view metric, Lin
 }
 
 std::string json_of(const RunRecord::Points& points) {
-  std::string json;
-  for (const auto& [step, value] : points) {
-    json += fmt::format("{}[{}, {}]", json.empty() ? "" : ", ", json_number(step), json_number(value));
-  }
-  return "[" + json + "]";
+  return json_array(points, [](const auto& point) {
+    return fmt::format("[{}, {}]", json_number(point.first), json_number(point.second));
+  });
 }
 
 }  // namespace
@@ -38,13 +36,15 @@ std::vector<SvgPicture> charts_of(const Runs& runs) {
   for (const RunRecord& run : runs) last_step = std::max(last_step, run.steps);
   std::vector<SvgPicture> pictures;
   const auto add = [&](LineChart chart) {
-    chart.of_x = "step";
+    chart.x_title = "step";
     SvgPicture picture = draw(chart, static_cast<double>(last_step));
     if (!picture.body.empty()) pictures.push_back(std::move(picture));
   };
 
-  LineChart loss{
-      .title = "Loss a token: training, validation dashed", .of_x = {}, .scale = AxisScale::kLogarithmic, .curves = {}};
+  LineChart loss{.title = "Loss a token: training, validation dashed",
+                 .x_title = {},
+                 .scale = AxisScale::kLogarithmic,
+                 .curves = {}};
   add_curves(loss, runs, "loss", LineStyle::kSolid);
   add_curves(loss, runs, "valid_loss", LineStyle::kDashed);
   add(std::move(loss));
@@ -52,11 +52,17 @@ std::vector<SvgPicture> charts_of(const Runs& runs) {
                                       {"Sequences right in validation", "valid_sequence_accuracy"},
                                       {"Learning rate", "learning_rate"},
                                       {"Tokens a second", "tokens_per_second"}}) {
-    LineChart chart{.title = title, .of_x = {}, .scale = AxisScale::kLinear, .curves = {}};
+    LineChart chart{.title = title, .x_title = {}, .scale = AxisScale::kLinear, .curves = {}};
     add_curves(chart, runs, metric, LineStyle::kSolid);
     add(std::move(chart));
   }
   return pictures;
+}
+
+std::string charts_html(const Runs& runs) {
+  std::string charts = "<div class=\"charts\">\n";
+  for (const SvgPicture& chart : charts_of(runs)) charts += svg_for_page(chart);
+  return charts + "</div>\n";
 }
 
 SvgPicture legend_of(const Runs& runs) {
@@ -65,19 +71,17 @@ SvgPicture legend_of(const Runs& runs) {
     picture.height += 18;
     picture.body += fmt::format("<rect class=\"f{}\" x=\"42\" y=\"{}\" width=\"10\" height=\"10\"/>", i % kColours,
                                 picture.height - 17);
-    picture.body += svg_text(58, picture.height - 8, label_within(runs[i].name, 330)) + "\n";
+    picture.body += svg_text(58, picture.height - 8, fit_label(runs[i].name, 330)) + "\n";
   }
   return picture;
 }
 
 std::string json_of(const Runs& runs) {
-  std::string list;
-  for (const RunRecord& run : runs) {
+  return json_array(runs, [](const RunRecord& run) {
     JsonObject curves;
     for (const auto& [metric, points] : run.curves) curves.add_json(metric, json_of(points));
-    list += (list.empty() ? "" : ", ") + JsonObject().add("name", run.name).add_json("curves", curves.text()).text();
-  }
-  return "[" + list + "]";
+    return JsonObject().add("name", run.name).add_json("curves", curves.text()).text();
+  });
 }
 
 }  // namespace edgewise

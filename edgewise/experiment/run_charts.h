@@ -9,14 +9,17 @@
 
 namespace edgewise {
 
-/// Loss, BLEU, sequences that are right, learning rate and speed of several runs, each chart with all of them over the
-/// same steps; what none of them measured is left out. Run i has colour i of the palette.
+/// Draws charts of loss, BLEU, sequence accuracy, learning rate and speed over the steps of all runs. A chart that no
+/// run has values for is left out. Run i has colour i of the palette.
 std::vector<SvgPicture> charts_of(const std::vector<RunRecord>& runs);
 
-/// A drawing's legend: which colour is which run.
+/// Returns charts_of(runs) as HTML.
+std::string charts_html(const std::vector<RunRecord>& runs);
+
+/// Draws the legend of the charts: the name and colour of each run.
 SvgPicture legend_of(const std::vector<RunRecord>& runs);
 
-/// All curves, a run each: {"name": …, "curves": {"valid_bleu": [[step, value], …]}}.
+/// Returns a JSON array with one object per run: {"name": …, "curves": {"valid_bleu": [[step, value], …]}}.
 std::string json_of(const std::vector<RunRecord>& runs);
 
 }  // namespace edgewise

@@ -8,11 +8,12 @@
 #include <cmath>
 #include <utility>
 
-#include "edgewise/experiment/median.h"
 #include "edgewise/base/config.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/json_scanner.h"
+#include "edgewise/experiment/median.h"
+#include "edgewise/options/experiment.h"
 #include "edgewise/translate/model_files.h"
 
 namespace edgewise {
@@ -25,13 +26,13 @@ constexpr std::string_view kMetrics[] = {"loss",         "learning_rate", "token
                                          "valid_loss",   "valid_bleu",    "valid_sequence_accuracy", "encoder_steps",
                                          "decoder_steps"};
 
-/// {"2": 40, "3": 5}
-StepHistogram read_histogram(JsonScanner& json, const std::string& name) {
-  StepHistogram histogram;
-  json.object(name, [&](const std::string& steps) {
+/// Reads {"2": 40, "3": 5}: the number of nodes for each number of steps.
+PonderHistogram read_histogram(JsonScanner& json, const std::string& name) {
+  PonderHistogram histogram;
+  json.read_object(name, [&](const std::string& steps) {
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(steps.data(), steps.data() + steps.size(), number);
-    const std::uint64_t nodes = json.whole_number("a number of nodes");
+    const std::uint64_t nodes = json.read_whole_number("a number of nodes");
     if (error != std::errc() || end != steps.data() + steps.size()) {
       json.fail_at_value(name + " has a key that is no number of steps, needs such");
     }
@@ -43,33 +44,33 @@ StepHistogram read_histogram(JsonScanner& json, const std::string& name) {
 void read_line(std::string_view line, const std::string& where, RunRecord& record) {
   std::vector<std::pair<std::string, double>> values;
   std::optional<std::uint64_t> step;
-  ValidationSteps thinking;
+  ValidationSteps ponder_steps;
   JsonScanner json(line, where);
-  json.object("the line", [&](const std::string& key) {
+  json.read_object("the line", [&](const std::string& key) {
     if (key == "step") {
-      step = json.whole_number(key);
+      step = json.read_whole_number(key);
     } else if (key == "epoch") {
-      thinking.epoch = static_cast<std::int64_t>(json.whole_number(key));
+      ponder_steps.epoch = static_cast<std::int64_t>(json.read_whole_number(key));
     } else if (key == "valid_encoder_steps") {
-      thinking.encoder = read_histogram(json, key);
+      ponder_steps.encoder = read_histogram(json, key);
     } else if (key == "valid_decoder_steps") {
-      thinking.decoder = read_histogram(json, key);
+      ponder_steps.decoder = read_histogram(json, key);
     } else if (std::ranges::find(kMetrics, key) != std::end(kMetrics)) {
-      values.emplace_back(key, json.number(key));
+      values.emplace_back(key, json.read_number(key));
     } else {
       json.skip();
     }
   });
-  json.end();
+  json.expect_end();
   check(step.has_value(), "{} has no step, needs one", where);
   for (const auto& [key, value] : values) record.curves[key].emplace_back(static_cast<double>(*step), value);
   record.steps = std::max(record.steps, static_cast<std::int64_t>(*step));
-  if (thinking.encoder.empty() && thinking.decoder.empty()) return;
-  thinking.step = static_cast<std::int64_t>(*step);
-  record.thinking.push_back(std::move(thinking));
+  if (ponder_steps.encoder.empty() && ponder_steps.decoder.empty()) return;
+  ponder_steps.step = static_cast<std::int64_t>(*step);
+  record.ponder_steps.push_back(std::move(ponder_steps));
 }
 
-/// A last line without an end is still being written.
+/// Skips a last line without a line feed, which is still being written.
 void read_metrics(const fs::path& file, std::string_view caller, RunRecord& record) {
   const std::string text = read_file(file, caller);
   std::int64_t number = 0;
@@ -93,9 +94,9 @@ std::optional<std::pair<double, double>> best_of(const Points& points, Better be
 }  // namespace
 
 const Points& RunRecord::curve(std::string_view metric) const {
-  static const Points nothing;
+  static const Points empty;
   const auto found = curves.find(metric);
-  return found == curves.end() ? nothing : found->second;
+  return found == curves.end() ? empty : found->second;
 }
 
 std::optional<std::pair<double, double>> RunRecord::highest(std::string_view metric) const {
@@ -106,7 +107,7 @@ std::optional<std::pair<double, double>> RunRecord::lowest(std::string_view metr
   return best_of(curve(metric), std::less<>());
 }
 
-// Each process counts from 0.
+// The metric `seconds` starts at 0 in each process.
 double RunRecord::seconds() const {
   double sum = 0;
   double last = 0;

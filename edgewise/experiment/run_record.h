@@ -10,39 +10,39 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/nn/step_count.h"
+#include "edgewise/ops/ponder_steps.h"
 
 namespace edgewise {
 
-/// How many nodes thought how many steps, in a validation of a Universal Transformer.
+/// Counts of nodes by their number of ponder steps, in one validation of a Universal Transformer.
 struct ValidationSteps {
   std::int64_t step = 0;
   std::int64_t epoch = 0;
-  StepHistogram encoder;
-  StepHistogram decoder;
+  PonderHistogram encoder;
+  PonderHistogram decoder;
 };
 
-/// What a run directory tells of a run, over or not.
+/// The contents of a run directory, of a finished or running run.
 struct RunRecord {
-  using Points = std::vector<std::pair<double, double>>;  // (step, value)
+  using Points = std::vector<std::pair<double, double>>;  // (step, value), in the order of the steps
 
-  std::string name;                                           // the path as it was given
+  std::string name;                                           // the path that was passed to read_run
   std::vector<std::pair<std::string, std::string>> settings;  // ("train.steps", "2000")
-  std::map<std::string, Points, std::less<>> curves;          // by the metrics' names: "valid_bleu"
-  std::vector<ValidationSteps> thinking;                      // none of another model
-  std::int64_t steps = 0;
+  std::map<std::string, Points, std::less<>> curves;          // by metric name, such as "valid_bleu"
+  std::vector<ValidationSteps> ponder_steps;                  // empty for a model without adaptive computation
+  std::int64_t steps = 0;                                     // the last step with metrics
 
-  /// Empty where it was not measured.
+  /// Returns an empty curve for a metric that was not measured.
   const Points& curve(std::string_view metric) const;
   std::optional<std::pair<double, double>> highest(std::string_view metric) const;
   std::optional<std::pair<double, double>> lowest(std::string_view metric) const;
 
-  /// Of all processes that trained it, without what was lost and done again.
+  /// Returns the training time over all processes of the run, without steps that were lost and repeated.
   double seconds() const;
-  std::optional<double> tokens_per_second() const;  // the median
+  std::optional<double> tokens_per_second() const;  // median over the lines of metrics
 };
 
-/// Reads RUN/metrics.jsonl and the config beside the run's model. Errors begin with `caller`.
+/// Reads RUN/metrics.jsonl and the config of the run's model. Errors begin with `caller`.
 RunRecord read_run(const std::filesystem::path& run, std::string_view caller);
 
 }  // namespace edgewise

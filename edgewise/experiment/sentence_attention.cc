@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/experiment/sentence_attention.h"
 
+#include <charconv>
 #include <span>
 #include <string>
 #include <utility>
@@ -18,14 +19,14 @@ void check_length(std::span<const std::int64_t> tokens, std::string_view side, s
         "{}: the {} has {} tokens, the model was trained with at most {}", caller, side, tokens.size(), max_length);
 }
 
-TokenPair pair_of(const TranslationModel& model, std::string_view input, const std::vector<std::int64_t>& output,
-                  std::string_view caller) {
+TokenPair check_and_pair(const TranslationModel& model, std::string_view input, const std::vector<std::int64_t>& output,
+                         std::string_view caller) {
   const DataOptions& data = model.experiment.data;
   std::vector<std::int64_t> tokens = model.vocabularies.input->encode(input);
   check(!tokens.empty(), "{}: the input has no tokens, at least one is needed", caller);
   check_length(tokens, "input", data.max_length, caller);
   check_length(output, "output", data.max_length, caller);
-  return with_special_tokens(std::move(tokens), output, encode_options(data));
+  return add_special_tokens(std::move(tokens), output, make_encode_options(data));
 }
 
 std::vector<std::string> texts_of(const Vocabulary& vocabulary, std::span<const std::int64_t> tokens) {
@@ -47,47 +48,65 @@ std::vector<std::vector<std::vector<float>>> by_layer_and_head(const std::vector
   return weights;
 }
 
+/// Parses the number of a layer or head below `count`; returns nothing for "mean".
+std::optional<std::size_t> parse_map_index(const std::string& text, std::size_t count, std::string_view option,
+                                           std::string_view caller) {
+  if (text == kMeanMap) return std::nullopt;
+  std::size_t index = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  check(error == std::errc() && end == text.data() + text.size() && index < count,
+        "{}: {} is {}, needs a number from 0 to {}, or mean", caller, option, text, count - 1);
+  return index;
+}
+
 }  // namespace
 
 TokenPair encode_pair(const TranslationModel& model, std::string_view input, std::string_view output,
                       std::string_view caller) {
-  return pair_of(model, input, model.vocabularies.output->encode(output), caller);
+  return check_and_pair(model, input, model.vocabularies.output->encode(output), caller);
 }
 
 TokenPair encode_pair(const TranslationModel& model, std::string_view input, const TranslatedText& output,
                       std::string_view caller) {
-  return pair_of(model, input, output.token_numbers, caller);
+  return check_and_pair(model, input, output.token_numbers, caller);
 }
 
 std::vector<AttentionMaps> attention_maps(const TranslationModel& model, const TokenPair& pair) {
   GraphPool pool;
-  const ModelAttention found = attention_of(*model.model, make_batch(pool, std::span(&pair, 1)));
+  const ModelAttention attention = record_attention(*model.model, make_batch(pool, std::span(&pair, 1)));
   const std::span<const std::int64_t> output(pair.output);
   const std::vector<std::string> input_texts = texts_of(*model.vocabularies.input, pair.input);
-  const std::vector<std::string> read = texts_of(*model.vocabularies.output, output.first(output.size() - 1));
-  const std::vector<std::string> said = texts_of(*model.vocabularies.output, output.subspan(1));
-  const std::string of_layers = model.model->options().kind == ModelKind::kUniversal ? "step" : "layer";
+  const std::vector<std::string> decoder_inputs = texts_of(*model.vocabularies.output, output.first(output.size() - 1));
+  const std::vector<std::string> predictions = texts_of(*model.vocabularies.output, output.subspan(1));
+  const std::string layer_name = model.model->options().kind == ModelKind::kUniversal ? "step" : "layer";
   return {{.name = "encoder self-attention",
-           .of_layers = of_layers,
-           .of_rows = "input",
-           .of_columns = "input",
+           .layer_name = layer_name,
+           .row_title = "input",
+           .column_title = "input",
            .rows = input_texts,
            .columns = input_texts,
-           .weights = by_layer_and_head(found.encoder)},
+           .weights = by_layer_and_head(attention.encoder)},
           {.name = "decoder self-attention",
-           .of_layers = of_layers,
-           .of_rows = "output, tokens read",
-           .of_columns = "output, tokens read",
-           .rows = read,
-           .columns = read,
-           .weights = by_layer_and_head(found.decoder)},
+           .layer_name = layer_name,
+           .row_title = "output, tokens read",
+           .column_title = "output, tokens read",
+           .rows = decoder_inputs,
+           .columns = decoder_inputs,
+           .weights = by_layer_and_head(attention.decoder)},
           {.name = "cross-attention",
-           .of_layers = of_layers,
-           .of_rows = "output, tokens said",
-           .of_columns = "input",
-           .rows = said,
+           .layer_name = layer_name,
+           .row_title = "output, tokens said",
+           .column_title = "input",
+           .rows = predictions,
            .columns = input_texts,
-           .weights = by_layer_and_head(found.cross)}};
+           .weights = by_layer_and_head(attention.cross)}};
+}
+
+MapIndex select_map(const AttentionMapSelection& selection, const AttentionMaps& maps, std::string_view caller) {
+  const std::string layer = selection.layer.empty() ? std::to_string(maps.num_layers() - 1) : selection.layer;
+  const std::string head = selection.head.empty() ? std::string(kMeanMap) : selection.head;
+  return {parse_map_index(layer, maps.num_layers(), "--layer", caller),
+          parse_map_index(head, maps.num_heads(), "--head", caller)};
 }
 
 }  // namespace edgewise

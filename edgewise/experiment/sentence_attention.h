@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "edgewise/base/fields.h"
 #include "edgewise/experiment/model_directory.h"
 #include "edgewise/graph/batch.h"
 #include "edgewise/translate/translation.h"
@@ -12,23 +16,46 @@
 
 namespace edgewise {
 
-// Where these stand in what attention_maps returns.
-inline constexpr std::size_t kEncoderMaps = 0;
-inline constexpr std::size_t kDecoderMaps = 1;
-inline constexpr std::size_t kCrossMaps = 2;
+/// The kinds of attention, in the order of attention_maps.
+enum class AttentionKind { kEncoderSelf, kDecoderSelf, kCross };
 
-/// A pair as the model reads it. Throws Error, in the name of `caller`, for a sentence without tokens, and for one of
-/// more tokens than the model was trained with.
+inline constexpr auto enum_names(AttentionKind) {
+  return std::array{EnumName{AttentionKind::kEncoderSelf, "encoder"}, EnumName{AttentionKind::kDecoderSelf, "decoder"},
+                    EnumName{AttentionKind::kCross, "cross"}};
+}
+
+inline constexpr auto kCrossMaps = static_cast<std::size_t>(AttentionKind::kCross);
+
+/// Encodes a sentence pair. Throws Error for an input without tokens and for a sentence with more tokens than the model
+/// was trained with; errors begin with `caller`.
 TokenPair encode_pair(const TranslationModel& model, std::string_view input, std::string_view output,
                       std::string_view caller);
 
-/// The same with an output that the model has said, token by token: its text may well be split into others.
+/// Encodes an input and keeps the tokens of the model's own output, because encoding the output's text again may give
+/// other tokens.
 TokenPair encode_pair(const TranslationModel& model, std::string_view input, const TranslatedText& output,
                       std::string_view caller);
 
-/// Where the model looks while it reads a pair: three kinds of attention, with tokens for labels. A node of
-/// the decoder is called by the token that it has read in maps of the decoder alone, and by the one that it says, which
-/// follows, in those of cross-attention.
+/// Computes the attention weights of all layers and heads on a pair: encoder self-attention, decoder self-attention and
+/// cross-attention, with tokens as labels. A decoder node is labelled by its input token in self-attention, and by the
+/// next token, which it predicts, in cross-attention.
 std::vector<AttentionMaps> attention_maps(const TranslationModel& model, const TokenPair& pair);
+
+inline constexpr std::string_view kMeanMap = "mean";
+
+/// Selects one attention map of a model. Members that are unset or empty have defaults: cross-attention, the last
+/// layer, the mean of its heads.
+struct AttentionMapSelection {
+  std::optional<AttentionKind> kind;
+  std::string layer;  // a number from 0, or "mean"
+  std::string head;   // a number from 0, or "mean"
+
+  bool is_default() const { return !kind && layer.empty() && head.empty(); }
+  std::size_t kind_index() const { return static_cast<std::size_t>(kind.value_or(AttentionKind::kCross)); }
+};
+
+/// Returns the selected layer and head of `maps`, with the defaults filled in. Throws Error for a layer or a head
+/// that `maps` does not have; errors begin with `caller`.
+MapIndex select_map(const AttentionMapSelection& selection, const AttentionMaps& maps, std::string_view caller);
 
 }  // namespace edgewise

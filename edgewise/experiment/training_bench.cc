@@ -10,11 +10,11 @@
 #include <sstream>
 #include <utility>
 
-#include "edgewise/experiment/median.h"
-#include "edgewise/experiment/translation_task.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/peak_memory.h"
 #include "edgewise/base/random.h"
+#include "edgewise/experiment/median.h"
+#include "edgewise/experiment/translation_task.h"
 #include "edgewise/models/training_flops.h"
 #include "edgewise/text/parallel_text.h"
 #include "edgewise/train/updater.h"
@@ -23,10 +23,10 @@ namespace edgewise {
 namespace {
 
 constexpr std::int64_t kVocabulary = 10'000;
-constexpr std::size_t kMostPairs = 20'000;
-constexpr std::uint64_t kSeed = 1;
+constexpr std::size_t kMaxPairs = 20'000;
+constexpr std::uint64_t kTrainingSeed = 1;
 
-/// Small numbers more often, as words are: there is something to learn. Never the padding token.
+/// Draws tokens other than padding. Small numbers are more frequent, as in text, so that the model can learn.
 std::vector<std::int64_t> random_tokens(std::size_t count, RandomStream& random) {
   std::vector<std::int64_t> tokens(count);
   for (std::int64_t& token : tokens) {
@@ -37,11 +37,11 @@ std::vector<std::int64_t> random_tokens(std::size_t count, RandomStream& random)
 
 std::vector<TokenPair> random_pairs(const TrainingBenchOptions& options) {
   const SentencePairs sentences = read_pairs(std::vector<std::string>{options.input, options.output});
-  RandomStream random(kSeed);
+  RandomStream random(kTrainingSeed);
   std::vector<TokenPair> pairs;
-  for (std::size_t i = 0; i < std::min(sentences.size(), kMostPairs); ++i) {
-    std::vector<std::int64_t> input = random_tokens(length_in_subwords(sentences.inputs[i]), random);
-    std::vector<std::int64_t> output = random_tokens(length_in_subwords(sentences.outputs[i]) + 1, random);
+  for (std::size_t i = 0; i < std::min(sentences.size(), kMaxPairs); ++i) {
+    std::vector<std::int64_t> input = random_tokens(estimate_subwords(sentences.inputs[i]), random);
+    std::vector<std::int64_t> output = random_tokens(estimate_subwords(sentences.outputs[i]) + 1, random);
     pairs.push_back({std::move(input), std::move(output)});
   }
   return pairs;
@@ -49,20 +49,20 @@ std::vector<TokenPair> random_pairs(const TrainingBenchOptions& options) {
 
 Experiment experiment_of(const TrainingBenchOptions& options) {
   Experiment experiment;
-  experiment.model = bench_model(options.size);
+  experiment.model = bench_model_options(options.size);
   experiment.train.precision = options.precision;
   experiment.batch = {.tokens = 4096, .sentences = 0, .bucket = 0};
   experiment.train.schedule = ScheduleKind::kConstant;
   experiment.train.learning_rate = 5e-4;
   experiment.train.warmup = 0;
-  experiment.train.seed = kSeed;
+  experiment.train.seed = kTrainingSeed;
   return experiment;
 }
 
-/// What `edgewise train` trains, counting the work.
-class CountedTask : public TranslationTask {
+/// The task of `edgewise train`, with a count of the model's floating-point operations.
+class FlopCountingTask : public TranslationTask {
  public:
-  explicit CountedTask(const Experiment& experiment)
+  explicit FlopCountingTask(const Experiment& experiment)
       : TranslationTask({experiment, {}, make_model(experiment.model, experiment.train.seed)}, {}),
         options_(experiment.model) {}
 
@@ -71,7 +71,7 @@ class CountedTask : public TranslationTask {
     return TranslationTask::loss(batch, pass);
   }
 
-  /// Since the last call.
+  /// Returns the operations since the last call.
   double take_flops() { return std::exchange(flops_, 0.0); }
 
  private:
@@ -85,24 +85,24 @@ double mean(std::span<const double> values) {
 
 }  // namespace
 
-std::size_t length_in_subwords(const std::string& sentence) {
+std::size_t estimate_subwords(const std::string& sentence) {
   std::istringstream words(sentence);
   const auto count = std::distance(std::istream_iterator<std::string>(words), {});
   return static_cast<std::size_t>(count * 5 / 4 + 1);
 }
 
-LossCourse loss_course(std::span<const double> losses) {
+LossTrend loss_trend(std::span<const double> losses) {
   const auto not_finite = std::ranges::find_if(losses, [](double loss) { return !std::isfinite(loss); });
   check(not_finite == losses.end(), "bench train: loss of step {} is {}, needs a finite number; no time is shown",
         not_finite - losses.begin() + 1, not_finite == losses.end() ? 0.0 : *not_finite);
   const std::size_t quarter = (losses.size() + 3) / 4;
-  const LossCourse course = {.first = mean(losses.first(quarter)), .last = mean(losses.last(quarter))};
+  const LossTrend course = {.first = mean(losses.first(quarter)), .last = mean(losses.last(quarter))};
   check(course.last < course.first, "bench train: loss goes from {:.4f} to {:.4f}, needs to fall; no time is shown",
         course.first, course.last);
   return course;
 }
 
-TransformerOptions bench_model(ModelSize size) {
+TransformerOptions bench_model_options(ModelSize size) {
   TransformerOptions options;
   options.input_vocabulary = options.output_vocabulary = kVocabulary;
   options.dropout = {.embedding = 0.0, .residual = 0.1, .attention = 0.1, .activation = 0.1};
@@ -131,8 +131,8 @@ TrainingBench measure_training(const TrainingBenchOptions& options) {
   check(options.steps >= 1 && options.warmup >= 1, "bench train: steps are {} after {}, needs at least 1 of each",
         options.steps, options.warmup);
   const Experiment experiment = experiment_of(options);
-  CountedTask task(experiment);
-  BatchStream batches(random_pairs(options), experiment.batch, kSeed);
+  FlopCountingTask task(experiment);
+  BatchStream batches(random_pairs(options), experiment.batch, kTrainingSeed);
   Updater update(experiment.train, task, batches);
 
   TrainingBench bench;
@@ -142,7 +142,7 @@ TrainingBench measure_training(const TrainingBenchOptions& options) {
   for (std::int64_t step = 1; step <= options.warmup + options.steps; ++step) {
     if (options.is_profiled && step == options.warmup + 1) profile.emplace();
     const Clock::time_point begin = Clock::now();
-    const LogSums sums = update(step).sums;
+    const LossSums sums = update(step).sums;
     const double took = std::chrono::duration<double>(Clock::now() - begin).count();
     const double flops = task.take_flops();
     losses.push_back(sums.loss / static_cast<double>(sums.tokens));
@@ -152,7 +152,7 @@ TrainingBench measure_training(const TrainingBenchOptions& options) {
     bench.output_tokens += sums.tokens;
     bench.flops += flops;
   }
-  bench.loss = loss_course(losses);
+  bench.loss = loss_trend(losses);
   if (profile) bench.profile = profile->lines();
   bench.median_step = median(times);
   bench.peak_memory = peak_memory();

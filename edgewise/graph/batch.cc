@@ -48,7 +48,7 @@ Batch make_batch(GraphPool& pool, std::span<const TokenPair> pairs) {
   return batch;
 }
 
-Batch twice(GraphPool& pool, const Batch& batch) {
+Batch repeat_batch(GraphPool& pool, const Batch& batch) {
   Batch both = batch;
   for (const auto values : {&Batch::input_tokens, &Batch::input_positions, &Batch::output_tokens,
                             &Batch::output_positions, &Batch::labels, &Batch::input_lengths, &Batch::output_lengths}) {

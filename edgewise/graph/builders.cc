@@ -13,20 +13,20 @@
 namespace edgewise {
 namespace {
 
-/// Row d sees `[begin, end)` = `sources_of(d)`, given as two std::int64_t.
-template <typename SourcesOf>
-Relation interval_relation(std::int64_t num_sources, std::int64_t num_destinations, SourcesOf sources_of) {
+/// Makes a relation whose row d is the interval [begin, end) that `interval_of(d)` returns as two std::int64_t.
+template <typename IntervalOf>
+Relation interval_relation(std::int64_t num_sources, std::int64_t num_destinations, IntervalOf interval_of) {
   std::vector<Interval> rows(num_destinations);
   for (std::int64_t d = 0; d < num_destinations; ++d) {
-    const auto [begin, end] = sources_of(d);
+    const auto [begin, end] = interval_of(d);
     rows[d] = {.begin = static_cast<NodeIndex>(begin), .end = static_cast<NodeIndex>(end)};
   }
   return Relation::from_intervals(num_sources, std::move(rows));
 }
 
-/// Row d sees what `add_sources(d, sources)` appends.
+/// Makes a relation whose row d has the sources that `add_sources(d, sources)` appends.
 template <typename AddSources>
-Relation row_relation(std::int64_t num_sources, std::int64_t num_destinations, AddSources add_sources) {
+Relation csr_relation(std::int64_t num_sources, std::int64_t num_destinations, AddSources add_sources) {
   std::vector<EdgeIndex> row_begin = {0};
   row_begin.reserve(num_destinations + 1);
   std::vector<NodeIndex> sources;
@@ -34,15 +34,15 @@ Relation row_relation(std::int64_t num_sources, std::int64_t num_destinations, A
     add_sources(d, sources);
     row_begin.push_back(std::ssize(sources));
   }
-  return Relation::from_rows(num_sources, std::move(row_begin), std::move(sources)).simplified();
+  return Relation::from_csr(num_sources, std::move(row_begin), std::move(sources)).prefer_intervals();
 }
 
-/// `count` different numbers below `bound`, ascending; each such set is equally likely (Bentley and Floyd 1987, "A
-/// sample of brilliance").
-std::set<std::uint64_t> draw_different(RandomStream random, std::int64_t count, std::int64_t bound) {
+/// Draws `count` different numbers below `bound`; each set is equally likely (Bentley and Floyd 1987, "A sample of
+/// brilliance").
+std::set<std::uint64_t> draw_distinct(RandomStream random, std::int64_t count, std::int64_t bound) {
   std::set<std::uint64_t> drawn;
   for (std::int64_t last = bound - count; last < bound; ++last) {
-    const std::uint64_t number = random.below(last + 1);
+    const std::uint64_t number = random.next_below(last + 1);
     if (!drawn.insert(number).second) drawn.insert(last);
   }
   return drawn;
@@ -84,7 +84,7 @@ Relation window(std::int64_t num_nodes, const WindowOptions& options) {
   check(options.after >= 0, "window: after is {}, needs 0 or more", options.after);
   check(options.dilation >= 1, "window: dilation is {}, needs 1 or more", options.dilation);
 
-  // Steps are cut to those that lie within, so that nothing overflows whatever the options.
+  // Clips the steps to existing nodes, so that large options cannot overflow.
   const std::int64_t dilation = options.dilation;
   auto ends = [&](std::int64_t node) {
     const std::int64_t back = std::min(options.before, node / dilation);
@@ -92,7 +92,7 @@ Relation window(std::int64_t num_nodes, const WindowOptions& options) {
     return std::pair(node - back * dilation, node + ahead * dilation + 1);
   };
   if (dilation == 1) return interval_relation(num_nodes, num_nodes, ends);
-  return row_relation(num_nodes, num_nodes, [&](std::int64_t node, std::vector<NodeIndex>& sources) {
+  return csr_relation(num_nodes, num_nodes, [&](std::int64_t node, std::vector<NodeIndex>& sources) {
     const auto [begin, end] = ends(node);
     for (std::int64_t source = begin;; source += dilation) {
       sources.push_back(static_cast<NodeIndex>(source));
@@ -124,8 +124,8 @@ Relation random_relation(std::int64_t num_sources, std::int64_t num_destinations
   check(in_degree >= 0, "random_relation: in_degree is {}, needs 0 or more", in_degree);
   if (in_degree >= num_sources) return bipartite(num_sources, num_destinations);
 
-  return row_relation(num_sources, num_destinations, [&](std::int64_t d, std::vector<NodeIndex>& sources) {
-    for (const std::uint64_t source : draw_different(RandomStream(seed, d), in_degree, num_sources)) {
+  return csr_relation(num_sources, num_destinations, [&](std::int64_t d, std::vector<NodeIndex>& sources) {
+    for (const std::uint64_t source : draw_distinct(RandomStream(seed, d), in_degree, num_sources)) {
       sources.push_back(static_cast<NodeIndex>(source));
     }
   });
@@ -138,7 +138,7 @@ Relation from_mask(std::int64_t num_sources, std::int64_t num_destinations, std:
         "from_mask: mask has {} entries, needs {}, one for each of {} sources at each of {} destinations", mask.size(),
         num_sources * num_destinations, num_sources, num_destinations);
 
-  return row_relation(num_sources, num_destinations, [&](std::int64_t d, std::vector<NodeIndex>& sources) {
+  return csr_relation(num_sources, num_destinations, [&](std::int64_t d, std::vector<NodeIndex>& sources) {
     for (std::int64_t source = 0; source < num_sources; ++source) {
       if (mask[d * num_sources + source] != 0) sources.push_back(static_cast<NodeIndex>(source));
     }

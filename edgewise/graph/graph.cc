@@ -11,7 +11,7 @@
 #include "edgewise/graph/node_count.h"
 #include "edgewise/graph/numbering.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/graph/sorted_edges.h"
+#include "edgewise/graph/sort_edges.h"
 
 namespace edgewise {
 namespace {
@@ -51,7 +51,7 @@ std::string describe(const Graph& graph) {
 }
 
 void check_same_names(const Graph& part, std::size_t index, const Graph& first) {
-  // Comparing the names themselves costs far less than their descriptions, which only an error needs.
+  // Compares names instead of calling describe(), which costs much more and is needed only for the error.
   auto same_set = [](const auto& a, const auto& b) { return a.name == b.name; };
   auto same_relation = [](const auto& a, const auto& b) {
     return a.name == b.name && a.source_set == b.source_set && a.destination_set == b.destination_set;
@@ -62,7 +62,7 @@ void check_same_names(const Graph& part, std::size_t index, const Graph& first) 
   }
 }
 
-/// The row that an edge lies in, among the rows of a part.
+/// Finds the row of an edge among the rows of a part.
 std::int64_t find_row(const RelationView& rows, const Numbering::Range& part_rows, EdgeIndex edge) {
   const EdgeIndex* begin = rows.row_begin + part_rows.local_begin;
   return std::upper_bound(begin, begin + part_rows.count, edge) - rows.row_begin - 1;
@@ -95,26 +95,26 @@ std::vector<Index> numbers_of_kind(const Numbering& numbering, std::int64_t kind
 }  // namespace
 
 struct Graph::Storage {
-  /// The sets that a relation's edges join, as positions in `sets`.
+  /// The sets of a relation, as indices in `sets`.
   struct Ends {
     std::int64_t source_set;
     std::int64_t destination_set;
   };
 
-  /// Throws Error, in the name of `function`, when a relation does not fit its sets.
+  /// Throws Error if a relation does not fit its sets; the error text begins with `function`.
   Storage(std::vector<NodeSet> sets_in, std::vector<NamedRelation> relations_in, Numbering nodes_in,
           std::string_view function);
 
   Ends find_ends(const NamedRelation& named, std::string_view function) const;
 
-  /// How many edges each part has in each relation. No edge joins two parts, so they are those of the part's rows.
+  /// Counts the edges of each part and relation. Each row belongs to one part, since no edge joins two parts.
   std::vector<std::int64_t> count_edges() const;
 
   std::shared_ptr<const Storage> with_relations(std::vector<NamedRelation> changed, std::string_view function) const {
     return std::make_shared<const Storage>(sets, std::move(changed), nodes, function);
   }
 
-  /// Adds an edge's ends, in node numbers of the whole graph.
+  /// Appends an edge's ends as global node numbers.
   void append_ends(std::int64_t part, std::int64_t relation, std::int64_t row, EdgeIndex local_edge,
                    EdgeList& list) const;
 
@@ -178,7 +178,7 @@ void Graph::Storage::check_stays_in_parts(std::int64_t relation, std::string_vie
     const Numbering::Range rows = nodes.range(part, ends[relation].destination_set);
     for (std::int64_t row = rows.local_begin; row < rows.local_begin + rows.count; ++row) {
       const EdgeIndex row_end = view.row_begin[row + 1];
-      // The first and the last source of an interval stand for all of it.
+      // An interval needs a check of its first and last source only.
       const EdgeIndex step = view.intervals == nullptr ? 1 : std::max<EdgeIndex>(1, row_end - 1 - view.row_begin[row]);
       for (EdgeIndex edge = view.row_begin[row]; edge < row_end; edge += step) {
         const std::int64_t source = view.source(row, edge);
@@ -258,13 +258,9 @@ Graph Graph::without_parts() const {
 }
 
 std::int64_t Graph::num_nodes() const { return storage_->nodes.total(); }
-
 EdgeIndex Graph::num_edges() const { return storage_->edges.total(); }
-
 std::int64_t Graph::num_parts() const { return storage_->nodes.num_parts(); }
-
 const std::vector<Graph::NodeSet>& Graph::sets() const { return storage_->sets; }
-
 const std::vector<Graph::NamedRelation>& Graph::relations() const { return storage_->relations; }
 
 const Relation& Graph::relation(std::string_view name) const {
@@ -299,10 +295,10 @@ EdgeList Graph::find_edges(std::span<const EdgeIndex> edges) const {
   for (std::size_t i = 0; i < edges.size(); ++i) {
     check(edges[i] >= 0 && edges[i] < num_edges(), "find_edges: edges[{}] is {}, needs a number in [0, {})", i,
           edges[i], num_edges());
-    const Numbering::Place place = storage_->edges.find(edges[i]);
-    const Numbering::Range rows = storage_->nodes.range(place.part, storage_->ends[place.kind].destination_set);
-    const std::int64_t row = find_row(relations()[place.kind].relation.view(), rows, place.local);
-    storage_->append_ends(place.part, place.kind, row, place.local, list);
+    const Numbering::Location location = storage_->edges.find(edges[i]);
+    const Numbering::Range rows = storage_->nodes.range(location.part, storage_->ends[location.kind].destination_set);
+    const std::int64_t row = find_row(relations()[location.kind].relation.view(), rows, location.local);
+    storage_->append_ends(location.part, location.kind, row, location.local, list);
   }
   return list;
 }
@@ -336,9 +332,9 @@ Graph Graph::with_relation(std::string_view name, Relation relation) const {
 
 Graph Graph::edge_subgraph(std::span<const EdgeIndex> edges) const {
   std::vector<std::vector<EdgeIndex>> kept(relations().size());
-  for (const EdgeIndex edge : sorted_edges(edges, num_edges(), "edge_subgraph")) {
-    const Numbering::Place place = storage_->edges.find(edge);
-    kept[place.kind].push_back(place.local);
+  for (const EdgeIndex edge : sort_edges(edges, num_edges(), "edge_subgraph")) {
+    const Numbering::Location location = storage_->edges.find(edge);
+    kept[location.kind].push_back(location.local);
   }
   std::vector<NamedRelation> changed = relations();
   for (std::size_t i = 0; i < changed.size(); ++i) changed[i].relation = keep_edges(changed[i].relation, kept[i]);

@@ -11,16 +11,18 @@
 
 namespace edgewise {
 
-/// Nodes in named sets, and named relations between the sets, under one numbering.
+/// Named sets of nodes and named relations between them, as in a DGL heterograph, with one numbering of all nodes and
+/// one of all edges.
 ///
-/// Nodes are numbered set by set and edges relation by relation, in the order given. A batch joins graphs: the numbers
-/// of each part are shifted by the sizes of the parts before it, so a set's nodes, and a relation's edges, are one
-/// range of numbers per part. A relation itself counts nodes within its sets ("local" numbers: the row of a node in a
-/// tensor that holds just its set), which is how fused attention reads it.
+/// Nodes are numbered set by set and edges relation by relation, in the order given. A batch joins graphs ("parts"):
+/// the numbers of each part are shifted by the sizes of the parts before it. These numbers are global. A Relation has
+/// local numbers instead, which count the nodes of one set over all parts: a node's local number is its row in a tensor
+/// that has one row per node of the set.
 ///
-/// For a pair of 9 and 10 tokens: encoder 0–8, decoder 9–18; ee 0–80, ed 81–170, dd 171–225.
+/// Example: a pair of 9 and 10 tokens has encoder nodes 0–8 and decoder nodes 9–18, and its edges are 0–80 in ee,
+/// 81–170 in ed and 171–225 in dd.
 ///
-/// A graph never changes; copies share their storage and are cheap.
+/// A graph never changes. Copies share their storage and are cheap.
 class Graph {
  public:
   struct NodeSet {
@@ -34,50 +36,52 @@ class Graph {
     Relation relation;
   };
 
-  /// No sets, no relations and no parts.
+  /// Makes a graph without sets, relations or parts.
   Graph();
 
-  /// Throws Error for a name used twice, an unknown set, or a relation whose sizes are not those of its sets.
+  /// Throws Error for a duplicate name, an unknown set, or a relation whose sizes differ from its sets' sizes.
   Graph(std::vector<NodeSet> sets, std::vector<NamedRelation> relations);
 
-  /// One set "nodes" and one relation "edges" on it. Throws Error unless the relation is square.
+  /// Makes a graph with one set "nodes" and one relation "edges". Throws Error if the relation's
+  /// numbers of sources and destinations differ.
   explicit Graph(Relation relation);
 
-  /// Joins graphs of the same sets and relations into one whose parts do not see each other. A batch's parts become
-  /// parts of the new batch; a batch of nothing is Graph(). O(nodes) when all relations are intervals. Throws Error
-  /// when the names differ.
+  /// Joins graphs into one graph without edges between the parts. If some of `parts` are batches, their parts become
+  /// parts of the new batch. Returns Graph() if `parts` is empty. Takes O(nodes) time if all relations have the
+  /// interval form. Throws Error if the graphs differ in the names of their sets or relations.
   static Graph batch(std::span<const Graph> parts);
 
-  /// The same sets and relations, but no part: what a batch of nothing is when its kind is known.
+  /// Returns a batch of zero graphs whose sets and relations have the same names as those of this graph.
   Graph without_parts() const;
 
   std::int64_t num_nodes() const;
   EdgeIndex num_edges() const;
   std::int64_t num_parts() const;
-  const std::vector<NodeSet>& sets() const;             // sizes over all parts
-  const std::vector<NamedRelation>& relations() const;  // joined over all parts, local numbers
+  const std::vector<NodeSet>& sets() const;             // sizes are totals over all parts
+  const std::vector<NamedRelation>& relations() const;  // edges of all parts, with local node numbers
   const Relation& relation(std::string_view name) const;
   std::int64_t set_size(std::string_view set) const;
 
-  /// Numbers of a set's nodes, of all parts, in local order.
+  /// Returns the global numbers of a set's nodes in all parts, in the order of their local numbers.
   std::vector<NodeIndex> nodes(std::string_view set) const;
-  /// Of one part only.
+  /// Returns the global numbers of a set's nodes in one part.
   std::vector<NodeIndex> nodes(std::string_view set, std::int64_t part) const;
 
-  /// Numbers of a relation's edges, of all parts, in the order of the relation.
+  /// Returns the numbers of a relation's edges in all parts or in one part, in the order of the relation.
   std::vector<EdgeIndex> edges(std::string_view relation) const;
   std::vector<EdgeIndex> edges(std::string_view relation, std::int64_t part) const;
 
-  /// Ends of the edges with these numbers, in node numbers of the whole graph. O(log parts + log rows) an edge.
+  /// Returns the ends of the edges with these numbers, as global node numbers. Takes O(log parts + log rows) time per
+  /// edge.
   EdgeList find_edges(std::span<const EdgeIndex> edges) const;
-  /// Ends of all edges, in the order of their numbers.
+  /// Returns the ends of all edges as global node numbers, in the order of the edge numbers.
   EdgeList all_edges() const;
 
-  /// The same nodes with one relation replaced: a window instead of the complete one, say. Later edges get new numbers.
-  /// Throws Error when an edge of the new relation joins two parts.
+  /// Returns the graph with one relation replaced, for example a complete relation by a window. Edges of later
+  /// relations get new numbers. Throws Error if an edge of the new relation joins two parts.
   Graph with_relation(std::string_view name, Relation relation) const;
 
-  /// Keeps only the given edges, by their numbers in this graph; nodes keep their numbers, edges are counted anew.
+  /// Returns the graph with only the edges of these numbers. Nodes keep their numbers; edges get new numbers.
   Graph edge_subgraph(std::span<const EdgeIndex> edges) const;
 
  private:

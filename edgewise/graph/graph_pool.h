@@ -11,30 +11,30 @@
 
 namespace edgewise {
 
-// The sets and relations of a sentence graph.
+// The names of the sets and relations of a sentence graph.
 inline constexpr std::string_view kEncoder = "encoder";
 inline constexpr std::string_view kDecoder = "decoder";
 inline constexpr std::string_view kEncoderEncoder = "ee";  // complete
 inline constexpr std::string_view kEncoderDecoder = "ed";  // bipartite, encoder to decoder
 inline constexpr std::string_view kDecoderDecoder = "dd";  // causal, self loops included
 
+/// The numbers of encoder and decoder nodes of a sentence pair.
 struct PairLengths {
   std::int64_t input = 0;
   std::int64_t output = 0;
 };
 
-/// Prebuilt sentence graphs, joined into batches without rebuilding their parts. Keeps what it built, O(tokens) for
-/// each pair of lengths that it met; not for several threads at once. Throws Error for a negative length.
+/// Builds the graph of each pair of lengths once and joins stored graphs into batches. Memory: O(tokens) for each
+/// different pair of lengths. Not thread-safe. Throws Error for a negative length.
 class GraphPool {
  public:
-  /// The graph of one pair, numbered as in Graph's example. Lives as long as the pool.
+  /// Returns the graph of one pair (see Graph's example). The reference is valid as long as the pool exists.
   const Graph& pair(PairLengths lengths);
 
-  /// A batch of pairs for training, one part a pair. O(tokens).
+  /// Makes a batch for training with one part per pair. O(tokens).
   Graph batch(std::span<const PairLengths> lengths);
 
-  /// A batch for decoding: the inputs with their `ee`, and decoder sets that are still empty; HypothesisTree grows
-  /// them.
+  /// Makes a batch for decoding: encoder nodes with their relation `ee`, and no decoder nodes.
   Graph inputs(std::span<const std::int64_t> input_lengths);
 
  private:

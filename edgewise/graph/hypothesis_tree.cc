@@ -19,11 +19,12 @@ NodeIndex HypothesisTree::grow(std::int64_t sentence, NodeIndex parent, std::int
           sentence);
     depth = nodes_[parent].depth + 1;
   }
-  const NodeIndex node = next_number();
+  const NodeIndex node =
+      free_numbers_.empty() ? narrow<NodeIndex>(num_nodes(), "grow: the number of nodes") : free_numbers_.back();
   if (node == num_nodes()) {
     nodes_.emplace_back();
   } else {
-    forgotten_.pop_back();
+    free_numbers_.pop_back();
   }
   nodes_[node] = {.parent = parent, .depth = depth, .sentence = sentence, .token = token};
   if (sentence >= std::ssize(sentences_)) sentences_.resize(sentence + 1);
@@ -31,20 +32,16 @@ NodeIndex HypothesisTree::grow(std::int64_t sentence, NodeIndex parent, std::int
   return node;
 }
 
-NodeIndex HypothesisTree::next_number() const {
-  return forgotten_.empty() ? narrow<NodeIndex>(num_nodes(), "grow: the number of nodes") : forgotten_.back();
-}
-
-void HypothesisTree::forget(std::int64_t sentence) {
+void HypothesisTree::remove_sentence(std::int64_t sentence) {
   if (sentence < 0 || sentence >= std::ssize(sentences_)) return;
   std::vector<NodeIndex>& nodes = sentences_[sentence];
   for (const NodeIndex node : nodes) nodes_[node].sentence = kNoSentence;
-  forgotten_.insert(forgotten_.end(), nodes.rbegin(), nodes.rend());
+  free_numbers_.insert(free_numbers_.end(), nodes.rbegin(), nodes.rend());
   nodes.clear();
-  if (forgotten_.size() < nodes_.size()) return;
-  // None is left: numbers ascend again.
+  if (free_numbers_.size() < nodes_.size()) return;
+  // No node is left: the numbering restarts at 0.
   nodes_.clear();
-  forgotten_.clear();
+  free_numbers_.clear();
 }
 
 std::int64_t HypothesisTree::num_nodes() const { return std::ssize(nodes_); }
@@ -55,17 +52,14 @@ std::span<const NodeIndex> HypothesisTree::nodes_of(std::int64_t sentence) const
 }
 
 NodeIndex HypothesisTree::parent(NodeIndex node) const { return at(node, "parent").parent; }
-
 std::int64_t HypothesisTree::sentence(NodeIndex node) const { return at(node, "sentence").sentence; }
-
 std::int64_t HypothesisTree::token(NodeIndex node) const { return at(node, "token").token; }
-
 std::int64_t HypothesisTree::depth(NodeIndex node) const { return at(node, "depth").depth; }
 
 std::vector<std::int64_t> HypothesisTree::path(NodeIndex node) const {
   std::vector<std::int64_t> tokens(at(node, "path").depth + 1);
-  for (auto place = tokens.rbegin(); place != tokens.rend(); ++place) {
-    *place = nodes_[node].token;
+  for (auto next = tokens.rbegin(); next != tokens.rend(); ++next) {
+    *next = nodes_[node].token;
     node = nodes_[node].parent;
   }
   return tokens;
@@ -78,24 +72,24 @@ Relation HypothesisTree::ancestors(std::span<const NodeIndex> nodes) const {
   for (const NodeIndex node : nodes) {
     sources.resize(sources.size() + at(node, "ancestors").depth + 1);
     NodeIndex ancestor = node;
-    for (auto place = sources.rbegin(); ancestor != kRoot; ++place) {
-      *place = ancestor;
+    for (auto next = sources.rbegin(); ancestor != kRoot; ++next) {
+      *next = ancestor;
       ancestor = nodes_[ancestor].parent;
     }
     row_begin.push_back(std::ssize(sources));
   }
-  return Relation::from_rows(num_nodes(), std::move(row_begin), std::move(sources)).simplified();
+  return Relation::from_csr(num_nodes(), std::move(row_begin), std::move(sources)).prefer_intervals();
 }
 
-Relation HypothesisTree::inputs(std::span<const NodeIndex> nodes, std::span<const Interval> intervals_of_sentences,
+Relation HypothesisTree::inputs(std::span<const NodeIndex> nodes, std::span<const Interval> input_intervals,
                                 std::int64_t num_sources) const {
   std::vector<Interval> rows;
   rows.reserve(nodes.size());
   for (const NodeIndex node : nodes) {
     const std::int64_t sentence = at(node, "inputs").sentence;
-    check(sentence < std::ssize(intervals_of_sentences), "inputs: node {} is of sentence {}, needs one of {}", node,
-          sentence, intervals_of_sentences.size());
-    rows.push_back(intervals_of_sentences[sentence]);
+    check(sentence < std::ssize(input_intervals), "inputs: node {} is of sentence {}, needs one of {}", node, sentence,
+          input_intervals.size());
+    rows.push_back(input_intervals[sentence]);
   }
   return Relation::from_intervals(num_sources, std::move(rows));
 }

@@ -10,42 +10,43 @@
 
 namespace edgewise {
 
-/// The growing graph of a search: each node is a token, placed below the token before it; a hypothesis is a path from a
-/// root, and its tokens see their ancestors and themselves. Sentences of a batch are trees of one forest.
-/// Greedy search is a tree without branches. Nothing is copied when beams reorder: they just grow from another node.
+/// The graph that a search grows. Each node is a token, whose parent is the token before it. A hypothesis is a path
+/// from a root; each of its tokens attends to its ancestors and itself. Each sentence of a batch has its own tree. The
+/// tree of a greedy search has no branches. Reordering a beam copies nothing: new nodes get other parents.
 class HypothesisTree {
  public:
-  static constexpr NodeIndex kRoot = -1;  // the parent of a first token
+  static constexpr NodeIndex kRoot = -1;  // the parent of a hypothesis's first token
 
-  /// Adds one node and returns its number: one that was forgotten, or else the next. `parent` is kRoot or a node of the
-  /// same sentence. Sentences are counted from 0, and come as they are named. Throws Error for any other.
+  /// Adds a node and returns its number: the number of a removed node if there is one, else num_nodes(). `parent` is
+  /// kRoot or a node of `sentence`. Sentences are numbered from 0 and need not be declared. Throws Error for another
+  /// parent or a negative sentence.
   NodeIndex grow(std::int64_t sentence, NodeIndex parent, std::int64_t token);
 
-  /// Takes a sentence's nodes out; others will get their numbers, and one day the sentence new nodes.
-  void forget(std::int64_t sentence);
+  /// Removes a sentence's nodes. The numbers of the nodes and of the sentence may be used again.
+  void remove_sentence(std::int64_t sentence);
 
-  /// Node numbers are below it.
+  /// Returns the number of nodes, removed ones included: all node numbers are below it.
   std::int64_t num_nodes() const;
-  /// A sentence's nodes, in the order in which they were added.
+  /// Returns a sentence's nodes in the order in which they were added.
   std::span<const NodeIndex> nodes_of(std::int64_t sentence) const;
   NodeIndex parent(NodeIndex node) const;
   std::int64_t sentence(NodeIndex node) const;
   std::int64_t token(NodeIndex node) const;
-  std::int64_t depth(NodeIndex node) const;  // 0 for a first token: its position
+  std::int64_t depth(NodeIndex node) const;  // the token's position; 0 for the first
 
-  /// Tokens from the first to `node`.
+  /// Returns the tokens from the first to `node`.
   std::vector<std::int64_t> path(NodeIndex node) const;
 
-  /// Who some nodes see among all: ancestors, from the root down, and themselves. Row i is that of `nodes[i]`.
-  /// O(sum of their depths).
+  /// Returns the self-attention of some nodes: the sources of row i are the ancestors of nodes[i], from the root down,
+  /// and nodes[i]. O(sum of the nodes' depths).
   Relation ancestors(std::span<const NodeIndex> nodes) const;
 
-  /// The same nodes' view of the encoder: row i is the interval of the sentence that `nodes[i]` belongs to.
-  Relation inputs(std::span<const NodeIndex> nodes, std::span<const Interval> intervals_of_sentences,
+  /// Returns the cross-attention of some nodes: row i is the interval of input tokens of the sentence of nodes[i].
+  Relation inputs(std::span<const NodeIndex> nodes, std::span<const Interval> input_intervals,
                   std::int64_t num_sources) const;
 
  private:
-  static constexpr std::int64_t kNoSentence = -1;  // of a node that was forgotten
+  static constexpr std::int64_t kNoSentence = -1;  // the sentence of a removed node
 
   struct Node {
     NodeIndex parent;
@@ -54,11 +55,10 @@ class HypothesisTree {
     std::int64_t token;
   };
   const Node& at(NodeIndex node, std::string_view function) const;
-  NodeIndex next_number() const;
 
   std::vector<Node> nodes_;
   std::vector<std::vector<NodeIndex>> sentences_;
-  std::vector<NodeIndex> forgotten_;
+  std::vector<NodeIndex> free_numbers_;
 };
 
 }  // namespace edgewise

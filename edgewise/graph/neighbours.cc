@@ -8,8 +8,8 @@
 namespace edgewise {
 namespace {
 
-/// The edge of a row whose source is `centre`.
-EdgeIndex edge_from(const RelationView& relation, NodeIndex row, NodeIndex centre) {
+/// Finds the edge from source `centre` in a row.
+EdgeIndex find_edge(const RelationView& relation, NodeIndex row, NodeIndex centre) {
   EdgeIndex begin = relation.row_begin[row];
   const EdgeIndex end = relation.row_begin[row + 1];
   EdgeIndex edge = begin;
@@ -19,27 +19,27 @@ EdgeIndex edge_from(const RelationView& relation, NodeIndex row, NodeIndex centr
     edge = std::lower_bound(relation.sources + begin, relation.sources + end, centre) - relation.sources;
   }
   check(edge >= begin && edge < end && relation.source(row, edge) == centre,
-        "neighbours: row {} does not see {}, needs to see its centre", row, centre);
+        "find_neighbours: row {} has no source {}, needs its centre among its sources", row, centre);
   return edge;
 }
 
 }  // namespace
 
-std::vector<NodeIndex> neighbours(const Relation& relation, std::span<const NodeIndex> rows,
-                                  std::span<const NodeIndex> centres, Reach reach) {
-  check(rows.size() == centres.size(), "neighbours: {} rows have {} centres, one each is needed", rows.size(),
+std::vector<NodeIndex> find_neighbours(const Relation& relation, std::span<const NodeIndex> rows,
+                                       std::span<const NodeIndex> centres, NeighbourWindow window) {
+  check(rows.size() == centres.size(), "find_neighbours: {} rows have {} centres, one each is needed", rows.size(),
         centres.size());
   const RelationView view = relation.view();
-  std::vector<NodeIndex> found;
-  found.reserve(rows.size() * static_cast<std::size_t>(reach.width()));
+  std::vector<NodeIndex> neighbours;
+  neighbours.reserve(rows.size() * static_cast<std::size_t>(window.width()));
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const EdgeIndex centre = edge_from(view, rows[i], centres[i]);
-    for (EdgeIndex edge = centre - reach.before; edge <= centre + reach.after; ++edge) {
-      const bool is_there = edge >= view.row_begin[rows[i]] && edge < view.row_begin[rows[i] + 1];
-      found.push_back(is_there ? view.source(rows[i], edge) : kNoNode);
+    const EdgeIndex centre = find_edge(view, rows[i], centres[i]);
+    for (EdgeIndex edge = centre - window.before; edge <= centre + window.after; ++edge) {
+      const bool exists = edge >= view.row_begin[rows[i]] && edge < view.row_begin[rows[i] + 1];
+      neighbours.push_back(exists ? view.source(rows[i], edge) : kNoNode);
     }
   }
-  return found;
+  return neighbours;
 }
 
 }  // namespace edgewise

@@ -8,24 +8,24 @@
 
 namespace edgewise {
 
-inline constexpr NodeIndex kNoNode = -1;
+inline constexpr NodeIndex kNoNode = -1;  // stands for a neighbour that does not exist
 
-/// How many neighbours a node has on each side, in the order of those it sees.
-struct Reach {
+/// The window of a convolution over the sources of a row: the numbers of sources before and after the centre.
+struct NeighbourWindow {
   std::int64_t before = 0;
   std::int64_t after = 0;
 
-  /// `width` nodes, itself among them: around it, or up to it.
-  static constexpr Reach around(std::int64_t width) { return {(width - 1) / 2, width / 2}; }
-  static constexpr Reach up_to(std::int64_t width) { return {width - 1, 0}; }
+  /// `width` counts the centre.
+  static constexpr NeighbourWindow centred(std::int64_t width) { return {(width - 1) / 2, width / 2}; }
+  static constexpr NeighbourWindow causal(std::int64_t width) { return {width - 1, 0}; }
 
   std::int64_t width() const { return before + 1 + after; }
 };
 
-/// For each row `rows[i]` of a relation the sources around `centres[i]`, which is one of them, in the row's order;
-/// kNoNode where there are none so far: [rows, width]. Sources ascend in rows. O(rows · (width + log(row size))).
-/// Throws Error for a centre that its row does not have.
-std::vector<NodeIndex> neighbours(const Relation& relation, std::span<const NodeIndex> rows,
-                                  std::span<const NodeIndex> centres, Reach reach);
+/// Returns [rows, width]: for each row `rows[i]` of a relation the sources around its source `centres[i]`, in the row's
+/// order, and kNoNode beyond the row's ends. The sources of each row must ascend. O(rows · (width + log(row size))).
+/// Throws Error if a centre is not a source of its row.
+std::vector<NodeIndex> find_neighbours(const Relation& relation, std::span<const NodeIndex> rows,
+                                       std::span<const NodeIndex> centres, NeighbourWindow window);
 
 }  // namespace edgewise

@@ -28,7 +28,7 @@ Numbering::Range Numbering::range(std::int64_t part, std::int64_t kind) const {
   return {.begin = begin_[index], .local_begin = local_begin_[index], .count = counts_[index]};
 }
 
-Numbering::Place Numbering::find(std::int64_t number) const {
+Numbering::Location Numbering::find(std::int64_t number) const {
   const std::int64_t index = std::ranges::upper_bound(begin_, number) - begin_.begin() - 1;
   return {
       .part = index / num_kinds_, .kind = index % num_kinds_, .local = local_begin_[index] + number - begin_[index]};

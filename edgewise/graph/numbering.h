@@ -6,17 +6,17 @@
 
 namespace edgewise {
 
-/// How a graph counts its nodes (their kinds are sets) or its edges (their kinds are relations): part by part, and in a
-/// part kind by kind. Within a kind, over all parts, "local" numbers count without gaps.
+/// Numbers the nodes of a graph by part and set, or the edges by part and relation; a "kind" is a set or a relation.
+/// Global numbers run part by part, and within a part kind by kind. Local numbers count one kind over all parts.
 class Numbering {
  public:
-  /// Numbers of one kind in one part: global `[begin, begin + count)`, local `[local_begin, local_begin + count)`.
+  /// The numbers of one kind in one part: global `[begin, begin + count)`, local `[local_begin, local_begin + count)`.
   struct Range {
     std::int64_t begin = 0;
     std::int64_t local_begin = 0;
     std::int64_t count = 0;
   };
-  struct Place {
+  struct Location {
     std::int64_t part = 0;
     std::int64_t kind = 0;
     std::int64_t local = 0;
@@ -24,7 +24,7 @@ class Numbering {
 
   Numbering() = default;
 
-  /// `counts[part * num_kinds + kind]`. Throws Error when their sum does not fit 64 bits.
+  /// `counts[part * num_kinds + kind]` is the number of nodes or edges. Throws Error if the sum does not fit 64 bits.
   Numbering(std::int64_t num_parts, std::int64_t num_kinds, std::vector<std::int64_t> counts);
 
   std::int64_t num_parts() const { return num_parts_; }
@@ -33,14 +33,14 @@ class Numbering {
 
   Range range(std::int64_t part, std::int64_t kind) const;
 
-  /// Where a global number in [0, total) lies. O(log(parts · kinds)).
-  Place find(std::int64_t number) const;
+  /// Finds the part, kind and local number of a global number in [0, total). O(log(parts · kinds)).
+  Location find(std::int64_t number) const;
 
  private:
   std::int64_t num_parts_ = 0;
   std::int64_t num_kinds_ = 0;
   std::vector<std::int64_t> counts_;
-  std::vector<std::int64_t> begin_ = {0};  // [parts · kinds + 1], ascending: searched by find()
+  std::vector<std::int64_t> begin_ = {0};  // [parts · kinds + 1], ascending
   std::vector<std::int64_t> local_begin_;  // [parts · kinds]
 };
 

@@ -2,6 +2,7 @@
 #include "edgewise/graph/relation.h"
 
 #include <algorithm>
+#include <mutex>
 #include <numeric>
 #include <utility>
 
@@ -14,22 +15,27 @@ struct Relation::Storage {
   Form form = Form::kIntervals;
   std::int64_t num_sources = 0;
   std::vector<EdgeIndex> row_begin = {0};
-  std::vector<Interval> intervals;
-  std::vector<NodeIndex> sources;
+  std::vector<Interval> intervals = {};
+  std::vector<NodeIndex> sources = {};
+  // Values of derive(), at most one of each type.
+  struct DerivedValues {
+    std::mutex mutex;
+    std::vector<std::pair<std::type_index, std::shared_ptr<const void>>> values;
+  };
   std::unique_ptr<DerivedValues> derived = std::make_unique<DerivedValues>();
 };
 
 namespace {
 
 void check_row_begin(std::span<const EdgeIndex> row_begin, EdgeIndex num_edges) {
-  check(!row_begin.empty(), "from_rows: row_begin is empty, needs one number more than there are rows");
-  check_node_count(std::ssize(row_begin) - 1, "from_rows: the number of rows");
-  check(row_begin.front() == 0, "from_rows: row_begin[0] is {}, needs 0", row_begin.front());
+  check(!row_begin.empty(), "from_csr: row_begin is empty, needs one number more than there are rows");
+  check_node_count(std::ssize(row_begin) - 1, "from_csr: the number of rows");
+  check(row_begin.front() == 0, "from_csr: row_begin[0] is {}, needs 0", row_begin.front());
   for (std::size_t i = 1; i < row_begin.size(); ++i) {
-    check(row_begin[i] >= row_begin[i - 1], "from_rows: row_begin[{}] is {}, needs at least {}, the number before it",
-          i, row_begin[i], row_begin[i - 1]);
+    check(row_begin[i] >= row_begin[i - 1], "from_csr: row_begin[{}] is {}, needs at least {}, the number before it", i,
+          row_begin[i], row_begin[i - 1]);
   }
-  check(row_begin.back() == num_edges, "from_rows: row_begin ends with {}, needs {}, the number of sources given",
+  check(row_begin.back() == num_edges, "from_csr: row_begin ends with {}, needs {}, the number of sources given",
         row_begin.back(), num_edges);
 }
 
@@ -47,8 +53,8 @@ void check_edges(std::int64_t num_sources, std::int64_t num_destinations, const 
   }
 }
 
-/// Both have a row of the same size there.
-bool have_equal_row(const RelationView& a, const RelationView& b, std::int64_t destination) {
+/// Returns whether `destination` has the same sources in `a` and in `b`. Its rows in `a` and `b` have equal sizes.
+bool have_same_sources(const RelationView& a, const RelationView& b, std::int64_t destination) {
   const EdgeIndex begin = a.row_begin[destination];
   const EdgeIndex end = a.row_begin[destination + 1];
   if (a.intervals != nullptr && b.intervals != nullptr) {
@@ -73,10 +79,8 @@ Relation Relation::from_intervals(std::int64_t num_sources, std::vector<Interval
   check_node_count(num_sources, "from_intervals: num_sources");
   check_node_count(std::ssize(rows), "from_intervals: the number of rows");
 
-  Storage storage{
-      .form = Form::kIntervals, .num_sources = num_sources, .row_begin = {}, .intervals = {}, .sources = {}};
+  Storage storage{.num_sources = num_sources};
   storage.row_begin.reserve(rows.size() + 1);
-  storage.row_begin.push_back(0);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto [begin, end] = rows[i];
     check(0 <= begin && begin <= end && end <= num_sources,
@@ -88,19 +92,18 @@ Relation Relation::from_intervals(std::int64_t num_sources, std::vector<Interval
   return Relation(std::make_shared<const Storage>(std::move(storage)));
 }
 
-Relation Relation::from_rows(std::int64_t num_sources, std::vector<EdgeIndex> row_begin,
-                             std::vector<NodeIndex> sources) {
-  check_node_count(num_sources, "from_rows: num_sources");
+Relation Relation::from_csr(std::int64_t num_sources, std::vector<EdgeIndex> row_begin,
+                            std::vector<NodeIndex> sources) {
+  check_node_count(num_sources, "from_csr: num_sources");
   check_row_begin(row_begin, std::ssize(sources));
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    check(sources[i] >= 0 && sources[i] < num_sources, "from_rows: sources[{}] is {}, needs a number in [0, {})", i,
+    check(sources[i] >= 0 && sources[i] < num_sources, "from_csr: sources[{}] is {}, needs a number in [0, {})", i,
           sources[i], num_sources);
   }
-  return Relation(std::make_shared<const Storage>(Storage{.form = Form::kRows,
-                                                          .num_sources = num_sources,
-                                                          .row_begin = std::move(row_begin),
-                                                          .intervals = {},
-                                                          .sources = std::move(sources)}));
+  Storage storage{.form = Form::kCsr, .num_sources = num_sources};
+  storage.row_begin = std::move(row_begin);
+  storage.sources = std::move(sources);
+  return Relation(std::make_shared<const Storage>(std::move(storage)));
 }
 
 Relation Relation::from_edges(std::int64_t num_sources, std::int64_t num_destinations, const EdgeList& edges) {
@@ -115,15 +118,12 @@ Relation Relation::from_edges(std::int64_t num_sources, std::int64_t num_destina
   std::vector<EdgeIndex> next(row_begin.begin(), row_begin.end() - 1);
   std::vector<NodeIndex> sources(edges.sources.size());
   for (std::size_t i = 0; i < sources.size(); ++i) sources[next[edges.destinations[i]]++] = edges.sources[i];
-  return from_rows(num_sources, std::move(row_begin), std::move(sources));
+  return from_csr(num_sources, std::move(row_begin), std::move(sources));
 }
 
 Relation::Form Relation::form() const { return storage_->form; }
-
 std::int64_t Relation::num_sources() const { return storage_->num_sources; }
-
 std::int64_t Relation::num_destinations() const { return std::ssize(storage_->row_begin) - 1; }
-
 EdgeIndex Relation::num_edges() const { return storage_->row_begin.back(); }
 
 EdgeIndex Relation::row_size(std::int64_t destination) const {
@@ -143,7 +143,14 @@ RelationView Relation::view() const {
           .sources = has_intervals ? nullptr : storage_->sources.data()};
 }
 
-DerivedValues& Relation::derived_values() const { return *storage_->derived; }
+const void* Relation::find_or_make(std::type_index type, const Make& make) const {
+  auto& [mutex, values] = *storage_->derived;
+  const std::lock_guard lock(mutex);
+  for (const auto& [known, value] : values) {
+    if (known == type) return value.get();
+  }
+  return values.emplace_back(type, make()).second.get();
+}
 
 EdgeList Relation::edges() const {
   const RelationView rows = view();
@@ -159,12 +166,12 @@ EdgeList Relation::edges() const {
   return list;
 }
 
-Relation Relation::to_rows() const {
-  if (form() == Form::kRows) return *this;
-  return from_rows(num_sources(), storage_->row_begin, edges().sources);
+Relation Relation::to_csr() const {
+  if (form() == Form::kCsr) return *this;
+  return from_csr(num_sources(), storage_->row_begin, edges().sources);
 }
 
-Relation Relation::simplified() const {
+Relation Relation::prefer_intervals() const {
   if (form() == Form::kIntervals) return *this;
   std::optional<std::vector<Interval>> rows = rows_as_intervals(view());
   return rows ? from_intervals(num_sources(), *std::move(rows)) : *this;
@@ -177,7 +184,7 @@ bool operator==(const Relation& a, const Relation& b) {
   const RelationView a_rows = a.view();
   const RelationView b_rows = b.view();
   for (std::int64_t d = 0; d < a_rows.num_destinations; ++d) {
-    if (!have_equal_row(a_rows, b_rows, d)) return false;
+    if (!have_same_sources(a_rows, b_rows, d)) return false;
   }
   return true;
 }

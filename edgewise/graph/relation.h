@@ -1,41 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <typeindex>
 #include <vector>
 
-#include "edgewise/graph/derived_values.h"
 #include "edgewise/graph/relation_view.h"
 
 namespace edgewise {
 
-/// The ends of edges, in the order of their numbers.
+/// The sources and destinations of edges, in the order of the edge numbers.
 struct EdgeList {
   std::vector<NodeIndex> sources;
   std::vector<NodeIndex> destinations;
 };
 
-/// The edges of one kind, from source nodes to destination nodes: who may look at whom.
+/// The edges of one kind, from source nodes to destination nodes: a destination attends to its sources.
 ///
-/// Edges are numbered row by row (a row is the edges into one destination), and in a row as they were given, which
-/// builders do by ascending source. A row is stored as an interval of sources (O(1) a row), or as a list of them.
-/// A relation never changes; copies share their storage and are cheap.
+/// A row is the edges into one destination. Edges are numbered row by row, and within a row in the order in which they
+/// were given; the builders of builders.h order them by source. The storage has one of two forms: an interval of
+/// sources per row (O(1) memory per row), or compressed sparse rows (CSR): a list of sources per row. A relation never
+/// changes. Copies share their storage and are cheap.
 class Relation {
  public:
-  enum class Form { kIntervals, kRows };
+  enum class Form { kIntervals, kCsr };
 
-  /// No nodes and no edges.
+  /// Makes a relation without nodes and edges.
   Relation();
 
-  /// Row d sees the sources of `rows[d]`. Throws Error for an interval that is reversed or leaves [0, num_sources).
+  /// Row d has the sources of the interval `rows[d]`. Throws Error unless 0 <= begin <= end <= num_sources.
   static Relation from_intervals(std::int64_t num_sources, std::vector<Interval> rows);
 
-  /// Row d sees `sources[row_begin[d]] … sources[row_begin[d + 1] - 1]`. Duplicates are edges of their own.
-  static Relation from_rows(std::int64_t num_sources, std::vector<EdgeIndex> row_begin, std::vector<NodeIndex> sources);
+  /// Row d has the sources `sources[row_begin[d]] … sources[row_begin[d + 1] - 1]`. Equal sources are separate edges.
+  static Relation from_csr(std::int64_t num_sources, std::vector<EdgeIndex> row_begin, std::vector<NodeIndex> sources);
 
-  /// Edges in any order; those of one row keep theirs (counting sort, O(nodes + edges)).
+  /// Sorts edges into rows; the edges of a row keep their order. O(nodes + edges), a counting sort.
   static Relation from_edges(std::int64_t num_sources, std::int64_t num_destinations, const EdgeList& edges);
 
   Form form() const;
@@ -44,39 +45,37 @@ class Relation {
   EdgeIndex num_edges() const;
   EdgeIndex row_size(std::int64_t destination) const;
 
-  /// Number of the first edge of each row, and one past the last: num_destinations + 1 entries.
+  /// Returns the number of each row's first edge, and num_edges() at the end: num_destinations() + 1 entries.
   std::span<const EdgeIndex> row_begin() const;
 
-  /// For kernels; valid while any copy of this relation lives.
+  /// Returns pointers for kernels, which are valid as long as any copy of this relation exists.
   RelationView view() const;
 
-  /// T(view()), made when first asked for and kept with this relation and its copies: what others derive from a
-  /// relation at a cost and need often, such as a plan for kernels. Valid while any copy lives. Any thread may ask;
-  /// others that ask for it meanwhile wait.
+  /// Returns T(view()), for example a plan for kernels. The first call stores the value with this relation and its
+  /// copies; the reference is valid as long as any copy exists. Thread-safe: other threads wait for the first call.
   template <class T>
-  const T& derived() const {
-    const DerivedValues::Make make = [this]() -> std::shared_ptr<const void> {
-      return std::make_shared<const T>(view());
-    };
-    return *static_cast<const T*>(derived_values().get(typeid(T), make));
+  const T& derive() const {
+    const Make make = [this]() -> std::shared_ptr<const void> { return std::make_shared<const T>(view()); };
+    return *static_cast<const T*>(find_or_make(typeid(T), make));
   }
 
-  /// Ends of all edges, in canonical order. O(edges): only for who really needs a list.
+  /// Returns the ends of all edges, in the order of their numbers. O(edges), even in the interval form.
   EdgeList edges() const;
 
-  /// The same edges under the same numbers, as lists. O(edges).
-  Relation to_rows() const;
+  /// Returns an equal relation in CSR form. O(edges).
+  Relation to_csr() const;
 
-  /// The same edges, as intervals if each row is an ascending run of sources; else itself.
-  Relation simplified() const;
+  /// Returns an equal relation in interval form if the sources of each row are consecutive, else this relation.
+  Relation prefer_intervals() const;
 
-  /// Whether both have the same sizes and edges in the same order, whatever their form.
+  /// Compares the sizes, the edges and their order. The forms may differ.
   friend bool operator==(const Relation& a, const Relation& b);
 
  private:
   struct Storage;
+  using Make = std::function<std::shared_ptr<const void>()>;
   explicit Relation(std::shared_ptr<const Storage> storage);
-  DerivedValues& derived_values() const;
+  const void* find_or_make(std::type_index type, const Make& make) const;
   std::shared_ptr<const Storage> storage_;
 };
 

@@ -8,12 +8,12 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/graph/node_count.h"
-#include "edgewise/graph/sorted_edges.h"
+#include "edgewise/graph/sort_edges.h"
 
 namespace edgewise {
 namespace {
 
-/// Calls `visit(source, destination, edge)` in canonical order.
+/// Calls `visit(source, destination, edge)` in the order of the edge numbers.
 template <typename Visit>
 void for_each_edge(const RelationView& rows, Visit visit) {
   for (std::int64_t d = 0; d < rows.num_destinations; ++d) {
@@ -38,7 +38,7 @@ void check_ascending(std::span<const NodeIndex> sources, std::int64_t num_source
   }
 }
 
-/// Row i of the result is row `original_row(i)`, or empty where that is none.
+/// Returns a relation whose row i is row `original_row(i)` of `relation`, or empty if `original_row(i)` is nullopt.
 template <typename OriginalRow>
 Relation rearrange_rows(const Relation& relation, std::int64_t num_rows, OriginalRow original_row) {
   const RelationView rows = relation.view();
@@ -59,11 +59,11 @@ Relation rearrange_rows(const Relation& relation, std::int64_t num_rows, Origina
     }
     row_begin.push_back(std::ssize(sources));
   }
-  return Relation::from_rows(relation.num_sources(), std::move(row_begin), std::move(sources)).simplified();
+  return Relation::from_csr(relation.num_sources(), std::move(row_begin), std::move(sources)).prefer_intervals();
 }
 
-/// One interval that covers exactly both, if there is one.
-std::optional<Interval> united(const Interval& a, const Interval& b) {
+/// Returns the union of two intervals if it is an interval, else nothing.
+std::optional<Interval> unite_rows(const Interval& a, const Interval& b) {
   if (a.begin == a.end) return b;
   if (b.begin == b.end) return a;
   if (a.end < b.begin || b.end < a.begin) return std::nullopt;
@@ -77,16 +77,18 @@ std::optional<Relation> unite_intervals(const Relation& a, const Relation& b) {
   const Interval* b_rows = b.view().intervals;
   std::vector<Interval> rows(a.num_destinations());
   for (std::size_t d = 0; d < rows.size(); ++d) {
-    const auto row = united(a_rows[d], b_rows[d]);
+    const auto row = unite_rows(a_rows[d], b_rows[d]);
     if (!row.has_value()) return std::nullopt;
     rows[d] = *row;
   }
   return Relation::from_intervals(a.num_sources(), std::move(rows));
 }
 
-void append_row(const RelationView& rows, std::int64_t destination, std::vector<NodeIndex>& sources) {
+/// Appends the sources of a row, each plus `shift`.
+void append_row(const RelationView& rows, std::int64_t destination, std::int64_t shift,
+                std::vector<NodeIndex>& sources) {
   for (EdgeIndex edge = rows.row_begin[destination]; edge < rows.row_begin[destination + 1]; ++edge) {
-    sources.push_back(rows.source(destination, edge));
+    sources.push_back(static_cast<NodeIndex>(rows.source(destination, edge) + shift));
   }
 }
 
@@ -112,14 +114,12 @@ Relation join_rows(std::span<const Relation> parts, std::int64_t num_sources, st
   for (const Relation& part : parts) {
     const RelationView rows = part.view();
     for (std::int64_t d = 0; d < rows.num_destinations; ++d) {
-      for (EdgeIndex edge = rows.row_begin[d]; edge < rows.row_begin[d + 1]; ++edge) {
-        sources.push_back(static_cast<NodeIndex>(rows.source(d, edge) + first_source));
-      }
+      append_row(rows, d, first_source, sources);
       row_begin.push_back(std::ssize(sources));
     }
     first_source += rows.num_sources;
   }
-  return Relation::from_rows(num_sources, std::move(row_begin), std::move(sources)).simplified();
+  return Relation::from_csr(num_sources, std::move(row_begin), std::move(sources)).prefer_intervals();
 }
 
 }  // namespace
@@ -138,7 +138,8 @@ ReversedRelation reverse(const Relation& relation) {
     sources[reversed] = destination;
     original[reversed] = edge;
   });
-  auto reversed = Relation::from_rows(rows.num_destinations, std::move(row_begin), std::move(sources)).simplified();
+  auto reversed =
+      Relation::from_csr(rows.num_destinations, std::move(row_begin), std::move(sources)).prefer_intervals();
   return {.relation = std::move(reversed), .edge = std::move(original)};
 }
 
@@ -173,23 +174,23 @@ Relation select_nodes(const Relation& relation, std::span<const NodeIndex> desti
     return Relation::from_intervals(std::ssize(sources), std::move(intervals));
   }
 
-  constexpr NodeIndex kNotThere = -1;
-  std::vector<NodeIndex> new_number(relation.num_sources(), kNotThere);
+  constexpr NodeIndex kNotSelected = -1;
+  std::vector<NodeIndex> new_number(relation.num_sources(), kNotSelected);
   for (std::size_t i = 0; i < sources.size(); ++i) new_number[sources[i]] = static_cast<NodeIndex>(i);
   std::vector<EdgeIndex> row_begin = {0};
   std::vector<NodeIndex> kept;
   for (const NodeIndex destination : destinations) {
     for (EdgeIndex edge = rows.row_begin[destination]; edge < rows.row_begin[destination + 1]; ++edge) {
       const NodeIndex number = new_number[rows.sources[edge]];
-      if (number != kNotThere) kept.push_back(number);
+      if (number != kNotSelected) kept.push_back(number);
     }
     row_begin.push_back(std::ssize(kept));
   }
-  return Relation::from_rows(std::ssize(sources), std::move(row_begin), std::move(kept)).simplified();
+  return Relation::from_csr(std::ssize(sources), std::move(row_begin), std::move(kept)).prefer_intervals();
 }
 
 Relation keep_edges(const Relation& relation, std::span<const EdgeIndex> edges) {
-  const std::vector<EdgeIndex> kept = sorted_edges(edges, relation.num_edges(), "keep_edges");
+  const std::vector<EdgeIndex> kept = sort_edges(edges, relation.num_edges(), "keep_edges");
   const RelationView rows = relation.view();
   std::vector<EdgeIndex> row_begin = {0};
   row_begin.reserve(rows.num_destinations + 1);
@@ -201,7 +202,7 @@ Relation keep_edges(const Relation& relation, std::span<const EdgeIndex> edges) 
     }
     row_begin.push_back(std::ssize(sources));
   }
-  return Relation::from_rows(relation.num_sources(), std::move(row_begin), std::move(sources)).simplified();
+  return Relation::from_csr(relation.num_sources(), std::move(row_begin), std::move(sources)).prefer_intervals();
 }
 
 Relation unite(const Relation& a, const Relation& b) {
@@ -214,14 +215,14 @@ Relation unite(const Relation& a, const Relation& b) {
   row_begin.reserve(a.num_destinations() + 1);
   std::vector<NodeIndex> sources;
   for (std::int64_t d = 0; d < a.num_destinations(); ++d) {
-    append_row(a.view(), d, sources);
-    append_row(b.view(), d, sources);
+    append_row(a.view(), d, /*shift=*/0, sources);
+    append_row(b.view(), d, /*shift=*/0, sources);
     const auto row = sources.begin() + row_begin.back();
     std::sort(row, sources.end());
     sources.erase(std::unique(row, sources.end()), sources.end());
     row_begin.push_back(std::ssize(sources));
   }
-  return Relation::from_rows(a.num_sources(), std::move(row_begin), std::move(sources)).simplified();
+  return Relation::from_csr(a.num_sources(), std::move(row_begin), std::move(sources)).prefer_intervals();
 }
 
 Relation join(std::span<const Relation> parts) {

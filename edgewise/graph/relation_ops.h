@@ -6,39 +6,39 @@
 
 #include "edgewise/graph/relation.h"
 
-// Results are intervals wherever they can be. Throws Error for a row, or an edge, that the relation does not have.
+// Functions that make new relations. Results have the interval form if possible. The functions throw Error for a row or
+// edge number that the relation does not have.
 namespace edgewise {
 
-/// Every edge turned round: destinations become sources. `edge[r]` is the number in the original relation of edge r
-/// of the reversed one. Within a reversed row, edges go by ascending original number.
+/// A relation with all edges reversed. Edge r of `relation` is edge `edge[r]` of the original relation; within a row,
+/// the original edge numbers ascend.
 struct ReversedRelation {
   Relation relation;
   std::vector<EdgeIndex> edge;
 };
 ReversedRelation reverse(const Relation& relation);
 
-/// Keeps all destinations and empties the rows not named: the graph of the nodes that are still active.
-/// O(destinations) for intervals.
+/// Keeps all destinations, but removes the edges of the rows that are not in `rows`. O(destinations) for intervals.
 Relation keep_rows(const Relation& relation, std::span<const NodeIndex> rows);
 
-/// A relation of `rows.size()` destinations: row i is row `rows[i]` of the original. For queries gathered into fewer
-/// rows; sources stay whole. O(rows) for intervals.
+/// Returns a relation of `rows.size()` destinations, whose row i is row `rows[i]` of the original. The sources stay.
+/// Use this for a gathered subset of the queries. O(rows) for intervals.
 Relation select_rows(const Relation& relation, std::span<const NodeIndex> rows);
 
-/// The edges between some nodes: row i is row `destinations[i]` of the original, and source i its source `sources[i]`,
-/// both ascending. For nodes gathered into fewer rows that see only one another. O(rows · log sources) for intervals.
+/// Keeps the edges between some nodes and renumbers these nodes: row i is row `destinations[i]` of the original, source
+/// i is source `sources[i]`. `sources` must ascend. Use this for a gathered subset of queries and keys. O(rows · log
+/// sources) for intervals.
 Relation select_nodes(const Relation& relation, std::span<const NodeIndex> destinations,
                       std::span<const NodeIndex> sources);
 
-/// Keeps exactly the edges of the given numbers (any order, no duplicates), renumbered in canonical order. Throws Error
-/// for a number that is there twice.
+/// Keeps the edges with the given numbers (in any order) and renumbers them. Throws Error for a duplicate number.
 Relation keep_edges(const Relation& relation, std::span<const EdgeIndex> edges);
 
-/// The edges that are in either: sources ascending in each row, each pair of ends once. Both need the same sizes.
+/// Returns the union of two relations of equal sizes: sources ascend in each row, and equal edges occur once.
 Relation unite(const Relation& a, const Relation& b);
 
-/// Joins relations whose parts do not see each other: nodes and edges of part i are shifted by the sizes of the parts
-/// before it. O(rows) if all are intervals, else O(edges).
+/// Joins relations into one relation without edges between the parts: the node and edge numbers of part i are shifted
+/// by the sizes of the parts before it. O(rows) if all have the interval form, else O(edges).
 Relation join(std::span<const Relation> parts);
 
 }  // namespace edgewise

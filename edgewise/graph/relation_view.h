@@ -7,11 +7,11 @@
 
 namespace edgewise {
 
-/// Nodes are counted in 32 bits and edges in 64: two billion tokens fit in no batch, their edges might.
+/// Node numbers have 32 bits and edge numbers 64: a batch never has two billion tokens, but it can have as many edges.
 using NodeIndex = std::int32_t;
 using EdgeIndex = std::int64_t;
 
-/// The sources `[begin, end)`.
+/// The nodes [begin, end).
 struct Interval {
   NodeIndex begin = 0;
   NodeIndex end = 0;
@@ -19,24 +19,24 @@ struct Interval {
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 
-/// A relation as it lies in memory: what kernels read. Owns nothing.
+/// Non-owning pointers into a Relation, for kernels.
 struct RelationView {
   std::int64_t num_sources = 0;
   std::int64_t num_destinations = 0;
-  const EdgeIndex* row_begin = nullptr;  // [num_destinations + 1], number of each row's first edge; in both forms
+  const EdgeIndex* row_begin = nullptr;  // [num_destinations + 1], number of each row's first edge
   const Interval* intervals = nullptr;   // [num_destinations] in the interval form, else null
-  const NodeIndex* sources = nullptr;    // [num_edges] in the rows form, else null
+  const NodeIndex* sources = nullptr;    // [num_edges] in the CSR form, else null
 
   EdgeIndex num_edges() const { return num_destinations == 0 ? 0 : row_begin[num_destinations]; }
 
-  /// The source of an edge, which lies in the row of `destination`.
+  /// Returns the source of an edge, which must lie in the row of `destination`.
   NodeIndex source(std::int64_t destination, EdgeIndex edge) const {
     return intervals != nullptr ? static_cast<NodeIndex>(intervals[destination].begin + (edge - row_begin[destination]))
                                 : sources[edge];
   }
 };
 
-/// The rows as intervals, if each is an ascending run of sources. O(destinations), and O(edges) in the rows form.
+/// Returns the rows as intervals if the sources of each row are consecutive, else nothing. O(edges) in the CSR form.
 inline std::optional<std::vector<Interval>> rows_as_intervals(const RelationView& relation) {
   if (relation.intervals != nullptr) {
     return std::vector<Interval>(relation.intervals, relation.intervals + relation.num_destinations);

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-// The few loops that all reference kernels are made of. Sums go in an order that depends on sizes alone.
+// Loops that reference kernels and kernels/attention/edge_products.cc share. The size alone sets the order of a sum.
 namespace edgewise::kernels::reference {
 
 template <typename T>
@@ -32,13 +32,13 @@ void scale_in_place(T* x, T factor, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) x[i] *= factor;
 }
 
-/// exp(score - base), and 0 for a score of -inf whatever the base: an edge of that score is as if it were not there.
+/// Returns exp(score - base), or 0 for a score of -inf, even if base is -inf: an edge with this score has no effect.
 template <typename T>
-T exp_above(T score, T base) {
+T exp_difference(T score, T base) {
   return score == -kInfinity<T> ? T{0} : std::exp(score - base);
 }
 
-/// Softmax of `count` scores that lie `stride` apart, in place. Subtracting the maximum keeps exp() from overflowing.
+/// Replaces `count` scores, `stride` elements apart, by their softmax. Never overflows: subtracts the maximum.
 template <typename T>
 void softmax_in_place(T* score, std::int64_t stride, std::int64_t count) {
   T maximum = -kInfinity<T>;
@@ -46,7 +46,7 @@ void softmax_in_place(T* score, std::int64_t stride, std::int64_t count) {
 
   T total = 0;
   for (std::int64_t i = 0; i < count; ++i) {
-    score[i * stride] = exp_above(score[i * stride], maximum);
+    score[i * stride] = exp_difference(score[i * stride], maximum);
     total += score[i * stride];
   }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/message/builtins.h"
-
 #include <ATen/ops/max.h>
 
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/message/calls.h"
 #include "edgewise/message/describe.h"
 
 namespace edgewise {
@@ -44,8 +43,9 @@ BuiltinReduction max(std::string message, std::string out) {
 
 namespace {
 
-/// ATen aligns shapes at their end: [E, H] and [E, H, K] would pair edges with heads. So we ask for equal dimensions.
-bool align(const at::Tensor& a, const at::Tensor& b) {
+/// Needs equal numbers of dimensions: ATen aligns shapes at their last dimension, so that [E, H] times [E, H, K] would
+/// pair edges with heads.
+bool can_broadcast(const at::Tensor& a, const at::Tensor& b) {
   if (a.dim() != b.dim()) return false;
   for (std::int64_t dim = 1; dim < a.dim(); ++dim) {
     if (a.size(dim) != b.size(dim) && a.size(dim) != 1 && b.size(dim) != 1) return false;
@@ -53,9 +53,9 @@ bool align(const at::Tensor& a, const at::Tensor& b) {
   return true;
 }
 
-void check_align(std::string_view caller, const BuiltinMessage& message, const at::Tensor& left,
-                 const at::Tensor& right) {
-  check(align(left, right),
+void check_can_broadcast(std::string_view caller, const BuiltinMessage& message, const at::Tensor& left,
+                         const at::Tensor& right) {
+  check(can_broadcast(left, right),
         "{}: on the edges '{}' is {} and '{}' is {}, equally many dimensions are needed, each of one size or 1", caller,
         message.left, describe_shape(left), message.right, describe_shape(right));
 }
@@ -64,14 +64,14 @@ at::Tensor dot(const BuiltinMessage& message, const at::Tensor& left, const at::
   check(left.dim() > 1 && left.dim() == right.dim() && left.size(-1) == right.size(-1),
         "u_dot_v: on the edges '{}' is {} and '{}' is {}, a last dimension of one size is needed", message.left,
         describe_shape(left), message.right, describe_shape(right));
-  check_align("u_dot_v", message, left, right);
+  check_can_broadcast("u_dot_v", message, left, right);
   return left.mul(right).sum(-1, /*keepdim=*/true);
 }
 
 at::Tensor sum_messages(const at::Tensor& message, const Mailboxes& mailboxes) {
   std::vector<std::int64_t> shape = message.sizes().vec();
   shape[0] = mailboxes.nodes().size(0);
-  return message.new_zeros(shape).index_add(0, mailboxes.slots(), message);
+  return message.new_zeros(shape).index_add(0, mailboxes.node_indices(), message);
 }
 
 at::Tensor average_messages(const at::Tensor& message, const Mailboxes& mailboxes) {
@@ -82,10 +82,10 @@ at::Tensor average_messages(const at::Tensor& message, const Mailboxes& mailboxe
   return sum_messages(message, mailboxes).div(mailboxes.in_degrees().view(shape));
 }
 
-at::Tensor maximum_of_messages(const at::Tensor& message, const Mailboxes& mailboxes) {
+at::Tensor max_messages(const at::Tensor& message, const Mailboxes& mailboxes) {
   std::vector<at::Tensor> maxima;
   for (const Mailboxes::Bucket& bucket : mailboxes.buckets()) {
-    maxima.push_back(std::get<0>(at::max(bucket.read(message), 1)));
+    maxima.push_back(std::get<0>(at::max(bucket.gather(message), 1)));
   }
   return mailboxes.join(maxima);
 }
@@ -101,13 +101,13 @@ at::Tensor compute(const BuiltinMessage& message, const EdgeBatch& edges) {
     case BuiltinMessage::Kind::kSourceTimesEdge: {
       const at::Tensor source = edges.source(message.left);
       const at::Tensor edge = edges.data(message.right);
-      check_align("u_mul_e", message, source, edge);
+      check_can_broadcast("u_mul_e", message, source, edge);
       return source.mul(edge);
     }
     case BuiltinMessage::Kind::kSourcePlusDestination: {
       const at::Tensor source = edges.source(message.left);
       const at::Tensor destination = edges.destination(message.right);
-      check_align("u_add_v", message, source, destination);
+      check_can_broadcast("u_add_v", message, source, destination);
       return source.add(destination);
     }
     case BuiltinMessage::Kind::kSourceDotDestination:
@@ -123,7 +123,7 @@ at::Tensor compute(const BuiltinReduction& reduction, const at::Tensor& message,
     case BuiltinReduction::Kind::kMean:
       return average_messages(message, mailboxes);
     case BuiltinReduction::Kind::kMax:
-      return maximum_of_messages(message, mailboxes);
+      return max_messages(message, mailboxes);
   }
   fail("BuiltinReduction: kind is {}, one of the three that there are is needed", static_cast<int>(reduction.kind));
 }

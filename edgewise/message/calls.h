@@ -8,20 +8,27 @@
 
 #include "edgewise/message/functions.h"
 
-// Calling what the user gave, and checking what it returned. `who` is how errors begin: "apply_nodes: the function".
+// Calls user functions and built-ins, and checks their results. Error texts begin with `error_prefix`, such as
+// "apply_nodes: the function".
 
 namespace edgewise {
 
-Columns call(const NodeFunction& function, const NodeBatch& nodes, std::string_view who);
-Columns call(const Message& function, const EdgeBatch& edges, std::string_view who);
-at::Tensor call(const NodePredicate& predicate, const NodeBatch& nodes, std::string_view who);
-at::Tensor call(const EdgePredicate& predicate, const EdgeBatch& edges, std::string_view who);
+/// Computes a built-in message on each edge: [E, …].
+at::Tensor compute(const BuiltinMessage& message, const EdgeBatch& edges);
 
-/// All messages by name, each [M, …]. Throws Error when two have the same name.
+/// Reduces a message [E, …] at the nodes that received it: [R, …], in the order of mailboxes.nodes().
+at::Tensor compute(const BuiltinReduction& reduction, const at::Tensor& message, const Mailboxes& mailboxes);
+
+Columns call(const NodeFunction& function, const NodeBatch& nodes, std::string_view error_prefix);
+Columns call(const Message& function, const EdgeBatch& edges, std::string_view error_prefix);
+at::Tensor call(const NodePredicate& predicate, const NodeBatch& nodes, std::string_view error_prefix);
+at::Tensor call(const EdgePredicate& predicate, const EdgeBatch& edges, std::string_view error_prefix);
+
+/// Computes all messages, each [E, …]. Throws Error when two messages have the same name.
 Columns call_messages(const std::vector<Message>& messages, const EdgeBatch& edges, std::string_view caller);
 
-/// The node columns that the reductions make of the messages sent, each with a row a node that was reached. Throws
-/// Error when two write the same column, or one reads what nobody sent.
+/// Reduces the messages `sent` to node columns [R, …], one row for each node that received a message. Throws Error when
+/// two reductions write the same column, or one reads a message that was not sent.
 Columns call_reductions(const std::vector<Reduction>& reductions, const Frame& node_frame, const Columns& sent,
                         const Mailboxes& mailboxes, std::string_view caller);
 

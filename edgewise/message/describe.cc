@@ -7,9 +7,7 @@ namespace edgewise {
 
 std::string describe_shape(const at::Tensor& tensor) {
   std::string sizes;
-  for (const std::int64_t size : tensor.sizes()) {
-    sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
-  }
+  for (const std::int64_t size : tensor.sizes()) sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
   return "[" + sizes + "]";
 }
 

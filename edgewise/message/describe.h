@@ -5,25 +5,23 @@
 
 #include <string>
 
-// Comparing tensors and names, and speaking of them in errors.
+// Describes tensors and names in error texts, and compares tensors.
 namespace edgewise {
 
-/// "[4, 2]"
+/// Returns the sizes, such as "[4, 2]".
 std::string describe_shape(const at::Tensor& tensor);
 
-/// "Float [4, 2]", or "undefined".
+/// Returns the type and sizes, such as "Float [4, 2]", or "undefined".
 std::string describe(const at::Tensor& tensor);
 
-/// Whether the rows of both, their first dimension, have one element type and shape.
+/// Returns whether both tensors have the same element type, and the same sizes except in dimension 0.
 bool has_same_rows(const at::Tensor& a, const at::Tensor& b);
 
-/// "'k', 'v'" for the keys of a map, or "none".
+/// Returns the keys of a map, such as "'k', 'v'", or "none".
 template <typename Map>
 std::string describe_names(const Map& map) {
   std::string names;
-  for (const auto& entry : map) {
-    names += (names.empty() ? "'" : ", '") + entry.first + "'";
-  }
+  for (const auto& entry : map) names += (names.empty() ? "'" : ", '") + entry.first + "'";
   return names.empty() ? "none" : names;
 }
 

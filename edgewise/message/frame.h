@@ -10,10 +10,10 @@
 
 namespace edgewise {
 
-/// Named tensors with one row a node (or one an edge): a column each. Tensors are on the CPU, of any element type.
+/// Named tensors (columns) with one row for each node, or each edge; on the CPU, of any element type.
 class Frame {
  public:
-  /// `row_name` is what errors call a row.
+  /// `row_name` names a row in error texts, such as "node".
   explicit Frame(std::int64_t num_rows = 0, std::string_view row_name = "row")
       : num_rows_(num_rows), row_name_(row_name) {}
 
@@ -21,20 +21,20 @@ class Frame {
   const std::string& row_name() const { return row_name_; }
   bool has(std::string_view name) const;
 
-  /// Throws Error, naming the columns there are, when there is none of that name.
+  /// Throws Error, which lists the existing columns, when the column is missing.
   const at::Tensor& get(std::string_view name) const;
-  /// Rows `rows` (int64) of a column.
+  /// Returns the rows with numbers `rows`, int64 [N], of a column.
   at::Tensor get(std::string_view name, const at::Tensor& rows) const;
 
-  /// Replaces a column as a whole, whatever it was before. Throws Error unless it has one row a row of the frame.
+  /// Adds or replaces a whole column, of any type and shape. Throws Error unless it has num_rows() rows.
   void set(std::string_view name, at::Tensor column);
 
-  /// Writes some rows, each named once; the others keep what they had, or zero when the column is new. Differentiable:
-  /// the column is replaced, not written in place, which costs a copy of it. Throws Error when `values` does not have
-  /// one row a row named, or differs from the column in element type or in the shape of a row.
+  /// Writes `values` into the rows with numbers `rows`, which are distinct. Other rows keep their values, or are zero
+  /// in a new column. Differentiable: copies the column instead of writing in place. Throws Error unless `values` has
+  /// one row for each number in `rows`, and the column's element type and row shape.
   void set(std::string_view name, const at::Tensor& rows, const at::Tensor& values);
 
-  /// Throws Error when there is no column of that name.
+  /// Throws Error when the column is missing.
   void erase(std::string_view name);
   const std::map<std::string, at::Tensor, std::less<>>& columns() const { return columns_; }
 

@@ -13,7 +13,7 @@ NodeBatch::NodeBatch(const Frame& frame, Rows nodes) : frame_(&frame), nodes_(st
 NodeBatch::NodeBatch(const Frame& frame, Rows nodes, const Columns& messages, const Mailboxes::Bucket& bucket)
     : frame_(&frame), nodes_(std::move(nodes)), messages_(&messages), bucket_(&bucket) {}
 
-at::Tensor NodeBatch::data(std::string_view name) const { return nodes_.read(frame_->get(name)); }
+at::Tensor NodeBatch::data(std::string_view name) const { return nodes_.gather(frame_->get(name)); }
 
 at::Tensor NodeBatch::mailbox(std::string_view name) const {
   check(messages_ != nullptr,
@@ -23,7 +23,7 @@ at::Tensor NodeBatch::mailbox(std::string_view name) const {
   const auto message = messages_->find(std::string(name));
   check(message != messages_->end(), "NodeBatch::mailbox: message '{}' is missing, the messages are {}", name,
         describe_names(*messages_));
-  return bucket_->read(message->second);
+  return bucket_->gather(message->second);
 }
 
 EdgeBatch::EdgeBatch(const Frame& node_frame, const Frame& edge_frame, Rows edges, at::Tensor sources,
@@ -40,6 +40,6 @@ at::Tensor EdgeBatch::destination(std::string_view name) const {
   return node_frame_->get(name).index_select(0, destinations_);
 }
 
-at::Tensor EdgeBatch::data(std::string_view name) const { return edges_.read(edge_frame_->get(name)); }
+at::Tensor EdgeBatch::data(std::string_view name) const { return edges_.gather(edge_frame_->get(name)); }
 
 }  // namespace edgewise

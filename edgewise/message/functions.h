@@ -14,28 +14,28 @@
 #include "edgewise/message/mailboxes.h"
 #include "edgewise/message/rows.h"
 
-// What runs on nodes and edges: functions of the user's over batches of them, and built-in messages and reductions.
+// User functions over batches of nodes and edges, and the built-in messages and reductions.
 
 namespace edgewise {
 
-/// What a function returns: the columns to write.
+/// The columns that a function returns, to be written to a frame.
 using Columns = std::map<std::string, at::Tensor>;
 
-/// The nodes that a function is applied to. A view, for the time of the call.
+/// The nodes that a function is applied to: a view, valid during the call.
 class NodeBatch {
  public:
   NodeBatch(const Frame& frame, Rows nodes);
   NodeBatch(const Frame& frame, Rows nodes, const Columns& messages, const Mailboxes::Bucket& bucket);
 
   std::int64_t size() const { return nodes_.size(); }
-  const at::Tensor& nodes() const { return nodes_.numbers(); }  // [N] their numbers
+  const at::Tensor& nodes() const { return nodes_.numbers(); }  // [N] node numbers
 
-  /// [N, …] a node column.
+  /// Returns a node column: [N, …].
   at::Tensor data(std::string_view name) const;
 
-  /// [N, in-degree, …]: the messages that a reduce function found in its nodes' mailboxes; all its nodes have the same
-  /// number of them. By ascending edge number. Throws Error, naming the messages there are, when there is none of that
-  /// name, and outside of a reduce function.
+  /// Returns the messages that the nodes received, [N, in-degree, …], by ascending edge number; all nodes of the batch
+  /// have the same in-degree. Throws Error, which lists the existing messages, when the message is missing, and outside
+  /// of a reduce function.
   at::Tensor mailbox(std::string_view name) const;
 
  private:
@@ -45,17 +45,17 @@ class NodeBatch {
   const Mailboxes::Bucket* bucket_ = nullptr;
 };
 
-/// The edges that a function is applied to. A view, for the time of the call; gathers only the columns asked for.
+/// The edges that a function is applied to: a view, valid during the call. Gathers a column only when it is read.
 class EdgeBatch {
  public:
   EdgeBatch(const Frame& node_frame, const Frame& edge_frame, Rows edges, at::Tensor sources, at::Tensor destinations);
 
   std::int64_t size() const { return edges_.size(); }
-  const at::Tensor& edges() const { return edges_.numbers(); }      // [E] their numbers
+  const at::Tensor& edges() const { return edges_.numbers(); }      // [E] edge numbers
   const at::Tensor& sources() const { return sources_; }            // [E] node numbers
   const at::Tensor& destinations() const { return destinations_; }  // [E] node numbers
-  at::Tensor source(std::string_view name) const;                   // [E, …] a node column, gathered at the sources
-  at::Tensor destination(std::string_view name) const;              // [E, …] gathered at the destinations
+  at::Tensor source(std::string_view name) const;                   // [E, …] a node column at the sources
+  at::Tensor destination(std::string_view name) const;              // [E, …] a node column at the destinations
   at::Tensor data(std::string_view name) const;                     // [E, …] an edge column
 
  private:
@@ -66,30 +66,30 @@ class EdgeBatch {
   at::Tensor destinations_;
 };
 
-// Each is also called on an empty batch when there is nothing to apply it to, so that the columns it writes exist.
+// A function is also called when no node or edge is selected, with an empty batch, so that its columns are created.
 using NodeFunction = std::function<Columns(const NodeBatch&)>;
 using EdgeFunction = std::function<Columns(const EdgeBatch&)>;
 using NodePredicate = std::function<at::Tensor(const NodeBatch&)>;  // bool [N]
 using EdgePredicate = std::function<at::Tensor(const EdgeBatch&)>;  // bool [E]
 
-/// u is the source, v the destination, e the edge. The two sides of u_mul_e and u_add_v have equally many dimensions,
-/// each of one size or 1 on one side, which is then repeated: a score [E, H, 1] times a value [E, H, K].
+/// A built-in message, named as in DGL: u is the source, v the destination, e the edge. The two operands of u_mul_e and
+/// u_add_v have equally many dimensions, and sizes that are equal or 1 (broadcast): score [E, H, 1] · value [E, H, K].
 struct BuiltinMessage {
   enum class Kind { kSourceTimesEdge, kSourcePlusDestination, kSourceDotDestination, kCopySource, kCopyEdge };
 
   Kind kind = Kind::kCopySource;
-  std::string left;   // column of the source, or the edge's when that is all there is
-  std::string right;  // column of the edge or the destination, if the message has two sides
+  std::string left;   // source column, or edge column with kCopyEdge
+  std::string right;  // edge or destination column; empty with kCopySource and kCopyEdge
   std::string out;
 };
 BuiltinMessage u_mul_e(std::string source, std::string edge, std::string out);
 BuiltinMessage u_add_v(std::string source, std::string destination, std::string out);
-/// Over the last dimension, kept as 1: [E, H, K] and [E, H, K] give [E, H, 1].
+/// Sums the products over the last dimension, which becomes 1: [E, H, K] and [E, H, K] give [E, H, 1].
 BuiltinMessage u_dot_v(std::string source, std::string destination, std::string out);
 BuiltinMessage copy_u(std::string source, std::string out);
 BuiltinMessage copy_e(std::string edge, std::string out);
 
-/// Of a message to a node column, in the order of the edges: the same bits each time, however many threads.
+/// A built-in reduction of a message to a node column, in edge order: the bits do not depend on the number of threads.
 struct BuiltinReduction {
   enum class Kind { kSum, kMean, kMax };
 
@@ -99,10 +99,10 @@ struct BuiltinReduction {
 };
 BuiltinReduction sum(std::string message, std::string out);
 BuiltinReduction mean(std::string message, std::string out);
-/// Element by element. The gradient of each element goes to one message: the first that has the maximum.
+/// Takes the maximum of each element. The gradient of an element goes to the first message that has the maximum.
 BuiltinReduction max(std::string message, std::string out);
 
-/// A built-in, or a function of the user's.
+/// A built-in or a user function.
 using Message = std::variant<BuiltinMessage, EdgeFunction>;
 using Reduction = std::variant<BuiltinReduction, NodeFunction>;
 

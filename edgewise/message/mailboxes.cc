@@ -10,12 +10,11 @@
 #include "edgewise/message/numbers.h"
 
 namespace edgewise {
-
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-/// The messages of every node in one list: those of node d are `messages[begin[d]] … messages[begin[d + 1] - 1]`.
+/// Message numbers sorted by node: node d has `messages[begin[d]] … messages[begin[d + 1] - 1]`.
 struct SortedMessages {
   Numbers begin;
   Numbers messages;
@@ -45,7 +44,7 @@ Mailboxes::Bucket make_bucket(std::int64_t in_degree, const Numbers& nodes, cons
 
 }  // namespace
 
-at::Tensor Mailboxes::Bucket::read(const at::Tensor& message) const {
+at::Tensor Mailboxes::Bucket::gather(const at::Tensor& message) const {
   std::vector<std::int64_t> shape = message.sizes().vec();
   shape.insert(shape.begin(), nodes.size(0));
   shape[1] = in_degree;
@@ -53,43 +52,43 @@ at::Tensor Mailboxes::Bucket::read(const at::Tensor& message) const {
 }
 
 Mailboxes::Mailboxes(const at::Tensor& destinations, std::int64_t num_nodes) {
-  const at::Tensor in_order = destinations.contiguous();
-  const std::span<const std::int64_t> destination_of(in_order.const_data_ptr<std::int64_t>(),
-                                                     static_cast<std::size_t>(in_order.numel()));
+  const at::Tensor contiguous = destinations.contiguous();
+  const std::span<const std::int64_t> destination_of(contiguous.const_data_ptr<std::int64_t>(),
+                                                     static_cast<std::size_t>(contiguous.numel()));
   const SortedMessages sorted = sort_by_destination(destination_of, num_nodes);
 
   Numbers nodes;
   Numbers in_degrees;
-  Numbers slot_of(static_cast<std::size_t>(num_nodes));
+  Numbers index_of(static_cast<std::size_t>(num_nodes));
   std::map<std::int64_t, Numbers> nodes_by_in_degree;
   for (std::int64_t node = 0; node < num_nodes; ++node) {
     const std::int64_t in_degree = sorted.begin[node + 1] - sorted.begin[node];
     if (in_degree == 0) continue;
-    slot_of[node] = static_cast<std::int64_t>(nodes.size());
+    index_of[node] = static_cast<std::int64_t>(nodes.size());
     nodes.push_back(node);
     in_degrees.push_back(in_degree);
     nodes_by_in_degree[in_degree].push_back(node);
   }
   if (nodes.empty()) nodes_by_in_degree[1] = {};
 
-  Numbers slots(destination_of.size());
-  std::transform(destination_of.begin(), destination_of.end(), slots.begin(),
-                 [&](std::int64_t node) { return slot_of[node]; });
-  Numbers places(nodes.size());
-  std::int64_t place = 0;
+  Numbers node_indices(destination_of.size());
+  std::transform(destination_of.begin(), destination_of.end(), node_indices.begin(),
+                 [&](std::int64_t node) { return index_of[node]; });
+  Numbers joined_rows(nodes.size());
+  std::int64_t row = 0;
   for (const auto& [in_degree, bucket_nodes] : nodes_by_in_degree) {
     buckets_.push_back(make_bucket(in_degree, bucket_nodes, sorted));
-    for (const std::int64_t node : bucket_nodes) places[slot_of[node]] = place++;
+    for (const std::int64_t node : bucket_nodes) joined_rows[index_of[node]] = row++;
   }
   nodes_ = to_tensor(nodes);
-  slots_ = to_tensor(slots);
+  node_indices_ = to_tensor(node_indices);
   in_degrees_ = to_tensor(in_degrees);
-  places_ = to_tensor(places);
+  joined_rows_ = to_tensor(joined_rows);
 }
 
 at::Tensor Mailboxes::join(const std::vector<at::Tensor>& bucket_results) const {
   if (bucket_results.size() == 1) return bucket_results.front();
-  return at::cat(bucket_results).index_select(0, places_);
+  return at::cat(bucket_results).index_select(0, joined_rows_);
 }
 
 }  // namespace edgewise

@@ -9,7 +9,6 @@
 #include "edgewise/message/numbers.h"
 
 namespace edgewise {
-
 namespace {
 
 void write(const Columns& columns, const Rows& rows, Frame& frame) {
@@ -25,62 +24,62 @@ at::Tensor MessageGraph::nodes(std::string_view set) const { return to_tensor(gr
 
 at::Tensor MessageGraph::edges(std::string_view relation) const { return to_tensor(graph_.edges(relation)); }
 
-const MessageGraph::Ends& MessageGraph::ends() const {
-  if (!ends_) {
+const MessageGraph::EdgeEnds& MessageGraph::edge_ends() const {
+  if (!edge_ends_) {
     const EdgeList list = graph_.all_edges();
-    ends_ = Ends{to_tensor(list.sources), to_tensor(list.destinations)};
+    edge_ends_ = EdgeEnds{to_tensor(list.sources), to_tensor(list.destinations)};
   }
-  return *ends_;
+  return *edge_ends_;
 }
 
 EdgeBatch MessageGraph::batch_of(const Rows& edges) const {
-  return {ndata_, edata_, edges, edges.read(ends().sources), edges.read(ends().destinations)};
+  return {ndata_, edata_, edges, edges.gather(edge_ends().sources), edges.gather(edge_ends().destinations)};
 }
 
 void MessageGraph::apply_nodes(const NodeFunction& function, const std::optional<at::Tensor>& nodes) {
-  const Rows rows = Rows::of(ndata_, nodes, "apply_nodes", "nodes");
+  const Rows rows = Rows::select(ndata_, nodes, "apply_nodes", "nodes");
   write(call(function, NodeBatch(ndata_, rows), "apply_nodes: the function"), rows, ndata_);
 }
 
 void MessageGraph::apply_edges(const Message& function, const std::optional<at::Tensor>& edges) {
-  const Rows rows = Rows::of(edata_, edges, "apply_edges", "edges");
+  const Rows rows = Rows::select(edata_, edges, "apply_edges", "edges");
   write(call(function, batch_of(rows), "apply_edges: the function"), rows, edata_);
 }
 
 void MessageGraph::send_and_recv(const at::Tensor& edges, const std::vector<Message>& messages,
                                  const std::vector<Reduction>& reductions, const NodeFunction& node_function) {
   check_distinct_numbers(edata_, edges, "send_and_recv", "edges");
-  pass("send_and_recv", Rows::some(std::get<0>(at::sort(edges))), messages, reductions, node_function);
+  pass_messages("send_and_recv", Rows::some(std::get<0>(at::sort(edges))), messages, reductions, node_function);
 }
 
 void MessageGraph::update_all(const std::vector<Message>& messages, const std::vector<Reduction>& reductions,
                               const NodeFunction& node_function) {
-  pass("update_all", Rows::all(edata_.num_rows()), messages, reductions, node_function);
+  pass_messages("update_all", Rows::all(edata_.num_rows()), messages, reductions, node_function);
 }
 
-void MessageGraph::pass(std::string_view caller, const Rows& edges, const std::vector<Message>& messages,
-                        const std::vector<Reduction>& reductions, const NodeFunction& node_function) {
+void MessageGraph::pass_messages(std::string_view caller, const Rows& edges, const std::vector<Message>& messages,
+                                 const std::vector<Reduction>& reductions, const NodeFunction& node_function) {
   const EdgeBatch batch = batch_of(edges);
   const Columns sent = call_messages(messages, batch, caller);
   const Mailboxes mailboxes(batch.destinations(), ndata_.num_rows());
   const Columns reduced = call_reductions(reductions, ndata_, sent, mailboxes, caller);
 
-  const bool all_reached = mailboxes.nodes().size(0) == ndata_.num_rows();
-  const Rows reached = all_reached ? Rows::all(ndata_.num_rows()) : Rows::some(mailboxes.nodes());
-  write(reduced, reached, ndata_);
+  const bool all_received = mailboxes.nodes().size(0) == ndata_.num_rows();
+  const Rows receivers = all_received ? Rows::all(ndata_.num_rows()) : Rows::some(mailboxes.nodes());
+  write(reduced, receivers, ndata_);
   if (node_function) {
-    write(call(node_function, NodeBatch(ndata_, reached), std::string(caller) + ": the node function"), reached,
+    write(call(node_function, NodeBatch(ndata_, receivers), std::string(caller) + ": the node function"), receivers,
           ndata_);
   }
 }
 
 at::Tensor MessageGraph::filter_nodes(const NodePredicate& predicate, const std::optional<at::Tensor>& nodes) const {
-  const Rows rows = Rows::of(ndata_, nodes, "filter_nodes", "nodes");
+  const Rows rows = Rows::select(ndata_, nodes, "filter_nodes", "nodes");
   return rows.numbers().masked_select(call(predicate, NodeBatch(ndata_, rows), "filter_nodes: the predicate"));
 }
 
 at::Tensor MessageGraph::filter_edges(const EdgePredicate& predicate, const std::optional<at::Tensor>& edges) const {
-  const Rows rows = Rows::of(edata_, edges, "filter_edges", "edges");
+  const Rows rows = Rows::select(edata_, edges, "filter_edges", "edges");
   return rows.numbers().masked_select(call(predicate, batch_of(rows), "filter_edges: the predicate"));
 }
 

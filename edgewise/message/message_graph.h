@@ -11,8 +11,9 @@
 #include "edgewise/message/frame.h"
 #include "edgewise/message/functions.h"
 
-// Message passing as the graph tutorial writes it: functions over batches of nodes and edges, messages along edges, and
-// reductions at their destinations. This is the definition that fused attention is held to, not the fast way.
+// Message passing in the terms of DGL's tutorial "Transformer as a Graph Neural Network": functions over batches of
+// nodes and edges, messages along edges, reductions at destinations. Message passing defines fused attention, which is
+// faster.
 
 namespace edgewise {
 
@@ -25,13 +26,12 @@ namespace edgewise {
 ///     g.send_and_recv(g.edges("ee"), {u_mul_e("v", "score", "v"), copy_e("score", "score")},
 ///                     {sum("v", "wv"), sum("score", "z")}, normalize);
 ///
-/// Node and edge numbers are those of the Graph, as int64 tensors on the CPU, each number once; no numbers given means
-/// all. What a function returns has one row a node (edge) of its batch. New columns are zero where nothing was written.
-/// Messages and reductions are computed from the columns as they were before the call, then written, so one that throws
-/// has changed nothing. Differentiable by autograd, and the same bits each time.
+/// Calls select nodes and edges by their numbers in the Graph: distinct numbers in int64 tensors on the CPU. Calls
+/// without numbers select all. A function returns one row for each node (edge) of its batch. A new column is zero in
+/// rows that are not written. Messages and reductions read the columns from before the call and are written together,
+/// so that a call that throws changes nothing. Differentiable; results have the same bits in every run.
 ///
-/// The lists of edge ends are made when they are first needed: O(edges). Not for several threads at once. Copies share
-/// their columns until one of them writes.
+/// The first call on edges takes O(edges) memory for their ends. Not thread-safe. Copies share columns until a write.
 class MessageGraph {
  public:
   explicit MessageGraph(Graph graph);
@@ -42,42 +42,41 @@ class MessageGraph {
   Frame& edata() { return edata_; }
   const Frame& edata() const { return edata_; }
 
-  at::Tensor nodes(std::string_view set) const;       // numbers of a set's nodes, int64
-  at::Tensor edges(std::string_view relation) const;  // numbers of a relation's edges, int64
+  at::Tensor nodes(std::string_view set) const;       // int64 numbers of the nodes of a set
+  at::Tensor edges(std::string_view relation) const;  // int64 numbers of the edges of a relation
 
   void apply_nodes(const NodeFunction& function, const std::optional<at::Tensor>& nodes = std::nullopt);
   void apply_edges(const Message& function, const std::optional<at::Tensor>& edges = std::nullopt);
 
-  /// Sends every message along the given edges, in ascending order whatever order they are given in, and at each
-  /// destination reduces what arrived. A node that no given edge reaches keeps what it had in the columns written, or
-  /// has zero when they are new. A reduce function is called once for each in-degree. `node_function`, if any, is then
-  /// applied to the destinations reached.
+  /// Sends every message along the given edges, in ascending order of their numbers, and reduces the messages at each
+  /// destination. A node without messages keeps its values in existing columns and gets zeros in new columns. Calls a
+  /// reduce function once for each in-degree. Then applies `node_function`, if given, to the nodes with messages.
   void send_and_recv(const at::Tensor& edges, const std::vector<Message>& messages,
                      const std::vector<Reduction>& reductions, const NodeFunction& node_function = nullptr);
 
-  /// The same over all edges.
+  /// Calls send_and_recv on all edges.
   void update_all(const std::vector<Message>& messages, const std::vector<Reduction>& reductions,
                   const NodeFunction& node_function = nullptr);
 
-  /// Those of the nodes (edges) for which the predicate holds, in their order.
+  /// Returns the numbers of the given nodes (edges) for which the predicate holds, in the given order.
   at::Tensor filter_nodes(const NodePredicate& predicate, const std::optional<at::Tensor>& nodes = std::nullopt) const;
   at::Tensor filter_edges(const EdgePredicate& predicate, const std::optional<at::Tensor>& edges = std::nullopt) const;
 
  private:
-  struct Ends {
+  struct EdgeEnds {
     at::Tensor sources;       // [E] node numbers, in the order of the edges
     at::Tensor destinations;  // [E]
   };
 
-  const Ends& ends() const;
+  const EdgeEnds& edge_ends() const;
   EdgeBatch batch_of(const Rows& edges) const;
-  void pass(std::string_view caller, const Rows& edges, const std::vector<Message>& messages,
-            const std::vector<Reduction>& reductions, const NodeFunction& node_function);
+  void pass_messages(std::string_view caller, const Rows& edges, const std::vector<Message>& messages,
+                     const std::vector<Reduction>& reductions, const NodeFunction& node_function);
 
   Graph graph_;
   Frame ndata_;
   Frame edata_;
-  mutable std::optional<Ends> ends_;
+  mutable std::optional<EdgeEnds> edge_ends_;
 };
 
 }  // namespace edgewise

@@ -7,10 +7,9 @@
 #include "edgewise/message/describe.h"
 
 namespace edgewise {
-
 namespace {
 
-std::span<const std::int64_t> values_of(const at::Tensor& contiguous) {
+std::span<const std::int64_t> as_span(const at::Tensor& contiguous) {
   return {contiguous.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(contiguous.numel())};
 }
 
@@ -21,7 +20,7 @@ void check_numbers(const Frame& frame, const at::Tensor& numbers, std::string_vi
         "{}: {} is {}, Long [count] on the CPU is needed", caller, argument, describe(numbers));
 
   const at::Tensor contiguous = numbers.contiguous();
-  for (const std::int64_t value : values_of(contiguous)) {
+  for (const std::int64_t value : as_span(contiguous)) {
     check(value >= 0 && value < frame.num_rows(), "{}: {} holds {}, but there are {} {}s, counted from 0", caller,
           argument, value, frame.num_rows(), frame.row_name());
   }
@@ -32,10 +31,10 @@ void check_distinct_numbers(const Frame& frame, const at::Tensor& numbers, std::
   check_numbers(frame, numbers, caller, argument);
 
   const at::Tensor contiguous = numbers.contiguous();
-  std::vector<bool> seen(frame.num_rows());
-  for (const std::int64_t value : values_of(contiguous)) {
-    check(!seen[value], "{}: {} holds {} twice, each number once is needed", caller, argument, value);
-    seen[value] = true;
+  std::vector<bool> occurred(frame.num_rows());
+  for (const std::int64_t value : as_span(contiguous)) {
+    check(!occurred[value], "{}: {} holds {} twice, each number once is needed", caller, argument, value);
+    occurred[value] = true;
   }
 }
 

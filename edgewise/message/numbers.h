@@ -2,10 +2,8 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
 
-#include <algorithm>
-#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -17,15 +15,13 @@ namespace edgewise {
 
 template <typename Index>
 at::Tensor to_tensor(const std::vector<Index>& numbers) {
-  at::Tensor tensor = at::empty({static_cast<std::int64_t>(numbers.size())}, at::kLong);
-  std::copy(numbers.begin(), numbers.end(), tensor.data_ptr<std::int64_t>());
-  return tensor;
+  return at::tensor(numbers).to(at::kLong);
 }
 
-/// Throws Error unless `numbers` is int64 on the CPU, of one dimension, and names rows of `frame`.
+/// Throws Error unless `numbers` is int64 [count] on the CPU, and each number is a row number of `frame`.
 void check_numbers(const Frame& frame, const at::Tensor& numbers, std::string_view caller, std::string_view argument);
 
-/// And unless each is named once: rows to be written, or edges to send along.
+/// Checks like check_numbers, and throws Error for a number that occurs twice.
 void check_distinct_numbers(const Frame& frame, const at::Tensor& numbers, std::string_view caller,
                             std::string_view argument);
 

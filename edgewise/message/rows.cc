@@ -15,14 +15,14 @@ Rows Rows::all(std::int64_t num_rows) { return {at::arange(num_rows, at::kLong),
 
 Rows Rows::some(at::Tensor numbers) { return {std::move(numbers), false}; }
 
-Rows Rows::of(const Frame& frame, const std::optional<at::Tensor>& numbers, std::string_view caller,
-              std::string_view argument) {
+Rows Rows::select(const Frame& frame, const std::optional<at::Tensor>& numbers, std::string_view caller,
+                  std::string_view argument) {
   if (!numbers) return all(frame.num_rows());
   check_distinct_numbers(frame, *numbers, caller, argument);
   return some(*numbers);
 }
 
-at::Tensor Rows::read(const at::Tensor& column) const { return are_all_ ? column : column.index_select(0, numbers_); }
+at::Tensor Rows::gather(const at::Tensor& column) const { return are_all_ ? column : column.index_select(0, numbers_); }
 
 void Rows::write(Frame& frame, std::string_view name, const at::Tensor& values) const {
   if (are_all_) {

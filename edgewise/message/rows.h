@@ -11,23 +11,27 @@
 
 namespace edgewise {
 
-/// Some rows of a frame by their numbers, or all of them: then columns are read as they stand, and replaced whole.
+/// A selection of rows of a frame: some rows, by number, or all rows. If all rows are selected,
+/// columns are read and replaced without a copy.
 class Rows {
  public:
   static Rows all(std::int64_t num_rows);
 
-  /// `numbers` must be good: see check_distinct_numbers.
+  /// Selects the rows `numbers`, without a check that they are distinct row numbers of the frame.
   static Rows some(at::Tensor numbers);
 
-  /// The rows of `numbers`, which are checked, or all rows of `frame` when none are given.
-  static Rows of(const Frame& frame, const std::optional<at::Tensor>& numbers, std::string_view caller,
-                 std::string_view argument);
+  /// Selects the rows `numbers`, or all rows if there are no numbers. Throws Error, with `caller` and `argument` in the
+  /// message, unless the numbers are distinct row numbers of the frame.
+  static Rows select(const Frame& frame, const std::optional<at::Tensor>& numbers, std::string_view caller,
+                     std::string_view argument);
 
   const at::Tensor& numbers() const { return numbers_; }
   std::int64_t size() const { return numbers_.size(0); }
 
-  /// The rows' part of a tensor that has a row for every row of the frame.
-  at::Tensor read(const at::Tensor& column) const;
+  /// Gathers the selected rows of a tensor that has one row for each row of the frame.
+  at::Tensor gather(const at::Tensor& column) const;
+
+  /// Sets the selected rows of column `name` to `values`, which has one row for each selected row.
   void write(Frame& frame, std::string_view name, const at::Tensor& values) const;
 
  private:

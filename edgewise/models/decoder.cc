@@ -28,35 +28,33 @@ at::Tensor Decoder::operator()(const Relation& decoder_decoder, const Relation& 
     state = layers[i](decoder_decoder, encoder_decoder, state, encoded_SM,
                       is_last ? norm : layers[i + 1].self_sublayer.first_norm(), pass);
   }
-  return state.read_TM;
+  return state.input_TM;
 }
 
 NodeFunction Decoder::pre_func(std::int64_t layer, AttentionFields fields, DecoderAttention which) const {
   return [&layer = layer_at(*this, layer), fields, which](const NodeBatch& nodes) {
     const at::Tensor x = nodes.data("x");
-    return (which == DecoderAttention::kSelf ? layer.before_self(x, fields) : layer.before_cross(x, fields)).columns();
+    return (which == DecoderAttention::kSelf ? layer.project_self_qkv(x, fields) : layer.project_cross_qkv(x, fields))
+        .columns();
   };
 }
 
-AttentionStep Decoder::attention_func(std::int64_t layer, DecoderAttention which, Pass& pass) const {
+AttentionFunction Decoder::attention_func(std::int64_t layer, DecoderAttention which, Pass& pass) const {
   const DecoderLayer& this_layer = layer_at(*this, layer);
-  const MultiHeadAttention& attention =
-      which == DecoderAttention::kSelf ? this_layer.self_attention : this_layer.cross_attention;
-  return [&attention, &pass](MessageGraph& graph, const at::Tensor& edges) {
-    propagate_attention(graph, edges, attention, pass);
-  };
+  return attend_by_messages(which == DecoderAttention::kSelf ? this_layer.self_attention : this_layer.cross_attention,
+                            pass);
 }
 
 NodeFunction Decoder::post_func(std::int64_t layer, DecoderAttention which, Pass& pass) const {
   const DecoderLayer& this_layer = layer_at(*this, layer);
   if (which == DecoderAttention::kSelf) {
     return [&this_layer, &pass](const NodeBatch& nodes) {
-      return Columns{{"x", this_layer.after_self(nodes.data("x"), averaged(nodes), pass)}};
+      return Columns{{"x", this_layer.finish_self_attention(nodes.data("x"), compute_averages(nodes), pass)}};
     };
   }
   const bool is_last = &this_layer == &layers.back();
   return [this, &this_layer, is_last, &pass](const NodeBatch& nodes) {
-    const at::Tensor x = this_layer.after_cross(nodes.data("x"), averaged(nodes), pass);
+    const at::Tensor x = this_layer.finish_layer(nodes.data("x"), compute_averages(nodes), pass);
     return Columns{{"x", is_last ? norm(x) : x}};
   };
 }

@@ -17,24 +17,25 @@ namespace edgewise {
 /// The two attentions of a decoder layer, in the order in which they run.
 enum class DecoderAttention { kSelf, kCross };
 
-/// Layers of self-attention and attention to the encoder; in two ways, as Encoder.
+/// A stack of decoder layers, fused or as functions for update_graph, as in Encoder.
 struct Decoder {
   std::vector<DecoderLayer> layers;
-  Norm norm;  // behind the last layer, if at all
+  Norm norm;  // after the last layer; the identity without final_norm
 
   Decoder() = default;
   Decoder(const TransformerOptions& options, RandomStream& random);
 
-  /// [D, M] to [D, M].
+  /// Maps initial states [D, M] to final states [D, M].
   at::Tensor operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
                         const at::Tensor& encoded_SM, Pass& pass) const;
 
-  /// From "x" to "q", "k" and "v". For kCross: kQuery is for decoder nodes, kKeyValue for encoder nodes, whose states
-  /// are read as they are.
+  /// Computes "q", "k" and "v" from "x". For kCross, apply kQuery to decoder nodes and kKeyValue to encoder nodes,
+  /// whose states are not normalised again.
   NodeFunction pre_func(std::int64_t layer, AttentionFields fields = AttentionFields::kAll,
                         DecoderAttention which = DecoderAttention::kSelf) const;
-  AttentionStep attention_func(std::int64_t layer, DecoderAttention which, Pass& pass) const;
-  /// From "x", "wv" and "z" to "x"; kCross has the rest of the layer too, and of the last one the final norm.
+  AttentionFunction attention_func(std::int64_t layer, DecoderAttention which, Pass& pass) const;
+  /// Computes the new "x" from "x", "wv" and "z". With kCross the function includes feed-forward and, after the last
+  /// layer, the final norm.
   NodeFunction post_func(std::int64_t layer, DecoderAttention which, Pass& pass) const;
 
   template <typename Self, typename Visitor>

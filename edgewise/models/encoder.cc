@@ -26,26 +26,24 @@ at::Tensor Encoder::operator()(const Relation& encoder_encoder, const at::Tensor
     const bool is_last = i + 1 == layers.size();
     state = layers[i](encoder_encoder, state, is_last ? norm : layers[i + 1].self_sublayer.first_norm(), pass);
   }
-  return state.read_TM;
+  return state.input_TM;
 }
 
 NodeFunction Encoder::pre_func(std::int64_t layer, AttentionFields fields) const {
   return [&layer = layer_at(*this, layer), fields](const NodeBatch& nodes) {
-    return layer.before_attention(nodes.data("x"), fields).columns();
+    return layer.project_qkv(nodes.data("x"), fields).columns();
   };
 }
 
-AttentionStep Encoder::attention_func(std::int64_t layer, Pass& pass) const {
-  return [&attention = layer_at(*this, layer).self_attention, &pass](MessageGraph& graph, const at::Tensor& edges) {
-    propagate_attention(graph, edges, attention, pass);
-  };
+AttentionFunction Encoder::attention_func(std::int64_t layer, Pass& pass) const {
+  return attend_by_messages(layer_at(*this, layer).self_attention, pass);
 }
 
 NodeFunction Encoder::post_func(std::int64_t layer, Pass& pass) const {
   const EncoderLayer& this_layer = layer_at(*this, layer);
   const bool is_last = &this_layer == &layers.back();
   return [this, &this_layer, is_last, &pass](const NodeBatch& nodes) {
-    const at::Tensor x = this_layer.after_attention(nodes.data("x"), averaged(nodes), pass);
+    const at::Tensor x = this_layer.finish_layer(nodes.data("x"), compute_averages(nodes), pass);
     return Columns{{"x", is_last ? norm(x) : x}};
   };
 }

@@ -14,23 +14,23 @@
 
 namespace edgewise {
 
-/// Layers of self-attention. Two ways through: `operator()` is fused; `pre_func`, `attention_func` and `post_func` are
-/// the three steps of a layer for update_graph, as the graph tutorial writes them. The node column "x"
-/// holds the state. The functions hold on to the encoder and the pass: use them while both live.
+/// A stack of encoder layers. `operator()` computes all layers fused. `pre_func`, `attention_func` and `post_func`
+/// return the graph tutorial's three functions of a layer, for update_graph; the node column "x" holds the state.
+/// Encoder and pass must outlive these functions.
 struct Encoder {
   std::vector<EncoderLayer> layers;
-  Norm norm;  // behind the last layer, if at all
+  Norm norm;  // after the last layer; the identity without final_norm
 
   Encoder() = default;
   Encoder(const TransformerOptions& options, RandomStream& random);
 
-  /// [S, M] to [S, M].
+  /// Maps initial states [S, M] to encoded states [S, M].
   at::Tensor operator()(const Relation& encoder_encoder, const at::Tensor& x_SM, Pass& pass) const;
 
-  /// From "x" to "q", "k" and "v".
+  /// Computes "q", "k" and "v" from "x".
   NodeFunction pre_func(std::int64_t layer, AttentionFields fields = AttentionFields::kAll) const;
-  AttentionStep attention_func(std::int64_t layer, Pass& pass) const;
-  /// From "x", "wv" and "z" to "x": the rest of the layer, and of the last one the final norm.
+  AttentionFunction attention_func(std::int64_t layer, Pass& pass) const;
+  /// Computes the new "x" from "x", "wv" and "z": the rest of the layer and, after the last layer, the final norm.
   NodeFunction post_func(std::int64_t layer, Pass& pass) const;
 
   template <typename Self, typename Visitor>

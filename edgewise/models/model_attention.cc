@@ -7,29 +7,29 @@
 #include <limits>
 #include <numeric>
 
-#include "edgewise/nn/attention_watch.h"
+#include "edgewise/nn/attention_recorder.h"
 
 namespace edgewise {
 namespace {
 
-struct SeenAttention {
+struct RecordedAttention {
   Relation relation;
   at::Tensor weight_EH;
 };
 
-std::vector<SeenAttention> watched(const SequenceModel& model, const Batch& batch) {
+std::vector<RecordedAttention> record(const SequenceModel& model, const Batch& batch) {
   const at::NoGradGuard no_gradients;
-  std::vector<SeenAttention> seen;
-  const AttentionWatch watch([&seen](const Relation& relation, const at::Tensor& weight_EH) {
-    seen.push_back({relation, weight_EH.to(at::kFloat).contiguous()});
+  std::vector<RecordedAttention> recorded;
+  const AttentionRecorder recorder([&recorded](const Relation& relation, const at::Tensor& weight_EH) {
+    recorded.push_back({relation, weight_EH.to(at::kFloat).contiguous()});
   });
   Pass pass = Pass::inference();
   model.loss(batch, {}, /*rdrop=*/0, pass);
-  return seen;
+  return recorded;
 }
 
-/// The nodes that still think at a step, as there is a row for each of them.
-std::vector<std::int64_t> thinking_at(std::size_t step, const std::vector<std::int64_t>& steps) {
+/// Returns the nodes that are active in a step: the destinations of the recorded relation, in order.
+std::vector<std::int64_t> active_nodes(std::size_t step, const std::vector<std::int64_t>& steps) {
   std::vector<std::int64_t> nodes;
   for (std::size_t node = 0; node < steps.size(); ++node) {
     if (steps[node] > static_cast<std::int64_t>(step)) nodes.push_back(static_cast<std::int64_t>(node));
@@ -37,80 +37,83 @@ std::vector<std::int64_t> thinking_at(std::size_t step, const std::vector<std::i
   return nodes;
 }
 
-std::vector<std::int64_t> all_of(std::int64_t count) {
+std::vector<std::int64_t> all_nodes(std::int64_t count) {
   std::vector<std::int64_t> nodes(static_cast<std::size_t>(count));
   std::iota(nodes.begin(), nodes.end(), 0);
   return nodes;
 }
 
-/// `rows` and `columns` say which nodes of the side the ends of the relation are.
-DenseAttention dense(const SeenAttention& seen, std::int64_t num_rows, const std::vector<std::int64_t>& rows,
-                     std::int64_t num_columns, const std::vector<std::int64_t>& columns) {
-  const std::int64_t heads = seen.weight_EH.size(1);
-  DenseAttention found = {heads, num_rows, num_columns, {}};
-  found.weights.assign(static_cast<std::size_t>(heads * num_rows * num_columns),
+/// Copies recorded weights into a matrix for each head. `rows` and `columns` give the node number of each destination
+/// and each source of the recorded relation.
+DenseAttention to_dense(const RecordedAttention& recorded, std::int64_t num_rows, const std::vector<std::int64_t>& rows,
+                        std::int64_t num_columns, const std::vector<std::int64_t>& columns) {
+  const std::int64_t heads = recorded.weight_EH.size(1);
+  DenseAttention dense = {heads, num_rows, num_columns, {}};
+  dense.weights.assign(static_cast<std::size_t>(heads * num_rows * num_columns),
                        std::numeric_limits<float>::quiet_NaN());
-  const EdgeList edges = seen.relation.edges();
-  const float* weight = seen.weight_EH.const_data_ptr<float>();
+  const EdgeList edges = recorded.relation.edges();
+  const float* weight = recorded.weight_EH.const_data_ptr<float>();
   for (std::size_t edge = 0; edge < edges.sources.size(); ++edge) {
     const std::int64_t row = rows[static_cast<std::size_t>(edges.destinations[edge])];
     const std::int64_t column = columns[static_cast<std::size_t>(edges.sources[edge])];
     for (std::int64_t head = 0; head < heads; ++head) {
-      found.weights[static_cast<std::size_t>((head * num_rows + row) * num_columns + column)] = *weight++;
+      dense.weights[static_cast<std::size_t>((head * num_rows + row) * num_columns + column)] = *weight++;
     }
   }
-  return found;
+  return dense;
 }
 
-/// Takes what was seen in its order: layers, or steps, of the encoder, then those of the decoder, self before cross.
-class Unfolding {
+/// Converts recorded attention in the order in which it was recorded: the layers or ponder steps of the encoder, then
+/// those of the decoder, each with self-attention before cross-attention.
+class RecordReader {
  public:
-  Unfolding(std::vector<SeenAttention> seen, std::int64_t inputs, std::int64_t outputs)
-      : seen_(std::move(seen)), inputs_(inputs), outputs_(outputs) {}
+  RecordReader(std::vector<RecordedAttention> recorded, std::int64_t inputs, std::int64_t outputs)
+      : recorded_(std::move(recorded)), inputs_(inputs), outputs_(outputs) {}
 
-  void take_encoder(ModelAttention& found, const std::vector<std::int64_t>& rows) {
-    found.encoder.push_back(self(inputs_, rows));
+  void read_encoder(ModelAttention& attention, const std::vector<std::int64_t>& active) {
+    attention.encoder.push_back(read_self_attention(inputs_, active));
   }
 
-  void take_decoder(ModelAttention& found, const std::vector<std::int64_t>& rows) {
-    found.decoder.push_back(self(outputs_, rows));
-    found.cross.push_back(dense(seen_[next_++], outputs_, rows, inputs_, all_of(inputs_)));
+  void read_decoder(ModelAttention& attention, const std::vector<std::int64_t>& active) {
+    attention.decoder.push_back(read_self_attention(outputs_, active));
+    attention.cross.push_back(to_dense(recorded_[next_++], outputs_, active, inputs_, all_nodes(inputs_)));
   }
 
  private:
-  /// Among the nodes that still think, where halted ones are no keys.
-  DenseAttention self(std::int64_t nodes, const std::vector<std::int64_t>& rows) {
-    const SeenAttention& seen = seen_[next_++];
-    return dense(seen, nodes, rows, nodes, seen.relation.num_sources() == nodes ? all_of(nodes) : rows);
+  /// The sources of the recorded relation are all nodes or, with HaltedKeys::kDropped, the active nodes.
+  DenseAttention read_self_attention(std::int64_t nodes, const std::vector<std::int64_t>& active) {
+    const RecordedAttention& recorded = recorded_[next_++];
+    const bool has_all_nodes = recorded.relation.num_sources() == nodes;
+    return to_dense(recorded, nodes, active, nodes, has_all_nodes ? all_nodes(nodes) : active);
   }
 
-  std::vector<SeenAttention> seen_;
+  std::vector<RecordedAttention> recorded_;
   std::int64_t inputs_;
   std::int64_t outputs_;
   std::size_t next_ = 0;
 };
 
-/// How many layers each node goes through.
-NodeSteps steps_of(const SequenceModel& model, const Batch& batch) {
+/// Returns the number of layers or ponder steps of each node.
+NodePonderSteps count_layers(const SequenceModel& model, const Batch& batch) {
   const TransformerOptions& options = model.options();
-  if (options.kind == ModelKind::kUniversal) return model.steps(batch);
+  if (options.kind == ModelKind::kUniversal) return model.ponder_steps(batch);
   return {std::vector<std::int64_t>(batch.input_tokens.size(), options.encoder_layers),
           std::vector<std::int64_t>(batch.output_tokens.size(), options.decoder_layers)};
 }
 
 }  // namespace
 
-ModelAttention attention_of(const SequenceModel& model, const Batch& batch) {
-  const NodeSteps steps = steps_of(model, batch);
-  Unfolding unfolding(watched(model, batch), std::ssize(batch.input_tokens), std::ssize(batch.output_tokens));
-  ModelAttention found;
+ModelAttention record_attention(const SequenceModel& model, const Batch& batch) {
+  const NodePonderSteps steps = count_layers(model, batch);
+  RecordReader reader(record(model, batch), std::ssize(batch.input_tokens), std::ssize(batch.output_tokens));
+  ModelAttention attention;
   for (std::size_t step = 0; static_cast<std::int64_t>(step) < std::ranges::max(steps.encoder); ++step) {
-    unfolding.take_encoder(found, thinking_at(step, steps.encoder));
+    reader.read_encoder(attention, active_nodes(step, steps.encoder));
   }
   for (std::size_t step = 0; static_cast<std::int64_t>(step) < std::ranges::max(steps.decoder); ++step) {
-    unfolding.take_decoder(found, thinking_at(step, steps.decoder));
+    reader.read_decoder(attention, active_nodes(step, steps.decoder));
   }
-  return found;
+  return attention;
 }
 
 }  // namespace edgewise

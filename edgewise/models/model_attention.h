@@ -9,23 +9,23 @@
 
 namespace edgewise {
 
-/// Where the nodes of a side look, as one matrix a head.
+/// The attention weights of one layer: a matrix for each head.
 struct DenseAttention {
   std::int64_t heads = 0;
-  std::int64_t rows = 0;       // nodes that look
-  std::int64_t columns = 0;    // nodes that are looked at
-  std::vector<float> weights;  // [heads, rows, columns]; NaN where there is no edge, or the node thinks no more
+  std::int64_t rows = 0;       // destinations
+  std::int64_t columns = 0;    // sources
+  std::vector<float> weights;  // [heads, rows, columns]; NaN without an edge, and in the rows of halted nodes
 };
 
-/// One entry a layer; of a Universal Transformer, one a step.
+/// The attention weights of a model: one entry for each layer or, in a Universal Transformer, each ponder step.
 struct ModelAttention {
-  std::vector<DenseAttention> encoder;  // encoder nodes at encoder nodes
-  std::vector<DenseAttention> decoder;  // decoder nodes at decoder nodes
-  std::vector<DenseAttention> cross;    // decoder nodes at encoder nodes
+  std::vector<DenseAttention> encoder;  // self-attention of the encoder
+  std::vector<DenseAttention> decoder;  // self-attention of the decoder
+  std::vector<DenseAttention> cross;    // from encoder nodes to decoder nodes
 };
 
-/// The weights that the model uses while it reads a batch, seen as it computes with them. O(nodes²) memory: for single
-/// sentences. Not for use while another AttentionWatch of the thread lives.
-ModelAttention attention_of(const SequenceModel& model, const Batch& batch);
+/// Records the attention weights that the model computes for a batch. The O(nodes²) memory suits single sentences. No
+/// other AttentionRecorder of the thread may exist.
+ModelAttention record_attention(const SequenceModel& model, const Batch& batch);
 
 }  // namespace edgewise

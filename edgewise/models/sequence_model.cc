@@ -14,58 +14,43 @@
 namespace edgewise {
 namespace {
 
-StepHistogram count(const std::vector<std::int64_t>& steps) {
-  StepHistogram histogram;
-  for (const std::int64_t taken : steps) ++histogram[taken];
-  return histogram;
-}
-
-class TransformerModel : public SequenceModel {
+/// Implements SequenceModel, except for ponder_steps, by the members of `Model`.
+template <class Model, class ModelScorer>
+class ModelAdapter : public SequenceModel {
  public:
-  TransformerModel(const TransformerOptions& options, std::uint64_t seed) : model_(options, seed) {}
+  ModelAdapter(const TransformerOptions& options, std::uint64_t seed) : model_(options, seed) {}
 
   const TransformerOptions& options() const override { return model_.options(); }
   std::vector<NamedTensor> parameters() const override { return edgewise::parameters(model_); }
-  ModelLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const override {
-    const ProjectedLoss found =
-        rdrop > 0 ? model_.rdrop_loss(batch, rdrop, options, pass) : model_.loss(batch, options, pass);
-    return {found.loss_sum, found.loss_sum, found.correct, {}, {}};
+  BatchLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const override {
+    return model_.loss(batch, options, rdrop, pass);
   }
-  NodeSteps steps(const Batch& /*batch*/) const override {
-    fail("steps: the model is a transformer, whose nodes take all its layers; a universal one is needed");
-  }
-  std::unique_ptr<Scorer> scorer(CrossHeads shown) const override {
-    return std::make_unique<TransformerScorer>(model_, shown);
+  std::unique_ptr<Scorer> make_scorer(CrossHeads recorded) const override {
+    return std::make_unique<ModelScorer>(model_, recorded);
   }
 
- private:
-  Transformer model_;
+ protected:
+  Model model_;
 };
 
-class UniversalModel : public SequenceModel {
+class TransformerModel : public ModelAdapter<Transformer, TransformerScorer> {
  public:
-  UniversalModel(const TransformerOptions& options, std::uint64_t seed) : model_(options, seed) {}
-
-  const TransformerOptions& options() const override { return model_.options(); }
-  std::vector<NamedTensor> parameters() const override { return edgewise::parameters(model_); }
-  ModelLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const override {
-    const UniversalTransformer::Loss found = model_.loss(batch, options, rdrop, pass);
-    return {found.sum, found.of_words.loss_sum, found.of_words.correct, count(found.encoder_steps),
-            count(found.decoder_steps)};
+  using ModelAdapter::ModelAdapter;
+  NodePonderSteps ponder_steps(const Batch& /*batch*/) const override {
+    fail("steps: the model is a transformer, whose nodes take all its layers; a universal one is needed");
   }
-  NodeSteps steps(const Batch& batch) const override {
+};
+
+class UniversalModel : public ModelAdapter<UniversalTransformer, UniversalScorer> {
+ public:
+  using ModelAdapter::ModelAdapter;
+  NodePonderSteps ponder_steps(const Batch& batch) const override {
     const c10::InferenceMode no_gradients;
     Pass pass = Pass::inference();
-    Thought encoded = model_.encode(batch, pass);
-    Thought decoded = model_.decode(batch, encoded.state_NM, pass);
+    AdaptiveResult encoded = model_.encode(batch, pass);
+    AdaptiveResult decoded = model_.decode(batch, encoded.state_NM, pass);
     return {std::move(encoded.steps), std::move(decoded.steps)};
   }
-  std::unique_ptr<Scorer> scorer(CrossHeads shown) const override {
-    return std::make_unique<UniversalScorer>(model_, shown);
-  }
-
- private:
-  UniversalTransformer model_;
 };
 
 }  // namespace

@@ -6,10 +6,10 @@
 
 namespace edgewise {
 
-/// Floating-point operations that a Transformer needs to learn from a batch once, forward and backward: 6 for each
-/// token and weight of the matrices that it goes through (the word tables by their generator alone), 12 for each edge,
-/// head and component of a head. What is computed twice to save memory counts once; norms, softmax, dropout and the
-/// optimiser count for nothing.
+/// Returns the floating-point operations of one forward and backward pass of a Transformer over a batch: 6 for each
+/// token and weight of a matrix that multiplies the token's state (of the vocabulary's matrices, only the output
+/// projection), and 12 for each edge, head and component of a head. Recomputation in backward, norms, softmax, dropout
+/// and the optimiser do not count.
 double training_flops(const TransformerOptions& options, const Batch& batch);
 
 }  // namespace edgewise

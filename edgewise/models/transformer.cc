@@ -13,9 +13,9 @@
 namespace edgewise {
 
 Transformer::Transformer(const TransformerOptions& options, std::uint64_t seed)
-    : options_(checked(options)), positions_(options.size, options.positions) {
+    : options_(check_options(options)), positions_(options.size, options.positions) {
   RandomStream random(seed);
-  words_ = WordEnds(options, seed, random);
+  vocabulary_ = VocabularyLayers(options, seed, random);
   encoder_ = Encoder(options, random);
   decoder_ = Decoder(options, random);
 }
@@ -29,18 +29,20 @@ at::Tensor Transformer::embed(const Embedding& embedding, std::span<const std::i
 
 at::Tensor Transformer::embed_input(std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions,
                                     Pass& pass) const {
-  return embed(words_.input_embedding, tokens, positions, pass);
+  return embed(vocabulary_.input_embedding, tokens, positions, pass);
 }
 
 at::Tensor Transformer::embed_output(std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions,
                                      Pass& pass) const {
-  return embed(words_.output_embedding, tokens, positions, pass);
+  return embed(vocabulary_.output_embedding, tokens, positions, pass);
 }
 
-at::Tensor Transformer::generate(const at::Tensor& state_DM) const { return words_.generator(state_DM); }
+at::Tensor Transformer::compute_logits(const at::Tensor& state_DM) const {
+  return vocabulary_.output_projection(state_DM);
+}
 
 at::Tensor Transformer::log_probabilities(const at::Tensor& state_DM) const {
-  return at::log_softmax(generate(state_DM), -1);
+  return at::log_softmax(compute_logits(state_DM), -1);
 }
 
 at::Tensor Transformer::encode(const Batch& batch, Pass& pass) const {
@@ -54,27 +56,21 @@ at::Tensor Transformer::decode(const Batch& batch, const at::Tensor& encoded_SM,
 }
 
 at::Tensor Transformer::forward(const Batch& batch, Pass& pass) const {
-  return generate(decode(batch, encode(batch, pass), pass));
+  return compute_logits(decode(batch, encode(batch, pass), pass));
 }
 
-ProjectedLoss Transformer::loss(const Batch& batch, const LossOptions& options, Pass& pass) const {
-  return projected_loss(decode(batch, encode(batch, pass), pass), words_.generator.weight, words_.generator.bias,
-                        at::tensor(batch.labels), options);
+BatchLoss Transformer::loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const {
+  return vocabulary_.loss(decode(batch, encode(batch, pass), pass), batch.labels, rdrop, options);
 }
 
-ProjectedLoss Transformer::rdrop_loss(const Batch& both, double weight, const LossOptions& options, Pass& pass) const {
-  return projected_rdrop_loss(decode(both, encode(both, pass), pass), words_.generator.weight, words_.generator.bias,
-                              at::tensor(both.labels), weight, options);
-}
-
-void Transformer::update_graph(MessageGraph& graph, const at::Tensor& edges, const std::vector<NodeStep>& pre,
-                               const std::vector<NodeStep>& post) const {
+void Transformer::update_graph(MessageGraph& graph, const at::Tensor& edges, const std::vector<NodeUpdate>& pre,
+                               const std::vector<NodeUpdate>& post) const {
   check(options_.score == ScoreKind::kDot,
         "update_graph: score is {}, dot is needed; pass the layer's attention_func as the last argument",
         enum_name(options_.score));
   const std::int64_t head_size = options_.size / options_.heads;
-  edgewise::update_graph(graph, edges, pre, post, [&](MessageGraph& g, const at::Tensor& along) {
-    propagate_attention(g, along, dot_score(1.0 / std::sqrt(static_cast<double>(head_size))),
+  edgewise::update_graph(graph, edges, pre, post, [&](MessageGraph& g, const at::Tensor& attention_edges) {
+    propagate_attention(g, attention_edges, dot_score(1.0 / std::sqrt(static_cast<double>(head_size))),
                         {.clamp = options_.clamp, .dropout = 0.0, .dropout_key = {}});
   });
 }
@@ -112,7 +108,7 @@ at::Tensor Transformer::forward_by_messages(MessageGraph& graph, const Batch& ba
   encode_by_messages(graph, pass);
   frame.set("x", graph.nodes(kDecoder), embed_output(batch.output_tokens, batch.output_positions, pass));
   decode_by_messages(graph, pass);
-  return generate(frame.get("x", graph.nodes(kDecoder)));
+  return compute_logits(frame.get("x", graph.nodes(kDecoder)));
 }
 
 }  // namespace edgewise

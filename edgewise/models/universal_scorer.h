@@ -8,45 +8,44 @@
 #include <vector>
 
 #include "edgewise/graph/graph_pool.h"
-#include "edgewise/models/decoding_places.h"
-#include "edgewise/models/row_store.h"
+#include "edgewise/models/decoding_slots.h"
+#include "edgewise/models/row_buffer.h"
 #include "edgewise/models/universal_transformer.h"
-#include "edgewise/search/cross_heads.h"
 #include "edgewise/search/scorer.h"
 
 namespace edgewise {
 
-/// Decodes with a Universal Transformer, a step of the search at a time, each new node in as many steps of thinking as
-/// it asks for. Keys and values of nodes are kept for each step of thinking: later nodes may think longer than an
-/// earlier one did, and find there what it shows once it has halted. The model must outlive it, and keep its parameters
-/// as long as a sentence is decoded.
+/// Decodes with a Universal Transformer and a KV cache. Each new node runs its own number of ponder steps. The cache
+/// has keys and values for every ponder step. For a node that halts early, the last keys and values are also written
+/// for the later steps, because nodes with more steps read them. The model must outlive this object; its parameters
+/// must not change while a sentence is decoded.
 class UniversalScorer : public Scorer {
  public:
-  /// Of `shown`, the layer counts for nothing: a node shows its last step. Throws Error for a head that the model does
-  /// not have.
-  explicit UniversalScorer(const UniversalTransformer& model, CrossHeads shown = {});
+  /// Ignores `recorded.layer`: the attention of a node's last ponder step is recorded. Throws Error for a head that the
+  /// model does not have.
+  explicit UniversalScorer(const UniversalTransformer& model, CrossHeads recorded = {});
 
   std::int64_t vocabulary_size() const override { return model_->options().output_vocabulary; }
-  void read(std::span<const std::int64_t> places, std::span<const Tokens> inputs) override;
+  void encode(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) override;
   void step(const StepRequest& request, StepResult& result) override;
 
  private:
-  class Thinking;
+  class CachedLayer;
 
-  struct Shown {
-    RowStore key;  // [tree nodes, heads, head size]
-    RowStore value;
-    RowStore read;  // [tree nodes, size of a state], by a filter
+  struct StepCache {
+    RowBuffer key;    // [tree nodes, heads, head size]
+    RowBuffer value;  // [tree nodes, heads, head size]
+    RowBuffer input;  // inputs of the convolution, if it is on: [tree nodes, size of a state]
   };
 
   const UniversalTransformer* model_;
-  CrossHeads shown_;
+  CrossHeads recorded_;
   GraphPool pool_;
-  DecodingPlaces places_{"UniversalScorer"};
-  RowStore cross_key_;  // [input tokens, heads, head size]
-  RowStore cross_value_;
-  std::vector<Shown> steps_;             // what nodes show at each step
-  std::vector<std::int64_t> num_steps_;  // that each node took
+  DecodingSlots slots_{"UniversalScorer"};
+  RowBuffer cross_key_;                  // [input rows, heads, head size]
+  RowBuffer cross_value_;                // [input rows, heads, head size]
+  std::vector<StepCache> steps_;         // [ponder steps]
+  std::vector<std::int64_t> num_steps_;  // [tree nodes], ponder steps until the node halted
 };
 
 }  // namespace edgewise

@@ -2,12 +2,9 @@
 #include "edgewise/models/universal_transformer.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/tensor.h>
-
-#include <utility>
 
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/models/thinking_filter.h"
+#include "edgewise/models/adaptive_convolution.h"
 
 namespace edgewise {
 namespace {
@@ -16,157 +13,162 @@ Norm final_norm(const TransformerOptions& options) {
   return options.final_norm ? Norm(options.size, options.norm, options.norm_epsilon) : Norm();
 }
 
-NeighbourFilter filter_of(const TransformerOptions& options, Reach reach) {
+DepthwiseConvolution make_convolution(const TransformerOptions& options, NeighbourWindow window) {
   const bool is_on = options.universal.transition == Transition::kSeparableConvolution;
-  return is_on ? NeighbourFilter(options.size, reach) : NeighbourFilter();
+  return is_on ? DepthwiseConvolution(options.size, window) : DepthwiseConvolution();
 }
 
-/// A layer in which nodes see those of their own side, halted ones too.
-class SelfSeeing : public ThinkingLayer {
- public:
-  /// `relation` is of the side's nodes.
-  template <class Layer>
-  SelfSeeing(const UniversalSide<Layer>& side, const Relation& relation, HaltedKeys halted_keys,
-             const StepSignals& signals)
-      : attention_(relation, side.layer.self_attention, side.layer.self_sublayer, halted_keys, signals),
-        filter_(relation, side.filter, side.layer.feed_forward_sublayer) {}
+PonderHistogram make_histogram(const std::vector<std::int64_t>& steps) {
+  PonderHistogram histogram;
+  for (const std::int64_t count : steps) ++histogram[count];
+  return histogram;
+}
 
-  void halt(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& leaving, const at::Tensor& x_AM,
+/// The common part of encoder and decoder layer: self-attention and convolution, which also read halted nodes.
+class AdaptiveSelfAttentionLayer : public AdaptiveLayer {
+ public:
+  /// `relation` connects the nodes of the side.
+  template <class Layer>
+  AdaptiveSelfAttentionLayer(const UniversalSide<Layer>& side, const Relation& relation, HaltedKeys halted_keys)
+      : attention_(relation, side.layer.self_attention, side.layer.self_sublayer, halted_keys),
+        convolution_(relation, side.convolution, side.layer.feed_forward_sublayer) {}
+
+  void halt(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& halting, const at::Tensor& x_AM,
             const Pass& pass) override {
-    attention_.halt(active, leaving, x_AM, pass);
-    filter_.halt(leaving, x_AM, pass);
+    attention_.halt(active, halting, x_AM, pass);
+    convolution_.halt(halting, x_AM, pass);
   }
 
  protected:
-  ThinkingAttention attention_;
-  ThinkingFilter filter_;
+  AdaptiveAttention attention_;
+  AdaptiveConvolution convolution_;
 };
 
-class EncoderThinking : public SelfSeeing {
+class AdaptiveEncoderLayer : public AdaptiveSelfAttentionLayer {
  public:
-  EncoderThinking(const UniversalEncoder& encoder, const Relation& relation, HaltedKeys halted_keys,
-                  const StepSignals& signals)
-      : SelfSeeing(encoder, relation, halted_keys, signals), layer_(&encoder.layer) {}
+  AdaptiveEncoderLayer(const UniversalEncoder& encoder, const Relation& relation, HaltedKeys halted_keys)
+      : AdaptiveSelfAttentionLayer(encoder, relation, halted_keys), layer_(&encoder.layer) {}
 
-  at::Tensor step(const std::vector<NodeIndex>& active, const at::Tensor& x_AM, std::int64_t step,
+  at::Tensor step(const std::vector<NodeIndex>& active, const at::Tensor& x_AM, std::int64_t /*step*/,
                   Pass& pass) override {
     const NodeState state = layer_->begin(x_AM, pass);
-    const at::Tensor heard_AHV = attention_(active, state.read_TM, step, pass);
-    NodeState attended = layer_->attended(state.x_TM, heard_AHV, pass);
-    attended.read_TM = filter_(active, attention_.halted(), attended.read_TM);
-    return layer_->fed(attended, Norm(), pass).x_TM;
+    const at::Tensor average_AHV = attention_(active, state.input_TM, pass);
+    NodeState attended = layer_->finish_attention(state.x_TM, average_AHV, pass);
+    attended.input_TM = convolution_(active, attention_.halted(), attended.input_TM);
+    return layer_->apply_feed_forward(attended, Norm(), pass).x_TM;
   }
 
  private:
   const EncoderLayer* layer_;
 };
 
-class DecoderThinking : public SelfSeeing {
+class AdaptiveDecoderLayer : public AdaptiveSelfAttentionLayer {
  public:
-  DecoderThinking(const UniversalDecoder& decoder, const Relation& decoder_decoder, const Relation& encoder_decoder,
-                  const at::Tensor& encoded_SM, HaltedKeys halted_keys, const StepSignals& signals)
-      : SelfSeeing(decoder, decoder_decoder, halted_keys, signals),
+  AdaptiveDecoderLayer(const UniversalDecoder& decoder, const Relation& decoder_decoder,
+                       const Relation& encoder_decoder, const at::Tensor& encoded_SM, HaltedKeys halted_keys)
+      : AdaptiveSelfAttentionLayer(decoder, decoder_decoder, halted_keys),
         layer_(&decoder.layer),
         encoder_decoder_(&encoder_decoder),
-        memory_(decoder.layer.before_cross(encoded_SM, AttentionFields::kKeyValue)) {}
+        encoder_key_value_(decoder.layer.project_cross_qkv(encoded_SM, AttentionFields::kKeyValue)) {}
 
-  at::Tensor step(const std::vector<NodeIndex>& active, const at::Tensor& x_AM, std::int64_t step,
+  at::Tensor step(const std::vector<NodeIndex>& active, const at::Tensor& x_AM, std::int64_t /*step*/,
                   Pass& pass) override {
     const NodeState state = layer_->begin(x_AM, pass);
-    const at::Tensor heard_AHV = attention_(active, state.read_TM, step, pass);
-    const bool is_whole = std::ssize(active) == encoder_decoder_->num_destinations();
-    const Relation seen = is_whole ? *encoder_decoder_ : select_rows(*encoder_decoder_, active);
-    NodeState attended = layer_->attended(seen, state.x_TM, heard_AHV, memory_, pass);
-    attended.read_TM = filter_(active, attention_.halted(), attended.read_TM);
-    return layer_->fed(attended, Norm(), pass).x_TM;
+    const at::Tensor average_AHV = attention_(active, state.input_TM, pass);
+    const bool has_all_nodes = std::ssize(active) == encoder_decoder_->num_destinations();
+    const Relation edges = has_all_nodes ? *encoder_decoder_ : select_rows(*encoder_decoder_, active);
+    NodeState attended = layer_->attend_encoder(edges, state.x_TM, average_AHV, encoder_key_value_, pass);
+    attended.input_TM = convolution_(active, attention_.halted(), attended.input_TM);
+    return layer_->apply_feed_forward(attended, Norm(), pass).x_TM;
   }
 
  private:
   const DecoderLayer* layer_;
   const Relation* encoder_decoder_;
-  Projections memory_;  // the same in all steps
+  Projections encoder_key_value_;
 };
 
 }  // namespace
 
 template <class Layer>
-UniversalSide<Layer>::UniversalSide(const TransformerOptions& options, Reach reach, RandomStream& random)
-    : layer(options, random), filter(filter_of(options, reach)), halting(options, random), norm(final_norm(options)) {}
+UniversalSide<Layer>::UniversalSide(const TransformerOptions& options, NeighbourWindow window, RandomStream& random)
+    : layer(options, random),
+      convolution(make_convolution(options, window)),
+      halting(options, random),
+      norm(final_norm(options)) {}
 
 UniversalTransformer::UniversalTransformer(const TransformerOptions& options, std::uint64_t seed)
-    : options_(checked(options)), positions_(options.size, options.positions) {
+    : options_(check_options(options)), positions_(options.size, options.positions) {
   RandomStream random(seed);
-  words_ = WordEnds(options, seed, random);
-  encoder_ = UniversalEncoder(options, Reach::around(options.universal.filter_width), random);
-  decoder_ = UniversalDecoder(options, Reach::up_to(options.universal.filter_width), random);
+  vocabulary_ = VocabularyLayers(options, seed, random);
+  encoder_ = UniversalEncoder(options, NeighbourWindow::centred(options.universal.filter_width), random);
+  decoder_ = UniversalDecoder(options, NeighbourWindow::causal(options.universal.filter_width), random);
 }
 
 template <class Layer>
-Thought UniversalTransformer::think_and_norm(std::int64_t most_steps, bool adapts, const at::Tensor& x_NM,
-                                             const StepSignals& signals, const UniversalSide<Layer>& side,
-                                             ThinkingLayer& layer, Pass& pass) const {
-  Thought thought = think({.most_steps = most_steps,
-                           .adapts = adapts,
-                           .epsilon = options_.universal.epsilon,
-                           .dropout = options_.dropout.embedding},
-                          x_NM, signals, side.halting, layer, pass);
-  thought.state_NM = side.norm(thought.state_NM, pass.type_of(thought.state_NM));
-  return thought;
+AdaptiveResult UniversalTransformer::run_side(std::int64_t max_steps, bool is_adaptive, const at::Tensor& x_NM,
+                                              const CoordinateEmbeddings& coordinates, const UniversalSide<Layer>& side,
+                                              AdaptiveLayer& layer, Pass& pass) const {
+  AdaptiveResult result = run_adaptive_steps({.max_steps = max_steps,
+                                              .is_adaptive = is_adaptive,
+                                              .epsilon = options_.universal.epsilon,
+                                              .dropout = options_.dropout.embedding},
+                                             x_NM, coordinates, side.halting, layer, pass);
+  result.state_NM = side.norm(result.state_NM, pass.type_of(result.state_NM));
+  return result;
 }
 
-Thought UniversalTransformer::encode(const Batch& batch, Pass& pass) const {
-  const at::Tensor x_SM = words_.input_embedding(batch.input_tokens);
-  const StepSignals signals(positions_, batch.input_positions, x_SM.scalar_type());
-  EncoderThinking layer(encoder_, batch.graph.relation(kEncoderEncoder), options_.universal.halted_keys, signals);
-  return think_and_norm(options_.encoder_layers, encoder_adapts(options_.universal.adaptive), x_SM, signals, encoder_,
-                        layer, pass);
+AdaptiveResult UniversalTransformer::encode(const Batch& batch, Pass& pass) const {
+  const at::Tensor x_SM = vocabulary_.input_embedding(batch.input_tokens);
+  const CoordinateEmbeddings coordinates(positions_, batch.input_positions, x_SM.scalar_type());
+  AdaptiveEncoderLayer layer(encoder_, batch.graph.relation(kEncoderEncoder), options_.universal.halted_keys);
+  return run_side(options_.encoder_layers, encoder_adapts(options_.universal.adaptive), x_SM, coordinates, encoder_,
+                  layer, pass);
 }
 
-Thought UniversalTransformer::decode(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const {
-  const at::Tensor x_DM = words_.output_embedding(batch.output_tokens);
-  const StepSignals signals(positions_, batch.output_positions, x_DM.scalar_type());
-  DecoderThinking layer(decoder_, batch.graph.relation(kDecoderDecoder), batch.graph.relation(kEncoderDecoder),
-                        encoded_SM, options_.universal.halted_keys, signals);
-  return think_of_output(x_DM, signals, layer, pass);
+AdaptiveResult UniversalTransformer::decode(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const {
+  const at::Tensor x_DM = vocabulary_.output_embedding(batch.output_tokens);
+  const CoordinateEmbeddings coordinates(positions_, batch.output_positions, x_DM.scalar_type());
+  AdaptiveDecoderLayer layer(decoder_, batch.graph.relation(kDecoderDecoder), batch.graph.relation(kEncoderDecoder),
+                             encoded_SM, options_.universal.halted_keys);
+  return run_decoder_steps(x_DM, coordinates, layer, pass);
 }
 
-Thought UniversalTransformer::think_of_output(const at::Tensor& x_DM, const StepSignals& signals, ThinkingLayer& layer,
-                                              Pass& pass) const {
-  return think_and_norm(options_.decoder_layers, decoder_adapts(options_.universal.adaptive), x_DM, signals, decoder_,
-                        layer, pass);
+AdaptiveResult UniversalTransformer::run_decoder_steps(const at::Tensor& x_DM, const CoordinateEmbeddings& coordinates,
+                                                       AdaptiveLayer& layer, Pass& pass) const {
+  return run_side(options_.decoder_layers, decoder_adapts(options_.universal.adaptive), x_DM, coordinates, decoder_,
+                  layer, pass);
 }
 
 at::Tensor UniversalTransformer::forward(const Batch& batch, Pass& pass) const {
-  return words_.generator(decode(batch, encode(batch, pass).state_NM, pass).state_NM);
+  return vocabulary_.output_projection(decode(batch, encode(batch, pass).state_NM, pass).state_NM);
 }
 
-/// The mean over the nodes that adapt, times its weight, for each label.
-at::Tensor UniversalTransformer::ponder_cost(const Thought& encoded, const Thought& decoded,
-                                             std::int64_t num_labels) const {
+/// Returns the mean ponder cost of the adaptive sides' nodes, times ponder_weight and the number of labels; undefined
+/// without an adaptive side.
+at::Tensor UniversalTransformer::weighted_ponder_cost(const AdaptiveResult& encoded, const AdaptiveResult& decoded,
+                                                      std::int64_t num_labels) const {
   at::Tensor sum;
   std::int64_t nodes = 0;
-  for (const Thought* thought : {&encoded, &decoded}) {
-    if (!thought->ponder_cost.defined()) continue;
-    sum = sum.defined() ? sum + thought->ponder_cost : thought->ponder_cost;
-    nodes += std::ssize(thought->steps);
+  for (const AdaptiveResult* side : {&encoded, &decoded}) {
+    if (!side->ponder_cost.defined()) continue;
+    sum = sum.defined() ? sum + side->ponder_cost : side->ponder_cost;
+    nodes += std::ssize(side->steps);
   }
   if (nodes == 0) return {};
   return sum * (options_.universal.ponder_weight * static_cast<double>(num_labels) / static_cast<double>(nodes));
 }
 
-UniversalTransformer::Loss UniversalTransformer::loss(const Batch& batch, const LossOptions& options, double rdrop,
-                                                      Pass& pass) const {
-  Thought encoded = encode(batch, pass);
-  Thought decoded = decode(batch, encoded.state_NM, pass);
-  const at::Tensor labels = at::tensor(batch.labels);
-  const auto& [weight, bias] = words_.generator.weights();
-  Loss loss;
-  loss.of_words = rdrop > 0 ? projected_rdrop_loss(decoded.state_NM, weight, bias, labels, rdrop, options)
-                            : projected_loss(decoded.state_NM, weight, bias, labels, options);
-  const at::Tensor cost = ponder_cost(encoded, decoded, std::ssize(batch.labels));
-  loss.sum = cost.defined() ? loss.of_words.loss_sum + cost : loss.of_words.loss_sum;
-  loss.encoder_steps = std::move(encoded.steps);
-  loss.decoder_steps = std::move(decoded.steps);
+BatchLoss UniversalTransformer::loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const {
+  const AdaptiveResult encoded = encode(batch, pass);
+  const AdaptiveResult decoded = decode(batch, encoded.state_NM, pass);
+  BatchLoss loss = vocabulary_.loss(decoded.state_NM, batch.labels, rdrop, options);
+  const at::Tensor cost = weighted_ponder_cost(encoded, decoded, std::ssize(batch.labels));
+  if (cost.defined()) loss.objective = loss.objective + cost;
+  loss.encoder_histogram = make_histogram(encoded.steps);
+  loss.decoder_histogram = make_histogram(decoded.steps);
+  loss.sums.encoder = count_steps(loss.encoder_histogram);
+  loss.sums.decoder = count_steps(loss.decoder_histogram);
   return loss;
 }
 

@@ -4,40 +4,37 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include "edgewise/graph/batch.h"
 #include "edgewise/message/message_graph.h"
-#include "edgewise/models/thinking.h"
-#include "edgewise/models/word_ends.h"
+#include "edgewise/models/adaptive_computation.h"
+#include "edgewise/models/vocabulary_layers.h"
 #include "edgewise/nn/decoder_layer.h"
+#include "edgewise/nn/depthwise_convolution.h"
 #include "edgewise/nn/encoder_layer.h"
-#include "edgewise/nn/neighbour_filter.h"
 #include "edgewise/nn/positions.h"
-#include "edgewise/ops/projected_loss.h"
 #include "edgewise/options/transformer_options.h"
 
 // Shapes: S = encoder nodes, D = decoder nodes, M = size of a node's state, C = output vocabulary.
 
 namespace edgewise {
 
-/// Encoder or decoder: one layer that is applied again and again, up to `encoder_layers` or `decoder_layers` times.
+/// The encoder or the decoder: one layer, applied at most `encoder_layers` or `decoder_layers` times.
 template <class Layer>
 struct UniversalSide {
   Layer layer;
-  NeighbourFilter filter;  // before feed-forward, if transitions are separable convolutions
-  HaltingUnit halting;     // a node halts after all attention of a step
-  Norm norm;               // of the weighted mean of states, if at all
+  DepthwiseConvolution convolution;  // before feed-forward; off unless transition is separable_convolution
+  HaltingUnit halting;               // applied at the end of each step
+  Norm norm;                         // applied to the weighted sum of the states; the identity without final_norm
 
   UniversalSide() = default;
-  /// `reach` is the filter's.
-  UniversalSide(const TransformerOptions& options, Reach reach, RandomStream& random);
+  /// `window` is the window of the convolution.
+  UniversalSide(const TransformerOptions& options, NeighbourWindow window, RandomStream& random);
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {
     part("layer", self.layer);
-    part("filter", self.filter);
+    part("filter", self.convolution);
     part("halting", self.halting);
     part("norm", self.norm);
   }
@@ -45,8 +42,8 @@ struct UniversalSide {
 using UniversalEncoder = UniversalSide<EncoderLayer>;
 using UniversalDecoder = UniversalSide<DecoderLayer>;
 
-/// The Universal Transformer (Dehghani et al. 2019) with adaptive computation time: each node decides how many steps it
-/// thinks, and only those that still think are computed.
+/// The Universal Transformer (Dehghani et al. 2019) with adaptive computation time (Graves 2016): each node halts after
+/// its own number of steps, and a step computes the active nodes only.
 class UniversalTransformer {
  public:
   /// Parameters are fp32 leaves, a function of options and seed. Throws Error for options that do not fit together.
@@ -55,66 +52,62 @@ class UniversalTransformer {
   const TransformerOptions& options() const { return options_; }
   const UniversalEncoder& encoder() const { return encoder_; }
   const UniversalDecoder& decoder() const { return decoder_; }
+  const VocabularyLayers& vocabulary_layers() const { return vocabulary_; }
+  const PositionEncodings& positions() const { return positions_; }
 
-  // --- fused, on compacted rows: what training and decoding use.
-  /// What nodes came to: states behind the final norm, [S, M] and [D, M].
-  Thought encode(const Batch& batch, Pass& pass) const;
-  Thought decode(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const;
+  // --- Fused, on the gathered rows of the active nodes: for training and decoding.
+  /// Computes states after the final norm: [S, M] in encode, [D, M] in decode.
+  AdaptiveResult encode(const Batch& batch, Pass& pass) const;
+  AdaptiveResult decode(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const;
   at::Tensor forward(const Batch& batch, Pass& pass) const;  // logits [D, C]
 
-  /// A part of `decode`: what nodes come to whose first states are x, with a layer of the caller's.
-  Thought think_of_output(const at::Tensor& x_DM, const StepSignals& signals, ThinkingLayer& layer, Pass& pass) const;
-  const WordEnds& words() const { return words_; }
-  const Positions& positions() const { return positions_; }
+  /// Runs the decoder's steps and final norm on embedded tokens x, with the caller's layer.
+  AdaptiveResult run_decoder_steps(const at::Tensor& x_DM, const CoordinateEmbeddings& coordinates,
+                                   AdaptiveLayer& layer, Pass& pass) const;
 
-  struct Loss {
-    ProjectedLoss of_words;
-    at::Tensor sum;  // that of words, and the ponder cost by its weight; scalar, summed over labels
-    std::vector<std::int64_t> encoder_steps;  // of each node
-    std::vector<std::int64_t> decoder_steps;
-  };
-  /// With `rdrop` above 0 that of projected_rdrop_loss, of a batch that has its sentences twice.
-  Loss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const;
+  /// Returns VocabularyLayers::loss; the objective includes the mean ponder cost of the adaptive nodes times
+  /// ponder_weight for each label. With `rdrop` above 0, `batch` holds its sentences twice.
+  BatchLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const;
 
-  // --- by message passing, with filters: the definition, as the graph tutorial has it.
-  /// `graph` holds the batch's graph. Afterwards node column "step" says how many steps each node took, and "r" its
-  /// remainder. With equal passes that drop nothing it equals `forward`.
-  at::Tensor forward_by_messages(MessageGraph& graph, const Batch& batch, Pass& pass) const;  // logits [D, C]
+  // --- Message passing with filters, as in the graph tutorial: the definition of the fused functions.
+  /// Computes logits, [D, C]; `graph` holds the batch's graph. Sets the node columns "step", the ponder steps of each
+  /// node, and "r", its remainder. Without dropout the result equals `forward`.
+  at::Tensor forward_by_messages(MessageGraph& graph, const Batch& batch, Pass& pass) const;
 
   // The tutorial's functions, for update_graph.
-  /// To "x" adds the signals of "pos" and "step", and counts the step.
+  /// Adds the coordinate embeddings of "pos" and "step" to "x", and 1 to "step".
   NodeFunction step_forward(Pass& pass) const;
-  /// From "x" to "p", "sum_p", "r", "s" and "active", by Ponder's algebra. `is_last` halts all.
+  /// Computes "p", "sum_p", "r", "s" and "active" from "x" by the formulas of HaltingState. `is_last` halts all nodes.
   NodeFunction halt_and_accum(const HaltingUnit& halting, bool is_last) const;
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {
-    part("input_embedding", self.words_.input_embedding);
-    part("output_embedding", self.words_.output_embedding);
+    part("input_embedding", self.vocabulary_.input_embedding);
+    part("output_embedding", self.vocabulary_.output_embedding);
     part("encoder", self.encoder_);
     part("decoder", self.decoder_);
-    part("generator", self.words_.generator);
+    part("generator", self.vocabulary_.output_projection);
   }
 
  private:
-  struct Steps;
+  struct MessageSteps;
 
-  /// `layer` applies that of `side`.
   template <class Layer>
-  Thought think_and_norm(std::int64_t most_steps, bool adapts, const at::Tensor& x_NM, const StepSignals& signals,
-                         const UniversalSide<Layer>& side, ThinkingLayer& layer, Pass& pass) const;
-  at::Tensor ponder_cost(const Thought& encoded, const Thought& decoded, std::int64_t num_labels) const;
-  void start_thinking(MessageGraph& graph, const Batch& batch) const;
+  AdaptiveResult run_side(std::int64_t max_steps, bool is_adaptive, const at::Tensor& x_NM,
+                          const CoordinateEmbeddings& coordinates, const UniversalSide<Layer>& side,
+                          AdaptiveLayer& layer, Pass& pass) const;
+  at::Tensor weighted_ponder_cost(const AdaptiveResult& encoded, const AdaptiveResult& decoded,
+                                  std::int64_t num_labels) const;
+  void set_initial_columns(MessageGraph& graph, const Batch& batch) const;
   template <class Layer>
-  void think_by_messages(MessageGraph& graph, const UniversalSide<Layer>& side, const Steps& steps, Pass& pass) const;
-  template <class Layer>
-  NodeFunction show_halted(const UniversalSide<Layer>& side, std::int64_t step, Pass& pass) const;
+  void run_steps_by_messages(MessageGraph& graph, const UniversalSide<Layer>& side, const MessageSteps& steps,
+                             Pass& pass) const;
   void encode_by_messages(MessageGraph& graph, Pass& pass) const;
   void decode_by_messages(MessageGraph& graph, Pass& pass) const;
 
   TransformerOptions options_;
-  WordEnds words_;
-  Positions positions_;
+  VocabularyLayers vocabulary_;
+  PositionEncodings positions_;
   UniversalEncoder encoder_;
   UniversalDecoder decoder_;
 };

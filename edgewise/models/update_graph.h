@@ -8,20 +8,26 @@
 #include <vector>
 
 #include "edgewise/message/message_graph.h"
+#include "edgewise/nn/message_attention.h"
 
 namespace edgewise {
 
-/// (function, nodes it is applied to).
-using NodeStep = std::pair<NodeFunction, at::Tensor>;
+/// A node function and the numbers of the nodes that it is applied to.
+using NodeUpdate = std::pair<NodeFunction, at::Tensor>;
 
-/// Attention by messages along the given edges.
-using AttentionStep = std::function<void(MessageGraph& graph, const at::Tensor& edges)>;
+/// Runs attention by message passing along the given edges.
+using AttentionFunction = std::function<void(MessageGraph& graph, const at::Tensor& edges)>;
 
-/// The graph tutorial's step of a model: runs `pre` on its nodes, `attention` along `edges`, `post` on its nodes. Any
-/// subset of a graph's edges and nodes; a node that none of the edges reaches attends to nothing, and `post` finds
+/// Returns the attention of a layer as such a function. Layer and pass must outlive the function.
+inline AttentionFunction attend_by_messages(const MultiHeadAttention& attention, Pass& pass) {
+  return [&](MessageGraph& graph, const at::Tensor& edges) { propagate_attention(graph, edges, attention, pass); };
+}
+
+/// Applies `pre` to nodes, runs `attention` along `edges`, then applies `post` to nodes: one step of the graph
+/// tutorial's models. Edges and nodes may be any subset of the graph's. The attention result of a node without edges is
 /// zeros.
-inline void update_graph(MessageGraph& graph, const at::Tensor& edges, const std::vector<NodeStep>& pre,
-                         const std::vector<NodeStep>& post, const AttentionStep& attention) {
+inline void update_graph(MessageGraph& graph, const at::Tensor& edges, const std::vector<NodeUpdate>& pre,
+                         const std::vector<NodeUpdate>& post, const AttentionFunction& attention) {
   for (const auto& [function, nodes] : pre) graph.apply_nodes(function, nodes);
   attention(graph, edges);
   for (const auto& [function, nodes] : post) graph.apply_nodes(function, nodes);

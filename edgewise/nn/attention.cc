@@ -4,7 +4,7 @@
 #include <ATen/ops/clamp.h>
 
 #include "edgewise/base/error.h"
-#include "edgewise/nn/attention_watch.h"
+#include "edgewise/nn/attention_recorder.h"
 #include "edgewise/nn/init.h"
 #include "edgewise/ops/attend.h"
 #include "edgewise/ops/edge_softmax.h"
@@ -23,12 +23,6 @@ at::Tensor additive_weights(const MultiHeadAttention& attention, const Relation&
   return edge_softmax(relation, score_EH);
 }
 
-AttentionOptions attend_options(const MultiHeadAttentionOptions& options) {
-  AttentionOptions attend_options;
-  attend_options.clamp = options.clamp;
-  return attend_options;
-}
-
 }  // namespace
 
 Columns Projections::columns() const {
@@ -41,14 +35,11 @@ Columns Projections::columns() const {
 
 MultiHeadAttentionOptions MultiHeadAttentionOptions::even(std::int64_t size, std::int64_t heads) {
   check(heads > 0 && size % heads == 0, "MultiHeadAttention: heads is {}, needs a divisor of size {}", heads, size);
-  MultiHeadAttentionOptions options;
-  options.input_size = options.output_size = size;
-  options.heads = heads;
-  options.head_size = options.value_size = size / heads;
-  return options;
+  const std::int64_t head_size = size / heads;
+  return {.input_size = size, .heads = heads, .head_size = head_size, .value_size = head_size, .output_size = size};
 }
 
-MultiHeadAttentionOptions MultiHeadAttentionOptions::of(const LayerOptions& layer) {
+MultiHeadAttentionOptions MultiHeadAttentionOptions::from_layer(const LayerOptions& layer) {
   MultiHeadAttentionOptions options = even(layer.size, layer.heads);
   options.bias = layer.attention_bias ? Bias::kZero : Bias::kNone;
   options.score = layer.score;
@@ -67,8 +58,8 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& attentio
   if (o.score == ScoreKind::kAdditive) score_vector = xavier_uniform({o.heads, o.head_size}, o.head_size, 1, random);
 }
 
-// Three products and not one of three times the width: its result would have to be copied apart, because attention
-// reads queries, keys and values each in one piece.
+// Multiplies by three matrices instead of one matrix of three times the width: attention needs contiguous queries, keys
+// and values, which would have to be copied out of the wide result.
 Projections MultiHeadAttention::get(const at::Tensor& x_NI, AttentionFields fields) const {
   std::vector<LinearWeights> layers;
   if (contains(fields, AttentionFields::kQuery)) layers.push_back(query.weights());
@@ -76,27 +67,27 @@ Projections MultiHeadAttention::get(const at::Tensor& x_NI, AttentionFields fiel
   if (contains(fields, AttentionFields::kValue)) layers.push_back(value.weights());
   const std::vector<at::Tensor> results = linear_group(x_NI, layers);
 
-  Projections found;
+  Projections projections;
   auto next = results.begin();
   const auto take = [&](AttentionFields field, std::int64_t size, at::Tensor& projection) {
     if (contains(fields, field)) projection = split_heads(*next++, options.heads, size);
   };
-  take(AttentionFields::kQuery, options.head_size, found.query);
-  take(AttentionFields::kKey, options.head_size, found.key);
-  take(AttentionFields::kValue, options.value_size, found.value);
-  return found;
+  take(AttentionFields::kQuery, options.head_size, projections.query);
+  take(AttentionFields::kKey, options.head_size, projections.key);
+  take(AttentionFields::kValue, options.value_size, projections.value);
+  return projections;
 }
 
 at::Tensor MultiHeadAttention::average(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                                        const at::Tensor& value_SHV, Pass& pass) const {
-  if (const AttentionWatch::See* see = AttentionWatch::current()) {
-    (*see)(relation, weights(relation, query_DHK, key_SHK));
+  if (const AttentionRecorder::Callback* record = AttentionRecorder::current()) {
+    (*record)(relation, weights(relation, query_DHK, key_SHK));
   }
   if (options.score == ScoreKind::kAdditive) {
     const at::Tensor weight_EH = additive_weights(*this, relation, query_DHK, key_SHK);
     return aggregate(relation, pass.dropout(weight_EH, options.dropout), value_SHV);
   }
-  AttentionOptions attention = attend_options(options);
+  AttentionOptions attention = {.clamp = options.clamp};
   pass.set_dropout(options.dropout, attention);
   return attend(relation, query_DHK, key_SHK, value_SHV, attention);
 }
@@ -114,14 +105,12 @@ at::Tensor MultiHeadAttention::weights(const Relation& relation, const at::Tenso
                                        const at::Tensor& key_SHK) const {
   return options.score == ScoreKind::kAdditive
              ? additive_weights(*this, relation, query_DHK, key_SHK)
-             : attention_weights(relation, query_DHK, key_SHK, attend_options(options));
+             : attention_weights(relation, query_DHK, key_SHK, {.clamp = options.clamp});
 }
 
 at::Tensor self_attention(const Relation& relation, const at::Tensor& x_NI) {
   const at::Tensor x_N1I = x_NI.unsqueeze(1);
-  AttentionOptions options;
-  options.scale = 1.0;
-  return attend(relation, x_N1I, x_N1I, x_N1I, options).squeeze(1);
+  return attend(relation, x_N1I, x_N1I, x_N1I, {.scale = 1.0}).squeeze(1);
 }
 
 }  // namespace edgewise

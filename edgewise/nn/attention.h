@@ -17,7 +17,7 @@
 
 namespace edgewise {
 
-/// Some of the three things that attention makes of a node's state.
+/// A set of the three projections of a node's state: query, key and value.
 enum class AttentionFields : unsigned { kQuery = 1, kKey = 2, kValue = 4, kKeyValue = 6, kAll = 7 };
 
 constexpr AttentionFields operator|(AttentionFields a, AttentionFields b) {
@@ -28,13 +28,13 @@ constexpr AttentionFields operator&(AttentionFields a, AttentionFields b) {
 }
 constexpr bool contains(AttentionFields fields, AttentionFields field) { return (fields & field) == field; }
 
-/// What MultiHeadAttention::get returns; those not asked for are undefined.
+/// Result of MultiHeadAttention::get; a field that was not selected is undefined.
 struct Projections {
   at::Tensor query;  // [N, H, K]
   at::Tensor key;    // [N, H, K]
   at::Tensor value;  // [N, H, V]
 
-  /// Those that are defined, as node columns "q", "k" and "v".
+  /// Returns the defined fields as node columns "q", "k" and "v".
   Columns columns() const;
 };
 
@@ -46,45 +46,46 @@ struct MultiHeadAttentionOptions {
   std::int64_t output_size = 512;
   Bias bias = Bias::kZero;
   ScoreKind score = ScoreKind::kDot;
-  std::optional<double> clamp;
-  double dropout = 0.0;  // of weights
+  std::optional<double> clamp = {};
+  double dropout = 0.0;  // rate for attention weights
 
-  /// Heads that share `size` evenly: size to size. Throws Error when it cannot be shared so.
+  /// Sets input and output to `size`, heads to size / heads. Throws Error unless `heads` divides `size`.
   static MultiHeadAttentionOptions even(std::int64_t size, std::int64_t heads);
-  static MultiHeadAttentionOptions of(const LayerOptions& layer);
+  static MultiHeadAttentionOptions from_layer(const LayerOptions& layer);
 };
 
-/// Attention with several heads, each an attention of its own over the same edges (Vaswani et al. 2017, section 3.2.2).
+/// Multi-head attention (Vaswani et al. 2017, section 3.2.2). For each destination d,
 ///
-///     out[d] = output(concat over heads of: average over the edges into d, by softmaxed score, of value[s])
+///     out[d] = output(concatenation over heads of: sum over the edges (s, d) of weight[s, d] * value[s])
 ///
-/// It can be had whole, or in its parts: `get`, then `average` or message passing (message_attention.h), then `get_o`.
+/// where weight is the softmax of the scores of the edges into d. operator() computes the whole layer. Its parts are
+/// `get`, then `average` or message passing (message_attention.h), then `get_o`; the names are the graph tutorial's.
 struct MultiHeadAttention {
   MultiHeadAttentionOptions options;
   Linear query;             // I to H · K
   Linear key;               // I to H · K
   Linear value;             // I to H · V
   Linear output;            // H · V to O
-  at::Tensor score_vector;  // [H, K], of additive scores only
+  at::Tensor score_vector;  // [H, K]; undefined unless scores are additive
 
   MultiHeadAttention() = default;
   MultiHeadAttention(const MultiHeadAttentionOptions& attention_options, RandomStream& random);
 
-  /// Projects states to what attention needs of them, split into heads.
+  /// Projects states to the selected fields, split into heads.
   Projections get(const at::Tensor& x_NI, AttentionFields fields = AttentionFields::kAll) const;
 
-  /// The values that arrive at each destination, averaged: [D, H, V]. Zeros where no edge ends.
+  /// Averages the values at each destination by attention weight: [D, H, V]. A destination without edges gets zeros.
   at::Tensor average(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                      const at::Tensor& value_SHV, Pass& pass) const;
 
-  /// Mixes the heads of averaged values: [D, H, V] to [D, O].
+  /// Applies the output projection to the concatenated heads: [D, H, V] to [D, O].
   at::Tensor get_o(const at::Tensor& average_DHV) const;
 
-  /// All three: [D, O]. For self-attention both states are the same.
+  /// Computes the whole layer: [D, O]. Self-attention passes one tensor as both states.
   at::Tensor operator()(const Relation& relation, const at::Tensor& destination_DI, const at::Tensor& source_SI,
                         Pass& pass) const;
 
-  /// The weights by which the values are averaged, [E, H], before dropout.
+  /// Returns the attention weights before dropout: [E, H].
   at::Tensor weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK) const;
 
   template <typename Self, typename Visitor>
@@ -97,8 +98,8 @@ struct MultiHeadAttention {
   }
 };
 
-/// Attention without parameters: each node's new state is the average of those that it sees, by softmax of their plain
-/// dot products, softmax(X Xᵀ) X. The from-scratch document's first step. [N, I].
+/// Computes self-attention without parameters, softmax(X Xᵀ) X over the edges of the relation, with unscaled dot
+/// products: [N, I]. The from-scratch note (docs/sources.md) begins with this function.
 at::Tensor self_attention(const Relation& relation, const at::Tensor& x_NI);
 
 }  // namespace edgewise

@@ -8,7 +8,7 @@
 namespace edgewise {
 namespace {
 
-/// The same projection of every head, one below the other.
+/// Concatenates the weights of one projection over all heads.
 Linear stack_heads(const std::vector<AttentionHead>& heads, Linear AttentionHead::*projection) {
   std::vector<at::Tensor> weights;
   std::vector<at::Tensor> biases;
@@ -49,7 +49,7 @@ at::Tensor AttentionHeads::operator()(const Relation& relation, const at::Tensor
   return output(at::cat(results, /*dim=*/1));
 }
 
-MultiHeadAttention AttentionHeads::joined() const {
+MultiHeadAttention AttentionHeads::fuse() const {
   MultiHeadAttention attention;
   attention.query = stack_heads(heads, &AttentionHead::query);
   attention.key = stack_heads(heads, &AttentionHead::key);

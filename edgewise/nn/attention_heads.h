@@ -12,12 +12,12 @@ namespace edgewise {
 
 struct AttentionHeadsOptions {
   std::int64_t heads = 8;
-  std::int64_t size = 512;       // of what goes in and comes out
-  std::int64_t key_size = 64;    // the document's dim_k
-  std::int64_t value_size = 64;  // dim_v
+  std::int64_t size = 512;       // features of input and output
+  std::int64_t key_size = 64;    // the from-scratch note's dim_k
+  std::int64_t value_size = 64;  // the note's dim_v
 };
 
-/// One head: scaled dot-product attention between its own projections.
+/// One head: scaled dot-product attention with its own projections.
 struct AttentionHead {
   Linear query;
   Linear key;
@@ -26,7 +26,7 @@ struct AttentionHead {
   AttentionHead() = default;
   AttentionHead(const AttentionHeadsOptions& options, RandomStream& random);
 
-  /// [D, value size].
+  /// Returns [D, value size].
   at::Tensor operator()(const Relation& relation, const at::Tensor& destination_DI, const at::Tensor& source_SI) const;
 
   template <typename Self, typename Visitor>
@@ -37,8 +37,8 @@ struct AttentionHead {
   }
 };
 
-/// Multi-head attention as the from-scratch document first shows it: separate heads side by side, their results
-/// concatenated and mixed. The meaning of MultiHeadAttention, which computes all heads at once.
+/// Multi-head attention with a separate layer for each head, as in the from-scratch note (docs/sources.md): the
+/// definition of MultiHeadAttention, which computes all heads at once.
 struct AttentionHeads {
   std::vector<AttentionHead> heads;
   Linear output;
@@ -48,8 +48,8 @@ struct AttentionHeads {
 
   at::Tensor operator()(const Relation& relation, const at::Tensor& destination_DI, const at::Tensor& source_SI) const;
 
-  /// The same attention as one layer, with copies of these parameters.
-  MultiHeadAttention joined() const;
+  /// Returns the equivalent MultiHeadAttention, with copies of the parameters.
+  MultiHeadAttention fuse() const;
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {

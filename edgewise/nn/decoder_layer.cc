@@ -4,56 +4,63 @@
 namespace edgewise {
 
 DecoderLayer::DecoderLayer(const LayerOptions& options, RandomStream& random)
-    : self_attention(MultiHeadAttentionOptions::of(options), random),
-      cross_attention(MultiHeadAttentionOptions::of(options), random),
-      feed_forward(FeedForwardOptions::of(options), random),
+    : self_attention(MultiHeadAttentionOptions::from_layer(options), random),
+      cross_attention(MultiHeadAttentionOptions::from_layer(options), random),
+      feed_forward(options, random),
       self_sublayer(options),
       cross_sublayer(options),
       feed_forward_sublayer(options) {}
 
-Projections DecoderLayer::before_self(const at::Tensor& x_DM, AttentionFields fields) const {
-  return self_attention.get(self_sublayer.before(x_DM), fields);
+Projections DecoderLayer::project_self_qkv(const at::Tensor& x_DM, AttentionFields fields) const {
+  return self_attention.get(self_sublayer.prepare_input(x_DM), fields);
 }
 
-at::Tensor DecoderLayer::after_self(const at::Tensor& x_DM, const at::Tensor& average_DHV, Pass& pass) const {
-  return self_sublayer.after(x_DM, self_attention.get_o(average_DHV), pass);
+at::Tensor DecoderLayer::finish_self_attention(const at::Tensor& x_DM, const at::Tensor& average_DHV,
+                                               Pass& pass) const {
+  return self_sublayer.add_output(x_DM, self_attention.get_o(average_DHV), pass);
 }
 
-Projections DecoderLayer::before_cross(const at::Tensor& x_NM, AttentionFields fields) const {
-  Projections found = cross_attention.get(x_NM, fields & AttentionFields::kKeyValue);
+Projections DecoderLayer::project_cross_qkv(const at::Tensor& x_NM, AttentionFields fields) const {
+  Projections projections = cross_attention.get(x_NM, fields & AttentionFields::kKeyValue);
   if (contains(fields, AttentionFields::kQuery)) {
-    found.query = cross_attention.get(cross_sublayer.before(x_NM), AttentionFields::kQuery).query;
+    projections.query = cross_attention.get(cross_sublayer.prepare_input(x_NM), AttentionFields::kQuery).query;
   }
-  return found;
+  return projections;
 }
 
-NodeState DecoderLayer::attended(const at::Tensor& x_DM, const at::Tensor& seen_DHV, Pass& pass) const {
-  return cross_sublayer.after(x_DM, cross_attention.get_o(seen_DHV), feed_forward_sublayer.first_norm(), pass);
+NodeState DecoderLayer::finish_cross_attention(const at::Tensor& x_DM, const at::Tensor& cross_average_DHV,
+                                               Pass& pass) const {
+  return cross_sublayer.add_output(x_DM, cross_attention.get_o(cross_average_DHV), feed_forward_sublayer.first_norm(),
+                                   pass);
 }
 
-NodeState DecoderLayer::fed(const NodeState& attended, const Norm& next, Pass& pass) const {
-  return feed_forward_sublayer.after(attended.x_TM, feed_forward(attended.read_TM, pass), next, pass);
+NodeState DecoderLayer::apply_feed_forward(const NodeState& state, const Norm& next, Pass& pass) const {
+  return feed_forward_sublayer.add_output(state.x_TM, feed_forward(state.input_TM, pass), next, pass);
 }
 
-at::Tensor DecoderLayer::after_cross(const at::Tensor& x_DM, const at::Tensor& average_DHV, Pass& pass) const {
-  return fed(attended(x_DM, average_DHV, pass), Norm(), pass).x_TM;
+at::Tensor DecoderLayer::finish_layer(const at::Tensor& x_DM, const at::Tensor& average_DHV, Pass& pass) const {
+  return apply_feed_forward(finish_cross_attention(x_DM, average_DHV, pass), Norm(), pass).x_TM;
 }
 
-NodeState DecoderLayer::attended(const Relation& encoder_decoder, const at::Tensor& x_DM, const at::Tensor& heard_DHV,
-                                 const Projections& memory, Pass& pass) const {
-  const NodeState heard = self_sublayer.after(x_DM, self_attention.get_o(heard_DHV), cross_sublayer.first_norm(), pass);
-  const at::Tensor query_DHK = cross_attention.get(heard.read_TM, AttentionFields::kQuery).query;
-  const at::Tensor seen_DHV = cross_attention.average(encoder_decoder, query_DHK, memory.key, memory.value, pass);
-  return attended(heard.x_TM, seen_DHV, pass);
+NodeState DecoderLayer::attend_encoder(const Relation& encoder_decoder, const at::Tensor& x_DM,
+                                       const at::Tensor& self_average_DHV, const Projections& encoder_kv,
+                                       Pass& pass) const {
+  const NodeState state =
+      self_sublayer.add_output(x_DM, self_attention.get_o(self_average_DHV), cross_sublayer.first_norm(), pass);
+  const at::Tensor query_DHK = cross_attention.get(state.input_TM, AttentionFields::kQuery).query;
+  const at::Tensor cross_average_DHV =
+      cross_attention.average(encoder_decoder, query_DHK, encoder_kv.key, encoder_kv.value, pass);
+  return finish_cross_attention(state.x_TM, cross_average_DHV, pass);
 }
 
 NodeState DecoderLayer::operator()(const Relation& decoder_decoder, const Relation& encoder_decoder,
                                    const NodeState& state, const at::Tensor& encoded_SM, const Norm& next,
                                    Pass& pass) const {
-  const Projections self = self_attention.get(state.read_TM);
-  const at::Tensor heard_DHV = self_attention.average(decoder_decoder, self.query, self.key, self.value, pass);
-  const Projections memory = cross_attention.get(encoded_SM, AttentionFields::kKeyValue);
-  return after_self(encoder_decoder, state.x_TM, heard_DHV, memory, next, pass);
+  const Projections self = self_attention.get(state.input_TM);
+  const at::Tensor self_average_DHV = self_attention.average(decoder_decoder, self.query, self.key, self.value, pass);
+  const Projections encoder_kv = cross_attention.get(encoded_SM, AttentionFields::kKeyValue);
+  return apply_feed_forward(attend_encoder(encoder_decoder, state.x_TM, self_average_DHV, encoder_kv, pass), next,
+                            pass);
 }
 
 at::Tensor DecoderLayer::operator()(const Relation& decoder_decoder, const Relation& encoder_decoder,

@@ -7,13 +7,12 @@
 #include "edgewise/nn/feed_forward.h"
 #include "edgewise/nn/sublayer.h"
 
-// Shapes: D = decoder nodes, S = encoder nodes, N = either, M = size of a node's state, H = heads, V = size of a head's
-// value.
+// Shapes: D = decoder nodes, S = encoder nodes, N = D or S, M = size of a node's state, H = heads, V = value size.
 
 namespace edgewise {
 
-/// Self-attention, attention to what the encoder made, then feed-forward, each within a Sublayer. In parts, as
-/// EncoderLayer is.
+/// A decoder layer: self-attention, cross-attention to the encoder's output, and feed-forward, each within a Sublayer.
+/// As in EncoderLayer, each part in front of or behind an attention average has its own function.
 struct DecoderLayer {
   MultiHeadAttention self_attention;
   MultiHeadAttention cross_attention;
@@ -25,32 +24,30 @@ struct DecoderLayer {
   DecoderLayer() = default;
   DecoderLayer(const LayerOptions& options, RandomStream& random);
 
-  Projections before_self(const at::Tensor& x_DM, AttentionFields fields = AttentionFields::kAll) const;
-  at::Tensor after_self(const at::Tensor& x_DM, const at::Tensor& average_DHV, Pass& pass) const;
+  /// Applies the norm in front of self-attention, if any, and projects to queries, keys and values.
+  Projections project_self_qkv(const at::Tensor& x_DM, AttentionFields fields = AttentionFields::kAll) const;
+  /// Finishes self-attention from its averages: output projection, dropout, residual connection, norm.
+  at::Tensor finish_self_attention(const at::Tensor& x_DM, const at::Tensor& average_DHV, Pass& pass) const;
 
-  /// Queries of decoder nodes, or keys and values of encoder nodes, whose states are read as they are: the encoder ends
-  /// with a norm.
-  Projections before_cross(const at::Tensor& x_NM, AttentionFields fields) const;
-  at::Tensor after_cross(const at::Tensor& x_DM, const at::Tensor& average_DHV, Pass& pass) const;
+  /// Projects decoder nodes to queries of cross-attention, or encoder nodes to its keys and values. Only queries pass
+  /// through a norm; the encoder's output is normalised already.
+  Projections project_cross_qkv(const at::Tensor& x_NM, AttentionFields fields) const;
+  /// Finishes cross-attention from its averages, and computes feed-forward.
+  at::Tensor finish_layer(const at::Tensor& x_DM, const at::Tensor& average_DHV, Pass& pass) const;
 
-  /// A first state of [D, M], then from state to state; `next` is the norm through which the result is read.
+  /// Make a NodeState from states [D, M], and map it to the next layer's; `next` is the next layer's first norm.
   NodeState begin(const at::Tensor& x_DM, const Pass& pass) const { return self_sublayer.begin(x_DM, pass); }
   NodeState operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const NodeState& state,
                        const at::Tensor& encoded_SM, const Norm& next, Pass& pass) const;
 
-  /// The rest of the layer behind self-attention: `memory` are the keys and values of encoder nodes.
-  NodeState after_self(const Relation& encoder_decoder, const at::Tensor& x_DM, const at::Tensor& heard_DHV,
-                       const Projections& memory, const Norm& next, Pass& pass) const {
-    return fed(attended(encoder_decoder, x_DM, heard_DHV, memory, pass), next, pass);
-  }
+  /// Finishes self-attention from its averages, and computes cross-attention; `encoder_kv` has the keys and values of
+  /// the encoder nodes. Returns the state in front of feed-forward, so that a caller can change feed-forward's input.
+  NodeState attend_encoder(const Relation& encoder_decoder, const at::Tensor& x_DM, const at::Tensor& self_average_DHV,
+                           const Projections& encoder_kv, Pass& pass) const;
+  NodeState finish_cross_attention(const at::Tensor& x_DM, const at::Tensor& cross_average_DHV, Pass& pass) const;
+  NodeState apply_feed_forward(const NodeState& state, const Norm& next, Pass& pass) const;
 
-  /// Both attentions' end and feed-forward's, for who changes what the latter reads.
-  NodeState attended(const Relation& encoder_decoder, const at::Tensor& x_DM, const at::Tensor& heard_DHV,
-                     const Projections& memory, Pass& pass) const;
-  NodeState attended(const at::Tensor& x_DM, const at::Tensor& seen_DHV, Pass& pass) const;
-  NodeState fed(const NodeState& attended, const Norm& next, Pass& pass) const;
-
-  /// The layer alone: [D, M] to [D, M].
+  /// Computes the whole layer: [D, M] to [D, M].
   at::Tensor operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
                         const at::Tensor& encoded_SM, Pass& pass) const;
 

@@ -13,19 +13,19 @@
 
 namespace edgewise {
 
-/// A table of words: row w is what word w means to the model.
+/// An embedding table with one row for each token of the vocabulary.
 struct Embedding {
-  at::Tensor weight;  // [C, M], C = words
+  at::Tensor weight;  // [C, M], C = vocabulary size
   double scale = 1.0;
 
   Embedding() = default;
-  Embedding(std::int64_t words, std::int64_t size, EmbeddingInit init, RandomStream& random);
+  Embedding(std::int64_t vocabulary, std::int64_t size, EmbeddingInit init, RandomStream& random);
 
-  /// The rows of `tokens`, times scale: [T, M]. Throws Error for a token that is no row.
+  /// Returns the rows of `tokens` times `scale`: [T, M]. Throws Error for a token outside of the table.
   at::Tensor operator()(std::span<const std::int64_t> tokens) const;
 
-  /// The same plus the vectors of their positions, and dropout of words and of the sums while training.
-  at::Tensor operator()(std::span<const std::int64_t> tokens, const Positions& table,
+  /// Also adds position encodings, and in training applies dropout to whole tokens and to the sums.
+  at::Tensor operator()(std::span<const std::int64_t> tokens, const PositionEncodings& table,
                         std::span<const std::int64_t> positions, const DropoutRates& dropout, Pass& pass) const;
 
   template <typename Self, typename Visitor>

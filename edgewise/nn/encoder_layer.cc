@@ -4,32 +4,33 @@
 namespace edgewise {
 
 EncoderLayer::EncoderLayer(const LayerOptions& options, RandomStream& random)
-    : self_attention(MultiHeadAttentionOptions::of(options), random),
-      feed_forward(FeedForwardOptions::of(options), random),
+    : self_attention(MultiHeadAttentionOptions::from_layer(options), random),
+      feed_forward(options, random),
       self_sublayer(options),
       feed_forward_sublayer(options) {}
 
-Projections EncoderLayer::before_attention(const at::Tensor& x_NM, AttentionFields fields) const {
-  return self_attention.get(self_sublayer.before(x_NM), fields);
+Projections EncoderLayer::project_qkv(const at::Tensor& x_NM, AttentionFields fields) const {
+  return self_attention.get(self_sublayer.prepare_input(x_NM), fields);
 }
 
-NodeState EncoderLayer::attended(const at::Tensor& x_NM, const at::Tensor& average_NHV, Pass& pass) const {
-  return self_sublayer.after(x_NM, self_attention.get_o(average_NHV), feed_forward_sublayer.first_norm(), pass);
+NodeState EncoderLayer::finish_attention(const at::Tensor& x_NM, const at::Tensor& average_NHV, Pass& pass) const {
+  return self_sublayer.add_output(x_NM, self_attention.get_o(average_NHV), feed_forward_sublayer.first_norm(), pass);
 }
 
-NodeState EncoderLayer::fed(const NodeState& attended, const Norm& next, Pass& pass) const {
-  return feed_forward_sublayer.after(attended.x_TM, feed_forward(attended.read_TM, pass), next, pass);
+NodeState EncoderLayer::apply_feed_forward(const NodeState& state, const Norm& next, Pass& pass) const {
+  return feed_forward_sublayer.add_output(state.x_TM, feed_forward(state.input_TM, pass), next, pass);
 }
 
-at::Tensor EncoderLayer::after_attention(const at::Tensor& x_NM, const at::Tensor& average_NHV, Pass& pass) const {
-  return after_attention(x_NM, average_NHV, Norm(), pass).x_TM;
+at::Tensor EncoderLayer::finish_layer(const at::Tensor& x_NM, const at::Tensor& average_NHV, Pass& pass) const {
+  return finish_layer(x_NM, average_NHV, Norm(), pass).x_TM;
 }
 
 NodeState EncoderLayer::operator()(const Relation& relation, const NodeState& state, const Norm& next,
                                    Pass& pass) const {
-  const Projections made = self_attention.get(state.read_TM);
-  const at::Tensor average_NHV = self_attention.average(relation, made.query, made.key, made.value, pass);
-  return after_attention(state.x_TM, average_NHV, next, pass);
+  const Projections projections = self_attention.get(state.input_TM);
+  const at::Tensor average_NHV =
+      self_attention.average(relation, projections.query, projections.key, projections.value, pass);
+  return finish_layer(state.x_TM, average_NHV, next, pass);
 }
 
 at::Tensor EncoderLayer::operator()(const Relation& relation, const at::Tensor& x_NM, Pass& pass) const {

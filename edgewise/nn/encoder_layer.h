@@ -11,8 +11,8 @@
 
 namespace edgewise {
 
-/// Self-attention, then feed-forward, each within a Sublayer. The two halves are what lies before and behind attention;
-/// between them the fused and the message-passing form differ, and nowhere else.
+/// An encoder layer: self-attention and feed-forward, each within a Sublayer. `project_qkv` and `finish_layer` are the
+/// parts in front of and behind the attention average, which fused attention or message passing computes.
 struct EncoderLayer {
   MultiHeadAttention self_attention;
   FeedForward feed_forward;
@@ -22,21 +22,23 @@ struct EncoderLayer {
   EncoderLayer() = default;
   EncoderLayer(const LayerOptions& options, RandomStream& random);
 
-  Projections before_attention(const at::Tensor& x_NM, AttentionFields fields = AttentionFields::kAll) const;
-  at::Tensor after_attention(const at::Tensor& x_NM, const at::Tensor& average_NHV, Pass& pass) const;
+  /// Applies the norm in front of self-attention, if any, and projects to queries, keys and values.
+  Projections project_qkv(const at::Tensor& x_NM, AttentionFields fields = AttentionFields::kAll) const;
+  /// Finishes self-attention from its averages, and computes feed-forward.
+  at::Tensor finish_layer(const at::Tensor& x_NM, const at::Tensor& average_NHV, Pass& pass) const;
 
-  /// A first state of [N, M], then from state to state; `next` is the norm through which the result is read.
+  /// Make a NodeState from states [N, M], and map it to the next layer's; `next` is the next layer's first norm.
   NodeState begin(const at::Tensor& x_NM, const Pass& pass) const { return self_sublayer.begin(x_NM, pass); }
   NodeState operator()(const Relation& relation, const NodeState& state, const Norm& next, Pass& pass) const;
-  NodeState after_attention(const at::Tensor& x_NM, const at::Tensor& average_NHV, const Norm& next, Pass& pass) const {
-    return fed(attended(x_NM, average_NHV, pass), next, pass);
+  NodeState finish_layer(const at::Tensor& x_NM, const at::Tensor& average_NHV, const Norm& next, Pass& pass) const {
+    return apply_feed_forward(finish_attention(x_NM, average_NHV, pass), next, pass);
   }
 
-  /// The two sublayers' ends, for who changes what feed-forward reads.
-  NodeState attended(const at::Tensor& x_NM, const at::Tensor& average_NHV, Pass& pass) const;
-  NodeState fed(const NodeState& attended, const Norm& next, Pass& pass) const;
+  /// Finishes self-attention. Returns the state in front of feed-forward, whose input a caller can change.
+  NodeState finish_attention(const at::Tensor& x_NM, const at::Tensor& average_NHV, Pass& pass) const;
+  NodeState apply_feed_forward(const NodeState& state, const Norm& next, Pass& pass) const;
 
-  /// The layer alone: [N, M] to [N, M].
+  /// Computes the whole layer: [N, M] to [N, M].
   at::Tensor operator()(const Relation& relation, const at::Tensor& x_NM, Pass& pass) const;
 
   template <typename Self, typename Visitor>
@@ -48,7 +50,8 @@ struct EncoderLayer {
   }
 };
 
-/// The from-scratch document's encoder-only block: norms after the sums, a feed-forward four times as wide, no dropout.
+/// Builds the encoder-only block of the from-scratch note (docs/sources.md): norms after the sums, a feed-forward layer
+/// of 4 · size, no dropout.
 EncoderLayer transformer_block(std::int64_t size, std::int64_t heads, RandomStream& random);
 
 }  // namespace edgewise

@@ -3,11 +3,11 @@
 
 namespace edgewise {
 
-FeedForward::FeedForward(const FeedForwardOptions& options, RandomStream& random)
-    : inner(options.input_size, options.inner_size, Bias::kZero, random),
-      outer(options.inner_size, options.output_size, Bias::kZero, random),
+FeedForward::FeedForward(const LayerOptions& options, RandomStream& random)
+    : inner(options.size, options.feed_forward, Bias::kZero, random),
+      outer(options.feed_forward, options.size, Bias::kZero, random),
       activation(options.activation),
-      dropout(options.dropout) {}
+      dropout(options.dropout.activation) {}
 
 at::Tensor FeedForward::operator()(const at::Tensor& x, Pass& pass) const {
   LinearOptions options = {.activation = activation};

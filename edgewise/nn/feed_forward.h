@@ -9,29 +9,17 @@
 
 namespace edgewise {
 
-struct FeedForwardOptions {
-  std::int64_t input_size = 512;
-  std::int64_t inner_size = 2048;
-  std::int64_t output_size = 512;
-  Activation activation = Activation::kRelu;
-  double dropout = 0.0;  // of the activations
-
-  static FeedForwardOptions of(const LayerOptions& layer) {
-    return {layer.size, layer.feed_forward, layer.size, layer.activation, layer.dropout.activation};
-  }
-};
-
-/// outer(dropout(activation(inner(x)))), the same for each node, both linear layers with biases.
+/// The position-wise feed-forward layer outer(dropout(activation(inner(x)))); both linear layers have biases.
 struct FeedForward {
   Linear inner;
   Linear outer;
   Activation activation = Activation::kRelu;
-  double dropout = 0.0;
+  double dropout = 0.0;  // rate for activations
 
   FeedForward() = default;
-  FeedForward(const FeedForwardOptions& options, RandomStream& random);
+  FeedForward(const LayerOptions& options, RandomStream& random);
 
-  /// [..., input size] to [..., output size].
+  /// Maps [..., M] to [..., M], M = size of a node's state.
   at::Tensor operator()(const at::Tensor& x, Pass& pass) const;
 
   template <typename Self, typename Visitor>

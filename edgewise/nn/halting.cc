@@ -22,7 +22,7 @@ HaltingUnit::HaltingUnit(const TransformerOptions& options, RandomStream& random
 
 at::Tensor HaltingUnit::operator()(const at::Tensor& x_AM) const { return at::sigmoid(linear(norm(x_AM)).squeeze(-1)); }
 
-Ponder::Ponder(std::int64_t num_nodes, double epsilon)
+HaltingState::HaltingState(std::int64_t num_nodes, double epsilon)
     : active_(static_cast<std::size_t>(num_nodes)),
       steps_(static_cast<std::size_t>(num_nodes), 0),
       sums_(static_cast<std::size_t>(num_nodes), 0.0),
@@ -30,14 +30,14 @@ Ponder::Ponder(std::int64_t num_nodes, double epsilon)
   std::iota(active_.begin(), active_.end(), 0);
 }
 
-Ponder::Step Ponder::step(const at::Tensor& halting_A, bool is_last) {
+HaltingState::Step HaltingState::step(const at::Tensor& halting_A, bool is_last) {
   check(halting_A.dim() == 1 && halting_A.size(0) == std::ssize(active_),
-        "Ponder::step: halting has {} probabilities, needs one for each of {} active nodes", halting_A.numel(),
+        "HaltingState::step: halting has {} probabilities, needs one for each of {} active nodes", halting_A.numel(),
         active_.size());
   const at::Tensor probabilities = halting_A.detach().to(at::kDouble).contiguous();
   const double* probability = probabilities.const_data_ptr<double>();
-  at::Tensor leaves_A = at::empty({halting_A.size(0)}, at::kBool);
-  bool* leaves = leaves_A.mutable_data_ptr<bool>();
+  at::Tensor halts_A = at::empty({halting_A.size(0)}, at::kBool);
+  bool* halts = halts_A.mutable_data_ptr<bool>();
 
   Step step;
   std::vector<NodeIndex> still_active;
@@ -46,28 +46,28 @@ Ponder::Step Ponder::step(const at::Tensor& halting_A, bool is_last) {
     const auto row = static_cast<NodeIndex>(i);
     const double sum = sums_[i] + probability[i];
     ++steps_[static_cast<std::size_t>(active_[i])];
-    leaves[i] = is_last || sum >= threshold_;
-    (leaves[i] ? step.leaving : step.staying).push_back(row);
-    if (leaves[i]) continue;
+    halts[i] = is_last || sum >= threshold_;
+    (halts[i] ? step.halting : step.continuing).push_back(row);
+    if (halts[i]) continue;
     still_active.push_back(active_[i]);
     sums.push_back(sum);
   }
 
   if (!remaining_A_.defined()) remaining_A_ = at::ones_like(halting_A);
-  step.weight_A = at::where(leaves_A, remaining_A_, halting_A);
-  if (!step.leaving.empty()) {
-    const at::Tensor remainder = take_rows(remaining_A_, step.leaving).sum();
+  step.weight_A = at::where(halts_A, remaining_A_, halting_A);
+  if (!step.halting.empty()) {
+    const at::Tensor remainder = take_rows(remaining_A_, step.halting).sum();
     remainder_sum_ = remainder_sum_.defined() ? remainder_sum_ + remainder : remainder;
   }
-  remaining_A_ = take_rows(remaining_A_ - halting_A, step.staying);
+  remaining_A_ = take_rows(remaining_A_ - halting_A, step.continuing);
   active_ = std::move(still_active);
   sums_ = std::move(sums);
   return step;
 }
 
-at::Tensor Ponder::cost() const {
+at::Tensor HaltingState::cost() const {
   const auto steps = std::accumulate(steps_.begin(), steps_.end(), std::int64_t{0});
-  check(remainder_sum_.defined() || steps == 0, "Ponder::cost: no node has halted, needs the last step");
+  check(remainder_sum_.defined() || steps == 0, "HaltingState::cost: no node has halted, needs the last step");
   return remainder_sum_.defined() ? remainder_sum_ + static_cast<double>(steps) : at::tensor(0.0);
 }
 

@@ -12,13 +12,13 @@
 #include "edgewise/nn/norm.h"
 #include "edgewise/options/transformer_options.h"
 
-// Adaptive computation time (Graves 2016, section 2), node by node. Shapes: A = nodes that still think, M = size of a
-// node's state.
+// Adaptive computation time (Graves 2016, section 2) of each node. Shapes: A = active nodes, which have not halted, M =
+// size of a node's state.
 
 namespace edgewise {
 
-/// How near nodes are to being done: sigmoid(weight · norm(state) + bias). The norm is the tutorial's code's; its text
-/// has none.
+/// Computes halting probabilities: sigmoid(weight · norm(state) + bias). The norm is in the graph tutorial's code, but
+/// not in its text.
 struct HaltingUnit {
   Norm norm;
   Linear linear;  // M to 1
@@ -26,7 +26,7 @@ struct HaltingUnit {
   HaltingUnit() = default;
   HaltingUnit(const TransformerOptions& options, RandomStream& random);
 
-  /// From states after a step to probabilities, [A].
+  /// Returns the halting probabilities, [A], of states after a step.
   at::Tensor operator()(const at::Tensor& x_AM) const;
 
   template <typename Self, typename Visitor>
@@ -36,43 +36,43 @@ struct HaltingUnit {
   }
 };
 
-/// Which nodes go on thinking, and how much the state of each step counts. A node's probabilities h_1, h_2, … are
-/// summed until they reach 1 - epsilon, in step N, or the steps are over; then
+/// Tracks which nodes are active, and computes the weight of the state of each step. A node halts in step N, in which
+/// the sum of its halting probabilities h_1, h_2, … reaches 1 - epsilon, or in the last step allowed. Then
 ///
 ///     weight of step n < N    h_n
 ///     weight of step N        R = 1 - (h_1 + … + h_(N-1)), the remainder
 ///     ponder cost             N + R
 ///
 /// so that a node's weights sum to 1. Gradients go through the weights and R; N has none.
-class Ponder {
+class HaltingState {
  public:
-  Ponder(std::int64_t num_nodes, double epsilon);
+  HaltingState(std::int64_t num_nodes, double epsilon);
 
-  /// The nodes that still think, ascending.
+  /// The nodes that have not halted, ascending.
   const std::vector<NodeIndex>& active() const { return active_; }
 
   struct Step {
-    at::Tensor weight_A;             // of this step's states
-    std::vector<NodeIndex> staying;  // rows of the active nodes before this step; ascending
-    std::vector<NodeIndex> leaving;
+    at::Tensor weight_A;                // the weight of each state of this step
+    std::vector<NodeIndex> continuing;  // rows of the nodes active in this step that stay active; ascending
+    std::vector<NodeIndex> halting;     // rows of the nodes active in this step that halt in it; ascending
   };
 
-  /// After a step of the active nodes. `halting_A` is what the halting unit said of them.
+  /// Ends a step of the active nodes, whose halting probabilities are `halting_A`. `is_last` halts all of them.
   Step step(const at::Tensor& halting_A, bool is_last);
 
-  /// The steps each node has taken.
+  /// The ponder steps of each node so far.
   const std::vector<std::int64_t>& steps() const { return steps_; }
 
-  /// The sum of N + R over the nodes that have halted; differentiable.
+  /// Returns the ponder cost: the sum of N + R over the halted nodes, differentiable.
   at::Tensor cost() const;
 
  private:
   std::vector<NodeIndex> active_;
   std::vector<std::int64_t> steps_;
-  std::vector<double> sums_;  // of each active node's probabilities
-  double threshold_;
-  at::Tensor remaining_A_;    // 1 minus that, differentiable; undefined before the first step
-  at::Tensor remainder_sum_;  // of those that have halted
+  std::vector<double> sums_;  // sum of the halting probabilities of each active node
+  double threshold_;          // 1 - epsilon
+  at::Tensor remaining_A_;    // 1 minus the sum of probabilities, differentiable; undefined before the first step
+  at::Tensor remainder_sum_;  // sum of R over the halted nodes
 };
 
 }  // namespace edgewise

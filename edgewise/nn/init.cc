@@ -10,7 +10,7 @@ namespace edgewise {
 namespace {
 
 template <typename Draw>
-at::Tensor drawn(at::IntArrayRef shape, Draw&& draw) {
+at::Tensor draw_tensor(at::IntArrayRef shape, Draw&& draw) {
   at::Tensor tensor = at::empty(shape, at::kFloat);
   float* values = tensor.mutable_data_ptr<float>();
   for (std::int64_t i = 0; i < tensor.numel(); ++i) values[i] = static_cast<float>(draw());
@@ -21,11 +21,11 @@ at::Tensor drawn(at::IntArrayRef shape, Draw&& draw) {
 
 at::Tensor xavier_uniform(at::IntArrayRef shape, std::int64_t fan_in, std::int64_t fan_out, RandomStream& random) {
   const double bound = std::sqrt(6.0 / static_cast<double>(fan_in + fan_out));
-  return drawn(shape, [&] { return bound * (2.0 * random.uniform() - 1.0); });
+  return draw_tensor(shape, [&] { return bound * (2.0 * random.uniform() - 1.0); });
 }
 
 at::Tensor normal_init(at::IntArrayRef shape, double deviation, RandomStream& random) {
-  return drawn(shape, [&] { return deviation * random.normal(); });
+  return draw_tensor(shape, [&] { return deviation * random.normal(); });
 }
 
 at::Tensor constant_init(at::IntArrayRef shape, double value) {

@@ -10,20 +10,20 @@
 
 namespace edgewise {
 
-enum class Bias { kNone, kZero };  // kZero: one that starts from zeros
+enum class Bias { kNone, kZero };  // kZero: a bias with initial value 0
 
-/// x · weightᵀ + bias, over the last dimension; what options add to it is in ops/linear.h.
+/// A linear layer: x · weightᵀ + bias over the last dimension. LinearOptions (ops/linear.h) add activation and dropout.
 struct Linear {
   at::Tensor weight;  // [out, in]
-  at::Tensor bias;    // [out], or undefined
+  at::Tensor bias;    // [out]; undefined without bias
 
   Linear() = default;
   Linear(std::int64_t in, std::int64_t out, Bias with_bias, RandomStream& random);
 
-  /// [..., in] to [..., out].
+  /// Maps [..., in] to [..., out].
   at::Tensor operator()(const at::Tensor& x, const LinearOptions& options = {}) const;
 
-  /// Without copies, for linear_group.
+  /// Returns handles of the parameters, for linear_group.
   LinearWeights weights() const { return {weight, bias}; }
 
   template <typename Self, typename Visitor>

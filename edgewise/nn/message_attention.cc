@@ -22,16 +22,16 @@ void exponentiate_bounded(MessageGraph& graph, const at::Tensor& edges, double b
   graph.apply_edges(EdgeFunction(exponentiate), edges);
 }
 
-/// exp(score - the largest score into the same destination), which never overflows and changes no weight.
+/// Writes exp(score - maximum score into the destination), which cannot overflow and gives the same weights.
 void exponentiate(MessageGraph& graph, const at::Tensor& edges) {
   graph.send_and_recv(edges, {copy_e("score", "score")}, {max("score", "largest")});
-  const auto below_largest = [](const EdgeBatch& batch) {
+  const auto subtract_and_exponentiate = [](const EdgeBatch& batch) {
     return Columns{{"score", (batch.data("score") - batch.destination("largest").detach()).exp()}};
   };
-  graph.apply_edges(EdgeFunction(below_largest), edges);
+  graph.apply_edges(EdgeFunction(subtract_and_exponentiate), edges);
 }
 
-/// The edge column that weighs values.
+/// Applies dropout to the weights of values. Returns the name of their edge column.
 std::string drop_weights(MessageGraph& graph, const at::Tensor& edges, const MessageAttentionOptions& options) {
   if (options.dropout == 0.0) return "score";
   const auto drop = [&options](const EdgeBatch& batch) {
@@ -41,7 +41,7 @@ std::string drop_weights(MessageGraph& graph, const at::Tensor& edges, const Mes
   return "weight";
 }
 
-void forget(MessageGraph& graph, std::string_view column) {
+void erase_if_present(MessageGraph& graph, std::string_view column) {
   if (graph.ndata().has(column)) graph.ndata().erase(column);
 }
 
@@ -62,7 +62,7 @@ EdgeFunction additive_score(const at::Tensor& vector_HK) {
 
 void propagate_attention(MessageGraph& graph, const at::Tensor& edges, const EdgeFunction& score,
                          const MessageAttentionOptions& options) {
-  for (const char* column : {"wv", "z", "largest"}) forget(graph, column);
+  for (const char* column : {"wv", "z", "largest"}) erase_if_present(graph, column);
   graph.apply_edges(score, edges);
   if (options.clamp) {
     exponentiate_bounded(graph, edges, *options.clamp);
@@ -89,7 +89,7 @@ void propagate_attention(MessageGraph& graph, const at::Tensor& edges, const Mul
       options);
 }
 
-at::Tensor averaged(const NodeBatch& nodes) {
+at::Tensor compute_averages(const NodeBatch& nodes) {
   const at::Tensor z = nodes.data("z");
   return nodes.data("wv") / at::where(z == 0, at::ones_like(z), z);
 }

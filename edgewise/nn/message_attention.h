@@ -8,35 +8,36 @@
 #include "edgewise/message/message_graph.h"
 #include "edgewise/nn/attention.h"
 #include "edgewise/nn/module.h"
+#include "edgewise/ops/dropout_key.h"
 
-// Attention as the graph tutorial spells it out in messages: the definition of what MultiHeadAttention::average does at
-// once. Node columns: "q", "k" and "v" go in, "wv" and "z" come out. Edge columns: "score", and "weight" where some are
-// dropped.
+// Attention by message passing, as in the graph tutorial (docs/sources.md): the definition of
+// MultiHeadAttention::average. Reads node columns "q", "k" and "v", writes node columns "wv" and "z", and edge columns
+// "score" and, with dropout, "weight".
 
 namespace edgewise {
 
 struct MessageAttentionOptions {
-  std::optional<double> clamp;  // of scores, in place of subtracting the largest of a node
-  double dropout = 0.0;         // of exponentiated scores, as far as they weigh values
+  std::optional<double> clamp;  // bounds scores to [-clamp, clamp], instead of subtracting the maximum of a node
+  double dropout = 0.0;         // rate for the weights of values; "z" sums scores without dropout
   DropoutKey dropout_key;
 };
 
-/// <source's k, destination's q> · scale, in "score", [E, H, 1].
+/// Writes scale · <k of the source, q of the destination> to "score": [E, H, 1].
 EdgeFunction dot_score(double scale);
 
-/// <vector, tanh(destination's q + source's k)>, in "score", [E, H, 1].
+/// Writes <vector, tanh(q of the destination + k of the source)> to "score": [E, H, 1].
 EdgeFunction additive_score(const at::Tensor& vector_HK);
 
-/// Along the given edges, and no others: scores them, exponentiates, and leaves at each destination the sum of its
-/// values times scores in "wv" [N, H, V], and the sum of its scores in "z" [N, H, 1]. Both are zero wherever none of
-/// these edges ends, whatever earlier calls left there.
+/// Computes and exponentiates the scores of the given edges. At each destination, writes the sum of exponentiated score
+/// times value to "wv" [N, H, V], and the sum of exponentiated scores to "z" [N, H, 1]. A node into which no given edge
+/// leads gets zeros. Discards the results of earlier calls.
 void propagate_attention(MessageGraph& graph, const at::Tensor& edges, const EdgeFunction& score,
                          const MessageAttentionOptions& options = {});
 
-/// The same with what a layer scores by, bounds and drops.
+/// Uses the score function, clamp and dropout of a layer.
 void propagate_attention(MessageGraph& graph, const at::Tensor& edges, const MultiHeadAttention& attention, Pass& pass);
 
-/// "wv" / "z" of some nodes: their averages, [N, H, V]. Zeros for a node that no message reached.
-at::Tensor averaged(const NodeBatch& nodes);
+/// Returns "wv" / "z", the averages of the values: [N, H, V]. A node without messages gets zeros.
+at::Tensor compute_averages(const NodeBatch& nodes);
 
 }  // namespace edgewise

@@ -16,7 +16,7 @@
 #include "edgewise/ops/dropout.h"
 #include "edgewise/options/precision.h"
 
-// A layer is a struct whose tensors are its parameters. It lists them, and the layers it is made of, once:
+// A layer is a struct whose tensors are its parameters. It lists its parameters and its inner layers once:
 //
 //     struct FeedForward {
 //       Linear inner, outer;
@@ -24,8 +24,8 @@
 //       static void list_parts(Self& self, Visitor&& part) { part("inner", self.inner); part("outer", self.outer); }
 //     };
 //
-// Names, saving, loading, counting and optimising all come from that list. Tensors are handles: two layers that share a
-// tensor are tied, and name it twice.
+// Names, checkpoints, parameter counts and optimisers all use this list. An at::Tensor is a handle: two layers that
+// hold the same tensor are tied, and both list it.
 
 namespace edgewise {
 
@@ -34,13 +34,8 @@ struct NamedTensor {
   at::Tensor tensor;
 };
 
-/// Calls `visit(name, tensor&)` for each parameter of a layer and of the layers within it, in the order listed. Skips
-/// undefined tensors: a bias that is switched off.
-template <typename Part, typename Visitor>
-void visit_parameters(Part& part, const std::string& name, Visitor&& visit);
-
-/// What one forward pass needs beside its inputs: whether it trains, in what precision, and the random numbers of its
-/// dropouts. Each dropout takes the next stream, so that a pass is a function of its seed.
+/// Settings of one forward pass: whether it trains, its precision, and the random numbers of dropout. Each dropout
+/// takes the next random stream, so that the seed determines the pass.
 class Pass {
  public:
   static Pass inference() { return Pass(); }
@@ -54,7 +49,7 @@ class Pass {
 
   bool is_training() const { return training_; }
 
-  /// The type in which linear layers and attention read what is in x's type: bf16 where asked for in place of fp32.
+  /// Returns the input type of linear layers and attention: bf16 for fp32 x with Precision::kBf16, else the type of x.
   at::ScalarType type_of(const at::Tensor& x) const {
     return precision_ == Precision::kBf16 && x.scalar_type() == at::kFloat ? at::kBFloat16 : x.scalar_type();
   }
@@ -62,7 +57,7 @@ class Pass {
 
   DropoutKey next_key() { return DropoutKey{key_.seed, key_.stream++}; }
 
-  /// Sets a dropout of an operation's options, where the pass trains.
+  /// Sets dropout rate and key in the options of an operation, if the pass trains and the rate is not 0.
   void set_dropout(double rate, double& dropout, DropoutKey& key) {
     if (!training_ || rate == 0.0) return;
     dropout = rate;
@@ -82,6 +77,8 @@ class Pass {
   DropoutKey key_;
 };
 
+/// Calls `visit(name, tensor&)` for each parameter of a layer and its inner layers, in the order listed. Skips
+/// undefined tensors, such as the bias of a layer without bias.
 template <typename Part, typename Visitor>
 void visit_parameters(Part& part, const std::string& name, Visitor&& visit) {
   const auto join = [&name](std::string_view child) {
@@ -100,17 +97,17 @@ void visit_parameters(Part& part, const std::string& name, Visitor&& visit) {
   }
 }
 
-/// All parameters of a layer, each tensor once: a tied one under the first of its names.
+/// Returns all parameters of a layer, each tensor once: a tied tensor with its first name.
 template <typename Layer>
 std::vector<NamedTensor> parameters(const Layer& layer) {
-  std::vector<NamedTensor> found;
-  visit_parameters(layer, "", [&found](const std::string& name, const at::Tensor& tensor) {
-    for (const NamedTensor& other : found) {
+  std::vector<NamedTensor> unique;
+  visit_parameters(layer, "", [&unique](const std::string& name, const at::Tensor& tensor) {
+    for (const NamedTensor& other : unique) {
       if (other.tensor.is_same(tensor)) return;
     }
-    found.push_back({name, tensor});
+    unique.push_back({name, tensor});
   });
-  return found;
+  return unique;
 }
 
 }  // namespace edgewise

@@ -10,12 +10,12 @@
 
 namespace edgewise {
 
-/// Makes each node's state of mean 0 and deviation 1, then scales and shifts it by what it has learnt; normalise()
-/// has the formulas. One made without a size is switched off: it has no parameters and returns x. The result has the
-/// given type, or that of x.
+/// A norm: normalises each row to mean 0 and deviation 1, then scales and shifts it by learnt parameters; see
+/// normalise() in ops/norm.h. A default-constructed norm is the identity without parameters. The result has the given
+/// type or, without one, the type of x.
 struct Norm {
-  at::Tensor gain;  // [M], starts from ones: the from-scratch document's alpha
-  at::Tensor bias;  // [M]
+  at::Tensor gain;  // [M], initially 1; alpha in the from-scratch note
+  at::Tensor bias;  // [M], initially 0
   NormKind kind = NormKind::kLayerNorm;
   double epsilon = 1e-5;
 

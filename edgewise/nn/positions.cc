@@ -18,8 +18,8 @@
 namespace edgewise {
 namespace {
 
-// A sentence is shorter; a position beyond is computed each time, so that a single huge one needs no huge table.
-constexpr std::int64_t kLongestTable = 1 << 16;
+// Most rows of the cached table. A call with a larger position computes the rows that it needs.
+constexpr std::int64_t kMaxTableRows = 1 << 16;
 
 at::Tensor compute(std::span<const std::int64_t> positions, std::int64_t size, PositionKind kind) {
   at::Tensor result_TM = at::empty({std::ssize(positions), size}, at::kDouble);
@@ -34,19 +34,19 @@ at::Tensor compute(std::span<const std::int64_t> positions, std::int64_t size, P
 
 }  // namespace
 
-struct Positions::Table {
+struct PositionEncodings::Table {
   std::mutex mutex;
-  std::map<at::ScalarType, at::Tensor> rows;  // by dtype, [positions, size]
+  std::map<at::ScalarType, at::Tensor> tables;  // by dtype, [positions, size]
 
-  /// One with at least `count` rows.
-  at::Tensor of(std::int64_t count, at::ScalarType dtype, std::int64_t size, PositionKind kind) {
+  /// Returns a table of at least `count` rows.
+  at::Tensor grow_to(std::int64_t count, at::ScalarType dtype, std::int64_t size, PositionKind kind) {
     const std::lock_guard lock(mutex);
-    at::Tensor& table = rows[dtype];
-    const std::int64_t known = table.defined() ? table.size(0) : 0;
-    if (known < count) {
-      // Training may read later what decoding computes first, and autograd refuses tensors made in inference mode.
+    at::Tensor& table = tables[dtype];
+    const std::int64_t num_rows = table.defined() ? table.size(0) : 0;
+    if (num_rows < count) {
+      // Decoding may compute a table that training reads later, and autograd rejects tensors created in inference mode.
       const c10::InferenceMode normal_tensors(false);
-      std::vector<std::int64_t> positions(static_cast<std::size_t>(std::max(count, 2 * known)));
+      std::vector<std::int64_t> positions(static_cast<std::size_t>(std::max(count, 2 * num_rows)));
       std::iota(positions.begin(), positions.end(), 0);
       table = compute(positions, size, kind).to(dtype);
     }
@@ -54,23 +54,24 @@ struct Positions::Table {
   }
 };
 
-Positions::Positions(std::int64_t size, PositionKind kind)
+PositionEncodings::PositionEncodings(std::int64_t size, PositionKind kind)
     : size_(size), kind_(kind), table_(std::make_shared<Table>()) {}
 
-Positions::Rows Positions::rows(std::span<const std::int64_t> positions, at::ScalarType dtype) const {
+PositionEncodings::TableRows PositionEncodings::rows(std::span<const std::int64_t> positions,
+                                                     at::ScalarType dtype) const {
   for (std::size_t i = 0; i < positions.size(); ++i) {
     check(positions[i] >= 0, "Positions: position {} is {}, needs 0 or more", i, positions[i]);
   }
   std::vector<std::int64_t> rows(positions.begin(), positions.end());
   const std::int64_t last = rows.empty() ? 0 : *std::max_element(rows.begin(), rows.end());
-  if (last < kLongestTable) return {table_->of(last + 1, dtype, size_, kind_), std::move(rows)};
+  if (last < kMaxTableRows) return {table_->grow_to(last + 1, dtype, size_, kind_), std::move(rows)};
 
   const at::Tensor table_PM = compute(positions, size_, kind_).to(dtype);
   std::iota(rows.begin(), rows.end(), 0);
   return {table_PM, std::move(rows)};
 }
 
-at::Tensor Positions::operator()(std::span<const std::int64_t> positions, at::ScalarType dtype) const {
+at::Tensor PositionEncodings::operator()(std::span<const std::int64_t> positions, at::ScalarType dtype) const {
   const auto [table_PM, rows_T] = rows(positions, dtype);
   return table_PM.index_select(0, at::tensor(rows_T));
 }

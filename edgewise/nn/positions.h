@@ -10,25 +10,26 @@
 
 #include "edgewise/options/layer_options.h"
 
+// Shapes: T = positions asked for, P = positions of the table, M = size of an encoding.
+
 namespace edgewise {
 
-/// Fixed vectors that tell a model where in its sentence a word stands; options/position_formula.h has the formulas.
-/// For any position and any size, odd ones too. Keeps a table of the positions asked for so far; copies share it, and
-/// several threads may use it.
-class Positions {
+/// Fixed position encodings, by the formulas of options/position_formula.h, for any position and any size, including
+/// odd sizes. Caches a table that grows with the largest position; copies share the table. Thread-safe.
+class PositionEncodings {
  public:
-  explicit Positions(std::int64_t size = 1, PositionKind kind = PositionKind::kSinusoidal);
+  explicit PositionEncodings(std::int64_t size = 1, PositionKind kind = PositionKind::kSinusoidal);
 
-  /// Where the vectors of some positions lie, for `embed`.
-  struct Rows {
+  /// A table, and the rows of some positions in this table: arguments of `embed` (ops/embed.h).
+  struct TableRows {
     at::Tensor table_PM;
-    std::vector<std::int64_t> rows;  // of the table, one a position
+    std::vector<std::int64_t> rows;  // [T], the row of each position
   };
 
-  /// Throws Error for a negative position.
-  Rows rows(std::span<const std::int64_t> positions, at::ScalarType dtype) const;
+  /// Returns the rows of `positions`. Throws Error for a negative position.
+  TableRows rows(std::span<const std::int64_t> positions, at::ScalarType dtype) const;
 
-  /// The vectors themselves, [T, size].
+  /// Returns the encodings of `positions`, [T, M].
   at::Tensor operator()(std::span<const std::int64_t> positions, at::ScalarType dtype) const;
 
  private:

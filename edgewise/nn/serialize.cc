@@ -31,32 +31,32 @@ std::string describe(DType dtype, const Sizes& shape) {
   return fmt::format("{} [{}]", dtype_name(dtype), fmt::join(shape, ", "));
 }
 
-/// All that keeps `file` from being just these tensors, as parts of a sentence.
-std::vector<std::string> differences(std::span<const NamedTensor> tensors, const SafetensorsFile& file) {
-  std::vector<std::string> lacks;
-  std::vector<std::string> found;
+/// Lists the differences between the tensors and the file, as parts of a sentence.
+std::vector<std::string> list_differences(std::span<const NamedTensor> tensors, const SafetensorsFile& file) {
+  std::vector<std::string> by_name;
+  std::vector<std::string> by_type;
   std::set<std::string_view> known;
   for (const NamedTensor& named : tensors) {
     known.insert(named.name);
     const TensorInfo* info = file.find(named.name);
     if (info == nullptr) {
-      lacks.push_back("lacks " + named.name);
+      by_name.push_back("lacks " + named.name);
     } else if (info->dtype != dtype_of(named) || !named.tensor.sizes().equals(info->shape)) {
-      found.push_back(fmt::format("has {} as {}, {} is needed", named.name, describe(info->dtype, info->shape),
-                                  describe(dtype_of(named), named.tensor.sizes())));
+      by_type.push_back(fmt::format("has {} as {}, {} is needed", named.name, describe(info->dtype, info->shape),
+                                    describe(dtype_of(named), named.tensor.sizes())));
     }
   }
   for (const TensorInfo& info : file.tensors()) {
-    if (!known.contains(info.name)) lacks.push_back("has " + info.name + ", which is not asked for");
+    if (!known.contains(info.name)) by_name.push_back("has " + info.name + ", which is not asked for");
   }
-  lacks.insert(lacks.end(), found.begin(), found.end());
-  return lacks;
+  by_name.insert(by_name.end(), by_type.begin(), by_type.end());
+  return by_name;
 }
 
 }  // namespace
 
 std::string serialize_tensors(std::span<const NamedTensor> tensors, const SafetensorsMetadata& metadata) {
-  std::vector<at::Tensor> owners;  // keep the bytes of those that had to be made contiguous
+  std::vector<at::Tensor> owners;  // hold the bytes of contiguous copies
   std::vector<TensorInfo> infos;
   for (const NamedTensor& named : tensors) {
     owners.push_back(named.tensor.detach().contiguous());
@@ -67,8 +67,8 @@ std::string serialize_tensors(std::span<const NamedTensor> tensors, const Safete
 }
 
 void load_tensors(std::span<const NamedTensor> tensors, const SafetensorsFile& file, std::string_view file_name) {
-  const std::vector<std::string> wrong = differences(tensors, file);
-  check(wrong.empty(), "load_tensors: {} {}", file_name, fmt::join(wrong, "; "));
+  const std::vector<std::string> differences = list_differences(tensors, file);
+  check(differences.empty(), "load_tensors: {} {}", file_name, fmt::join(differences, "; "));
   for (const NamedTensor& named : tensors) {
     const TensorInfo& info = *file.find(named.name);
     at::Tensor values = at::Tensor(named.tensor.detach());

@@ -15,21 +15,21 @@
 
 namespace edgewise {
 
-/// The bytes of a safetensors file with these tensors; fp32, fp64 or int64, on the CPU.
+/// Returns the bytes of a safetensors file with these tensors, which are fp32, fp64 or int64 on the CPU.
 std::string serialize_tensors(std::span<const NamedTensor> tensors, const SafetensorsMetadata& metadata = {});
 
-/// Fills the tensors from a file that has exactly these names, dtypes and shapes; what else it is said in one Error,
-/// and then nothing is changed. `file_name` is what errors call the file:
+/// Fills the tensors from a file that has exactly these names, dtypes and shapes. Otherwise throws one Error that lists
+/// all differences, and changes no tensor. `file_name` names the file in errors:
 ///
 ///     load_tensors: model.safetensors lacks encoder.norm.bias; has decoder.gate, which is not asked for; has
 ///     encoder.norm.gain as F32 [8], F32 [4] is needed
 void load_tensors(std::span<const NamedTensor> tensors, const SafetensorsFile& file, std::string_view file_name);
 
-/// Numbers in all of them together.
+/// Returns the total number of elements.
 std::int64_t count_parameters(std::span<const NamedTensor> tensors);
 
-/// Puts a layer's parameters into another dtype, tied ones still tied: fp64 for gradient checks. Gradients are
-/// forgotten.
+/// Converts a layer's parameters to another dtype, such as fp64 for gradient checks. Tied parameters remain tied;
+/// gradients are discarded.
 template <typename Layer>
 void convert_parameters(Layer& layer, at::ScalarType dtype) {
   std::unordered_map<const void*, at::Tensor> converted;

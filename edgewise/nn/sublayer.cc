@@ -6,13 +6,10 @@
 namespace edgewise {
 namespace {
 
-const Norm kNoNorm;
+const Norm kIdentity;
 
 AddNorm add(const at::Tensor& x_TM, const at::Tensor& y_TM, const Norm& norm, double dropout, Pass& pass) {
-  AddNormOptions options;
-  options.kind = norm.kind;
-  options.epsilon = norm.epsilon;
-  options.type = pass.type_of(x_TM);
+  AddNormOptions options = {.kind = norm.kind, .epsilon = norm.epsilon, .type = pass.type_of(x_TM)};
   pass.set_dropout(dropout, options);
   if (norm.gain.defined()) return add_norm(x_TM, y_TM, norm.gain, norm.bias, options);
   const at::Tensor sum_TM = add_dropout(x_TM, y_TM, options.dropout, options.dropout_key);
@@ -26,25 +23,25 @@ Sublayer::Sublayer(const LayerOptions& options)
       placement(options.norm_placement),
       dropout(options.dropout.residual) {}
 
-const Norm& Sublayer::first_norm() const { return placement == NormPlacement::kPre ? norm : kNoNorm; }
+const Norm& Sublayer::first_norm() const { return placement == NormPlacement::kPre ? norm : kIdentity; }
 
 NodeState Sublayer::begin(const at::Tensor& x_TM, const Pass& pass) const {
   return {x_TM, first_norm()(x_TM, pass.type_of(x_TM))};
 }
 
-at::Tensor Sublayer::before(const at::Tensor& x_TM) const { return first_norm()(x_TM); }
+at::Tensor Sublayer::prepare_input(const at::Tensor& x_TM) const { return first_norm()(x_TM); }
 
-NodeState Sublayer::after(const at::Tensor& x_TM, const at::Tensor& y_TM, const Norm& next, Pass& pass) const {
+NodeState Sublayer::add_output(const at::Tensor& x_TM, const at::Tensor& y_TM, const Norm& next, Pass& pass) const {
   if (placement == NormPlacement::kPre) {
-    const AddNorm made = add(x_TM, y_TM, next, dropout, pass);
-    return {made.sum_TM, made.normed_TM};
+    const AddNorm result = add(x_TM, y_TM, next, dropout, pass);
+    return {result.sum_TM, result.normed_TM};
   }
   const at::Tensor normed_TM = add(x_TM, y_TM, norm, dropout, pass).normed_TM;
   return {normed_TM, next(normed_TM)};
 }
 
-at::Tensor Sublayer::after(const at::Tensor& x_TM, const at::Tensor& y_TM, Pass& pass) const {
-  return after(x_TM, y_TM, kNoNorm, pass).x_TM;
+at::Tensor Sublayer::add_output(const at::Tensor& x_TM, const at::Tensor& y_TM, Pass& pass) const {
+  return add_output(x_TM, y_TM, kIdentity, pass).x_TM;
 }
 
 }  // namespace edgewise

@@ -8,19 +8,19 @@
 
 namespace edgewise {
 
-/// Nodes on their way through sublayers.
+/// States of nodes between two sublayers. Shapes: T = nodes, M = size of a node's state.
 struct NodeState {
-  at::Tensor x_TM;     // what residual connections carry on
-  at::Tensor read_TM;  // what the next sublayer reads: a norm of x where norms come first, else x
+  at::Tensor x_TM;      // residual stream
+  at::Tensor input_TM;  // input of the next sublayer: the norm of x with NormPlacement::kPre, else x
 };
 
-/// What surrounds attention and feed-forward: a residual connection, a norm and dropout.
+/// The residual connection, norm and dropout around a function f: attention or feed-forward.
 ///
-///     pre    x + dropout(f(norm(x)))    the graph tutorial, the from-scratch document
+///     pre    x + dropout(f(norm(x)))    the graph tutorial, the from-scratch note
 ///     post   norm(x + dropout(f(x)))    the paper, the textbook chapter's "add & norm"
 ///
-/// In two halves, so that f may be message passing. The second half also makes what comes behind read, so that a sum
-/// and the norm of it are one pass over memory.
+/// `prepare_input` and `add_output` are separate functions, so that f may be message passing. `add_output` also applies
+/// the norm of the next sublayer, so that a sum and its norm take one pass over memory.
 struct Sublayer {
   Norm norm;
   NormPlacement placement = NormPlacement::kPre;
@@ -29,20 +29,20 @@ struct Sublayer {
   Sublayer() = default;
   explicit Sublayer(const LayerOptions& options);
 
-  /// The norm through which f reads x: this sublayer's or, where norms come last, none.
+  /// Returns the norm in front of f: `norm` with NormPlacement::kPre, else the identity.
   const Norm& first_norm() const;
 
-  /// A first state, whose `read` is what f reads.
+  /// Returns a state whose `input_TM` is the input of f.
   NodeState begin(const at::Tensor& x_TM, const Pass& pass) const;
 
-  /// What f reads.
-  at::Tensor before(const at::Tensor& x_TM) const;
+  /// Returns the input of f.
+  at::Tensor prepare_input(const at::Tensor& x_TM) const;
 
-  /// The state with `y`, what f said, added, to be read through `next`.
-  NodeState after(const at::Tensor& x_TM, const at::Tensor& y_TM, const Norm& next, Pass& pass) const;
+  /// Adds `y`, the output of f, to the state; `next` is the norm in front of the next sublayer.
+  NodeState add_output(const at::Tensor& x_TM, const at::Tensor& y_TM, const Norm& next, Pass& pass) const;
 
-  /// The same where nothing is known of what reads it.
-  at::Tensor after(const at::Tensor& x_TM, const at::Tensor& y_TM, Pass& pass) const;
+  /// Returns only x, for callers that apply the next norm themselves.
+  at::Tensor add_output(const at::Tensor& x_TM, const at::Tensor& y_TM, Pass& pass) const;
 };
 
 }  // namespace edgewise

@@ -8,54 +8,55 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
 #include "edgewise/ops/checks.h"
-#include "edgewise/ops/dropped.h"
+#include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/element_types.h"
 #include "edgewise/ops/norm_arguments.h"
-#include "edgewise/ops/norm_passes.h"
+#include "edgewise/ops/norm_kernels.h"
 #include "edgewise/ops/operation.h"
 
 namespace edgewise {
 namespace {
 
-// The gradient of y, given that of x + dropout(y).
+// Returns the gradient of y, from the gradient of the sum x + dropout(y).
 at::Tensor summand_gradient(const at::Tensor& grad_sum_TM, const kernels::Dropout& dropout, at::ScalarType y_type) {
-  const bool is_the_same = dropout.rate == 0.0 && grad_sum_TM.scalar_type() == y_type;
-  return is_the_same ? grad_sum_TM : dropped(grad_sum_TM, dropout, y_type);
+  const bool is_unchanged = dropout.rate == 0.0 && grad_sum_TM.scalar_type() == y_type;
+  return is_unchanged ? grad_sum_TM : apply_dropout(grad_sum_TM, dropout, y_type);
 }
 
-// Inputs: x_TM, y_TM, gain_M, bias_M. Outputs: the sum, and that normed.
+// Inputs: x_TM, y_TM, gain_M, bias_M. Outputs: sum_TM, normed_TM.
 class AddAndNorm : public Operation {
  public:
-  explicit AddAndNorm(const NormPass& norm) : norm_(norm) {}
+  explicit AddAndNorm(const NormSettings& settings) : settings_(settings) {}
 
   Tensors forward(const Tensors& inputs, Tensors& saved) override {
-    const TimedWork timed("norms");
+    const ScopedTimer timer("norms");
     const at::Tensor gain_M = inputs[2].contiguous();
     const NormResults results =
-        norm_forward(norm_, inputs[0].contiguous(), inputs[1].contiguous(), gain_M, inputs[3].contiguous());
+        norm_forward(settings_, inputs[0].contiguous(), inputs[1].contiguous(), gain_M, inputs[3].contiguous());
     saved = {results.sum_TM, results.mean_T, results.deviation_T, gain_M};
     return {results.sum_TM, results.normed_TM};
   }
 
   Tensors backward(const BackwardPass& pass) override {
-    const TimedWork timed("norms");
+    const ScopedTimer timer("norms");
     check_differentiated_once("add_norm");
-    const at::Tensor& of_sum_TM = pass.grad_outputs[0];
-    const at::Tensor& of_normed_TM = pass.grad_outputs[1];
-    const at::Tensor grad_sum_TM = of_sum_TM.defined() ? of_sum_TM.contiguous() : at::Tensor();
-    if (!of_normed_TM.defined()) {
+    const at::Tensor& sum_gradient_TM = pass.grad_outputs[0];
+    const at::Tensor& normed_gradient_TM = pass.grad_outputs[1];
+    const at::Tensor grad_sum_TM = sum_gradient_TM.defined() ? sum_gradient_TM.contiguous() : at::Tensor();
+    if (!normed_gradient_TM.defined()) {
       if (!grad_sum_TM.defined()) return {};
-      return {grad_sum_TM, summand_gradient(grad_sum_TM, norm_.dropout, norm_.y_type)};
+      return {grad_sum_TM, summand_gradient(grad_sum_TM, settings_.dropout, settings_.y_type)};
     }
     const NormResults results = {pass.saved[0], {}, pass.saved[1], pass.saved[2]};
-    const NormGradients grads = norm_backward(norm_, results, pass.saved[3], grad_sum_TM, of_normed_TM.contiguous());
+    const NormGradients grads =
+        norm_backward(settings_, results, pass.saved[3], grad_sum_TM, normed_gradient_TM.contiguous());
     return {grads.x_TM, grads.y_TM, grads.gain_M, grads.bias_M};
   }
 
   bool takes_undefined_gradients() const override { return true; }
 
  private:
-  NormPass norm_;
+  NormSettings settings_;
 };
 
 template <typename X, typename Y>
@@ -73,7 +74,7 @@ class Add : public Operation {
   Add(const kernels::Dropout& dropout, at::ScalarType y_type) : dropout_(dropout), y_type_(y_type) {}
 
   Tensors forward(const Tensors& inputs, Tensors& /*saved*/) override {
-    const TimedWork timed("residual sums");
+    const ScopedTimer timer("residual sums");
     const at::Tensor x = inputs[0].contiguous();
     const at::Tensor y = inputs[1].contiguous();
     const at::Tensor sum_TM = at::empty_like(x);
@@ -82,13 +83,13 @@ class Add : public Operation {
     } else if (x.scalar_type() == at::kBFloat16) {
       add<BFloat16, BFloat16>(dropout_, x, y, sum_TM);
     } else {
-      with_narrow_type(y_type_, [&](auto zero) { add<float, decltype(zero)>(dropout_, x, y, sum_TM); });
+      with_float_or_bf16(y_type_, [&](auto zero) { add<float, decltype(zero)>(dropout_, x, y, sum_TM); });
     }
     return {sum_TM};
   }
 
   Tensors backward(const BackwardPass& pass) override {
-    const TimedWork timed("residual sums");
+    const ScopedTimer timer("residual sums");
     check_differentiated_once("add_dropout");
     const at::Tensor grad_sum_TM = pass.grad_outputs[0].contiguous();
     return {grad_sum_TM, summand_gradient(grad_sum_TM, dropout_, y_type_)};
@@ -109,14 +110,14 @@ AddNorm add_norm(const at::Tensor& x_TM, const at::Tensor& y_TM, const at::Tenso
   check_summands("add_norm", x_TM, y_TM, options.dropout);
   check_norm("add_norm", x_TM, gain_M, bias_M, options);
   const Tensors results =
-      apply_operation(std::make_unique<AddAndNorm>(norm_pass(x_TM, y_TM, options)), {x_TM, y_TM, gain_M, bias_M});
+      apply_operation(std::make_unique<AddAndNorm>(norm_settings(x_TM, y_TM, options)), {x_TM, y_TM, gain_M, bias_M});
   return {results[0], results[1]};
 }
 
 at::Tensor add_dropout(const at::Tensor& x_TM, const at::Tensor& y_TM, double rate, DropoutKey key) {
   check_summands("add_dropout", x_TM, y_TM, rate);
   check(y_TM.defined(), "add_dropout: y is undefined, but a tensor is needed");
-  return apply_one<Add>({x_TM, y_TM}, kernels::Dropout{rate, key.seed, key.stream}, y_TM.scalar_type());
+  return apply_one<Add>({x_TM, y_TM}, dropout_rule(rate, key), y_TM.scalar_type());
 }
 
 }  // namespace edgewise

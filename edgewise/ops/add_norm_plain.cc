@@ -10,11 +10,11 @@
 namespace edgewise {
 namespace {
 
-at::Tensor deviation_above_zero(const at::Tensor& centred_TM, const AddNormOptions& options) {
+at::Tensor compute_divisor(const at::Tensor& centred_TM, const AddNormOptions& options) {
   if (options.kind == NormKind::kLayerNorm) {
     return (centred_TM.square().mean(-1, /*keepdim=*/true) + options.epsilon).sqrt();
   }
-  // Not std(), which prints a warning where there are no rows. Unlike a square root, norm() has a gradient at zero.
+  // norm() has a gradient at 0, unlike a square root. std() would print a warning for a tensor without rows.
   const at::Tensor length_T1 = centred_TM.norm(2, {-1}, /*keepdim=*/true);
   return length_T1 / std::sqrt(static_cast<double>(centred_TM.size(-1) - 1)) + options.epsilon;
 }
@@ -26,7 +26,7 @@ AddNorm add_norm_plain(const at::Tensor& x_TM, const at::Tensor& y_TM, const at:
   const at::Tensor sum_TM = y_TM.defined() ? add_dropout_plain(x_TM, y_TM, options.dropout, options.dropout_key) : x_TM;
   const at::Tensor wide_TM = sum_TM.to(gain_M.scalar_type());
   const at::Tensor centred_TM = wide_TM - wide_TM.mean(-1, /*keepdim=*/true);
-  const at::Tensor normed_TM = centred_TM / deviation_above_zero(centred_TM, options) * gain_M + bias_M;
+  const at::Tensor normed_TM = centred_TM / compute_divisor(centred_TM, options) * gain_M + bias_M;
   return {sum_TM, normed_TM.to(options.type.value_or(x_TM.scalar_type()))};
 }
 

@@ -18,95 +18,94 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
 #include "edgewise/kernels/attention/attention_plan.h"
+#include "edgewise/kernels/attention/edge_products.h"
 #include "edgewise/kernels/simd/instruction_set.h"
-#include "edgewise/kernels/attention/edges.h"
 #include "edgewise/ops/attention_options.h"
 #include "edgewise/ops/checks.h"
-#include "edgewise/ops/dropped.h"
+#include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/element_types.h"
 #include "edgewise/ops/operation.h"
 
 namespace edgewise {
 namespace {
 
-// Everything about an attention but its tensors. Its copy of the relation keeps the memory of views alive.
+// All arguments of an attention except its tensors. Owns copies of the relations, to which plans point until backward.
 struct Attention {
-  std::vector<Relation> relations;  // one of all heads, or one of each
+  std::vector<Relation> relations;  // one for all heads, or one for each head
   double scale;
   double clamp;
   kernels::Dropout dropout;
-  bool is_differentiated = false;  // whether backward will follow
+  bool needs_gradients = false;
 
   const Relation& relation() const { return relations.front(); }
   bool has_one_per_head() const { return relations.size() > 1; }
 };
 
-const kernels::AttentionPlan& plan_of(const Relation& relation) { return relation.derived<kernels::AttentionPlan>(); }
+const kernels::AttentionPlan& plan_of(const Relation& relation) { return relation.derive<kernels::AttentionPlan>(); }
 
-Attention attention_of(std::vector<Relation> relations, const at::Tensor& query_DHK, const AttentionOptions& options) {
-  return {std::move(relations), scale_in_force(options, query_DHK),
+Attention make_attention(std::vector<Relation> relations, const at::Tensor& query_DHK,
+                         const AttentionOptions& options) {
+  return {std::move(relations), scale_or_default(options, query_DHK),
           options.clamp.value_or(std::numeric_limits<double>::infinity()),
           dropout_rule(options.dropout, options.dropout_key)};
 }
 
-// Tensors of one attention, contiguous; value, out and what follows are undefined where only weights are wanted.
+// The contiguous tensors of an attention. attention_weights() leaves `value` and the last three undefined.
 struct AttentionTensors {
-  at::Tensor query_DHK, key_SHK, value_SHV, edge_bias_EH, out_DHV, log_normalizer_DH, kept_weights;
+  at::Tensor query_DHK, key_SHK;
+  at::Tensor value_SHV = {}, edge_bias_EH = {}, out_DHV = {}, log_normalizer_DH = {}, saved_weights = {};
 };
 
-// Without a relation where there is one per head.
 template <typename T>
 kernels::AttentionForward<T> kernel_arguments(const Attention& attention, const AttentionTensors& tensors) {
-  using Sum = kernels::Accumulated<T>;
+  using Accumulator = kernels::AccumulatorType<T>;
   return {
-      .relation = attention.has_one_per_head() ? RelationView{} : attention.relation().view(),
       .query = data_or_null<T>(tensors.query_DHK),
       .key = data_or_null<T>(tensors.key_SHK),
       .value = data_or_null<T>(tensors.value_SHV),
-      .edge_bias = data_or_null<Sum>(tensors.edge_bias_EH),
+      .edge_bias = data_or_null<Accumulator>(tensors.edge_bias_EH),
       .out = data_or_null<T>(tensors.out_DHV),
-      .log_normalizer = data_or_null<Sum>(tensors.log_normalizer_DH),
+      .log_normalizer = data_or_null<Accumulator>(tensors.log_normalizer_DH),
       .num_heads = tensors.query_DHK.size(1),
       .head_size = tensors.query_DHK.size(2),
       .value_size = tensors.value_SHV.defined() ? tensors.value_SHV.size(2) : 0,
-      .scale = static_cast<Sum>(attention.scale),
-      .clamp = static_cast<Sum>(attention.clamp),
+      .scale = static_cast<Accumulator>(attention.scale),
+      .clamp = static_cast<Accumulator>(attention.clamp),
       .dropout = attention.dropout,
-      .kept_weights = data_or_null<Sum>(tensors.kept_weights),
+      .saved_weights = data_or_null<Accumulator>(tensors.saved_weights),
   };
 }
 
-// Calls fn(arguments, plan) once for all heads, or for each head with its relation.
+// Calls fn(arguments, plan) once if all heads share one relation, else for each head with the plan of its relation.
 template <typename T, class Fn>
 void for_relations(const Attention& attention, kernels::AttentionForward<T> p, Fn fn) {
   if (!attention.has_one_per_head()) return fn(p, plan_of(attention.relation()));
   for (std::size_t head = 0; head < attention.relations.size(); ++head) {
     const kernels::AttentionPlan& plan = plan_of(attention.relations[head]);
-    p.relation = attention.relations[head].view();
     p.only_head = static_cast<std::int64_t>(head);
     fn(p, plan);
-    if (p.kept_weights != nullptr) p.kept_weights += plan.num_kept_weights<T>();
+    if (p.saved_weights != nullptr) p.saved_weights += plan.num_saved_weights<T>();
   }
 }
 
-at::TensorOptions sum_options(const at::Tensor& x) { return x.options().dtype(parameter_type(x)); }
+at::TensorOptions accumulator_options(const at::Tensor& x) { return x.options().dtype(parameter_type(x)); }
 
-bool is_differentiated(std::initializer_list<at::Tensor> inputs) {
+bool needs_gradients(std::initializer_list<at::Tensor> inputs) {
   return c10::GradMode::is_enabled() &&
          std::ranges::any_of(inputs, [](const at::Tensor& x) { return x.defined() && x.requires_grad(); });
 }
 
-// Room for what forward leaves to backward, undefined for nothing.
-at::Tensor kept_weights(const Attention& attention, const at::Tensor& query_DHK) {
-  if (!attention.is_differentiated) return {};
-  const std::int64_t heads_of_relation = attention.has_one_per_head() ? 1 : query_DHK.size(1);
+// Returns the buffer of AttentionForward::saved_weights; undefined if forward has nothing to save.
+at::Tensor allocate_saved_weights(const Attention& attention, const at::Tensor& query_DHK) {
+  if (!attention.needs_gradients) return {};
+  const std::int64_t heads_per_relation = attention.has_one_per_head() ? 1 : query_DHK.size(1);
   std::int64_t count = 0;
-  with_stored_type(query_DHK, [&](auto zero) {
+  with_floating_point(query_DHK, [&](auto zero) {
     for (const Relation& relation : attention.relations) {
-      count += heads_of_relation * plan_of(relation).num_kept_weights<decltype(zero)>();
+      count += heads_per_relation * plan_of(relation).num_saved_weights<decltype(zero)>();
     }
   });
-  return count == 0 ? at::Tensor() : at::empty({count}, sum_options(query_DHK));
+  return count == 0 ? at::Tensor() : at::empty({count}, accumulator_options(query_DHK));
 }
 
 at::Tensor contiguous_or_undefined(const at::Tensor& tensor) {
@@ -119,7 +118,7 @@ class Attend : public Operation {
   explicit Attend(Attention attention) : attention_(std::move(attention)) {}
 
   Tensors forward(const Tensors& inputs, Tensors& saved) override {
-    const TimedWork timed("attention");
+    const ScopedTimer timer("attention");
     const at::Tensor& query_DHK = inputs[0];
     const std::int64_t num_destinations = query_DHK.size(0);
     const std::int64_t num_heads = query_DHK.size(1);
@@ -129,21 +128,21 @@ class Attend : public Operation {
         .value_SHV = inputs[2].contiguous(),
         .edge_bias_EH = contiguous_or_undefined(inputs[3]),
         .out_DHV = at::empty({num_destinations, num_heads, inputs[2].size(2)}, query_DHK.options()),
-        .log_normalizer_DH = at::empty({num_destinations, num_heads}, sum_options(query_DHK)),
-        .kept_weights = kept_weights(attention_, query_DHK),
+        .log_normalizer_DH = at::empty({num_destinations, num_heads}, accumulator_options(query_DHK)),
+        .saved_weights = allocate_saved_weights(attention_, query_DHK),
     };
-    with_stored_type(query_DHK, [&](auto zero) {
+    with_floating_point(query_DHK, [&](auto zero) {
       for_relations(attention_, kernel_arguments<decltype(zero)>(attention_, tensors),
                     [](const auto& p, const auto& plan) { kernels::attention_forward(p, plan); });
     });
 
-    saved = {tensors.query_DHK, tensors.key_SHK,           tensors.value_SHV,   tensors.edge_bias_EH,
-             tensors.out_DHV,   tensors.log_normalizer_DH, tensors.kept_weights};
+    saved = {tensors.query_DHK, tensors.key_SHK,           tensors.value_SHV,    tensors.edge_bias_EH,
+             tensors.out_DHV,   tensors.log_normalizer_DH, tensors.saved_weights};
     return {tensors.out_DHV};
   }
 
   Tensors backward(const BackwardPass& pass) override {
-    const TimedWork timed("attention");
+    const ScopedTimer timer("attention");
     check_differentiated_once("attend");
     const Tensors& saved = pass.saved;
     const AttentionTensors tensors = {saved[0], saved[1], saved[2], saved[3], saved[4], saved[5], saved[6]};
@@ -151,8 +150,8 @@ class Attend : public Operation {
     const at::Tensor grad_query_DHK = at::empty_like(tensors.query_DHK);
     const at::Tensor grad_key_SHK = at::empty_like(tensors.key_SHK);
     const at::Tensor grad_value_SHV = at::empty_like(tensors.value_SHV);
-    const at::Tensor grad_edge_bias_EH = pass.wanted[3] ? at::empty_like(tensors.edge_bias_EH) : at::Tensor();
-    with_stored_type(tensors.query_DHK, [&](auto zero) {
+    const at::Tensor grad_edge_bias_EH = pass.needs_gradient[3] ? at::empty_like(tensors.edge_bias_EH) : at::Tensor();
+    with_floating_point(tensors.query_DHK, [&](auto zero) {
       using T = decltype(zero);
       kernels::AttentionBackward<T> p = {
           .forward = kernel_arguments<T>(attention_, tensors),
@@ -160,10 +159,10 @@ class Attend : public Operation {
           .grad_query = data_or_null<T>(grad_query_DHK),
           .grad_key = data_or_null<T>(grad_key_SHK),
           .grad_value = data_or_null<T>(grad_value_SHV),
-          .grad_edge_bias = data_or_null<kernels::Accumulated<T>>(grad_edge_bias_EH),
+          .grad_edge_bias = data_or_null<kernels::AccumulatorType<T>>(grad_edge_bias_EH),
       };
-      for_relations(attention_, p.forward, [&](const auto& forward_of_heads, const auto& plan) {
-        p.forward = forward_of_heads;
+      for_relations(attention_, p.forward, [&](const auto& forward, const auto& plan) {
+        p.forward = forward;
         kernels::attention_backward(p, plan);
       });
     });
@@ -174,35 +173,31 @@ class Attend : public Operation {
   Attention attention_;
 };
 
-// Sets the gradients of scores that the clamp holds to zero.
+// Sets the gradients of the scores that the clamp bounds to zero.
 template <typename T>
-void stop_bounded(const Attention& attention, const AttentionTensors& tensors, at::Tensor& grad_score_EH) {
+void clear_clamped_gradients(const Attention& attention, const AttentionTensors& tensors, at::Tensor& grad_score_EH) {
   const at::Tensor score_EH = at::empty_like(grad_score_EH);
-  kernels::reference::edge_dot({attention.relation().view(), tensors.query_DHK.size(1), tensors.query_DHK.size(2)},
-                               tensors.query_DHK.const_data_ptr<T>(), tensors.key_SHK.const_data_ptr<T>(),
-                               score_EH.data_ptr<T>());
+  kernels::edge_dot({attention.relation().view(), tensors.query_DHK.size(1), tensors.query_DHK.size(2)},
+                    tensors.query_DHK.const_data_ptr<T>(), tensors.key_SHK.const_data_ptr<T>(), score_EH.data_ptr<T>());
   grad_score_EH.masked_fill_((score_EH * attention.scale).abs_() > attention.clamp, 0);
 }
 
 // Inputs: query_DHK, key_SHK, edge_bias_EH.
-class Weigh : public Operation {
+class ComputeWeights : public Operation {
  public:
-  explicit Weigh(Attention attention) : attention_(std::move(attention)) {}
+  explicit ComputeWeights(Attention attention) : attention_(std::move(attention)) {}
 
   Tensors forward(const Tensors& inputs, Tensors& saved) override {
     const at::Tensor& query_DHK = inputs[0];
     const AttentionTensors tensors = {.query_DHK = query_DHK.contiguous(),
                                       .key_SHK = inputs[1].contiguous(),
-                                      .value_SHV = {},
-                                      .edge_bias_EH = contiguous_or_undefined(inputs[2]),
-                                      .out_DHV = {},
-                                      .log_normalizer_DH = {},
-                                      .kept_weights = {}};
-    at::Tensor weight_EH = at::empty({attention_.relation().num_edges(), query_DHK.size(1)}, sum_options(query_DHK));
-    with_stored_type(query_DHK, [&](auto zero) {
+                                      .edge_bias_EH = contiguous_or_undefined(inputs[2])};
+    at::Tensor weight_EH =
+        at::empty({attention_.relation().num_edges(), query_DHK.size(1)}, accumulator_options(query_DHK));
+    with_floating_point(query_DHK, [&](auto zero) {
       using T = decltype(zero);
       const kernels::AttentionWeights<T> p = {kernel_arguments<T>(attention_, tensors),
-                                              data_or_null<kernels::Accumulated<T>>(weight_EH)};
+                                              data_or_null<kernels::AccumulatorType<T>>(weight_EH)};
       kernels::attention_weights(p, plan_of(attention_.relation()));
     });
 
@@ -213,27 +208,27 @@ class Weigh : public Operation {
   Tensors backward(const BackwardPass& pass) override {
     check_differentiated_once("attention_weights");
     const Tensors& saved = pass.saved;
-    const at::ScalarType sum_type = saved[3].scalar_type();
-    const AttentionTensors tensors = {saved[0].to(sum_type), saved[1].to(sum_type), {}, {}, {}, {}, {}};
+    const at::ScalarType accumulator_type = saved[3].scalar_type();
+    const AttentionTensors tensors = {saved[0].to(accumulator_type), saved[1].to(accumulator_type)};
     const at::Tensor grad_weight_EH = pass.grad_outputs[0].contiguous();
     const at::Tensor grad_bias_EH = at::empty_like(grad_weight_EH);
     const at::Tensor grad_query_DHK = at::empty_like(tensors.query_DHK);
     const at::Tensor grad_key_SHK = at::empty_like(tensors.key_SHK);
-    with_element_type(tensors.query_DHK, [&](auto zero) {
+    with_float_or_double(tensors.query_DHK, [&](auto zero) {
       using T = decltype(zero);
-      const kernels::reference::EdgeShape shape = {attention_.relation().view(), tensors.query_DHK.size(1),
-                                                   tensors.query_DHK.size(2)};
-      kernels::reference::edge_softmax_backward(shape.relation, shape.num_heads, saved[3].const_data_ptr<T>(),
-                                                grad_weight_EH.const_data_ptr<T>(), grad_bias_EH.data_ptr<T>());
+      const kernels::EdgeShape shape = {attention_.relation().view(), tensors.query_DHK.size(1),
+                                        tensors.query_DHK.size(2)};
+      kernels::edge_softmax_backward(shape.relation, shape.num_heads, saved[3].const_data_ptr<T>(),
+                                     grad_weight_EH.const_data_ptr<T>(), grad_bias_EH.data_ptr<T>());
       at::Tensor grad_score_EH = grad_bias_EH * attention_.scale;
-      if (std::isfinite(attention_.clamp)) stop_bounded<T>(attention_, tensors, grad_score_EH);
-      kernels::reference::sum_at_destinations(shape, grad_score_EH.const_data_ptr<T>(),
-                                              tensors.key_SHK.const_data_ptr<T>(), grad_query_DHK.data_ptr<T>());
-      kernels::reference::sum_at_sources(shape, grad_score_EH.const_data_ptr<T>(),
-                                         tensors.query_DHK.const_data_ptr<T>(), grad_key_SHK.data_ptr<T>());
+      if (std::isfinite(attention_.clamp)) clear_clamped_gradients<T>(attention_, tensors, grad_score_EH);
+      kernels::sum_at_destinations(shape, grad_score_EH.const_data_ptr<T>(), tensors.key_SHK.const_data_ptr<T>(),
+                                   grad_query_DHK.data_ptr<T>());
+      kernels::sum_at_sources(shape, grad_score_EH.const_data_ptr<T>(), tensors.query_DHK.const_data_ptr<T>(),
+                              grad_key_SHK.data_ptr<T>());
     });
     return {grad_query_DHK.to(saved[0].scalar_type()), grad_key_SHK.to(saved[1].scalar_type()),
-            pass.wanted[2] ? grad_bias_EH : at::Tensor()};
+            pass.needs_gradient[2] ? grad_bias_EH : at::Tensor()};
   }
 
  private:
@@ -260,8 +255,8 @@ void check_relations(std::span<const Relation> relation_H, const at::Tensor& que
 
 void check_types(std::string_view function, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                  const AttentionOptions& options) {
-  check_storable(function, "query", query_DHK);
-  check_storable(function, "key", key_SHK);
+  check_floating_point(function, "query", query_DHK);
+  check_floating_point(function, "key", key_SHK);
   check_same_type(function, "key", key_SHK, "query", query_DHK);
   if (options.edge_bias.defined()) check_parameter(function, "edge_bias", options.edge_bias, "query", query_DHK);
 }
@@ -269,7 +264,7 @@ void check_types(std::string_view function, const at::Tensor& query_DHK, const a
 void check_attend(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                   const at::Tensor& value_SHV, const AttentionOptions& options) {
   check_types("attend", query_DHK, key_SHK, options);
-  check_storable("attend", "value", value_SHV);
+  check_floating_point("attend", "value", value_SHV);
   check_same_type("attend", "value", value_SHV, "query", query_DHK);
   check_query_and_key("attend", relation, query_DHK, key_SHK, options);
   check_value("attend", relation, query_DHK, value_SHV);
@@ -280,19 +275,19 @@ void check_attend(const Relation& relation, const at::Tensor& query_DHK, const a
 at::Tensor attend(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                   const at::Tensor& value_SHV, const AttentionOptions& options) {
   check_attend(relation, query_DHK, key_SHK, value_SHV, options);
-  Attention attention = attention_of({relation}, query_DHK, options);
-  attention.is_differentiated = is_differentiated({query_DHK, key_SHK, value_SHV, options.edge_bias});
+  Attention attention = make_attention({relation}, query_DHK, options);
+  attention.needs_gradients = needs_gradients({query_DHK, key_SHK, value_SHV, options.edge_bias});
   return apply_one<Attend>({query_DHK, key_SHK, value_SHV, options.edge_bias}, std::move(attention));
 }
 
 at::Tensor attend(std::span<const Relation> relation_H, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                   const at::Tensor& value_SHV, const AttentionOptions& options) {
-  check_storable("attend", "query", query_DHK);
+  check_floating_point("attend", "query", query_DHK);
   check_relations(relation_H, query_DHK, options);
   check(!relation_H.empty(), "attend: relation_H is empty, needs a relation per head");
   check_attend(relation_H[0], query_DHK, key_SHK, value_SHV, options);
-  Attention attention = attention_of({relation_H.begin(), relation_H.end()}, query_DHK, options);
-  attention.is_differentiated = is_differentiated({query_DHK, key_SHK, value_SHV});
+  Attention attention = make_attention({relation_H.begin(), relation_H.end()}, query_DHK, options);
+  attention.needs_gradients = needs_gradients({query_DHK, key_SHK, value_SHV});
   return apply_one<Attend>({query_DHK, key_SHK, value_SHV, at::Tensor()}, std::move(attention));
 }
 
@@ -300,7 +295,8 @@ at::Tensor attention_weights(const Relation& relation, const at::Tensor& query_D
                              const AttentionOptions& options) {
   check_types("attention_weights", query_DHK, key_SHK, options);
   check_query_and_key("attention_weights", relation, query_DHK, key_SHK, options);
-  return apply_one<Weigh>({query_DHK, key_SHK, options.edge_bias}, attention_of({relation}, query_DHK, options));
+  return apply_one<ComputeWeights>({query_DHK, key_SHK, options.edge_bias},
+                                   make_attention({relation}, query_DHK, options));
 }
 
 std::string attention_kernel(const Relation& relation, at::ScalarType type) {

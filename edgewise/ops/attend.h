@@ -9,65 +9,62 @@
 #include <string>
 
 #include "edgewise/graph/relation.h"
+#include "edgewise/ops/dropout_key.h"
 
 // Shapes: D = destination nodes, S = source nodes, E = edges, H = heads, K = head size, V = size of a head's value.
 
 namespace edgewise {
 
-/// Which values a dropout keeps: a function of these numbers alone, so that backward replays it without storing it.
-struct DropoutKey {
-  std::uint64_t seed = 0;
-  std::uint64_t stream = 0;
-};
-
 struct AttentionOptions {
   // Multiplies every score. Unset means 1 / sqrt(K).
   std::optional<double> scale = {};
 
-  // [E, H], added to the scaled scores: relative positions, edge types. Undefined means none.
+  // [E, H], added to the scaled scores, for example for relative positions or edge types. Undefined means none.
   at::Tensor edge_bias = {};
 
-  // Share of weights set to zero while the others grow by 1 / (1 - dropout). 0 means none.
+  // Share of weights that are set to zero, in [0, 1); the other weights are multiplied by 1 / (1 - dropout).
   double dropout = 0.0;
   DropoutKey dropout_key = {};
 
-  // Bounds the scaled scores to [-clamp, clamp], as the graph tutorial does in place of subtracting the maximum of a
-  // row. Only for parity with it: the gradient of a bounded score is zero.
+  // Clamps the scaled scores to [-clamp, clamp]. The gradient of a clamped score is zero. The graph tutorial clamps
+  // instead of subtracting a row's maximum; attend() subtracts it anyway, so only a comparison with the tutorial needs
+  // a clamp.
   std::optional<double> clamp = {};
 };
 
 /// Passes one message along every edge and averages them at its destination.
 ///
 ///     weight[e] = softmax, over the edges into d, of scale * <query[d], key[s]> + edge_bias[e]
-///     out[d]    = sum over those edges of weight[e] * value[s]
+///     out[d]    = sum over the edges into d of weight[e] * value[s]
 ///
-/// Which token may see which is the relation's business: there is no mask argument. A destination without edges gets
-/// zeros. An edge of score -inf, which only a bias can give, is as if it were not there.
+/// The relation determines which token attends to which: there is no mask argument. A destination without edges gets
+/// zeros. An edge of score -inf, which only a bias can cause, has the effect of an absent edge.
 ///
 ///     auto out_DHV = attend(causal(length), query_DHK, key_SHK, value_SHV);
 ///
-/// Differentiable in query, key, value and edge_bias; fp32, bf16 and fp64 on the CPU. Sums and softmax of bf16 are made
-/// in fp32, and edge_bias is fp32 with it. For intervals, forward and backward take O(nodes) memory, not O(edges).
+/// Differentiable in query, key, value and edge_bias; fp32, bf16 and fp64 on the CPU. With bf16, sums and softmax are
+/// computed in fp32 and edge_bias must be fp32. For intervals, forward and backward take O(nodes) memory, not O(edges).
 /// Throws Error when a shape, dtype or device does not fit.
 at::Tensor attend(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                   const at::Tensor& value_SHV, const AttentionOptions& options = {});
 
-/// The same with a relation for each head, over the same sources and destinations. Head h comes out as it does where
-/// all heads have its relation, in dropout too. There is no edge_bias: edges differ from head to head.
+/// Attends with one relation per head; all relations have the same numbers of sources and destinations. The output of
+/// head h has the same bits as that of attend(relation_H[h], …), with dropout too. edge_bias must be undefined, because
+/// the heads have different edges.
 at::Tensor attend(std::span<const Relation> relation_H, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                   const at::Tensor& value_SHV, const AttentionOptions& options = {});
 
-/// The way that `attend` goes for tensors of a type, by the form of the relation, and the instruction set it uses:
-/// "tiles, avx512" by products of small dense matrices, "rows, avx512" edge by edge, or "reference".
+/// Returns the implementation that `attend` uses for a relation and a type, and its instruction set: "tiles, avx512"
+/// for products of small dense matrices, "rows, avx512" for computation edge by edge, or "reference".
 std::string attention_kernel(const Relation& relation, at::ScalarType type = at::kFloat);
 
-/// The weights that `attend` uses (before dropout), [E, H], in the order of the relation's edges. Differentiable. fp32
-/// where query and key are bf16.
+/// Returns the weights that `attend` uses (before dropout), [E, H], in the order of the relation's edges.
+/// Differentiable. The weights are fp32 if query and key are bf16.
 at::Tensor attention_weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                              const AttentionOptions& options = {});
 
-/// The definitions of the two above in plain ATen, over lists of edges, with gradients that autograd derives. They take
-/// O(E * H * K) memory and any dtype.
+/// Define attend() and attention_weights() in plain ATen, over lists of edges; autograd derives their gradients. Both
+/// take O(E * H * K) memory and accept any floating-point dtype.
 at::Tensor attend_plain(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                         const at::Tensor& value_SHV, const AttentionOptions& options = {});
 at::Tensor attention_weights_plain(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,

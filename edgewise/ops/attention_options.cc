@@ -47,7 +47,7 @@ void check_value(std::string_view function, const Relation& relation, const at::
   check_same_heads(function, "value", value_SHV, "query", query_DHK);
 }
 
-double scale_in_force(const AttentionOptions& options, const at::Tensor& query_DHK) {
+double scale_or_default(const AttentionOptions& options, const at::Tensor& query_DHK) {
   return options.scale.value_or(1.0 / std::sqrt(static_cast<double>(query_DHK.size(2))));
 }
 

@@ -25,13 +25,13 @@ void check_defined_on_cpu(std::string_view function, std::string_view name, cons
 
 std::string shape_text(const at::Tensor& tensor) { return fmt::format("[{}]", fmt::join(tensor.sizes(), ", ")); }
 
-void check_computable(std::string_view function, std::string_view name, const at::Tensor& tensor) {
+void check_float_or_double(std::string_view function, std::string_view name, const at::Tensor& tensor) {
   check_defined_on_cpu(function, name, tensor);
   check(tensor.scalar_type() == at::kFloat || tensor.scalar_type() == at::kDouble,
         "{}: {} has type {}, but Float or Double is needed", function, name, at::toString(tensor.scalar_type()));
 }
 
-void check_storable(std::string_view function, std::string_view name, const at::Tensor& tensor) {
+void check_floating_point(std::string_view function, std::string_view name, const at::Tensor& tensor) {
   check_defined_on_cpu(function, name, tensor);
   const at::ScalarType type = tensor.scalar_type();
   check(type == at::kFloat || type == at::kBFloat16 || type == at::kDouble,
@@ -50,7 +50,7 @@ void check_parameter(std::string_view function, std::string_view name, const at:
 
 void check_projection(std::string_view function, std::string_view x_name, const at::Tensor& x_TI,
                       const at::Tensor& weight_OI, const at::Tensor& bias_O) {
-  check_storable(function, x_name, x_TI);
+  check_floating_point(function, x_name, x_TI);
   check_parameter(function, "weight", weight_OI, x_name, x_TI);
   check_dimensions(function, "weight", weight_OI, 2, "outputs, inputs");
   check(x_TI.dim() > 0 && x_TI.size(-1) == weight_OI.size(1), "{}: {} is {}, needs a last dimension of {}", function,

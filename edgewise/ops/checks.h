@@ -8,39 +8,39 @@
 
 #include "edgewise/graph/relation.h"
 
-// What operations ask of their arguments. All throw Error in the name of the function that the user called.
+// Checks the arguments of operations. Errors begin with `function`, the name of the public function that was called.
 namespace edgewise {
 
-/// "[5, 2, 8]"
+/// Returns the sizes, such as "[5, 2, 8]".
 std::string shape_text(const at::Tensor& tensor);
 
-/// Wants a tensor on the CPU of fp32 or fp64.
-void check_computable(std::string_view function, std::string_view name, const at::Tensor& tensor);
+/// Checks that the tensor is on the CPU and fp32 or fp64.
+void check_float_or_double(std::string_view function, std::string_view name, const at::Tensor& tensor);
 
-/// The same, or bf16.
-void check_storable(std::string_view function, std::string_view name, const at::Tensor& tensor);
+/// Checks that the tensor is on the CPU and fp32, bf16 or fp64.
+void check_floating_point(std::string_view function, std::string_view name, const at::Tensor& tensor);
 
-/// The type that parameters have beside x, and in which sums are made: fp32, or fp64 where x is.
+/// Returns the type of parameters and accumulation for an input x: fp64 if x is fp64, else fp32.
 at::ScalarType parameter_type(const at::Tensor& x);
 
-/// Wants a tensor on the CPU of parameter_type(x).
+/// Checks that the parameter is on the CPU and has parameter_type(x).
 void check_parameter(std::string_view function, std::string_view name, const at::Tensor& parameter,
                      std::string_view x_name, const at::Tensor& x);
 
-/// Wants what x Wᵀ + bias needs: x on the CPU of fp32, bf16 or fp64, [..., I] of at least one dimension; weight
-/// [O, I] and, if defined, bias [O], of fp32, or of fp64 where x is.
+/// Checks the arguments of x Wᵀ + bias: x [..., I] is on the CPU, has fp32, bf16 or fp64 and at least one dimension;
+/// weight [O, I] and, if defined, bias [O] have parameter_type(x).
 void check_projection(std::string_view function, std::string_view x_name, const at::Tensor& x_TI,
                       const at::Tensor& weight_OI, const at::Tensor& bias_O);
 
-/// Wants both to have one type.
+/// Checks that the two tensors have the same element type.
 void check_same_type(std::string_view function, std::string_view name, const at::Tensor& tensor,
                      std::string_view other_name, const at::Tensor& other);
 
-/// Wants the given number of dimensions; `meaning` lists them, such as "sources, heads, head size".
+/// Checks the number of dimensions; `meaning` names the dimensions in the error: "sources, heads, head size".
 void check_dimensions(std::string_view function, std::string_view name, const at::Tensor& tensor,
                       std::int64_t dimensions, std::string_view meaning);
 
-/// Wants one row a destination, source or edge of the relation.
+/// Check that the tensor has one row for each destination, source or edge of the relation.
 void check_destination_rows(std::string_view function, std::string_view name, const at::Tensor& tensor,
                             const Relation& relation);
 void check_source_rows(std::string_view function, std::string_view name, const at::Tensor& tensor,
@@ -48,17 +48,17 @@ void check_source_rows(std::string_view function, std::string_view name, const a
 void check_edge_rows(std::string_view function, std::string_view name, const at::Tensor& tensor,
                      const Relation& relation);
 
-/// Wants the sizes [num_heads] in dimension 1, respectively [size] in the last one, to be equal.
+/// Check that the sizes of dimension 1 (heads), or of the last dimension (head size), are equal.
 void check_same_heads(std::string_view function, std::string_view name, const at::Tensor& tensor,
                       std::string_view other_name, const at::Tensor& other);
 void check_same_head_size(std::string_view function, std::string_view name, const at::Tensor& tensor,
                           std::string_view other_name, const at::Tensor& other);
 
-/// Wants 0 <= rate < 1.
+/// Checks that 0 <= rate < 1.
 void check_dropout_rate(std::string_view function, std::string_view name, double rate);
 
-/// For the start of a backward pass that is not differentiable itself: without it, a second derivative would silently
-/// be zero.
+/// Throws Error if autograd records the backward pass that calls this function. Without this check, the second
+/// derivative of an operation that is differentiable once would silently be zero.
 void check_differentiated_once(std::string_view function);
 
 }  // namespace edgewise

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/ops/dropout.h"
 
+#include <ATen/ops/empty.h>
+
 #include "edgewise/base/profile.h"
 #include "edgewise/ops/checks.h"
-#include "edgewise/ops/dropped.h"
+#include "edgewise/ops/dropout_kernel.h"
+#include "edgewise/ops/element_types.h"
 #include "edgewise/ops/operation.h"
 
 namespace edgewise {
@@ -14,14 +17,14 @@ class Dropout : public Operation {
   explicit Dropout(const kernels::Dropout& rule) : rule_(rule) {}
 
   Tensors forward(const Tensors& inputs, Tensors& /*saved*/) override {
-    const TimedWork timed("dropout");
+    const ScopedTimer timer("dropout");
     const at::Tensor& x = inputs[0];
-    return {dropped(x.contiguous(), rule_, x.scalar_type())};
+    return {apply_dropout(x.contiguous(), rule_, x.scalar_type())};
   }
 
-  // The gradient is dropout again, so a gradient of the gradient is too.
+  // The derivative is the same dropout, and so is every higher derivative.
   Tensors backward(const BackwardPass& pass) override {
-    const TimedWork timed("dropout");
+    const ScopedTimer timer("dropout");
     return {apply_one<Dropout>({pass.grad_outputs[0]}, rule_)};
   }
 
@@ -31,8 +34,21 @@ class Dropout : public Operation {
 
 }  // namespace
 
+at::Tensor apply_dropout(const at::Tensor& x, const kernels::Dropout& rule, at::ScalarType type) {
+  at::Tensor out = at::empty(x.sizes(), x.options().dtype(type));
+  const auto run = [&](auto from, auto to) {
+    kernels::dropout(rule, x.numel(), data_or_null<decltype(from)>(x), data_or_null<decltype(to)>(out));
+  };
+  if (x.scalar_type() == at::kDouble) {
+    run(double{}, double{});
+  } else {
+    with_float_or_bf16(x.scalar_type(), [&](auto from) { with_float_or_bf16(type, [&](auto to) { run(from, to); }); });
+  }
+  return out;
+}
+
 at::Tensor dropout(const at::Tensor& x, double rate, DropoutKey key) {
-  check_storable("dropout", "x", x);
+  check_floating_point("dropout", "x", x);
   check_dropout_rate("dropout", "rate", rate);
   if (rate == 0) return x;
   return apply_one<Dropout>({x}, dropout_rule(rate, key));

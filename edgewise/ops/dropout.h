@@ -5,16 +5,15 @@
 
 #include <initializer_list>
 
-#include "edgewise/ops/attend.h"
+#include "edgewise/ops/dropout_key.h"
 
 namespace edgewise {
 
-/// Sets a share `rate` of the values to zero and scales the others by 1 / (1 - rate). Which ones is a function of the
-/// key and of a value's position, not of the thread that computes it; backward draws the same numbers again. fp32,
-/// fp64, bf16.
+/// Sets each element of x (fp32, bf16 or fp64) to zero with probability `rate`, and scales the other elements by
+/// 1 / (1 - rate). Only key and index of an element determine the choice; backward draws the same numbers again.
 at::Tensor dropout(const at::Tensor& x, double rate, DropoutKey key);
 
-/// Without it, `dropout(x, rate, {})` would be at::dropout(x, rate, false): no dropout at all.
+/// Deleted, because `dropout(x, rate, {})` would otherwise call at::dropout(x, rate, false), which drops nothing.
 at::Tensor dropout(const at::Tensor& x, double rate, std::initializer_list<DropoutKey> key) = delete;
 
 }  // namespace edgewise

@@ -2,16 +2,20 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/tensor.h>
 
 #include "edgewise/graph/relation.h"
 
 namespace edgewise {
 
-/// The ends of a relation's edges as int64 tensors [E] on the CPU, for definitions in plain ATen. O(edges).
+/// The source and destination of each edge of a relation, as int64 tensors [E] on the CPU.
 struct EdgeIndexTensors {
   at::Tensor source_E;
   at::Tensor destination_E;
 };
-EdgeIndexTensors edge_index_tensors(const Relation& relation);
+inline EdgeIndexTensors edge_index_tensors(const Relation& relation) {
+  const EdgeList edges = relation.edges();
+  return {at::tensor(edges.sources).to(at::kLong), at::tensor(edges.destinations).to(at::kLong)};
+}
 
 }  // namespace edgewise

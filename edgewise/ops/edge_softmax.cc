@@ -6,7 +6,7 @@
 #include <ATen/ops/empty_like.h>
 
 #include "edgewise/base/error.h"
-#include "edgewise/kernels/attention/edges.h"
+#include "edgewise/kernels/attention/edge_products.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/edge_index.h"
 #include "edgewise/ops/element_types.h"
@@ -15,8 +15,8 @@
 namespace edgewise {
 namespace {
 
-// What a tensor [E, …] holds for each edge.
-std::int64_t columns(const at::Tensor& tensor) {
+// Returns the number of values per edge of a tensor [E, …].
+std::int64_t values_per_edge(const at::Tensor& tensor) {
   std::int64_t count = 1;
   for (const std::int64_t size : tensor.sizes().slice(1)) count *= size;
   return count;
@@ -29,10 +29,10 @@ class EdgeSoftmax : public Operation {
   Tensors forward(const Tensors& inputs, Tensors& saved) override {
     const at::Tensor score_EH = inputs[0].contiguous();
     at::Tensor weight_EH = at::empty_like(score_EH);
-    with_element_type(score_EH, [&](auto zero) {
+    with_float_or_double(score_EH, [&](auto zero) {
       using T = decltype(zero);
-      kernels::reference::edge_softmax(relation_.view(), columns(score_EH), score_EH.const_data_ptr<T>(),
-                                       weight_EH.data_ptr<T>());
+      kernels::edge_softmax(relation_.view(), values_per_edge(score_EH), score_EH.const_data_ptr<T>(),
+                            weight_EH.data_ptr<T>());
     });
     saved = {weight_EH};
     return {weight_EH};
@@ -43,10 +43,10 @@ class EdgeSoftmax : public Operation {
     const at::Tensor& weight_EH = pass.saved[0];
     const at::Tensor grad_weight_EH = pass.grad_outputs[0].contiguous();
     const at::Tensor grad_score_EH = at::empty_like(weight_EH);
-    with_element_type(weight_EH, [&](auto zero) {
+    with_float_or_double(weight_EH, [&](auto zero) {
       using T = decltype(zero);
-      kernels::reference::edge_softmax_backward(relation_.view(), columns(weight_EH), weight_EH.const_data_ptr<T>(),
-                                                grad_weight_EH.const_data_ptr<T>(), grad_score_EH.data_ptr<T>());
+      kernels::edge_softmax_backward(relation_.view(), values_per_edge(weight_EH), weight_EH.const_data_ptr<T>(),
+                                     grad_weight_EH.const_data_ptr<T>(), grad_score_EH.data_ptr<T>());
     });
     return {grad_score_EH};
   }
@@ -65,10 +65,10 @@ class Aggregate : public Operation {
     const at::Tensor value_SHV = inputs[1].contiguous();
     at::Tensor out_DHV =
         at::empty({relation_.num_destinations(), value_SHV.size(1), value_SHV.size(2)}, value_SHV.options());
-    with_element_type(value_SHV, [&](auto zero) {
+    with_float_or_double(value_SHV, [&](auto zero) {
       using T = decltype(zero);
-      kernels::reference::sum_at_destinations(shape_of(value_SHV), weight_EH.const_data_ptr<T>(),
-                                              value_SHV.const_data_ptr<T>(), out_DHV.data_ptr<T>());
+      kernels::sum_at_destinations(edge_shape(value_SHV), weight_EH.const_data_ptr<T>(), value_SHV.const_data_ptr<T>(),
+                                   out_DHV.data_ptr<T>());
     });
     saved = {weight_EH, value_SHV};
     return {out_DHV};
@@ -81,19 +81,19 @@ class Aggregate : public Operation {
     const at::Tensor grad_out_DHV = pass.grad_outputs[0].contiguous();
     const at::Tensor grad_weight_EH = at::empty_like(weight_EH);
     const at::Tensor grad_value_SHV = at::empty_like(value_SHV);
-    with_element_type(value_SHV, [&](auto zero) {
+    with_float_or_double(value_SHV, [&](auto zero) {
       using T = decltype(zero);
-      const auto shape = shape_of(value_SHV);
-      kernels::reference::edge_dot(shape, grad_out_DHV.const_data_ptr<T>(), value_SHV.const_data_ptr<T>(),
-                                   grad_weight_EH.data_ptr<T>());
-      kernels::reference::sum_at_sources(shape, weight_EH.const_data_ptr<T>(), grad_out_DHV.const_data_ptr<T>(),
-                                         grad_value_SHV.data_ptr<T>());
+      const auto shape = edge_shape(value_SHV);
+      kernels::edge_dot(shape, grad_out_DHV.const_data_ptr<T>(), value_SHV.const_data_ptr<T>(),
+                        grad_weight_EH.data_ptr<T>());
+      kernels::sum_at_sources(shape, weight_EH.const_data_ptr<T>(), grad_out_DHV.const_data_ptr<T>(),
+                              grad_value_SHV.data_ptr<T>());
     });
     return {grad_weight_EH, grad_value_SHV};
   }
 
  private:
-  kernels::reference::EdgeShape shape_of(const at::Tensor& value_SHV) const {
+  kernels::EdgeShape edge_shape(const at::Tensor& value_SHV) const {
     return {relation_.view(), value_SHV.size(1), value_SHV.size(2)};
   }
 
@@ -103,7 +103,7 @@ class Aggregate : public Operation {
 }  // namespace
 
 at::Tensor edge_softmax(const Relation& relation, const at::Tensor& score_EH) {
-  check_computable("edge_softmax", "score", score_EH);
+  check_float_or_double("edge_softmax", "score", score_EH);
   check(score_EH.dim() >= 1, "edge_softmax: score has no dimensions, but at least one is needed: edges");
   check_edge_rows("edge_softmax", "score", score_EH, relation);
   return apply_one<EdgeSoftmax>({score_EH}, relation);
@@ -112,9 +112,9 @@ at::Tensor edge_softmax(const Relation& relation, const at::Tensor& score_EH) {
 at::Tensor additive_scores(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                            const at::Tensor& vector_HK) {
   constexpr auto kName = "additive_scores";
-  check_computable(kName, "query", query_DHK);
-  check_computable(kName, "key", key_SHK);
-  check_computable(kName, "vector", vector_HK);
+  check_float_or_double(kName, "query", query_DHK);
+  check_float_or_double(kName, "key", key_SHK);
+  check_float_or_double(kName, "vector", vector_HK);
   check_same_type(kName, "key", key_SHK, "query", query_DHK);
   check_same_type(kName, "vector", vector_HK, "query", query_DHK);
   check_dimensions(kName, "query", query_DHK, 3, "destinations, heads, head size");
@@ -134,8 +134,8 @@ at::Tensor additive_scores(const Relation& relation, const at::Tensor& query_DHK
 }
 
 at::Tensor aggregate(const Relation& relation, const at::Tensor& weight_EH, const at::Tensor& value_SHV) {
-  check_computable("aggregate", "weight", weight_EH);
-  check_computable("aggregate", "value", value_SHV);
+  check_float_or_double("aggregate", "weight", weight_EH);
+  check_float_or_double("aggregate", "value", value_SHV);
   check_same_type("aggregate", "value", value_SHV, "weight", weight_EH);
   check_dimensions("aggregate", "weight", weight_EH, 2, "edges, heads");
   check_dimensions("aggregate", "value", value_SHV, 3, "sources, heads, size of a head's value");

@@ -7,12 +7,12 @@
 
 #include "edgewise/base/bfloat16.h"
 
-// From the element type that a tensor has to the one that code is compiled for.
+// Dispatch from the element type of a tensor at run time to a template parameter.
 namespace edgewise {
 
-/// Calls fn(T{}) with the element type of a tensor that check_computable has let through.
+/// Calls fn(T{}) with the element type of a tensor that check_float_or_double accepts.
 template <class Fn>
-void with_element_type(const at::Tensor& tensor, Fn fn) {
+void with_float_or_double(const at::Tensor& tensor, Fn fn) {
   if (tensor.scalar_type() == at::kFloat) {
     fn(float{});
   } else {
@@ -20,19 +20,19 @@ void with_element_type(const at::Tensor& tensor, Fn fn) {
   }
 }
 
-/// The same, of a tensor that check_storable has let through: T is float, double or BFloat16.
+/// Calls fn(T{}) with the element type of a tensor that check_floating_point accepts: float, double or BFloat16.
 template <class Fn>
-void with_stored_type(const at::Tensor& tensor, Fn fn) {
+void with_floating_point(const at::Tensor& tensor, Fn fn) {
   if (tensor.scalar_type() == at::kBFloat16) {
     fn(BFloat16{});
   } else {
-    with_element_type(tensor, fn);
+    with_float_or_double(tensor, fn);
   }
 }
 
-/// Calls fn(T{}) with float, or with BFloat16 for kBFloat16.
+/// Calls fn(T{}) with BFloat16 for kBFloat16, else with float.
 template <class Fn>
-void with_narrow_type(at::ScalarType type, Fn fn) {
+void with_float_or_bf16(at::ScalarType type, Fn fn) {
   if (type == at::kBFloat16) {
     fn(BFloat16{});
   } else {
@@ -40,7 +40,7 @@ void with_narrow_type(at::ScalarType type, Fn fn) {
   }
 }
 
-/// The memory of a tensor, or null for an undefined one.
+/// Returns the data pointer of a tensor, or null for an undefined tensor.
 template <typename T>
 T* data_or_null(const at::Tensor& tensor) {
   if (!tensor.defined()) return nullptr;

@@ -10,7 +10,7 @@
 #include "edgewise/base/profile.h"
 #include "edgewise/kernels/embedding/embed.h"
 #include "edgewise/ops/checks.h"
-#include "edgewise/ops/dropped.h"
+#include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/element_types.h"
 #include "edgewise/ops/gradients_in_place.h"
 #include "edgewise/ops/operation.h"
@@ -18,16 +18,16 @@
 namespace edgewise {
 namespace {
 
-void check_rows(std::string_view what, std::span<const std::int64_t> rows, const at::Tensor& table) {
+void check_rows(std::string_view name, std::span<const std::int64_t> rows, const at::Tensor& table) {
   const std::int64_t last = table.size(0) - 1;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    check(rows[i] >= 0 && rows[i] <= last, "embed: {} {} is {}, needs a number from 0 to {}", what, i, rows[i], last);
+    check(rows[i] >= 0 && rows[i] <= last, "embed: {} {} is {}, needs a number from 0 to {}", name, i, rows[i], last);
   }
 }
 
 void check_arguments(const at::Tensor& weight_CM, std::span<const std::int64_t> tokens, const at::Tensor& table_PM,
                      std::span<const std::int64_t> positions, const EmbedOptions& options) {
-  check_computable("embed", "weight", weight_CM);
+  check_float_or_double("embed", "weight", weight_CM);
   check_dimensions("embed", "weight", weight_CM, 2, "words, features");
   check_rows("token", tokens, weight_CM);
   check_dropout_rate("embed", "dropout", options.dropout);
@@ -36,7 +36,7 @@ void check_arguments(const at::Tensor& weight_CM, std::span<const std::int64_t> 
   check(positions.size() == needed, "embed: positions are {}, but {} are needed: {}", positions.size(), needed,
         table_PM.defined() ? "one for each token" : "there is no table");
   if (!table_PM.defined()) return;
-  check_computable("embed", "table", table_PM);
+  check_float_or_double("embed", "table", table_PM);
   check_same_type("embed", "table", table_PM, "weight", weight_CM);
   check_dimensions("embed", "table", table_PM, 2, "positions, features");
   check(table_PM.size(1) == weight_CM.size(1), "embed: table has {} features but weight has {}; they must be equal",
@@ -60,16 +60,16 @@ class Embed : public Operation {
   explicit Embed(Lookup lookup) : lookup_(std::move(lookup)) {}
 
   Tensors forward(const Tensors& inputs, Tensors& saved) override {
-    const TimedWork timed("embedding");
+    const ScopedTimer timer("embedding");
     const at::Tensor weight = inputs[0].contiguous();
     const at::Tensor table = inputs[1].defined() ? inputs[1].contiguous() : at::Tensor();
     const auto num_tokens = static_cast<std::int64_t>(lookup_.tokens.size());
     at::Tensor out_TM = at::empty({num_tokens, weight.size(1)}, weight.options());
-    with_element_type(weight, [&](auto zero) {
+    with_float_or_double(weight, [&](auto zero) {
       using T = decltype(zero);
       kernels::embed_forward(kernels::EmbedForward<T>{.weight = weight.const_data_ptr<T>(),
                                                       .tokens = lookup_.tokens.data(),
-                                                      .table = data_or_null<T>(table),
+                                                      .position_table = data_or_null<T>(table),
                                                       .positions = lookup_.positions.data(),
                                                       .out = out_TM.data_ptr<T>(),
                                                       .num_tokens = num_tokens,
@@ -83,11 +83,11 @@ class Embed : public Operation {
   }
 
   Tensors backward(const BackwardPass& pass) override {
-    const TimedWork timed("embedding");
+    const ScopedTimer timer("embedding");
     check_differentiated_once("embed");
     const at::Tensor grad_out_TM = pass.grad_outputs[0].contiguous();
-    const GradientPlace grad_weight_CM = zeroed_gradient_place(pass.saved[0]);
-    with_element_type(grad_out_TM, [&](auto zero) {
+    const GradientBuffer grad_weight_CM = zeroed_gradient_buffer(pass.saved[0]);
+    with_float_or_double(grad_out_TM, [&](auto zero) {
       using T = decltype(zero);
       kernels::embed_backward(kernels::EmbedBackward<T>{.tokens = lookup_.tokens.data(),
                                                         .grad_out = grad_out_TM.const_data_ptr<T>(),
@@ -98,7 +98,7 @@ class Embed : public Operation {
                                                         .dropout = lookup_.dropout(),
                                                         .word_dropout = lookup_.word_dropout()});
     });
-    return {grad_weight_CM.for_autograd()};
+    return {grad_weight_CM.gradient_for_autograd()};
   }
 
  private:

@@ -6,33 +6,32 @@
 #include <cstdint>
 #include <span>
 
-#include "edgewise/ops/attend.h"
+#include "edgewise/ops/dropout_key.h"
 
-// Shapes: T = tokens, C = words, P = positions of the table, M = model size.
+// Shapes: T = tokens, C = vocabulary size, P = positions of the table, M = model size.
 
 namespace edgewise {
 
 struct EmbedOptions {
-  // Multiplies the rows of words, not those of positions.
+  // Multiplies token embeddings, but not position encodings.
   double scale = 1.0;
 
-  // Share of the result set to zero while the rest grows by 1 / (1 - dropout): the numbers of `dropout` in dropout.h.
+  // Probability of setting an element to zero; the other elements are scaled by 1 / (1 - dropout).
   double dropout = 0.0;
   DropoutKey dropout_key = {};
 
-  // Share of tokens whose word is dropped as a whole, while the others' grow: `dropout` of one number a token.
+  // Probability of setting a token's whole embedding to zero; other embeddings are scaled by 1 / (1 - word_dropout).
   double word_dropout = 0.0;
   DropoutKey word_dropout_key = {};
 };
 
-/// dropout(word_dropout(scale * weight[token]) + table[position]), [T, M], in one pass over memory; fp32 or fp64, as
-/// the weight is. The table may be undefined: then there are no positions either. Differentiable once in the weight
-/// alone, whose gradient is dense and sums the tokens of a word in their order. Throws Error for a token or a position
-/// that is no row.
+/// Computes dropout(word_dropout(scale * weight[token]) + table[position]), [T, M], in one pass over memory; fp32 or
+/// fp64, as the weight. With an undefined table, `positions` is empty. Differentiable once, in the weight only; its
+/// gradient is dense and adds the occurrences of a token in order. Throws Error for a token or position without a row.
 at::Tensor embed(const at::Tensor& weight_CM, std::span<const std::int64_t> tokens, const at::Tensor& table_PM,
                  std::span<const std::int64_t> positions, const EmbedOptions& options = {});
 
-/// The definition in plain ATen, with a gradient that autograd derives.
+/// Defines `embed` in plain ATen, with a gradient from autograd.
 at::Tensor embed_plain(const at::Tensor& weight_CM, std::span<const std::int64_t> tokens, const at::Tensor& table_PM,
                        std::span<const std::int64_t> positions, const EmbedOptions& options = {});
 

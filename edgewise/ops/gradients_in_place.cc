@@ -12,23 +12,23 @@ thread_local bool active = false;
 
 }  // namespace
 
-GradientsInPlace::GradientsInPlace() : before_(std::exchange(active, true)) {}
-GradientsInPlace::~GradientsInPlace() { active = before_; }
+GradientsInPlaceGuard::GradientsInPlaceGuard() : was_active_(std::exchange(active, true)) {}
+GradientsInPlaceGuard::~GradientsInPlaceGuard() { active = was_active_; }
 
-bool GradientsInPlace::is_active() { return active; }
+bool GradientsInPlaceGuard::is_active() { return active; }
 
-GradientPlace gradient_place(const at::Tensor& parameter) {
-  if (GradientsInPlace::is_active() && parameter.is_leaf()) {
+GradientBuffer gradient_buffer(const at::Tensor& parameter) {
+  if (GradientsInPlaceGuard::is_active() && parameter.is_leaf()) {
     const at::Tensor& own = parameter.grad();
     if (own.defined() && own.is_contiguous() && own.scalar_type() == parameter.scalar_type()) return {own, true};
   }
   return {at::empty(parameter.sizes(), parameter.options().requires_grad(false)), false};
 }
 
-GradientPlace zeroed_gradient_place(const at::Tensor& parameter) {
-  GradientPlace place = gradient_place(parameter);
-  if (!place.holds_sum) place.memory.zero_();
-  return place;
+GradientBuffer zeroed_gradient_buffer(const at::Tensor& parameter) {
+  GradientBuffer buffer = gradient_buffer(parameter);
+  if (!buffer.is_accumulated) buffer.memory.zero_();
+  return buffer;
 }
 
 }  // namespace edgewise

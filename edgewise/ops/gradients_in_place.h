@@ -5,40 +5,40 @@
 
 namespace edgewise {
 
-/// While it lives, backward passes on this thread may add the gradients of parameters (leaves that have a gradient
-/// already) to them where they lie, instead of handing them to autograd, which would allocate each and add it in
-/// another pass:
+/// While an object of this class exists, backward passes on its thread may add the gradient of a parameter in place, if
+/// the parameter is a leaf and has a gradient already. Otherwise autograd allocates each gradient and adds it later.
 ///
-///     const GradientsInPlace in_place;
+///     const GradientsInPlaceGuard in_place;
 ///     loss.backward();
 ///
-/// Only for `backward()`: torch::autograd::grad would not see those gradients.
-class GradientsInPlace {
+/// Use this guard with `backward()` only: torch::autograd::grad does not return gradients that are added in place.
+class GradientsInPlaceGuard {
  public:
-  GradientsInPlace();
-  ~GradientsInPlace();
-  GradientsInPlace(const GradientsInPlace&) = delete;
-  GradientsInPlace& operator=(const GradientsInPlace&) = delete;
+  GradientsInPlaceGuard();
+  ~GradientsInPlaceGuard();
+  GradientsInPlaceGuard(const GradientsInPlaceGuard&) = delete;
+  GradientsInPlaceGuard& operator=(const GradientsInPlaceGuard&) = delete;
 
   static bool is_active();
 
  private:
-  bool before_;
+  bool was_active_;
 };
 
-/// Where a backward pass puts the gradient of a parameter.
-struct GradientPlace {
-  at::Tensor memory;       // contiguous, of the parameter's shape and type
-  bool holds_sum = false;  // the parameter's own gradient, to be added to; else uninitialised
+/// The memory into which a backward pass writes the gradient of a parameter.
+struct GradientBuffer {
+  at::Tensor memory;            // contiguous, of the parameter's shape and type
+  bool is_accumulated = false;  // true: `memory` is the parameter's gradient, to be added to; false: `memory` is new
 
-  /// What the backward pass returns for it.
-  at::Tensor for_autograd() const { return holds_sum ? at::Tensor() : memory; }
+  /// Returns what a backward function returns to autograd: an undefined tensor if the gradient was added in place.
+  at::Tensor gradient_for_autograd() const { return is_accumulated ? at::Tensor() : memory; }
 };
 
-/// The parameter's own gradient under GradientsInPlace, where it has one; else new memory.
-GradientPlace gradient_place(const at::Tensor& parameter);
+/// Returns the gradient of a parameter if there is one and a GradientsInPlaceGuard exists on this thread, otherwise new
+/// memory, which is not initialised.
+GradientBuffer gradient_buffer(const at::Tensor& parameter);
 
-/// The same, with new memory zeroed, for what can only add.
-GradientPlace zeroed_gradient_place(const at::Tensor& parameter);
+/// Returns gradient_buffer(parameter), with new memory set to zero, for kernels that can only add.
+GradientBuffer zeroed_gradient_buffer(const at::Tensor& parameter);
 
 }  // namespace edgewise

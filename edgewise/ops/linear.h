@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "edgewise/ops/attend.h"
+#include "edgewise/ops/dropout_key.h"
 #include "edgewise/options/layer_kinds.h"
 
 // Shapes: T = tokens, I = inputs, O = outputs.
@@ -17,29 +17,28 @@ namespace edgewise {
 struct LinearOptions {
   std::optional<Activation> activation = {};
 
-  // Share of results set to zero while the others grow by 1 / (1 - dropout): the numbers of `dropout` in dropout.h.
+  // Probability of setting a result to zero; the other results are scaled by 1 / (1 - dropout).
   double dropout = 0.0;
   DropoutKey dropout_key = {};
 };
 
-/// dropout(activation(x Wᵀ + bias)) over the last dimension, [..., I] to [..., O]. The result has the type of x: fp32,
-/// bf16 (products of x with weights rounded to bf16, summed in fp32) or fp64. Weight and bias are fp32, or fp64 where x
-/// is. Differentiable once in x, weight and bias, which may be undefined. Throws Error when a shape or type does not
-/// fit.
+/// Computes dropout(activation(x Wᵀ + bias)) over the last dimension, [..., I] to [..., O]. The result has the type of
+/// x: fp32, bf16 (weights rounded to bf16, products summed in fp32) or fp64. Weight and bias are fp64 if x is fp64,
+/// else fp32; bias may be undefined. Differentiable once in x, weight and bias. Throws Error for shapes or types that
+/// do not fit.
 at::Tensor linear(const at::Tensor& x_TI, const at::Tensor& weight_OI, const at::Tensor& bias_O,
                   const LinearOptions& options = {});
 
 struct LinearWeights {
   at::Tensor weight_OI;
-  at::Tensor bias_O;  // or undefined
+  at::Tensor bias_O;  // may be undefined
 };
 
-/// Several linear layers of one x, such as query, key and value: as many results, each contiguous. The gradient of x
-/// is summed within the products, which saves passes over memory.
+/// Applies several linear layers to one x, such as query, key and value. Returns one contiguous result for each layer.
+/// Backward adds to the gradient of x within the products, which saves passes over memory.
 std::vector<at::Tensor> linear_group(const at::Tensor& x_TI, std::span<const LinearWeights> layers);
 
-/// The definition of `linear` in plain ATen, with gradients that autograd derives. In bf16 it rounds x, the weights and
-/// the result, and nothing between.
+/// Defines `linear` in plain ATen, with gradients from autograd. In bf16, rounds only x, the weights and the result.
 at::Tensor linear_plain(const at::Tensor& x_TI, const at::Tensor& weight_OI, const at::Tensor& bias_O,
                         const LinearOptions& options = {});
 

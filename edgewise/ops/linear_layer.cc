@@ -8,7 +8,7 @@
 
 #include "edgewise/kernels/gemm/gemm.h"
 #include "edgewise/kernels/gemm/linear_gradient.h"
-#include "edgewise/ops/dropped.h"
+#include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/element_types.h"
 
 namespace edgewise {
@@ -18,13 +18,13 @@ using kernels::MatrixLayout;
 
 std::int64_t num_rows(const at::Tensor& x_TI) { return x_TI.size(-1) == 0 ? 0 : x_TI.numel() / x_TI.size(-1); }
 
-// Sets the right side of a product of activations with weights, [K, N], packed where that pays. The packed weights
-// live until this thread's next call.
+// Sets the right operand of a product, weights [K, N], and packs it where packing pays off. Packed weights are valid
+// until the next call on this thread.
 template <typename T, typename Out>
 void set_weights(kernels::Gemm<T, Out>& product, const kernels::Matrix<float>& weights) {
-  constexpr std::int64_t kRowsWorthPacking = 256;
+  constexpr std::int64_t kMinRowsToPack = 256;
   if constexpr (std::is_same_v<T, float>) {
-    if (product.rows < kRowsWorthPacking) {
+    if (product.rows < kMinRowsToPack) {
       product.b = weights;
       return;
     }
@@ -34,8 +34,8 @@ void set_weights(kernels::Gemm<T, Out>& product, const kernels::Matrix<float>& w
   product.packed_b = &packed;
 }
 
-// x Wᵀ + bias, through ReLU if asked.
-at::Tensor product(const at::Tensor& x_TI, const LinearWeights& parameters, kernels::GemmActivation activation) {
+// Computes x Wᵀ + bias, and its activation.
+at::Tensor project(const at::Tensor& x_TI, const LinearWeights& parameters, kernels::GemmActivation activation) {
   const at::Tensor weight_OI = parameters.weight_OI.contiguous();
   const at::Tensor bias_O = parameters.bias_O.defined() ? parameters.bias_O.contiguous() : at::Tensor();
   const std::int64_t num_outputs = weight_OI.size(0);
@@ -43,7 +43,7 @@ at::Tensor product(const at::Tensor& x_TI, const LinearWeights& parameters, kern
   std::vector<std::int64_t> sizes = x_TI.sizes().vec();
   sizes.back() = num_outputs;
   at::Tensor y_TO = at::empty(sizes, x_TI.options());
-  with_narrow_type(x_TI.scalar_type(), [&](auto zero) {
+  with_float_or_bf16(x_TI.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     kernels::Gemm<T, T> gemm = {.rows = num_rows(y_TO),
                                 .columns = num_outputs,
@@ -59,21 +59,22 @@ at::Tensor product(const at::Tensor& x_TI, const LinearWeights& parameters, kern
   return y_TO;
 }
 
-void drop_in_place(const at::Tensor& x, const kernels::Dropout& rule) {
+void apply_dropout_in_place(const at::Tensor& x, const kernels::Dropout& rule) {
   if (rule.rate == 0.0) return;
-  with_narrow_type(x.scalar_type(), [&](auto zero) {
+  with_float_or_bf16(x.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     kernels::dropout(rule, x.numel(), data_or_null<T>(x), data_or_null<T>(x));
   });
 }
 
-// Back through ReLU, if its result is defined, and dropout, all in one pass with the sums over tokens.
-at::Tensor go_back(const at::Tensor& grad_out_TO, const at::Tensor& relu_out_TO, const kernels::Dropout& rule,
-                   const at::Tensor& grad_bias_O) {
+// Computes the backward pass of dropout and, if relu_out is defined, of ReLU; adds the sum of the result's rows to
+// grad_bias, if defined. Takes one pass over memory.
+at::Tensor backward_relu_dropout(const at::Tensor& grad_out_TO, const at::Tensor& relu_out_TO,
+                                 const kernels::Dropout& rule, const at::Tensor& grad_bias_O) {
   const bool is_changed = relu_out_TO.defined() || rule.rate > 0.0;
   if (!is_changed && !grad_bias_O.defined()) return grad_out_TO;
   at::Tensor grad_sum_TO = is_changed ? at::empty_like(grad_out_TO) : grad_out_TO;
-  with_narrow_type(grad_out_TO.scalar_type(), [&](auto zero) {
+  with_float_or_bf16(grad_out_TO.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     kernels::linear_gradient(kernels::LinearGradient<T>{
         .rows = num_rows(grad_out_TO),
@@ -93,50 +94,51 @@ at::Tensor go_back(const at::Tensor& grad_out_TO, const at::Tensor& relu_out_TO,
 LayerResult layer_forward(const at::Tensor& x_TI, const LinearWeights& parameters, const LinearOptions& options) {
   const bool is_relu = options.activation == Activation::kRelu;
   const at::Tensor y_TO =
-      product(x_TI, parameters, is_relu ? kernels::GemmActivation::kRelu : kernels::GemmActivation::kNone);
+      project(x_TI, parameters, is_relu ? kernels::GemmActivation::kRelu : kernels::GemmActivation::kNone);
   const bool is_gelu = options.activation == Activation::kGelu;
   const at::Tensor out_TO = is_gelu ? at::gelu(y_TO) : y_TO;
-  drop_in_place(out_TO, dropout_rule(options.dropout, options.dropout_key));
+  apply_dropout_in_place(out_TO, dropout_rule(options.dropout, options.dropout_key));
   return {out_TO, is_relu || is_gelu ? y_TO : at::Tensor()};
 }
 
-at::Tensor layer_grad_sums(const at::Tensor& grad_out_TO, const at::Tensor& witness_TO, const LinearOptions& options,
-                           const at::Tensor& grad_bias_O) {
+at::Tensor layer_grad_preactivation(const at::Tensor& grad_out_TO, const at::Tensor& saved_TO,
+                                    const LinearOptions& options, const at::Tensor& grad_bias_O) {
   if (options.activation != Activation::kGelu) {
-    return go_back(grad_out_TO, witness_TO, dropout_rule(options.dropout, options.dropout_key), grad_bias_O);
+    return backward_relu_dropout(grad_out_TO, saved_TO, dropout_rule(options.dropout, options.dropout_key),
+                                 grad_bias_O);
   }
-  const at::Tensor grad_gelu_TO = go_back(grad_out_TO, {}, dropout_rule(options.dropout, options.dropout_key), {});
-  return go_back(at::gelu_backward(grad_gelu_TO, witness_TO), {}, {}, grad_bias_O);
+  const at::Tensor grad_gelu_TO =
+      backward_relu_dropout(grad_out_TO, {}, dropout_rule(options.dropout, options.dropout_key), {});
+  return backward_relu_dropout(at::gelu_backward(grad_gelu_TO, saved_TO), {}, {}, grad_bias_O);
 }
 
-void layer_grad_weight(const at::Tensor& grad_sums_TO, const at::Tensor& x_TI, const GradientPlace& grad_weight_OI) {
+void layer_grad_weight(const at::Tensor& grad_pre_TO, const at::Tensor& x_TI, const GradientBuffer& grad_weight_OI) {
   const std::int64_t num_outputs = grad_weight_OI.memory.size(0);
   const std::int64_t num_inputs = grad_weight_OI.memory.size(1);
-  with_narrow_type(x_TI.scalar_type(), [&](auto zero) {
+  with_float_or_bf16(x_TI.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     kernels::gemm(kernels::Gemm<T, float>{
         .rows = num_outputs,
         .columns = num_inputs,
-        .depth = num_rows(grad_sums_TO),
-        .a = {data_or_null<T>(grad_sums_TO), num_outputs, MatrixLayout::kColumns},
+        .depth = num_rows(grad_pre_TO),
+        .a = {data_or_null<T>(grad_pre_TO), num_outputs, MatrixLayout::kColumns},
         .b = {data_or_null<T>(x_TI), num_inputs},
-        .result = grad_weight_OI.holds_sum ? kernels::GemmResult::kAdd : kernels::GemmResult::kWrite,
+        .result = grad_weight_OI.is_accumulated ? kernels::GemmResult::kAdd : kernels::GemmResult::kWrite,
         .out = data_or_null<float>(grad_weight_OI.memory),
         .out_stride = num_inputs});
   });
 }
 
-void layer_grad_x(const at::Tensor& grad_sums_TO, const at::Tensor& weight_OI, GradX mode,
-                  const at::Tensor& grad_x_TI) {
+void layer_grad_x(const at::Tensor& grad_pre_TO, const at::Tensor& weight_OI, GradX mode, const at::Tensor& grad_x_TI) {
   const at::Tensor contiguous_OI = weight_OI.contiguous();
   const std::int64_t num_outputs = weight_OI.size(0);
   const std::int64_t num_inputs = weight_OI.size(1);
-  with_narrow_type(grad_x_TI.scalar_type(), [&](auto zero) {
+  with_float_or_bf16(grad_x_TI.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     kernels::Gemm<T, T> gemm = {.rows = num_rows(grad_x_TI),
                                 .columns = num_inputs,
                                 .depth = num_outputs,
-                                .a = {data_or_null<T>(grad_sums_TO), num_outputs},
+                                .a = {data_or_null<T>(grad_pre_TO), num_outputs},
                                 .result = mode == GradX::kAdd ? kernels::GemmResult::kAdd : kernels::GemmResult::kWrite,
                                 .out = data_or_null<T>(grad_x_TI),
                                 .out_stride = num_inputs};

@@ -6,24 +6,26 @@
 #include "edgewise/ops/gradients_in_place.h"
 #include "edgewise/ops/linear.h"
 
-// One linear layer forward and backward, without autograd, in fp32 and bf16. Shapes: T = tokens, I = inputs,
-// O = outputs. All tensors but parameters are contiguous.
+// Forward and backward passes of one linear layer, without autograd, in fp32 and bf16. Shapes: T = tokens, I = inputs,
+// O = outputs. All tensors except the parameters are contiguous.
 namespace edgewise {
 
 struct LayerResult {
   at::Tensor out_TO;
-  at::Tensor witness_TO;  // what backward asks about the activation: ReLU's result, GELU's argument; or undefined
+  at::Tensor saved_TO;  // saved tensor for backward: ReLU's result or GELU's argument; undefined without activation
 };
 
 LayerResult layer_forward(const at::Tensor& x_TI, const LinearWeights& parameters, const LinearOptions& options);
 
-/// The gradient of the sums x Wᵀ + bias from that of the result. Adds its sum over tokens to grad_bias, if defined.
-at::Tensor layer_grad_sums(const at::Tensor& grad_out_TO, const at::Tensor& witness_TO, const LinearOptions& options,
-                           const at::Tensor& grad_bias_O);
+/// Returns the gradient of the pre-activations x Wᵀ + bias. Adds the sum of its rows to grad_bias, if defined.
+at::Tensor layer_grad_preactivation(const at::Tensor& grad_out_TO, const at::Tensor& saved_TO,
+                                    const LinearOptions& options, const at::Tensor& grad_bias_O);
 
-void layer_grad_weight(const at::Tensor& grad_sums_TO, const at::Tensor& x_TI, const GradientPlace& grad_weight_OI);
+/// Writes the gradient of the weight, or adds it if `grad_weight_OI` is accumulated.
+void layer_grad_weight(const at::Tensor& grad_pre_TO, const at::Tensor& x_TI, const GradientBuffer& grad_weight_OI);
 
+/// Selects whether layer_grad_x writes the gradient of x or adds to the gradient in memory.
 enum class GradX { kWrite, kAdd };
-void layer_grad_x(const at::Tensor& grad_sums_TO, const at::Tensor& weight_OI, GradX mode, const at::Tensor& grad_x_TI);
+void layer_grad_x(const at::Tensor& grad_pre_TO, const at::Tensor& weight_OI, GradX mode, const at::Tensor& grad_x_TI);
 
 }  // namespace edgewise

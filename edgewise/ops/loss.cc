@@ -19,8 +19,8 @@ namespace {
 
 using kernels::SmoothedTarget;
 
-// [T], the sum of a row but for one column (all, if that is negative). Not the whole sum less the column, which
-// might be infinite.
+// Sums each row without one column (with all columns if `column` is negative): [T]. Subtracting the column from the
+// whole sum would give NaN where the column is infinite.
 at::Tensor sum_without(const at::Tensor& x_TC, std::int64_t column) {
   if (column < 0) return x_TC.sum(1);
   return x_TC.narrow(1, 0, column).sum(1) + x_TC.narrow(1, column + 1, x_TC.size(1) - column - 1).sum(1);
@@ -34,27 +34,29 @@ class SmoothedLoss : public Operation {
   Tensors forward(const Tensors& inputs, Tensors& saved) override {
     const at::Tensor& labels_T = inputs[1];
     const at::Tensor log_probability_TC = at::log_softmax(inputs[0], 1);
-    const at::Tensor of_label_T = log_probability_TC.gather(1, labels_T.unsqueeze(1)).squeeze(1);
-    at::Tensor loss_T = target_.entropy - target_.label * of_label_T;
-    if (target_.share > 0) {
-      loss_T -= target_.share * (sum_without(log_probability_TC, target_.ignored) - of_label_T);
+    const at::Tensor label_log_probability_T = log_probability_TC.gather(1, labels_T.unsqueeze(1)).squeeze(1);
+    at::Tensor loss_T = target_.entropy - target_.label_probability * label_log_probability_T;
+    if (target_.other_probability > 0) {
+      loss_T -= target_.other_probability *
+                (sum_without(log_probability_TC, target_.ignored_token) - label_log_probability_T);
     }
     saved = {log_probability_TC, labels_T};
-    return {loss_T.masked_fill_(labels_T == target_.ignored, 0).sum()};
+    return {loss_T.masked_fill_(labels_T == target_.ignored_token, 0).sum()};
   }
 
-  // The gradient of a token's loss is the model's probabilities less the target's.
+  // The gradient of a row's loss is the model's probabilities minus the target's.
   Tensors backward(const BackwardPass& pass) override {
     check_differentiated_once("smoothed_loss");
     const at::Tensor label_T1 = pass.saved[1].unsqueeze(1);
     const at::Tensor& grad_loss = pass.grad_outputs[0];
     at::Tensor grad_TC = pass.saved[0].exp();
-    if (target_.share > 0) {
-      grad_TC.sub_(target_.share);
-      if (target_.ignored >= 0) grad_TC.select(1, target_.ignored).add_(target_.share);
+    if (target_.other_probability > 0) {
+      grad_TC.sub_(target_.other_probability);
+      if (target_.ignored_token >= 0) grad_TC.select(1, target_.ignored_token).add_(target_.other_probability);
     }
-    grad_TC.scatter_add_(1, label_T1, at::full_like(label_T1, target_.share - target_.label, grad_TC.options()));
-    grad_TC.mul_(at::where(label_T1 == target_.ignored, at::zeros_like(grad_loss), grad_loss));
+    grad_TC.scatter_add_(
+        1, label_T1, at::full_like(label_T1, target_.other_probability - target_.label_probability, grad_TC.options()));
+    grad_TC.mul_(at::where(label_T1 == target_.ignored_token, at::zeros_like(grad_loss), grad_loss));
     return {grad_TC};
   }
 
@@ -64,7 +66,7 @@ class SmoothedLoss : public Operation {
 
 void check_arguments(std::string_view function, const at::Tensor& logits_TC, const at::Tensor& labels_T,
                      const LossOptions& options) {
-  check_computable(function, "logits", logits_TC);
+  check_float_or_double(function, "logits", logits_TC);
   check_dimensions(function, "logits", logits_TC, 2, "tokens, words");
   check_labels(function, labels_T, "logits", logits_TC.size(0), logits_TC.size(1), options);
 }
@@ -79,10 +81,10 @@ at::Tensor smoothed_loss(const at::Tensor& logits_TC, const at::Tensor& labels_T
 at::Tensor smoothed_loss_plain(const at::Tensor& logits_TC, const at::Tensor& labels_T, const LossOptions& options) {
   check_arguments("smoothed_loss_plain", logits_TC, labels_T, options);
   const SmoothedTarget target = target_of(options, logits_TC.size(1));
-  at::Tensor target_TC = at::full_like(logits_TC.detach(), target.share);
-  if (target.ignored >= 0) target_TC.select(1, target.ignored).fill_(0);
-  target_TC.scatter_(1, labels_T.unsqueeze(1), target.label);
-  target_TC.masked_fill_((labels_T == target.ignored).unsqueeze(1), 0);
+  at::Tensor target_TC = at::full_like(logits_TC.detach(), target.other_probability);
+  if (target.ignored_token >= 0) target_TC.select(1, target.ignored_token).fill_(0);
+  target_TC.scatter_(1, labels_T.unsqueeze(1), target.label_probability);
+  target_TC.masked_fill_((labels_T == target.ignored_token).unsqueeze(1), 0);
   return (at::xlogy(target_TC, target_TC) - target_TC * at::log_softmax(logits_TC, 1)).sum();
 }
 

@@ -8,25 +8,25 @@ namespace edgewise {
 // Shapes: T = tokens, C = vocabulary (classes).
 
 struct LossOptions {
-  // Share of probability spread over the other words; stays with the label where there is no other. 0 is plain
-  // cross-entropy.
+  // Probability that the tokens other than the label share evenly; 0 gives cross-entropy. In a vocabulary without other
+  // tokens, the label keeps all probability.
   double smoothing = 0.0;
 
-  // A word that is never right and takes no share (the padding token); its labels count for nothing. Negative: none.
+  // The padding token, which gets no probability and whose rows have no loss. If negative, no token is ignored.
   std::int64_t ignored = -1;
 };
 
-/// Sum over tokens of KL(target || model), where the target puts 1 - smoothing on the label and shares the rest evenly
-/// among the other words but `ignored`: the graph tutorial's form of label smoothing (Szegedy et al. 2016). Computed in
-/// closed form from one log-softmax, without a dense target. [T, C] and int64 [T] to a scalar. Differentiable in
-/// logits.
+/// Returns the sum over tokens of KL(target || model), a scalar. The target distribution gives the label probability
+/// 1 - smoothing and shares the rest evenly among the other tokens except `ignored`. This is label smoothing (Szegedy
+/// et al. 2016), except that the label gets no share of the rest. Computes a closed form from one log-softmax, without
+/// a target tensor [T, C]. `labels_T` is int64. The result can be differentiated once with respect to the logits.
 at::Tensor smoothed_loss(const at::Tensor& logits_TC, const at::Tensor& labels_T, const LossOptions& options = {});
 
-/// The same, from dense targets as the source writes it: the definition.
+/// Defines smoothed_loss: computes the same loss from a target tensor [T, C], in plain ATen.
 at::Tensor smoothed_loss_plain(const at::Tensor& logits_TC, const at::Tensor& labels_T,
                                const LossOptions& options = {});
 
-/// How many tokens have their label as the most likely word, leaving out ignored labels.
+/// Returns the number of rows whose label has the highest logit; rows with an ignored label do not count.
 std::int64_t count_correct(const at::Tensor& logits_TC, const at::Tensor& labels_T, const LossOptions& options = {});
 
 }  // namespace edgewise

@@ -13,8 +13,8 @@ double x_log_x(double x) { return x == 0.0 ? 0.0 : x * std::log(x); }
 
 }  // namespace
 
-kernels::SmoothedTarget target_of(const LossOptions& options, std::int64_t num_words) {
-  const std::int64_t others = num_words - 1 - (options.ignored >= 0 ? 1 : 0);
+kernels::SmoothedTarget target_of(const LossOptions& options, std::int64_t vocabulary_size) {
+  const std::int64_t others = vocabulary_size - 1 - (options.ignored >= 0 ? 1 : 0);
   if (others <= 0) return {1.0, 0.0, 0.0, options.ignored};
   const double share = options.smoothing / static_cast<double>(others);
   return {1.0 - options.smoothing, share,
@@ -22,7 +22,7 @@ kernels::SmoothedTarget target_of(const LossOptions& options, std::int64_t num_w
 }
 
 void check_labels(std::string_view function, const at::Tensor& labels_T, std::string_view rows_name,
-                  std::int64_t num_tokens, std::int64_t num_words, const LossOptions& options) {
+                  std::int64_t num_tokens, std::int64_t vocabulary_size, const LossOptions& options) {
   check_dimensions(function, "labels", labels_T, 1, "tokens");
   check(labels_T.is_cpu(), "{}: labels are on {}, but this build has CPU kernels only; move them to the CPU", function,
         labels_T.device().str());
@@ -31,15 +31,15 @@ void check_labels(std::string_view function, const at::Tensor& labels_T, std::st
   check(labels_T.size(0) == num_tokens, "{}: labels are {} but {} have {} rows; one label per row is needed", function,
         labels_T.size(0), rows_name, num_tokens);
 
-  check(num_words > 0, "{}: {} are of 0 words, but at least one is needed", function, rows_name);
+  check(vocabulary_size > 0, "{}: {} are of 0 words, but at least one is needed", function, rows_name);
   check(options.smoothing >= 0.0 && options.smoothing <= 1.0, "{}: smoothing is {}, but 0 to 1 is needed", function,
         options.smoothing);
-  check(options.ignored < num_words, "{}: ignored is {}, but {} have {} words; a word's number or -1 is needed",
-        function, options.ignored, rows_name, num_words);
+  check(options.ignored < vocabulary_size, "{}: ignored is {}, but {} have {} words; a word's number or -1 is needed",
+        function, options.ignored, rows_name, vocabulary_size);
   if (labels_T.size(0) == 0) return;
   for (const std::int64_t label : {labels_T.min().item<std::int64_t>(), labels_T.max().item<std::int64_t>()}) {
-    check(label >= 0 && label < num_words, "{}: labels hold {}, but {} have {} words; 0 to {} is needed", function,
-          label, rows_name, num_words, num_words - 1);
+    check(label >= 0 && label < vocabulary_size, "{}: labels hold {}, but {} have {} words; 0 to {} is needed",
+          function, label, rows_name, vocabulary_size, vocabulary_size - 1);
   }
 }
 

@@ -9,15 +9,16 @@
 #include "edgewise/kernels/loss/softmax_loss.h"
 #include "edgewise/ops/loss.h"
 
-// What losses over a vocabulary have in common.
+// Arguments that the losses over a vocabulary share.
 namespace edgewise {
 
-/// Where there is no other word to share with, the label has all.
-kernels::SmoothedTarget target_of(const LossOptions& options, std::int64_t num_words);
+/// Returns the target distribution of label smoothing over a vocabulary; a label without other tokens gets
+/// probability 1.
+kernels::SmoothedTarget target_of(const LossOptions& options, std::int64_t vocabulary_size);
 
-/// Wants int64 labels on the CPU, one for each of `num_tokens` rows of `rows_name`, below `num_words`; and options that
-/// fit.
+/// Throws Error unless the labels are int64 on the CPU, as many as `num_tokens`, all in [0, vocabulary_size), and the
+/// options fit. The message begins with `function`; `rows_name` names the tensor whose rows have the labels.
 void check_labels(std::string_view function, const at::Tensor& labels_T, std::string_view rows_name,
-                  std::int64_t num_tokens, std::int64_t num_words, const LossOptions& options);
+                  std::int64_t num_tokens, std::int64_t vocabulary_size, const LossOptions& options);
 
 }  // namespace edgewise

@@ -4,7 +4,7 @@
 #include "edgewise/base/profile.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/norm_arguments.h"
-#include "edgewise/ops/norm_passes.h"
+#include "edgewise/ops/norm_kernels.h"
 #include "edgewise/ops/operation.h"
 
 namespace edgewise {
@@ -13,26 +13,26 @@ namespace {
 // Inputs: x_TM, gain_M, bias_M.
 class Normalise : public Operation {
  public:
-  explicit Normalise(const NormPass& norm) : norm_(norm) {}
+  explicit Normalise(const NormSettings& settings) : settings_(settings) {}
 
   Tensors forward(const Tensors& inputs, Tensors& saved) override {
-    const TimedWork timed("norms");
+    const ScopedTimer timer("norms");
     const at::Tensor gain_M = inputs[1].contiguous();
-    const NormResults results = norm_forward(norm_, inputs[0].contiguous(), {}, gain_M, inputs[2].contiguous());
+    const NormResults results = norm_forward(settings_, inputs[0].contiguous(), {}, gain_M, inputs[2].contiguous());
     saved = {results.sum_TM, results.mean_T, results.deviation_T, gain_M};
     return {results.normed_TM};
   }
 
   Tensors backward(const BackwardPass& pass) override {
-    const TimedWork timed("norms");
+    const ScopedTimer timer("norms");
     check_differentiated_once("normalise");
     const NormResults results = {pass.saved[0], {}, pass.saved[1], pass.saved[2]};
-    const NormGradients grads = norm_backward(norm_, results, pass.saved[3], {}, pass.grad_outputs[0].contiguous());
+    const NormGradients grads = norm_backward(settings_, results, pass.saved[3], {}, pass.grad_outputs[0].contiguous());
     return {grads.x_TM, grads.gain_M, grads.bias_M};
   }
 
  private:
-  NormPass norm_;
+  NormSettings settings_;
 };
 
 }  // namespace
@@ -42,7 +42,7 @@ at::Tensor normalise(const at::Tensor& x_TM, const at::Tensor& gain_M, const at:
   const AddNormOptions options = {.kind = kind, .epsilon = epsilon, .type = type};
   check_summands("normalise", x_TM, {}, options.dropout);
   check_norm("normalise", x_TM, gain_M, bias_M, options);
-  return apply_one<Normalise>({x_TM, gain_M, bias_M}, norm_pass(x_TM, {}, options));
+  return apply_one<Normalise>({x_TM, gain_M, bias_M}, norm_settings(x_TM, {}, options));
 }
 
 }  // namespace edgewise

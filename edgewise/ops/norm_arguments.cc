@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/ops/norm_arguments.h"
 
-#include <utility>
-
 #include "edgewise/base/error.h"
 #include "edgewise/ops/checks.h"
 
@@ -21,10 +19,10 @@ void check_feature_parameter(std::string_view function, std::string_view name, c
 }  // namespace
 
 void check_summands(std::string_view function, const at::Tensor& x_TM, const at::Tensor& y_TM, double dropout) {
-  check_storable(function, "x", x_TM);
+  check_floating_point(function, "x", x_TM);
   check_dropout_rate(function, "dropout", dropout);
   if (!y_TM.defined()) return;
-  check_storable(function, "y", y_TM);
+  check_floating_point(function, "y", y_TM);
   check(y_TM.sizes() == x_TM.sizes(), "{}: y is {} but x is {}; they must be equal", function, shape_text(y_TM),
         shape_text(x_TM));
   const bool is_narrower = x_TM.scalar_type() == at::kFloat && y_TM.scalar_type() == at::kBFloat16;
@@ -34,9 +32,8 @@ void check_summands(std::string_view function, const at::Tensor& x_TM, const at:
 void check_norm(std::string_view function, const at::Tensor& x_TM, const at::Tensor& gain_M, const at::Tensor& bias_M,
                 const AddNormOptions& options) {
   check(x_TM.dim() >= 1, "{}: x has no dimensions, but at least one is needed: features", function);
-  for (const auto& [name, parameter] : {std::pair{"gain", gain_M}, std::pair{"bias", bias_M}}) {
-    check_feature_parameter(function, name, parameter, x_TM);
-  }
+  check_feature_parameter(function, "gain", gain_M, x_TM);
+  check_feature_parameter(function, "bias", bias_M, x_TM);
   check(options.epsilon >= 0.0, "{}: epsilon is {}, but at least 0 is needed", function, options.epsilon);
   check(options.kind != NormKind::kStdNorm || x_TM.size(-1) != 1,
         "{}: x has 1 feature, but kStdNorm needs at least 2; its deviation is over n - 1", function);

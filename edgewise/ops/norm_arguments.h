@@ -7,13 +7,13 @@
 
 #include "edgewise/ops/add_norm.h"
 
-// What norms ask of their arguments, in the name of the function that the user called.
+// Checks the arguments of norms. Errors begin with `function`, the name of the public function that was called.
 namespace edgewise {
 
-/// What x + dropout(y) needs; y may be undefined.
+/// Checks the arguments of x + dropout(y); y may be undefined.
 void check_summands(std::string_view function, const at::Tensor& x_TM, const at::Tensor& y_TM, double dropout);
 
-/// What a norm of x needs.
+/// Checks the arguments of a norm of x.
 void check_norm(std::string_view function, const at::Tensor& x_TM, const at::Tensor& gain_M, const at::Tensor& bias_M,
                 const AddNormOptions& options);
 

@@ -10,34 +10,34 @@ namespace edgewise {
 
 using Tensors = std::vector<at::Tensor>;
 
-/// What a backward pass works with.
+/// The arguments of a backward pass.
 struct BackwardPass {
-  Tensors saved;             // by the forward pass
-  Tensors grad_outputs;      // one for each output
-  std::vector<bool> wanted;  // for each input, whether anybody wants its gradient
+  Tensors saved;                     // saved tensors of the forward pass
+  Tensors grad_outputs;              // one for each output
+  std::vector<bool> needs_gradient;  // for each input
 };
 
-/// An operation whose derivative is written by hand. What is no tensor is a member, and lives from the forward to the
-/// backward pass. torch::autograd::Function does the same, at ten seconds of build time for each file that includes it.
+/// A differentiable operation with a hand-written derivative. Values that are not tensors are members, which live from
+/// the forward to the backward pass. Replaces torch::autograd::Function, whose header takes 10 s to compile.
 class Operation {
  public:
   virtual ~Operation() = default;
 
-  /// Runs with gradients off. Undefined inputs are those that were given so. What backward needs goes into `saved`, to
-  /// be freed with the graph; undefined tensors may be among it.
+  /// Computes the outputs, without recording gradients. Inputs may be undefined. Puts the tensors that backward needs
+  /// into `saved`, which is freed with the autograd graph and may contain undefined tensors.
   virtual Tensors forward(const Tensors& inputs, Tensors& saved) = 0;
 
-  /// The gradients of the inputs in their order, undefined for none; those of the last ones may be left out.
+  /// Returns the gradients of the inputs in order. A gradient may be undefined, and trailing gradients may be omitted.
   virtual Tensors backward(const BackwardPass& pass) = 0;
 
-  /// Whether backward takes undefined gradients of outputs that nobody used; else it gets zeros.
+  /// Returns whether backward accepts undefined gradients for unused outputs; otherwise it receives zeros.
   virtual bool takes_undefined_gradients() const { return false; }
 };
 
-/// The outputs, as autograd knows them from now on.
+/// Runs an operation and records it with autograd. Returns its outputs.
 Tensors apply_operation(std::unique_ptr<Operation> operation, const Tensors& inputs);
 
-/// The same of the operation `Kind(state…)`, which has one output.
+/// Runs the operation `Kind(state…)`, which has one output, and returns this output.
 template <class Kind, class... State>
 at::Tensor apply_one(const Tensors& inputs, State&&... state) {
   return apply_operation(std::make_unique<Kind>(std::forward<State>(state)...), inputs).front();

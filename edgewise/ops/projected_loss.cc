@@ -22,20 +22,17 @@ namespace {
 struct Problem {
   at::Tensor labels_T;
   LossRule rule;
-  bool wants_gradients;
-  std::int64_t* correct;  // set by the forward pass
+  bool needs_gradients;
+  LossSums* sums;  // set by the forward pass
 };
 
-LossTensors tensors_of(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
-                       const Problem& problem) {
+LossTensors make_tensors(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
+                         const Problem& problem) {
   LossTensors tensors = {.state_TM = state_TM.contiguous(),
                          .weight_CM = weight_CM.contiguous(),
                          .bias_C = bias_C.defined() ? bias_C.contiguous() : at::Tensor(),
-                         .labels_T = problem.labels_T.contiguous(),
-                         .grad_state_TM = {},
-                         .grad_weight_CM = {},
-                         .grad_bias_C = {}};
-  if (!problem.wants_gradients) return tensors;
+                         .labels_T = problem.labels_T.contiguous()};
+  if (!problem.needs_gradients) return tensors;
   if (state_TM.requires_grad()) tensors.grad_state_TM = at::empty(state_TM.sizes(), state_TM.options());
   if (weight_CM.requires_grad()) tensors.grad_weight_CM = at::empty(weight_CM.sizes(), weight_CM.options());
   if (bias_C.defined() && bias_C.requires_grad()) {
@@ -44,22 +41,21 @@ LossTensors tensors_of(const at::Tensor& state_TM, const at::Tensor& weight_CM, 
   return tensors;
 }
 
-// Inputs: state_TM, weight_CM, bias_C. Gradients are ready when the loss is.
-class ProjectAndLose : public Operation {
+// Inputs: state_TM, weight_CM, bias_C. The forward pass computes the gradients too; backward only scales them.
+class ProjectedLoss : public Operation {
  public:
-  explicit ProjectAndLose(Problem problem) : problem_(std::move(problem)) {}
+  explicit ProjectedLoss(Problem problem) : problem_(std::move(problem)) {}
 
   Tensors forward(const Tensors& inputs, Tensors& saved) override {
-    const TimedWork timed("loss");
-    const LossTensors tensors = tensors_of(inputs[0], inputs[1], inputs[2], problem_);
-    const LossSums sums = run_loss_tiles(tensors, problem_.rule);
-    *problem_.correct = sums.correct;
+    const ScopedTimer timer("loss");
+    const LossTensors tensors = make_tensors(inputs[0], inputs[1], inputs[2], problem_);
+    *problem_.sums = run_loss_tiles(tensors, problem_.rule);
     saved = {tensors.grad_state_TM, tensors.grad_weight_CM, tensors.grad_bias_C};
-    return {at::full({}, sums.loss, inputs[0].options().dtype(at::kFloat))};
+    return {at::full({}, problem_.sums->loss, inputs[0].options().dtype(at::kFloat))};
   }
 
   Tensors backward(const BackwardPass& pass) override {
-    const TimedWork timed("loss");
+    const ScopedTimer timer("loss");
     check_differentiated_once("projected_loss");
     const at::Tensor& grad_loss = pass.grad_outputs[0];
     Tensors gradients = pass.saved;
@@ -75,11 +71,12 @@ class ProjectAndLose : public Operation {
   Problem problem_;
 };
 
-ProjectedLoss run(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
-                  const at::Tensor& labels_T, const LossRule& rule) {
-  ProjectedLoss result;
-  const Problem problem = {labels_T, rule, c10::GradMode::is_enabled(), &result.correct};
-  result.loss_sum = apply_one<ProjectAndLose>({state_TM, weight_CM, bias_C}, problem);
+BatchLoss run(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
+              const at::Tensor& labels_T, const LossRule& rule) {
+  BatchLoss result;
+  const Problem problem = {labels_T, rule, c10::GradMode::is_enabled(), &result.sums};
+  result.objective = apply_one<ProjectedLoss>({state_TM, weight_CM, bias_C}, problem);
+  result.sums.loss = result.objective.item<double>();  // rounded to fp32 like the objective
   return result;
 }
 
@@ -90,7 +87,7 @@ void check_arguments(const char* function, const at::Tensor& state_TM, const at:
   check_labels(function, labels_T, "logits", state_TM.size(0), weight_CM.size(0), options);
 }
 
-void check_pairs(double weight, const at::Tensor& labels_T) {
+void check_rdrop_labels(double weight, const at::Tensor& labels_T) {
   check(weight >= 0, "projected_rdrop_loss: weight is {}, needs 0 or more", weight);
   check(labels_T.size(0) % 2 == 0, "projected_rdrop_loss: labels are {}, needs an even number: two passes' tokens",
         labels_T.size(0));
@@ -101,8 +98,8 @@ void check_pairs(double weight, const at::Tensor& labels_T) {
 
 }  // namespace
 
-ProjectedLoss projected_loss(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
-                             const at::Tensor& labels_T, const LossOptions& options) {
+BatchLoss projected_loss(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
+                         const at::Tensor& labels_T, const LossOptions& options) {
   check_arguments("projected_loss", state_TM, weight_CM, bias_C, labels_T, options);
   if (state_TM.scalar_type() == at::kDouble) {
     return projected_loss_plain(state_TM, weight_CM, bias_C, labels_T, options);
@@ -110,15 +107,15 @@ ProjectedLoss projected_loss(const at::Tensor& state_TM, const at::Tensor& weigh
   return run(state_TM, weight_CM, bias_C, labels_T, {.target = target_of(options, weight_CM.size(0))});
 }
 
-ProjectedLoss projected_rdrop_loss(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
-                                   const at::Tensor& labels_T, double weight, const LossOptions& options) {
+BatchLoss projected_rdrop_loss(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
+                               const at::Tensor& labels_T, double weight, const LossOptions& options) {
   check_arguments("projected_rdrop_loss", state_TM, weight_CM, bias_C, labels_T, options);
-  check_pairs(weight, labels_T);
+  check_rdrop_labels(weight, labels_T);
   if (state_TM.scalar_type() == at::kDouble) {
     return projected_rdrop_loss_plain(state_TM, weight_CM, bias_C, labels_T, weight, options);
   }
   return run(state_TM, weight_CM, bias_C, labels_T,
-             {.target = target_of(options, weight_CM.size(0)), .pair_weight = static_cast<float>(weight)});
+             {.target = target_of(options, weight_CM.size(0)), .rdrop_weight = static_cast<float>(weight)});
 }
 
 }  // namespace edgewise

@@ -15,31 +15,39 @@ at::Tensor logits(const at::Tensor& state_TM, const at::Tensor& weight_CM, const
   return linear_plain(state_TM.to(type), weight_as_used_CM, bias_C);
 }
 
-// [P]
+// Returns KL(p || q) for each pair: [P].
 at::Tensor divergence(const at::Tensor& log_p_PC, const at::Tensor& log_q_PC) {
   return (log_p_PC.exp() * (log_p_PC - log_q_PC)).sum(1);
 }
 
-}  // namespace
-
-ProjectedLoss projected_loss_plain(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
-                                   const at::Tensor& labels_T, const LossOptions& options) {
-  const at::Tensor logits_TC = logits(state_TM, weight_CM, bias_C);
-  return {smoothed_loss_plain(logits_TC, labels_T, options), count_correct(logits_TC, labels_T, options)};
+BatchLoss batch_loss(const at::Tensor& loss, const at::Tensor& logits_TC, const at::Tensor& labels_T,
+                     const LossOptions& options) {
+  return {.objective = loss,
+          .sums = {.loss = loss.item<double>(),
+                   .tokens = labels_T.size(0),
+                   .correct = count_correct(logits_TC, labels_T, options)}};
 }
 
-ProjectedLoss projected_rdrop_loss_plain(const at::Tensor& state_TM, const at::Tensor& weight_CM,
-                                         const at::Tensor& bias_C, const at::Tensor& labels_T, double weight,
-                                         const LossOptions& options) {
+}  // namespace
+
+BatchLoss projected_loss_plain(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
+                               const at::Tensor& labels_T, const LossOptions& options) {
+  const at::Tensor logits_TC = logits(state_TM, weight_CM, bias_C);
+  return batch_loss(smoothed_loss_plain(logits_TC, labels_T, options), logits_TC, labels_T, options);
+}
+
+BatchLoss projected_rdrop_loss_plain(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
+                                     const at::Tensor& labels_T, double weight, const LossOptions& options) {
   const at::Tensor logits_TC = logits(state_TM, weight_CM, bias_C);
   const at::Tensor log_probability_TC = at::log_softmax(logits_TC, 1);
   const std::int64_t num_pairs = labels_T.size(0) / 2;
   const at::Tensor log_p_PC = log_probability_TC.narrow(0, 0, num_pairs);
   const at::Tensor log_q_PC = log_probability_TC.narrow(0, num_pairs, num_pairs);
-  const at::Tensor distance_P = (divergence(log_p_PC, log_q_PC) + divergence(log_q_PC, log_p_PC)) / 2;
+  const at::Tensor divergence_P = (divergence(log_p_PC, log_q_PC) + divergence(log_q_PC, log_p_PC)) / 2;
   const at::Tensor is_ignored_P = labels_T.narrow(0, 0, num_pairs) == options.ignored;
-  return {smoothed_loss_plain(logits_TC, labels_T, options) + weight * distance_P.masked_fill(is_ignored_P, 0).sum(),
-          count_correct(logits_TC, labels_T, options)};
+  return batch_loss(
+      smoothed_loss_plain(logits_TC, labels_T, options) + weight * divergence_P.masked_fill(is_ignored_P, 0).sum(),
+      logits_TC, labels_T, options);
 }
 
 }  // namespace edgewise

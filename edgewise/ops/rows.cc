@@ -20,7 +20,7 @@
 namespace edgewise {
 namespace {
 
-/// Values below which a second thread costs more than it saves.
+/// Least number of elements per thread: with fewer elements, starting a thread costs more than it saves.
 constexpr std::int64_t kSmallestPart = 1 << 14;
 
 template <class Fn>
@@ -33,21 +33,22 @@ void parallel_rows(std::int64_t count, std::int64_t row_size, Fn fn) {
 
 std::int64_t row_size(const at::Tensor& tensor) { return tensor.size(0) == 0 ? 0 : tensor.numel() / tensor.size(0); }
 
-/// Where the rows of several tensors lie, counted through.
-class RowPlaces {
+/// Pointers to the rows of several concatenated tensors.
+class RowPointers {
  public:
-  explicit RowPlaces(std::span<const at::Tensor> tensors) {
+  explicit RowPointers(std::span<const at::Tensor> tensors) {
     for (const at::Tensor& tensor : tensors) {
       auto* data = static_cast<std::byte*>(tensor.data_ptr());
       const auto stride = static_cast<std::size_t>(row_size(tensor)) * tensor.element_size();
-      for (std::int64_t i = 0; i < tensor.size(0); ++i) places_.push_back(data + static_cast<std::size_t>(i) * stride);
+      for (std::int64_t i = 0; i < tensor.size(0); ++i)
+        pointers_.push_back(data + static_cast<std::size_t>(i) * stride);
     }
   }
-  std::int64_t size() const { return std::ssize(places_); }
-  std::byte* operator[](std::int64_t row) const { return places_[static_cast<std::size_t>(row)]; }
+  std::int64_t size() const { return std::ssize(pointers_); }
+  std::byte* operator[](std::int64_t row) const { return pointers_[static_cast<std::size_t>(row)]; }
 
  private:
-  std::vector<std::byte*> places_;
+  std::vector<std::byte*> pointers_;
 };
 
 class TakeRows : public Operation {
@@ -55,7 +56,7 @@ class TakeRows : public Operation {
   explicit TakeRows(std::span<const NodeIndex> order) : order_(order.begin(), order.end()) {}
 
   Tensors forward(const Tensors& inputs, Tensors& /*saved*/) override {
-    const TimedWork timed("rows");
+    const ScopedTimer timer("rows");
     Tensors whole;
     for (const at::Tensor& tensor : inputs) {
       whole.push_back(tensor.contiguous());
@@ -64,13 +65,13 @@ class TakeRows : public Operation {
     std::vector<std::int64_t> shape = shapes_.front();
     shape.front() = std::ssize(order_);
     at::Tensor result = at::empty(shape, inputs.front().options());
-    copy(RowPlaces(whole), order_, result);
+    gather(RowPointers(whole), order_, result);
     return {result};
   }
 
   Tensors backward(const BackwardPass& pass) override {
     check_differentiated_once("take_rows");
-    const TimedWork timed("rows");
+    const ScopedTimer timer("rows");
     const at::Tensor gradient = pass.grad_outputs[0].contiguous();
     Tensors gradients;
     std::int64_t rows = 0;
@@ -79,33 +80,33 @@ class TakeRows : public Operation {
       const bool is_whole = rows == std::ssize(order_);
       gradients.push_back(is_whole ? at::empty(shape, gradient.options()) : at::zeros(shape, gradient.options()));
     }
-    copy_back(gradient, order_, RowPlaces(gradients));
+    scatter(gradient, order_, RowPointers(gradients));
     return gradients;
   }
 
  private:
-  static void copy(const RowPlaces& from, const std::vector<NodeIndex>& order, at::Tensor& to) {
-    const RowPlaces places(std::span(&to, 1));
+  static void gather(const RowPointers& from, const std::vector<NodeIndex>& order, at::Tensor& to) {
+    const RowPointers pointers(std::span(&to, 1));
     const std::size_t bytes = static_cast<std::size_t>(row_size(to)) * to.element_size();
-    parallel_rows(places.size(), row_size(to),
-                  [&](std::int64_t i) { std::memcpy(places[i], from[order[static_cast<std::size_t>(i)]], bytes); });
+    parallel_rows(pointers.size(), row_size(to),
+                  [&](std::int64_t i) { std::memcpy(pointers[i], from[order[static_cast<std::size_t>(i)]], bytes); });
   }
 
-  static void copy_back(const at::Tensor& from, const std::vector<NodeIndex>& order, const RowPlaces& to) {
-    const RowPlaces places(std::span(&from, 1));
+  static void scatter(const at::Tensor& from, const std::vector<NodeIndex>& order, const RowPointers& to) {
+    const RowPointers pointers(std::span(&from, 1));
     const std::size_t bytes = static_cast<std::size_t>(row_size(from)) * from.element_size();
-    parallel_rows(places.size(), row_size(from),
-                  [&](std::int64_t i) { std::memcpy(to[order[static_cast<std::size_t>(i)]], places[i], bytes); });
+    parallel_rows(pointers.size(), row_size(from),
+                  [&](std::int64_t i) { std::memcpy(to[order[static_cast<std::size_t>(i)]], pointers[i], bytes); });
   }
 
   std::vector<NodeIndex> order_;
-  std::vector<std::vector<std::int64_t>> shapes_;  // of the tensors that rows are taken from
+  std::vector<std::vector<std::int64_t>> shapes_;  // shapes of the input tensors
 };
 
 void check_tensors(std::span<const at::Tensor> from) {
   check(!from.empty(), "take_rows: there are no tensors, at least one is needed");
   for (const at::Tensor& tensor : from) {
-    check_storable("take_rows", "a tensor", tensor);
+    check_floating_point("take_rows", "a tensor", tensor);
     check(tensor.dim() >= 1 && tensor.sizes().slice(1) == from.front().sizes().slice(1),
           "take_rows: tensors have shapes {} and {}, needs rows of one shape", shape_text(from.front()),
           shape_text(tensor));
@@ -126,24 +127,20 @@ void check_order(std::span<const at::Tensor> from, std::span<const NodeIndex> or
   }
 }
 
-struct WeightedSum {
-  std::int64_t num_rows = 0;
-  std::vector<std::vector<NodeIndex>> rows;  // of each part
-};
-
-// Inputs: states and weights in turns.
+// Inputs: states and weights of each part, alternating.
 class SumWeighted : public Operation {
  public:
-  explicit SumWeighted(WeightedSum sum) : sum_(std::move(sum)) {}
+  SumWeighted(std::int64_t num_rows, std::vector<std::vector<NodeIndex>> part_rows)
+      : num_rows_(num_rows), part_rows_(std::move(part_rows)) {}
 
   Tensors forward(const Tensors& inputs, Tensors& saved) override {
-    const TimedWork timed("weighted sums");
+    const ScopedTimer timer("weighted sums");
     const at::Tensor& first = inputs.front();
-    at::Tensor result_NM = at::zeros({sum_.num_rows, first.size(1)}, first.options());
+    at::Tensor result_NM = at::zeros({num_rows_, first.size(1)}, first.options());
     for (const at::Tensor& input : inputs) saved.push_back(input.contiguous());
-    with_element_type(first, [&]<typename T>(T) {
-      for (std::size_t i = 0; i < sum_.rows.size(); ++i) {
-        add<T>(saved[2 * i], saved[2 * i + 1], sum_.rows[i], result_NM);
+    with_float_or_double(first, [&]<typename T>(T) {
+      for (std::size_t i = 0; i < part_rows_.size(); ++i) {
+        add<T>(saved[2 * i], saved[2 * i + 1], part_rows_[i], result_NM);
       }
     });
     return {result_NM};
@@ -151,13 +148,13 @@ class SumWeighted : public Operation {
 
   Tensors backward(const BackwardPass& pass) override {
     check_differentiated_once("sum_weighted");
-    const TimedWork timed("weighted sums");
+    const ScopedTimer timer("weighted sums");
     const at::Tensor gradient_NM = pass.grad_outputs[0].contiguous();
     Tensors gradients;
     for (const at::Tensor& input : pass.saved) gradients.push_back(at::empty_like(input));
-    with_element_type(gradient_NM, [&]<typename T>(T) {
-      for (std::size_t i = 0; i < sum_.rows.size(); ++i) {
-        differentiate<T>(pass.saved[2 * i], pass.saved[2 * i + 1], sum_.rows[i], gradient_NM, gradients[2 * i],
+    with_float_or_double(gradient_NM, [&]<typename T>(T) {
+      for (std::size_t i = 0; i < part_rows_.size(); ++i) {
+        differentiate<T>(pass.saved[2 * i], pass.saved[2 * i + 1], part_rows_[i], gradient_NM, gradients[2 * i],
                          gradients[2 * i + 1]);
       }
     });
@@ -182,30 +179,31 @@ class SumWeighted : public Operation {
 
   template <typename T>
   static void differentiate(const at::Tensor& state_AM, const at::Tensor& weight_A, const std::vector<NodeIndex>& rows,
-                            const at::Tensor& gradient_NM, const at::Tensor& of_state_AM,
-                            const at::Tensor& of_weight_A) {
+                            const at::Tensor& gradient_NM, const at::Tensor& grad_state_AM,
+                            const at::Tensor& grad_weight_A) {
     const std::int64_t size = state_AM.size(1);
     const T* states = state_AM.const_data_ptr<T>();
     const T* weights = weight_A.const_data_ptr<T>();
     const T* gradients = gradient_NM.const_data_ptr<T>();
-    T* of_states = of_state_AM.mutable_data_ptr<T>();
-    T* of_weights = of_weight_A.mutable_data_ptr<T>();
+    T* grad_states = grad_state_AM.mutable_data_ptr<T>();
+    T* grad_weights = grad_weight_A.mutable_data_ptr<T>();
     parallel_rows(std::ssize(rows), size, [&](std::int64_t i) {
       const T* gradient = gradients + rows[static_cast<std::size_t>(i)] * size;
       T product = 0;
       for (std::int64_t m = 0; m < size; ++m) {
-        of_states[i * size + m] = weights[i] * gradient[m];
+        grad_states[i * size + m] = weights[i] * gradient[m];
         product += gradient[m] * states[i * size + m];
       }
-      of_weights[i] = product;
+      grad_weights[i] = product;
     });
   }
 
-  WeightedSum sum_;
+  std::int64_t num_rows_;
+  std::vector<std::vector<NodeIndex>> part_rows_;
 };
 
 void check_part(std::int64_t num_rows, const WeightedRows& part, const WeightedRows& first) {
-  check_computable("sum_weighted", "state", part.state_AM);
+  check_float_or_double("sum_weighted", "state", part.state_AM);
   check_dimensions("sum_weighted", "state", part.state_AM, 2, "rows, size");
   check_same_type("sum_weighted", "state", part.state_AM, "that of the first part", first.state_AM);
   check_same_type("sum_weighted", "weight", part.weight_A, "state", part.state_AM);
@@ -236,14 +234,14 @@ at::Tensor take_rows(const at::Tensor& from, std::span<const NodeIndex> order) {
 at::Tensor sum_weighted(std::int64_t num_rows, std::span<const WeightedRows> parts) {
   check(!parts.empty(), "sum_weighted: there are no parts, at least one is needed");
   Tensors inputs;
-  WeightedSum sum{num_rows, {}};
+  std::vector<std::vector<NodeIndex>> part_rows;
   for (const WeightedRows& part : parts) {
     check_part(num_rows, part, parts.front());
     inputs.push_back(part.state_AM);
     inputs.push_back(part.weight_A);
-    sum.rows.push_back(part.rows);
+    part_rows.push_back(part.rows);
   }
-  return apply_one<SumWeighted>(inputs, std::move(sum));
+  return apply_one<SumWeighted>(inputs, num_rows, std::move(part_rows));
 }
 
 }  // namespace edgewise

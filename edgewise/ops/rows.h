@@ -9,27 +9,28 @@
 
 #include "edgewise/graph/relation_view.h"
 
-// Rows of tensors taken apart and put together again, when only some nodes are still computed. Rows on the CPU are
-// copied by several threads; the plain ways are index_select and index_add, whose gradients sum where nothing is to be
-// summed. Shapes: N = nodes, A = some of them, M = size of a node's state.
+// Gathers and recombines rows of tensors on several threads, for models that update only some nodes. ATen's
+// index_select is slower in backward: it adds up the gradients of a row that is gathered more than once, although here
+// no row is gathered twice. Shapes: N = nodes, A = some of the nodes, M = size of a node's state.
 
 namespace edgewise {
 
-/// Row i of the result is row order[i] of the tensors as if they lay one behind the other. No row is taken twice.
-/// Tensors have one type and rows of one shape. Differentiable once; a row not taken has a gradient of zero. Throws
-/// Error for a row that is not there, and for tensors that do not fit.
+/// Gathers rows: row i of the result is row order[i] of the concatenated tensors. `order` has distinct numbers. Tensors
+/// have the same type and row shape. Differentiable once; the gradient of a row not in `order` is zero. Throws Error
+/// for a row number out of range or repeated, and for types or shapes that do not fit.
 at::Tensor take_rows(std::span<const at::Tensor> from, std::span<const NodeIndex> order);
 at::Tensor take_rows(const at::Tensor& from, std::span<const NodeIndex> order);
 
-/// States of some nodes, and how much each counts.
+/// States of some nodes, and their weights.
 struct WeightedRows {
   at::Tensor state_AM;
   at::Tensor weight_A;
-  std::vector<NodeIndex> rows;  // [A], ascending: whose they are
+  std::vector<NodeIndex> rows;  // [A] node numbers, ascending
 };
 
-/// The sum of weight · state of each of `num_rows` nodes over all parts; zeros for a node of no part. States and
-/// weights are fp32, or fp64. Differentiable once in both. Throws Error for what does not fit.
+/// Returns [N, M] for N = `num_rows` nodes: for each node, the sum of weight · state over the elements of `parts` that
+/// contain the node, or zeros if none does. States and weights are all fp32 or all fp64. Differentiable once in both.
+/// Throws Error for no parts, for types or shapes that do not fit, and for node numbers out of range or not ascending.
 at::Tensor sum_weighted(std::int64_t num_rows, std::span<const WeightedRows> parts);
 
 }  // namespace edgewise

@@ -8,13 +8,12 @@
 
 namespace edgewise {
 
-/// At which positions the words of a training pair stand; drawn_positions.h says why they are drawn.
+/// Positions of the tokens of a training pair; data/random_positions.h gives the reason to draw them at random.
 enum class TrainingPositions { kCounted, kShifted, kSpread };
 
 inline constexpr auto enum_names(TrainingPositions) {
-  return std::array{EnumName<TrainingPositions>{TrainingPositions::kCounted, "counted"},
-                    EnumName<TrainingPositions>{TrainingPositions::kShifted, "shifted"},
-                    EnumName<TrainingPositions>{TrainingPositions::kSpread, "spread"}};
+  return std::array{EnumName{TrainingPositions::kCounted, "counted"}, EnumName{TrainingPositions::kShifted, "shifted"},
+                    EnumName{TrainingPositions::kSpread, "spread"}};
 }
 
 struct BatchOptions {
@@ -27,18 +26,19 @@ struct BatchOptions {
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
-    field("tokens", self.tokens, "most tokens in a batch, on its longer side; one longer pair is a batch; 0: no limit",
+    field("tokens", self.tokens,
+          "most tokens of a batch, on the side with more tokens; a longer pair is a batch by itself; 0: no limit",
           at_least(0));
-    field("sentences", self.sentences, "most sentence pairs in a batch; 0: no limit", at_least(0));
-    field("bucket", self.bucket, "batches whose pairs are sorted by length together; 0: those of a whole epoch",
-          at_least(0));
+    field("sentences", self.sentences, "most sentence pairs of a batch; 0: no limit", at_least(0));
+    field("bucket", self.bucket,
+          "number of batches whose pairs are sorted by length together; 0: all batches of an epoch", at_least(0));
     field("window", self.window,
-          "most pairs in memory at once; of more, an epoch goes through one such part after the other; 0: no limit",
+          "most sentence pairs in memory at once; an epoch reads a larger corpus in several windows; 0: no limit",
           at_least(0));
     field("positions", self.positions,
-          "of words while learning: counted from 0, shifted by a random number, or spread over random places in order; "
-          "the latter two for sentences longer than those learned from");
-    field("positions_below", self.positions_below, "what shifted and spread positions are below",
+          "positions of tokens in training: counted from 0, shifted by a random offset, or spread over random "
+          "increasing positions; shifted and spread help with sentences longer than those of the training data");
+    field("positions_below", self.positions_below, "upper limit of shifted and spread positions",
           at_least(1).at_most(1e6));
   }
 };

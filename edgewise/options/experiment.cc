@@ -7,10 +7,10 @@
 namespace edgewise {
 
 Experiment parse_experiment(std::string_view toml, std::string_view name, std::span<const std::string> overrides) {
-  // The first reading is for the preset, whose choices are the defaults of the second.
+  // The first pass finds the preset; its options are the defaults of the second pass.
   const auto first = parse_config<Experiment>(toml, name, overrides);
   Experiment defaults;
-  defaults.model = TransformerOptions::of(first.model.preset);
+  defaults.model = TransformerOptions::from_preset(first.model.preset);
   return parse_config(toml, name, overrides, defaults);
 }
 

@@ -7,7 +7,6 @@
 
 #include "edgewise/options/batch_options.h"
 #include "edgewise/options/data_options.h"
-#include "edgewise/options/show_options.h"
 #include "edgewise/options/train_options.h"
 #include "edgewise/options/transformer_options.h"
 #include "edgewise/search/options.h"
@@ -16,6 +15,7 @@
 
 namespace edgewise {
 
+/// The [vocabulary] section of a config file.
 struct VocabularySection : VocabularyOptions {
   bool shared = false;
   std::string file;
@@ -29,25 +29,45 @@ struct VocabularySection : VocabularyOptions {
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
     VocabularyOptions::list_fields(self, field);
-    field("shared", self.shared, "one vocabulary for both sides, learned from both");
+    field("shared", self.shared, "use one vocabulary for inputs and outputs, learned from both");
     field("file", self.file,
-          "taken instead of learning: what `edgewise vocab` wrote, a model's directory, or, for a shared one, a file");
-    field("sentences", self.sentences, "training pairs to learn from, evenly spread over all; 0: all", at_least(0));
+          "vocabulary to use instead of learning one: a directory of `edgewise vocab`, a model directory, or, if "
+          "shared, a file; empty: learn one");
+    field("sentences", self.sentences,
+          "number of training pairs to learn the vocabulary from, evenly spread over all corpora; 0: all", at_least(0));
     field("input_case", self.input_case,
-          "capitals of inputs are kept, made small, or, at a sentence's begin, written as inside of one");
+          "capitals of inputs: keep, lower (make all letters small), or truecase (write the first word as inside a "
+          "sentence)");
     field("output_case", self.output_case,
-          "the same of outputs; truecase is undone after translating, what was made small stays small");
+          "capitals of outputs, likewise; translating undoes truecase, but does not undo lower");
     field("input_sampling", self.input_sampling,
-          "SentencePiece: inputs are learned from in pieces drawn at random (subword regularisation): bpe: share of "
-          "merges left out; unigram: power of a split's probability, the freer the smaller; 0: no sampling",
+          "SentencePiece: strength of subword regularisation of inputs in training: bpe: share of merges to leave out; "
+          "unigram: exponent of segmentation probabilities, where smaller values sample more freely; 0: no sampling",
           at_least(0).at_most(1));
-    field("output_sampling", self.output_sampling, "the same of outputs", at_least(0).at_most(1));
-    field("sampling_best", self.sampling_best, "SentencePiece unigram: drawn from so many best splits; 0: from all",
+    field("output_sampling", self.output_sampling,
+          "SentencePiece: strength of subword regularisation of outputs in training, likewise; 0: no sampling",
+          at_least(0).at_most(1));
+    field("sampling_best", self.sampling_best,
+          "SentencePiece unigram: number of best segmentations to sample from; 0: all segmentations",
           at_least(0).at_most(512));
   }
 };
 
-/// A config file: all that a training run depends on, one section a part.
+/// The [show] section: selects a sentence pair whose attention weights each validation records.
+struct RecordedPairOptions {
+  std::string input;
+  std::string output;
+
+  template <class Self, class Field>
+  static void list_fields(Self& self, Field&& field) {
+    field("input", self.input,
+          "input sentence whose attention each validation saves to RUN/attention.jsonl, for `edgewise picture "
+          "training`; empty: none");
+    field("output", self.output, "output sentence that belongs to this input sentence");
+  }
+};
+
+/// A config file: everything that a training run depends on.
 struct Experiment {
   DataOptions data;
   VocabularySection vocabulary;
@@ -55,25 +75,25 @@ struct Experiment {
   TransformerOptions model;
   TrainOptions train;
   SearchOptions search;
-  ShowOptions show;
+  RecordedPairOptions recorded_pair;
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
-    field("data", self.data, "sentence pairs");
-    field("vocabulary", self.vocabulary, "how sentences become tokens");
-    field("batch", self.batch, "how many pairs are learned from at once");
-    field("model", self.model, "the Transformer");
-    field("train", self.train, "how it learns");
-    field("search", self.search, "how it finds an output");
-    field("show", self.show, "what is shown of how it learns");
+    field("data", self.data, "sentence pairs for training, validation and test");
+    field("vocabulary", self.vocabulary, "how sentences are split into tokens");
+    field("batch", self.batch, "how sentence pairs are grouped into batches");
+    field("model", self.model, "architecture of the Transformer");
+    field("train", self.train, "optimisation, validation and checkpoints");
+    field("search", self.search, "how translations are searched");
+    field("show", self.recorded_pair, "sentence pair whose attention each validation records");
   }
 };
 
-/// Reads a config. What it does not say of the model is as the preset it names has it; `overrides` are
-/// `section.key=value`. Throws Error for what does not fit, with the place.
+/// Reads a config file. Defaults of the [model] section are those of model.preset. `overrides` have the form
+/// `section.key=value`. Throws Error, with line and column, for unknown keys and values that do not fit.
 Experiment read_experiment(const std::filesystem::path& config, std::span<const std::string> overrides = {});
 
-/// The same from text, which errors call `name`.
+/// Reads a config from text; error messages call the text `name`.
 Experiment parse_experiment(std::string_view toml, std::string_view name, std::span<const std::string> overrides = {});
 
 }  // namespace edgewise

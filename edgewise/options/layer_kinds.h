@@ -2,76 +2,81 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 
 #include "edgewise/base/fields.h"
 
-// What layers can be told, with the names that a config calls it by.
+// Choices for the layers of a model, with their names in a config file.
 
 namespace edgewise {
 
-/// Where a sublayer's norm stands; sublayer.h has the formulas.
+/// Place of a sublayer's norm; nn/sublayer.h has the formulas.
 enum class NormPlacement { kPre, kPost };
 
 inline constexpr auto enum_names(NormPlacement) {
-  return std::array{EnumName<NormPlacement>{NormPlacement::kPre, "pre"},
-                    EnumName<NormPlacement>{NormPlacement::kPost, "post"}};
+  return std::array{EnumName{NormPlacement::kPre, "pre"}, EnumName{NormPlacement::kPost, "post"}};
 }
 
 enum class NormKind {
-  kLayerNorm,  // (x - mean) / sqrt(variance + eps), variance over n (Ba et al. 2016)
-  kStdNorm,    // (x - mean) / (deviation + eps), deviation over n - 1: the from-scratch document's Norm
+  kLayerNorm,  // (x - mean) / sqrt(variance + eps), variance with divisor n (Ba et al. 2016)
+  kStdNorm,    // (x - mean) / (deviation + eps), deviation with divisor n - 1: the from-scratch document's Norm
 };
 
 inline constexpr auto enum_names(NormKind) {
-  return std::array{EnumName<NormKind>{NormKind::kLayerNorm, "layer_norm"},
-                    EnumName<NormKind>{NormKind::kStdNorm, "std_norm"}};
+  return std::array{EnumName{NormKind::kLayerNorm, "layer_norm"}, EnumName{NormKind::kStdNorm, "std_norm"}};
+}
+
+/// Returns the norm for the kernels. Formula is kernels::NormFormula, a template parameter because options/ may not
+/// include kernels/.
+template <class Formula>
+Formula norm_formula(NormKind kind, std::int64_t size, double epsilon) {
+  const auto features = static_cast<double>(size);
+  return kind == NormKind::kLayerNorm ? Formula::layer_norm(features, epsilon) : Formula::std_norm(features, epsilon);
 }
 
 enum class Activation { kRelu, kGelu };
 
 inline constexpr auto enum_names(Activation) {
-  return std::array{EnumName<Activation>{Activation::kRelu, "relu"}, EnumName<Activation>{Activation::kGelu, "gelu"}};
+  return std::array{EnumName{Activation::kRelu, "relu"}, EnumName{Activation::kGelu, "gelu"}};
 }
 
-/// How well a key answers a query.
+/// Attention score of a query and a key.
 enum class ScoreKind {
   kDot,       // <query, key> / sqrt(head size)
   kAdditive,  // <vector, tanh(query + key)> (Bahdanau et al. 2015)
 };
 
 inline constexpr auto enum_names(ScoreKind) {
-  return std::array{EnumName<ScoreKind>{ScoreKind::kDot, "dot"}, EnumName<ScoreKind>{ScoreKind::kAdditive, "additive"}};
+  return std::array{EnumName{ScoreKind::kDot, "dot"}, EnumName{ScoreKind::kAdditive, "additive"}};
 }
 
-/// How a position becomes a vector; positions.h has the formulas.
+/// Formulas of position vectors; position_formula.h defines them.
 enum class PositionKind { kSinusoidal, kFromScratch };
 
 inline constexpr auto enum_names(PositionKind) {
-  return std::array{EnumName<PositionKind>{PositionKind::kSinusoidal, "sinusoidal"},
-                    EnumName<PositionKind>{PositionKind::kFromScratch, "from_scratch"}};
+  return std::array{EnumName{PositionKind::kSinusoidal, "sinusoidal"},
+                    EnumName{PositionKind::kFromScratch, "from_scratch"}};
 }
 
-/// Which of a Transformer's three word tables are one tensor.
+/// Sharing of a Transformer's three embedding matrices.
 enum class Tying {
   kNone,
-  kOutput,  // output embedding and generator
-  kAll,     // input embedding, output embedding and generator: one vocabulary for both sides
+  kOutput,  // output embedding and output projection
+  kAll,     // input embedding too, which needs one vocabulary for both sides
 };
 
 inline constexpr auto enum_names(Tying) {
-  return std::array{EnumName<Tying>{Tying::kNone, "none"}, EnumName<Tying>{Tying::kOutput, "output"},
-                    EnumName<Tying>{Tying::kAll, "all"}};
+  return std::array{EnumName{Tying::kNone, "none"}, EnumName{Tying::kOutput, "output"}, EnumName{Tying::kAll, "all"}};
 }
 
-/// What a word table starts from.
+/// Initial values of token embeddings.
 enum class EmbeddingInit {
-  kXavier,  // uniform, by the sizes of the table (Glorot and Bengio 2010)
-  kNormal,  // normal with deviation 1 / sqrt(size): of length about 1 whatever the vocabulary
+  kXavier,  // uniform, scaled by the sizes of the matrix (Glorot and Bengio 2010)
+  kNormal,  // normal with standard deviation 1 / sqrt(size), so that vectors have length about 1
 };
 
 inline constexpr auto enum_names(EmbeddingInit) {
-  return std::array{EnumName<EmbeddingInit>{EmbeddingInit::kXavier, "xavier"},
-                    EnumName<EmbeddingInit>{EmbeddingInit::kNormal, "normal"}};
+  return std::array{EnumName{EmbeddingInit::kXavier, "xavier"}, EnumName{EmbeddingInit::kNormal, "normal"}};
 }
 
 }  // namespace edgewise

@@ -9,7 +9,7 @@
 
 namespace edgewise {
 
-/// Shares of values dropped while training.
+/// Dropout rates: shares of values that training sets to zero.
 struct DropoutRates {
   double embedding = 0.1;
   double residual = 0.1;
@@ -20,15 +20,16 @@ struct DropoutRates {
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
     const Range share = at_least(0).below(1);
-    field("embedding", self.embedding, "of word embeddings with their positions added", share);
-    field("residual", self.residual, "of what a sublayer adds to the state", share);
-    field("attention", self.attention, "of attention weights", share);
-    field("activation", self.activation, "within feed-forward layers", share);
-    field("word", self.word, "of words of both sides: all of their embeddings but the positions", share);
+    field("embedding", self.embedding, "dropout rate of the sum of token embedding and position vector", share);
+    field("residual", self.residual, "dropout rate of the output of each sublayer, before the residual sum", share);
+    field("attention", self.attention, "dropout rate of attention weights", share);
+    field("activation", self.activation, "dropout rate of the inner activations of feed-forward layers", share);
+    field("word", self.word, "share of tokens, on both sides, whose whole embedding is dropped; position vectors stay",
+          share);
   }
 };
 
-/// What the layers of one model have in common.
+/// Options that all layers of a model share.
 struct LayerOptions {
   std::int64_t size = 512;
   std::int64_t heads = 8;
@@ -44,17 +45,22 @@ struct LayerOptions {
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
-    field("size", self.size, "of a node's state; a multiple of heads", at_least(1));
-    field("heads", self.heads, "of each attention", at_least(1));
+    field("size", self.size, "size of a state vector (model dimension); a multiple of heads", at_least(1));
+    field("heads", self.heads, "number of heads of each attention layer", at_least(1));
     field("feed_forward", self.feed_forward, "inner size of feed-forward layers", at_least(1));
-    field("norm_placement", self.norm_placement, "norm before each sublayer, or after its residual sum");
-    field("norm", self.norm, "layer_norm divides by sqrt(variance + epsilon), std_norm by deviation + epsilon");
-    field("norm_epsilon", self.norm_epsilon, "keeps a norm from dividing by zero", above(0));
-    field("attention_bias", self.attention_bias, "whether queries, keys, values and outputs of attention have biases");
-    field("score", self.score, "how well a key answers a query: dot product or additive");
-    field("clamp", self.clamp, "bound of a score's size, for parity with the graph tutorial; none: exact", above(0));
-    field("activation", self.activation, "between the two linear layers of feed-forward");
-    field("dropout", self.dropout, "shares of values dropped while training");
+    field("norm_placement", self.norm_placement,
+          "place of the norms: pre (before each sublayer) or post (after the residual sum)");
+    field("norm", self.norm,
+          "formula of the norms: layer_norm divides by sqrt(variance + epsilon), std_norm by (standard deviation + "
+          "epsilon)");
+    field("norm_epsilon", self.norm_epsilon, "epsilon of the norms, which prevents division by zero", above(0));
+    field("attention_bias", self.attention_bias,
+          "give bias vectors to the query, key, value and output projections of attention");
+    field("score", self.score, "attention score of a query and a key: dot (scaled dot product) or additive");
+    field("clamp", self.clamp,
+          "largest absolute value of attention scores, as in the graph tutorial; by default no limit", above(0));
+    field("activation", self.activation, "activation function between the two linear layers of feed-forward layers");
+    field("dropout", self.dropout, "dropout rates, used only in training");
   }
 };
 

@@ -7,16 +7,16 @@
 
 #include "edgewise/options/layer_kinds.h"
 
-// Fixed vectors that tell a model where in its sentence a word stands: sine in even dimensions j, cosine in odd ones,
-// of
+// Position vectors (positional encodings): the sine in even dimensions j, the cosine in odd dimensions j, of the angle
+// that follows; `size` is the number of dimensions.
 //
-//     sinusoidal     position / 10000^((j - j mod 2) / size)   (Vaswani et al. 2017: both of a pair share a frequency)
-//     from_scratch   position / 10000^(2 j / size)             (as the from-scratch document's code has it)
+//     sinusoidal:    position / 10000^((j - j mod 2) / size), as in Vaswani et al. 2017
+//     from_scratch:  position / 10000^(2 j / size), as in the from-scratch note (docs/sources.md)
 
 namespace edgewise {
 
-/// What a position is multiplied by in each dimension. In double: the angle of a late position has few exact digits in
-/// float.
+/// Returns, for each dimension, the factor by which a position is multiplied to get the angle. The factors are double,
+/// because a large angle in float has few exact digits after the decimal point.
 inline std::vector<double> position_frequencies(std::int64_t size, PositionKind kind) {
   std::vector<double> frequencies;
   for (std::int64_t j = 0; j < size; ++j) {
@@ -26,7 +26,7 @@ inline std::vector<double> position_frequencies(std::int64_t size, PositionKind 
   return frequencies;
 }
 
-/// Writes the vector of a position.
+/// Writes the vector of a position to `to`, which has as many elements as `frequencies`.
 template <typename T>
 void write_position(std::int64_t position, const std::vector<double>& frequencies, T* to) {
   for (std::size_t j = 0; j < frequencies.size(); ++j) {

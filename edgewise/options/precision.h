@@ -7,21 +7,19 @@
 
 namespace edgewise {
 
-/// In what numbers a model computes what costs most: products of matrices. Parameters at rest, norms, softmax and loss
-/// are fp32 in all.
+/// Number format of matrix products in training. Stored parameters, norms, softmax and loss are always fp32.
 enum class Precision { kFp32, kBf16 };
 
 inline constexpr auto enum_names(Precision) {
-  return std::array{EnumName<Precision>{Precision::kFp32, "fp32"}, EnumName<Precision>{Precision::kBf16, "bf16"}};
+  return std::array{EnumName{Precision::kFp32, "fp32"}, EnumName{Precision::kBf16, "bf16"}};
 }
 
-/// The same for translating, where weights need no gradient: 8-bit integers do too.
+/// Number format of matrix products in translating. Without gradients, 8-bit integers are precise enough too.
 enum class RuntimePrecision { kFp32, kBf16, kInt8 };
 
 inline constexpr auto enum_names(RuntimePrecision) {
-  return std::array{EnumName<RuntimePrecision>{RuntimePrecision::kFp32, "fp32"},
-                    EnumName<RuntimePrecision>{RuntimePrecision::kBf16, "bf16"},
-                    EnumName<RuntimePrecision>{RuntimePrecision::kInt8, "int8"}};
+  return std::array{EnumName{RuntimePrecision::kFp32, "fp32"}, EnumName{RuntimePrecision::kBf16, "bf16"},
+                    EnumName{RuntimePrecision::kInt8, "int8"}};
 }
 
 }  // namespace edgewise

@@ -9,37 +9,37 @@
 
 namespace edgewise {
 
-/// How the learning rate goes with the step; schedule.h has the formulas.
+/// Learning rate schedules; train/schedule.h has the formulas.
 enum class ScheduleKind { kConstant, kNoam, kInverseSqrt, kLinear, kCosine, kPlateau };
 
 inline constexpr auto enum_names(ScheduleKind) {
-  using Name = EnumName<ScheduleKind>;
-  return std::array{Name{ScheduleKind::kConstant, "constant"},
-                    Name{ScheduleKind::kNoam, "noam"},
-                    Name{ScheduleKind::kInverseSqrt, "inverse_sqrt"},
-                    Name{ScheduleKind::kLinear, "linear"},
-                    Name{ScheduleKind::kCosine, "cosine"},
-                    Name{ScheduleKind::kPlateau, "plateau"}};
+  return std::array{EnumName{ScheduleKind::kConstant, "constant"},
+                    EnumName{ScheduleKind::kNoam, "noam"},
+                    EnumName{ScheduleKind::kInverseSqrt, "inverse_sqrt"},
+                    EnumName{ScheduleKind::kLinear, "linear"},
+                    EnumName{ScheduleKind::kCosine, "cosine"},
+                    EnumName{ScheduleKind::kPlateau, "plateau"}};
 }
 
-/// What makes one validation better than another: by itself BLEU where it is measured, else the share of sequences that
-/// are right, else the loss.
-enum class BestBy { kAuto, kBleu, kSequences, kAccuracy, kLoss };
+/// Metric that ranks validations. kAuto stands for BLEU if BLEU is measured; otherwise for the share of correct
+/// sequences if this share is measured; otherwise for the loss.
+enum class BestMetric { kAuto, kBleu, kSequences, kAccuracy, kLoss };
 
-inline constexpr auto enum_names(BestBy) {
-  return std::array{EnumName<BestBy>{BestBy::kAuto, "auto"}, EnumName<BestBy>{BestBy::kBleu, "bleu"},
-                    EnumName<BestBy>{BestBy::kSequences, "sequences"}, EnumName<BestBy>{BestBy::kAccuracy, "accuracy"},
-                    EnumName<BestBy>{BestBy::kLoss, "loss"}};
+inline constexpr auto enum_names(BestMetric) {
+  return std::array{EnumName{BestMetric::kAuto, "auto"}, EnumName{BestMetric::kBleu, "bleu"},
+                    EnumName{BestMetric::kSequences, "sequences"}, EnumName{BestMetric::kAccuracy, "accuracy"},
+                    EnumName{BestMetric::kLoss, "loss"}};
 }
 
-/// What follows a leap of the loss, beside a line in the metrics.
-enum class OnSpike { kLog, kStop };
+/// Reaction to a spike of the loss, in addition to a line in the metrics: kLog reports a warning; kStop ends the
+/// training with an Error.
+enum class SpikeReaction { kLog, kStop };
 
-inline constexpr auto enum_names(OnSpike) {
-  return std::array{EnumName<OnSpike>{OnSpike::kLog, "log"}, EnumName<OnSpike>{OnSpike::kStop, "stop"}};
+inline constexpr auto enum_names(SpikeReaction) {
+  return std::array{EnumName{SpikeReaction::kLog, "log"}, EnumName{SpikeReaction::kStop, "stop"}};
 }
 
-/// A step is one update of the parameters. Where a number of steps is 0, the default below, the end of an epoch counts.
+/// Options of training. A step is one update of the parameters.
 struct TrainOptions {
   std::int64_t steps = 0;
   std::int64_t epochs = 10;
@@ -65,62 +65,71 @@ struct TrainOptions {
   std::int64_t log_every = 50;
   std::int64_t validate_every = 0;
   std::int64_t save_every = 0;
-  BestBy best_by = BestBy::kAuto;
+  BestMetric best_by = BestMetric::kAuto;
   std::int64_t patience = 0;
   std::int64_t keep_best = 0;
   double average = 0.0;
   std::int64_t most_skipped = 100;
   double spike = 6.0;
-  OnSpike on_spike = OnSpike::kLog;
+  SpikeReaction on_spike = SpikeReaction::kLog;
   std::uint64_t seed = 1;
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
-    field("steps", self.steps, "updates after which training ends; 0: no limit", at_least(0));
-    field("epochs", self.epochs, "times through the training pairs after which it ends; 0: no limit", at_least(0));
-    field("accumulate", self.accumulate, "batches whose gradients make one update", at_least(1));
-    field("schedule", self.schedule, "how the learning rate goes with the step");
-    field("learning_rate", self.learning_rate, "the highest, which the warm-up ends with; not of the Noam schedule",
-          above(0));
-    field("min_learning_rate", self.min_learning_rate, "where the cosine and plateau schedules stop falling",
+    field("steps", self.steps, "number of updates after which training ends; 0: no limit", at_least(0));
+    field("epochs", self.epochs, "number of passes over the training pairs after which training ends; 0: no limit",
           at_least(0));
-    field("factor", self.factor, "of the Noam schedule: scales its rates", above(0));
-    field("warmup", self.warmup, "steps over which the rate rises; 0: none", at_least(0));
-    field("plateau_factor", self.plateau_factor, "plateau: what the rate is multiplied by when validations stall",
+    field("accumulate", self.accumulate, "number of batches whose gradients are summed for one update", at_least(1));
+    field("schedule", self.schedule, "learning rate as a function of the step");
+    field("learning_rate", self.learning_rate,
+          "highest learning rate, reached at the end of the warm-up; not used by noam", above(0));
+    field("min_learning_rate", self.min_learning_rate, "cosine and plateau: lowest learning rate", at_least(0));
+    field("factor", self.factor, "noam: factor of the learning rate", above(0));
+    field("warmup", self.warmup, "number of first steps, in which the learning rate rises; 0: no warm-up", at_least(0));
+    field("plateau_factor", self.plateau_factor, "plateau: factor of the learning rate when validations stop improving",
           above(0).below(1));
-    field("plateau_patience", self.plateau_patience, "plateau: validations without improvement after which it is",
-          at_least(1));
-    field("beta1", self.beta1, "Adam: share that the mean of gradients keeps each step", at_least(0).below(1));
-    field("beta2", self.beta2, "Adam: share that the mean of squared gradients keeps", at_least(0).below(1));
-    field("epsilon", self.epsilon, "Adam: added to the root of the squared gradients", above(0));
-    field("weight_decay", self.weight_decay, "share of the learning rate by which matrices shrink each step",
+    field("plateau_patience", self.plateau_patience,
+          "plateau: number of validations without improvement before the learning rate falls", at_least(1));
+    field("beta1", self.beta1, "Adam: decay of the moving average of gradients, per step", at_least(0).below(1));
+    field("beta2", self.beta2, "Adam: decay of the moving average of squared gradients, per step",
           at_least(0).below(1));
-    field("clip_norm", self.clip_norm, "longest gradient, as the norm over all parameters; 0: no limit", at_least(0));
-    field("smoothing", self.smoothing, "share of probability that label smoothing gives to other words",
+    field("epsilon", self.epsilon, "Adam: constant added to the square root of the averaged squared gradients",
+          above(0));
+    field("weight_decay", self.weight_decay,
+          "decoupled weight decay: each step multiplies matrices by 1 - learning rate * weight_decay",
           at_least(0).below(1));
-    field("rdrop", self.rdrop,
-          "R-Drop: each batch is read twice, under dropouts of their own, and this is the weight of how far the two "
-          "distributions are apart; 0: read once",
+    field("clip_norm", self.clip_norm,
+          "largest norm of the gradient of all parameters; longer gradients are scaled down; 0: no limit", at_least(0));
+    field("smoothing", self.smoothing,
+          "label smoothing: share of probability given to the other tokens of the vocabulary", at_least(0).below(1));
+    field(
+        "rdrop", self.rdrop,
+        "R-Drop: weight of the divergence between two passes over each batch with different dropout; 0: a single pass",
+        at_least(0));
+    field("precision", self.precision,
+          "number format of linear layers and attention in training: fp32 or bf16; validation uses fp32");
+    field("log_every", self.log_every, "steps between two lines of metrics; 0: one line at the end of each epoch",
           at_least(0));
-    field("precision", self.precision, "fp32, or bf16 in linear layers and attention; validation is in fp32");
-    field("log_every", self.log_every, "steps from one line of metrics to the next; 0: an epoch", at_least(0));
-    field("validate_every", self.validate_every, "steps from one validation to the next; 0: an epoch", at_least(0));
-    field("save_every", self.save_every, "steps from one checkpoint to the next; 0: an epoch", at_least(0));
-    field("best_by", self.best_by, "what tells the better of two validations; equal ones by loss");
-    field("patience", self.patience, "validations without improvement after which it ends; 0: no limit", at_least(0));
-    field("keep_best", self.keep_best, "models of the best validations kept as RUN/step-…, beside RUN/best",
+    field("validate_every", self.validate_every, "steps between two validations; 0: at the end of each epoch",
           at_least(0));
+    field("save_every", self.save_every, "steps between two checkpoints; 0: at the end of each epoch", at_least(0));
+    field("best_by", self.best_by,
+          "metric that decides the better of two validations; the loss decides between equal ones");
+    field("patience", self.patience, "number of validations without improvement after which training ends; 0: no limit",
+          at_least(0));
+    field("keep_best", self.keep_best, "number of best models kept as RUN/step-…, beside RUN/best", at_least(0));
     field("average", self.average,
-          "decay d of the average of weights, (1 - d) / (1 - d^t) · sum of d^(t - i) · weights after update i, that is "
-          "validated and kept as best; 0: none",
+          "decay d of the exponential average of weights, (1 - d) / (1 - d^t) · sum of d^(t - i) · weights after "
+          "update i; the average is validated and kept as best; 0: no averaging",
           at_least(0).below(1));
-    field("most_skipped", self.most_skipped, "steps in a row whose loss or gradient is not finite, after which it ends",
+    field("most_skipped", self.most_skipped,
+          "number of consecutive steps with a loss or gradient that is not finite after which training ends",
           at_least(1));
     field("spike", self.spike,
-          "standard deviations above its mean over the last 100 steps from which on a loss is a leap; 0: none is",
+          "standard deviations above the mean of the last 100 steps from which a loss counts as a spike; 0: never",
           at_least(0));
-    field("on_spike", self.on_spike, "whether training goes on or ends when the loss leaps");
-    field("seed", self.seed, "what all random numbers of training come from");
+    field("on_spike", self.on_spike, "whether training continues or stops after a spike of the loss");
+    field("seed", self.seed, "seed of all random numbers of training");
   }
 };
 

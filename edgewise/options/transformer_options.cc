@@ -6,7 +6,8 @@
 namespace edgewise {
 namespace {
 
-TransformerOptions from_scratch() {
+/// Returns the options of the model in the from-scratch note (docs/sources.md).
+TransformerOptions make_from_scratch_options() {
   TransformerOptions options;
   options.preset = TransformerPreset::kFromScratch;
   options.norm = NormKind::kStdNorm;
@@ -18,7 +19,8 @@ TransformerOptions from_scratch() {
   return options;
 }
 
-TransformerOptions chapter() {
+/// Returns the options of the model in the textbook chapter on the Transformer (docs/sources.md).
+TransformerOptions make_chapter_options() {
   TransformerOptions options;
   options.preset = TransformerPreset::kChapter;
   options.encoder_layers = options.decoder_layers = 2;
@@ -33,35 +35,35 @@ TransformerOptions chapter() {
   return options;
 }
 
-// Ranges of floating-point fields are for configs to check; these are the numbers that memory and loops depend on.
+// Checks sizes and counts, on which memory and loops depend. The config reader checks the floating-point options.
 void check_sizes(const TransformerOptions& options) {
-  const auto at_least_one = [](std::string_view name, std::int64_t value) {
+  const auto check_at_least_one = [](std::string_view name, std::int64_t value) {
     check(value >= 1, "Transformer: {} is {}, needs at least 1", name, value);
   };
-  at_least_one("encoder_layers", options.encoder_layers);
-  at_least_one("decoder_layers", options.decoder_layers);
-  at_least_one("size", options.size);
-  at_least_one("heads", options.heads);
-  at_least_one("feed_forward", options.feed_forward);
-  at_least_one("input_vocabulary", options.input_vocabulary);
-  at_least_one("output_vocabulary", options.output_vocabulary);
+  check_at_least_one("encoder_layers", options.encoder_layers);
+  check_at_least_one("decoder_layers", options.decoder_layers);
+  check_at_least_one("size", options.size);
+  check_at_least_one("heads", options.heads);
+  check_at_least_one("feed_forward", options.feed_forward);
+  check_at_least_one("input_vocabulary", options.input_vocabulary);
+  check_at_least_one("output_vocabulary", options.output_vocabulary);
 }
 
 }  // namespace
 
-TransformerOptions TransformerOptions::of(TransformerPreset preset) {
+TransformerOptions TransformerOptions::from_preset(TransformerPreset preset) {
   switch (preset) {
     case TransformerPreset::kTutorial:
       return {};
     case TransformerPreset::kFromScratch:
-      return from_scratch();
+      return make_from_scratch_options();
     case TransformerPreset::kChapter:
-      return chapter();
+      return make_chapter_options();
   }
-  fail("TransformerOptions::of: preset is {}, needs one of enum_names", static_cast<int>(preset));
+  fail("TransformerOptions::from_preset: preset is {}, needs one of enum_names", static_cast<int>(preset));
 }
 
-const TransformerOptions& checked(const TransformerOptions& options) {
+const TransformerOptions& check_options(const TransformerOptions& options) {
   check_sizes(options);
   check(options.size % options.heads == 0, "Transformer: heads is {}, needs a divisor of size {}", options.heads,
         options.size);

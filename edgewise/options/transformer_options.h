@@ -10,24 +10,23 @@
 
 namespace edgewise {
 
-/// Whose Transformer: each document's choices as a starting point, of which single options can then be changed.
+/// Documents that describe a Transformer; docs/sources.md lists them. A preset sets the defaults of the other options.
 enum class TransformerPreset { kTutorial, kFromScratch, kChapter };
 
 inline constexpr auto enum_names(TransformerPreset) {
-  return std::array{EnumName<TransformerPreset>{TransformerPreset::kTutorial, "tutorial"},
-                    EnumName<TransformerPreset>{TransformerPreset::kFromScratch, "from_scratch"},
-                    EnumName<TransformerPreset>{TransformerPreset::kChapter, "chapter"}};
+  return std::array{EnumName{TransformerPreset::kTutorial, "tutorial"},
+                    EnumName{TransformerPreset::kFromScratch, "from_scratch"},
+                    EnumName{TransformerPreset::kChapter, "chapter"}};
 }
 
-/// Layers that stand behind one another, or one that is applied again and again.
+/// A stack of different layers, or one layer that is applied repeatedly.
 enum class ModelKind { kTransformer, kUniversal };
 
 inline constexpr auto enum_names(ModelKind) {
-  return std::array{EnumName<ModelKind>{ModelKind::kTransformer, "transformer"},
-                    EnumName<ModelKind>{ModelKind::kUniversal, "universal"}};
+  return std::array{EnumName{ModelKind::kTransformer, "transformer"}, EnumName{ModelKind::kUniversal, "universal"}};
 }
 
-/// Defaults are the tutorial's.
+/// Options of a model. Defaults are those of the tutorial preset.
 struct TransformerOptions : LayerOptions {
   TransformerPreset preset = TransformerPreset::kTutorial;
   ModelKind kind = ModelKind::kTransformer;
@@ -40,30 +39,34 @@ struct TransformerOptions : LayerOptions {
   Tying tying = Tying::kAll;
   UniversalOptions universal;
 
-  // Known from the vocabularies, not from a config.
+  // Sizes of the vocabularies, which are not in a config file.
   std::int64_t input_vocabulary = 0;
   std::int64_t output_vocabulary = 0;
 
-  /// All of a document's choices; docs/sources.md says where they come from.
-  static TransformerOptions of(TransformerPreset preset);
+  /// Returns the options of a preset; docs/sources.md gives their origin.
+  static TransformerOptions from_preset(TransformerPreset preset);
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
-    field("preset", self.preset, "the document whose choices are the defaults of the other options");
-    field("kind", self.kind, "transformer, or universal: one layer a side, applied up to as many times as layers say");
-    field("encoder_layers", self.encoder_layers, "", at_least(1));
-    field("decoder_layers", self.decoder_layers, "", at_least(1));
+    field("preset", self.preset, "document whose choices are the defaults of the other model options");
+    field("kind", self.kind, "transformer, or universal: one layer on each side, applied repeatedly");
+    field("encoder_layers", self.encoder_layers,
+          "number of encoder layers; for universal the most steps of the encoder", at_least(1));
+    field("decoder_layers", self.decoder_layers,
+          "number of decoder layers; for universal the most steps of the decoder", at_least(1));
     LayerOptions::list_fields(self, field);
-    field("final_norm", self.final_norm, "whether encoder and decoder end with a norm");
+    field("final_norm", self.final_norm, "apply a norm to the outputs of encoder and decoder");
     field("positions", self.positions, "formula of the position vectors");
-    field("scale_embedding", self.scale_embedding, "whether word embeddings are multiplied by sqrt(size)");
-    field("embedding_init", self.embedding_init, "what word embeddings start from");
-    field("tying", self.tying, "which word tables are one: none, output (with the generator), or all three");
-    field("universal", self.universal, "how a Universal Transformer's nodes halt");
+    field("scale_embedding", self.scale_embedding, "multiply token embeddings by sqrt(size)");
+    field("embedding_init", self.embedding_init, "initial values of the token embeddings: xavier (uniform) or normal");
+    field("tying", self.tying,
+          "sharing of the embedding matrices: none, output (output embedding and output projection), or all (input "
+          "embedding too)");
+    field("universal", self.universal, "adaptive computation time of a Universal Transformer");
   }
 };
 
-/// The options themselves. Throws Error for the first that does not fit: out of its range, or at odds with another.
-const TransformerOptions& checked(const TransformerOptions& options);
+/// Returns the options. Throws Error for the first option that is out of range or contradicts another.
+const TransformerOptions& check_options(const TransformerOptions& options);
 
 }  // namespace edgewise

@@ -8,52 +8,46 @@
 
 namespace edgewise {
 
-/// Which side's nodes decide for themselves how many steps they think; those of the other take the most there are.
-enum class AdaptiveSide { kNone, kEncoderOnly, kDecoderOnly, kBoth };
+/// The sides with adaptive computation. A node of another side takes as many steps as encoder_layers or
+/// decoder_layers says.
+enum class AdaptiveSides { kNone, kEncoderOnly, kDecoderOnly, kBoth };
 
-inline constexpr auto enum_names(AdaptiveSide) {
-  return std::array{EnumName<AdaptiveSide>{AdaptiveSide::kNone, "none"},
-                    EnumName<AdaptiveSide>{AdaptiveSide::kEncoderOnly, "encoder"},
-                    EnumName<AdaptiveSide>{AdaptiveSide::kDecoderOnly, "decoder"},
-                    EnumName<AdaptiveSide>{AdaptiveSide::kBoth, "both"}};
+inline constexpr auto enum_names(AdaptiveSides) {
+  return std::array{EnumName{AdaptiveSides::kNone, "none"}, EnumName{AdaptiveSides::kEncoderOnly, "encoder"},
+                    EnumName{AdaptiveSides::kDecoderOnly, "decoder"}, EnumName{AdaptiveSides::kBoth, "both"}};
 }
 
-constexpr bool encoder_adapts(AdaptiveSide side) {
-  return side == AdaptiveSide::kEncoderOnly || side == AdaptiveSide::kBoth;
+constexpr bool encoder_adapts(AdaptiveSides side) {
+  return side == AdaptiveSides::kEncoderOnly || side == AdaptiveSides::kBoth;
 }
-constexpr bool decoder_adapts(AdaptiveSide side) {
-  return side == AdaptiveSide::kDecoderOnly || side == AdaptiveSide::kBoth;
+constexpr bool decoder_adapts(AdaptiveSides side) {
+  return side == AdaptiveSides::kDecoderOnly || side == AdaptiveSides::kBoth;
 }
 
-/// What the nodes that still think see of one that has halted.
+/// How active nodes attend to halted nodes.
 enum class HaltedKeys {
-  kFrozen,      // key and value of its last state, which no step signal is added to any more
-  kStale,       // those of its last step, made before that step changed its state: the graph tutorial's
-  kRecomputed,  // made anew each step, of its last state with the signal of the step
-  kDropped,     // nothing
+  kFrozen,   // by keys and values of the halted nodes' last states, without coordinate embeddings
+  kDropped,  // not at all
 };
 
 inline constexpr auto enum_names(HaltedKeys) {
-  return std::array{EnumName<HaltedKeys>{HaltedKeys::kFrozen, "frozen"},
-                    EnumName<HaltedKeys>{HaltedKeys::kStale, "stale"},
-                    EnumName<HaltedKeys>{HaltedKeys::kRecomputed, "recomputed"},
-                    EnumName<HaltedKeys>{HaltedKeys::kDropped, "dropped"}};
+  return std::array{EnumName{HaltedKeys::kFrozen, "frozen"}, EnumName{HaltedKeys::kDropped, "dropped"}};
 }
 
-/// What follows attention in each step.
+/// The transition function, which follows attention in each step (Dehghani et al. 2019, section 2.1).
 enum class Transition {
-  kFeedForward,           // the same for each node
-  kSeparableConvolution,  // feed-forward of what a filter makes of the node and its neighbours
+  kFeedForward,           // a feed-forward layer on each node alone
+  kSeparableConvolution,  // a feed-forward layer after a depthwise convolution over neighbouring tokens
 };
 
 inline constexpr auto enum_names(Transition) {
-  return std::array{EnumName<Transition>{Transition::kFeedForward, "feed_forward"},
-                    EnumName<Transition>{Transition::kSeparableConvolution, "separable_convolution"}};
+  return std::array{EnumName{Transition::kFeedForward, "feed_forward"},
+                    EnumName{Transition::kSeparableConvolution, "separable_convolution"}};
 }
 
-/// Adaptive computation time (Graves 2016) of a Universal Transformer (Dehghani et al. 2019).
+/// Options of a Universal Transformer (Dehghani et al. 2019) with adaptive computation time (Graves 2016).
 struct UniversalOptions {
-  AdaptiveSide adaptive = AdaptiveSide::kBoth;
+  AdaptiveSides adaptive = AdaptiveSides::kBoth;
   double epsilon = 0.01;
   double halting_bias = 1.0;
   double ponder_weight = 0.01;
@@ -63,18 +57,21 @@ struct UniversalOptions {
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
-    field("adaptive", self.adaptive, "whose nodes decide how many steps they take; the others take as many as layers");
-    field("epsilon", self.epsilon, "a node halts once its probabilities of halting sum to 1 - epsilon",
-          above(0).below(1));
+    field("adaptive", self.adaptive,
+          "sides with adaptive computation; nodes of the other sides take encoder_layers or decoder_layers steps");
+    field("epsilon", self.epsilon, "a node halts once its halting probabilities sum to 1 - epsilon", above(0).below(1));
     field("halting_bias", self.halting_bias,
-          "what the bias of halting units starts from: 1 halts in the second step at first, -3 hardly ever");
-    field("ponder_weight", self.ponder_weight, "of steps and remainder, a node's mean, in the loss", at_least(0));
-    field("halted_keys", self.halted_keys, "what other nodes see of one that has halted");
+          "initial bias of the halting units: with 1 nodes first halt in the second step, with -3 hardly ever");
+    field("ponder_weight", self.ponder_weight,
+          "weight of the ponder cost (mean over nodes of steps + remainder) in the training loss", at_least(0));
+    field("halted_keys", self.halted_keys,
+          "attention to halted nodes: frozen (by keys and values of their last states) or dropped (none)");
     field("transition", self.transition,
-          "what follows attention in each step: feed_forward, or that behind a filter over neighbours in the sentence, "
-          "which needs halted_keys frozen");
+          "layer after attention in each step: feed_forward, or separable_convolution, which also mixes neighbouring "
+          "tokens and needs halted_keys frozen");
     field("filter_width", self.filter_width,
-          "nodes that a separable convolution's filter reads: around the node in the encoder, up to it in the decoder",
+          "width of the separable convolution, in tokens: centred on the token in the encoder, ending with it in the "
+          "decoder",
           at_least(1).at_most(255));
   }
 };

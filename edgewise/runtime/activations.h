@@ -4,47 +4,51 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "edgewise/kernels/simd/aligned_bytes.h"
+#include "edgewise/kernels/simd/aligned_buffer.h"
 
-// What flows between products, in memory that a step finds where the one before it left it. T is what products read:
-// float, BFloat16 or std::int8_t.
+// Operands and results of matrix products, in buffers that are reused from step to step. T is the element type of a
+// product's operands: float, BFloat16 or std::int8_t. Shapes: R = rows, N = columns.
 
 namespace edgewise {
 
 template <typename T>
 inline constexpr bool kIsInt8 = std::is_same_v<T, std::int8_t>;
 
-/// Rows that a product reads.
+/// The left operand of a product.
 template <typename T>
 struct Activations {
   T* values;                // [R, N]
-  float* scales = nullptr;  // [R], for std::int8_t
+  float* scales = nullptr;  // [R], for std::int8_t only
 };
 
-/// Rows of products that lie in memory may be read and written this far behind the last, so that they need no copies.
+/// Number of rows behind the last row of an operand or result that a product may read and overwrite. Buffers have these
+/// rows, so that products need no copies of their last rows.
 inline constexpr std::int64_t kSpareRows = 15;
 
-/// Rooms that grow to the largest step and are kept.
-template <typename T>
-class ActivationRoom {
+/// Memory for floats, [rows, columns]. It grows to the largest size requested, and growing discards the contents.
+class FloatBuffer {
  public:
-  Activations<T> of(std::int64_t rows, std::int64_t columns) {
-    Activations<T> room = {values_.elements<T>((rows + kSpareRows) * columns)};
-    if constexpr (kIsInt8<T>) room.scales = scales_.elements<float>(rows + kSpareRows);
-    return room;
+  float* allocate(std::int64_t rows, std::int64_t columns) {
+    return values_.elements<float>((rows + kSpareRows) * columns);
   }
 
  private:
-  kernels::AlignedBytes values_;
-  kernels::AlignedBytes scales_;
+  kernels::AlignedBuffer values_;
 };
 
-class FloatRoom {
+/// Memory for Activations, which grows as a FloatBuffer does.
+template <typename T>
+class ActivationBuffer {
  public:
-  float* of(std::int64_t rows, std::int64_t columns) { return values_.elements<float>((rows + kSpareRows) * columns); }
+  Activations<T> allocate(std::int64_t rows, std::int64_t columns) {
+    Activations<T> activations = {values_.elements<T>((rows + kSpareRows) * columns)};
+    if constexpr (kIsInt8<T>) activations.scales = scales_.elements<float>(rows + kSpareRows);
+    return activations;
+  }
 
  private:
-  kernels::AlignedBytes values_;
+  kernels::AlignedBuffer values_;
+  kernels::AlignedBuffer scales_;
 };
 
 }  // namespace edgewise

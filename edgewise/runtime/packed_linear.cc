@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/runtime/packed_linear.h"
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
@@ -12,25 +13,20 @@ using kernels::GemmActivation;
 const float* or_null(const std::vector<float>& values) { return values.empty() ? nullptr : values.data(); }
 
 template <typename T>
-void set_norm(kernels::FinishRows<T>& p, const NormParameters& norm) {
-  p.gain = or_null(norm.gain);
-  p.norm_bias = or_null(norm.bias);
-  p.norm = norm.formula;
+void set_norm(kernels::RowEpilogue<T>& epilogue, const NormParameters& norm) {
+  epilogue.gain = or_null(norm.gain);
+  epilogue.norm_bias = or_null(norm.bias);
+  epilogue.norm = norm.formula;
 }
 
 }  // namespace
 
 template <typename T>
-PackedLinear<T>::PackedLinear(const std::vector<float>& weight, std::vector<float> bias, std::int64_t in,
-                              std::int64_t out, bool is_bf16)
+PackedLinear<T>::PackedLinear(std::vector<float> weight, std::vector<float> bias, std::int64_t in, std::int64_t out,
+                              bool is_bf16)
     : out_(out), bias_(std::move(bias)) {
-  if (is_bf16 && std::is_same_v<T, float>) {
-    std::vector<float> rounded(weight.size());
-    for (std::size_t i = 0; i < weight.size(); ++i) rounded[i] = BFloat16(weight[i]);
-    weight_.pack({rounded.data(), in, kernels::MatrixLayout::kColumns}, in, out);
-  } else {
-    weight_.pack({weight.data(), in, kernels::MatrixLayout::kColumns}, in, out);
-  }
+  if (is_bf16) std::ranges::transform(weight, weight.begin(), [](float value) { return BFloat16(value); });
+  weight_.pack({weight.data(), in, kernels::MatrixLayout::kColumns}, in, out);
 }
 
 template <typename T>
@@ -46,51 +42,52 @@ kernels::RowProduct<T> PackedLinear<T>::product(std::int64_t rows, const Activat
 }
 
 template <typename T>
-void PackedLinear<T>::write(std::int64_t rows, const Activations<T>& x, float* to) const {
-  kernels::write_product(product(rows, x, GemmActivation::kNone), to);
+void PackedLinear<T>::write(std::int64_t rows, const Activations<T>& x, float* out) const {
+  kernels::multiply_rows(product(rows, x, GemmActivation::kNone), out);
 }
 
 template <typename T>
 void PackedLinear<T>::activate(std::int64_t rows, const Activations<T>& x, GemmActivation activation,
-                               const Activations<T>& to) const {
+                               const Activations<T>& out) const {
   if constexpr (std::is_same_v<T, float>) {
-    kernels::write_product(product(rows, x, activation), to.values);
+    kernels::multiply_rows(product(rows, x, activation), out.values);
   } else {
-    kernels::finish_product<T>(product(rows, x, activation),
-                               {.rows = rows, .columns = out_, .rounded = to.values, .rounded_scale = to.scales});
+    kernels::multiply_with_epilogue<T>(
+        product(rows, x, activation),
+        {.rows = rows, .columns = out_, .rounded = out.values, .rounded_scale = out.scales});
   }
 }
 
 template <typename T>
 void PackedLinear<T>::add_and_norm(std::int64_t rows, const Activations<T>& x, float* sum, const NormParameters& norm,
-                                   bool norms_sum, const Activations<T>& to) const {
-  kernels::FinishRows<T> p = {.rows = rows,
-                              .columns = out_,
-                              .sum = sum,
-                              .out = norms_sum ? sum : nullptr,
-                              .rounded = to.values,
-                              .rounded_scale = to.scales};
-  set_norm(p, norm);
-  kernels::finish_product(product(rows, x, GemmActivation::kNone), p);
+                                   bool norms_sum, const Activations<T>& out) const {
+  kernels::RowEpilogue<T> epilogue = {.rows = rows,
+                                      .columns = out_,
+                                      .residual = sum,
+                                      .out = norms_sum ? sum : nullptr,
+                                      .rounded = out.values,
+                                      .rounded_scale = out.scales};
+  set_norm(epilogue, norm);
+  kernels::multiply_with_epilogue(product(rows, x, GemmActivation::kNone), epilogue);
 }
 
 template <typename T>
-void PackedLinear<T>::see(const Activations<T>& x, kernels::VocabularyTile tile) const {
+void PackedLinear<T>::reduce_tile(const Activations<T>& x, kernels::LogitsTile tile) const {
   tile.columns = out_;
-  kernels::see_product(product(tile.rows, x, GemmActivation::kNone), tile);
+  kernels::multiply_and_reduce(product(tile.rows, x, GemmActivation::kNone), tile);
 }
 
 template <typename T>
 void norm_and_round(std::int64_t rows, std::int64_t columns, float* values, const NormParameters& norm,
-                    bool norms_values, const Activations<T>& to) {
-  kernels::FinishRows<T> p = {.rows = rows,
-                              .columns = columns,
-                              .values = values,
-                              .out = norms_values ? values : nullptr,
-                              .rounded = to.values,
-                              .rounded_scale = to.scales};
-  set_norm(p, norm);
-  kernels::finish_rows(p);
+                    bool norms_values, const Activations<T>& out) {
+  kernels::RowEpilogue<T> epilogue = {.rows = rows,
+                                      .columns = columns,
+                                      .values = values,
+                                      .out = norms_values ? values : nullptr,
+                                      .rounded = out.values,
+                                      .rounded_scale = out.scales};
+  set_norm(epilogue, norm);
+  kernels::apply_epilogue(epilogue);
 }
 
 template class PackedLinear<float>;

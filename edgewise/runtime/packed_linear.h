@@ -4,60 +4,63 @@
 #include <cstdint>
 #include <vector>
 
-#include "edgewise/runtime/activations.h"
-#include "edgewise/kernels/gemm/finish_rows.h"
+#include "edgewise/kernels/gemm/epilogue.h"
 #include "edgewise/kernels/gemm/gemm.h"
 #include "edgewise/kernels/gemm/row_product.h"
-#include "edgewise/kernels/loss/vocabulary_tile.h"
+#include "edgewise/kernels/loss/logits_tile.h"
+#include "edgewise/runtime/activations.h"
 
 namespace edgewise {
 
-/// A norm's parameters; one without a gain is switched off.
+/// Parameters of a norm. A norm without a gain is switched off: it returns its input.
 struct NormParameters {
   std::vector<float> gain;
   std::vector<float> bias;
   kernels::NormFormula formula = {};
 };
 
-/// x W + b with weights packed for products with rows of T: float, BFloat16 or std::int8_t.
+/// Computes x W + b. T is the type of x and of the packed weights: float, BFloat16 or std::int8_t. R = rows of x.
 template <typename T>
 class PackedLinear {
  public:
   PackedLinear() = default;
 
-  /// `weight` is [out, in], as it is stored; `bias` is [out], or empty. With `is_bf16` the weights of a product of
-  /// floats are rounded to bf16.
-  PackedLinear(const std::vector<float>& weight, std::vector<float> bias, std::int64_t in, std::int64_t out,
-               bool is_bf16 = false);
+  /// Packs `weight`, [out, in] as in the checkpoint, and `bias`, [out] or empty. With `is_bf16`, weights are
+  /// first rounded to the nearest bf16 number.
+  PackedLinear(std::vector<float> weight, std::vector<float> bias, std::int64_t in, std::int64_t out, bool is_bf16);
 
   std::int64_t out() const { return out_; }
 
-  /// Rows without gaps; up to kSpareRows behind them may be overwritten.
-  void write(std::int64_t rows, const Activations<T>& x, float* to) const;
+  // All outputs of the following functions may be overwritten up to kSpareRows rows behind their last row.
 
-  /// The activation of it, for the next product to read.
+  /// Writes x W + b to `out`, [R, out()].
+  void write(std::int64_t rows, const Activations<T>& x, float* out) const;
+
+  /// Writes activation(x W + b) to `out`, the operand of the next product.
   void activate(std::int64_t rows, const Activations<T>& x, kernels::GemmActivation activation,
-                const Activations<T>& to) const;
+                const Activations<T>& out) const;
 
-  /// Adds it to `sum`, and norms that. The result is written to `sum` itself where `norms_sum`, and in any case to
-  /// `to`, for the next product to read.
+  /// Adds x W + b to `sum`, [R, out()], and writes norm(sum) to `out`, the operand of the next product. With
+  /// `norms_sum`, norm(sum) also replaces `sum`.
   void add_and_norm(std::int64_t rows, const Activations<T>& x, float* sum, const NormParameters& norm, bool norms_sum,
-                    const Activations<T>& to) const;
+                    const Activations<T>& out) const;
 
-  /// As logits of a tile of the vocabulary: kernels::see_tile of that, whose columns and logits are filled in.
-  void see(const Activations<T>& x, kernels::VocabularyTile tile) const;
+  /// Calls kernels::reduce_logits_tile with `tile`, whose columns and values become those of x W + b. Computes the
+  /// logits block by block of rows, so that each block is reduced while it is in cache.
+  void reduce_tile(const Activations<T>& x, kernels::LogitsTile tile) const;
 
  private:
   kernels::RowProduct<T> product(std::int64_t rows, const Activations<T>& x, kernels::GemmActivation activation) const;
 
   std::int64_t out_ = 0;
-  kernels::RowMatrix<T> weight_;
+  kernels::RowProductWeights<T> weight_;
   std::vector<float> bias_;
 };
 
-/// Norms `values` in place where `norms_values`, and rounds the result for a product.
+/// Writes norm(values), [R, columns], to `out`, converted to the type of a product's operand. With `norms_values`,
+/// norm(values) also replaces `values`.
 template <typename T>
 void norm_and_round(std::int64_t rows, std::int64_t columns, float* values, const NormParameters& norm,
-                    bool norms_values, const Activations<T>& to);
+                    bool norms_values, const Activations<T>& out);
 
 }  // namespace edgewise

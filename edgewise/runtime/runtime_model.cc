@@ -3,9 +3,9 @@
 
 #include <variant>
 
+#include "edgewise/kernels/gemm/gemm.h"
 #include "edgewise/runtime/runtime_scorer.h"
 #include "edgewise/runtime/weights.h"
-#include "edgewise/kernels/gemm/gemm.h"
 
 namespace edgewise {
 namespace {
@@ -14,12 +14,12 @@ using AnyWeights = std::variant<Weights<float>, Weights<BFloat16>, Weights<std::
 
 AnyWeights pack(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
                 RuntimePrecision precision) {
-  checked(options);
+  check_options(options);
   switch (precision) {
     case RuntimePrecision::kFp32:
       return pack_weights<float>(options, file, file_name);
     case RuntimePrecision::kBf16:
-      if (!kernels::bf16_is_native()) return pack_weights<float>(options, file, file_name, /*is_bf16=*/true);
+      if (!kernels::has_native_bf16()) return pack_weights<float>(options, file, file_name, /*is_bf16=*/true);
       return pack_weights<BFloat16>(options, file, file_name);
     case RuntimePrecision::kInt8:
       return pack_weights<std::int8_t>(options, file, file_name);
@@ -45,8 +45,9 @@ const TransformerOptions& RuntimeModel::options() const {
   return std::visit([](const auto& weights) -> const TransformerOptions& { return weights.options; }, packed_->weights);
 }
 
-std::unique_ptr<Scorer> RuntimeModel::scorer(const CrossHeads& attention) const {
-  return std::visit([&](const auto& weights) { return make_runtime_scorer(weights, attention); }, packed_->weights);
+std::unique_ptr<Scorer> RuntimeModel::make_scorer(const CrossHeads& recorded_heads) const {
+  return std::visit([&](const auto& weights) { return make_runtime_scorer(weights, recorded_heads); },
+                    packed_->weights);
 }
 
 }  // namespace edgewise

@@ -8,21 +8,20 @@
 #include "edgewise/base/safetensors.h"
 #include "edgewise/options/precision.h"
 #include "edgewise/options/transformer_options.h"
-#include "edgewise/search/cross_heads.h"
 #include "edgewise/search/scorer.h"
 
 namespace edgewise {
 
-/// A Transformer packed for translating, without libtorch. It never changes, and any number of scorers on any threads
-/// share it.
+/// A Transformer for inference, without libtorch. Its weights are packed for matrix products and never change, so that
+/// scorers on several threads can share them.
 class RuntimeModel {
  public:
-  /// Packs parameters as Transformer names them: weights in the precision asked for, biases and norms in fp32. `file`
-  /// is not needed afterwards; `file_name` is what errors call it. Throws Error for options that do not fit each other
-  /// or the file.
+  /// Copies the parameters in `file`, which has the tensor names of checkpoints. Weights are packed in `precision`;
+  /// biases and norms stay in fp32. Error messages call the file `file_name`. Throws Error for options that contradict
+  /// each other or the file.
   ///
-  /// In bf16 a machine without fast instructions for it computes in fp32, with weights rounded to bf16. In int8 each
-  /// column of a weight has a scale, and each row that it is multiplied with.
+  /// kBf16 on a machine without bf16 instructions computes in fp32 with weights rounded to bf16. kInt8 scales each
+  /// column of a weight matrix and each row that is multiplied with it.
   RuntimeModel(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
                RuntimePrecision precision);
   ~RuntimeModel();
@@ -31,10 +30,11 @@ class RuntimeModel {
 
   const TransformerOptions& options() const;
 
-  /// Scores with this model, which must outlive it. One scorer is for one thread at a time; it uses as many threads as
-  /// num_threads() says there, and gives a sentence the same bits whatever else it scores with it, and on any number.
-  /// `attention` is what a step shows of where its nodes look. Throws Error for a layer or head that there is not.
-  std::unique_ptr<Scorer> scorer(const CrossHeads& attention = {}) const;
+  /// Returns a scorer that uses this model, which must outlive it. One thread at a time may call a scorer, which
+  /// computes on num_threads() threads of the caller. A sentence's results have the same bits in any batch and on any
+  /// number of threads. `recorded_heads` selects the cross-attention weights that steps return. Throws Error for a
+  /// layer or head that the model does not have.
+  std::unique_ptr<Scorer> make_scorer(const CrossHeads& recorded_heads = {}) const;
 
  private:
   struct Packed;

@@ -1,175 +1,211 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/runtime/weights.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <bit>
+#include <cstring>
+#include <initializer_list>
+#include <set>
+#include <span>
 #include <utility>
 
-#include "edgewise/runtime/parameter_reader.h"
-#include "edgewise/options/norm_formula.h"
+#include "edgewise/base/error.h"
+#include "edgewise/options/layer_kinds.h"
 
 namespace edgewise {
 namespace {
 
-// A tile's logits of a hundred rows, and its weights, stay in a core's second cache.
+// The number of tokens in a tile of the output projection. The weights of a tile, and its logits for a hundred states,
+// fit into a core's L2 cache.
 constexpr std::int64_t kTileSize = 1024;
 
-constexpr std::int64_t kVector = 16;
+constexpr std::int64_t kVectorSize = 16;  // node_attention needs rows of a multiple of 16 elements
+
+/// Reads parameters by name, each an fp32 tensor of a given shape, and records which of them were read. Throws Error;
+/// the messages begin with "read_parameters".
+class ParameterReader {
+ public:
+  ParameterReader(const SafetensorsFile& file, std::string file_name) : file_(file), file_name_(std::move(file_name)) {}
+
+  std::vector<float> read(const std::string& name, std::initializer_list<std::int64_t> shape) {
+    const TensorInfo* info = file_.find(name);
+    check(info != nullptr, "read_parameters: {} lacks {}", file_name_, name);
+    check(info->dtype == DType::kF32 && std::ranges::equal(info->shape, shape),
+          "read_parameters: {} has {} as {} [{}], F32 [{}] is needed", file_name_, name, dtype_name(info->dtype),
+          fmt::join(info->shape, ", "), fmt::join(shape, ", "));
+    read_.insert(name);
+    std::vector<float> values(info->bytes.size() / sizeof(float));
+    if (!values.empty()) std::memcpy(values.data(), info->bytes.data(), info->bytes.size());
+    return values;
+  }
+
+  void expect_all_read() const {
+    for (const TensorInfo& info : file_.tensors()) {
+      check(read_.contains(info.name), "read_parameters: {} has {}, which is not asked for", file_name_, info.name);
+    }
+  }
+
+ private:
+  const SafetensorsFile& file_;
+  std::string file_name_;
+  std::set<std::string, std::less<>> read_;
+};
 
 template <typename T>
-class Packer {
+class WeightPacker {
  public:
-  Packer(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name, bool is_bf16)
-      : options_(options), heads_(HeadLayout::of(options)), is_bf16_(is_bf16), reader_(file, file_name) {}
+  WeightPacker(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
+               bool is_bf16)
+      : options_(options), heads_(make_head_layout(options)), is_bf16_(is_bf16), reader_(file, file_name) {}
 
   Weights<T> pack() {
     Weights<T> weights;
     weights.options = options_;
     weights.heads = heads_;
-    pack_words(weights);
-    for (const std::string& layer : layers("encoder", options_.encoder_layers)) {
-      weights.encoder.push_back({self_attention(layer), feed_forward(layer)});
+    read_embeddings(weights);
+    for (const std::string& layer : layer_prefixes("encoder", options_.encoder_layers)) {
+      weights.encoder.push_back({read_self_attention(layer), read_feed_forward(layer)});
     }
-    for (const std::string& layer : layers("decoder", options_.decoder_layers)) {
-      weights.decoder.push_back({self_attention(layer), cross_attention(layer), feed_forward(layer)});
+    for (const std::string& layer : layer_prefixes("decoder", options_.decoder_layers)) {
+      weights.decoder.push_back({read_self_attention(layer), read_cross_attention(layer), read_feed_forward(layer)});
     }
     if (options_.kind == ModelKind::kUniversal) {
       const std::int64_t width = options_.universal.filter_width;
-      weights.encoder_filter = filter("encoder.filter", Reach::around(width));
-      weights.decoder_filter = filter("decoder.filter", Reach::up_to(width));
-      weights.encoder_halting = halting("encoder.halting");
-      weights.decoder_halting = halting("decoder.halting");
+      weights.encoder_filter = read_filter("encoder.filter", NeighbourWindow::centred(width));
+      weights.decoder_filter = read_filter("decoder.filter", NeighbourWindow::causal(width));
+      weights.encoder_halting = read_halting("encoder.halting");
+      weights.decoder_halting = read_halting("decoder.halting");
     }
     if (options_.final_norm) {
-      weights.encoder_norm = norm("encoder.norm");
-      weights.decoder_norm = norm("decoder.norm");
+      weights.encoder_norm = read_norm("encoder.norm");
+      weights.decoder_norm = read_norm("decoder.norm");
     }
     reader_.expect_all_read();
     return weights;
   }
 
  private:
-  std::vector<std::string> layers(const std::string& side, std::int64_t count) const {
+  std::vector<std::string> layer_prefixes(const std::string& side, std::int64_t count) const {
     if (options_.kind == ModelKind::kUniversal) return {side + ".layer."};
     std::vector<std::string> names;
     for (std::int64_t i = 0; i < count; ++i) names.push_back(side + ".layers." + std::to_string(i) + ".");
     return names;
   }
 
-  FilterParameters filter(const std::string& name, Reach reach) {
+  DepthwiseFilter read_filter(const std::string& name, NeighbourWindow window) {
     if (options_.universal.transition == Transition::kFeedForward) return {};
-    return {reader_.read(name + ".weight", {reach.width(), options_.size}), reach};
+    return {reader_.read(name + ".weight", {window.width(), options_.size}), window};
   }
 
-  HaltingParameters halting(const std::string& name) {
-    return {norm(name + ".norm"), reader_.read(name + ".linear.weight", {1, options_.size}),
+  HaltingParameters read_halting(const std::string& name) {
+    return {read_norm(name + ".norm"), reader_.read(name + ".linear.weight", {1, options_.size}),
             reader_.read(name + ".linear.bias", {1}).front()};
   }
 
-  NormParameters norm(const std::string& name) {
+  NormParameters read_norm(const std::string& name) {
     return {reader_.read(name + ".gain", {options_.size}), reader_.read(name + ".bias", {options_.size}),
             norm_formula<kernels::NormFormula>(options_.norm, options_.size, options_.norm_epsilon)};
   }
 
-  PackedLinear<T> linear(const std::string& name, std::int64_t in, std::int64_t out) {
-    return packed(reader_.read(name + ".weight", {out, in}), reader_.read(name + ".bias", {out}), in, out);
+  PackedLinear<T> read_linear(const std::string& name, std::int64_t in, std::int64_t out) {
+    return {reader_.read(name + ".weight", {out, in}), reader_.read(name + ".bias", {out}), in, out, is_bf16_};
   }
 
-  PackedLinear<T> packed(const std::vector<float>& weight, std::vector<float> bias, std::int64_t in,
-                         std::int64_t out) const {
-    return PackedLinear<T>(weight, std::move(bias), in, out, is_bf16_);
+  // Element k of a head is element i = head * head_size + k of a row without padding. Returns the index of this element
+  // in a row with padding: k * padded_heads + head.
+  std::int64_t padded_index(std::int64_t i) const {
+    return i % heads_.head_size * heads_.padded_heads + i / heads_.head_size;
   }
 
-  // Where element (head, k) of a projection lies.
-  std::int64_t place(std::int64_t i) const { return i % heads_.head_size * heads_.padded_heads + i / heads_.head_size; }
-
-  std::vector<float> spread(const std::vector<float>& values, std::int64_t row_size) const {
-    std::vector<float> spread(static_cast<std::size_t>(heads_.width() * row_size));
+  std::vector<float> pad_heads(const std::vector<float>& values, std::int64_t row_size) const {
+    std::vector<float> padded(static_cast<std::size_t>(heads_.width() * row_size));
     for (std::int64_t i = 0; i * row_size < std::ssize(values); ++i) {
-      std::copy_n(values.begin() + i * row_size, row_size, spread.begin() + place(i) * row_size);
+      std::copy_n(values.begin() + i * row_size, row_size, padded.begin() + padded_index(i) * row_size);
     }
-    return spread;
+    return padded;
   }
 
-  // Several projections below each other.
-  PackedLinear<T> projections(const std::string& name, std::initializer_list<const char*> parts) {
+  // Reads several projections and joins them into one, whose result has the results of all of them.
+  PackedLinear<T> read_projections(const std::string& name, std::initializer_list<const char*> parts) {
     std::vector<float> weight, bias;
     for (const char* part : parts) {
-      const std::string of_part = name + "." + part;
+      const std::string prefix = name + "." + part;
       const auto append = [](std::vector<float>& to, const std::vector<float>& more) {
         to.insert(to.end(), more.begin(), more.end());
       };
-      append(weight, spread(reader_.read(of_part + ".weight", {options_.size, options_.size}), options_.size));
-      if (options_.attention_bias) append(bias, spread(reader_.read(of_part + ".bias", {options_.size}), 1));
+      append(weight, pad_heads(reader_.read(prefix + ".weight", {options_.size, options_.size}), options_.size));
+      if (options_.attention_bias) append(bias, pad_heads(reader_.read(prefix + ".bias", {options_.size}), 1));
     }
     const auto width = heads_.width() * static_cast<std::int64_t>(parts.size());
-    return packed(weight, std::move(bias), options_.size, width);
+    return {std::move(weight), std::move(bias), options_.size, width, is_bf16_};
   }
 
-  PackedLinear<T> output(const std::string& name) {
+  PackedLinear<T> read_attention_output(const std::string& name) {
     const std::vector<float> stored = reader_.read(name + ".output.weight", {options_.size, options_.size});
     std::vector<float> weight(static_cast<std::size_t>(options_.size * heads_.width()));
     for (std::int64_t row = 0; row < options_.size; ++row) {
       for (std::int64_t i = 0; i < options_.size; ++i) {
-        weight[row * heads_.width() + place(i)] = stored[row * options_.size + i];
+        weight[row * heads_.width() + padded_index(i)] = stored[row * options_.size + i];
       }
     }
     std::vector<float> bias;
     if (options_.attention_bias) bias = reader_.read(name + ".output.bias", {options_.size});
-    return packed(weight, std::move(bias), heads_.width(), options_.size);
+    return {std::move(weight), std::move(bias), heads_.width(), options_.size, is_bf16_};
   }
 
-  // What both attentions have.
-  void pack_rest(const std::string& name, AttentionParameters<T>& attention) {
-    attention.output = output(name);
-    attention.norm = norm(name + "_norm");
+  void read_common_attention_parameters(const std::string& name, AttentionParameters<T>& attention) {
+    attention.output = read_attention_output(name);
+    attention.norm = read_norm(name + "_norm");
     if (options_.score == ScoreKind::kAdditive) {
-      attention.score_vector = spread(reader_.read(name + ".score_vector", {options_.heads, heads_.head_size}), 1);
+      attention.score_vector = pad_heads(reader_.read(name + ".score_vector", {options_.heads, heads_.head_size}), 1);
     }
   }
 
-  AttentionParameters<T> self_attention(const std::string& layer) {
+  AttentionParameters<T> read_self_attention(const std::string& layer) {
     AttentionParameters<T> attention;
-    attention.query_key_value = projections(layer + "self_attention", {"query", "key", "value"});
-    pack_rest(layer + "self_attention", attention);
+    attention.query_key_value = read_projections(layer + "self_attention", {"query", "key", "value"});
+    read_common_attention_parameters(layer + "self_attention", attention);
     return attention;
   }
 
-  AttentionParameters<T> cross_attention(const std::string& layer) {
+  AttentionParameters<T> read_cross_attention(const std::string& layer) {
     AttentionParameters<T> attention;
-    attention.query = projections(layer + "cross_attention", {"query"});
-    attention.key_value = projections(layer + "cross_attention", {"key", "value"});
-    pack_rest(layer + "cross_attention", attention);
+    attention.query = read_projections(layer + "cross_attention", {"query"});
+    attention.key_value = read_projections(layer + "cross_attention", {"key", "value"});
+    read_common_attention_parameters(layer + "cross_attention", attention);
     return attention;
   }
 
-  FeedForwardParameters<T> feed_forward(const std::string& layer) {
-    return {linear(layer + "feed_forward.inner", options_.size, options_.feed_forward),
-            linear(layer + "feed_forward.outer", options_.feed_forward, options_.size),
-            norm(layer + "feed_forward_norm")};
+  FeedForwardParameters<T> read_feed_forward(const std::string& layer) {
+    return {read_linear(layer + "feed_forward.inner", options_.size, options_.feed_forward),
+            read_linear(layer + "feed_forward.outer", options_.feed_forward, options_.size),
+            read_norm(layer + "feed_forward_norm")};
   }
 
-  void pack_words(Weights<T>& weights) {
+  void read_embeddings(Weights<T>& weights) {
     const std::int64_t num_outputs = options_.output_vocabulary;
-    weights.input_words = {reader_.read("input_embedding.weight", {options_.input_vocabulary, options_.size}),
-                           options_.input_vocabulary};
+    weights.input_embedding = {reader_.read("input_embedding.weight", {options_.input_vocabulary, options_.size}),
+                               options_.input_vocabulary};
     if (options_.tying != Tying::kAll) {
-      weights.output_words = {reader_.read("output_embedding.weight", {num_outputs, options_.size}), num_outputs};
+      weights.own_output_embedding = {reader_.read("output_embedding.weight", {num_outputs, options_.size}),
+                                      num_outputs};
     }
-    std::vector<float> generator;
-    if (options_.tying == Tying::kNone) generator = reader_.read("generator.weight", {num_outputs, options_.size});
-    pack_generator(weights, generator.empty() ? weights.words_of_output().vectors : generator);
+    std::vector<float> own_weights;
+    if (options_.tying == Tying::kNone) own_weights = reader_.read("generator.weight", {num_outputs, options_.size});
+    pack_output_projection(weights, own_weights.empty() ? weights.output_embedding().vectors : own_weights);
   }
 
-  void pack_generator(Weights<T>& weights, const std::vector<float>& table) {
+  void pack_output_projection(Weights<T>& weights, const std::vector<float>& table) {
     const std::vector<float> bias = reader_.read("generator.bias", {options_.output_vocabulary});
     weights.tile_size = std::min(kTileSize, options_.output_vocabulary);
     for (std::int64_t first = 0; first < options_.output_vocabulary; first += weights.tile_size) {
       const std::int64_t count = std::min(weights.tile_size, options_.output_vocabulary - first);
-      const std::vector<float> rows(table.begin() + first * options_.size,
-                                    table.begin() + (first + count) * options_.size);
-      weights.generator.push_back(
-          packed(rows, {bias.begin() + first, bias.begin() + first + count}, options_.size, count));
+      const std::span rows = std::span(table).subspan(first * options_.size, count * options_.size);
+      const std::span biases = std::span(bias).subspan(first, count);
+      weights.output_projection.push_back(
+          {{rows.begin(), rows.end()}, {biases.begin(), biases.end()}, options_.size, count, is_bf16_});
     }
   }
 
@@ -181,17 +217,17 @@ class Packer {
 
 }  // namespace
 
-HeadLayout HeadLayout::of(const LayerOptions& options) {
+HeadLayout make_head_layout(const LayerOptions& options) {
   const std::int64_t head_size = options.size / options.heads;
   const auto heads = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(options.heads)));
-  const std::int64_t step = std::max<std::int64_t>(1, kVector / heads);
+  const std::int64_t step = std::max<std::int64_t>(1, kVectorSize / heads);
   return {options.heads, head_size, heads, (head_size + step - 1) / step * step};
 }
 
 template <typename T>
 Weights<T> pack_weights(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
                         bool is_bf16) {
-  return Packer<T>(options, file, file_name, is_bf16).pack();
+  return WeightPacker<T>(options, file, file_name, is_bf16).pack();
 }
 
 template Weights<float> pack_weights(const TransformerOptions&, const SafetensorsFile&, const std::string&, bool);

@@ -6,32 +6,34 @@
 #include <vector>
 
 #include "edgewise/base/safetensors.h"
-#include "edgewise/runtime/neighbour_sum.h"
-#include "edgewise/runtime/packed_linear.h"
+#include "edgewise/graph/neighbours.h"
 #include "edgewise/options/transformer_options.h"
+#include "edgewise/runtime/packed_linear.h"
 
-// A Transformer's parameters, packed. Shapes: M = size of a state, W = heads * head size as they lie side by side.
+// The parameters of a Transformer, packed for matrix products. Shapes: M = size of a state, W = HeadLayout::width().
 
 namespace edgewise {
 
-/// How heads lie in a row of queries, keys or values: as kernels/attention/node_attention.h wants them, filled up with zeros.
+/// The layout of heads in a row of queries, keys or values: padded with zeros to the sizes that
+/// kernels/attention/node_attention.h requires.
 struct HeadLayout {
-  std::int64_t num_heads;         // of the model
-  std::int64_t head_size;         // of the model
+  std::int64_t num_heads;         // heads of the model
+  std::int64_t head_size;         // elements of a head of the model
   std::int64_t padded_heads;      // a power of two
-  std::int64_t padded_head_size;  // that makes a row a multiple of 16
+  std::int64_t padded_head_size;  // makes width() a multiple of 16
 
-  static HeadLayout of(const LayerOptions& options);
   std::int64_t width() const { return padded_heads * padded_head_size; }
 };
 
+HeadLayout make_head_layout(const LayerOptions& options);
+
 template <typename T>
 struct AttentionParameters {
-  PackedLinear<T> query_key_value;  // M to 3 W, of self-attention
-  PackedLinear<T> query;            // M to W, of attention to the input, as are keys and values:
-  PackedLinear<T> key_value;        // M to 2 W
+  PackedLinear<T> query_key_value;  // M to 3 W, self-attention only
+  PackedLinear<T> query;            // M to W, cross-attention only
+  PackedLinear<T> key_value;        // M to 2 W, cross-attention only
   PackedLinear<T> output;           // W to M
-  std::vector<float> score_vector;  // [W], of additive scores only
+  std::vector<float> score_vector;  // [W], additive scores only
   NormParameters norm;
 };
 
@@ -55,41 +57,51 @@ struct DecoderLayerParameters {
   FeedForwardParameters<T> feed_forward;
 };
 
-/// Of a Universal Transformer: how near a row is to being done, sigmoid(<weight, norm(state)> + bias).
+/// The depthwise filter of a separable convolution; nn/depthwise_convolution.h has the formula. A filter without
+/// weights is switched off.
+struct DepthwiseFilter {
+  std::vector<float> weight;  // [filter width, M]
+  NeighbourWindow window;
+
+  bool is_on() const { return !weight.empty(); }
+};
+
+/// The halting unit of a Universal Transformer: sigmoid(<weight, norm(state)> + bias) is a row's halting probability.
 struct HaltingParameters {
   NormParameters norm;
   std::vector<float> weight;  // [M]
   float bias = 0;
 };
 
-/// Word vectors, scaled. They share memory where the model ties them.
-struct WordTable {
-  std::vector<float> vectors;  // [C, M]
-  std::int64_t words = 0;
+struct EmbeddingTable {
+  std::vector<float> vectors;  // [num_tokens, M]
+  std::int64_t num_tokens = 0;
 };
 
 template <typename T>
 struct Weights {
   TransformerOptions options;
   HeadLayout heads;
-  WordTable input_words;
-  WordTable output_words;                          // empty where they are the input's
-  std::vector<EncoderLayerParameters<T>> encoder;  // of a Universal Transformer the one that is applied again and again
-  FilterParameters encoder_filter;                 // of a Universal Transformer
+  EmbeddingTable input_embedding;
+  EmbeddingTable own_output_embedding;             // empty if the output shares the input's table
+  std::vector<EncoderLayerParameters<T>> encoder;  // `encoder` and `decoder`: one layer in a Universal Transformer
+  DepthwiseFilter encoder_filter;                  // filters and halting units: Universal Transformer only
   HaltingParameters encoder_halting;
   NormParameters encoder_norm;
   std::vector<DecoderLayerParameters<T>> decoder;
-  FilterParameters decoder_filter;
+  DepthwiseFilter decoder_filter;
   HaltingParameters decoder_halting;
   NormParameters decoder_norm;
-  std::vector<PackedLinear<T>> generator;  // tiles of the vocabulary
-  std::int64_t tile_size = 0;              // columns of all but the last
+  std::vector<PackedLinear<T>> output_projection;  // tiles of the vocabulary
+  std::int64_t tile_size = 0;                      // columns of each tile but the last
 
-  const WordTable& words_of_output() const { return output_words.words == 0 ? input_words : output_words; }
+  const EmbeddingTable& output_embedding() const {
+    return own_output_embedding.num_tokens == 0 ? input_embedding : own_output_embedding;
+  }
 };
 
-/// Packs what a file holds, all of it and nothing else. With `is_bf16` weights of products of floats are rounded to
-/// bf16. Throws Error for a file that does not fit the options, naming it by `file_name`.
+/// Reads and packs the parameters in `file`. With `is_bf16`, weights are first rounded to bf16. Throws Error, which
+/// calls the file `file_name`, for a parameter that is missing, of another shape, or not part of the model.
 template <typename T>
 Weights<T> pack_weights(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
                         bool is_bf16 = false);

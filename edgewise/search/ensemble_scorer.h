@@ -8,19 +8,19 @@
 
 namespace edgewise {
 
-/// Several models of one vocabulary as one: the probability of a token is the mean of theirs, and so is attention.
+/// Combines several models of one vocabulary: probabilities and attention weights are means over the members.
 class EnsembleScorer : public Scorer {
  public:
-  /// Throws Error for none, and for vocabularies of different sizes.
+  /// Throws Error if there are no members or the sizes of their vocabularies differ.
   explicit EnsembleScorer(std::vector<std::unique_ptr<Scorer>> members);
 
   std::int64_t vocabulary_size() const override { return members_.front()->vocabulary_size(); }
-  void read(std::span<const std::int64_t> places, std::span<const Tokens> inputs) override;
+  void encode(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) override;
   void step(const StepRequest& request, StepResult& result) override;
 
  private:
   std::vector<std::unique_ptr<Scorer>> members_;
-  std::vector<StepResult> answers_;  // of each
+  std::vector<StepResult> results_;  // [members]
 };
 
 }  // namespace edgewise

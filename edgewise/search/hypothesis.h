@@ -8,18 +8,18 @@
 
 namespace edgewise {
 
-/// An output, as a search found it.
+/// An output that a search found.
 struct Hypothesis {
   Tokens tokens;                 // without begin and end
-  double score = 0.0;            // log_probability, normalised by the length, and the coverage penalty added
-  double log_probability = 0.0;  // of the tokens and the end token, repetition penalty included
-  std::vector<float> attention;  // if wanted, [tokens + 1, input]: where the model looked as it chose each token, the
-                                 // end token last
-  std::vector<std::int64_t> steps;  // of a model that thinks until it is done, [tokens + 1]: for how many steps, before
-                                    // it chose each token
+  double score = 0.0;            // log_probability normalised by length, plus the coverage penalty
+  double log_probability = 0.0;  // sum over tokens and end token, with repetition penalty
+  std::vector<float> attention;  // if requested, [tokens + 1, input]: attention weights from which each token, and last
+                                 // the end token, was predicted
+  std::vector<std::int64_t> ponder_steps;  // [tokens + 1], from models with adaptive computation time
 };
 
-/// The input token that each token of an output looked at most, the first of equals; its attention is needed.
+/// Returns for each output token the input token of highest attention weight, the first among equals. Throws Error for
+/// a hypothesis without attention.
 std::vector<std::int64_t> alignment(const Hypothesis& hypothesis);
 
 }  // namespace edgewise

@@ -7,7 +7,6 @@
 #include "edgewise/base/error.h"
 
 namespace edgewise {
-
 namespace {
 
 void check_token(std::string_view name, std::int64_t token, std::int64_t vocabulary_size) {
@@ -15,7 +14,8 @@ void check_token(std::string_view name, std::int64_t token, std::int64_t vocabul
         name, token, vocabulary_size);
 }
 
-/// Options in a program were read by nobody who knows their ranges.
+/// Checks the ranges that SearchOptions::list_fields gives. The config reader checks them only for options from a
+/// config file.
 void check_ranges(SearchOptions options) {
   const auto check_number = [](const Field& field, double number) {
     check(std::isfinite(number) && field.range.contains(number), "search: {} is {}, a finite number{} is needed",

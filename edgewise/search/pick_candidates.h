@@ -9,8 +9,8 @@
 
 namespace edgewise {
 
-/// For a scorer that has all log-probabilities, [rows, vocabulary]: writes candidates and wanted ones to the result.
-/// `request.all` is the scorer's own to answer.
+/// Writes `candidates` and `wanted` of a result, for scorers that have all log-probabilities [rows, vocabulary].
+/// Ignores `request.all`.
 void pick_candidates(std::span<const float> log_probabilities, const StepRequest& request, StepResult& result);
 
 }  // namespace edgewise

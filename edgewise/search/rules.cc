@@ -8,10 +8,9 @@
 #include "edgewise/graph/relation_view.h"
 
 namespace edgewise {
-
 namespace {
 
-/// A tree counts its nodes in NodeIndex, so nothing longer can be meant.
+/// Returns at most the largest NodeIndex, because a hypothesis tree numbers its nodes in NodeIndex.
 std::int64_t linear_length(double factor, std::int64_t offset, std::int64_t input_length) {
   constexpr double kLongest = std::numeric_limits<NodeIndex>::max();
   const double length = std::floor(factor * static_cast<double>(input_length)) + static_cast<double>(offset);
@@ -20,31 +19,33 @@ std::int64_t linear_length(double factor, std::int64_t offset, std::int64_t inpu
 
 }  // namespace
 
-Rules::Rules(const SearchOptions& options, std::int64_t vocabulary_size)
+SearchRules::SearchRules(const SearchOptions& options, std::int64_t vocabulary_size)
     : options_(options), allowed_(static_cast<std::size_t>(vocabulary_size), options.only.empty() ? 1 : 0) {
   for (const std::int64_t token : options.only) allowed_[token] = 1;
   for (const std::int64_t token : options.never) allowed_[token] = 0;
   allowed_[options.end_token] = 1;
 }
 
-std::int64_t Rules::longest_output(std::int64_t input_length) const {
+std::int64_t SearchRules::longest_output(std::int64_t input_length) const {
   const std::int64_t longest = linear_length(options_.length_factor, options_.length_offset, input_length);
   return options_.max_length > 0 ? std::min(longest, options_.max_length) : longest;
 }
 
-std::int64_t Rules::shortest_output(std::int64_t input_length) const {
+std::int64_t SearchRules::shortest_output(std::int64_t input_length) const {
   const std::int64_t shortest = linear_length(options_.min_length_factor, options_.min_length, input_length);
   return std::min(shortest, longest_output(input_length));
 }
 
-std::int64_t Rules::num_candidates() const {
+std::int64_t SearchRules::num_candidates() const {
   if (options_.kind == SearchKind::kScoring) return 0;
   return options_.kind == SearchKind::kBeam ? options_.beam : std::min(options_.top_k, vocabulary_size());
 }
 
-bool Rules::all_continuations() const { return options_.kind == SearchKind::kSampling && options_.top_k == 0; }
+bool SearchRules::needs_all_continuations() const {
+  return options_.kind == SearchKind::kSampling && options_.top_k == 0;
+}
 
-double Rules::score(double log_probability, std::int64_t length) const {
+double SearchRules::score(double log_probability, std::int64_t length) const {
   const auto tokens = static_cast<double>(length);
   switch (options_.length_norm) {
     case LengthNorm::kGnmt:
@@ -57,7 +58,7 @@ double Rules::score(double log_probability, std::int64_t length) const {
   return log_probability;
 }
 
-double Rules::coverage(std::span<const double> weights) const {
+double SearchRules::coverage_penalty(std::span<const double> weights) const {
   if (options_.coverage_penalty == 0) return 0;
   double sum = 0;
   for (const double weight : weights) sum += std::log(std::min(weight, 1.0));

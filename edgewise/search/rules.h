@@ -9,33 +9,37 @@
 
 namespace edgewise {
 
-/// What checked options mean over a vocabulary: which tokens may follow, how long an output may get, what it is worth.
-class Rules {
+/// The rules that search options give for outputs: allowed tokens, lengths and scores.
+class SearchRules {
  public:
-  Rules(const SearchOptions& options, std::int64_t vocabulary_size);
+  SearchRules(const SearchOptions& options, std::int64_t vocabulary_size);
 
   const SearchOptions& options() const { return options_; }
   std::int64_t vocabulary_size() const { return static_cast<std::int64_t>(allowed_.size()); }
 
-  /// Tokens of the longest and the shortest output allowed, the end token not counted.
+  /// Return the length limits of outputs in tokens, without the end token.
   std::int64_t longest_output(std::int64_t input_length) const;
   std::int64_t shortest_output(std::int64_t input_length) const;
 
-  /// [vocabulary]: which tokens may be produced at all.
+  /// Returns one element per token of the vocabulary: 1 if outputs may contain the token, otherwise 0.
   std::span<const std::uint8_t> allowed() const { return allowed_; }
 
-  /// How many of the most likely continuations a hypothesis needs to be told; all of them: all_continuations().
+  /// Returns how many candidates for the next token a scorer must return for each hypothesis; 0 for scoring given
+  /// outputs, and if needs_all_continuations().
   std::int64_t num_candidates() const;
-  bool all_continuations() const;
+
+  /// Returns whether the search needs the log-probabilities of all tokens as the next token.
+  bool needs_all_continuations() const;
   bool needs_attention() const { return options_.attention || options_.coverage_penalty > 0; }
 
-  /// Of a hypothesis of `length` tokens, the end token counted. It grows with the length, so that the longest output
-  /// allowed bounds what a living hypothesis can still be worth.
+  /// Returns the score of a hypothesis of `length` tokens, end token included. For a given log_probability the score
+  /// does not fall when the length grows. Therefore the final score of an unfinished hypothesis is at most the score of
+  /// its log_probability at the longest allowed length.
   double score(double log_probability, std::int64_t length) const;
 
-  /// The coverage penalty of an output whose tokens, the end token among them, together gave these weights to the
-  /// tokens of the input (Wu et al. 2016, eq. 14). At most 0.
-  double coverage(std::span<const double> weights) const;
+  /// Returns the coverage penalty (Wu et al. 2016, eq. 14), at most 0. weights[i] is the attention weight of input
+  /// token i, summed over the output tokens and the end token.
+  double coverage_penalty(std::span<const double> weights) const;
 
  private:
   SearchOptions options_;

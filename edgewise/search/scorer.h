@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -11,60 +13,71 @@ namespace edgewise {
 
 using Tokens = std::vector<std::int64_t>;
 
-/// A token to compute: a new node of the hypothesis tree of the sentence at `place`. A tree's nodes are numbered from 0
-/// in the order in which steps bring them; a parent may be of the same step, before its child.
+/// A new node of the hypothesis tree of the sentence in a slot. The nodes of a tree are numbered from 0 in the order in
+/// which steps add them; a step may add a parent and, after it, its child.
 struct NewNode {
-  std::int64_t place;
-  NodeIndex parent;  // HypothesisTree::kRoot for a first token
+  std::int64_t slot;
+  NodeIndex parent;  // HypothesisTree::kRoot for the first token
   std::int64_t token;
 };
 
-/// A token as a continuation of one new node, by the node's index in the step.
+/// A token that may follow new node number `row` of the step.
 struct Continuation {
   std::int64_t row;
   std::int64_t token;
 };
 
-/// What a search wants to know of the new nodes. Lists of continuations ascend by row, then by token.
+/// The new nodes of a step and the results that the search needs for them. Lists of continuations ascend by row, then
+/// by token.
 struct StepRequest {
   std::span<const NewNode> nodes = {};
-  std::int64_t num_candidates = 0;              // the most likely continuations of each node
-  std::span<const std::uint8_t> allowed = {};   // [vocabulary]: which tokens may be candidates; empty: all
-  std::span<const Continuation> excluded = {};  // no candidates of their rows, beside those
-  std::span<const Continuation> wanted = {};    // their log-probabilities are wanted, candidates or not
-  bool all = false;                             // the log-probability of every continuation
-  bool attention = false;                       // where the nodes look in the input
+  std::int64_t num_candidates = 0;              // most likely continuations to return for each node
+  std::span<const std::uint8_t> allowed = {};   // [vocabulary]: 1 for tokens that may be candidates; empty: all tokens
+  std::span<const Continuation> excluded = {};  // continuations that must not be candidates
+  std::span<const Continuation> wanted = {};    // continuations whose log-probabilities are returned in any case
+  bool all = false;                             // whether to return the log-probability of every continuation
+  bool attention = false;                       // whether to return cross-attention weights
 };
 
+/// One of the most likely continuations of a row.
 struct Candidate {
-  std::int32_t token;  // -1: there are no more
+  std::int32_t token;  // -1 in places after the row's last candidate, if the row has fewer than num_candidates
   float log_probability;
 };
 
-/// log p(next token | path to the node): the distribution is over the whole vocabulary, whatever may be a candidate.
-/// What was not asked for is empty.
+/// The results of a step, in rows: one row per new node. Log-probabilities are log p(next token | tokens up to the
+/// node), normalised over the whole vocabulary. Vectors that were not requested are empty.
 struct StepResult {
-  std::vector<Candidate> candidates;     // [rows, num_candidates], best first; the lower token first among equals
-  std::vector<float> wanted;             // one of each continuation that was wanted
-  std::vector<float> log_probabilities;  // [rows, vocabulary], if all
-  std::vector<float> attention;          // if wanted: row by row, a weight for each token of its sentence's input
-  std::vector<std::int64_t> steps;       // of a model that thinks until it is done: [rows], how many steps each took
+  std::vector<Candidate> candidates;       // [rows, num_candidates], best first; among equals the lower token first
+  std::vector<float> wanted;               // a log-probability for each wanted continuation
+  std::vector<float> log_probabilities;    // [rows, vocabulary], if StepRequest::all
+  std::vector<float> attention;            // if requested: one row after another, a weight for each token of its input
+  std::vector<std::int64_t> ponder_steps;  // [rows], from models with adaptive computation time
 };
 
-/// What a search needs of a model. Sentences lie in places, and one may be replaced at any time, so that no step waits
-/// for the longest sentence of a batch.
+/// Selects the cross-attention weights that a scorer returns.
+struct CrossHeads {
+  std::int64_t layer = -1;  // decoder layer from 0; -1: the last
+  std::int64_t head = -1;   // head from 0; -1: the mean of all heads
+};
+
+/// The interface between search and model: encodes inputs and scores continuations. Each sentence of a decoding batch
+/// has a slot. A slot may be reused at any time, so that no step waits for the longest sentence of a batch.
 class Scorer {
  public:
   virtual ~Scorer() = default;
 
   virtual std::int64_t vocabulary_size() const = 0;
 
-  /// Reads inputs, none of them empty, each into its place; what was there is forgotten. Places are counted from 0, and
-  /// room is made for them as they come.
-  virtual void read(std::span<const std::int64_t> places, std::span<const Tokens> inputs) = 0;
+  /// Encodes `inputs`, none of them empty: input i for slot slots[i], whose earlier input and nodes are discarded.
+  /// Slots are numbered from 0; their number grows as needed.
+  virtual void encode(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) = 0;
 
-  /// Computes the new nodes, and only those: older ones keep the keys and values of their time.
+  /// Adds the new nodes to their trees and scores their continuations. The keys and values of earlier nodes are cached.
   virtual void step(const StepRequest& request, StepResult& result) = 0;
 };
+
+/// Makes scorers that share a model. One thread at a time may use a scorer.
+using ScorerFactory = std::function<std::unique_ptr<Scorer>()>;
 
 }  // namespace edgewise

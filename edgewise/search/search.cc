@@ -9,51 +9,50 @@
 #include "edgewise/search/step.h"
 
 namespace edgewise {
-
 namespace {
 
-/// Keeps the places filled, and all that is in them going.
+/// Runs decoding steps for the sentences in the slots, and refills free slots from the queue.
 class Search {
  public:
-  Search(Scorer& scorer, SearchQueue& queue, const Rules& rules, const SearchCapacity& capacity)
+  Search(Scorer& scorer, SearchQueue& queue, const SearchRules& rules, const SearchCapacity& capacity)
       : scorer_(scorer), queue_(queue), rules_(rules), capacity_(capacity) {
-    for (std::int64_t place = capacity.sentences - 1; place >= 0; --place) free_places_.push_back(place);
+    for (std::int64_t slot = capacity.sentences - 1; slot >= 0; --slot) free_slots_.push_back(slot);
   }
 
   void run() {
     while (refill()) {
       step_.clear();
-      for (auto& [place, sentence] : running_) sentence.ask(step_);
+      for (auto& [slot, sentence] : running_) sentence.add_requests(step_);
       step_.run(scorer_, rules_);
-      for (auto& [place, sentence] : running_) sentence.advance(step_);
-      release_ended();
+      for (auto& [slot, sentence] : running_) sentence.advance(step_);
+      release_finished();
     }
   }
 
  private:
-  /// False when nothing is left to do.
+  /// Returns false at the end of the search.
   bool refill() {
-    std::vector<std::int64_t> places;
+    std::vector<std::int64_t> slots;
     std::vector<Tokens> inputs;
-    while (!free_places_.empty() && pull() && has_room()) {
-      const std::int64_t place = free_places_.back();
-      free_places_.pop_back();
-      places.push_back(place);
-      inputs.push_back(pulled_->tokens);
-      num_tokens_ += std::ssize(pulled_->tokens);
-      running_.try_emplace(place, rules_, place, *std::exchange(pulled_, std::nullopt));
+    while (!free_slots_.empty() && fetch_next_input() && has_capacity()) {
+      const std::int64_t slot = free_slots_.back();
+      free_slots_.pop_back();
+      slots.push_back(slot);
+      inputs.push_back(next_input_->tokens);
+      num_tokens_ += std::ssize(next_input_->tokens);
+      running_.try_emplace(slot, rules_, slot, *std::exchange(next_input_, std::nullopt));
     }
-    if (!places.empty()) scorer_.read(places, inputs);
+    if (!slots.empty()) scorer_.encode(slots, inputs);
     return !running_.empty();
   }
 
-  /// Whether there is an input that waits for a place.
-  bool pull() {
-    while (!pulled_) {
-      pulled_ = queue_.next(!running_.empty());
-      if (!pulled_) return false;
-      check_prefix(pulled_->prefix);
-      if (pulled_->tokens.empty()) queue_.found(*std::exchange(pulled_, std::nullopt), {Hypothesis()});
+  /// Returns whether `next_input_` holds an input that needs a slot, after reading the queue if necessary.
+  bool fetch_next_input() {
+    while (!next_input_) {
+      next_input_ = queue_.next(!running_.empty());
+      if (!next_input_) return false;
+      check_prefix(next_input_->prefix);
+      if (next_input_->tokens.empty()) queue_.put_result(*std::exchange(next_input_, std::nullopt), {Hypothesis()});
     }
     return true;
   }
@@ -66,36 +65,37 @@ class Search {
     }
   }
 
-  bool has_room() const {
-    return running_.empty() || capacity_.tokens == 0 || num_tokens_ + std::ssize(pulled_->tokens) <= capacity_.tokens;
+  bool has_capacity() const {
+    return running_.empty() || capacity_.tokens == 0 ||
+           num_tokens_ + std::ssize(next_input_->tokens) <= capacity_.tokens;
   }
 
-  void release_ended() {
+  void release_finished() {
     for (auto running = running_.begin(); running != running_.end();) {
-      auto& [place, sentence] = *running;
-      if (!sentence.is_over()) {
+      auto& [slot, sentence] = *running;
+      if (!sentence.is_done()) {
         ++running;
         continue;
       }
-      free_places_.push_back(place);
+      free_slots_.push_back(slot);
       num_tokens_ -= std::ssize(sentence.input().tokens);
-      queue_.found(sentence.input(), sentence.take_found());
+      queue_.put_result(sentence.input(), sentence.take_results());
       running = running_.erase(running);
     }
   }
 
   Scorer& scorer_;
   SearchQueue& queue_;
-  const Rules& rules_;
+  const SearchRules& rules_;
   SearchCapacity capacity_;
-  std::vector<std::int64_t> free_places_;
-  std::map<std::int64_t, SentenceSearch> running_;  // by place
-  std::optional<SearchInput> pulled_;
-  std::int64_t num_tokens_ = 0;  // of the inputs of those running
+  std::vector<std::int64_t> free_slots_;
+  std::map<std::int64_t, SentenceSearch> running_;  // by slot
+  std::optional<SearchInput> next_input_;
+  std::int64_t num_tokens_ = 0;  // input tokens of the sentences in running_
   Step step_;
 };
 
-/// Inputs that are all there, with their numbers as ids.
+/// Serves a list of inputs, with their indices as ids.
 class ListQueue : public SearchQueue {
  public:
   explicit ListQueue(std::span<const SearchInput> inputs) : results(inputs.size()), inputs_(inputs) {}
@@ -107,7 +107,7 @@ class ListQueue : public SearchQueue {
     return input;
   }
 
-  void found(SearchInput input, std::vector<Hypothesis> best) override {
+  void put_result(SearchInput input, std::vector<Hypothesis> best) override {
     results[static_cast<std::size_t>(input.id)] = std::move(best);
   }
 
@@ -124,7 +124,7 @@ void search(Scorer& scorer, SearchQueue& queue, const SearchOptions& options, co
   check_options(options, scorer.vocabulary_size());
   check(capacity.sentences >= 1, "search: capacity.sentences is {}, at least 1 is needed", capacity.sentences);
   check(capacity.tokens >= 0, "search: capacity.tokens is {}, at least 0 is needed", capacity.tokens);
-  const Rules rules(options, scorer.vocabulary_size());
+  const SearchRules rules(options, scorer.vocabulary_size());
   Search(scorer, queue, rules, capacity).run();
 }
 

@@ -13,55 +13,54 @@
 
 namespace edgewise {
 
-// Greedy, beam, sampling and scoring over anything that scores tokens.
+// Greedy search, beam search, sampling and scoring with any Scorer.
 //
-// A beam: a hypothesis that ends takes its place in the beam along, so a sentence is over when `beam` of them have
-// ended, and before that once no living one can get among the best that are wanted, even if all its further tokens were
-// certain and it ran to the length limit: stopping then changes no result. At the limit nothing but the end token may
-// follow, whose log-probability counts as always. Among equals the earlier hypothesis wins, then the lower token; a
-// token of log-probability -inf is taken only where nothing else is left. A beam of 1 is greedy: always the most likely
-// next token. Hypotheses compete for places by their log-probabilities; scores rank those that ended.
+// Beam search: active hypotheses compete by log-probability; scores rank the finished ones. A finished hypothesis keeps
+// occupying its part of the beam, so a sentence is done when `beam` hypotheses have finished. It is done earlier when
+// no active hypothesis can still become one of the n_best, even if all its further tokens had probability 1 up to the
+// length limit; this early stop changes no result. At the length limit only the end token may follow, and its
+// log-probability counts. Among equals the earlier hypothesis wins, then the lower token. A token of log-probability
+// -inf is chosen only if there is no other. A beam of 1 is greedy search.
 //
-// Sampling: `n_best` outputs, drawn one apart from the other, and ranked by their scores, which are the model's.
+// Sampling: draws `n_best` outputs independently and ranks them by score. Temperature, top_k and top_p do not change
+// scores.
 //
-// Scoring: the prefix is the whole output; its score is what a search without repetition penalty gives it.
+// Scoring: the prefix is the whole output; its score is the score in a search without repetition penalty.
 //
-// A prefix is produced whatever the options forbid, and its log-probability counts. What may follow it is restricted by
-// the options; where they leave nothing, the end token follows. An empty input has the empty output of score 0, for
-// which the model is not asked. The result for a sentence does not depend on the others, nor on where and when it is
-// searched, provided that the scorer's does not.
+// A prefix may contain tokens that the options forbid, and its log-probability counts. The options restrict the tokens
+// after the prefix; if they allow none, the end token follows. An empty input has the empty output of score 0 and is
+// not passed to the scorer. The result for a sentence is independent of the other sentences, the slot and the time of
+// the search, provided that the scorer's results are.
 
-/// How much is searched at once.
+/// Limits the sentences that are searched at once.
 struct SearchCapacity {
   std::int64_t sentences = 32;
-  std::int64_t tokens = 0;  // of all their inputs; one sentence may have more. 0: any number
+  std::int64_t tokens = 0;  // input tokens of these sentences; a single sentence may have more; 0: no limit
 };
 
-/// Where inputs come from, and where outputs go.
+/// Supplies inputs to a search and receives the results.
 class SearchQueue {
  public:
   virtual ~SearchQueue() = default;
 
-  /// The next input. Nothing when there are no more; and while the search `is_busy` with others, when there is none
-  /// yet.
+  /// Returns the next input; nullopt at the end, or if no input is available yet and the search `is_busy` with others.
   virtual std::optional<SearchInput> next(bool is_busy) = 0;
 
-  /// What was found for an input, best first. Inputs end in any order.
-  virtual void found(SearchInput input, std::vector<Hypothesis> best) = 0;
+  /// Receives the hypotheses of an input, best first. Inputs finish in any order.
+  virtual void put_result(SearchInput input, std::vector<Hypothesis> best) = 0;
 };
 
-/// Searches until the queue has no more. As soon as a sentence ends, the next one takes its place.
+/// Searches until the queue is at its end. As soon as a sentence is done, the next one gets its slot.
 ///
-/// Throws Error for options that do not fit each other or the scorer's vocabulary, and when the scorer gives what is no
-/// log-probability.
+/// Throws Error for options that do not fit each other or the scorer's vocabulary, and if the scorer returns a number
+/// that is no log-probability.
 void search(Scorer& scorer, SearchQueue& queue, const SearchOptions& options = {}, const SearchCapacity& capacity = {});
 
-/// For each input the `n_best` best, best first; fewer when there are not so many. Samples of input i are drawn from
-/// stream i.
+/// Returns for each input at most `n_best` hypotheses, best first. Samples of input i come from random stream i.
 std::vector<std::vector<Hypothesis>> search(Scorer& scorer, std::span<const Tokens> inputs,
                                             const SearchOptions& options = {}, const SearchCapacity& capacity = {});
 
-/// The same, with all that an input can say; its number is its `id` here too.
+/// Overload for inputs with prefixes. SearchInput::id is ignored: the id of inputs[i] is i.
 std::vector<std::vector<Hypothesis>> search(Scorer& scorer, std::span<const SearchInput> inputs,
                                             const SearchOptions& options = {}, const SearchCapacity& capacity = {});
 

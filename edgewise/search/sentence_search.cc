@@ -6,66 +6,90 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/search/repeats.h"
 
 namespace edgewise {
+namespace {
 
-SentenceSearch::SentenceSearch(const Rules& rules, std::int64_t place, SearchInput input)
-    : rules_(rules), place_(place), input_(std::move(input)) {
+/// Returns the distinct tokens in ascending order.
+Tokens sort_unique(Tokens tokens) {
+  std::ranges::sort(tokens);
+  tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+  return tokens;
+}
+
+/// Returns the tokens that would complete an n-gram of `size` tokens that `produced` already contains; distinct,
+/// ascending. Costs O(length · size).
+Tokens repeating_tokens(std::span<const std::int64_t> produced, std::int64_t size) {
+  const auto context_size = static_cast<std::size_t>(size - 1);
+  if (produced.size() <= context_size) return {};
+  const auto context = produced.last(context_size);
+  Tokens ends;
+  for (std::size_t begin = 0; begin + context_size < produced.size(); ++begin) {
+    if (std::ranges::equal(produced.subspan(begin, context_size), context))
+      ends.push_back(produced[begin + context_size]);
+  }
+  return sort_unique(std::move(ends));
+}
+
+}  // namespace
+
+SentenceSearch::SentenceSearch(const SearchRules& rules, std::int64_t slot, SearchInput input)
+    : rules_(rules), slot_(slot), input_(std::move(input)) {
   const auto input_length = static_cast<std::int64_t>(input_.tokens.size());
   const auto prefix_length = static_cast<std::int64_t>(input_.prefix.size());
   longest_ = rules.options().kind == SearchKind::kScoring ? prefix_length
                                                           : std::max(rules.longest_output(input_length), prefix_length);
   shortest_ = rules.shortest_output(input_length);
-  plant();
+  add_first_nodes();
 }
 
-/// The begin token and the prefix: one chain, of which the last is alive; of samples, so many hypotheses begin there.
-void SentenceSearch::plant() {
+/// Adds the begin token and the prefix as one chain of nodes. Hypotheses begin at its last node: one, or n_best
+/// samples.
+void SentenceSearch::add_first_nodes() {
   NodeIndex node = tree_.grow(0, HypothesisTree::kRoot, rules_.options().begin_token);
   for (const std::int64_t token : input_.prefix) node = tree_.grow(0, node, token);
   const bool draws = rules_.options().kind == SearchKind::kSampling;
   const std::int64_t count = draws ? rules_.options().n_best : 1;
   const std::uint64_t seed = mix(rules_.options().seed, static_cast<std::uint64_t>(input_.id));
   for (std::int64_t i = 0; i < count; ++i) {
-    living_.push_back({node, 0.0, RandomStream(seed, static_cast<std::uint64_t>(i))});
+    active_.push_back({node, 0.0, RandomStream(seed, static_cast<std::uint64_t>(i))});
   }
 }
 
-// --- asking
+// --- requests
 
-void SentenceSearch::ask(Step& step) {
+void SentenceSearch::add_requests(Step& step) {
   first_row_ = step.nodes.size();
   first_weight_ = step.num_weights;
   wanted_begin_.clear();
   for (NodeIndex node = first_node_; node < tree_.num_nodes(); ++node) {
-    step.nodes.push_back({place_, tree_.parent(node), tree_.token(node)});
+    step.nodes.push_back({slot_, tree_.parent(node), tree_.token(node)});
     step.num_weights += input_.tokens.size();
     wanted_begin_.push_back(step.wanted.size());
-    ask_about(node, step);
+    request_continuations(node, step);
   }
   wanted_begin_.push_back(step.wanted.size());
 }
 
-void SentenceSearch::ask_about(NodeIndex node, Step& step) {
+void SentenceSearch::request_continuations(NodeIndex node, Step& step) {
   if (is_forced(node)) {
-    want(input_.prefix[static_cast<std::size_t>(tree_.depth(node))], step);
+    request_token(input_.prefix[static_cast<std::size_t>(tree_.depth(node))], step);
   } else if (must_end(node)) {
-    want(rules_.options().end_token, step);
+    request_token(rules_.options().end_token, step);
   } else {
-    restrict_repeats(node, step);
+    request_restricted(node, step);
   }
 }
 
-void SentenceSearch::want(std::int64_t token, Step& step) const {
+void SentenceSearch::request_token(std::int64_t token, Step& step) const {
   step.wanted.push_back({static_cast<std::int64_t>(step.nodes.size()) - 1, token});
 }
 
 bool SentenceSearch::must_end(NodeIndex node) const { return tree_.depth(node) >= longest_; }
 
-/// Tokens whose log-probability is penalised are no candidates, but wanted beside those. The end token, where it may
-/// not follow yet, is wanted too: it ends what cannot go on.
-void SentenceSearch::restrict_repeats(NodeIndex node, Step& step) const {
+/// Excludes repetitions and an early end token from the candidates. Requests log-probabilities of excluded tokens that
+/// may still follow: those with a repetition penalty, and the end token, which follows if no other token may.
+void SentenceSearch::request_restricted(NodeIndex node, Step& step) const {
   const SearchOptions& options = rules_.options();
   Tokens produced;
   if (options.no_repeat_ngram > 0 || options.repetition_penalty != 1) {
@@ -73,78 +97,79 @@ void SentenceSearch::restrict_repeats(NodeIndex node, Step& step) const {
     produced.erase(produced.begin());
   }
   Tokens forbidden;
-  if (options.no_repeat_ngram > 0) forbidden = ends_of_repeats(produced, options.no_repeat_ngram);
+  if (options.no_repeat_ngram > 0) forbidden = repeating_tokens(produced, options.no_repeat_ngram);
   const bool is_too_short = tree_.depth(node) < shortest_;
-  const Tokens penalised = options.repetition_penalty != 1 ? different_tokens(produced) : Tokens();
+  const Tokens penalised = options.repetition_penalty != 1 ? sort_unique(produced) : Tokens();
 
   Tokens excluded = forbidden;
   excluded.insert(excluded.end(), penalised.begin(), penalised.end());
   if (is_too_short) excluded.push_back(options.end_token);
   const auto row = static_cast<std::int64_t>(step.nodes.size()) - 1;
-  for (const std::int64_t token : different_tokens(excluded)) {
+  for (const std::int64_t token : sort_unique(std::move(excluded))) {
     step.excluded.push_back({row, token});
     const bool is_forbidden = std::ranges::binary_search(forbidden, token) && token != options.end_token;
-    if (!is_forbidden && rules_.allowed()[token] != 0) want(token, step);
+    if (!is_forbidden && rules_.allowed()[token] != 0) request_token(token, step);
   }
 }
 
-// --- reading the answer
+// --- results
 
 void SentenceSearch::advance(const Step& step) {
-  read_attention(step);
-  read_steps(step);
-  follow_prefix(step);
-  take(choose(step));
+  store_attention(step);
+  store_ponder_steps(step);
+  add_prefix_score(step);
+  extend(choose(step));
 }
 
-void SentenceSearch::read_attention(const Step& step) {
+void SentenceSearch::store_attention(const Step& step) {
   if (!rules_.needs_attention()) return;
   const std::size_t rows = wanted_begin_.size() - 1;
   const auto begin = step.result.attention.begin() + static_cast<std::ptrdiff_t>(first_weight_);
   attention_.insert(attention_.end(), begin, begin + static_cast<std::ptrdiff_t>(rows * input_.tokens.size()));
 }
 
-void SentenceSearch::read_steps(const Step& step) {
-  if (step.result.steps.empty()) return;
-  const auto begin = step.result.steps.begin() + static_cast<std::ptrdiff_t>(first_row_);
-  steps_.insert(steps_.end(), begin, begin + static_cast<std::ptrdiff_t>(wanted_begin_.size()) - 1);
+void SentenceSearch::store_ponder_steps(const Step& step) {
+  if (step.result.ponder_steps.empty()) return;
+  const auto begin = step.result.ponder_steps.begin() + static_cast<std::ptrdiff_t>(first_row_);
+  ponder_steps_.insert(ponder_steps_.end(), begin, begin + static_cast<std::ptrdiff_t>(wanted_begin_.size()) - 1);
 }
 
-void SentenceSearch::follow_prefix(const Step& step) {
+void SentenceSearch::add_prefix_score(const Step& step) {
   double log_probability = 0.0;
   for (NodeIndex node = first_node_; node < tree_.num_nodes() && is_forced(node); ++node) {
     const std::size_t wanted = wanted_begin_[static_cast<std::size_t>(node - first_node_)];
-    log_probability += accepted(step.result.wanted[wanted], node, step.wanted[wanted].token);
+    log_probability += check_log_probability(step.result.wanted[wanted], node, step.wanted[wanted].token);
   }
-  for (Living& living : living_) living.log_probability += log_probability;
+  for (ActiveHypothesis& hypothesis : active_) hypothesis.log_probability += log_probability;
 }
 
-/// Never empty: where nothing may follow, the end token does.
-std::vector<Follower> SentenceSearch::followers(NodeIndex node, const Step& step) const {
-  std::vector<Follower> found;
-  if (!must_end(node)) add_candidates(node, step, found);
+/// Returns at least one token: the end token if no other may follow.
+std::vector<NextToken> SentenceSearch::next_tokens(NodeIndex node, const Step& step) const {
+  std::vector<NextToken> next;
+  if (!must_end(node)) add_candidates(node, step, next);
   const auto index = static_cast<std::size_t>(node - first_node_);
   for (std::size_t i = wanted_begin_[index]; i < wanted_begin_[index + 1]; ++i) {
     const std::int64_t token = step.wanted[i].token;
-    const double log_probability = accepted(step.result.wanted[i], node, token);
+    const double log_probability = check_log_probability(step.result.wanted[i], node, token);
     if (token == rules_.options().end_token) continue;
-    found.push_back({token, log_probability * rules_.options().repetition_penalty});
+    next.push_back({token, log_probability * rules_.options().repetition_penalty});
   }
-  if (!found.empty()) return found;
+  if (!next.empty()) return next;
   for (std::size_t i = wanted_begin_[index]; i < wanted_begin_[index + 1]; ++i) {
     const std::int64_t token = step.wanted[i].token;
-    if (token == rules_.options().end_token) found.push_back({token, accepted(step.result.wanted[i], node, token)});
+    if (token == rules_.options().end_token)
+      next.push_back({token, check_log_probability(step.result.wanted[i], node, token)});
   }
-  return found;
+  return next;
 }
 
-void SentenceSearch::add_candidates(NodeIndex node, const Step& step, std::vector<Follower>& found) const {
+void SentenceSearch::add_candidates(NodeIndex node, const Step& step, std::vector<NextToken>& next) const {
   const std::size_t row = row_of(node);
-  if (!rules_.all_continuations()) {
+  if (!rules_.needs_all_continuations()) {
     const auto count = static_cast<std::size_t>(rules_.num_candidates());
     for (const Candidate& candidate : std::span(step.result.candidates).subspan(row * count, count)) {
       if (candidate.token < 0) break;
-      found.push_back({candidate.token, accepted(candidate.log_probability, node, candidate.token)});
+      next.push_back({candidate.token, check_log_probability(candidate.log_probability, node, candidate.token)});
     }
     return;
   }
@@ -157,12 +182,12 @@ void SentenceSearch::add_candidates(NodeIndex node, const Step& step, std::vecto
         excluded != step.excluded.end() && excluded->row == static_cast<std::int64_t>(row) && excluded->token == number;
     if (is_excluded) ++excluded;
     if (is_excluded || rules_.allowed()[token] == 0) continue;
-    found.push_back({number, accepted(all[token], node, number)});
+    next.push_back({number, check_log_probability(all[token], node, number)});
   }
 }
 
-double SentenceSearch::accepted(float log_probability, NodeIndex node, std::int64_t token) const {
-  // The logarithm of a probability near 1 may be rounded to above 0; the bound that ends a search counts on at most 0.
+double SentenceSearch::check_log_probability(float log_probability, NodeIndex node, std::int64_t token) const {
+  // Rounding may make the logarithm of a probability near 1 positive; can_stop relies on at most 0.
   constexpr float kRounding = 1e-4f;
   if (!(log_probability <= kRounding)) {
     fail("search: the scorer gave {} for token {} after {} tokens, a log-probability of at most 0 is needed",
@@ -171,68 +196,67 @@ double SentenceSearch::accepted(float log_probability, NodeIndex node, std::int6
   return std::min(log_probability, 0.0f);
 }
 
-// --- choosing
+// --- extending hypotheses
 
-std::vector<Choice> SentenceSearch::choose(const Step& step) {
+std::vector<Extension> SentenceSearch::choose(const Step& step) {
   const SearchOptions& options = rules_.options();
   const bool draws = options.kind == SearchKind::kSampling;
-  BestChoices best(draws ? living_.size() : static_cast<std::size_t>(options.beam) - ended_.size());
-  for (std::size_t parent = 0; parent < living_.size(); ++parent) {
-    Living& living = living_[parent];
-    std::vector<Follower> following = followers(living.node, step);
-    if (draws) following = {draw(std::move(following), options, living.random)};
-    for (const Follower& follower : following) {
-      best.offer({parent, follower.token, living.log_probability + follower.log_probability});
+  BestExtensions best(draws ? active_.size() : static_cast<std::size_t>(options.beam) - finished_.size());
+  for (std::size_t parent = 0; parent < active_.size(); ++parent) {
+    ActiveHypothesis& hypothesis = active_[parent];
+    std::vector<NextToken> next = next_tokens(hypothesis.node, step);
+    if (draws) next = {sample_token(std::move(next), options, hypothesis.random)};
+    for (const NextToken& token : next) {
+      best.add({parent, token.token, hypothesis.log_probability + token.log_probability});
     }
   }
   return best.take();
 }
 
-void SentenceSearch::take(const std::vector<Choice>& choices) {
-  std::vector<Living> going_on;
-  for (const Choice& choice : choices) {
-    const Living& parent = living_[choice.parent];
-    if (choice.token == rules_.options().end_token) {
-      end(parent.node, choice.log_probability);
+void SentenceSearch::extend(const std::vector<Extension>& extensions) {
+  std::vector<ActiveHypothesis> extended;
+  for (const Extension& extension : extensions) {
+    const ActiveHypothesis& parent = active_[extension.parent];
+    if (extension.token == rules_.options().end_token) {
+      finish(parent.node, extension.log_probability);
     } else {
-      going_on.push_back({parent.node, choice.log_probability, parent.random});
+      extended.push_back({parent.node, extension.log_probability, parent.random});
     }
   }
   first_node_ = static_cast<NodeIndex>(tree_.num_nodes());
-  const bool is_decided_now = is_decided(going_on);
-  living_.clear();
-  if (is_decided_now) return;
-  auto next = going_on.begin();
-  for (const Choice& choice : choices) {
-    if (choice.token == rules_.options().end_token) continue;
-    next->node = tree_.grow(0, next->node, choice.token);
+  active_.clear();
+  if (can_stop(extended)) return;
+  auto next = extended.begin();
+  for (const Extension& extension : extensions) {
+    if (extension.token == rules_.options().end_token) continue;
+    next->node = tree_.grow(0, next->node, extension.token);
     ++next;
   }
-  living_ = std::move(going_on);
+  active_ = std::move(extended);
 }
 
-void SentenceSearch::end(NodeIndex node, double log_probability) {
+void SentenceSearch::finish(NodeIndex node, double log_probability) {
   Hypothesis hypothesis;
   hypothesis.tokens = tree_.path(node);
   hypothesis.tokens.erase(hypothesis.tokens.begin());
   hypothesis.log_probability = log_probability;
-  hypothesis.score = rules_.score(log_probability, tree_.depth(node) + 1) + coverage_of(node);
+  hypothesis.score = rules_.score(log_probability, tree_.depth(node) + 1) + coverage_penalty_of(node);
   if (rules_.options().attention) hypothesis.attention = attention_of(node);
-  if (!steps_.empty()) hypothesis.steps = steps_of(node);
-  // After its equals: the earlier hypothesis wins.
-  const auto place = std::upper_bound(ended_.begin(), ended_.end(), hypothesis,
-                                      [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
-  ended_.insert(place, std::move(hypothesis));
+  if (!ponder_steps_.empty()) hypothesis.ponder_steps = ponder_steps_of(node);
+  // Inserts after hypotheses of equal score: the earlier hypothesis wins.
+  const auto position = std::upper_bound(finished_.begin(), finished_.end(), hypothesis,
+                                         [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+  finished_.insert(position, std::move(hypothesis));
 }
 
-double SentenceSearch::coverage_of(NodeIndex node) const {
+double SentenceSearch::coverage_penalty_of(NodeIndex node) const {
   if (rules_.options().coverage_penalty == 0) return 0;
   const std::size_t inputs = input_.tokens.size();
   std::vector<double> weights(inputs, 0.0);
   for (; node != HypothesisTree::kRoot; node = tree_.parent(node)) {
     for (std::size_t i = 0; i < inputs; ++i) weights[i] += attention_[static_cast<std::size_t>(node) * inputs + i];
   }
-  return rules_.coverage(weights);
+  return rules_.coverage_penalty(weights);
 }
 
 std::vector<float> SentenceSearch::attention_of(NodeIndex node) const {
@@ -245,30 +269,30 @@ std::vector<float> SentenceSearch::attention_of(NodeIndex node) const {
   return weights;
 }
 
-std::vector<std::int64_t> SentenceSearch::steps_of(NodeIndex node) const {
+std::vector<std::int64_t> SentenceSearch::ponder_steps_of(NodeIndex node) const {
   std::vector<std::int64_t> steps(static_cast<std::size_t>(tree_.depth(node)) + 1);
   for (auto next = steps.rbegin(); node != HypothesisTree::kRoot; node = tree_.parent(node)) {
-    *next++ = steps_[static_cast<std::size_t>(node)];
+    *next++ = ponder_steps_[static_cast<std::size_t>(node)];
   }
   return steps;
 }
 
-/// Whether none of those going on can get among the best that are wanted. A log-probability can only fall, is divided
-/// by most at the longest output, and a coverage penalty is at most 0: that is the most that one can still be worth.
-/// One that could only draw level comes after its equals.
-bool SentenceSearch::is_decided(const std::vector<Living>& going_on) const {
+/// Returns whether no active hypothesis can become one of the n_best. The upper bound of its score: log-probabilities
+/// only fall, the divisor is largest for the longest output, and a coverage penalty is at most 0. A hypothesis that can
+/// only reach an equal score ranks behind the finished one.
+bool SentenceSearch::can_stop(const std::vector<ActiveHypothesis>& extended) const {
   const SearchOptions& options = rules_.options();
-  if (going_on.empty()) return true;
+  if (extended.empty()) return true;
   if (options.kind != SearchKind::kBeam || !options.early_stop) return false;
-  if (static_cast<std::int64_t>(ended_.size()) < options.n_best) return false;
-  const double worst_wanted = ended_[static_cast<std::size_t>(options.n_best) - 1].score;
-  return worst_wanted >= rules_.score(going_on.front().log_probability, longest_ + 1);
+  if (static_cast<std::int64_t>(finished_.size()) < options.n_best) return false;
+  const double worst_result = finished_[static_cast<std::size_t>(options.n_best) - 1].score;
+  return worst_result >= rules_.score(extended.front().log_probability, longest_ + 1);
 }
 
-std::vector<Hypothesis> SentenceSearch::take_found() {
-  const auto wanted = static_cast<std::size_t>(rules_.options().n_best);
-  if (ended_.size() > wanted) ended_.resize(wanted);
-  return std::move(ended_);
+std::vector<Hypothesis> SentenceSearch::take_results() {
+  const auto n_best = static_cast<std::size_t>(rules_.options().n_best);
+  if (finished_.size() > n_best) finished_.resize(n_best);
+  return std::move(finished_);
 }
 
 }  // namespace edgewise

@@ -9,15 +9,16 @@
 
 namespace edgewise {
 
-/// One step of all sentences that are being searched: each adds what it asks, then reads what was answered.
+/// A decoding step of all active sentences: each sentence adds its requests, and reads its part of the result after
+/// `run`.
 struct Step {
   std::vector<NewNode> nodes;
   std::vector<Continuation> excluded;
   std::vector<Continuation> wanted;
-  std::size_t num_weights = 0;  // of attention, if it is wanted
+  std::size_t num_weights = 0;  // attention weights in the result, if requested
   StepResult result;
 
-  /// Keeps the memory.
+  /// Removes all requests; keeps allocated memory.
   void clear() {
     nodes.clear();
     excluded.clear();
@@ -25,13 +26,13 @@ struct Step {
     num_weights = 0;
   }
 
-  void run(Scorer& scorer, const Rules& rules) {
+  void run(Scorer& scorer, const SearchRules& rules) {
     scorer.step({.nodes = nodes,
                  .num_candidates = rules.num_candidates(),
                  .allowed = rules.allowed(),
                  .excluded = excluded,
                  .wanted = wanted,
-                 .all = rules.all_continuations(),
+                 .all = rules.needs_all_continuations(),
                  .attention = rules.needs_attention()},
                 result);
   }

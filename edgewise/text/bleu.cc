@@ -12,15 +12,15 @@
 namespace edgewise {
 namespace {
 
-constexpr double kLogOfZero = -9999999999.0;  // sacreBLEU's, so that a mean of logarithms stays a number
+constexpr double kLogOfZero = -9999999999.0;  // sacreBLEU's value, which keeps the mean of logarithms finite
 
-Units words_of(std::string_view line, const BleuOptions& options) {
+NgramUnits tokenize_line(std::string_view line, const BleuOptions& options) {
   const std::string text = options.lower_case ? lower_case(line) : std::string(line);
-  const std::string tokenized = tokenize_for_bleu(without_trailing_space(text), options.tokenizer);
-  return Units::of_words(split_words(tokenized));
+  const std::string tokenized = tokenize_for_bleu(strip_trailing_space(text), options.tokenizer);
+  return NgramUnits::from_words(split_words(tokenized));
 }
 
-void add_line(BleuScore& sums, const Units& hypothesis, const Units& reference) {
+void add_line(BleuScore& sums, const NgramUnits& hypothesis, const NgramUnits& reference) {
   sums.hypothesis_length += static_cast<std::int64_t>(hypothesis.size());
   sums.reference_length += static_cast<std::int64_t>(reference.size());
   for (std::size_t n = 1; n <= kBleuOrders; ++n) {
@@ -36,7 +36,7 @@ double brevity_penalty_of(std::int64_t hypothesis, std::int64_t reference) {
   return std::exp(1.0 - static_cast<double>(reference) / static_cast<double>(hypothesis));
 }
 
-/// Precisions in percent; orders that no hypothesis is long enough for stay 0.
+/// Returns precisions in percent; 0 for orders that no hypothesis is long enough for.
 std::array<double, kBleuOrders> precisions_of(const BleuScore& sums, BleuSmoothing smoothing) {
   std::array<double, kBleuOrders> precisions{};
   double halves = 1.0;
@@ -66,12 +66,12 @@ double BleuScore::ratio() const {
 }
 
 std::string BleuScore::format(int digits, std::string_view signature) const {
-  std::string shown_precisions;
+  std::string precisions_text;
   for (const double precision : precisions) {
-    shown_precisions += fmt::format("{}{:.1f}", shown_precisions.empty() ? "" : "/", precision);
+    precisions_text += fmt::format("{}{:.1f}", precisions_text.empty() ? "" : "/", precision);
   }
   return fmt::format("BLEU{}{} = {:.{}f} {} (BP = {:.3f} ratio = {:.3f} hyp_len = {} ref_len = {})",
-                     signature.empty() ? "" : "|", signature, score, digits, shown_precisions, brevity_penalty, ratio(),
+                     signature.empty() ? "" : "|", signature, score, digits, precisions_text, brevity_penalty, ratio(),
                      hypothesis_length, reference_length);
 }
 
@@ -80,7 +80,7 @@ BleuScore bleu(std::span<const std::string> hypotheses, std::span<const std::str
   check_segments("bleu", hypotheses, references);
   BleuScore result;
   for (std::size_t i = 0; i < hypotheses.size(); ++i) {
-    add_line(result, words_of(hypotheses[i], options), words_of(references[i], options));
+    add_line(result, tokenize_line(hypotheses[i], options), tokenize_line(references[i], options));
   }
   result.brevity_penalty = brevity_penalty_of(result.hypothesis_length, result.reference_length);
   const bool has_match = std::any_of(result.matches.begin(), result.matches.end(), [](auto n) { return n > 0; });

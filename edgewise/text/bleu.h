@@ -11,8 +11,8 @@
 
 namespace edgewise {
 
-/// What an n-gram order without any match counts as: 1/2, 1/4, … of a match for the first such order, the second, … (as
-/// mteval does), or nothing, which makes the score 0.
+/// Precision of an n-gram order without matches: the first such order counts as 1/2 of a match, the second as 1/4, …
+/// (as in mteval), or each counts as 0, which makes the score 0.
 enum class BleuSmoothing { kExponential, kNone };
 
 struct BleuOptions {
@@ -24,29 +24,29 @@ struct BleuOptions {
 inline constexpr std::size_t kBleuOrders = 4;
 
 struct BleuScore {
-  double score = 0.0;                            // from 0 to 100
-  std::array<double, kBleuOrders> precisions{};  // from 0 to 100
+  double score = 0.0;                            // 0 to 100
+  std::array<double, kBleuOrders> precisions{};  // 0 to 100, for n-grams of 1 to 4 words
   double brevity_penalty = 1.0;
 
   std::array<std::int64_t, kBleuOrders> matches{};
   std::array<std::int64_t, kBleuOrders> totals{};
-  std::int64_t hypothesis_length = 0;  // words
+  std::int64_t hypothesis_length = 0;  // in words
   std::int64_t reference_length = 0;
 
   double ratio() const;
 
-  /// "BLEU = 20.8 54.4/26.6/14.9/8.7 (BP = 1.000 ratio = 1.026 hyp_len = 62880 ref_len = 61287)", with the signature
-  /// after the name when there is one.
+  /// Returns "BLEU = 20.8 54.4/26.6/14.9/8.7 (BP = 1.000 ratio = 1.026 hyp_len = 62880 ref_len = 61287)", with the
+  /// signature after the name if it is not empty.
   std::string format(int digits = 1, std::string_view signature = {}) const;
 };
 
-/// BLEU of a corpus (Papineni et al. 2002) with one reference a line: the same numbers as sacreBLEU 2.6.0's. Its
-/// Unicode tables may be newer than ICU's, which `intl` and lower-casing depend on for characters of the last years.
-/// Throws Error for corpora of different length, without lines, or not UTF-8.
+/// Computes BLEU (Papineni et al. 2002) of a corpus with one reference per line, with the same numbers as
+/// sacreBLEU 2.6.0. The `intl` tokenizer and lower-casing may differ from sacreBLEU for characters that are newer than
+/// ICU's Unicode tables. Throws Error if the numbers of lines differ or are 0, and for text that is not UTF-8.
 BleuScore bleu(std::span<const std::string> hypotheses, std::span<const std::string> references,
                const BleuOptions& options = {});
 
-/// What a score depends on, as sacreBLEU writes it: "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:…".
+/// Returns the settings of a score in sacreBLEU's notation: "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:…".
 std::string bleu_signature(const BleuOptions& options = {});
 
 }  // namespace edgewise

@@ -14,8 +14,9 @@ bool is_digit(char character) { return character >= '0' && character <= '9'; }
 
 bool is_point_or_comma(char character) { return character == '.' || character == ','; }
 
-/// ASCII that 13a parts from words wherever it stands: all but letters, digits, control characters and ' , - .
-bool always_stands_alone(char character) {
+/// Returns whether 13a always separates this character from words: ASCII except letters, digits, control characters and
+/// ' , - .
+bool is_always_separate(char character) {
   if (character < ' ' || character > '~' || is_digit(character)) return false;
   const bool is_ascii_letter = (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z');
   return !is_ascii_letter && std::string_view("',-.").find(character) == std::string_view::npos;
@@ -27,8 +28,8 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   }
 }
 
-/// What mteval takes out or back before it looks at words.
-std::string without_markup(std::string_view line) {
+/// Removes or decodes markup, as mteval does before it tokenizes.
+std::string remove_markup(std::string_view line) {
   std::string text(line);
   replace_all(text, "<skipped>", "");
   replace_all(text, "-\n", "");
@@ -40,7 +41,8 @@ std::string without_markup(std::string_view line) {
   return text;
 }
 
-/// Finds pairs of neighbours that do not overlap, from left to right, and writes each as `write` does; the rest stays.
+/// Copies the text, but calls `write` for each pair of neighbouring bytes that satisfies `is_pair`: from left to right,
+/// without overlaps.
 template <class IsPair, class Write>
 std::string rewrite_pairs(std::string_view text, IsPair is_pair, Write write) {
   std::string result;
@@ -57,11 +59,11 @@ std::string rewrite_pairs(std::string_view text, IsPair is_pair, Write write) {
   return result;
 }
 
-std::string part_ascii_punctuation(std::string_view text) {
+std::string separate_ascii_punctuation(std::string_view text) {
   std::string result;
   result.reserve(text.size() * 2);
   for (const char character : text) {
-    if (always_stands_alone(character)) {
+    if (is_always_separate(character)) {
       ((result += ' ') += character) += ' ';
     } else {
       result += character;
@@ -70,26 +72,26 @@ std::string part_ascii_punctuation(std::string_view text) {
   return result;
 }
 
-/// The rules look at characters, but at bytes they come to the same: all that they name is ASCII.
+/// Works on bytes instead of characters, because the rules depend on ASCII characters only.
 std::string tokenize_13a(std::string_view line) {
-  std::string text = part_ascii_punctuation(fmt::format(" {} ", without_markup(line)));
-  auto write_and_part = [](std::string& result, char first, char second) {
+  std::string text = separate_ascii_punctuation(fmt::format(" {} ", remove_markup(line)));
+  auto split_after_each = [](std::string& result, char first, char second) {
     (((result += first) += ' ') += second) += ' ';
   };
-  auto part_and_write = [](std::string& result, char first, char second) {
+  auto split_before_each = [](std::string& result, char first, char second) {
     (((result += ' ') += first) += ' ') += second;
   };
   text = rewrite_pairs(
-      text, [](char first, char second) { return !is_digit(first) && is_point_or_comma(second); }, write_and_part);
+      text, [](char first, char second) { return !is_digit(first) && is_point_or_comma(second); }, split_after_each);
   text = rewrite_pairs(
-      text, [](char first, char second) { return is_point_or_comma(first) && !is_digit(second); }, part_and_write);
+      text, [](char first, char second) { return is_point_or_comma(first) && !is_digit(second); }, split_before_each);
   return rewrite_pairs(
-      text, [](char first, char second) { return is_digit(first) && second == '-'; }, write_and_part);
+      text, [](char first, char second) { return is_digit(first) && second == '-'; }, split_after_each);
 }
 
-/// As rewrite_pairs, over whole characters.
+/// Puts spaces around the second character of each pair, or around the first if `before_first`.
 template <class IsPair>
-std::u32string part_pairs(const std::u32string& text, IsPair is_pair, bool before_first) {
+std::u32string split_pairs(const std::u32string& text, IsPair is_pair, bool before_first) {
   std::u32string result;
   result.reserve(text.size() + text.size() / 4);
   std::size_t i = 0;
@@ -109,9 +111,9 @@ std::u32string part_pairs(const std::u32string& text, IsPair is_pair, bool befor
 std::string tokenize_intl(std::string_view line) {
   std::u32string text;
   for_each_code_point(line, [&](CodePoint point, std::size_t) { text += point.value; });
-  text = part_pairs(
+  text = split_pairs(
       text, [](char32_t first, char32_t second) { return !is_number(first) && is_punctuation(second); }, false);
-  text = part_pairs(
+  text = split_pairs(
       text, [](char32_t first, char32_t second) { return is_punctuation(first) && !is_number(second); }, true);
   std::string result;
   for (const char32_t character : text) {

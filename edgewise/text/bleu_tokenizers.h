@@ -10,17 +10,16 @@
 
 namespace edgewise {
 
-/// How BLEU finds words, named as sacreBLEU names it: by the rules of WMT's mteval-v13a for European languages, by
-/// Unicode's punctuation and symbols (mteval-v14 --international-tokenization), or at white space alone.
+/// Tokenizers of BLEU under sacreBLEU's names: 13a, the rules of WMT's mteval-v13a for European languages; intl, which
+/// splits at Unicode punctuation and symbols (mteval-v14 --international-tokenization); none, white space alone.
 enum class BleuTokenizer { k13a, kIntl, kNone };
 
 inline constexpr auto enum_names(BleuTokenizer) {
-  return std::array{EnumName<BleuTokenizer>{BleuTokenizer::k13a, "13a"},
-                    EnumName<BleuTokenizer>{BleuTokenizer::kIntl, "intl"},
-                    EnumName<BleuTokenizer>{BleuTokenizer::kNone, "none"}};
+  return std::array{EnumName{BleuTokenizer::k13a, "13a"}, EnumName{BleuTokenizer::kIntl, "intl"},
+                    EnumName{BleuTokenizer::kNone, "none"}};
 }
 
-/// The line with white space between its words, as many as there may be.
+/// Returns the line with white space between its tokens; there may be several spaces.
 std::string tokenize_for_bleu(std::string_view line, BleuTokenizer tokenizer);
 
 }  // namespace edgewise

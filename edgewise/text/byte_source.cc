@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <lzma.h>
 #include <unistd.h>
-#define ZLIB_CONST  // input pointers to const
+#define ZLIB_CONST  // declares zlib's input pointers as pointers to const
 #include <zlib.h>
 #include <zstd.h>
 
@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/base/descriptor.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/file_descriptor.h"
 
 namespace edgewise {
 namespace {
@@ -28,42 +28,43 @@ using namespace std::string_view_literals;
 constexpr auto kGzipMagic = "\x1F\x8B"sv;
 constexpr auto kXzMagic = "\xFD\x37zXZ\0"sv;
 constexpr auto kZstdMagic = "\x28\xB5\x2F\xFD"sv;
-constexpr std::uint64_t kMostXzMemory = std::uint64_t{256} << 20;  // xz -9 needs 65 MiB
+constexpr std::uint64_t kMaxXzMemory = std::uint64_t{256} << 20;  // xz -9 needs 65 MiB
 
-/// A file, or standard input by a number of its own, so that it stays open.
+/// Opens a file, or duplicates the descriptor of standard input, so that closing the result does not close stdin.
 int open_input(const std::string& path) {
   return path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
 }
 
-/// A file as it is, with its first bytes known before they are read.
+/// Reads a file as it is. Its first bytes can be inspected before they are read.
 class FileSource final : public ByteSource {
  public:
   explicit FileSource(const SourceOptions& options) : options_(options), file_(open_input(options.path)) {
     if (!file_.is_open()) fail_with_errno();
-    while (may_become_packed()) {
-      const std::size_t count = read_file(std::span(ahead_).subspan(ahead_size_));
+    while (may_become_compressed()) {
+      const std::size_t count = read_file(std::span(head_).subspan(head_size_));
       if (count == 0) break;
-      ahead_size_ += count;
+      head_size_ += count;
     }
   }
 
   bool begins_with(std::string_view magic) const {
-    return std::string_view(ahead_.data(), ahead_size_).starts_with(magic);
+    return std::string_view(head_.data(), head_size_).starts_with(magic);
   }
 
-  /// Whether more bytes can show a magic number. Waiting for more than that would hold up who types a short line.
-  bool may_become_packed() const {
-    const std::string_view start(ahead_.data(), ahead_size_);
+  /// Returns whether the first bytes are a proper prefix of a magic number. Stops reading as early as possible, because
+  /// waiting for more bytes would block on a short line from a terminal.
+  bool may_become_compressed() const {
+    const std::string_view start(head_.data(), head_size_);
     return std::ranges::any_of(std::array{kGzipMagic, kXzMagic, kZstdMagic}, [&](std::string_view magic) {
       return start.size() < magic.size() && magic.starts_with(start);
     });
   }
 
   std::size_t read(std::span<char> buffer) override {
-    if (ahead_begin_ == ahead_size_) return read_file(buffer);
-    const std::size_t count = std::min(buffer.size(), ahead_size_ - ahead_begin_);
-    std::memcpy(buffer.data(), ahead_.data() + ahead_begin_, count);
-    ahead_begin_ += count;
+    if (head_begin_ == head_size_) return read_file(buffer);
+    const std::size_t count = std::min(buffer.size(), head_size_ - head_begin_);
+    std::memcpy(buffer.data(), head_.data() + head_begin_, count);
+    head_begin_ += count;
     return count;
   }
 
@@ -81,26 +82,26 @@ class FileSource final : public ByteSource {
   }
 
   SourceOptions options_;
-  Descriptor file_;
-  std::array<char, kXzMagic.size()> ahead_{};
-  std::size_t ahead_size_ = 0;
-  std::size_t ahead_begin_ = 0;
+  FileDescriptor file_;
+  std::array<char, kXzMagic.size()> head_{};
+  std::size_t head_size_ = 0;
+  std::size_t head_begin_ = 0;
 };
 
-/// What the decoders share: a window of packed bytes, refilled from the file.
-class PackedSource : public ByteSource {
+/// Base of the decompressors: a buffer of compressed bytes, refilled from the file.
+class CompressedSource : public ByteSource {
  public:
-  PackedSource(std::unique_ptr<ByteSource> file, const SourceOptions& options, std::string_view format)
-      : options_(options), format_(format), file_(std::move(file)), window_(options.chunk_size) {}
+  CompressedSource(std::unique_ptr<ByteSource> file, const SourceOptions& options, std::string_view format)
+      : options_(options), format_(format), file_(std::move(file)), buffer_(options.chunk_size) {}
 
  protected:
-  /// Packed bytes that are not used yet; empty only at the end of the file.
-  std::span<const char> packed() {
+  /// Returns compressed bytes that are not consumed yet; empty only at the end of the file.
+  std::span<const char> compressed() {
     if (begin_ == end_) {
       begin_ = 0;
-      end_ = file_->read(window_);
+      end_ = file_->read(buffer_);
     }
-    return std::span<const char>(window_).subspan(begin_, end_ - begin_);
+    return std::span<const char>(buffer_).subspan(begin_, end_ - begin_);
   }
 
   void consume(std::size_t count) { begin_ += count; }
@@ -110,7 +111,7 @@ class PackedSource : public ByteSource {
          format_);
   }
 
-  [[noreturn]] void fail_altered(std::string_view reason) const {
+  [[noreturn]] void fail_corrupt(std::string_view reason) const {
     fail("{}: {} has {} data that cannot be unpacked ({}), needs to be as it was packed", options_.caller,
          source_name(options_.path), format_, reason);
   }
@@ -119,15 +120,15 @@ class PackedSource : public ByteSource {
   SourceOptions options_;
   std::string_view format_;
   std::unique_ptr<ByteSource> file_;
-  std::vector<char> window_;
+  std::vector<char> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
 };
 
-class GzipSource final : public PackedSource {
+class GzipSource final : public CompressedSource {
  public:
   GzipSource(std::unique_ptr<ByteSource> file, const SourceOptions& options)
-      : PackedSource(std::move(file), options, "gzip") {
+      : CompressedSource(std::move(file), options, "gzip") {
     constexpr int kGzipOnly = 16;
     if (inflateInit2(&stream_, kGzipOnly + MAX_WBITS) != Z_OK) throw std::bad_alloc();
   }
@@ -137,7 +138,7 @@ class GzipSource final : public PackedSource {
 
   std::size_t read(std::span<char> buffer) override {
     while (true) {
-      const auto input = packed();
+      const auto input = compressed();
       if (input.empty()) {
         if (is_inside_member_) fail_truncated();
         return 0;
@@ -160,7 +161,7 @@ class GzipSource final : public PackedSource {
       inflateReset(&stream_);
       is_inside_member_ = false;
     } else if (status != Z_OK && status != Z_BUF_ERROR) {
-      fail_altered(stream_.msg != nullptr ? stream_.msg : zError(status));
+      fail_corrupt(stream_.msg != nullptr ? stream_.msg : zError(status));
     }
     return buffer.size() - stream_.avail_out;
   }
@@ -169,11 +170,11 @@ class GzipSource final : public PackedSource {
   bool is_inside_member_ = false;
 };
 
-class XzSource final : public PackedSource {
+class XzSource final : public CompressedSource {
  public:
   XzSource(std::unique_ptr<ByteSource> file, const SourceOptions& options)
-      : PackedSource(std::move(file), options, "xz") {
-    if (lzma_stream_decoder(&stream_, kMostXzMemory, LZMA_CONCATENATED) != LZMA_OK) throw std::bad_alloc();
+      : CompressedSource(std::move(file), options, "xz") {
+    if (lzma_stream_decoder(&stream_, kMaxXzMemory, LZMA_CONCATENATED) != LZMA_OK) throw std::bad_alloc();
   }
   XzSource(const XzSource&) = delete;
   XzSource& operator=(const XzSource&) = delete;
@@ -183,28 +184,28 @@ class XzSource final : public PackedSource {
     stream_.next_out = reinterpret_cast<std::uint8_t*>(buffer.data());
     stream_.avail_out = buffer.size();
     while (stream_.avail_out == buffer.size() && !is_at_end_) {
-      const auto input = packed();
+      const auto input = compressed();
       stream_.next_in = reinterpret_cast<const std::uint8_t*>(input.data());
       stream_.avail_in = input.size();
       const lzma_ret status = lzma_code(&stream_, input.empty() ? LZMA_FINISH : LZMA_RUN);
       consume(input.size() - stream_.avail_in);
       is_at_end_ = status == LZMA_STREAM_END;
-      if (status != LZMA_OK && !is_at_end_) fail_for(status);
+      if (status != LZMA_OK && !is_at_end_) fail_with_status(status);
     }
     return buffer.size() - stream_.avail_out;
   }
 
  private:
-  [[noreturn]] void fail_for(lzma_ret status) const {
+  [[noreturn]] void fail_with_status(lzma_ret status) const {
     switch (status) {
       case LZMA_BUF_ERROR:
         fail_truncated();
       case LZMA_MEMLIMIT_ERROR:
-        fail_altered("its dictionary is above 256 MiB");
+        fail_corrupt("its dictionary is above 256 MiB");
       case LZMA_OPTIONS_ERROR:
-        fail_altered("unknown options");
+        fail_corrupt("unknown options");
       default:
-        fail_altered("it was altered, or other bytes follow it");
+        fail_corrupt("it was altered, or other bytes follow it");
     }
   }
 
@@ -212,10 +213,10 @@ class XzSource final : public PackedSource {
   bool is_at_end_ = false;
 };
 
-class ZstdSource final : public PackedSource {
+class ZstdSource final : public CompressedSource {
  public:
   ZstdSource(std::unique_ptr<ByteSource> file, const SourceOptions& options)
-      : PackedSource(std::move(file), options, "zstd"), stream_(ZSTD_createDStream()) {
+      : CompressedSource(std::move(file), options, "zstd"), stream_(ZSTD_createDStream()) {
     if (stream_ == nullptr) throw std::bad_alloc();
   }
   ZstdSource(const ZstdSource&) = delete;
@@ -225,11 +226,11 @@ class ZstdSource final : public PackedSource {
   std::size_t read(std::span<char> buffer) override {
     ZSTD_outBuffer output = {buffer.data(), buffer.size(), 0};
     while (output.pos == 0) {
-      const auto bytes = packed();
+      const auto bytes = compressed();
       if (bytes.empty() && !is_inside_frame_) return 0;
       ZSTD_inBuffer input = {bytes.data(), bytes.size(), 0};
       const std::size_t wanted = ZSTD_decompressStream(stream_, &output, &input);
-      if (ZSTD_isError(wanted) != 0) fail_altered(ZSTD_getErrorName(wanted));
+      if (ZSTD_isError(wanted) != 0) fail_corrupt(ZSTD_getErrorName(wanted));
       consume(input.pos);
       is_inside_frame_ = wanted != 0;
       if (bytes.empty() && output.pos == 0 && is_inside_frame_) fail_truncated();
@@ -254,7 +255,7 @@ std::unique_ptr<ByteSource> open_source(const SourceOptions& options) {
   return file;
 }
 
-bool is_packed(const SourceOptions& options) {
+bool is_compressed(const SourceOptions& options) {
   const FileSource file(options);
   return std::ranges::any_of(std::array{kGzipMagic, kXzMagic, kZstdMagic},
                              [&](std::string_view magic) { return file.begins_with(magic); });

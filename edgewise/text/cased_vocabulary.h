@@ -8,8 +8,8 @@
 
 namespace edgewise {
 
-/// A vocabulary of sentences in a case: what is encoded has it applied first, what is decoded has it undone. The
-/// vocabulary itself where capitals are kept.
+/// Returns a vocabulary that applies `sentence_case` before encoding and undoes it after decoding; `vocabulary` itself
+/// if capitals are kept.
 std::shared_ptr<const Vocabulary> with_case(std::shared_ptr<const Vocabulary> vocabulary, SentenceCase sentence_case);
 
 }  // namespace edgewise

@@ -16,7 +16,7 @@ namespace edgewise {
 namespace {
 
 constexpr std::size_t kCharacterOrder = 6;
-constexpr int kMostWordOrder = 4;
+constexpr int kMaxWordOrder = 4;
 constexpr double kBeta = 2.0;
 
 bool is_ascii_punctuation(char character) {
@@ -24,8 +24,8 @@ bool is_ascii_punctuation(char character) {
   return kPunctuation.find(character) != std::string_view::npos;
 }
 
-/// Words, from each of which one punctuation character is parted: the last, or else the first.
-std::vector<std::string_view> words_of(std::string_view line) {
+/// Splits a line into words, and one punctuation character off each word: its last character, or else its first.
+std::vector<std::string_view> split_chrf_words(std::string_view line) {
   std::vector<std::string_view> words;
   for (const std::string_view word : split_words(line)) {
     const bool is_single = code_point_at(word, 0).size == word.size();
@@ -42,10 +42,10 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
-/// Sums over the lines, for each order of characters, then of words.
-class Sums {
+/// Counts n-grams over all lines, for each character order and then each word order.
+class NgramSums {
  public:
-  explicit Sums(const ChrfOptions& options)
+  explicit NgramSums(const ChrfOptions& options)
       : options_(options), orders_(kCharacterOrder + static_cast<std::size_t>(options.word_order)) {}
 
   void add(const std::string& hypothesis, const std::string& reference) {
@@ -75,20 +75,20 @@ class Sums {
 
  private:
   void add_cased(std::string_view hypothesis, std::string_view reference) {
-    const Units hypothesis_characters = Units::of_characters(hypothesis);
-    const Units reference_characters = Units::of_characters(reference);
+    const NgramUnits hypothesis_characters = NgramUnits::from_characters(hypothesis);
+    const NgramUnits reference_characters = NgramUnits::from_characters(reference);
     for (std::size_t n = 1; n <= kCharacterOrder; ++n) {
       add_order(n - 1, match_ngrams(hypothesis_characters, reference_characters, n));
     }
     if (orders_.size() == kCharacterOrder) return;
-    const Units hypothesis_words = Units::of_words(words_of(hypothesis));
-    const Units reference_words = Units::of_words(words_of(reference));
+    const NgramUnits hypothesis_words = NgramUnits::from_words(split_chrf_words(hypothesis));
+    const NgramUnits reference_words = NgramUnits::from_words(split_chrf_words(reference));
     for (std::size_t n = 1; kCharacterOrder + n <= orders_.size(); ++n) {
       add_order(kCharacterOrder + n - 1, match_ngrams(hypothesis_words, reference_words, n));
     }
   }
 
-  /// A line whose reference has no n-gram of this order says nothing about the hypothesis' ones.
+  /// Ignores n-grams of a hypothesis whose reference has no n-gram of this order, as sacreBLEU does.
   void add_order(std::size_t index, const NgramMatches& line) {
     orders_[index].hypothesis += line.reference > 0 ? line.hypothesis : 0;
     orders_[index].reference += line.reference;
@@ -107,10 +107,10 @@ std::string ChrfScore::format(int digits, std::string_view signature) const {
 
 ChrfScore chrf(std::span<const std::string> hypotheses, std::span<const std::string> references,
                const ChrfOptions& options) {
-  check(options.word_order >= 0 && options.word_order <= kMostWordOrder, "chrf: word_order is {}, needs 0 to {}",
-        options.word_order, kMostWordOrder);
+  check(options.word_order >= 0 && options.word_order <= kMaxWordOrder, "chrf: word_order is {}, needs 0 to {}",
+        options.word_order, kMaxWordOrder);
   check_segments("chrf", hypotheses, references);
-  Sums sums(options);
+  NgramSums sums(options);
   for (std::size_t i = 0; i < hypotheses.size(); ++i) sums.add(hypotheses[i], references[i]);
   return {sums.f_score(), fmt::format("chrF{:.0f}{}", kBeta, std::string(options.word_order, '+'))};
 }

@@ -14,19 +14,19 @@ namespace {
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
-/// What a reader went through.
+/// Counts and hash of the lines that `scan` read.
 struct Scan {
   std::int32_t lines = 0;
   std::int32_t pairs = 0;
   std::uint64_t hash = 0;
 };
 
-/// Reads on until so many lines, or usable pairs, are read, or the end; each usable pair is given to `use`.
+/// Reads at most `max_lines` lines and at most `max_pairs` usable pairs, and calls `use` for each usable pair.
 template <class Use>
-Scan scan(PairReader& reader, std::int64_t most_lines, std::int64_t most_pairs, Use use) {
+Scan scan(PairReader& reader, std::int64_t max_lines, std::int64_t max_pairs, Use use) {
   Scan scan;
   TextHash hash;
-  while (scan.lines < most_lines && scan.pairs < most_pairs && reader.next()) {
+  while (scan.lines < max_lines && scan.pairs < max_pairs && reader.next()) {
     ++scan.lines;
     hash.add(reader.input());
     hash.add(reader.output());
@@ -45,7 +45,7 @@ IndexedText::IndexedText(std::span<const std::string> files, const PairOptions& 
   check_num_files(files.size());
   for (const std::string& file : files) files_.emplace_back(file, line_options(options).caller);
   index(limit > 0 ? limit : kNoLimit);
-  check_pairs_left(account_, name_);
+  check_pairs_left(report_, name_);
 }
 
 PairReader IndexedText::reader_from(const Block& block) const {
@@ -64,7 +64,8 @@ void IndexedText::index(std::int64_t limit) {
   std::int64_t pairs = 0;
   while (pairs < limit) {
     Block block{.lines_before = lines};
-    if (lines > 0) std::ranges::copy(reader.offsets(), block.offsets.begin());  // else a byte order mark is read again
+    // The first block begins at offset 0, where a reader skips a byte order mark.
+    if (lines > 0) std::ranges::copy(reader.offsets(), block.offsets.begin());
     const Scan found = scan(reader, kBlockSize, limit - pairs, [](const PairReader&) {});
     if (found.lines == 0) break;
     block.lines = found.lines;
@@ -75,7 +76,7 @@ void IndexedText::index(std::int64_t limit) {
     lines += found.lines;
     pairs += found.pairs;
   }
-  account_ = reader.account();
+  report_ = reader.report();
 }
 
 SentencePairs IndexedText::read(std::int64_t number) const {

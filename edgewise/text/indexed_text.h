@@ -12,24 +12,24 @@
 
 namespace edgewise {
 
-/// A corpus that stays in its files: one TSV, or two with a sentence a line, packed ones and pipes as SeekableFile has
-/// it. What is in memory is where each block begins, 48 bytes a block. Of each block a hash is kept: one that reads
-/// otherwise later is an error, so an epoch never mixes two versions of a file.
+/// A corpus that stays in its files: one TSV, or two files with a sentence on each line. SeekableFile copies compressed
+/// files and pipes. Memory holds 48 bytes for each block: its offsets and a hash. Reading a block whose text has
+/// changed is an error, so an epoch never mixes two versions of a file.
 class IndexedText final : public TextBlocks {
  public:
-  /// Reads the files once, from begin to end, and errs as read_pairs does. A `limit` ends the corpus behind so many
-  /// usable pairs; 0: none.
+  /// Reads the files once from begin to end, with the errors of read_pairs. The corpus ends after `limit` usable pairs;
+  /// 0: no limit.
   IndexedText(std::span<const std::string> files, const PairOptions& options, std::int64_t limit = 0);
 
   std::int64_t num_blocks() const override { return static_cast<std::int64_t>(blocks_.size()); }
   std::int64_t num_pairs(std::int64_t block) const override { return at(block).pairs; }
   SentencePairs read(std::int64_t block) const override;
-  const PairAccount& account() const override { return account_; }
+  const PairReport& report() const override { return report_; }
   std::uint64_t fingerprint() const override { return fingerprint_; }
 
  private:
   struct Block {
-    std::array<std::int64_t, 2> offsets{};  // in each file
+    std::array<std::int64_t, 2> offsets{};  // begin of the block in each file
     std::int64_t lines_before = 0;
     std::int32_t lines = 0;
     std::int32_t pairs = 0;
@@ -44,7 +44,7 @@ class IndexedText final : public TextBlocks {
   std::vector<SeekableFile> files_;
   std::string name_;
   std::vector<Block> blocks_;
-  PairAccount account_;
+  PairReport report_;
   std::uint64_t fingerprint_ = 0;
 };
 

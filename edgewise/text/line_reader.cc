@@ -15,30 +15,30 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr auto kUtf8Mark = "\xEF\xBB\xBF"sv;
-constexpr std::size_t kLongestMark = 4;
-constexpr std::size_t kMostLineBytes = std::size_t{1} << 30;
+constexpr std::size_t kMaxMarkBytes = 4;
+constexpr std::size_t kMaxLineBytes = std::size_t{1} << 30;
 
 struct ForeignMark {
   std::string_view bytes;
   std::string_view encoding;
 };
 
-// UTF-32LE before UTF-16LE, whose mark it begins with.
+// UTF-32LE stands before UTF-16LE, because its mark begins with the mark of UTF-16LE.
 constexpr std::array kForeignMarks = {ForeignMark{"\xFF\xFE\0\0"sv, "UTF-32LE"},
                                       ForeignMark{"\0\0\xFE\xFF"sv, "UTF-32BE"}, ForeignMark{"\xFF\xFE"sv, "UTF-16LE"},
                                       ForeignMark{"\xFE\xFF"sv, "UTF-16BE"}};
 
-/// Whether more bytes can show a mark. Waiting for more than that would hold up who types a short line.
+/// Returns whether `start` is a proper prefix of a byte order mark. Only then the reader waits for more bytes, because
+/// waiting would block on a short line from a terminal.
 bool may_become_mark(std::string_view start) {
   const auto may_become = [&](std::string_view mark) { return start.size() < mark.size() && mark.starts_with(start); };
   return may_become(kUtf8Mark) ||
          std::ranges::any_of(kForeignMarks, [&](const ForeignMark& mark) { return may_become(mark.bytes); });
 }
 
-const LineReaderOptions& checked(const LineReaderOptions& options) {
-  check(options.max_line_bytes >= 1 && options.max_line_bytes <= kMostLineBytes,
-        "{}: max_line_bytes is {}, needs a number from 1 to {}", options.caller, options.max_line_bytes,
-        kMostLineBytes);
+const LineReaderOptions& check_options(const LineReaderOptions& options) {
+  check(options.max_line_bytes >= 1 && options.max_line_bytes <= kMaxLineBytes,
+        "{}: max_line_bytes is {}, needs a number from 1 to {}", options.caller, options.max_line_bytes, kMaxLineBytes);
   check(options.chunk_size >= 1, "{}: chunk_size is 0, needs 1 or more", options.caller);
   return options;
 }
@@ -51,9 +51,9 @@ LineReader::LineReader(const std::string& path, const LineReaderOptions& options
 LineReader::LineReader(std::unique_ptr<ByteSource> source, std::string name, std::int64_t lines_before,
                        const LineReaderOptions& options)
     : path_(std::move(name)),
-      options_(checked(options)),
+      options_(check_options(options)),
       source_(std::move(source)),
-      buffer_(std::max(options.chunk_size, kLongestMark)),
+      buffer_(std::max(options.chunk_size, kMaxMarkBytes)),
       line_number_(lines_before) {
   if (lines_before == 0) skip_byte_order_mark();
 }
@@ -66,7 +66,7 @@ std::size_t LineReader::read_some(std::span<char> buffer) {
 
 void LineReader::skip_byte_order_mark() {
   while (may_become_mark({buffer_.data(), end_})) {
-    const std::size_t count = read_some(std::span(buffer_).subspan(end_, kLongestMark - end_));
+    const std::size_t count = read_some(std::span(buffer_).subspan(end_, kMaxMarkBytes - end_));
     if (count == 0) break;
     end_ += count;
   }
@@ -109,11 +109,11 @@ bool LineReader::next(std::string& line) {
   return has_bytes;
 }
 
-/// Keeps one byte more than the limit: it may be the carriage return of the line's end.
+/// Keeps one byte more than the limit, which may be the carriage return at the end of the line.
 void LineReader::append(std::string& line, std::string_view piece) {
-  const std::size_t room = options_.max_line_bytes + 1 - line.size();
-  line.append(piece.substr(0, room));
-  was_cut_ = was_cut_ || piece.size() > room;
+  const std::size_t space = options_.max_line_bytes + 1 - line.size();
+  line.append(piece.substr(0, space));
+  was_cut_ = was_cut_ || piece.size() > space;
 }
 
 void LineReader::finish(std::string& line, bool has_line_feed) {

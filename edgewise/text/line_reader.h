@@ -13,50 +13,50 @@
 
 namespace edgewise {
 
-/// What becomes of a line that is longer than the limit: an error, or its beginning up to the limit.
+/// Treatment of lines above the limit: an error, or cutting the line at the limit.
 enum class LongLines { kError, kCut };
 
 struct LineReaderOptions {
   std::size_t max_line_bytes = std::size_t{1} << 20;
   LongLines long_lines = LongLines::kError;
   std::size_t chunk_size = std::size_t{64} * 1024;  // bytes read at a time
-  std::string caller = "read_lines";                // the function that errors begin with
+  std::string caller = "read_lines";                // error messages begin with this function name
 };
 
-/// What was not as it should be and was put right.
+/// Irregularities of a file that a LineReader repaired.
 struct LineRepairs {
-  bool byte_order_mark = false;       // a UTF-8 one, left out
+  bool byte_order_mark = false;       // whether a UTF-8 byte order mark was skipped
   std::int64_t carriage_returns = 0;  // lines that ended with CR LF
   std::int64_t long_lines = 0;        // lines that were cut
 };
 
-/// Reads a text file line by line, plain or packed (byte_source.h), in memory that does not grow with the file or with
-/// a line. Only a line feed ends a line; one carriage return before it goes. A last line without line feed is one.
-/// Bytes are given as they are: whether they are UTF-8 is for the caller to say (utf8.h).
+/// Reads a text file, plain or compressed (byte_source.h), line by line. Memory grows neither with the file nor beyond
+/// max_line_bytes. Only a line feed ends a line; a carriage return before it is removed. The last line needs no line
+/// feed. The caller must check whether lines are UTF-8 (base/utf8.h).
 class LineReader {
  public:
-  /// Reads a file, or standard input for "-". Throws Error when it cannot be read or begins like UTF-16 or UTF-32.
+  /// Reads a file, or standard input for "-". Throws Error if it cannot be read or begins like UTF-16 or UTF-32.
   explicit LineReader(const std::string& path, const LineReaderOptions& options = {});
 
-  /// Reads what `source` gives, which errors call `name`: a part of a file behind its first `lines_before` lines.
+  /// Reads the part of file `name` after its first `lines_before` lines, which `source` provides.
   LineReader(std::unique_ptr<ByteSource> source, std::string name, std::int64_t lines_before,
              const LineReaderOptions& options = {});
 
-  /// False at the end of the file; then `line` is empty.
+  /// Reads the next line. Returns false, with an empty `line`, at the end of the file.
   bool next(std::string& line);
 
-  /// Of the line that was read last; the first is 1.
+  /// Returns the number of the line that was read last, counted from 1.
   std::int64_t line_number() const { return line_number_; }
 
-  /// Bytes of the source that the lines so far, and a byte order mark, took up.
+  /// Returns how many bytes of the source the lines so far occupy, with a byte order mark.
   std::int64_t offset() const { return bytes_read_ - static_cast<std::int64_t>(end_ - begin_); }
 
-  /// Whether the line that was read last is only the beginning of a longer one.
+  /// Returns whether the line that was read last was cut.
   bool was_cut() const { return was_cut_; }
 
   const LineRepairs& repairs() const { return repairs_; }
 
-  /// As errors and reports name it.
+  /// Returns the name of the file for messages.
   const std::string& path() const { return path_; }
 
  private:
@@ -78,7 +78,7 @@ class LineReader {
   LineRepairs repairs_;
 };
 
-/// The lines of a file that are not empty. Throws Error, which begins with `caller`, when there is none.
+/// Returns the nonempty lines of a file. Throws Error, beginning with `caller`, if there are none.
 std::vector<std::string> read_sentences(const std::string& path, std::string_view caller);
 
 }  // namespace edgewise

@@ -12,8 +12,8 @@
 namespace edgewise {
 namespace {
 
-std::string treat(std::string_view sentence, const TextTreatment& treatment) {
-  return treatment.separate_punctuation ? separate_punctuation(sentence) : std::string(sentence);
+std::string preprocess(std::string_view sentence, const TextPreprocessing& preprocessing) {
+  return preprocessing.separate_punctuation ? separate_punctuation(sentence) : std::string(sentence);
 }
 
 std::vector<std::string_view> split(VocabularyKind kind, std::string_view text) {
@@ -31,11 +31,11 @@ struct StringHash : std::hash<std::string_view> {
 using TokenCounts = std::unordered_map<std::string, std::int64_t, StringHash, std::equal_to<>>;
 
 TokenCounts count_tokens(const std::vector<std::span<const std::string>>& sides, VocabularyKind kind,
-                         const TextTreatment& treatment) {
+                         const TextPreprocessing& preprocessing) {
   TokenCounts counts;
   for (const auto& sentences : sides) {
     for (const std::string& sentence : sentences) {
-      const std::string text = treat(sentence, treatment);
+      const std::string text = preprocess(sentence, preprocessing);
       for (const std::string_view token : split(kind, text)) {
         const auto found = counts.find(token);
         if (found != counts.end()) {
@@ -68,17 +68,18 @@ std::vector<std::string> most_frequent(const TokenCounts& counts, const Vocabula
 
 }  // namespace
 
-LookupVocabulary::LookupVocabulary(VocabularyKind kind, const TextTreatment& treatment, std::vector<std::string> tokens)
-    : kind_(kind), treatment_(treatment), tokens_(std::move(tokens)) {
+LookupVocabulary::LookupVocabulary(VocabularyKind kind, const TextPreprocessing& preprocessing,
+                                   std::vector<std::string> tokens)
+    : kind_(kind), preprocessing_(preprocessing), tokens_(std::move(tokens)) {
   for (std::size_t i = kSpecialTokens.size(); i < tokens_.size(); ++i) {
     token_of_.emplace(tokens_[i], static_cast<std::int64_t>(i));
   }
 }
 
-std::string LookupVocabulary::serialize() const { return write_vocabulary_file({kind_, treatment_, tokens_}); }
+std::string LookupVocabulary::serialize() const { return write_vocabulary_file({kind_, preprocessing_, tokens_}); }
 
 std::vector<std::int64_t> LookupVocabulary::encode_text(std::string_view sentence) const {
-  const std::string text = treat(sentence, treatment_);
+  const std::string text = preprocess(sentence, preprocessing_);
   std::vector<std::int64_t> tokens;
   for (const std::string_view token : split(kind_, text)) {
     const auto found = token_of_.find(token);
@@ -92,7 +93,7 @@ std::string LookupVocabulary::decode_tokens(std::span<const std::int64_t> tokens
   for (const std::int64_t token : tokens) texts.push_back(text_of(token));
   if (kind_ == VocabularyKind::kWords) {
     const std::string text = join_words(texts);
-    return treatment_.separate_punctuation ? join_punctuation(text, treatment_.marks) : text;
+    return preprocessing_.separate_punctuation ? join_punctuation(text, preprocessing_.marks) : text;
   }
   std::string text;
   for (const std::string_view character : texts) text += character;
@@ -107,13 +108,13 @@ std::shared_ptr<const Vocabulary> build_lookup_vocabulary(const std::vector<std:
                                                           const VocabularyOptions& options) {
   check(!options.separate_punctuation || options.kind == VocabularyKind::kWords,
         "build_vocabulary: separate_punctuation is true, but kind is characters; only words need it");
-  TextTreatment treatment = {options.separate_punctuation, MarkSpacing::kClose};
-  if (treatment.separate_punctuation) treatment.marks = mark_spacing_of(sides);
-  auto tokens = most_frequent(count_tokens(sides, options.kind, treatment), options);
+  TextPreprocessing preprocessing = {options.separate_punctuation, MarkSpacing::kClose};
+  if (preprocessing.separate_punctuation) preprocessing.marks = mark_spacing_of(sides);
+  auto tokens = most_frequent(count_tokens(sides, options.kind, preprocessing), options);
   check(tokens.size() > kSpecialTokens.size(),
         "build_vocabulary: the sentences have no token that occurs {} time{} or more, need at least one",
         options.min_count, options.min_count == 1 ? "" : "s");
-  return std::make_shared<LookupVocabulary>(options.kind, treatment, std::move(tokens));
+  return std::make_shared<LookupVocabulary>(options.kind, preprocessing, std::move(tokens));
 }
 
 }  // namespace edgewise

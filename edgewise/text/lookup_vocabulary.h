@@ -13,17 +13,17 @@
 
 namespace edgewise {
 
-/// What is done to a sentence before it is split, and so belongs to its vocabulary.
-struct TextTreatment {
+/// Preprocessing of sentences before they are split into tokens; stored with the vocabulary.
+struct TextPreprocessing {
   bool separate_punctuation = false;
-  MarkSpacing marks = MarkSpacing::kClose;  // how decoding puts punctuation back
+  MarkSpacing marks = MarkSpacing::kClose;  // spacing that decoding gives to `!` and `?`
 };
 
-/// Words or characters, found in a table.
+/// A vocabulary of words or characters in a hash table.
 class LookupVocabulary final : public Vocabulary {
  public:
-  /// `tokens` are all different and begin with kSpecialTokens.
-  LookupVocabulary(VocabularyKind kind, const TextTreatment& treatment, std::vector<std::string> tokens);
+  /// `tokens` must be distinct and begin with kSpecialTokens.
+  LookupVocabulary(VocabularyKind kind, const TextPreprocessing& preprocessing, std::vector<std::string> tokens);
   LookupVocabulary(const LookupVocabulary&) = delete;
   LookupVocabulary& operator=(const LookupVocabulary&) = delete;
 
@@ -37,11 +37,12 @@ class LookupVocabulary final : public Vocabulary {
   std::string_view text_of(std::int64_t token) const override;
 
   VocabularyKind kind_;
-  TextTreatment treatment_;
+  TextPreprocessing preprocessing_;
   std::vector<std::string> tokens_;
-  std::unordered_map<std::string_view, std::int64_t> token_of_;  // views of tokens_, without the special ones
+  std::unordered_map<std::string_view, std::int64_t> token_of_;  // keys: views of tokens_, without special tokens
 };
 
+/// Builds one vocabulary of the most frequent tokens of all `sides`, each of which is a list of sentences.
 std::shared_ptr<const Vocabulary> build_lookup_vocabulary(const std::vector<std::span<const std::string>>& sides,
                                                           const VocabularyOptions& options);
 

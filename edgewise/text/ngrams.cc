@@ -13,13 +13,13 @@ namespace {
 
 using Counts = std::unordered_map<std::string_view, std::int64_t>;
 
-Counts count_ngrams(const Units& units, std::size_t n) {
+Counts count_ngrams(const NgramUnits& units, std::size_t n) {
   Counts counts;
   for (std::size_t i = 0; i + n <= units.size(); ++i) ++counts[units.ngram(i, n)];
   return counts;
 }
 
-std::int64_t number_of_ngrams(const Units& units, std::size_t n) {
+std::int64_t num_ngrams(const NgramUnits& units, std::size_t n) {
   return units.size() < n ? 0 : static_cast<std::int64_t>(units.size() - n + 1);
 }
 
@@ -32,8 +32,8 @@ void check_lines(std::string_view caller, std::string_view what, std::span<const
 
 }  // namespace
 
-Units Units::of_words(std::span<const std::string_view> words) {
-  Units units;
+NgramUnits NgramUnits::from_words(std::span<const std::string_view> words) {
+  NgramUnits units;
   for (const std::string_view word : words) {
     if (!units.text_.empty()) units.text_ += ' ';
     units.append(word);
@@ -41,26 +41,26 @@ Units Units::of_words(std::span<const std::string_view> words) {
   return units;
 }
 
-Units Units::of_characters(std::string_view line) {
-  Units units;
+NgramUnits NgramUnits::from_characters(std::string_view line) {
+  NgramUnits units;
   for_each_code_point(line, [&](CodePoint point, std::size_t offset) {
     if (!is_space(point.value)) units.append(line.substr(offset, point.size));
   });
   return units;
 }
 
-void Units::append(std::string_view unit) {
+void NgramUnits::append(std::string_view unit) {
   begins_.push_back(text_.size());
   text_ += unit;
   ends_.push_back(text_.size());
 }
 
-std::string_view Units::ngram(std::size_t first, std::size_t n) const {
+std::string_view NgramUnits::ngram(std::size_t first, std::size_t n) const {
   return std::string_view(text_).substr(begins_[first], ends_[first + n - 1] - begins_[first]);
 }
 
-NgramMatches match_ngrams(const Units& hypothesis, const Units& reference, std::size_t n) {
-  NgramMatches result = {number_of_ngrams(hypothesis, n), number_of_ngrams(reference, n), 0};
+NgramMatches match_ngrams(const NgramUnits& hypothesis, const NgramUnits& reference, std::size_t n) {
+  NgramMatches result = {num_ngrams(hypothesis, n), num_ngrams(reference, n), 0};
   if (result.hypothesis == 0 || result.reference == 0) return result;
   const Counts reference_counts = count_ngrams(reference, n);
   for (const auto& [ngram, count] : count_ngrams(hypothesis, n)) {

@@ -8,26 +8,26 @@
 #include <string_view>
 #include <vector>
 
-// What BLEU and chrF share.
+// N-gram counts for BLEU and chrF.
 
 namespace edgewise {
 
-/// The last field of a signature: who computed the score, and whose numbers it equals.
+/// The last field of a signature: this program, and the version of sacreBLEU with equal numbers.
 inline constexpr std::string_view kMetricVersion = "edgewise-0.1+sacrebleu-2.6.0";
 
-/// A line and its units, words or characters. What lies from one unit to a later one names an n-gram: so equal n-grams
-/// need equal text between their units, such as one space.
-class Units {
+/// The words or characters of a line, from which n-grams are built. An n-gram is a substring of one joined text, so
+/// units are joined in the same way in all lines.
+class NgramUnits {
  public:
-  /// Words with one space between them.
-  static Units of_words(std::span<const std::string_view> words);
+  /// Joins words by single spaces.
+  static NgramUnits from_words(std::span<const std::string_view> words);
 
-  /// The characters of a line without its white space.
-  static Units of_characters(std::string_view line);
+  /// Takes the characters of a line, without white space.
+  static NgramUnits from_characters(std::string_view line);
 
   std::size_t size() const { return begins_.size(); }
 
-  /// The n-gram that begins at a unit; n is at least 1 and the last unit exists.
+  /// Returns the n-gram of units first to first + n - 1, for n >= 1.
   std::string_view ngram(std::size_t first, std::size_t n) const;
 
  private:
@@ -39,14 +39,14 @@ class Units {
 };
 
 struct NgramMatches {
-  std::int64_t hypothesis = 0;  // n-grams of the hypothesis
-  std::int64_t reference = 0;   // of the reference
-  std::int64_t matches = 0;     // of both: the smaller count of each
+  std::int64_t hypothesis = 0;  // n-grams in the hypothesis
+  std::int64_t reference = 0;   // n-grams in the reference
+  std::int64_t matches = 0;     // sum over distinct n-grams of the smaller count
 };
 
-NgramMatches match_ngrams(const Units& hypothesis, const Units& reference, std::size_t n);
+NgramMatches match_ngrams(const NgramUnits& hypothesis, const NgramUnits& reference, std::size_t n);
 
-/// Throws Error unless there is a line, each hypothesis has its reference, and all are UTF-8.
+/// Throws Error unless the numbers of lines are equal and at least 1, and all lines are UTF-8.
 void check_segments(std::string_view caller, std::span<const std::string> hypotheses,
                     std::span<const std::string> references);
 

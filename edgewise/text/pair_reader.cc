@@ -13,7 +13,7 @@
 namespace edgewise {
 namespace {
 
-constexpr std::size_t kMostPlaces = 5;
+constexpr std::size_t kMaxListed = 5;
 constexpr const char* kCaller = "read_pairs";
 
 std::int64_t count_rest(LineReader& reader) {
@@ -25,9 +25,9 @@ std::int64_t count_rest(LineReader& reader) {
 
 }  // namespace
 
-/// What is wrong with a pair: which count of the account it belongs to, and how the place is told.
+/// The reason why a pair is not usable: a counter of PairReport and a text with file and line.
 struct PairReader::Fault {
-  std::int64_t PairAccount::*count = nullptr;
+  std::int64_t PairReport::*count = nullptr;
   std::string text;
 };
 
@@ -55,13 +55,13 @@ std::vector<std::int64_t> PairReader::offsets() const {
   return offsets;
 }
 
-PairAccount PairReader::account() const {
-  PairAccount account = account_;
+PairReport PairReader::report() const {
+  PairReport report = report_;
   for (const LineReader& reader : readers_) {
-    account.carriage_returns += reader.repairs().carriage_returns;
-    account.byte_order_marks += reader.repairs().byte_order_mark ? 1 : 0;
+    report.carriage_returns += reader.repairs().carriage_returns;
+    report.byte_order_marks += reader.repairs().byte_order_mark ? 1 : 0;
   }
-  return account;
+  return report;
 }
 
 bool PairReader::next() {
@@ -70,10 +70,10 @@ bool PairReader::next() {
   Fault fault;
   is_usable_ = !find_faults(fault);
   if (is_usable_) {
-    ++account_.kept;
-    if (input_ == output_) ++account_.kept_identical;
+    ++report_.kept;
+    if (input_ == output_) ++report_.kept_identical;
   } else {
-    leave_out(fault);
+    skip(fault);
   }
   return true;
 }
@@ -102,46 +102,47 @@ bool PairReader::read_tsv_line() {
   return true;
 }
 
-/// Looks at one side, and puts it right where the options say so.
+/// Checks one side of a pair. Replaces invalid UTF-8 if the options require it.
 bool PairReader::find_fault(std::string& text, std::size_t side, Fault& fault) {
   const LineReader& reader = readers_[std::min(side, readers_.size() - 1)];
-  const auto found = [&](std::int64_t PairAccount::*count, std::string_view what) {
+  const auto set_fault = [&](std::int64_t PairReport::*count, std::string_view what) {
     fault = {count, fmt::format("{}:{} {}", reader.path(), reader.line_number(), what)};
     return true;
   };
   if (reader.was_cut()) {
-    return found(&PairAccount::too_long, fmt::format("has more than {} bytes", options_.max_line_bytes));
+    return set_fault(&PairReport::too_long, fmt::format("has more than {} bytes", options_.max_line_bytes));
   }
   if (const auto bad = find_bad_utf8(text)) {
     if (options_.bad_utf8 != BadUtf8::kReplace) {
-      return found(&PairAccount::bad_utf8, fmt::format("has bytes that are not UTF-8, the first after {} bytes", *bad));
+      return set_fault(&PairReport::bad_utf8,
+                       fmt::format("has bytes that are not UTF-8, the first after {} bytes", *bad));
     }
-    text = with_bad_utf8_replaced(text);
-    ++account_.replaced;
+    text = replace_bad_utf8(text);
+    ++report_.replaced;
   }
   if (const auto nul = text.find('\0'); nul != std::string::npos) {
-    return found(&PairAccount::nul_bytes, fmt::format("has a NUL byte after {} bytes", nul));
+    return set_fault(&PairReport::nul_bytes, fmt::format("has a NUL byte after {} bytes", nul));
   }
-  if (without_trailing_space(text).empty()) return found(&PairAccount::empty, "is empty");
+  if (strip_trailing_space(text).empty()) return set_fault(&PairReport::empty, "is empty");
   return false;
 }
 
 bool PairReader::find_faults(Fault& fault) {
   if (find_fault(input_, 0, fault) || find_fault(output_, 1, fault)) return true;
   if (options_.same_sides == SameSides::kKeep || input_ != output_) return false;
-  fault = {&PairAccount::identical,
+  fault = {&PairReport::identical,
            fmt::format("{}:{} has the same text on both sides", readers_[0].path(), readers_[0].line_number())};
   return true;
 }
 
-void PairReader::leave_out(const Fault& fault) {
-  const bool is_bad_utf8 = fault.count == &PairAccount::bad_utf8;
+void PairReader::skip(const Fault& fault) {
+  const bool is_bad_utf8 = fault.count == &PairReport::bad_utf8;
   check(options_.bad_pairs == BadPairs::kSkip, "{}: {}, needs a sentence; only training leaves such pairs out", kCaller,
         fault.text);
   check(!is_bad_utf8 || options_.bad_utf8 == BadUtf8::kSkip, "{}: {}, needs UTF-8, as data.bad_utf8 says", kCaller,
         fault.text);
-  ++(account_.*fault.count);
-  if (account_.places.size() < kMostPlaces) account_.places.push_back(fault.text);
+  ++(report_.*fault.count);
+  if (report_.first_skipped.size() < kMaxListed) report_.first_skipped.push_back(fault.text);
 }
 
 }  // namespace edgewise

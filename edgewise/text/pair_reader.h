@@ -10,26 +10,26 @@
 
 #include "edgewise/base/fields.h"
 #include "edgewise/text/line_reader.h"
-#include "edgewise/text/pair_account.h"
+#include "edgewise/text/pair_report.h"
 
 namespace edgewise {
 
-/// What becomes of a pair that a model cannot use: training goes on without it, a score must not hide it.
+/// Treatment of pairs that a model cannot use: training skips them, evaluation must report an error.
 enum class BadPairs { kSkip, kError };
 
-/// What becomes of bytes that are not UTF-8: the pair is left out, it is an error, or they become U+FFFD.
+/// Treatment of bytes that are not UTF-8: skip the pair, report an error, or replace the bytes by U+FFFD.
 enum class BadUtf8 { kSkip, kError, kReplace };
 
 inline constexpr auto enum_names(BadUtf8) {
-  return std::array{EnumName<BadUtf8>{BadUtf8::kSkip, "skip"}, EnumName<BadUtf8>{BadUtf8::kError, "error"},
-                    EnumName<BadUtf8>{BadUtf8::kReplace, "replace"}};
+  return std::array{EnumName{BadUtf8::kSkip, "skip"}, EnumName{BadUtf8::kError, "error"},
+                    EnumName{BadUtf8::kReplace, "replace"}};
 }
 
-/// What becomes of a pair whose output is its input.
+/// Treatment of pairs whose output equals their input.
 enum class SameSides { kKeep, kSkip };
 
 inline constexpr auto enum_names(SameSides) {
-  return std::array{EnumName<SameSides>{SameSides::kKeep, "keep"}, EnumName<SameSides>{SameSides::kSkip, "skip"}};
+  return std::array{EnumName{SameSides::kKeep, "keep"}, EnumName{SameSides::kSkip, "skip"}};
 }
 
 struct PairOptions {
@@ -39,39 +39,39 @@ struct PairOptions {
   std::size_t max_line_bytes = std::size_t{1} << 20;
 };
 
-/// Throws Error for another number of files than a corpus has: one TSV, or two with a sentence a line.
+/// Throws Error unless `count` is 1 (a TSV file) or 2 (two files with a sentence on each line).
 void check_num_files(std::size_t count);
 
-/// As pairs are read; errors begin with "read_pairs".
+/// Returns the options for reading the lines of pairs; error messages begin with "read_pairs".
 LineReaderOptions line_options(const PairOptions& options);
 
-/// Goes through the pairs of one TSV (`input TAB output`), or of two files with a sentence a line, and keeps account of
-/// those that a model cannot use.
+/// Reads the pairs of one TSV (`input TAB output`), or of two files with a sentence on each line, and counts the pairs
+/// that a model cannot use.
 class PairReader {
  public:
-  /// One reader of a TSV, or two of the same place.
+  /// Takes one reader of a TSV, or two readers at the same line of their files.
   PairReader(std::vector<LineReader> readers, const PairOptions& options);
 
-  /// Reads on; false at the end. Throws Error when one file ends before the other (with the lines of both), a TSV line
-  /// has not two fields, or, where the options say so, at a bad pair.
+  /// Reads the next pair; returns false at the end. Throws Error if one file ends before the other (with the line
+  /// counts of both), if a TSV line does not have two fields, and for unusable pairs if the options require it.
   bool next();
 
-  /// Whether the pair that was read last can be used.
+  /// Returns whether a model can use the pair that was read last.
   bool is_usable() const { return is_usable_; }
 
-  // The pair that was read last. Of one that cannot be used, the bytes as they are.
+  // Return the pair that was read last; the original bytes if it is not usable.
   const std::string& input() const { return input_; }
   const std::string& output() const { return output_; }
 
-  /// Where each file's next line begins.
+  /// Returns the offset of the next line in each file.
   std::vector<std::int64_t> offsets() const;
 
   std::int64_t line_number() const { return readers_.front().line_number(); }
 
-  /// Of what was read up to here.
-  PairAccount account() const;
+  /// Returns the counts of the pairs read so far.
+  PairReport report() const;
 
-  /// What errors and reports call the corpus.
+  /// Returns the name of the corpus for messages.
   std::string name() const;
 
  private:
@@ -81,11 +81,11 @@ class PairReader {
   bool read_tsv_line();
   bool find_fault(std::string& text, std::size_t side, Fault& fault);
   bool find_faults(Fault& fault);
-  void leave_out(const Fault& fault);
+  void skip(const Fault& fault);
 
   std::vector<LineReader> readers_;
   PairOptions options_;
-  PairAccount account_;
+  PairReport report_;
   std::string input_;
   std::string output_;
   bool is_usable_ = false;

@@ -20,14 +20,14 @@ SentencePairs read_pairs(std::span<const std::string> files, const PairOptions& 
     pairs.inputs.push_back(reader.input());
     pairs.outputs.push_back(reader.output());
   }
-  pairs.account = reader.account();
-  check_pairs_left(pairs.account, reader.name());
+  pairs.report = reader.report();
+  check_pairs_left(pairs.report, reader.name());
   return pairs;
 }
 
-void check_pairs_left(const PairAccount& account, const std::string& name) {
-  const std::string skipped = account.skipped_in_words();
-  check(account.kept > 0, "read_pairs: {} has no usable pair{}, needs at least one", name,
+void check_pairs_left(const PairReport& report, const std::string& name) {
+  const std::string skipped = report.describe_skipped();
+  check(report.kept > 0, "read_pairs: {} has no usable pair{}, needs at least one", name,
         skipped.empty() ? "" : fmt::format(" ({} left out)", skipped));
 }
 

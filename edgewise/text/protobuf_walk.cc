@@ -16,25 +16,25 @@ class Walker {
   bool is_at_end() const { return position_ == message_.size(); }
 
   WireField next() {
-    constexpr std::uint64_t kMostTag = UINT32_MAX;
+    constexpr std::uint64_t kMaxTag = UINT32_MAX;
     const std::size_t begin = position_;
-    const std::uint64_t tag = varint();
+    const std::uint64_t tag = read_varint();
     WireField field;
     field.number = static_cast<std::uint32_t>(tag >> 3);
-    check(tag <= kMostTag && field.number > 0, "{} has field number {} at byte {}, needs 1 to 536870911", where_,
+    check(tag <= kMaxTag && field.number > 0, "{} has field number {} at byte {}, needs 1 to 536870911", where_,
           tag >> 3, begin);
     switch (tag & 7) {
       case 0:
-        field.value = varint();
+        field.value = read_varint();
         break;
       case 1:
-        field.value = fixed(8);
+        field.value = read_fixed(8);
         break;
       case 2:
-        field.bytes = take(varint());
+        field.bytes = take(read_varint());
         break;
       case 5:
-        field.value = fixed(4);
+        field.value = read_fixed(4);
         break;
       default:
         fail("{} has wire type {} at byte {}, needs 0, 1, 2 or 5", where_, tag & 7, begin);
@@ -52,19 +52,19 @@ class Walker {
     return bytes;
   }
 
-  std::uint64_t varint() {
-    constexpr int kMostBytes = 10;
+  std::uint64_t read_varint() {
+    constexpr int kMaxBytes = 10;
     const std::size_t begin = position_;
     std::uint64_t value = 0;
-    for (int i = 0; i < kMostBytes; ++i) {
+    for (int i = 0; i < kMaxBytes; ++i) {
       const auto byte = static_cast<unsigned char>(take(1)[0]);
       value |= std::uint64_t{byte & 0x7Fu} << (7 * i);
       if (byte < 0x80) return value;
     }
-    fail("{} has a number of more than {} bytes at byte {}", where_, kMostBytes, begin);
+    fail("{} has a number of more than {} bytes at byte {}", where_, kMaxBytes, begin);
   }
 
-  std::uint64_t fixed(std::size_t size) {
+  std::uint64_t read_fixed(std::size_t size) {
     const std::string_view bytes = take(size);
     std::uint64_t value = 0;
     for (std::size_t i = 0; i < size; ++i) {

@@ -8,21 +8,21 @@
 
 namespace edgewise {
 
-/// One field of a message in Protocol Buffers' wire format.
+/// A field of a message in the wire format of Protocol Buffers.
 struct WireField {
   enum class Type { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
   std::uint32_t number = 0;
   Type type = Type::kVarint;
-  std::uint64_t value = 0;  // of a number
-  std::string_view bytes;   // of kBytes: a string or a message
+  std::uint64_t value = 0;  // value of a number
+  std::string_view bytes;   // content of kBytes: a string or a message
 
-  /// The number as a message's `float`.
+  /// Returns the number as a `float` field.
   float as_float() const;
 };
 
-/// Calls `visit` for each field of a message, in order, and reads nothing outside it. Throws Error, beginning with
-/// `where`, for bytes that are no message, and for groups, which nobody writes any more.
+/// Calls `visit` for each field of a message, in order, without reading beyond `message`. Throws Error, beginning with
+/// `where`, for invalid bytes and for groups, a deprecated kind of field.
 void walk_message(std::string_view message, std::string_view where, const std::function<void(const WireField&)>& visit);
 
 }  // namespace edgewise

@@ -16,10 +16,10 @@
 namespace edgewise {
 namespace {
 
-/// The bytes of a file from a place on, which moves on by itself.
-class PartSource final : public ByteSource {
+/// Reads a file from an offset, independently of other readers.
+class OffsetSource final : public ByteSource {
  public:
-  PartSource(const Descriptor& file, std::int64_t offset, const std::string& caller, const std::string& name)
+  OffsetSource(const FileDescriptor& file, std::int64_t offset, const std::string& caller, const std::string& name)
       : file_(file), offset_(offset), caller_(caller), name_(name) {}
 
   std::size_t read(std::span<char> buffer) override {
@@ -34,17 +34,17 @@ class PartSource final : public ByteSource {
   }
 
  private:
-  const Descriptor& file_;
+  const FileDescriptor& file_;
   std::int64_t offset_;
   std::string caller_;
   std::string name_;
 };
 
-/// Writes a new file without a name: the system deletes it whatever becomes of the program.
-Descriptor copy_unpacked(const std::string& path, const std::string& caller) {
+/// Copies the text to a file without a name, which the system deletes even if the program crashes.
+FileDescriptor copy_decompressed(const std::string& path, const std::string& caller) {
   const auto source = open_source({.path = path, .caller = caller});
   std::string copy_path = (std::filesystem::temp_directory_path() / "edgewise-XXXXXX").string();
-  Descriptor copy(::mkostemp(copy_path.data(), O_CLOEXEC));
+  FileDescriptor copy(::mkostemp(copy_path.data(), O_CLOEXEC));
   const auto check_error = [&](int error) {
     check(error == 0, "{}: {}: {}; {} is unpacked there, set TMPDIR to a directory with room for it", caller, copy_path,
           error_text(error), source_name(path));
@@ -56,14 +56,15 @@ Descriptor copy_unpacked(const std::string& path, const std::string& caller) {
   return copy;
 }
 
-bool can_be_sought(const std::string& path, const std::string& caller) {
+bool is_seekable(const std::string& path, const std::string& caller) {
   std::error_code error;
-  return path != "-" && std::filesystem::is_regular_file(path, error) && !is_packed({.path = path, .caller = caller});
+  return path != "-" && std::filesystem::is_regular_file(path, error) &&
+         !is_compressed({.path = path, .caller = caller});
 }
 
-Descriptor open_seekable(const std::string& path, const std::string& caller) {
-  if (!can_be_sought(path, caller)) return copy_unpacked(path, caller);
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+FileDescriptor open_seekable(const std::string& path, const std::string& caller) {
+  if (!is_seekable(path, caller)) return copy_decompressed(path, caller);
+  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   check(file.is_open(), "{}: {}: {}", caller, path, error_text(errno));
   return file;
 }
@@ -74,7 +75,7 @@ SeekableFile::SeekableFile(const std::string& path, const std::string& caller)
     : name_(source_name(path)), caller_(caller), file_(open_seekable(path, caller)) {}
 
 std::unique_ptr<ByteSource> SeekableFile::from(std::int64_t offset) const {
-  return std::make_unique<PartSource>(file_, offset, caller_, name_);
+  return std::make_unique<OffsetSource>(file_, offset, caller_, name_);
 }
 
 }  // namespace edgewise

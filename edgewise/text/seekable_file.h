@@ -5,28 +5,28 @@
 #include <memory>
 #include <string>
 
-#include "edgewise/base/descriptor.h"
+#include "edgewise/base/file_descriptor.h"
 #include "edgewise/text/byte_source.h"
 
 namespace edgewise {
 
-/// A file that can be read from any place, by several threads at once. A packed one (byte_source.h), standard input and
-/// pipes cannot, so they are first copied, unpacked, to a file in TMPDIR or else /tmp that goes with this object.
+/// A file that several threads can read at any offset. Compressed files, standard input and pipes are first copied,
+/// decompressed, to an unnamed file in TMPDIR (by default /tmp), which exists as long as this object.
 class SeekableFile {
  public:
-  /// Throws Error for what cannot be read, and for a copy that has no room; errors begin with `caller`.
+  /// Throws Error if the file cannot be read or the disk is full; messages begin with `caller`.
   SeekableFile(const std::string& path, const std::string& caller);
 
-  /// The bytes from an offset to the end. The file must outlive them.
+  /// Returns a source of the bytes from `offset` to the end. The file must outlive the source.
   std::unique_ptr<ByteSource> from(std::int64_t offset) const;
 
-  /// As errors and reports name it.
+  /// Returns the name of the file for messages.
   const std::string& name() const { return name_; }
 
  private:
   std::string name_;
   std::string caller_;
-  Descriptor file_;
+  FileDescriptor file_;
 };
 
 }  // namespace edgewise

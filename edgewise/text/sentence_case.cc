@@ -23,14 +23,13 @@ constexpr const char* kLoad = "load_vocabulary";
 
 bool is_part_of_word(char32_t code_point) { return is_letter(code_point) || is_mark(code_point); }
 
-/// A run of letters, and whether it may begin a sentence.
+/// A run of letters, and whether it is the first word of a sentence.
 struct Word {
   std::string_view text;
   bool is_first = false;
 };
 
-/// All words of a text.
-std::vector<Word> words_of(std::string_view text) {
+std::vector<Word> find_words(std::string_view text) {
   std::vector<Word> words;
   std::size_t begin = 0;
   bool is_inside = false;
@@ -45,8 +44,8 @@ std::vector<Word> words_of(std::string_view text) {
   return words;
 }
 
-/// The word that a text begins with, behind quotes, brackets and the like; empty where it begins with a number or has
-/// no word.
+/// Returns the first word of a text, which may follow quotes and brackets; empty if the text begins with a number or
+/// has no word.
 std::string_view first_word(std::string_view text) {
   std::optional<std::size_t> begin;
   std::size_t end = 0;
@@ -63,38 +62,39 @@ std::string_view first_word(std::string_view text) {
   return begin ? text.substr(*begin, end - *begin) : std::string_view();
 }
 
-/// The word with another letter at its begin.
-std::string with_first(std::string_view word, char32_t (*change)(char32_t)) {
+/// Returns the word with `change` applied to its first letter.
+std::string change_first(std::string_view word, char32_t (*change)(char32_t)) {
   const CodePoint first = code_point_at(word, 0);
   std::string changed;
   append_utf8(changed, change(first.value));
   return changed + std::string(word.substr(first.size));
 }
 
-std::string replaced(std::string_view text, std::string_view part, std::string_view by) {
+std::string replace_part(std::string_view text, std::string_view part, std::string_view by) {
   const auto begin = static_cast<std::size_t>(part.data() - text.data());
   return std::string(text.substr(0, begin)).append(by).append(text.substr(begin + part.size()));
 }
 
-bool begins_small(std::string_view word) { return is_small(code_point_at(word, 0).value); }
+bool begins_lowercase(std::string_view word) { return is_lowercase(code_point_at(word, 0).value); }
 
-/// For each word that differs from others by its capitals alone, the most frequent of them that begins small.
-std::unordered_set<std::string> small_words(const std::unordered_map<std::string, std::int64_t>& counts) {
+/// Groups words that differ in case only, and returns the most frequent word of each group if it begins in lower case.
+std::unordered_set<std::string> find_lowercase_words(const std::unordered_map<std::string, std::int64_t>& counts) {
   std::unordered_map<std::string, std::pair<std::int64_t, std::string_view>> best;
   for (const auto& [word, count] : counts) {
     auto& entry = best[lower_case(word)];
-    entry = std::max(entry, std::pair(count, std::string_view(word)));  // of equals, the one with more small letters
+    // Between equal counts, std::max selects the word with more lower-case letters.
+    entry = std::max(entry, std::pair(count, std::string_view(word)));
   }
-  std::unordered_set<std::string> small;
+  std::unordered_set<std::string> result;
   for (const auto& [folded, entry] : best) {
-    if (begins_small(entry.second)) small.emplace(entry.second);
+    if (begins_lowercase(entry.second)) result.emplace(entry.second);
   }
-  return small;
+  return result;
 }
 
-bool is_small_word(std::string_view text) {
-  const auto words = words_of(text);
-  return words.size() == 1 && words[0].text == text && begins_small(text);
+bool is_lowercase_word(std::string_view text) {
+  const auto words = find_words(text);
+  return words.size() == 1 && words[0].text == text && begins_lowercase(text);
 }
 
 }  // namespace
@@ -105,11 +105,11 @@ SentenceCase SentenceCase::learn(CaseKind kind, std::span<const std::string> sen
   if (kind != CaseKind::kTruecase) return learned;
   std::unordered_map<std::string, std::int64_t> counts;
   for (const std::string& sentence : sentences) {
-    for (const Word& word : words_of(sentence)) {
+    for (const Word& word : find_words(sentence)) {
       if (!word.is_first) ++counts[std::string(word.text)];
     }
   }
-  learned.small_ = small_words(counts);
+  learned.lowercase_words_ = find_lowercase_words(counts);
   return learned;
 }
 
@@ -118,17 +118,17 @@ std::string SentenceCase::apply(std::string_view sentence) const {
   if (kind_ == CaseKind::kKeep) return std::string(sentence);
   const std::string_view word = first_word(sentence);
   if (word.empty()) return std::string(sentence);
-  const std::string small = with_first(word, small_letter);
-  return small_.contains(small) ? replaced(sentence, word, small) : std::string(sentence);
+  const std::string lowercase = change_first(word, lowercase_letter);
+  return lowercase_words_.contains(lowercase) ? replace_part(sentence, word, lowercase) : std::string(sentence);
 }
 
 std::string SentenceCase::undo(std::string_view sentence) const {
   const std::string_view word = kind_ == CaseKind::kTruecase ? first_word(sentence) : std::string_view();
-  return word.empty() ? std::string(sentence) : replaced(sentence, word, with_first(word, capital_letter));
+  return word.empty() ? std::string(sentence) : replace_part(sentence, word, change_first(word, titlecase_letter));
 }
 
 std::string SentenceCase::serialize() const {
-  const std::set<std::string_view> sorted(small_.begin(), small_.end());
+  const std::set<std::string_view> sorted(lowercase_words_.begin(), lowercase_words_.end());
   std::string text = fmt::format("{} {} {}\n", kMagic, enum_name(kind_), sorted.size());
   for (const std::string_view word : sorted) text.append(word) += '\n';
   return text;
@@ -144,19 +144,17 @@ SentenceCase SentenceCase::parse(std::string_view bytes, std::string_view name) 
     parsed.kind_ = named.value;
     is_known = true;
   }
-  check(is_known, "{}: {}:1 has {}, needs {}, a kind and a number of words", kLoad, name, in_quotes(header), kMagic);
+  check(is_known, "{}: {}:1 has {}, needs {}, a kind and a number of words", kLoad, name, quote(header), kMagic);
   for (std::size_t begin = header_size + 1; begin < bytes.size();) {
     const std::size_t end = std::min(bytes.find('\n', begin), bytes.size());
     const std::string_view word = bytes.substr(begin, end - begin);
-    check(!find_bad_utf8(word) && is_small_word(word), "{}: {} has {}, needs words that begin with a small letter",
-          kLoad, name, in_quotes(word));
-    parsed.small_.emplace(word);
+    check(!find_bad_utf8(word) && is_lowercase_word(word), "{}: {} has {}, needs words that begin with a small letter",
+          kLoad, name, quote(word));
+    parsed.lowercase_words_.emplace(word);
     begin = end + 1;
   }
   check(parsed.serialize() == bytes,
-        "{}: {} has other words than its first line says, or in another order; it was cut "
-        "or altered",
-        kLoad, name);
+        "{}: {} has other words than its first line says, or in another order; it was cut or altered", kLoad, name);
   return parsed;
 }
 

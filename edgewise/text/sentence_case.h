@@ -12,41 +12,41 @@
 
 namespace edgewise {
 
-/// What becomes of capitals before a sentence is split into tokens: they stay; all become small; or the word that
-/// begins the sentence is written as inside of one, and made to begin with a capital again when text is put together.
+/// Treatment of capitals before a sentence is split into tokens. kKeep keeps them. kLower makes all letters lower case.
+/// kTruecase writes the first word as inside a sentence, and capitalises the first word of decoded text.
 enum class CaseKind { kKeep, kLower, kTruecase };
 
 inline constexpr auto enum_names(CaseKind) {
-  return std::array{EnumName<CaseKind>{CaseKind::kKeep, "keep"}, EnumName<CaseKind>{CaseKind::kLower, "lower"},
-                    EnumName<CaseKind>{CaseKind::kTruecase, "truecase"}};
+  return std::array{EnumName{CaseKind::kKeep, "keep"}, EnumName{CaseKind::kLower, "lower"},
+                    EnumName{CaseKind::kTruecase, "truecase"}};
 }
 
-/// The case of one side's sentences. Never changes, so several threads may use it.
+/// Applies and undoes the case treatment of inputs or of outputs. Immutable, so several threads may use it.
 class SentenceCase {
  public:
-  /// Keeps capitals, or makes all letters small.
+  /// Keeps capitals.
   SentenceCase() = default;
 
-  /// Of truecasing, learns from sentences which words are most often written small where they do not begin one; a line
-  /// is a sentence, and what stands behind one of `.:!?` begins another. The other kinds look at no sentence.
+  /// For kTruecase, learns which words inside sentences most often begin with a lower-case letter. A sentence begins at
+  /// the beginning of a line and after each of `.:!?`. Other kinds ignore `sentences`.
   static SentenceCase learn(CaseKind kind, std::span<const std::string> sentences);
 
-  /// Reads what serialize() gave; `name` is what errors call it. Throws Error for anything else.
+  /// Parses the result of serialize(); throws Error for other bytes, with `name` in the message.
   static SentenceCase parse(std::string_view bytes, std::string_view name);
   std::string serialize() const;
 
   CaseKind kind() const { return kind_; }
 
-  /// As the model reads it. Of truecasing, only the line's first word is looked at, behind quotes and the like: "The"
-  /// becomes "the" when that is how most write it; words never seen stay as they are.
+  /// Returns the sentence with the treatment. Truecasing changes only the first word, which may follow quotes: "The"
+  /// becomes "the" if learned words contain "the".
   std::string apply(std::string_view sentence) const;
 
-  /// As people write it: truecasing gives the first word its capital. Capitals that were made small are lost.
+  /// Capitalises the first word for kTruecase; cannot restore the capitals that kLower removed.
   std::string undo(std::string_view sentence) const;
 
  private:
   CaseKind kind_ = CaseKind::kKeep;
-  std::unordered_set<std::string> small_;  // words that begin with a small letter
+  std::unordered_set<std::string> lowercase_words_;
 };
 
 }  // namespace edgewise

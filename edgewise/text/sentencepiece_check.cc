@@ -17,68 +17,70 @@
 namespace edgewise {
 namespace {
 
-constexpr std::size_t kMostModelBytes = std::size_t{64} << 20;
-constexpr std::size_t kMostPieces = 1'000'000;
-constexpr std::size_t kMostPieceBytes = 2048;           // 512 characters, the trainer's limit
-constexpr std::size_t kMostUserDefinedCharacters = 64;  // the library has room for 64 nested matches
-constexpr std::size_t kNumBytes = 256;
+constexpr std::size_t kMaxModelBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxPieces = 1'000'000;
+constexpr std::size_t kMaxPieceBytes = 2048;  // SentencePiece's trainer allows 512 characters, at most 4 bytes each
+constexpr std::size_t kMaxUserDefinedCharacters = 64;  // see check_text
+constexpr std::size_t kNumBytePieces = 256;
 
-struct Special {
+struct RequiredPiece {
   PieceType type;
   std::string_view what;
 };
 
-constexpr std::array<Special, 4> kSpecials = {Special{PieceType::kControl, "a control piece for padding"},
-                                              Special{PieceType::kUnknown, "the piece for unknown text"},
-                                              Special{PieceType::kControl, "a control piece for the begin"},
-                                              Special{PieceType::kControl, "a control piece for the end"}};
+constexpr std::array<RequiredPiece, 4> kRequiredPieces = {
+    RequiredPiece{PieceType::kControl, "a control piece for padding"},
+    RequiredPiece{PieceType::kUnknown, "the piece for unknown text"},
+    RequiredPiece{PieceType::kControl, "a control piece for the begin"},
+    RequiredPiece{PieceType::kControl, "a control piece for the end"}};
 
-/// The fields that decide what the library does with a model; numbers are those of sentencepiece_model.proto.
+/// Checks the fields that the SentencePiece library interprets. Field numbers are those of sentencepiece_model.proto.
 class ModelCheck {
  public:
   explicit ModelCheck(std::string where) : where_(std::move(where)) {}
 
   std::vector<Piece> run(std::string_view bytes) && {
-    check(bytes.size() <= kMostModelBytes, "{} has {} bytes, needs at most {}", where_, bytes.size(), kMostModelBytes);
+    check(bytes.size() <= kMaxModelBytes, "{} has {} bytes, needs at most {}", where_, bytes.size(), kMaxModelBytes);
     std::set<std::uint32_t> seen;
     walk_message(bytes, where_, [&](const WireField& field) {
       if (field.number == 1) {
-        add_piece(message_of(field, "piece"));
+        add_piece(bytes_of(field, "piece"));
         return;
       }
       constexpr std::uint32_t kLastKnown = 5;
       if (field.number > kLastKnown) return;
       check(seen.insert(field.number).second, "{} has field {} twice, needs it once", where_, field.number);
-      if (field.number == 2) read_trainer(message_of(field, "trainer_spec"));
-      if (field.number == 3) read_normalizer(message_of(field, "normalizer_spec"), "normalizer_spec");
-      if (field.number == 5) read_normalizer(message_of(field, "denormalizer_spec"), "denormalizer_spec");
+      if (field.number == 2) read_trainer_spec(bytes_of(field, "trainer_spec"));
+      if (field.number == 3) check_normalizer_spec(bytes_of(field, "normalizer_spec"), "normalizer_spec");
+      if (field.number == 5) check_normalizer_spec(bytes_of(field, "denormalizer_spec"), "denormalizer_spec");
       check(field.number != 4, "{} has self-test data, which this program does not run; needs none", where_);
     });
     check(seen.contains(2) && seen.contains(3), "{} has no {}, needs one; the file was cut", where_,
           seen.contains(2) ? "normalizer_spec" : "trainer_spec");
-    check_specials();
-    check_bytes();
+    check_required_pieces();
+    check_byte_pieces();
     return std::move(pieces_);
   }
 
  private:
-  std::string_view message_of(const WireField& field, std::string_view what) const {
+  std::string_view bytes_of(const WireField& field, std::string_view what) const {
     check(field.type == WireField::Type::kBytes, "{} has a {} of wire type {}, needs 2", where_, what,
           static_cast<int>(field.type));
     return field.bytes;
   }
 
-  /// What is wrong is put into words only when something is: there may be a million pieces.
+  /// Reports an error of the current piece. Callers test the condition first, so that a message is formatted only for
+  /// an error: there may be a million pieces.
   template <class... Args>
   [[noreturn]] void fail_at_piece(fmt::format_string<Args...> message, Args&&... args) const {
     fail("{}: piece {} {}", where_, pieces_.size(), fmt::format(message, std::forward<Args>(args)...));
   }
 
   void add_piece(std::string_view message) {
-    check(pieces_.size() < kMostPieces, "{} has more than {} pieces, needs at most that", where_, kMostPieces);
+    check(pieces_.size() < kMaxPieces, "{} has more than {} pieces, needs at most that", where_, kMaxPieces);
     Piece piece;
     walk_message(message, where_, [&](const WireField& field) {
-      if (field.number == 1) piece.text = message_of(field, "piece text");
+      if (field.number == 1) piece.text = bytes_of(field, "piece text");
       if (field.number == 2) {
         const bool is_score = field.type == WireField::Type::kFixed32 && std::isfinite(field.as_float());
         if (!is_score) fail_at_piece("has a score that is no finite number");
@@ -92,25 +94,26 @@ class ModelCheck {
     });
     check_text(piece);
     const auto [first, is_new] = index_of_.emplace(piece.text, pieces_.size());
-    if (!is_new)
-      fail_at_piece("is {}, which piece {} is too; each is needed once", in_quotes(piece.text), first->second);
+    if (!is_new) fail_at_piece("is {}, which piece {} is too; each is needed once", quote(piece.text), first->second);
     pieces_.push_back(std::move(piece));
   }
 
+  /// The SentencePiece library supports at most 64 user-defined pieces that begin at the same character. Such pieces
+  /// are prefixes of the longest one, so 64 characters are the limit for its length.
   void check_text(const Piece& piece) const {
     const std::string& text = piece.text;
-    const bool has_size = !text.empty() && text.size() <= kMostPieceBytes;
-    if (!has_size) fail_at_piece("has {} bytes, needs 1 to {}", text.size(), kMostPieceBytes);
+    const bool has_size = !text.empty() && text.size() <= kMaxPieceBytes;
+    if (!has_size) fail_at_piece("has {} bytes, needs 1 to {}", text.size(), kMaxPieceBytes);
     const bool is_text = !find_bad_utf8(text) && text.find('\0') == std::string::npos;
-    if (!is_text) fail_at_piece("is {}, needs UTF-8 without NUL", in_quotes(text));
+    if (!is_text) fail_at_piece("is {}, needs UTF-8 without NUL", quote(text));
     if (piece.type != PieceType::kUserDefined) return;
     const std::size_t characters = count_code_points(text);
-    if (characters > kMostUserDefinedCharacters) {
-      fail_at_piece("is user-defined with {} characters, needs at most {}", characters, kMostUserDefinedCharacters);
+    if (characters > kMaxUserDefinedCharacters) {
+      fail_at_piece("is user-defined with {} characters, needs at most {}", characters, kMaxUserDefinedCharacters);
     }
   }
 
-  void read_trainer(std::string_view message) {
+  void read_trainer_spec(std::string_view message) {
     walk_message(message, where_ + ": trainer_spec", [&](const WireField& field) {
       if (field.number == 3) {
         const bool is_known = field.type == WireField::Type::kVarint && (field.value == 1 || field.value == 2);
@@ -122,42 +125,42 @@ class ModelCheck {
         has_byte_fallback_ = field.value != 0;
       }
       if (field.number == 44) {
-        check(!find_bad_utf8(message_of(field, "unk_surface")), "{} has the unk_surface {}, needs UTF-8", where_,
-              in_quotes(field.bytes));
+        check(!find_bad_utf8(bytes_of(field, "unk_surface")), "{} has the unk_surface {}, needs UTF-8", where_,
+              quote(field.bytes));
       }
     });
   }
 
-  void read_normalizer(std::string_view message, std::string_view what) const {
+  void check_normalizer_spec(std::string_view message, std::string_view what) const {
     const std::string where = fmt::format("{}: {}", where_, what);
     walk_message(message, where, [&](const WireField& field) {
-      if (field.number == 2) check_character_map(message_of(field, "character map"), where + ": the character map");
+      if (field.number == 2) check_character_map(bytes_of(field, "character map"), where + ": the character map");
     });
   }
 
-  void check_specials() const {
-    check(pieces_.size() > kSpecials.size(), "{} has {} pieces, needs more than the four special ones", where_,
+  void check_required_pieces() const {
+    check(pieces_.size() > kRequiredPieces.size(), "{} has {} pieces, needs more than the four special ones", where_,
           pieces_.size());
-    for (std::size_t i = 0; i < kSpecials.size(); ++i) {
-      check(pieces_[i].type == kSpecials[i].type,
+    for (std::size_t i = 0; i < kRequiredPieces.size(); ++i) {
+      check(pieces_[i].type == kRequiredPieces[i].type,
             "{}: piece {} is {}, needs {}; train the model with --pad_id=0 --unk_id=1 --bos_id=2 --eos_id=3", where_, i,
-            in_quotes(pieces_[i].text), kSpecials[i].what);
+            quote(pieces_[i].text), kRequiredPieces[i].what);
     }
-    for (std::size_t i = kSpecials.size(); i < pieces_.size(); ++i) {
+    for (std::size_t i = kRequiredPieces.size(); i < pieces_.size(); ++i) {
       check(pieces_[i].type != PieceType::kUnknown, "{}: piece {} is a second piece for unknown text, needs one",
             where_, i);
     }
   }
 
-  void check_bytes() const {
+  void check_byte_pieces() const {
     std::size_t count = 0;
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
       if (pieces_[i].type != PieceType::kByte) continue;
-      const bool is_next = count < kNumBytes && pieces_[i].text == fmt::format("<0x{:02X}>", count);
-      if (!is_next) fail("{}: piece {} is {}, needs byte {} of 256", where_, i, in_quotes(pieces_[i].text), count);
+      const bool is_next = count < kNumBytePieces && pieces_[i].text == fmt::format("<0x{:02X}>", count);
+      if (!is_next) fail("{}: piece {} is {}, needs byte {} of 256", where_, i, quote(pieces_[i].text), count);
       ++count;
     }
-    const std::size_t needed = has_byte_fallback_ ? kNumBytes : 0;
+    const std::size_t needed = has_byte_fallback_ ? kNumBytePieces : 0;
     check(count == needed, "{} has {} byte pieces, needs {}", where_, count, needed);
   }
 

@@ -17,14 +17,14 @@ struct Piece {
   PieceType type = PieceType::kNormal;
 };
 
-/// Whether bytes begin as SentencePiece models do.
+/// Returns whether bytes begin like a SentencePiece model.
 bool looks_like_sentencepiece_model(std::string_view bytes);
 
-/// Checks a model from outside before the library sees its bytes, and gives its pieces: the library trusts sizes and
-/// offsets in a model, and an altered one crashes the program. Afterwards it may be loaded, and any UTF-8 text encoded.
-/// Checked are the wire format, the pieces (at most a million; different; short; UTF-8 without NUL; finite scores; one
-/// for unknown, padding, begin and end where this program has them; bytes all or none), the kind of the model, and the
-/// character maps. Throws Error beginning with "load_vocabulary: <name>".
+/// Checks an untrusted model and returns its pieces. The SentencePiece library trusts sizes and offsets in a model, so
+/// a corrupt one would crash the program; a checked one can be loaded safely and encodes any UTF-8 text. Checks the
+/// wire format, the model type, the character maps and the pieces: at most a million, distinct, short, UTF-8 without
+/// NUL, finite scores, special tokens at this program's indices, and either all byte pieces or none. Throws Error
+/// beginning with "load_vocabulary: <name>".
 std::vector<Piece> check_sentencepiece_model(std::string_view bytes, std::string_view name);
 
 }  // namespace edgewise

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/text/sentencepiece_training.h"
-
 #include <fmt/format.h>
 #include <sentencepiece_trainer.h>
 
@@ -12,19 +10,20 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
+#include "edgewise/text/sentencepiece_vocabulary.h"
 #include "edgewise/text/unicode.h"
 
 namespace sentencepiece::logging {
-void SetMinLogLevel(int level);  // exported by the library, but in no header that Debian installs
+void SetMinLogLevel(int level);  // exported by the library, but not declared in Debian's headers
 }  // namespace sentencepiece::logging
 
 namespace edgewise {
 namespace {
 
-constexpr std::size_t kMostTaughtBytes = 4192;
-constexpr std::string_view kReserved = "\u2585";  // the library leaves out sentences with its own unknown character
+constexpr std::size_t kMaxTrainingSentenceBytes = 4192;
+constexpr std::string_view kReserved = "\u2585";  // the library ignores sentences that contain its unknown character
 
-/// All sides one after the other.
+/// Iterates over the sentences of all sides.
 class Sentences final : public sentencepiece::SentenceIterator {
  public:
   explicit Sentences(const std::vector<std::span<const std::string>>& sides) : sides_(sides) { skip_empty_sides(); }
@@ -50,8 +49,8 @@ class Sentences final : public sentencepiece::SentenceIterator {
   std::size_t index_ = 0;
 };
 
-bool can_teach(const std::string& sentence) {
-  if (sentence.size() > kMostTaughtBytes || sentence.find(kReserved) != std::string::npos) return false;
+bool is_usable(const std::string& sentence) {
+  if (sentence.size() > kMaxTrainingSentenceBytes || sentence.find(kReserved) != std::string::npos) return false;
   bool has_text = false;
   for_each_code_point(sentence, [&](CodePoint point, std::size_t) {
     has_text = has_text || is_letter(point.value) || is_number(point.value);
@@ -59,24 +58,24 @@ bool can_teach(const std::string& sentence) {
   return has_text;
 }
 
-/// The library ends the process when no sentence is left after its own filters.
-void check_some_teach(const std::vector<std::span<const std::string>>& sides) {
+/// Throws Error if no sentence passes the library's own filters, because the library would end the process.
+void check_some_usable(const std::vector<std::span<const std::string>>& sides) {
   for (const auto& sentences : sides) {
-    if (std::any_of(sentences.begin(), sentences.end(), can_teach)) return;
+    if (std::any_of(sentences.begin(), sentences.end(), is_usable)) return;
   }
   fail("build_vocabulary: the sentences have none of at most {} bytes with a letter or a digit, needs at least one",
-       kMostTaughtBytes);
+       kMaxTrainingSentenceBytes);
 }
 
 void check_training(const VocabularyOptions& options) {
-  constexpr std::int64_t kMostPieces = 1'000'000;
+  constexpr std::int64_t kMaxPieces = 1'000'000;
   check(!options.separate_punctuation,
         "build_vocabulary: separate_punctuation is true, but kind is sentencepiece; only words need it");
   check(options.min_count == 1, "build_vocabulary: min_count is {}, but kind is sentencepiece; size limits its tokens",
         options.min_count);
-  check(options.size > 0 && options.size <= kMostPieces,
+  check(options.size > 0 && options.size <= kMaxPieces,
         "build_vocabulary: size is {}, but kind is sentencepiece, needs the number of tokens to learn, at most {}",
-        options.size, kMostPieces);
+        options.size, kMaxPieces);
   check(options.character_coverage >= 0.98 && options.character_coverage <= 1.0,
         "build_vocabulary: character_coverage is {}, needs 0.98 to 1", options.character_coverage);
 }
@@ -87,8 +86,8 @@ std::unordered_map<std::string, std::string> trainer_arguments(const VocabularyO
       {"model_type", options.model == SentencePieceModel::kUnigram ? "unigram" : "bpe"},
       {"normalization_rule_name", "nmt_nfkc"},
       {"character_coverage", fmt::format("{}", options.character_coverage)},
-      {"max_sentence_length", std::to_string(kMostTaughtBytes)},
-      {"num_threads", "4"},  // fixed, as the order of the sums depends on it
+      {"max_sentence_length", std::to_string(kMaxTrainingSentenceBytes)},
+      {"num_threads", "4"},  // fixed, because the order of summation depends on it
       {"unk_surface", std::string(kSpecialTokens[kUnknownToken])}};
   constexpr std::array<std::string_view, 4> kNames = {"pad", "unk", "bos", "eos"};
   for (std::size_t i = 0; i < kNames.size(); ++i) {
@@ -98,7 +97,7 @@ std::unordered_map<std::string, std::string> trainer_arguments(const VocabularyO
   return arguments;
 }
 
-/// The number after `before` in a text of the library's.
+/// Returns the number after `before` in an error message of the library.
 std::optional<std::int64_t> number_after(std::string_view text, std::string_view before) {
   const auto found = text.find(before);
   if (found == std::string_view::npos) return std::nullopt;
@@ -108,7 +107,7 @@ std::optional<std::int64_t> number_after(std::string_view text, std::string_view
   return end.ec == std::errc() ? std::optional(number) : std::nullopt;
 }
 
-[[noreturn]] void fail_in_our_words(const VocabularyOptions& options, std::string_view message) {
+[[noreturn]] void fail_with_advice(const VocabularyOptions& options, std::string_view message) {
   if (const auto most = number_after(message, "Please set it to a value <= ")) {
     fail(
         "build_vocabulary: size is {}, but these sentences give SentencePiece at most {} tokens; set size to {} or "
@@ -133,12 +132,12 @@ void silence_sentencepiece() {
 std::string train_sentencepiece(const std::vector<std::span<const std::string>>& sides,
                                 const VocabularyOptions& options) {
   check_training(options);
-  check_some_teach(sides);
+  check_some_usable(sides);
   silence_sentencepiece();
   Sentences sentences(sides);
   std::string model;
   const auto status = sentencepiece::SentencePieceTrainer::Train(trainer_arguments(options), &sentences, &model);
-  if (!status.ok()) fail_in_our_words(options, status.error_message());
+  if (!status.ok()) fail_with_advice(options, status.error_message());
   return model;
 }
 

@@ -8,20 +8,19 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/text/sentencepiece_check.h"
-#include "edgewise/text/sentencepiece_training.h"
 
 namespace sentencepiece::random {
-std::mt19937* GetRandomGenerator();  // this thread's; exported by the library, but in no header that Debian installs
+std::mt19937* GetRandomGenerator();  // one per thread; exported by the library, but not declared in Debian's headers
 }  // namespace sentencepiece::random
 
 namespace edgewise {
 namespace {
 
-constexpr std::size_t kMostSentenceBytes = std::size_t{16} << 20;  // the library counts bytes in an int, after NFKC
+constexpr std::size_t kMaxSentenceBytes = std::size_t{16} << 20;  // the library counts bytes after NFKC in an int
 
 void check_size(const char* caller, std::string_view sentence) {
-  check(sentence.size() <= kMostSentenceBytes, "{}: sentence has {} bytes, needs at most {}", caller, sentence.size(),
-        kMostSentenceBytes);
+  check(sentence.size() <= kMaxSentenceBytes, "{}: sentence has {} bytes, needs at most {}", caller, sentence.size(),
+        kMaxSentenceBytes);
 }
 
 class SentencePieceVocabulary final : public Vocabulary {
@@ -41,7 +40,7 @@ class SentencePieceVocabulary final : public Vocabulary {
  private:
   sentencepiece::util::Status load() try {
     return processor_.LoadFromSerializedProto(bytes_);
-  } catch (const std::exception& error) {  // its trie builder throws
+  } catch (const std::exception& error) {  // the library's trie builder throws
     return {sentencepiece::util::StatusCode::kInternal, error.what()};
   }
 

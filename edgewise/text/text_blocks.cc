@@ -40,24 +40,24 @@ SentencePairs TextInMemory::read(std::int64_t block) const {
     const auto begin = side.begin() + static_cast<std::ptrdiff_t>(begin_of(block));
     return std::vector<std::string>(begin, begin + num_pairs(block));
   };
-  return {.inputs = part(pairs_.inputs), .outputs = part(pairs_.outputs), .account = {}};
+  return {.inputs = part(pairs_.inputs), .outputs = part(pairs_.outputs), .report = {}};
 }
 
-SentencePairs sample_pairs(const TextBlocks& text, std::int64_t most) {
-  const std::int64_t all = text.account().kept;
-  const std::int64_t wanted = most == 0 ? all : std::min(most, all);
+SentencePairs sample_pairs(const TextBlocks& text, std::int64_t max_pairs) {
+  const std::int64_t all = text.report().kept;
+  const std::int64_t wanted = max_pairs == 0 ? all : std::min(max_pairs, all);
   SentencePairs chosen;
   std::int64_t number = 0;
   for (std::int64_t block = 0; block < text.num_blocks(); ++block) {
     SentencePairs pairs = text.read(block);
     for (std::size_t i = 0; i < pairs.size(); ++i, ++number) {
-      // Every all/wanted-th: those at which number·wanted/all reaches the next whole number.
+      // Takes each pair at which number·wanted/all reaches the next whole number.
       if ((number + 1) * wanted / all == number * wanted / all) continue;
       chosen.inputs.push_back(std::move(pairs.inputs[i]));
       chosen.outputs.push_back(std::move(pairs.outputs[i]));
     }
   }
-  chosen.account.kept = static_cast<std::int64_t>(chosen.size());
+  chosen.report.kept = static_cast<std::int64_t>(chosen.size());
   return chosen;
 }
 

@@ -7,31 +7,31 @@
 
 namespace edgewise {
 
-/// The usable sentence pairs of a corpus in numbered blocks, which can be read in any order, by several threads at
-/// once. Each pair is in one block, the blocks are in the corpus's order, and it never changes.
+/// The usable sentence pairs of a corpus, in numbered blocks. Several threads may read blocks in any order. Each pair
+/// is in one block, and the blocks have the order of the corpus. Immutable.
 class TextBlocks {
  public:
-  /// Lines of a block: few enough that some hundreds of blocks are a good sample, so many that their index is small.
+  /// Lines of a block. Some hundreds of blocks are a good sample of a corpus, and the index of the blocks is small.
   static constexpr std::int64_t kBlockSize = 1024;
 
   virtual ~TextBlocks() = default;
 
   virtual std::int64_t num_blocks() const = 0;
 
-  /// Of a block; it may have none.
+  /// Returns the number of pairs of a block, which may be 0.
   virtual std::int64_t num_pairs(std::int64_t block) const = 0;
 
-  /// The pairs of a block; their account stays empty.
+  /// Returns the pairs of a block, with an empty report.
   virtual SentencePairs read(std::int64_t block) const = 0;
 
-  /// Of the whole corpus.
-  virtual const PairAccount& account() const = 0;
+  /// Returns the report on the whole corpus.
+  virtual const PairReport& report() const = 0;
 
-  /// Differs when the text does.
+  /// Returns a hash of the text.
   virtual std::uint64_t fingerprint() const = 0;
 };
 
-/// Pairs that are in memory.
+/// Blocks of sentence pairs in memory.
 class TextInMemory final : public TextBlocks {
  public:
   explicit TextInMemory(SentencePairs pairs);
@@ -39,7 +39,7 @@ class TextInMemory final : public TextBlocks {
   std::int64_t num_blocks() const override;
   std::int64_t num_pairs(std::int64_t block) const override;
   SentencePairs read(std::int64_t block) const override;
-  const PairAccount& account() const override { return pairs_.account; }
+  const PairReport& report() const override { return pairs_.report; }
   std::uint64_t fingerprint() const override { return fingerprint_; }
 
  private:
@@ -49,7 +49,7 @@ class TextInMemory final : public TextBlocks {
   std::uint64_t fingerprint_;
 };
 
-/// Some of the pairs, at most so many (0: all), evenly spread over the corpus: what a vocabulary is learned from.
-SentencePairs sample_pairs(const TextBlocks& text, std::int64_t most);
+/// Returns at most `max_pairs` pairs (0: all), evenly spread over the corpus, to learn a vocabulary from.
+SentencePairs sample_pairs(const TextBlocks& text, std::int64_t max_pairs);
 
 }  // namespace edgewise

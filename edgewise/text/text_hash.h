@@ -10,7 +10,7 @@
 
 namespace edgewise {
 
-/// 64 bits of the SHA-256 of texts, one after the other. Where one ends counts.
+/// Computes 64 bits of the SHA-256 of a sequence of texts with their lengths.
 class TextHash {
  public:
   void add(std::string_view text) {
@@ -19,7 +19,7 @@ class TextHash {
     hash_.update(text);
   }
 
-  /// Nothing can be added after it.
+  /// Returns the hash; `add` must not be called afterwards.
   std::uint64_t value() {
     const std::string digits = hash_.finish();
     std::uint64_t value = 0;

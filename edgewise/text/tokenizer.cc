@@ -15,7 +15,7 @@ bool is_one_of(std::string_view characters, char character) {
   return characters.find(character) != std::string_view::npos;
 }
 
-std::string with_plain_spaces(std::string_view text) {
+std::string replace_no_break_spaces(std::string_view text) {
   constexpr char32_t kNoBreakSpace = 0xA0;
   constexpr char32_t kNarrowNoBreakSpace = 0x202F;
   std::string plain;
@@ -33,7 +33,7 @@ std::string with_plain_spaces(std::string_view text) {
 }  // namespace
 
 std::string separate_punctuation(std::string_view text) {
-  const std::string plain = with_plain_spaces(text);
+  const std::string plain = replace_no_break_spaces(text);
   std::string separated;
   separated.reserve(plain.size() + plain.size() / 8);
   for (std::size_t i = 0; i < plain.size(); ++i) {
@@ -62,7 +62,7 @@ MarkSpacing mark_spacing_of(const std::vector<std::span<const std::string>>& sid
   std::int64_t close = 0;
   for (const auto& sentences : sides) {
     for (const std::string& sentence : sentences) {
-      const std::string plain = with_plain_spaces(sentence);
+      const std::string plain = replace_no_break_spaces(sentence);
       for (std::size_t i = 1; i < plain.size(); ++i) {
         if (!is_one_of(kMarks, plain[i]) || is_one_of(kMarks, plain[i - 1])) continue;
         ++(plain[i - 1] == ' ' ? apart : close);

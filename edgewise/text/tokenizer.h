@@ -10,24 +10,25 @@
 
 namespace edgewise {
 
-/// How a language writes `!` and `?`: English at the word, French after a space.
+/// Spacing of `!` and `?`: directly after the word (English), or after a space (French).
 enum class MarkSpacing { kClose, kApart };
 
-/// U+00A0 and U+202F, the no-break spaces of French, become spaces, and `,.!?` after anything but a space get one
-/// before them: "Va ! Oui, va." becomes "Va ! Oui , va .". What the textbook chapter does before it splits at spaces.
+/// Replaces the no-break spaces of French, U+00A0 and U+202F, by spaces, and inserts a space before each of `,.!?` that
+/// does not follow one: "Va ! Oui, va." becomes "Va ! Oui , va .". The textbook chapter does so before it splits at
+/// spaces.
 std::string separate_punctuation(std::string_view text);
 
-/// Takes back the spaces that separate_punctuation put in: before `,` and `.`, and before `!` and `?` where they are
-/// written close. Of digits on both sides of a point it cannot know better: "3 .14" becomes "3.14", "3 . 14" "3. 14".
+/// Removes the spaces that separate_punctuation inserted: before `,` and `.`, and, for kClose, before `!` and `?`.
+/// Cannot restore the spaces around a point between digits: "3 .14" becomes "3.14", and "3 . 14" becomes "3. 14".
 std::string join_punctuation(std::string_view text, MarkSpacing marks = MarkSpacing::kClose);
 
-/// The spacing that most of the `!` and `?` in the sentences of these sides have; kClose when there are none.
+/// Returns the spacing of most `!` and `?` in the sentences; kClose if there are none.
 MarkSpacing mark_spacing_of(const std::vector<std::span<const std::string>>& sides);
 
-/// Each code point of a UTF-8 text; they point into it.
+/// Returns the code points of a UTF-8 text as views of `text`.
 std::vector<std::string_view> split_characters(std::string_view text);
 
-/// Words with one space between them.
+/// Joins words by single spaces.
 std::string join_words(std::span<const std::string_view> words);
 
 }  // namespace edgewise

@@ -13,24 +13,24 @@
 namespace edgewise {
 namespace {
 
-constexpr std::size_t kMostMapBytes = std::size_t{4} << 20;  // NFKC with case folding has a quarter of one
-constexpr std::size_t kMostReplacementBytes = 1024;
-constexpr std::uint32_t kBlock = 256;  // a unit's children are in one block of this size, one a byte
-constexpr int kMostMatches = 32;       // what the library has room for
+constexpr std::size_t kMaxMapBytes = std::size_t{4} << 20;  // the map of NFKC with case folding has a quarter of a MiB
+constexpr std::size_t kMaxReplacementBytes = 1024;
+constexpr std::uint32_t kBlock = 256;  // units in a block, which holds the children of a unit: one for each byte
+constexpr int kMaxMatches = 32;        // limit of the library
 
-/// One unit of the array, as Darts-clone packs it.
+/// A unit of the array in the format of Darts-clone.
 struct Unit {
   std::uint32_t bits;
 
   bool has_leaf() const { return (bits >> 8 & 1) != 0; }
   bool is_leaf() const { return (bits & 0x80000000) != 0; }
-  std::uint32_t label() const { return bits & 0xFF; }  // the byte that leads here
+  std::uint32_t label() const { return bits & 0xFF; }  // the byte of the edge to this unit
   std::uint32_t offset() const { return (bits >> 10) << ((bits & 0x200) >> 6); }
   std::uint32_t value() const { return bits & 0x7FFFFFFF; }
 };
 
-/// Walks the states that texts can reach, depth first, without recursion, and finds for each how many more matches a
-/// text can have from there on. A state is the index that a text's next byte is xor-ed to.
+/// Visits all reachable states depth first, without recursion, and computes for each the largest number of further
+/// matches. A state is the index of a block of children; the next byte of a text is xor-ed to it to find the child.
 class TrieWalk {
  public:
   TrieWalk(std::string_view units, std::string_view replacements, std::string_view where)
@@ -58,10 +58,10 @@ class TrieWalk {
 
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  /// Of the state and of the unit with this index.
+  /// Data about the state, and about the unit, with the same index.
   struct State {
-    std::uint32_t first_child = kNone;   // of the state: units
-    std::uint32_t next_sibling = kNone;  // of the unit
+    std::uint32_t first_child = kNone;   // a unit, child of the state
+    std::uint32_t next_sibling = kNone;  // a unit with the same parent state
     Phase phase = Phase::kNew;
     std::uint8_t most_matches = 0;
   };
@@ -69,7 +69,7 @@ class TrieWalk {
   struct Step {
     std::uint32_t state;
     std::uint32_t next_child;
-    int matches_on_entry;  // 1 when the edge that led here has a leaf
+    int matches_on_entry;  // 1 if the edge to this state has a leaf
   };
 
   Unit unit(std::uint32_t index) const {
@@ -78,7 +78,7 @@ class TrieWalk {
     return result;
   }
 
-  /// Only one state can lead to a unit: the one that the unit's own label points back to.
+  /// Lists the children of each state. A unit has one possible parent state: its index xor its label.
   void list_children() {
     for (auto index = static_cast<std::uint32_t>(states_.size()); index-- > 0;) {
       if (unit(index).is_leaf()) continue;
@@ -88,7 +88,7 @@ class TrieWalk {
     }
   }
 
-  /// Where the children of a unit begin; all 256 of them must be inside.
+  /// Returns the state below a unit; all 256 possible children must lie inside the array.
   std::uint32_t child_state(std::uint32_t index) const {
     const std::uint32_t state = index ^ unit(index).offset();
     check((state | (kBlock - 1)) < states_.size(), "{} has a trie of {} units in which unit {} leads to {}", where_,
@@ -105,10 +105,10 @@ class TrieWalk {
     const std::uint32_t child = child_state(index);
     const bool has_leaf = unit(index).has_leaf();
     if (has_leaf) check_replacement(unit(child).value());
-    if (child == state && !has_leaf) return;  // an unused unit is reached by NUL and leads nowhere
+    if (child == state && !has_leaf) return;  // an unused unit, reached by NUL, has no children
     check(states_[child].phase != Phase::kOpen, "{} has a trie with a loop at unit {}", where_, index);
     if (states_[child].phase == Phase::kDone) {
-      raise(state, states_[child].most_matches + (has_leaf ? 1 : 0));
+      raise_most_matches(state, states_[child].most_matches + (has_leaf ? 1 : 0));
     } else {
       open(child, has_leaf ? 1 : 0);
     }
@@ -118,11 +118,12 @@ class TrieWalk {
     const Step step = path_.back();
     path_.pop_back();
     states_[step.state].phase = Phase::kDone;
-    if (!path_.empty()) raise(path_.back().state, states_[step.state].most_matches + step.matches_on_entry);
+    if (!path_.empty())
+      raise_most_matches(path_.back().state, states_[step.state].most_matches + step.matches_on_entry);
   }
 
-  void raise(std::uint32_t state, int matches) {
-    check(matches <= kMostMatches, "{} has a text with more than {} rules for its beginning", where_, kMostMatches);
+  void raise_most_matches(std::uint32_t state, int matches) {
+    check(matches <= kMaxMatches, "{} has a text with more than {} rules for its beginning", where_, kMaxMatches);
     states_[state].most_matches = std::max(states_[state].most_matches, static_cast<std::uint8_t>(matches));
   }
 
@@ -130,9 +131,9 @@ class TrieWalk {
     check(begin < replacements_.size(), "{} has a rule whose replacement is at byte {} of {}", where_, begin,
           replacements_.size());
     const auto text = replacements_.substr(begin, replacements_.find('\0', begin) - begin);
-    check(text.size() <= kMostReplacementBytes, "{} has a replacement of {} bytes, needs at most {}", where_,
-          text.size(), kMostReplacementBytes);
-    if (find_bad_utf8(text)) fail("{} has the replacement {}, needs UTF-8", where_, in_quotes(text));
+    check(text.size() <= kMaxReplacementBytes, "{} has a replacement of {} bytes, needs at most {}", where_,
+          text.size(), kMaxReplacementBytes);
+    if (find_bad_utf8(text)) fail("{} has the replacement {}, needs UTF-8", where_, quote(text));
   }
 
   std::string_view units_;
@@ -147,8 +148,8 @@ class TrieWalk {
 void check_character_map(std::string_view map, std::string_view where) {
   if (map.empty()) return;
   std::uint32_t trie_size = 0;
-  check(map.size() > sizeof(trie_size) && map.size() <= kMostMapBytes, "{} has {} bytes, needs 5 to {}", where,
-        map.size(), kMostMapBytes);
+  check(map.size() > sizeof(trie_size) && map.size() <= kMaxMapBytes, "{} has {} bytes, needs 5 to {}", where,
+        map.size(), kMaxMapBytes);
   std::memcpy(&trie_size, map.data(), sizeof(trie_size));
   const std::string_view rest = map.substr(sizeof(trie_size));
   constexpr std::size_t kBlockBytes = kBlock * sizeof(Unit);

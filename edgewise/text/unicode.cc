@@ -28,22 +28,17 @@ bool is_space(char32_t code_point) {
 }
 
 bool is_number(char32_t code_point) { return has_category(code_point, U_GC_N_MASK); }
-
 bool is_punctuation(char32_t code_point) { return has_category(code_point, U_GC_P_MASK); }
-
 bool is_symbol(char32_t code_point) { return has_category(code_point, U_GC_S_MASK); }
-
 bool is_letter(char32_t code_point) { return has_category(code_point, U_GC_L_MASK); }
-
 bool is_mark(char32_t code_point) { return has_category(code_point, U_GC_M_MASK); }
+bool is_lowercase(char32_t code_point) { return has_category(code_point, U_GC_LL_MASK); }
 
-bool is_small(char32_t code_point) { return has_category(code_point, U_GC_LL_MASK); }
-
-char32_t small_letter(char32_t code_point) {
+char32_t lowercase_letter(char32_t code_point) {
   return static_cast<char32_t>(u_tolower(static_cast<UChar32>(code_point)));
 }
 
-char32_t capital_letter(char32_t code_point) {
+char32_t titlecase_letter(char32_t code_point) {
   return static_cast<char32_t>(u_totitle(static_cast<UChar32>(code_point)));
 }
 
@@ -72,7 +67,7 @@ std::vector<std::string_view> split_words(std::string_view text) {
   return words;
 }
 
-std::string_view without_trailing_space(std::string_view text) {
+std::string_view strip_trailing_space(std::string_view text) {
   std::size_t end = 0;
   for_each_code_point(text, [&](CodePoint point, std::size_t offset) {
     if (!is_space(point.value)) end = offset + point.size;

@@ -5,11 +5,12 @@
 #include <string_view>
 #include <vector>
 
-// Classes and case of code points, of the Unicode version that ICU has. Texts are UTF-8.
+// Classes and case of code points, in the Unicode version of ICU. Texts are UTF-8.
 
 namespace edgewise {
 
-/// White space as Python's str.split has it: the separators, and the control characters that part lines and fields.
+/// Returns whether Python's str.split treats the code point as white space: separators, and the control characters
+/// between lines and fields.
 bool is_space(char32_t code_point);
 
 bool is_number(char32_t code_point);       // general category N*
@@ -17,20 +18,20 @@ bool is_punctuation(char32_t code_point);  // P*
 bool is_symbol(char32_t code_point);       // S*
 bool is_letter(char32_t code_point);       // L*
 bool is_mark(char32_t code_point);         // M*
-bool is_small(char32_t code_point);        // Ll
+bool is_lowercase(char32_t code_point);    // Ll
 
-// One code point for one: what has no single counterpart stays.
-char32_t small_letter(char32_t code_point);
-char32_t capital_letter(char32_t code_point);  // as at the begin of a word: `ǆ` becomes `ǅ`
+// Map a code point to a single code point; return it unchanged if its counterpart is a sequence.
+char32_t lowercase_letter(char32_t code_point);
+char32_t titlecase_letter(char32_t code_point);  // title case: `ǆ` becomes `ǅ`
 
-/// All of Unicode's mappings in the root locale, those that look at neighbours too: `ΟΔΟΣ` becomes `οδος` with the
-/// final sigma, `İ` becomes `i` and a dot above. Equals Python's str.lower.
+/// Applies Unicode's full lower-case mappings in the root locale, also those that depend on neighbours: `ΟΔΟΣ` becomes
+/// `οδος` with a final sigma, `İ` becomes `i` and a dot above. Equals Python's str.lower.
 std::string lower_case(std::string_view text);
 
-/// The words between runs of white space; they point into `text`.
+/// Splits at runs of white space. Returns views of `text`.
 std::vector<std::string_view> split_words(std::string_view text);
 
-/// Without white space at its end.
-std::string_view without_trailing_space(std::string_view text);
+/// Returns the text without white space at its end.
+std::string_view strip_trailing_space(std::string_view text);
 
 }  // namespace edgewise

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kTextFile = "vocabulary.txt";
 constexpr std::string_view kModelFile = "vocabulary.model";
-constexpr std::size_t kMostVocabularyBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxVocabularyBytes = std::size_t{64} << 20;
 
 void check_options(const VocabularyOptions& options) {
   const auto special = static_cast<std::int64_t>(kSpecialTokens.size());
@@ -50,8 +50,8 @@ std::string read_whole(const std::string& path) {
   std::vector<char> chunk(std::size_t{1} << 16);
   while (const std::size_t count = source->read(chunk)) {
     bytes.append(chunk.data(), count);
-    check(bytes.size() <= kMostVocabularyBytes, "load_vocabulary: {} has more than {} bytes, needs at most that", path,
-          kMostVocabularyBytes);
+    check(bytes.size() <= kMaxVocabularyBytes, "load_vocabulary: {} has more than {} bytes, needs at most that", path,
+          kMaxVocabularyBytes);
   }
   return bytes;
 }
@@ -75,13 +75,13 @@ std::vector<std::int64_t> Vocabulary::sample_text(std::string_view /*sentence*/,
 }
 
 std::string Vocabulary::decode(std::span<const std::int64_t> tokens) const {
-  std::vector<std::int64_t> shown;
+  std::vector<std::int64_t> kept;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const std::int64_t token = tokens[i];
     check(token >= 0 && token < size(), "decode: tokens[{}] is {}, needs 0 to {}", i, token, size() - 1);
-    if (token != kPaddingToken && token != kBeginToken && token != kEndToken) shown.push_back(token);
+    if (token != kPaddingToken && token != kBeginToken && token != kEndToken) kept.push_back(token);
   }
-  return decode_tokens(shown);
+  return decode_tokens(kept);
 }
 
 std::string_view Vocabulary::token_text(std::int64_t token) const {
@@ -104,7 +104,7 @@ std::shared_ptr<const Vocabulary> build_vocabulary(const std::vector<std::span<c
 std::shared_ptr<const Vocabulary> parse_vocabulary(std::string_view bytes, std::string_view name) {
   if (looks_like_sentencepiece_model(bytes)) return parse_sentencepiece_vocabulary(bytes, name);
   VocabularyFile file = parse_vocabulary_file(bytes, name);
-  return std::make_shared<LookupVocabulary>(file.kind, file.treatment, std::move(file.tokens));
+  return std::make_shared<LookupVocabulary>(file.kind, file.preprocessing, std::move(file.tokens));
 }
 
 void save_vocabulary(const Vocabulary& vocabulary, const std::filesystem::path& directory) {

@@ -37,7 +37,7 @@ std::string escape(std::string_view token) {
   return text;
 }
 
-/// None for a text that escape() does not give.
+/// Returns nullopt for text that is not a result of escape().
 std::optional<std::string> unescape(std::string_view text) {
   constexpr std::size_t kEscapeSize = 4;  // \xHH
   std::string token;
@@ -59,11 +59,11 @@ std::optional<std::string> unescape(std::string_view text) {
 std::string header_of(const VocabularyFile& file) {
   return fmt::format("{} {} kind={} size={} separate_punctuation={} marks={}", kMagic, kFormat,
                      file.kind == VocabularyKind::kWords ? "words" : "characters", file.tokens.size(),
-                     file.treatment.separate_punctuation,
-                     file.treatment.marks == MarkSpacing::kClose ? "close" : "apart");
+                     file.preprocessing.separate_punctuation,
+                     file.preprocessing.marks == MarkSpacing::kClose ? "close" : "apart");
 }
 
-/// The lines of a file, each with its line feed taken off.
+/// Iterates over the lines of a file, without their line feeds.
 class Lines {
  public:
   Lines(std::string_view bytes, std::string_view name) : rest_(bytes), name_(name) {}
@@ -88,35 +88,35 @@ class Lines {
   std::int64_t number_ = 0;
 };
 
-/// Values of `key=value` in the header, in their order.
+/// Reads the `key=value` fields of the header in order.
 class HeaderFields {
  public:
   HeaderFields(std::string_view header, std::string_view name) : words_(split_words(header)), name_(name) {
     const std::string_view format = words_.size() > 1 ? words_[1] : "";
-    check(format == kFormat, "{}: {} has format {}, this build reads {}", kCaller, name_, in_quotes(format), kFormat);
+    check(format == kFormat, "{}: {} has format {}, this build reads {}", kCaller, name_, quote(format), kFormat);
   }
 
-  std::string_view value(std::string_view key) {
+  std::string_view read_value(std::string_view key) {
     const std::string_view word = next_ < words_.size() ? words_[next_] : "";
     ++next_;
     const bool is_key = word.starts_with(key) && word.substr(key.size()).starts_with('=');
-    check(is_key, "{}: {}:1 has {} where {}= is needed", kCaller, name_, in_quotes(word), key);
+    check(is_key, "{}: {}:1 has {} where {}= is needed", kCaller, name_, quote(word), key);
     return word.substr(key.size() + 1);
   }
 
-  bool choice(std::string_view key, std::string_view if_false, std::string_view if_true) {
-    const std::string_view text = value(key);
-    check(text == if_false || text == if_true, "{}: {}:1 has {}={}, needs {} or {}", kCaller, name_, key,
-          in_quotes(text), if_false, if_true);
+  bool read_choice(std::string_view key, std::string_view if_false, std::string_view if_true) {
+    const std::string_view text = read_value(key);
+    check(text == if_false || text == if_true, "{}: {}:1 has {}={}, needs {} or {}", kCaller, name_, key, quote(text),
+          if_false, if_true);
     return text == if_true;
   }
 
-  std::size_t count(std::string_view key) {
-    const std::string_view text = value(key);
+  std::size_t read_count(std::string_view key) {
+    const std::string_view text = read_value(key);
     std::size_t number = 0;
     const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
     check(!text.empty() && end.ec == std::errc() && end.ptr == text.data() + text.size(),
-          "{}: {}:1 has {}={}, needs a whole number", kCaller, name_, key, in_quotes(text));
+          "{}: {}:1 has {}={}, needs a whole number", kCaller, name_, key, quote(text));
     return number;
   }
 
@@ -126,10 +126,10 @@ class HeaderFields {
   std::size_t next_ = 2;
 };
 
-/// A line's token. What is wrong is put into words only when something is.
+/// Parses a line. Formats an error message only in case of an error, because vocabularies are large.
 std::string parse_token(std::string_view line, VocabularyKind kind, const std::string& place) {
   auto fail_with = [&](std::string_view has, std::string_view needs) {
-    fail("{}: {} has {}, needs {}", kCaller, place, in_quotes(has), needs);
+    fail("{}: {} has {}, needs {}", kCaller, place, quote(has), needs);
   };
   if (line.empty()) fail("{}: {} is empty, needs a token", kCaller, place);
   const auto token = unescape(line);
@@ -144,14 +144,14 @@ std::string parse_token(std::string_view line, VocabularyKind kind, const std::s
   return *token;
 }
 
-/// What the header says, and how many tokens follow it.
+/// Writes the header's fields to `file`, and returns the number of tokens.
 std::size_t parse_header(std::string_view header, std::string_view name, VocabularyFile& file) {
-  check(header.starts_with(kMagic), "{}: {}:1 has {}, needs {}", kCaller, name, in_quotes(header), kMagic);
+  check(header.starts_with(kMagic), "{}: {}:1 has {}, needs {}", kCaller, name, quote(header), kMagic);
   HeaderFields fields(header, name);
-  file.kind = fields.choice("kind", "words", "characters") ? VocabularyKind::kCharacters : VocabularyKind::kWords;
-  const std::size_t size = fields.count("size");
-  file.treatment.separate_punctuation = fields.choice("separate_punctuation", "false", "true");
-  file.treatment.marks = fields.choice("marks", "close", "apart") ? MarkSpacing::kApart : MarkSpacing::kClose;
+  file.kind = fields.read_choice("kind", "words", "characters") ? VocabularyKind::kCharacters : VocabularyKind::kWords;
+  const std::size_t size = fields.read_count("size");
+  file.preprocessing.separate_punctuation = fields.read_choice("separate_punctuation", "false", "true");
+  file.preprocessing.marks = fields.read_choice("marks", "close", "apart") ? MarkSpacing::kApart : MarkSpacing::kClose;
   return size;
 }
 
@@ -163,7 +163,7 @@ void parse_tokens(Lines& lines, std::string_view name, VocabularyFile& file) {
     const std::size_t index = file.tokens.size();
     if (index < kSpecialTokens.size()) {
       if (line != kSpecialTokens[index]) {
-        fail("{}: {} has {}, needs {}: the first four tokens are {}", kCaller, place, in_quotes(line),
+        fail("{}: {} has {}, needs {}: the first four tokens are {}", kCaller, place, quote(line),
              kSpecialTokens[index], fmt::join(kSpecialTokens, ", "));
       }
       file.tokens.emplace_back(line);
@@ -173,7 +173,7 @@ void parse_tokens(Lines& lines, std::string_view name, VocabularyFile& file) {
     const auto [first, is_new] = line_of.emplace(file.tokens.back(), lines.number());
     if (!is_new) {
       fail("{}: {} has {} again, which line {} has; each token is needed once", kCaller, place,
-           in_quotes(file.tokens.back()), first->second);
+           quote(file.tokens.back()), first->second);
     }
   }
 }

@@ -11,14 +11,14 @@
 namespace edgewise {
 namespace {
 
-/// -1 for what is none.
-std::int64_t number_of(std::string_view text) {
+/// Returns -1 for text that is not a number.
+std::int64_t parse_number(std::string_view text) {
   std::int64_t number = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size() ? number : -1;
 }
 
-void make_set(std::vector<WordLink>& links) {
+void sort_unique(std::vector<WordLink>& links) {
   std::ranges::sort(links);
   links.erase(std::unique(links.begin(), links.end()), links.end());
 }
@@ -39,23 +39,23 @@ GoldAlignment parse_gold_alignment(std::string_view line, std::int64_t first, st
     const std::string_view word = line.substr(begin, end - begin);
     const std::size_t middle = word.find_first_of("-p");
     const bool is_link = middle != std::string_view::npos;
-    const std::int64_t input = is_link ? number_of(word.substr(0, middle)) : -1;
-    const std::int64_t output = is_link ? number_of(word.substr(middle + 1)) : -1;
+    const std::int64_t input = is_link ? parse_number(word.substr(0, middle)) : -1;
+    const std::int64_t output = is_link ? parse_number(word.substr(middle + 1)) : -1;
     check(input >= first && output >= first,
-          "{} has {}, needs links as {}-{} (sure) or {}p{} (possible), words counted from {}", place, in_quotes(word),
+          "{} has {}, needs links as {}-{} (sure) or {}p{} (possible), words counted from {}", place, quote(word),
           first, first, first, first, first);
     const WordLink link = {input - first, output - first};
     gold.possible.push_back(link);
     if (word[middle] == '-') gold.sure.push_back(link);
     begin = line.find_first_not_of(kSpaces, end);
   }
-  make_set(gold.sure);
-  make_set(gold.possible);
+  sort_unique(gold.sure);
+  sort_unique(gold.possible);
   return gold;
 }
 
 void AlignmentErrors::add(std::vector<WordLink> found, const GoldAlignment& gold) {
-  make_set(found);
+  sort_unique(found);
   found_ += std::ssize(found);
   sure_ += std::ssize(gold.sure);
   found_sure_ += count_common(found, gold.sure);

@@ -8,32 +8,32 @@
 
 namespace edgewise {
 
-/// A word of an input and one of its output that translate each other, both counted from 0.
+/// A link between an input word and an output word that translate each other, both counted from 0.
 struct WordLink {
   std::int64_t input = 0;
   std::int64_t output = 0;
 
-  auto operator<=>(const WordLink&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 sees a 0 in it
+  auto operator<=>(const WordLink&) const = default;  // NOLINT(modernize-use-nullptr): false alarm of clang-tidy 14
 };
 
-/// What people say of a pair of sentences: links that must be there, and links that may; sure ones are among those.
-/// Both ascend, each link once.
+/// A manual alignment of a sentence pair: sure links, and possible links, which include the sure ones. Both lists
+/// ascend without repetitions.
 struct GoldAlignment {
   std::vector<WordLink> sure;
   std::vector<WordLink> possible;
 };
 
-/// Reads a line such as `1-1 2p3`: input word, `-` for sure or `p` for possible, output word, whose first is number
-/// `first`. Throws Error for anything else, in the name of `place`.
+/// Parses a line such as `1-1 2p3`: input word, `-` for sure or `p` for possible, output word. Words are counted from
+/// `first`. Throws Error for other text; the message begins with `place`.
 GoldAlignment parse_gold_alignment(std::string_view line, std::int64_t first, std::string_view place);
 
-/// The alignment error rate of Och and Ney (2003), over any number of sentences.
+/// Computes the alignment error rate (Och and Ney 2003) over any number of sentences.
 class AlignmentErrors {
  public:
-  /// Links found in a sentence; doubles count once.
+  /// Adds the links of a sentence; repeated links count once.
   void add(std::vector<WordLink> found, const GoldAlignment& gold);
 
-  /// 1 - (found and sure + found and possible) / (found + sure); 0 where there is neither.
+  /// Returns 1 - (|found ∩ sure| + |found ∩ possible|) / (|found| + |sure|); 0 if both sets are empty.
   double rate() const;
 
  private:

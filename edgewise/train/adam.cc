@@ -16,12 +16,6 @@
 namespace edgewise {
 namespace {
 
-/// What divides the gradients within the fused pass: the tokens, and the norm's share above the limit.
-double gradient_divisor(const AdamStep& step, double norm) {
-  const bool is_clipped = step.clip_norm > 0.0 && norm > step.clip_norm;
-  return is_clipped ? step.divisor * (norm / step.clip_norm) : step.divisor;
-}
-
 at::Tensor scalar_like(const at::Tensor& like, double value) {
   return at::full({}, value, like.options().dtype(at::kFloat));
 }
@@ -69,7 +63,8 @@ double Adam::step(const AdamStep& step) {
   }
 
   ++num_steps_;
-  const double divisor = gradient_divisor(step, norm);
+  const bool is_clipped = step.clip_norm > 0.0 && norm > step.clip_norm;
+  const double divisor = is_clipped ? step.divisor * (norm / step.clip_norm) : step.divisor;
   update(/*are_matrices=*/true, step.learning_rate, divisor);
   update(/*are_matrices=*/false, step.learning_rate, divisor);
   return norm;
@@ -94,12 +89,12 @@ void Adam::update(bool are_matrices, double learning_rate, double divisor) {
 }
 
 std::vector<NamedTensor> Adam::moments() const {
-  std::vector<NamedTensor> found;
+  std::vector<NamedTensor> moments;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    found.push_back({"mean." + parameters_[i].name, means_[i]});
-    found.push_back({"variance." + parameters_[i].name, variances_[i]});
+    moments.push_back({"mean." + parameters_[i].name, means_[i]});
+    moments.push_back({"variance." + parameters_[i].name, variances_[i]});
   }
-  return found;
+  return moments;
 }
 
 void Adam::set_counts(std::int64_t num_steps, std::int64_t num_skipped) {

@@ -17,19 +17,19 @@ struct AdamOptions {
   double weight_decay = 0.0;
 };
 
-/// How to turn the gradients that were summed into one update.
+/// The arguments of one update from accumulated gradients.
 struct AdamStep {
   double learning_rate = 0.0;
-  double divisor = 1.0;    // of the gradients: how many tokens they are the sum of
-  double clip_norm = 0.0;  // longest gradient after the division; 0: no limit
+  double divisor = 1.0;    // tokens whose gradients were summed
+  double clip_norm = 0.0;  // largest norm of the divided gradients; 0: no limit
 };
 
-/// Adam (Kingma and Ba 2015, algorithm 1) on all parameters with their gradients, in one pass over the memory of each:
-/// division by the tokens and clipping (Pascanu et al. 2013) happen within it.
+/// The Adam optimiser (Kingma and Ba 2015, algorithm 1). One pass over the memory of each parameter divides the
+/// gradient by the tokens, clips it (Pascanu et al. 2013) and updates the parameter.
 ///
 ///     mean     = beta1 · mean     + (1 - beta1) · gradient
 ///     variance = beta2 · variance + (1 - beta2) · gradient²
-///     value   -= rate · weight_decay · value, of matrices only (Loshchilov and Hutter 2019)
+///     value   -= rate · weight_decay · value, for matrices only (Loshchilov and Hutter 2019)
 ///     value   -= rate · mean / (1 - beta1^step) / (sqrt(variance / (1 - beta2^step)) + epsilon)
 ///
 /// A parameter without a gradient keeps its value and moments.
@@ -37,22 +37,23 @@ class Adam {
  public:
   explicit Adam(std::vector<NamedTensor> parameters, const AdamOptions& options = {});
 
-  /// Gives every parameter a gradient of zeros, for the next ones to be added to (ops/gradients_in_place.h). From the
-  /// first step on: gradients of a tied parameter are else summed in another order in the first step after a resume.
+  /// Sets every gradient to zeros, to which backward adds (ops/gradients_in_place.h). The first step needs zeros too:
+  /// without them, the first step after a resume would sum the gradients of a tied parameter in another order.
   void clear_gradients();
 
-  /// The norm of the divided gradients over all parameters, before clipping. If that is not finite, nothing changes,
-  /// the step does not count, and num_skipped() grows.
+  /// Updates the parameters; returns the norm of the divided gradients over all parameters, before clipping. If the
+  /// norm is not finite, parameters and num_steps() stay, and num_skipped() grows.
   double step(const AdamStep& step);
 
-  /// Counts a step that is not made.
+  /// Counts a step without an update.
   void skip() { ++num_skipped_; }
 
   std::int64_t num_steps() const { return num_steps_; }
   std::int64_t num_skipped() const { return num_skipped_; }
 
-  /// The moments, "mean.<parameter>" and "variance.<parameter>": handles, not copies.
+  /// Returns handles to the moments, named "mean.<parameter>" and "variance.<parameter>".
   std::vector<NamedTensor> moments() const;
+  /// Restores num_steps() and num_skipped() after a resume.
   void set_counts(std::int64_t num_steps, std::int64_t num_skipped);
 
   const std::vector<NamedTensor>& parameters() const { return parameters_; }

@@ -11,6 +11,7 @@
 #include "edgewise/base/config.h"
 #include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/file_system.h"
 #include "edgewise/base/safetensors.h"
 #include "edgewise/nn/serialize.h"
 
@@ -28,7 +29,7 @@ constexpr const char* kStateFile = "training.toml";
 
 void check_finite(const fs::path& directory, std::span<const NamedTensor> tensors, std::int64_t step) {
   for (const NamedTensor& parameter : tensors) {
-    // The largest number: one pass, which training waits for, where at::isfinite makes several.
+    // The maximum norm takes one pass over memory; at::isfinite takes several.
     const auto largest = at::linalg_vector_norm(parameter.tensor.detach(), std::numeric_limits<double>::infinity());
     check(std::isfinite(largest.item<double>()),
           "train: parameter \"{}\" is not finite at step {}, needs finite numbers; {} stays as it was, go on from it "
@@ -37,27 +38,27 @@ void check_finite(const fs::path& directory, std::span<const NamedTensor> tensor
   }
 }
 
-/// What training.safetensors holds.
-std::vector<NamedTensor> training_tensors(const Trained& trained, bool is_averaged) {
-  std::vector<NamedTensor> tensors = trained.adam.moments();
+/// Returns the tensors of training.safetensors.
+std::vector<NamedTensor> training_tensors(const CheckpointObjects& objects, bool is_averaged) {
+  std::vector<NamedTensor> tensors = objects.adam.moments();
   if (!is_averaged) return tensors;
-  for (const NamedTensor& parameter : trained.adam.parameters()) {
+  for (const NamedTensor& parameter : objects.adam.parameters()) {
     tensors.push_back({"value." + parameter.name, parameter.tensor});
   }
   return tensors;
 }
 
-Snapshot snapshot_of(const fs::path& directory, const Trained& trained, std::int64_t step) {
-  check_finite(directory, trained.adam.parameters(), step);
+Snapshot make_snapshot(const fs::path& directory, const CheckpointObjects& objects, std::int64_t step) {
+  check_finite(directory, objects.adam.parameters(), step);
   const std::span<const NamedTensor> model =
-      trained.average == nullptr ? trained.adam.parameters() : trained.average->tensors();
-  Snapshot snapshot{.step = step, .directory = directory, .files = trained.task.model_files()};
+      objects.average == nullptr ? objects.adam.parameters() : objects.average->tensors();
+  Snapshot snapshot{.step = step, .directory = directory, .files = objects.task.model_files()};
   snapshot.files[kModelFile] = serialize_tensors(model);
   return snapshot;
 }
 
-/// What keeps a directory from being as it was written; empty: nothing.
-std::string damage_of(const fs::path& directory) {
+/// Describes a difference between a directory and its manifest; returns "" if there is none.
+std::string find_damage(const fs::path& directory) {
   try {
     verify_manifest(directory, kCaller);
     return {};
@@ -69,6 +70,19 @@ std::string damage_of(const fs::path& directory) {
 void load(std::span<const NamedTensor> tensors, const fs::path& path) {
   load_tensors(tensors, SafetensorsFile::open(path), path.string());
 }
+
+std::uint64_t directory_size(const fs::path& directory) {
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code no_file;
+    const std::uint64_t size = entry->file_size(no_file);
+    if (!no_file) bytes += size;
+  }
+  return bytes;
+}
+
+double megabytes(std::uint64_t bytes) { return static_cast<double>(bytes) / 1e6; }
 
 }  // namespace
 
@@ -83,16 +97,16 @@ void require_no_run(const fs::path& run) {
   }
 }
 
-Snapshot snapshot_model(const fs::path& directory, const Trained& trained, const ModelWorth& worth) {
-  Snapshot snapshot = snapshot_of(directory, trained, worth.step);
-  snapshot.files[kWorthFile] = to_toml(worth);
+Snapshot snapshot_model(const fs::path& directory, const CheckpointObjects& objects, const CheckpointScore& score) {
+  Snapshot snapshot = make_snapshot(directory, objects, score.step);
+  snapshot.files[kScoreFile] = to_toml(score);
   return snapshot;
 }
 
-Snapshot snapshot_last(const fs::path& run, const Trained& trained, const TrainingState& state) {
-  Snapshot snapshot = snapshot_of(run / kLast, trained, state.step);
-  snapshot.files[kTrainingFile] = serialize_tensors(training_tensors(trained, state.averaged.has_value()));
-  snapshot.files[kStateFile] = training_state_text(state, trained.task.kind());
+Snapshot snapshot_last(const fs::path& run, const CheckpointObjects& objects, const TrainingState& state) {
+  Snapshot snapshot = make_snapshot(run / kLast, objects, state.step);
+  snapshot.files[kTrainingFile] = serialize_tensors(training_tensors(objects, state.averaged.has_value()));
+  snapshot.files[kStateFile] = training_state_text(state, objects.task.kind());
   snapshot.old_name = kPrevious;
   return snapshot;
 }
@@ -105,7 +119,8 @@ void write_snapshot(const Snapshot& snapshot) {
   } else {
     writer.commit_and_keep_old_as(snapshot.old_name);
   }
-  if (snapshot.kept) remove_other_checkpoints(snapshot.directory.parent_path(), *snapshot.kept);
+  if (snapshot.remaining_checkpoints)
+    remove_checkpoints_except(snapshot.directory.parent_path(), *snapshot.remaining_checkpoints);
 }
 
 std::string restore_last(const fs::path& run) {
@@ -114,9 +129,9 @@ std::string restore_last(const fs::path& run) {
   const fs::path previous = run / kPrevious;
   check(fs::exists(last, error) || fs::exists(previous, error),
         "train: {} has no {}, needs a run to go on with; leave --resume out to begin one", run.string(), kLast);
-  const std::string damage = damage_of(last);
+  const std::string damage = find_damage(last);
   if (damage.empty()) return {};
-  const std::string older_damage = damage_of(previous);
+  const std::string older_damage = find_damage(previous);
   check(older_damage.empty(), "train: {} has no whole checkpoint: {}; {}", run.string(), damage, older_damage);
   put_directory(previous, last, kCaller);
   return fmt::format("{} is damaged ({}); {} has taken its place", last.string(), damage, previous.string());
@@ -130,16 +145,28 @@ TrainingState read_last_state(const fs::path& run, const std::string& kind) {
   return read_training_state(last / kStateFile, kind);
 }
 
-void read_last_tensors(const fs::path& run, const TrainingState& state, const Trained& trained) {
+void read_last_tensors(const fs::path& run, const TrainingState& state, const CheckpointObjects& objects) {
   const fs::path last = run / kLast;
   const bool is_averaged = state.averaged.has_value();
-  if (!is_averaged) load(trained.adam.parameters(), last / kModelFile);
-  load(training_tensors(trained, is_averaged), last / kTrainingFile);
-  if (trained.average == nullptr) return;
-  trained.average->begin();
+  if (!is_averaged) load(objects.adam.parameters(), last / kModelFile);
+  load(training_tensors(objects, is_averaged), last / kTrainingFile);
+  if (objects.average == nullptr) return;
+  objects.average->begin();
   if (!is_averaged) return;
-  load(trained.average->tensors(), last / kModelFile);
-  trained.average->set_num_updates(*state.averaged);
+  load(objects.average->tensors(), last / kModelFile);
+  objects.average->set_num_updates(*state.averaged);
+}
+
+void require_space(const fs::path& run, const CheckpointSizes& sizes) {
+  constexpr std::uint64_t kStates = 3;  // RUN/last, RUN/previous, and the next state while it is written
+  const std::uint64_t needed = kStates * sizes.state + static_cast<std::uint64_t>(sizes.models) * sizes.model;
+  const std::uint64_t present = directory_size(run);
+  if (present >= needed) return;
+  const std::uint64_t free = file_system().free_bytes(run);
+  check(free >= needed - present,
+        "train: the disk of {} has {:.1f} MB left, needs {:.1f} MB for checkpoints; make room, or choose another "
+        "directory",
+        run.string(), megabytes(free), megabytes(needed - present));
 }
 
 }  // namespace edgewise

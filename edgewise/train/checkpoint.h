@@ -9,66 +9,77 @@
 #include <string>
 
 #include "edgewise/train/adam.h"
-#include "edgewise/train/kept_checkpoints.h"
+#include "edgewise/train/best_checkpoints.h"
 #include "edgewise/train/task.h"
 #include "edgewise/train/training_state.h"
 #include "edgewise/train/weight_average.h"
 
 // A run directory:
 //
-//     last/            the newest state: a model directory, and training.safetensors and training.toml
-//     previous/        the state before: taken when last/ is damaged
+//     last/            the newest state: a model directory with training.safetensors and training.toml
+//     previous/        the state saved before last/, which replaces a damaged last/
 //     best/            the model of the best validation
-//     step-00001200/   the models of the best validations, as many as keep_best says
-//     metrics.jsonl    metrics.h
-//     lock             run_lock.h
+//     step-00001200/   the models of the keep_best best validations
+//     metrics.jsonl    the metrics (metrics.h)
+//     lock             the lock file (run_lock.h)
 //
-// A model directory holds model.safetensors, the task's model files and manifest.json; base/directory.h says what
-// happens when the disk is full or the power goes. Those of validated models say in validation.toml what they are
-// worth. Where weights are averaged, the averages are in every model.safetensors. training.safetensors has what only
-// training needs: Adam's moments and, where the model has the averages, the weights themselves.
+// A model directory holds model.safetensors, the task's model files, manifest.json and, for a validated model,
+// validation.toml with its scores; base/directory.h describes writing on a full disk or at a power failure. With weight
+// averaging, each model.safetensors holds the averages. training.safetensors holds Adam's moments and, with averaging,
+// the weights themselves.
 
 namespace edgewise {
 
-/// What a checkpoint is made of, and read into; no averages are kept when that is null.
-struct Trained {
+/// The objects whose state a checkpoint saves and restores; a null `average` means no averaging.
+struct CheckpointObjects {
   TrainingTask& task;
   Adam& adam;
   WeightAverage* average = nullptr;
 };
 
-/// Throws Error when the directory already holds a run, or is no directory; a missing one is well.
+/// Throws Error when `run` already holds a run or is not a directory. A missing directory is no error.
 void require_no_run(const std::filesystem::path& run);
 
-/// A model directory that is not written yet: a copy of the state as bytes, so that training can go on meanwhile.
+/// A checkpoint in memory: a copy of the state as bytes, so that training continues while the copy is written.
 struct Snapshot {
   std::int64_t step = 0;
   std::filesystem::path directory;
-  std::map<std::string, std::string> files;        // name to bytes
-  std::string old_name = {};                       // what the directory that it replaces becomes; empty: it goes
-  std::optional<std::set<std::string>> kept = {};  // the kept checkpoints that stay behind it; unset: all
+  std::map<std::string, std::string> files;  // name to bytes
+  std::string old_name = {};                 // new name of the replaced directory; empty: the directory is removed
+  std::optional<std::set<std::string>> remaining_checkpoints = {};  // step-* directories to keep; unset: all
 };
 
-/// Of a model that was validated, for RUN/best or a kept checkpoint. Throws Error for numbers that are not finite.
-Snapshot snapshot_model(const std::filesystem::path& directory, const Trained& trained, const ModelWorth& worth);
+/// Copies a validated model, for RUN/best or RUN/step-00001200. Throws Error for parameters that are not finite.
+Snapshot snapshot_model(const std::filesystem::path& directory, const CheckpointObjects& objects,
+                        const CheckpointScore& score);
 
-/// Of RUN/last; likewise. What was there becomes RUN/previous.
-Snapshot snapshot_last(const std::filesystem::path& run, const Trained& trained, const TrainingState& state);
+/// Copies the state for RUN/last; the old RUN/last becomes RUN/previous. Throws Error if parameters are not finite.
+Snapshot snapshot_last(const std::filesystem::path& run, const CheckpointObjects& objects, const TrainingState& state);
 
-/// Replaces the directory; whatever goes wrong, there is a whole one: the old or the new.
+/// Writes a snapshot to its directory. After a failure at any time, the old or the new directory is complete.
 void write_snapshot(const Snapshot& snapshot);
 
-/// Checks that all files of RUN/last are as they were written. Where they are not, puts RUN/previous in its place if
-/// that is whole, and says so; says nothing else. Throws Error when there is no whole one.
+/// Replaces a damaged or missing RUN/last by an undamaged RUN/previous and returns a description of the damage; returns
+/// "" for an undamaged RUN/last. Throws Error when both are damaged or missing.
 std::string restore_last(const std::filesystem::path& run);
 
-/// What RUN/last says of its training. Throws Error for a directory that holds no training and for a run of another
-/// kind.
+/// Reads training.toml of RUN/last. Throws Error for a directory without training.toml and for a run of another kind.
 TrainingState read_last_state(const std::filesystem::path& run, const std::string& kind);
 
-/// Reads RUN/last, whose state was read, into the parameters, moments and averages. Throws Error, and leaves parameters
-/// as they were, when they are not those of the run: with all that are missing, too many, or of another shape or dtype.
-/// Averages that the run has none of begin anew with the parameters.
-void read_last_tensors(const std::filesystem::path& run, const TrainingState& state, const Trained& trained);
+/// Reads parameters, moments and averages of RUN/last; `state` is the result of read_last_state. If the run has no
+/// averages, they start from the parameters. When names, shapes or dtypes differ from those of the run, leaves the
+/// parameters unchanged and throws an Error that lists all differences.
+void read_last_tensors(const std::filesystem::path& run, const TrainingState& state, const CheckpointObjects& objects);
+
+/// Upper estimates of the disk space of a run's checkpoints, in bytes.
+struct CheckpointSizes {
+  std::uint64_t model = 0;
+  std::uint64_t state = 0;  // RUN/last, which contains a model
+  std::int64_t models = 0;  // number of models: RUN/best and RUN/step-*
+};
+
+/// Throws Error when the disk of a run directory, which must exist, has too little space for three states and `models`
+/// models. Bytes that the run already occupies count as free.
+void require_space(const std::filesystem::path& run, const CheckpointSizes& sizes);
 
 }  // namespace edgewise

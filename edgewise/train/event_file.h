@@ -7,30 +7,30 @@
 #include <string>
 #include <string_view>
 
-#include "edgewise/base/descriptor.h"
+#include "edgewise/base/file_descriptor.h"
 #include "edgewise/train/event_messages.h"
 
 namespace edgewise {
 
-/// What TensorBoard reads of a run: events.out.tfevents.N, a file for each process that trained it, where N is the step
-/// that it began behind. A file is TFRecords: each a length, its checksum, an event, and that one's checksum.
-///
-/// No step is there twice: whoever goes on behind a step cuts off what a lost process wrote behind it, and tells a
-/// TensorBoard that has read it already.
+/// Writes the events of a run for TensorBoard. Each process that trains the run writes a file events.out.tfevents.N,
+/// where N is the last step before that process. A file consists of TFRecords: length, checksum of the length, event,
+/// checksum of the event. No step occurs twice: a process that resumes after step N removes the later events of earlier
+/// processes, and writes an event that makes a running TensorBoard discard them.
 class EventFile {
  public:
-  /// Throws Error when the file cannot be made, or an older one neither read nor cut.
+  /// Begins the file of a process that continues after `step` steps. Throws Error when the file cannot be created, and
+  /// when an older file cannot be read or truncated.
   EventFile(const std::filesystem::path& run, std::int64_t step);
 
-  /// Appends an event whole. What there is no place for waits for the next one: pictures stop no training.
+  /// Appends an event. If the write fails, keeps the event for the next call: write errors do not stop training.
   void append(std::int64_t step, const EventSummary& summary);
 
  private:
   void write(std::string_view event);
 
-  Descriptor file_;
+  FileDescriptor file_;
   std::size_t size_ = 0;
-  std::string waiting_;
+  std::string pending_;  // records that are not in the file yet
 };
 
 }  // namespace edgewise

@@ -11,99 +11,105 @@ namespace {
 
 enum class Wire : std::uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
-constexpr std::uint32_t kStepField = 2;  // of an event
+constexpr std::uint32_t kStepField = 2;  // Event.step
 
-/// A message that grows field by field.
+/// Serialises a message field by field.
 class Message {
  public:
-  Message& whole(std::uint32_t field, std::uint64_t value) {
-    key(field, Wire::kVarint);
-    varint(value);
+  Message& add_integer(std::uint32_t field, std::uint64_t value) {
+    append_key(field, Wire::kVarint);
+    append_varint(value);
     return *this;
   }
-  Message& real(std::uint32_t field, double value) {
-    key(field, Wire::kFixed64);
-    little_endian(std::bit_cast<std::uint64_t>(value));
+  Message& add_real(std::uint32_t field, double value) {
+    append_key(field, Wire::kFixed64);
+    append_little_endian(std::bit_cast<std::uint64_t>(value));
     return *this;
   }
-  Message& real(std::uint32_t field, float value) {
-    key(field, Wire::kFixed32);
-    little_endian(std::bit_cast<std::uint32_t>(value));
+  Message& add_real(std::uint32_t field, float value) {
+    append_key(field, Wire::kFixed32);
+    append_little_endian(std::bit_cast<std::uint32_t>(value));
     return *this;
   }
-  Message& bytes(std::uint32_t field, std::string_view value) {
-    key(field, Wire::kBytes);
-    varint(value.size());
+  Message& add_bytes(std::uint32_t field, std::string_view value) {
+    append_key(field, Wire::kBytes);
+    append_varint(value.size());
     text_ += value;
     return *this;
   }
-  Message& reals(std::uint32_t field, std::span<const double> values) {
+  Message& add_reals(std::uint32_t field, std::span<const double> values) {
     Message packed;
-    for (const double value : values) packed.little_endian(std::bit_cast<std::uint64_t>(value));
-    return bytes(field, packed.text_);
+    for (const double value : values) packed.append_little_endian(std::bit_cast<std::uint64_t>(value));
+    return add_bytes(field, packed.text_);
   }
 
   const std::string& text() const { return text_; }
 
  private:
-  void key(std::uint32_t field, Wire type) { varint(field << 3 | static_cast<std::uint32_t>(type)); }
+  void append_key(std::uint32_t field, Wire type) { append_varint(field << 3 | static_cast<std::uint32_t>(type)); }
 
-  void varint(std::uint64_t value) {
+  void append_varint(std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) text_ += static_cast<char>(0x80 | (value & 0x7F));
     text_ += static_cast<char>(value);
   }
 
   template <typename Number>
-  void little_endian(Number value) {
+  void append_little_endian(Number value) {
     for (std::size_t i = 0; i < sizeof(Number); ++i) text_ += static_cast<char>(value >> (8 * i) & 0xFF);
   }
 
   std::string text_;
 };
 
-Message event_at(double seconds) { return Message().real(1, seconds); }
+Message event_at(double seconds) { return Message().add_real(1, seconds); }
 
 }  // namespace
 
-void EventSummary::add_value(std::string_view value) { values_ += Message().bytes(1, value).text(); }
+void EventSummary::add_value(std::string_view value) { values_ += Message().add_bytes(1, value).text(); }
 
 void EventSummary::add_scalar(std::string_view tag, double value) {
-  add_value(Message().bytes(1, tag).real(2, static_cast<float>(value)).text());
+  add_value(Message().add_bytes(1, tag).add_real(2, static_cast<float>(value)).text());
 }
 
 void EventSummary::add_histogram(std::string_view tag, const Histogram& histogram) {
   const Message values = Message()
-                             .real(1, histogram.lowest)
-                             .real(2, histogram.highest)
-                             .real(3, histogram.count)
-                             .real(4, histogram.sum)
-                             .real(5, histogram.sum_of_squares)
-                             .reals(6, histogram.limits)
-                             .reals(7, histogram.counts);
-  add_value(Message().bytes(1, tag).bytes(5, values.text()).text());
+                             .add_real(1, histogram.lowest)
+                             .add_real(2, histogram.highest)
+                             .add_real(3, histogram.count)
+                             .add_real(4, histogram.sum)
+                             .add_real(5, histogram.sum_of_squares)
+                             .add_reals(6, histogram.limits)
+                             .add_reals(7, histogram.counts);
+  add_value(Message().add_bytes(1, tag).add_bytes(5, values.text()).text());
 }
 
-// A tensor of one string, which the metadata hand to the text plug-in.
+// A text is a tensor of one string, which the metadata assign to the text plug-in.
 void EventSummary::add_text(std::string_view tag, std::string_view markdown) {
-  constexpr std::uint64_t kStrings = 7;  // the tensor's dtype
-  const Message plugin = Message().bytes(1, "text");
-  const Message dimension = Message().whole(1, 1);
-  const Message shape = Message().bytes(2, dimension.text());
-  const Message tensor = Message().whole(1, kStrings).bytes(2, shape.text()).bytes(8, markdown);
-  const Message metadata = Message().bytes(1, plugin.text());
-  add_value(Message().bytes(1, tag).bytes(8, tensor.text()).bytes(9, metadata.text()).text());
+  constexpr std::uint64_t kString = 7;  // DT_STRING
+  const Message plugin = Message().add_bytes(1, "text");
+  const Message dimension = Message().add_integer(1, 1);
+  const Message shape = Message().add_bytes(2, dimension.text());
+  const Message tensor = Message().add_integer(1, kString).add_bytes(2, shape.text()).add_bytes(8, markdown);
+  const Message metadata = Message().add_bytes(1, plugin.text());
+  add_value(Message().add_bytes(1, tag).add_bytes(8, tensor.text()).add_bytes(9, metadata.text()).text());
 }
 
-std::string version_event(double seconds) { return event_at(seconds).bytes(3, "brain.Event:2").text(); }
+std::string version_event(double seconds) { return event_at(seconds).add_bytes(3, "brain.Event:2").text(); }
 
 std::string restart_event(double seconds, std::int64_t first_step) {
   constexpr std::uint64_t kStart = 1;
-  const Message session = Message().whole(1, kStart);
-  return event_at(seconds).whole(kStepField, static_cast<std::uint64_t>(first_step)).bytes(7, session.text()).text();
+  const Message session = Message().add_integer(1, kStart);
+  return event_at(seconds)
+      .add_integer(kStepField, static_cast<std::uint64_t>(first_step))
+      .add_bytes(7, session.text())
+      .text();
 }
 
 std::string summary_event(double seconds, std::int64_t step, const EventSummary& summary) {
-  return event_at(seconds).whole(kStepField, static_cast<std::uint64_t>(step)).bytes(5, summary.values()).text();
+  return event_at(seconds)
+      .add_integer(kStepField, static_cast<std::uint64_t>(step))
+      .add_bytes(5, summary.values())
+      .text();
 }
 
 std::int64_t step_of_event(std::string_view event) {

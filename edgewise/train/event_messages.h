@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
-// TensorBoard's messages, as Protocol Buffers put them on the wire: of TensorFlow's event.proto and summary.proto,
-// those fields that TensorBoard shows.
+// Serialises TensorBoard's messages in the Protocol Buffers wire format: the fields of TensorFlow's event.proto and
+// summary.proto that TensorBoard displays.
 
 namespace edgewise {
 
-/// How often values lie where: counts[i] of them up to limits[i] and above the limit before.
+/// A histogram: counts[i] values are above limits[i - 1] and at most limits[i].
 struct Histogram {
   double lowest = 0.0;
   double highest = 0.0;
@@ -22,14 +22,13 @@ struct Histogram {
   std::vector<double> counts;
 };
 
-/// What is known of one step. A tag is what TensorBoard calls a curve: "valid/bleu".
+/// The values of one step. A tag, such as "valid/bleu", names a curve in TensorBoard.
 class EventSummary {
  public:
   void add_scalar(std::string_view tag, double value);
   void add_histogram(std::string_view tag, const Histogram& histogram);
   void add_text(std::string_view tag, std::string_view markdown);
 
-  bool is_empty() const { return values_.empty(); }
   const std::string& values() const { return values_; }
 
  private:
@@ -38,13 +37,13 @@ class EventSummary {
   std::string values_;
 };
 
-/// Events, each at a time in seconds since 1970. A file begins with the first; where training goes on, the second makes
-/// TensorBoard forget all events of this step and above.
+/// Return serialised events with a time in seconds since 1970. A file begins with a version event. A restart event
+/// makes TensorBoard discard all earlier events of `first_step` and later steps.
 std::string version_event(double seconds);
 std::string restart_event(double seconds, std::int64_t first_step);
 std::string summary_event(double seconds, std::int64_t step, const EventSummary& summary);
 
-/// The step of an event, 0 where it has none. Throws Error for bytes that are no event.
+/// Returns the step of an event, 0 for an event without a step. Throws Error for bytes that are not an event.
 std::int64_t step_of_event(std::string_view event);
 
 }  // namespace edgewise

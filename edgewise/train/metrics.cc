@@ -14,7 +14,7 @@
 namespace edgewise {
 namespace {
 
-/// How many bytes the whole lines within a number of bytes take.
+/// Returns the size of the complete lines among the first `size` bytes.
 std::uint64_t size_of_lines(const std::filesystem::path& path, std::int64_t size) {
   const std::string text = read_file(path, "train").substr(0, static_cast<std::size_t>(size));
   return text.rfind('\n') + 1;  // npos + 1 is 0
@@ -23,8 +23,8 @@ std::uint64_t size_of_lines(const std::filesystem::path& path, std::int64_t size
 void add(JsonObject& json, std::string_view name, std::int64_t number) { json.add(name, number); }
 void add(JsonObject& json, std::string_view name, double number) { json.add(name, number); }
 
-/// As `inspect --ponder --json` writes it: {"2": 40, "3": 5}.
-void add(JsonObject& json, std::string_view name, const StepHistogram& histogram) {
+/// Adds {"2": 40, "3": 5}, the format of `inspect --ponder --json`.
+void add(JsonObject& json, std::string_view name, const PonderHistogram& histogram) {
   JsonObject counts;
   for (const auto& [steps, nodes] : histogram) counts.add(std::to_string(steps), nodes);
   json.add_json(name, counts.text());
@@ -65,29 +65,29 @@ void MetricsFile::append(std::int64_t step, std::int64_t epoch, const Values& va
   JsonObject json;
   json.add("step", step).add("epoch", epoch);
   for (const auto& [name, value] : values) {
-    std::visit([&json, key = name](const auto& known) { add(json, key, known); }, value);
+    std::visit([&json, key = name](const auto& number) { add(json, key, number); }, value);
   }
-  waiting_ += json.text() + "\n";
-  write_waiting();  // what goes wrong comes out in sync()
+  pending_ += json.text() + "\n";
+  write_pending();  // sync() reports errors
 }
 
 std::int64_t MetricsFile::sync() {
-  check_error(write_waiting());
+  check_error(write_pending());
   check_error(file_system().sync(file_.number()) == 0 ? 0 : errno);
   return static_cast<std::int64_t>(size_);
 }
 
-int MetricsFile::write_waiting() {
-  // Half a line is worse than none.
-  if (is_torn_ && file_system().truncate(file_.number(), size_) != 0) return errno;
-  const int error = write_all(file_, waiting_);
-  is_torn_ = error != 0;
-  if (is_torn_) {
-    is_torn_ = file_system().truncate(file_.number(), size_) != 0;
+int MetricsFile::write_pending() {
+  // Removes the partial line of an earlier failure.
+  if (may_end_partially_ && file_system().truncate(file_.number(), size_) != 0) return errno;
+  const int error = write_all(file_, pending_);
+  may_end_partially_ = error != 0;
+  if (may_end_partially_) {
+    may_end_partially_ = file_system().truncate(file_.number(), size_) != 0;
     return error;
   }
-  size_ += waiting_.size();
-  waiting_.clear();
+  size_ += pending_.size();
+  pending_.clear();
   return 0;
 }
 

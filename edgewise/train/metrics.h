@@ -9,41 +9,41 @@
 #include <variant>
 #include <vector>
 
-#include "edgewise/base/descriptor.h"
+#include "edgewise/base/file_descriptor.h"
 #include "edgewise/train/observer.h"
 
 namespace edgewise {
 
-/// RUN/metrics.jsonl: one JSON object a line, each with its step and epoch. Lines are appended whole; those that a full
-/// disk has no place for wait for the next attempt.
+/// Writes RUN/metrics.jsonl: one JSON object per line, with step and epoch. Only complete lines are appended; lines
+/// that cannot be written, as on a full disk, are kept in memory until the next attempt.
 class MetricsFile {
  public:
-  using Value = std::variant<std::int64_t, double, StepHistogram>;
+  using Value = std::variant<std::int64_t, double, PonderHistogram>;
   using Values = std::vector<std::pair<std::string_view, Value>>;
 
-  /// Keeps the whole lines among the first `size` bytes of a file that exists, such as a checkpoint counts on, and cuts
-  /// off the rest. Throws Error when the file cannot be written.
+  /// Opens or creates the file. Keeps the complete lines among its first `size` bytes, the size at the last checkpoint,
+  /// and removes the rest. Throws Error when the file cannot be written.
   MetricsFile(std::filesystem::path path, std::int64_t size);
 
-  /// A number that is not finite becomes null, as JSON has none.
+  /// Appends a line. A number that is not finite becomes null.
   void append(std::int64_t step, std::int64_t epoch, const Values& values);
 
-  /// Brings all lines to the disk: the file's size. Throws Error when that fails; nothing is lost, and it can be tried
-  /// again.
+  /// Writes all lines to the disk (fsync) and returns the size of the file. Throws Error on failure, and then keeps the
+  /// lines in memory for another attempt.
   std::int64_t sync();
 
  private:
-  int write_waiting();
+  int write_pending();
   void check_error(int error) const;
 
   std::filesystem::path path_;
-  Descriptor file_;
+  FileDescriptor file_;
   std::uint64_t size_ = 0;
-  std::string waiting_;   // lines that are not in the file
-  bool is_torn_ = false;  // whether something of them may be
+  std::string pending_;             // lines that are not in the file
+  bool may_end_partially_ = false;  // whether the file may end with a part of pending_
 };
 
-/// What the file says of steps, and of a validation.
+/// Return the names and values of a line of metrics.
 MetricsFile::Values metrics_of(const StepReport& report);
 MetricsFile::Values metrics_of(const Validation& validation);
 

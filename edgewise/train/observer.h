@@ -12,51 +12,52 @@
 
 namespace edgewise {
 
-/// How training goes.
+/// Measurements after a step. Loss, accuracy, tokens and ponder steps cover the step itself in on_step(), and all steps
+/// since the previous line of metrics in on_log().
 struct StepReport {
   std::int64_t step = 0;
   std::int64_t epoch = 0;  // from 1
   double loss = 0.0;       // per token
-  double accuracy = 0.0;   // share of tokens
+  double accuracy = 0.0;   // share of correct tokens
   double learning_rate = 0.0;
   double gradient_norm = 0.0;  // before clipping
-  std::int64_t tokens = 0;     // of a step; of a line of metrics, of the steps since the line before
+  std::int64_t tokens = 0;
   double tokens_per_second = 0.0;
-  std::optional<double> encoder_steps;  // of thinking, a node's mean, where nodes decide that for themselves
+  std::optional<double> encoder_steps;  // mean ponder steps of a node, for models with adaptive computation
   std::optional<double> decoder_steps;
   double seconds = 0.0;                   // since this process began to train
-  std::int64_t skipped_steps = 0;         // since the run began, for gradients that were not finite
-  std::optional<std::int64_t> last_step;  // where training ends; by the present epoch's batches if epochs end it
+  std::int64_t skipped_steps = 0;         // steps of the run with gradients that were not finite
+  std::optional<std::int64_t> last_step;  // end of training; with a limit of epochs, estimated from the present epoch
   std::optional<double> seconds_left;
 };
 
-/// Whoever wants to know what the trainer does; the trainer itself prints nothing.
+/// Receives the events of a trainer, which itself prints nothing.
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
 
-  /// Before the first step of this process; so many are done.
+  /// Called before the first step of this process, after `step` steps of earlier processes.
   virtual void on_begin(std::int64_t /*step*/) {}
 
-  /// After each step, with the numbers of that step.
+  /// Called after each step.
   virtual void on_step(const StepReport&) {}
 
-  /// After each line of metrics: loss and accuracy over the steps since the line before.
+  /// Called after each line of metrics.
   virtual void on_log(const StepReport&) {}
 
   virtual void on_validation(std::int64_t /*step*/, const Validation&, bool /*is_best*/) {}
 
-  /// A model directory was written: "RUN/last", "RUN/best", "RUN/step-00001200".
+  /// Called after a checkpoint was written: "RUN/last", "RUN/best", "RUN/step-00001200".
   virtual void on_save(std::int64_t /*step*/, const std::filesystem::path&) {}
 
-  /// Something to know of, though training goes on: a save that failed, a loss that leaps, a damaged checkpoint.
+  /// Called for a problem that does not end training: a failed save, a spike of the loss, a damaged checkpoint.
   virtual void on_warning(std::int64_t /*step*/, const std::string&) {}
 };
 
-/// Tells several.
+/// Forwards each event to several observers.
 class Observers : public TrainObserver {
  public:
-  /// They must outlive it.
+  /// The observers must outlive this object.
   explicit Observers(std::vector<TrainObserver*> observers) : observers_(std::move(observers)) {}
 
   void on_begin(std::int64_t step) override {

@@ -20,7 +20,7 @@ int open_lock(const fs::path& run, int flags) {
   return ::open((run / kLockFile).c_str(), O_RDWR | O_CLOEXEC | flags, 0666);
 }
 
-int make_lock(const fs::path& run) {
+int create_lock(const fs::path& run) {
   std::error_code error;
   fs::create_directories(run, error);
   check(!error, "train: {}: {}", run.string(), error.message());
@@ -29,7 +29,7 @@ int make_lock(const fs::path& run) {
   return file;
 }
 
-void take(const Descriptor& file, const fs::path& run) {
+void acquire(const FileDescriptor& file, const fs::path& run) {
   const bool is_held = ::flock(file.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   check(!is_held,
         "train: another process trains in {}, needs a run directory of its own; wait for that one's end, or "
@@ -39,11 +39,11 @@ void take(const Descriptor& file, const fs::path& run) {
 
 }  // namespace
 
-RunLock::RunLock(const fs::path& run) : file_(make_lock(run)) { take(file_, run); }
+RunLock::RunLock(const fs::path& run) : file_(create_lock(run)) { acquire(file_, run); }
 
-void require_nobody_trains(const fs::path& run) {
-  const Descriptor file(open_lock(run, 0));
-  if (file.is_open()) take(file, run);
+void require_unlocked(const fs::path& run) {
+  const FileDescriptor file(open_lock(run, 0));
+  if (file.is_open()) acquire(file, run);
 }
 
 }  // namespace edgewise

@@ -3,22 +3,22 @@
 
 #include <filesystem>
 
-#include "edgewise/base/descriptor.h"
+#include "edgewise/base/file_descriptor.h"
 
 namespace edgewise {
 
-/// As long as it lives, no other process trains in this run directory. The file RUN/lock, which it makes and leaves, is
-/// locked and not merely there: a process that dies holds nothing. Where the file system has no locks it does nothing.
+/// Prevents other processes from training in a run directory during its lifetime. Locks the file RUN/lock by flock, so
+/// the lock ends with the process, and leaves the file in place. Has no effect on a file system without locks.
 class RunLock {
  public:
-  /// Makes the directory too, if it is missing. Throws Error at once when a process holds the lock, be it this one.
+  /// Creates a missing run directory. Throws Error, without waiting, when this or another process holds the lock.
   explicit RunLock(const std::filesystem::path& run);
 
  private:
-  Descriptor file_;
+  FileDescriptor file_;
 };
 
-/// Throws Error when a process trains in this run directory; says nothing of a missing one.
-void require_nobody_trains(const std::filesystem::path& run);
+/// Throws Error when a process trains in a run directory, which may be missing.
+void require_unlocked(const std::filesystem::path& run);
 
 }  // namespace edgewise

@@ -5,10 +5,10 @@
 
 namespace edgewise {
 
-/// What others ask of a run while it goes on: other threads, and signal handlers.
+/// Requests to a training run, which other threads and signal handlers may set.
 struct RunRequests {
   std::atomic<bool> stop = false;  // save and end
-  std::atomic<bool> save = false;  // save and go on; the run takes the request back
+  std::atomic<bool> save = false;  // save and continue; the run resets the flag
 };
 
 }  // namespace edgewise

@@ -61,38 +61,38 @@ double Schedule::operator()(std::int64_t step) const {
   const double highest = options_.learning_rate;
   switch (options_.schedule) {
     case ScheduleKind::kConstant:
-      return highest * rise(now);
+      return highest * warmup_share(now);
     case ScheduleKind::kNoam:
       return scale_ * std::min(1.0 / std::sqrt(now), now * std::pow(warmup_, -1.5));
     case ScheduleKind::kInverseSqrt:
-      return highest * std::min(rise(now), std::sqrt(warmup_ / now));
+      return highest * std::min(warmup_share(now), std::sqrt(warmup_ / now));
     case ScheduleKind::kLinear:
-      return highest * std::min(rise(now), rest(now));
+      return highest * std::min(warmup_share(now), remaining_share(now));
     case ScheduleKind::kCosine:
-      return step <= options_.warmup ? highest * rise(now) : cosine(now);
+      return step <= options_.warmup ? highest * warmup_share(now) : cosine_rate(now);
     case ScheduleKind::kPlateau:
-      return rise(now) * plateau_rate();
+      return warmup_share(now) * plateau_rate();
   }
   fail("Schedule: kind is {}, needs one that enum_names lists", static_cast<int>(options_.schedule));
 }
 
-void Schedule::validated(bool is_best) {
+void Schedule::add_validation(bool is_best) {
   plateau_.waits = is_best ? 0 : plateau_.waits + 1;
   if (plateau_.waits < options_.plateau_patience) return;
   plateau_.waits = 0;
   ++plateau_.cuts;
 }
 
-double Schedule::rise(double step) const { return step < warmup_ ? step / warmup_ : 1.0; }
+double Schedule::warmup_share(double step) const { return step < warmup_ ? step / warmup_ : 1.0; }
 
-double Schedule::rest(double step) const {
+double Schedule::remaining_share(double step) const {
   const double end = static_cast<double>(options_.steps) + 1.0;
   return std::max(0.0, end - step) / (end - warmup_);
 }
 
-double Schedule::cosine(double step) const {
+double Schedule::cosine_rate(double step) const {
   const double lowest = options_.min_learning_rate;
-  return lowest + (options_.learning_rate - lowest) * (1.0 - std::cos(std::numbers::pi * rest(step))) / 2.0;
+  return lowest + (options_.learning_rate - lowest) * (1.0 - std::cos(std::numbers::pi * remaining_share(step))) / 2.0;
 }
 
 double Schedule::plateau_rate() const {

@@ -7,52 +7,53 @@
 
 namespace edgewise {
 
-/// What the plateau schedule knows of the validations.
-struct Plateau {
-  std::int64_t cuts = 0;   // times that the rate was multiplied by plateau_factor
-  std::int64_t waits = 0;  // validations without improvement since the last of them
+/// The state of the plateau schedule.
+struct PlateauState {
+  std::int64_t cuts = 0;   // multiplications of the rate by plateau_factor
+  std::int64_t waits = 0;  // validations since the last best validation or cut
 
-  bool operator==(const Plateau&) const = default;
+  bool operator==(const PlateauState&) const = default;
 };
 
-/// The learning rate of a step; the first is 1.
+/// Computes the learning rate of a step; the first step is 1.
 ///
 ///     noam          factor · size^-0.5 · min(step^-0.5, step · warmup^-1.5)   (Vaswani et al. 2017, section 5.3)
 ///     inverse_sqrt  learning_rate · min(step / warmup, sqrt(warmup / step))
 ///     linear        learning_rate · min(step / warmup, rest)
-///     cosine        learning_rate · step / warmup; behind the warm-up
+///     cosine        learning_rate · step / warmup; after the warm-up
 ///                   min_learning_rate + (learning_rate - min_learning_rate) · (1 - cos(pi · rest)) / 2
 ///                   (Loshchilov and Hutter 2017, without restarts)
 ///     plateau       min(1, step / warmup) · max(min_learning_rate, learning_rate · plateau_factor^cuts)
 ///     constant      learning_rate · min(1, step / warmup)
 ///
-/// where rest = (steps + 1 - step) / (steps + 1 - warmup): 0 would be the step behind the last, so that the last one
-/// too is worth its time. A cut follows every plateau_patience validations in a row that are not the best so far.
+/// where rest = (steps + 1 - step) / (steps + 1 - warmup), which is above 0 at the last step. Names other than step,
+/// size and cuts are options (TrainOptions). `cuts` (PlateauState) grows by 1 after plateau_patience successive
+/// validations of which none is the best so far.
 class Schedule {
  public:
-  /// `size` is that of a node's state. Throws Error for a Noam schedule with a size below 1; for Noam and inverse_sqrt
-  /// with a warm-up below 1; for linear and cosine without a number of steps, or with one that is not more than the
-  /// warm-up; and for a min_learning_rate above the learning rate, where it counts.
+  /// `size` is the size of a node's state. Throws Error for noam with a size below 1, for noam and inverse_sqrt with a
+  /// warmup below 1, for linear and cosine with steps not above warmup, and for cosine and plateau with a
+  /// min_learning_rate above learning_rate.
   Schedule(const TrainOptions& options, std::int64_t size);
 
   double operator()(std::int64_t step) const;
 
-  /// To be told of each validation.
-  void validated(bool is_best);
+  /// Counts a validation for the plateau schedule; `is_best`: it is the best validation so far.
+  void add_validation(bool is_best);
 
-  const Plateau& plateau() const { return plateau_; }
-  void set_plateau(const Plateau& plateau) { plateau_ = plateau; }
+  const PlateauState& plateau() const { return plateau_; }
+  void set_plateau(const PlateauState& plateau) { plateau_ = plateau; }
 
  private:
-  double rise(double step) const;
-  double rest(double step) const;
-  double cosine(double step) const;
+  double warmup_share(double step) const;
+  double remaining_share(double step) const;
+  double cosine_rate(double step) const;
   double plateau_rate() const;
 
   TrainOptions options_;
-  double scale_;  // of the Noam schedule: factor · size^-0.5
+  double scale_;  // factor · size^-0.5, for the Noam schedule
   double warmup_;
-  Plateau plateau_;
+  PlateauState plateau_;
 };
 
 }  // namespace edgewise

@@ -13,50 +13,48 @@
 
 namespace edgewise {
 
-/// Writes snapshots while training goes on, those of one step at a time. What cannot be written does not end a run at
-/// once: the observer is warned, and it is tried again with the next; only as many failures in a row as kMostFailures
-/// are an Error. Its end waits for what is being written.
+/// Writes snapshots in a thread while training continues, the snapshots of one step at a time. Warns the observer of a
+/// failed write and tries again with the next write. The destructor waits for a write in progress.
 class SnapshotWriter {
  public:
-  static constexpr int kMostFailures = 3;
+  static constexpr int kMaxFailures = 3;  // failures in a row before an Error
 
   explicit SnapshotWriter(TrainObserver& observer) : observer_(observer) {}
 
-  /// Takes a snapshot to be written by the next write(). Waits first for what is being written, so that memory never
-  /// holds the states of two steps.
-  void add(const std::function<Snapshot()>& take);
+  /// Waits for a write in progress, then makes a snapshot: memory never holds the states of two steps.
+  void add(const std::function<Snapshot()>& make_snapshot);
 
-  /// Tells what is written by now, and begins to write what was added: that which failed before first, and nothing
-  /// behind what fails, so that a state is never newer than the models that it speaks of. Throws Error for the last of
-  /// too many failures.
+  /// Returns at once while a write is in progress. Else reports the last write to the observer and starts to write the
+  /// failed and the added snapshots, in this order. After a failure, skips the remaining snapshots, so that a saved
+  /// state never refers to models that are not written. Throws Error after kMaxFailures failures in a row.
   void write();
 
-  /// Waits until all is written. Throws Error when something is not.
+  /// Waits until every snapshot is written. Throws Error when one cannot be written.
   void finish();
 
-  /// Counts as a snapshot that could not be written. Throws Error for the last of too many.
-  void fail(std::int64_t step, const std::string& why);
+  /// Warns the observer and counts a failed write. Throws Error after kMaxFailures failures in a row.
+  void add_failure(std::int64_t step, const std::string& error);
 
  private:
-  /// What came of a step's snapshots: those that are written, then those that are not, and why.
-  struct Batch {
+  /// The snapshots of a step, of which the first `num_written` are written; `error` is empty if all are written.
+  struct WriteResult {
     std::vector<Snapshot> snapshots;
     std::size_t num_written = 0;
     std::string error;
   };
 
-  static Batch written(std::vector<Snapshot> snapshots);
-  void start();
-  bool collect();
-  void settle();
+  static WriteResult write_all(std::vector<Snapshot> snapshots);
+  void start_writing();
+  bool wait_and_report();
+  void wait_and_check();
 
   TrainObserver& observer_;
   std::vector<Snapshot> added_;
   std::vector<Snapshot> failed_;
-  std::string error_;      // of the last save; empty: it went well
-  std::int64_t step_ = 0;  // of the same
+  std::string error_;      // error of the last write; empty: none
+  std::int64_t step_ = 0;  // step of the last write
   int failures_ = 0;       // in a row
-  std::future<Batch> writing_;
+  std::future<WriteResult> writing_;
 };
 
 }  // namespace edgewise

@@ -8,43 +8,43 @@
 namespace edgewise {
 namespace {
 
-/// Above 0 when the left is the greater, 0 where they cannot be compared.
+/// Returns 1 when `left` is greater, -1 when `right` is greater, 0 when they are equal or one is unset.
 int compare(const std::optional<double>& left, const std::optional<double>& right) {
   if (!left || !right || *left == *right) return 0;
   return *left > *right ? 1 : -1;
 }
 
-int compare_by(BestBy by, const Validation& left, const Validation& right) {
+int compare_by(BestMetric by, const Validation& left, const Validation& right) {
   switch (by) {
-    case BestBy::kAuto: {
+    case BestMetric::kAuto: {
       const int by_bleu = compare(left.bleu, right.bleu);
       return by_bleu != 0 ? by_bleu : compare(left.sequence_accuracy, right.sequence_accuracy);
     }
-    case BestBy::kBleu:
+    case BestMetric::kBleu:
       return compare(left.bleu, right.bleu);
-    case BestBy::kSequences:
+    case BestMetric::kSequences:
       return compare(left.sequence_accuracy, right.sequence_accuracy);
-    case BestBy::kAccuracy:
+    case BestMetric::kAccuracy:
       return compare(left.accuracy, right.accuracy);
-    case BestBy::kLoss:
+    case BestMetric::kLoss:
       return 0;
   }
   fail("is_better: by is {}, needs one that enum_names lists", static_cast<int>(by));
 }
 
-bool is_measured(BestBy by, const Validation& validation) {
-  if (by == BestBy::kBleu) return validation.bleu.has_value();
-  return by != BestBy::kSequences || validation.sequence_accuracy.has_value();
+bool is_measured(BestMetric by, const Validation& validation) {
+  if (by == BestMetric::kBleu) return validation.bleu.has_value();
+  return by != BestMetric::kSequences || validation.sequence_accuracy.has_value();
 }
 
 }  // namespace
 
-void require_measured(const Validation& validation, BestBy by) {
+void require_measured(const Validation& validation, BestMetric by) {
   check(is_measured(by, validation),
         "train: best_by is {}, which this validation does not measure; set train.best_by=auto", enum_name(by));
 }
 
-bool is_better(const Validation& candidate, const Validation& best, BestBy by) {
+bool is_better(const Validation& candidate, const Validation& best, BestMetric by) {
   const int by_choice = compare_by(by, candidate, best);
   if (by_choice != 0) return by_choice > 0;
   return candidate.loss < best.loss || (std::isnan(best.loss) && !std::isnan(candidate.loss));

@@ -23,8 +23,8 @@ namespace {
 
 constexpr std::int64_t kBuckets = 40;
 
-/// Of finite values; empty where there is another among them.
-std::optional<Histogram> histogram_of(const at::Tensor& values) {
+/// Returns a histogram of 40 buckets; nothing for no values or for values that are not finite.
+std::optional<Histogram> make_histogram(const at::Tensor& values) {
   Histogram histogram;
   histogram.count = static_cast<double>(values.numel());
   histogram.sum_of_squares = values.square().sum(at::kDouble).item<double>();
@@ -48,16 +48,16 @@ std::optional<Histogram> histogram_of(const at::Tensor& values) {
   return histogram;
 }
 
-void add_values(EventSummary& summary, const std::string& what, const std::string& layer,
+void add_values(EventSummary& summary, const std::string& kind, const std::string& layer,
                 const std::vector<at::Tensor>& tensors, double divisor) {
   if (tensors.empty()) return;
-  const std::optional<Histogram> histogram = histogram_of(at::cat(tensors).div_(divisor));
+  const std::optional<Histogram> histogram = make_histogram(at::cat(tensors).div_(divisor));
   if (!histogram) return;
-  summary.add_scalar(what + "_norm/" + layer, std::sqrt(histogram->sum_of_squares));
-  summary.add_histogram(what + "s/" + layer, *histogram);
+  summary.add_scalar(kind + "_norm/" + layer, std::sqrt(histogram->sum_of_squares));
+  summary.add_histogram(kind + "s/" + layer, *histogram);
 }
 
-/// The numbers of a line of metrics.jsonl: there "loss" and "valid_bleu", here "train/loss" and "valid/bleu".
+/// Adds the numbers of a line of metrics.jsonl: "loss" becomes "train/loss", "valid_bleu" becomes "valid/bleu".
 void add_numbers(EventSummary& summary, const MetricsFile::Values& values) {
   constexpr std::string_view kValid = "valid_";
   for (const auto& [name, value] : values) {
@@ -68,8 +68,8 @@ void add_numbers(EventSummary& summary, const MetricsFile::Values& values) {
   }
 }
 
-/// A line of a Markdown table must hold neither bars nor line ends.
-std::string cell(std::string text) {
+/// Escapes a cell of a Markdown table, which must not contain bars or line ends.
+std::string escape_cell(std::string text) {
   std::ranges::replace(text, '\n', ' ');
   std::string escaped;
   for (const char c : text) {
@@ -79,10 +79,11 @@ std::string cell(std::string text) {
   return escaped;
 }
 
-std::string table_of(const std::vector<OutputSample>& samples) {
+std::string make_table(const std::vector<OutputSample>& samples) {
   std::string table = "input | output | reference\n---|---|---\n";
   for (const OutputSample& sample : samples) {
-    table += cell(sample.input) + " | " + cell(sample.output) + " | " + cell(sample.reference) + "\n";
+    table +=
+        escape_cell(sample.input) + " | " + escape_cell(sample.output) + " | " + escape_cell(sample.reference) + "\n";
   }
   return table;
 }
@@ -112,7 +113,7 @@ void TensorBoard::on_log(const StepReport& report) {
 void TensorBoard::on_validation(std::int64_t step, const Validation& validation, bool /*is_best*/) {
   EventSummary summary;
   add_numbers(summary, metrics_of(validation));
-  if (!validation.samples.empty()) summary.add_text("valid/samples", table_of(validation.samples));
+  if (!validation.samples.empty()) summary.add_text("valid/samples", make_table(validation.samples));
   add_layers(summary);
   file_->append(step, summary);
 }

@@ -10,9 +10,9 @@
 
 namespace edgewise {
 
-/// Keeps a run's event files for TensorBoard: the metrics; and of each validation, what the model makes of some inputs,
-/// and of each layer the norms of weights and gradients, and how their values are spread. Gradients are those of the
-/// step before the validation, a token, before clipping. Run and task must outlive it.
+/// Writes the event files of a run for TensorBoard: the metrics and, at each validation, sample outputs and, for each
+/// layer, norms and histograms of weights and gradients. The gradients are from the last step, per token, before
+/// clipping. The task must outlive the observer.
 class TensorBoard : public TrainObserver {
  public:
   TensorBoard(std::filesystem::path run, TrainingTask& task);
@@ -28,11 +28,10 @@ class TensorBoard : public TrainObserver {
   std::filesystem::path run_;
   TrainingTask& task_;
   std::optional<EventFile> file_;
-  std::int64_t tokens_ = 0;  // of the last step
+  std::int64_t tokens_ = 0;  // tokens of the last step
 };
 
-/// The layer of a parameter: "encoder.layers.0" of "encoder.layers.0.feed_forward.inner.weight", "generator" of
-/// "generator.bias".
+/// Returns a parameter's layer: "encoder.layers.0" for "encoder.layers.0.norm.bias", "generator" for "generator.bias".
 std::string layer_of(const std::string& parameter);
 
 }  // namespace edgewise

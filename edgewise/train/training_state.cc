@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/train/training_state.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "edgewise/base/config.h"
 #include "edgewise/base/error.h"
 
 namespace edgewise {
 namespace {
 
-/// training.toml.
+constexpr std::int64_t kWindow = 100;  // steps
+
+/// The fields of training.toml.
 struct StateFile {
   std::int64_t format = 2;
   std::string kind;
@@ -18,36 +23,36 @@ struct StateFile {
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
     auto& state = self.state;
-    field("format", self.format, "of this file", at_least(2).at_most(2));
-    field("kind", self.kind, "what the model is");
-    field("step", state.step, "steps done", at_least(0));
-    field("updates", state.updates, "those whose gradients were finite", at_least(0));
-    field("skips_in_a_row", state.skips_in_a_row, "the latest ones whose gradients were not", at_least(0));
+    field("format", self.format, "version of this file format", at_least(2).at_most(2));
+    field("kind", self.kind, "kind of the model");
+    field("step", state.step, "number of finished steps", at_least(0));
+    field("updates", state.updates, "steps whose gradients were finite", at_least(0));
+    field("skips_in_a_row", state.skips_in_a_row, "latest steps in a row whose gradients were not finite", at_least(0));
     field("averaged", state.averaged, "updates in the averages of weights", at_least(0));
-    field("epoch", state.position.epoch, "epochs done", at_least(0));
-    field("batch", state.position.index, "batches of the next epoch done", at_least(0));
-    field("window", state.position.window, "window of that epoch it goes on in", at_least(0));
-    field("window_begin", state.position.window_begin, "batches of that epoch before the window", at_least(0));
-    field("seed", state.seed, "of all random numbers");
-    field("data_fingerprint", state.data_fingerprint, "of training pairs and batch options");
-    field("gradient_norm", state.gradient_norm, "of the latest step");
-    field("log_loss", state.log.loss, "sum since the last line of metrics");
-    field("log_tokens", state.log.tokens, "tokens since then", at_least(0));
-    field("log_correct", state.log.correct, "correct ones among them", at_least(0));
-    field("log_encoder_nodes", state.log.encoder.nodes, "encoder nodes since then whose steps are counted",
+    field("epoch", state.position.epoch, "number of finished epochs", at_least(0));
+    field("batch", state.position.index, "finished batches of the present epoch", at_least(0));
+    field("window", state.position.window, "window of the present epoch", at_least(0));
+    field("window_begin", state.position.window_begin, "batches of the present epoch before the window", at_least(0));
+    field("seed", state.seed, "seed of all random numbers");
+    field("data_fingerprint", state.data_fingerprint, "hash of training pairs and batch options");
+    field("gradient_norm", state.gradient_norm, "gradient norm of the latest step");
+    field("log_loss", state.log.loss, "sum of the loss since the last line of metrics");
+    field("log_tokens", state.log.tokens, "tokens since the last line of metrics", at_least(0));
+    field("log_correct", state.log.correct, "correct tokens since the last line of metrics", at_least(0));
+    field("log_encoder_nodes", state.log.encoder.nodes, "encoder nodes with counted ponder steps since the last line",
           at_least(0));
-    field("log_encoder_steps", state.log.encoder.steps, "their steps", at_least(0));
-    field("log_decoder_nodes", state.log.decoder.nodes, "decoder nodes since then whose steps are counted",
+    field("log_encoder_steps", state.log.encoder.steps, "ponder steps of these encoder nodes", at_least(0));
+    field("log_decoder_nodes", state.log.decoder.nodes, "decoder nodes with counted ponder steps since the last line",
           at_least(0));
-    field("log_decoder_steps", state.log.decoder.steps, "their steps", at_least(0));
+    field("log_decoder_steps", state.log.decoder.steps, "ponder steps of these decoder nodes", at_least(0));
     field("losses", state.losses.steps, "steps in the statistics of the loss", at_least(0));
-    field("loss_mean", state.losses.mean, "its mean");
-    field("loss_variance", state.losses.variance, "its variance");
-    field("metrics_size", state.metrics_size, "bytes of metrics.jsonl", at_least(0));
+    field("loss_mean", state.losses.mean, "mean of the loss");
+    field("loss_variance", state.losses.variance, "variance of the loss");
+    field("metrics_size", state.metrics_size, "size of metrics.jsonl in bytes", at_least(0));
     field("validated_step", state.validated_step, "step of the last validation", at_least(0));
     field("validations_since_best", state.validations_since_best, "validations after the best", at_least(0));
     field("plateau_cuts", state.plateau.cuts, "cuts of the learning rate so far", at_least(0));
-    field("plateau_waits", state.plateau.waits, "validations without improvement since", at_least(0));
+    field("plateau_waits", state.plateau.waits, "validations without improvement since the last cut", at_least(0));
     field("has_best", self.has_best, "whether there was a validation");
     field("best_step", state.best_step, "step of the best validation", at_least(0));
     field("best", self.best, "the best validation");
@@ -56,6 +61,20 @@ struct StateFile {
 
 }  // namespace
 
+void LossStatistics::add(double loss) {
+  ++steps;
+  const double share = 1.0 / static_cast<double>(std::min(steps, kWindow));
+  const double difference = loss - mean;
+  mean += share * difference;
+  variance = (1.0 - share) * (variance + share * difference * difference);
+}
+
+double LossStatistics::deviation() const { return std::sqrt(variance); }
+
+bool LossStatistics::is_spike(double loss, double deviations) const {
+  return steps >= kWindow && loss > mean + deviations * deviation();
+}
+
 std::string training_state_text(const TrainingState& state, const std::string& kind) {
   StateFile file{.kind = kind, .state = state, .has_best = state.best.has_value(), .best = {}};
   if (state.best) file.best = *state.best;
@@ -63,11 +82,11 @@ std::string training_state_text(const TrainingState& state, const std::string& k
 }
 
 TrainingState read_training_state(const std::filesystem::path& file, const std::string& kind) {
-  StateFile found = read_config<StateFile>(file);
-  check(found.kind == kind, "train: {} holds a model of kind \"{}\", needs \"{}\"", file.parent_path().string(),
-        found.kind, kind);
-  if (found.has_best) found.state.best = found.best;
-  return found.state;
+  StateFile saved = read_config<StateFile>(file);
+  check(saved.kind == kind, "train: {} holds a model of kind \"{}\", needs \"{}\"", file.parent_path().string(),
+        saved.kind, kind);
+  if (saved.has_best) saved.state.best = saved.best;
+  return saved.state;
 }
 
 }  // namespace edgewise

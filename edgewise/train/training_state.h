@@ -7,36 +7,51 @@
 #include <string>
 
 #include "edgewise/data/batches.h"
-#include "edgewise/train/loss_statistics.h"
 #include "edgewise/train/schedule.h"
 #include "edgewise/train/task.h"
 
 namespace edgewise {
 
-/// What training needs beside parameters, moments and averages to go on as if it had never stopped.
+/// Mean and variance of the loss over about the last 100 steps, to detect a spike. The first 100 steps have equal
+/// weights; after them, each step has 1 % less weight than the next step.
+struct LossStatistics {
+  std::int64_t steps = 0;
+  double mean = 0.0;
+  double variance = 0.0;
+
+  void add(double loss);
+  double deviation() const;
+
+  /// Returns whether a loss, not yet added, is above mean + deviations · standard deviation; false before 100 steps.
+  bool is_spike(double loss, double deviations) const;
+
+  bool operator==(const LossStatistics&) const = default;
+};
+
+/// The state of training without parameters, moments and averages. With these, a resumed run gives the same bits.
 struct TrainingState {
   std::int64_t step = 0;
-  std::int64_t updates = 0;              // steps without those skipped for a loss or gradient that was not finite
-  std::int64_t skips_in_a_row = 0;       // the latest steps, if they were skipped
-  std::optional<std::int64_t> averaged;  // updates in the averages; unset: no averages are kept
-  Position position;
-  double gradient_norm = 0.0;  // of the latest step, which the next line of metrics has
-  LogSums log;                 // since the last line of metrics
+  std::int64_t updates = 0;              // steps whose loss and gradients were finite
+  std::int64_t skips_in_a_row = 0;       // latest steps in a row that were skipped
+  std::optional<std::int64_t> averaged;  // updates in the averages; unset: no averaging
+  BatchPosition position;
+  double gradient_norm = 0.0;  // norm at the latest step, for the next line of metrics
+  LossSums log;                // sums since the last line of metrics
   LossStatistics losses;
   std::int64_t metrics_size = 0;  // bytes of metrics.jsonl
   std::optional<Validation> best;
   std::int64_t best_step = 0;
   std::int64_t validated_step = 0;
   std::int64_t validations_since_best = 0;
-  Plateau plateau;
+  PlateauState plateau;
   std::uint64_t seed = 0;
-  std::uint64_t data_fingerprint = 0;  // BatchStream's
+  std::uint64_t data_fingerprint = 0;  // BatchStream::fingerprint()
 };
 
-/// The text of training.toml; `kind` is the task's.
+/// Returns the text of training.toml; `kind` is the kind of the task.
 std::string training_state_text(const TrainingState& state, const std::string& kind);
 
-/// Throws Error for a run of another kind.
+/// Reads training.toml. Throws Error for a run of another kind.
 TrainingState read_training_state(const std::filesystem::path& file, const std::string& kind);
 
 }  // namespace edgewise

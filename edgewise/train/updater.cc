@@ -23,7 +23,7 @@ Update Updater::operator()(std::int64_t step) {
   adam_.clear_gradients();
   Update update;
   update.sums = accumulate_gradients(step);
-  const TimedWork timed("optimiser");
+  const ScopedTimer timer("optimiser");
   if (!std::isfinite(update.sums.loss)) {
     adam_.skip();
     update.gradient_norm = std::numeric_limits<double>::quiet_NaN();
@@ -36,35 +36,30 @@ Update Updater::operator()(std::int64_t step) {
 }
 
 Batch Updater::next_batch() {
-  const TimedWork timed("waiting for a batch");
+  const ScopedTimer timer("waiting for a batch");
   return batches_.next();
 }
 
 BatchLoss Updater::forward(const Batch& batch, Pass& pass) {
-  const TimedWork timed("forward");
+  const ScopedTimer timer("forward");
   return task_.loss(batch, pass);
 }
 
 void Updater::backward(const BatchLoss& loss) {
-  const TimedWork timed("backward");
-  const GradientsInPlace in_place;
-  loss.loss_sum.backward();
+  const ScopedTimer timer("backward");
+  const GradientsInPlaceGuard in_place;
+  loss.objective.backward();
 }
 
-LogSums Updater::accumulate_gradients(std::int64_t step) {
+LossSums Updater::accumulate_gradients(std::int64_t step) {
   const std::uint64_t step_seed = mix(options_.seed, static_cast<std::uint64_t>(step));
-  LogSums sums;
+  LossSums sums;
   for (std::int64_t i = 0; i < options_.accumulate; ++i) {
     const Batch batch = next_batch();
     Pass pass = Pass::training(mix(step_seed, static_cast<std::uint64_t>(i)), options_.precision);
     const BatchLoss loss = forward(batch, pass);
     backward(loss);
-    const at::Tensor& reported = loss.reported_sum.defined() ? loss.reported_sum : loss.loss_sum;
-    sums += {.loss = reported.item<double>(),
-             .tokens = loss.tokens,
-             .correct = loss.correct,
-             .encoder = count_steps(loss.encoder),
-             .decoder = count_steps(loss.decoder)};
+    sums += loss.sums;
     if (batches_.position().index == 0) break;
   }
   return sums;

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "edgewise/data/batches_ahead.h"
+#include "edgewise/data/batch_prefetcher.h"
 #include "edgewise/options/train_options.h"
 #include "edgewise/train/adam.h"
 #include "edgewise/train/schedule.h"
@@ -12,40 +12,40 @@
 
 namespace edgewise {
 
-/// One update of the parameters, and what it was made from.
+/// The result of one training step.
 struct Update {
-  LogSums sums;
-  double gradient_norm = 0.0;  // per token, before clipping; not finite: the update was skipped
+  LossSums sums;
+  double gradient_norm = 0.0;  // per token, before clipping; not finite: parameters did not change
 
-  bool is_made() const { return std::isfinite(gradient_norm); }
+  bool is_applied() const { return std::isfinite(gradient_norm); }
 };
 
-/// The step of training: a batch, prepared while the step before ran; its gradients; the update. What surrounds it,
-/// such as checkpoints, is the trainer's; a benchmark has the same step without that. Task and batches must outlive it.
+/// Runs training steps: takes prefetched batches, computes gradients, updates the parameters. Trainer adds checkpoints
+/// and metrics; benchmarks use Updater alone. Task and batches must outlive the updater.
 class Updater {
  public:
   Updater(const TrainOptions& options, TrainingTask& task, BatchStream& batches);
 
-  /// Update number `step`, from 1, made from the next `options.accumulate` batches, or from fewer at the end of an
-  /// epoch. Its random numbers are a function of (options.seed, step).
+  /// Runs step number `step`, from 1, with the next `options.accumulate` batches, or fewer at the end of an epoch. The
+  /// random numbers of a step are a function of (options.seed, step).
   Update operator()(std::int64_t step);
 
-  BatchesAhead& batches() { return batches_; }
-  const BatchesAhead& batches() const { return batches_; }
+  BatchPrefetcher& batches() { return batches_; }
+  const BatchPrefetcher& batches() const { return batches_; }
   double learning_rate(std::int64_t step) const { return schedule_(step); }
   Schedule& schedule() { return schedule_; }
   Adam& adam() { return adam_; }
   const Adam& adam() const { return adam_; }
 
  private:
-  LogSums accumulate_gradients(std::int64_t step);
+  LossSums accumulate_gradients(std::int64_t step);
   Batch next_batch();
   BatchLoss forward(const Batch& batch, Pass& pass);
   static void backward(const BatchLoss& loss);
 
   TrainOptions options_;
   TrainingTask& task_;
-  BatchesAhead batches_;
+  BatchPrefetcher batches_;
   Schedule schedule_;
   Adam adam_;
 };

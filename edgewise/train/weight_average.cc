@@ -28,7 +28,7 @@ void WeightAverage::begin() {
 }
 
 void WeightAverage::update() {
-  const TimedWork timed("average");
+  const ScopedTimer timer("average");
   const at::NoGradGuard no_gradients;
   ++num_updates_;
   const double share = (1.0 - decay_) / (1.0 - std::pow(decay_, static_cast<double>(num_updates_)));

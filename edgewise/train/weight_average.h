@@ -8,30 +8,30 @@
 
 namespace edgewise {
 
-/// The exponential moving average of parameters over updates, as Adam corrects its moments for their bias (Kingma and
-/// Ba 2015, section 3), so that it is a weighted mean of values from the first update on:
+/// The exponential moving average of parameters over updates, with the bias correction of Adam's moments (Kingma and Ba
+/// 2015, section 3), so that the average is a weighted mean of values from the first update on:
 ///
 ///     average_t = (1 - decay) / (1 - decay^t) · sum over i = 1…t of decay^(t - i) · value_i
 ///               = average_{t-1} + (1 - decay) / (1 - decay^t) · (value_t - average_{t-1})
 class WeightAverage {
  public:
-  /// The parameters are shared, not copied.
+  /// Refers to the parameters without copying them, and calls begin().
   WeightAverage(std::vector<NamedTensor> parameters, double decay);
 
-  /// Before any update the average is the parameters' values of this moment; so it is when it is made.
+  /// Starts again: the average is a copy of the parameters until the first update.
   void begin();
 
-  /// After each update. One pass over parameters and averages.
+  /// Adds the values after an update of the parameters. Takes one pass over parameters and averages.
   void update();
 
-  /// Handles, not copies, by the parameters' names.
+  /// Returns handles to the averages, under the names of the parameters.
   const std::vector<NamedTensor>& tensors() const { return averages_; }
 
   std::int64_t num_updates() const { return num_updates_; }
-  /// For averages that were loaded into `tensors()`.
+  /// Sets the number of updates of averages that were loaded into `tensors()`.
   void set_num_updates(std::int64_t num_updates) { num_updates_ = num_updates; }
 
-  /// Gives the parameters the averages' values and the other way round.
+  /// Exchanges the values of parameters and averages.
   void swap();
 
  private:
@@ -41,7 +41,7 @@ class WeightAverage {
   std::int64_t num_updates_ = 0;
 };
 
-/// As long as it lives, parameters have the values of their average: to validate. Null: they stay as they are.
+/// Gives the parameters the values of their averages during its lifetime. Has no effect for a null average.
 class AveragedWeights {
  public:
   explicit AveragedWeights(WeightAverage* average) : average_(average) { swap(); }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/translate/average.h"
-
 #include <fmt/ranges.h>
 
 #include <cstring>
@@ -20,7 +18,7 @@ namespace {
 
 constexpr std::string_view kCaller = "average";
 
-/// The sum of models' parameters.
+/// The sum of the parameters of several models.
 class ParameterSum {
  public:
   explicit ParameterSum(const ModelFiles& first) : first_name_(first.parameters_name) {
@@ -48,7 +46,7 @@ class ParameterSum {
     ++count_;
   }
 
-  /// The mean as a safetensors file.
+  /// Returns the mean as the bytes of a safetensors file.
   std::string mean() const {
     std::map<std::string, std::vector<float>> means;
     std::vector<TensorInfo> tensors;
@@ -82,16 +80,15 @@ class ParameterSum {
   double count_ = 0;
 };
 
-/// What must be the same in all models: each file that says how to read the parameters, by its name. Of the config,
-/// that is the section of the model; how long it was trained may differ.
-std::map<std::string, std::string> description_of(const ModelFiles& model) {
+/// Returns, by name, the texts that must be equal in all models because they determine the meaning of the parameters.
+std::map<std::string, std::string> describe(const ModelFiles& model) {
   return {{"[model] section of config.toml", to_toml(model.experiment.model)},
-          {"input vocabulary", model.vocabularies.input->serialize()},
-          {"output vocabulary", model.vocabularies.output->serialize()}};
+          {"input vocabulary", model.codec.vocabularies.input->serialize()},
+          {"output vocabulary", model.codec.vocabularies.output->serialize()}};
 }
 
-void copy_descriptions(const std::filesystem::path& model, DirectoryWriter& writer) {
-  for (const ManifestFile& file : read_manifest(model, kCaller).files) {
+void copy_description(const std::filesystem::path& model, DirectoryWriter& writer) {
+  for (const ManifestEntry& file : read_manifest(model, kCaller).files) {
     const bool describes = file.name == kConfigFile || file.name.find("vocabulary.") != std::string::npos;
     if (describes) writer.write(file.name, read_file(model / file.name, kCaller));
   }
@@ -102,19 +99,19 @@ void copy_descriptions(const std::filesystem::path& model, DirectoryWriter& writ
 void average_models(std::span<const std::filesystem::path> models, const std::filesystem::path& destination) {
   check(!models.empty(), "{}: models is empty, needs at least one", kCaller);
   const ModelFiles first = read_model_files(models.front(), kCaller);
-  const auto description = description_of(first);
+  const auto description = describe(first);
   ParameterSum sum(first);
   sum.add(first);
   for (const std::filesystem::path& path : models.subspan(1)) {
     const ModelFiles model = read_model_files(path, kCaller);
-    for (const auto& [what, text] : description_of(model)) {
+    for (const auto& [what, text] : describe(model)) {
       check(text == description.at(what), "{}: {} has another {} than {}; they must be equal", kCaller, path.string(),
             what, models.front().string());
     }
     sum.add(model);
   }
   DirectoryWriter writer(destination, kCaller);
-  copy_descriptions(find_model(models.front(), kCaller), writer);
+  copy_description(find_model(models.front(), kCaller), writer);
   writer.write(kParametersFile, sum.mean());
   writer.commit();
 }

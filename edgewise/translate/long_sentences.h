@@ -11,14 +11,15 @@
 
 namespace edgewise {
 
-// Text of so many bytes for each token that is allowed is too long without a look: encoding megabytes just to see that
-// costs seconds.
-inline constexpr std::size_t kMostBytesOfAToken = 64;
+// A text of more bytes per allowed token counts as too long without encoding it, because encoding megabytes takes
+// seconds.
+inline constexpr std::size_t kMaxBytesPerToken = 64;
 
-/// A text of more than `most` tokens in pieces that have at most so many, none lost: one for each sentence, up to `.`,
-/// `!`, `?`, `…` and their like with white space behind; one that is too long by itself is parted at white space near
-/// its middle, or inside a word. White space between pieces goes. Sentences are not joined again, even where several
-/// fit: who was trained on single ones leaves out the others. Costs encoding the text a few times.
-std::vector<Tokens> split_to_fit(std::string_view text, const Vocabulary& vocabulary, std::int64_t most);
+/// Splits a text of more than `max_tokens` tokens into parts of at most `max_tokens`. Each sentence becomes a part; a
+/// sentence ends with `.`, `!`, `?`, `…` or a similar mark before white space. A sentence that is too long is split at
+/// white space near its middle, or else inside a word. Only white space between parts is lost. Short sentences are not
+/// merged into one part, because a model that was trained on single sentences would translate only one of them. Costs
+/// as much as encoding the text a few times.
+std::vector<Tokens> split_to_fit(std::string_view text, const Vocabulary& vocabulary, std::int64_t max_tokens);
 
 }  // namespace edgewise

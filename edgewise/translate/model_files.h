@@ -2,36 +2,58 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "edgewise/base/safetensors.h"
-#include "edgewise/translate/vocabulary_files.h"
 #include "edgewise/options/experiment.h"
+#include "edgewise/options/precision.h"
+#include "edgewise/search/scorer.h"
+#include "edgewise/translate/text_codec.h"
 
 namespace edgewise {
 
-// The names of what lies in a model directory beside its vocabularies (vocabulary_files.h).
+// Files of a model directory, beside those of its vocabularies (vocabulary_files.h).
 inline constexpr std::string_view kConfigFile = "config.toml";
 inline constexpr std::string_view kParametersFile = "model.safetensors";
 inline constexpr std::string_view kManifestFile = "manifest.json";
 
 /// A model directory in memory.
 struct ModelFiles {
-  Experiment experiment;
-  Vocabularies vocabularies;
+  Experiment experiment;  // its [model] section has the sizes of the vocabularies
+  TextCodec codec;
   SafetensorsFile parameters;
-  std::string parameters_name;  // what errors call them
+  std::string parameters_name;  // for error messages
 };
 
-/// Where the model is: the path itself, or, of a run, its best one, or else its last. Throws Error when it is none of
-/// these; errors begin with `caller`.
+/// Returns the model directory: `path` itself, or, for a run directory, its subdirectory best/, or else last/. Throws
+/// Error if none of these holds a model; the message begins with `caller`.
 std::filesystem::path find_model(const std::filesystem::path& path, std::string_view caller);
 
-/// Reads a model directory or that of a run, after checking every file's size and SHA-256.
+/// Reads the directory that find_model returns, after checking the size and SHA-256 of every file.
 ModelFiles read_model_files(const std::filesystem::path& path, std::string_view caller);
 
-/// The model of an experiment, with the vocabularies' sizes.
+/// Reads the members of an ensemble, at least one. Throws Error unless their vocabularies are equal.
+std::vector<ModelFiles> read_models(const std::vector<std::string>& paths, std::string_view caller);
+
+/// Returns the options of the [model] section, with the sizes of these vocabularies.
 TransformerOptions transformer_options(const Experiment& experiment, const Vocabularies& vocabularies);
+
+/// Returns the codec for a model that was trained by `experiment`: the codec's max_input is the greatest input length
+/// in training.
+TextCodec text_codec(const Experiment& experiment, const Vocabularies& vocabularies);
+
+/// Packs a model for translating. All scorers that the result makes share the packed parameters and return the
+/// cross-attention weights of `recorded_heads`. Making a scorer throws Error if the model lacks that layer or head.
+ScorerFactory make_runtime_scorer_factory(ModelFiles files, RuntimePrecision precision = RuntimePrecision::kFp32,
+                                          const CrossHeads& recorded_heads = {});
+
+/// Writes a model directory whose parameters are the mean over several model or run directories, usually checkpoints of
+/// one training: their mean is often better than the last checkpoint. The other files are those of the first model.
+/// Sums are in double precision; one model at a time is in memory. Throws Error, without writing anything, for models
+/// that differ in their [model] section, vocabularies, or names, shapes or types of tensors.
+void average_models(std::span<const std::filesystem::path> models, const std::filesystem::path& destination);
 
 }  // namespace edgewise

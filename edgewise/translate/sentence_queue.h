@@ -11,57 +11,57 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/translate/sentence_coder.h"
 #include "edgewise/search/search.h"
+#include "edgewise/translate/text_codec.h"
 
 namespace edgewise {
 
-/// Sentences on their way: one thread puts them in, several search their parts, one takes them out again in the order
-/// in which they came.
-class SentenceQueue {
+/// A queue of sentences in translation: one thread puts sentences in, several threads search their parts, and one
+/// thread takes the results in the order of the sentences.
+class SentenceQueue final : public SearchQueue {
  public:
   struct Limits {
     std::int64_t sentences;
-    std::int64_t tokens;  // one sentence may have more
+    std::int64_t tokens;  // a single sentence may have more
   };
   struct Translated {
-    CodedSentence sentence;
-    std::vector<std::vector<Hypothesis>> found;  // of each part
+    TokenizedSentence sentence;
+    std::vector<std::vector<Hypothesis>> results;  // for each part its hypotheses, best first
   };
 
   explicit SentenceQueue(Limits limits) : limits_(limits) {}
 
-  /// Waits while it is full. False when nobody needs more.
-  bool put(CodedSentence sentence);
+  /// Waits while the queue is full. Returns false after `abort`.
+  bool put(TokenizedSentence sentence);
 
-  /// No more sentences will come, because there are none or because of an error, which `take` throws behind the last.
+  /// Declares that no more sentences will be put. `take` throws `error`, if given, after the last sentence.
   void close(const std::exception_ptr& error = nullptr);
 
-  /// Ends everything at once; `take` throws the error.
+  /// Stops all threads at once; `take` throws the error, if there is one.
   void abort(const std::exception_ptr& error);
 
-  /// The next part, for a search. Waits for one unless the search `is_busy`; none at the end.
-  std::optional<SearchInput> next_part(bool is_busy);
-  void found(const SearchInput& part, std::vector<Hypothesis> best);
+  /// Returns the next part to search. Waits for a part unless `is_busy`; nullopt at the end.
+  std::optional<SearchInput> next(bool is_busy) override;
+  void put_result(SearchInput part, std::vector<Hypothesis> best) override;
 
-  /// The next sentence whose parts were all found, waiting for it; none at the end.
+  /// Waits until the first sentence in the queue is complete, and removes it; nullopt at the end.
   std::optional<Translated> take();
 
  private:
   struct Entry {
     Translated translated;
-    std::size_t missing;  // parts
+    std::size_t missing_parts;
   };
-  bool has_room(const CodedSentence& sentence) const;
+  bool fits(const TokenizedSentence& sentence) const;
 
   Limits limits_;
   std::mutex mutex_;
-  std::condition_variable room_;
-  std::condition_variable parts_came_;
-  std::condition_variable front_is_done_;
+  std::condition_variable has_space_;
+  std::condition_variable has_parts_;
+  std::condition_variable front_is_complete_;
   std::deque<Entry> entries_;
-  std::deque<SearchInput> waiting_;
-  std::map<std::int64_t, std::pair<Entry*, std::size_t>> places_;  // of parts that are searched, by id
+  std::deque<SearchInput> waiting_parts_;
+  std::map<std::int64_t, std::pair<Entry*, std::size_t>> part_entries_;  // by part id: its entry and index
   std::int64_t num_tokens_ = 0;
   std::int64_t next_id_ = 0;
   bool is_closed_ = false;

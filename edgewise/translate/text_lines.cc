@@ -27,7 +27,7 @@ std::optional<std::string> TextLines::next() {
                                        reader_.line_number(), *bad);
   check(options_.bad_text == BadText::kReplace, "{}, UTF-8 is needed", what);
   if (options_.report) options_.report(what + ", replaced by U+FFFD");
-  return with_bad_utf8_replaced(line);
+  return replace_bad_utf8(line);
 }
 
 }  // namespace edgewise

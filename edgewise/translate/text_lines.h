@@ -12,29 +12,29 @@
 
 namespace edgewise {
 
-/// What becomes of a line that is not UTF-8: an error, or U+FFFD for each byte that is not.
+/// Treatment of lines that are not UTF-8: an error, or replacement of each invalid byte by U+FFFD.
 enum class BadText { kStop, kReplace };
 
 inline constexpr auto enum_names(BadText) {
-  return std::array{EnumName<BadText>{BadText::kStop, "stop"}, EnumName<BadText>{BadText::kReplace, "replace"}};
+  return std::array{EnumName{BadText::kStop, "stop"}, EnumName{BadText::kReplace, "replace"}};
 }
 
 struct TextLinesOptions {
-  std::string path = "-";  // plain or packed; "-" is standard input
-  std::string caller;      // the function that errors begin with
+  std::string path = "-";  // plain or compressed; "-" is standard input
+  std::string caller;      // error messages begin with this function name
   BadText bad_text = BadText::kStop;
   std::size_t max_line_bytes = std::size_t{64} << 20;
   LongLines long_lines = LongLines::kError;
-  std::function<void(const std::string& report)> report = {};  // told what was put right, and where
+  std::function<void(const std::string& report)> report = {};  // receives a line for each repair
 };
 
-/// The lines of a text, all of them UTF-8.
+/// Reads the lines of a text as UTF-8.
 class TextLines {
  public:
   explicit TextLines(TextLinesOptions options);
 
-  /// None at the end. Throws Error for a line that is too long and not to be cut, or not UTF-8 and not to
-  /// be replaced.
+  /// Returns nullopt at the end. Throws Error for lines that are too long or not UTF-8, unless the options allow
+  /// repairs.
   std::optional<std::string> next();
 
   std::int64_t line_number() const { return reader_.line_number(); }

@@ -9,10 +9,10 @@ namespace edgewise {
 
 struct TranslationRequest {
   std::string input;
-  std::string prefix = {};  // what the output begins with; of a scoring, the output itself
+  std::string prefix = {};  // first words of the output; for scoring, the whole output
 };
 
-/// A token of the output, and the one of the input that it looked at most.
+/// An output token and the input token to which it has the highest attention weight, as indices from 0.
 struct AlignedPair {
   std::int64_t input = 0;
   std::int64_t output = 0;
@@ -20,23 +20,23 @@ struct AlignedPair {
   friend bool operator==(const AlignedPair&, const AlignedPair&) = default;
 };
 
-/// One way to translate a sentence. Of a sentence that was translated in parts, `score` is the mean of theirs.
+/// One output of a translation. For a sentence that was translated in parts, `score` is the mean over the parts. The
+/// alignment has no pair for an output token whose highest attention weight is to the end token of the input.
 struct TranslatedText {
   std::string text;
   double score = 0.0;
-  double log_probability = 0.0;  // of all tokens
+  double log_probability = 0.0;  // sum over all tokens, end tokens included
   std::vector<std::string> tokens;
-  std::vector<std::int64_t> token_numbers;    // of the output's vocabulary
-  std::vector<AlignedPair> alignment;         // if wanted, ascending by output; none to the input's end token
-  std::vector<std::vector<float>> attention;  // if wanted, of each token, to each token of the input
-  std::vector<std::int64_t> steps;            // of a Universal Transformer: how many it thought before each token, and
-                                              // before the end; of a sentence in parts, before the end of each
+  std::vector<std::int64_t> token_numbers;    // indices in the output vocabulary
+  std::vector<AlignedPair> alignment;         // if requested, in ascending order of the outputs
+  std::vector<std::vector<float>> attention;  // if requested, [output tokens, input tokens]
+  std::vector<std::int64_t> ponder_steps;     // Universal Transformer only: of each token and each part's end token
 };
 
 struct Translation {
   std::vector<std::string> input_tokens;
-  std::vector<TranslatedText> outputs;  // best first, at least one; of an input without tokens the empty one
-  bool was_cut = false;                 // whether the end of the input was left out
+  std::vector<TranslatedText> outputs;  // best first, at least one; an empty one for an input without tokens
+  bool was_cut = false;                 // whether the end of the input was not translated
 };
 
 }  // namespace edgewise

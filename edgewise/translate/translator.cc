@@ -8,43 +8,13 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/search/ensemble_scorer.h"
 #include "edgewise/translate/sentence_queue.h"
 
 namespace edgewise {
 namespace {
 
-/// What a search sees of the queue.
-class PartsOf : public SearchQueue {
- public:
-  explicit PartsOf(SentenceQueue& queue) : queue_(queue) {}
-
-  std::optional<SearchInput> next(bool is_busy) override { return queue_.next_part(is_busy); }
-  void found(SearchInput input, std::vector<Hypothesis> best) override { queue_.found(input, std::move(best)); }
-
- private:
-  SentenceQueue& queue_;
-};
-
-/// Threads that are waited for at the end of a scope.
-class Threads {
- public:
-  Threads() = default;
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
-  ~Threads() {
-    for (std::thread& thread : threads_) thread.join();
-  }
-
-  template <typename Action>
-  void start(Action action) {
-    threads_.emplace_back(std::move(action));
-  }
-
- private:
-  std::vector<std::thread> threads_;
-};
-
-/// Sets the threads of kernels for a scope.
+/// Sets the number of threads of the kernels for a scope.
 class ThreadCount {
  public:
   explicit ThreadCount(int count) : before_(num_threads()) { set_num_threads(count); }
@@ -56,25 +26,66 @@ class ThreadCount {
   int before_;
 };
 
+const ModelFiles& first_model(const std::vector<ModelFiles>& models) {
+  check(!models.empty(), "Translator: models is empty, needs at least one");
+  return models.front();
+}
+
+ScorerFactory make_ensemble(std::vector<ModelFiles> models, const TranslatorOptions& options) {
+  std::vector<ScorerFactory> factories;
+  factories.reserve(models.size());
+  for (ModelFiles& model : models) {
+    factories.push_back(make_runtime_scorer_factory(std::move(model), options.precision, options.recorded_heads));
+  }
+  if (factories.size() == 1) return std::move(factories.front());
+  return [factories = std::move(factories)] {
+    std::vector<std::unique_ptr<Scorer>> members;
+    for (const ScorerFactory& make_member : factories) members.push_back(make_member());
+    return std::make_unique<EnsembleScorer>(std::move(members));
+  };
+}
+
 }  // namespace
 
-Translator::Translator(Coding coding, MakeScorer make_scorer, TranslatorOptions options)
-    : coding_(std::move(coding)), make_scorer_(std::move(make_scorer)), options_(std::move(options)) {
+Translator::Translator(const std::filesystem::path& model, TranslatorOptions options)
+    : Translator(read_models({model.string()}, "Translator"), std::move(options)) {}
+
+Translator::Translator(std::vector<ModelFiles> models, TranslatorOptions options)
+    : codec_(first_model(models).codec),
+      search_(options.search.value_or(models.front().experiment.search)),
+      make_scorer_(make_ensemble(std::move(models), options)),
+      options_(std::move(options)) {
+  apply_options();
+}
+
+Translator::Translator(TextCodec codec, ScorerFactory make_scorer, TranslatorOptions options)
+    : codec_(std::move(codec)),
+      search_(options.search.value_or(SearchOptions())),
+      make_scorer_(std::move(make_scorer)),
+      options_(std::move(options)) {
+  apply_options();
+}
+
+void Translator::apply_options() {
   check(options_.workers >= 1, "Translator: workers is {}, at least 1 is needed", options_.workers);
   check(options_.threads >= 0, "Translator: threads is {}, at least 0 is needed", options_.threads);
-  check(options_.sentences_ahead >= 1, "Translator: sentences_ahead is {}, at least 1 is needed",
-        options_.sentences_ahead);
-  check(options_.tokens_ahead >= 1, "Translator: tokens_ahead is {}, at least 1 is needed", options_.tokens_ahead);
-  check(coding_.max_input >= 0, "Translator: max_input is {}, at least 0 is needed", coding_.max_input);
-  SearchOptions& search = options_.search;
-  search.begin_token = kBeginToken;
-  search.end_token = kEndToken;
-  search.never.insert(search.never.end(), {kPaddingToken, kBeginToken});
-  if (!options_.allow_unknown) search.never.push_back(kUnknownToken);
-  search.attention = options_.alignment;
-  // Part of an output cannot be scored by part of its input.
-  if (search.kind == SearchKind::kScoring) coding_.max_input = 0;
-  check_options(search, coding_.vocabularies.output->size());
+  check(options_.max_pending_sentences >= 1, "Translator: max_pending_sentences is {}, at least 1 is needed",
+        options_.max_pending_sentences);
+  check(options_.max_pending_tokens >= 1, "Translator: max_pending_tokens is {}, at least 1 is needed",
+        options_.max_pending_tokens);
+  codec_.max_input = options_.max_input.value_or(codec_.max_input);
+  check(codec_.max_input >= 0, "Translator: max_input is {}, at least 0 is needed", codec_.max_input);
+  search_.beam = options_.beam.value_or(search_.beam);
+  search_.n_best = options_.n_best.value_or(search_.n_best);
+  search_.length_penalty = options_.length_penalty.value_or(search_.length_penalty);
+  search_.begin_token = kBeginToken;
+  search_.end_token = kEndToken;
+  search_.never.insert(search_.never.end(), {kPaddingToken, kBeginToken});
+  if (!options_.allow_unknown) search_.never.push_back(kUnknownToken);
+  search_.attention = options_.alignment;
+  // Scoring does not split long inputs, because the given output cannot be split into the parts that belong to them.
+  if (search_.kind == SearchKind::kScoring) codec_.max_input = 0;
+  check_options(search_, codec_.vocabularies.output->size());
   if (options_.threads == 0) options_.threads = std::max(num_threads() / options_.workers, 1);
 }
 
@@ -88,34 +99,32 @@ std::unique_ptr<Scorer> Translator::borrow_scorer() {
     }
   }
   std::unique_ptr<Scorer> scorer = make_scorer_();
-  check(scorer->vocabulary_size() == coding_.vocabularies.output->size(),
+  check(scorer->vocabulary_size() == codec_.vocabularies.output->size(),
         "Translator: the model has {} output tokens, but the vocabulary has {}; they must be equal",
-        scorer->vocabulary_size(), coding_.vocabularies.output->size());
+        scorer->vocabulary_size(), codec_.vocabularies.output->size());
   return scorer;
 }
 
-void Translator::give_back(std::unique_ptr<Scorer> scorer) {
+void Translator::return_scorer(std::unique_ptr<Scorer> scorer) {
   const std::lock_guard lock(mutex_);
   idle_scorers_.push_back(std::move(scorer));
 }
 
-/// One worker's life.
-void Translator::work(SentenceQueue& queue) {
+void Translator::run_worker(SentenceQueue& queue) {
   try {
     const ThreadCount threads(options_.threads);
     std::unique_ptr<Scorer> scorer = borrow_scorer();
-    PartsOf parts(queue);
-    search(*scorer, parts, options_.search, options_.capacity);
-    give_back(std::move(scorer));
+    search(*scorer, queue, search_, options_.capacity);
+    return_scorer(std::move(scorer));
   } catch (...) {
     queue.abort(std::current_exception());
   }
 }
 
-void Translator::put_all(const NextSentence& next, SentenceQueue& queue) const {
+void Translator::fill(const SentenceSource& next, SentenceQueue& queue) const {
   try {
     while (const auto request = next()) {
-      if (!queue.put(encode(*request, coding_))) return;
+      if (!queue.put(codec_.encode(*request, options_.long_inputs))) return;
     }
     queue.close();
   } catch (...) {
@@ -123,49 +132,49 @@ void Translator::put_all(const NextSentence& next, SentenceQueue& queue) const {
   }
 }
 
-void Translator::take_all(SentenceQueue& queue, const TakeTranslation& take) const {
-  while (const auto translated = queue.take()) take(decode(translated->sentence, translated->found, coding_));
+void Translator::drain(SentenceQueue& queue, const TranslationSink& take) const {
+  while (const auto translated = queue.take()) take(codec_.decode(translated->sentence, translated->results));
 }
 
-/// The thread that calls works, the others wait or have little to do: OpenMP's threads are those of the caller, who has
-/// used them to load a model, and a second set of them would outnumber the cores, upon which none spins for work.
-void Translator::translate(const NextSentence& next, const TakeTranslation& take) {
-  SentenceQueue queue({options_.sentences_ahead, options_.tokens_ahead});
+/// The calling thread also runs a worker, because it already has an OpenMP thread pool from loading the model. With a
+/// second pool there would be more threads than cores, and then OpenMP's waiting threads sleep instead of spinning.
+void Translator::translate(const SentenceSource& next, const TranslationSink& take) {
+  SentenceQueue queue({options_.max_pending_sentences, options_.max_pending_tokens});
   std::exception_ptr error;
   {
-    Threads others;
-    others.start([&] { put_all(next, queue); });
-    others.start([&] {
+    std::vector<std::jthread> others;  // joined at the end of this scope
+    others.emplace_back([&] { fill(next, queue); });
+    others.emplace_back([&] {
       try {
-        take_all(queue, take);
+        drain(queue, take);
       } catch (...) {
         error = std::current_exception();
         queue.abort(nullptr);
       }
     });
-    for (int i = 1; i < options_.workers; ++i) others.start([&] { work(queue); });
-    work(queue);
+    for (int i = 1; i < options_.workers; ++i) others.emplace_back([&] { run_worker(queue); });
+    run_worker(queue);
   }
   if (error) std::rethrow_exception(error);
 }
 
 std::vector<Translation> Translator::translate(std::span<const TranslationRequest> sentences) {
-  constexpr auto kAnyNumber = std::numeric_limits<std::int64_t>::max();
-  SentenceQueue queue({kAnyNumber, kAnyNumber});
+  constexpr auto kNoLimit = std::numeric_limits<std::int64_t>::max();
+  SentenceQueue queue({kNoLimit, kNoLimit});
   std::size_t next = 0;
-  put_all(
+  fill(
       [&]() -> std::optional<TranslationRequest> {
         if (next == sentences.size()) return std::nullopt;
         return sentences[next++];
       },
       queue);
   {
-    Threads others;
-    for (int i = 1; i < options_.workers; ++i) others.start([&] { work(queue); });
-    work(queue);
+    std::vector<std::jthread> others;  // joined at the end of this scope
+    for (int i = 1; i < options_.workers; ++i) others.emplace_back([&] { run_worker(queue); });
+    run_worker(queue);
   }
   std::vector<Translation> translations;
-  take_all(queue, [&](const Translation& translation) { translations.push_back(translation); });
+  drain(queue, [&](const Translation& translation) { translations.push_back(translation); });
   return translations;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -11,59 +12,78 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/translate/sentence_coder.h"
-#include "edgewise/translate/translation.h"
 #include "edgewise/search/search.h"
+#include "edgewise/translate/model_files.h"
+#include "edgewise/translate/text_codec.h"
+#include "edgewise/translate/translation.h"
 
 namespace edgewise {
 
+/// Options of a Translator. Search options that are not set come from the [search] section of the model's config.
 struct TranslatorOptions {
-  SearchOptions search = {};  // which tokens are special is the vocabulary's to say
-  SearchCapacity capacity = {};
-  int workers = 1;                                    // searches that run side by side, each with a scorer of its own
-  int threads = 0;                                    // of each worker; 0: their share of those that the caller may use
-  bool alignment = false;                             // whether to say where each token of an output looked
-  bool allow_unknown = false;                         // whether `<unknown>` may appear in an output
-  std::int64_t sentences_ahead = 4096;                // of a stream: read, and not yet taken
-  std::int64_t tokens_ahead = std::int64_t{1} << 20;  // those in these sentences
+  RuntimePrecision precision = RuntimePrecision::kFp32;  // number format of the model's matrix products
+  std::optional<SearchOptions> search = {};              // all search options but the special tokens
+  std::optional<std::int64_t> beam = {};                 // search.beam
+  std::optional<std::int64_t> n_best = {};               // search.n_best
+  std::optional<double> length_penalty = {};             // search.length_penalty
+  std::optional<std::int64_t> max_input = {};  // most tokens of an input; by default as in training; 0: no limit
+  LongInputs long_inputs = LongInputs::kSplit;
+  SearchCapacity capacity = {};                             // batch size of each worker
+  int workers = 1;                                          // searches that run in parallel, each with its own scorer
+  int threads = 0;                                          // threads of each worker; 0: num_threads() / workers
+  bool alignment = false;                                   // whether translations have alignments and attention
+  CrossHeads recorded_heads = {};                           // attention heads that alignments are made from
+  bool allow_unknown = false;                               // whether `<unknown>` may appear in an output
+  std::int64_t max_pending_sentences = 4096;                // sentences of a stream that are read and not yet returned
+  std::int64_t max_pending_tokens = std::int64_t{1} << 20;  // input tokens of these sentences
 };
 
 class SentenceQueue;
 
-/// Sentences in, sentences out, by anything that scores tokens.
+/// Translates sentences with a trained model:
 ///
-///     Translator translator(coding_of(files), [&] { return std::make_unique<TransformerScorer>(model); });
+///     Translator translator("runs/demo", {.beam = 4});
 ///     std::string french = translator.translate("Hello !").outputs.front().text;
 class Translator {
  public:
-  using MakeScorer = std::function<std::unique_ptr<Scorer>()>;
-  /// The next sentence, none at the end.
-  using NextSentence = std::function<std::optional<TranslationRequest>()>;
-  using TakeTranslation = std::function<void(const Translation&)>;
+  /// Returns the next sentence; nullopt at the end.
+  using SentenceSource = std::function<std::optional<TranslationRequest>()>;
+  using TranslationSink = std::function<void(const Translation&)>;
 
-  /// Scorers are made when they are first needed, at most one a worker, and kept. Throws Error for options that do not
-  /// fit, each other or the vocabulary.
-  Translator(Coding coding, MakeScorer make_scorer, TranslatorOptions options = {});
+  /// Loads a model directory, or the best model of a run directory. All constructors throw Error for options that
+  /// contradict each other or do not fit the vocabulary.
+  explicit Translator(const std::filesystem::path& model, TranslatorOptions options = {});
 
-  /// A sentence is UTF-8, and one sentence, whatever line ends are in it.
+  /// Translates with models from read_models; several are an ensemble. The first model's config has the defaults.
+  explicit Translator(std::vector<ModelFiles> models, TranslatorOptions options = {});
+
+  /// Translates with scorers that `make_scorer` makes when a worker first needs one, at most one for each worker. Does
+  /// not use options.precision and options.recorded_heads.
+  Translator(TextCodec codec, ScorerFactory make_scorer, TranslatorOptions options = {});
+
+  /// Translates one sentence in UTF-8, which may contain line feeds.
   Translation translate(std::string_view sentence);
   std::vector<Translation> translate(std::span<const TranslationRequest> sentences);
 
-  /// Translates as long as `next` gives sentences, and calls `take` with each translation in their order, as soon as it
-  /// is there. Each of the two is called by a thread of its own: `next` may wait without holding anything up. An Error
-  /// of `next` comes out when all before it were taken; other errors, those of `take` among them, as soon as `next`
-  /// returns.
-  void translate(const NextSentence& next, const TakeTranslation& take);
+  /// Translates the sentences of `next` until it returns nullopt, and calls `take` with the translations in the order
+  /// of the sentences, each as soon as possible. `next` and `take` run in a thread each, so `next` may block. An
+  /// exception from `next` is thrown after `take` has received all sentences before it. Any other exception, also one
+  /// from `take`, is thrown as soon as `next` returns.
+  void translate(const SentenceSource& next, const TranslationSink& take);
+
+  const SearchOptions& search_options() const { return search_; }
 
  private:
-  void put_all(const NextSentence& next, SentenceQueue& queue) const;
-  void take_all(SentenceQueue& queue, const TakeTranslation& take) const;
-  void work(SentenceQueue& queue);
+  void apply_options();
+  void fill(const SentenceSource& next, SentenceQueue& queue) const;
+  void drain(SentenceQueue& queue, const TranslationSink& take) const;
+  void run_worker(SentenceQueue& queue);
   std::unique_ptr<Scorer> borrow_scorer();
-  void give_back(std::unique_ptr<Scorer> scorer);
+  void return_scorer(std::unique_ptr<Scorer> scorer);
 
-  Coding coding_;
-  MakeScorer make_scorer_;
+  TextCodec codec_;
+  SearchOptions search_;
+  ScorerFactory make_scorer_;
   TranslatorOptions options_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Scorer>> idle_scorers_;

@@ -11,21 +11,23 @@
 
 namespace edgewise {
 
-// The vocabularies in a directory, a model's or one of theirs alone: vocabulary.txt or vocabulary.model, behind the
-// prefix of its side, or behind none where both share one; and, where capitals are not kept, each side's case.txt.
+// Files of the vocabularies in a model or vocabulary directory: vocabulary.txt or vocabulary.model, after the prefix of
+// its side, or without prefix if both sides share a vocabulary. A side that changes capitals before it splits a
+// sentence into tokens also has a case.txt, always after the prefix of the side.
 inline constexpr std::string_view kInputPrefix = "input_";
 inline constexpr std::string_view kOutputPrefix = "output_";
 
-/// Of both sides, each with its side's case. Where they share one vocabulary, its tokens are the same.
+/// The vocabularies of inputs and outputs, each with its side's treatment of capitals. If both sides share a
+/// vocabulary, the two have the same tokens, but may treat capitals differently.
 struct Vocabularies {
   std::shared_ptr<const Vocabulary> input;
   std::shared_ptr<const Vocabulary> output;
 };
 
-/// Name to bytes.
+/// Returns the bytes of each file by its name.
 std::map<std::string, std::string> vocabulary_files(const Vocabularies& vocabularies, bool is_shared);
 
-/// Reads what vocabulary_files gave; errors begin with `caller`.
+/// Reads the files of vocabulary_files; error messages begin with `caller`.
 Vocabularies read_vocabularies(const std::filesystem::path& directory, bool is_shared, std::string_view caller);
 
 }  // namespace edgewise

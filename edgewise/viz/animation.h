@@ -10,25 +10,24 @@
 
 namespace edgewise {
 
-/// One moment of something that goes on.
 struct Frame {
-  std::string caption;  // what moment it is: "step 200, epoch 2"
+  std::string caption;  // "step 200, epoch 2"
   SvgPicture picture;
 };
 
 inline constexpr std::int64_t kFrameMilliseconds = 500;
 
-/// For a page: a slider, a button that plays, and the frame that is chosen, the last at first. The page needs
-/// player_style() and player_script(); without a script it shows the last frame.
-std::string player_html(std::string_view of_what, std::span<const Frame> frames);
-std::string_view player_style();
-std::string_view player_script();
+/// Returns a player for an HTML page: a play button, a slider named `label`, and the selected frame, which is the last
+/// frame at first. The page needs page_file("player.css") and page_file("player.js"); without the script it displays
+/// the last frame.
+std::string player_html(std::string_view label, std::span<const Frame> frames);
 
-/// An animated PNG, each frame with its caption below.
+/// Returns an animated PNG with each caption below its frame; `scale` is in pixels per SVG unit.
 std::string animated_png(std::span<const Frame> frames, double scale = 1.5);
 
-/// All frames in one drawing, each with its caption, for print. Where there are more than `most`, as many of them,
-/// evenly spread, the first and the last among them.
-SvgPicture film_strip(std::string title, std::span<const Frame> frames, std::size_t columns, std::size_t most);
+/// Arranges the frames and their captions in rows of `columns`, for print. If there are more than `max_frames` frames,
+/// the function draws `max_frames`, which is at least 2, evenly spaced frames, including the first and the last.
+SvgPicture draw_film_strip(std::string title, std::span<const Frame> frames, std::size_t columns,
+                           std::size_t max_frames);
 
 }  // namespace edgewise

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "edgewise/viz/heat_map.h"
@@ -12,42 +11,44 @@
 
 namespace edgewise {
 
-/// The attention of one kind in all layers and heads of a model: rows look at columns.
+/// The attention weights of one kind in all layers and heads of a model. Rows are the queries, columns the keys.
 struct AttentionMaps {
-  std::string name;       // "cross-attention"
-  std::string of_layers;  // what a layer is called: "layer", "step"
-  std::string of_rows;    // what rows are: "output"
-  std::string of_columns;
+  std::string name;               // "cross-attention"
+  std::string layer_name;         // "layer", or "step" for a Universal Transformer
+  std::string row_title;          // name of the rows: "output"
+  std::string column_title;       // name of the columns: "input"
   std::vector<std::string> rows;  // tokens
   std::vector<std::string> columns;
-  std::vector<std::vector<std::vector<float>>> weights;  // [layers][heads], row by row; NaN where there is no edge
+  std::vector<std::vector<std::vector<float>>> weights;  // [layers][heads][rows * columns]; NaN: no edge
 
   std::size_t num_layers() const { return weights.size(); }
   std::size_t num_heads() const { return weights.empty() ? 0 : weights.front().size(); }
 };
 
-/// One map: of a layer and a head, or the mean over all where none is named.
-struct MapChoice {
+/// The layer and head of one map. An unset layer or head selects the mean over all layers or heads.
+struct MapIndex {
   std::optional<std::size_t> layer = {};
   std::optional<std::size_t> head = {};
 };
 
-/// All of them: layer by layer and head by head, behind the heads of a layer their mean, behind the layers theirs.
-std::vector<MapChoice> all_choices(const AttentionMaps& maps);
+/// Lists all maps, layer by layer and head by head. The mean over heads follows the heads of each layer. The maps of
+/// the mean over layers are last.
+std::vector<MapIndex> list_map_indices(const AttentionMaps& maps);
 
-/// "cross-attention, layer 2, mean of heads".
-std::string name_of(const AttentionMaps& maps, const MapChoice& choice);
+/// Returns a map's name: "cross-attention, layer 2, mean of heads".
+std::string name_of(const AttentionMaps& maps, const MapIndex& index);
 
-/// Its weights. A mean is over the maps in which a cell has any: rows go on to sum to 1.
-std::vector<float> weights_of(const AttentionMaps& maps, const MapChoice& choice);
+/// Returns a map's weights [rows * columns]. The mean of a cell is over the maps where the cell is not NaN: for
+/// example, over the steps before a token halted.
+std::vector<float> weights_of(const AttentionMaps& maps, const MapIndex& index);
 
-HeatMap heat_map(const AttentionMaps& maps, const MapChoice& choice);
+HeatMap make_heat_map(const AttentionMaps& maps, const MapIndex& index);
 
-/// Small maps side by side, without labels of tokens: a row a layer, or `layer` alone; a column a head, or `head`
-/// alone.
-SvgPicture draw_grid(const AttentionMaps& maps, const MapChoice& choice = {});
+/// Draws a grid of small maps without token labels: one row per layer and one column per head. A layer or head in
+/// `index` restricts the grid to this layer or head.
+SvgPicture draw_grid(const AttentionMaps& maps, const MapIndex& index = {});
 
-/// Names, tokens, and weights to all their digits; null where there is no edge. One object.
+/// Writes names, tokens and weights as one JSON object. Weights have all their digits; null means no edge.
 std::string json_of(const AttentionMaps& maps);
 
 }  // namespace edgewise

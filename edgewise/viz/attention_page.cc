@@ -9,17 +9,17 @@
 
 #include "edgewise/base/json.h"
 #include "edgewise/viz/colour_scale.h"
+#include "edgewise/viz/label.h"
 #include "edgewise/viz/page.h"
-#include "edgewise/viz/pages.h"
 
 namespace edgewise {
 namespace {
 
-constexpr int kColoursOfPage = 256;
-constexpr std::size_t kLabel = 14;      // characters of a token beside a map
-constexpr std::size_t kLongest = 1000;  // of one that is read out
-constexpr double kUnits = 10000;        // of a weight of 1
-constexpr std::uint16_t kNoEdge = 0xFFFF;
+constexpr int kNumColours = 256;
+constexpr std::size_t kMaxLabel = 14;      // characters of a token beside a map
+constexpr std::size_t kMaxToken = 1000;    // characters of a token in other texts
+constexpr double kScale = 10000;           // number that encodes a weight of 1
+constexpr std::uint16_t kNoEdge = 0xFFFF;  // number that encodes a missing edge
 
 constexpr std::string_view kBody = R"(<p class="pair"><span dir="auto">{}</span> → <span dir="auto">{}</span></p>
 <noscript><p>The script of this page draws its maps; it must be allowed to run.</p></noscript>
@@ -38,8 +38,9 @@ constexpr std::string_view kBody = R"(<p class="pair"><span dir="auto">{}</span>
 </div>
 )";
 
+/// Writes a JSON array without spaces, because pages have long arrays.
 template <class Items, class Text>
-std::string list_of(const Items& items, Text text) {
+std::string compact_json_array(const Items& items, Text text) {
   std::vector<std::string> list;
   list.reserve(items.size());
   for (const auto& item : items) list.push_back(std::invoke(text, item));
@@ -61,88 +62,87 @@ std::string base64(const std::string& bytes) {
   return text;
 }
 
-/// All maps of all_choices, each weight as the number of its four digits: a fifth of what it takes as text.
-std::string packed(const AttentionMaps& maps) {
+/// Encodes the weights of all maps with 16 bits per weight, in Base64: a fifth of their size as text.
+std::string pack_weights(const AttentionMaps& maps) {
   std::string bytes;
-  for (const MapChoice& choice : all_choices(maps)) {
-    for (const float weight : weights_of(maps, choice)) {
-      const auto units = std::isnan(weight) ? kNoEdge : static_cast<std::uint16_t>(std::nearbyint(kUnits * weight));
-      bytes += static_cast<char>(units & 0xFF);
-      bytes += static_cast<char>(units >> 8);
+  for (const MapIndex& index : list_map_indices(maps)) {
+    for (const float weight : weights_of(maps, index)) {
+      const auto value = std::isnan(weight) ? kNoEdge : static_cast<std::uint16_t>(std::nearbyint(kScale * weight));
+      bytes += static_cast<char>(value & 0xFF);
+      bytes += static_cast<char>(value >> 8);
     }
   }
   return base64(bytes);
 }
 
-/// As they are, or as people can see them.
-std::string tokens_json(const std::vector<std::string>& tokens, std::optional<std::size_t> most) {
-  return list_of(tokens,
-                 [most](const std::string& token) { return json_quoted(most ? shown_token(token, *most) : token); });
+/// Writes tokens unchanged, or, if `max_characters` is set, printable and cut to that length.
+std::string tokens_json(const std::vector<std::string>& tokens, std::optional<std::size_t> max_characters) {
+  return compact_json_array(tokens, [max_characters](const std::string& token) {
+    return quote_json(max_characters ? printable_token(token, *max_characters) : token);
+  });
 }
 
 std::string links_json(const WordLinks& links) {
-  return list_of(links, [](const auto& link) { return fmt::format("[{},{}]", link.first, link.second); });
+  return compact_json_array(links, [](const auto& link) { return fmt::format("[{},{}]", link.first, link.second); });
 }
 
 std::string numbers_json(const std::vector<std::int64_t>& numbers) {
-  return list_of(numbers, [](std::int64_t number) { return std::to_string(number); });
+  return compact_json_array(numbers, [](std::int64_t number) { return std::to_string(number); });
 }
 
 std::string maps_json(const AttentionMaps& maps) {
   return JsonObject()
       .add("name", maps.name)
-      .add("ofLayers", maps.of_layers)
-      .add("ofRows", maps.of_rows)
-      .add("ofColumns", maps.of_columns)
-      .add_json("rows", tokens_json(maps.rows, kLongest))
-      .add_json("columns", tokens_json(maps.columns, kLongest))
-      .add_json("rowLabels", tokens_json(maps.rows, kLabel))
-      .add_json("columnLabels", tokens_json(maps.columns, kLabel))
+      .add("ofLayers", maps.layer_name)
+      .add("ofRows", maps.row_title)
+      .add("ofColumns", maps.column_title)
+      .add_json("rows", tokens_json(maps.rows, kMaxToken))
+      .add_json("columns", tokens_json(maps.columns, kMaxToken))
+      .add_json("rowLabels", tokens_json(maps.rows, kMaxLabel))
+      .add_json("columnLabels", tokens_json(maps.columns, kMaxLabel))
       .add("layers", maps.num_layers())
       .add("heads", maps.num_heads())
-      .add("weights", packed(maps))
+      .add("weights", pack_weights(maps))
       .text();
 }
 
-std::string found_json(const FoundAlignment& found) {
+std::string map_alignment_json(const MapAlignment& alignment) {
   JsonObject json;
-  json.add_json("links", links_json(found.links));
-  if (found.error_rate) json.add("error_rate", *found.error_rate);
-  if (found.corpus_error_rate) json.add("corpus_error_rate", *found.corpus_error_rate);
+  json.add_json("links", links_json(alignment.links));
+  if (alignment.error_rate) json.add("error_rate", *alignment.error_rate);
+  if (alignment.corpus_error_rate) json.add("corpus_error_rate", *alignment.corpus_error_rate);
   return json.text();
 }
 
-std::string alignment_json(const AlignmentReport& report, std::optional<std::size_t> longest) {
+std::string alignment_json(const AlignmentReport& report, std::optional<std::size_t> max_characters) {
   return JsonObject()
-      .add_json("input_words", tokens_json(report.input_words, longest))
-      .add_json("output_words", tokens_json(report.output_words, longest))
+      .add_json("input_words", tokens_json(report.input_words, max_characters))
+      .add_json("output_words", tokens_json(report.output_words, max_characters))
       .add_json("word_of_row", numbers_json(report.word_of_row))
       .add_json("word_of_column", numbers_json(report.word_of_column))
       .add_json("sure", links_json(report.sure))
       .add_json("possible", links_json(report.possible))
-      .add_json("found", list_of(report.found, found_json))
+      .add_json("found", compact_json_array(report.map_alignments, map_alignment_json))
       .add("corpus_pairs", report.corpus_pairs)
-      .add("left_out", report.left_out)
+      .add("left_out", report.skipped_pairs)
       .text();
 }
 
 std::string colours_json() {
-  return list_of(colour_table(kColoursOfPage), [](const Colour& colour) { return json_quoted(hex(colour)); });
+  return compact_json_array(make_colour_table(kNumColours),
+                            [](const Colour& colour) { return quote_json(hex(colour)); });
 }
 
-/// The number of a layer or head; their count stands for the mean.
-std::size_t index_of(const std::optional<std::size_t>& index, std::size_t count) { return index.value_or(count); }
-
 std::string page_data(const AttentionPage& page) {
-  const AttentionMaps& open = page.maps[page.open_maps];
-  JsonObject json;
-  json.add_json("maps", list_of(page.maps, maps_json))
+  const AttentionMaps& first = page.maps[page.initial_maps];
+  JsonObject json;  // a layer or head equal to the number of layers or heads selects the mean
+  json.add_json("maps", compact_json_array(page.maps, maps_json))
       .add_json("colours", colours_json())
-      .add("kind", page.open_maps)
-      .add("layer", index_of(page.open_map.layer, open.num_layers()))
-      .add("head", index_of(page.open_map.head, open.num_heads()));
+      .add("kind", page.initial_maps)
+      .add("layer", page.initial_map.layer.value_or(first.num_layers()))
+      .add("head", page.initial_map.head.value_or(first.num_heads()));
   if (page.alignment) {
-    json.add("aligned", page.aligned_maps).add_json("alignment", alignment_json(*page.alignment, kLongest));
+    json.add("aligned", page.aligned_maps).add_json("alignment", alignment_json(*page.alignment, kMaxToken));
   }
   return json.text();
 }
@@ -153,8 +153,8 @@ std::string html_of(const AttentionPage& page) {
   const SvgPicture legend = {kLegendWidth + 20, kLegendHeight, "Colours of weights, from 0 to 1",
                              colour_legend(6, 4, "weight")};
   return html_page({.title = page.title,
-                    .body = fmt::format(kBody, escaped_html(shown_token(page.input, kLongest)),
-                                        escaped_html(shown_token(page.output, kLongest)), svg_for_page(legend)),
+                    .body = fmt::format(kBody, escape_html(printable_token(page.input, kMaxToken)),
+                                        escape_html(printable_token(page.output, kMaxToken)), svg_for_page(legend)),
                     .style = std::string(page_file("attention.css")),
                     .script = std::string(page_file("attention.js")),
                     .data = page_data(page)});
@@ -164,12 +164,12 @@ std::string json_of(const AttentionPage& page) {
   JsonObject json;
   json.add("input", page.input)
       .add("output", page.output)
-      .add_json("attention", list_of(page.maps, [](const auto& maps) { return json_of(maps); }));
+      .add_json("attention", compact_json_array(page.maps, [](const auto& maps) { return json_of(maps); }));
   if (page.alignment) {
-    std::string choices = list_of(all_choices(page.maps[page.aligned_maps]), [&](const MapChoice& choice) {
-      return json_quoted(name_of(page.maps[page.aligned_maps], choice));
+    std::string names = compact_json_array(list_map_indices(page.maps[page.aligned_maps]), [&](const MapIndex& index) {
+      return quote_json(name_of(page.maps[page.aligned_maps], index));
     });
-    json.add_json("alignment_of", choices).add_json("alignment", alignment_json(*page.alignment, std::nullopt));
+    json.add_json("alignment_of", names).add_json("alignment", alignment_json(*page.alignment, std::nullopt));
   }
   return json.text() + "\n";
 }

@@ -11,27 +11,27 @@
 
 namespace edgewise {
 
-/// Words that belong together, (input, output), counted from 0.
+/// Pairs (input word, output word) of aligned words, counted from 0.
 using WordLinks = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-/// What a map says of which words translate each other.
-struct FoundAlignment {
+/// The word alignment that one attention map gives.
+struct MapAlignment {
   WordLinks links;
-  std::optional<double> error_rate = {};         // of this pair
-  std::optional<double> corpus_error_rate = {};  // of all pairs
+  std::optional<double> error_rate = {};         // alignment error rate of this sentence pair, 0 to 1
+  std::optional<double> corpus_error_rate = {};  // error rate over all pairs
 };
 
-/// Of maps whose rows are output and whose columns are input.
+/// The word alignments of maps whose rows are output tokens and whose columns are input tokens.
 struct AlignmentReport {
   std::vector<std::string> input_words;
   std::vector<std::string> output_words;
-  std::vector<std::int64_t> word_of_row;  // -1: of none
-  std::vector<std::int64_t> word_of_column;
-  WordLinks sure;                     // as people say; empty where nobody was asked
-  WordLinks possible;                 // the sure ones among them
-  std::vector<FoundAlignment> found;  // one each of all_choices(maps)
-  std::int64_t corpus_pairs = 0;      // behind the corpus_error_rate
-  std::int64_t left_out = 0;          // pairs that could not be read
+  std::vector<std::int64_t> word_of_row;     // word of each row's token; -1: the token belongs to no word
+  std::vector<std::int64_t> word_of_column;  // word of each column's token, or -1
+  WordLinks sure;                            // gold alignment; empty if there is none
+  WordLinks possible;                        // gold alignment, including the sure links
+  std::vector<MapAlignment> map_alignments;  // one per element of list_map_indices(maps)
+  std::int64_t corpus_pairs = 0;             // pairs that corpus_error_rate counts
+  std::int64_t skipped_pairs = 0;  // pairs that are too long, and pairs with a token that is not part of a word
 };
 
 struct AttentionPage {
@@ -39,17 +39,17 @@ struct AttentionPage {
   std::string input;
   std::string output;
   std::vector<AttentionMaps> maps;
-  std::size_t open_maps = 0;  // shown first
-  MapChoice open_map = {};
-  std::size_t aligned_maps = 0;  // whose alignment it is
+  std::size_t initial_maps = 0;  // index in `maps`: the kind of attention that is displayed first
+  MapIndex initial_map = {};     // the map that is large at first
+  std::size_t aligned_maps = 0;  // index in `maps`: the kind of attention that `alignment` belongs to
   std::optional<AlignmentReport> alignment = {};
 };
 
-/// A page to look around in: all maps small, one large with its values, or as flow from token to token; by pointer, by
-/// keyboard, by ear. Weights are shown to four digits.
+/// Returns an interactive page with all maps small, and one map large, with its values or as lines between tokens. A
+/// pointer, a keyboard and a screen reader can operate the page. Weights have four digits.
 std::string html_of(const AttentionPage& page);
 
-/// The same as numbers.
+/// Returns the weights and alignments of the page as JSON.
 std::string json_of(const AttentionPage& page);
 
 }  // namespace edgewise

@@ -8,11 +8,11 @@
 namespace edgewise {
 namespace {
 
-/// 1, 2 or 5 times a power of ten, the smallest that is not below.
-double round_step(double least) {
-  const double power = std::pow(10.0, std::floor(std::log10(least)));
+/// Returns the smallest number of the form 1, 2 or 5 times a power of ten that is not below `lower_bound`.
+double round_step(double lower_bound) {
+  const double power = std::pow(10.0, std::floor(std::log10(lower_bound)));
   for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= least * (1 - 1e-9)) return factor * power;
+    if (factor * power >= lower_bound * (1 - 1e-9)) return factor * power;
   }
   return 10.0 * power;
 }
@@ -20,8 +20,8 @@ double round_step(double least) {
 std::vector<double> even_ticks(double lowest, double highest, int count) {
   const double step = round_step((highest - lowest) / count);
   std::vector<double> ticks;
-  const double slack = step * 1e-9;
-  for (double i = std::ceil((lowest - slack) / step); i * step <= highest + slack; ++i)
+  const double tolerance = step * 1e-9;
+  for (double i = std::ceil((lowest - tolerance) / step); i * step <= highest + tolerance; ++i)
     ticks.push_back(i * step + 0.0);  // never -0
   return ticks;
 }
@@ -39,7 +39,7 @@ std::vector<double> decade_ticks(double lowest, double highest) {
 
 }  // namespace
 
-double Axis::place(double value) const {
+double Axis::normalise(double value) const {
   if (highest <= lowest) return 0.5;
   if (scale == AxisScale::kLinear) return (value - lowest) / (highest - lowest);
   return std::log(value / lowest) / std::log(highest / lowest);
@@ -54,7 +54,7 @@ std::vector<double> Axis::ticks(int count) const {
   return even_ticks(lowest, highest, count);
 }
 
-std::string short_number(double value) {
+std::string format_number(double value) {
   if (std::abs(value) >= 1e6) return fmt::format("{:.3g}M", value / 1e6);
   if (std::abs(value) >= 1e4) return fmt::format("{:.3g}k", value / 1e3);
   return fmt::format("{:.4g}", value);

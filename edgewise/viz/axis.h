@@ -8,20 +8,20 @@ namespace edgewise {
 
 enum class AxisScale { kLinear, kLogarithmic };
 
-/// Numbers along a side of a chart, from `lowest` to `highest`; on a logarithmic scale both are above 0.
+/// An axis of a chart, from `lowest` to `highest`; on a logarithmic scale both are above 0.
 struct Axis {
   double lowest = 0.0;
   double highest = 1.0;
   AxisScale scale = AxisScale::kLinear;
 
-  /// Where a number lies: 0 at the lowest, 1 at the highest.
-  double place(double value) const;
+  /// Maps `lowest` to 0 and `highest` to 1; returns 0.5 on an axis without extent.
+  double normalise(double value) const;
 
-  /// Round numbers within, ascending, about `count` of them.
+  /// Returns about `count` round numbers within the axis, ascending.
   std::vector<double> ticks(int count) const;
 };
 
-/// In few characters: "2.5", "1e-05", "12k".
-std::string short_number(double value);
+/// Formats a number in few characters: "2.5", "1e-05", "12k".
+std::string format_number(double value);
 
 }  // namespace edgewise

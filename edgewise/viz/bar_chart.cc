@@ -7,13 +7,12 @@
 
 #include "edgewise/viz/axis.h"
 #include "edgewise/viz/label.h"
-#include "edgewise/viz/page.h"
 #include "edgewise/viz/palette.h"
 
 namespace edgewise {
 namespace {
 
-// As a line chart's, so that both stand side by side.
+// The chart is as large as a line chart, so that both fit into one row of a page.
 constexpr double kWidth = 400;
 constexpr double kHeight = 240;
 constexpr double kLeft = 42;
@@ -21,7 +20,7 @@ constexpr double kRight = 8;
 constexpr double kTop = 40;
 constexpr double kBottom = 34;
 
-double highest_of(const BarChart& chart) {
+double find_axis_end(const BarChart& chart) {
   double highest = chart.highest;
   if (highest > 0) return highest;
   for (const BarSeries& series : chart.series) {
@@ -30,23 +29,23 @@ double highest_of(const BarChart& chart) {
   return highest > 0 ? highest : 1;
 }
 
-double place_y(const Axis& axis, double value) {
-  return kHeight - kBottom - axis.place(value) * (kHeight - kTop - kBottom);
+double y_of(const Axis& axis, double value) {
+  return kHeight - kBottom - axis.normalise(value) * (kHeight - kTop - kBottom);
 }
 
-std::string grid(const Axis& axis) {
+std::string draw_axis(const Axis& axis) {
   std::string svg;
   for (const double tick : axis.ticks(5)) {
-    const double y = place_y(axis, tick);
+    const double y = y_of(axis, tick);
     svg += fmt::format("<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kLeft, kWidth - kRight,
                        y, y);
     svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}%</text>\n", kLeft - 4, y + 3.5,
-                       short_number(100 * tick));
+                       format_number(100 * tick));
   }
   return svg;
 }
 
-std::string legend(const BarChart& chart) {
+std::string draw_legend(const BarChart& chart) {
   std::string svg;
   double x = kLeft;
   for (const BarSeries& series : chart.series) {
@@ -58,24 +57,24 @@ std::string legend(const BarChart& chart) {
   return svg;
 }
 
-std::string bars_svg(const BarChart& chart, const Axis& axis) {
-  const double room =
+std::string draw_bars(const BarChart& chart, const Axis& axis) {
+  const double spacing =
       (kWidth - kLeft - kRight) / static_cast<double>(std::max<std::size_t>(1, chart.categories.size()));
-  const double bar = std::min(28.0, 0.8 * room / static_cast<double>(std::max<std::size_t>(1, chart.series.size())));
-  // So many names fit.
-  const std::size_t stride = 1 + static_cast<std::size_t>(22 / room);
+  const double bar = std::min(28.0, 0.8 * spacing / static_cast<double>(std::max<std::size_t>(1, chart.series.size())));
+  // Only every `stride`-th category name is drawn, so that names do not overlap.
+  const std::size_t stride = 1 + static_cast<std::size_t>(22 / spacing);
   std::string svg;
   for (std::size_t i = 0; i < chart.categories.size(); ++i) {
-    const double middle = kLeft + room * (static_cast<double>(i) + 0.5);
+    const double middle = kLeft + spacing * (static_cast<double>(i) + 0.5);
     double x = middle - bar * static_cast<double>(chart.series.size()) / 2;
     for (const BarSeries& series : chart.series) {
       const double value = i < series.values.size() ? series.values[i] : 0;
-      const double y = place_y(axis, std::min(value, axis.highest));
+      const double y = y_of(axis, std::min(value, axis.highest));
       svg += fmt::format(
           "<rect class=\"bar f{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"><title>{}: "
           "{:.1f}%</title></rect>",
           series.colour % kColours, x, y, bar - 1, kHeight - kBottom - y,
-          label_attribute(fmt::format("{}, {} {}", series.name, chart.categories[i], chart.of_x)), 100 * value);
+          label_attribute(fmt::format("{}, {} {}", series.name, chart.categories[i], chart.x_title)), 100 * value);
       x += bar;
     }
     if (i % stride == 0) {
@@ -89,11 +88,11 @@ std::string bars_svg(const BarChart& chart, const Axis& axis) {
 }  // namespace
 
 SvgPicture draw(const BarChart& chart) {
-  const Axis axis = {.lowest = 0, .highest = highest_of(chart)};
+  const Axis axis = {.lowest = 0, .highest = find_axis_end(chart)};
   SvgPicture picture{.width = kWidth, .height = kHeight, .title = chart.title, .body = {}};
-  picture.body = svg_text(kLeft, 14, chart.title, "class=\"title\"") + grid(axis);
-  if (chart.series.size() > 1) picture.body += legend(chart);
-  picture.body += bars_svg(chart, axis) + svg_text(kWidth - kRight, kHeight - 4, chart.of_x, "text-anchor=\"end\"");
+  picture.body = svg_text(kLeft, 14, chart.title, "class=\"title\"") + draw_axis(axis);
+  if (chart.series.size() > 1) picture.body += draw_legend(chart);
+  picture.body += draw_bars(chart, axis) + svg_text(kWidth - kRight, kHeight - 4, chart.x_title, "text-anchor=\"end\"");
   return picture;
 }
 

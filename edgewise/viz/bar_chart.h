@@ -10,20 +10,20 @@ namespace edgewise {
 
 struct BarSeries {
   std::string name;
-  std::vector<double> values;  // one of each category
-  int colour = 0;              // its number in the palette
+  std::vector<double> values;  // one per category
+  int colour = 0;              // index in kPalette (palette.h), modulo kColours
 };
 
-/// Bars of one or several series, side by side in each category.
+/// A bar chart of fractions: 0.25 is displayed as 25%. In each category, the bars of the series stand side by side.
 struct BarChart {
   std::string title;
-  std::string of_x;                     // what the categories are
-  std::vector<std::string> categories;  // their names
+  std::string x_title;                  // title of the category axis
+  std::vector<std::string> categories;  // names of the categories
   std::vector<BarSeries> series;
-  double highest = 0.0;  // of the axis; 0: as the values have it
+  double highest = 0.0;  // upper end of the value axis; 0: the highest value of all series
 };
 
-/// With a legend where there are several series. Values are shares: 0.25 is shown as 25%.
+/// Draws the chart, with a legend for several series.
 SvgPicture draw(const BarChart& chart);
 
 }  // namespace edgewise

@@ -7,7 +7,7 @@
 
 namespace edgewise {
 
-/// As a screen has it.
+/// A colour in sRGB.
 struct Colour {
   std::uint8_t red = 0;
   std::uint8_t green = 0;
@@ -16,18 +16,18 @@ struct Colour {
   bool operator==(const Colour&) const = default;
 };
 
-/// "#1a2b3c".
+/// Returns a colour as in CSS: "#1a2b3c".
 std::string hex(const Colour& colour);
 
-/// The one scale of all pictures, from 0 (dark blue) to 1 (light yellow), whatever the numbers of a picture are: the
-/// same number is the same colour everywhere. Its lightness in OKLab (Ottosson 2020) grows evenly, so that equal steps
-/// look equal, to the colour-blind and in grey print too. Numbers outside are as the nearest end.
-Colour colour_of(double share);
+/// Returns a colour of the scale that all pictures share, from 0 (dark blue) to 1 (light yellow). Lightness in OKLab
+/// (Ottosson 2020) is linear in `value`, so that equal steps appear equal, also to colour-blind readers and in grey
+/// print. Values outside [0, 1] are clamped.
+Colour colour_of(double value);
 
-/// Black or white: what can be read on that colour.
-Colour ink_on(double share);
+/// Returns the colour of text on colour_of(value): white on dark colours, black on light colours.
+Colour text_colour_on(double value);
 
-/// `count` of its colours, evenly spaced, both ends among them; at least 2.
-std::vector<Colour> colour_table(int count);
+/// Returns `count` colours of the scale, at least 2, evenly spaced and including both ends.
+std::vector<Colour> make_colour_table(int count);
 
 }  // namespace edgewise

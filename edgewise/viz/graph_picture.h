@@ -7,66 +7,64 @@
 
 #include "edgewise/viz/svg.h"
 
-// Who may look at whom, as a picture: nodes in rows and edges between them, or, of a large graph, its adjacency matrix.
-
 namespace edgewise {
 
-/// A row of nodes. Its parts (the sentences of a batch) stand apart.
-struct DrawnSet {
+/// A node set, drawn as a row of nodes. Its parts (the sentences of a batch) have gaps between them.
+struct NodeSetDrawing {
   std::string name;
-  std::vector<std::string> labels;            // a node's text each
-  std::vector<std::int64_t> part_sizes = {};  // of as many nodes each; empty: one part
-  std::vector<bool> faint = {};               // nodes that take no part (those that have halted); empty: none
+  std::vector<std::string> labels;            // one per node
+  std::vector<std::int64_t> part_sizes = {};  // nodes per part; empty: one part
+  std::vector<bool> faint = {};               // whether each node is faint, as halted nodes are; empty: none is
 };
 
-/// The sources [begin, end) that one destination sees, in numbers within their sets.
-struct SeenSources {
+/// The edges into one destination from the sources [begin, end). Nodes are counted from 0 within their sets.
+struct IntervalRow {
   std::int64_t destination = 0;
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
 
-struct DrawnRelation {
+struct RelationDrawing {
   std::string name;
   std::size_t source_set = 0;
   std::size_t destination_set = 0;
-  std::vector<SeenSources> rows;
+  std::vector<IntervalRow> rows;
 
   std::int64_t num_edges() const;
 };
 
-/// One set, whose edges are arcs: above the nodes to later ones, below to earlier ones. Or two, input above output:
-/// edges within a set are arcs on its far side, those between the sets are straight. A relation's number is its colour.
+/// A graph of one or two node sets. In a graph of one set, edges are arcs: above the nodes if they lead to later nodes,
+/// below if they lead to earlier nodes. In a graph of two sets, the first set is above the second; edges within a set
+/// are arcs on its outer side, and edges between the sets are straight. The index of a relation is its colour in the
+/// palette.
 struct GraphDrawing {
   std::string title;
-  std::vector<DrawnSet> sets;
-  std::vector<DrawnRelation> relations;
+  std::vector<NodeSetDrawing> sets;
+  std::vector<RelationDrawing> relations;
 
   std::int64_t num_nodes() const;
   std::int64_t num_edges() const;
 
-  /// "ee: 81 edges", or, where there is one relation, without its name.
-  std::string edges_in_words(std::size_t relation) const;
+  /// Returns "ee: 81 edges", or "81 edges" when the graph has one relation.
+  std::string describe_edges(std::size_t relation) const;
 };
 
-/// From so many nodes or edges on, lines are no longer told from each other.
-inline constexpr std::int64_t kNodesOfAdjacency = 1000;
-inline constexpr std::int64_t kEdgesOfAdjacency = 10'000;
+/// Returns whether the graph has at least 1000 nodes or 10 000 edges, so that single edges would not be visible.
 bool is_large(const GraphDrawing& graph);
 
-/// Nodes and edges, or, of a large graph, its matrix. Node 3 of the first set is an element with data-node="0-3",
-/// labelled with what it sees; the edges into it are one path of each relation with the same.
+/// Draws nodes and edges or, for a large graph, the adjacency matrix. Node 3 of set 0 is an element with the attribute
+/// data-node="0-3" and a label that lists its sources. All edges of one relation into that node are one path with the
+/// same attribute.
 SvgPicture draw(const GraphDrawing& graph);
 
-/// Some of a graph's edges, all where they are in a drawing of the whole graph.
+/// Draws a subgraph of `whole`, with nodes and edges at the same coordinates as in draw(whole).
 SvgPicture draw_part(const GraphDrawing& part, const GraphDrawing& whole);
 
-/// Destinations downwards, sources across, the sets one after the other. Where several nodes share a cell, it is as
-/// strong as it has edges, of those that it could have.
+/// Draws the adjacency matrix: rows are destinations, columns are sources, ordered by part and within a part by set. A
+/// cell may contain several nodes; its opacity grows with the fraction of its possible edges that exist.
 SvgPicture draw_adjacency(const GraphDrawing& graph);
 
-/// Sets with their nodes' texts; of each relation rows of [destination, begin, end]: it sees the sources from begin to
-/// before end.
+/// Writes the sets with their node labels, and each relation with its rows [destination, begin, end].
 std::string json_of(const GraphDrawing& graph);
 
 }  // namespace edgewise

@@ -9,36 +9,37 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/viz/colour_scale.h"
+#include "edgewise/viz/label.h"
 
 namespace edgewise {
 namespace {
 
-constexpr double kCell = 18;
-constexpr double kLetter = 11;
+constexpr double kCellSize = 18;
+constexpr double kFontSize = 11;
 constexpr double kGap = 6;
 constexpr double kTitleHeight = 22;
-constexpr int kLevels = 100;  // a step of colour is not seen
+constexpr int kLevels = 100;  // number of steps of the colour scale; single steps are not visible
 
-double widest(const std::vector<std::string>& labels) {
+double max_label_width(const std::vector<std::string>& labels) {
   double width = 0;
-  for (const std::string& label : labels) width = std::max(width, text_width(shown_token(label)));
-  return width * kLetter;
+  for (const std::string& label : labels) width = std::max(width, text_width(printable_token(label)));
+  return width * kFontSize;
 }
 
-std::string row_labels(const HeatMap& map, double x, double y) {
+std::string draw_row_labels(const HeatMap& map, double x, double y) {
   std::string svg;
   for (std::size_t row = 0; row < map.rows.size(); ++row) {
-    svg += svg_text(x, y + (static_cast<double>(row) + 0.5) * kCell + 4, shown_token(map.rows[row]),
+    svg += svg_text(x, y + (static_cast<double>(row) + 0.5) * kCellSize + 4, printable_token(map.rows[row]),
                     "text-anchor=\"end\"");
   }
   return svg;
 }
 
-std::string column_labels(const HeatMap& map, double x, double y) {
+std::string draw_column_labels(const HeatMap& map, double x, double y) {
   std::string svg;
   for (std::size_t column = 0; column < map.columns.size(); ++column) {
-    const double middle = x + (static_cast<double>(column) + 0.5) * kCell + 4;
-    svg += svg_text(middle, y, shown_token(map.columns[column]),
+    const double middle = x + (static_cast<double>(column) + 0.5) * kCellSize + 4;
+    svg += svg_text(middle, y, printable_token(map.columns[column]),
                     fmt::format("transform=\"rotate(-90 {:.6g} {:.6g})\"", middle, y));
   }
   return svg;
@@ -46,8 +47,7 @@ std::string column_labels(const HeatMap& map, double x, double y) {
 
 }  // namespace
 
-// A path a colour, over a rectangle in that of zero: most weights are nearly zero, and a file with an element for each
-// would be ten times as large.
+// There is one path per colour: a file with one element per cell would be ten times as large.
 std::string draw_cells(const HeatMap& map, double x, double y, double size) {
   std::array<std::string, kLevels + 1> paths;
   for (std::size_t row = 0; row < map.rows.size(); ++row) {
@@ -72,25 +72,25 @@ SvgPicture draw(const HeatMap& map) {
   check(map.values.size() == map.rows.size() * map.columns.size(),
         "draw: the heat map has {} values, {} rows of {} columns need {}", map.values.size(), map.rows.size(),
         map.columns.size(), map.rows.size() * map.columns.size());
-  const double left = widest(map.rows) + 2 * kGap + kLetter + kGap;
-  const double top = kTitleHeight + widest(map.columns) + 2 * kGap + kLetter + kGap;
-  const double right = left + kCell * static_cast<double>(map.columns.size());
-  const double bottom = top + kCell * static_cast<double>(map.rows.size());
+  const double left = max_label_width(map.rows) + 2 * kGap + kFontSize + kGap;
+  const double top = kTitleHeight + max_label_width(map.columns) + 2 * kGap + kFontSize + kGap;
+  const double right = left + kCellSize * static_cast<double>(map.columns.size());
+  const double bottom = top + kCellSize * static_cast<double>(map.rows.size());
 
   SvgPicture picture;
   picture.title = map.title;
-  picture.width =
-      std::max({right, left + kLegendWidth + text_width("weight") * kLetter, text_width(map.title) * kLetter * 1.3}) +
-      kGap;
+  picture.width = std::max({right, left + kLegendWidth + text_width("weight") * kFontSize,
+                            text_width(map.title) * kFontSize * 1.3}) +
+                  kGap;
   picture.height = bottom + 2 * kGap + kLegendHeight;
   picture.body = svg_text(kGap, 14, map.title, "class=\"title\"");
-  picture.body += svg_text((left + right) / 2, kTitleHeight + kLetter, map.of_columns, "text-anchor=\"middle\"");
+  picture.body += svg_text((left + right) / 2, kTitleHeight + kFontSize, map.column_title, "text-anchor=\"middle\"");
   picture.body += svg_text(
-      kLetter, (top + bottom) / 2, map.of_rows,
-      fmt::format("text-anchor=\"middle\" transform=\"rotate(-90 {:.6g} {:.6g})\"", kLetter, (top + bottom) / 2));
-  picture.body += column_labels(map, left, top - kGap);
-  picture.body += row_labels(map, left - kGap, top);
-  picture.body += draw_cells(map, left, top, kCell);
+      kFontSize, (top + bottom) / 2, map.row_title,
+      fmt::format("text-anchor=\"middle\" transform=\"rotate(-90 {:.6g} {:.6g})\"", kFontSize, (top + bottom) / 2));
+  picture.body += draw_column_labels(map, left, top - kGap);
+  picture.body += draw_row_labels(map, left - kGap, top);
+  picture.body += draw_cells(map, left, top, kCellSize);
   picture.body += colour_legend(left, bottom + 2 * kGap, "weight");
   return picture;
 }

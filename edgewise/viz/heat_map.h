@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -9,22 +9,22 @@
 
 namespace edgewise {
 
-/// Numbers from 0 to 1 as colours. A row of attention is a node that looks, a column one that is looked at.
+/// A matrix of values from 0 to 1, drawn as colours. In a map of attention weights, rows are queries and columns keys.
 struct HeatMap {
   std::string title;
-  std::string of_rows;            // what rows are
-  std::string of_columns;         // what columns are
-  std::vector<std::string> rows;  // their labels, tokens as they are
-  std::vector<std::string> columns;
-  std::vector<float> values;  // row by row; NaN where there is nothing, which stays empty
+  std::string row_title;             // name of the rows
+  std::string column_title;          // name of the columns
+  std::vector<std::string> rows;     // labels; any bytes
+  std::vector<std::string> columns;  // labels; any bytes
+  std::vector<float> values;         // [rows, columns]; NaN: an empty cell
 
   float value(std::size_t row, std::size_t column) const { return values[row * columns.size() + column]; }
 };
 
-/// With labels and the scale's legend. Throws Error where there are not as many values as rows times columns.
+/// Draws the cells, labels and the legend of the colours. Throws Error unless `values` has rows × columns elements.
 SvgPicture draw(const HeatMap& map);
 
-/// Its cells alone, `size` wide and high, with their upper left corner at a point.
+/// Returns SVG elements of the cells only. (x, y) is the upper left corner; a cell is `size` wide and high.
 std::string draw_cells(const HeatMap& map, double x, double y, double size);
 
 }  // namespace edgewise

@@ -5,32 +5,93 @@
 
 #include "edgewise/base/utf8.h"
 #include "edgewise/viz/page.h"
-#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 namespace {
 
-constexpr double kLetter = 11;
-constexpr std::size_t kMostLetters = 400;  // of an attribute
+constexpr double kFontSize = 11;
+constexpr std::size_t kMaxCharacters = 400;        // characters of a label
+constexpr std::size_t kMaxBytesPerCharacter = 16;  // limits the number of combining marks on one character
+constexpr char32_t kPictureOfNul = 0x2400;
+constexpr char32_t kPictureOfDelete = 0x2421;
+constexpr char32_t kWordBegin = 0x2581;  // the character ▁, which begins a word in SentencePiece
+constexpr char32_t kReplacement = 0xFFFD;
+constexpr char32_t kDottedCircle = 0x25CC;
+
+bool is_combining(char32_t point) {
+  return (point >= 0x300 && point <= 0x36F) || (point >= 0x483 && point <= 0x489) ||
+         (point >= 0x591 && point <= 0x5BD) || (point >= 0x610 && point <= 0x61A) ||
+         (point >= 0x64B && point <= 0x65F) || (point >= 0x900 && point <= 0x903) ||
+         (point >= 0x93A && point <= 0x94F && point != 0x93D) || (point >= 0x1AB0 && point <= 0x1AFF) ||
+         (point >= 0x1DC0 && point <= 0x1DFF) || (point >= 0x20D0 && point <= 0x20FF) ||
+         (point >= 0x3099 && point <= 0x309A) || (point >= 0xFE00 && point <= 0xFE0F) ||
+         (point >= 0xFE20 && point <= 0xFE2F);
+}
+
+bool is_wide(char32_t point) {
+  return (point >= 0x1100 && point <= 0x115F) || (point >= 0x2E80 && point <= 0xA4CF) ||
+         (point >= 0xAC00 && point <= 0xD7A3) || (point >= 0xF900 && point <= 0xFAFF) ||
+         (point >= 0xFE30 && point <= 0xFE6F) || (point >= 0xFF00 && point <= 0xFF60) || point >= 0x1F000;
+}
+
+/// Returns whether a character sets the writing direction, which would also apply to text after the token.
+bool is_direction_control(char32_t point) {
+  return point == 0x200E || point == 0x200F || (point >= 0x202A && point <= 0x202E) ||
+         (point >= 0x2066 && point <= 0x2069);
+}
+
+char32_t make_visible(char32_t point) {
+  if (point < 0x20) return kPictureOfNul + point;
+  if (point == 0x7F) return kPictureOfDelete;
+  if (point == kWordBegin) return U'_';
+  const bool is_noncharacter = (point & 0xFFFE) == 0xFFFE || (point >= 0xFDD0 && point <= 0xFDEF);
+  return (point >= 0x80 && point < 0xA0) || is_noncharacter || is_direction_control(point) ? kReplacement : point;
+}
 
 }  // namespace
 
-double label_width(std::string_view text) { return kLetter * text_width(shown_token(text, kMostLetters)); }
-
-std::string label_within(std::string_view text, double width) {
-  std::size_t most = kMostLetters;
-  std::string shown = shown_token(text, most);
-  while (most > 1 && kLetter * text_width(shown) > width) {
-    // Letters differ in width, so that one cut may be too wide still.
-    const double share = width / (kLetter * text_width(shown));
-    const auto fitting =
-        static_cast<std::size_t>(share * static_cast<double>(std::min(most, count_code_points(shown))));
-    most = std::clamp<std::size_t>(fitting, 1, most - 1);
-    shown = shown_token(text, most);
-  }
-  return shown;
+std::string printable_token(std::string_view token, std::size_t max_characters) {
+  std::string printable;
+  std::size_t count = 0;
+  bool is_cut = false;
+  for_each_code_point(token, [&](const CodePoint& point, std::size_t) {
+    const char32_t value = point.size == 0 ? kReplacement : make_visible(point.value);
+    const bool is_mark = is_combining(value);
+    if (count >= max_characters && !is_mark) is_cut = true;
+    if (is_cut || printable.size() > max_characters * kMaxBytesPerCharacter) return;
+    if (count == 0 && is_mark) append_utf8(printable, kDottedCircle);
+    append_utf8(printable, value);
+    if (!is_mark || count == 0) ++count;
+  });
+  return is_cut ? printable + "…" : printable;
 }
 
-std::string label_attribute(std::string_view text) { return escaped_html(shown_token(text, kMostLetters)); }
+double text_width(std::string_view text) {
+  double width = 0;
+  for_each_code_point(text, [&width](const CodePoint& point, std::size_t) {
+    if (is_combining(point.value)) return;
+    const bool is_broad = (point.value >= 'A' && point.value <= 'Z') || point.value == 'm' || point.value == 'w';
+    width += is_wide(point.value) ? 1.05 : is_broad ? 0.75 : 0.58;
+  });
+  return width;
+}
+
+double label_width(std::string_view text) { return kFontSize * text_width(printable_token(text, kMaxCharacters)); }
+
+std::string fit_label(std::string_view text, double width) {
+  std::size_t max_characters = kMaxCharacters;
+  std::string printable = printable_token(text, max_characters);
+  while (max_characters > 1 && kFontSize * text_width(printable) > width) {
+    // Characters differ in width, so one cut may not be enough.
+    const double ratio = width / (kFontSize * text_width(printable));
+    const auto fitting =
+        static_cast<std::size_t>(ratio * static_cast<double>(std::min(max_characters, count_code_points(printable))));
+    max_characters = std::clamp<std::size_t>(fitting, 1, max_characters - 1);
+    printable = printable_token(text, max_characters);
+  }
+  return printable;
+}
+
+std::string label_attribute(std::string_view text) { return escape_html(printable_token(text, kMaxCharacters)); }
 
 }  // namespace edgewise

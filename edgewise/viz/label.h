@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace edgewise {
 
-/// About how wide a text is in the 11-pixel letters of a picture, in its units.
+/// Returns a token of any bytes as displayable text: ␊ for a line feed, _ for SentencePiece's ▁, U+FFFD for invalid
+/// bytes and direction controls, a dotted circle before a leading combining mark, and "…" for all text after
+/// `max_characters`.
+std::string printable_token(std::string_view token, std::size_t max_characters = 16);
+
+/// Estimates the width of a text, in multiples of its font size.
+double text_width(std::string_view text);
+
+/// Estimates the width in pixels of a text in the 11-pixel font of pictures.
 double label_width(std::string_view text);
 
-/// As people can see it, cut to about a width.
-std::string label_within(std::string_view text, double width);
+/// Returns printable text, cut to about `width` pixels.
+std::string fit_label(std::string_view text, double width);
 
-/// The same, whole, as an attribute of an element.
+/// Returns printable text of at most 400 characters, escaped for an HTML attribute.
 std::string label_attribute(std::string_view text);
 
 }  // namespace edgewise

@@ -14,21 +14,21 @@ enum class LineStyle { kSolid, kDashed };
 
 struct Curve {
   std::string name;
-  std::vector<std::pair<double, double>> points;  // ascending; those that are not finite are left out
-  int colour = 0;                                 // its number in the palette
+  std::vector<std::pair<double, double>> points;  // (x, y), x ascending; points that are not finite are skipped
+  int colour = 0;                                 // index in the palette
   LineStyle style = LineStyle::kSolid;
 };
 
 struct LineChart {
   std::string title;
-  std::string of_x;  // what the lower side counts
-  AxisScale scale = AxisScale::kLinear;
+  std::string x_title;                   // quantity on the x axis: "step"
+  AxisScale scale = AxisScale::kLinear;  // scale of y
   std::vector<Curve> curves;
-  bool has_legend = false;  // which curve is which; else whoever shows the chart says it
+  bool has_legend = false;  // whether the names of the curves stand below the chart
 };
 
-/// Charts of one `highest_x` lie over each other exactly. Of a long curve, neighbouring points are averaged to as many
-/// as can be seen. The picture's body is empty where no curve has a point.
+/// Draws the chart with x from 0 to `highest_x`. In a curve of more than 300 points, runs of neighbouring points are
+/// averaged. The body of the picture is empty if no curve has a point.
 SvgPicture draw(const LineChart& chart, double highest_x);
 
 }  // namespace edgewise

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "edgewise/viz/label.h"
 #include "edgewise/viz/palette.h"
 #include "edgewise/viz/svg.h"
 
@@ -28,8 +29,8 @@ svg .title { font-weight: 600; font-size: 13px; }
 .key { display: inline-block; width: .8em; height: .8em; margin-right: .4em; border-radius: 2px; }
 )";
 
-/// The palette as variables, for what is no drawing.
-std::string colours() {
+/// Returns the palette as CSS variables, for elements outside of drawings.
+std::string palette_style() {
   std::string light;
   std::string dark;
   std::string rules;
@@ -41,16 +42,10 @@ std::string colours() {
   return fmt::format(":root {{ {}}}\n@media (prefers-color-scheme: dark) {{ :root {{ {}}} }}\n{}", light, dark, rules);
 }
 
-/// With `<` as JSON may write it too: no text in it can end the element or begin a comment.
-std::string json_in_page(std::string_view json) {
+/// Escapes each `<`, so that no text in the JSON can end the script element or begin a comment.
+std::string escape_json(std::string_view json) {
   std::string safe;
-  for (const char c : json) {
-    if (c == '<') {
-      safe += "\\u003c";
-    } else {
-      safe += c;
-    }
-  }
+  for (const char c : json) safe += c == '<' ? std::string("\\u003c") : std::string(1, c);
   return safe;
 }
 
@@ -59,12 +54,12 @@ std::string scripts_of(const HtmlPage& page) {
   return fmt::format(
       "<script type=\"application/json\" id=\"data\">{}</script>\n<script>\n\"use strict\";\n"
       "{{\nconst data = JSON.parse(document.getElementById(\"data\").textContent);\n{}}}\n</script>\n",
-      page.data.empty() ? "null" : json_in_page(page.data), page.script);
+      page.data.empty() ? "null" : escape_json(page.data), page.script);
 }
 
 }  // namespace
 
-std::string escaped_html(std::string_view text) {
+std::string escape_html(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
     switch (c) {
@@ -92,7 +87,7 @@ std::string html_page(const HtmlPage& page) {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{0}</title>\n"
       "<style>{1}{2}{6}{3}</style>\n</head>\n<body>\n<h1>{0}</h1>\n{4}{5}</body>\n</html>\n",
-      escaped_html(shown_token(page.title, 200)), kStyle, colours(), page.style, page.body, scripts_of(page),
+      escape_html(printable_token(page.title, 200)), kStyle, palette_style(), page.style, page.body, scripts_of(page),
       drawing_style());
 }
 

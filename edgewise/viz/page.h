@@ -6,20 +6,23 @@
 
 namespace edgewise {
 
-/// With &, <, > and " as a page must write them.
-std::string escaped_html(std::string_view text);
+/// Escapes &, <, > and " for HTML and XML.
+std::string escape_html(std::string_view text);
 
 struct HtmlPage {
   std::string title;
   std::string body;
-  std::string style = {};   // behind that of all pages
-  std::string script = {};  // runs once the body is there, in strict mode, and finds the data as `data`
-  std::string data = {};    // JSON; what it says stays text, whatever it is
+  std::string style = {};   // CSS, after the style that all pages have
+  std::string script = {};  // JavaScript in strict mode; runs after the body is loaded and gets the JSON as `data`
+  std::string data = {};    // JSON, whose strings may contain any text, also "</script>"
 };
 
-/// A whole page: everything is in it, nothing is fetched. Light or dark as the reader has it, and one column where
-/// there is room for one.
+/// Returns a complete page that loads no other file. Its colours follow the light or dark theme of the browser, and a
+/// narrow window displays one column.
 std::string html_page(const HtmlPage& page);
 std::string html_page(std::string_view title, std::string_view body);
+
+/// Returns the text of a file of viz/pages, which the build embeds into the program. Throws Error for an unknown name.
+std::string_view page_file(std::string_view name);
 
 }  // namespace edgewise

@@ -3,15 +3,15 @@
 
 #include <fmt/format.h>
 
-#include "edgewise/viz/pages.h"
+#include "edgewise/viz/page.h"
 
 namespace edgewise {
 namespace {
 
-std::string colour_rules(std::string_view ThemedColour::*ground) {
+std::string make_colour_rules(std::string_view ThemedColour::*theme) {
   std::string rules;
   for (std::size_t i = 0; i < kPalette.size(); ++i) {
-    rules += fmt::format(".s{0} {{ stroke: {1}; }} .f{0} {{ fill: {1}; }}\n", i, kPalette[i].*ground);
+    rules += fmt::format(".s{0} {{ stroke: {1}; }} .f{0} {{ fill: {1}; }}\n", i, kPalette[i].*theme);
   }
   return rules;
 }
@@ -20,7 +20,7 @@ std::string colour_rules(std::string_view ThemedColour::*ground) {
 
 std::string drawing_style() {
   return fmt::format("{}{}@media (prefers-color-scheme: dark) {{\n{}}}\n", page_file("drawing.css"),
-                     colour_rules(&ThemedColour::on_light), colour_rules(&ThemedColour::on_dark));
+                     make_colour_rules(&ThemedColour::on_light), make_colour_rules(&ThemedColour::on_dark));
 }
 
 }  // namespace edgewise

@@ -7,7 +7,7 @@
 
 namespace edgewise {
 
-/// Colours that can be told from each other, on white and on black. Behind the last they begin anew.
+/// Number of colours in the palette. Callers take an index modulo kColours.
 inline constexpr int kColours = 8;
 
 struct ThemedColour {
@@ -15,7 +15,8 @@ struct ThemedColour {
   std::string_view on_dark;
 };
 
-/// After Okabe and Ito (2008), whose colours the colour-blind can tell apart too.
+/// The palette. Its colours are easy to distinguish on white and on black, also for colour-blind readers; they follow
+/// Okabe and Ito (2008).
 inline constexpr std::array<ThemedColour, kColours> kPalette = {{{"#0072b2", "#56b4e9"},
                                                                  {"#d55e00", "#ff8c42"},
                                                                  {"#007a55", "#2fd0a0"},
@@ -25,8 +26,8 @@ inline constexpr std::array<ThemedColour, kColours> kPalette = {{{"#0072b2", "#5
                                                                  {"#5b3fa8", "#b39ddb"},
                                                                  {"#a31621", "#ff7b82"}}};
 
-/// The style of drawings of nodes, edges, bars and lines, for a page and for an SVG of its own: colour i of the palette
-/// is class "si" as a stroke and "fi" as a fill. Without variables: programs that turn SVG into print know little CSS.
+/// Returns the CSS of nodes, edges, bars and lines, for a page or an SVG file. Colour i of the palette is class
+/// "si" as a stroke and "fi" as a fill. The CSS has no variables, because many SVG converters do not support them.
 std::string drawing_style();
 
 }  // namespace edgewise

@@ -11,24 +11,24 @@
 namespace edgewise {
 namespace {
 
-constexpr double kMostPixels = 1e8;
+constexpr double kMaxPixels = 1e8;
 
 template <auto free>
-struct Freed {
+struct Deleter {
   template <class T>
   void operator()(T* object) const {
     free(object);
   }
 };
 
-using Surface = std::unique_ptr<cairo_surface_t, Freed<cairo_surface_destroy>>;
-using Context = std::unique_ptr<cairo_t, Freed<cairo_destroy>>;
-using Handle = std::unique_ptr<RsvgHandle, Freed<g_object_unref>>;
+using Surface = std::unique_ptr<cairo_surface_t, Deleter<cairo_surface_destroy>>;
+using Context = std::unique_ptr<cairo_t, Deleter<cairo_destroy>>;
+using Handle = std::unique_ptr<RsvgHandle, Deleter<g_object_unref>>;
 
 [[noreturn]] void fail_with(GError* error) {
   const std::string message = error != nullptr ? error->message : "no reason is known";
   g_clear_error(&error);
-  fail("rasterised: the picture cannot be drawn: {}", message);
+  fail("rasterise: the picture cannot be drawn: {}", message);
 }
 
 Handle parse(std::string_view svg) {
@@ -38,8 +38,8 @@ Handle parse(std::string_view svg) {
   return handle;
 }
 
-/// Cairo keeps four bytes a pixel as one number: blue lowest.
-Raster pixels_of(cairo_surface_t* surface) {
+/// Copies the pixels of a Cairo surface, where each pixel is a 32-bit number with blue in the lowest byte.
+Raster copy_pixels(cairo_surface_t* surface) {
   cairo_surface_flush(surface);
   Raster raster = {
       .width = cairo_image_surface_get_width(surface), .height = cairo_image_surface_get_height(surface), .pixels = {}};
@@ -58,17 +58,17 @@ Raster pixels_of(cairo_surface_t* surface) {
 
 }  // namespace
 
-Raster rasterised(std::string_view svg, double scale) {
+Raster rasterise(std::string_view svg, double scale) {
   const Handle handle = parse(svg);
   double width = 0;
   double height = 0;
   check(rsvg_handle_get_intrinsic_size_in_pixels(handle.get(), &width, &height) != 0,
-        "rasterised: the picture has no size in pixels, needs one");
+        "rasterise: the picture has no size in pixels, needs one");
   width = std::ceil(width * scale);
   height = std::ceil(height * scale);
-  check(width >= 1 && height >= 1 && width * height <= kMostPixels,
-        "rasterised: the picture is {:.0f} by {:.0f} pixels, needs at least one and at most {:.0f} in all", width,
-        height, kMostPixels);
+  check(width >= 1 && height >= 1 && width * height <= kMaxPixels,
+        "rasterise: the picture is {:.0f} by {:.0f} pixels, needs at least one and at most {:.0f} in all", width,
+        height, kMaxPixels);
 
   const Surface surface(
       cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(width), static_cast<int>(height)));
@@ -78,9 +78,9 @@ Raster rasterised(std::string_view svg, double scale) {
   const RsvgRectangle whole = {.x = 0, .y = 0, .width = width, .height = height};
   GError* error = nullptr;
   if (rsvg_handle_render_document(handle.get(), context.get(), &whole, &error) == 0) fail_with(error);
-  check(cairo_status(context.get()) == CAIRO_STATUS_SUCCESS, "rasterised: the picture cannot be drawn: {}",
+  check(cairo_status(context.get()) == CAIRO_STATUS_SUCCESS, "rasterise: the picture cannot be drawn: {}",
         cairo_status_to_string(cairo_status(context.get())));
-  return pixels_of(surface.get());
+  return copy_pixels(surface.get());
 }
 
 }  // namespace edgewise

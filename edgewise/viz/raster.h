@@ -9,19 +9,19 @@
 
 namespace edgewise {
 
-/// Pixels, row by row, three bytes each: red, green, blue.
+/// An image in RGB. `pixels` is [height, width, 3], one byte per value.
 struct Raster {
   std::int64_t width = 0;
   std::int64_t height = 0;
   std::vector<std::uint8_t> pixels;
 };
 
-/// A standalone SVG on white, `scale` pixels for each of its units. Letters come from the fonts of the machine. Throws
-/// Error for what is no SVG and for one of more than 100 million pixels.
-Raster rasterised(std::string_view svg, double scale = 1.0);
+/// Renders a standalone SVG on white, with `scale` pixels per SVG unit and the installed fonts. Throws Error for text
+/// that is not SVG and for an image of more than 100 million pixels.
+Raster rasterise(std::string_view svg, double scale = 1.0);
 
-/// A PNG of one frame; of several, which are of one size, an animated PNG that begins anew after the last, each shown
-/// so long. Whoever knows no animation shows the first.
-std::string png_of(std::span<const Raster> frames, std::int64_t milliseconds = 500);
+/// Encodes one frame as PNG, or several frames of equal size as an animated PNG that repeats without end and displays
+/// each frame for `milliseconds`, 0 to 65535. Viewers without animation display the first frame.
+std::string encode_png(std::span<const Raster> frames, std::int64_t milliseconds = 500);
 
 }  // namespace edgewise

@@ -9,11 +9,11 @@
 
 namespace edgewise {
 
-/// A vector for each position: numbers from -1 to 1, position by position.
+/// One vector per position, as in a positional encoding, with values from -1 to 1.
 struct Signal {
   std::string title;
   std::int64_t positions = 0;
-  std::int64_t size = 0;      // dimensions
+  std::int64_t size = 0;      // dimensions of a vector
   std::vector<float> values;  // [positions, size]
 
   float value(std::int64_t position, std::int64_t dimension) const {
@@ -21,10 +21,10 @@ struct Signal {
   }
 };
 
-/// Positions across, dimensions downwards, each number in its colour: -1 is that of 0 on the scale of colour_scale.h.
+/// Draws a map: columns are positions, rows are dimensions. Value v has the colour (v + 1) / 2 of colour_scale.h.
 SvgPicture draw_map(const Signal& signal);
 
-/// How single dimensions go with the position. Throws Error for one that there is not.
+/// Draws the given dimensions as curves over the positions. Throws Error for a dimension out of range.
 SvgPicture draw_curves(const Signal& signal, const std::vector<std::int64_t>& dimensions);
 
 }  // namespace edgewise

@@ -2,39 +2,38 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace edgewise {
 
-/// What is drawn on `width` × `height`. Texts are in ink, thin lines of class "grid" faint, on a light ground and on a
-/// dark one.
+/// A drawing of `width` × `height` pixels, which adapts to light and dark backgrounds.
 struct SvgPicture {
   double width = 0;
   double height = 0;
-  std::string title;  // what a screen reader says of it
-  std::string body;   // elements
+  std::string title;  // read by screen readers
+  std::string body;   // SVG elements
 };
 
-/// To be set into a page of page.h, as wide as there is room for.
+/// Returns an SVG element for a page of page.h, which scales the picture down to the width of its column.
 std::string svg_for_page(const SvgPicture& picture);
 
-/// A file of its own.
+/// Returns an element for a page of page.h that keeps the width of the picture and scrolls.
+std::string svg_at_full_size(const SvgPicture& picture);
+
+/// Returns the text of a standalone SVG file.
 std::string svg_file(const SvgPicture& picture);
 
-/// Text at a point of its baseline. `attributes` stand in the element as they are: `text-anchor="end"`. The text may be
-/// anything.
+/// Arranges pictures in rows of `columns`. Each row is as high, and each column as wide, as its largest picture.
+SvgPicture arrange_pictures(std::string title, std::span<const SvgPicture> pictures, std::size_t columns = 1);
+
+/// Returns a text element whose baseline begins at (x, y). The function escapes `text`, but not `attributes`, for
+/// example `text-anchor="end"`.
 std::string svg_text(double x, double y, std::string_view text, std::string_view attributes = "");
 
-/// A token as people can see it, whatever bytes it has: cut behind `most` characters, control characters as their
-/// pictures (␊), the ▁ of pieces as _, a mark that would sit on the letter before it on a circle.
-std::string shown_token(std::string_view token, std::size_t most = 16);
-
-/// About how wide a text is, in letters' sizes.
-double text_width(std::string_view text);
-
-/// A legend of the scale of colour_scale.h with its upper left corner at a point: from 0 to 1.
-std::string colour_legend(double x, double y, std::string_view what);
+/// Returns a legend of the colours of colour_scale.h, from 0 to 1. (x, y) is its upper left corner.
+std::string colour_legend(double x, double y, std::string_view title);
 inline constexpr double kLegendWidth = 180;
 inline constexpr double kLegendHeight = 34;
 

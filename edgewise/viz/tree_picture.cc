@@ -13,61 +13,62 @@ namespace edgewise {
 namespace {
 
 constexpr double kMargin = 24;
-constexpr double kTitle = 30;
-constexpr double kRow = 34;
-constexpr double kGap = 30;  // between two tokens of a path
-constexpr double kNarrowest = 34;
-constexpr double kWidest = 110;
-constexpr double kScore = 130;  // room behind the last token
+constexpr double kTitleHeight = 30;
+constexpr double kRowHeight = 34;
+constexpr double kGap = 30;  // horizontal space between two tokens of a path
+constexpr double kMinTokenWidth = 34;
+constexpr double kMaxTokenWidth = 110;
+constexpr double kScoreWidth = 130;  // width of the score after an end token
 
-std::string_view name_of(Fate fate) {
-  switch (fate) {
-    case Fate::kKept:
+std::string_view name_of(HypothesisStatus status) {
+  switch (status) {
+    case HypothesisStatus::kKept:
       return "kept";
-    case Fate::kCut:
+    case HypothesisStatus::kPruned:
       return "cut";
-    case Fate::kEnded:
+    case HypothesisStatus::kEnded:
       return "ended";
-    case Fate::kBest:
+    case HypothesisStatus::kBest:
       return "best";
   }
   return "";
 }
 
-/// The best line of descent lies straight; the others below, as they branch off.
+/// The coordinates of the nodes. The path of the best output is a straight line; other branches are below it.
 class Layout {
  public:
-  explicit Layout(const std::vector<DrawnHypothesis>& nodes)
+  explicit Layout(const std::vector<HypothesisDrawing>& nodes)
       : nodes_(nodes), children_(nodes.size()), depth_(nodes.size()), row_(nodes.size()) {
     std::vector<std::size_t> roots;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const bool is_root = nodes[i].parent < 0;
       depth_[i] = is_root ? 0 : depth_[parent(i)] + 1;
       (is_root ? roots : children_[parent(i)]).push_back(i);
-      if (widths_.size() <= depth_[i]) widths_.resize(depth_[i] + 1, kNarrowest);
-      widths_[depth_[i]] = std::clamp(label_width(nodes[i].label) + 12, widths_[depth_[i]], kWidest);
+      if (widths_.size() <= depth_[i]) widths_.resize(depth_[i] + 1, kMinTokenWidth);
+      widths_[depth_[i]] = std::clamp(label_width(nodes[i].label) + 12, widths_[depth_[i]], kMaxTokenWidth);
     }
-    for (std::vector<std::size_t>& children : children_) order(children);
-    order(roots);
-    place(roots);
+    for (std::vector<std::size_t>& children : children_) sort_siblings(children);
+    sort_siblings(roots);
+    assign_rows(roots);
     begin_ = {kMargin};
     for (const double width : widths_) begin_.push_back(begin_.back() + width + kGap);
   }
 
   double x(std::size_t node) const { return begin_[depth_[node]]; }
-  double width_at(std::size_t node) const { return widths_[depth_[node]]; }
-  double y(std::size_t node) const { return kTitle + kRow * (static_cast<double>(row_[node]) + 0.5); }
-  double width() const { return begin_.back() + kScore; }
-  double height() const { return kTitle + kRow * static_cast<double>(num_rows_) + 8; }
+  double column_width(std::size_t node) const { return widths_[depth_[node]]; }
+  double y(std::size_t node) const { return kTitleHeight + kRowHeight * (static_cast<double>(row_[node]) + 0.5); }
+  double width() const { return begin_.back() + kScoreWidth; }
+  double height() const { return kTitleHeight + kRowHeight * static_cast<double>(num_rows_) + 8; }
 
  private:
   std::size_t parent(std::size_t node) const { return static_cast<std::size_t>(nodes_[node].parent); }
 
-  /// What the best output goes through first, then what was kept, then by probability.
-  void order(std::vector<std::size_t>& siblings) const {
+  /// Sorts the children of one parent, or the roots: first the node of the best output, then other nodes that were not
+  /// pruned, then pruned nodes. Each of these groups is sorted by falling log-probability.
+  void sort_siblings(std::vector<std::size_t>& siblings) const {
     const auto rank = [this](std::size_t node) {
-      const Fate fate = nodes_[node].fate;
-      return fate == Fate::kBest ? 0 : fate == Fate::kCut ? 2 : 1;
+      const HypothesisStatus status = nodes_[node].status;
+      return status == HypothesisStatus::kBest ? 0 : status == HypothesisStatus::kPruned ? 2 : 1;
     };
     std::ranges::stable_sort(siblings, [&](std::size_t a, std::size_t b) {
       if (rank(a) != rank(b)) return rank(a) < rank(b);
@@ -75,19 +76,19 @@ class Layout {
     });
   }
 
-  /// Depth first, without recursion: a path may be as long as a text.
-  void place(const std::vector<std::size_t>& roots) {
-    std::vector<std::size_t> waiting(roots.rbegin(), roots.rend());
-    while (!waiting.empty()) {
-      const std::size_t node = waiting.back();
-      waiting.pop_back();
+  /// Assigns a row to each node, depth-first, without recursion, because a path may have thousands of nodes.
+  void assign_rows(const std::vector<std::size_t>& roots) {
+    std::vector<std::size_t> stack(roots.rbegin(), roots.rend());
+    while (!stack.empty()) {
+      const std::size_t node = stack.back();
+      stack.pop_back();
       row_[node] = num_rows_;
-      waiting.insert(waiting.end(), children_[node].rbegin(), children_[node].rend());
+      stack.insert(stack.end(), children_[node].rbegin(), children_[node].rend());
       if (children_[node].empty()) ++num_rows_;
     }
   }
 
-  const std::vector<DrawnHypothesis>& nodes_;
+  const std::vector<HypothesisDrawing>& nodes_;
   std::vector<std::vector<std::size_t>> children_;
   std::vector<std::size_t> depth_;
   std::vector<std::size_t> row_;
@@ -96,35 +97,35 @@ class Layout {
   std::size_t num_rows_ = 0;
 };
 
-std::string edge_svg(const Layout& layout, const DrawnHypothesis& node, std::size_t number) {
+std::string draw_edge(const Layout& layout, const HypothesisDrawing& node, std::size_t number) {
   const auto parent = static_cast<std::size_t>(node.parent);
-  const double x1 = layout.x(parent) + layout.width_at(parent);
+  const double x1 = layout.x(parent) + layout.column_width(parent);
   const double x2 = layout.x(number);
   const double middle = (x1 + x2) / 2;
   return fmt::format(
       "<path class=\"branch {}\" data-node=\"{}\" d=\"M{:.1f} {:.1f}C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}\"/>\n",
-      name_of(node.fate), number, x1, layout.y(parent), middle, layout.y(parent), middle, layout.y(number), x2,
+      name_of(node.status), number, x1, layout.y(parent), middle, layout.y(parent), middle, layout.y(number), x2,
       layout.y(number));
 }
 
-std::string node_svg(const Layout& layout, const DrawnHypothesis& node, std::size_t number) {
+std::string draw_node(const Layout& layout, const HypothesisDrawing& node, std::size_t number) {
   const double x = layout.x(number);
   const double y = layout.y(number);
-  const double width = layout.width_at(number);
-  std::string says =
-      fmt::format("{}: {}, log-probability {:.2f}", node.label, name_of(node.fate), node.log_probability);
-  if (node.score) says += fmt::format(", score {:.3f}", *node.score);
+  const double width = layout.column_width(number);
+  std::string description =
+      fmt::format("{}: {}, log-probability {:.2f}", node.label, name_of(node.status), node.log_probability);
+  if (node.score) description += fmt::format(", score {:.3f}", *node.score);
   std::string svg = fmt::format(
       "<g class=\"hypothesis {}\" data-node=\"{}\" data-parent=\"{}\" role=\"img\" aria-label=\"{}\"><title>{}</title>",
-      name_of(node.fate), number, node.parent, label_attribute(says), label_attribute(says));
+      name_of(node.status), number, node.parent, label_attribute(description), label_attribute(description));
   svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"17\" rx=\"4\"/>", x, y - 9, width);
   svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", x + width / 2, y + 3.5,
-                     escaped_html(label_within(node.label, width - 8)));
+                     escape_html(fit_label(node.label, width - 8)));
   svg += fmt::format("<text class=\"small\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{:.2f}</text>",
                      x + width / 2, y + 18, node.log_probability);
   if (node.score) {
     svg += fmt::format("<text class=\"score\" x=\"{:.1f}\" y=\"{:.1f}\">score {:.3f}{}</text>", x + width + 8, y + 4,
-                       *node.score, node.fate == Fate::kBest ? ", the best" : "");
+                       *node.score, node.status == HypothesisStatus::kBest ? ", the best" : "");
   }
   return svg + "</g>\n";
 }
@@ -140,22 +141,20 @@ SvgPicture draw(const TreeDrawing& tree) {
   std::string& svg = picture.body;
   svg = svg_text(kMargin, 16, tree.title, "class=\"title\"") + "\n";
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
-    if (tree.nodes[i].parent >= 0) svg += edge_svg(layout, tree.nodes[i], i);
+    if (tree.nodes[i].parent >= 0) svg += draw_edge(layout, tree.nodes[i], i);
   }
-  for (std::size_t i = 0; i < tree.nodes.size(); ++i) svg += node_svg(layout, tree.nodes[i], i);
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) svg += draw_node(layout, tree.nodes[i], i);
   return picture;
 }
 
 std::string json_of(const TreeDrawing& tree) {
-  std::string nodes;
-  for (const DrawnHypothesis& node : tree.nodes) {
+  const auto node_json = [](const HypothesisDrawing& node) {
     JsonObject json;
     json.add("parent", node.parent).add("text", node.label).add("log_probability", node.log_probability);
     if (node.score) json.add("score", *node.score);
-    json.add("fate", name_of(node.fate));
-    nodes += (nodes.empty() ? "" : ", ") + json.text();
-  }
-  return JsonObject().add("title", tree.title).add_json("nodes", "[" + nodes + "]").text();
+    return json.add("fate", name_of(node.status)).text();
+  };
+  return JsonObject().add("title", tree.title).add_json("nodes", json_array(tree.nodes, node_json)).text();
 }
 
 }  // namespace edgewise

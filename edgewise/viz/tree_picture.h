@@ -10,29 +10,29 @@
 
 namespace edgewise {
 
-/// What became of a node of a search's tree.
-enum class Fate {
-  kKept,   // part of an output
-  kCut,    // others were better
-  kEnded,  // the end of an output
-  kBest,   // part or end of the best output
+/// The role of a node in a search tree.
+enum class HypothesisStatus {
+  kKept,    // token of an output
+  kPruned,  // token that no output contains
+  kEnded,   // end token of an output
+  kBest,    // token or end token of the best output
 };
 
-struct DrawnHypothesis {
-  std::int64_t parent = -1;  // an earlier node; -1: the root
+struct HypothesisDrawing {
+  std::int64_t parent = -1;  // index of an earlier node; -1: the root
   std::string label;
-  double log_probability = 0.0;                // of the path to it
-  std::optional<double> score = std::nullopt;  // of an output that ends here
-  Fate fate = Fate::kCut;
+  double log_probability = 0.0;                // sum over the path from the root
+  std::optional<double> score = std::nullopt;  // score of the output that ends here
+  HypothesisStatus status = HypothesisStatus::kPruned;
 };
 
 struct TreeDrawing {
   std::string title;
-  std::vector<DrawnHypothesis> nodes;
+  std::vector<HypothesisDrawing> nodes;
 };
 
-/// The tree grows to the right, the likelier branches above; below each token stands the log-probability of its path,
-/// behind each end the score. What was cut is dashed.
+/// Draws the tree from left to right. The best output is above, and likelier branches are above others. Below each
+/// token is its log-probability, beside each end token its score. Branches to pruned nodes are dashed.
 SvgPicture draw(const TreeDrawing& tree);
 
 std::string json_of(const TreeDrawing& tree);

@@ -44,7 +44,7 @@ TEST_F(AverageProgram, WritesAModelWithTheMeanOfParameters) {
   run_well({"translate", "--model", "mean"}, {.input = "a b\n"});
 }
 
-TEST_F(AverageProgram, OfOneModelIsThatModel) {
+TEST_F(AverageProgram, GivesTheSameModelForOneModel) {
   run_well({"average", "--out", "same", "one"});
 
   EXPECT_EQ(parameters("same"), parameters("one/best"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program says of wrong input, word for word.
+// The error messages for wrong input, word for word.
 #include <algorithm>
 
 #include "tests/apps/program.h"
@@ -18,7 +18,7 @@ TEST_F(BadInput, NamesTheNearestSubcommand) {
   expect_refused({"trian", "x.toml"}, "edgewise: unknown argument trian; did you mean train?");
 }
 
-TEST_F(BadInput, SaysWhichOptionIsMissing) {
+TEST_F(BadInput, NamesAMissingOption) {
   write("tiny.toml", kTinyConfig);
   expect_refused({"train", "tiny.toml"}, "edgewise train: --out is required; see edgewise train --help");
 }
@@ -33,26 +33,26 @@ TEST_F(BadInput, NamesTheNearestKeyWithItsPlace) {
                  "bad.toml:2:1: train.epoch is unknown; did you mean train.epochs?");
 }
 
-TEST_F(BadInput, SaysWhichTypeAKeyNeeds) {
+TEST_F(BadInput, NamesTheTypeThatAKeyNeeds) {
   write("bad.toml", "[model]\nheads = \"four\"\n");
   expect_refused({"train", "bad.toml", "--out", "run"},
                  "bad.toml:2:1: model.heads is \"four\", needs a whole number of at least 1");
 }
 
-TEST_F(BadInput, SaysWhichRangeAKeyNeeds) {
+TEST_F(BadInput, NamesTheRangeThatAKeyNeeds) {
   write("tiny.toml", kTinyConfig);
   expect_refused({"train", "tiny.toml", "--out", "run", "--set", "train.smoothing=1.5"},
                  "--set train.smoothing=1.5: train.smoothing is 1.5, needs a number from 0 to below 1");
 }
 
-TEST_F(BadInput, RefusesHeadsThatDoNotShareTheSize) {
+TEST_F(BadInput, RefusesHeadsThatDoNotDivideTheSize) {
   write("tiny.toml", kTinyConfig);
   expect_refused({"train", "tiny.toml", "--out", "run", "--set", "model.heads=3"},
                  "Transformer: heads is 3, needs a divisor of size 16");
   EXPECT_FALSE(std::filesystem::exists(path("run")));
 }
 
-TEST_F(BadInput, SaysThatTwoFilesDifferInLengthWithBothCounts) {
+TEST_F(BadInput, NamesBothLineCountsOfTwoFilesThatDiffer) {
   write("a.en", "one\ntwo\nthree\n");
   write("b.fr", "un\ndeux\n");
   write("text.toml", "[data]\ntrain = [\"a.en\", \"b.fr\"]\n");
@@ -60,14 +60,14 @@ TEST_F(BadInput, SaysThatTwoFilesDifferInLengthWithBothCounts) {
                  "read_pairs: a.en has 3 lines and b.fr has 2; the two files of a pair need one line each per pair");
 }
 
-TEST_F(BadInput, SaysThatNoPairIsLeft) {
+TEST_F(BadInput, RefusesACorpusWithoutUsablePairs) {
   write("empty.tsv", "");
   write("text.toml", "[data]\ntrain = [\"empty.tsv\"]\n");
   expect_refused({"train", "text.toml", "--out", "run"},
                  "read_pairs: empty.tsv has no usable pair, needs at least one");
 }
 
-TEST_F(BadInput, LeavesOutBadTrainingPairsAndSaysWhere) {
+TEST_F(BadInput, LeavesOutBadTrainingPairsAndNamesTheirLines) {
   std::string text;
   for (int i = 0; i < 40; ++i) text += "go\tva\r\n";
   text += "bad \xFF\tmal\r\n\tvide\r\n";
@@ -80,7 +80,7 @@ TEST_F(BadInput, LeavesOutBadTrainingPairsAndSaysWhere) {
   EXPECT_NE(output.find("pairs.tsv:42"), std::string::npos) << output;
 }
 
-TEST_F(BadInput, RefusesAModelPathThatIsNone) {
+TEST_F(BadInput, RefusesAPathThatIsNoModel) {
   expect_refused({"translate", "--model", "nowhere"},
                  "translate: nowhere does not exist, a run or model directory is needed");
   std::filesystem::create_directory(path("folder"));
@@ -90,7 +90,7 @@ TEST_F(BadInput, RefusesAModelPathThatIsNone) {
       "is needed");
 }
 
-TEST_F(BadInput, RefusesToResumeWhereNoRunIs) {
+TEST_F(BadInput, RefusesToResumeADirectoryWithoutARun) {
   write("tiny.toml", kTinyConfig);
   expect_refused({"train", "tiny.toml", "--out", "nowhere", "--resume"},
                  "train: nowhere has no last, needs a run to go on with; leave --resume out to begin one");
@@ -104,7 +104,7 @@ TEST_F(BadInput, TranslatesALineOfMegabytesAsOneLine) {
   EXPECT_EQ(std::count(output.begin(), output.end(), '\n'), 1);
 }
 
-TEST_F(BadInput, RefusesInputThatIsNotUtf8OrNoFile) {
+TEST_F(BadInput, RefusesInputThatIsNotUtf8OrDoesNotExist) {
   write("tiny.toml", kTinyConfig);
   run_well({"train", "tiny.toml", "--out", "run"});
   write("latin", "a b\n\n\xE9t\xE9\n");

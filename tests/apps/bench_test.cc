@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "edgewise/base/error.h"
 #include "edgewise/experiment/attention_bench.h"
 #include "edgewise/experiment/training_bench.h"
-#include "edgewise/base/error.h"
 #include "tests/apps/program.h"
 
 namespace edgewise {
@@ -18,7 +18,7 @@ using testing::ThrowsMessage;
 
 class BenchProgram : public ProgramTest {
  protected:
-  /// A corpus of a few short sentences.
+  /// Writes a corpus of three short sentence pairs.
   void write_corpus() const {
     write("a.en", "one two three\nfour\nfive six\n");
     write("b.de", "eins\nzwei drei vier fünf\nsechs\n");
@@ -30,7 +30,7 @@ class BenchProgram : public ProgramTest {
   }
 };
 
-TEST_F(BenchProgram, MeasuresStepsOfTraining) {
+TEST_F(BenchProgram, MeasuresTrainingSteps) {
   write_corpus();
 
   const auto bench =
@@ -41,23 +41,23 @@ TEST_F(BenchProgram, MeasuresStepsOfTraining) {
   EXPECT_EQ(bench["threads"], 1);
   EXPECT_EQ(bench["steps"], 6);
   EXPECT_LT(bench["last_loss"], bench["first_loss"]);
-  // 2 + 6 + 2 output tokens a step, all in one batch.
+  // Each step has 2 + 6 + 2 output tokens in one batch.
   EXPECT_NEAR(bench["output_tokens_per_second"].get<double>() * bench["mean_ms"].get<double>(), 1e3 * (2 + 6 + 2),
               1e-6);
   EXPECT_NEAR(bench["share_of_peak"].get<double>(),
               bench["model_gflops"].get<double>() / bench["gemm_peak_gflops"].get<double>(), 1e-9);
-  // Parameters with their gradients and moments: four floats each.
+  // Each parameter has four floats: itself, its gradient and two moments.
   EXPECT_GT(bench["peak_memory_bytes"].get<double>(), 10'000 * 128 * 4 * sizeof(float));
 }
 
-TEST_F(BenchProgram, MeasuresThemInBf16) {
+TEST_F(BenchProgram, MeasuresTrainingStepsInBf16) {
   write_corpus();
   const auto bench = nlohmann::json::parse(run_well(train({"--steps", "6", "--precision", "bf16", "--json"})));
   EXPECT_EQ(bench["precision"], "bf16");
   EXPECT_LT(bench["last_loss"], bench["first_loss"]);
 }
 
-TEST_F(BenchProgram, SaysWhatTheTimeGoesTo) {
+TEST_F(BenchProgram, PrintsAProfileOfTraining) {
   write_corpus();
 
   const auto bench = nlohmann::json::parse(run_well(train({"--steps", "4", "--profile", "--json"})));
@@ -73,7 +73,7 @@ TEST_F(BenchProgram, SaysWhatTheTimeGoesTo) {
   EXPECT_THAT(run_well(train({"--steps", "4", "--profile"})), testing::HasSubstr("% "));
 }
 
-TEST_F(BenchProgram, SaysThemInHumanWords) {
+TEST_F(BenchProgram, PrintsTrainingSpeedAsText) {
   write_corpus();
 
   const std::string output = run_well(train({"--steps", "3"}));
@@ -83,7 +83,7 @@ TEST_F(BenchProgram, SaysThemInHumanWords) {
   EXPECT_THAT(output, testing::HasSubstr("output tokens/s"));
 }
 
-TEST_F(BenchProgram, SaysWhatItNeeds) {
+TEST_F(BenchProgram, NamesTheMistakeInAWrongCommand) {
   write_corpus();
   expect_refused({"bench"}, "edgewise bench: A subcommand is required; see edgewise bench --help");
   expect_refused({"bench", "trian"}, "edgewise bench: unknown argument trian; did you mean train?");
@@ -92,7 +92,7 @@ TEST_F(BenchProgram, SaysWhatItNeeds) {
                  "read_pairs: none: No such file or directory");
 }
 
-TEST_F(BenchProgram, MeasuresTranslatingInEachPrecision) {
+TEST_F(BenchProgram, MeasuresDecodingInEachPrecision) {
   write_corpus();
   for (const char* precision : {"fp32", "bf16", "int8"}) {
     const auto bench = nlohmann::json::parse(run_well(
@@ -112,7 +112,7 @@ TEST_F(BenchProgram, MeasuresAttention) {
   EXPECT_EQ(bench["case"], "small");
   EXPECT_EQ(bench["precision"], "fp32");
   EXPECT_THAT(bench["kernel"].get<std::string>(), testing::StartsWith("tiles, "));
-  // What peers count: sums of the lengths that they draw, and of their squares.
+  // The numbers of the peers' benchmarks: the sum of the lengths, and of their squares.
   EXPECT_EQ(bench["nodes"], 2267);
   EXPECT_EQ(bench["edges"], 45685);
   const double edges = bench["edges"];
@@ -125,7 +125,7 @@ TEST_F(BenchProgram, MeasuresAttention) {
   EXPECT_LT(bench["difference"], 1e-4);
 }
 
-TEST_F(BenchProgram, MeasuresAttentionInBf16AndSaysItInHumanWords) {
+TEST_F(BenchProgram, MeasuresAttentionInBf16AndPrintsText) {
   const std::string output =
       run_well({"bench", "attention", "--case", "small", "--repetitions", "1", "--precision", "bf16"});
 
@@ -133,7 +133,7 @@ TEST_F(BenchProgram, MeasuresAttentionInBf16AndSaysItInHumanWords) {
   EXPECT_THAT(output, testing::HasSubstr("forward and backward"));
 }
 
-TEST(CheckDifference, RefusesWhatIsTooLargeForThePrecision) {
+TEST(CheckDifference, ThrowsForADifferenceTooLargeForThePrecision) {
   EXPECT_NO_THROW(check_difference(9e-5, Precision::kFp32));
   EXPECT_NO_THROW(check_difference(1e-2, Precision::kBf16));
   EXPECT_THAT(
@@ -145,27 +145,27 @@ TEST(CheckDifference, RefusesWhatIsTooLargeForThePrecision) {
 }
 
 TEST(AttentionWorkload, HasTheEdgesOfItsCase) {
-  EXPECT_EQ(attention_workload(AttentionCase::kSentences).relation.num_edges(), 45685);
-  EXPECT_EQ(attention_workload(AttentionCase::kCausal).relation.num_edges(), (45685 + 2267) / 2);
-  EXPECT_EQ(attention_workload(AttentionCase::kWindow).relation.num_edges(), 4096 * 257 - 128 * 129);
-  EXPECT_EQ(attention_workload(AttentionCase::kRandom).relation.num_edges(), 8192 * 32);
+  EXPECT_EQ(make_attention_workload(AttentionCase::kSentences).relation.num_edges(), 45685);
+  EXPECT_EQ(make_attention_workload(AttentionCase::kCausal).relation.num_edges(), (45685 + 2267) / 2);
+  EXPECT_EQ(make_attention_workload(AttentionCase::kWindow).relation.num_edges(), 4096 * 257 - 128 * 129);
+  EXPECT_EQ(make_attention_workload(AttentionCase::kRandom).relation.num_edges(), 8192 * 32);
 }
 
-TEST(LossCourse, IsTheMeansOfTheFirstAndLastQuarter) {
+TEST(LossTrend, HasTheMeansOfTheFirstAndLastQuarter) {
   const std::array losses = {9.0, 8.0, 50.0, 50.0, 50.0, 50.0, 7.0, 6.0};
-  EXPECT_EQ(loss_course(losses).first, 8.5);
-  EXPECT_EQ(loss_course(losses).last, 6.5);
+  EXPECT_EQ(loss_trend(losses).first, 8.5);
+  EXPECT_EQ(loss_trend(losses).last, 6.5);
 }
 
-TEST(LossCourse, IsRefusedWhereItDoesNotFallOrIsNotFinite) {
+TEST(LossTrend, ThrowsForLossesThatDoNotFallOrAreNotFinite) {
   EXPECT_THAT(
       [] {
-        loss_course(std::array{2.0, 1.0, 3.0});
+        loss_trend(std::array{2.0, 1.0, 3.0});
       },
       ThrowsMessage<Error>("bench train: loss goes from 2.0000 to 3.0000, needs to fall; no time is shown"));
   EXPECT_THAT(
       [] {
-        loss_course(std::array{2.0, std::nan(""), 1.0});
+        loss_trend(std::array{2.0, std::nan(""), 1.0});
       },
       ThrowsMessage<Error>("bench train: loss of step 2 is nan, needs a finite number; no time is shown"));
 }

@@ -12,7 +12,7 @@ using testing::Not;
 
 using CompareProgram = ProgramTest;
 
-TEST_F(CompareProgram, SetsRunsSideBySideByWhatDiffers) {
+TEST_F(CompareProgram, PrintsTheOptionsThatDifferBetweenRuns) {
   write("tiny.toml", kTinyConfig);
   run_well({"train", "tiny.toml", "--out", "one"});
   run_well({"train", "tiny.toml", "--out", "two", "--set", "model.dropout.word=0.1", "--set", "train.epochs=1"});
@@ -44,7 +44,7 @@ TEST_F(CompareProgram, CountsTheTimeOfAllProcessesOfARun) {
             "run      4      12.50        3  2 min 00 s\n");
 }
 
-TEST_F(CompareProgram, NamesWhatIsNoRun) {
+TEST_F(CompareProgram, NamesADirectoryThatIsNoRun) {
   std::filesystem::create_directory(path("folder"));
   expect_refused({"compare", "folder"}, "compare: folder has no metrics.jsonl, a run directory is needed");
   write("tiny.toml", kTinyConfig);

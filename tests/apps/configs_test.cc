@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configs and the example that the repository ships.
+// The configs and the tutorial example of the repository.
 #include <algorithm>
 
 #include "edgewise/base/config.h"
@@ -12,7 +12,7 @@ namespace {
 
 using ShippedConfig = testing::TestWithParam<std::string>;
 
-TEST_P(ShippedConfig, IsReadAndComesBackAsItIsWhenSaved) {
+TEST_P(ShippedConfig, KeepsItsValuesWhenItIsReadAndSaved) {
   const auto file = std::filesystem::path(EDGEWISE_SOURCE) / "configs" / (GetParam() + ".toml");
 
   const Experiment experiment = read_experiment(file);
@@ -21,7 +21,7 @@ TEST_P(ShippedConfig, IsReadAndComesBackAsItIsWhenSaved) {
   EXPECT_EQ(to_toml(parse_experiment(saved, "saved")), saved);
   TransformerOptions model = experiment.model;
   model.input_vocabulary = model.output_vocabulary = 10;
-  EXPECT_NO_THROW(checked(model));
+  EXPECT_NO_THROW(check_options(model));
 }
 
 INSTANTIATE_TEST_SUITE_P(, ShippedConfig,
@@ -34,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(, ShippedConfig,
                            return name;
                          });
 
-TEST(Experiment, TakesWhatItDoesNotSayFromThePreset) {
+TEST(Experiment, TakesMissingValuesFromThePreset) {
   const Experiment chapter = parse_experiment("[model]\npreset = \"chapter\"\nsize = 32", "test");
 
   EXPECT_EQ(chapter.model.norm_placement, NormPlacement::kPost);
@@ -42,13 +42,13 @@ TEST(Experiment, TakesWhatItDoesNotSayFromThePreset) {
   EXPECT_EQ(parse_experiment("", "test").model.norm_placement, NormPlacement::kPre);
 }
 
-TEST(Experiment, LetsAnOptionWinOverItsPreset) {
+TEST(Experiment, PrefersAnOptionToItsPreset) {
   const Experiment mixed = parse_experiment("[model]\npreset = \"chapter\"\nnorm_placement = \"pre\"", "test");
 
   EXPECT_EQ(mixed.model.norm_placement, NormPlacement::kPre);
 }
 
-TEST(TutorialExample, NumbersTheGraphAsTheTutorialDoesAndTrainsByMessagesAlone) {
+TEST(TutorialExample, NumbersTheGraphAsTheTutorialDoesAndTrainsByMessagePassing) {
   const ProcessResult result = run_process({EDGEWISE_TUTORIAL, "1", "512"});
 
   EXPECT_EQ(result.exit_code, 0) << result.errors;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Corpora, vocabularies and cases, as who trains with them sees them.
+// Training with several corpora, vocabulary files and case options.
 #include <fmt/format.h>
 
 #include <csignal>
@@ -67,7 +67,7 @@ class CorporaProgram : public ProgramTest {
   }
 };
 
-TEST_F(CorporaProgram, AreAccountedForBeforeTheFirstStep) {
+TEST_F(CorporaProgram, AreCountedBeforeTheFirstStep) {
   const std::string output = run_well({"train", "text.toml", "--out", "run", "--set", "train.steps=1"});
 
   EXPECT_NE(output.find("large.tsv: 3000 pairs, weight 1\n"
@@ -81,7 +81,7 @@ TEST_F(CorporaProgram, AreAccountedForBeforeTheFirstStep) {
       << output;
 }
 
-TEST_F(CorporaProgram, GoOnInTheMiddleOfAWindowAsIfTheRunHadNeverStopped) {
+TEST_F(CorporaProgram, ResumeInTheMiddleOfAWindowWithTheSameBits) {
   run_well({"train", "text.toml", "--out", "whole"});
   const std::vector<std::string> train = {"train", "text.toml", "--out", "parts", "--set", "train.save_every=7"};
 
@@ -105,7 +105,7 @@ TEST_F(CorporaProgram, CannotBeChangedBetweenARunAndItsResumption) {
       << resumed.errors;
 }
 
-TEST_F(CorporaProgram, GiveAVocabularyOfItsOwnThatARunTakes) {
+TEST_F(CorporaProgram, GiveAVocabularyThatARunCanUse) {
   const std::string output = run_well({"vocab", "text.toml", "--out", "vocab"});
   run_well({"train", "text.toml", "--out", "learned", "--set", "train.steps=3"});
   run_well({"train", "text.toml", "--out", "taken", "--set", "train.steps=3", "--set", "vocabulary.file=vocab"});
@@ -118,7 +118,7 @@ TEST_F(CorporaProgram, GiveAVocabularyOfItsOwnThatARunTakes) {
   EXPECT_TRUE(read("learned/last/model.safetensors") == read("taken/last/model.safetensors"));
 }
 
-TEST_F(CorporaProgram, TakeOneVocabularyFileFromOutside) {
+TEST_F(CorporaProgram, AcceptASentencePieceFile) {
   run_well({"vocab", "text.toml", "--out", "vocab"});
   std::filesystem::copy_file(path("vocab/vocabulary.model"), path("outside.model"));
 
@@ -139,7 +139,7 @@ TEST_F(CorporaProgram, RefuseAVocabularyOfAnotherCase) {
                  "vocab: vocabulary.file is vocab, needs none to learn one; leave it out");
 }
 
-TEST_F(CorporaProgram, AreTranslatedInTheCaseOfTheirTraining) {
+TEST_F(CorporaProgram, AreTruecasedAndTheirTranslationsRestored) {
   const std::vector<std::string> train = {"train", "text.toml",       "--out", "run",
                                           "--set", "train.steps=150", "--set", "train.factor=10"};
   run_well(train);
@@ -152,7 +152,7 @@ TEST_F(CorporaProgram, AreTranslatedInTheCaseOfTheirTraining) {
   EXPECT_FALSE(std::islower(static_cast<unsigned char>(upper.front()))) << upper;
 }
 
-TEST_F(CorporaProgram, AreTranslatedSmallWhereTheyWereLearnedSmall) {
+TEST_F(CorporaProgram, AreTranslatedInLowerCaseIfTheyWereTrainedInLowerCase) {
   run_well({"train", "text.toml", "--out", "run", "--set", "train.steps=20", "--set", "vocabulary.input_case=lower",
             "--set", "vocabulary.output_case=lower"});
 
@@ -160,7 +160,7 @@ TEST_F(CorporaProgram, AreTranslatedSmallWhereTheyWereLearnedSmall) {
             run_well({"translate", "--model", "run"}, {.input = "der Hund sieht das Haus\n"}));
 }
 
-TEST_F(CorporaProgram, RefuseSamplingWithoutPieces) {
+TEST_F(CorporaProgram, RefuseSubwordSamplingWithoutSentencePiece) {
   expect_refused({"train", "text.toml", "--out", "run", "--set", "vocabulary.kind=words", "--set", "vocabulary.size=0"},
                  "PairEncoder: vocabulary.input_sampling is 0.2, but the vocabulary is of words, needs sentencepiece");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages and drawings of graphs, thinking, positions and training, as the program writes them and a browser shows them.
+// Pages and drawings of graphs, ponder steps, positions and training: their numbers, and pages opened in a browser.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -31,8 +31,8 @@ class PictureDrawings : public ProgramTest {
 
   void train_universal() const { train({"model.kind=universal", "model.encoder_layers=4", "model.decoder_layers=3"}); }
 
-  /// Writes it in each form and checks those that can be; the JSON.
-  Json written(std::vector<std::string> command) const {
+  /// Writes a picture in each format, validates the formats and returns the JSON.
+  Json write_picture(std::vector<std::string> command) const {
     command.insert(command.begin(), "picture");
     command.insert(command.end(), {"-o", "picture.html"});
     for (const std::string form : {"html", "svg", "json", "png"}) {
@@ -40,18 +40,18 @@ class PictureDrawings : public ProgramTest {
       run_well(command);
     }
     EXPECT_EQ(read("picture.png").substr(0, 4), "\x89PNG");
-    if (has_checkers()) {
-      EXPECT_EQ(mistakes_in_html(path("picture.html")), "");
-      EXPECT_EQ(mistakes_in_svg(path("picture.svg")), "");
+    if (has_validators()) {
+      EXPECT_EQ(list_html_errors(path("picture.html")), "");
+      EXPECT_EQ(list_svg_errors(path("picture.svg")), "");
     }
     return Json::parse(read("picture.json"));
   }
 
-  /// What a script reports of the page written last.
-  std::string seen(const std::string& script) const {
+  /// Runs a script in the page that was written last and returns the text that it reports.
+  std::string run_script(const std::string& script) const {
     const OpenedPage page = open_in_browser(path("picture.html"), script);
     EXPECT_THAT(page.messages, IsEmpty());
-    return reported(page);
+    return reported_text(page);
   }
 };
 
@@ -71,13 +71,13 @@ TEST_F(PictureDrawings, HaveAValidFormOfEachKindOfGraph) {
     SCOPED_TRACE(kinds[i].front());
     std::vector<std::string> command = {"graph"};
     command.insert(command.end(), kinds[i].begin(), kinds[i].end());
-    const Json json = written(command);
+    const Json json = write_picture(command);
     EXPECT_EQ(json.at("relations")[0].at("edges"), edges[i]);
   }
 }
 
 TEST_F(PictureDrawings, NumberABatchAsTheGraphTutorialDoes) {
-  const Json json = written({"graph", "pairs", "--lengths", "9:10"});
+  const Json json = write_picture({"graph", "pairs", "--lengths", "9:10"});
   EXPECT_EQ(json.at("title"), "A batch of 1 sentence pair: 19 nodes, 226 edges");
   EXPECT_EQ(json.at("sets")[1].at("nodes")[0], "9");
   EXPECT_THAT(read("picture.svg"), HasSubstr(">ee: 81 edges, 0–80<"));
@@ -93,10 +93,10 @@ const point = name => svg.querySelector(`[data-node="${name}"]:not(path) :is(cir
 const press = key => svg.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
 )";
 
-TEST_F(PictureDrawings, LightWhatANodeSeesAndSayIt) {
+TEST_F(PictureDrawings, HighlightAndDescribeTheEdgesIntoANode) {
   NEEDS_BROWSER();
   run_well({"picture", "graph", "causal", "--nodes", "6", "-o", "picture.html"});
-  EXPECT_EQ(seen(std::string(kLit) + R"(
+  EXPECT_EQ(run_script(std::string(kLit) + R"(
 report(`${svg.querySelectorAll(".node").length} nodes, ${lit("path")} lit`);
 point("0-3");
 report(`${lit("path")} ${lit(".node")} ${says.textContent}`);
@@ -110,16 +110,16 @@ report(says.textContent);
             "6 nodes, 0 lit\n1 1 3 sees 0 … 3\n4 sees 0 … 4\n0 false\n5 sees 0 … 5\n");
 }
 
-TEST_F(PictureDrawings, KeepATokenAText) {
+TEST_F(PictureDrawings, EscapeTokensAsText) {
   const std::string hostile = "</script><img/src=x/onerror=report(1)> \"&' \xd7\xa9\xd7\x9c e\xcc\x81 \xf0\x9f\x98\x80";
-  const Json json = written({"graph", "pairs", "--input", hostile, "--output", std::string(200, 'w')});
+  const Json json = write_picture({"graph", "pairs", "--input", hostile, "--output", std::string(200, 'w')});
   EXPECT_EQ(json.at("sets")[0].at("nodes")[0], "</script><img/src=x/onerror=report(1)>");
   EXPECT_EQ(json.at("sets")[0].at("nodes").size(), 5U);
   NEEDS_BROWSER();
-  EXPECT_EQ(seen("report(document.querySelectorAll(\"img\").length);"), "0\n");
+  EXPECT_EQ(run_script("report(document.querySelectorAll(\"img\").length);"), "0\n");
 }
 
-/// The tokens from the root to each end, with their scores, best first.
+/// Returns the score and the tokens of each output in the tree, best first.
 std::vector<std::pair<double, std::string>> outputs_of(const Json& tree) {
   std::vector<std::pair<double, std::string>> found;
   for (const Json& node : tree.at("nodes")) {
@@ -134,9 +134,9 @@ std::vector<std::pair<double, std::string>> outputs_of(const Json& tree) {
   return found;
 }
 
-TEST_F(PictureDrawings, GrowTheTreeThatTranslatingSearches) {
+TEST_F(PictureDrawings, DrawTheTreeThatTheSearchScores) {
   train();
-  const Json tree = written({"graph", "beam", "--model", "run", "--input", "a b c", "--beam", "3", "--cut", "2"});
+  const Json tree = write_picture({"graph", "beam", "--model", "run", "--input", "a b c", "--beam", "3", "--cut", "2"});
   const Json translated = Json::parse(
       run_well({"translate", "--model", "run", "--beam", "3", "--nbest", "3", "--json"}, {.input = "a b c\n"}));
   std::vector<std::pair<double, std::string>> outputs;
@@ -150,7 +150,7 @@ TEST_F(PictureDrawings, GrowTheTreeThatTranslatingSearches) {
   EXPECT_EQ(fates["ended"], 2);
 
   NEEDS_BROWSER();
-  EXPECT_EQ(seen(std::string(kLit) + R"(
+  EXPECT_EQ(run_script(std::string(kLit) + R"(
 const node = [...svg.querySelectorAll(".hypothesis.best")].at(-1);
 let depth = 1;
 for (let at = node; Number(at.dataset.parent) >= 0; ++depth)
@@ -168,20 +168,20 @@ const slide = (player, to) => { const slider = player.querySelector("input"); sl
   slider.dispatchEvent(new Event("input", {bubbles: true})); };
 )";
 
-TEST_F(PictureDrawings, ShowHowLongEachTokenThinks) {
+TEST_F(PictureDrawings, DrawThePonderStepsOfEachToken) {
   train_universal();
-  const Json json = written({"halting", "--model", "run", "--input", "a b c", "--input", "d a"});
+  const Json json = write_picture({"halting", "--model", "run", "--input", "a b c", "--input", "d a"});
   const Json& first = json.at("thinking").at("sentences")[0].at("input");
   ASSERT_EQ(first.size(), 3U);
   EXPECT_GT(json.at("training").size(), 0U);
   std::int64_t steps = 0;
   for (const Json& token : first) steps += token.at("steps").get<std::int64_t>();
-  const Json asked = Json::parse(run_well({"inspect", "run", "--ponder", "-", "--json"}, {.input = "a b c\nd a\n"}));
-  EXPECT_EQ(json.at("thinking"), asked);
+  const Json counted = Json::parse(run_well({"inspect", "run", "--ponder", "-", "--json"}, {.input = "a b c\nd a\n"}));
+  EXPECT_EQ(json.at("thinking"), counted);
 
   NEEDS_BROWSER();
   const std::string blocks = "[...document.querySelectorAll('svg')][0].querySelectorAll('rect.f0').length";
-  EXPECT_EQ(seen(std::string(kPlayers) + "report(" + blocks + R"();
+  EXPECT_EQ(run_script(std::string(kPlayers) + "report(" + blocks + R"();
 report(players.length);
 for (const player of players) {
   slide(player, 0);
@@ -193,14 +193,14 @@ report(players[1].querySelector("button").textContent);
             std::to_string(steps) + "\n2\n1 true\n1 true\nPause\n");
 }
 
-TEST_F(PictureDrawings, OfAModelThatDoesNotThinkSayWhichDoes) {
+TEST_F(PictureDrawings, RefuseAModelWithoutAdaptiveComputation) {
   train();
   expect_refused({"picture", "halting", "--model", "run", "--input", "a", "-o", "x.html"},
                  "steps: the model is a transformer, whose nodes take all its layers; a universal one is needed");
 }
 
-TEST_F(PictureDrawings, DrawThePositionsThatModelsAdd) {
-  const Json json = written({"positions", "--positions", "30", "--size", "8", "--dimensions", "0,7"});
+TEST_F(PictureDrawings, DrawThePositionalEncodings) {
+  const Json json = write_picture({"positions", "--positions", "30", "--size", "8", "--dimensions", "0,7"});
   for (const auto& named : enum_names(PositionKind{})) {
     std::vector<double> expected(8);
     write_position(29, position_frequencies(8, named.value), expected.data());
@@ -212,14 +212,14 @@ TEST_F(PictureDrawings, DrawThePositionsThatModelsAdd) {
 
 const std::vector<std::string> kShow = {"show.input=a b c", "show.output=a b c"};
 
-TEST_F(PictureDrawings, PlayWhereAModelLookedAsItLearned) {
+TEST_F(PictureDrawings, AnimateTheAttentionOfValidations) {
   train(kShow);
-  const Json json = written({"training", "run"});
+  const Json json = write_picture({"training", "run"});
   const Json& moments = json.at("attention").at("run");
   ASSERT_EQ(moments.size(), 2U) << "an epoch each";
   EXPECT_GT(json.at("runs")[0].at("curves").at("valid_loss").size(), 1U);
 
-  // The last is what the model that was saved then does.
+  // The last snapshot equals the attention of the saved model.
   run_well({"picture", "attention", "--model", "run/last", "--input", "a b c", "--output", "a b c", "-o", "last.json"});
   const Json now = Json::parse(read("last.json"));
   const Json& last = moments.back().at("maps");
@@ -233,7 +233,7 @@ TEST_F(PictureDrawings, PlayWhereAModelLookedAsItLearned) {
   }
 
   NEEDS_BROWSER();
-  EXPECT_EQ(seen(std::string(kPlayers) + R"(
+  EXPECT_EQ(run_script(std::string(kPlayers) + R"(
 report(players.length + " " + players[0].querySelectorAll(".shot").length);
 const last = shown(players[0])[0].innerHTML;
 slide(players[0], 0);
@@ -243,9 +243,9 @@ report(document.querySelectorAll(".charts svg").length);
             "2 2\n1 true\n4\n");
 }
 
-TEST_F(PictureDrawings, SaveNoStepTwiceWhereARunGoesOn) {
+TEST_F(PictureDrawings, RecordNoStepTwiceWhenARunIsResumed) {
   train(kShow);
-  // As if it had been killed behind a validation that no checkpoint knows of.
+  // The file looks as if the run was killed after a validation, before the next checkpoint.
   std::istringstream lines(read("run/attention.jsonl"));
   std::string first;
   std::getline(lines, first);
@@ -264,7 +264,7 @@ TEST_F(PictureDrawings, SaveNoStepTwiceWhereARunGoesOn) {
   EXPECT_THAT(steps, testing::ElementsAre(epoch, 2 * epoch, 3 * epoch));
 }
 
-TEST_F(PictureDrawings, SayWhatIsWrong) {
+TEST_F(PictureDrawings, NameTheMistakeInAWrongOption) {
   expect_refused({"picture", "graph", "complete", "-o", "x.gif"},
                  "picture graph: --out is \"x.gif\", needs a name that ends with .html, .svg, .json or .png");
   expect_refused({"picture", "graph", "pairs", "--lengths", "9", "-o", "x.svg"},

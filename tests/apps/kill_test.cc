@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The promise to whoever trains on a machine that may go down at any moment.
+// Runs that are killed at random moments and resumed end with the bits of a run that was never killed.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -16,7 +16,7 @@ class KillTest : public ProgramTest {
  protected:
   using Clock = std::chrono::steady_clock;
 
-  /// A run that saves all the time, in the middle of epochs and of what it accumulates.
+  /// Returns a command that saves every three steps, also within an epoch and between accumulated batches.
   static std::vector<std::string> train(const std::string& run, const std::string& precision) {
     return {"train",     "tiny.toml",
             "--out",     run,
@@ -37,7 +37,7 @@ class KillTest : public ProgramTest {
 
   bool has_checkpoint() const { return exists(path("killed/last")) || exists(path("killed/previous")); }
 
-  /// Trains, or goes on, until a kill at a random moment; true when the run ended before that.
+  /// Starts or resumes a run and kills it at a random moment. Returns true when the run ended before.
   bool trains_to_the_end(std::vector<std::string> command, Clock::duration longest) {
     if (has_checkpoint()) command.push_back("--resume");
     command.insert(command.begin(), EDGEWISE_PROGRAM);
@@ -51,8 +51,8 @@ class KillTest : public ProgramTest {
     return result.exit_code == 0;
   }
 
-  /// Kills runs until there have been enough kills, and holds each that came to its end against one that was not. Kills
-  /// come later and later until a run ends before one.
+  /// Kills runs `kills` times and compares each run that reaches its end with a run that was never killed. The latest
+  /// moment of a kill grows with each kill, and shrinks when a run ends before its kill.
   void kill_runs(const std::string& precision, int kills) {
     Clock::duration longest = -Clock::now().time_since_epoch();
     run_well(train("whole", precision));
@@ -74,7 +74,7 @@ class KillTest : public ProgramTest {
     EXPECT_EQ(names_without_events("killed"), names_without_events("whole"));
   }
 
-  /// Each process writes a file of events of its own.
+  /// Returns the file names in a run without the event files, of which each process writes its own.
   std::set<std::string> names_without_events(const std::string& run) const {
     std::set<std::string> names = names_in(path(run));
     std::erase_if(names, [](const std::string& name) { return name.starts_with("events."); });
@@ -91,12 +91,12 @@ class KillTest : public ProgramTest {
   }
 };
 
-TEST_F(KillTest, AtAnyMomentLosesNoBitOfARunInFp32) {
+TEST_F(KillTest, KeepsEveryBitOfAKilledRunInFp32) {
   write("tiny.toml", kTinyConfig);
   kill_runs("fp32", 16);
 }
 
-TEST_F(KillTest, AtAnyMomentLosesNoBitOfARunInBf16) {
+TEST_F(KillTest, KeepsEveryBitOfAKilledRunInBf16) {
   write("tiny.toml", kTinyConfig);
   kill_runs("bf16", 16);
 }

@@ -25,7 +25,7 @@ class PictureProgram : public ProgramTest {
     run_well(command);
   }
 
-  /// picture attention with these arguments behind the model's.
+  /// Returns the command `picture attention --model run` with further arguments.
   static std::vector<std::string> attention(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"picture", "attention", "--model", "run"});
     return arguments;
@@ -44,7 +44,7 @@ TEST_F(PictureProgram, GivesTheWeightsThatTheModelUses) {
   const TranslationModel model = open_model(path("run"));
   const TokenPair pair = encode_pair(model, "a b c", "b c", "test");
   GraphPool pool;
-  const ModelAttention expected = attention_of(*model.model, make_batch(pool, std::span(&pair, 1)));
+  const ModelAttention expected = record_attention(*model.model, make_batch(pool, std::span(&pair, 1)));
 
   EXPECT_EQ(json.at("attention")[2].at("rows"), (std::vector<std::string>{"b", "c", "<end>"}));
   EXPECT_EQ(json.at("attention")[1].at("rows"), (std::vector<std::string>{"<begin>", "b", "c"}));
@@ -68,30 +68,29 @@ TEST_F(PictureProgram, GivesTheWeightsThatTheModelUses) {
   }
 }
 
-TEST_F(PictureProgram, TranslatesWhereNoOutputIsGiven) {
+TEST_F(PictureProgram, TranslatesAnInputWithoutAGivenOutput) {
   train();
   const std::string output = run_well({"translate", "--model", "run"}, {.input = "a b c\n"});
   EXPECT_EQ(attention_json({"--input", "a b c"}).at("output").get<std::string>() + "\n", output);
 }
 
-// A model that has hardly learned says pieces as they come: "ab" and " ab", where its text would be read as " ab"
-// twice.
-TEST_F(PictureProgram, DrawsThePiecesThatWereSaidAndNotThoseOfTheirText) {
+// A model after few steps may output the tokens "ab" and " ab"; encoding the text of this output gives " ab" twice.
+TEST_F(PictureProgram, DrawsTheTokensOfTheOutputAndDoesNotEncodeItsTextAgain) {
   std::string lines;
   for (int i = 0; i < 8; ++i) lines += "aab abab baab abba " + std::to_string(i) + " bbaa ab\n";
   write("text", lines);
   train({"data.task=text", "data.train=[\"text\", \"text\"]", "vocabulary.kind=sentencepiece",
          "vocabulary.model=unigram", "vocabulary.size=20", "train.epochs=0", "train.steps=5"});
   const std::string translation = run_well({"translate", "--model", "run", "--json"}, {.input = "abab ab\n"});
-  std::vector<std::string> said = nlohmann::json::parse(translation).at("outputs")[0].at("tokens");
+  std::vector<std::string> tokens = nlohmann::json::parse(translation).at("outputs")[0].at("tokens");
 
   const nlohmann::json json = attention_json({"--input", "abab ab"});
-  said.push_back("<end>");
-  EXPECT_EQ(json.at("attention")[2].at("rows"), said);
-  EXPECT_EQ(json.at("alignment").at("word_of_row").size(), said.size());
+  tokens.push_back("<end>");
+  EXPECT_EQ(json.at("attention")[2].at("rows"), tokens);
+  EXPECT_EQ(json.at("alignment").at("word_of_row").size(), tokens.size());
 }
 
-TEST_F(PictureProgram, HasAPageADrawingAndNumbers) {
+TEST_F(PictureProgram, WritesAPageADrawingAndNumbers) {
   train();
   run_well(attention({"--input", "a b c", "-o", "page.html"}));
   run_well(attention({"--input", "a b c", "-o", "all.svg"}));
@@ -102,13 +101,13 @@ TEST_F(PictureProgram, HasAPageADrawingAndNumbers) {
   EXPECT_THAT(read("all.svg"), HasSubstr(">head 1</text>"));
   EXPECT_THAT(read("one.svg"), HasSubstr("<title>encoder self-attention, layer 0, head 1</title>"));
   EXPECT_THAT(read("mean.svg"), HasSubstr("<title>cross-attention, layer 0, mean of heads</title>"));
-  if (!has_browser() || !has_checkers()) GTEST_SKIP() << "make test-pages installs Chromium, tidy and xmllint";
+  if (!has_browser() || !has_validators()) GTEST_SKIP() << "make test-pages installs Chromium, tidy and xmllint";
   EXPECT_THAT(open_in_browser(path("page.html")).messages, IsEmpty());
-  EXPECT_EQ(mistakes_in_html(path("page.html")), "");
-  for (const char* file : {"all.svg", "one.svg", "mean.svg"}) EXPECT_EQ(mistakes_in_svg(path(file)), "");
+  EXPECT_EQ(list_html_errors(path("page.html")), "");
+  for (const char* file : {"all.svg", "one.svg", "mean.svg"}) EXPECT_EQ(list_svg_errors(path(file)), "");
 }
 
-TEST_F(PictureProgram, DrawsTheStepsOfAUniversalTransformer) {
+TEST_F(PictureProgram, DrawsTheAttentionOfEachStepOfAUniversalTransformer) {
   train({"model.kind=universal", "model.encoder_layers=3", "model.decoder_layers=3"});
   const nlohmann::json json = attention_json({"--input", "a b c"});
   EXPECT_EQ(json.at("attention")[0].at("first_dimension"), "step");
@@ -116,7 +115,7 @@ TEST_F(PictureProgram, DrawsTheStepsOfAUniversalTransformer) {
   EXPECT_THAT(read("page.html"), HasSubstr("Universal Transformer"));
 }
 
-TEST_F(PictureProgram, TellsTheAlignmentErrorRateOfEachHead) {
+TEST_F(PictureProgram, WritesTheAlignmentErrorRateOfEachHead) {
   train();
   write("pairs", "a b ||| b a\nd ||| d\n");
   write("gold", "1-2 2p1\n1-1\n");
@@ -125,13 +124,13 @@ TEST_F(PictureProgram, TellsTheAlignmentErrorRateOfEachHead) {
 
   EXPECT_EQ(alignment.at("input_words"), std::vector<std::string>{"d"});
   EXPECT_EQ(alignment.at("corpus_pairs"), 2);
-  EXPECT_EQ(alignment.at("found").size(), 6U);  // of two heads and their mean, of one layer and its mean
-  EXPECT_EQ(alignment.at("found")[0].at("links"), (std::vector<std::vector<int>>{{0, 0}}));  // there is no other word
+  EXPECT_EQ(alignment.at("found").size(), 6U);  // two heads and their mean, for one layer and for the mean of layers
+  EXPECT_EQ(alignment.at("found")[0].at("links"), (std::vector<std::vector<int>>{{0, 0}}));  // the only words
   EXPECT_EQ(alignment.at("found")[0].at("error_rate"), 0.0);
   EXPECT_LE(alignment.at("found")[0].at("corpus_error_rate"), 1.0);
 }
 
-TEST_F(PictureProgram, SaysWhatItCannotDraw) {
+TEST_F(PictureProgram, RefusesWrongSentencesAndOptions) {
   train({"data.max_length=8"});
   const std::vector<std::string> sentence = {"--input", "a b", "-o", "page.html"};
   const auto with = [&](std::vector<std::string> more) {
@@ -167,8 +166,8 @@ TEST_F(PictureProgram, ReportsOnARunInOnePage) {
     EXPECT_THAT(page, HasSubstr(part));
   }
   EXPECT_THAT(page, Not(HasSubstr("<script")));
-  if (has_checkers()) {
-    EXPECT_EQ(mistakes_in_html(path("report.html")), "");
+  if (has_validators()) {
+    EXPECT_EQ(list_html_errors(path("report.html")), "");
   }
 
   write("empty", "\n");
@@ -178,7 +177,7 @@ TEST_F(PictureProgram, ReportsOnARunInOnePage) {
                  "picture report: --out is report.svg, needs a name that ends with .html");
 }
 
-TEST_F(PictureProgram, SaysWhatIsWrongWithAGoldAlignment) {
+TEST_F(PictureProgram, NamesTheMistakeInAGoldAlignment) {
   train();
   write("pairs", "a b ||| b a\nd ||| d\n");
   write("unparted", "a b\n");
@@ -199,7 +198,7 @@ TEST_F(PictureProgram, SaysWhatIsWrongWithAGoldAlignment) {
                  "picture attention: --line is 3, needs a number from 1 to 2");
 }
 
-TEST_F(PictureProgram, KeepsTheOldFileWhereTheDiskIsFull) {
+TEST_F(PictureProgram, KeepsTheOldFileWhenTheDiskIsFull) {
   train();
   write("page.html", "earlier\n");
   const ProcessResult result =

@@ -14,7 +14,7 @@
 
 namespace edgewise {
 
-/// A folder of its own for each test, and the real program run in it.
+/// Gives each test its own folder and runs the program in it.
 class ProgramTest : public testing::Test {
  protected:
   ProgramTest() : folder_(std::filesystem::temp_directory_path() / unique_name()) {
@@ -41,14 +41,14 @@ class ProgramTest : public testing::Test {
     return run_process(arguments, options);
   }
 
-  /// Runs what must go well.
+  /// Runs a command that must succeed and returns its output.
   std::string run_well(const std::vector<std::string>& arguments, const ProcessOptions& options = {}) const {
     const ProcessResult result = run(arguments, options);
     EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
     return result.output;
   }
 
-  /// Expects a mistake of the user's: exit code 2 and one line that says what it is.
+  /// Runs a command that must fail as a mistake of the user: exit code 2 and one line of error text.
   void expect_refused(const std::vector<std::string>& arguments, const std::string& text,
                       const ProcessOptions& options = {}) const {
     const ProcessResult result = run(arguments, options);
@@ -65,7 +65,7 @@ class ProgramTest : public testing::Test {
   std::filesystem::path folder_;
 };
 
-/// A copy task that is learned in a second or two; sections can be added behind it.
+/// The config of a copy task that trains in two seconds; tests append more sections.
 inline const std::string kTinyConfig = R"(
 [data]
 task = "copy"

@@ -7,9 +7,9 @@
 namespace edgewise {
 namespace {
 
-/// What a program writes to a terminal that is `columns` wide.
-std::string on_terminal(unsigned short columns, const std::filesystem::path& folder,
-                        const std::vector<std::string>& arguments) {
+/// Runs a program on a terminal of `columns` columns and returns its output.
+std::string run_on_terminal(unsigned short columns, const std::filesystem::path& folder,
+                            const std::vector<std::string>& arguments) {
   winsize size = {};
   size.ws_col = columns;
   size.ws_row = 24;
@@ -23,8 +23,8 @@ std::string on_terminal(unsigned short columns, const std::filesystem::path& fol
     _exit(127);
   }
   std::string output;
-  char room[4096];
-  for (ssize_t count = 0; (count = ::read(terminal, room, sizeof room)) > 0;) output.append(room, count);
+  char buffer[4096];
+  for (ssize_t count = 0; (count = ::read(terminal, buffer, sizeof buffer)) > 0;) output.append(buffer, count);
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
@@ -34,10 +34,10 @@ std::string on_terminal(unsigned short columns, const std::filesystem::path& fol
 
 using ProgressProgram = ProgramTest;
 
-TEST_F(ProgressProgram, DrawsOneLineAnewNoWiderThanItsTerminal) {
+TEST_F(ProgressProgram, RedrawsOneLineNoWiderThanItsTerminal) {
   write("tiny.toml", kTinyConfig);
 
-  const std::string output = on_terminal(
+  const std::string output = run_on_terminal(
       50, path(""),
       {EDGEWISE_PROGRAM, "train", "tiny.toml", "--out", "run", "--set", "train.steps=150", "--set", "train.epochs=0"});
 

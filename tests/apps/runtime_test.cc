@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two ways to translate with a model that was trained: over libtorch, and with the runtime alone.
+// The runtime, compared with the libtorch model.
 #include <cmath>
 #include <cstdlib>
 
-#include "edgewise/experiment/model_directory.h"
-#include "edgewise/apps/runtime/open_translator.h"
 #include "edgewise/base/random.h"
-#include "edgewise/translate/runtime_scorers.h"
+#include "edgewise/experiment/model_directory.h"
 #include "edgewise/text/line_reader.h"
+#include "edgewise/translate/translator.h"
 #include "tests/apps/program.h"
 
 namespace edgewise {
 namespace {
-
-/// Scorers over the model that training builds.
-Translator::MakeScorer open_transformer_scorers(ModelFiles files, const ScorerOptions& /*options*/) {
-  const auto model = std::make_shared<const TranslationModel>(load_model(std::move(files)));
-  return [model] { return model->model->scorer(); };
-}
 
 class RuntimeProgram : public ProgramTest {
  protected:
@@ -33,15 +26,17 @@ class RuntimeProgram : public ProgramTest {
     run_well({"train", "tiny.toml", "--out", "run"});
   }
 
-  std::vector<Translation> translate(const OpenScorers& open_scorers,
-                                     const std::vector<TranslationRequest>& sentences) const {
-    ModelFiles files = read_model_files(path("run"), "test");
-    TranslatorOptions options;
-    options.search = files.experiment.search;
-    options.search.beam = 4;
-    const Coding coding = coding_of(files);
-    Translator translator(coding, open_scorers(std::move(files), {}), options);
-    return translator.translate(sentences);
+  std::vector<Translation> translate(const std::vector<TranslationRequest>& sentences,
+                                     RuntimePrecision precision = RuntimePrecision::kFp32) const {
+    return Translator(path("run"), {.precision = precision, .beam = 4}).translate(sentences);
+  }
+
+  /// Translates with the scorers of the libtorch model.
+  std::vector<Translation> translate_with_libtorch(const std::vector<TranslationRequest>& sentences) const {
+    const TranslationModel model = open_model(path("run"));
+    return Translator(text_codec(model.experiment, model.vocabularies), [&] { return model.model->make_scorer(); },
+                      {.search = model.experiment.search, .beam = 4})
+        .translate(sentences);
   }
 };
 
@@ -50,20 +45,20 @@ std::vector<TranslationRequest> random_sentences(std::int64_t count) {
   std::vector<TranslationRequest> sentences;
   for (std::int64_t i = 0; i < count; ++i) {
     std::string text;
-    for (std::uint64_t n = random.below(9) + 1; n > 0; --n)
-      text += std::string(1, static_cast<char>('a' + random.below(4))) + " ";
+    for (std::uint64_t n = random.next_below(9) + 1; n > 0; --n)
+      text += std::string(1, static_cast<char>('a' + random.next_below(4))) + " ";
     sentences.push_back({text});
   }
   return sentences;
 }
 
-TEST_F(RuntimeProgram, TranslatesAsTheModelOverLibtorchDoesWhicheverDocumentsItIs) {
+TEST_F(RuntimeProgram, TranslatesAsTheLibtorchModelDoesForEachPreset) {
   for (const std::string preset : {"tutorial", "from_scratch", "chapter"}) {
     SCOPED_TRACE(preset);
     train("preset = \"" + preset + "\"\n");
     const std::vector<TranslationRequest> sentences = random_sentences(300);
-    const std::vector<Translation> found = translate(open_runtime_scorers, sentences);
-    const std::vector<Translation> expected = translate(open_transformer_scorers, sentences);
+    const std::vector<Translation> found = translate(sentences);
+    const std::vector<Translation> expected = translate_with_libtorch(sentences);
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
       ASSERT_EQ(found[i].outputs.front().text, expected[i].outputs.front().text) << sentences[i].input;
@@ -72,7 +67,7 @@ TEST_F(RuntimeProgram, TranslatesAsTheModelOverLibtorchDoesWhicheverDocumentsItI
   }
 }
 
-/// The input sides of the demo's test pairs.
+/// Reads the inputs of the demo's first test pairs.
 std::vector<TranslationRequest> real_sentences(std::int64_t count) {
   LineReader lines(EDGEWISE_SOURCE "/data/tatoeba-eng-fra/test.tsv.xz");
   std::vector<TranslationRequest> sentences;
@@ -82,7 +77,7 @@ std::vector<TranslationRequest> real_sentences(std::int64_t count) {
   return sentences;
 }
 
-/// Of the scores of a sentence, a token: each token adds a rounding of its own.
+/// Returns the mean over sentences of the score difference per token, because each token adds a rounding error.
 double mean_difference(const std::vector<Translation>& a, const std::vector<Translation>& b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -92,13 +87,13 @@ double mean_difference(const std::vector<Translation>& a, const std::vector<Tran
   return sum / static_cast<double>(a.size());
 }
 
-/// EDGEWISE_PARITY_SENTENCES, or a few.
+/// Returns EDGEWISE_PARITY_SENTENCES, by default 50.
 std::int64_t num_real_sentences() {
-  const char* wanted = std::getenv("EDGEWISE_PARITY_SENTENCES");
-  return wanted == nullptr ? 50 : std::stoll(wanted);
+  const char* setting = std::getenv("EDGEWISE_PARITY_SENTENCES");
+  return setting == nullptr ? 50 : std::stoll(setting);
 }
 
-TEST_F(RuntimeProgram, TranslatesRealSentencesAsTheModelOverLibtorchDoesWhicheverDocumentsItIs) {
+TEST_F(RuntimeProgram, TranslatesRealSentencesAsTheLibtorchModelDoesForEachPreset) {
   const std::vector<TranslationRequest> sentences = real_sentences(num_real_sentences());
   for (const std::string preset : {"tutorial", "from_scratch", "chapter"}) {
     SCOPED_TRACE(preset);
@@ -110,8 +105,8 @@ TEST_F(RuntimeProgram, TranslatesRealSentencesAsTheModelOverLibtorchDoesWhicheve
              preset +
              "\"\nencoder_layers = 2\ndecoder_layers = 2\nsize = 64\nheads = 4\nfeed_forward = 128\n"
              "[train]\nepochs = 0\nsteps = 30\nwarmup = 10\n");
-    const std::vector<Translation> found = translate(open_runtime_scorers, sentences);
-    const std::vector<Translation> expected = translate(open_transformer_scorers, sentences);
+    const std::vector<Translation> found = translate(sentences);
+    const std::vector<Translation> expected = translate_with_libtorch(sentences);
     ASSERT_EQ(found.size(), expected.size());
     double largest = 0;
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -123,10 +118,7 @@ TEST_F(RuntimeProgram, TranslatesRealSentencesAsTheModelOverLibtorchDoesWhicheve
 
     for (const auto& [precision, most] :
          {std::pair(RuntimePrecision::kBf16, 0.004), std::pair(RuntimePrecision::kInt8, 0.016)}) {
-      const auto open = [precision = precision](ModelFiles files, const ScorerOptions& /*options*/) {
-        return open_runtime_scorers(std::move(files), {.precision = precision});
-      };
-      const double difference = mean_difference(translate(open, sentences), found);
+      const double difference = mean_difference(translate(sentences, precision), found);
       EXPECT_LT(difference, most) << enum_name(precision);
       EXPECT_GT(difference, 0) << enum_name(precision);
     }
@@ -134,7 +126,7 @@ TEST_F(RuntimeProgram, TranslatesRealSentencesAsTheModelOverLibtorchDoesWhicheve
   }
 }
 
-TEST_F(RuntimeProgram, IsTheSameProgramWithoutLibtorch) {
+TEST_F(RuntimeProgram, GivesTheOutputOfEdgewiseTranslate) {
   train("");
   const ProcessOptions options = {.input = "a b c\n\nd a\n", .folder = path("").string()};
   for (const char* precision : {"fp32", "bf16", "int8"}) {
@@ -146,7 +138,7 @@ TEST_F(RuntimeProgram, IsTheSameProgramWithoutLibtorch) {
   }
 }
 
-TEST_F(RuntimeProgram, SaysWhatItNeeds) {
+TEST_F(RuntimeProgram, NamesTheNearestOption) {
   const ProcessResult result = run_process({EDGEWISE_TRANSLATE, "--modle", "run"}, {.folder = path("").string()});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.errors, "edgewise-translate: unknown option --modle; did you mean --model?\n");

@@ -24,7 +24,7 @@ TEST_F(ScoreProgram, ReadsTranslationsFromStandardInput) {
   EXPECT_EQ(output.find("{\"bleu\": {\"score\": 100"), 0U) << output;
 }
 
-TEST_F(ScoreProgram, TakesCapitalsForSmallLettersWhenAsked) {
+TEST_F(ScoreProgram, IgnoresCaseOnRequest) {
   write("reference", "A B C D E\n");
   write("hypothesis", "a b c d e\n");
 
@@ -34,7 +34,7 @@ TEST_F(ScoreProgram, TakesCapitalsForSmallLettersWhenAsked) {
   EXPECT_NE(output.find(" = 100.0 "), std::string::npos);
 }
 
-TEST_F(ScoreProgram, RefusesFilesOfDifferentLengthWithBothCounts) {
+TEST_F(ScoreProgram, NamesBothLineCountsOfFilesThatDiffer) {
   write("reference", "a\nb\n");
   write("hypothesis", "a\n");
 

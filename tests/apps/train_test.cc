@@ -12,7 +12,7 @@ using TrainProgram = ProgramTest;
 
 std::int64_t count_lines(const std::string& text) { return std::ranges::count(text, '\n'); }
 
-TEST_F(TrainProgram, WritesARunAndSaysInHumanWordsHowItGoes) {
+TEST_F(TrainProgram, WritesARunDirectoryAndPrintsProgress) {
   write("tiny.toml", kTinyConfig);
 
   const std::string output = run_well({"train", "tiny.toml", "--out", "run"});
@@ -26,7 +26,20 @@ TEST_F(TrainProgram, WritesARunAndSaysInHumanWordsHowItGoes) {
   EXPECT_TRUE(std::filesystem::exists(path("run/best/model.safetensors")));
 }
 
-TEST_F(TrainProgram, WritesMetricsAsOneJsonObjectALine) {
+TEST_F(TrainProgram, HasAnExampleThatTrainsEvaluatesAndTranslates) {
+  write("tiny.toml", kTinyConfig);
+
+  const ProcessResult example =
+      run_process({EDGEWISE_EXAMPLE_TRAIN, "tiny.toml", "run", "train.epochs=1", "train.log_every=5"},
+                  {.folder = path("").string()});
+
+  EXPECT_EQ(example.exit_code, 0) << example.errors;
+  EXPECT_NE(example.output.find("step 5: loss "), std::string::npos) << example.output;
+  EXPECT_NE(example.output.find("\ntest after "), std::string::npos) << example.output;
+  EXPECT_TRUE(std::filesystem::exists(path("run/best/model.safetensors")));
+}
+
+TEST_F(TrainProgram, WritesMetricsAsOneJsonObjectPerLine) {
   write("tiny.toml", kTinyConfig);
 
   run_well({"train", "tiny.toml", "--out", "run", "--set", "train.log_every=5"});
@@ -40,7 +53,7 @@ TEST_F(TrainProgram, WritesMetricsAsOneJsonObjectALine) {
   EXPECT_EQ(metrics.find("\x1b"), std::string::npos);
 }
 
-TEST_F(TrainProgram, LearnsWithEachMeansOfARecipe) {
+TEST_F(TrainProgram, LearnsWithEachOptionOfARecipe) {
   write("tiny.toml", kTinyConfig);
   for (const std::string setting :
        {"train.schedule=inverse_sqrt", "train.schedule=cosine", "train.schedule=plateau", "train.schedule=constant",
@@ -50,14 +63,14 @@ TEST_F(TrainProgram, LearnsWithEachMeansOfARecipe) {
     run_well({"train", "tiny.toml", "--out", "run", "--set", setting, "--set", "train.steps=40", "--set",
               "train.learning_rate=0.01", "--set", "train.log_every=10", "--set", "model.dropout.residual=0.2"});
     const std::string metrics = read("run/metrics.jsonl");
-    const auto loss_behind = [&](std::size_t place) {
-      return std::stod(metrics.substr(metrics.find("\"loss\": ", place) + 8));
+    const auto loss_after = [&](std::size_t position) {
+      return std::stod(metrics.substr(metrics.find("\"loss\": ", position) + 8));
     };
-    EXPECT_LT(loss_behind(metrics.find("\"step\": 20")), loss_behind(0));
+    EXPECT_LT(loss_after(metrics.find("\"step\": 20")), loss_after(0));
   }
 }
 
-TEST_F(TrainProgram, ReportsTheBleuThatTranslateAndScoreGive) {
+TEST_F(TrainProgram, PrintsTheBleuThatTranslateAndScoreGive) {
   std::string pairs;
   std::string inputs;
   for (int i = 0; i < 60; ++i) {
@@ -92,7 +105,7 @@ TEST_F(TrainProgram, GivesTheSameBitsForTheSameSeed) {
   EXPECT_FALSE(read("one/last/model.safetensors") == read("other/last/model.safetensors"));
 }
 
-TEST_F(TrainProgram, GoesOnFromAnInterruptAsIfItHadNeverStopped) {
+TEST_F(TrainProgram, ResumesAnInterruptedRunWithTheSameBits) {
   write("tiny.toml", kTinyConfig);
   run_well({"train", "tiny.toml", "--out", "whole", "--set", "train.steps=120", "--set", "train.epochs=0"});
   const std::vector<std::string> train = {"train", "tiny.toml",       "--out", "parts",
@@ -115,31 +128,31 @@ const std::vector<std::string> kEndless = {"train", "tiny.toml",
                                            "--set", "train.save_every=1000000",
                                            "--set", "train.validate_every=1000000"};
 
-std::vector<std::string> go_on(std::int64_t steps) {
+std::vector<std::string> resume_until(std::int64_t steps) {
   std::vector<std::string> resume = kEndless;
   resume[5] = "train.steps=" + std::to_string(steps);
   resume.push_back("--resume");
   return resume;
 }
 
-TEST_F(TrainProgram, SavesAndEndsWithTheSignalsNumberWhenItIsAskedToStop) {
+TEST_F(TrainProgram, SavesAndExitsWith128PlusTheSignalThatStopsIt) {
   write("tiny.toml", kTinyConfig);
   for (const int signal : {SIGTERM, SIGHUP}) {
     const ProcessResult stopped = run(kEndless, {.signal = signal, .signal_when = path("run/metrics.jsonl").string()});
     EXPECT_EQ(stopped.exit_code, 128 + signal) << stopped.errors;
     EXPECT_NE(stopped.output.find("all is saved"), std::string::npos);
-    run_well(go_on(1));
+    run_well(resume_until(1));
     std::filesystem::remove_all(path("run"));
   }
 }
 
-TEST_F(TrainProgram, StopsAtOnceWhenItIsAskedTwice) {
+TEST_F(TrainProgram, StopsAtOnceAtTheSecondSignal) {
   write("tiny.toml", kTinyConfig);
   std::vector<std::string> command = kEndless;
   command.insert(command.begin(), EDGEWISE_PROGRAM);
   RunningProcess process(command, {.folder = path("").string()});
   wait_for(path("run/metrics.jsonl"));
-  process.send(SIGSTOP);  // so that both come before it can save
+  process.send(SIGSTOP);  // both other signals arrive while the process is stopped, before it can save
   process.send(SIGTERM);
   process.send(SIGINT);
   process.send(SIGCONT);
@@ -148,10 +161,10 @@ TEST_F(TrainProgram, StopsAtOnceWhenItIsAskedTwice) {
 
   EXPECT_TRUE(stopped.exit_code == 128 + SIGTERM || stopped.exit_code == 128 + SIGINT) << stopped.exit_code;
   EXPECT_EQ(stopped.output.find("all is saved"), std::string::npos);
-  run_well(go_on(1));
+  run_well(resume_until(1));
 }
 
-TEST_F(TrainProgram, SavesAndGoesOnWhenItIsAskedTo) {
+TEST_F(TrainProgram, SavesAndContinuesAtSigusr1) {
   write("tiny.toml", kTinyConfig);
   std::vector<std::string> command = kEndless;
   command.insert(command.begin(), EDGEWISE_PROGRAM);
@@ -162,11 +175,11 @@ TEST_F(TrainProgram, SavesAndGoesOnWhenItIsAskedTo) {
     wait_for(path("run/previous"));
     EXPECT_FALSE(process.has_ended());
   }
-  const std::string output = run_well(go_on(1));
+  const std::string output = run_well(resume_until(1));
   EXPECT_EQ(output.find("ended after 0 steps"), std::string::npos) << output;
 }
 
-TEST_F(TrainProgram, GoesOnFromTheCheckpointBeforeADamagedOne) {
+TEST_F(TrainProgram, ResumesFromTheCheckpointBeforeADamagedOne) {
   write("tiny.toml", kTinyConfig);
   run_well({"train", "tiny.toml", "--out", "run"});
   std::filesystem::resize_file(path("run/last/model.safetensors"), 100);
@@ -192,7 +205,7 @@ TEST_F(TrainProgram, KeepsModelsThatCanBeAveraged) {
   run_well(average);
 }
 
-TEST_F(TrainProgram, LooksForRoomBeforeTheFirstStep) {
+TEST_F(TrainProgram, ChecksTheFreeDiskSpaceBeforeTheFirstStep) {
   std::filesystem::create_directory(path("disk"));
   const std::string mount = "mount -t tmpfs -o size=100k none " + path("disk").string() + " 2>/dev/null";
   if (std::system(mount.c_str()) != 0) GTEST_SKIP() << "needs the right to mount a small file system";
@@ -207,7 +220,7 @@ TEST_F(TrainProgram, LooksForRoomBeforeTheFirstStep) {
   EXPECT_FALSE(has_begun);
 }
 
-TEST_F(TrainProgram, SaysThatADiskCannotBeWritten) {
+TEST_F(TrainProgram, NamesADiskThatCannotBeWritten) {
   std::filesystem::create_directory(path("disk"));
   const std::string mount = "mount -t tmpfs -o size=9m,ro none " + path("disk").string() + " 2>/dev/null";
   if (std::system(mount.c_str()) != 0) GTEST_SKIP() << "needs the right to mount a file system";
@@ -231,7 +244,7 @@ TEST_F(TrainProgram, LosesNothingWhenItIsKilled) {
   EXPECT_EQ(killed.exit_code, 128 + SIGKILL);
   run_well({"inspect", "run"});  // verifies size and SHA-256 of every file
   std::vector<std::string> resume = train;
-  resume[5] = "train.steps=1";  // already behind it
+  resume[5] = "train.steps=1";  // fewer steps than the run has
   resume.push_back("--resume");
   run_well(resume);
 }

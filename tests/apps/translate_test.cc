@@ -13,13 +13,13 @@ class TranslateProgram : public ProgramTest {
     run_well({"train", "tiny.toml", "--out", "run"});
   }
 
-  /// Runs a line of shell, in which `$0` is the program.
+  /// Runs a shell command, in which `$0` is the program.
   ProcessResult run_shell(const std::string& line) const {
     return run_process({"/bin/sh", "-c", line, EDGEWISE_PROGRAM}, {.folder = path("").string()});
   }
 };
 
-/// Lines without what stands before their first TAB.
+/// Removes the text before the first TAB of each line.
 std::string without_scores(const std::string& output) {
   std::istringstream lines(output);
   std::string rest;
@@ -34,7 +34,7 @@ TEST_F(TranslateProgram, KeepsOrderAndNumberOfLines) {
   EXPECT_EQ(output.substr(output.find('\n'), 2), "\n\n");  // an empty line stays empty
 }
 
-TEST_F(TranslateProgram, GivesASentenceTheSameOutputWhateverElseIsTranslated) {
+TEST_F(TranslateProgram, GivesASentenceTheSameOutputAloneAndAmongOthers) {
   const std::string alone = run_well({"translate", "--model", "run", "--beam", "3"}, {.input = "a b c\n"});
   const std::string among =
       run_well({"translate", "--model", "run", "--beam", "3"}, {.input = "d\na b c\nd d d d d d d\n"});
@@ -62,7 +62,7 @@ TEST_F(TranslateProgram, WritesAFileWholeOrNotAtAll) {
   EXPECT_NE(read("out.txt"), "earlier result\n");
 }
 
-TEST_F(TranslateProgram, ReplacesWhatIsNotUtf8WhereThatIsAskedFor) {
+TEST_F(TranslateProgram, ReplacesInvalidUtf8OnRequest) {
   const ProcessResult result = run({"translate", "--model", "run", "--bad-text", "replace"}, {.input = "a\n\xFF b\n"});
 
   EXPECT_EQ(result.exit_code, 0);
@@ -70,14 +70,14 @@ TEST_F(TranslateProgram, ReplacesWhatIsNotUtf8WhereThatIsAskedFor) {
   EXPECT_EQ(std::ranges::count(result.output, '\n'), 2);
 }
 
-TEST_F(TranslateProgram, GivesBackWhatCameBeforeALineThatStopsIt) {
+TEST_F(TranslateProgram, WritesTheTranslationsBeforeABadLine) {
   const ProcessResult result = run({"translate", "--model", "run"}, {.input = "a b\nc\n\xFF\n"});
 
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.output, run_well({"translate", "--model", "run"}, {.input = "a b\nc\n"}));
 }
 
-TEST_F(TranslateProgram, GivesTheSameWithAnyBatchesAndWorkers) {
+TEST_F(TranslateProgram, GivesTheSameOutputWithAnyBatchesAndWorkers) {
   std::string text;
   for (int i = 0; i < 200; ++i) text += std::string(i % 5, 'a') + " b c d d"[i % 7] + "\n";
   const std::vector<std::string> plain = {"translate", "--model", "run", "--beam", "2", "--scores", "--alignments"};
@@ -88,12 +88,12 @@ TEST_F(TranslateProgram, GivesTheSameWithAnyBatchesAndWorkers) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     const std::string output = run_well(arguments, {.input = text});
     EXPECT_EQ(std::ranges::count(output, '\n'), 200);
-    // libtorch rounds a product's rows by how many there are, so the last digit of a score may differ.
+    // The rounding of matrix products may depend on the number of rows, so the last digit of a score may differ.
     EXPECT_EQ(without_scores(output), without_scores(expected));
   }
 }
 
-TEST_F(TranslateProgram, ShowsScoresAlignmentsAndSeveralOutputs) {
+TEST_F(TranslateProgram, PrintsScoresAlignmentsAndSeveralOutputs) {
   const std::string output =
       run_well({"translate", "--model", "run", "--beam", "3", "--nbest", "2", "--scores", "--alignments"},
                {.input = "a\n\nb\n"});
@@ -109,8 +109,8 @@ TEST_F(TranslateProgram, ShowsScoresAlignmentsAndSeveralOutputs) {
   EXPECT_TRUE(json.starts_with(R"({"line": 1, "input_tokens": ["a"], "outputs": [{"text": ")")) << json;
 }
 
-TEST_F(TranslateProgram, ShowsWhereTheChosenHeadLooks) {
-  const auto shown = [&](const std::string& head) {
+TEST_F(TranslateProgram, PrintsTheAttentionOfTheSelectedHead) {
+  const auto attention_of_head = [&](const std::string& head) {
     const std::string json = run_well(
         {"translate", "--model", "run", "--json", "--attention", "--attention-layer", "0", "--attention-head", head},
         {.input = "a b c\n"});
@@ -118,12 +118,12 @@ TEST_F(TranslateProgram, ShowsWhereTheChosenHeadLooks) {
     EXPECT_NE(begin, std::string::npos) << json;
     return json.substr(begin);
   };
-  EXPECT_NE(shown("0"), shown("1"));
+  EXPECT_NE(attention_of_head("0"), attention_of_head("1"));
   expect_refused({"translate", "--model", "run", "--alignments", "--attention-head", "2"},
                  "RuntimeModel: attention's head is 2, needs a number from -1 to 1", {.input = "a\n"});
 }
 
-TEST_F(TranslateProgram, LeavesOutTheRestOfALineThatIsLongerThanAllowed) {
+TEST_F(TranslateProgram, CutsLinesAboveTheLimit) {
   const ProcessResult result = run({"translate", "--model", "run", "--max-line", "3"}, {.input = "a\na b c d\n"});
 
   EXPECT_EQ(result.exit_code, 0);
@@ -143,7 +143,7 @@ TEST_F(TranslateProgram, TranslatesWithSeveralModelsOfOneVocabulary) {
                  "translate: other has another vocabulary than run, needs the same");
 }
 
-TEST_F(TranslateProgram, TakesAnyOptionOfTheSearch) {
+TEST_F(TranslateProgram, AcceptsAnySearchOption) {
   const std::vector<std::string> sampled = {"translate", "--model",      "run", "--set", "search.kind=sampling",
                                             "--set",     "search.seed=3"};
   EXPECT_EQ(run_well(sampled, {.input = "a b c\n"}), run_well(sampled, {.input = "a b c\n"}));
@@ -159,7 +159,7 @@ TEST_F(TranslateProgram, TakesAnyOptionOfTheSearch) {
                  "translate: kind is scoring, needs beam or sampling; use score-pairs");
 }
 
-TEST_F(TranslateProgram, BeginsOutputsAsAFileSays) {
+TEST_F(TranslateProgram, BeginsOutputsWithThePrefixesOfAFile) {
   write("prefixes", "d d\n\n");
   const std::string output = run_well({"translate", "--model", "run", "--prefix", "prefixes"}, {.input = "a\nb\n"});
   EXPECT_TRUE(output.starts_with("d d")) << output;
@@ -179,29 +179,40 @@ TEST_F(TranslateProgram, TranslatesLongLinesInPartsOrCutsThem) {
   EXPECT_GT(split.size(), 3 * cut.size());
 }
 
-TEST_F(TranslateProgram, TakesTenMegabytesInALineAndNulBytes) {
+TEST_F(TranslateProgram, AcceptsALineOfTenMegabytesAndNulBytes) {
   const std::string line(10'000'000, 'a');
   const std::string output = run_well({"translate", "--model", "run", "--long-inputs", "cut"},
                                       {.input = "a\n" + line + "\na" + std::string(1, '\0') + "b\nc\n"});
   EXPECT_EQ(std::ranges::count(output, '\n'), 4);
 }
 
-TEST_F(TranslateProgram, AndTheExampleGiveTheSame) {
+TEST_F(TranslateProgram, GivesTheTranslationsOfTheExample) {
   const std::string text = "a b c\n\nd\n";
   const ProcessResult example =
       run_process({EDGEWISE_EXAMPLE_TRANSLATE, "run"}, {.input = text, .folder = path("").string()});
   EXPECT_EQ(example.output, run_well({"translate", "--model", "run", "--batch-sentences", "1"}, {.input = text}));
 }
 
-TEST_F(TranslateProgram, GivesTheFirstLineBeforeItReadsTheLast) {
-  // The second line is written once the first one's translation is there.
+TEST_F(TranslateProgram, HasAnExampleThatReportsMistakesOfTheUser) {
+  const ProcessOptions options = {.folder = path("").string()};
+  const ProcessResult without_model = run_process({EDGEWISE_EXAMPLE_TRANSLATE}, options);
+  EXPECT_EQ(without_model.exit_code, 2);
+  EXPECT_EQ(without_model.errors.find("usage: "), 0U) << without_model.errors;
+
+  const ProcessResult wrong_model = run_process({EDGEWISE_EXAMPLE_TRANSLATE, "none"}, options);
+  EXPECT_EQ(wrong_model.exit_code, 2);
+  EXPECT_NE(wrong_model.errors.find("none"), std::string::npos) << wrong_model.errors;
+}
+
+TEST_F(TranslateProgram, WritesTheFirstLineBeforeItReadsTheLast) {
+  // The shell writes the second input line when the first translation is in the file.
   run_shell("(echo a; until [ -s out ]; do sleep 0.01; done; echo b) | \"$0\" translate --model run > out");
 
   const std::string output = read("out");
   EXPECT_EQ(std::ranges::count(output, '\n'), 2);
 }
 
-TEST_F(TranslateProgram, LeavesWholeLinesWhereItIsKilled) {
+TEST_F(TranslateProgram, LeavesWholeLinesWhenItIsKilled) {
   std::string text;
   for (int i = 0; i < 200'000; ++i) text += "a b c d a b c\n";
   write("in", text);
@@ -222,10 +233,10 @@ TEST_F(TranslateProgram, KeepsTheOldFileUntilTheNewOneIsWhole) {
                  "translate: in:100001 has a byte that is not UTF-8 at 0, UTF-8 is needed");
 
   EXPECT_EQ(read("out"), "earlier\n");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path("")), {}), 4);  // and nothing beside it
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path("")), {}), 4);  // no temporary file is left
 }
 
-TEST_F(TranslateProgram, EndsWithWhoReadsIt) {
+TEST_F(TranslateProgram, EndsWhenTheReaderOfItsOutputEnds) {
   const ProcessResult result = run_shell("yes 'a b' | \"$0\" translate --model run | head -n 1");
   EXPECT_EQ(std::ranges::count(result.output, '\n'), 1);
   EXPECT_EQ(result.errors, "");

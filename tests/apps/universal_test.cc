@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Universal Transformer through the program: trained, translated with, and asked how long it thinks.
+// A Universal Transformer in the program: training, translating and counting ponder steps.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "edgewise/experiment/model_directory.h"
 #include "edgewise/models/sequence_model.h"
+#include "edgewise/translate/translator.h"
 #include "tests/apps/program.h"
 
 namespace edgewise {
@@ -24,20 +25,21 @@ class UniversalProgram : public ProgramTest {
     run_well(command);
   }
 
-  /// Tokens, and the steps before each.
-  void expect_same_over_libtorch(const std::string& inputs, std::size_t count) const {
+  /// Compares the tokens and ponder steps of the runtime with those of the libtorch model.
+  void expect_same_with_libtorch(const std::string& inputs, std::size_t count) const {
     write("inputs", inputs);
-    const nlohmann::json pondered = nlohmann::json::parse(run_well({"inspect", "run", "--ponder", "inputs", "--json"}));
-    ASSERT_EQ(pondered.at("sentences").size(), count);
+    const nlohmann::json counted_steps =
+        nlohmann::json::parse(run_well({"inspect", "run", "--ponder", "inputs", "--json"}));
+    ASSERT_EQ(counted_steps.at("sentences").size(), count);
     std::istringstream lines(run_well({"translate", "--model", "run", "--json"}, {.input = inputs}));
-    for (const nlohmann::json& sentence : pondered.at("sentences")) {
+    for (const nlohmann::json& sentence : counted_steps.at("sentences")) {
       std::vector<std::string> tokens;
       std::vector<std::int64_t> steps;
       for (const nlohmann::json& token : sentence.at("output")) {
         tokens.push_back(token.at("text"));
         steps.push_back(token.at("steps"));
       }
-      tokens.erase(tokens.begin());  // where the output begins
+      tokens.erase(tokens.begin());  // the begin token
       std::string line;
       ASSERT_TRUE(std::getline(lines, line));
       const nlohmann::json output = nlohmann::json::parse(line).at("outputs")[0];
@@ -47,7 +49,7 @@ class UniversalProgram : public ProgramTest {
   }
 };
 
-TEST_F(UniversalProgram, TellsTheStepsOfBothSidesWhileItTrains) {
+TEST_F(UniversalProgram, WritesTheMeanPonderStepsOfBothSidesToTheMetrics) {
   train({"train.log_every=5"});
   const std::string metrics = read("run/metrics.jsonl");
   const nlohmann::json first = nlohmann::json::parse(metrics.substr(0, metrics.find('\n')));
@@ -57,7 +59,7 @@ TEST_F(UniversalProgram, TellsTheStepsOfBothSidesWhileItTrains) {
   EXPECT_LE(first.at("decoder_steps").get<double>(), 3.0);
 }
 
-TEST_F(UniversalProgram, TellsOfEachValidationHowManyNodesTookSoManySteps) {
+TEST_F(UniversalProgram, WritesAHistogramOfPonderStepsForEachValidation) {
   train();
   std::istringstream lines(read("run/metrics.jsonl"));
   std::int64_t validations = 0;
@@ -78,18 +80,17 @@ TEST_F(UniversalProgram, TellsOfEachValidationHowManyNodesTookSoManySteps) {
   EXPECT_GT(validations, 0);
 }
 
-TEST_F(UniversalProgram, LearnsInEitherPrecisionWithEachPolicyForHaltedNodes) {
+TEST_F(UniversalProgram, LearnsWithEachOptionOfAUniversalTransformer) {
   for (const std::string setting :
-       {"train.precision=bf16", "model.universal.halted_keys=stale", "model.universal.halted_keys=recomputed",
-        "model.universal.halted_keys=dropped", "model.universal.transition=separable_convolution",
-        "model.universal.adaptive=none", "train.rdrop=1"}) {
+       {"train.precision=bf16", "model.universal.halted_keys=dropped",
+        "model.universal.transition=separable_convolution", "model.universal.adaptive=none", "train.rdrop=1"}) {
     SCOPED_TRACE(setting);
     train({setting});
     EXPECT_TRUE(std::filesystem::exists(path("run/best/model.safetensors")));
   }
 }
 
-TEST_F(UniversalProgram, TranslatesTheSameWithTheRuntimeAndOverLibtorch) {
+TEST_F(UniversalProgram, TranslatesTheSameWithTheRuntimeAndWithLibtorch) {
   train({"train.epochs=6", "train.schedule=constant", "train.learning_rate=0.01"});
   const std::string inputs = "a b c\nd a\nb\nc c d a b a\n";
   const std::string found = run_well({"translate", "--model", "run", "--beam", "1"}, {.input = inputs});
@@ -97,9 +98,9 @@ TEST_F(UniversalProgram, TranslatesTheSameWithTheRuntimeAndOverLibtorch) {
   const TranslationModel model = open_model(path("run"));
   TranslatorOptions options;
   options.search = model.experiment.search;
-  options.search.beam = 1;
+  options.beam = 1;
   Translator translator(
-      coding_of(model.experiment, model.vocabularies), [&model] { return model.model->scorer(); }, options);
+      text_codec(model.experiment, model.vocabularies), [&model] { return model.model->make_scorer(); }, options);
   std::string expected;
   for (const std::string input : {"a b c", "d a", "b", "c c d a b a"}) {
     expected += translator.translate(input).outputs.front().text + "\n";
@@ -107,20 +108,20 @@ TEST_F(UniversalProgram, TranslatesTheSameWithTheRuntimeAndOverLibtorch) {
   EXPECT_EQ(found, expected);
 }
 
-TEST_F(UniversalProgram, ThinksAsLongWithTheRuntimeAsOverLibtorch) {
+TEST_F(UniversalProgram, TakesTheSamePonderStepsWithTheRuntimeAndWithLibtorch) {
   train({"train.epochs=6", "train.schedule=constant", "train.learning_rate=0.01"});
-  expect_same_over_libtorch("a b c\nd a\nb\nc c d a b a\n", 4);
+  expect_same_with_libtorch("a b c\nd a\nb\nc c d a b a\n", 4);
 }
 
-// The pieces of SentencePiece are not those of the output's text, read again, where a model knows no better.
-TEST_F(UniversalProgram, SaysTheSamePiecesWithTheRuntimeAsOverLibtorch) {
+// After few steps, the tokens of an output may differ from those that SentencePiece gives for its text.
+TEST_F(UniversalProgram, GivesTheSameTokensWithTheRuntimeAndWithLibtorch) {
   train({"data.task=text", R"(data.train=[")" EDGEWISE_SOURCE R"(/data/tatoeba-eng-fra/valid.tsv.xz"])",
          "vocabulary.kind=sentencepiece", "vocabulary.model=bpe", "vocabulary.size=500", "data.valid=[]",
          "batch.tokens=1000", "train.epochs=0", "train.steps=30"});
-  expect_same_over_libtorch("Where is your brother?\nI don't speak French.\nShe bought a new car.\nWow!\n", 4);
+  expect_same_with_libtorch("Where is your brother?\nI don't speak French.\nShe bought a new car.\nWow!\n", 4);
 }
 
-TEST_F(UniversalProgram, SaysHowManyStepsItThinksAboutEachToken) {
+TEST_F(UniversalProgram, PrintsThePonderStepsOfEachToken) {
   train();
   write("inputs", "a b c\nd a\n");
   const std::string text = run_well({"inspect", "run", "--ponder", "inputs"});
@@ -139,7 +140,7 @@ TEST_F(UniversalProgram, SaysHowManyStepsItThinksAboutEachToken) {
   EXPECT_EQ(counted, 5);
 }
 
-TEST_F(UniversalProgram, HasNoStepsToTellOfATransformer) {
+TEST_F(UniversalProgram, RefusesToCountThePonderStepsOfATransformer) {
   write("tiny.toml", kTinyConfig);
   run_well({"train", "tiny.toml", "--out", "run"});
   write("inputs", "a b\n");

@@ -11,7 +11,7 @@
 namespace edgewise {
 namespace {
 
-// 128 bits hold each sum and product of two 64-bit numbers: the definition to compare with.
+// 128 bits hold each sum and product of two signed 64-bit numbers; the tests compare with these exact results.
 __extension__ using Wide = __int128;
 
 template <class T>
@@ -51,7 +51,7 @@ RC_GTEST_PROP(Checked, IsExactOrThrowsForUnsignedNumbers, (std::uint32_t left, s
   expect_exact_or_error(left, right);
 }
 
-// Their product can need 128 bits and no sign, which Wide has not: it is divided back.
+// A product of two unsigned 64-bit numbers may not fit the signed type Wide, so this test divides instead.
 RC_GTEST_PROP(Checked, ThrowsWhereUnsignedProductsWouldWrap, ()) {
   const auto left = static_cast<std::uint64_t>(*any_signed());
   const auto right = static_cast<std::uint64_t>(*any_signed());
@@ -59,7 +59,7 @@ RC_GTEST_PROP(Checked, ThrowsWhereUnsignedProductsWouldWrap, ()) {
   RC_ASSERT((error_of([&] { checked_multiply(left, right, "size"); }) == "no error") == fits_64_bits);
 }
 
-RC_GTEST_PROP(Narrow, GivesBackTheNumberOrThrows, ()) {
+RC_GTEST_PROP(Narrow, ReturnsTheNumberOrThrows, ()) {
   const std::int64_t value = *any_signed();
   if (fits<std::int8_t>(value)) {
     RC_ASSERT(narrow<std::int8_t>(value, "id") == value);

@@ -18,9 +18,8 @@ namespace {
 enum class NormPlacement { kPre, kPost, kNone };
 
 inline constexpr auto enum_names(NormPlacement) {
-  return std::array{EnumName<NormPlacement>{NormPlacement::kPre, "pre"},
-                    EnumName<NormPlacement>{NormPlacement::kPost, "post"},
-                    EnumName<NormPlacement>{NormPlacement::kNone, "without"}};
+  return std::array{EnumName{NormPlacement::kPre, "pre"}, EnumName{NormPlacement::kPost, "post"},
+                    EnumName{NormPlacement::kNone, "without"}};
 }
 
 struct ModelOptions {
@@ -34,9 +33,9 @@ struct ModelOptions {
   template <class Self, class FieldOf>
   static void list_fields(Self& self, FieldOf&& field) {
     field("heads", self.heads, "attention heads of a layer", at_least(1));
-    field("norm", self.norm, "where the norm stands");
-    field("scale", self.scale, "what multiplies a score", above(0));
-    field("bias", self.bias, "whether linear maps add one");
+    field("norm", self.norm, "position of the norm");
+    field("scale", self.scale, "factor of the scores", above(0));
+    field("bias", self.bias, "whether linear layers have a bias");
   }
 };
 
@@ -50,10 +49,10 @@ struct DataOptions {
 
   template <class Self, class FieldOf>
   static void list_fields(Self& self, FieldOf&& field) {
-    field("train", self.train, "the pairs to learn from");
-    field("extra", self.extra, "more of them");
-    field("lengths", self.lengths, "lengths of a bucket", at_least(1).at_most(100));
-    field("vocabulary", self.vocabulary, "its file");
+    field("train", self.train, "file with the training pairs");
+    field("extra", self.extra, "more files with training pairs");
+    field("lengths", self.lengths, "lengths of a bucket in tokens", at_least(1).at_most(100));
+    field("vocabulary", self.vocabulary, "vocabulary file");
   }
 };
 
@@ -69,11 +68,11 @@ struct TrainOptions {
 
   template <class Self, class FieldOf>
   static void list_fields(Self& self, FieldOf&& field) {
-    field("data", self.data, "what is read");
+    field("data", self.data, "training data");
     field("steps", self.steps, "updates of the weights", at_least(1));
-    field("dropout", self.dropout, "share of values dropped", at_least(0).below(1));
+    field("dropout", self.dropout, "dropout probability", at_least(0).below(1));
     field("rate", self.rate, "learning rate", above(0).at_most(10));
-    field("seed", self.seed, "where random numbers begin");
+    field("seed", self.seed, "seed of the random numbers");
     field("every", self.every, "steps between validations", at_least(1));
   }
 };
@@ -87,9 +86,9 @@ struct Options {
 
   template <class Self, class FieldOf>
   static void list_fields(Self& self, FieldOf&& field) {
-    field("name", self.name, "what it is called");
+    field("name", self.name, "name of the run");
     field("model", self.model, "the model");
-    field("train", self.train, "its training");
+    field("train", self.train, "training");
   }
 };
 
@@ -101,7 +100,7 @@ std::string error_of_config(std::string_view toml, std::vector<std::string> over
   return error_of([&] { parse(toml, std::move(overrides)); });
 }
 
-TEST(Config, KeepsDefaultsOfWhatIsAbsent) { EXPECT_EQ(parse(""), Options()); }
+TEST(Config, KeepsTheDefaultsOfAbsentKeys) { EXPECT_EQ(parse(""), Options()); }
 
 TEST(Config, ReadsEveryTypeOfField) {
   const Options options = parse(R"(
@@ -138,7 +137,7 @@ struct BadConfig {
   const char* error;
 };
 
-TEST(Config, NamesWhatIsWrongAndWhere) {
+TEST(Config, ReportsEachErrorWithItsPosition) {
   const BadConfig rows[] = {
       {"[train]\n  step = 5", "config.toml:2:3: train.step is unknown; did you mean train.steps?"},
       {"[trian]\nsteps = 5", "config.toml:1:2: trian is unknown; did you mean train?"},
@@ -201,7 +200,7 @@ TEST(Config, SurvivesDeepNesting) {
   EXPECT_EQ(error_of_config(deep).substr(0, 15), "config.toml:1:2") << error_of_config(deep);
 }
 
-TEST(Config, ShowsTheBeginningOfALongValue) {
+TEST(Config, QuotesTheBeginningOfALongValue) {
   const std::string error = error_of_config("name = [" + std::string(1000, ' ') + "1" + [] {
     std::string more;
     for (int i = 0; i < 1000; ++i) more += ", 1";
@@ -211,7 +210,7 @@ TEST(Config, ShowsTheBeginningOfALongValue) {
   EXPECT_NE(error.find("…], needs a string"), std::string::npos) << error;
 }
 
-TEST(Override, WinsOverTheFileAndOverEarlierOnes) {
+TEST(Override, ReplacesTheFilesValueAndEarlierOverrides) {
   EXPECT_EQ(parse("train.steps = 5", {"train.steps=6", "train.steps=7"}).train.steps, 7);
 }
 
@@ -226,7 +225,7 @@ TEST(Override, ReadsItsValueAsToml) {
   EXPECT_EQ(options.model.scale, std::nullopt);
 }
 
-TEST(Override, TakesTextWithoutQuotesAsItStands) {
+TEST(Override, ReadsTextWithoutQuotesAsAString) {
   EXPECT_EQ(parse("", {"train.data.train=data/a=b, #1.tsv"}).train.data.train, "data/a=b, #1.tsv");
   EXPECT_EQ(parse("", {"name=2016-01-01"}).name, "2016-01-01");
   EXPECT_EQ(parse("", {"name=true"}).name, "true");
@@ -295,7 +294,7 @@ TEST(ToToml, WritesHelpAsComments) {
                       "[model]\n"
                       "# attention heads of a layer; a whole number of at least 1\n"
                       "heads = 8\n"
-                      "# where the norm stands; \"pre\", \"post\" or \"without\"\n"
+                      "# position of the norm; \"pre\", \"post\" or \"without\"\n"
                       "norm = \"pre\"\n"),
             std::string::npos)
       << toml;
@@ -303,7 +302,7 @@ TEST(ToToml, WritesHelpAsComments) {
   EXPECT_EQ(parse(toml), Options());
 }
 
-TEST(ToToml, NamesTextThatTomlCannotHold) {
+TEST(ToToml, RejectsTextThatTomlCannotHold) {
   Options options;
   options.name = "a\xFF";
   EXPECT_EQ(error_of([&] { to_toml(options); }), "to_toml: name is \"a\\xff\", needs UTF-8");
@@ -324,14 +323,14 @@ rc::Gen<std::string> any_text() {
                       });
 }
 
-// Bit patterns, so that every exponent is met.
+// Draws bit patterns, so that all exponents occur.
 double any_number_above(double low, double high) {
   const auto bits = *rc::gen::arbitrary<std::uint64_t>();
   const auto number = std::bit_cast<double>(bits);
   return number > low && number < high ? number : (low + high) / 3;
 }
 
-RC_GTEST_PROP(ToToml, IsReadBackAsTheSameOptions, ()) {
+RC_GTEST_PROP(ToToml, WritesTextThatParsesToEqualOptions, ()) {
   Options options;
   options.name = *any_text();
   options.model.heads = *rc::gen::inRange<std::int64_t>(1, std::numeric_limits<std::int64_t>::max());
@@ -352,16 +351,16 @@ RC_GTEST_PROP(ToToml, IsReadBackAsTheSameOptions, ()) {
   RC_ASSERT(parse(to_toml(options, TomlComments::kHelp)) == options);
 }
 
-TEST(DescribeFields, HasALineForEachFieldWithItsDefault) {
+TEST(DescribeFields, WritesALineForEachFieldWithItsDefault) {
   EXPECT_EQ(describe_fields<ModelOptions>(),
             "heads = 8       attention heads of a layer; a whole number of at least 1\n"
-            "norm = \"pre\"    where the norm stands; \"pre\", \"post\" or \"without\"\n"
-            "scale = \"none\"  what multiplies a score; a number above 0 or \"none\"\n"
-            "bias = true     whether linear maps add one; true or false\n");
+            "norm = \"pre\"    position of the norm; \"pre\", \"post\" or \"without\"\n"
+            "scale = \"none\"  factor of the scores; a number above 0 or \"none\"\n"
+            "bias = true     whether linear layers have a bias; true or false\n");
   EXPECT_NE(describe_fields<Options>().find("\ntrain.data.train = \"\" "), std::string::npos);
 }
 
-TEST(Range, SaysWhatItHolds) {
+TEST(Range, DescribesItsNumbers) {
   EXPECT_EQ(Range().text(), "");
   EXPECT_EQ(at_least(1).text(), " of at least 1");
   EXPECT_EQ(above(0).text(), " above 0");
@@ -373,7 +372,7 @@ TEST(Range, SaysWhatItHolds) {
   EXPECT_EQ(above(0).below(1).text(), " above 0 and below 1");
 }
 
-TEST(Range, HoldsItsEndsWhenTheyAreInclusive) {
+TEST(Range, ContainsItsInclusiveEndsOnly) {
   EXPECT_TRUE(at_least(0).at_most(1).contains(0));
   EXPECT_TRUE(at_least(0).at_most(1).contains(1));
   EXPECT_FALSE(above(0).below(1).contains(0));
@@ -382,7 +381,7 @@ TEST(Range, HoldsItsEndsWhenTheyAreInclusive) {
   EXPECT_FALSE(Range().contains(std::numeric_limits<double>::quiet_NaN()));
 }
 
-TEST(EnumName, IsTheNameThatIsListed) {
+TEST(EnumName, ReturnsTheListedName) {
   EXPECT_EQ(enum_name(NormPlacement::kPost), "post");
   EXPECT_EQ(error_of([] { enum_name(static_cast<NormPlacement>(7)); }),
             "enum_name: value is 7, needs one that enum_names lists");

@@ -33,7 +33,7 @@ void write_model(const fs::path& target, const std::string& weights) {
   writer.commit();
 }
 
-TEST(DirectoryWriter, WritesFilesAndAManifestThatFitsThem) {
+TEST(DirectoryWriter, WritesFilesAndTheirManifest) {
   const TemporaryFolder folder;
   write_model(folder / "run/last", "weights");
 
@@ -58,7 +58,7 @@ TEST(DirectoryWriter, WritesFilesAndAManifestThatFitsThem) {
   EXPECT_EQ(manifest.files[1].sha256, sha256("weights"));
 }
 
-TEST(DirectoryWriter, ReplacesADirectoryOfItsOwnAndLeavesNothingBeside) {
+TEST(DirectoryWriter, ReplacesADirectoryThatAWriterWroteAndLeavesNoOtherFiles) {
   const TemporaryFolder folder;
   write_model(folder / "last", "old");
   write_model(fs::path(folder / "last").string() + "/", "new");
@@ -73,10 +73,10 @@ void write_and_keep(const fs::path& target, const std::string& weights) {
   writer.commit_and_keep_old_as("previous");
 }
 
-TEST(DirectoryWriter, CanKeepTheDirectoryBefore) {
+TEST(DirectoryWriter, CanKeepThePreviousDirectory) {
   for (const bool can_exchange : {true, false}) {
     FaultyFileSystem files({.can_exchange = can_exchange});
-    const ReplacedFileSystem replaced(files);
+    const ScopedFileSystem replaced(files);
     const TemporaryFolder folder;
     for (const char* weights : {"first", "second", "third"}) write_and_keep(folder / "last", weights);
 
@@ -87,7 +87,7 @@ TEST(DirectoryWriter, CanKeepTheDirectoryBefore) {
   }
 }
 
-TEST(DirectoryWriter, KeepsNothingOfOthersAsTheDirectoryBefore) {
+TEST(DirectoryWriter, RenamesADirectoryWithoutAManifestThatHasThePreviousName) {
   const TemporaryFolder folder;
   write_and_keep(folder / "last", "first");
   fs::create_directory(folder / "previous");
@@ -98,7 +98,7 @@ TEST(DirectoryWriter, KeepsNothingOfOthersAsTheDirectoryBefore) {
   EXPECT_EQ(read_file(folder / fmt::format("last.kept-{}-0", ::getpid()) / "notes.txt"), "mine");
 }
 
-TEST(RemoveListedDirectory, LeavesWhatHoldsMore) {
+TEST(RemoveListedDirectory, LeavesADirectoryWithUnlistedFiles) {
   const TemporaryFolder folder;
   write_model(folder / "ours", "a");
   write_model(folder / "theirs", "b");
@@ -109,7 +109,7 @@ TEST(RemoveListedDirectory, LeavesWhatHoldsMore) {
   EXPECT_EQ(names_in(folder.path()), "theirs");
 }
 
-TEST(DirectoryWriter, TakesAnEmptyDirectoryAndOneBehindASymbolicLink) {
+TEST(DirectoryWriter, ReplacesAnEmptyDirectoryAndTheTargetOfASymbolicLink) {
   const TemporaryFolder folder;
   fs::create_directory(folder / "real");
   fs::create_symlink("real", folder / "link");
@@ -133,21 +133,21 @@ TEST(DirectoryWriter, RemovesItsFilesWithoutCommit) {
   EXPECT_EQ(names_in(folder.path()), "last");
 }
 
-TEST(DirectoryWriter, RemovesWhatKilledProcessesLeftOfThisTarget) {
+TEST(DirectoryWriter, RemovesTemporaryDirectoriesOfKilledWritersOfThisTarget) {
   const TemporaryFolder folder;
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
   ::waitpid(child, nullptr, 0);
   fs::create_directory(folder / fmt::format("last.tmp-{}", child));
   fs::create_directory(folder / fmt::format("other.tmp-{}", child));
-  fs::create_directory(folder / "last.tmp-1");  // runs for as long as the machine does
+  fs::create_directory(folder / "last.tmp-1");  // process 1 always runs
   fs::create_directory(folder / "last.tmp-notes");
   write_model(folder / "last", "new");
 
   EXPECT_EQ(names_in(folder.path()), fmt::format("last last.tmp-1 last.tmp-notes other.tmp-{}", child));
 }
 
-TEST(DirectoryWriter, RefusesADirectoryThatIsNotItsOwn) {
+TEST(DirectoryWriter, RejectsADirectoryWithoutAManifest) {
   const TemporaryFolder folder;
   fs::create_directory(folder / "home");
   write_file_atomically(folder / "home/thesis.tex", "years of work");
@@ -177,16 +177,16 @@ TEST(DirectoryWriter, DeletesNoFileThatItDidNotWrite) {
   EXPECT_EQ(read_file(folder / "last/model.safetensors"), "new");
 }
 
-TEST(DirectoryWriter, TakesPlainNamesOnce) {
+TEST(DirectoryWriter, AcceptsEachPlainNameOnce) {
   const TemporaryFolder folder;
   DirectoryWriter writer(folder / "last", "write_model");
   const std::pair<std::string, std::string> rows[] = {{"", "\"\""},         {".", "\".\""},
                                                       {"..", "\"..\""},     {"a/b", "\"a/b\""},
                                                       {"/etc", "\"/etc\""}, {"manifest.json", "\"manifest.json\""},
                                                       {"a\nb", "\"a\\nb\""}};
-  for (const auto& [name, shown] : rows) {
+  for (const auto& [name, quoted] : rows) {
     EXPECT_EQ(error_of([&] { writer.write(name, "x"); }),
-              "write_model: file name is " + shown + ", needs a plain one without folders");
+              "write_model: file name is " + quoted + ", needs a plain one without folders");
   }
   writer.write("a", "x");
   EXPECT_EQ(error_of([&] { writer.write("a", "y"); }),
@@ -199,7 +199,7 @@ TEST(DirectoryWriter, TakesPlainNamesOnce) {
             "write_model: " + path + " is committed, needs a new writer to write it again");
 }
 
-TEST(DirectoryWriter, AlwaysShowsAWholeDirectoryToReaders) {
+TEST(DirectoryWriter, HasCompleteFilesAtEachMomentOfAReplacement) {
   const TemporaryFolder folder;
   write_model(folder / "last", "weights 0");
   std::atomic<bool> is_done = false;
@@ -217,7 +217,7 @@ TEST(DirectoryWriter, AlwaysShowsAWholeDirectoryToReaders) {
   EXPECT_EQ(unexpected, "");
 }
 
-// Makes the kernel answer renameat2 as one without RENAME_EXCHANGE does, for this process from now on.
+// Makes renameat2 fail in this process with EINVAL, as on a kernel without RENAME_EXCHANGE.
 bool forbid_exchange() {
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -281,7 +281,7 @@ class VerifyManifest : public testing::Test {
   std::string path;
 };
 
-TEST_F(VerifyManifest, NamesAFileThatChanged) {
+TEST_F(VerifyManifest, ReportsAFileThatChanged) {
   write_file_atomically(path + "/model.safetensors", "weight");
   EXPECT_EQ(error(),
             "open_model: " + path + "/model.safetensors has 6 bytes, manifest.json says 7; the file is truncated");
@@ -305,12 +305,12 @@ TEST_F(VerifyManifest, FollowsNoLinksAndReadsNoDevices) {
   EXPECT_EQ(error(), "open_model: " + path + "/model.safetensors is not a regular file, needs to be one");
 }
 
-TEST_F(VerifyManifest, NamesAManifestThatIsAbsent) {
+TEST_F(VerifyManifest, ReportsAMissingManifest) {
   fs::remove(path + "/manifest.json");
   EXPECT_EQ(error(), "open_model: " + path + "/manifest.json: No such file or directory");
 }
 
-TEST_F(VerifyManifest, ReadsTheManifestStrictly) {
+TEST_F(VerifyManifest, RejectsAnInvalidManifest) {
   const std::string digits = sha256("weights");
   const auto with_entry = [](const std::string& entry) { return R"({"format": 1, "files": [)" + entry + "]}"; };
   const std::pair<std::string, std::string> rows[] = {
@@ -344,7 +344,7 @@ TEST_F(VerifyManifest, ReadsTheManifestStrictly) {
   }
 }
 
-TEST_F(VerifyManifest, IgnoresWhatLaterBuildsAdd) {
+TEST_F(VerifyManifest, IgnoresUnknownKeys) {
   EXPECT_EQ(error_of_manifest(R"({"format": 1, "later": {"a": [1]}, "files": []})"), "no error");
 }
 

@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <thread>
 
-#include "edgewise/base/descriptor.h"
+#include "edgewise/base/file_descriptor.h"
 #include "tests/base/support.h"
 
 namespace edgewise {
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(ReadFile, GivesEveryByte) {
+TEST(ReadFile, ReadsEveryByte) {
   const TemporaryFolder folder;
   for (const std::size_t size : {0, 1, 4095, 4096, 1'000'003}) {
     std::string bytes;
@@ -29,12 +29,12 @@ TEST(ReadFile, GivesEveryByte) {
   }
 }
 
-TEST(ReadFile, ReadsPipesAndFilesThatDoNotKnowTheirSize) {
+TEST(ReadFile, ReadsPipesAndFilesWithoutASize) {
   const TemporaryFolder folder;
   const std::string pipe = folder / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   std::thread writer([&] {
-    const Descriptor file(::open(pipe.c_str(), O_WRONLY));
+    const FileDescriptor file(::open(pipe.c_str(), O_WRONLY));
     write_all(file, std::string(100'000, 'x'));
   });
   EXPECT_EQ(read_file(pipe), std::string(100'000, 'x'));
@@ -43,7 +43,7 @@ TEST(ReadFile, ReadsPipesAndFilesThatDoNotKnowTheirSize) {
   EXPECT_NE(read_file("/proc/self/cmdline").find("test_base"), std::string::npos);
 }
 
-TEST(ReadFile, SaysWhatTheSystemSays) {
+TEST(ReadFile, ReportsTheSystemsError) {
   const TemporaryFolder folder;
   const std::string path = folder.path().string();
   EXPECT_EQ(error_of([&] { read_file(folder / "absent"); }),
@@ -51,7 +51,7 @@ TEST(ReadFile, SaysWhatTheSystemSays) {
   EXPECT_EQ(error_of([&] { read_file(folder.path(), "read_corpus"); }), "read_corpus: " + path + ": Is a directory");
 }
 
-TEST(WriteFileAtomically, TakesANameWithoutAFolder) {
+TEST(WriteFileAtomically, AcceptsANameWithoutAFolder) {
   const TemporaryFolder folder;
   const fs::path before = fs::current_path();
   fs::current_path(folder.path());
@@ -83,7 +83,7 @@ TEST(WriteFileAtomically, KeepsPermissionsAndSymbolicLinks) {
   EXPECT_EQ(fs::status(folder / "real").permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
-TEST(WriteFileAtomically, PassesOverNamesThatOthersUse) {
+TEST(WriteFileAtomically, SkipsTemporaryNamesInUse) {
   const TemporaryFolder folder;
   const std::string taken = fmt::format("file.tmp-{}-0", ::getpid());
   write_file_atomically(folder / taken, "another writer's");
@@ -93,7 +93,7 @@ TEST(WriteFileAtomically, PassesOverNamesThatOthersUse) {
   EXPECT_EQ(read_file(folder / taken), "another writer's");
 }
 
-TEST(WriteFileAtomically, RefusesWhatIsNoFile) {
+TEST(WriteFileAtomically, RejectsPathsThatAreNoRegularFile) {
   const TemporaryFolder folder;
   const std::string path = folder.path().string();
   EXPECT_EQ(error_of([&] { write_file_atomically(folder.path(), "x"); }),
@@ -104,7 +104,7 @@ TEST(WriteFileAtomically, RefusesWhatIsNoFile) {
             "write_config: " + path + "/absent/file: No such file or directory; nothing was replaced");
 }
 
-// A limit on the size of files: how anyone can make a write break off in the middle.
+// Limits the size of files in this process, so that a write fails in the middle.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {
@@ -125,7 +125,7 @@ class FileSizeLimit {
   sighandler_t handler_;
 };
 
-TEST(WriteFileAtomically, KeepsTheOldFileWhenTheNewOneBreaksOff) {
+TEST(WriteFileAtomically, KeepsTheOldFileWhenAWriteFails) {
   const TemporaryFolder folder;
   write_file_atomically(folder / "file", "old");
   std::string error;
@@ -139,7 +139,7 @@ TEST(WriteFileAtomically, KeepsTheOldFileWhenTheNewOneBreaksOff) {
 }
 
 TEST(WriteAll, ReportsAFullDevice) {
-  const Descriptor full(::open("/dev/full", O_WRONLY));
+  const FileDescriptor full(::open("/dev/full", O_WRONLY));
   ASSERT_TRUE(full.is_open());
   EXPECT_EQ(error_text(write_all(full, "x")), "No space left on device");
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -18,11 +19,11 @@ std::string error_of_skipping(std::string_view text) {
   return error_of([&] {
     JsonScanner json(text, "f");
     json.skip();
-    json.end();
+    json.expect_end();
   });
 }
 
-TEST(JsonObject, IsOneLine) {
+TEST(JsonObject, WritesOneLine) {
   const std::string text = JsonObject()
                                .add("step", 3)
                                .add("loss", 0.1)
@@ -36,33 +37,41 @@ TEST(JsonObject, IsOneLine) {
   EXPECT_EQ(JsonObject().text(), "{}");
 }
 
-TEST(JsonObject, HasNullWhereJsonHasNoNumber) {
+TEST(JsonArray, WritesTheElementsOfARange) {
+  EXPECT_EQ(json_array(std::array{0.5, 2.0}, json_number), "[0.5, 2]");
+  EXPECT_EQ(json_array(std::array{"a"}, quote_json), "[\"a\"]");
+  EXPECT_EQ(json_array(std::array<double, 0>{}, json_number), "[]");
+}
+
+TEST(JsonObject, WritesNullForNanAndInfinity) {
   EXPECT_EQ(json_number(std::numeric_limits<double>::quiet_NaN()), "null");
   EXPECT_EQ(json_number(-std::numeric_limits<double>::infinity()), "null");
 }
 
-TEST(JsonObject, ReplacesBytesThatAreNotUtf8) { EXPECT_EQ(json_quoted("a\xFF"), "\"a\uFFFD\""); }
+TEST(JsonObject, ReplacesBytesThatAreNotUtf8) { EXPECT_EQ(quote_json("a\xFF"), "\"a\uFFFD\""); }
 
-RC_GTEST_PROP(JsonScanner, ReadsBackEveryStringThatIsWritten, (const std::string& text)) {
-  const std::string written = json_quoted(text);
+RC_GTEST_PROP(JsonScanner, ReadsEveryStringThatQuoteJsonWrites, (const std::string& text)) {
+  const std::string written = quote_json(text);
   JsonScanner json(written, "f");
-  RC_ASSERT(json.string("text") == with_bad_utf8_replaced(text));
+  RC_ASSERT(json.read_string("text") == replace_bad_utf8(text));
 }
 
-RC_GTEST_PROP(JsonScanner, ReadsBackEveryWholeNumber, (std::uint64_t number)) {
+RC_GTEST_PROP(JsonScanner, ReadsEveryWholeNumber, (std::uint64_t number)) {
   const std::string written = std::to_string(number);
-  RC_ASSERT(JsonScanner(written, "f").whole_number("n") == number);
+  RC_ASSERT(JsonScanner(written, "f").read_whole_number("n") == number);
 }
 
-RC_GTEST_PROP(JsonScanner, ReadsBackEveryNumber, (double number)) {
+RC_GTEST_PROP(JsonScanner, ReadsEveryNumberThatJsonNumberWrites, (double number)) {
   const std::string written = json_number(number);
-  RC_ASSERT(JsonScanner(written, "f").number("n") == number);
+  RC_ASSERT(JsonScanner(written, "f").read_number("n") == number);
 }
 
-TEST(JsonScanner, ReadsNullAsNoNumber) { EXPECT_TRUE(std::isnan(JsonScanner("null", "f").number("n"))); }
+TEST(JsonScanner, ReadsNullAsNan) { EXPECT_TRUE(std::isnan(JsonScanner("null", "f").read_number("n"))); }
 
-TEST(JsonScanner, SaysWhatIsNoNumber) {
-  const auto error = [](std::string_view text) { return error_of([&] { JsonScanner(text, "f").number("loss"); }); };
+TEST(JsonScanner, RejectsInvalidNumbers) {
+  const auto error = [](std::string_view text) {
+    return error_of([&] { JsonScanner(text, "f").read_number("loss"); });
+  };
   EXPECT_EQ(error("1e999"), "f, byte 0: loss is 1e999, needs a number that JSON writes and a double holds");
   EXPECT_EQ(error("01"), "f, byte 0: loss is 01, needs a number that JSON writes and a double holds");
   EXPECT_EQ(error("\"1\""), "f, byte 0: loss is a string, needs a number");
@@ -71,19 +80,20 @@ TEST(JsonScanner, SaysWhatIsNoNumber) {
 TEST(JsonScanner, ReadsMembersInOrder) {
   JsonScanner json(" { \"a\" : 1 , \"b\":[ 2,3 ] ,\"c\" : [], \"d\":{} } ", "f");
   std::string seen;
-  json.object("it", [&](const std::string& key) {
+  json.read_object("it", [&](const std::string& key) {
     seen += key;
-    if (key == "a") seen += std::to_string(json.whole_number("a"));
-    if (key == "b" || key == "c") json.array("list", [&] { seen += std::to_string(json.whole_number("element")); });
-    if (key == "d") json.object("d", [](const std::string&) {});
+    if (key == "a") seen += std::to_string(json.read_whole_number("a"));
+    if (key == "b" || key == "c")
+      json.read_array("list", [&] { seen += std::to_string(json.read_whole_number("element")); });
+    if (key == "d") json.read_object("d", [](const std::string&) {});
   });
-  json.end();
+  json.expect_end();
   EXPECT_EQ(seen, "a1b23cd");
 }
 
 TEST(JsonScanner, ReadsEveryEscape) {
   JsonScanner json(R"("\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00")", "f");
-  EXPECT_EQ(json.string("text"), "\"\\/\b\f\n\r\té\U0001F600");
+  EXPECT_EQ(json.read_string("text"), "\"\\/\b\f\n\r\té\U0001F600");
 }
 
 TEST(JsonScanner, SkipsEveryKindOfValue) {
@@ -98,7 +108,7 @@ struct BadJson {
   const char* error;
 };
 
-TEST(JsonScanner, NamesWhatIsNotJsonAndWhere) {
+TEST(JsonScanner, ReportsInvalidJsonWithItsPosition) {
   const BadJson rows[] = {
       {"", "f, byte 0: a value is missing, needs one of JSON"},
       {"nul", "f, byte 0: a value is needed"},
@@ -132,9 +142,9 @@ TEST(JsonScanner, NamesWhatIsNotJsonAndWhere) {
   for (const auto& row : rows) EXPECT_EQ(error_of_skipping(row.text), row.error) << row.text;
 }
 
-TEST(JsonScanner, DoesNotConvertNumbers) {
+TEST(JsonScanner, ReadsWholeNumbersWithoutConversion) {
   const auto error_of_number = [](std::string_view text) {
-    return error_of([&] { JsonScanner(text, "f").whole_number("size"); });
+    return error_of([&] { JsonScanner(text, "f").read_whole_number("size"); });
   };
   EXPECT_EQ(error_of_number("-1"), "f, byte 0: size is -1, needs a whole number from 0 to 18446744073709551615");
   EXPECT_EQ(error_of_number("2.0"), "f, byte 0: size is 2.0, needs a whole number from 0 to 18446744073709551615");
@@ -147,12 +157,12 @@ TEST(JsonScanner, DoesNotConvertNumbers) {
   EXPECT_EQ(error_of_number("null"), "f, byte 0: size is null, needs a whole number");
 }
 
-TEST(JsonScanner, NamesAValueOfAnotherKind) {
-  EXPECT_EQ(error_of([] { JsonScanner("[]", "f", 8).object("it", [](const std::string&) {}); }),
+TEST(JsonScanner, ReportsAValueOfAnotherType) {
+  EXPECT_EQ(error_of([] { JsonScanner("[]", "f", 8).read_object("it", [](const std::string&) {}); }),
             "f, byte 8: it is a list, needs an object");
-  EXPECT_EQ(error_of([] { JsonScanner(" {}", "f", 8).array("it", [] {}); }),
+  EXPECT_EQ(error_of([] { JsonScanner(" {}", "f", 8).read_array("it", [] {}); }),
             "f, byte 9: it is an object, needs a list");
-  EXPECT_EQ(error_of([] { JsonScanner("-2", "f").string("it"); }), "f, byte 0: it is -2, needs a string");
+  EXPECT_EQ(error_of([] { JsonScanner("-2", "f").read_string("it"); }), "f, byte 0: it is -2, needs a string");
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 const std::vector<std::string> kNames = {"steps", "learning_rate", "batch_tokens", "seed", "x"};
 
-TEST(NearestName, FindsTheNameWithOneSlip) {
+TEST(NearestName, FindsANameWithOneTypingError) {
   EXPECT_EQ(nearest_name("step", kNames), "steps");
   EXPECT_EQ(nearest_name("setps", kNames), "steps");
   EXPECT_EQ(nearest_name("sead", kNames), "seed");
@@ -22,28 +22,28 @@ TEST(NearestName, FindsTheNameWithOneSlip) {
   EXPECT_EQ(nearest_name("batchtoken", kNames), "batch_tokens");
 }
 
-TEST(NearestName, TakesTheFirstOfEquallyNearOnes) {
+TEST(NearestName, ReturnsTheFirstOfEquallyNearNames) {
   EXPECT_EQ(nearest_name("head", std::vector<std::string>{"heads", "heard"}), "heads");
 }
 
-TEST(NearestName, SuggestsNothingFarAway) {
+TEST(NearestName, ReturnsNothingForDistantNames) {
   EXPECT_EQ(nearest_name("colour", kNames), std::nullopt);
   EXPECT_EQ(nearest_name("y", kNames), std::nullopt);
   EXPECT_EQ(nearest_name("", kNames), std::nullopt);
   EXPECT_EQ(nearest_name("steps", {}), std::nullopt);
 }
 
-// The examples of FIPS 180-4's authors, and the empty message.
-TEST(Sha256, GivesThePublishedAnswers) {
+// NIST's example messages for FIPS 180-4, and the empty message.
+TEST(Sha256, ReturnsThePublishedDigests) {
   EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  Sha256 in_pieces;
-  in_pieces.update("abcdbcdecdefdefgefghfghighijh");
-  in_pieces.update("ijkijkljklmklmnlmnomnopnopq");
-  EXPECT_EQ(in_pieces.finish(), "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  Sha256 in_parts;
+  in_parts.update("abcdbcdecdefdefgefghfghighijh");
+  in_parts.update("ijkijkljklmklmnlmnomnopnopq");
+  EXPECT_EQ(in_parts.finish(), "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
 }
 
-TEST(Utf8, FindsTheFirstByteThatIsNotOne) {
+TEST(Utf8, FindsTheFirstBadByte) {
   EXPECT_EQ(find_bad_utf8("plain, é, 漢, \U0001F600"), std::nullopt);
   EXPECT_EQ(find_bad_utf8("\xEF\xBF\xBF\xF4\x8F\xBF\xBF"), std::nullopt);  // U+FFFF, U+10FFFF
   EXPECT_EQ(find_bad_utf8("ab\x80"), 2u);                                  // no lead byte
@@ -56,7 +56,7 @@ TEST(Utf8, FindsTheFirstByteThatIsNotOne) {
   EXPECT_EQ(find_bad_utf8("abc\xE6\xBC"), 3u);  // cut off
 }
 
-TEST(Utf8, AppendsWhatItFindsGood) {
+TEST(Utf8, AppendsWellFormedCodePoints) {
   for (std::uint32_t code_point = 0; code_point < 0x110000; code_point += code_point < 0x900 ? 1 : 0xFF) {
     if (code_point >= 0xD800 && code_point < 0xE000) continue;
     std::string text;
@@ -65,9 +65,9 @@ TEST(Utf8, AppendsWhatItFindsGood) {
   }
 }
 
-TEST(Utf8, ReplacesEachBadByte) { EXPECT_EQ(with_bad_utf8_replaced("a\xFF\xC3(é"), "a\uFFFD\uFFFD(é"); }
+TEST(Utf8, ReplacesEachBadByte) { EXPECT_EQ(replace_bad_utf8("a\xFF\xC3(é"), "a\uFFFD\uFFFD(é"); }
 
-TEST(Utf8, KnowsControlCharacters) {
+TEST(Utf8, DetectsControlCharacters) {
   EXPECT_FALSE(has_control_character("encoder.0.weight é"));
   EXPECT_TRUE(has_control_character(std::string_view("a\0b", 3)));
   EXPECT_TRUE(has_control_character("a\nb"));
@@ -76,21 +76,21 @@ TEST(Utf8, KnowsControlCharacters) {
   EXPECT_TRUE(has_control_character("a\xFF"));
 }
 
-TEST(InQuotes, ShowsWhatWouldGarbleATerminal) {
-  EXPECT_EQ(in_quotes("four"), "\"four\"");
-  EXPECT_EQ(in_quotes("a \"b\" \\"), "\"a \\\"b\\\" \\\\\"");
-  EXPECT_EQ(in_quotes("\x1B[31m\n\t"), "\"\\u001b[31m\\n\\t\"");
-  EXPECT_EQ(in_quotes("abc\u202Edef"), "\"abc\\u202edef\"");
-  EXPECT_EQ(in_quotes("\xFF"), "\"\\xff\"");
+TEST(Quote, EscapesCharactersThatGarbleATerminal) {
+  EXPECT_EQ(quote("four"), "\"four\"");
+  EXPECT_EQ(quote("a \"b\" \\"), "\"a \\\"b\\\" \\\\\"");
+  EXPECT_EQ(quote("\x1B[31m\n\t"), "\"\\u001b[31m\\n\\t\"");
+  EXPECT_EQ(quote("abc\u202Edef"), "\"abc\\u202edef\"");
+  EXPECT_EQ(quote("\xFF"), "\"\\xff\"");
 }
 
-TEST(InQuotes, CutsLongTextBetweenCharacters) {
-  EXPECT_EQ(in_quotes(std::string(60, 'a')), "\"" + std::string(60, 'a') + "\"");
-  EXPECT_EQ(in_quotes(std::string(61, 'a')), "\"" + std::string(60, 'a') + "…\"");
-  EXPECT_EQ(in_quotes(std::string(59, 'a') + "é"), "\"" + std::string(59, 'a') + "…\"");
+TEST(Quote, CutsLongTextBetweenCharacters) {
+  EXPECT_EQ(quote(std::string(60, 'a')), "\"" + std::string(60, 'a') + "\"");
+  EXPECT_EQ(quote(std::string(61, 'a')), "\"" + std::string(60, 'a') + "…\"");
+  EXPECT_EQ(quote(std::string(59, 'a') + "é"), "\"" + std::string(59, 'a') + "…\"");
 }
 
-TEST(Version, IsThreeNumbers) { EXPECT_EQ(std::count(version().begin(), version().end(), '.'), 2) << version(); }
+TEST(Version, HasThreeNumbers) { EXPECT_EQ(std::count(version().begin(), version().end(), '.'), 2) << version(); }
 
 }  // namespace
 }  // namespace edgewise

@@ -24,25 +24,25 @@ auto is_line(const char* work, std::int64_t times) {
   return AllOf(Field(&Profile::Line::work, work), Field(&Profile::Line::times, times));
 }
 
-TEST(Profile, CountsWorkByWhatItIsWithin) {
+TEST(Profile, CountsInnerWorkInsideItsOuterWork) {
   const Profile profile;
   for (int i = 0; i < 3; ++i) {
-    const TimedWork loss("loss");
-    const TimedWork products("products");
+    const ScopedTimer loss("loss");
+    const ScopedTimer products("products");
   }
-  { const TimedWork products("products"); }
+  { const ScopedTimer products("products"); }
 
   EXPECT_THAT(profile.lines(),
               UnorderedElementsAre(is_line("loss", 3), is_line("loss / products", 3), is_line("products", 1)));
 }
 
-TEST(Profile, CountsTimeOnce) {
+TEST(Profile, CountsInnerTimeOnlyForInnerWork) {
   constexpr auto kPause = std::chrono::milliseconds(5);
   const auto begin = Profile::Clock::now();
   const Profile profile;
   {
-    const TimedWork outer("outer");
-    const TimedWork inner("inner");
+    const ScopedTimer outer("outer");
+    const ScopedTimer inner("inner");
     std::this_thread::sleep_for(kPause);
   }
   const std::chrono::duration<double> took = Profile::Clock::now() - begin;
@@ -53,20 +53,20 @@ TEST(Profile, CountsTimeOnce) {
   EXPECT_LE(seconds["outer"] + seconds["outer / inner"], took.count());
 }
 
-TEST(Profile, LooksAtTheThreadThatMadeItAlone) {
+TEST(Profile, MeasuresOnlyTheThreadThatCreatedIt) {
   const Profile profile;
-  std::thread([] { const TimedWork elsewhere("elsewhere"); }).join();
+  std::thread([] { const ScopedTimer elsewhere("elsewhere"); }).join();
   EXPECT_THAT(profile.lines(), IsEmpty());
 }
 
-TEST(Profile, IsOneAThread) {
+TEST(Profile, RejectsASecondProfileOfAThread) {
   const Profile profile;
   EXPECT_THAT([] { const Profile another; }, ThrowsMessage<Error>("Profile: this thread has one, needs to be without"));
 }
 
 TEST(Profile, EndsWithItsScope) {
   { const Profile profile; }
-  const TimedWork between("between");
+  const ScopedTimer between("between");
   const Profile profile;
   EXPECT_THAT(profile.lines(), IsEmpty());
 }

@@ -17,8 +17,8 @@ namespace {
 
 using Block = std::array<std::uint32_t, 4>;
 
-// The known answers that the authors of Philox publish with it (Random123, kat_vectors, philox4x32 10).
-TEST(Philox, GivesThePublishedAnswers) {
+// The test vectors of Philox's authors (Random123, kat_vectors, philox4x32 10).
+TEST(Philox, ReturnsThePublishedWords) {
   constexpr std::uint64_t kOnes = ~std::uint64_t{0};
   EXPECT_EQ(philox(0, 0, 0), (Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(philox(kOnes, kOnes, kOnes), (Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
@@ -26,19 +26,19 @@ TEST(Philox, GivesThePublishedAnswers) {
             (Block{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
-TEST(RandomStream, IsPhiloxCountedUp) {
+TEST(RandomStream, ReturnsThePhiloxBlocksInOrder) {
   RandomStream random(7, 3);
   for (std::uint64_t counter = 0; counter < 3; ++counter) {
     for (const std::uint32_t word : philox(7, 3, counter)) EXPECT_EQ(random.next_u32(), word);
   }
 }
 
-TEST(RandomStream, PutsTheFirstWordOfTwoLow) {
+TEST(RandomStream, PutsTheFirstWordIntoTheLowHalf) {
   const Block block = philox(5, 0, 0);
   EXPECT_EQ(RandomStream(5).next_u64(), block[0] | std::uint64_t{block[1]} << 32);
 }
 
-TEST(RandomStream, CopiesGoOnFromWhereTheOriginalIs) {
+TEST(RandomStream, CopiesContinueFromTheOriginalsPosition) {
   RandomStream random(1);
   random.next_u32();
   RandomStream copy = random;
@@ -52,7 +52,7 @@ TEST(RandomStream, StreamsOfOneSeedDiffer) {
   EXPECT_EQ(first_numbers.size(), 1000u);
 }
 
-// Bounds are five standard errors; the seed is fixed, so that the test does the same each time.
+// The bounds are five standard errors. The seed is fixed, so that the result never changes.
 TEST(RandomStream, UniformHasTheMomentsOfItsDistribution) {
   constexpr int kDraws = 100'000;
   RandomStream random(11);
@@ -89,34 +89,34 @@ TEST(RandomStream, NormalHasTheMomentsAndTailsOfItsDistribution) {
   EXPECT_NEAR(1.0 * beyond_two / kDraws, 0.0455, 5 * std::sqrt(0.0455 / kDraws));
 }
 
-TEST(RandomStream, BelowMeetsEachNumberEquallyOften) {
+TEST(RandomStream, NextBelowDrawsEachNumberEquallyOften) {
   constexpr int kDraws = 70'000;
   RandomStream random(13);
   std::array<int, 7> counts{};
-  for (int i = 0; i < kDraws; ++i) ++counts[random.below(7)];
+  for (int i = 0; i < kDraws; ++i) ++counts[random.next_below(7)];
 
   for (const int count : counts) EXPECT_NEAR(count, kDraws / 7, 5 * std::sqrt(kDraws / 7.0));
 }
 
-// A remainder of 64 bits would meet the lower third twice as often here.
-TEST(RandomStream, BelowIsNotBiasedForLargeBounds) {
+// If next_below returned a 64-bit number modulo the bound, half of the draws would be in the lower third.
+TEST(RandomStream, NextBelowIsNotBiasedForLargeBounds) {
   constexpr std::uint64_t kBound = 3ull << 62;
   constexpr int kDraws = 30'000;
   RandomStream random(14);
   int in_lower_third = 0;
   for (int i = 0; i < kDraws; ++i) {
-    const std::uint64_t value = random.below(kBound);
+    const std::uint64_t value = random.next_below(kBound);
     ASSERT_LT(value, kBound);
     in_lower_third += value < kBound / 3 ? 1 : 0;
   }
   EXPECT_NEAR(in_lower_third, kDraws / 3, 5 * std::sqrt(kDraws * 2.0 / 9));
 }
 
-TEST(RandomStream, BelowNamesABoundOfZero) {
-  EXPECT_EQ(error_of([] { RandomStream(1).below(0); }), "below: bound is 0, needs at least 1");
+TEST(RandomStream, NextBelowRejectsABoundOfZero) {
+  EXPECT_EQ(error_of([] { RandomStream(1).next_below(0); }), "next_below: bound is 0, needs at least 1");
 }
 
-TEST(RandomStream, ShuffleMeetsEachOrderEquallyOften) {
+TEST(RandomStream, ShuffleDrawsEachOrderEquallyOften) {
   constexpr int kDraws = 24'000;
   RandomStream random(15);
   std::map<std::string, int> counts;
@@ -129,7 +129,7 @@ TEST(RandomStream, ShuffleMeetsEachOrderEquallyOften) {
   for (const auto& [order, count] : counts) EXPECT_NEAR(count, 1000, 5 * std::sqrt(1000.0)) << order;
 }
 
-// A run that is resumed by another build must see the same order; these literals are what the first build gave.
+// A run that another build resumes must get the same order; the expected numbers come from an early build.
 TEST(RandomStream, ShuffleGivesTheSameOrderEverywhere) {
   std::vector<int> numbers(8);
   std::iota(numbers.begin(), numbers.end(), 0);
@@ -137,7 +137,7 @@ TEST(RandomStream, ShuffleGivesTheSameOrderEverywhere) {
   EXPECT_EQ(numbers, (std::vector<int>{2, 6, 4, 1, 0, 7, 5, 3}));
 }
 
-TEST(Mix, GivesEachSeedAndValueANumberOfItsOwn) {
+TEST(Mix, ReturnsDifferentNumbersForDifferentSeedsAndValues) {
   std::set<std::uint64_t> seeds;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     for (std::uint64_t value = 0; value < 100; ++value) seeds.insert(mix(seed, value));

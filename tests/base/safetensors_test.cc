@@ -24,7 +24,7 @@ std::string file_of(const std::string& header, const std::string& data = "") {
 
 SafetensorsFile parse(const std::string& file) { return SafetensorsFile::parse(bytes_of(file), "f"); }
 
-// Without the part that every error has in common.
+// Returns the error without the prefix that all errors share.
 std::string error_of_file(const std::string& file) {
   const std::string error = error_of([&] { parse(file); });
   const std::string prefix = "read_safetensors: f";
@@ -37,7 +37,7 @@ std::string entry(const std::string& dtype, const std::string& shape, const std:
 
 std::string header_with(const std::string& w) { return R"({"w":)" + w + "}"; }
 
-TEST(SafetensorsFile, GivesNamesTypesShapesAndBytes) {
+TEST(SafetensorsFile, ReadsNamesTypesShapesAndBytes) {
   const std::string file = file_of("{\"__metadata__\":{\"kind\":\"test\"},\"b\":" + entry("U8", "[2,1]", "[4,6]") +
                                        ",\"a\":" + entry("F32", "[]", "[0,4]") + "}  ",
                                    "abcdef");
@@ -57,7 +57,7 @@ TEST(SafetensorsFile, GivesNamesTypesShapesAndBytes) {
   EXPECT_EQ(tensors.metadata(), (SafetensorsMetadata{{"kind", "test"}}));
 }
 
-TEST(SafetensorsFile, KeepsItsTensorsWhenItIsMoved) {
+TEST(SafetensorsFile, KeepsItsTensorsWhenMoved) {
   SafetensorsFile file = parse(file_of(header_with(entry("U8", "[1]", "[0,1]")), "x"));
   const SafetensorsFile moved = std::move(file);
 
@@ -79,8 +79,7 @@ TEST(SafetensorsFile, ReadsEveryDType) {
   }
 }
 
-// What the format allows, however odd.
-TEST(SafetensorsFile, TakesWhatTheFormatAllows) {
+TEST(SafetensorsFile, AcceptsUnusualButValidFiles) {
   const std::string rows[] = {
       file_of("{}"),
       file_of(" \n{ } "),
@@ -112,7 +111,7 @@ struct BadFile {
   std::string error;
 };
 
-TEST(SafetensorsFile, NamesAHeaderLengthThatCannotBe) {
+TEST(SafetensorsFile, RejectsABadHeaderLength) {
   const std::string no_file = "; it is truncated, or no safetensors file";
   const std::string too_large = " bytes, needs at most 100000000; it is no safetensors file";
   const BadFile rows[] = {
@@ -128,7 +127,7 @@ TEST(SafetensorsFile, NamesAHeaderLengthThatCannotBe) {
   for (const auto& row : rows) EXPECT_EQ(error_of_file(row.file), row.error);
 }
 
-TEST(SafetensorsFile, NamesAHeaderThatIsNoJsonObject) {
+TEST(SafetensorsFile, RejectsAHeaderThatIsNoJsonObject) {
   const std::string no_utf8 = ": the text is not UTF-8, needs to be";
   const BadFile rows[] = {
       {file_of("{\"\xFF\":1}"), ", byte 10" + no_utf8},
@@ -157,7 +156,7 @@ TEST(SafetensorsFile, NamesAHeaderThatIsNoJsonObject) {
   for (const auto& row : rows) EXPECT_EQ(error_of_file(row.file), row.error) << row.file.substr(8, 100);
 }
 
-TEST(SafetensorsFile, NamesABadNameOrField) {
+TEST(SafetensorsFile, RejectsABadNameOrField) {
   const std::string one = entry("U8", "[1]", "[0,1]");
   const BadFile rows[] = {
       {file_of(R"({"a\u0000b":)" + one + "}", "x"),
@@ -178,7 +177,7 @@ TEST(SafetensorsFile, NamesABadNameOrField) {
   for (const auto& row : rows) EXPECT_EQ(error_of_file(row.file), row.error) << row.file.substr(8, 100);
 }
 
-TEST(SafetensorsFile, NamesBadMetadata) {
+TEST(SafetensorsFile, RejectsBadMetadata) {
   const std::string large(500'000, 'a');
   const BadFile rows[] = {
       {file_of(R"({"__metadata__":[]})"), ", byte 24: __metadata__ is a list, needs an object"},
@@ -192,7 +191,7 @@ TEST(SafetensorsFile, NamesBadMetadata) {
   for (const auto& row : rows) EXPECT_EQ(error_of_file(row.file), row.error) << row.file.substr(8, 100);
 }
 
-TEST(SafetensorsFile, NamesABadDType) {
+TEST(SafetensorsFile, RejectsABadDType) {
   const std::string known = "needs one of F64, F32, F16, BF16, I64, I32, I16, I8, U64, U32, U16, U8, BOOL";
   const BadFile rows[] = {
       {file_of(header_with(entry("F4", "[3]", "[0,2]")), "xx"), ", byte 22: the dtype of \"w\" is \"F4\", " + known},
@@ -205,7 +204,7 @@ TEST(SafetensorsFile, NamesABadDType) {
   for (const auto& row : rows) EXPECT_EQ(error_of_file(row.file), row.error) << row.file.substr(8);
 }
 
-TEST(SafetensorsFile, NamesABadShape) {
+TEST(SafetensorsFile, RejectsABadShape) {
   const std::string whole = ", needs a whole number from 0 to 18446744073709551615";
   const std::string most = ", needs at most 9007199254740992";
   const auto file_of_shape = [](const std::string& shape) {
@@ -234,7 +233,7 @@ TEST(SafetensorsFile, NamesABadShape) {
   for (const auto& row : rows) EXPECT_EQ(error_of_file(row.file), row.error) << row.file.substr(8);
 }
 
-TEST(SafetensorsFile, NamesBadOffsets) {
+TEST(SafetensorsFile, RejectsBadOffsets) {
   const auto file_of_offsets = [](const std::string& offsets) {
     return file_of(header_with(entry("U8", "[1]", offsets)), "x");
   };
@@ -266,7 +265,7 @@ TEST(SafetensorsFile, NamesBadOffsets) {
   for (const auto& row : rows) EXPECT_EQ(error_of_file(row.file), row.error) << row.file.substr(8);
 }
 
-TEST(SafetensorsFile, TakesNoMoreTensorsThanItsLimit) {
+TEST(SafetensorsFile, RejectsMoreTensorsThanTheLimit) {
   const auto file_with = [](int count) {
     std::string header = "{";
     for (int i = 0; i < count; ++i) {
@@ -287,8 +286,8 @@ TEST(SafetensorsFile, RejectsEveryTruncationOfAFile) {
   }
 }
 
-// Flipped bits may only give an error or a file whose tensors lie inside it; the sanitizers watch.
-TEST(SafetensorsFile, ReadsNoByteOutsideTheFileWhateverTheHeader) {
+// A flipped bit must cause an error or a file whose tensors lie inside it. Sanitizer builds detect other reads.
+TEST(SafetensorsFile, ReadsNoByteOutsideTheFileForAnyHeader) {
   const std::string file = file_of(header_with(entry("U8", "[4]", "[0,4]")), "abcd");
   for (std::size_t i = 0; i < 8 * file.size(); ++i) {
     std::string flipped = file;

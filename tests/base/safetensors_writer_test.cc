@@ -35,7 +35,7 @@ TEST(SerializeSafetensors, WritesAFileWithoutTensors) {
   EXPECT_EQ(serialize_safetensors({}), std::string("\x08\0\0\0\0\0\0\0{}      ", 16));
 }
 
-TEST(SerializeSafetensors, NamesWhatCouldNotBeReadBack) {
+TEST(SerializeSafetensors, RejectsTensorsThatTheReaderWouldReject) {
   struct Row {
     std::vector<TensorInfo> tensors;
     SafetensorsMetadata metadata;
@@ -72,7 +72,7 @@ TEST(SerializeSafetensors, NamesWhatCouldNotBeReadBack) {
   }
 }
 
-// Tensors that own their bytes.
+// Tensors with their own bytes.
 struct OwnedTensors {
   std::vector<TensorInfo> tensors;
   std::vector<std::string> bytes;
@@ -102,7 +102,7 @@ bool are_equal(const TensorInfo& left, const TensorInfo& right) {
          std::equal(left.bytes.begin(), left.bytes.end(), right.bytes.begin(), right.bytes.end());
 }
 
-RC_GTEST_PROP(SerializeSafetensors, IsReadBackAsTheSameTensors, ()) {
+RC_GTEST_PROP(SerializeSafetensors, WritesAFileThatReadsAsEqualTensors, ()) {
   const OwnedTensors owned = any_tensors();
   const SafetensorsMetadata metadata = {{*rc::gen::container<std::string>(rc::gen::inRange<char>(1, 127)), "x\"\\\n"}};
   const std::string bytes = serialize_safetensors(owned.tensors, metadata);
@@ -116,7 +116,7 @@ RC_GTEST_PROP(SerializeSafetensors, IsReadBackAsTheSameTensors, ()) {
   }
 }
 
-RC_GTEST_PROP(SerializeSafetensors, GivesTheSameBytesInEveryOrder, ()) {
+RC_GTEST_PROP(SerializeSafetensors, WritesEqualBytesForEveryOrder, ()) {
   OwnedTensors owned = any_tensors();
   const std::string bytes = serialize_safetensors(owned.tensors);
   std::reverse(owned.tensors.begin(), owned.tensors.end());

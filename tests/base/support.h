@@ -18,7 +18,7 @@ inline std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-/// A new folder, removed with everything in it at the end of its scope.
+/// A new folder that is removed with its content at the end of its scope.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -37,7 +37,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// Names in a folder, sorted, joined by spaces: what a test says that a folder holds.
+/// Returns the names in a folder, sorted and joined by spaces.
 inline std::string names_in(const std::filesystem::path& folder) {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) names.insert(entry.path().filename().string());

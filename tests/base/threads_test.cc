@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "edgewise/base/cgroup.h"
 #include "edgewise/base/files.h"
 #include "tests/base/support.h"
 
@@ -59,7 +58,7 @@ TEST_F(ParallelFor, SplitsByCountGrainAndThreadsAlone) {
   EXPECT_EQ(parts_of(-3, 1), (Parts{}));
 }
 
-TEST_F(ParallelFor, SplitsTheSameInsideAnother) {
+TEST_F(ParallelFor, SplitsEquallyInsideAnotherParallelFor) {
   set_num_threads(3);
   std::vector<Parts> inside(2);
   parallel_for(2, 1,
@@ -76,7 +75,7 @@ TEST_F(ParallelFor, RunsOnSeveralThreads) {
   EXPECT_NE(threads[0], threads[1]);
 }
 
-TEST_F(ParallelFor, CarriesOutTheExceptionOfTheFirstRangeAfterAllAreDone) {
+TEST_F(ParallelFor, RethrowsTheExceptionOfTheFirstRangeAfterAllRanges) {
   set_num_threads(4);
   std::atomic<int> done = 0;
   const auto act = [&] {
@@ -89,18 +88,18 @@ TEST_F(ParallelFor, CarriesOutTheExceptionOfTheFirstRangeAfterAllAreDone) {
   EXPECT_EQ(done, 4);
 }
 
-TEST_F(ParallelFor, TakesTheNumberOfThreadsThatIsSet) {
+TEST_F(ParallelFor, UsesTheNumberOfThreadsThatWasSet) {
   set_num_threads(5);
   EXPECT_EQ(num_threads(), 5);
   EXPECT_EQ(error_of([] { set_num_threads(0); }), "set_num_threads: n is 0, needs at least 1");
 }
 
-TEST(AvailableCores, AreAtLeastOneAndNotMoreThanTheMachineHas) {
+TEST(AvailableCores, AreBetweenOneAndTheMachinesCores) {
   EXPECT_GE(available_cores(), 1);
   EXPECT_LE(available_cores(), omp_get_num_procs());
 }
 
-// A root folder with control groups as Linux shows them.
+// A folder with the control group files of Linux.
 class CgroupCores : public testing::Test {
  protected:
   void put(const std::string& name, const std::string& text) {
@@ -111,7 +110,7 @@ class CgroupCores : public testing::Test {
   TemporaryFolder root;
 };
 
-TEST_F(CgroupCores, AreNoneWithoutAQuota) {
+TEST_F(CgroupCores, ReturnsNothingWithoutAQuota) {
   EXPECT_EQ(cgroup_cores(root.path()), std::nullopt);
   put("proc/self/cgroup", "0::/\n");
   EXPECT_EQ(cgroup_cores(root.path()), std::nullopt);
@@ -119,7 +118,7 @@ TEST_F(CgroupCores, AreNoneWithoutAQuota) {
   EXPECT_EQ(cgroup_cores(root.path()), std::nullopt);
 }
 
-TEST_F(CgroupCores, AreTheSmallestQuotaOnTheWayUpInVersion2) {
+TEST_F(CgroupCores, ReturnsTheSmallestQuotaOfTheGroupAndItsParentsInVersion2) {
   put("proc/self/cgroup", "0::/pod/container\n");
   put("sys/fs/cgroup/pod/container/cpu.max", "800000 100000\n");
   EXPECT_EQ(cgroup_cores(root.path()), 8);
@@ -127,13 +126,13 @@ TEST_F(CgroupCores, AreTheSmallestQuotaOnTheWayUpInVersion2) {
   EXPECT_EQ(cgroup_cores(root.path()), 2);
 }
 
-TEST_F(CgroupCores, AreReadAtTheTopWhenAContainerHidesTheGroup) {
+TEST_F(CgroupCores, ReadsTheTopGroupIfAContainerHidesTheGroup) {
   put("proc/self/cgroup", "0::/../../elsewhere\n");
   put("sys/fs/cgroup/cpu.max", "300000 100000\n");
   EXPECT_EQ(cgroup_cores(root.path()), 3);
 }
 
-TEST_F(CgroupCores, AreReadFromVersion1) {
+TEST_F(CgroupCores, ReadsVersion1) {
   put("proc/self/cgroup", "5:cpuset:/x\n4:cpu,cpuacct:/docker/abc\n1:name=systemd:/\n");
   put("sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_quota_us", "-1\n");
   put("sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_period_us", "100000\n");

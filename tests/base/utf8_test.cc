@@ -12,7 +12,7 @@ namespace {
 
 bool is_scalar(std::uint32_t value) { return value <= 0x10FFFF && (value < 0xD800 || value > 0xDFFF); }
 
-TEST(Utf8, GivesBackEveryCodePoint) {
+TEST(Utf8, ReadsEveryCodePointThatAppendUtf8Writes) {
   for (std::uint32_t value = 0; value <= 0x10FFFF; ++value) {
     if (!is_scalar(value)) continue;
     std::string text;
@@ -26,7 +26,7 @@ TEST(Utf8, GivesBackEveryCodePoint) {
   }
 }
 
-TEST(Utf8, TakesTwoBytesOnlyWhereTheyAreACodePoint) {
+TEST(Utf8, AcceptsTwoBytesOnlyIfTheyAreACodePoint) {
   for (int first = 0x80; first < 0x100; ++first) {
     for (int second = 0; second < 0x100; ++second) {
       const std::string bytes = {static_cast<char>(first), static_cast<char>(second)};
@@ -36,7 +36,7 @@ TEST(Utf8, TakesTwoBytesOnlyWhereTheyAreACodePoint) {
   }
 }
 
-TEST(Utf8, RefusesWhatIsNotWellFormed) {
+TEST(Utf8, RejectsMalformedSequences) {
   const std::vector<std::string> bad = {"\x80",
                                         "\xC0\x80",
                                         "\xC1\xBF",
@@ -56,18 +56,18 @@ TEST(Utf8, RefusesWhatIsNotWellFormed) {
                                         "\xE2\x82\x41",
                                         "\xF8\x88\x80\x80\x80"};
   for (const std::string& bytes : bad) {
-    EXPECT_EQ(find_bad_utf8("abc" + bytes), 3u) << in_quotes(bytes);
-    EXPECT_EQ(find_bad_utf8("0123456789" + bytes + "0123456789"), 10u) << in_quotes(bytes);
+    EXPECT_EQ(find_bad_utf8("abc" + bytes), 3u) << quote(bytes);
+    EXPECT_EQ(find_bad_utf8("0123456789" + bytes + "0123456789"), 10u) << quote(bytes);
   }
 }
 
-TEST(Utf8, FindsTheFirstByteThatWasAltered) {
+TEST(Utf8, FindsABadByteAfterGoodText) {
   rc::check([](const std::vector<std::uint32_t>& values, std::uint8_t byte) {
     std::string text;
     for (const std::uint32_t value : values) append_utf8(text, is_scalar(value % 0x110000) ? value % 0x110000 : 'x');
     RC_ASSERT(!find_bad_utf8(text));
     const std::size_t end = text.size();
-    text += static_cast<char>(0x80 | (byte & 0x3F));  // begins nothing
+    text += static_cast<char>(0x80 | (byte & 0x3F));  // a continuation byte without a lead byte
 
     RC_ASSERT(find_bad_utf8(text) == end);
   });

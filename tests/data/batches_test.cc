@@ -27,8 +27,8 @@ std::vector<TokenPair> random_pairs(std::size_t count, std::uint64_t seed) {
   RandomStream random(seed);
   std::vector<TokenPair> pairs;
   for (std::size_t i = 0; i < count; ++i) {
-    pairs.push_back(pair_of(1 + random.below(20), 1 + random.below(20)));
-    pairs.back().input[0] = static_cast<std::int64_t>(i);  // tells one pair from another
+    pairs.push_back(pair_of(1 + random.next_below(20), 1 + random.next_below(20)));
+    pairs.back().input[0] = static_cast<std::int64_t>(i);  // identifies the pair
   }
   return pairs;
 }
@@ -56,7 +56,7 @@ std::vector<std::int64_t> count_up_to(std::size_t count) {
   return numbers;
 }
 
-TEST(BatchStream, HasEachPairOnceAnEpochAndKeepsToItsLimits) {
+TEST(BatchStream, HasEachPairOncePerEpochAndRespectsItsLimits) {
   EXPECT_TRUE(rc::check([] {
     const auto pairs = random_pairs(*rc::gen::inRange<std::size_t>(1, 60), *rc::gen::arbitrary<std::uint64_t>());
     BatchOptions options;
@@ -76,7 +76,7 @@ TEST(BatchStream, HasEachPairOnceAnEpochAndKeepsToItsLimits) {
   }));
 }
 
-TEST(BatchStream, IsAFunctionOfSeedAndEpoch) {
+TEST(BatchStream, PlansAFunctionOfSeedAndEpoch) {
   const auto pairs = random_pairs(200, 1);
   const BatchOptions options{.tokens = 50, .sentences = 0, .bucket = 4};
   const BatchStream stream(pairs, options, 3);
@@ -86,23 +86,23 @@ TEST(BatchStream, IsAFunctionOfSeedAndEpoch) {
   EXPECT_NE(stream.plan(5), BatchStream(pairs, options, 4).plan(5));
 }
 
-TEST(BatchStream, GoesOnFromAnyPositionAsIfItHadNeverStopped) {
+TEST(BatchStream, ContinuesFromAnyPositionWithTheSameBatches) {
   EXPECT_TRUE(rc::check([] {
     const auto pairs = random_pairs(30, 1);
     const BatchOptions options{
         .tokens = 60, .sentences = 0, .bucket = 2, .positions = TrainingPositions::kSpread, .positions_below = 100};
-    BatchStream whole(pairs, options, 9);
+    BatchStream uninterrupted(pairs, options, 9);
     const int before = *rc::gen::inRange(0, 30);
-    for (int i = 0; i < before; ++i) whole.next();
+    for (int i = 0; i < before; ++i) uninterrupted.next();
 
     BatchStream resumed(pairs, options, 9);
-    resumed.seek(whole.position());
+    resumed.seek(uninterrupted.position());
 
     for (int i = 0; i < 10; ++i) {
-      RC_ASSERT(resumed.position() == whole.position());
-      RC_ASSERT(resumed.batches_per_epoch() == whole.batches_per_epoch());
+      RC_ASSERT(resumed.position() == uninterrupted.position());
+      RC_ASSERT(resumed.batches_per_epoch() == uninterrupted.batches_per_epoch());
       const Batch batch = resumed.next();
-      const Batch expected = whole.next();
+      const Batch expected = uninterrupted.next();
       RC_ASSERT(batch.input_tokens == expected.input_tokens);
       RC_ASSERT(batch.output_positions == expected.output_positions);
     }
@@ -114,13 +114,13 @@ TEST(BatchStream, CountsBatchesAndEpochs) {
   ASSERT_EQ(stream.batches_per_epoch(), 4);
 
   for (int i = 0; i < 3; ++i) stream.next();
-  EXPECT_EQ(stream.position(), (Position{0, 3}));
+  EXPECT_EQ(stream.position(), (BatchPosition{0, 3}));
   stream.next();
-  EXPECT_EQ(stream.position(), (Position{1, 0}));
+  EXPECT_EQ(stream.position(), (BatchPosition{1, 0}));
   EXPECT_EQ(stream.batches_per_epoch(), 4);
 }
 
-TEST(BatchStream, GivesTheBatchThatItsPlanSays) {
+TEST(BatchStream, ReturnsTheBatchesOfItsPlan) {
   const auto pairs = random_pairs(20, 1);
   BatchStream stream(pairs, {.tokens = 40, .sentences = 0, .bucket = 1}, 1);
   const Plan plan = stream.plan(0);
@@ -135,7 +135,7 @@ TEST(BatchStream, GivesTheBatchThatItsPlanSays) {
   }
 }
 
-TEST(BatchStream, PutsPairsOfLikeLengthTogether) {
+TEST(BatchStream, PutsPairsOfSimilarLengthTogether) {
   const auto pairs = random_pairs(300, 1);
   const auto spread = [&pairs](std::int64_t bucket) {
     std::size_t sum = 0;
@@ -151,18 +151,18 @@ TEST(BatchStream, PutsPairsOfLikeLengthTogether) {
     return sum;
   };
 
-  EXPECT_LE(spread(/*all=*/0), 19U);  // sorted from end to end, the spreads add up to the lengths' own
+  EXPECT_LE(spread(/*all=*/0), 19U);  // with all pairs sorted, the spreads add up to at most the spread of all lengths
   EXPECT_LT(spread(10), spread(1) / 2);
 }
 
-TEST(BatchStream, MakesABatchOfAPairThatIsLongerThanTheLimit) {
+TEST(BatchStream, PutsAPairAboveTheLimitIntoABatchOfItsOwn) {
   const BatchStream stream({pair_of(2, 3), pair_of(500, 1), pair_of(3, 2)}, {.tokens = 10, .sentences = 0, .bucket = 0},
                            1);
 
   EXPECT_THAT(stream.plan(0), testing::UnorderedElementsAre(testing::ElementsAre(1), testing::SizeIs(2)));
 }
 
-TEST(BatchStream, HasAFingerprintOfItsPairsOptionsAndSeed) {
+TEST(BatchStream, HasAFingerprintThatDependsOnPairsOptionsAndSeed) {
   const BatchOptions options{.tokens = 50, .sentences = 0, .bucket = 4};
   const auto fingerprint = BatchStream(random_pairs(9, 1), options, 3).fingerprint();
 
@@ -177,7 +177,7 @@ TEST(BatchStream, HasAFingerprintOfItsPairsOptionsAndSeed) {
   EXPECT_NE(fingerprint, BatchStream(random_pairs(9, 1), shifted, 3).fingerprint());
 }
 
-TEST(BatchStream, SaysWhatItNeeds) {
+TEST(BatchStream, RejectsInvalidPairsAndOptions) {
   const auto making = [](std::vector<TokenPair> pairs, BatchOptions options) {
     return [pairs = std::move(pairs), options] { BatchStream(pairs, options, 1); };
   };
@@ -193,7 +193,7 @@ TEST(BatchStream, SaysWhatItNeeds) {
                                    "262144, needs none below 0"));
 }
 
-TEST(BatchStream, SaysWhichPositionItNeverHas) {
+TEST(BatchStream, RejectsAPositionOutsideTheEpoch) {
   BatchStream stream({pair_of(2, 3)}, {}, 1);
 
   EXPECT_THAT([&] { stream.plan(-1); }, ThrowsMessage<Error>("BatchStream::plan: epoch is -1, needs 0 or more"));
@@ -208,18 +208,17 @@ TEST(BatchStream, SaysWhichPositionItNeverHas) {
       },
       ThrowsMessage<Error>("BatchStream::seek: position is batch 1 of epoch 2, needs one below 1, the batches "
                            "of that epoch"));
-  EXPECT_EQ(stream.position(), (Position{0, 0}));
+  EXPECT_EQ(stream.position(), (BatchPosition{0, 0}));
 }
 
-/// The first input token of each pair of an epoch, in order, and of how many batches each window was.
 struct Epoch {
-  std::vector<std::int64_t> numbers;
-  std::vector<std::int64_t> windows;
+  std::vector<std::int64_t> numbers;  // first input token of each pair, in order of the batches
+  std::vector<std::int64_t> windows;  // number of batches of each window
 };
 
 Epoch read_epoch(BatchStream& stream) {
   Epoch epoch;
-  const Position begin = stream.position();
+  const BatchPosition begin = stream.position();
   while (stream.position().epoch == begin.epoch) {
     const auto window = static_cast<std::size_t>(stream.position().window);
     epoch.windows.resize(std::max(epoch.windows.size(), window + 1));
@@ -238,7 +237,7 @@ std::shared_ptr<const PairSource> in_blocks(const std::vector<TokenPair>& pairs,
   return std::make_shared<PairsInMemory>(pairs, block_size);
 }
 
-TEST(BatchStreamInWindows, HasEachPairOnceAnEpoch) {
+TEST(BatchStreamInWindows, HasEachPairOncePerEpoch) {
   EXPECT_TRUE(rc::check([] {
     const auto pairs = random_pairs(*rc::gen::inRange<std::size_t>(1, 80), 1);
     const std::int64_t block_size = *rc::gen::inRange(1, 9);
@@ -251,12 +250,13 @@ TEST(BatchStreamInWindows, HasEachPairOnceAnEpoch) {
       std::ranges::sort(epoch.numbers);
       RC_ASSERT(epoch.numbers == count_up_to(pairs.size()));
     }
-    RC_ASSERT(stream.position() == (Position{3, 0}));
+    RC_ASSERT(stream.position() == (BatchPosition{3, 0}));
   }));
 }
 
-TEST(BatchStreamInWindows, HasEachPairOnceInAnEpochOfOneWindowAndInOneOfMore) {
-  const auto pairs = random_pairs(4, 1);  // in blocks of 3 and 1: whether they make two windows hangs on their order
+TEST(BatchStreamInWindows, HasEachPairOncePerEpochForOneWindowAndForSeveral) {
+  const auto pairs =
+      random_pairs(4, 1);  // in blocks of 3 and 1: the order of the blocks decides whether there are two windows
   std::set<std::size_t> counts;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     BatchStream stream(in_blocks(pairs, 3), {.tokens = 0, .sentences = 1, .bucket = 2, .window = 2}, seed);
@@ -270,11 +270,11 @@ TEST(BatchStreamInWindows, HasEachPairOnceInAnEpochOfOneWindowAndInOneOfMore) {
   EXPECT_EQ(counts, (std::set<std::size_t>{1, 2}));
 }
 
-TEST(BatchStreamInWindows, HoldsNoMorePairsThanAWindowAndABlock) {
+TEST(BatchStreamInWindows, HoldsAtMostAWindowPlusABlock) {
   const auto pairs = random_pairs(1000, 1);
   for (const std::int64_t window : {1, 30, 99, 1000, 5000, 0}) {
     for (std::int64_t epoch = 0; epoch < 3; ++epoch) {
-      const auto windows = windows_of_epoch(in_blocks(pairs, 10)->visits(), window, 7, epoch);
+      const auto windows = split_epoch(in_blocks(pairs, 10)->visits(), window, 7, epoch);
       for (const auto& visits : windows) {
         EXPECT_LE(visits.size(), window == 0 ? 100U : static_cast<std::size_t>(window / 10 + 1)) << window;
         EXPECT_TRUE(std::ranges::is_sorted(visits, {}, &Visit::block));
@@ -284,25 +284,25 @@ TEST(BatchStreamInWindows, HoldsNoMorePairsThanAWindowAndABlock) {
   }
 }
 
-TEST(BatchStreamInWindows, GoesOnFromAnyPositionAsIfItHadNeverStopped) {
+TEST(BatchStreamInWindows, ContinuesFromAnyPositionWithTheSameBatches) {
   EXPECT_TRUE(rc::check([] {
     const auto source = in_blocks(random_pairs(60, 1), 4);
     const BatchOptions options{.tokens = 60, .sentences = 0, .bucket = 2, .window = 15};
-    BatchStream whole(source, options, 9);
+    BatchStream uninterrupted(source, options, 9);
     const int before = *rc::gen::inRange(0, 60);
-    for (int i = 0; i < before; ++i) whole.next();
+    for (int i = 0; i < before; ++i) uninterrupted.next();
 
     BatchStream resumed(source, options, 9);
-    resumed.seek(whole.position());
+    resumed.seek(uninterrupted.position());
 
     for (int i = 0; i < 20; ++i) {
-      RC_ASSERT(resumed.position() == whole.position());
-      RC_ASSERT(resumed.next().input_tokens == whole.next().input_tokens);
+      RC_ASSERT(resumed.position() == uninterrupted.position());
+      RC_ASSERT(resumed.next().input_tokens == uninterrupted.next().input_tokens);
     }
   }));
 }
 
-TEST(BatchStreamInWindows, MixesBlocksAnewEachEpoch) {
+TEST(BatchStreamInWindows, ShufflesBlocksInEachEpoch) {
   const auto source = in_blocks(random_pairs(200, 1), 10);
   const BatchOptions options{.tokens = 50, .sentences = 0, .bucket = 4, .window = 50};
   BatchStream stream(source, options, 3);
@@ -315,19 +315,19 @@ TEST(BatchStreamInWindows, MixesBlocksAnewEachEpoch) {
   EXPECT_EQ(read_epoch(same).numbers, first.numbers);
   EXPECT_NE(first.numbers, second.numbers);
   const auto blocks_of_first_window = [&source](std::int64_t epoch) {
-    return windows_of_epoch(source->visits(), 50, 3, epoch).front();
+    return split_epoch(source->visits(), 50, 3, epoch).front();
   };
   EXPECT_NE(blocks_of_first_window(0), blocks_of_first_window(1));
 }
 
-TEST(BatchStreamInWindows, GuessesTheEpochsBatchesFromOneWindow) {
+TEST(BatchStreamInWindows, EstimatesTheBatchesOfAnEpochFromOneWindow) {
   const BatchOptions options{.tokens = 0, .sentences = 5, .bucket = 1, .window = 50};
   const BatchStream stream(in_blocks(random_pairs(200, 1), 10), options, 3);
 
   EXPECT_EQ(stream.batches_per_epoch(), 40);
 }
 
-TEST(BatchesInOrder, KeepThePairsOrder) {
+TEST(BatchesInOrder, KeepsTheOrderOfThePairs) {
   const auto pairs = random_pairs(50, 1);
   GraphPool pool;
 
@@ -345,7 +345,7 @@ TEST(BatchesInOrder, KeepThePairsOrder) {
   EXPECT_EQ(sentences, 50);
 }
 
-TEST(BatchesInOrder, AreNoneForNoPairs) {
+TEST(BatchesInOrder, ReturnsNoBatchForNoPairs) {
   GraphPool pool;
   EXPECT_TRUE(batches_in_order(pool, {}, {}).empty());
 }

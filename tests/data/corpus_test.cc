@@ -31,7 +31,7 @@ class LoadCorpus : public testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(LoadCorpus, ReadsOneFileOrTwoFromTheConfigsFolder) {
+TEST_F(LoadCorpus, ReadsOneFileOrTwoFromTheFolder) {
   write("train.en", "Go .\nI won !\n");
   write("train.fr", "Va !\nJe l'ai emporté !\n");
   write("valid.tsv", "Hi .\tSalut !\n");
@@ -60,8 +60,8 @@ TEST_F(LoadCorpus, UsesTheFirstPairsUpToTheLimit) {
   const TextBlocks& text = *corpus.train.at(0).text;
   EXPECT_THAT(text.read(0).inputs, ElementsAre("a", "c"));
   EXPECT_THAT(text.read(0).outputs, ElementsAre("b", "d"));
-  EXPECT_EQ(text.account().kept, 2);
-  EXPECT_EQ(text.account().empty, 1);
+  EXPECT_EQ(text.report().kept, 2);
+  EXPECT_EQ(text.report().empty, 1);
 
   options.limit = 100;
   EXPECT_EQ(load_corpus(options, folder_).num_training_pairs(), 3);
@@ -81,7 +81,7 @@ TEST_F(LoadCorpus, OpensOneCorpusForEachWeight) {
   EXPECT_EQ(corpus.train[1].name, "b.tsv");
   EXPECT_EQ(corpus.num_training_pairs(), 3);
   EXPECT_THAT(sample_pairs(corpus.train, 0).inputs, ElementsAre("a", "c", "e"));
-  EXPECT_THAT(sample_pairs(corpus.train, 2).inputs, ElementsAre("a", "c", "e"));  // rounded up for each
+  EXPECT_THAT(sample_pairs(corpus.train, 2).inputs, ElementsAre("a", "c", "e"));  // each corpus's share is rounded up
   EXPECT_THAT(sample_pairs(corpus.train, 1).inputs, ElementsAre("a", "e"));
 
   options.weights = {1.5};
@@ -104,7 +104,7 @@ TEST_F(LoadCorpus, MakesTheSyntheticTasks) {
   EXPECT_EQ(load_corpus(options).num_training_pairs(), 5);
 }
 
-TEST_F(LoadCorpus, HidesNoPairFromAScore) {
+TEST_F(LoadCorpus, RejectsUnusableValidationPairs) {
   write("train.tsv", "a\tb\n");
   write("valid.tsv", "a\tb\nc\t\n");
   DataOptions options;
@@ -116,7 +116,7 @@ TEST_F(LoadCorpus, HidesNoPairFromAScore) {
                                    ":2 is empty, needs a sentence; only training leaves such pairs out"));
 }
 
-TEST_F(LoadCorpus, SaysWhatItNeeds) {
+TEST_F(LoadCorpus, RejectsMissingEmptyAndUnevenFiles) {
   DataOptions options;
   EXPECT_THAT([&] { load_corpus(options, folder_); },
               ThrowsMessage<Error>("load_corpus: data.train names no file, needs one TSV file, or two files with a "
@@ -135,7 +135,7 @@ TEST_F(LoadCorpus, SaysWhatItNeeds) {
                                                                            " has no usable pair, needs at least one"));
 }
 
-TEST(DataOptions, AreReadAndWritten) {
+TEST(DataOptions, ReadTheSameAfterTheyAreWritten) {
   const auto options = parse_config<DataOptions>(
       "task = \"sort\"\ntrain = [\"a.en\", \"a.fr\"]\ntoo_long = \"truncate\"\nlength_mean = 7.5\n"
       "weights = [1, 0.5]",

@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::ThrowsMessage;
 
 SentencePairs pairs_of(std::vector<std::string> inputs, std::vector<std::string> outputs) {
-  return {.inputs = std::move(inputs), .outputs = std::move(outputs), .account = {}};
+  return {.inputs = std::move(inputs), .outputs = std::move(outputs), .report = {}};
 }
 
 class EncodePairs : public testing::Test {
@@ -42,48 +42,48 @@ TEST_F(EncodePairs, PutsOutputsBetweenBeginAndEnd) {
   EXPECT_THAT(encoded.pairs[0].output, ElementsAre(kBeginToken, token("c"), kEndToken));
 }
 
-TEST_F(EncodePairs, EndsInputsWhereAsked) {
+TEST_F(EncodePairs, EndsInputsWithTheEndTokenByOption) {
   const auto encoded = encode(pairs_of({"a b"}, {"c"}), {.end_input = true});
 
   EXPECT_THAT(encoded.pairs[0].input, ElementsAre(token("a"), token("b"), kEndToken));
 }
 
-TEST_F(EncodePairs, SkipsLongSentencesOfEitherSideAndCountsThem) {
+TEST_F(EncodePairs, SkipsAndCountsLongSentencesOfEitherSide) {
   const auto encoded = encode(pairs_of({"a b", "a b c", "a", "d"}, {"c", "c", "a b c", "e e"}), {.max_length = 2});
 
   EXPECT_THAT(inputs(encoded), ElementsAre("a b", "d"));
-  EXPECT_EQ(encoded.account.too_long, 2);
+  EXPECT_EQ(encoded.report.too_long, 2);
   EXPECT_THAT(encoded.pairs[1].output, ElementsAre(kBeginToken, token("e"), token("e"), kEndToken));
 }
 
-TEST_F(EncodePairs, TruncatesThemInstead) {
+TEST_F(EncodePairs, TruncatesLongSentencesByOption) {
   const EncodeOptions options = {.max_length = 2, .too_long = LongSentences::kTruncate, .end_input = true};
 
   const auto encoded = encode(pairs_of({"a b c"}, {"c d e"}), options);
 
-  EXPECT_EQ(encoded.account.truncated, 1);
+  EXPECT_EQ(encoded.report.truncated, 1);
   EXPECT_THAT(encoded.pairs[0].input, ElementsAre(token("a"), token("b"), kEndToken));
   EXPECT_THAT(encoded.pairs[0].output, ElementsAre(kBeginToken, token("c"), token("d"), kEndToken));
 }
 
-TEST_F(EncodePairs, SkipsShortSentencesAndUnevenPairsAndCountsThem) {
+TEST_F(EncodePairs, SkipsAndCountsShortSentencesAndUnevenPairs) {
   const auto pairs = pairs_of({"a", "a b", "a b c d", "a b c d e", "a b"}, {"a b", "a b", "a b", "a b", "a b c d e"});
 
   const auto encoded = encode(pairs, {.min_length = 2, .max_ratio = 2.0});
 
   EXPECT_THAT(inputs(encoded), ElementsAre("a b", "a b c d"));
-  EXPECT_EQ(encoded.account.skipped_in_words(),
+  EXPECT_EQ(encoded.report.describe_skipped(),
             "1 pair with too short a sentence, 2 with sides of too different length");
 }
 
-TEST_F(EncodePairs, LeavesOutWhatHasNoTokens) {
+TEST_F(EncodePairs, SkipsAndCountsPairsWithAnEmptySide) {
   const auto encoded = encode(pairs_of({" ", "a"}, {"a", "b"}));
 
   EXPECT_THAT(inputs(encoded), ElementsAre("a"));
-  EXPECT_EQ(encoded.account.empty, 1);
+  EXPECT_EQ(encoded.report.empty, 1);
 }
 
-TEST_F(EncodePairs, SaysWhyNoneIsLeft) {
+TEST_F(EncodePairs, ListsTheReasonsWhenNoPairIsLeft) {
   EXPECT_THAT(
       [&] {
         encode(pairs_of({" ", "a b"}, {"a", "b"}), {.max_length = 1});
@@ -92,7 +92,7 @@ TEST_F(EncodePairs, SaysWhyNoneIsLeft) {
                            "without tokens, 1 with too long a sentence"));
 }
 
-TEST_F(EncodePairs, DrawsFromSentencePieceAlone) {
+TEST_F(EncodePairs, RejectsSamplingWithoutSentencePiece) {
   EXPECT_THAT([&] { PairEncoder(vocabulary_, vocabulary_, {.output_sampling = {.strength = 0.1}}); },
               ThrowsMessage<Error>("PairEncoder: vocabulary.output_sampling is 0.1, but the vocabulary is of words, "
                                    "needs sentencepiece"));
@@ -100,21 +100,21 @@ TEST_F(EncodePairs, DrawsFromSentencePieceAlone) {
 
 class SampledPairs : public testing::Test {
  protected:
-  static std::shared_ptr<const Vocabulary> learned() {
+  static std::shared_ptr<const Vocabulary> learn_vocabulary() {
     const std::vector<std::string> sentences = {"Le chat mange la pomme.", "La souris mange le chat."};
     return build_vocabulary({sentences},
                             {.kind = VocabularyKind::kSentencePiece, .size = 40, .model = SentencePieceModel::kBpe});
   }
 
   std::optional<TokenPair> encode(const EncodeOptions& options, std::uint64_t seed) const {
-    EncodeAccount account;
-    return PairEncoder(vocabulary_, vocabulary_, options).encode("Le chat mange.", "Le chat.", seed, account);
+    EncodeReport report;
+    return PairEncoder(vocabulary_, vocabulary_, options).encode("Le chat mange.", "Le chat.", seed, report);
   }
 
-  std::shared_ptr<const Vocabulary> vocabulary_ = learned();
+  std::shared_ptr<const Vocabulary> vocabulary_ = learn_vocabulary();
 };
 
-TEST_F(SampledPairs, AreOfTheSidesThatAreSampled) {
+TEST_F(SampledPairs, DifferOnlyOnTheSampledSide) {
   const TokenPair plain = *encode({}, 0);
   int inputs = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -127,7 +127,7 @@ TEST_F(SampledPairs, AreOfTheSidesThatAreSampled) {
   EXPECT_GT(inputs, 5);
 }
 
-TEST_F(SampledPairs, AreLeftOutByTheirLikeliestSplitAndNeverTooLong) {
+TEST_F(SampledPairs, AreLeftOutByTheMostLikelySegmentationAndNeverExceedMaxLength) {
   const TokenPair plain = *encode({}, 0);
   const EncodeOptions options{.max_length = std::ssize(plain.input), .input_sampling = {.strength = 0.5}};
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
@@ -137,7 +137,7 @@ TEST_F(SampledPairs, AreLeftOutByTheirLikeliestSplitAndNeverTooLong) {
   }
 }
 
-TEST(EncodeOptions, AreThoseOfTheData) {
+TEST(EncodeOptions, ComeFromTheDataOptions) {
   DataOptions data;
   data.max_length = 9;
   data.too_long = LongSentences::kTruncate;
@@ -145,7 +145,7 @@ TEST(EncodeOptions, AreThoseOfTheData) {
   data.min_length = 2;
   data.max_ratio = 3.5;
 
-  const EncodeOptions options = encode_options(data);
+  const EncodeOptions options = make_encode_options(data);
 
   EXPECT_EQ(options.max_length, 9);
   EXPECT_EQ(options.too_long, LongSentences::kTruncate);

@@ -49,7 +49,7 @@ TEST(Synthetic, HasTheTutorialsSizesLengthsAndLetters) {
   EXPECT_EQ(std::string(letters.begin(), letters.end()), "abcdefghijklmnopqrstuvwxyz");
 }
 
-TEST(Synthetic, SeparatesLettersBySpaces) {
+TEST(Synthetic, SeparatesLettersWithSpaces) {
   const Splits corpus = make_synthetic(options_of(DataTask::kCopy));
   for (const std::string& sentence : corpus.valid.inputs) {
     ASSERT_EQ(sentence.size() % 2, 1U);
@@ -85,7 +85,7 @@ TEST(Synthetic, IsAFunctionOfItsSeed) {
   EXPECT_NE(make_synthetic(options).valid.inputs, corpus.valid.inputs);
 }
 
-TEST(Synthetic, HasNoEmptySentenceHoweverShortTheyAre) {
+TEST(Synthetic, HasNoEmptySentence) {
   DataOptions options = options_of(DataTask::kCopy);
   options.length_mean = 0.5;
   options.length_deviation = 4.0;
@@ -93,19 +93,19 @@ TEST(Synthetic, HasNoEmptySentenceHoweverShortTheyAre) {
   for (const std::string& sentence : make_synthetic(options).train.inputs) ASSERT_EQ(sentence.substr(0, 1), "a");
 }
 
-TEST(Synthetic, SaysWhatItNeeds) {
-  const auto making = [](auto change) {
+TEST(Synthetic, RejectsInvalidOptions) {
+  const auto make_with = [](auto change) {
     return [change] {
       DataOptions options = options_of(DataTask::kCopy);
       change(options);
       make_synthetic(options);
     };
   };
-  EXPECT_THAT(making([](DataOptions& options) { options.task = DataTask::kText; }),
+  EXPECT_THAT(make_with([](DataOptions& options) { options.task = DataTask::kText; }),
               ThrowsMessage<Error>("make_synthetic: task is text, needs copy, reverse or sort"));
-  EXPECT_THAT(making([](DataOptions& options) { options.symbols = 27; }),
+  EXPECT_THAT(make_with([](DataOptions& options) { options.symbols = 27; }),
               ThrowsMessage<Error>("make_synthetic: symbols is 27, needs 1 to 26"));
-  EXPECT_THAT(making([](DataOptions& options) { options.train_size = 0; }),
+  EXPECT_THAT(make_with([](DataOptions& options) { options.train_size = 0; }),
               ThrowsMessage<Error>("make_synthetic: train_size is 0, needs at least 1"));
 }
 

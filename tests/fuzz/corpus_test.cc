@@ -10,7 +10,7 @@
 namespace edgewise::fuzz {
 namespace {
 
-// Reads each file of a corpus: what fuzzing once found among them.
+// Reads each file of a corpus. Some of the files were found by fuzzing.
 void read_corpus(std::string_view name, void (*read)(std::string_view)) {
   int num_files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(EDGEWISE_FUZZ_CORPUS) / name)) {
@@ -21,11 +21,11 @@ void read_corpus(std::string_view name, void (*read)(std::string_view)) {
   EXPECT_GT(num_files, 0);
 }
 
-TEST(FuzzCorpus, OfSafetensorsIsReadOrRefused) { read_corpus("safetensors", read_safetensors); }
-TEST(FuzzCorpus, OfConfigsIsReadOrRefused) { read_corpus("config", read_config); }
-TEST(FuzzCorpus, OfManifestsIsReadOrRefused) { read_corpus("manifest", read_manifest); }
-TEST(FuzzCorpus, OfVocabulariesIsReadOrRefused) { read_corpus("vocabulary", read_vocabulary); }
-TEST(FuzzCorpus, OfCasesIsReadOrRefused) { read_corpus("case", read_case); }
+TEST(FuzzCorpus, SafetensorsAreReadOrRejected) { read_corpus("safetensors", read_safetensors); }
+TEST(FuzzCorpus, ConfigsAreReadOrRejected) { read_corpus("config", read_config); }
+TEST(FuzzCorpus, ManifestsAreReadOrRejected) { read_corpus("manifest", read_manifest); }
+TEST(FuzzCorpus, VocabulariesAreReadOrRejected) { read_corpus("vocabulary", read_vocabulary); }
+TEST(FuzzCorpus, CasesAreReadOrRejected) { read_corpus("case", read_case); }
 
 }  // namespace
 }  // namespace edgewise::fuzz

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program fuzz_READER: libFuzzer around one of readers.h, which the build names.
+// The program fuzz_READER: libFuzzer for the function of readers.h that the build sets as EDGEWISE_FUZZ_READER.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -39,7 +39,7 @@ void read_safetensors(std::string_view bytes) {
       require(file.find(tensor.name) == &tensor);
       for (const std::byte byte : tensor.bytes) sum += std::to_integer<std::uint64_t>(byte);
     }
-    // What was read can be written, and is then read as the same.
+    // A second file with these tensors must be read back with equal tensors.
     const std::string written = serialize_safetensors(file.tensors(), file.metadata());
     const SafetensorsFile again = SafetensorsFile::parse(std::as_bytes(std::span(written)), "written.safetensors");
     require(again.tensors().size() == file.tensors().size() && again.metadata() == file.metadata());
@@ -63,7 +63,7 @@ void read_manifest(std::string_view bytes) {
     const Manifest manifest = parse_manifest(bytes, "fuzzed");
     const std::string written = manifest_text(manifest);
     require(manifest_text(parse_manifest(written, "written")) == written);
-    for (const ManifestFile& file : manifest.files) require(is_plain_name(file.name));
+    for (const ManifestEntry& file : manifest.files) require(is_plain_name(file.name));
   });
 }
 

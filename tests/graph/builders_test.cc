@@ -20,19 +20,19 @@ using testing::ElementsAre;
 constexpr std::int64_t kBillions = 3'000'000'000;
 constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
 
-/// The relation that a rule defines, asked of every pair of nodes.
+/// Returns the relation with an edge for each pair of nodes that `is_edge` accepts.
 Relation by_rule(std::int64_t num_sources, std::int64_t num_destinations,
-                 const std::function<bool(std::int64_t source, std::int64_t destination)>& sees) {
+                 const std::function<bool(std::int64_t source, std::int64_t destination)>& is_edge) {
   std::vector<Edge> ends;
   for (std::int64_t d = 0; d < num_destinations; ++d) {
     for (std::int64_t s = 0; s < num_sources; ++s) {
-      if (sees(s, d)) ends.emplace_back(s, d);
+      if (is_edge(s, d)) ends.emplace_back(s, d);
     }
   }
   return relation_of(num_sources, num_destinations, ends);
 }
 
-TEST(Builders, BuildNothingFromNoNodes) {
+TEST(Builders, BuildEmptyRelationsForNoNodes) {
   EXPECT_EQ(complete(0), Relation());
   EXPECT_EQ(causal(0), Relation());
   EXPECT_EQ(bipartite(0, 0), Relation());
@@ -44,7 +44,7 @@ TEST(Builders, BuildNothingFromNoNodes) {
   EXPECT_EQ(from_mask(0, 0, {}), Relation());
 }
 
-RC_GTEST_PROP(Builders, BuildEveryoneSeesEveryone, ()) {
+RC_GTEST_PROP(Builders, ConnectEveryNodeToEveryNode, ()) {
   const auto n = *in_range(0, 8);
   const auto m = *in_range(0, 8);
 
@@ -53,7 +53,7 @@ RC_GTEST_PROP(Builders, BuildEveryoneSeesEveryone, ()) {
   RC_ASSERT(has_intervals(complete(n)) && has_intervals(bipartite(n, m)));
 }
 
-RC_GTEST_PROP(Builders, BuildCausalAsEarlierNodesAndItself, ()) {
+RC_GTEST_PROP(Builders, BuildCausalRelationsFromEarlierNodesAndTheNodeItself, ()) {
   const auto n = *in_range(0, 9);
 
   RC_ASSERT(causal(n) == by_rule(n, n, [](auto s, auto d) { return s <= d; }));
@@ -82,7 +82,7 @@ RC_GTEST_PROP(Builders, BuildWindowsOfDilatedSteps, ()) {
   RC_ASSERT(dilation > 1 || has_intervals(relation));
 }
 
-TEST(Builders, CutAWindowToTheNodesWhateverItsSize) {
+TEST(Builders, ClipAWindowOfAnySizeToTheNodes) {
   EXPECT_EQ(window(5, {.before = kHuge, .after = kHuge}), complete(5));
   EXPECT_EQ(window(5, {.before = kHuge}), causal(5));
   EXPECT_EQ(window(5, {.before = kHuge, .after = kHuge, .dilation = kHuge}), window(5, {}));
@@ -91,7 +91,7 @@ TEST(Builders, CutAWindowToTheNodesWhateverItsSize) {
   EXPECT_TRUE(has_intervals(strided(5, kHuge)));
 }
 
-RC_GTEST_PROP(Builders, BuildStridesBackFromEachNode, ()) {
+RC_GTEST_PROP(Builders, BuildStridedRelationsBackFromEachNode, ()) {
   const auto n = *in_range(0, 14);
   const auto stride = *in_range(1, 6);
 
@@ -127,7 +127,7 @@ RC_GTEST_PROP(Builders, DrawDifferentAscendingSources, ()) {
   RC_ASSERT(std::ranges::adjacent_find(ends, std::ranges::greater_equal(), by_destination_and_source) == ends.end());
 }
 
-TEST(Builders, DrawOtherSourcesForAnotherSeedAndRow) {
+TEST(Builders, DrawDifferentSourcesForEachSeedAndRow) {
   const Relation relation = random_relation(1'000, 2, 20, /*seed=*/1);
   const auto sources = relation.edges().sources;
 
@@ -141,11 +141,11 @@ TEST(Builders, DrawEverySourceEquallyOften) {
 
   for (const NodeIndex source : random_relation(10, kRows, 3, /*seed=*/7).edges().sources) ++count[source];
 
-  // Each count is binomial with mean 1200 and standard deviation 29; 200 is beyond six of them.
+  // Each count is binomial with mean 1200 and standard deviation 29; 200 is more than six standard deviations.
   for (const std::int64_t times : count) EXPECT_NEAR(static_cast<double>(times), 0.3 * kRows, 200.0);
 }
 
-RC_GTEST_PROP(Builders, ReadADenseMask, ()) {
+RC_GTEST_PROP(Builders, ConvertADenseMask, ()) {
   const auto n = *in_range<std::int64_t>(0, 6);
   const auto m = *in_range<std::int64_t>(0, 6);
   const auto mask = *rc::gen::container<std::vector<std::uint8_t>>(n * m, in_range<std::uint8_t>(0, 3));
@@ -162,7 +162,7 @@ TEST(Builders, FindTheIntervalsOfAMask) {
   EXPECT_FALSE(has_intervals(from_mask(3, 1, with_hole)));
 }
 
-TEST(Builders, RefuseMoreNodesThanCanBeCounted) {
+TEST(Builders, RejectMoreNodesThanTheLimit) {
   const std::string too_many = " is 3000000000, needs a number from 0 to 2147483647";
   EXPECT_EQ(error_of([] { complete(kBillions); }), "complete: num_nodes" + too_many);
   EXPECT_EQ(error_of([] { causal(kBillions); }), "causal: num_nodes" + too_many);
@@ -179,7 +179,7 @@ TEST(Builders, RefuseMoreNodesThanCanBeCounted) {
   EXPECT_EQ(error_of([] { complete(-1); }), "complete: num_nodes is -1, needs a number from 0 to 2147483647");
 }
 
-TEST(Builders, NameTheOptionThatDoesNotFit) {
+TEST(Builders, RejectInvalidOptions) {
   const std::vector<std::int64_t> lengths = {3, 4};
   EXPECT_EQ(error_of([&] { prefix(3, lengths); }),
             "prefix: lengths[1] is 4, needs a number from 0 to 3, the number of sources");

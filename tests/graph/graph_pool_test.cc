@@ -17,7 +17,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// The numbers first … last.
+/// Returns the numbers first … last.
 template <typename Index>
 std::vector<Index> range(Index first, Index last) {
   std::vector<Index> numbers(last - first + 1);
@@ -27,7 +27,7 @@ std::vector<Index> range(Index first, Index last) {
 
 rc::Gen<std::vector<PairLengths>> arbitrary_lengths() {
   const auto length = in_range<std::int64_t>(0, 6);
-  return few(0, 6, rc::gen::construct<PairLengths>(length, length));
+  return arbitrary_list(0, 6, rc::gen::construct<PairLengths>(length, length));
 }
 
 TEST(GraphPool, NumbersAPairOf9And10TokensAsTheTutorialDoes) {
@@ -44,7 +44,7 @@ TEST(GraphPool, NumbersAPairOf9And10TokensAsTheTutorialDoes) {
   EXPECT_EQ(graph.edges(kDecoderDecoder), range<EdgeIndex>(171, 225));
 }
 
-TEST(GraphPool, JoinsSetsByTheEdgesOfTheTutorial) {
+TEST(GraphPool, ConnectsTheSetsWithTheEdgesOfTheTutorial) {
   GraphPool pool;
   const Graph& graph = pool.pair({.input = 2, .output = 3});
 
@@ -79,7 +79,7 @@ TEST(GraphPool, BuildsAPairOnce) {
   EXPECT_EQ(&pool.pair({.input = 3, .output = 4}), &first);
 }
 
-RC_GTEST_PROP(GraphPool, BatchesAreTheirPairsJoined, ()) {
+RC_GTEST_PROP(GraphPool, BatchesEqualTheJoinedPairs, ()) {
   const auto lengths = *arbitrary_lengths();
   GraphPool pool;
 
@@ -99,7 +99,7 @@ RC_GTEST_PROP(GraphPool, KeepsRelationsAsIntervals, ()) {
   for (const auto& named : batch.relations()) RC_ASSERT(named.relation.form() == Relation::Form::kIntervals);
 }
 
-TEST(GraphPool, BatchesALongPairWithoutWritingItsEdges) {
+TEST(GraphPool, BatchesALongPairWithoutListingItsEdges) {
   GraphPool pool;
   const std::vector<PairLengths> lengths(4, {.input = 100'000, .output = 100'000});
 
@@ -109,7 +109,7 @@ TEST(GraphPool, BatchesALongPairWithoutWritingItsEdges) {
   EXPECT_EQ(batch.num_edges(), 4 * (100'000LL * 100'000 * 2 + 100'000LL * 100'001 / 2));
 }
 
-TEST(GraphPool, KnowsItsSetsInABatchOfNothing) {
+TEST(GraphPool, HasItsSetsInAnEmptyBatch) {
   GraphPool pool;
 
   const Graph batch = pool.batch({});
@@ -119,7 +119,7 @@ TEST(GraphPool, KnowsItsSetsInABatchOfNothing) {
   EXPECT_EQ(batch.relation(kDecoderDecoder), Relation());
 }
 
-TEST(GraphPool, GivesInputsAnEmptyDecoder) {
+TEST(GraphPool, MakesInputsWithAnEmptyDecoder) {
   GraphPool pool;
   const std::vector<std::int64_t> input_lengths = {3, 2};
 
@@ -132,7 +132,7 @@ TEST(GraphPool, GivesInputsAnEmptyDecoder) {
   EXPECT_EQ(graph.relation(kEncoderEncoder), Relation::from_intervals(5, {{0, 3}, {0, 3}, {0, 3}, {3, 5}, {3, 5}}));
 }
 
-TEST(GraphPool, NamesALengthThatCannotBe) {
+TEST(GraphPool, RejectsANegativeLength) {
   GraphPool pool;
   EXPECT_EQ(error_of([&] { pool.pair({.input = -1, .output = 2}); }),
             "GraphPool: length of an input is -1, needs a number from 0 to 2147483647");
@@ -140,7 +140,7 @@ TEST(GraphPool, NamesALengthThatCannotBe) {
             "GraphPool: length of an output is 3000000000, needs a number from 0 to 2147483647");
 }
 
-TEST(MakeBatch, AsksEachDecoderNodeForTheTokenAfterIt) {
+TEST(MakeBatch, LabelsEachDecoderNodeWithTheNextToken) {
   GraphPool pool;
   const std::vector<TokenPair> pairs = {{.input = {7, 8, 9}, .output = {1, 5, 6, 2}}, {.input = {4}, .output = {1, 2}}};
 
@@ -158,7 +158,7 @@ TEST(MakeBatch, AsksEachDecoderNodeForTheTokenAfterIt) {
   EXPECT_EQ(ends_of(batch.graph.all_edges()), ends_of(pool.batch(lengths).all_edges()));
 }
 
-TEST(MakeBatch, OfNoPairsIsEmpty) {
+TEST(MakeBatch, MakesAnEmptyBatchOfNoPairs) {
   GraphPool pool;
 
   const Batch batch = make_batch(pool, {});
@@ -168,12 +168,12 @@ TEST(MakeBatch, OfNoPairsIsEmpty) {
   EXPECT_THAT(batch.labels, IsEmpty());
 }
 
-TEST(Batch, CanHaveItsSentencesTwice) {
+TEST(RepeatBatch, HasAllSentencesTwice) {
   GraphPool pool;
   const std::vector<TokenPair> pairs = {{{4, 5}, {2, 6, 7, 3}}, {{8}, {2, 3}}};
   const std::vector<TokenPair> pairs_twice = {pairs[0], pairs[1], pairs[0], pairs[1]};
 
-  const Batch both = twice(pool, make_batch(pool, pairs));
+  const Batch both = repeat_batch(pool, make_batch(pool, pairs));
 
   const Batch expected = make_batch(pool, pairs_twice);
   EXPECT_EQ(both.input_tokens, expected.input_tokens);
@@ -187,7 +187,7 @@ TEST(Batch, CanHaveItsSentencesTwice) {
   EXPECT_EQ(both.graph.num_edges(), expected.graph.num_edges());
 }
 
-TEST(MakeInputBatch, HasTheEncodersSideAlone) {
+TEST(MakeInputBatch, HasEncoderNodesOnly) {
   GraphPool pool;
   const std::vector<std::vector<std::int64_t>> inputs = {{7, 8}, {9}};
 
@@ -202,7 +202,7 @@ TEST(MakeInputBatch, HasTheEncodersSideAlone) {
   EXPECT_EQ(batch.graph.num_nodes(), 3);
 }
 
-TEST(MakeBatch, NamesTheSentenceThatIsTooShort) {
+TEST(MakeBatch, RejectsASentenceThatIsTooShort) {
   GraphPool pool;
   const std::vector<TokenPair> no_input = {{.input = {3}, .output = {1, 2}}, {.input = {}, .output = {1, 2}}};
   const std::vector<TokenPair> short_output = {{.input = {3}, .output = {1}}};

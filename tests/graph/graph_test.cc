@@ -19,7 +19,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// Two sets and relations within, across and back, so that every combination of ends is there.
+/// Makes a graph of two sets with a relation for every combination of source and destination set.
 Graph two_sets(const Relation& within, const Relation& across, const Relation& back) {
   return Graph({{"a", across.num_sources()}, {"b", across.num_destinations()}},
                {{"within", "a", "a", within}, {"across", "a", "b", across}, {"back", "b", "a", back}});
@@ -33,7 +33,7 @@ rc::Gen<Graph> arbitrary_graph() {
   });
 }
 
-rc::Gen<std::vector<Graph>> arbitrary_parts() { return few(1, 5, arbitrary_graph()); }
+rc::Gen<std::vector<Graph>> arbitrary_parts() { return arbitrary_list(1, 5, arbitrary_graph()); }
 
 std::vector<EdgeIndex> all_numbers(const Graph& graph) {
   std::vector<EdgeIndex> numbers(graph.num_edges());
@@ -58,7 +58,7 @@ void assert_same(const Graph& a, const Graph& b) {
   }
 }
 
-TEST(Graph, HasNothingWhenDefault) {
+TEST(Graph, IsEmptyByDefault) {
   const Graph graph;
 
   EXPECT_EQ(graph.num_nodes(), 0);
@@ -83,7 +83,7 @@ TEST(Graph, NumbersNodesSetBySetAndEdgesRelationByRelation) {
               ElementsAre(Edge{2, 0}, Edge{3, 0}, Edge{4, 0}, Edge{2, 1}, Edge{3, 1}, Edge{4, 1}));
 }
 
-TEST(Graph, OfARelationHasOneSetAndThatRelation) {
+TEST(Graph, HasOneSetWhenMadeFromARelation) {
   const Graph graph(causal(3));
 
   EXPECT_THAT(graph.nodes("nodes"), ElementsAre(0, 1, 2));
@@ -142,7 +142,7 @@ RC_GTEST_PROP(GraphBatch, EqualsItsPartsShifted, ()) {
   RC_ASSERT(ends_of(batch.all_edges()) == ends);
 }
 
-RC_GTEST_PROP(GraphBatch, NumbersOfAllPartsAreThoseOfEachInOrder, ()) {
+RC_GTEST_PROP(GraphBatch, NumbersOfAllPartsAreTheNumbersOfEachPartInOrder, ()) {
   const Graph batch = Graph::batch(*arbitrary_parts());
 
   for (const auto& set : batch.sets()) {
@@ -179,7 +179,7 @@ RC_GTEST_PROP(GraphBatch, RelationsCountNodesWithinTheirSets, ()) {
   }
 }
 
-RC_GTEST_PROP(GraphBatch, OfBatchesIsTheBatchOfAllTheirParts, ()) {
+RC_GTEST_PROP(GraphBatch, OfBatchesEqualsTheBatchOfAllTheirParts, ()) {
   const auto first = *arbitrary_parts();
   const auto second = *arbitrary_parts();
 
@@ -189,20 +189,20 @@ RC_GTEST_PROP(GraphBatch, OfBatchesIsTheBatchOfAllTheirParts, ()) {
   assert_same(Graph::batch(batches), Graph::batch(all));
 }
 
-RC_GTEST_PROP(GraphBatch, OfOneGraphIsThatGraph, ()) {
+RC_GTEST_PROP(GraphBatch, OfOneGraphEqualsThatGraph, ()) {
   const std::vector<Graph> one = {*arbitrary_graph()};
 
   assert_same(Graph::batch(one), one[0]);
 }
 
-TEST(GraphBatch, OfNothingHasNoParts) {
+TEST(GraphBatch, OfNoGraphsHasNoParts) {
   EXPECT_EQ(Graph::batch({}).num_parts(), 0);
   EXPECT_EQ(Graph(causal(3)).without_parts().num_parts(), 0);
   EXPECT_EQ(Graph(causal(3)).without_parts().num_nodes(), 0);
   EXPECT_THAT(Graph(causal(3)).without_parts().edges("edges"), IsEmpty());
 }
 
-RC_GTEST_PROP(FindEdges, FindsAnyEdgesInTheOrderAsked, ()) {
+RC_GTEST_PROP(FindEdges, FindsEdgesInTheOrderOfTheNumbers, ()) {
   const Graph graph = Graph::batch(*arbitrary_parts());
   const auto edges = *arbitrary_edges(graph.num_edges());
 
@@ -212,7 +212,7 @@ RC_GTEST_PROP(FindEdges, FindsAnyEdgesInTheOrderAsked, ()) {
   RC_ASSERT(ends_of(graph.find_edges(edges)) == expected);
 }
 
-RC_GTEST_PROP(EdgeSubgraph, KeepsThoseEdgesAndAllNodes, ()) {
+RC_GTEST_PROP(EdgeSubgraph, KeepsTheGivenEdgesAndAllNodes, ()) {
   const Graph graph = Graph::batch(*arbitrary_parts());
   auto edges = *arbitrary_edges(graph.num_edges());
 
@@ -230,7 +230,7 @@ RC_GTEST_PROP(EdgeSubgraph, OfAllEdgesIsTheGraph, ()) {
   assert_same(graph.edge_subgraph(all_numbers(graph)), graph);
 }
 
-RC_GTEST_PROP(WithRelation, EqualsTheBatchOfPartsWithTheirOwn, ()) {
+RC_GTEST_PROP(WithRelation, EqualsTheBatchOfPartsWithTheReplacedRelation, ()) {
   auto parts = *arbitrary_parts();
   const Graph before = Graph::batch(parts);
 
@@ -241,7 +241,7 @@ RC_GTEST_PROP(WithRelation, EqualsTheBatchOfPartsWithTheirOwn, ()) {
   assert_same(before.with_relation("across", expected.relation("across")), expected);
 }
 
-TEST(WithRelation, CountsLaterEdgesAnew) {
+TEST(WithRelation, RenumbersLaterEdges) {
   const Graph graph = two_sets(complete(3), bipartite(3, 1), bipartite(1, 3));
 
   const Graph narrower = graph.with_relation("within", window(3, {}));
@@ -250,7 +250,7 @@ TEST(WithRelation, CountsLaterEdgesAnew) {
   EXPECT_THAT(narrower.edges("across"), ElementsAre(3, 4, 5));
 }
 
-TEST(WithRelation, RefusesAnEdgeThatJoinsTwoParts) {
+TEST(WithRelation, RejectsAnEdgeThatJoinsTwoParts) {
   const Graph graph = Graph::batch(std::vector<Graph>{Graph(complete(2)), Graph(complete(3))});
 
   EXPECT_EQ(error_of([&] { graph.with_relation("edges", complete(5)); }),
@@ -265,7 +265,7 @@ TEST(WithRelation, RefusesAnEdgeThatJoinsTwoParts) {
             "no error");
 }
 
-TEST(Graph, NamesWhatDoesNotFit) {
+TEST(Graph, RejectsSetsAndRelationsThatDoNotFit) {
   EXPECT_EQ(error_of([] { Graph({{"a", 1}, {"a", 2}}, {}); }), "Graph: set \"a\" is given twice, needs each name once");
   EXPECT_EQ(error_of([] {
               Graph({{"a", 1}}, {{"r", "a", "a", causal(1)}, {"r", "a", "a", causal(1)}});
@@ -295,7 +295,7 @@ TEST(Graph, NamesWhatDoesNotFit) {
             "Graph: relation has 2 sources and 3 destinations, needs as many of each");
 }
 
-TEST(Graph, NamesASetRelationPartOrEdgeThatItDoesNotHave) {
+TEST(Graph, RejectsAnUnknownSetRelationPartOrEdge) {
   const Graph graph = two_sets(causal(2), bipartite(2, 2), bipartite(2, 2));
   const std::vector<EdgeIndex> beyond = {0, 11};
   const std::vector<EdgeIndex> twice = {3, 3};
@@ -318,7 +318,7 @@ TEST(Graph, NamesASetRelationPartOrEdgeThatItDoesNotHave) {
             "\"b\" have");
 }
 
-TEST(GraphBatch, NamesThePartThatIsOfAnotherKind) {
+TEST(GraphBatch, RejectsAPartWithOtherNames) {
   const Graph plain(causal(2));
   const Graph named({{"nodes", 2}}, {{"ee", "nodes", "nodes", causal(2)}});
   const Graph large({{"nodes", 2'000'000'000}}, {});
@@ -334,7 +334,7 @@ TEST(GraphBatch, NamesThePartThatIsOfAnotherKind) {
             "batch: the number of nodes of all parts is 4000000000, needs a number from 0 to 2147483647");
 }
 
-TEST(Numbering, RefusesMoreEdgesThanCanBeCounted) {
+TEST(Numbering, RejectsMoreEdgesThan64BitsHold) {
   EXPECT_EQ(error_of([] {
               Numbering(1, 2, {std::numeric_limits<std::int64_t>::max(), 1});
             }),

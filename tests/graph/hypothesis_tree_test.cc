@@ -33,7 +33,7 @@ rc::Gen<HypothesisTree> arbitrary_tree() {
   });
 }
 
-/// `node` and all above it, found by walking, from the root down.
+/// Returns the path from the root to `node`, computed from the parents.
 std::vector<NodeIndex> walk_up(const HypothesisTree& tree, NodeIndex node) {
   std::vector<NodeIndex> walked;
   for (; node != kRoot; node = tree.parent(node)) walked.insert(walked.begin(), node);
@@ -48,7 +48,7 @@ std::vector<NodeIndex> nodes_from(const HypothesisTree& tree, NodeIndex first) {
 
 std::vector<NodeIndex> all_nodes(const HypothesisTree& tree) { return nodes_from(tree, 0); }
 
-RC_GTEST_PROP(HypothesisTree, NodesSeeTheirAncestorsAndThemselves, ()) {
+RC_GTEST_PROP(HypothesisTree, NodesAttendToTheirAncestorsAndThemselves, ()) {
   const auto tree = *arbitrary_tree();
   const auto num_nodes = static_cast<NodeIndex>(tree.num_nodes());
   RC_PRE(num_nodes > 0);
@@ -76,7 +76,7 @@ RC_GTEST_PROP(HypothesisTree, PathsHoldTheTokensFromTheFirst, ()) {
   }
 }
 
-RC_GTEST_PROP(HypothesisTree, NodesSeeTheWholeInputOfTheirSentence, ()) {
+RC_GTEST_PROP(HypothesisTree, NodesAttendToTheWholeInputOfTheirSentence, ()) {
   const auto tree = *arbitrary_tree();
   const std::vector<Interval> inputs = {{0, 2}, {5, 9}, {2, 5}};
 
@@ -92,17 +92,17 @@ RC_GTEST_PROP(HypothesisTree, NodesSeeTheWholeInputOfTheirSentence, ()) {
   RC_ASSERT(relation.form() == Relation::Form::kIntervals);
 }
 
-RC_GTEST_PROP(HypothesisTree, ForgetsASentenceAndKeepsTheOthers, ()) {
+RC_GTEST_PROP(HypothesisTree, RemovesASentenceAndKeepsTheOthers, ()) {
   const auto before = *arbitrary_tree();
   HypothesisTree after = before;
 
-  after.forget(1);
+  after.remove_sentence(1);
   RC_ASSERT(after.nodes_of(1).empty());
   const auto freed = std::ssize(before.nodes_of(1));
   const bool is_all = freed == before.num_nodes();
   for (std::int64_t i = 0; i < freed; ++i) after.grow(3, kRoot, i);
 
-  RC_ASSERT(after.num_nodes() == before.num_nodes());  // numbers are used again
+  RC_ASSERT(after.num_nodes() == before.num_nodes());  // the numbers of removed nodes are used again
   const auto again = after.nodes_of(3);
   RC_ASSERT(is_all || std::ranges::equal(again, before.nodes_of(1)));
   for (NodeIndex node = 0; node < before.num_nodes(); ++node) {
@@ -112,8 +112,8 @@ RC_GTEST_PROP(HypothesisTree, ForgetsASentenceAndKeepsTheOthers, ()) {
   }
 }
 
-TEST(HypothesisTree, GrowsGreedilyIntoTheRelationsOfTraining) {
-  // Two sentences, a token of each at every step, as a greedy search grows them.
+TEST(HypothesisTree, EqualsTheRelationsOfTrainingAfterGreedySearch) {
+  // A greedy search grows two sentences by one token each per step.
   const std::vector<Interval> input_intervals = {{0, 3}, {3, 5}};
   constexpr NodeIndex kSteps = 4;
   GraphPool pool;
@@ -132,7 +132,7 @@ TEST(HypothesisTree, GrowsGreedilyIntoTheRelationsOfTraining) {
     for (NodeIndex sentence = 0; sentence < 2; ++sentence) {
       const std::vector<NodeIndex> tree_row = {sentence};
       const std::vector<NodeIndex> training_row = {sentence * kSteps + step};
-      std::vector<Edge> as_trained;  // the tree counts by step, then sentence; training by sentence, then step
+      std::vector<Edge> as_trained;  // the tree numbers nodes by step, then sentence; training by sentence, then step
       for (const auto& [source, row] : ends_of(select_rows(ancestors, tree_row))) {
         as_trained.emplace_back(source % 2 * kSteps + source / 2, row);
       }
@@ -142,7 +142,7 @@ TEST(HypothesisTree, GrowsGreedilyIntoTheRelationsOfTraining) {
   }
 }
 
-TEST(HypothesisTree, OfOneSentenceGrownGreedilyIsCausal) {
+TEST(HypothesisTree, IsCausalAfterGreedySearchOfOneSentence) {
   HypothesisTree tree;
   for (NodeIndex node = 0; node < 5; ++node) tree.grow(0, node - 1, /*token=*/node);
 
@@ -152,7 +152,7 @@ TEST(HypothesisTree, OfOneSentenceGrownGreedilyIsCausal) {
 }
 
 TEST(HypothesisTree, BranchesWhereBeamsReorder) {
-  // Two beams; at the third step both go on from the second hypothesis, and the first ends unfinished.
+  // A beam of two; at the third step both hypotheses continue the second hypothesis, and the first ends.
   HypothesisTree tree;
   const NodeIndex begin = tree.grow(0, kRoot, 1);
   const NodeIndex first = tree.grow(0, begin, 10);
@@ -175,27 +175,27 @@ TEST(HypothesisTree, MayHaveNoNodes) {
   EXPECT_EQ(tree.ancestors({}), Relation());
   EXPECT_EQ(tree.inputs({}, std::vector<Interval>{{0, 7}}, 7), bipartite(7, 0));
   EXPECT_TRUE(tree.nodes_of(0).empty());
-  tree.forget(5);
+  tree.remove_sentence(5);
 }
 
-TEST(HypothesisTree, CountsFromZeroAgainWhenAllIsForgotten) {
+TEST(HypothesisTree, NumbersNodesFromZeroAfterAllSentencesAreRemoved) {
   HypothesisTree tree;
   tree.grow(0, kRoot, 1);
   tree.grow(1, kRoot, 2);
 
-  tree.forget(0);
-  tree.forget(1);
+  tree.remove_sentence(0);
+  tree.remove_sentence(1);
 
   EXPECT_EQ(tree.num_nodes(), 0);
   EXPECT_EQ(tree.grow(0, kRoot, 3), 0);
 }
 
-TEST(HypothesisTree, NamesWhatDoesNotFit) {
+TEST(HypothesisTree, RejectsUnknownNodesAndSentences) {
   HypothesisTree tree;
   tree.grow(0, kRoot, 1);
   tree.grow(1, kRoot, 1);
   tree.grow(1, 1, 1);
-  tree.forget(0);
+  tree.remove_sentence(0);
 
   EXPECT_EQ(error_of([&] { tree.grow(-1, kRoot, 1); }), "grow: sentence is -1, needs 0 or more");
   EXPECT_EQ(error_of([&] { tree.grow(0, 3, 1); }), "grow: parent is 3, needs kRoot or a number in [0, 3)");
@@ -208,11 +208,11 @@ TEST(HypothesisTree, NamesWhatDoesNotFit) {
   EXPECT_EQ(error_of([&] { tree.token(0); }), "token: node is 0, " + of_added);
   EXPECT_EQ(error_of([&] { tree.depth(3); }), "depth: node is 3, " + of_added);
   EXPECT_EQ(error_of([&] { tree.path(kRoot); }), "path: node is -1, " + of_added);
-  const std::vector<NodeIndex> forgotten = {0};
-  const std::vector<NodeIndex> there = {2};
-  EXPECT_EQ(error_of([&] { tree.ancestors(forgotten); }), "ancestors: node is 0, " + of_added);
-  EXPECT_EQ(error_of([&] { tree.inputs(forgotten, {}, 0); }), "inputs: node is 0, " + of_added);
-  EXPECT_EQ(error_of([&] { tree.inputs(there, std::vector<Interval>(1), 0); }),
+  const std::vector<NodeIndex> removed = {0};
+  const std::vector<NodeIndex> present = {2};
+  EXPECT_EQ(error_of([&] { tree.ancestors(removed); }), "ancestors: node is 0, " + of_added);
+  EXPECT_EQ(error_of([&] { tree.inputs(removed, {}, 0); }), "inputs: node is 0, " + of_added);
+  EXPECT_EQ(error_of([&] { tree.inputs(present, std::vector<Interval>(1), 0); }),
             "inputs: node 2 is of sentence 1, needs one of 1");
 }
 

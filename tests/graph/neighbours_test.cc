@@ -16,44 +16,46 @@ using testing::ElementsAre;
 
 constexpr std::array<NodeIndex, 3> kRows = {0, 1, 3};
 
-TEST(Neighbours, StandAroundANodeInTheOrderOfItsRow) {
-  EXPECT_THAT(neighbours(complete(4), kRows, kRows, Reach::around(3)),
+TEST(FindNeighbours, ReturnsTheSourcesAroundANodeInTheOrderOfItsRow) {
+  EXPECT_THAT(find_neighbours(complete(4), kRows, kRows, NeighbourWindow::centred(3)),
               ElementsAre(kNoNode, 0, 1, /**/ 0, 1, 2, /**/ 2, 3, kNoNode));
-  EXPECT_THAT(neighbours(causal(4), kRows, kRows, Reach::up_to(2)), ElementsAre(kNoNode, 0, /**/ 0, 1, /**/ 2, 3));
+  EXPECT_THAT(find_neighbours(causal(4), kRows, kRows, NeighbourWindow::causal(2)),
+              ElementsAre(kNoNode, 0, /**/ 0, 1, /**/ 2, 3));
 }
 
-TEST(Neighbours, AreTheSameInEachFormOfARelation) {
+TEST(FindNeighbours, ReturnsEqualNeighboursForEachForm) {
   const Relation relation = causal(4);
 
-  EXPECT_EQ(neighbours(relation, kRows, kRows, Reach::around(4)),
-            neighbours(relation.to_rows(), kRows, kRows, Reach::around(4)));
+  EXPECT_EQ(find_neighbours(relation, kRows, kRows, NeighbourWindow::centred(4)),
+            find_neighbours(relation.to_csr(), kRows, kRows, NeighbourWindow::centred(4)));
 }
 
-TEST(Neighbours, FollowThePathOfATree) {
-  const Relation paths = Relation::from_rows(9, {0, 3, 5}, {1, 4, 8, 1, 6});
+TEST(FindNeighbours, FollowsThePathOfATree) {
+  const Relation paths = Relation::from_csr(9, {0, 3, 5}, {1, 4, 8, 1, 6});
 
-  EXPECT_THAT(neighbours(paths, std::array<NodeIndex, 2>{0, 1}, std::array<NodeIndex, 2>{8, 6}, Reach::up_to(3)),
+  EXPECT_THAT(find_neighbours(paths, std::array<NodeIndex, 2>{0, 1}, std::array<NodeIndex, 2>{8, 6},
+                              NeighbourWindow::causal(3)),
               ElementsAre(1, 4, 8, /**/ kNoNode, 1, 6));
 }
 
-TEST(Neighbours, AreReadFromReaches) {
-  EXPECT_EQ(Reach::around(4).before, 1);
-  EXPECT_EQ(Reach::around(4).after, 2);
-  EXPECT_EQ(Reach::around(4).width(), 4);
-  EXPECT_EQ(Reach::up_to(4).before, 3);
-  EXPECT_EQ(Reach::up_to(4).after, 0);
+TEST(NeighbourWindow, IsCentredOrCausal) {
+  EXPECT_EQ(NeighbourWindow::centred(4).before, 1);
+  EXPECT_EQ(NeighbourWindow::centred(4).after, 2);
+  EXPECT_EQ(NeighbourWindow::centred(4).width(), 4);
+  EXPECT_EQ(NeighbourWindow::causal(4).before, 3);
+  EXPECT_EQ(NeighbourWindow::causal(4).after, 0);
 }
 
-TEST(Neighbours, SayWhichCentreARowDoesNotSee) {
+TEST(FindNeighbours, RejectsACentreThatIsNoSourceOfItsRow) {
   const std::array<NodeIndex, 1> row = {1};
   const std::array<NodeIndex, 1> centre = {2};
 
-  EXPECT_EQ(error_of([&] { neighbours(causal(4), row, centre, {}); }),
-            "neighbours: row 1 does not see 2, needs to see its centre");
-  EXPECT_EQ(error_of([&] { neighbours(causal(4).to_rows(), row, centre, {}); }),
-            "neighbours: row 1 does not see 2, needs to see its centre");
-  EXPECT_EQ(error_of([&] { neighbours(causal(4), kRows, centre, {}); }),
-            "neighbours: 3 rows have 1 centres, one each is needed");
+  EXPECT_EQ(error_of([&] { find_neighbours(causal(4), row, centre, {}); }),
+            "find_neighbours: row 1 has no source 2, needs its centre among its sources");
+  EXPECT_EQ(error_of([&] { find_neighbours(causal(4).to_csr(), row, centre, {}); }),
+            "find_neighbours: row 1 has no source 2, needs its centre among its sources");
+  EXPECT_EQ(error_of([&] { find_neighbours(causal(4), kRows, centre, {}); }),
+            "find_neighbours: 3 rows have 1 centres, one each is needed");
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(Reverse, TurnsEdgesRoundAndSaysWhichTheyWere) {
-  const auto [relation, edge] = reverse(Relation::from_rows(3, {0, 2, 4}, {2, 0, 0, 2}));
+TEST(Reverse, ReversesEdgesAndReturnsTheirOriginalNumbers) {
+  const auto [relation, edge] = reverse(Relation::from_csr(3, {0, 2, 4}, {2, 0, 0, 2}));
 
   EXPECT_EQ(relation.num_sources(), 2);
   EXPECT_EQ(relation.num_destinations(), 3);
@@ -46,7 +46,7 @@ void expect_is_reverse(const Relation& relation, const ReversedRelation& reverse
   EXPECT_EQ(std::set(reversed.edge.begin(), reversed.edge.end()).size(), ends.size());
 }
 
-TEST(Reverse, HoldsForTheWholeZoo) {
+TEST(Reverse, ReversesEveryBuildersRelation) {
   for (const auto& [name, relation] : relation_zoo()) {
     SCOPED_TRACE(name);
     expect_is_reverse(relation, reverse(relation));
@@ -69,7 +69,7 @@ RC_GTEST_PROP(Reverse, TwiceSortsEachRowAndChangesNothingElse, ()) {
   }
 }
 
-RC_GTEST_PROP(KeepRows, KeepsTheEdgesIntoThoseRowsOnly, ()) {
+RC_GTEST_PROP(KeepRows, KeepsTheEdgesOfTheGivenRowsOnly, ()) {
   const auto relation = *arbitrary_relation();
   const auto rows = *arbitrary_nodes(relation.num_destinations());
 
@@ -97,7 +97,7 @@ RC_GTEST_PROP(SelectRows, GathersRows, ()) {
   RC_ASSERT(has_intervals(selected) || !has_intervals(relation));
 }
 
-RC_GTEST_PROP(SelectNodes, KeepsTheEdgesBetweenThem, ()) {
+RC_GTEST_PROP(SelectNodes, KeepsTheEdgesBetweenTheGivenNodes, ()) {
   const auto relation = *arbitrary_relation();
   const auto destinations = *arbitrary_nodes(relation.num_destinations());
   auto sources = *arbitrary_nodes(relation.num_sources());
@@ -117,7 +117,7 @@ RC_GTEST_PROP(SelectNodes, KeepsTheEdgesBetweenThem, ()) {
   RC_ASSERT(has_intervals(selected) || !has_intervals(relation));
 }
 
-RC_GTEST_PROP(KeepEdges, KeepsThoseEdgesInCanonicalOrder, ()) {
+RC_GTEST_PROP(KeepEdges, KeepsTheGivenEdgesInTheirOrder, ()) {
   const auto relation = *arbitrary_relation();
   const auto edges = *arbitrary_edges(relation.num_edges());
 
@@ -130,27 +130,27 @@ RC_GTEST_PROP(KeepEdges, KeepsThoseEdgesInCanonicalOrder, ()) {
   RC_ASSERT(kept == relation_of(relation.num_sources(), relation.num_destinations(), ends));
 }
 
-RC_GTEST_PROP(KeepEdges, KeepsARelationThatKeepsAllItsEdges, ()) {
+RC_GTEST_PROP(KeepEdges, ReturnsAnEqualRelationForAllEdges, ()) {
   const auto relation = *arbitrary_relation();
   std::vector<EdgeIndex> all(relation.num_edges());
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = std::ssize(all) - 1 - static_cast<EdgeIndex>(i);
 
   RC_ASSERT(keep_edges(relation, all) == relation);
-  RC_ASSERT(has_intervals(keep_edges(relation, all)) || !has_intervals(relation.simplified()));
+  RC_ASSERT(has_intervals(keep_edges(relation, all)) || !has_intervals(relation.prefer_intervals()));
 }
 
-RC_GTEST_PROP(Unite, HasTheEdgesOfEitherOnce, ()) {
+RC_GTEST_PROP(Unite, HasEachEdgeOfBothRelationsOnce, ()) {
   const auto a = *arbitrary_relation();
   const auto b = *arbitrary_relation(a.num_sources(), a.num_destinations());
 
-  std::set<Edge> turned;  // by destination, then source: in canonical order
+  std::set<Edge> reversed;  // (destination, source), so that the set has the order of edge numbers
   for (const Relation& relation : {a, b}) {
-    for (const auto& [source, destination] : ends_of(relation)) turned.emplace(destination, source);
+    for (const auto& [source, destination] : ends_of(relation)) reversed.emplace(destination, source);
   }
   std::vector<Edge> ends;
-  for (const auto& [destination, source] : turned) ends.emplace_back(source, destination);
+  for (const auto& [destination, source] : reversed) ends.emplace_back(source, destination);
   RC_ASSERT(unite(a, b) == relation_of(a.num_sources(), a.num_destinations(), ends));
-  RC_ASSERT(unite(a, b).form() == unite(a, b).to_rows().simplified().form());
+  RC_ASSERT(unite(a, b).form() == unite(a, b).to_csr().prefer_intervals().form());
 }
 
 TEST(Unite, JoinsTouchingIntervals) {
@@ -163,7 +163,7 @@ TEST(Unite, JoinsTouchingIntervals) {
       unite(Relation::from_intervals(9, {{0, 4}, {7, 7}}), Relation::from_intervals(9, {{4, 8}, {1, 3}}))));
 }
 
-TEST(Unite, KeepsIntervalsThatLieApartInRows) {
+TEST(Unite, ReturnsCsrForIntervalsWithAGap) {
   const Relation low = Relation::from_intervals(9, {{0, 3}});
   const Relation high = Relation::from_intervals(9, {{4, 6}});
 
@@ -174,7 +174,7 @@ TEST(Unite, KeepsIntervalsThatLieApartInRows) {
 }
 
 RC_GTEST_PROP(Join, ShiftsEachPartByTheSizesBeforeIt, ()) {
-  const auto parts = *few(0, 5, arbitrary_relation());
+  const auto parts = *arbitrary_list(0, 5, arbitrary_relation());
 
   const Relation joined = join(parts);
 
@@ -188,15 +188,15 @@ RC_GTEST_PROP(Join, ShiftsEachPartByTheSizesBeforeIt, ()) {
     }
     first_source += part.num_sources();
     first_destination += part.num_destinations();
-    are_intervals = are_intervals && has_intervals(part.simplified());
+    are_intervals = are_intervals && has_intervals(part.prefer_intervals());
   }
   RC_ASSERT(joined == relation_of(first_source, first_destination, ends));
   RC_ASSERT(has_intervals(joined) == are_intervals);
 }
 
-TEST(Join, OfNothingIsNothing) { EXPECT_EQ(join({}), Relation()); }
+TEST(Join, ReturnsAnEmptyRelationForNoParts) { EXPECT_EQ(join({}), Relation()); }
 
-TEST(RelationOps, NameTheRowOrEdgeThatDoesNotFit) {
+TEST(RelationOps, RejectUnknownRowsAndEdges) {
   const std::vector<NodeIndex> rows = {0, 3};
   const std::vector<NodeIndex> unordered = {1, 0};
   const std::vector<EdgeIndex> beyond = {0, 6};
@@ -212,7 +212,7 @@ TEST(RelationOps, NameTheRowOrEdgeThatDoesNotFit) {
             "keep_edges: edges has number 5 twice, needs each number at most once");
 }
 
-TEST(RelationOps, NameTheRelationsThatDoNotFitTogether) {
+TEST(RelationOps, RejectRelationsOfDifferentSizes) {
   EXPECT_EQ(error_of([] { unite(bipartite(3, 4), bipartite(3, 5)); }),
             "unite: b has 3 sources and 5 destinations, needs 3 and 4 as a has");
   const std::vector<Relation> many_sources(2, bipartite(2'000'000'000, 0));

@@ -17,7 +17,7 @@ namespace edgewise {
 
 using Edge = std::pair<NodeIndex, NodeIndex>;  // source, destination
 
-/// Ends in order, read edge by edge.
+/// Returns the source and destination of each edge in the order of the edge numbers.
 inline std::vector<Edge> ends_of(const EdgeList& edges) {
   std::vector<Edge> ends;
   for (std::size_t i = 0; i < edges.sources.size(); ++i) ends.emplace_back(edges.sources[i], edges.destinations[i]);
@@ -41,28 +41,28 @@ inline void showValue(const Relation& relation, std::ostream& out) {
   for (const auto& [source, destination] : ends_of(relation)) out << " " << source << ">" << destination;
 }
 
-/// In [from, end), evenly. rapidcheck's own range grows with the test's size, and most tests are small.
+/// Draws uniformly from [from, end). The range of rapidcheck alone depends on the test's size, which is often small.
 template <typename Number>
 rc::Gen<Number> in_range(Number from, Number end) {
   return rc::gen::resize(rc::kNominalSize, rc::gen::inRange(from, end));
 }
 
-/// A number of values in [from, end).
+/// Draws a list whose length is in [from, end).
 template <typename Value>
-rc::Gen<std::vector<Value>> few(std::int64_t from, std::int64_t end, rc::Gen<Value> value) {
+rc::Gen<std::vector<Value>> arbitrary_list(std::int64_t from, std::int64_t end, rc::Gen<Value> value) {
   return rc::gen::mapcat(in_range(from, end),
                          [=](std::int64_t count) { return rc::gen::container<std::vector<Value>>(count, value); });
 }
 
-/// Numbers in [0, bound); none when that is empty.
+/// Draws up to 8 numbers in [0, bound).
 inline rc::Gen<std::vector<NodeIndex>> arbitrary_nodes(std::int64_t bound) {
   if (bound == 0) return rc::gen::just(std::vector<NodeIndex>());
-  return few(0, 9, in_range<NodeIndex>(0, static_cast<NodeIndex>(bound)));
+  return arbitrary_list(0, 9, in_range<NodeIndex>(0, static_cast<NodeIndex>(bound)));
 }
 
-/// Rows in any order and with duplicates.
+/// Draws a CSR relation with rows in any order and with duplicates.
 inline rc::Gen<Relation> arbitrary_rows(std::int64_t num_sources, std::int64_t num_destinations) {
-  if (num_destinations == 0) return rc::gen::just(Relation::from_rows(num_sources, {0}, {}));
+  if (num_destinations == 0) return rc::gen::just(Relation::from_csr(num_sources, {0}, {}));
   return rc::gen::map(
       rc::gen::container<std::vector<std::vector<NodeIndex>>>(num_destinations, arbitrary_nodes(num_sources)),
       [=](const std::vector<std::vector<NodeIndex>>& rows) {
@@ -84,13 +84,13 @@ inline rc::Gen<Relation> arbitrary_intervals(std::int64_t num_sources, std::int6
       [=](std::vector<Interval> rows) { return Relation::from_intervals(num_sources, std::move(rows)); });
 }
 
-/// Either form, of the given sizes.
+/// Draws a relation of the given sizes in either form.
 inline rc::Gen<Relation> arbitrary_relation(std::int64_t num_sources, std::int64_t num_destinations) {
   return rc::gen::oneOf(arbitrary_rows(num_sources, num_destinations),
                         arbitrary_intervals(num_sources, num_destinations));
 }
 
-/// Either form, of any small sizes, zero included.
+/// Draws a relation of sizes from 0 to 6 in either form.
 inline rc::Gen<Relation> arbitrary_relation() {
   const auto size = in_range<std::int64_t>(0, 7);
   return rc::gen::mapcat(rc::gen::pair(size, size), [](const std::pair<std::int64_t, std::int64_t>& sizes) {
@@ -98,7 +98,7 @@ inline rc::Gen<Relation> arbitrary_relation() {
   });
 }
 
-/// Some of the numbers in [0, count), each once, in any order.
+/// Draws some of the numbers in [0, count), each at most once, in any order.
 inline rc::Gen<std::vector<EdgeIndex>> arbitrary_edges(EdgeIndex count) {
   const auto draw = rc::gen::pair(rc::gen::arbitrary<bool>(), in_range(0, 1'000));
   return rc::gen::map(rc::gen::container<std::vector<std::pair<bool, int>>>(count, draw),

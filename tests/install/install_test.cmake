@@ -3,19 +3,32 @@ function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
 endfunction()
 
+# Builds examples/EXAMPLE.cpp as ${WORK}/COMPONENT/example against an installed component.
+function(build_example example component)
+  run(${CMAKE_COMMAND} -S "${SOURCE}/tests/install/consumer" -B "${WORK}/${component}" -G "${GENERATOR}" ${flags}
+    "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_PREFIX_PATH=${WORK}/installed" "-DEDGEWISE_TORCH_DIR=${TORCH}"
+    "-DCOMPONENT=${component}" "-DEXAMPLE=${SOURCE}/examples/${example}.cpp")
+  run(${CMAKE_COMMAND} --build "${WORK}/${component}")
+endfunction()
+
 if(FLAGS)
   set(flags -DCMAKE_CXX_FLAGS=-fsanitize=${FLAGS})
 endif()
 file(REMOVE_RECURSE "${WORK}")
 run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component infer)
-run(${CMAKE_COMMAND} -S "${SOURCE}/tests/install/consumer" -B "${WORK}/build" -G "${GENERATOR}" ${flags}
-  "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_PREFIX_PATH=${WORK}/installed" "-DEXAMPLE=${SOURCE}/examples/translate.cpp")
-run(${CMAKE_COMMAND} --build "${WORK}/build")
-
-foreach(program "${WORK}/build/translate" "${WORK}/installed/bin/edgewise-translate")
+build_example(translate infer)
+foreach(program "${WORK}/infer/example" "${WORK}/installed/bin/edgewise-translate")
   execute_process(COMMAND ldd "${program}" OUTPUT_VARIABLE libraries COMMAND_ERROR_IS_FATAL ANY)
   if(libraries MATCHES "torch")
     message(FATAL_ERROR "${program} needs libtorch:\n${libraries}")
   endif()
 endforeach()
 run("${WORK}/installed/bin/edgewise-translate" --version)
+
+run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component train)
+build_example(train train)
+# The program starts and reports that the config is missing.
+execute_process(COMMAND "${WORK}/train/example" "${WORK}/none.toml" RESULT_VARIABLE code ERROR_VARIABLE errors)
+if(NOT code EQUAL 2)
+  message(FATAL_ERROR "examples/train.cpp ends with ${code} for a missing config, needs 2:\n${errors}")
+endif()

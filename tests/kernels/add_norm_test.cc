@@ -13,7 +13,6 @@
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/simd/instruction_set.h"
-#include "edgewise/kernels/norm/add_norm_reference.h"
 #include "tests/kernels/near.h"
 
 // Shapes: T = rows, M = size of a row.
@@ -33,19 +32,19 @@ struct Case {
   std::int64_t size;
   NormFormula formula;
   double dropout = 0.0;
-  bool adds = true;          // y is there
-  bool has_grad_sum = true;  // somebody reads the sum
-  bool wants_grad_y = true;
+  bool has_y = true;         // y is not null
+  bool has_grad_sum = true;  // grad_sum is not null
+  bool has_grad_y = true;    // grad_y is not null
 };
 
 NormFormula layer_norm(std::int64_t size) { return {static_cast<double>(size), 1e-5, 0.0}; }
 NormFormula std_norm(std::int64_t size) { return {static_cast<double>(size - 1), 0.0, 1e-5}; }
 
-std::string name(const Case& c) {
+std::string describe(const Case& c) {
   return std::to_string(c.rows) + " rows of " + std::to_string(c.size) + ", dropout " + std::to_string(c.dropout);
 }
 
-// All that a pass writes.
+// The results of both passes.
 template <typename X, typename Y, typename N>
 struct Results {
   std::vector<X> sum, grad_x;
@@ -54,7 +53,7 @@ struct Results {
   std::vector<float> mean, deviation, grad_gain, grad_bias;
 };
 
-/// Runs both passes of `kernels::`, or of the reference.
+/// Runs forward and backward of kernels::, or of kernels::reference::.
 template <typename X, typename Y, typename N>
 Results<X, Y, N> run(const Case& c, bool reference) {
   const std::int64_t count = c.rows * c.size;
@@ -68,7 +67,7 @@ Results<X, Y, N> run(const Case& c, bool reference) {
   Results<X, Y, N> r = {x, x, y, grad_normed, std::vector<float>(c.rows), std::vector<float>(c.rows), gain, gain};
 
   const AddNormForward<X, Y, N> forward = {.x = x.data(),
-                                           .y = c.adds ? y.data() : nullptr,
+                                           .y = c.has_y ? y.data() : nullptr,
                                            .gain = gain.data(),
                                            .bias = bias.data(),
                                            .sum = r.sum.data(),
@@ -88,7 +87,7 @@ Results<X, Y, N> run(const Case& c, bool reference) {
                                              .grad_sum = c.has_grad_sum ? grad_sum.data() : nullptr,
                                              .grad_normed = grad_normed.data(),
                                              .grad_x = r.grad_x.data(),
-                                             .grad_y = c.wants_grad_y ? r.grad_y.data() : nullptr,
+                                             .grad_y = c.has_grad_y ? r.grad_y.data() : nullptr,
                                              .grad_gain = r.grad_gain.data(),
                                              .grad_bias = r.grad_bias.data(),
                                              .num_rows = c.rows,
@@ -99,76 +98,76 @@ Results<X, Y, N> run(const Case& c, bool reference) {
   return r;
 }
 
-// A sum in another order may round to the neighbour among numbers of type T.
+// The distance to the next number of type T: a sum in another order may round to that number.
 template <typename T>
-constexpr double kNeighbour = std::is_same_v<T, BFloat16> ? 0x1p-7 : kTolerance<float>;
+constexpr double kDistanceToNext = std::is_same_v<T, BFloat16> ? 0x1p-7 : kTolerance<float>;
 
 template <typename T>
-void expect_neighbours(const std::vector<T>& actual, const std::vector<T>& expected, const std::string& what) {
+void expect_near_or_next(const std::vector<T>& actual, const std::vector<T>& expected, const std::string& what) {
   expect_near(std::vector<float>(actual.begin(), actual.end()), std::vector<double>(expected.begin(), expected.end()),
-              what, kNeighbour<T>);
+              what, kDistanceToNext<T>);
 }
 
 template <typename X, typename Y, typename N>
-void expect_the_reference(const Case& c) {
-  SCOPED_TRACE(name(c));
+void expect_reference(const Case& c) {
+  SCOPED_TRACE(describe(c));
   const auto actual = run<X, Y, N>(c, /*reference=*/false);
   const auto expected = run<X, Y, N>(c, /*reference=*/true);
   ASSERT_TRUE(std::ranges::equal(actual.sum, expected.sum)) << "the sum has other bits";
-  expect_neighbours(actual.normed, expected.normed, "normed");
-  expect_neighbours(actual.mean, expected.mean, "mean");
-  expect_neighbours(actual.deviation, expected.deviation, "deviation");
-  expect_neighbours(actual.grad_x, expected.grad_x, "gradient of x");
-  expect_neighbours(actual.grad_y, expected.grad_y, "gradient of y");
-  expect_neighbours(actual.grad_gain, expected.grad_gain, "gradient of gain");
-  expect_neighbours(actual.grad_bias, expected.grad_bias, "gradient of bias");
+  expect_near_or_next(actual.normed, expected.normed, "normed");
+  expect_near_or_next(actual.mean, expected.mean, "mean");
+  expect_near_or_next(actual.deviation, expected.deviation, "deviation");
+  expect_near_or_next(actual.grad_x, expected.grad_x, "gradient of x");
+  expect_near_or_next(actual.grad_y, expected.grad_y, "gradient of y");
+  expect_near_or_next(actual.grad_gain, expected.grad_gain, "gradient of gain");
+  expect_near_or_next(actual.grad_bias, expected.grad_bias, "gradient of bias");
 }
 
-void expect_the_reference_in_all_types(const Case& c) {
-  expect_the_reference<float, float, float>(c);
-  expect_the_reference<float, float, BFloat16>(c);
-  expect_the_reference<float, BFloat16, float>(c);
-  expect_the_reference<float, BFloat16, BFloat16>(c);
-  expect_the_reference<BFloat16, BFloat16, float>(c);
-  expect_the_reference<BFloat16, BFloat16, BFloat16>(c);
+void expect_reference_in_all_types(const Case& c) {
+  expect_reference<float, float, float>(c);
+  expect_reference<float, float, BFloat16>(c);
+  expect_reference<float, BFloat16, float>(c);
+  expect_reference<float, BFloat16, BFloat16>(c);
+  expect_reference<BFloat16, BFloat16, float>(c);
+  expect_reference<BFloat16, BFloat16, BFloat16>(c);
 }
 
-// Around the width of vectors, of four, and of what dropout takes at once.
+// Sizes around one vector, four vectors, and the chunks of dropout.
 constexpr std::int64_t kSizes[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 100, 128, 200, 1025};
 
-TEST(AddNorm, IsTheReferenceForRowsOfAnySize) {
+TEST(AddNorm, MatchesTheReferenceForRowsOfAnySize) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     SCOPED_TRACE(instruction_set_name(set));
     for (const std::int64_t size : kSizes) {
-      expect_the_reference_in_all_types({5, size, layer_norm(size), 0.3});
-      expect_the_reference_in_all_types({5, size, layer_norm(size)});
-      if (size > 1) expect_the_reference_in_all_types({5, size, std_norm(size), 0.3});
+      expect_reference_in_all_types({5, size, layer_norm(size), 0.3});
+      expect_reference_in_all_types({5, size, layer_norm(size)});
+      if (size > 1) expect_reference_in_all_types({5, size, std_norm(size), 0.3});
     }
   }
 }
 
-TEST(AddNorm, IsTheReferenceForAnyNumberOfRows) {
+TEST(AddNorm, MatchesTheReferenceForAnyNumberOfRows) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     SCOPED_TRACE(instruction_set_name(set));
     for (const std::int64_t rows : {0, 1, 2, 15, 16, 17, 33, 1100}) {
-      expect_the_reference_in_all_types({rows, 24, std_norm(24), 0.1});
+      expect_reference_in_all_types({rows, 24, std_norm(24), 0.1});
     }
   }
 }
 
-TEST(AddNorm, IsTheReferenceWithoutSummandOrGradients) {
+TEST(AddNorm, MatchesTheReferenceIfOptionalTensorsAreNull) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     SCOPED_TRACE(instruction_set_name(set));
-    expect_the_reference_in_all_types({7, 40, layer_norm(40), 0.0, /*adds=*/false});
-    expect_the_reference_in_all_types({7, 40, layer_norm(40), 0.5, true, /*has_grad_sum=*/false});
-    expect_the_reference_in_all_types({7, 40, std_norm(40), 0.0, true, false, /*wants_grad_y=*/false});
+    expect_reference_in_all_types({7, 40, layer_norm(40), 0.0, /*has_y=*/false});
+    expect_reference_in_all_types({7, 40, layer_norm(40), 0.5, true, /*has_grad_sum=*/false});
+    expect_reference_in_all_types({7, 40, std_norm(40), 0.0, true, false, /*has_grad_y=*/false});
   }
 }
 
-TEST(AddNorm, TakesARowOfEqualNumbersToTheBiasWithAFiniteGradient) {
+TEST(AddNorm, MapsARowOfEqualNumbersToTheBiasWithAFiniteGradient) {
   const std::vector<float> x(34, 3.0f);
   const std::vector<float> gain = normal<float>(17, 1);
   const std::vector<float> bias = normal<float>(17, 2);
@@ -229,7 +228,7 @@ TEST(AddNorm, GivesTheSameBitsForAnyNumberOfThreads) {
 }
 
 template <typename X, typename Y>
-void expect_the_bits_of_the_reference(std::int64_t count, double rate) {
+void expect_bits_of_reference(std::int64_t count, double rate) {
   const auto x = normal<X>(count, 1);
   const auto y = normal<Y>(count, 2);
   std::vector<X> actual(x.size());
@@ -240,16 +239,16 @@ void expect_the_bits_of_the_reference(std::int64_t count, double rate) {
   ASSERT_TRUE(std::ranges::equal(actual, expected)) << count << " values, rate " << rate;
 }
 
-TEST(AddDropout, GivesTheBitsOfTheReferenceWithEveryInstructionSet) {
+TEST(AddDropout, GivesTheBitsOfTheReferenceOnEveryInstructionSet) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     SCOPED_TRACE(instruction_set_name(set));
     for (const std::int64_t count : {0, 1, 7, 15, 16, 17, 33, 1024, 1025, 20'003}) {
       for (const double rate : {0.0, 0.4}) {
-        expect_the_bits_of_the_reference<float, float>(count, rate);
-        expect_the_bits_of_the_reference<float, BFloat16>(count, rate);
-        expect_the_bits_of_the_reference<BFloat16, BFloat16>(count, rate);
-        expect_the_bits_of_the_reference<double, double>(count, rate);
+        expect_bits_of_reference<float, float>(count, rate);
+        expect_bits_of_reference<float, BFloat16>(count, rate);
+        expect_bits_of_reference<BFloat16, BFloat16>(count, rate);
+        expect_bits_of_reference<double, double>(count, rate);
       }
     }
   }

@@ -16,11 +16,11 @@ inline std::vector<AttentionCase> attention_cases() {
           {.name = "all", .has_bias = true, .clamp = 0.4, .dropout = 0.3, .scale = 0.7}};
 }
 
-/// All but the weights.
+/// Compares all members except AttentionResult::weight.
 template <typename T>
 void expect_outputs_and_gradients_near(const AttentionResult<T>& actual, const AttentionResult<double>& expected,
                                        double tolerance = kTolerance<T>,
-                                       double bias_tolerance = kTolerance<Accumulated<T>>) {
+                                       double bias_tolerance = kTolerance<AccumulatorType<T>>) {
   expect_near(actual.out, expected.out, "out", tolerance);
   expect_near(actual.log_normalizer, expected.log_normalizer, "log_normalizer");
   expect_near(actual.grad_query, expected.grad_query, "grad_query", tolerance);

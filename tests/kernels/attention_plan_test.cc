@@ -19,16 +19,16 @@ std::string_view path_name(const Relation& relation) {
   return attention_path_name(AttentionPlan(relation.view()).path());
 }
 
-TEST(AttentionPlan, TakesIntervalsByTilesAndOtherListsByRows) {
+TEST(AttentionPlan, UsesTilesForIntervalsAndRowsForOtherRelations) {
   for (const auto& [name, relation] : relation_zoo()) {
     SCOPED_TRACE(name);
-    const bool is_intervals = relation.simplified().form() == Relation::Form::kIntervals;
+    const bool is_intervals = relation.prefer_intervals().form() == Relation::Form::kIntervals;
     EXPECT_EQ(path_name(relation), is_intervals ? "tiles" : "rows");
-    EXPECT_EQ(path_name(relation.to_rows()), path_name(relation));
+    EXPECT_EQ(path_name(relation.to_csr()), path_name(relation));
   }
 }
 
-TEST(AttentionPlan, SaysRowsOfTheseOfTheZoo) {
+TEST(AttentionPlan, UsesRowsForSparseAndUnorderedRelations) {
   std::vector<std::string> by_rows;
   for (const auto& [name, relation] : relation_zoo()) {
     if (path_name(relation) == "rows") by_rows.push_back(name);
@@ -38,7 +38,7 @@ TEST(AttentionPlan, SaysRowsOfTheseOfTheZoo) {
                                    "duplicate edges"));
 }
 
-TEST(AttentionPlan, TakesDoubleByTheReference) {
+TEST(AttentionPlan, UsesTheReferenceForDouble) {
   const Relation relation = strided(14, 4);
   const AttentionPlan plan(relation.view());
   const ForcedInstructionSet forced(runnable_instruction_sets().back());
@@ -48,7 +48,7 @@ TEST(AttentionPlan, TakesDoubleByTheReference) {
   EXPECT_EQ(plan.path_of<BFloat16>(), AttentionPath::kRows);
 }
 
-TEST(AttentionPlan, TakesEveryTypeByTheReferenceWhereThatIsAskedFor) {
+TEST(AttentionPlan, UsesTheReferenceForEveryTypeIfTheReferenceIsForced) {
   const Relation relation = strided(14, 4);
   const AttentionPlan plan(relation.view());
   const ForcedInstructionSet forced(InstructionSet::kReference);

@@ -17,31 +17,31 @@ class ReferenceAttention : public testing::Test {};
 using ElementTypes = testing::Types<float, double>;
 TYPED_TEST_SUITE(ReferenceAttention, ElementTypes);
 
-TYPED_TEST(ReferenceAttention, IsTheDefinitionOnEveryRelation) {
+TYPED_TEST(ReferenceAttention, MatchesTheDefinitionOnEveryRelation) {
   for (const auto& [name, relation] : relation_zoo()) {
     for (const AttentionCase& options : attention_cases()) {
       SCOPED_TRACE(name + ", " + options.name);
       const AttentionProblem<TypeParam> problem(relation, {3, 8, 5}, options);
 
-      expect_all_near(problem.run(), problem.define());
+      expect_all_near(problem.run(), problem.compute_by_definition());
     }
   }
 }
 
-TYPED_TEST(ReferenceAttention, IsTheDefinitionForEveryHeadSize) {
+TYPED_TEST(ReferenceAttention, MatchesTheDefinitionForEveryHeadSize) {
   for (const std::int64_t head_size : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 64, 65, 257}) {
     for (const std::int64_t value_size : {head_size, head_size + 1}) {
       SCOPED_TRACE("head size " + std::to_string(head_size) + ", value size " + std::to_string(value_size));
       const AttentionProblem<TypeParam> problem(causal(6), {2, head_size, value_size}, {.name = "", .scale = 0.1});
 
-      expect_all_near(problem.run(), problem.define());
+      expect_all_near(problem.run(), problem.compute_by_definition());
     }
   }
 }
 
 TYPED_TEST(ReferenceAttention, GivesTheSameBitsForAnyNumberOfThreads) {
   const int threads_before = num_threads();
-  const std::vector<Relation> sentences = {complete(40), bipartite(3, 30), complete(1), causal(25).to_rows()};
+  const std::vector<Relation> sentences = {complete(40), bipartite(3, 30), complete(1), causal(25).to_csr()};
   for (const Relation& relation : {join(sentences), causal(90), random_relation(50, 70, 20, /*seed=*/3)}) {
     const AttentionProblem<TypeParam> problem(relation, {4, 9, 9}, {.name = "", .has_bias = true, .dropout = 0.2});
     set_num_threads(1);
@@ -71,8 +71,8 @@ TYPED_TEST(ReferenceAttention, DoesNotOverflowOnScoresOfTenThousand) {
 
   const AttentionResult<TypeParam> actual = problem.run();
 
-  const AttentionResult<double> expected = problem.define();
-  // A score of 1e4 is itself rounded to 1e4 * epsilon, which is what its weight is then off by.
+  const AttentionResult<double> expected = problem.compute_by_definition();
+  // A score of 1e4 has a rounding error of about 1e4 * epsilon, and its weight has this relative error.
   const double tolerance = 1e4 * std::numeric_limits<TypeParam>::epsilon();
   expect_near(actual.out, expected.out, "out", tolerance);
   expect_near(actual.weight, expected.weight, "weight", tolerance);
@@ -83,7 +83,7 @@ TYPED_TEST(ReferenceAttention, DoesNotOverflowOnScoresOfTenThousand) {
 TYPED_TEST(ReferenceAttention, TreatsAnEdgeOfScoreMinusInfinityAsAbsent) {
   constexpr TypeParam kAbsent = -std::numeric_limits<TypeParam>::infinity();
   AttentionProblem<TypeParam> problem(complete(3), {1, 4, 4}, {.name = "", .has_bias = true});
-  problem.edge_bias() = {kAbsent, 0,       0,  // row 0 sees sources 1 and 2
+  problem.edge_bias() = {kAbsent, 0,       0,  // row 0 has edges of finite score from sources 1 and 2
                          kAbsent, kAbsent, kAbsent, 0, 0, 0};
 
   const AttentionResult<TypeParam> result = problem.run();

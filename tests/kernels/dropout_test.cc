@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/dropout/dropout_reference.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,13 +9,13 @@
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/dropout/cast.h"
+#include "edgewise/kernels/dropout/dropout_reference.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 
 namespace edgewise::kernels {
 namespace {
 
-std::vector<float> dropped_ones(const Dropout& dropout, std::size_t count) {
+std::vector<float> drop_ones(const Dropout& dropout, std::size_t count) {
   std::vector<float> values(count, 1.0f);
   kernels::dropout(dropout, static_cast<std::int64_t>(count), values.data(), values.data());
   return values;
@@ -27,19 +25,19 @@ double share_of_zeros(const std::vector<float>& values) {
   return static_cast<double>(std::count(values.begin(), values.end(), 0.0f)) / static_cast<double>(values.size());
 }
 
-TEST(Dropout, DropsTheShareAskedForAndScalesTheRest) {
+TEST(Dropout, DropsAShareOfAboutTheRateAndScalesTheRest) {
   constexpr std::size_t kCount = 100'000;
   for (const double rate : {0.0, 0.1, 0.5, 0.9}) {
-    const std::vector<float> values = dropped_ones({rate, /*seed=*/1, /*stream=*/2}, kCount);
+    const std::vector<float> values = drop_ones({rate, /*seed=*/1, /*stream=*/2}, kCount);
 
-    // Five standard deviations of a binomial share.
+    // Allows five standard deviations of a binomial share.
     EXPECT_NEAR(share_of_zeros(values), rate, 5 * std::sqrt(rate * (1 - rate) / kCount));
     for (const float value : values) EXPECT_TRUE(value == 0.0f || value == static_cast<float>(1 / (1 - rate)));
   }
 }
 
-TEST(Dropout, ComparesEachWordOfTheStreamWithTheRate) {
-  const std::vector<float> values = dropped_ones({0.25, /*seed=*/9, /*stream=*/4}, 10);
+TEST(Dropout, DropsAValueWhoseRandomNumberIsBelowTheRate) {
+  const std::vector<float> values = drop_ones({0.25, /*seed=*/9, /*stream=*/4}, 10);
 
   for (std::size_t i = 0; i < values.size(); ++i) {
     const bool is_dropped = philox(9, 4, i / 4)[i % 4] < 0x1p30;
@@ -48,32 +46,32 @@ TEST(Dropout, ComparesEachWordOfTheStreamWithTheRate) {
 }
 
 TEST(Dropout, DrawsOtherValuesForAnotherSeedOrStream) {
-  const std::vector<float> values = dropped_ones({0.5, 1, 1}, 1000);
+  const std::vector<float> values = drop_ones({0.5, 1, 1}, 1000);
 
-  EXPECT_NE(values, dropped_ones({0.5, 2, 1}, 1000));
-  EXPECT_NE(values, dropped_ones({0.5, 1, 2}, 1000));
-  EXPECT_EQ(values, dropped_ones({0.5, 1, 1}, 1000));
+  EXPECT_NE(values, drop_ones({0.5, 2, 1}, 1000));
+  EXPECT_NE(values, drop_ones({0.5, 1, 2}, 1000));
+  EXPECT_EQ(values, drop_ones({0.5, 1, 1}, 1000));
 }
 
 TEST(Dropout, GivesTheSameBitsForAnyNumberOfThreads) {
   const int threads_before = num_threads();
   set_num_threads(1);
-  const std::vector<float> expected = dropped_ones({0.3, 1, 1}, 50'001);
+  const std::vector<float> expected = drop_ones({0.3, 1, 1}, 50'001);
   for (const int threads : {2, 3, 7}) {
     set_num_threads(threads);
-    EXPECT_EQ(dropped_ones({0.3, 1, 1}, 50'001), expected);
+    EXPECT_EQ(drop_ones({0.3, 1, 1}, 50'001), expected);
   }
   set_num_threads(threads_before);
 }
 
-TEST(Dropout, OfEdgesOfOneHeadIsThatOfAFlatArray) {
+TEST(Dropout, GivesTheEdgesOfOneHeadTheFactorsOfAFlatArray) {
   std::vector<float> factors(101);
   reference::edge_dropout_factors({0.4, 6, 7}, 101, /*num_heads=*/1, factors.data());
 
-  EXPECT_EQ(factors, dropped_ones({0.4, 6, 7}, 101));
+  EXPECT_EQ(factors, drop_ones({0.4, 6, 7}, 101));
 }
 
-TEST(Dropout, OfEdgesDrawsHeadsApart) {
+TEST(Dropout, DrawsIndependentFactorsForEachHeadOfAnEdge) {
   constexpr std::int64_t kEdges = 30'000;
   constexpr std::int64_t kHeads = 3;
   std::vector<float> factors(kEdges * kHeads);
@@ -97,12 +95,12 @@ std::vector<std::uint8_t> bytes(const std::vector<T>& values) {
   return {begin, begin + values.size() * sizeof(T)};
 }
 
-// Around the width of vectors, of two vectors, and of what a thread takes at once.
+// Counts around one vector, two vectors, and the values that one thread computes.
 constexpr std::size_t kCounts[] = {0,  1,  3,  4,  5,  7,   8,   15,   16,   17,   31,    32,
                                    33, 63, 64, 65, 99, 100, 127, 1023, 1024, 1025, 16384, 20'003};
 
 template <typename From, typename To>
-void expect_the_bits_of_the_reference(const Dropout& dropout) {
+void expect_bits_of_reference(const Dropout& dropout) {
   RandomStream random(/*seed=*/3);
   for (const std::size_t count : kCounts) {
     std::vector<From> in(count);
@@ -117,17 +115,17 @@ void expect_the_bits_of_the_reference(const Dropout& dropout) {
   }
 }
 
-TEST(Dropout, GivesTheBitsOfTheReferenceWithEveryInstructionSet) {
+TEST(Dropout, GivesTheBitsOfTheReferenceOnEveryInstructionSet) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     SCOPED_TRACE(instruction_set_name(set));
     for (const double rate : {0.0, 1e-10, 0.1, 0.5, 0.999}) {
       const Dropout dropout = {rate, /*seed=*/0x123456789ABCDEF0, /*stream=*/0xFEDCBA9876543210};
-      expect_the_bits_of_the_reference<float, float>(dropout);
-      expect_the_bits_of_the_reference<float, BFloat16>(dropout);
-      expect_the_bits_of_the_reference<BFloat16, float>(dropout);
-      expect_the_bits_of_the_reference<BFloat16, BFloat16>(dropout);
-      expect_the_bits_of_the_reference<double, double>(dropout);
+      expect_bits_of_reference<float, float>(dropout);
+      expect_bits_of_reference<float, BFloat16>(dropout);
+      expect_bits_of_reference<BFloat16, float>(dropout);
+      expect_bits_of_reference<BFloat16, BFloat16>(dropout);
+      expect_bits_of_reference<double, double>(dropout);
     }
   }
 }
@@ -146,7 +144,7 @@ TEST(Dropout, MayOverwriteItsInput) {
   }
 }
 
-TEST(Cast, RoundsToBf16AsTheStorageTypeDoes) {
+TEST(Cast, RoundsToBf16LikeTheTypeBFloat16) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const std::vector<float> in = {
       0.0f,      -0.0f,      1.0f,       1.00390625f, 1.01171875f, -1.005f,       3.39e38f,
@@ -160,9 +158,9 @@ TEST(Cast, RoundsToBf16AsTheStorageTypeDoes) {
     cast(std::ssize(in), in.data(), actual.data());
     EXPECT_EQ(bytes(actual), bytes(expected));
 
-    std::vector<float> widened(in.size());
-    cast(std::ssize(in), actual.data(), widened.data());
-    EXPECT_EQ(bytes(widened), bytes(std::vector<float>(actual.begin(), actual.end())));
+    std::vector<float> converted(in.size());
+    cast(std::ssize(in), actual.data(), converted.data());
+    EXPECT_EQ(bytes(converted), bytes(std::vector<float>(actual.begin(), actual.end())));
   }
 }
 

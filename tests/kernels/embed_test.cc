@@ -8,12 +8,11 @@
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/simd/instruction_set.h"
-#include "edgewise/kernels/embedding/embed_reference.h"
 
 namespace edgewise::kernels {
 namespace {
 
-constexpr std::int64_t kWords = 9;
+constexpr std::int64_t kVocabulary = 9;
 constexpr std::int64_t kPositions = 6;
 
 std::vector<float> normal(std::int64_t count, std::uint64_t seed) {
@@ -26,7 +25,8 @@ std::vector<float> normal(std::int64_t count, std::uint64_t seed) {
 std::vector<std::int64_t> indices(std::int64_t count, std::int64_t bound, std::uint64_t seed) {
   RandomStream random(seed);
   std::vector<std::int64_t> values(static_cast<std::size_t>(count));
-  for (std::int64_t& value : values) value = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(bound)));
+  for (std::int64_t& value : values)
+    value = static_cast<std::int64_t>(random.next_below(static_cast<std::uint64_t>(bound)));
   return values;
 }
 
@@ -45,15 +45,15 @@ struct Results {
 };
 
 Results run(const Case& c, bool reference) {
-  const auto tokens = indices(c.tokens, kWords, 1);
+  const auto tokens = indices(c.tokens, kVocabulary, 1);
   const auto positions = indices(c.tokens, kPositions, 2);
-  const auto weight = normal(kWords * c.size, 3);
+  const auto weight = normal(kVocabulary * c.size, 3);
   const auto table = normal(kPositions * c.size, 4);
   const auto grad_out = normal(c.tokens * c.size, 5);
-  Results r = {std::vector<float>(grad_out.size()), /*grad_weight, to be added to=*/weight};
+  Results r = {std::vector<float>(grad_out.size()), /*grad_weight, which backward adds to=*/weight};
   const EmbedForward<float> forward = {.weight = weight.data(),
                                        .tokens = tokens.data(),
-                                       .table = c.has_positions ? table.data() : nullptr,
+                                       .position_table = c.has_positions ? table.data() : nullptr,
                                        .positions = c.has_positions ? positions.data() : nullptr,
                                        .out = r.out.data(),
                                        .num_tokens = c.tokens,
@@ -74,24 +74,24 @@ Results run(const Case& c, bool reference) {
   return r;
 }
 
-void expect_the_bits_of_the_reference(const Case& c) {
+void expect_bits_of_reference(const Case& c) {
   const Results actual = run(c, /*reference=*/false);
   const Results expected = run(c, /*reference=*/true);
   ASSERT_EQ(actual.out, expected.out) << c.tokens << " tokens of " << c.size;
   ASSERT_EQ(actual.grad_weight, expected.grad_weight) << c.tokens << " tokens of " << c.size;
 }
 
-TEST(Embed, GivesTheBitsOfTheReferenceWithEveryInstructionSet) {
+TEST(Embed, GivesTheBitsOfTheReferenceOnEveryInstructionSet) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     SCOPED_TRACE(instruction_set_name(set));
     for (const std::int64_t size : {1, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33, 64, 65, 512, 1025}) {
-      expect_the_bits_of_the_reference({12, size, 1.7f, 0.3});
-      expect_the_bits_of_the_reference({12, size});
-      expect_the_bits_of_the_reference({12, size, 1.7f, 0.0, /*has_positions=*/false});
-      expect_the_bits_of_the_reference({12, size, 1.7f, 0.3, /*has_positions=*/true, /*word_dropout=*/0.4});
+      expect_bits_of_reference({12, size, 1.7f, 0.3});
+      expect_bits_of_reference({12, size});
+      expect_bits_of_reference({12, size, 1.7f, 0.0, /*has_positions=*/false});
+      expect_bits_of_reference({12, size, 1.7f, 0.3, /*has_positions=*/true, /*word_dropout=*/0.4});
     }
-    for (const std::int64_t tokens : {0, 1, 2, 3000}) expect_the_bits_of_the_reference({tokens, 40, 0.5f, 0.1});
+    for (const std::int64_t tokens : {0, 1, 2, 3000}) expect_bits_of_reference({tokens, 40, 0.5f, 0.1});
   }
 }
 

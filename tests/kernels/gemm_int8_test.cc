@@ -15,13 +15,13 @@
 namespace edgewise::kernels {
 namespace {
 
-/// A product of random numbers of 8 bits and a packed matrix.
-class Int8Product {
+/// Random 8-bit rows and a packed 8-bit matrix.
+class Int8Problem {
  public:
-  Int8Product(const GemmSizes& sizes, MatrixLayout layout) : sizes_(sizes) {
+  Int8Problem(const GemmSizes& sizes, MatrixLayout layout) : sizes_(sizes) {
     RandomStream random(/*seed=*/3);
     for (std::int64_t i = 0; i < sizes.rows * sizes.depth; ++i) {
-      a_.push_back(static_cast<std::int8_t>(static_cast<std::int64_t>(random.below(255)) - 127));
+      a_.push_back(static_cast<std::int8_t>(static_cast<std::int64_t>(random.next_below(255)) - 127));
     }
     std::vector<float> b;
     for (std::int64_t i = 0; i < sizes.depth * sizes.columns; ++i) b.push_back(static_cast<float>(random.normal()));
@@ -43,8 +43,8 @@ class Int8Product {
     return out;
   }
 
-  std::vector<std::int32_t> defined() const {
-    const std::vector<float> b = packed_.unpacked();
+  std::vector<std::int32_t> compute_expected() const {
+    const std::vector<float> b = packed_.unpack();
     std::vector<std::int32_t> out;
     for (std::int64_t row = 0; row < sizes_.rows; ++row) {
       for (std::int64_t n = 0; n < sizes_.columns; ++n) {
@@ -64,20 +64,20 @@ class Int8Product {
   PackedMatrix<std::int8_t> packed_;
 };
 
-TEST(GemmOfInt8, IsItsDefinitionInEverySizeToTheLastBit) {
+TEST(GemmOfInt8, EqualsItsDefinitionInEverySize) {
   for (const InstructionSet set : {InstructionSet::kReference, runnable_instruction_sets().back()}) {
     SCOPED_TRACE(instruction_set_name(set));
     const ForcedInstructionSet forced(set);
     for (const GemmSizes& sizes : all_gemm_sizes()) {
       SCOPED_TRACE(name_of(sizes));
-      const Int8Product product(sizes, sizes.rows % 2 == 0 ? MatrixLayout::kRows : MatrixLayout::kColumns);
-      ASSERT_EQ(product.run(0, sizes.rows), product.defined());
+      const Int8Problem product(sizes, sizes.rows % 2 == 0 ? MatrixLayout::kRows : MatrixLayout::kColumns);
+      ASSERT_EQ(product.run(0, sizes.rows), product.compute_expected());
     }
   }
 }
 
-TEST(GemmOfInt8, MayBeGivenRowsToSpare) {
-  const Int8Product product({64, 40, 70}, MatrixLayout::kColumns);
+TEST(GemmOfInt8, GivesTheSameSumsWithSpareRows) {
+  const Int8Problem product({64, 40, 70}, MatrixLayout::kColumns);
   const std::vector<std::int32_t> all = product.run(0, 64);
   for (const std::int64_t rows : {1, 15, 17, 31, 40}) {
     const std::vector<std::int32_t> some = product.run(0, rows, 16);
@@ -85,7 +85,7 @@ TEST(GemmOfInt8, MayBeGivenRowsToSpare) {
   }
 }
 
-TEST(PackedMatrix, OfInt8HoldsEachColumnWithinHalfAStepOfItsScale) {
+TEST(PackedMatrix, HoldsEachInt8ColumnWithinHalfAStepOfItsScale) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     RandomStream random(/*seed=*/5);
@@ -95,7 +95,7 @@ TEST(PackedMatrix, OfInt8HoldsEachColumnWithinHalfAStepOfItsScale) {
     PackedMatrix<std::int8_t> packed;
     packed.pack({values.data(), 33}, /*depth=*/40, /*columns=*/33);
 
-    const std::vector<float> unpacked = packed.unpacked();
+    const std::vector<float> unpacked = packed.unpack();
 
     for (int k = 0; k < 40; ++k) {
       for (int n = 0; n < 33; ++n) {

@@ -7,7 +7,7 @@
 
 namespace edgewise::kernels {
 
-/// Of a product of matrices.
+/// The sizes of a matrix product.
 struct GemmSizes {
   std::int64_t rows, columns, depth;
 };
@@ -16,7 +16,7 @@ inline std::string name_of(const GemmSizes& sizes) {
   return std::to_string(sizes.rows) + " x " + std::to_string(sizes.columns) + " x " + std::to_string(sizes.depth);
 }
 
-/// Around vectors of 16, around the blocks that ragged sizes are cut into, and in tiles of many rows and columns.
+/// Returns sizes around vectors of 16, around the blocks of run_in_blocks(), and with tiles of many rows and columns.
 inline std::vector<GemmSizes> all_gemm_sizes() {
   std::vector<GemmSizes> sizes = {{64, 64, 64},   {530, 70, 50},  {70, 50, 530},
                                   {400, 40, 140}, {20, 600, 140}, {2, 3, 2000}};

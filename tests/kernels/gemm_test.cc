@@ -14,7 +14,8 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/gemm/gemm_paths.h"
+#include "edgewise/kernels/gemm/gemm_dispatch.h"
+#include "edgewise/kernels/gemm/gemm_onednn.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "tests/kernels/gemm_sizes.h"
 
@@ -31,8 +32,8 @@ struct Form {
   GemmResult result = GemmResult::kWrite;
 };
 
-// The products of a linear layer (forward, both gradients), and each option in each layout.
-std::vector<Form> forms() {
+// Returns the products of a linear layer (forward and both gradients), and each option in each layout.
+std::vector<Form> all_forms() {
   constexpr auto kColumns = MatrixLayout::kColumns;
   return {{.name = "plain"},
           {.name = "transposed right", .b = kColumns},
@@ -52,17 +53,18 @@ std::vector<Form> forms() {
           {.name = "add with bias", .has_bias = true, .result = GemmResult::kAdd}};
 }
 
-/// Memory of a matrix whose rows begin further apart than they are long; NaN lies between them.
+/// The memory of a matrix with gaps between its rows; the gaps hold NaN.
 template <typename T>
-struct Stored {
+struct StoredMatrix {
   std::vector<T> values;
   std::int64_t stride;
 };
 
 template <typename T>
-Stored<T> stored(std::int64_t rows, std::int64_t width, RandomStream& random) {
+StoredMatrix<T> draw_matrix(std::int64_t rows, std::int64_t width, RandomStream& random) {
   constexpr std::int64_t kGap = 5;
-  Stored<T> matrix{std::vector<T>(static_cast<std::size_t>(rows * (width + kGap)), T(std::nanf(""))), width + kGap};
+  StoredMatrix<T> matrix{std::vector<T>(static_cast<std::size_t>(rows * (width + kGap)), T(std::nanf(""))),
+                         width + kGap};
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t i = 0; i < width; ++i) {
       matrix.values[row * matrix.stride + i] = T(static_cast<float>(random.normal()));
@@ -72,8 +74,8 @@ Stored<T> stored(std::int64_t rows, std::int64_t width, RandomStream& random) {
 }
 
 template <typename T>
-Stored<T> stored_as(MatrixLayout layout, std::int64_t rows, std::int64_t columns, RandomStream& random) {
-  return layout == MatrixLayout::kRows ? stored<T>(rows, columns, random) : stored<T>(columns, rows, random);
+StoredMatrix<T> draw_in_layout(MatrixLayout layout, std::int64_t rows, std::int64_t columns, RandomStream& random) {
+  return layout == MatrixLayout::kRows ? draw_matrix<T>(rows, columns, random) : draw_matrix<T>(columns, rows, random);
 }
 
 template <typename T>
@@ -88,21 +90,21 @@ double activate(double x, GemmActivation activation) {
   return x;
 }
 
-/// Half the distance from 1 to the next number.
+/// The rounding error: half the distance from 1 to the next number.
 template <typename T>
 constexpr double kRounding = std::is_same_v<T, float> ? 0x1p-24 : 0x1p-8;
 
-/// Random arguments of a product, and what becomes of them.
+/// Random arguments of a product, and its expected result.
 template <typename T, typename Out>
 class Problem {
  public:
   Problem(const Form& form, const GemmSizes& sizes)
       : form_(form),
         sizes_(sizes),
-        a_(stored_as<T>(form.a, sizes.rows, sizes.depth, random_)),
-        b_(stored_as<float>(form.b, sizes.depth, sizes.columns, random_)),
-        bias_(stored<float>(1, sizes.columns, random_)),
-        out_(stored<Out>(sizes.rows, sizes.columns, random_)) {
+        a_(draw_in_layout<T>(form.a, sizes.rows, sizes.depth, random_)),
+        b_(draw_in_layout<float>(form.b, sizes.depth, sizes.columns, random_)),
+        bias_(draw_matrix<float>(1, sizes.columns, random_)),
+        out_(draw_matrix<Out>(sizes.rows, sizes.columns, random_)) {
     for (const float value : b_.values) b_rounded_.push_back(T(value));
     for (std::int64_t row = 0; row < sizes.rows; ++row) {
       for (std::int64_t k = 0; k < sizes.depth; ++k) a_rows_.push_back(element(a(), row, k));
@@ -132,8 +134,8 @@ class Problem {
     return out;
   }
 
-  /// Holds the result to the sums in double, within what any order of float sums can be off, and the rounding of Out.
-  void expect_right(const std::vector<Out>& out) const {
+  /// Compares the result with sums in double. Allows the error of float sums in any order, and the rounding to Out.
+  void expect_correct(const std::vector<Out>& out) const {
     for (std::int64_t row = 0; row < sizes_.rows; ++row) {
       for (std::int64_t column = 0; column < out_.stride; ++column) {
         const std::int64_t at = row * out_.stride + column;
@@ -141,7 +143,7 @@ class Problem {
           ASSERT_TRUE(std::isnan(static_cast<float>(out[at]))) << "wrote between rows " << row << " and " << row + 1;
           continue;
         }
-        const auto [expected, allowed] = define(row, column);
+        const auto [expected, allowed] = compute_expected(row, column);
         ASSERT_LE(std::abs(static_cast<double>(out[at]) - expected), allowed)
             << "at [" << row << ", " << column << "]: " << out[at] << " where the definition has " << expected;
       }
@@ -152,11 +154,11 @@ class Problem {
   Matrix<T> a() const { return {a_.values.data(), a_.stride, form_.a}; }
   Matrix<T> b() const { return {b_rounded_.data(), b_.stride, form_.b}; }
 
-  struct Defined {
-    double value, allowed;
+  struct Expected {
+    double value, allowed_error;
   };
 
-  Defined define(std::int64_t row, std::int64_t column) const {
+  Expected compute_expected(std::int64_t row, std::int64_t column) const {
     double sum = form_.has_bias ? bias_.values[column] : 0.0;
     if (form_.result == GemmResult::kAdd) sum += out_.values[row * out_.stride + column];
     double size = std::abs(sum);
@@ -166,30 +168,31 @@ class Problem {
       size += std::abs(term);
     }
     const double value = activate(sum, form_.activation);
-    constexpr double kSteepestActivation = 1.13;
-    const auto of_sums = static_cast<double>(sizes_.depth + 4) * kRounding<float> * size;
-    return {value, kSteepestActivation * (of_sums + kRounding<Out> * std::max(std::abs(sum), std::abs(value))) + 1e-6};
+    constexpr double kSteepestActivation = 1.13;  // the largest derivative of an activation
+    const auto error_of_sums = static_cast<double>(sizes_.depth + 4) * kRounding<float> * size;
+    return {value,
+            kSteepestActivation * (error_of_sums + kRounding<Out> * std::max(std::abs(sum), std::abs(value))) + 1e-6};
   }
 
   RandomStream random_{/*seed=*/7};
   Form form_;
   GemmSizes sizes_;
-  Stored<T> a_;
-  Stored<float> b_;
+  StoredMatrix<T> a_;
+  StoredMatrix<float> b_;
   std::vector<T> b_rounded_;
-  Stored<float> bias_;
-  Stored<Out> out_;
+  StoredMatrix<float> bias_;
+  StoredMatrix<Out> out_;
   std::vector<double> a_rows_, b_columns_;
 };
 
 template <typename T, typename Out>
-void expect_right_everywhere(const typename Problem<T, Out>::Run& run) {
+void expect_correct_everywhere(const typename Problem<T, Out>::Run& run) {
   for (const GemmSizes& sizes : all_gemm_sizes()) {
-    for (const Form& form : forms()) {
+    for (const Form& form : all_forms()) {
       SCOPED_TRACE(form.name + ", " + name_of(sizes));
       const Problem<T, Out> problem(form, sizes);
 
-      problem.expect_right(problem.run(run));
+      problem.expect_correct(problem.run(run));
 
       if (testing::Test::HasFatalFailure()) return;
     }
@@ -207,21 +210,21 @@ struct Elements {
 using AllElements = testing::Types<Elements<float, float>, Elements<BFloat16, BFloat16>, Elements<BFloat16, float>>;
 TYPED_TEST_SUITE(GemmOf, AllElements);
 
-TYPED_TEST(GemmOf, IsItsDefinitionInEveryFormAndSize) {
+TYPED_TEST(GemmOf, MatchesItsDefinitionInEveryFormAndSize) {
   using T = typename TypeParam::In;
   using Out = typename TypeParam::Result;
-  // oneDNN chooses its instructions itself.
+  // Tests only the best set, because oneDNN chooses its instructions itself.
   for (const InstructionSet set : {InstructionSet::kReference, runnable_instruction_sets().back()}) {
     SCOPED_TRACE(instruction_set_name(set));
     const ForcedInstructionSet forced(set);
-    expect_right_everywhere<T, Out>([](const Gemm<T, Out>& product) { gemm(product); });
+    expect_correct_everywhere<T, Out>([](const Gemm<T, Out>& product) { gemm(product); });
   }
 }
 
 TYPED_TEST(GemmOf, GivesTheSameBitsTwice) {
   using T = typename TypeParam::In;
   using Out = typename TypeParam::Result;
-  for (const Form& form : forms()) {
+  for (const Form& form : all_forms()) {
     const Problem<T, Out> problem(form, {270, 35, 270});
     const auto run = [](const Gemm<T, Out>& product) { gemm(product); };
     const std::vector<Out> first = problem.run(run);
@@ -230,41 +233,40 @@ TYPED_TEST(GemmOf, GivesTheSameBitsTwice) {
   }
 }
 
-TYPED_TEST(GemmOf, OfNoRowsColumnsOrDepthIsAnEmptySum) {
+TYPED_TEST(GemmOf, IsAnEmptySumWithoutRowsColumnsOrDepth) {
   using T = typename TypeParam::In;
   using Out = typename TypeParam::Result;
-  for (const Form& form : forms()) {
+  for (const Form& form : all_forms()) {
     for (const GemmSizes& sizes : {GemmSizes{0, 5, 4}, GemmSizes{5, 0, 4}, GemmSizes{5, 4, 0}}) {
       SCOPED_TRACE(form.name);
       const Problem<T, Out> problem(form, sizes);
-      problem.expect_right(problem.run([](const Gemm<T, Out>& product) { gemm(product); }));
+      problem.expect_correct(problem.run([](const Gemm<T, Out>& product) { gemm(product); }));
     }
   }
 }
 
-TYPED_TEST(GemmOf, FollowsTheNumberOfThreads) {
+TYPED_TEST(GemmOf, IsCorrectForEachNumberOfThreads) {
   using T = typename TypeParam::In;
   using Out = typename TypeParam::Result;
   const int threads_before = num_threads();
   for (const int threads : {1, 3, 2}) {
     set_num_threads(threads);
-    for (const Form& form : forms()) {
+    for (const Form& form : all_forms()) {
       SCOPED_TRACE(form.name + " on " + std::to_string(threads) + " threads");
       const Problem<T, Out> problem(form, {270, 35, 270});
-      problem.expect_right(problem.run([](const Gemm<T, Out>& product) { gemm(product); }));
+      problem.expect_correct(problem.run([](const Gemm<T, Out>& product) { gemm(product); }));
     }
   }
   set_num_threads(threads_before);
 }
 
-// Whichever of the two this machine would take by itself.
-TEST(Gemm, OfBFloat16IsItsDefinitionOnItsOwnInstructionsAndOnFloats) {
+TEST(Gemm, MatchesItsDefinitionInBf16WithBf16InstructionsAndWithFloatInstructions) {
   for (const bool is_native : {false, true}) {
-    if (is_native && !cpu::can_multiply_bf16()) continue;
+    if (is_native && !onednn::has_bf16()) continue;
     SCOPED_TRACE(is_native);
     const cpu::ForcedNativeBf16 forced(is_native);
-    expect_right_everywhere<BFloat16, BFloat16>([](const Gemm<BFloat16, BFloat16>& product) { gemm(product); });
-    expect_right_everywhere<BFloat16, float>([](const Gemm<BFloat16, float>& product) { gemm(product); });
+    expect_correct_everywhere<BFloat16, BFloat16>([](const Gemm<BFloat16, BFloat16>& product) { gemm(product); });
+    expect_correct_everywhere<BFloat16, float>([](const Gemm<BFloat16, float>& product) { gemm(product); });
   }
 }
 
@@ -276,7 +278,7 @@ TEST(PackedMatrix, HoldsItsMatrixRoundedToItsType) {
     PackedMatrix<BFloat16> packed;
     packed.pack({values.data(), /*stride=*/9, MatrixLayout::kColumns}, /*depth=*/8, /*columns=*/7);
 
-    const std::vector<float> unpacked = packed.unpacked();
+    const std::vector<float> unpacked = packed.unpack();
 
     ASSERT_EQ(unpacked.size(), 56u);
     for (std::size_t k = 0; k < 8; ++k) {
@@ -285,23 +287,23 @@ TEST(PackedMatrix, HoldsItsMatrixRoundedToItsType) {
   }
 }
 
-TEST(PackedMatrix, ServesEveryInstructionSetWhicheverPackedIt) {
+TEST(PackedMatrix, PackedOnOneInstructionSetIsCorrectOnEveryOther) {
   const Form form = {.name = "packed", .is_packed = true};
   for (const InstructionSet packing : runnable_instruction_sets()) {
-    for (const InstructionSet using_it : runnable_instruction_sets()) {
+    for (const InstructionSet multiplying : runnable_instruction_sets()) {
       const ForcedInstructionSet forced(packing);
       const Problem<BFloat16, float> problem(form, {40, 33, 70});
-      problem.expect_right(problem.run([using_it](const Gemm<BFloat16, float>& product) {
-        const ForcedInstructionSet forced_too(using_it);
+      problem.expect_correct(problem.run([multiplying](const Gemm<BFloat16, float>& product) {
+        const ForcedInstructionSet forced_too(multiplying);
         gemm(product);
       }));
     }
   }
 }
 
-/// Rows of a product with a packed matrix, some of them at a time and on several threads.
+/// Compares rows of a product with a packed matrix, computed a few at a time and on several threads, with all rows.
 template <typename T, typename Out>
-void expect_rows_on_their_own(std::int64_t depth, std::int64_t columns, std::int64_t out_stride) {
+void expect_rows_independent_of_each_other(std::int64_t depth, std::int64_t columns, std::int64_t out_stride) {
   constexpr std::int64_t kRows = 530;
   RandomStream random(/*seed=*/11);
   std::vector<T> a(static_cast<std::size_t>(kRows * depth));
@@ -337,13 +339,13 @@ void expect_rows_on_their_own(std::int64_t depth, std::int64_t columns, std::int
   set_num_threads(threads_before);
 }
 
-// What keeps a sentence's translation the same in every batch.
-TYPED_TEST(GemmOf, WithAPackedMatrixGivesARowTheSameBitsWhateverIsBesideIt) {
+// The batch invariance of translations depends on this property.
+TYPED_TEST(GemmOf, GivesARowTheSameBitsWithAnyOtherRowsIfTheMatrixIsPacked) {
   using T = typename TypeParam::In;
   using Out = typename TypeParam::Result;
   for (const auto& [depth, columns] : {std::pair<int, int>{512, 512}, {1024, 256}, {128, 384}, {33, 17}}) {
-    expect_rows_on_their_own<T, Out>(depth, columns, columns);
-    expect_rows_on_their_own<T, Out>(depth, columns, columns + 128);
+    expect_rows_independent_of_each_other<T, Out>(depth, columns, columns);
+    expect_rows_independent_of_each_other<T, Out>(depth, columns, columns + 128);
     if (testing::Test::HasFatalFailure()) return;
   }
 }

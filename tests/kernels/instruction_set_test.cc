@@ -28,7 +28,7 @@ TEST(InstructionSet, EveryMachineRunsTheReferenceAndPlainCode) {
   EXPECT_TRUE(std::ranges::is_sorted(sets));
 }
 
-TEST(InstructionSet, AForcedOneIsInForceUntilItsScopeEnds) {
+TEST(InstructionSet, AForcedSetIsInForceUntilItsScopeEnds) {
   const InstructionSet before = instruction_set();
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
@@ -37,7 +37,7 @@ TEST(InstructionSet, AForcedOneIsInForceUntilItsScopeEnds) {
   EXPECT_EQ(instruction_set(), before);
 }
 
-TEST(InstructionSetDeathTest, AnUnknownNameInTheEnvironmentIsAnErrorThatSaysWhichThereAre) {
+TEST(InstructionSetDeathTest, AnUnknownNameInTheEnvironmentIsAnErrorThatListsTheKnownNames) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(
       {

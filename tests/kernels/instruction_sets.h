@@ -9,7 +9,7 @@
 
 namespace edgewise::kernels {
 
-/// Calls body with each instruction set in force that vectorised kernels are compiled for and this machine runs.
+/// Calls body() once for each instruction set that this machine runs, except kReference, with this set in force.
 template <class Body>
 void for_instruction_sets(Body body) {
   for (const InstructionSet set : runnable_instruction_sets()) {

@@ -10,7 +10,6 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/kernels/simd/instruction_set.h"
-#include "edgewise/kernels/attention/node_attention_reference.h"
 
 namespace edgewise::kernels {
 namespace {
@@ -19,7 +18,7 @@ struct Shape {
   std::int64_t num_heads, head_size;
 };
 
-/// Rows over sources that lie in any order, some of them seen by several rows. T is what keys and values are kept in.
+/// Rows with sources in any order, some of which several rows share. T is the type of keys and values.
 template <typename T>
 class Problem {
  public:
@@ -31,9 +30,10 @@ class Problem {
     for (std::int64_t i = 0; i < size; ++i) vector_.push_back(normal(random));
     for (const std::int64_t count : {1, 0, 2, 5, 16, 33}) {
       ranges_.push_back({static_cast<std::int64_t>(order_.size()), count});
-      for (std::int64_t i = 0; i < count; ++i) order_.push_back(static_cast<std::int64_t>(random.below(kSources)));
+      for (std::int64_t i = 0; i < count; ++i) order_.push_back(static_cast<std::int64_t>(random.next_below(kSources)));
     }
-    for (std::int64_t row = 6; row < kRows; ++row) ranges_.push_back(ranges_[4]);  // as the hypotheses of one sentence
+    // The last rows share their sources, as hypotheses of a sentence do.
+    for (std::int64_t row = 6; row < kRows; ++row) ranges_.push_back(ranges_[4]);
   }
 
   struct Result {
@@ -87,12 +87,12 @@ class NodeAttentionOf : public testing::Test {};
 using Elements = testing::Types<float, BFloat16>;
 TYPED_TEST_SUITE(NodeAttentionOf, Elements);
 
-void expect_near(const std::vector<float>& found, const std::vector<float>& expected) {
-  ASSERT_EQ(found.size(), expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], 2e-5f) << "at " << i;
+void expect_near(const std::vector<float>& actual, const std::vector<float>& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(actual[i], expected[i], 2e-5f) << "at " << i;
 }
 
-TYPED_TEST(NodeAttentionOf, IsItsDefinitionOnEveryInstructionSet) {
+TYPED_TEST(NodeAttentionOf, MatchesTheReferenceOnEveryInstructionSet) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     for (const Shape& shape : {Shape{1, 16}, {2, 8}, {4, 32}, {8, 64}, {16, 3}, {32, 2}, {64, 1}}) {
@@ -104,10 +104,10 @@ TYPED_TEST(NodeAttentionOf, IsItsDefinitionOnEveryInstructionSet) {
           const Problem<TypeParam> problem(shape, is_additive);
           const auto expected =
               problem.run(clamp, [](const NodeAttention<TypeParam>& p) { reference::node_attention(p); });
-          const auto found = problem.run(clamp, [](const NodeAttention<TypeParam>& p) { node_attention(p); });
-          expect_near(found.out, expected.out);
-          for (std::size_t row = 0; row < found.weights.size(); ++row) {
-            expect_near(found.weights[row], expected.weights[row]);
+          const auto actual = problem.run(clamp, [](const NodeAttention<TypeParam>& p) { node_attention(p); });
+          expect_near(actual.out, expected.out);
+          for (std::size_t row = 0; row < actual.weights.size(); ++row) {
+            expect_near(actual.weights[row], expected.weights[row]);
           }
           if (testing::Test::HasFatalFailure()) return;
         }
@@ -116,7 +116,7 @@ TYPED_TEST(NodeAttentionOf, IsItsDefinitionOnEveryInstructionSet) {
   }
 }
 
-TYPED_TEST(NodeAttentionOf, GivesARowTheSameBitsWhateverRowsAreBesideIt) {
+TYPED_TEST(NodeAttentionOf, GivesARowTheSameBitsAloneAndBesideOtherRows) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     for (const bool is_additive : {false, true}) {

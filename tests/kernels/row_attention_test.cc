@@ -28,37 +28,37 @@ class RowAttention : public testing::Test {};
 using ElementTypes = testing::Types<float, BFloat16>;
 TYPED_TEST_SUITE(RowAttention, ElementTypes);
 
-TYPED_TEST(RowAttention, IsTheDefinitionOnEveryRelationInBothForms) {
+TYPED_TEST(RowAttention, MatchesTheDefinitionOnEveryRelationInBothForms) {
   for (const auto& [name, relation] : relation_zoo()) {
-    for (const Relation& form : {relation, relation.to_rows()}) {
+    for (const Relation& form : {relation, relation.to_csr()}) {
       for (const AttentionCase& options : attention_cases()) {
         SCOPED_TRACE(name + ", " + options.name);
         const AttentionProblem<TypeParam> problem(form, {3, 8, 5}, options);
-        const AttentionResult<double> expected = problem.define();
+        const AttentionResult<double> expected = problem.compute_by_definition();
         for_instruction_sets([&] { expect_all_near(run_rows(problem), expected); });
       }
     }
   }
 }
 
-TYPED_TEST(RowAttention, IsTheDefinitionForEveryHeadSize) {
+TYPED_TEST(RowAttention, MatchesTheDefinitionForEveryHeadSize) {
   for (const std::int64_t head_size : {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 64, 65, 127, 128, 257}) {
     for (const std::int64_t value_size : {head_size, head_size + 1}) {
       SCOPED_TRACE("head size " + std::to_string(head_size) + ", value size " + std::to_string(value_size));
       const AttentionProblem<TypeParam> problem(random_relation(9, 6, 5, /*seed=*/2), {2, head_size, value_size},
                                                 {.name = "", .scale = 0.1});
-      const AttentionResult<double> expected = problem.define();
+      const AttentionResult<double> expected = problem.compute_by_definition();
       for_instruction_sets([&] { expect_all_near(run_rows(problem), expected); });
     }
   }
 }
 
-TYPED_TEST(RowAttention, IsTheDefinitionForEveryRowSize) {
+TYPED_TEST(RowAttention, MatchesTheDefinitionForEveryRowSize) {
   for (const std::int64_t row_size : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65}) {
     SCOPED_TRACE(row_size);
-    const AttentionProblem<TypeParam> problem(bipartite(row_size, 3).to_rows(), {2, 16, 16},
+    const AttentionProblem<TypeParam> problem(bipartite(row_size, 3).to_csr(), {2, 16, 16},
                                               {.name = "", .has_bias = true, .dropout = 0.3});
-    const AttentionResult<double> expected = problem.define();
+    const AttentionResult<double> expected = problem.compute_by_definition();
     for_instruction_sets([&] { expect_all_near(run_rows(problem), expected); });
   }
 }
@@ -81,10 +81,10 @@ TYPED_TEST(RowAttention, GivesTheSameBitsInEveryRunAndForAnyNumberOfThreads) {
 }
 
 TYPED_TEST(RowAttention, DoesNotOverflowOnScoresOfTenThousand) {
-  AttentionProblem<TypeParam> problem(complete(6).to_rows(), {1, 4, 4}, {.name = "", .has_bias = true, .scale = 1e-3});
+  AttentionProblem<TypeParam> problem(complete(6).to_csr(), {1, 4, 4}, {.name = "", .has_bias = true, .scale = 1e-3});
   for (std::size_t i = 0; i < problem.edge_bias().size(); ++i) problem.edge_bias()[i] = i % 3 == 0 ? 1e4f : -1e4f;
-  const AttentionResult<double> expected = problem.define();
-  // A score of 1e4 is itself rounded to 1e4 * epsilon, which is what its weight is then off by.
+  const AttentionResult<double> expected = problem.compute_by_definition();
+  // A score of 1e4 has a rounding error of about 1e4 * epsilon, and its weight has this relative error.
   const double tolerance = 1e4 * std::numeric_limits<float>::epsilon() + kTolerance<TypeParam>;
 
   for_instruction_sets([&] {
@@ -99,8 +99,8 @@ TYPED_TEST(RowAttention, DoesNotOverflowOnScoresOfTenThousand) {
 
 TYPED_TEST(RowAttention, TreatsAnEdgeOfScoreMinusInfinityAsAbsent) {
   constexpr float kAbsent = -std::numeric_limits<float>::infinity();
-  AttentionProblem<TypeParam> problem(complete(3).to_rows(), {1, 4, 4}, {.name = "", .has_bias = true});
-  problem.edge_bias() = {kAbsent, 0,       0,  // row 0 sees sources 1 and 2
+  AttentionProblem<TypeParam> problem(complete(3).to_csr(), {1, 4, 4}, {.name = "", .has_bias = true});
+  problem.edge_bias() = {kAbsent, 0,       0,  // row 0 has edges of finite score from sources 1 and 2
                          kAbsent, kAbsent, kAbsent, 0, 0, 0};
 
   for_instruction_sets([&] {
@@ -118,8 +118,8 @@ TYPED_TEST(RowAttention, TreatsAnEdgeOfScoreMinusInfinityAsAbsent) {
   });
 }
 
-TYPED_TEST(RowAttention, PassesANanOfAQueryOnToItsRowAlone) {
-  AttentionProblem<TypeParam> problem(bipartite(20, 3).to_rows(), {1, 4, 4}, {.name = ""});
+TYPED_TEST(RowAttention, PropagatesNanInAQueryOnlyToItsRow) {
+  AttentionProblem<TypeParam> problem(bipartite(20, 3).to_csr(), {1, 4, 4}, {.name = ""});
   problem.query()[4] = TypeParam(std::numeric_limits<float>::quiet_NaN());
 
   for_instruction_sets([&] {
@@ -133,21 +133,21 @@ TYPED_TEST(RowAttention, PassesANanOfAQueryOnToItsRowAlone) {
   });
 }
 
-TEST(ReferenceAttentionInBf16, IsTheDefinitionOnEveryRelation) {
+TEST(ReferenceAttentionInBf16, MatchesTheDefinitionOnEveryRelation) {
   for (const auto& [name, relation] : relation_zoo()) {
     for (const AttentionCase& options : attention_cases()) {
       SCOPED_TRACE(name + ", " + options.name);
       const AttentionProblem<BFloat16> problem(relation, {3, 8, 5}, options);
 
-      expect_all_near(problem.run(), problem.define());
+      expect_all_near(problem.run(), problem.compute_by_definition());
     }
   }
 }
 
 TEST(EdgesBySource, ListTheEdgesOfEachSourceInAscendingOrder) {
-  const Relation relation = Relation::from_rows(4, {0, 3, 3, 6}, {3, 1, 1, 0, 3, 1});
+  const Relation relation = Relation::from_csr(4, {0, 3, 3, 6}, {3, 1, 1, 0, 3, 1});
 
-  const EdgesBySource edges = edges_by_source(relation.view());
+  const EdgesBySource edges = group_by_source(relation.view());
 
   EXPECT_THAT(edges.begin, ElementsAre(0, 1, 4, 4, 6));
   EXPECT_THAT(edges.edge, ElementsAre(3, 1, 2, 5, 0, 4));

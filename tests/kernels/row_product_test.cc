@@ -18,12 +18,12 @@ struct Sizes {
   std::int64_t columns, depth;
 };
 
-// Around vectors, panels, and the depth that an instruction multiplies at once.
+// Sizes around the sizes of vectors, of panels, and of the depth that one instruction multiplies.
 constexpr Sizes kAllSizes[] = {{1, 1}, {16, 4}, {33, 7}, {64, 64}, {65, 130}, {200, 97}};
 constexpr std::int64_t kRows = 70;
 constexpr std::int64_t kSpareRows = 15;
 
-/// Rows of T times a matrix, and what that is, made of what T has left of the numbers.
+/// Random rows of T, a random matrix, and their product computed in double from the rounded rows.
 template <typename T>
 class Problem {
  public:
@@ -33,14 +33,14 @@ class Problem {
     b_.pack({b.data(), sizes.depth, MatrixLayout::kColumns}, sizes.depth, sizes.columns);
     if (has_bias) bias_ = normal(sizes.columns, random);
     a_.resize(static_cast<std::size_t>((kRows + kSpareRows) * sizes.depth));
-    for (T& value : a_) value = one(random);
+    for (T& value : a_) value = draw(random);
     scales_.assign(kRows + kSpareRows, 1.0f / 64);
-    make_defined(b);
+    compute_expected(b);
   }
 
   std::vector<float> product(std::int64_t first, std::int64_t rows) const {
     std::vector<float> out(static_cast<std::size_t>((rows + kSpareRows) * sizes_.columns));
-    write_product(row_product(first, rows), out.data());
+    multiply_rows(row_product(first, rows), out.data());
     out.resize(static_cast<std::size_t>(rows * sizes_.columns));
     return out;
   }
@@ -55,9 +55,10 @@ class Problem {
             .spare_rows = std::min(kSpareRows, kRows + kSpareRows - first - rows)};
   }
 
-  const std::vector<float>& defined() const { return defined_; }
+  const std::vector<float>& expected() const { return expected_; }
 
-  /// How far a product may be from its definition: 8 bits keep a number within half a 127th of its column's largest.
+  /// Returns the allowed error. 8 bits represent a number with an error of at most 1/254 of the column's largest
+  /// number.
   float tolerance() const {
     const auto depth = static_cast<float>(sizes_.depth);
     return std::is_same_v<T, float> ? 1e-5f * depth : std::is_same_v<T, BFloat16> ? 0.01f * depth : 0.02f * depth;
@@ -70,15 +71,15 @@ class Problem {
     return values;
   }
 
-  static T one(RandomStream& random) {
+  static T draw(RandomStream& random) {
     if constexpr (std::is_same_v<T, std::int8_t>) {
-      return static_cast<T>(static_cast<std::int64_t>(random.below(255)) - 127);
+      return static_cast<T>(static_cast<std::int64_t>(random.next_below(255)) - 127);
     } else {
       return T(static_cast<float>(random.normal()));
     }
   }
 
-  void make_defined(const std::vector<float>& b) {
+  void compute_expected(const std::vector<float>& b) {
     for (std::int64_t row = 0; row < kRows; ++row) {
       for (std::int64_t n = 0; n < sizes_.columns; ++n) {
         double sum = bias_.empty() ? 0.0 : bias_[n];
@@ -88,24 +89,24 @@ class Problem {
         }
         if (activation_ == GemmActivation::kRelu) sum = std::max(sum, 0.0);
         if (activation_ == GemmActivation::kGelu) sum *= 0.5 * (1 + std::erf(sum / std::sqrt(2.0)));
-        defined_.push_back(static_cast<float>(sum));
+        expected_.push_back(static_cast<float>(sum));
       }
     }
   }
 
   Sizes sizes_;
   GemmActivation activation_;
-  RowMatrix<T> b_;
+  RowProductWeights<T> b_;
   std::vector<T> a_;
-  std::vector<float> scales_, bias_, defined_;
+  std::vector<float> scales_, bias_, expected_;
 };
 
 template <typename T>
 class RowProductOf : public testing::Test {};
-using Elements = testing::Types<float, BFloat16, std::int8_t>;
-TYPED_TEST_SUITE(RowProductOf, Elements);
+using AllTypes = testing::Types<float, BFloat16, std::int8_t>;
+TYPED_TEST_SUITE(RowProductOf, AllTypes);
 
-TYPED_TEST(RowProductOf, IsItsDefinitionOnEveryInstructionSet) {
+TYPED_TEST(RowProductOf, MatchesItsDefinitionOnEveryInstructionSet) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     for (const Sizes& sizes : kAllSizes) {
@@ -113,16 +114,16 @@ TYPED_TEST(RowProductOf, IsItsDefinitionOnEveryInstructionSet) {
         SCOPED_TRACE(std::string(instruction_set_name(set)) + ", " + std::to_string(sizes.columns) + " x " +
                      std::to_string(sizes.depth));
         const Problem<TypeParam> problem(sizes, activation != GemmActivation::kNone, activation);
-        const std::vector<float> found = problem.product(0, kRows);
-        for (std::size_t i = 0; i < found.size(); ++i) {
-          ASSERT_NEAR(found[i], problem.defined()[i], problem.tolerance()) << "at " << i;
+        const std::vector<float> actual = problem.product(0, kRows);
+        for (std::size_t i = 0; i < actual.size(); ++i) {
+          ASSERT_NEAR(actual[i], problem.expected()[i], problem.tolerance()) << "at " << i;
         }
       }
     }
   }
 }
 
-TYPED_TEST(RowProductOf, GivesARowTheSameBitsWhateverRowsAreBesideItAndOnAnyNumberOfThreads) {
+TYPED_TEST(RowProductOf, GivesARowTheSameBitsWithAnyOtherRowsAndOnAnyNumberOfThreads) {
   const int threads_before = num_threads();
   for (const InstructionSet set : {InstructionSet::kReference, runnable_instruction_sets().back()}) {
     const ForcedInstructionSet forced(set);
@@ -143,24 +144,25 @@ TYPED_TEST(RowProductOf, GivesARowTheSameBitsWhateverRowsAreBesideItAndOnAnyNumb
   }
 }
 
-TYPED_TEST(RowProductOf, IsFinishedAsIfItWereWholeFirst) {
+TYPED_TEST(RowProductOf, GivesTheSameBitsAloneAndFusedWithAnEpilogueOrAReduction) {
   const int threads_before = num_threads();
   constexpr Sizes kSizes = {96, 40};
   const Problem<TypeParam> problem(kSizes, /*has_bias=*/true, GemmActivation::kNone);
   const std::vector<float> product = problem.product(0, kRows);
   for (const int threads : {1, 2}) {
     set_num_threads(threads);
-    std::vector<float> sum(product.size(), 1.0f), expected(product.size());
-    finish_product<TypeParam>(problem.row_product(0, kRows),
-                              {.rows = kRows, .columns = kSizes.columns, .sum = sum.data()});
+    std::vector<float> residual(product.size(), 1.0f), expected(product.size());
+    multiply_with_epilogue<TypeParam>(problem.row_product(0, kRows),
+                                      {.rows = kRows, .columns = kSizes.columns, .residual = residual.data()});
     for (std::size_t i = 0; i < product.size(); ++i) expected[i] = 1.0f + product[i];
-    EXPECT_EQ(sum, expected);
+    EXPECT_EQ(residual, expected);
 
-    std::vector<OutputRow> state(kRows);
+    std::vector<LogSumExpTopK> accumulators(kRows);
     std::vector<float> logits(product.size());
-    for (std::int64_t row = 0; row < kRows; ++row) state[row].logits = logits.data() + row * kSizes.columns;
-    see_product<TypeParam>(problem.row_product(0, kRows),
-                           {.rows = kRows, .columns = kSizes.columns, .first_token = 0, .state = state.data()});
+    for (std::int64_t row = 0; row < kRows; ++row) accumulators[row].logits_out = logits.data() + row * kSizes.columns;
+    multiply_and_reduce<TypeParam>(
+        problem.row_product(0, kRows),
+        {.rows = kRows, .columns = kSizes.columns, .first_token = 0, .accumulators = accumulators.data()});
     EXPECT_EQ(logits, product);
   }
   set_num_threads(threads_before);

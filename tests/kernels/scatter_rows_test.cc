@@ -8,7 +8,6 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/kernels/simd/instruction_set.h"
-#include "edgewise/kernels/attention/scatter_rows_reference.h"
 
 namespace edgewise::kernels {
 namespace {
@@ -18,16 +17,16 @@ class ScatterRowsOf : public testing::Test {
  protected:
   static constexpr std::int64_t kRows = 5;
   static constexpr std::int64_t kStride = 90;
-  static constexpr std::int64_t kRoom = 100;
+  static constexpr std::int64_t kRowMemory = 100;
 
   template <class Run>
-  static std::vector<float> scattered(std::int64_t columns, Run&& run) {
+  static std::vector<float> scatter(std::int64_t columns, Run&& run) {
     RandomStream random(/*seed=*/8);
     std::vector<float> from(kRows * kStride);
     for (float& value : from) value = static_cast<float>(random.normal());
-    std::vector<T> memory(kRows * kRoom, T(7.0f));
+    std::vector<T> memory(kRows * kRowMemory, T(7.0f));
     std::vector<T*> to;
-    for (const std::int64_t place : {3, 0, 4, 1, 2}) to.push_back(memory.data() + place * kRoom);
+    for (const std::int64_t slot : {3, 0, 4, 1, 2}) to.push_back(memory.data() + slot * kRowMemory);
     run(ScatterRows<T>{
         .rows = kRows, .columns = columns, .from = from.data(), .stride = kStride, .to = to.data(), .offset = 9});
     return {memory.begin(), memory.end()};
@@ -37,14 +36,13 @@ class ScatterRowsOf : public testing::Test {
 using Elements = testing::Types<float, BFloat16>;
 TYPED_TEST_SUITE(ScatterRowsOf, Elements);
 
-TYPED_TEST(ScatterRowsOf, IsItsDefinitionToTheLastBitAndWritesNothingElse) {
+TYPED_TEST(ScatterRowsOf, MatchesTheReferenceInEveryBitAndWritesNothingElse) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     for (const std::int64_t columns : {1, 15, 16, 33, 64, 90}) {
       SCOPED_TRACE(std::string(instruction_set_name(set)) + ", " + std::to_string(columns));
-      const auto expected =
-          this->scattered(columns, [](const ScatterRows<TypeParam>& p) { reference::scatter_rows(p); });
-      EXPECT_EQ(this->scattered(columns, [](const ScatterRows<TypeParam>& p) { scatter_rows(p); }), expected);
+      const auto expected = this->scatter(columns, [](const ScatterRows<TypeParam>& p) { reference::scatter_rows(p); });
+      EXPECT_EQ(this->scatter(columns, [](const ScatterRows<TypeParam>& p) { scatter_rows(p); }), expected);
     }
   }
 }

@@ -25,29 +25,29 @@ struct Result {
   std::vector<float> gradient;
 };
 
-std::vector<float> random_logits(std::int64_t words) {
+std::vector<float> draw_logits(std::int64_t vocabulary) {
   RandomStream random(/*seed=*/2);
-  std::vector<float> logits(static_cast<std::size_t>(kRows * words));
+  std::vector<float> logits(static_cast<std::size_t>(kRows * vocabulary));
   for (float& logit : logits) logit = static_cast<float>(4 * random.normal());
   return logits;
 }
 
-std::vector<std::int64_t> some_labels(std::int64_t words) {
+std::vector<std::int64_t> make_labels(std::int64_t vocabulary) {
   std::vector<std::int64_t> labels;
-  for (std::int64_t row = 0; row < kRows; ++row) labels.push_back((5 * row + 1) % words);
+  for (std::int64_t row = 0; row < kRows; ++row) labels.push_back((5 * row + 1) % vocabulary);
   return labels;
 }
 
-/// The gradient takes the place of the logits where it is float.
+/// Runs the loss. A float gradient overwrites the logits.
 template <typename Gradient>
-Result run(std::vector<float> logits, std::int64_t words, const SmoothedTarget& target) {
-  const std::vector<std::int64_t> labels = some_labels(words);
+Result run(std::vector<float> logits, std::int64_t vocabulary, const SmoothedTarget& target) {
+  const std::vector<std::int64_t> labels = make_labels(vocabulary);
   Result result;
-  std::vector<Gradient> apart(logits.size());
-  Gradient* gradient = apart.data();
+  std::vector<Gradient> separate(logits.size());
+  Gradient* gradient = separate.data();
   if constexpr (std::is_same_v<Gradient, float>) gradient = logits.data();
   softmax_loss(SoftmaxLoss<Gradient>{.rows = kRows,
-                                     .columns = words,
+                                     .columns = vocabulary,
                                      .logits = logits.data(),
                                      .labels = labels.data(),
                                      .target = target,
@@ -58,13 +58,13 @@ Result run(std::vector<float> logits, std::int64_t words, const SmoothedTarget& 
   return result;
 }
 
-std::vector<SmoothedTarget> targets(std::int64_t words) {
-  std::vector<SmoothedTarget> found = {{1.0, 0.0, 0.0, -1}};
-  for (const std::int64_t ignored : {std::int64_t{-1}, std::int64_t{0}, words / 2, words - 1}) {
-    const std::int64_t others = words - 1 - (ignored >= 0 ? 1 : 0);
-    if (others > 0) found.push_back({0.9, 0.1 / static_cast<double>(others), -0.4, ignored});
+std::vector<SmoothedTarget> make_targets(std::int64_t vocabulary) {
+  std::vector<SmoothedTarget> targets = {{1.0, 0.0, 0.0, -1}};
+  for (const std::int64_t ignored : {std::int64_t{-1}, std::int64_t{0}, vocabulary / 2, vocabulary - 1}) {
+    const std::int64_t others = vocabulary - 1 - (ignored >= 0 ? 1 : 0);
+    if (others > 0) targets.push_back({0.9, 0.1 / static_cast<double>(others), -0.4, ignored});
   }
-  return found;
+  return targets;
 }
 
 template <typename Gradient>
@@ -72,17 +72,17 @@ class SoftmaxLossOf : public testing::Test {};
 using GradientTypes = testing::Types<float, BFloat16>;
 TYPED_TEST_SUITE(SoftmaxLossOf, GradientTypes);
 
-TYPED_TEST(SoftmaxLossOf, IsTheReferencesByEveryInstructionSet) {
-  // The rounding of a probability to bf16, or float's sums over a thousand words.
+TYPED_TEST(SoftmaxLossOf, MatchesTheReferenceOnEveryInstructionSet) {
+  // Allows the error of rounding a probability to bf16, or of float sums over a thousand tokens.
   constexpr double kAllowed = std::is_same_v<TypeParam, float> ? 2e-6 : 0x1p-9;
-  for (const std::int64_t words : {1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 1000}) {
-    for (const SmoothedTarget& target : targets(words)) {
-      SCOPED_TRACE(std::to_string(words) + " words, ignored " + std::to_string(target.ignored));
+  for (const std::int64_t vocabulary : {1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 1000}) {
+    for (const SmoothedTarget& target : make_targets(vocabulary)) {
+      SCOPED_TRACE(std::to_string(vocabulary) + " tokens, ignored " + std::to_string(target.ignored_token));
       const ForcedInstructionSet reference(InstructionSet::kReference);
-      const Result expected = run<TypeParam>(random_logits(words), words, target);
+      const Result expected = run<TypeParam>(draw_logits(vocabulary), vocabulary, target);
       for (const InstructionSet set : runnable_instruction_sets()) {
         const ForcedInstructionSet forced(set);
-        const Result actual = run<TypeParam>(random_logits(words), words, target);
+        const Result actual = run<TypeParam>(draw_logits(vocabulary), vocabulary, target);
         EXPECT_EQ(actual.is_correct, expected.is_correct);
         for (std::int64_t row = 0; row < kRows; ++row) {
           ASSERT_NEAR(actual.loss[row], expected.loss[row], 2e-6 * std::max(10.0f, std::abs(expected.loss[row])));
@@ -95,7 +95,7 @@ TYPED_TEST(SoftmaxLossOf, IsTheReferencesByEveryInstructionSet) {
   }
 }
 
-TEST(SoftmaxLoss, TakesTheFirstOfEquallyLikelyWords) {
+TEST(SoftmaxLoss, CountsTheFirstOfEquallyProbableTokensAsThePrediction) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     const Result result =
@@ -105,11 +105,11 @@ TEST(SoftmaxLoss, TakesTheFirstOfEquallyLikelyWords) {
   }
 }
 
-TEST(SoftmaxLoss, StandsAWordThatTheModelRulesOut) {
+TEST(SoftmaxLoss, IsFiniteForAnIgnoredTokenWithALogitOfMinusInfinity) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
-    std::vector<float> logits = random_logits(20);
+    std::vector<float> logits = draw_logits(20);
     for (std::int64_t row = 0; row < kRows; ++row) logits[row * 20 + 3] = -kInfinity;
 
     const Result result = run<float>(logits, 20, {0.9, 0.1 / 18, 0.0, 3});
@@ -120,12 +120,12 @@ TEST(SoftmaxLoss, StandsAWordThatTheModelRulesOut) {
   }
 }
 
-TEST(SoftmaxLoss, IsNotANumberForALogitThatIsNone) {
+TEST(SoftmaxLoss, IsNaNInTheRowOfALogitThatIsNaN) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
-    for (const std::int64_t word : {0, 5, 19}) {
-      std::vector<float> logits = random_logits(20);
-      logits[word] = std::numeric_limits<float>::quiet_NaN();
+    for (const std::int64_t token : {0, 5, 19}) {
+      std::vector<float> logits = draw_logits(20);
+      logits[token] = std::numeric_limits<float>::quiet_NaN();
 
       const Result result = run<float>(logits, 20, {1.0, 0.0, 0.0, -1});
 

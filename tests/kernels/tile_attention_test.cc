@@ -13,7 +13,7 @@
 
 #include "edgewise/base/threads.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/simd/aligned_bytes.h"
+#include "edgewise/kernels/simd/aligned_buffer.h"
 #include "tests/kernels/attention_cases.h"
 #include "tests/kernels/instruction_sets.h"
 #include "tests/support/relation_zoo.h"
@@ -21,39 +21,39 @@
 namespace edgewise::kernels {
 namespace {
 
-enum class WeightsOfBackward { kKeptByForward, kComputedAgain };
+enum class BackwardWeights { kSavedByForward, kRecomputed };
 
 template <typename T>
 AttentionResult<T> run_tiles(const AttentionProblem<T>& problem,
-                             WeightsOfBackward weights = WeightsOfBackward::kKeptByForward) {
+                             BackwardWeights weights = BackwardWeights::kSavedByForward) {
   const TilePlan plan(problem.relation().view());
-  AlignedBytes room;
-  auto keep_weights = [&](AttentionForward<T>& p) {
-    if (weights == WeightsOfBackward::kComputedAgain) return;
-    p.kept_weights = room.elements<float>(plan.num_kept_weights * p.num_heads);
+  AlignedBuffer buffer;
+  auto set_saved_weights = [&](AttentionForward<T>& p) {
+    if (weights == BackwardWeights::kRecomputed) return;
+    p.saved_weights = buffer.elements<float>(plan.num_saved_weights * p.num_heads);
   };
   return problem.run_with(
       [&](AttentionForward<T> p) {
-        keep_weights(p);
+        set_saved_weights(p);
         cpu::tile_attention_forward(p, plan);
       },
       [&](AttentionBackward<T> p) {
-        keep_weights(p.forward);
+        set_saved_weights(p.forward);
         cpu::tile_attention_backward(p, plan);
       });
 }
 
-// bf16 rounds results to 8 bits, and where a row has several tiles, backward takes the mean gradient of its weights
-// from the rounded output: off by 2^-9 times a sum of products.
+// bf16 rounds results to 8 bits. Where a row has several tiles, backward computes the mean gradient of its weights from
+// the rounded output, with an error of 2^-9 times a sum of products.
 template <typename T>
-constexpr double kAllowed = std::is_same_v<T, float> ? kTolerance<float> : 0x1p-5;
+constexpr double kTileTolerance = std::is_same_v<T, float> ? kTolerance<float> : 0x1p-5;
 
 template <typename T>
 void expect_tiles_near_reference(const AttentionProblem<T>& problem) {
   const AttentionResult<double> expected = problem.run_in_double();
   for_instruction_sets([&] {
-    for (const auto weights : {WeightsOfBackward::kKeptByForward, WeightsOfBackward::kComputedAgain}) {
-      expect_outputs_and_gradients_near(run_tiles(problem, weights), expected, kAllowed<T>, kAllowed<T>);
+    for (const auto weights : {BackwardWeights::kSavedByForward, BackwardWeights::kRecomputed}) {
+      expect_outputs_and_gradients_near(run_tiles(problem, weights), expected, kTileTolerance<T>, kTileTolerance<T>);
     }
   });
 }
@@ -77,7 +77,7 @@ std::vector<NamedRelation> tileable_relations() {
   relations.push_back({"several blocks, causal", causal(195)});
   relations.push_back({"several blocks, window", window(333, {.before = 40, .after = 25})});
   relations.push_back({"far apart", Relation::from_intervals(500, {{490, 500}, {0, 3}, {200, 300}, {7, 7}, {0, 500}})});
-  relations.push_back({"sentences, as rows", join(sentences).to_rows()});
+  relations.push_back({"sentences, as rows", join(sentences).to_csr()});
   relations.push_back({"window and a few for all",
                        unite(window(200, {.before = 9, .after = 9}), prefix(200, std::vector<std::int64_t>(200, 3)))});
   relations.push_back({"several blocks, random", random_relation(400, 90, 60, /*seed=*/4)});
@@ -93,7 +93,7 @@ class TileAttention : public testing::Test {
 using ElementTypes = testing::Types<float, BFloat16>;
 TYPED_TEST_SUITE(TileAttention, ElementTypes);
 
-TYPED_TEST(TileAttention, IsTheReferenceOnEveryRelationWhoseRowsAscend) {
+TYPED_TEST(TileAttention, MatchesTheReferenceOnEveryRelationWhoseRowsAscend) {
   for (const auto& [name, relation] : tileable_relations()) {
     for (const AttentionCase& options : attention_cases()) {
       SCOPED_TRACE(name + ", " + options.name);
@@ -102,7 +102,7 @@ TYPED_TEST(TileAttention, IsTheReferenceOnEveryRelationWhoseRowsAscend) {
   }
 }
 
-TYPED_TEST(TileAttention, IsTheReferenceForEveryHeadSize) {
+TYPED_TEST(TileAttention, MatchesTheReferenceForEveryHeadSize) {
   for (const std::int64_t head_size : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 48, 64, 65, 100, 128, 256, 257}) {
     for (const std::int64_t value_size : {head_size, head_size + 1, std::int64_t{40}}) {
       SCOPED_TRACE("head size " + std::to_string(head_size) + ", value size " + std::to_string(value_size));
@@ -112,7 +112,7 @@ TYPED_TEST(TileAttention, IsTheReferenceForEveryHeadSize) {
   }
 }
 
-TYPED_TEST(TileAttention, IsTheReferenceForEverySentenceLength) {
+TYPED_TEST(TileAttention, MatchesTheReferenceForEverySentenceLength) {
   for (std::int64_t length = 1; length <= 2 * kTileRows + 2; length += length < 40 ? 1 : 8) {
     SCOPED_TRACE(length);
     const AttentionSizes sizes = {1, 16, 16};
@@ -136,22 +136,22 @@ TYPED_TEST(TileAttention, GivesTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
-TYPED_TEST(TileAttention, GivesASentenceTheSameBitsWhateverElseIsInTheBatch) {
+TYPED_TEST(TileAttention, GivesASentenceTheSameBitsAloneAndInABatch) {
   const std::vector<Relation> sentences = {complete(7), causal(90), Relation::from_intervals(2, {{1, 1}}), complete(5)};
   const AttentionProblem<TypeParam> batch(join(sentences), {2, 16, 9}, {.name = ""});
-  const AttentionResult<TypeParam> of_batch = run_tiles(batch);
+  const AttentionResult<TypeParam> batch_result = run_tiles(batch);
 
   const AttentionResult<TypeParam> alone = run_tiles(batch.part(causal(90), 7, 7));
 
-  auto of_sentence = [](const auto& values, std::size_t size) {
+  auto sentence_part = [](const auto& values, std::size_t size) {
     const auto begin = values.begin() + static_cast<std::ptrdiff_t>(7 * 2 * size);
     return std::decay_t<decltype(values)>(begin, begin + static_cast<std::ptrdiff_t>(90 * 2 * size));
   };
-  EXPECT_EQ(alone.out, of_sentence(of_batch.out, 9));
-  EXPECT_EQ(alone.log_normalizer, of_sentence(of_batch.log_normalizer, 1));
-  EXPECT_EQ(alone.grad_query, of_sentence(of_batch.grad_query, 16));
-  EXPECT_EQ(alone.grad_key, of_sentence(of_batch.grad_key, 16));
-  EXPECT_EQ(alone.grad_value, of_sentence(of_batch.grad_value, 9));
+  EXPECT_EQ(alone.out, sentence_part(batch_result.out, 9));
+  EXPECT_EQ(alone.log_normalizer, sentence_part(batch_result.log_normalizer, 1));
+  EXPECT_EQ(alone.grad_query, sentence_part(batch_result.grad_query, 16));
+  EXPECT_EQ(alone.grad_key, sentence_part(batch_result.grad_key, 16));
+  EXPECT_EQ(alone.grad_value, sentence_part(batch_result.grad_value, 9));
 }
 
 TYPED_TEST(TileAttention, DoesNotOverflowOnScoresOfTenThousand) {
@@ -160,8 +160,8 @@ TYPED_TEST(TileAttention, DoesNotOverflowOnScoresOfTenThousand) {
     problem.edge_bias()[i] = (i / 50) % 3 == 0 ? 1e4f : -1e4f;
   }
   const AttentionResult<double> expected = problem.run_in_double();
-  // A score of 1e4 is itself rounded to 1e4 * epsilon, which is what its weight is then off by.
-  const double tolerance = std::max(kAllowed<TypeParam>, 1e4 * std::numeric_limits<float>::epsilon());
+  // A score of 1e4 has a rounding error of about 1e4 * epsilon, and its weight has this relative error.
+  const double tolerance = std::max(kTileTolerance<TypeParam>, 1e4 * std::numeric_limits<float>::epsilon());
   for_instruction_sets([&] { expect_outputs_and_gradients_near(run_tiles(problem), expected, tolerance, tolerance); });
 }
 
@@ -170,8 +170,8 @@ TYPED_TEST(TileAttention, TreatsAnEdgeOfScoreMinusInfinityAsAbsent) {
   for (const std::int64_t length : {3, 140}) {
     AttentionProblem<TypeParam> problem(complete(length), {1, 4, 4}, {.name = "", .has_bias = true});
     for (std::int64_t source = 0; source < length; ++source) {
-      problem.edge_bias()[source] = source == 0 ? 0 : kAbsent;  // row 0 sees source 0
-      problem.edge_bias()[length + source] = kAbsent;           // row 1 sees none
+      problem.edge_bias()[source] = source == 0 ? 0 : kAbsent;  // row 0 has a finite score for source 0 only
+      problem.edge_bias()[length + source] = kAbsent;           // row 1 has no finite score
     }
 
     expect_tiles_near_reference(problem);
@@ -184,7 +184,7 @@ TYPED_TEST(TileAttention, TreatsAnEdgeOfScoreMinusInfinityAsAbsent) {
   }
 }
 
-TYPED_TEST(TileAttention, KeepsNaNs) {
+TYPED_TEST(TileAttention, PropagatesNanInABiasToItsRow) {
   AttentionProblem<TypeParam> problem(complete(20), {1, 4, 4}, {.name = "", .has_bias = true});
   problem.edge_bias()[3 * 20 + 7] = std::numeric_limits<float>::quiet_NaN();
   for_instruction_sets([&] {
@@ -197,7 +197,7 @@ TYPED_TEST(TileAttention, KeepsNaNs) {
   });
 }
 
-TYPED_TEST(TileAttention, IsTheReferenceOnRandomIntervals) {
+TYPED_TEST(TileAttention, MatchesTheReferenceOnRandomIntervals) {
   rc::check("random intervals", [] {
     const auto num_sources = *rc::gen::inRange(0, 200);
     const auto bounds = *rc::gen::container<std::vector<std::pair<int, int>>>(

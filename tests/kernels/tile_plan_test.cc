@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/attention/tile.h"
-#include "edgewise/kernels/attention/tile_work.h"
+#include "edgewise/kernels/attention/backward_parts.h"
+#include "edgewise/kernels/attention/relation_tile.h"
 #include "tests/support/error_of.h"
 #include "tests/support/relation_zoo.h"
 
@@ -44,7 +44,7 @@ TEST(TilePlan, HasEveryRowInOneBlockThatSpansItsSources) {
   }
 }
 
-TEST(TilePlan, HasEverySourceInOneTileOrUnseen) {
+TEST(TilePlan, HasEverySourceInOneTileOrInOneUnusedInterval) {
   for (const auto& [name, relation] : tileable_relations()) {
     SCOPED_TRACE(name);
     const TilePlan plan(relation.view());
@@ -54,14 +54,14 @@ TEST(TilePlan, HasEverySourceInOneTileOrUnseen) {
       EXPECT_LE(tile.sources.end - tile.sources.begin, kTileSources);
       for (NodeIndex source = tile.sources.begin; source < tile.sources.end; ++source) ++times[source];
     }
-    for (const Interval& unseen : plan.unseen_sources) {
-      for (NodeIndex source = unseen.begin; source < unseen.end; ++source) ++times[source];
+    for (const Interval& unused : plan.unused_sources) {
+      for (NodeIndex source = unused.begin; source < unused.end; ++source) ++times[source];
     }
     EXPECT_THAT(times, testing::Each(1));
   }
 }
 
-TEST(TilePlan, NamesTheBlocksThatSeeATile) {
+TEST(TilePlan, ListsTheBlocksWithEdgesFromATile) {
   for (const auto& [name, relation] : tileable_relations()) {
     SCOPED_TRACE(name);
     const TilePlan plan(relation.view());
@@ -69,13 +69,13 @@ TEST(TilePlan, NamesTheBlocksThatSeeATile) {
     for (const SourceTile& tile : plan.tiles) {
       for (std::int64_t i = 0; i < std::ssize(plan.blocks); ++i) {
         if (tile.block_begin <= i && i < tile.block_end) continue;
-        EXPECT_TRUE(Tile(relation.view(), plan, plan.blocks[i], tile.sources).is_empty());
+        EXPECT_TRUE(RelationTile(plan, plan.blocks[i], tile.sources).is_empty());
       }
     }
   }
 }
 
-TEST(TilePlan, CutsSentencesApart) {
+TEST(TilePlan, HasARunForEachSentence) {
   const std::vector<Relation> sentences = {complete(4), causal(70), bipartite(3, 5)};
   const TilePlan plan(join(sentences).view());
 
@@ -85,40 +85,41 @@ TEST(TilePlan, CutsSentencesApart) {
   EXPECT_EQ(plan.blocks[plan.runs[1].block_begin].row_begin, 4);
 }
 
-TEST(TilePlan, KeepsWeightsOfShortSentencesForBackward) {
-  const std::vector<Relation> sentences = {causal(kMostKeptSources), complete(kMostKeptSources + 1), complete(17)};
+TEST(TilePlan, SavesWeightsOfShortSentencesForBackward) {
+  const std::vector<Relation> sentences = {causal(kMaxSavedSources), complete(kMaxSavedSources + 1), complete(17)};
   const TilePlan plan(join(sentences).view());
   ASSERT_EQ(plan.blocks.size(), 4U);
-  EXPECT_EQ(plan.blocks[0].kept_begin, 0);
-  EXPECT_EQ(plan.blocks[1].kept_begin, -1);
-  EXPECT_EQ(plan.blocks[2].kept_begin, -1);
-  EXPECT_EQ(plan.blocks[3].kept_begin, kMostKeptSources * kMostKeptSources);
-  EXPECT_EQ(plan.num_kept_weights, kMostKeptSources * kMostKeptSources + 17 * 32);
-  EXPECT_EQ(TilePlan(window(1000, {.before = 3, .after = 3}).view()).num_kept_weights, 0);
+  EXPECT_EQ(plan.blocks[0].saved_begin, 0);
+  EXPECT_EQ(plan.blocks[1].saved_begin, -1);
+  EXPECT_EQ(plan.blocks[2].saved_begin, -1);
+  EXPECT_EQ(plan.blocks[3].saved_begin, kMaxSavedSources * kMaxSavedSources);
+  EXPECT_EQ(plan.num_saved_weights, kMaxSavedSources * kMaxSavedSources + 17 * 32);
+  EXPECT_EQ(TilePlan(window(1000, {.before = 3, .after = 3}).view()).num_saved_weights, 0);
 }
 
-TEST(TilePlan, RefusesListsThatDoNotAscend) {
+TEST(TilePlan, RejectsRowsWhoseSourcesDoNotAscend) {
   for (const std::vector<NodeIndex>& sources : {std::vector<NodeIndex>{1, 0}, std::vector<NodeIndex>{2, 2}}) {
-    const Relation relation = Relation::from_rows(3, {0, 2}, sources);
+    const Relation relation = Relation::from_csr(3, {0, 2}, sources);
     EXPECT_FALSE(rows_ascend(relation.view()));
     EXPECT_EQ(error_of([&] { TilePlan(relation.view()); }),
               "TilePlan: relation has a row whose sources do not ascend, needs rows that do");
   }
 }
 
-TEST(TilePlan, SaysWhichShareOfTheScoresAreEdges) {
+TEST(TilePlan, FillIsTheShareOfComputedScoresThatAreEdges) {
   EXPECT_EQ(TilePlan(complete(40).view()).fill, 1.0);
-  EXPECT_EQ(TilePlan(complete(32).to_rows().view()).fill, 1.0);
-  EXPECT_EQ(TilePlan(window(320, {}).to_rows().view()).fill, 1.0 / 16);
-  // Half of 16 sources on the mean and one more: a triangle with its diagonal.
-  EXPECT_EQ(TilePlan(causal(16).to_rows().view()).fill, 8.5 / 16);
+  EXPECT_EQ(TilePlan(complete(32).to_csr().view()).fill, 1.0);
+  EXPECT_EQ(TilePlan(window(320, {}).to_csr().view()).fill, 1.0 / 16);
+  // Row i of a causal relation of 16 nodes has i + 1 edges: 8.5 of 16 on average.
+  EXPECT_EQ(TilePlan(causal(16).to_csr().view()).fill, 8.5 / 16);
 }
 
-TEST(TilePlan, IsMadeForListsThatAreDense) {
-  EXPECT_TRUE(dense_tile_plan(block_local(300, 48).to_rows().view()).has_value());
-  EXPECT_FALSE(dense_tile_plan(random_relation(800, 100, 32, /*seed=*/1).view()).has_value());
-  EXPECT_FALSE(dense_tile_plan(Relation::from_rows(3, {0, 3}, {2, 1, 0}).view()).has_value());
-  // Each row sees its first group and a far one, and rows beside it others between: their columns are mostly no edges.
+TEST(DenseTilePlan, ExistsOnlyForDenseRelationsWhoseRowsAscend) {
+  EXPECT_TRUE(make_dense_tile_plan(block_local(300, 48).to_csr().view()).has_value());
+  EXPECT_FALSE(make_dense_tile_plan(random_relation(800, 100, 32, /*seed=*/1).view()).has_value());
+  EXPECT_FALSE(make_dense_tile_plan(Relation::from_csr(3, {0, 3}, {2, 1, 0}).view()).has_value());
+  // Each row has edges from the first group and from one other group, which differs from row to row of a block: most
+  // computed scores are no edges.
   std::vector<EdgeIndex> row_begin = {0};
   std::vector<NodeIndex> sources;
   for (NodeIndex row = 0; row < 60; ++row) {
@@ -127,33 +128,32 @@ TEST(TilePlan, IsMadeForListsThatAreDense) {
     }
     row_begin.push_back(std::ssize(sources));
   }
-  EXPECT_FALSE(dense_tile_plan(Relation::from_rows(16 * 61, row_begin, sources).view()).has_value());
+  EXPECT_FALSE(make_dense_tile_plan(Relation::from_csr(16 * 61, row_begin, sources).view()).has_value());
 }
 
-// The source of a column.
-std::int64_t source_of(const Tile& tile, std::int64_t column) {
+std::int64_t source_of_column(const RelationTile& tile, std::int64_t column) {
   std::int64_t source = -1;
-  tile.for_stretches([&](const Stretch& stretch) {
-    if (stretch.column <= column && column < stretch.column + stretch.count) {
-      source = stretch.source + column - stretch.column;
+  tile.for_spans([&](const SourceSpan& span) {
+    if (span.column <= column && column < span.column + span.count) {
+      source = span.source + column - span.column;
     }
   });
   return source;
 }
 
-TEST(Tile, HoldsEveryEdgeOnce) {
+TEST(RelationTile, HoldsEveryEdgeOnce) {
   for (const auto& [name, relation] : tileable_relations()) {
     SCOPED_TRACE(name);
     const TilePlan plan(relation.view());
     std::vector<int> times(relation.num_edges(), 0);
     for (const RowBlock& block : plan.blocks) {
-      for_tiles_of(plan, block, [&](Interval sources) {
-        const Tile tile(relation.view(), plan, block, sources);
+      for_tiles(plan, block, [&](Interval sources) {
+        const RelationTile tile(plan, block, sources);
         for (std::int64_t row = 0; row < tile.num_rows(); ++row) {
           tile.for_edges(row, [&](std::int64_t i, std::int64_t column) {
             const EdgeIndex edge = tile.first_edge(row) + i;
             ++times[edge];
-            EXPECT_EQ(relation.view().source(block.row_begin + row, edge), source_of(tile, column));
+            EXPECT_EQ(relation.view().source(block.row_begin + row, edge), source_of_column(tile, column));
           });
         }
       });
@@ -162,19 +162,20 @@ TEST(Tile, HoldsEveryEdgeOnce) {
   }
 }
 
-TEST(Tile, FindsColumnsOfRowsAndRowsOfColumns) {
+TEST(RelationTile, FindsColumnsOfRowsAndRowsOfColumns) {
   for (const auto& [name, relation] : tileable_relations()) {
     SCOPED_TRACE(name);
     const TilePlan plan(relation.view());
     for (const RowBlock& block : plan.blocks) {
-      for_tiles_of(plan, block, [&](Interval sources) {
-        const Tile tile(relation.view(), plan, block, sources);
+      for_tiles(plan, block, [&](Interval sources) {
+        const RelationTile tile(plan, block, sources);
         for (std::int64_t row = 0; row < tile.num_rows(); ++row) {
-          const Range seen_by_three = tile.columns_of_rows(row, std::min<std::int64_t>(3, tile.num_rows() - row));
+          const IndexRange columns_of_three =
+              tile.columns_of_rows(row, std::min<std::int64_t>(3, tile.num_rows() - row));
           tile.for_edges(row, [&](std::int64_t, std::int64_t column) {
-            EXPECT_LE(seen_by_three.begin, column);
-            EXPECT_GT(seen_by_three.end, column);
-            const Range rows = tile.rows_of_columns(column, 1);
+            EXPECT_LE(columns_of_three.begin, column);
+            EXPECT_GT(columns_of_three.end, column);
+            const IndexRange rows = tile.rows_of_columns(column, 1);
             EXPECT_LE(rows.begin, row);
             EXPECT_GT(rows.end, row);
           });
@@ -184,22 +185,22 @@ TEST(Tile, FindsColumnsOfRowsAndRowsOfColumns) {
   }
 }
 
-TEST(BackwardParts, KeepSentencesWhole) {
+TEST(SplitBackward, KeepsShortSentencesWhole) {
   const std::vector<Relation> sentences(20, causal(30));
   const TilePlan plan(join(sentences).view());
 
-  const std::vector<BackwardPart> parts = backward_parts(plan, /*num_heads=*/1, /*num_threads=*/2);
+  const std::vector<BackwardPart> parts = split_backward(plan, /*num_heads=*/1, /*num_threads=*/2);
 
   ASSERT_EQ(parts.size(), 21u);
   for (const BackwardPart& part : parts) EXPECT_EQ(part.kind, BackwardPart::Kind::kRun);
 }
 
-TEST(BackwardParts, CutALongSentenceWhereThreadsWouldWait) {
+TEST(SplitBackward, SplitsALongSentenceIfThreadsWouldWait) {
   const TilePlan plan(complete(1000).view());
 
-  EXPECT_EQ(backward_parts(plan, /*num_heads=*/1, /*num_threads=*/1).size(), 2u);
-  EXPECT_EQ(backward_parts(plan, /*num_heads=*/8, /*num_threads=*/2).size(), 2u);
-  const std::vector<BackwardPart> parts = backward_parts(plan, /*num_heads=*/1, /*num_threads=*/2);
+  EXPECT_EQ(split_backward(plan, /*num_heads=*/1, /*num_threads=*/1).size(), 2u);
+  EXPECT_EQ(split_backward(plan, /*num_heads=*/8, /*num_threads=*/2).size(), 2u);
+  const std::vector<BackwardPart> parts = split_backward(plan, /*num_heads=*/1, /*num_threads=*/2);
   EXPECT_EQ(parts.size(), plan.blocks.size() + plan.tiles.size() + 1);
   EXPECT_TRUE(std::ranges::is_sorted(parts, {}, &BackwardPart::cost_before));
 }

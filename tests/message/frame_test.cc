@@ -18,7 +18,7 @@ TEST(Frame, HoldsColumnsOfAnyTypeAndShape) {
   EXPECT_EQ(frame.columns().size(), 2u);
 }
 
-TEST(Frame, ReplacesAColumnWhateverItWas) {
+TEST(Frame, ReplacesAColumnByOneOfAnotherTypeAndShape) {
   Frame frame(3);
   frame.set("x", at::ones({3, 2}));
   frame.set("x", numbers({1, 2, 3}));
@@ -43,7 +43,7 @@ TEST(Frame, FillsANewColumnWithZeros) {
   expect_equal(frame.get("empty"), at::zeros({4, 3}));
 }
 
-TEST(Frame, LeavesTheTensorsItWasGivenAlone) {
+TEST(Frame, DoesNotChangeTheTensorsItWasGiven) {
   const at::Tensor given = numbers({1, 2, 3});
   Frame frame(3);
   frame.set("x", given);
@@ -52,7 +52,7 @@ TEST(Frame, LeavesTheTensorsItWasGivenAlone) {
   expect_equal(given, numbers({1, 2, 3}));
 }
 
-TEST(Frame, PassesGradientsToWhatWasWrittenAndWhatWasKept) {
+TEST(Frame, PassesGradientsToWrittenAndToKeptRows) {
   const at::Tensor before = at::ones({3}, at::kDouble).requires_grad_();
   const at::Tensor values = at::ones({2}, at::kDouble).requires_grad_();
   Frame frame(3);
@@ -64,7 +64,7 @@ TEST(Frame, PassesGradientsToWhatWasWrittenAndWhatWasKept) {
   expect_equal(values.grad(), at::tensor({4.0, 1.0}, at::kDouble));
 }
 
-TEST(Frame, ForgetsWhatIsErased) {
+TEST(Frame, HasNoColumnThatWasErased) {
   Frame frame(2);
   frame.set("x", numbers({1, 2}));
   frame.erase("x");
@@ -80,7 +80,7 @@ TEST(Frame, MayHaveNoRows) {
   expect_equal(frame.get("x"), at::ones({0, 2}));
 }
 
-TEST(Frame, NamesTheColumnsThereAreWhenOneIsMissing) {
+TEST(Frame, ListsItsColumnsInTheErrorForAMissingColumn) {
   Frame frame(3, "node");
   EXPECT_EQ(error_of([&] { frame.get("q"); }), "Frame::get: node column 'q' is missing, the columns are none");
 
@@ -90,7 +90,7 @@ TEST(Frame, NamesTheColumnsThereAreWhenOneIsMissing) {
   EXPECT_EQ(error_of([&] { frame.erase("q"); }), "Frame::erase: node column 'q' is missing, the columns are 'k', 'v'");
 }
 
-TEST(Frame, AsksForARowEach) {
+TEST(Frame, RefusesAColumnWithoutOneRowForEachNodeOrEdge) {
   Frame frame(3, "edge");
   EXPECT_EQ(error_of([&] { frame.set("x", at::Tensor()); }),
             "Frame::set: edge column 'x' is undefined, a tensor with one row per edge is needed");
@@ -110,7 +110,7 @@ TEST(Frame, AsksForARowEach) {
             "Frame::set: values of edge column 'x' is undefined, but 2 rows are named; one value per row is needed");
 }
 
-TEST(Frame, AsksForRowsOfTheColumnsTypeAndShape) {
+TEST(Frame, RefusesRowsOfAnotherTypeOrShapeThanTheColumn) {
   Frame frame(3);
   frame.set("x", at::ones({3, 2}));
 
@@ -128,7 +128,7 @@ TEST(Frame, AsksForRowsOfTheColumnsTypeAndShape) {
       "shape are needed");
 }
 
-TEST(Frame, AsksForTensorsOnTheCpu) {
+TEST(Frame, RefusesTensorsThatAreNotOnTheCpu) {
   Frame frame(3);
   EXPECT_EQ(error_of([&] { frame.set("x", at::ones({3}, at::kMeta)); }),
             "Frame::set: row column 'x' is on meta, a tensor on the CPU is needed");
@@ -136,7 +136,7 @@ TEST(Frame, AsksForTensorsOnTheCpu) {
             "Frame::set: row column 'x' is on meta, a tensor on the CPU is needed");
 }
 
-TEST(Frame, AsksForRowNumbersThatItHasAndWritesEachOnce) {
+TEST(Frame, RefusesRowNumbersOutOfRangeOrWrittenTwice) {
   Frame frame(3, "node");
   frame.set("x", numbers({1, 2, 3}));
 

@@ -4,7 +4,7 @@
 namespace edgewise {
 namespace {
 
-/// Three nodes that see each other, x [3] on them and y [9] on their edges.
+/// A complete graph of three nodes, with node column x [3, 2] and edge column y [9, 2, 4].
 class MessageErrors : public testing::Test {
  protected:
   MessageErrors() {
@@ -62,7 +62,7 @@ TEST_F(MessageErrors, NameColumnsThatAreMissing) {
             "Frame::get: edge column 'q' is missing, the columns are 'y'");
 }
 
-TEST_F(MessageErrors, NameWhatAFunctionReturnedAndWhatIsNeeded) {
+TEST_F(MessageErrors, NameTheReturnedShapeAndTheNeededShape) {
   EXPECT_EQ(error_of([&] {
               g.apply_nodes(returns(Columns{{"z", at::ones({2, 4})}}), numbers({1}));
             }),
@@ -91,7 +91,7 @@ TEST_F(MessageErrors, NameWhatAFunctionReturnedAndWhatIsNeeded) {
             "filter_edges: the predicate returned undefined, Bool [2] is needed");
 }
 
-TEST_F(MessageErrors, SayWhichFunctionIsEmpty) {
+TEST_F(MessageErrors, NameTheEmptyFunction) {
   EXPECT_EQ(error_of([&] { g.apply_nodes(nullptr); }),
             "apply_nodes: the function is empty, one that can be called is needed");
   EXPECT_EQ(error_of([&] { g.apply_edges(EdgeFunction()); }),
@@ -106,7 +106,7 @@ TEST_F(MessageErrors, SayWhichFunctionIsEmpty) {
             "filter_edges: the predicate is empty, one that can be called is needed");
 }
 
-TEST_F(MessageErrors, NameTheMessagesSentWhenAReductionReadsAnother) {
+TEST_F(MessageErrors, ListTheSentMessagesWhenAReductionReadsAnother) {
   EXPECT_EQ(error_of([&] {
               g.update_all({copy_u("x", "a"), copy_e("y", "b")}, {sum("c", "z")});
             }),
@@ -123,7 +123,7 @@ TEST_F(MessageErrors, NameTheMessagesSentWhenAReductionReadsAnother) {
             "NodeBatch::mailbox: message 'm' is asked for outside of a reduce function, which alone has messages");
 }
 
-TEST_F(MessageErrors, NameWhatIsSentOrWrittenTwice) {
+TEST_F(MessageErrors, NameAMessageSentTwiceAndAColumnWrittenTwice) {
   EXPECT_EQ(error_of([&] {
               g.update_all({copy_u("x", "m"), copy_e("y", "m")}, {});
             }),
@@ -134,7 +134,7 @@ TEST_F(MessageErrors, NameWhatIsSentOrWrittenTwice) {
             "update_all: 'z' is written twice, each name once is needed");
 }
 
-TEST_F(MessageErrors, SayWhereAReduceFunctionDiffersFromItself) {
+TEST_F(MessageErrors, NameTheColumnsThatAReduceFunctionReturnsDifferently) {
   const auto size_of = [](const NodeBatch& nodes) { return nodes.mailbox("m").size(1); };
   EXPECT_EQ(
       reduce_error([&](const NodeBatch& nodes) {
@@ -170,13 +170,13 @@ TEST_F(MessageErrors, NameShapesThatDoNotAlign) {
             "needed, each of one size or 1");
 }
 
-TEST_F(MessageErrors, AskForAFloatingMessageToAverage) {
+TEST_F(MessageErrors, NameTheTypeOfAMessageThatCannotBeAveraged) {
   g.ndata().set("count", numbers({1, 2, 3}));
   EXPECT_EQ(error_of([&] { g.update_all({copy_u("count", "m")}, {mean("m", "z")}); }),
             "mean: the message is Long [9], a floating type is needed");
 }
 
-TEST_F(MessageErrors, AskForABuiltInKindThatThereIs) {
+TEST_F(MessageErrors, NameAnUnknownBuiltInKind) {
   EXPECT_EQ(error_of([&] {
               g.apply_edges(BuiltinMessage{static_cast<BuiltinMessage::Kind>(7), "x", "y", "m"});
             }),
@@ -187,7 +187,7 @@ TEST_F(MessageErrors, AskForABuiltInKindThatThereIs) {
             "BuiltinReduction: kind is 7, one of the three that there are is needed");
 }
 
-TEST_F(MessageErrors, AskForTheTypeAndShapeOfAColumnThatIsPartlyWritten) {
+TEST_F(MessageErrors, NameTheTypeAndShapeOfAColumnThatIsPartlyWritten) {
   EXPECT_EQ(
       error_of([&] { g.send_and_recv(numbers({0}), {copy_e("y", "m")}, {sum("m", "x")}); }),
       "Frame::set: values of node column 'x' is Float [1, 2, 4], but the column is Float [3, 2]; rows of one type "

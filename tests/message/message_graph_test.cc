@@ -8,9 +8,9 @@
 namespace edgewise {
 namespace {
 
-/// One row a pair of ends, made by loops: `value(source row, destination row, edge row)`.
+/// Computes one row for each edge in a loop: `value(source, destination, edge)`.
 template <typename Value>
-at::Tensor on_each_edge(const MessageGraph& g, const Value& value, at::IntArrayRef row_shape) {
+at::Tensor compute_on_each_edge(const MessageGraph& g, const Value& value, at::IntArrayRef row_shape) {
   const EdgeList ends = g.graph().all_edges();
   std::vector<std::int64_t> shape = row_shape.vec();
   shape.insert(shape.begin(), g.graph().num_edges());
@@ -73,7 +73,7 @@ TEST(ApplyEdges, WritesEachBuiltInMessageOnEveryEdge) {
 
       g.apply_edges(c.message);
 
-      expect_near(g.edata().get("m"), on_each_edge(g, value, c.row_shape), 1e-14);
+      expect_near(g.edata().get("m"), compute_on_each_edge(g, value, c.row_shape), 1e-14);
     }
   }
 }
@@ -96,7 +96,7 @@ TEST(ApplyEdges, WritesTheGivenEdgesAndKeepsTheOthers) {
   }
 }
 
-TEST(ApplyEdges, ShowsAFunctionTheEndsAndNumbersOfItsEdges) {
+TEST(ApplyEdges, GivesAFunctionTheEndsAndNumbersOfItsEdges) {
   MessageGraph g{GraphPool().pair({2, 2})};  // ee 0-3, ed 4-7, dd 8-10
   g.ndata().set("x", numbers({10, 11, 12, 13}));
   g.edata().set("y", at::arange(11, at::kLong));
@@ -143,7 +143,7 @@ TEST(ApplyNodes, TakesAllNodesWhenNoneAreGiven) {
   expect_equal(g.ndata().get("x"), at::tensor({0.5, 1.0, 1.5}, at::kDouble));
 }
 
-TEST(ApplyNodes, RunsOnNoNodesToo) {
+TEST(ApplyNodes, CallsTheFunctionWithAnEmptyBatchWhenNoNodeIsGiven) {
   MessageGraph g{Graph(causal(3))};
   g.ndata().set("x", at::ones({3, 2}));
 
@@ -177,10 +177,10 @@ std::vector<ReductionCase> builtin_reductions() {
   };
 }
 
-/// `before` with the rows of the destinations of `edges` replaced by what `value` makes of the source rows of v.
+/// Returns `before`, with the row of each destination of `edges` replaced by `value(the rows of v at its sources)`.
 template <typename Value>
-at::Tensor reduced_by_loops(const MessageGraph& g, const at::Tensor& edges, const at::Tensor& before,
-                            const Value& value) {
+at::Tensor reduce_by_loops(const MessageGraph& g, const at::Tensor& edges, const at::Tensor& before,
+                           const Value& value) {
   const EdgeList ends = g.graph().all_edges();
   std::map<std::int64_t, std::vector<at::Tensor>> arrived;
   for (std::int64_t i = 0; i < edges.numel(); ++i) {
@@ -192,7 +192,7 @@ at::Tensor reduced_by_loops(const MessageGraph& g, const at::Tensor& edges, cons
   return result;
 }
 
-TEST(SendAndRecv, ReducesWhatArrivesAndLeavesTheOtherNodesTheirColumn) {
+TEST(SendAndRecv, ReducesMessagesAndKeepsTheRowsOfNodesWithoutMessages) {
   for (const NamedGraph& named : graph_zoo()) {
     for (const ReductionCase& c : builtin_reductions()) {
       SCOPED_TRACE(named.name + ", " + c.name);
@@ -203,7 +203,7 @@ TEST(SendAndRecv, ReducesWhatArrivesAndLeavesTheOtherNodesTheirColumn) {
 
       g.send_and_recv(half.flip(0), {copy_u("v", "m")}, {c.reduction});
 
-      expect_near(g.ndata().get("out"), reduced_by_loops(g, half, before, c.value), 1e-14);
+      expect_near(g.ndata().get("out"), reduce_by_loops(g, half, before, c.value), 1e-14);
     }
   }
 }
@@ -218,7 +218,7 @@ TEST(UpdateAll, GivesZerosToNodesWithoutInEdgesInANewColumn) {
 
       g.update_all({copy_u("v", "m")}, {c.reduction});
 
-      expect_near(g.ndata().get("out"), reduced_by_loops(g, all, zeros, c.value), 1e-14);
+      expect_near(g.ndata().get("out"), reduce_by_loops(g, all, zeros, c.value), 1e-14);
     }
   }
 }
@@ -249,14 +249,14 @@ TEST(SendAndRecv, FillsMailboxesByAscendingEdgeNumber) {
     g.edata().set("number", at::arange(named.graph.num_edges(), at::kLong));
     const EdgeList ends = named.graph.all_edges();
     std::set<std::int64_t> in_degrees;
-    std::int64_t seen = 0;
+    std::int64_t num_messages = 0;
 
     g.send_and_recv(half_of(named.graph.num_edges()).flip(0), {copy_e("number", "m")}, {[&](const NodeBatch& nodes) {
                       const at::Tensor mail = nodes.mailbox("m");
                       EXPECT_TRUE(in_degrees.insert(mail.size(1)).second);
                       EXPECT_TRUE((mail.slice(1, 1) > mail.slice(1, 0, -1)).all().item<bool>());
                       for (std::int64_t row = 0; row < nodes.size(); ++row) {
-                        for (std::int64_t i = 0; i < mail.size(1); ++i, ++seen) {
+                        for (std::int64_t i = 0; i < mail.size(1); ++i, ++num_messages) {
                           const auto edge = mail[row][i].item<std::int64_t>();
                           EXPECT_EQ(ends.destinations[edge], nodes.nodes()[row].item<std::int64_t>());
                         }
@@ -264,7 +264,7 @@ TEST(SendAndRecv, FillsMailboxesByAscendingEdgeNumber) {
                       return Columns{};
                     }});
 
-    EXPECT_EQ(seen, half_of(named.graph.num_edges()).numel());
+    EXPECT_EQ(num_messages, half_of(named.graph.num_edges()).numel());
   }
 }
 
@@ -301,7 +301,7 @@ TEST(SendAndRecv, AppliesTheNodeFunctionToTheDestinationsReached) {
   expect_equal(g.ndata().get("x"), numbers({1, 2, 3, 300}));
 }
 
-TEST(SendAndRecv, DoesTheSameInWhateverOrderEdgesAreGiven) {
+TEST(SendAndRecv, DoesNotDependOnTheOrderOfTheGivenEdges) {
   for (const NamedGraph& named : graph_zoo()) {
     SCOPED_TRACE(named.name);
     MessageGraph g = with_columns(named.graph);
@@ -318,7 +318,7 @@ TEST(SendAndRecv, DoesTheSameInWhateverOrderEdgesAreGiven) {
   }
 }
 
-TEST(SendAndRecv, DoesInOneCallWhatItDoesPairByPair) {
+TEST(SendAndRecv, GivesTheSameInOneCallAsInACallForEachMessage) {
   MessageGraph together = with_columns(Graph(causal(6)));
   MessageGraph apart = with_columns(Graph(causal(6)));
 
@@ -330,7 +330,7 @@ TEST(SendAndRecv, DoesInOneCallWhatItDoesPairByPair) {
   EXPECT_FALSE(together.ndata().has("score"));
 }
 
-TEST(SendAndRecv, ReducesWhatNodesHadBeforeTheCall) {
+TEST(SendAndRecv, ReadsColumnsAsTheyWereBeforeTheCall) {
   MessageGraph g{Graph(window(3, {.before = 1}))};
   g.ndata().set("x", numbers({1, 2, 4}));
 
@@ -366,7 +366,7 @@ TEST(SendAndRecv, SumsWholeNumbersAndFloatsInTheirOwnType) {
   expect_equal(g.ndata().get("top"), at::tensor({1.0f, 1.0f, 4.0f}));
 }
 
-TEST(UpdateAll, GivesTheGradientOfAMaximumToTheFirstMessageThatHasIt) {
+TEST(UpdateAll, GivesTheGradientOfAMaximumToItsFirstMessage) {
   MessageGraph g{Graph(complete(3))};
   const at::Tensor x = at::tensor({2.0, 5.0, 5.0}, at::kDouble).requires_grad_();
   g.ndata().set("x", x);
@@ -377,7 +377,7 @@ TEST(UpdateAll, GivesTheGradientOfAMaximumToTheFirstMessageThatHasIt) {
   expect_equal(x.grad(), at::tensor({0.0, 3.0, 0.0}, at::kDouble));
 }
 
-TEST(FilterNodes, KeepsThoseForWhichThePredicateHoldsInTheirOrder) {
+TEST(FilterNodes, KeepsNodesForWhichThePredicateHoldsInTheirOrder) {
   MessageGraph g{Graph(causal(5))};
   g.ndata().set("x", numbers({5, 1, 4, 2, 3}));
   const auto is_large = [](const NodeBatch& nodes) { return nodes.data("x") > 2; };
@@ -387,7 +387,7 @@ TEST(FilterNodes, KeepsThoseForWhichThePredicateHoldsInTheirOrder) {
   expect_equal(g.filter_nodes(is_large, numbers({})), numbers({}));
 }
 
-TEST(FilterEdges, KeepsThoseForWhichThePredicateHoldsInTheirOrder) {
+TEST(FilterEdges, KeepsEdgesForWhichThePredicateHoldsInTheirOrder) {
   MessageGraph g{Graph(causal(3))};  // 0-0, 0-1, 1-1, 0-2, 1-2, 2-2
   g.ndata().set("active", at::tensor({0, 1, 1}, at::kLong).to(at::kBool));
   const auto is_active = [](const EdgeBatch& edges) { return edges.source("active"); };

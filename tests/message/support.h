@@ -29,7 +29,8 @@ struct NamedGraph {
   Graph graph;
 };
 
-/// Every relation of the zoo between two sets, and batches of sentences, whose decoder nodes hear from two relations.
+/// Returns graphs of two node sets with each relation of the zoo, and batches of sentences, whose decoder nodes are
+/// destinations of two relations.
 inline std::vector<NamedGraph> graph_zoo() {
   std::vector<NamedGraph> zoo;
   for (const NamedRelation& named : relation_zoo()) {
@@ -45,7 +46,7 @@ inline std::vector<NamedGraph> graph_zoo() {
   return zoo;
 }
 
-/// About half of the edges, ascending: those whose number a cheap hash picks.
+/// Selects about half of the numbers below `count` by a hash, in ascending order.
 inline at::Tensor half_of(std::int64_t count) {
   std::vector<std::int64_t> chosen;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -71,7 +72,7 @@ inline void expect_near(const at::Tensor& actual, const at::Tensor& expected, do
 inline constexpr std::int64_t kHeads = 2;
 inline constexpr std::int64_t kHeadSize = 3;
 
-/// A graph whose nodes have k, q, v [N, H, K] and whose edges have score [E, H, 1].
+/// Returns a graph with random node columns k, q, v [N, H, K] and edge column score [E, H, 1].
 inline MessageGraph with_columns(const Graph& graph) {
   at::manual_seed(5);
   MessageGraph g(graph);
@@ -80,7 +81,7 @@ inline MessageGraph with_columns(const Graph& graph) {
   return g;
 }
 
-// The graph tutorial's message_func and reduce_func.
+// message_func and reduce_func of the graph tutorial (docs/sources.md).
 inline Columns message_func(const EdgeBatch& edges) {
   return {{"score", (edges.source("k") * edges.destination("q")).sum(-1, /*keepdim=*/true)}, {"v", edges.source("v")}};
 }

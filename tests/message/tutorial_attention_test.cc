@@ -4,12 +4,13 @@
 #include "tests/message/support.h"
 #include "tests/support/gradient_check.h"
 
-// Attention as the graph tutorial passes it, its two ways held to each other, and the gradients of message passing.
+// Compares the two message-passing forms of attention in the graph tutorial (docs/sources.md), and checks the gradients
+// of message passing.
 
 namespace edgewise {
 namespace {
 
-// The tutorial's propagate_attention, with the normalization that it leaves to post-processing.
+// Computes the tutorial's propagate_attention, and the division by z that the tutorial has in post_func.
 void propagate_attention(MessageGraph& g, const at::Tensor& edges) {
   g.apply_edges(u_dot_v("k", "q", "score"), edges);
   g.apply_edges(
@@ -25,7 +26,7 @@ void propagate_attention(MessageGraph& g, const at::Tensor& edges) {
 
 struct Attention {
   at::Tensor dx;
-  std::vector<at::Tensor> gradients;  // of k, q, v
+  std::vector<at::Tensor> gradients;  // gradients of k, q and v
 };
 
 template <typename Propagate>
@@ -65,7 +66,7 @@ TEST(SendAndRecv, GivesTheTutorialsNaiveAndBuiltInAttentionEqualOutputsAndGradie
   }
 }
 
-TEST(SendAndRecv, ReadsTheTutorialsNumbersOfNodesAndEdges) {
+TEST(SendAndRecv, NumbersNodesAndEdgesLikeTheTutorial) {
   const MessageGraph g{GraphPool().pair({9, 10})};
 
   expect_equal(g.nodes(kEncoder), at::arange(0, 9, at::kLong));
@@ -75,7 +76,7 @@ TEST(SendAndRecv, ReadsTheTutorialsNumbersOfNodesAndEdges) {
   expect_equal(g.edges(kDecoderDecoder), at::arange(171, 226, at::kLong));
 }
 
-TEST(UpdateAll, HasTheGradientsOfFiniteDifferences) {
+TEST(UpdateAll, HasGradientsThatMatchFiniteDifferences) {
   const std::vector<std::int64_t> lengths = {2, 0, 3, 1};
   const Graph graph({{"from", 3}, {"to", 4}}, {{"edges", "from", "to", prefix(3, lengths)}});
   at::manual_seed(3);
@@ -112,7 +113,7 @@ TEST(UpdateAll, HasTheGradientsOfFiniteDifferences) {
       {inputs[0], inputs[1], inputs[3]});
 }
 
-TEST(UpdateAll, GivesTheSameBitsEachTimeWithTwoThreads) {
+TEST(UpdateAll, GivesTheSameBitsInEachRunWithTwoThreads) {
   const int threads_before = at::get_num_threads();
   at::set_num_threads(2);
   const Graph graph{random_relation(400, 400, 20, /*seed=*/3)};

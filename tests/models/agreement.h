@@ -13,7 +13,7 @@ namespace edgewise {
 
 inline constexpr double kTolerance = 1e-9;
 
-/// Gradients in all parameters of a number in which every element of `output` counts differently.
+/// Returns the gradients of all parameters of a randomly weighted sum of `output`.
 template <class Model>
 std::vector<at::Tensor> gradients(const Model& model, const at::Tensor& output) {
   std::vector<at::Tensor> leaves;
@@ -23,19 +23,19 @@ std::vector<at::Tensor> gradients(const Model& model, const at::Tensor& output) 
                                /*allow_unused=*/true);
 }
 
-/// Equal outputs, and equal gradients of all parameters.
+/// Expects equal outputs and equal gradients of all parameters.
 template <class Model>
 void expect_same(const Model& model, const at::Tensor& actual, const at::Tensor& expected) {
   expect_close(actual, expected, kTolerance);
   const std::vector<NamedTensor> named = parameters(model);
-  const std::vector<at::Tensor> of_actual = gradients(model, actual);
-  const std::vector<at::Tensor> of_expected = gradients(model, expected);
+  const std::vector<at::Tensor> actual_gradients = gradients(model, actual);
+  const std::vector<at::Tensor> expected_gradients = gradients(model, expected);
   int used = 0;
   for (std::size_t i = 0; i < named.size(); ++i) {
     SCOPED_TRACE(named[i].name);
     const auto or_zeros = [&](const at::Tensor& g) { return g.defined() ? g : at::zeros_like(named[i].tensor); };
-    expect_close(or_zeros(of_actual[i]), or_zeros(of_expected[i]), kTolerance);
-    if (of_expected[i].defined()) ++used;
+    expect_close(or_zeros(actual_gradients[i]), or_zeros(expected_gradients[i]), kTolerance);
+    if (expected_gradients[i].defined()) ++used;
   }
   EXPECT_GT(used, 0);
 }

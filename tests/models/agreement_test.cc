@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Message passing and the fused way have one meaning: equal outputs and gradients of all parameters.
+// Message passing and fused computation agree: equal outputs and gradients of all parameters.
 #include "tests/models/agreement.h"
 
 #include <ATen/ATen.h>
@@ -18,7 +18,7 @@
 namespace edgewise {
 namespace {
 
-/// The whole model both ways over `batch`.
+/// Expects equal results of message passing and fused computation on `batch`.
 void expect_agreement(const Transformer& model, const Batch& batch, const Pass& pass = Pass::inference()) {
   MessageGraph graph(batch.graph);
   Pass for_messages = pass;
@@ -28,7 +28,7 @@ void expect_agreement(const Transformer& model, const Batch& batch, const Pass& 
 
 using PairRelation = std::function<Relation(std::int64_t sources, std::int64_t destinations)>;
 
-/// `batch` with another relation within each sentence.
+/// Returns `batch` with another relation within each sentence.
 Batch with_relation(Batch batch, std::string_view name, const PairRelation& make) {
   std::vector<Relation> parts;
   for (std::size_t i = 0; i < batch.input_lengths.size(); ++i) {
@@ -40,7 +40,7 @@ Batch with_relation(Batch batch, std::string_view name, const PairRelation& make
   return batch;
 }
 
-/// Each row sees the even ones among its sources; every third row sees nothing.
+/// Returns a relation with edges from even sources; every third row is empty.
 Relation with_empty_rows(std::int64_t sources, std::int64_t destinations) {
   std::vector<std::uint8_t> mask;
   for (std::int64_t d = 0; d < destinations; ++d) {
@@ -62,7 +62,7 @@ std::vector<NamedBatch> batches() {
   const auto random = [](std::int64_t sources, std::int64_t destinations) {
     return random_relation(sources, destinations, /*in_degree=*/2, /*seed=*/static_cast<std::uint64_t>(destinations));
   };
-  const auto lists = [](std::int64_t, std::int64_t nodes) { return causal(nodes).to_rows(); };
+  const auto lists = [](std::int64_t, std::int64_t nodes) { return causal(nodes).to_csr(); };
   const Batch sparse = with_relation(
       with_relation(with_relation(plain, kEncoderEncoder, random), kEncoderDecoder, random), kDecoderDecoder, random);
   const Batch gaps = with_relation(
@@ -86,7 +86,7 @@ TEST(MessagesAndFused, AgreeForEachPresetOnEachKindOfRelation) {
   }
 }
 
-TEST(MessagesAndFused, AgreeOnAGraphThatLostSomeEdges) {
+TEST(MessagesAndFused, AgreeOnAnEdgeSubgraph) {
   const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
   Batch batch = small_batch();
   std::vector<EdgeIndex> kept;
@@ -108,7 +108,7 @@ TEST(MessagesAndFused, AgreeWithAdditiveScores) {
   }
 }
 
-TEST(MessagesAndFused, AgreeOnBoundedScores) {
+TEST(MessagesAndFused, AgreeWithClampedScores) {
   TransformerOptions options = small_options(TransformerPreset::kTutorial);
   for (const double clamp : {0.5, 5.0, 10.0}) {
     options.clamp = clamp;
@@ -116,7 +116,7 @@ TEST(MessagesAndFused, AgreeOnBoundedScores) {
   }
 }
 
-TEST(Clamp, ChangesWhatAModelSaysOnceScoresReachIt) {
+TEST(Clamp, ChangesLogitsOnlyWhenScoresReachIt) {
   TransformerOptions options = small_options(TransformerPreset::kTutorial);
   const auto logits_with = [&](std::optional<double> clamp) {
     options.clamp = clamp;
@@ -128,7 +128,7 @@ TEST(Clamp, ChangesWhatAModelSaysOnceScoresReachIt) {
   EXPECT_TRUE(at::equal(logits_with(1000.0), logits_with(std::nullopt)));
 }
 
-TEST(MessagesAndFused, DropTheSameValuesWhileTraining) {
+TEST(MessagesAndFused, DropTheSameValuesInTraining) {
   for (const TransformerPreset preset : all_presets()) {
     TransformerOptions options = small_options(preset);
     options.dropout = {.embedding = 0.2, .residual = 0.3, .attention = 0.0, .activation = 0.4};
@@ -149,7 +149,7 @@ at::Tensor to_numbers(const std::vector<NodeIndex>& rows) {
   return at::tensor(std::vector<std::int64_t>(rows.begin(), rows.end()));
 }
 
-/// Encoder nodes with random states.
+/// The encoder nodes of a graph, with random states.
 struct EncoderProblem {
   Batch batch = small_batch();
   MessageGraph graph{batch.graph};
@@ -162,11 +162,11 @@ struct EncoderProblem {
   at::Tensor state() { return graph.ndata().get("x", nodes); }
 };
 
-TEST(UpdateGraph, AlongSomeEdgesIsALayerOverTheRelationOfThose) {
+TEST(UpdateGraph, AlongSomeEdgesEqualsALayerOverARelationOfTheseEdges) {
   const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
   const Encoder& encoder = model.encoder();
   EncoderProblem problem;
-  const std::vector<std::int64_t> some = {0, 2, 3, 7, 11, 15, 16, 20};  // by the relation's own count
+  const std::vector<std::int64_t> some = {0, 2, 3, 7, 11, 15, 16, 20};  // edge numbers within the relation
   Pass pass = Pass::inference();
 
   model.update_graph(problem.graph, problem.edges.index_select(0, at::tensor(some)),
@@ -175,7 +175,7 @@ TEST(UpdateGraph, AlongSomeEdgesIsALayerOverTheRelationOfThose) {
   expect_same(model, problem.state(), encoder.layers[0](keep_edges(problem.relation, some), problem.x, pass));
 }
 
-TEST(UpdateGraph, OfSomeNodesIsALayerOverTheirRows) {
+TEST(UpdateGraph, OnSomeNodesEqualsALayerOverTheirRows) {
   for (const TransformerPreset preset : all_presets()) {
     const Transformer model = small_model(small_options(preset));
     const EncoderLayer& layer = model.encoder().layers[0];
@@ -193,14 +193,15 @@ TEST(UpdateGraph, OfSomeNodesIsALayerOverTheirRows) {
     const at::Tensor updated = problem.state().index_select(0, row_numbers);
 
     expect_same(model, updated, layer(keep_rows(problem.relation, rows), problem.x, pass).index_select(0, row_numbers));
-    const Projections made = layer.before_attention(problem.x);
-    const at::Tensor average = layer.self_attention.average(
-        select_rows(problem.relation, rows), made.query.index_select(0, row_numbers), made.key, made.value, pass);
-    expect_same(model, updated, layer.after_attention(problem.x.index_select(0, row_numbers), average, pass));
+    const Projections projected = layer.project_qkv(problem.x);
+    const at::Tensor average =
+        layer.self_attention.average(select_rows(problem.relation, rows), projected.query.index_select(0, row_numbers),
+                                     projected.key, projected.value, pass);
+    expect_same(model, updated, layer.finish_layer(problem.x.index_select(0, row_numbers), average, pass));
   }
 }
 
-TEST(UpdateGraph, LeavesTheOtherNodesAsTheyWere) {
+TEST(UpdateGraph, DoesNotChangeOtherNodes) {
   const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
   EncoderProblem problem;
   const at::Tensor active = problem.nodes.slice(0, 0, 3);
@@ -214,7 +215,7 @@ TEST(UpdateGraph, LeavesTheOtherNodesAsTheyWere) {
   EXPECT_FALSE(changed.slice(0, 3).any().item<bool>());
 }
 
-TEST(UpdateGraph, OfSomeDecoderNodesIsADecoderLayerOverTheirRows) {
+TEST(UpdateGraph, OnSomeDecoderNodesEqualsADecoderLayerOverTheirRows) {
   const Transformer model = small_model(small_options(TransformerPreset::kFromScratch));
   const Decoder& decoder = model.decoder();
   const Batch batch = small_batch();
@@ -244,7 +245,7 @@ TEST(UpdateGraph, OfSomeDecoderNodesIsADecoderLayerOverTheirRows) {
   expect_same(model, graph.ndata().get("x", active), expected.index_select(0, row_numbers));
 }
 
-TEST(UpdateGraph, GivesANodeThatNoMessageReachesWhatItsLayerMakesOfZeros) {
+TEST(UpdateGraph, UsesAnAttentionResultOfZerosForNodesWithoutMessages) {
   const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
   const EncoderLayer& layer = model.encoder().layers[0];
   EncoderProblem problem;
@@ -255,10 +256,10 @@ TEST(UpdateGraph, GivesANodeThatNoMessageReachesWhatItsLayerMakesOfZeros) {
                      {{model.encoder().post_func(0, pass), problem.nodes}});
 
   const at::Tensor zeros = at::zeros({problem.x.size(0), 2, 4}, at::kDouble);
-  expect_close(problem.state(), layer.after_attention(problem.x, zeros, pass), 1e-13);
+  expect_close(problem.state(), layer.finish_layer(problem.x, zeros, pass), 1e-13);
 }
 
-TEST(UpdateGraph, WithoutAnAttentionIsTheTutorialsDotProduct) {
+TEST(UpdateGraph, WithoutAnAttentionFunctionNeedsDotProductScores) {
   TransformerOptions options = small_options(TransformerPreset::kChapter);
   options.score = ScoreKind::kAdditive;
   const Transformer model = small_model(options);
@@ -268,7 +269,7 @@ TEST(UpdateGraph, WithoutAnAttentionIsTheTutorialsDotProduct) {
             "update_graph: score is additive, dot is needed; pass the layer's attention_func as the last argument");
 }
 
-TEST(PreFunc, SaysWhichLayersThereAre) {
+TEST(PreFunc, NamesTheLayersThatExist) {
   const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
 
   EXPECT_EQ(error_of([&] { model.encoder().pre_func(2); }), "Encoder: layer is 2, needs a number from 0 to 1");

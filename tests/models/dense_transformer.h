@@ -11,8 +11,8 @@
 
 namespace edgewise {
 
-/// The same Transformer as padded tensors and masks, in plain ATen and without a graph: an oracle that shares nothing
-/// with the model but its parameters. Shapes: B = sentences, N = padded input, T = padded output.
+/// The reference for Transformer: padded tensors and masks in plain ATen, without a graph. The reference shares only
+/// the parameters with the model. Shapes: B = sentences, N = padded input, T = padded output.
 class DenseTransformer {
  public:
   explicit DenseTransformer(const Transformer& model) : options_(model.options()) {
@@ -20,7 +20,7 @@ class DenseTransformer {
                      [this](const std::string& name, const at::Tensor& tensor) { parameter_[name] = tensor; });
   }
 
-  /// Masks are 1 where a token may be seen: [B, 1 or N, N].
+  /// Masks are 1 where attention is allowed: [B, 1 or N, N].
   at::Tensor encode(const at::Tensor& tokens_BN, const at::Tensor& mask) const {
     at::Tensor x = embed("input_embedding", tokens_BN);
     for (std::int64_t i = 0; i < options_.encoder_layers; ++i) {
@@ -31,7 +31,7 @@ class DenseTransformer {
     return options_.final_norm ? norm("encoder.norm", x) : x;
   }
 
-  /// Logits [B, T, C].
+  /// Returns logits, [B, T, C].
   at::Tensor decode(const at::Tensor& tokens_BT, const at::Tensor& mask_BTT, const at::Tensor& encoded_BNM,
                     const at::Tensor& input_mask) const {
     at::Tensor x = embed("output_embedding", tokens_BT);
@@ -63,7 +63,7 @@ class DenseTransformer {
 
   at::Tensor embed(const std::string& name, const at::Tensor& tokens_BT) const {
     const auto size = static_cast<double>(options_.size);
-    const at::Tensor words = parameter_.at(name + ".weight").index({tokens_BT}) * std::sqrt(size);
+    const at::Tensor vectors = parameter_.at(name + ".weight").index({tokens_BT}) * std::sqrt(size);
     at::Tensor positions = at::zeros({tokens_BT.size(1), options_.size}, at::kDouble);
     for (std::int64_t t = 0; t < positions.size(0); ++t) {
       for (std::int64_t j = 0; j < options_.size; ++j) {
@@ -72,18 +72,18 @@ class DenseTransformer {
         positions[t][j] = j % 2 == 0 ? std::sin(angle) : std::cos(angle);
       }
     }
-    return words + positions;
+    return vectors + positions;
   }
 
-  at::Tensor heads_first(const at::Tensor& x) const {
+  at::Tensor split_heads(const at::Tensor& x) const {
     return x.view({x.size(0), x.size(1), options_.heads, -1}).transpose(1, 2);
   }
 
-  at::Tensor attention(const std::string& name, const at::Tensor& asking, const at::Tensor& asked,
+  at::Tensor attention(const std::string& name, const at::Tensor& destinations, const at::Tensor& sources,
                        const at::Tensor& mask) const {
-    const at::Tensor query = heads_first(linear(name + ".query", asking));
-    const at::Tensor key = heads_first(linear(name + ".key", asked));
-    const at::Tensor value = heads_first(linear(name + ".value", asked));
+    const at::Tensor query = split_heads(linear(name + ".query", destinations));
+    const at::Tensor key = split_heads(linear(name + ".key", sources));
+    const at::Tensor value = split_heads(linear(name + ".value", sources));
     const at::Tensor scores = at::matmul(query, key.transpose(-2, -1)) / std::sqrt(static_cast<double>(key.size(-1)));
     const at::Tensor weights = at::softmax(scores.masked_fill(mask.unsqueeze(1) == 0, -1e9), -1);
     return linear(name + ".output", at::matmul(weights, value).transpose(1, 2).flatten(2));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each source document's whole model: against dense padded tensors with masks, and what the documents print.
+// The model of each source document, compared with dense padded tensors with masks, and with the values that the
+// documents print.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -18,8 +19,8 @@ namespace {
 using Shape = std::vector<std::int64_t>;
 using Tokens = std::vector<std::int64_t>;
 
-// Token lists as rows of one tensor, zeros behind the shorter ones.
-at::Tensor padded(const std::vector<Tokens>& rows) {
+// Returns token lists as the rows of one tensor, padded with zeros.
+at::Tensor pad(const std::vector<Tokens>& rows) {
   const auto longest = std::max_element(rows.begin(), rows.end(), [](auto& a, auto& b) { return a.size() < b.size(); });
   const at::Tensor result =
       at::zeros({static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(longest->size())}, at::kLong);
@@ -31,8 +32,8 @@ at::Tensor padded(const std::vector<Tokens>& rows) {
   return result;
 }
 
-// Only the rows of tokens that are there: [B, T, C] to [sum of lengths, C].
-at::Tensor unpadded(const at::Tensor& values_BTC, const std::vector<std::int64_t>& lengths) {
+// Removes padding: [B, T, C] to [sum of lengths, C].
+at::Tensor remove_padding(const at::Tensor& values_BTC, const std::vector<std::int64_t>& lengths) {
   std::vector<at::Tensor> parts;
   for (std::size_t b = 0; b < lengths.size(); ++b) {
     parts.push_back(values_BTC[static_cast<std::int64_t>(b)].slice(0, 0, lengths[b]));
@@ -47,18 +48,18 @@ at::Tensor dense_logits(const Transformer& model, const Batch& batch) {
     inputs.push_back(pair.input);
     outputs.emplace_back(pair.output.begin(), pair.output.end() - 1);
   }
-  const at::Tensor input = padded(inputs);
-  const at::Tensor output = padded(outputs);
+  const at::Tensor input = pad(inputs);
+  const at::Tensor output = pad(outputs);
   const at::Tensor input_mask = (input != 0).unsqueeze(1);
   const at::Tensor no_peek = at::ones({output.size(1), output.size(1)}).tril();
   const at::Tensor output_mask = (output != 0).unsqueeze(1).logical_and(no_peek);
 
   const DenseTransformer dense(model);
   const at::Tensor logits = dense.decode(output, output_mask, dense.encode(input, input_mask), input_mask);
-  return unpadded(logits, batch.output_lengths);
+  return remove_padding(logits, batch.output_lengths);
 }
 
-TEST(Transformer, OfEachDocumentEqualsItsPaddedAndMaskedForm) {
+TEST(Transformer, MatchesThePaddedAndMaskedReferenceForEachPreset) {
   for (const TransformerPreset preset : all_presets()) {
     SCOPED_TRACE(enum_name(preset));
     const Transformer model = small_model(small_options(preset));
@@ -77,30 +78,30 @@ std::vector<std::int64_t> range(std::int64_t begin, std::int64_t end) {
   return numbers;
 }
 
-std::vector<std::int64_t> numbers_of(const at::Tensor& tensor) {
+std::vector<std::int64_t> to_vector(const at::Tensor& tensor) {
   return {tensor.data_ptr<std::int64_t>(), tensor.data_ptr<std::int64_t>() + tensor.numel()};
 }
 
-TEST(Tutorial, NumbersThePrintedGraphAsPrinted) {
+TEST(Tutorial, NumbersNodesAndEdgesAsThePrintedGraph) {
   GraphPool pool;
   const std::vector<TokenPair> pairs = {{{28, 25, 7, 26, 6, 4, 5, 9, 18}, {0, 28, 25, 7, 26, 6, 4, 5, 9, 18, 1}}};
   const Batch batch = make_batch(pool, pairs);
   const MessageGraph graph(batch.graph);
 
-  EXPECT_EQ(numbers_of(graph.nodes(kEncoder)), range(0, 9));
-  EXPECT_EQ(numbers_of(graph.nodes(kDecoder)), range(9, 19));
-  EXPECT_EQ(numbers_of(graph.edges(kEncoderEncoder)), range(0, 81));
-  EXPECT_EQ(numbers_of(graph.edges(kEncoderDecoder)), range(81, 171));
-  EXPECT_EQ(numbers_of(graph.edges(kDecoderDecoder)), range(171, 226));
+  EXPECT_EQ(to_vector(graph.nodes(kEncoder)), range(0, 9));
+  EXPECT_EQ(to_vector(graph.nodes(kDecoder)), range(9, 19));
+  EXPECT_EQ(to_vector(graph.edges(kEncoderEncoder)), range(0, 81));
+  EXPECT_EQ(to_vector(graph.edges(kEncoderDecoder)), range(81, 171));
+  EXPECT_EQ(to_vector(graph.edges(kDecoderDecoder)), range(171, 226));
   EXPECT_EQ(batch.input_tokens, pairs[0].input);
   EXPECT_EQ(batch.input_positions, range(0, 9));
   EXPECT_EQ(batch.output_tokens, (Tokens{0, 28, 25, 7, 26, 6, 4, 5, 9, 18}));
   EXPECT_EQ(batch.output_positions, range(0, 10));
 }
 
-// The tutorial's copy task: one layer, one head, size 128, all tables tied.
+// Returns the options of the tutorial's copy task: one layer, one head, size 128, all embeddings tied.
 TransformerOptions copy_task_options() {
-  TransformerOptions options = TransformerOptions::of(TransformerPreset::kTutorial);
+  TransformerOptions options = TransformerOptions::from_preset(TransformerPreset::kTutorial);
   options.encoder_layers = options.decoder_layers = 1;
   options.size = options.feed_forward = 128;
   options.heads = 1;
@@ -113,8 +114,8 @@ std::vector<TokenPair> copy_pairs(std::int64_t count) {
   std::vector<TokenPair> pairs;
   for (std::int64_t i = 0; i < count; ++i) {
     TokenPair pair;
-    for (std::uint64_t length = 3 + random.below(8); length > 0; --length) {
-      pair.input.push_back(4 + static_cast<std::int64_t>(random.below(26)));
+    for (std::uint64_t length = 3 + random.next_below(8); length > 0; --length) {
+      pair.input.push_back(4 + static_cast<std::int64_t>(random.next_below(26)));
     }
     pair.output = pair.input;
     pair.output.insert(pair.output.begin(), 2);
@@ -124,7 +125,7 @@ std::vector<TokenPair> copy_pairs(std::int64_t count) {
   return pairs;
 }
 
-/// Losses per token of a few steps of gradient descent.
+/// Returns the losses per token of four steps of gradient descent.
 template <typename Forward>
 std::vector<double> train(const Transformer& model, const Batch& batch, const Forward& forward) {
   std::vector<double> losses;
@@ -143,7 +144,7 @@ std::vector<double> train(const Transformer& model, const Batch& batch, const Fo
   return losses;
 }
 
-TEST(Tutorial, CopyTaskHasTheSameLossesThroughMessagesAndFused) {
+TEST(Tutorial, CopyTaskHasTheSameLossesByMessagesAndFused) {
   GraphPool pool;
   const Batch batch = make_batch(pool, copy_pairs(8));
 
@@ -162,7 +163,7 @@ TEST(Tutorial, CopyTaskHasTheSameLossesThroughMessagesAndFused) {
 // --- the textbook chapter ---
 
 TransformerOptions chapter_toy() {
-  TransformerOptions options = TransformerOptions::of(TransformerPreset::kChapter);
+  TransformerOptions options = TransformerOptions::from_preset(TransformerPreset::kChapter);
   options.size = 24;
   options.feed_forward = 48;
   options.heads = 8;
@@ -186,7 +187,7 @@ TEST(Chapter, EncoderOfTwoBlocksTakesTokensToStates) {
   EXPECT_EQ(model.encoder().layers.size(), 2u);
 }
 
-TEST(Chapter, ValidLengthsGiveWhatSentencesOfThoseLengthsGive) {
+TEST(Chapter, ValidLengthsGiveTheStatesOfSentencesWithoutPadding) {
   const Transformer model = small_model(small_options(TransformerPreset::kChapter));
   GraphPool pool;
   Batch with_padding = make_input_batch(pool, std::vector<Tokens>{{4, 9, 0, 0}, {5, 6, 7, 0}});

@@ -10,8 +10,8 @@
 namespace edgewise {
 namespace {
 
-TEST(TransformerOptions, OfThePresetsAreTheDocumentsChoices) {
-  const auto tutorial = TransformerOptions::of(TransformerPreset::kTutorial);
+TEST(TransformerOptions, HaveTheValuesOfTheDocumentForEachPreset) {
+  const auto tutorial = TransformerOptions::from_preset(TransformerPreset::kTutorial);
   EXPECT_EQ(tutorial.norm_placement, NormPlacement::kPre);
   EXPECT_EQ(tutorial.norm, NormKind::kLayerNorm);
   EXPECT_TRUE(tutorial.final_norm);
@@ -21,7 +21,7 @@ TEST(TransformerOptions, OfThePresetsAreTheDocumentsChoices) {
   EXPECT_EQ(tutorial.encoder_layers, 6);
   EXPECT_FALSE(tutorial.clamp);
 
-  const auto from_scratch = TransformerOptions::of(TransformerPreset::kFromScratch);
+  const auto from_scratch = TransformerOptions::from_preset(TransformerPreset::kFromScratch);
   EXPECT_EQ(from_scratch.norm_placement, NormPlacement::kPre);
   EXPECT_EQ(from_scratch.norm, NormKind::kStdNorm);
   EXPECT_EQ(from_scratch.norm_epsilon, 1e-6);
@@ -33,7 +33,7 @@ TEST(TransformerOptions, OfThePresetsAreTheDocumentsChoices) {
   EXPECT_EQ(from_scratch.dropout.attention, 0.1);
   EXPECT_EQ(from_scratch.dropout.embedding, 0.0);
 
-  const auto chapter = TransformerOptions::of(TransformerPreset::kChapter);
+  const auto chapter = TransformerOptions::from_preset(TransformerPreset::kChapter);
   EXPECT_EQ(chapter.norm_placement, NormPlacement::kPost);
   EXPECT_FALSE(chapter.final_norm);
   EXPECT_FALSE(chapter.attention_bias);
@@ -45,9 +45,9 @@ TEST(TransformerOptions, OfThePresetsAreTheDocumentsChoices) {
   EXPECT_EQ(chapter.feed_forward, 64);
 }
 
-TEST(TransformerOptions, AreTheirPresetAndComeBackFromAConfig) {
+TEST(TransformerOptions, SurviveSavingToAConfigAndReadingIt) {
   for (const TransformerPreset preset : all_presets()) {
-    TransformerOptions options = TransformerOptions::of(preset);
+    TransformerOptions options = TransformerOptions::from_preset(preset);
     EXPECT_EQ(options.preset, preset);
     options.clamp = 5.0;
     options.dropout.activation = 0.25;
@@ -58,7 +58,7 @@ TEST(TransformerOptions, AreTheirPresetAndComeBackFromAConfig) {
   }
 }
 
-TEST(TransformerOptions, ThatDoNotFitAreNamedWithWhatIsNeeded) {
+TEST(TransformerOptions, AreRejectedByErrorsThatNameTheOptionAndItsRange) {
   const auto error_with = [](const std::function<void(TransformerOptions&)>& change) {
     TransformerOptions options = small_options(TransformerPreset::kTutorial);
     change(options);

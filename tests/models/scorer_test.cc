@@ -15,7 +15,7 @@
 namespace edgewise {
 namespace {
 
-TEST(TransformerScorer, GivesStepByStepWhatThePassOverTheWholeOutputGives) {
+TEST(TransformerScorer, GivesTheLogProbabilitiesOfAFullForwardPass) {
   for (const TransformerPreset preset : all_presets()) {
     SCOPED_TRACE(enum_name(preset));
     const Transformer exact = small_model(small_options(preset));
@@ -26,18 +26,18 @@ TEST(TransformerScorer, GivesStepByStepWhatThePassOverTheWholeOutputGives) {
     StepByStep in_float(single);
     grow_chains(in_float);
 
-    in_double.expect_full_forward(exact, 1e-6);  // its results are floats, whatever computed them
+    in_double.expect_full_forward(exact, 1e-6);  // scorers return fp32
     in_float.expect_full_forward(single, 1e-5);
   }
 }
 
-TEST(TransformerScorer, FollowsEachBranchOfATree) {
+TEST(TransformerScorer, DecodesEachBranchOfATree) {
   TransformerOptions options = small_options(TransformerPreset::kTutorial);
   for (const ScoreKind score : {ScoreKind::kDot, ScoreKind::kAdditive}) {
     options.score = score;
     const Transformer model = small_model(options);
     StepByStep steps(model);
-    steps.read(kInputs);
+    steps.encode(kInputs);
 
     const NodeIndex first = steps.grow(0, HypothesisTree::kRoot, 2);
     const NodeIndex other = steps.grow(2, HypothesisTree::kRoot, 2);
@@ -46,44 +46,44 @@ TEST(TransformerScorer, FollowsEachBranchOfATree) {
     const NodeIndex right = steps.grow(0, first, 6);
     steps.grow(2, other, 5);
     steps.step();
-    steps.grow(0, right, 7);  // hypotheses change places: nothing is copied, they just grow from another node
+    steps.grow(0, right, 7);  // the hypotheses change their order
     steps.grow(0, right, 8);
     steps.grow(0, left, 7);
     steps.step();
-    steps.grow(0, left, 9);  // a hypothesis that rested for a step
+    steps.grow(0, left, 9);  // a node whose hypothesis had no child in the last step
     steps.step();
 
     steps.expect_full_forward(model, 1e-6);
   }
 }
 
-TEST(TransformerScorer, TakesSeveralLevelsInOneStep) {
+TEST(TransformerScorer, ComputesSeveralLevelsOfATreeInOneStep) {
   const Transformer model = small_model(small_options(TransformerPreset::kChapter));
   StepByStep steps(model);
-  steps.read(kInputs);
+  steps.encode(kInputs);
 
   const NodeIndex first = steps.grow(1, HypothesisTree::kRoot, 2);
   steps.grow(1, steps.grow(1, first, 5), 6);
   steps.step();
-  steps.step();  // nothing new
+  steps.step();  // without new nodes
 
   steps.expect_full_forward(model, 1e-6);
 }
 
-TEST(TransformerScorer, ReplacesASentenceAndKeepsTheOthers) {
+TEST(TransformerScorer, ReplacesTheSentenceOfASlotAndKeepsTheOthers) {
   const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
   StepByStep steps(model);
-  steps.read(kInputs);
+  steps.encode(kInputs);
   std::vector<NodeIndex> last;
-  for (const std::int64_t place : {0, 1, 2}) last.push_back(steps.grow(place, HypothesisTree::kRoot, 2));
+  for (const std::int64_t slot : {0, 1, 2}) last.push_back(steps.grow(slot, HypothesisTree::kRoot, 2));
   steps.step();
   for (const Tokens& next : std::vector<Tokens>{{6, 7}, {4}, {4, 5, 6, 7, 8, 9}, {8, 8, 8}}) {
-    steps.read({1}, {next});  // longer and shorter than what was there
+    steps.encode({1}, {next});  // longer and shorter than the sentence before
     last[1] = HypothesisTree::kRoot;
     for (const std::int64_t token : {2, 5, 6}) {
-      for (const std::int64_t place : {0, 1, 2}) {
-        NodeIndex& node = last[static_cast<std::size_t>(place)];
-        node = steps.grow(place, node, token);
+      for (const std::int64_t slot : {0, 1, 2}) {
+        NodeIndex& node = last[static_cast<std::size_t>(slot)];
+        node = steps.grow(slot, node, token);
       }
       steps.step();
     }
@@ -91,11 +91,11 @@ TEST(TransformerScorer, ReplacesASentenceAndKeepsTheOthers) {
   }
 }
 
-TEST(TransformerScorer, ShowsTheAttentionOfTheChosenHeads) {
+TEST(TransformerScorer, RecordsTheAttentionOfTheChosenHeads) {
   const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
-  const auto attention_of = [&](CrossHeads shown) {
-    StepByStep steps(model, shown);
-    steps.read(kInputs);
+  const auto attention_of = [&](CrossHeads recorded) {
+    StepByStep steps(model, recorded);
+    steps.encode(kInputs);
     steps.grow(0, steps.grow(0, HypothesisTree::kRoot, 2), 7);
     steps.step();
     return steps.attention(0, 1);
@@ -115,19 +115,19 @@ TEST(TransformerScorer, ShowsTheAttentionOfTheChosenHeads) {
   EXPECT_NE(first, second);
 }
 
-TEST(TransformerScorer, AnswersWhatIsAskedFromAllLogProbabilities) {
+TEST(TransformerScorer, ReturnsOnlyTheRequestedResults) {
   const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
   TransformerScorer scorer(model);
-  const auto answer = [&](bool all) {
-    scorer.read(std::vector<std::int64_t>{0}, std::vector<Tokens>{{4, 5, 6}});
+  const auto step = [&](bool all) {
+    scorer.encode(std::vector<std::int64_t>{0}, std::vector<Tokens>{{4, 5, 6}});
     const std::vector<NewNode> nodes = {{0, HypothesisTree::kRoot, 2}};
     const std::vector<Continuation> wanted = {{0, 4}};
     StepResult result;
     scorer.step({.nodes = nodes, .num_candidates = 1, .wanted = wanted, .all = all}, result);
     return result;
   };
-  const StepResult all = answer(true);
-  const StepResult few = answer(false);
+  const StepResult all = step(true);
+  const StepResult few = step(false);
 
   EXPECT_EQ(few.wanted.at(0), all.log_probabilities.at(4));
   EXPECT_EQ(few.candidates.at(0).log_probability, std::ranges::max(all.log_probabilities));
@@ -135,19 +135,19 @@ TEST(TransformerScorer, AnswersWhatIsAskedFromAllLogProbabilities) {
   EXPECT_TRUE(few.attention.empty());
 }
 
-TEST(TransformerScorer, LetsTrainingGoOnWhereItWas) {
+TEST(TransformerScorer, AllowsTrainingAfterDecoding) {
   const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
   StepByStep steps(model);
   grow_chains(steps);
 
-  // Decoding saw these positions first; autograd must be able to use what it left.
+  // Decoding filled the table of position encodings in inference mode; autograd must be able to use the table.
   Pass pass = Pass::inference();
   model.forward(small_batch(), pass).sum().backward();
 
   for (const NamedTensor& named : parameters(model)) EXPECT_TRUE(named.tensor.grad().defined()) << named.name;
 }
 
-TEST(TransformerScorer, SaysHowItWantsToBeCalled) {
+TEST(TransformerScorer, NamesArgumentsThatDoNotFit) {
   const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
   TransformerScorer scorer(model);
   StepResult result;
@@ -156,17 +156,17 @@ TEST(TransformerScorer, SaysHowItWantsToBeCalled) {
     scorer.step({.nodes = nodes}, result);
   };
 
-  EXPECT_EQ(error_of([&] { step({0, -1, 2}); }), "TransformerScorer::step: place 0 has no input, call read first");
-  scorer.read(std::vector<std::int64_t>{1}, std::vector<Tokens>{{4}});
-  EXPECT_EQ(error_of([&] { step({0, -1, 2}); }), "TransformerScorer::step: place 0 has no input, call read first");
+  EXPECT_EQ(error_of([&] { step({0, -1, 2}); }), "TransformerScorer::step: slot 0 has no input, call encode first");
+  scorer.encode(std::vector<std::int64_t>{1}, std::vector<Tokens>{{4}});
+  EXPECT_EQ(error_of([&] { step({0, -1, 2}); }), "TransformerScorer::step: slot 0 has no input, call encode first");
   EXPECT_EQ(error_of([&] {
               step({1, 0, 2});
             }),
             "TransformerScorer::step: the parent of a node is 0, but its sentence has 0 nodes, counted from 0");
-  EXPECT_EQ(error_of([&] { scorer.read(std::vector<std::int64_t>{-1}, std::vector<Tokens>{{4}}); }),
-            "TransformerScorer::read: a place is -1, needs 0 or more");
-  EXPECT_EQ(error_of([&] { scorer.read(std::vector<std::int64_t>{}, std::vector<Tokens>{{4}}); }),
-            "TransformerScorer::read: there are 0 places for 1 inputs, as many are needed");
+  EXPECT_EQ(error_of([&] { scorer.encode(std::vector<std::int64_t>{-1}, std::vector<Tokens>{{4}}); }),
+            "TransformerScorer::encode: a slot is -1, needs 0 or more");
+  EXPECT_EQ(error_of([&] { scorer.encode(std::vector<std::int64_t>{}, std::vector<Tokens>{{4}}); }),
+            "TransformerScorer::encode: there are 0 slots for 1 inputs, as many are needed");
   EXPECT_EQ(error_of([&] { TransformerScorer(model, {.layer = 2}); }),
             "TransformerScorer: the layer whose attention is shown is 2, the model has 2, counted from 0");
   EXPECT_EQ(error_of([&] { TransformerScorer(model, {.head = -2}); }),
@@ -174,40 +174,40 @@ TEST(TransformerScorer, SaysHowItWantsToBeCalled) {
   step({1, -1, 2});
 }
 
-TEST(RowStore, HoldsWhatWasPutAndMovesOnlyWhenFull) {
-  RowStore store;
+TEST(RowBuffer, HoldsTheRowsWrittenAndReallocatesOnlyWhenFull) {
+  RowBuffer buffer;
   std::vector<at::Tensor> expected;
-  int moves = 0;
-  const void* place = nullptr;
+  int reallocations = 0;
+  const void* memory = nullptr;
   for (std::uint64_t i = 0; i < 100; ++i) {
     const at::Tensor rows = random_tensor({2, 2, 3}, i);
     const auto number = static_cast<NodeIndex>(expected.size());
     expected.push_back(rows[1]);
     expected.push_back(rows[0]);
-    store.put(std::vector<NodeIndex>{number + 1, number}, rows);
-    if (store.first(1).data_ptr() != place) ++moves;
-    place = store.first(1).data_ptr();
+    buffer.write(std::vector<NodeIndex>{number + 1, number}, rows);
+    if (buffer.first(1).data_ptr() != memory) ++reallocations;
+    memory = buffer.first(1).data_ptr();
   }
-  store.put({}, random_tensor({0, 2, 3}, 0));
+  buffer.write({}, random_tensor({0, 2, 3}, 0));
   const at::Tensor again = random_tensor({2, 2, 3}, 1000);
-  store.put(std::vector<NodeIndex>{3, 4}, again);
+  buffer.write(std::vector<NodeIndex>{3, 4}, again);
   expected[3] = again[0];
   expected[4] = again[1];
 
-  EXPECT_TRUE(at::equal(store.first(200), at::stack(expected)));
-  EXPECT_LE(moves, 9);  // 200 rows, doubled from 2
+  EXPECT_TRUE(at::equal(buffer.first(200), at::stack(expected)));
+  EXPECT_LE(reallocations, 9);  // 200 rows, doubled from 2
 }
 
-RC_GTEST_PROP(IntervalSpace, GivesOutWhatIsFreeAndEndsWhereTheLastEnds, ()) {
-  IntervalSpace space;
+RC_GTEST_PROP(IntervalAllocator, AllocatesDisjointIntervalsAndEndsAtTheEndOfTheLast, ()) {
+  IntervalAllocator allocator;
   std::vector<Interval> out;
   for (const int choice : *rc::gen::container<std::vector<int>>(rc::gen::inRange(-6, 7))) {
     if (choice < 0 && !out.empty()) {
       const std::size_t which = static_cast<std::size_t>(-choice) % out.size();
-      space.give_back(out[which]);
+      allocator.free(out[which]);
       out.erase(out.begin() + static_cast<std::ptrdiff_t>(which));
     } else {
-      out.push_back(space.take(std::max(choice, 0)));
+      out.push_back(allocator.allocate(std::max(choice, 0)));
       RC_ASSERT(out.back().end - out.back().begin == std::max(choice, 0));
     }
     std::set<NodeIndex> numbers;
@@ -218,7 +218,7 @@ RC_GTEST_PROP(IntervalSpace, GivesOutWhatIsFreeAndEndsWhereTheLastEnds, ()) {
       if (interval.begin < interval.end) end = std::max(end, interval.end);
     }
     RC_ASSERT(numbers.size() == count);
-    RC_ASSERT(space.end() == end);
+    RC_ASSERT(allocator.end() == end);
   }
 }
 

@@ -10,9 +10,9 @@
 
 namespace edgewise {
 
-/// A document's Transformer, small enough for fp64 and for finite patience, without dropout.
+/// Returns the options of a preset, with small sizes for fast tests in fp64 and without dropout.
 inline TransformerOptions small_options(TransformerPreset preset) {
-  TransformerOptions options = TransformerOptions::of(preset);
+  TransformerOptions options = TransformerOptions::from_preset(preset);
   options.encoder_layers = options.decoder_layers = 2;
   options.size = 8;
   options.heads = 2;
@@ -30,7 +30,7 @@ inline std::vector<TransformerPreset> all_presets() {
 
 inline Transformer small_model(const TransformerOptions& options) { return randomised(Transformer(options, 1)); }
 
-/// Inputs of 4, 1 and 3 tokens, outputs of 3, 2 and 5 decoder nodes.
+/// Returns pairs with inputs of 4, 1 and 3 tokens, and outputs of 3, 2 and 5 decoder nodes.
 inline std::vector<TokenPair> small_pairs() {
   return {{{4, 9, 5, 3}, {2, 7, 6, 3}}, {{8}, {2, 10, 3}}, {{5, 5, 4}, {2, 4, 5, 6, 7, 3}}};
 }

@@ -15,31 +15,31 @@
 
 namespace edgewise {
 
-/// Collects what a scorer says of each node of growing trees.
+/// Runs a scorer step by step on growing trees, and keeps its results for each node.
 class StepByStep {
  public:
-  explicit StepByStep(const Transformer& model, CrossHeads shown = {})
-      : scorer_(std::make_unique<TransformerScorer>(model, shown)) {}
-  explicit StepByStep(const UniversalTransformer& model, CrossHeads shown = {})
-      : scorer_(std::make_unique<UniversalScorer>(model, shown)) {}
+  explicit StepByStep(const Transformer& model, CrossHeads recorded = {})
+      : scorer_(std::make_unique<TransformerScorer>(model, recorded)) {}
+  explicit StepByStep(const UniversalTransformer& model, CrossHeads recorded = {})
+      : scorer_(std::make_unique<UniversalScorer>(model, recorded)) {}
 
-  void read(const std::vector<std::int64_t>& places, const std::vector<Tokens>& inputs) {
-    scorer_->read(places, inputs);
-    for (std::size_t i = 0; i < places.size(); ++i) sentences_[places[i]] = {inputs[i], {}};
+  void encode(const std::vector<std::int64_t>& slots, const std::vector<Tokens>& inputs) {
+    scorer_->encode(slots, inputs);
+    for (std::size_t i = 0; i < slots.size(); ++i) sentences_[slots[i]] = {inputs[i], {}};
   }
-  void read(const std::vector<Tokens>& inputs) {
-    std::vector<std::int64_t> places;
-    for (std::size_t i = 0; i < inputs.size(); ++i) places.push_back(static_cast<std::int64_t>(i));
-    read(places, inputs);
+  void encode(const std::vector<Tokens>& inputs) {
+    std::vector<std::int64_t> slots;
+    for (std::size_t i = 0; i < inputs.size(); ++i) slots.push_back(static_cast<std::int64_t>(i));
+    encode(slots, inputs);
   }
 
-  /// Its number in its tree. The next step computes it.
-  NodeIndex grow(std::int64_t place, NodeIndex parent, std::int64_t token) {
-    std::vector<Node>& nodes = sentences_.at(place).nodes;
+  /// Adds a node, which the next step computes, and returns its number in its tree.
+  NodeIndex grow(std::int64_t slot, NodeIndex parent, std::int64_t token) {
+    std::vector<Node>& nodes = sentences_.at(slot).nodes;
     Tokens path = parent == HypothesisTree::kRoot ? Tokens() : nodes.at(static_cast<std::size_t>(parent)).path;
     path.push_back(token);
     nodes.push_back({path, {}, {}});
-    new_nodes_.push_back({place, parent, token});
+    new_nodes_.push_back({slot, parent, token});
     return static_cast<NodeIndex>(nodes.size() - 1);
   }
 
@@ -49,7 +49,7 @@ class StepByStep {
     auto row = result.log_probabilities.begin();
     auto weights = result.attention.begin();
     for (const NewNode& node : new_nodes_) {
-      Sentence& sentence = sentences_.at(node.place);
+      Sentence& sentence = sentences_.at(node.slot);
       const auto is_new = [](const Node& other) { return other.row.empty(); };
       Node& target = *std::ranges::find_if(sentence.nodes, is_new);
       target.row.assign(row, row + scorer_->vocabulary_size());
@@ -62,14 +62,14 @@ class StepByStep {
     new_nodes_.clear();
   }
 
-  /// Every node so far against the whole path to it, computed at once.
+  /// Compares the log-probabilities of every node with those of one forward pass over the path to it.
   template <class Model>
   void expect_full_forward(const Model& model, double tolerance) const {
-    for (const auto& [place, sentence] : sentences_) {
+    for (const auto& [slot, sentence] : sentences_) {
       for (const Node& node : sentence.nodes) {
-        SCOPED_TRACE(testing::Message() << "place " << place << ", path " << testing::PrintToString(node.path));
+        SCOPED_TRACE(testing::Message() << "slot " << slot << ", path " << testing::PrintToString(node.path));
         Tokens output = node.path;
-        output.push_back(3);  // a batch's decoder reads all but the last token
+        output.push_back(3);  // the decoder input is the output without its last token
         GraphPool pool;
         const std::vector<TokenPair> pair = {{sentence.input, output}};
         const Batch batch = make_batch(pool, pair);
@@ -80,11 +80,11 @@ class StepByStep {
     }
   }
 
-  const std::vector<float>& row(std::int64_t place, NodeIndex node) const {
-    return sentences_.at(place).nodes.at(static_cast<std::size_t>(node)).row;
+  const std::vector<float>& row(std::int64_t slot, NodeIndex node) const {
+    return sentences_.at(slot).nodes.at(static_cast<std::size_t>(node)).row;
   }
-  const std::vector<float>& attention(std::int64_t place, NodeIndex node) const {
-    return sentences_.at(place).nodes.at(static_cast<std::size_t>(node)).attention;
+  const std::vector<float>& attention(std::int64_t slot, NodeIndex node) const {
+    return sentences_.at(slot).nodes.at(static_cast<std::size_t>(node)).attention;
   }
 
  private:
@@ -106,12 +106,12 @@ class StepByStep {
 inline const std::vector<Tokens> kInputs = {{4, 9, 5, 3}, {8}, {5, 5, 4}};
 
 inline void grow_chains(StepByStep& steps) {
-  steps.read(kInputs);
+  steps.encode(kInputs);
   const std::vector<Tokens> outputs = {{2, 7, 6}, {2}, {2, 4, 5, 6, 7}};
   std::vector<NodeIndex> last(outputs.size(), HypothesisTree::kRoot);
   for (std::size_t t = 0; t < 5; ++t) {
     for (std::size_t s = 0; s < outputs.size(); ++s) {
-      if (t >= outputs[s].size()) continue;  // this sentence is finished
+      if (t >= outputs[s].size()) continue;  // this sentence has ended
       last[s] = steps.grow(static_cast<std::int64_t>(s), last[s], outputs[s][t]);
     }
     steps.step();

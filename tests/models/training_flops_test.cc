@@ -8,7 +8,7 @@
 namespace edgewise {
 namespace {
 
-/// Numbers in the matrices of a part of a model.
+/// Returns the number of elements of all matrices in a part of a model.
 template <typename Part>
 double matrix_weights(const Part& part) {
   std::int64_t count = 0;
@@ -18,20 +18,20 @@ double matrix_weights(const Part& part) {
   return static_cast<double>(count);
 }
 
-TEST(TrainingFlops, AreSixForEachTokenAndWeightThatItGoesThrough) {
+TEST(TrainingFlops, AreSixForEachTokenAndWeightThatMultipliesIt) {
   const TransformerOptions options = small_options(TransformerPreset::kTutorial);
   const Transformer model = small_model(options);
   const std::vector<TokenPair> pairs = {{{4, 9, 5}, {2, 7, 6, 3}}, {{8}, {2, 3}}};
   GraphPool pool;
   const double tokens = 4;  // on each side
 
-  const double generator = 11 * 8;
-  const double weights = matrix_weights(model.encoder()) + matrix_weights(model.decoder()) + generator;
-  const double edges = (9 + 1) + (9 + 1) + (6 + 1);  // complete, crossing, causal
+  const double output_projection = 11 * 8;
+  const double weights = matrix_weights(model.encoder()) + matrix_weights(model.decoder()) + output_projection;
+  const double edges = (9 + 1) + (9 + 1) + (6 + 1);  // encoder, cross, decoder
   EXPECT_EQ(training_flops(options, make_batch(pool, pairs)), 6 * tokens * weights + 12 * 2 * edges * 8);
 }
 
-TEST(TrainingFlops, CountKeysAndValuesOfTheEncodersNodesOnItsSide) {
+TEST(TrainingFlops, CountCrossAttentionKeysAndValuesForInputTokens) {
   const TransformerOptions options = small_options(TransformerPreset::kTutorial);
   GraphPool pool;
   const auto flops = [&](std::size_t inputs) {
@@ -39,8 +39,8 @@ TEST(TrainingFlops, CountKeysAndValuesOfTheEncodersNodesOnItsSide) {
     return training_flops(options, make_batch(pool, pairs));
   };
 
-  // A second input token: its own layers, its keys and values in two decoder layers, and three more complete and two
-  // more crossing edges in two layers each.
+  // A second input token adds its encoder layers, its keys and values in two decoder layers and, in each of two layers,
+  // three encoder edges and two cross edges.
   const double weights = 2 * (4 * 64 + 2 * 8 * 12) + 2 * 2 * 64;
   EXPECT_EQ(flops(2) - flops(1), 6 * weights + 12 * 2 * (3 + 2) * 8);
 }

@@ -30,7 +30,7 @@ TEST(Transformer, IsAFunctionOfOptionsAndSeed) {
   EXPECT_FALSE(at::equal(one[0].tensor, other[0].tensor));
 }
 
-TEST(Transformer, HasLeavesThatRequireGradientsAndEachGetsOne) {
+TEST(Transformer, HasLeafParametersThatAllGetGradients) {
   for (const TransformerPreset preset : all_presets()) {
     const Transformer model(small_options(preset), 1);
 
@@ -43,7 +43,7 @@ TEST(Transformer, HasLeavesThatRequireGradientsAndEachGetsOne) {
   }
 }
 
-TEST(Transformer, GivesEachSentenceWhatItGivesItAlone) {
+TEST(Transformer, GivesASentenceTheSameLogitsAloneAndInABatch) {
   for (const TransformerPreset preset : all_presets()) {
     const Transformer model = small_model(small_options(preset));
     const std::vector<TokenPair> pairs = small_pairs();
@@ -58,7 +58,7 @@ TEST(Transformer, GivesEachSentenceWhatItGivesItAlone) {
   }
 }
 
-TEST(Transformer, LetsNoLaterWordChangeAnEarlierAnswer) {
+TEST(Transformer, ComputesLogitsIndependentOfLaterTokens) {
   for (const TransformerPreset preset : all_presets()) {
     const Transformer model = small_model(small_options(preset));
     const TokenPair pair = {{4, 5, 6}, {2, 7, 8, 9, 3}};
@@ -71,7 +71,7 @@ TEST(Transformer, LetsNoLaterWordChangeAnEarlierAnswer) {
   }
 }
 
-TEST(Transformer, SeesEveryInputWordAndItsPosition) {
+TEST(Transformer, DependsOnEveryInputTokenAndItsPosition) {
   const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
   const at::Tensor logits = logits_of(model, {{{4, 5, 6}, {2, 7, 3}}});
 
@@ -81,7 +81,7 @@ TEST(Transformer, SeesEveryInputWordAndItsPosition) {
   }
 }
 
-TEST(Transformer, DropsValuesOnlyWhileTrainingAndByTheSeedOfThePass) {
+TEST(Transformer, AppliesDropoutOnlyInTrainingBySeedOfThePass) {
   TransformerOptions options = small_options(TransformerPreset::kTutorial);
   options.dropout = {.embedding = 0.1, .residual = 0.1, .attention = 0.1, .activation = 0.1};
   const Transformer model(options, 1);
@@ -94,7 +94,7 @@ TEST(Transformer, DropsValuesOnlyWhileTrainingAndByTheSeedOfThePass) {
   EXPECT_FALSE(at::equal(run(Pass::training(1)), run(Pass::inference())));
 }
 
-TEST(Transformer, DropsEachKindOfValuesThatAConfigNames) {
+TEST(Transformer, AppliesEachKindOfDropoutInAConfig) {
   for (const std::string kind : {"embedding", "residual", "attention", "activation", "word"}) {
     SCOPED_TRACE(kind);
     std::string config = "size = 8\nheads = 2\nfeed_forward = 12\nencoder_layers = 2\ndecoder_layers = 2\n";
@@ -113,26 +113,26 @@ TEST(Transformer, DropsEachKindOfValuesThatAConfigNames) {
   }
 }
 
-TEST(Transformer, ReadsABatchTwiceForRDropAndWantsTheTwoToAgree) {
+TEST(Transformer, AddsTheDivergenceOfTwoPassesToTheLossOfRDrop) {
   GraphPool pool;
   const Batch batch = small_batch();
-  const Batch both = twice(pool, batch);
+  const Batch both = repeat_batch(pool, batch);
   TransformerOptions options = small_options(TransformerPreset::kTutorial);
   const auto losses = [&](const Transformer& model, double weight) {
     Pass pass = Pass::training(1);
-    return model.rdrop_loss(both, weight, {}, pass).loss_sum.item<double>();
+    return model.loss(both, {}, weight, pass).objective.item<double>();
   };
 
-  const Transformer same_twice = small_model(options);
+  const Transformer without_dropout = small_model(options);
   Pass pass = Pass::training(1);
-  const double once = same_twice.loss(batch, {}, pass).loss_sum.item<double>();
-  EXPECT_NEAR(losses(same_twice, 3), 2 * once, 1e-9);
+  const double once = without_dropout.loss(batch, {}, /*rdrop=*/0, pass).objective.item<double>();
+  EXPECT_NEAR(losses(without_dropout, 3), 2 * once, 1e-9);
 
   options.dropout.residual = 0.4;
-  const Transformer different = small_model(options);
-  const double agreement = losses(different, 1) - losses(different, 0);
-  EXPECT_GT(agreement, 1e-3);
-  EXPECT_NEAR(losses(different, 3) - losses(different, 0), 3 * agreement, 1e-9);
+  const Transformer with_dropout = small_model(options);
+  const double divergence = losses(with_dropout, 1) - losses(with_dropout, 0);
+  EXPECT_GT(divergence, 1e-3);
+  EXPECT_NEAR(losses(with_dropout, 3) - losses(with_dropout, 0), 3 * divergence, 1e-9);
 }
 
 TEST(Transformer, GivesLogProbabilitiesThatSumToOne) {
@@ -142,7 +142,7 @@ TEST(Transformer, GivesLogProbabilitiesThatSumToOne) {
   const at::Tensor log_probabilities = model.log_probabilities(state);
 
   expect_close(log_probabilities.exp().sum(-1), at::ones({5}, at::kDouble), 1e-12);
-  expect_close(log_probabilities, at::log_softmax(model.generate(state), -1), 0.0);
+  expect_close(log_probabilities, at::log_softmax(model.compute_logits(state), -1), 0.0);
 }
 
 at::Tensor parameter(const Transformer& model, const std::string& wanted) {
@@ -153,22 +153,22 @@ at::Tensor parameter(const Transformer& model, const std::string& wanted) {
   return found;
 }
 
-TEST(Tying, MakesOneTensorOfTheTablesThatItNames) {
+TEST(Tying, SharesTheTensorsThatItNames) {
   for (const Tying tying : {Tying::kNone, Tying::kOutput, Tying::kAll}) {
     TransformerOptions options = small_options(TransformerPreset::kTutorial);
     options.tying = tying;
     const Transformer model(options, 1);
     const at::Tensor input = parameter(model, "input_embedding.weight");
     const at::Tensor output = parameter(model, "output_embedding.weight");
-    const at::Tensor generator = parameter(model, "generator.weight");
+    const at::Tensor projection = parameter(model, "generator.weight");
 
-    EXPECT_EQ(output.is_same(generator), tying != Tying::kNone);
+    EXPECT_EQ(output.is_same(projection), tying != Tying::kNone);
     EXPECT_EQ(output.is_same(input), tying == Tying::kAll);
     EXPECT_TRUE(parameter(model, "generator.bias").defined());
   }
 }
 
-TEST(Tying, SumsTheGradientsOfTheTables) {
+TEST(Tying, SumsTheGradientsOfTheTiedTensors) {
   TransformerOptions options = small_options(TransformerPreset::kTutorial);
   options.tying = Tying::kAll;
   const Transformer tied = small_model(options);
@@ -189,7 +189,7 @@ TEST(Tying, SumsTheGradientsOfTheTables) {
   expect_close(gradient(tied, "encoder.norm.gain"), gradient(untied, "encoder.norm.gain"), 1e-9);
 }
 
-TEST(Tying, OfTheOutputLeavesTwoVocabulariesTheirSizes) {
+TEST(Tying, AllowsVocabulariesOfTwoSizesIfOnlyTheOutputIsTied) {
   TransformerOptions options = small_options(TransformerPreset::kTutorial);
   options.tying = Tying::kOutput;
   options.input_vocabulary = 12;
@@ -199,7 +199,7 @@ TEST(Tying, OfTheOutputLeavesTwoVocabulariesTheirSizes) {
   EXPECT_EQ(logits_of(model, {{{11}, {12, 3}}}).size(1), 13);
 }
 
-TEST(Transformer, SaysWhichTokenIsNotInItsVocabulary) {
+TEST(Transformer, NamesATokenOutsideTheVocabulary) {
   const Transformer model(small_options(TransformerPreset::kTutorial), 1);
 
   EXPECT_EQ(error_of([&] {
@@ -218,7 +218,7 @@ TEST(Transformer, NeedsAPositionForEachToken) {
             "Transformer: 2 tokens have 1 positions, one each is needed");
 }
 
-TEST(Transformer, KeepsItsAnswersWhenSavedAndLoaded) {
+TEST(Transformer, GivesTheSameLogitsAfterSavingAndLoading) {
   const TransformerOptions options = small_options(TransformerPreset::kTutorial);
   const Transformer saved(options, 1);
   const std::string bytes = serialize_tensors(parameters(saved));

@@ -20,7 +20,7 @@ inline TransformerOptions universal_options(TransformerPreset preset = Transform
   return options;
 }
 
-/// Parameters are random; halting units say little enough that nodes halt at different steps.
+/// Makes a model with random parameters; its halting biases are low enough for nodes to halt at different steps.
 inline UniversalTransformer universal_model(const TransformerOptions& options) {
   UniversalTransformer model = randomised(UniversalTransformer(options, 1));
   for (const NamedTensor& named : parameters(model)) {
@@ -36,7 +36,7 @@ std::vector<Enum> all_of() {
   return values;
 }
 
-/// Each option of a Universal Transformer at least once.
+/// Lists options with each value of each enum of UniversalOptions at least once.
 inline std::vector<TransformerOptions> all_kinds_of_universal_options() {
   std::vector<TransformerOptions> kinds;
   for (const TransformerPreset preset : all_presets()) {
@@ -48,7 +48,7 @@ inline std::vector<TransformerOptions> all_kinds_of_universal_options() {
     kinds.back().universal.transition = Transition::kSeparableConvolution;
     kinds.back().universal.filter_width = 4;
   }
-  for (const AdaptiveSide side : all_of<AdaptiveSide>()) {
+  for (const AdaptiveSides side : all_of<AdaptiveSides>()) {
     for (const Transition transition : all_of<Transition>()) {
       kinds.push_back(universal_options());
       kinds.back().universal.adaptive = side;
@@ -58,7 +58,7 @@ inline std::vector<TransformerOptions> all_kinds_of_universal_options() {
   return kinds;
 }
 
-/// For traces.
+/// Describes options in failure messages.
 inline std::string description(const TransformerOptions& options) {
   const UniversalOptions& universal = options.universal;
   return fmt::format("{}, {}, {}, {}", enum_name(options.preset), enum_name(universal.halted_keys),

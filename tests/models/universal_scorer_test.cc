@@ -11,24 +11,24 @@
 namespace edgewise {
 namespace {
 
-TEST(UniversalScorer, GivesStepByStepWhatThePassOverTheWholeOutputGivesWhateverTheOptions) {
+TEST(UniversalScorer, GivesTheLogProbabilitiesOfAFullForwardPassForAllOptions) {
   for (const TransformerOptions& options : all_kinds_of_universal_options()) {
     SCOPED_TRACE(description(options));
     const UniversalTransformer model = universal_model(options);
     StepByStep steps(model);
     grow_chains(steps);
-    steps.expect_full_forward(model, 1e-6);  // its results are floats, whatever computed them
+    steps.expect_full_forward(model, 1e-6);  // scorers return fp32
   }
 }
 
-TEST(UniversalScorer, FollowsEachBranchOfATreeAndTakesASentencesNodesAtOnce) {
+TEST(UniversalScorer, DecodesEachBranchOfATreeAndSeveralLevelsInOneStep) {
   TransformerOptions options = universal_options();
   options.universal.transition = Transition::kSeparableConvolution;
   const UniversalTransformer model = universal_model(options);
   StepByStep steps(model);
-  steps.read(kInputs);
+  steps.encode(kInputs);
   const NodeIndex first = steps.grow(0, HypothesisTree::kRoot, 2);
-  const NodeIndex second = steps.grow(0, first, 7);  // of the same step
+  const NodeIndex second = steps.grow(0, first, 7);  // added in the same step
   steps.step();
   steps.grow(0, first, 4);
   steps.grow(0, second, 5);
@@ -38,12 +38,12 @@ TEST(UniversalScorer, FollowsEachBranchOfATreeAndTakesASentencesNodesAtOnce) {
   steps.expect_full_forward(model, 1e-6);
 }
 
-TEST(UniversalScorer, ForgetsWhatWasInAPlace) {
+TEST(UniversalScorer, ReplacesTheSentencesOfSlots) {
   for (const TransformerOptions& options : all_kinds_of_universal_options()) {
     const UniversalTransformer model = universal_model(options);
     StepByStep steps(model);
     grow_chains(steps);
-    steps.read({2, 0}, {{7, 6}, {9, 9, 10, 4, 5}});
+    steps.encode({2, 0}, {{7, 6}, {9, 9, 10, 4, 5}});
     const NodeIndex first = steps.grow(0, HypothesisTree::kRoot, 2);
     steps.grow(2, HypothesisTree::kRoot, 2);
     steps.step();
@@ -54,18 +54,18 @@ TEST(UniversalScorer, ForgetsWhatWasInAPlace) {
   }
 }
 
-TEST(UniversalScorer, ShowsAttentionThatSumsToOne) {
+TEST(UniversalScorer, RecordsAttentionThatSumsToOne) {
   const UniversalTransformer model = universal_model(universal_options());
   StepByStep steps(model, {.layer = -1, .head = 1});
   grow_chains(steps);
-  for (const std::int64_t place : {0, 1, 2}) {
-    const std::vector<float>& weights = steps.attention(place, 0);
-    EXPECT_EQ(std::ssize(weights), std::ssize(kInputs[static_cast<std::size_t>(place)]));
+  for (const std::int64_t slot : {0, 1, 2}) {
+    const std::vector<float>& weights = steps.attention(slot, 0);
+    EXPECT_EQ(std::ssize(weights), std::ssize(kInputs[static_cast<std::size_t>(slot)]));
     EXPECT_NEAR(std::accumulate(weights.begin(), weights.end(), 0.0), 1.0, 1e-5);
   }
 }
 
-TEST(UniversalScorer, NamesTheHeadThatTheModelDoesNotHave) {
+TEST(UniversalScorer, NamesAHeadThatTheModelDoesNotHave) {
   const UniversalTransformer model = universal_model(universal_options());
   EXPECT_EQ(error_of([&] { UniversalScorer(model, {.layer = -1, .head = 2}); }),
             "UniversalScorer: the head whose attention is shown is 2, the model has 2, counted from 0");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Universal Transformer: message passing with filters and the fused way on compacted rows have one meaning.
+// The Universal Transformer: message passing with filters and fused computation on gathered rows agree.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,27 +23,27 @@ void expect_agreement(const UniversalTransformer& model, const Batch& batch) {
   MessageGraph graph(batch.graph);
   Pass pass = Pass::inference();
   const at::Tensor by_messages = model.forward_by_messages(graph, batch, pass);
-  const Thought encoded = model.encode(batch, pass);
-  const Thought decoded = model.decode(batch, encoded.state_NM, pass);
+  const AdaptiveResult encoded = model.encode(batch, pass);
+  const AdaptiveResult decoded = model.decode(batch, encoded.state_NM, pass);
 
   expect_same(model, model.forward(batch, pass), by_messages);
   EXPECT_EQ(encoded.steps, steps_of(graph, kEncoder));
   EXPECT_EQ(decoded.steps, steps_of(graph, kDecoder));
 }
 
-TEST(UniversalTransformer, IsTheSameByMessagesAndFusedWhateverTheOptions) {
+TEST(UniversalTransformer, AgreesByMessagesAndFusedForAllOptions) {
   for (const TransformerOptions& options : all_kinds_of_universal_options()) {
     SCOPED_TRACE(description(options));
     expect_agreement(universal_model(options), small_batch());
   }
 }
 
-TEST(UniversalTransformer, HaltsItsNodesAtDifferentSteps) {
+TEST(UniversalTransformer, HaltsNodesAtDifferentSteps) {
   const UniversalTransformer model = universal_model(universal_options());
   Pass pass = Pass::inference();
-  const Thought thought = model.encode(small_batch(), pass);
+  const AdaptiveResult encoded = model.encode(small_batch(), pass);
 
-  const std::set<std::int64_t> different(thought.steps.begin(), thought.steps.end());
+  const std::set<std::int64_t> different(encoded.steps.begin(), encoded.steps.end());
   EXPECT_GE(different.size(), 3U);
   EXPECT_GE(*different.begin(), 1);
   EXPECT_LE(*different.rbegin(), 6);
@@ -51,16 +51,16 @@ TEST(UniversalTransformer, HaltsItsNodesAtDifferentSteps) {
 
 TEST(UniversalTransformer, TakesAllStepsWhereASideDoesNotAdapt) {
   TransformerOptions options = universal_options();
-  options.universal.adaptive = AdaptiveSide::kDecoderOnly;
+  options.universal.adaptive = AdaptiveSides::kDecoderOnly;
   const UniversalTransformer model = universal_model(options);
   Pass pass = Pass::inference();
-  const Thought thought = model.encode(small_batch(), pass);
+  const AdaptiveResult encoded = model.encode(small_batch(), pass);
 
-  EXPECT_TRUE(std::ranges::all_of(thought.steps, [](std::int64_t steps) { return steps == 6; }));
-  EXPECT_FALSE(thought.ponder_cost.defined());
+  EXPECT_TRUE(std::ranges::all_of(encoded.steps, [](std::int64_t steps) { return steps == 6; }));
+  EXPECT_FALSE(encoded.ponder_cost.defined());
 }
 
-TEST(UniversalTransformer, SaysTheSameOfASentenceAloneAndInABatch) {
+TEST(UniversalTransformer, GivesASentenceTheSameLogitsAloneAndInABatch) {
   const UniversalTransformer model = universal_model(universal_options());
   Pass pass = Pass::inference();
   const at::Tensor together = model.forward(small_batch(), pass);
@@ -74,7 +74,7 @@ TEST(UniversalTransformer, SaysTheSameOfASentenceAloneAndInABatch) {
   }
 }
 
-TEST(UniversalTransformer, AddsThePonderCostToItsLossForEachLabel) {
+TEST(UniversalTransformer, AddsThePonderCostToTheObjectiveForEachLabel) {
   TransformerOptions options = universal_options();
   options.universal.ponder_weight = 0.3;
   const UniversalTransformer model = universal_model(options);
@@ -86,12 +86,12 @@ TEST(UniversalTransformer, AddsThePonderCostToItsLossForEachLabel) {
   model.forward_by_messages(graph, batch, pass);
   const at::Tensor cost = graph.ndata().get("r").squeeze(-1) + graph.ndata().get("step").to(at::kDouble);
   const double expected = 0.3 * cost.mean().item<double>() * static_cast<double>(batch.labels.size());
-  EXPECT_NEAR((loss.sum - loss.of_words.loss_sum).item<double>(), expected, 1e-9);
+  EXPECT_NEAR(loss.objective.item<double>() - loss.sums.loss, expected, 1e-9);
 }
 
 TEST(UniversalTransformer, HasGradientsThatMatchFiniteDifferences) {
   for (TransformerOptions options : all_kinds_of_universal_options()) {
-    if (options.preset != TransformerPreset::kTutorial || options.universal.adaptive != AdaptiveSide::kBoth) continue;
+    if (options.preset != TransformerPreset::kTutorial || options.universal.adaptive != AdaptiveSides::kBoth) continue;
     SCOPED_TRACE(description(options));
     options.encoder_layers = options.decoder_layers = 3;
     options.universal.ponder_weight = 0.1;
@@ -111,41 +111,41 @@ TEST(UniversalTransformer, HasGradientsThatMatchFiniteDifferences) {
         }
       });
       Pass pass = Pass::inference();
-      return model.loss(small_batch(), {}, /*rdrop=*/0, pass).sum;
+      return model.loss(small_batch(), {}, /*rdrop=*/0, pass).objective;
     };
     expect_gradients_match(loss_at, values);
   }
 }
 
-TEST(UniversalTransformer, LearnsInBf16AsInFp32) {
+TEST(UniversalTransformer, HasNearlyTheSameLossInBf16AsInFp32) {
   for (const Transition transition : all_of<Transition>()) {
     TransformerOptions options = universal_options();
     options.universal.transition = transition;
     const UniversalTransformer model(options, 1);
     Pass fp32 = Pass::training(1);
     Pass bf16 = Pass::training(1, Precision::kBf16);
-    const double exact = model.loss(small_batch(), {}, /*rdrop=*/0, fp32).sum.item<double>();
-    EXPECT_NEAR(model.loss(small_batch(), {}, /*rdrop=*/0, bf16).sum.item<double>(), exact, 0.02 * exact);
+    const double exact = model.loss(small_batch(), {}, /*rdrop=*/0, fp32).objective.item<double>();
+    EXPECT_NEAR(model.loss(small_batch(), {}, /*rdrop=*/0, bf16).objective.item<double>(), exact, 0.02 * exact);
   }
 }
 
-TEST(UniversalTransformer, StartsAConvolutionAsPlainFeedForward) {
+TEST(UniversalTransformer, InitialisesTheConvolutionToTheIdentity) {
   TransformerOptions options = universal_options();
   const UniversalTransformer plain(options, 1);
   options.universal.transition = Transition::kSeparableConvolution;
-  const UniversalTransformer filtering(options, 1);
+  const UniversalTransformer convolving(options, 1);
   Pass pass = Pass::inference();
 
-  EXPECT_TRUE(filtering.forward(small_batch(), pass).equal(plain.forward(small_batch(), pass)));
+  EXPECT_TRUE(convolving.forward(small_batch(), pass).equal(plain.forward(small_batch(), pass)));
 }
 
-TEST(UniversalTransformer, FiltersOverFrozenNodesOnly) {
+TEST(UniversalTransformer, RejectsAConvolutionWithDroppedKeys) {
   TransformerOptions options = universal_options();
   options.universal.transition = Transition::kSeparableConvolution;
-  options.universal.halted_keys = HaltedKeys::kStale;
+  options.universal.halted_keys = HaltedKeys::kDropped;
 
   EXPECT_EQ(error_of([&] { UniversalTransformer(options, 1); }),
-            "Transformer: transition is separable_convolution with halted_keys stale, needs them frozen");
+            "Transformer: transition is separable_convolution with halted_keys dropped, needs them frozen");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@
 namespace edgewise {
 namespace {
 
-// How often each destination sees each source: [D, S].
+// Counts the edges from each source to each destination: [D, S].
 at::Tensor count_edges(const Relation& relation) {
   const at::Tensor counts = at::zeros({relation.num_destinations(), relation.num_sources()}, at::kDouble);
   const EdgeList edges = relation.edges();
@@ -26,13 +26,13 @@ at::Tensor count_edges(const Relation& relation) {
   return counts;
 }
 
-// Softmax over the sources of each row, an edge that is there twice weighing twice; zeros for rows without edges.
+// Computes the softmax over the sources of each row, zeros for a row without edges. A duplicate edge counts twice.
 at::Tensor masked_softmax(const at::Tensor& score_DS, const at::Tensor& counts_DS) {
   const at::Tensor exponent = (score_DS - score_DS.amax(-1, /*keepdim=*/true)).exp() * counts_DS;
   return exponent / exponent.sum(-1, /*keepdim=*/true).clamp_min(std::numeric_limits<double>::min());
 }
 
-// The definition over dense matrices, a head at a time.
+// Computes multi-head attention by dense matrices, head by head.
 at::Tensor dense_attention(const MultiHeadAttention& layer, const Relation& relation, const at::Tensor& destination,
                            const at::Tensor& source) {
   const at::Tensor query = layer.query(destination);
@@ -73,7 +73,7 @@ TEST(MultiHeadAttention, IsDenseAttentionMaskedByItsRelation) {
     for (const std::optional<double> clamp : {std::optional<double>(), std::optional<double>(0.7)}) {
       const MultiHeadAttention layer = uneven_attention(score, clamp);
       for (const NamedRelation& named : relation_zoo()) {
-        if (named.relation.num_sources() == 0) continue;  // amax of nothing is the oracle's trouble
+        if (named.relation.num_sources() == 0) continue;  // amax needs at least one source
         SCOPED_TRACE(named.name);
         const at::Tensor destination = random_tensor({named.relation.num_destinations(), 5}, 2);
         const at::Tensor source = random_tensor({named.relation.num_sources(), 5}, 3);
@@ -87,10 +87,10 @@ TEST(MultiHeadAttention, IsDenseAttentionMaskedByItsRelation) {
   }
 }
 
-TEST(MultiHeadAttention, GivesANodeWithoutEdgesTheBiasOfItsOutput) {
+TEST(MultiHeadAttention, GivesANodeWithoutEdgesTheBiasOfTheOutputProjection) {
   for (const ScoreKind score : {ScoreKind::kDot, ScoreKind::kAdditive}) {
     const MultiHeadAttention layer = uneven_attention(score);
-    const Relation relation = Relation::from_rows(2, {0, 0, 1}, {1});
+    const Relation relation = Relation::from_csr(2, {0, 0, 1}, {1});
     Pass pass = Pass::inference();
 
     const at::Tensor result = layer(relation, random_tensor({2, 5}, 2), random_tensor({2, 5}, 3), pass);
@@ -99,7 +99,7 @@ TEST(MultiHeadAttention, GivesANodeWithoutEdgesTheBiasOfItsOutput) {
   }
 }
 
-TEST(MultiHeadAttention, ProjectsOnlyWhatIsAskedFor) {
+TEST(MultiHeadAttention, ProjectsOnlyTheSelectedFields) {
   const MultiHeadAttention layer = uneven_attention(ScoreKind::kDot);
   const at::Tensor x = random_tensor({6, 5}, 2);
 
@@ -116,18 +116,18 @@ TEST(MultiHeadAttention, ProjectsOnlyWhatIsAskedFor) {
   EXPECT_EQ(layer.get(x, AttentionFields::kKeyValue).columns().count("q"), 0u);
 }
 
-TEST(MultiHeadAttention, ComesInParts) {
+TEST(MultiHeadAttention, EqualsTheSequenceOfItsParts) {
   const MultiHeadAttention layer = uneven_attention(ScoreKind::kDot);
   const at::Tensor x = random_tensor({6, 5}, 2);
   Pass pass = Pass::inference();
 
-  const Projections made = layer.get(x);
-  const at::Tensor average = layer.average(causal(6), made.query, made.key, made.value, pass);
+  const Projections projections = layer.get(x);
+  const at::Tensor average = layer.average(causal(6), projections.query, projections.key, projections.value, pass);
 
   expect_close(layer.get_o(average), layer(causal(6), x, x, pass), 0.0);
 }
 
-TEST(MultiHeadAttention, AveragesByTheWeightsThatItShows) {
+TEST(MultiHeadAttention, AveragesByTheWeightsThatItReturns) {
   for (const ScoreKind score : {ScoreKind::kDot, ScoreKind::kAdditive}) {
     const MultiHeadAttention layer = uneven_attention(score);
     const Relation relation = random_relation(8, 6, 3, /*seed=*/4);
@@ -157,18 +157,18 @@ TEST(MultiHeadAttention, DropsWeightsOnlyWhileTraining) {
   }
 }
 
-TEST(MultiHeadAttention, NeedsHeadsThatShareTheSizeEvenly) {
+TEST(MultiHeadAttention, RefusesANumberOfHeadsThatDoesNotDivideTheSize) {
   EXPECT_EQ(error_of([] { MultiHeadAttentionOptions::even(128, 3); }),
             "MultiHeadAttention: heads is 3, needs a divisor of size 128");
   EXPECT_EQ(error_of([] { MultiHeadAttentionOptions::even(128, 0); }),
             "MultiHeadAttention: heads is 0, needs a divisor of size 128");
 }
 
-TEST(AttentionHeads, SideBySideEqualTheFusedLayerWithTheirWeights) {
+TEST(AttentionHeads, EqualTheFusedLayerWithTheirWeights) {
   RandomStream random(1);
   const AttentionHeads heads =
       randomised(AttentionHeads({.heads = 3, .size = 5, .key_size = 2, .value_size = 4}, random));
-  const MultiHeadAttention fused = heads.joined();
+  const MultiHeadAttention fused = heads.fuse();
   const at::Tensor destination = random_tensor({6, 5}, 2);
   const at::Tensor source = random_tensor({8, 5}, 3);
   const Relation relation = random_relation(8, 6, 3, /*seed=*/4);
@@ -183,7 +183,7 @@ TEST(SelfAttention, IsTheSoftmaxOfPlainDotProducts) {
   expect_close(self_attention(complete(6), x), at::softmax(x.matmul(x.t()), -1).matmul(x), 1e-13);
 }
 
-// Nodes with random queries, keys and values, as message passing wants them.
+// A graph whose nodes have random queries, keys and values as node columns.
 struct MessageProblem {
   explicit MessageProblem(const Relation& relation)
       : graph(Graph(relation)), num_nodes(relation.num_destinations()), value(random_tensor({num_nodes, 2, 4}, 3)) {
@@ -193,7 +193,7 @@ struct MessageProblem {
   }
 
   at::Tensor averages() {
-    graph.apply_nodes([](const NodeBatch& nodes) { return Columns{{"average", averaged(nodes)}}; });
+    graph.apply_nodes([](const NodeBatch& nodes) { return Columns{{"average", compute_averages(nodes)}}; });
     return graph.ndata().get("average");
   }
 
@@ -234,7 +234,7 @@ TEST(PropagateAttention, LeavesTheAveragesOfFusedAttention) {
   }
 }
 
-TEST(PropagateAttention, FollowsTheGivenEdgesAlone) {
+TEST(PropagateAttention, UsesOnlyTheGivenEdges) {
   const MultiHeadAttention layer = two_heads(ScoreKind::kDot, std::nullopt);
   const std::vector<EdgeIndex> some = {1, 7, 8, 20, 24};
   MessageProblem problem(complete(5));
@@ -249,7 +249,7 @@ TEST(PropagateAttention, FollowsTheGivenEdgesAlone) {
   EXPECT_EQ(problem.averages()[2].abs().max().item<double>(), 0.0);  // reached by the first call, not by the second
 }
 
-TEST(PropagateAttention, StandsScoresThatWouldOverflowWhenExponentiated) {
+TEST(PropagateAttention, DoesNotOverflowForLargeScores) {
   MessageProblem problem(causal(5));
   problem.graph.ndata().set("q", 1e4 * problem.graph.ndata().get("q"));
   const Frame& nodes = problem.graph.ndata();
@@ -262,10 +262,10 @@ TEST(PropagateAttention, StandsScoresThatWouldOverflowWhenExponentiated) {
                1e-12);
 }
 
-TEST(PropagateAttention, DropsSomeWeightsAndLetsTheOthersGrow) {
+TEST(PropagateAttention, DropsSomeWeightsAndScalesTheOthers) {
   MultiHeadAttention layer = two_heads(ScoreKind::kDot, std::nullopt);
   MessageProblem problem(complete(20));
-  // Unit vectors as values: a node's average is the list of its weights.
+  // The values are unit vectors, so that the average of a node is the list of its weights.
   problem.graph.ndata().set("v", at::eye(20, at::kDouble).unsqueeze(1).expand({20, 2, 20}).contiguous());
   const auto weights = [&](Pass pass) {
     propagate_attention(problem.graph, problem.graph.edges("edges"), layer, pass);
@@ -278,7 +278,7 @@ TEST(PropagateAttention, DropsSomeWeightsAndLetsTheOthersGrow) {
 
   const at::Tensor kept = some != 0;
   expect_close(some, at::where(kept, all / 0.6, at::zeros_like(all)), 1e-12);
-  EXPECT_NEAR(kept.to(at::kDouble).mean().item<double>(), 0.6, 0.07);  // of 800 draws: four deviations
+  EXPECT_NEAR(kept.to(at::kDouble).mean().item<double>(), 0.6, 0.07);  // four standard deviations of 800 draws
   EXPECT_TRUE(at::equal(some, weights(Pass::training(1))));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the source documents print of single layers, and what their masks mean.
+// Compares single layers with the numbers, shapes and masks that the source documents print (docs/sources.md).
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// B sentences padded to the same length, of which the first `lengths[b]` tokens count: each row sees those.
+// Returns the relation of B sentences padded to one length: every token attends to the first lengths[b] tokens.
 Relation valid_lengths(std::int64_t padded, const std::vector<std::int64_t>& lengths) {
   std::vector<Relation> parts;
   for (const std::int64_t length : lengths) {
@@ -32,7 +32,7 @@ Relation valid_lengths(std::int64_t padded, const std::vector<std::int64_t>& len
 
 // --- the textbook chapter ---
 
-TEST(Chapter, AttentionTakesFiveFeaturesToAHundred) {
+TEST(Chapter, AttentionMapsFiveFeaturesToAHundred) {
   RandomStream random(1);
   MultiHeadAttentionOptions options = MultiHeadAttentionOptions::even(100, 10);
   options.input_size = 5;
@@ -47,14 +47,14 @@ TEST(Chapter, AttentionTakesFiveFeaturesToAHundred) {
   EXPECT_EQ(result.view({2, 4, 100}).sizes(), (Shape{2, 4, 100}));
 }
 
-TEST(Chapter, ValidLengthsHideTheTokensBehindThem) {
+TEST(Chapter, ValidLengthsHidePaddedTokens) {
   RandomStream random(1);
   MultiHeadAttentionOptions options = MultiHeadAttentionOptions::even(100, 10);
   options.input_size = 5;
   const MultiHeadAttention cell = randomised(MultiHeadAttention(options, random));
   const at::Tensor x = random_tensor({2, 4, 5}, 1);
   const at::Tensor other = x.clone();
-  other[0].slice(0, 2) += 1.0;  // behind the valid lengths 2 and 3
+  other[0].slice(0, 2) += 1.0;  // after the valid lengths 2 and 3
   other[1].slice(0, 3) += 1.0;
   const Relation relation = valid_lengths(4, {2, 3});
   const auto run = [&](const at::Tensor& tokens) {
@@ -67,13 +67,15 @@ TEST(Chapter, ValidLengthsHideTheTokensBehindThem) {
 
   EXPECT_TRUE(at::equal(before[0].slice(0, 0, 2), after[0].slice(0, 0, 2)));
   EXPECT_TRUE(at::equal(before[1].slice(0, 0, 3), after[1].slice(0, 0, 3)));
-  // The padded tokens themselves still ask, and get an answer that nobody reads.
+  // Padded tokens still have queries; their results are unused.
   EXPECT_FALSE(at::equal(before[0].slice(0, 2), after[0].slice(0, 2)));
 }
 
-TEST(Chapter, FeedForwardTreatsEqualTokensEqually) {
+TEST(Chapter, FeedForwardGivesEqualResultsForEqualTokens) {
   RandomStream random(1);
-  const FeedForward ffn({4, 4, 8, Activation::kRelu, 0.0}, random);
+  FeedForward ffn;  // with ReLU and without dropout
+  ffn.inner = Linear(4, 4, Bias::kZero, random);
+  ffn.outer = Linear(4, 8, Bias::kZero, random);
   Pass pass = Pass::inference();
 
   const at::Tensor result = ffn(at::ones({2, 3, 4}), pass);
@@ -98,7 +100,7 @@ TEST(Chapter, AddAndNormKeepsTheShape) {
   const Sublayer add_norm(options);
   Pass pass = Pass::inference();
 
-  const at::Tensor result = add_norm.after(at::ones({6, 4}), at::ones({6, 4}), pass);
+  const at::Tensor result = add_norm.add_output(at::ones({6, 4}), at::ones({6, 4}), pass);
 
   EXPECT_EQ(result.view({2, 3, 4}).sizes(), (Shape{2, 3, 4}));
   EXPECT_TRUE(at::equal(result, at::zeros({6, 4})));  // a constant row has no deviation
@@ -108,13 +110,13 @@ TEST(Chapter, PositionsShareAFrequencyInPairs) {
   std::vector<std::int64_t> positions(100);
   for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::int64_t>(i);
 
-  const at::Tensor y = Positions(20)(positions, at::kDouble);
+  const at::Tensor y = PositionEncodings(20)(positions, at::kDouble);
 
   const auto frequency = [&](std::int64_t even) { return std::asin(y[1][even].item<double>()); };
   EXPECT_NEAR(frequency(4), std::pow(10000.0, -4.0 / 20.0), 1e-12);
   EXPECT_NEAR(frequency(6), std::pow(10000.0, -6.0 / 20.0), 1e-12);
   EXPECT_LT(frequency(6), frequency(4));
-  for (const std::int64_t even : {4, 6}) {  // 5 has the frequency of 4, 7 that of 6: sine and cosine of one angle
+  for (const std::int64_t even : {4, 6}) {  // dimensions `even` and `even` + 1 are sine and cosine of one angle
     expect_close(y.select(1, even).pow(2) + y.select(1, even + 1).pow(2), at::ones({100}, at::kDouble), 1e-12);
   }
 }
@@ -159,7 +161,7 @@ TEST(Chapter, EncoderBlockIsAddAndNormTwice) {
 
 // --- the from-scratch document ---
 
-// Its attention function: scaled scores of which those outside the mask become -1e9.
+// Computes the attention function of the document: scaled scores, with -1e9 outside of the mask.
 at::Tensor masked_attention(const MultiHeadAttention& layer, const at::Tensor& x_BTM, const at::Tensor& mask_BTT) {
   const std::int64_t B = x_BTM.size(0);
   const std::int64_t T = x_BTM.size(1);
@@ -180,14 +182,14 @@ struct PaddedSentences {
   std::vector<std::int64_t> lengths = {3, 5};
   at::Tensor x_BTM = random_tensor({2, 5, 6}, 1);
 
-  // 1 where a token is no padding: [B, 1, T].
+  // Returns true for tokens that are not padding: [B, 1, T].
   at::Tensor padding_mask() const {
     const at::Tensor positions = at::arange(padded);
     return (positions.unsqueeze(0) < at::tensor(at::ArrayRef<std::int64_t>(lengths)).unsqueeze(1)).unsqueeze(1);
   }
   at::Tensor no_peek_mask() const { return padding_mask().logical_and(at::ones({5, 5}).tril()); }
 
-  // Only the tokens that are there, sentence after sentence.
+  // Returns the tokens without padding, sentence after sentence.
   at::Tensor unpadded(const at::Tensor& tokens_BTM) const {
     return at::cat({tokens_BTM[0].slice(0, 0, lengths[0]), tokens_BTM[1].slice(0, 0, lengths[1])});
   }
@@ -242,7 +244,7 @@ TEST(FromScratch, NormAddsEpsilonToTheDeviationOverNMinusOne) {
   Norm norm(4, NormKind::kStdNorm, 1e-6);
   convert_parameters(norm, at::kDouble);
 
-  // Mean 4, squared distances 9 + 1 + 1 + 9, so a deviation of sqrt(20 / 3).
+  // The mean is 4 and the sum of squares is 9 + 1 + 1 + 9, so the deviation is sqrt(20 / 3).
   const at::Tensor result = norm(at::tensor({1.0, 3.0, 5.0, 7.0}).to(at::kDouble).view({1, 4}));
 
   const double unit = 1.0 / (std::sqrt(20.0 / 3.0) + 1e-6);
@@ -256,10 +258,10 @@ TEST(FromScratch, BlockNormalisesAfterEachSumAndWidensFourTimes) {
   const at::Tensor x = random_tensor({5, 6}, 1);
   Pass pass = Pass::training(1);
 
-  const at::Tensor attended = block.self_attention(complete(5), x, x, pass);
-  const at::Tensor y = block.self_sublayer.norm(attended + x);
-  const at::Tensor fed = block.feed_forward.outer(block.feed_forward.inner(y).relu());
-  const at::Tensor expected = block.feed_forward_sublayer.norm(fed + y);
+  const at::Tensor attention = block.self_attention(complete(5), x, x, pass);
+  const at::Tensor y = block.self_sublayer.norm(attention + x);
+  const at::Tensor feed_forward = block.feed_forward.outer(block.feed_forward.inner(y).relu());
+  const at::Tensor expected = block.feed_forward_sublayer.norm(feed_forward + y);
 
   expect_close(block(complete(5), x, pass), expected, 1e-12);
   EXPECT_EQ(block.feed_forward.inner.weight.sizes(), (Shape{24, 6}));

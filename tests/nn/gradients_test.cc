@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every layer's gradient, in its input and all its parameters, against finite differences.
+// Compares the gradients of every layer, in inputs and parameters, with finite differences.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -7,11 +7,11 @@
 #include "edgewise/nn/attention.h"
 #include "edgewise/nn/attention_heads.h"
 #include "edgewise/nn/decoder_layer.h"
+#include "edgewise/nn/depthwise_convolution.h"
 #include "edgewise/nn/embedding.h"
 #include "edgewise/nn/encoder_layer.h"
 #include "edgewise/nn/feed_forward.h"
 #include "edgewise/nn/linear.h"
-#include "edgewise/nn/neighbour_filter.h"
 #include "edgewise/nn/norm.h"
 #include "tests/nn/tensors.h"
 #include "tests/support/gradient_check.h"
@@ -21,7 +21,7 @@ namespace {
 
 using Tensors = std::vector<at::Tensor>;
 
-/// `run(layer, states, pass)` is checked in all states and all parameters, with the same dropouts each time.
+/// Checks the gradients of `run(layer, states, pass)` in all states and parameters; each run uses the same dropout.
 template <typename Layer, typename Run>
 void expect_layer_gradients_match(Layer layer, const Tensors& states, const Run& run) {
   layer = randomised(layer);
@@ -37,8 +37,8 @@ void expect_layer_gradients_match(Layer layer, const Tensors& states, const Run&
   expect_gradients_match(with_parameters, inputs);
 }
 
-// Five destinations, one of them without edges, and four sources, one of them seen twice by the same node.
-Relation sparse() { return Relation::from_rows(4, {0, 2, 2, 5, 6, 9}, {0, 3, 1, 1, 2, 0, 3, 2, 1}); }
+// Returns a relation of four sources and five destinations, one without edges, with one duplicate edge.
+Relation sparse() { return Relation::from_csr(4, {0, 2, 2, 5, 6, 9}, {0, 3, 1, 1, 2, 0, 3, 2, 1}); }
 
 LayerOptions small_layer(NormPlacement placement, double dropout) {
   LayerOptions options;
@@ -51,7 +51,7 @@ LayerOptions small_layer(NormPlacement placement, double dropout) {
   return options;
 }
 
-TEST(Gradients, OfLinear) {
+TEST(LinearGradients, MatchFiniteDifferences) {
   RandomStream random(1);
   for (const Bias bias : {Bias::kNone, Bias::kZero}) {
     expect_layer_gradients_match(Linear(3, 4, bias, random), {random_tensor({5, 3}, 2)},
@@ -59,32 +59,37 @@ TEST(Gradients, OfLinear) {
   }
 }
 
-TEST(Gradients, OfNorm) {
+TEST(NormGradients, MatchFiniteDifferences) {
   for (const NormKind kind : {NormKind::kLayerNorm, NormKind::kStdNorm}) {
     expect_layer_gradients_match(Norm(5, kind, 1e-5), {random_tensor({3, 5}, 2)},
                                  [](const Norm& layer, const Tensors& x, Pass&) { return layer(x[0]); });
   }
 }
 
-TEST(Gradients, OfFeedForward) {
+TEST(FeedForwardGradients, MatchFiniteDifferences) {
   RandomStream random(1);
+  LayerOptions options;
+  options.size = 3;
+  options.feed_forward = 6;
   for (const Activation activation : {Activation::kRelu, Activation::kGelu}) {
+    options.activation = activation;
     for (const double dropout : {0.0, 0.3}) {
+      options.dropout.activation = dropout;
       expect_layer_gradients_match(
-          FeedForward({3, 6, 4, activation, dropout}, random), {random_tensor({4, 3}, 2)},
+          FeedForward(options, random), {random_tensor({4, 3}, 2)},
           [](const FeedForward& layer, const Tensors& x, Pass& pass) { return layer(x[0], pass); });
     }
   }
 }
 
-TEST(Gradients, OfNeighbourFilter) {
+TEST(DepthwiseConvolutionGradients, MatchFiniteDifferences) {
   const std::vector<NodeIndex> neighbours = {kNoNode, 0, 2, /**/ 0, 2, kNoNode};
   expect_layer_gradients_match(
-      NeighbourFilter(3, Reach::around(3)), {random_tensor({3, 3}, 1)},
-      [&](const NeighbourFilter& layer, const Tensors& x, Pass&) { return layer(x[0], neighbours); });
+      DepthwiseConvolution(3, NeighbourWindow::centred(3)), {random_tensor({3, 3}, 1)},
+      [&](const DepthwiseConvolution& layer, const Tensors& x, Pass&) { return layer(x[0], neighbours); });
 }
 
-TEST(Gradients, OfEmbeddingSumOverTheTokensOfAWord) {
+TEST(EmbeddingGradients, MatchFiniteDifferencesForRepeatedTokens) {
   RandomStream random(1);
   Embedding embedding(4, 3, EmbeddingInit::kXavier, random);
   embedding.scale = 1.5;
@@ -93,7 +98,7 @@ TEST(Gradients, OfEmbeddingSumOverTheTokensOfAWord) {
                                [&](const Embedding& layer, const Tensors&, Pass&) { return layer(tokens); });
 }
 
-TEST(Gradients, OfMultiHeadAttention) {
+TEST(MultiHeadAttentionGradients, MatchFiniteDifferences) {
   RandomStream random(1);
   for (const ScoreKind score : {ScoreKind::kDot, ScoreKind::kAdditive}) {
     for (const Bias bias : {Bias::kNone, Bias::kZero}) {
@@ -119,7 +124,7 @@ TEST(Gradients, OfMultiHeadAttention) {
   }
 }
 
-TEST(Gradients, OfMultiHeadAttentionWhoseScoresAreBounded) {
+TEST(ClampedMultiHeadAttentionGradients, MatchFiniteDifferences) {
   RandomStream random(1);
   for (const ScoreKind score : {ScoreKind::kDot, ScoreKind::kAdditive}) {
     MultiHeadAttentionOptions options = MultiHeadAttentionOptions::even(4, 2);
@@ -132,7 +137,7 @@ TEST(Gradients, OfMultiHeadAttentionWhoseScoresAreBounded) {
   }
 }
 
-TEST(Gradients, OfAttentionWeights) {
+TEST(AttentionWeightsGradients, MatchFiniteDifferences) {
   RandomStream random(1);
   for (const ScoreKind score : {ScoreKind::kDot, ScoreKind::kAdditive}) {
     MultiHeadAttentionOptions options = MultiHeadAttentionOptions::even(4, 2);
@@ -143,7 +148,7 @@ TEST(Gradients, OfAttentionWeights) {
   }
 }
 
-TEST(Gradients, OfAttentionHeadsSideBySide) {
+TEST(AttentionHeadsGradients, MatchFiniteDifferences) {
   RandomStream random(1);
   expect_layer_gradients_match(
       AttentionHeads({.heads = 2, .size = 3, .key_size = 2, .value_size = 3}, random),
@@ -151,11 +156,11 @@ TEST(Gradients, OfAttentionHeadsSideBySide) {
       [](const AttentionHeads& layer, const Tensors& x, Pass&) { return layer(sparse(), x[0], x[1]); });
 }
 
-TEST(Gradients, OfSelfAttentionWithoutParameters) {
+TEST(SelfAttentionGradients, MatchFiniteDifferences) {
   expect_gradients_match([](const Tensors& x) { return self_attention(causal(5), x[0]); }, {random_tensor({5, 3}, 2)});
 }
 
-TEST(Gradients, OfEncoderLayer) {
+TEST(EncoderLayerGradients, MatchFiniteDifferences) {
   RandomStream random(1);
   for (const NormPlacement placement : {NormPlacement::kPre, NormPlacement::kPost}) {
     for (const double dropout : {0.0, 0.2}) {
@@ -167,7 +172,7 @@ TEST(Gradients, OfEncoderLayer) {
   }
 }
 
-TEST(Gradients, OfDecoderLayer) {
+TEST(DecoderLayerGradients, MatchFiniteDifferences) {
   RandomStream random(1);
   for (const NormPlacement placement : {NormPlacement::kPre, NormPlacement::kPost}) {
     for (const double dropout : {0.0, 0.2}) {

@@ -4,11 +4,11 @@
 
 #include <cmath>
 
+#include "edgewise/nn/depthwise_convolution.h"
 #include "edgewise/nn/embedding.h"
 #include "edgewise/nn/feed_forward.h"
 #include "edgewise/nn/init.h"
 #include "edgewise/nn/linear.h"
-#include "edgewise/nn/neighbour_filter.h"
 #include "edgewise/nn/norm.h"
 #include "edgewise/nn/positions.h"
 #include "edgewise/nn/sublayer.h"
@@ -17,7 +17,7 @@
 namespace edgewise {
 namespace {
 
-TEST(XavierUniform, FillsItsBoundsAndNoMore) {
+TEST(XavierUniform, DrawsUniformlyWithinItsBounds) {
   RandomStream random(1);
 
   const at::Tensor weight = xavier_uniform({60, 40}, 40, 60, random);
@@ -30,7 +30,7 @@ TEST(XavierUniform, FillsItsBoundsAndNoMore) {
   EXPECT_TRUE(weight.requires_grad() && weight.is_leaf());
 }
 
-TEST(Init, IsAFunctionOfTheStream) {
+TEST(NormalInit, DependsOnlyOnTheRandomStream) {
   RandomStream one(7);
   RandomStream same(7);
   RandomStream other(8);
@@ -57,21 +57,21 @@ TEST(Linear, StartsFromABiasOfZerosOrHasNone) {
   EXPECT_FALSE(Linear(3, 2, Bias::kNone, random).bias.defined());
 }
 
-TEST(Linear, SaysWhichSizeItNeeds) {
+TEST(Linear, NamesTheSizeItNeeds) {
   RandomStream random(1);
   const Linear linear(4, 2, Bias::kNone, random);
 
   EXPECT_EQ(error_of([&] { linear(at::zeros({3, 5})); }), "Linear: x is [3, 5], needs a last dimension of 4");
 }
 
-TEST(Norm, SwitchedOffHasNoParametersAndReturnsItsInput) {
+TEST(Norm, WithoutSizeHasNoParametersAndReturnsItsInput) {
   const at::Tensor x = random_tensor({4, 3}, 5);
 
   EXPECT_TRUE(Norm()(x).is_same(x));
   EXPECT_TRUE(parameters(Norm()).empty());
 }
 
-TEST(Norm, ScalesAndShiftsWhatItNormalised) {
+TEST(Norm, ScalesAndShiftsTheNormalisedRows) {
   const Norm norm = randomised(Norm(5, NormKind::kLayerNorm, 1e-5));
   const at::Tensor x = random_tensor({4, 5}, 5);
 
@@ -81,7 +81,7 @@ TEST(Norm, ScalesAndShiftsWhatItNormalised) {
   expect_close(norm(x), norm.gain * centred / (variance + 1e-5).sqrt() + norm.bias, 1e-13);
 }
 
-TEST(Sublayer, NormalisesWhatTheLayerReadsOrTheSum) {
+TEST(Sublayer, NormalisesItsInputOrTheSum) {
   LayerOptions options;
   options.size = 6;
   options.norm_placement = NormPlacement::kPre;
@@ -96,30 +96,39 @@ TEST(Sublayer, NormalisesWhatTheLayerReadsOrTheSum) {
   const at::Tensor y = random_tensor({3, 6}, 2);
   Pass pass = Pass::inference();
 
-  expect_close(pre.before(x), pre.norm(x), 0.0);
-  expect_close(pre.after(x, y, pass), x + y, 0.0);
-  expect_close(post.before(x), x, 0.0);
-  expect_close(post.after(x, y, pass), post.norm(x + y), 0.0);
+  expect_close(pre.prepare_input(x), pre.norm(x), 0.0);
+  expect_close(pre.add_output(x, y, pass), x + y, 0.0);
+  expect_close(post.prepare_input(x), x, 0.0);
+  expect_close(post.add_output(x, y, pass), post.norm(x + y), 0.0);
 }
 
-TEST(Sublayer, DropsWhatTheLayerSaysAndNothingOfTheState) {
+TEST(Sublayer, DropsTheOutputOfTheFunctionAndNothingOfTheState) {
   LayerOptions options;
   options.size = 400;
   options.dropout.residual = 0.25;
   const Sublayer sublayer(options);
   Pass pass = Pass::training(3);
 
-  const at::Tensor sum = sublayer.after(at::full({5, 400}, 10.0), at::ones({5, 400}), pass);
+  const at::Tensor sum = sublayer.add_output(at::full({5, 400}, 10.0), at::ones({5, 400}), pass);
 
   const at::Tensor kept = sum > 10.5;
   EXPECT_TRUE(at::equal(sum, at::where(kept, at::full({}, 10.0f + 1.0f / 0.75f), at::full({}, 10.0f))));
   EXPECT_NEAR(kept.to(at::kDouble).mean().item<double>(), 0.75, 0.03);
 }
 
+LayerOptions feed_forward_options(std::int64_t inner_size, Activation activation, double dropout) {
+  LayerOptions options;
+  options.size = 4;
+  options.feed_forward = inner_size;
+  options.activation = activation;
+  options.dropout.activation = dropout;
+  return options;
+}
+
 TEST(FeedForward, IsTwoLinearLayersWithAnActivationBetween) {
   for (const Activation activation : {Activation::kRelu, Activation::kGelu}) {
     RandomStream random(1);
-    const FeedForward layer = randomised(FeedForward({4, 7, 3, activation, 0.0}, random));
+    const FeedForward layer = randomised(FeedForward(feed_forward_options(7, activation, 0.0), random));
     const at::Tensor x = random_tensor({5, 4}, 2);
     Pass pass = Pass::inference();
 
@@ -132,7 +141,7 @@ TEST(FeedForward, IsTwoLinearLayersWithAnActivationBetween) {
 
 TEST(FeedForward, DropsItsActivationsWhileTraining) {
   RandomStream random(1);
-  const FeedForward layer({4, 64, 4, Activation::kRelu, 0.5}, random);
+  const FeedForward layer(feed_forward_options(64, Activation::kRelu, 0.5), random);
   const at::Tensor x = random_tensor({5, 4}, 2, at::kFloat);
   const auto run = [&](Pass pass) { return layer(x, pass); };
 
@@ -141,18 +150,18 @@ TEST(FeedForward, DropsItsActivationsWhileTraining) {
   EXPECT_FALSE(at::equal(run(Pass::training(1)), run(Pass::inference())));
 }
 
-TEST(NeighbourFilter, WeighsEachDimensionOfTheNeighboursThereAre) {
-  const NeighbourFilter layer = randomised(NeighbourFilter(4, Reach::around(3)));
+TEST(DepthwiseConvolution, WeighsEachDimensionOfExistingNeighbours) {
+  const DepthwiseConvolution layer = randomised(DepthwiseConvolution(4, NeighbourWindow::centred(3)));
   const at::Tensor x = random_tensor({3, 4}, 2);
 
-  const at::Tensor found = layer(x, std::vector<NodeIndex>{kNoNode, 0, 2, /**/ 2, 1, kNoNode});
+  const at::Tensor result = layer(x, std::vector<NodeIndex>{kNoNode, 0, 2, /**/ 2, 1, kNoNode});
 
-  expect_close(found[0], layer.weight_WM[1] * x[0] + layer.weight_WM[2] * x[2], 1e-13);
-  expect_close(found[1], layer.weight_WM[0] * x[2] + layer.weight_WM[1] * x[1], 1e-13);
+  expect_close(result[0], layer.weight_WM[1] * x[0] + layer.weight_WM[2] * x[2], 1e-13);
+  expect_close(result[1], layer.weight_WM[0] * x[2] + layer.weight_WM[1] * x[1], 1e-13);
 }
 
-TEST(NeighbourFilter, StartsAsTheNodeItself) {
-  const NeighbourFilter layer(4, Reach::up_to(3));
+TEST(DepthwiseConvolution, StartsAsTheIdentity) {
+  const DepthwiseConvolution layer(4, NeighbourWindow::causal(3));
   const at::Tensor x = random_tensor({3, 4}, 2, at::kFloat);
 
   EXPECT_TRUE(at::equal(layer(x, std::vector<NodeIndex>{0, 1, 2, /**/ kNoNode, kNoNode, 0}),
@@ -177,7 +186,7 @@ TEST(Embedding, AddsPositionsAndDropsOnlyWhileTraining) {
   RandomStream random(1);
   Embedding embedding(5, 40, EmbeddingInit::kXavier, random);
   embedding.scale = 2.0;
-  const Positions table(40);
+  const PositionEncodings table(40);
   const std::vector<std::int64_t> tokens = {4, 0, 4};
   for (const std::vector<std::int64_t>& positions : {std::vector<std::int64_t>{0, 1, 7}, {70'000, 0, 123'456}}) {
     Pass inference = Pass::inference();
@@ -198,7 +207,7 @@ TEST(Embedding, StartsFromRowsOfLengthAboutOneWhenNormal) {
   EXPECT_NEAR(embedding.weight.norm(2, -1).mean().item<double>(), 1.0, 0.02);
 }
 
-TEST(Embedding, SaysWhichTokenIsNoRow) {
+TEST(Embedding, NamesATokenOutsideOfTheTable) {
   RandomStream random(1);
   const Embedding embedding(5, 3, EmbeddingInit::kXavier, random);
   const auto look_up = [&](std::vector<std::int64_t> tokens) { return error_of([&] { embedding(tokens); }); };
@@ -207,7 +216,7 @@ TEST(Embedding, SaysWhichTokenIsNoRow) {
   EXPECT_EQ(look_up({-1}), "embed: token 0 is -1, needs a number from 0 to 4");
 }
 
-// The formulas as the papers write them, a number at a time.
+// Computes one element by the formulas of the papers.
 double expected_position(std::int64_t position, std::int64_t j, std::int64_t size, PositionKind kind) {
   const std::int64_t i = kind == PositionKind::kSinusoidal ? j / 2 : j;
   const double angle =
@@ -215,28 +224,28 @@ double expected_position(std::int64_t position, std::int64_t j, std::int64_t siz
   return j % 2 == 0 ? std::sin(angle) : std::cos(angle);
 }
 
-TEST(Positions, FollowTheFormulaForAnySizeAndPosition) {
-  const std::vector<std::int64_t> asked = {0, 1, 2, 79, 80, 5, 4999, 65535, 65536, 123456789};
+TEST(PositionEncodings, FollowTheFormulaForAnySizeAndPosition) {
+  const std::vector<std::int64_t> positions = {0, 1, 2, 79, 80, 5, 4999, 65535, 65536, 123456789};
   for (const PositionKind kind : {PositionKind::kSinusoidal, PositionKind::kFromScratch}) {
     for (const std::int64_t size : {1, 2, 5, 20}) {
       SCOPED_TRACE(testing::Message() << enum_name(kind) << ", size " << size);
 
-      const at::Tensor vectors = Positions(size, kind)(asked, at::kDouble);
+      const at::Tensor vectors = PositionEncodings(size, kind)(positions, at::kDouble);
 
-      for (std::size_t t = 0; t < asked.size(); ++t) {
+      for (std::size_t t = 0; t < positions.size(); ++t) {
         for (std::int64_t j = 0; j < size; ++j) {
           EXPECT_NEAR(vectors[static_cast<std::int64_t>(t)][j].item<double>(),
-                      expected_position(asked[t], j, size, kind), 1e-7 + 1e-15 * static_cast<double>(asked[t]))
-              << "position " << asked[t] << ", dimension " << j;
+                      expected_position(positions[t], j, size, kind), 1e-7 + 1e-15 * static_cast<double>(positions[t]))
+              << "position " << positions[t] << ", dimension " << j;
         }
       }
     }
   }
 }
 
-TEST(Positions, AreTheSameWhicheverWereAskedForBefore) {
-  const Positions grown(6);
-  const Positions fresh(6);
+TEST(PositionEncodings, DoNotDependOnEarlierCalls) {
+  const PositionEncodings grown(6);
+  const PositionEncodings fresh(6);
   const std::vector<std::int64_t> few = {2, 0};
   const std::vector<std::int64_t> many = {40, 3, 700};
 
@@ -246,13 +255,14 @@ TEST(Positions, AreTheSameWhicheverWereAskedForBefore) {
   expect_close(grown(few, at::kFloat), grown(few, at::kDouble).to(at::kFloat), 0.0);
 }
 
-TEST(Positions, SayWhichPositionIsNegative) {
+TEST(PositionEncodings, NameANegativePosition) {
   const std::vector<std::int64_t> positions = {0, -3};
 
-  EXPECT_EQ(error_of([&] { Positions(4)(positions, at::kFloat); }), "Positions: position 1 is -3, needs 0 or more");
+  EXPECT_EQ(error_of([&] { PositionEncodings(4)(positions, at::kFloat); }),
+            "Positions: position 1 is -3, needs 0 or more");
 }
 
-TEST(Pass, GivesEachDropoutItsOwnNumbersAndEachSeedItsOwnPass) {
+TEST(Pass, GivesEachDropoutItsOwnRandomNumbersDeterminedByTheSeed) {
   const at::Tensor x = at::ones({200});
   Pass pass = Pass::training(1);
   Pass same = Pass::training(1);

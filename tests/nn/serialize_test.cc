@@ -51,12 +51,12 @@ TEST(Parameters, AreNamedByThePathToThemAndListedInOrder) {
 }
 
 TEST(Parameters, NameATiedTensorOnceByItsFirstName) {
-  const auto found = parameters(tied_pair());
+  const auto named = parameters(tied_pair());
 
-  ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].name, "first.weight");
-  EXPECT_EQ(found[1].name, "first.bias");
-  EXPECT_EQ(count_parameters(found), 3 * 2 + 2);
+  ASSERT_EQ(named.size(), 2u);
+  EXPECT_EQ(named[0].name, "first.weight");
+  EXPECT_EQ(named[1].name, "first.bias");
+  EXPECT_EQ(count_parameters(named), 3 * 2 + 2);
 }
 
 TEST(ConvertParameters, KeepsValuesAndTies) {
@@ -70,7 +70,7 @@ TEST(ConvertParameters, KeepsValuesAndTies) {
   EXPECT_TRUE(pair.first.weight.requires_grad() && pair.first.weight.is_leaf());
 }
 
-TEST(ConvertParameters, CopiesWhatHasTheTypeAlready) {
+TEST(ConvertParameters, CopiesParametersThatHaveTheTypeAlready) {
   TiedPair pair = tied_pair();
   const at::Tensor before = pair.first.weight;
 
@@ -107,34 +107,34 @@ TEST(LoadTensors, WritesIntoParametersWithoutLosingTheirTies) {
   EXPECT_TRUE(loaded.first.weight.requires_grad());
 }
 
-TEST(LoadTensors, ListsAllThatIsMissingTooManyOrOfAnotherKindAndChangesNothing) {
+TEST(LoadTensors, ListsMissingUnknownAndUnfitTensorsAndChangesNothing) {
   const std::vector<NamedTensor> saved = {{"extra", at::zeros({1})},
                                           {"same", at::ones({2})},
                                           {"shape", at::zeros({2, 3})},
                                           {"type", at::zeros({4}, at::kDouble)}};
-  const std::vector<NamedTensor> asked = {{"missing", at::zeros({1})},
-                                          {"same", at::zeros({2})},
-                                          {"shape", at::zeros({3, 2})},
-                                          {"type", at::zeros({4})},
-                                          {"missing too", at::zeros({1})}};
+  const std::vector<NamedTensor> needed = {{"missing", at::zeros({1})},
+                                           {"same", at::zeros({2})},
+                                           {"shape", at::zeros({3, 2})},
+                                           {"type", at::zeros({4})},
+                                           {"missing too", at::zeros({1})}};
   const SafetensorsFile file = parse(serialize_tensors(saved));
 
-  EXPECT_EQ(error_of([&] { load_tensors(asked, file, "model.safetensors"); }),
+  EXPECT_EQ(error_of([&] { load_tensors(needed, file, "model.safetensors"); }),
             "load_tensors: model.safetensors lacks missing; lacks missing too; has extra, which is not asked for; "
             "has shape as F32 [2, 3], F32 [3, 2] is needed; has type as F64 [4], F32 [4] is needed");
-  EXPECT_TRUE(at::equal(asked[1].tensor, at::zeros({2})));
+  EXPECT_TRUE(at::equal(needed[1].tensor, at::zeros({2})));
 }
 
 TEST(LoadTensors, RefusesToFillAStridedTensor) {
   const std::vector<NamedTensor> saved = {{"a", at::ones({2, 3})}};
-  const std::vector<NamedTensor> asked = {{"a", at::zeros({3, 2}).t()}};
+  const std::vector<NamedTensor> needed = {{"a", at::zeros({3, 2}).t()}};
   const SafetensorsFile file = parse(serialize_tensors(saved));
 
-  EXPECT_EQ(error_of([&] { load_tensors(asked, file, "model.safetensors"); }),
+  EXPECT_EQ(error_of([&] { load_tensors(needed, file, "model.safetensors"); }),
             "load_tensors: a is strided, needs to be contiguous");
 }
 
-TEST(SerializeTensors, SaysWhichTypeItCannotWrite) {
+TEST(SerializeTensors, NamesATypeThatItCannotWrite) {
   EXPECT_EQ(error_of([] {
               serialize_tensors(std::vector<NamedTensor>{{"a", at::zeros({2}, at::kBool)}});
             }),

@@ -13,7 +13,7 @@
 
 namespace edgewise {
 
-/// Normal numbers, a function of shape and seed.
+/// Draws standard normal numbers; shape and seed determine them.
 inline at::Tensor random_tensor(at::IntArrayRef shape, std::uint64_t seed, at::ScalarType dtype = at::kDouble) {
   RandomStream random(seed);
   at::Tensor tensor = at::empty(shape, at::kDouble);
@@ -21,7 +21,7 @@ inline at::Tensor random_tensor(at::IntArrayRef shape, std::uint64_t seed, at::S
   return tensor.to(dtype);
 }
 
-/// A copy of the layer in fp64 with random numbers in all parameters, none zero and no two equal; tied ones stay tied.
+/// Returns a copy of the layer in fp64 with random parameters, none zero and no two equal; tied parameters stay tied.
 template <typename Layer>
 Layer randomised(Layer layer, std::uint64_t seed = 1) {
   convert_parameters(layer, at::kDouble);

@@ -11,7 +11,7 @@
 namespace edgewise {
 namespace {
 
-TEST(Normalise, GivesLayerNormItsFormula) {
+TEST(Normalise, FollowsTheFormulaOfLayerNorm) {
   const at::Tensor x = normal({5, 6}, 1);
   const at::Tensor gain = normal({6}, 2);
   const at::Tensor bias = normal({6}, 3);
@@ -22,7 +22,7 @@ TEST(Normalise, GivesLayerNormItsFormula) {
   expect_close(y, centred / (centred.square().mean(1, true) + 1e-3).sqrt() * gain + bias, "output");
 }
 
-TEST(Normalise, GivesStdNormItsFormula) {
+TEST(Normalise, FollowsTheFormulaOfStdNorm) {
   const at::Tensor x = normal({5, 6}, 1);
   const at::Tensor gain = normal({6}, 2);
   const at::Tensor bias = normal({6}, 3);
@@ -33,7 +33,7 @@ TEST(Normalise, GivesStdNormItsFormula) {
   expect_close(y, centred / ((centred.square().sum(1, true) / 5).sqrt() + 1e-3) * gain + bias, "output");
 }
 
-TEST(Normalise, TakesARowOfEqualNumbersToTheBias) {
+TEST(Normalise, MapsARowOfEqualNumbersToTheBias) {
   const at::Tensor bias = normal({4}, 3);
   for (const NormKind kind : {NormKind::kLayerNorm, NormKind::kStdNorm}) {
     const auto result = output_and_gradients([&](const Tensors& x) { return normalise(x[0], x[1], x[2], kind, 1e-5); },
@@ -72,8 +72,8 @@ Tensors inputs_of(const Types& types, std::int64_t rows, std::int64_t size) {
           normal({size}, 4, wide)};
 }
 
-// Where a value was rounded to bf16 on the way, the other path may have rounded to the neighbour. A gradient of a sum
-// in bf16 adds two such values.
+// Returns the tolerance. Two computations may round a value to adjacent bf16 numbers, and a gradient of a sum in bf16
+// adds two such values.
 double allowed(const Types& types) {
   const bool rounds = types.x == at::kBFloat16 || types.y == at::kBFloat16 || types.normed == at::kBFloat16;
   return rounds ? 0x1p-6 : tolerance(types.x);
@@ -91,39 +91,39 @@ void expect_all_close(const Tensors& actual, const Tensors& expected, double all
 using AddNormFunction = AddNorm (*)(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
                                     const AddNormOptions&);
 
-enum class Reads { kSum, kNormed, kBoth };
+enum class UsedOutputs { kSum, kNormed, kBoth };
 
 at::Tensor project(const at::Tensor& x, std::uint64_t seed) {
   return (x * normal(x.sizes(), seed, x.scalar_type())).sum();
 }
 
-/// Both results, and the gradients of a projection of what is read of them.
-Tensors run(AddNormFunction function, const Tensors& inputs, const AddNormOptions& options, Reads reads) {
+/// Returns both results, and the gradients of a projection of the used outputs.
+Tensors run(AddNormFunction function, const Tensors& inputs, const AddNormOptions& options, UsedOutputs used) {
   Tensors leaves;
   for (const at::Tensor& input : inputs) leaves.push_back(input.detach().requires_grad_());
   const AddNorm result = function(leaves[0], leaves[1], leaves[2], leaves[3], options);
   at::Tensor loss = at::zeros({}, at::kDouble);
-  if (reads != Reads::kNormed) loss = loss + project(result.sum_TM, 8).to(at::kDouble);
-  if (reads != Reads::kSum) loss = loss + project(result.normed_TM, 9).to(at::kDouble);
-  if (reads == Reads::kSum) leaves.resize(2);
+  if (used != UsedOutputs::kNormed) loss = loss + project(result.sum_TM, 8).to(at::kDouble);
+  if (used != UsedOutputs::kSum) loss = loss + project(result.normed_TM, 9).to(at::kDouble);
+  if (used == UsedOutputs::kSum) leaves.resize(2);
   Tensors all = {result.sum_TM.detach(), result.normed_TM.detach()};
   for (const at::Tensor& gradient : torch::autograd::grad({loss}, leaves)) all.push_back(gradient);
   return all;
 }
 
-TEST(AddNorm, IsItsDefinitionInResultsAndGradientsInAllTypes) {
+TEST(AddNorm, MatchesItsDefinitionInResultsAndGradientsInAllTypes) {
   for (const auto set : kernels::runnable_instruction_sets()) {
     const kernels::ForcedInstructionSet forced(set);
     SCOPED_TRACE(kernels::instruction_set_name(set));
     for (const Types& types : kTypes) {
       for (const NormKind kind : {NormKind::kLayerNorm, NormKind::kStdNorm}) {
         for (const double dropout : {0.0, 0.3}) {
-          for (const Reads reads : {Reads::kSum, Reads::kNormed, Reads::kBoth}) {
+          for (const UsedOutputs used : {UsedOutputs::kSum, UsedOutputs::kNormed, UsedOutputs::kBoth}) {
             const Tensors inputs = inputs_of(types, 19, 24);
             const AddNormOptions options = options_of(kind, dropout, types.normed);
             SCOPED_TRACE(testing::Message() << types.x << ' ' << types.y << ' ' << types.normed << ", dropout "
-                                            << dropout << ", reads " << static_cast<int>(reads));
-            expect_all_close(run(add_norm, inputs, options, reads), run(add_norm_plain, inputs, options, reads),
+                                            << dropout << ", reads " << static_cast<int>(used));
+            expect_all_close(run(add_norm, inputs, options, used), run(add_norm_plain, inputs, options, used),
                              allowed(types));
           }
         }
@@ -145,7 +145,7 @@ TEST(AddNorm, HasGradientsThatMatchFiniteDifferences) {
   }
 }
 
-TEST(AddNorm, OfNoSummandIsANorm) {
+TEST(AddNorm, WithoutSummandIsANorm) {
   const at::Tensor x = normal({4, 6}, 1);
   const at::Tensor gain = normal({6}, 2);
   const at::Tensor bias = normal({6}, 3);
@@ -169,20 +169,20 @@ TEST(AddNorm, TakesAnyNumberOfDimensions) {
   EXPECT_TRUE(at::equal(result.normed_TM.view({6, 6}), flat.normed_TM));
 }
 
-TEST(AddNorm, TakesAStrangerLayoutOfMemory) {
-  const auto strange = [](std::uint64_t seed) { return normal({6, 5}, seed, at::kFloat).t(); };
+TEST(AddNorm, TakesStridedTensors) {
+  const auto strided = [](std::uint64_t seed) { return normal({6, 5}, seed, at::kFloat).t(); };
   const at::Tensor gain = normal({12}, 3, at::kFloat).slice(0, 0, 12, 2);
   const AddNormOptions options = {.dropout = 0.5, .dropout_key = {1, 2}};
 
-  const AddNorm result = add_norm(strange(1), strange(2), gain, gain, options);
+  const AddNorm result = add_norm(strided(1), strided(2), gain, gain, options);
   const AddNorm expected =
-      add_norm(strange(1).contiguous(), strange(2).contiguous(), gain.contiguous(), gain.contiguous(), options);
+      add_norm(strided(1).contiguous(), strided(2).contiguous(), gain.contiguous(), gain.contiguous(), options);
 
   EXPECT_TRUE(at::equal(result.sum_TM, expected.sum_TM));
   EXPECT_TRUE(at::equal(result.normed_TM, expected.normed_TM));
 }
 
-TEST(AddNorm, DropsTheNumbersThatDropoutDrops) {
+TEST(AddNorm, DropsTheSameElementsAsDropout) {
   const at::Tensor x = normal({5, 40}, 1);
   const at::Tensor y = normal({5, 40}, 2);
 
@@ -191,7 +191,7 @@ TEST(AddNorm, DropsTheNumbersThatDropoutDrops) {
   EXPECT_TRUE(at::equal(sum, x + dropout(y, 0.4, DropoutKey{5, 6})));
 }
 
-TEST(AddDropout, IsItsDefinitionInResultAndGradientsInAllTypes) {
+TEST(AddDropout, MatchesItsDefinitionInResultAndGradientsInAllTypes) {
   for (const Types& types : kTypes) {
     for (const double rate : {0.0, 0.3}) {
       const auto results = [&](auto function) {
@@ -220,10 +220,10 @@ TEST(AddNorm, GivesTheSameBitsForAnyNumberOfThreads) {
   const Tensors inputs = inputs_of({at::kFloat, at::kFloat, at::kFloat}, 700, 40);
   const AddNormOptions options = options_of(NormKind::kLayerNorm, 0.3, at::kFloat);
   set_num_threads(1);
-  const Tensors expected = run(add_norm, inputs, options, Reads::kBoth);
+  const Tensors expected = run(add_norm, inputs, options, UsedOutputs::kBoth);
   for (const int threads : {2, 3, 7}) {
     set_num_threads(threads);
-    const Tensors actual = run(add_norm, inputs, options, Reads::kBoth);
+    const Tensors actual = run(add_norm, inputs, options, UsedOutputs::kBoth);
     for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(at::equal(actual[i], expected[i])) << i;
   }
   set_num_threads(threads_before);

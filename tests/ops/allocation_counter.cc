@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces `new` and `delete` of the test program, and wraps libtorch's CPU allocator while it counts.
+// Replaces `new` and `delete` of the test program, and libtorch's CPU allocator during peak_allocation.
 #include "tests/ops/allocation_counter.h"
 
 #include <c10/core/CPUAllocator.h>
@@ -34,7 +34,7 @@ void release(void* memory) {
   std::free(memory);
 }
 
-// Every tensor's memory comes from here while peak_allocation runs.
+// Allocates all tensors during peak_allocation.
 class CountingAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t size) override {

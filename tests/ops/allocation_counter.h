@@ -5,7 +5,7 @@
 
 namespace edgewise {
 
-/// The most memory that `run` held at once, beyond what was held before it, in bytes: what tensors and `new` take.
+/// Calls `run` and returns its peak memory of tensors and `new`, in bytes, beyond the memory held before the call.
 std::int64_t peak_allocation(void (*run)(void* context), void* context);
 
 template <class Run>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// attend and attention_weights against their plain twins, dense attention and finite differences.
+// Compares attend and attention_weights with their definitions in plain ATen, dense attention and finite differences.
 #include <rapidcheck.h>
 
 #include "edgewise/graph/relation_ops.h"
@@ -31,9 +31,9 @@ Tensors in_double(const Tensors& tensors) {
   return result;
 }
 
-// Holds attend, by every kernel of this machine, to its definition in fp64, in output and gradients; the inputs are
-// query, key, value and, where there is a fourth, edge bias.
-void expect_is_definition(const Relation& relation, const AttentionOptions& options, const Tensors& inputs) {
+// Compares the output and gradients of attend, on every instruction set of this machine, with its definition in fp64.
+// The inputs are query, key, value and, if there is a fourth, edge bias.
+void expect_matches_definition(const Relation& relation, const AttentionOptions& options, const Tensors& inputs) {
   auto bias_of = [](const Tensors& x) { return x.size() > 3 ? x[3] : at::Tensor(); };
   for (const auto set : kernels::runnable_instruction_sets()) {
     SCOPED_TRACE(std::string(kernels::instruction_set_name(set)));
@@ -53,31 +53,31 @@ class AttendOfType : public testing::TestWithParam<at::ScalarType> {};
 INSTANTIATE_TEST_SUITE_P(, AttendOfType, testing::Values(at::kFloat, at::kBFloat16, at::kDouble),
                          [](const auto& type) { return std::string(at::toString(type.param)); });
 
-TEST_P(AttendOfType, IsItsDefinitionInOutputAndGradients) {
+TEST_P(AttendOfType, MatchesItsDefinitionInOutputAndGradients) {
   for (const auto& [relation_name, relation] : relation_zoo()) {
     for (const auto& [option_name, options] : option_zoo()) {
-      for (const Relation& form : {relation, relation.to_rows()}) {
+      for (const Relation& form : {relation, relation.to_csr()}) {
         SCOPED_TRACE(relation_name + ", " + option_name);
-        expect_is_definition(form, options, random_inputs(form, 2, 5, 3, GetParam()));
+        expect_matches_definition(form, options, random_inputs(form, 2, 5, 3, GetParam()));
       }
     }
   }
 }
 
-TEST_P(AttendOfType, IsItsDefinitionForEveryHeadSize) {
+TEST_P(AttendOfType, MatchesItsDefinitionForEveryHeadSize) {
   for (const Relation& relation : {window(9, {.before = 2, .after = 3}), random_relation(9, 9, 4, /*seed=*/8)}) {
     for (const std::int64_t head_size : {1, 2, 7, 8, 9, 16, 33, 64, 257}) {
       for (const std::int64_t heads : {1, 3}) {
         SCOPED_TRACE("heads " + std::to_string(heads) + ", head size " + std::to_string(head_size));
         Tensors inputs = random_inputs(relation, heads, head_size, head_size, GetParam());
         inputs.pop_back();
-        expect_is_definition(relation, {}, inputs);
+        expect_matches_definition(relation, {}, inputs);
       }
     }
   }
 }
 
-TEST_P(AttendOfType, WeightsAreTheirDefinitionInOutputAndGradients) {
+TEST_P(AttendOfType, WeightsMatchTheirDefinitionInOutputAndGradients) {
   for (const auto& [relation_name, relation] : relation_zoo()) {
     for (const auto& [option_name, options] : option_zoo()) {
       SCOPED_TRACE(relation_name + ", " + option_name);
@@ -95,7 +95,7 @@ TEST_P(AttendOfType, WeightsAreTheirDefinitionInOutputAndGradients) {
   }
 }
 
-TEST_P(AttendOfType, StandsScoresOfTenThousand) {
+TEST_P(AttendOfType, DoesNotOverflowOnScoresOfTenThousand) {
   const Relation relation = complete(8);
   const Tensors inputs = random_inputs(relation, 2, 4, 4, GetParam());
   const AttentionOptions options = {.scale = 1e4};
@@ -105,13 +105,13 @@ TEST_P(AttendOfType, StandsScoresOfTenThousand) {
       output_and_gradients([&](const Tensors& x) { return attend_plain(relation, x[0], x[1], x[2], options); },
                            {inputs[0], inputs[1], inputs[2]});
 
-  // Each row has one weight of 1: what rounding does to scores shows nowhere.
+  // Each row has one weight of 1 and zeros, so that rounding errors of scores do not affect the output.
   expect_close(actual[0], expected[0], "output");
   for (const at::Tensor& tensor : actual) EXPECT_TRUE(tensor.isfinite().all().item<bool>());
   expect_close(actual[3], expected[3], "gradient of value");
 }
 
-TEST(Attend, IsItsDefinitionOnAnyEdges) {
+TEST(Attend, MatchesItsDefinitionOnAnyEdges) {
   EXPECT_TRUE(rc::check([] {
     const auto num_sources = *rc::gen::inRange<std::int64_t>(1, 12);
     const auto num_destinations = *rc::gen::inRange<std::int64_t>(1, 12);
@@ -219,7 +219,7 @@ TEST_P(AttendOfType, TakesARelationPerHead) {
   }
 }
 
-TEST_P(AttendOfType, DropsTheSameWeightsOfAHeadWhereHeadsHaveRelationsOfTheirOwn) {
+TEST_P(AttendOfType, DropsTheSameWeightsWithOneRelationPerHeadAsWithOneForAll) {
   for (const Relation& relation : {causal(12), random_relation(12, 12, 5, /*seed=*/3)}) {
     const AttentionOptions options = {.dropout = 0.4, .dropout_key = {.seed = 5, .stream = 6}};
     Tensors inputs = random_inputs(relation, 3, 5, 3, GetParam());

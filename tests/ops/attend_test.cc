@@ -89,8 +89,8 @@ TEST(Attend, OnACausalGraphLaterTokensDoNotChangeEarlierOutputs) {
 }
 
 TEST(Attend, IsUnchangedByTheOrderOfARowsEdges) {
-  const Relation ascending = Relation::from_rows(6, {0, 4, 6}, {0, 2, 3, 5, 1, 4});
-  const Relation shuffled = Relation::from_rows(6, {0, 4, 6}, {3, 0, 5, 2, 4, 1});
+  const Relation ascending = Relation::from_csr(6, {0, 4, 6}, {0, 2, 3, 5, 1, 4});
+  const Relation shuffled = Relation::from_csr(6, {0, 4, 6}, {3, 0, 5, 2, 4, 1});
   const Tensors inputs = random_inputs(ascending, 2, 4, 4);
 
   expect_close(attend(shuffled, inputs[0], inputs[1], inputs[2]), attend(ascending, inputs[0], inputs[1], inputs[2]),
@@ -106,12 +106,12 @@ TEST(Attend, GivesTheSameBitsForBothFormsOfARelation) {
   };
 
   const auto as_intervals = run(relation);
-  const auto as_rows = run(relation.to_rows());
+  const auto as_rows = run(relation.to_csr());
 
   for (std::size_t i = 0; i < as_rows.size(); ++i) EXPECT_TRUE(at::equal(as_rows[i], as_intervals[i])) << i;
 }
 
-TEST(Attend, GivesEachSentenceOfABatchTheBitsThatItHasAlone) {
+TEST(Attend, GivesASentenceTheSameBitsAloneAndInABatch) {
   const std::vector<Relation> sentences = {complete(7), bipartite(3, 5), causal(9)};
   const Relation batch = join(sentences);
   const Tensors inputs = random_inputs(batch, 2, 8, 8, at::kFloat);
@@ -151,7 +151,7 @@ TEST(Attend, TrainsToTheSameBitsForAnyNumberOfThreads) {
   set_num_threads(threads_before);
 }
 
-TEST(Attend, SaysWhichWayItGoes) {
+TEST(Attend, AttentionKernelNamesThePathAndTheInstructionSet) {
   const kernels::ForcedInstructionSet forced(kernels::runnable_instruction_sets().back());
   const std::string best(kernels::instruction_set_name(kernels::instruction_set()));
   const Relation lists = random_relation(9, 9, 4, /*seed=*/8);
@@ -164,8 +164,8 @@ TEST(Attend, SaysWhichWayItGoes) {
   EXPECT_EQ(attention_kernel(lists), "reference");
 }
 
-TEST(Attend, DropsTheShareOfWeightsAskedFor) {
-  // With all weights equal and values of one, an output is the share of weights kept, times their growth.
+TEST(Attend, DropsTheGivenShareOfWeights) {
+  // With equal weights and values of 1, the output is the share of weights that are not dropped, times 1 / (1 - 0.3).
   const Relation relation = bipartite(20'000, 1);
   const at::Tensor ones_S11 = at::ones({20'000, 1, 1});
 
@@ -176,7 +176,7 @@ TEST(Attend, DropsTheShareOfWeightsAskedFor) {
   EXPECT_NE(out.item<double>(), 1.0);
 }
 
-TEST(Attend, DoesNotAskForGradientsOfWhatNeedsNone) {
+TEST(Attend, ComputesGradientsOnlyForInputsThatRequireThem) {
   const Relation relation = complete(4);
   const Tensors inputs = random_inputs(relation, 1, 2, 2);
   const at::Tensor query = inputs[0].detach().requires_grad_();
@@ -192,7 +192,7 @@ TEST(Attend, KeepsTheRelationUntilBackward) {
   const at::Tensor query = inputs[0].detach().requires_grad_();
   at::Tensor out;
   {
-    const Relation relation = causal(5).to_rows();
+    const Relation relation = causal(5).to_csr();
     out = attend(relation, query, inputs[1], inputs[2]);
   }
 
@@ -201,7 +201,7 @@ TEST(Attend, KeepsTheRelationUntilBackward) {
   EXPECT_TRUE(query.grad().isfinite().all().item<bool>());
 }
 
-TEST(Attend, TakesMemoryOfTheNodesNotOfTheEdges) {
+TEST(Attend, TakesMemoryInProportionToNodesNotToEdges) {
   constexpr std::int64_t kNodes = 2000;
   const Relation relation = complete(kNodes);
   const Tensors inputs = random_inputs(relation, 1, 2, 2, at::kFloat);
@@ -213,7 +213,7 @@ TEST(Attend, TakesMemoryOfTheNodesNotOfTheEdges) {
     attend(relation, query, inputs[1], inputs[2], {.dropout = 0.1}).sum().backward();
   });
 
-  EXPECT_GT(peak, bytes_of_all_inputs);  // or else the counter does not count
+  EXPECT_GT(peak, bytes_of_all_inputs);  // checks that the counter works
   EXPECT_LT(peak, bytes_of_all_weights / 50);
 }
 

@@ -12,7 +12,7 @@ inline AttentionOptions with_bias(AttentionOptions options, const at::Tensor& ed
   return options;
 }
 
-/// Query, key, value and edge bias for a relation.
+/// Returns random query, key, value and edge bias for a relation.
 inline Tensors random_inputs(const Relation& relation, std::int64_t heads, std::int64_t head_size,
                              std::int64_t value_size, at::ScalarType type = at::kDouble) {
   return {normal({relation.num_destinations(), heads, head_size}, 1, type),

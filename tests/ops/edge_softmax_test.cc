@@ -26,7 +26,7 @@ at::Tensor sum_of_messages(const Relation& relation, const at::Tensor& weight_EH
       .index_add(0, edges.destination_E, message_EHV);
 }
 
-TEST(EdgeSoftmax, IsTheSoftmaxOfEachRow) {
+TEST(EdgeSoftmax, MatchesTheSoftmaxOfEachRow) {
   for (const auto& [name, relation] : relation_zoo()) {
     for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
       SCOPED_TRACE(name);
@@ -48,7 +48,7 @@ TEST(EdgeSoftmax, TakesScoresOfAnyShapeAfterTheEdges) {
   EXPECT_EQ(edge_softmax(relation, at::zeros({15, 0})).sizes(), (at::IntArrayRef{15, 0}));
 }
 
-TEST(EdgeSoftmax, StandsScoresOfAnySize) {
+TEST(EdgeSoftmax, DoesNotOverflowOnLargeScores) {
   const at::Tensor score = normal({16, 2}, 1, at::kFloat) * 1e4;
 
   expect_close(edge_softmax(complete(4), score), softmax_row_by_row(complete(4), score), "weights");
@@ -83,7 +83,7 @@ TEST(Aggregate, HasGradientsThatMatchFiniteDifferences) {
 }
 
 TEST(AdditiveScores, AreAWeightedSumOfTanhOnEveryEdge) {
-  const Relation relation = Relation::from_rows(4, {0, 2, 2, 5}, {3, 0, 1, 1, 2});
+  const Relation relation = Relation::from_csr(4, {0, 2, 2, 5}, {3, 0, 1, 1, 2});
   const at::Tensor query = normal({3, 2, 4}, 1);
   const at::Tensor key = normal({4, 2, 4}, 2);
   const at::Tensor vector = normal({2, 4}, 3);
@@ -136,7 +136,7 @@ TEST(DropoutOp, KeepsAndScalesByTheKeyAlone) {
   EXPECT_TRUE(at::equal(y, dropout(x.to(at::kDouble), 0.2, {.seed = 3, .stream = 4}).to(at::kFloat)));
 }
 
-TEST(DropoutOp, OfRateZeroIsItsArgument) {
+TEST(DropoutOp, ReturnsItsArgumentForARateOfZero) {
   const at::Tensor x = normal({4}, 1);
 
   EXPECT_TRUE(dropout(x, 0.0, DropoutKey{}).is_same(x));

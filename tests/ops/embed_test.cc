@@ -16,7 +16,7 @@ using Indices = std::vector<std::int64_t>;
 const Indices kTokens = {2, 0, 2, 6, 2, 5};
 const Indices kPositions = {0, 1, 2, 0, 1, 3};
 
-TEST(Embed, IsItsDefinitionInOutputAndGradient) {
+TEST(Embed, MatchesItsDefinitionInOutputAndGradient) {
   for (const auto set : kernels::runnable_instruction_sets()) {
     const kernels::ForcedInstructionSet forced(set);
     SCOPED_TRACE(kernels::instruction_set_name(set));
@@ -50,17 +50,17 @@ TEST(Embed, HasGradientsThatMatchFiniteDifferences) {
       {normal({7, 3}, 1)});
 }
 
-TEST(Embed, DropsAboutTheShareOfWordsThatItIsAskedForEachAsAWholeAndKeepsTheMean) {
+TEST(Embed, DropsWholeTokensWithTheGivenProbabilityAndKeepsTheMean) {
   const Indices tokens(4000, 3);
   const at::Tensor out_TM = embed(at::ones({4, 5}), tokens, {}, {}, {.word_dropout = 0.25, .word_dropout_key = {1, 2}});
 
-  const at::Tensor of_token_T = out_TM.select(1, 0);
-  EXPECT_TRUE(at::equal(out_TM, of_token_T.unsqueeze(1).expand({4000, 5})));
-  EXPECT_NEAR((of_token_T == 0).sum().item<double>() / 4000, 0.25, 0.03);
-  EXPECT_NEAR(of_token_T.mean().item<double>(), 1.0, 0.04);
+  const at::Tensor token_factor_T = out_TM.select(1, 0);
+  EXPECT_TRUE(at::equal(out_TM, token_factor_T.unsqueeze(1).expand({4000, 5})));
+  EXPECT_NEAR((token_factor_T == 0).sum().item<double>() / 4000, 0.25, 0.03);
+  EXPECT_NEAR(token_factor_T.mean().item<double>(), 1.0, 0.04);
 }
 
-TEST(Embed, OfNoTokensHasNoRowsAndAGradientOfZeros) {
+TEST(Embed, WithoutTokensHasNoRowsAndAGradientOfZeros) {
   const auto result =
       output_and_gradients([](const Tensors& x) { return embed(x[0], {}, {}, {}); }, {normal({7, 3}, 1)});
 
@@ -68,11 +68,11 @@ TEST(Embed, OfNoTokensHasNoRowsAndAGradientOfZeros) {
   EXPECT_TRUE(at::equal(result[1], at::zeros({7, 3}, at::kDouble)));
 }
 
-TEST(Embed, AddsToTheGradientThatItsWeightHas) {
+TEST(Embed, AddsToTheExistingGradientOfItsWeight) {
   const auto gradient_after_two_passes = [](bool in_place) {
     const at::Tensor weight = normal({7, 20}, 1, at::kFloat).requires_grad_();
     for (int pass = 0; pass < 2; ++pass) {
-      std::optional<GradientsInPlace> guard;
+      std::optional<GradientsInPlaceGuard> guard;
       if (in_place) guard.emplace();
       (embed(weight, kTokens, {}, {}) * normal({6, 20}, 2, at::kFloat)).sum().backward();
     }

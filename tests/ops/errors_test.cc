@@ -11,13 +11,13 @@
 #include "edgewise/ops/norm.h"
 #include "tests/ops/tensors.h"
 
-// What each operation says about arguments that do not fit, word for word.
+// Compares the error texts of operations, word for word, for arguments that do not fit.
 namespace edgewise {
 namespace {
 
 at::Tensor zeros(at::IntArrayRef sizes, at::ScalarType type = at::kFloat) { return at::zeros(sizes, type); }
 
-// The arguments of a fitting call on bipartite(9, 5): each test spoils one.
+// Valid arguments for bipartite(9, 5); each test makes one of them invalid.
 struct Arguments {
   at::Tensor query = zeros({5, 2, 8});
   at::Tensor key = zeros({9, 2, 8});
@@ -92,7 +92,7 @@ TEST(AttendErrors, NameTypesAndDevices) {
   EXPECT_EQ(Arguments{.value = at::Tensor()}.attend_error(), "attend: value is undefined, but a tensor is needed");
 }
 
-TEST(AttendErrors, NameWhatDoesNotFitInRelationsOfHeads) {
+TEST(AttendErrors, NameRelationsOfHeadsThatDoNotFit) {
   auto error = [](const std::vector<Relation>& relation_H, const AttentionOptions& options = {}) {
     const Arguments fit;
     return error_of([&] { attend(relation_H, fit.query, fit.key, fit.value, options); });
@@ -117,7 +117,7 @@ TEST(AttendErrors, NameOptionsOutOfRange) {
             "attend: dropout is 1, but at least 0 and less than 1 is needed");
 }
 
-TEST(AttendErrors, AreInTheNameOfTheFunctionCalled) {
+TEST(AttendErrors, BeginWithTheFunctionCalled) {
   EXPECT_EQ(Arguments{.key = zeros({7, 2, 8})}.weights_error(),
             "attention_weights: key has 7 rows, but the relation has 9 sources; one row per source is needed");
   EXPECT_EQ(Arguments{.key = zeros({7, 2, 8})}.plain_error(),
@@ -125,13 +125,13 @@ TEST(AttendErrors, AreInTheNameOfTheFunctionCalled) {
   EXPECT_EQ(Arguments{.query = at::Tensor()}.plain_error(), "attend_plain: query is undefined, but a tensor is needed");
 }
 
-// Differentiates f in `x`, with a graph of the derivative.
+// Differentiates f in `x` with create_graph, and returns the error text.
 std::string second_derivative_error(const std::function<at::Tensor(const at::Tensor&)>& f, const at::Tensor& x) {
   const at::Tensor leaf = x.detach().requires_grad_();
   return error_of([&] { torch::autograd::grad({f(leaf).sum()}, {leaf}, {}, {}, /*create_graph=*/true); });
 }
 
-TEST(OpErrors, RefuseASecondDerivativeInsteadOfGivingZero) {
+TEST(OpErrors, AreThrownForASecondDerivative) {
   const at::Tensor x = zeros({4, 1, 3});
   const Relation relation = complete(4);
   auto text = [](const std::string& name) {
@@ -165,7 +165,7 @@ TEST(OpErrors, RefuseASecondDerivativeInsteadOfGivingZero) {
       text("smoothed_loss"));
 }
 
-TEST(OpErrors, NameWhatDoesNotFitOnEdges) {
+TEST(OpErrors, NameEdgeTensorsThatDoNotFit) {
   const Relation relation = complete(3);
   EXPECT_EQ(error_of([&] {
               edge_softmax(relation, zeros({8, 1}));
@@ -195,14 +195,14 @@ TEST(OpErrors, NameWhatDoesNotFitOnEdges) {
             "additive_scores: vector is [1, 4] but query is [3, 1, 2]; their last dimension (head size) must be equal");
 }
 
-TEST(OpErrors, NameWhatDropoutNeeds) {
+TEST(OpErrors, NameDropoutArgumentsThatDoNotFit) {
   EXPECT_EQ(error_of([] { dropout(zeros({2}), -0.1, DropoutKey{}); }),
             "dropout: rate is -0.1, but at least 0 and less than 1 is needed");
   EXPECT_EQ(error_of([] { dropout(zeros({2}, at::kInt), 0.1, DropoutKey{}); }),
             "dropout: x has type Int, but Float, BFloat16 or Double is needed");
 }
 
-TEST(OpErrors, NameWhatTheLossNeeds) {
+TEST(OpErrors, NameLossArgumentsThatDoNotFit) {
   const at::Tensor labels = at::zeros({2}, at::kLong);
   EXPECT_EQ(error_of([&] {
               smoothed_loss(zeros({3, 4}), labels);
@@ -240,7 +240,7 @@ TEST(OpErrors, NameWhatTheLossNeeds) {
             "count_correct: logits are of 0 words, but at least one is needed");
 }
 
-TEST(OpErrors, NameWhatNormsNeed) {
+TEST(OpErrors, NameNormArgumentsThatDoNotFit) {
   const at::Tensor one = zeros({1});
   EXPECT_EQ(error_of([&] {
               normalise(zeros({3, 1}), one, one, NormKind::kStdNorm, 1e-5);
@@ -262,7 +262,7 @@ TEST(OpErrors, NameWhatNormsNeed) {
             "normalise: x has no dimensions, but at least one is needed: features");
 }
 
-TEST(OpErrors, NameWhatAddNormNeeds) {
+TEST(OpErrors, NameAddNormArgumentsThatDoNotFit) {
   const at::Tensor x = zeros({3, 4});
   const at::Tensor one = zeros({4});
   const auto error = [&](const at::Tensor& y, const AddNormOptions& options = {}) {
@@ -286,7 +286,7 @@ TEST(OpErrors, NameWhatAddNormNeeds) {
             "add_dropout: y is undefined, but a tensor is needed");
 }
 
-TEST(OpErrors, NameWhatEmbedNeeds) {
+TEST(OpErrors, NameEmbedArgumentsThatDoNotFit) {
   const at::Tensor weight = zeros({5, 4});
   const at::Tensor table = zeros({3, 4});
   const auto error = [&](const std::vector<std::int64_t>& tokens, const std::vector<std::int64_t>& positions,
@@ -314,7 +314,7 @@ concept MayLeaveOutTheKey = requires(const Tensor& x) {
   dropout(x, 0.1, {});
 };
 
-TEST(OpErrors, RefuseADropoutWithoutAKeyInsteadOfDroppingNothing) {
+TEST(Dropout, DoesNotCompileWithoutAKey) {
   static_assert(IsDropoutKey<DropoutKey>);
   static_assert(!MayLeaveOutTheKey<at::Tensor>);
 }

@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "edgewise/kernels/gemm/gemm_paths.h"
+#include "edgewise/kernels/gemm/gemm_dispatch.h"
+#include "edgewise/kernels/gemm/gemm_onednn.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/ops/dropout.h"
 #include "edgewise/ops/gradients_in_place.h"
@@ -28,11 +29,11 @@ std::vector<NamedLinear> all_options() {
           {"GELU, dropout", {.activation = Activation::kGelu, .dropout = 0.3, .dropout_key = key}}};
 }
 
-/// Of sums over as many as 300 numbers of size about 1 to 20: float's rounding, or that of bf16 before and after
+/// Returns the tolerance of sums of up to 300 numbers of 1 to 20: rounding of fp32, or of bf16 before and after
 /// dropout.
 double allowed(at::ScalarType type) { return type == at::kBFloat16 ? 2e-2 : 1e-4; }
 
-/// x of the given type, weight and bias (0 outputs: none) as such an x needs them.
+/// Returns x of the given type, and weight and bias of the parameter type for x.
 Tensors arguments(std::int64_t tokens, std::int64_t inputs, std::int64_t outputs, at::ScalarType type) {
   const at::ScalarType parameter_type = type == at::kDouble ? at::kDouble : at::kFloat;
   return {normal({tokens, inputs}, 1, type), normal({outputs, inputs}, 2, parameter_type),
@@ -52,7 +53,7 @@ void expect_same_results(const std::function<at::Tensor(const Tensors&)>& actual
   }
 }
 
-TEST(Linear, IsItsDefinitionInOutputAndGradientsByEveryInstructionSet) {
+TEST(Linear, MatchesItsDefinitionForEveryInstructionSet) {
   for (const kernels::InstructionSet set : kernels::runnable_instruction_sets()) {
     const kernels::ForcedInstructionSet forced(set);
     for (const auto& [name, options] : all_options()) {
@@ -69,9 +70,9 @@ TEST(Linear, IsItsDefinitionInOutputAndGradientsByEveryInstructionSet) {
   }
 }
 
-TEST(Linear, OfBFloat16IsItsDefinitionOnItsOwnInstructionsAndOnFloats) {
+TEST(Linear, MatchesItsDefinitionInBFloat16WithAndWithoutNativeInstructions) {
   for (const bool is_native : {false, true}) {
-    if (is_native && !kernels::cpu::can_multiply_bf16()) continue;
+    if (is_native && !kernels::onednn::has_bf16()) continue;
     const kernels::cpu::ForcedNativeBf16 forced(is_native);
     for (const auto& [name, options] : all_options()) {
       SCOPED_TRACE(name + (is_native ? ", native" : ", in floats"));
@@ -82,7 +83,7 @@ TEST(Linear, OfBFloat16IsItsDefinitionOnItsOwnInstructionsAndOnFloats) {
   }
 }
 
-TEST(Linear, IsItsDefinitionForEverySize) {
+TEST(Linear, MatchesItsDefinitionForEverySize) {
   for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
     for (const std::int64_t inputs : {1, 3, 16, 33, 128}) {
       for (const std::int64_t outputs : {1, 2, 15, 64, 127}) {
@@ -104,14 +105,14 @@ TEST(Linear, TakesAnyDimensionsStridesAndNoBias) {
     EXPECT_TRUE(linear(x[0].view({3, 4, 6}), x[1], no_bias).equal(flat.view({3, 4, 5})));
     const at::Tensor strided = linear(x[0].t().contiguous().t(), x[1].t().contiguous().t(), no_bias);
     EXPECT_TRUE(type == at::kDouble ? strided.allclose(flat, 1e-13, 1e-13) : strided.equal(flat))
-        << type;  // libtorch's, in doubles
+        << type;  // libtorch computes fp64 products
     expect_same_results([](const Tensors& t) { return linear(t[0], t[1], at::Tensor()); },
                         [](const Tensors& t) { return linear_plain(t[0], t[1], at::Tensor()); }, {x[0], x[1]},
                         allowed(type));
   }
 }
 
-TEST(Linear, DropsWhatDropoutDropsForTheSameKey) {
+TEST(Linear, DropsTheSameElementsAsDropoutForTheSameKey) {
   const Tensors x = arguments(40, 9, 23, at::kFloat);
   const DropoutKey key = {.seed = 8, .stream = 1};
 
@@ -142,7 +143,7 @@ TEST(Linear, GivesTheSameBitsTwice) {
   }
 }
 
-TEST(Linear, ComputesOnlyTheGradientsAskedFor) {
+TEST(Linear, ComputesOnlyTheGradientsThatAreNeeded) {
   const Tensors x = arguments(7, 4, 3, at::kFloat);
   const at::Tensor weight = x[1].clone().requires_grad_();
   const at::Tensor out = linear(x[0], weight, x[2]);
@@ -168,7 +169,7 @@ Tensors group_and_its_gradients(const Tensors& inputs, bool is_one_by_one) {
       inputs);
 }
 
-TEST(LinearGroup, IsItsLayersOneByOne) {
+TEST(LinearGroup, MatchesItsLayersOneByOne) {
   for (const at::ScalarType type : {at::kFloat, at::kBFloat16, at::kDouble}) {
     SCOPED_TRACE(at::toString(type));
     const at::ScalarType parameter_type = type == at::kDouble ? at::kDouble : at::kFloat;
@@ -185,7 +186,7 @@ TEST(LinearGroup, IsItsLayersOneByOne) {
   }
 }
 
-TEST(LinearGroup, StandsAResultThatNobodyUses) {
+TEST(LinearGroup, AcceptsAnUnusedResult) {
   const Tensors x = arguments(6, 4, 3, at::kFloat);
   const at::Tensor input = x[0].clone().requires_grad_();
   const std::vector<LinearWeights> layers = {{x[1], x[2]}, {x[1] * 2, {}}};
@@ -199,20 +200,20 @@ struct Leaves {
   at::Tensor weight = normal({5, 4}, 2, at::kFloat).requires_grad_();
   at::Tensor bias = normal({5}, 3, at::kFloat).requires_grad_();
 
-  void give_gradients() const {
+  void set_gradients_to_one() const {
     weight.mutable_grad() = at::ones({5, 4});
     bias.mutable_grad() = at::ones({5});
   }
   at::Tensor loss() const { return linear(normal({9, 4}, 1, at::kFloat), weight, bias).square().sum(); }
 };
 
-TEST(GradientsInPlace, AddsToTheGradientsThatParametersHave) {
+TEST(GradientsInPlaceGuard, AddsToExistingGradientsOfParameters) {
   const Leaves leaves;
   const Tensors expected = torch::autograd::grad({leaves.loss()}, {leaves.weight, leaves.bias});
-  leaves.give_gradients();
+  leaves.set_gradients_to_one();
   const void* memory = leaves.weight.grad().data_ptr();
   {
-    const GradientsInPlace in_place;
+    const GradientsInPlaceGuard in_place;
     leaves.loss().backward();
   }
 
@@ -221,11 +222,11 @@ TEST(GradientsInPlace, AddsToTheGradientsThatParametersHave) {
   expect_close(leaves.bias.grad(), expected[1] + 1, "bias");
 }
 
-TEST(GradientsInPlace, LeavesParametersWithoutGradientsToAutograd) {
+TEST(GradientsInPlaceGuard, LeavesParametersWithoutGradientsToAutograd) {
   const Leaves leaves;
   const Tensors expected = torch::autograd::grad({leaves.loss()}, {leaves.weight, leaves.bias});
   {
-    const GradientsInPlace in_place;
+    const GradientsInPlaceGuard in_place;
     leaves.loss().backward();
   }
 
@@ -233,11 +234,11 @@ TEST(GradientsInPlace, LeavesParametersWithoutGradientsToAutograd) {
   expect_close(leaves.bias.grad(), expected[1], "bias");
 }
 
-TEST(GradientsInPlace, ChangesNothingOutsideItsLife) {
+TEST(GradientsInPlaceGuard, ChangesNothingAfterItsLifetime) {
   const Leaves leaves;
-  leaves.give_gradients();
-  { const GradientsInPlace in_place; }
-  EXPECT_FALSE(GradientsInPlace::is_active());
+  leaves.set_gradients_to_one();
+  { const GradientsInPlaceGuard in_place; }
+  EXPECT_FALSE(GradientsInPlaceGuard::is_active());
 
   const Tensors gradients = torch::autograd::grad({leaves.loss()}, {leaves.weight, leaves.bias});
 
@@ -245,17 +246,17 @@ TEST(GradientsInPlace, ChangesNothingOutsideItsLife) {
   EXPECT_TRUE(leaves.weight.grad().equal(at::ones({5, 4})));
 }
 
-TEST(GradientsInPlace, GivesGradientsOfWhatIsNoParameterToAutograd) {
+TEST(GradientsInPlaceGuard, LeavesGradientsOfNonLeavesToAutograd) {
   const Leaves leaves;
-  leaves.give_gradients();
-  const GradientsInPlace in_place;
+  leaves.set_gradients_to_one();
+  const GradientsInPlaceGuard in_place;
 
   linear(normal({9, 4}, 1, at::kFloat), leaves.weight * 2, leaves.bias * 2).sum().backward();
 
   expect_close(leaves.bias.grad(), at::full({5}, 19.0f), "bias");
 }
 
-TEST(Linear, SaysWhatItNeeds) {
+TEST(Linear, NamesArgumentsThatDoNotFit) {
   const at::Tensor no_bias;
   const at::Tensor x = at::zeros({3, 5});
   const at::Tensor weight = at::zeros({2, 5});

@@ -21,7 +21,7 @@ std::vector<LossOptions> loss_options() {
           {.smoothing = 1.0, .ignored = 1}};
 }
 
-TEST(SmoothedLoss, IsItsDefinitionInOutputAndGradients) {
+TEST(SmoothedLoss, MatchesItsDefinitionInOutputAndGradients) {
   for (const LossOptions& options : loss_options()) {
     for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
       SCOPED_TRACE(options.smoothing);
@@ -34,7 +34,7 @@ TEST(SmoothedLoss, IsItsDefinitionInOutputAndGradients) {
   }
 }
 
-TEST(SmoothedLoss, IsADivergenceFromTheModelToTheTarget) {
+TEST(SmoothedLoss, IsTheDivergenceBetweenTargetAndModel) {
   const at::Tensor logits = normal({1, 5}, 1);
   const at::Tensor log_model = logits.log_softmax(1)[0];
   const std::vector<double> target = {0.0, 0.1, 0.7, 0.1, 0.1};
@@ -49,7 +49,7 @@ TEST(SmoothedLoss, IsADivergenceFromTheModelToTheTarget) {
   EXPECT_NEAR(loss.item<double>(), divergence, 1e-12);
 }
 
-TEST(SmoothedLoss, IsZeroForAModelThatGivesTheTarget) {
+TEST(SmoothedLoss, IsZeroForAModelWithTheTargetDistribution) {
   const at::Tensor target = at::tensor(std::vector<double>{0.1, 0.7, 0.1, 0.1}).unsqueeze(0);
 
   EXPECT_NEAR(smoothed_loss(target.log(), labels({1}), {.smoothing = 0.3}).item<double>(), 0.0, 1e-12);
@@ -63,7 +63,7 @@ TEST(SmoothedLoss, IsCrossEntropyWithoutSmoothing) {
                "loss");
 }
 
-TEST(SmoothedLoss, CountsIgnoredLabelsForNothing) {
+TEST(SmoothedLoss, IsZeroForIgnoredLabels) {
   at::Tensor logits = normal({3, 4}, 1);
   const LossOptions options = {.smoothing = 0.2, .ignored = 1};
   const auto all = output_and_gradients(
@@ -77,7 +77,7 @@ TEST(SmoothedLoss, CountsIgnoredLabelsForNothing) {
   EXPECT_TRUE(all[1][1].eq(0).all().item<bool>());
 }
 
-TEST(SmoothedLoss, StandsAnIgnoredWordThatTheModelRulesOut) {
+TEST(SmoothedLoss, IsFiniteForAnIgnoredTokenOfProbabilityZero) {
   at::Tensor logits = normal({2, 4}, 1);
   logits.select(1, 1).fill_(-std::numeric_limits<double>::infinity());
 
@@ -91,7 +91,7 @@ TEST(SmoothedLoss, StandsAnIgnoredWordThatTheModelRulesOut) {
   EXPECT_TRUE(result[1].isfinite().all().item<bool>());
 }
 
-TEST(SmoothedLoss, GivesTheLabelEverythingWhereThereIsNoOtherWord) {
+TEST(SmoothedLoss, GivesTheLabelProbabilityOneInAVocabularyOfOneToken) {
   const at::Tensor logits = normal({2, 2}, 1);
   for (const auto& f : {smoothed_loss, smoothed_loss_plain}) {
     expect_close(f(logits, labels({1, 1}), {.smoothing = 0.3, .ignored = 0}), f(logits, labels({1, 1}), {}), "loss");
@@ -99,7 +99,7 @@ TEST(SmoothedLoss, GivesTheLabelEverythingWhereThereIsNoOtherWord) {
   }
 }
 
-TEST(SmoothedLoss, OfNoTokensIsZero) {
+TEST(SmoothedLoss, IsZeroWithoutTokens) {
   const auto result = output_and_gradients(
       [](const Tensors& x) { return smoothed_loss(x[0], labels({}), {.smoothing = 0.1}); }, {normal({0, 4}, 1)});
 
@@ -117,7 +117,7 @@ TEST(SmoothedLoss, HasGradientsThatMatchFiniteDifferences) {
   }
 }
 
-TEST(CountCorrect, CountsLabelsThatAreTheMostLikelyWord) {
+TEST(CountCorrect, CountsLabelsThatAreTheMostLikelyToken) {
   const at::Tensor logits = at::eye(4).index_select(0, labels({3, 1, 0, 2, 2}));
 
   EXPECT_EQ(count_correct(logits, labels({3, 1, 1, 2, 0})), 3);

@@ -5,7 +5,8 @@
 #include <limits>
 #include <string>
 
-#include "edgewise/kernels/gemm/gemm_paths.h"
+#include "edgewise/kernels/gemm/gemm_dispatch.h"
+#include "edgewise/kernels/gemm/gemm_onednn.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "tests/ops/allocation_counter.h"
 #include "tests/ops/tensors.h"
@@ -24,11 +25,11 @@ Tensors loss_arguments(std::int64_t tokens, std::int64_t size, std::int64_t word
           normal({words}, 3, parameter_type)};
 }
 
-at::Tensor some_labels(std::int64_t tokens, std::int64_t words) {
+at::Tensor make_labels(std::int64_t tokens, std::int64_t words) {
   return (at::arange(tokens, at::kLong) * 7 + 2).remainder(words);
 }
 
-/// bf16: the gradient of a logit is rounded before it is summed up, and that of the state after.
+/// The tolerance. In bf16, gradients of logits are rounded before they are summed, and gradients of states after.
 double allowed_of_loss(at::ScalarType type) { return type == at::kBFloat16 ? 2e-2 : 2e-5; }
 
 void expect_same(const Tensors& actual, const Tensors& expected, double tolerance) {
@@ -39,10 +40,10 @@ void expect_same(const Tensors& actual, const Tensors& expected, double toleranc
   }
 }
 
-using Loss = std::function<ProjectedLoss(const Tensors&, const at::Tensor& labels_T)>;
+using Loss = std::function<BatchLoss(const Tensors&, const at::Tensor& labels_T)>;
 
-/// By every instruction set, in every type, around the sizes of tiles.
-void expect_same_losses(const Loss& loss, const Loss& definition, bool labels_are_there_twice) {
+/// Tests every instruction set and type, and sizes around the tile size.
+void expect_same_losses(const Loss& loss, const Loss& definition, bool has_repeated_labels) {
   for (const kernels::InstructionSet set : kernels::runnable_instruction_sets()) {
     const kernels::ForcedInstructionSet forced(set);
     for (const at::ScalarType type : {at::kFloat, at::kBFloat16, at::kDouble}) {
@@ -51,15 +52,15 @@ void expect_same_losses(const Loss& loss, const Loss& definition, bool labels_ar
         SCOPED_TRACE(std::string(kernels::instruction_set_name(set)) + ", " + at::toString(type) + ", tokens " +
                      std::to_string(tokens));
         const at::Tensor labels_T =
-            labels_are_there_twice ? some_labels(tokens / 2, words).repeat({2}) : some_labels(tokens, words);
+            has_repeated_labels ? make_labels(tokens / 2, words).repeat({2}) : make_labels(tokens, words);
         const Tensors inputs = loss_arguments(tokens, size, words, type);
         std::int64_t correct[2];
         const auto by = [&](const Loss& which, std::int64_t& count) {
           return output_and_gradients(
               [&](const Tensors& x) {
-                const ProjectedLoss found = which(x, labels_T);
-                count = found.correct;
-                return found.loss_sum;
+                const BatchLoss found = which(x, labels_T);
+                count = found.sums.correct;
+                return found.objective;
               },
               inputs);
         };
@@ -71,7 +72,7 @@ void expect_same_losses(const Loss& loss, const Loss& definition, bool labels_ar
   }
 }
 
-TEST(ProjectedLoss, IsItsDefinitionInLossGradientsAndCountByEveryInstructionSet) {
+TEST(ProjectedLoss, MatchesItsDefinitionForEveryInstructionSet) {
   for (const LossOptions& options : projected_loss_options()) {
     SCOPED_TRACE(options.ignored);
     expect_same_losses([&](const Tensors& x,
@@ -83,7 +84,7 @@ TEST(ProjectedLoss, IsItsDefinitionInLossGradientsAndCountByEveryInstructionSet)
   }
 }
 
-TEST(ProjectedRDropLoss, IsItsDefinitionInLossGradientsAndCountByEveryInstructionSet) {
+TEST(ProjectedRDropLoss, MatchesItsDefinitionForEveryInstructionSet) {
   for (const LossOptions& options : projected_loss_options()) {
     SCOPED_TRACE(options.ignored);
     expect_same_losses(
@@ -101,24 +102,24 @@ TEST(ProjectedRDropLoss, HasGradientsThatMatchFiniteDifferences) {
   for (const LossOptions& options : projected_loss_options()) {
     expect_gradients_match(
         [&](const Tensors& x) {
-          return projected_rdrop_loss(x[0], x[1], x[2], some_labels(3, 6).repeat({2}), 1.5, options).loss_sum;
+          return projected_rdrop_loss(x[0], x[1], x[2], make_labels(3, 6).repeat({2}), 1.5, options).objective;
         },
         loss_arguments(6, 3, 6, at::kDouble));
   }
 }
 
-TEST(ProjectedRDropLoss, IsThatOfTheTwoPassesWhereTheyAgree) {
+TEST(ProjectedRDropLoss, EqualsTheLossOfBothPassesWhenTheyAgree) {
   const Tensors x = loss_arguments(40, 6, 30, at::kFloat);
   const at::Tensor state = x[0].repeat({2, 1});
-  const at::Tensor labels_T = some_labels(40, 30).repeat({2});
+  const at::Tensor labels_T = make_labels(40, 30).repeat({2});
 
   const double loss =
-      projected_rdrop_loss(state, x[1], x[2], labels_T, 5.0, {.smoothing = 0.1}).loss_sum.item<double>();
+      projected_rdrop_loss(state, x[1], x[2], labels_T, 5.0, {.smoothing = 0.1}).objective.item<double>();
 
-  EXPECT_NEAR(loss, projected_loss(state, x[1], x[2], labels_T, {.smoothing = 0.1}).loss_sum.item<double>(), 1e-3);
+  EXPECT_NEAR(loss, projected_loss(state, x[1], x[2], labels_T, {.smoothing = 0.1}).objective.item<double>(), 1e-3);
 }
 
-TEST(ProjectedRDropLoss, SaysWhatItNeeds) {
+TEST(ProjectedRDropLoss, NamesArgumentsThatDoNotFit) {
   const at::Tensor state = at::zeros({3, 5});
   const at::Tensor weight = at::zeros({4, 5});
   const auto error = [&](const at::Tensor& labels_T, double alpha) {
@@ -132,15 +133,15 @@ TEST(ProjectedRDropLoss, SaysWhatItNeeds) {
   EXPECT_EQ(error(at::zeros({2}, at::kLong), -1), "projected_rdrop_loss: weight is -1, needs 0 or more");
 }
 
-TEST(ProjectedLoss, OfBFloat16IsItsDefinitionOnItsOwnInstructionsAndOnFloats) {
+TEST(ProjectedLoss, MatchesItsDefinitionInBFloat16WithAndWithoutNativeInstructions) {
   for (const bool is_native : {false, true}) {
-    if (is_native && !kernels::cpu::can_multiply_bf16()) continue;
+    if (is_native && !kernels::onednn::has_bf16()) continue;
     SCOPED_TRACE(is_native);
     const kernels::cpu::ForcedNativeBf16 forced(is_native);
     const Tensors inputs = loss_arguments(530, 12, 64, at::kBFloat16);
     const auto by = [&](const auto& loss) {
       return output_and_gradients(
-          [&](const Tensors& x) { return loss(x[0], x[1], x[2], some_labels(530, 64), {.smoothing = 0.1}).loss_sum; },
+          [&](const Tensors& x) { return loss(x[0], x[1], x[2], make_labels(530, 64), {.smoothing = 0.1}).objective; },
           inputs);
     };
 
@@ -154,12 +155,12 @@ TEST(ProjectedLoss, NeedsNoBias) {
     inputs.pop_back();
     expect_same(output_and_gradients(
                     [](const Tensors& x) {
-                      return projected_loss(x[0], x[1], {}, some_labels(20, 9), {.smoothing = 0.1}).loss_sum;
+                      return projected_loss(x[0], x[1], {}, make_labels(20, 9), {.smoothing = 0.1}).objective;
                     },
                     inputs),
                 output_and_gradients(
                     [](const Tensors& x) {
-                      return projected_loss_plain(x[0], x[1], {}, some_labels(20, 9), {.smoothing = 0.1}).loss_sum;
+                      return projected_loss_plain(x[0], x[1], {}, make_labels(20, 9), {.smoothing = 0.1}).objective;
                     },
                     inputs),
                 allowed_of_loss(type));
@@ -169,15 +170,15 @@ TEST(ProjectedLoss, NeedsNoBias) {
 TEST(ProjectedLoss, HasGradientsThatMatchFiniteDifferences) {
   for (const LossOptions& options : projected_loss_options()) {
     expect_gradients_match(
-        [&](const Tensors& x) { return projected_loss(x[0], x[1], x[2], some_labels(5, 6), options).loss_sum; },
+        [&](const Tensors& x) { return projected_loss(x[0], x[1], x[2], make_labels(5, 6), options).objective; },
         loss_arguments(5, 3, 6, at::kDouble));
   }
 }
 
-TEST(ProjectedLoss, ScalesItsGradientsByThatOfTheLoss) {
+TEST(ProjectedLoss, ScalesItsGradientsByTheGradientOfTheLoss) {
   const Tensors x = loss_arguments(30, 5, 11, at::kFloat);
   const at::Tensor state = x[0].clone().requires_grad_();
-  const auto loss = [&] { return projected_loss(state, x[1], x[2], some_labels(30, 11)).loss_sum; };
+  const auto loss = [&] { return projected_loss(state, x[1], x[2], make_labels(30, 11)).objective; };
 
   const at::Tensor gradient = torch::autograd::grad({loss()}, {state})[0];
   const at::Tensor scaled = torch::autograd::grad({loss() * -0.5}, {state})[0];
@@ -185,28 +186,28 @@ TEST(ProjectedLoss, ScalesItsGradientsByThatOfTheLoss) {
   EXPECT_TRUE(scaled.equal(gradient * -0.5));
 }
 
-TEST(ProjectedLoss, CountsTheFirstOfEquallyLikelyWords) {
+TEST(ProjectedLoss, CountsTheFirstOfEquallyLikelyTokens) {
   const at::Tensor state = at::zeros({3, 2});
   const at::Tensor weight = at::zeros({4, 2});
 
-  EXPECT_EQ(projected_loss(state, weight, {}, at::tensor({0, 1, 0}, at::kLong)).correct, 2);
-  EXPECT_EQ(projected_loss(state, weight, {}, at::tensor({0, 1, 0}, at::kLong), {.ignored = 0}).correct, 0);
+  EXPECT_EQ(projected_loss(state, weight, {}, at::tensor({0, 1, 0}, at::kLong)).sums.correct, 2);
+  EXPECT_EQ(projected_loss(state, weight, {}, at::tensor({0, 1, 0}, at::kLong), {.ignored = 0}).sums.correct, 0);
 }
 
 TEST(ProjectedLoss, DoesNotOverflowOnLogitsOfTenThousand) {
   const at::Tensor state = at::full({1, 1}, 1e4f);
   const at::Tensor weight = at::tensor({1.0f, -1.0f, 0.5f}).unsqueeze(1);
 
-  EXPECT_EQ(projected_loss(state, weight, {}, at::tensor({0}, at::kLong)).loss_sum.item<float>(), 0.0f);
-  EXPECT_EQ(projected_loss(state, weight, {}, at::tensor({1}, at::kLong)).loss_sum.item<float>(), 2e4f);
+  EXPECT_EQ(projected_loss(state, weight, {}, at::tensor({0}, at::kLong)).objective.item<float>(), 0.0f);
+  EXPECT_EQ(projected_loss(state, weight, {}, at::tensor({1}, at::kLong)).objective.item<float>(), 2e4f);
 }
 
-TEST(ProjectedLoss, IsNotANumberWhereAStateIsNone) {
+TEST(ProjectedLoss, IsNotANumberForAStateThatIsNotANumber) {
   Tensors x = loss_arguments(9, 5, 20, at::kFloat);
   x[0][4][2] = std::numeric_limits<float>::quiet_NaN();
 
   const Tensors result = output_and_gradients(
-      [](const Tensors& t) { return projected_loss(t[0], t[1], t[2], some_labels(9, 20)).loss_sum; }, x);
+      [](const Tensors& t) { return projected_loss(t[0], t[1], t[2], make_labels(9, 20)).objective; }, x);
 
   EXPECT_TRUE(result[0].isnan().item<bool>());
   EXPECT_TRUE(result[1][4].isnan().all().item<bool>());
@@ -217,7 +218,7 @@ TEST(ProjectedLoss, GivesTheSameBitsTwice) {
     const auto run = [&] {
       return output_and_gradients(
           [](const Tensors& x) {
-            return projected_loss(x[0], x[1], x[2], some_labels(530, 40), {.smoothing = 0.1}).loss_sum;
+            return projected_loss(x[0], x[1], x[2], make_labels(530, 40), {.smoothing = 0.1}).objective;
           },
           loss_arguments(530, 24, 40, type));
     };
@@ -234,10 +235,10 @@ TEST(ProjectedLoss, HoldsOneTileOfLogitsAtATime) {
     const Tensors x = loss_arguments(tokens, kSize, kWords, at::kFloat);
     const at::Tensor state = x[0].clone().requires_grad_();
     const at::Tensor weight = x[1].clone().requires_grad_();
-    const at::Tensor labels_T = some_labels(tokens, kWords);
-    return peak_allocation([&] { projected_loss(state, weight, x[2], labels_T).loss_sum.backward(); });
+    const at::Tensor labels_T = make_labels(tokens, kWords);
+    return peak_allocation([&] { projected_loss(state, weight, x[2], labels_T).objective.backward(); });
   };
-  peak_for(300);  // what threads keep
+  peak_for(300);  // allocates the buffers that threads keep
 
   const std::int64_t growth = peak_for(4000) - peak_for(1000);
 
@@ -246,7 +247,7 @@ TEST(ProjectedLoss, HoldsOneTileOfLogitsAtATime) {
   EXPECT_LT(growth, 3000 * kWords * 4 / 50);
 }
 
-TEST(ProjectedLoss, SaysWhatItNeeds) {
+TEST(ProjectedLoss, NamesArgumentsThatDoNotFit) {
   const at::Tensor state = at::zeros({3, 5});
   const at::Tensor weight = at::zeros({4, 5});
   const at::Tensor labels_T = at::zeros({3}, at::kLong);

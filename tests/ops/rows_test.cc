@@ -11,7 +11,7 @@ using Rows = std::vector<NodeIndex>;
 
 at::Tensor numbers(const Rows& rows) { return at::tensor(std::vector<std::int64_t>(rows.begin(), rows.end())); }
 
-TEST(TakeRows, IsIndexSelectOnTheTensorsOneBehindTheOther) {
+TEST(TakeRows, EqualsIndexSelectOnTheConcatenatedTensors) {
   const Rows order = {4, 0, 6, 2};
   for (const at::ScalarType type : {at::kFloat, at::kDouble, at::kBFloat16}) {
     expect_same_function([&](const Tensors& x) { return take_rows(x, order); },
@@ -34,7 +34,7 @@ TEST(TakeRows, MayTakeAllRowsOrNone) {
   EXPECT_TRUE(at::equal(none[1], at::zeros({3, 4}, at::kDouble)));
 }
 
-TEST(TakeRows, RefusesARowThatIsNotThereOrTakenTwice) {
+TEST(TakeRows, RefusesARowOutOfRangeOrTakenTwice) {
   const at::Tensor x = normal({3, 2}, 1);
   EXPECT_EQ(error_of([&] { take_rows(x, Rows{0, 3}); }), "take_rows: order 1 is 3, needs a number from 0 to 2");
   EXPECT_EQ(error_of([&] { take_rows(x, Rows{1, 1}); }), "take_rows: order 1 is 1 again, needs each number once");
@@ -48,7 +48,7 @@ at::Tensor sum_plain(std::int64_t num_rows, const std::vector<WeightedRows>& par
   return sum;
 }
 
-TEST(SumWeighted, IsItsDefinitionInOutputAndGradient) {
+TEST(SumWeighted, MatchesItsDefinitionInOutputAndGradient) {
   const auto parts = [](const Tensors& x) {
     return std::vector<WeightedRows>{{x[0], x[1], {0, 1, 4}}, {x[2], x[3], {1, 3}}, {x[4], x[5], {}}};
   };
@@ -68,7 +68,7 @@ TEST(SumWeighted, HasGradientsThatMatchFiniteDifferences) {
       {normal({3, 2}, 1), normal({3}, 2), normal({1, 2}, 3), normal({1}, 4)});
 }
 
-TEST(SumWeighted, RefusesRowsThatAreNotThereAndShapesThatDoNotFit) {
+TEST(SumWeighted, RefusesRowsOutOfRangeAndShapesThatDoNotFit) {
   const auto error_with = [](const Rows& rows, std::int64_t weights) {
     return error_of([&] {
       sum_weighted(3, std::vector<WeightedRows>{{normal({2, 4}, 1), normal({weights}, 2), rows}});

@@ -16,13 +16,13 @@ namespace edgewise {
 
 using Tensors = std::vector<at::Tensor>;
 
-/// Standard normal numbers, the same for the same seed.
+/// Draws standard normal numbers; shape and seed determine them.
 inline at::Tensor normal(at::IntArrayRef sizes, std::uint64_t seed, at::ScalarType type = at::kDouble) {
   return at::randn(sizes, at::detail::createCPUGenerator(seed), at::kDouble).to(type);
 }
 
-/// A few times the rounding of sums of a few hundred numbers of size 1; of bf16, whose sums are made in fp32, that of
-/// one number in 8 bits, and of the same in the number that it is compared with.
+/// Returns the tolerance for sums of a few hundred numbers of size 1: a few times their rounding error. For bf16, sums
+/// are accumulated in fp32, and the tolerance covers rounding the result and the expected value to 8 bits.
 inline double tolerance(at::ScalarType type) {
   switch (type) {
     case at::kBFloat16:
@@ -34,26 +34,26 @@ inline double tolerance(at::ScalarType type) {
   }
 }
 
-inline void expect_close(const at::Tensor& actual, const at::Tensor& expected, const std::string& what,
+inline void expect_close(const at::Tensor& actual, const at::Tensor& expected, const std::string& name,
                          double allowed) {
-  ASSERT_EQ(actual.sizes(), expected.sizes()) << what;
-  ASSERT_EQ(actual.scalar_type(), expected.scalar_type()) << what;
+  ASSERT_EQ(actual.sizes(), expected.sizes()) << name;
+  ASSERT_EQ(actual.scalar_type(), expected.scalar_type()) << name;
   if (actual.numel() == 0) return;
   const at::Tensor expected_size = expected.to(at::kDouble).abs();
   const at::Tensor excess =
       (actual.to(at::kDouble) - expected.to(at::kDouble)).abs() - allowed * expected_size.clamp_min(1);
-  ASSERT_FALSE(excess.isnan().any().item<bool>()) << what << " is not a number somewhere";
+  ASSERT_FALSE(excess.isnan().any().item<bool>()) << name << " is not a number somewhere";
   const std::int64_t worst = excess.argmax().item<std::int64_t>();
   ASSERT_LE(excess.max().item<double>(), 0)
-      << what << ", element " << worst << ": " << actual.reshape(-1)[worst].item<double>()
+      << name << ", element " << worst << ": " << actual.reshape(-1)[worst].item<double>()
       << " where the definition has " << expected.reshape(-1)[worst].item<double>();
 }
 
-inline void expect_close(const at::Tensor& actual, const at::Tensor& expected, const std::string& what) {
-  expect_close(actual, expected, what, tolerance(expected.scalar_type()));
+inline void expect_close(const at::Tensor& actual, const at::Tensor& expected, const std::string& name) {
+  expect_close(actual, expected, name, tolerance(expected.scalar_type()));
 }
 
-/// The output of `f`, and the gradients of a fixed projection of it in all inputs.
+/// Returns the output of `f`, and the gradients of a fixed random projection of the output in all inputs.
 inline Tensors output_and_gradients(const std::function<at::Tensor(const Tensors&)>& f, const Tensors& inputs) {
   Tensors leaves;
   for (const at::Tensor& input : inputs) leaves.push_back(input.detach().requires_grad_());
@@ -63,7 +63,7 @@ inline Tensors output_and_gradients(const std::function<at::Tensor(const Tensors
   return result;
 }
 
-/// Holds one function of tensors to another, in its output and all gradients, as well as its first input's type allows.
+/// Expects that two functions have the same output and gradients, within the tolerance for the first input's type.
 inline void expect_same_function(const std::function<at::Tensor(const Tensors&)>& actual,
                                  const std::function<at::Tensor(const Tensors&)>& expected, const Tensors& inputs) {
   const auto actual_tensors = output_and_gradients(actual, inputs);

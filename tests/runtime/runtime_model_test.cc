@@ -21,7 +21,7 @@ namespace {
 using kernels::ForcedInstructionSet;
 using kernels::InstructionSet;
 
-TEST(RuntimeModel, AgreesWithTheModelOverLibtorchWhateverTheOptions) {
+TEST(RuntimeModel, AgreesWithTheModelOverLibtorchForAllOptions) {
   for (const InstructionSet set : kernels::runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     for (const TransformerOptions& options : all_kinds_of_options()) {
@@ -29,26 +29,26 @@ TEST(RuntimeModel, AgreesWithTheModelOverLibtorchWhateverTheOptions) {
                                       << ", size " << options.size << ", vocabulary " << options.output_vocabulary);
       const Transformer model = random_model(options);
       const RuntimeModel runtime = runtime_of(model);
-      TransformerScorer defined(model);
+      TransformerScorer reference(model);
 
-      const std::vector<GrownStep> found = grow_branches(*runtime.scorer(), kInputs, 5);
-      const std::vector<GrownStep> expected = grow_branches(defined, kInputs, 5);
+      const std::vector<GrownStep> found = grow_branches(*runtime.make_scorer(), kInputs, 5);
+      const std::vector<GrownStep> expected = grow_branches(reference, kInputs, 5);
 
-      expect_same_answers(found, expected);
+      expect_same_results(found, expected);
       if (testing::Test::HasFatalFailure()) return;
     }
   }
 }
 
-/// The same steps, asking for nothing but candidates: what a search runs on.
-std::vector<StepResult> candidates_of(Scorer& scorer, const std::vector<Tokens>& inputs,
-                                      const std::vector<GrownStep>& steps, const StepRequest& wanted) {
-  std::vector<std::int64_t> places;
-  for (std::size_t i = 0; i < inputs.size(); ++i) places.push_back(static_cast<std::int64_t>(i));
-  scorer.read(places, inputs);
+/// Repeats the nodes of `steps` with the other fields of `request_fields`.
+std::vector<StepResult> repeat_steps(Scorer& scorer, const std::vector<Tokens>& inputs,
+                                     const std::vector<GrownStep>& steps, const StepRequest& request_fields) {
+  std::vector<std::int64_t> slots;
+  for (std::size_t i = 0; i < inputs.size(); ++i) slots.push_back(static_cast<std::int64_t>(i));
+  scorer.encode(slots, inputs);
   std::vector<StepResult> results;
   for (const GrownStep& step : steps) {
-    StepRequest request = wanted;
+    StepRequest request = request_fields;
     request.nodes = step.nodes;
     scorer.step(request, results.emplace_back());
   }
@@ -59,20 +59,20 @@ bool is_among(std::span<const Continuation> list, std::int64_t row, std::int64_t
   return std::ranges::any_of(list, [&](const Continuation& c) { return c.row == row && c.token == token; });
 }
 
-TEST(RuntimeModel, FindsTheBestAllowedTokensThatARowDoesNotExclude) {
+TEST(RuntimeModel, ReturnsTheBestTokensThatAreAllowedAndNotExcluded) {
   for (const std::int64_t num_candidates : {1, 5, 11}) {
     const Transformer model = random_model(small_options(TransformerPreset::kTutorial));
     const RuntimeModel runtime = runtime_of(model);
-    const auto scorer = runtime.scorer();
+    const auto scorer = runtime.make_scorer();
     const std::vector<GrownStep> steps = grow_branches(*scorer, kInputs, 4);
     const std::vector<std::uint8_t> allowed = {0, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1};
     const std::vector<Continuation> excluded = {{0, 3}, {0, 4}, {2, 7}};
-    StepRequest wanted;
-    wanted.num_candidates = num_candidates;
-    wanted.allowed = allowed;
-    wanted.excluded = excluded;
+    StepRequest request;
+    request.num_candidates = num_candidates;
+    request.allowed = allowed;
+    request.excluded = excluded;
 
-    const std::vector<StepResult> results = candidates_of(*scorer, kInputs, steps, wanted);
+    const std::vector<StepResult> results = repeat_steps(*scorer, kInputs, steps, request);
 
     for (std::size_t t = 0; t < steps.size(); ++t) {
       for (std::size_t row = 0; row < steps[t].nodes.size(); ++row) {
@@ -98,18 +98,18 @@ TEST(RuntimeModel, FindsTheBestAllowedTokensThatARowDoesNotExclude) {
   }
 }
 
-TEST(RuntimeModel, SaysTheLogProbabilitiesOfWantedTokensInTheirOrder) {
+TEST(RuntimeModel, ReturnsTheLogProbabilitiesOfWantedTokensInTheirOrder) {
   TransformerOptions options = small_options(TransformerPreset::kChapter);
   options.input_vocabulary = options.output_vocabulary = 1100;
   const Transformer model = random_model(options);
   const RuntimeModel runtime = runtime_of(model);
-  const auto scorer = runtime.scorer();
+  const auto scorer = runtime.make_scorer();
   const std::vector<GrownStep> steps = grow_branches(*scorer, kInputs, 3);
-  const std::vector<Continuation> continuations = {{0, 0}, {0, 600}, {2, 511}, {2, 512}, {2, 1099}};
-  StepRequest wanted;
-  wanted.wanted = continuations;
+  const std::vector<Continuation> continuations = {{0, 0}, {0, 600}, {2, 1023}, {2, 1024}, {2, 1099}};
+  StepRequest request;
+  request.wanted = continuations;
 
-  const std::vector<StepResult> results = candidates_of(*scorer, kInputs, steps, wanted);
+  const std::vector<StepResult> results = repeat_steps(*scorer, kInputs, steps, request);
 
   for (std::size_t t = 0; t < steps.size(); ++t) {
     ASSERT_EQ(results[t].wanted.size(), continuations.size());
@@ -121,13 +121,13 @@ TEST(RuntimeModel, SaysTheLogProbabilitiesOfWantedTokensInTheirOrder) {
   }
 }
 
-/// The log-probabilities of a place's nodes, step by step.
-std::vector<std::vector<float>> rows_of_place(const std::vector<GrownStep>& steps, std::int64_t place,
-                                              std::int64_t vocabulary) {
+/// Returns the log-probabilities of the nodes in one slot, in the order of the steps.
+std::vector<std::vector<float>> rows_of_slot(const std::vector<GrownStep>& steps, std::int64_t slot,
+                                             std::int64_t vocabulary) {
   std::vector<std::vector<float>> rows;
   for (const GrownStep& step : steps) {
     for (std::size_t row = 0; row < step.nodes.size(); ++row) {
-      if (step.nodes[row].place != place) continue;
+      if (step.nodes[row].slot != slot) continue;
       const auto begin = step.result.log_probabilities.begin() + static_cast<std::int64_t>(row) * vocabulary;
       rows.emplace_back(begin, begin + vocabulary);
     }
@@ -137,8 +137,8 @@ std::vector<std::vector<float>> rows_of_place(const std::vector<GrownStep>& step
 
 class InEachPrecision : public testing::TestWithParam<RuntimePrecision> {};
 
-TEST_P(InEachPrecision, GivesASentenceTheSameBitsInAnyBatchAndOnAnyNumberOfThreads) {
-  TransformerOptions options = TransformerOptions::of(TransformerPreset::kTutorial);
+TEST_P(InEachPrecision, ComputesASentenceToTheSameBitsInAnyBatchAndOnAnyNumberOfThreads) {
+  TransformerOptions options = TransformerOptions::from_preset(TransformerPreset::kTutorial);
   options.size = 128;
   options.heads = 4;
   options.feed_forward = 256;
@@ -149,24 +149,24 @@ TEST_P(InEachPrecision, GivesASentenceTheSameBitsInAnyBatchAndOnAnyNumberOfThrea
   RandomStream random(/*seed=*/2);
   std::vector<Tokens> inputs;
   for (int i = 0; i < 40; ++i) {
-    Tokens& input = inputs.emplace_back(1 + random.below(30));
-    for (std::int64_t& token : input) token = static_cast<std::int64_t>(random.below(700));
+    Tokens& input = inputs.emplace_back(1 + random.next_below(30));
+    for (std::int64_t& token : input) token = static_cast<std::int64_t>(random.next_below(700));
   }
   const int threads_before = num_threads();
   set_num_threads(2);
-  const std::vector<GrownStep> together = grow_branches(*runtime.scorer(), inputs, 5);
+  const std::vector<GrownStep> together = grow_branches(*runtime.make_scorer(), inputs, 5);
 
   for (const int threads : {1, 2}) {
     set_num_threads(threads);
-    const auto scorer = runtime.scorer();
+    const auto scorer = runtime.make_scorer();
     for (const std::size_t size : {1, 9}) {
       for (std::size_t first = 0; first + size <= 20; first += 7) {
         std::vector<Tokens> some(inputs.begin(), inputs.begin() + static_cast<std::int64_t>(first + size));
         const std::vector<GrownStep> apart = grow_branches(*scorer, some, 5);
-        for (std::size_t place = 0; place < some.size(); ++place) {
-          ASSERT_EQ(rows_of_place(apart, static_cast<std::int64_t>(place), 700),
-                    rows_of_place(together, static_cast<std::int64_t>(place), 700))
-              << "sentence " << place << " of " << some.size() << " on " << threads << " threads";
+        for (std::size_t slot = 0; slot < some.size(); ++slot) {
+          ASSERT_EQ(rows_of_slot(apart, static_cast<std::int64_t>(slot), 700),
+                    rows_of_slot(together, static_cast<std::int64_t>(slot), 700))
+              << "sentence " << slot << " of " << some.size() << " on " << threads << " threads";
         }
       }
     }
@@ -174,15 +174,15 @@ TEST_P(InEachPrecision, GivesASentenceTheSameBitsInAnyBatchAndOnAnyNumberOfThrea
   set_num_threads(threads_before);
 }
 
-TEST_P(InEachPrecision, ReplacesASentenceWithoutTouchingItsNeighbours) {
+TEST_P(InEachPrecision, ReplacesASentenceWithoutChangingTheOtherSlots) {
   const Transformer model = random_model(small_options(TransformerPreset::kTutorial));
   const RuntimeModel runtime = runtime_of(model, GetParam());
-  const auto scorer = runtime.scorer();
+  const auto scorer = runtime.make_scorer();
   const std::vector<GrownStep> before = grow_branches(*scorer, kInputs, 3);
 
-  const std::vector<std::int64_t> place = {1};
+  const std::vector<std::int64_t> slot = {1};
   const std::vector<Tokens> input = {kInputs[0]};
-  scorer->read(place, input);
+  scorer->encode(slot, input);
   const std::vector<NewNode> nodes = {{0, 3, 6}, {1, HypothesisTree::kRoot, 2}, {2, 4, 6}};
   StepRequest request;
   request.nodes = nodes;
@@ -190,7 +190,7 @@ TEST_P(InEachPrecision, ReplacesASentenceWithoutTouchingItsNeighbours) {
   StepResult result;
   scorer->step(request, result);
 
-  const auto fresh = runtime.scorer();
+  const auto fresh = runtime.make_scorer();
   const std::vector<GrownStep> again = grow_branches(*fresh, kInputs, 3);
   StepResult alone;
   const std::vector<NewNode> others = {nodes[0], nodes[2]};
@@ -221,17 +221,19 @@ double mean_difference(const std::vector<GrownStep>& found, const std::vector<Gr
   return sum / count;
 }
 
-// What rounding weights and activations may cost, of log-probabilities that differ by some units.
-TEST(RuntimeModel, StaysNearItsFloatsInFewerBits) {
-  TransformerOptions options = TransformerOptions::of(TransformerPreset::kTutorial);
+// The tolerances are small, because the log-probabilities of this model spread over several units.
+TEST(RuntimeModel, IsCloseToFp32InBf16AndInt8) {
+  TransformerOptions options = TransformerOptions::from_preset(TransformerPreset::kTutorial);
   options.size = 64;
   options.feed_forward = 128;
   options.encoder_layers = options.decoder_layers = 2;
   options.input_vocabulary = options.output_vocabulary = 200;
   const Transformer model(options, 5);
-  const std::vector<GrownStep> exact = grow_branches(*runtime_of(model).scorer(), kInputs, 5);
-  const std::vector<GrownStep> bf16 = grow_branches(*runtime_of(model, RuntimePrecision::kBf16).scorer(), kInputs, 5);
-  const std::vector<GrownStep> int8 = grow_branches(*runtime_of(model, RuntimePrecision::kInt8).scorer(), kInputs, 5);
+  const std::vector<GrownStep> exact = grow_branches(*runtime_of(model).make_scorer(), kInputs, 5);
+  const std::vector<GrownStep> bf16 =
+      grow_branches(*runtime_of(model, RuntimePrecision::kBf16).make_scorer(), kInputs, 5);
+  const std::vector<GrownStep> int8 =
+      grow_branches(*runtime_of(model, RuntimePrecision::kInt8).make_scorer(), kInputs, 5);
 
   EXPECT_LT(mean_difference(bf16, exact), 0.02);
   EXPECT_LT(mean_difference(int8, exact), 0.04);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Universal Transformer without libtorch: the same as with it, whatever its nodes decide.
+// Compares the runtime's Universal Transformer with the model over libtorch.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -7,8 +7,8 @@
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/models/universal_scorer.h"
-#include "tests/runtime/runtime_models.h"
 #include "tests/models/universal_models.h"
+#include "tests/runtime/runtime_models.h"
 
 namespace edgewise {
 namespace {
@@ -22,30 +22,30 @@ UniversalTransformer float_model(const TransformerOptions& options) {
   return model;
 }
 
-TEST(UniversalRuntime, AgreesWithTheModelOverLibtorchWhateverTheOptions) {
+TEST(UniversalRuntime, AgreesWithTheModelOverLibtorchForAllOptions) {
   for (const InstructionSet set : kernels::runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     for (const TransformerOptions& options : all_kinds_of_universal_options()) {
       SCOPED_TRACE(testing::Message() << kernels::instruction_set_name(set) << ", " << description(options));
       const UniversalTransformer model = float_model(options);
       const RuntimeModel runtime = runtime_of(model);
-      UniversalScorer defined(model);
+      UniversalScorer reference(model);
 
-      const std::vector<GrownStep> found = grow_branches(*runtime.scorer(), kInputs, 5);
-      const std::vector<GrownStep> expected = grow_branches(defined, kInputs, 5);
+      const std::vector<GrownStep> found = grow_branches(*runtime.make_scorer(), kInputs, 5);
+      const std::vector<GrownStep> expected = grow_branches(reference, kInputs, 5);
 
-      expect_same_answers(found, expected);
+      expect_same_results(found, expected);
       if (testing::Test::HasFatalFailure()) return;
     }
   }
 }
 
-TEST(UniversalRuntime, GivesASentenceTheSameBitsAloneAndInABatchInAnyPrecision) {
+TEST(UniversalRuntime, ComputesASentenceToTheSameBitsAloneAndInABatchInAnyPrecision) {
   for (const RuntimePrecision precision : {RuntimePrecision::kFp32, RuntimePrecision::kBf16, RuntimePrecision::kInt8}) {
     SCOPED_TRACE(enum_name(precision));
     const RuntimeModel runtime = runtime_of(float_model(universal_options()), precision);
-    const std::vector<GrownStep> together = grow_branches(*runtime.scorer(), kInputs, 4);
-    const std::vector<GrownStep> alone = grow_branches(*runtime.scorer(), {kInputs[0]}, 4);
+    const std::vector<GrownStep> together = grow_branches(*runtime.make_scorer(), kInputs, 4);
+    const std::vector<GrownStep> alone = grow_branches(*runtime.make_scorer(), {kInputs[0]}, 4);
     for (std::size_t t = 0; t < alone.size(); ++t) {
       const std::vector<float>& row = alone[t].result.log_probabilities;
       EXPECT_EQ(std::memcmp(row.data(), together[t].result.log_probabilities.data(), row.size() * sizeof(float)), 0);
@@ -53,14 +53,14 @@ TEST(UniversalRuntime, GivesASentenceTheSameBitsAloneAndInABatchInAnyPrecision) 
   }
 }
 
-TEST(UniversalRuntime, IsNearTheModelInFewerBits) {
+TEST(UniversalRuntime, IsCloseToFp32InBf16AndInt8) {
   const UniversalTransformer model = float_model(universal_options());
-  UniversalScorer defined(model);
-  const std::vector<GrownStep> expected = grow_branches(defined, kInputs, 3);
+  UniversalScorer reference(model);
+  const std::vector<GrownStep> expected = grow_branches(reference, kInputs, 3);
   for (const auto& [precision, tolerance] :
        {std::pair(RuntimePrecision::kBf16, 0.3f), std::pair(RuntimePrecision::kInt8, 0.6f)}) {
     SCOPED_TRACE(enum_name(precision));
-    const std::vector<GrownStep> found = grow_branches(*runtime_of(model, precision).scorer(), kInputs, 3);
+    const std::vector<GrownStep> found = grow_branches(*runtime_of(model, precision).make_scorer(), kInputs, 3);
     double difference = 0;
     for (std::size_t i = 0; i < expected[0].result.log_probabilities.size(); ++i) {
       difference += std::abs(found[0].result.log_probabilities[i] - expected[0].result.log_probabilities[i]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places that are filled again as soon as they get free, and what that must not change.
+// Slots are refilled as soon as they are free, without changing results.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kVocabulary = 12;
 
-RC_GTEST_PROP(Search, GivesASentenceTheSameWhateverElseIsSearchedWithIt, ()) {
+RC_GTEST_PROP(Search, ResultOfASentenceIsIndependentOfOtherSentences, ()) {
   SearchOptions options;
   options.kind = *rc::gen::element(SearchKind::kBeam, SearchKind::kSampling);
   options.beam = *rc::gen::inRange<std::int64_t>(1, 5);
@@ -33,7 +33,7 @@ RC_GTEST_PROP(Search, GivesASentenceTheSameWhateverElseIsSearchedWithIt, ()) {
   const auto expected = search(alone, inputs, options, {.sentences = 1});
   const auto found = search(together, inputs, options, capacity);
 
-  RC_ASSERT(together.last_place < capacity.sentences);
+  RC_ASSERT(together.last_slot < capacity.sentences);
   RC_ASSERT(found.size() == inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     RC_ASSERT(found[i].size() == expected[i].size());
@@ -45,24 +45,24 @@ RC_GTEST_PROP(Search, GivesASentenceTheSameWhateverElseIsSearchedWithIt, ()) {
   }
 }
 
-/// Ends after as many tokens as the input's first says.
+/// Produces as many tokens as the value of the first input token.
 std::vector<float> as_long_as_told(const Tokens& input, const Tokens& produced) {
   std::vector<float> row(kVocabulary, -9.0f);
   row[std::ssize(produced) < input.front() ? 4 : 3] = -0.1f;
   return row;
 }
 
-TEST(Search, FillsAPlaceAsSoonAsItsSentenceEnds) {
+TEST(Search, RefillsASlotAsSoonAsItsSentenceIsDone) {
   TableScorer scorer(kVocabulary, as_long_as_told);
 
   search(scorer, std::vector<Tokens>{{5}, {1}, {1}, {0}}, {}, {.sentences = 2});
 
-  // 5 + 1 steps of the first sentence, and the others one after the other beside it.
+  // The first sentence takes 5 + 1 steps; meanwhile the others run one after another in the second slot.
   EXPECT_EQ(scorer.new_nodes, (std::vector<std::int64_t>{2, 2, 2, 2, 2, 1}));
-  EXPECT_EQ(scorer.num_reads, 3);
+  EXPECT_EQ(scorer.num_encode_calls, 3);
 }
 
-TEST(Search, HoldsNoMoreInputTokensThanItMay) {
+TEST(Search, RespectsTheTokenCapacity) {
   TableScorer scorer(kVocabulary, as_long_as_told);
 
   search(scorer, std::vector<Tokens>{{1, 5, 5}, {1, 5, 5}, {1, 5, 5, 5, 5, 5, 5}, {1}}, {}, {.tokens = 6});
@@ -70,7 +70,7 @@ TEST(Search, HoldsNoMoreInputTokensThanItMay) {
   EXPECT_EQ(scorer.new_nodes, (std::vector<std::int64_t>{2, 2, 1, 1, 1, 1}));
 }
 
-/// Has an input only when the search does nothing else, or when the time has come.
+/// Provides an input only if the search is idle, or after several calls.
 class SlowQueue : public SearchQueue {
  public:
   std::optional<SearchInput> next(bool is_busy) override {
@@ -78,14 +78,14 @@ class SlowQueue : public SearchQueue {
     if (given == 2 || (is_busy && asked < 4)) return std::nullopt;
     return SearchInput{{3}, {}, given++};
   }
-  void found(SearchInput input, std::vector<Hypothesis>) override { ids.push_back(input.id); }
+  void put_result(SearchInput input, std::vector<Hypothesis>) override { ids.push_back(input.id); }
 
   std::int64_t given = 0;
   std::int64_t asked = 0;
   std::vector<std::int64_t> ids;
 };
 
-TEST(Search, GoesOnWhileTheNextInputIsNotThereYet) {
+TEST(Search, ContinuesWhileTheNextInputIsNotAvailable) {
   TableScorer scorer(kVocabulary, as_long_as_told);
   SlowQueue queue;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a beam finds, against every output that there is: at each normalisation, with each restriction.
+// Compares beam search with an enumeration of all outputs, for all length norms and restrictions.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -55,7 +55,7 @@ Case arbitrary_case() {
   Case found{arbitrary_options(), *rc::gen::arbitrary<std::uint64_t>(), *rc::gen::arbitrary<bool>(), {}, {}};
   found.input = *rc::gen::container<Tokens>(*rc::gen::inRange<std::size_t>(1, 4), rc::gen::inRange<std::int64_t>(2, 9));
   found.prefix = *rc::gen::container<Tokens>(*rc::gen::inRange<std::size_t>(0, 3),
-                                             rc::gen::inRange<std::int64_t>(2, 9));  // words that may not follow, too
+                                             rc::gen::inRange<std::int64_t>(2, 9));  // includes forbidden words
   return found;
 }
 
@@ -68,7 +68,7 @@ bool repeats_an_ngram(const Tokens& tokens, std::int64_t size) {
   return false;
 }
 
-/// The score by its definition, from the whole output.
+/// Computes the score of a whole output by its definition.
 double score_of(const Case& given, const Tokens& tokens, double log_probability) {
   const SearchOptions& options = given.options;
   const auto length = static_cast<double>(tokens.size() + 1);
@@ -87,7 +87,7 @@ double score_of(const Case& given, const Tokens& tokens, double log_probability)
   return score;
 }
 
-/// Every output that the options allow, best first.
+/// Returns all outputs that the options allow, best first.
 std::vector<Hypothesis> all_outputs(const Case& given) {
   const SearchOptions& options = given.options;
   const Table table = given.table();
@@ -123,7 +123,7 @@ std::vector<Hypothesis> all_outputs(const Case& given) {
   return outputs;
 }
 
-RC_GTEST_PROP(Beam, OfFullWidthFindsTheBestOutputsThereAre, ()) {
+RC_GTEST_PROP(Beam, FindsTheBestOutputsAtFullWidth, ()) {
   Case given = arbitrary_case();
   given.options.beam = kVocabulary;
   given.options.n_best = *rc::gen::inRange<std::int64_t>(1, kVocabulary + 1);
@@ -142,7 +142,7 @@ RC_GTEST_PROP(Beam, OfFullWidthFindsTheBestOutputsThereAre, ()) {
   RC_ASSERT(different.size() == expected.size());
 }
 
-RC_GTEST_PROP(Beam, LosesNothingByStoppingEarly, ()) {
+RC_GTEST_PROP(Beam, EarlyStoppingDoesNotChangeResults, ()) {
   Case given = arbitrary_case();
   given.options.beam = *rc::gen::inRange<std::int64_t>(1, 8);
   given.options.n_best = *rc::gen::inRange<std::int64_t>(1, given.options.beam + 1);
@@ -160,7 +160,7 @@ RC_GTEST_PROP(Beam, LosesNothingByStoppingEarly, ()) {
   }
 }
 
-TEST(Beam, StopsEarlyWhereThatIsPossible) {
+TEST(Beam, StopsEarlyWherePossible) {
   SearchOptions options;
   options.beam = 4;
   options.only = kWords;
@@ -177,7 +177,7 @@ TEST(Beam, StopsEarlyWhereThatIsPossible) {
   EXPECT_GT(steps_saved, 0);
 }
 
-RC_GTEST_PROP(Beam, OfOneIsGreedy, ()) {
+RC_GTEST_PROP(Beam, WidthOneEqualsGreedySearch, ()) {
   Case given = arbitrary_case();
   const SearchOptions& options = given.options;
   const Table table = given.table();
@@ -205,7 +205,7 @@ RC_GTEST_PROP(Beam, OfOneIsGreedy, ()) {
   RC_ASSERT(given.search(options).at(0).tokens == produced);
 }
 
-RC_GTEST_PROP(Beam, ShowsWhereEachTokenLookedAndForHowLongItWasThoughtAbout, ()) {
+RC_GTEST_PROP(Beam, ReturnsAttentionAndPonderStepsOfEachToken, ()) {
   Case given = arbitrary_case();
   given.options.attention = true;
   given.options.beam = 3;
@@ -216,13 +216,13 @@ RC_GTEST_PROP(Beam, ShowsWhereEachTokenLookedAndForHowLongItWasThoughtAbout, ())
   RC_ASSERT(found.attention.size() == (found.tokens.size() + 1) * inputs);
   const std::vector<std::int64_t> aligned = alignment(found);
   RC_ASSERT(aligned.size() == found.tokens.size());
-  RC_ASSERT(found.steps.size() == found.tokens.size() + 1);
+  RC_ASSERT(found.ponder_steps.size() == found.tokens.size() + 1);
   for (std::size_t i = 0; i <= found.tokens.size(); ++i) {
     const Tokens so_far(found.tokens.begin(), found.tokens.begin() + static_cast<std::ptrdiff_t>(i));
     const std::vector<float> weights = random_attention(given.seed)(given.input, so_far);
     const auto row = found.attention.begin() + static_cast<std::ptrdiff_t>(i * inputs);
     RC_ASSERT(std::equal(weights.begin(), weights.end(), row));
-    RC_ASSERT(found.steps[i] == table_steps(so_far));
+    RC_ASSERT(found.ponder_steps[i] == table_ponder_steps(so_far));
     if (i < aligned.size()) RC_ASSERT(aligned[i] == std::ranges::max_element(weights) - weights.begin());
   }
 }
@@ -236,7 +236,7 @@ TEST(Alignment, NeedsAttention) {
   EXPECT_TRUE(alignment(without).empty());
 }
 
-TEST(Beam, CountsLengthsByTheInput) {
+TEST(Beam, LimitsLengthsByTheInputLength) {
   TableScorer scorer(kVocabulary, [](const Tokens&, const Tokens& produced) {
     std::vector<float> row(kVocabulary, -9.0f);
     row[kEnd] = produced.empty() ? -1.0f : -3.0f;

@@ -21,10 +21,10 @@ std::unique_ptr<Scorer> ensemble_of(std::vector<std::uint64_t> seeds) {
   return std::make_unique<EnsembleScorer>(std::move(members));
 }
 
-TEST(EnsembleScorer, GivesTheMeanOfProbabilitiesAndOfAttention) {
+TEST(EnsembleScorer, AveragesProbabilitiesAndAttention) {
   const auto ensemble = ensemble_of({1, 2, 3});
   const Tokens input = {4, 5};
-  ensemble->read(std::vector<std::int64_t>{0}, std::vector<Tokens>{input});
+  ensemble->encode(std::vector<std::int64_t>{0}, std::vector<Tokens>{input});
   const std::vector<NewNode> nodes = {{0, HypothesisTree::kRoot, 2}, {0, 0, 5}};
   const std::vector<Continuation> wanted = {{1, 3}};
   StepResult result;
@@ -47,7 +47,7 @@ TEST(EnsembleScorer, GivesTheMeanOfProbabilitiesAndOfAttention) {
   EXPECT_EQ(result.candidates.size(), 4u);
 }
 
-TEST(EnsembleScorer, OfOneModelIsThatModel) {
+TEST(EnsembleScorer, EqualsItsOnlyMember) {
   SearchOptions options;
   options.beam = options.n_best = 3;
   const std::vector<Tokens> inputs = {{4, 5}, {5}};
@@ -65,7 +65,7 @@ TEST(EnsembleScorer, OfOneModelIsThatModel) {
   }
 }
 
-TEST(EnsembleScorer, LeavesImpossibleWhatIsImpossibleForAll) {
+TEST(EnsembleScorer, KeepsTokensImpossibleThatAreImpossibleForAllMembers) {
   const Table none = [](const Tokens&, const Tokens&) { return std::vector<float>(4, -INFINITY); };
   std::vector<std::unique_ptr<Scorer>> members;
   for (int i = 0; i < 2; ++i) members.push_back(std::make_unique<TableScorer>(4, none));
@@ -74,7 +74,7 @@ TEST(EnsembleScorer, LeavesImpossibleWhatIsImpossibleForAll) {
   EXPECT_EQ(search(ensemble, std::vector<Tokens>{{1}}).at(0).at(0).score, -INFINITY);
 }
 
-TEST(EnsembleScorer, NamesWhatDoesNotFit) {
+TEST(EnsembleScorer, ErrorsNameMembersThatDoNotFit) {
   EXPECT_EQ(error_of([] { EnsembleScorer({}); }), "EnsembleScorer: members is empty, needs at least one");
   EXPECT_EQ(error_of([] {
               std::vector<std::unique_ptr<Scorer>> members;

@@ -19,12 +19,12 @@ std::vector<Continuation> some_continuations(std::int64_t rows, std::int64_t voc
   return continuations;
 }
 
-RC_GTEST_PROP(PickCandidates, AreTheFirstOfAllThatMayFollowInOrder, ()) {
+RC_GTEST_PROP(PickCandidates, ReturnsTheMostLikelyAllowedTokensInOrder, ()) {
   const auto rows = *rc::gen::inRange<std::int64_t>(1, 4);
   const auto vocabulary = *rc::gen::inRange<std::int64_t>(1, 9);
   std::vector<float> values;
   for (std::int64_t i = 0; i < rows * vocabulary; ++i) {
-    values.push_back(-0.5f * static_cast<float>(*rc::gen::inRange(0, 5)));  // equals are common
+    values.push_back(-0.5f * static_cast<float>(*rc::gen::inRange(0, 5)));  // equal values are common
     if (values.back() == -2.0f) values.back() = -std::numeric_limits<float>::infinity();
   }
   const auto allowed = *rc::gen::container<std::vector<std::uint8_t>>(vocabulary, rc::gen::inRange<std::uint8_t>(0, 2));

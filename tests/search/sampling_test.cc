@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "edgewise/search/choice.h"
+#include "edgewise/search/extension.h"
 #include "tests/search/table_scorer.h"
 
 namespace edgewise {
@@ -13,47 +13,48 @@ namespace {
 
 constexpr std::int64_t kVocabulary = 12;
 
-const std::vector<Follower> kFollowers = {
+const std::vector<NextToken> kNextTokens = {
     {5, std::log(0.1)}, {6, std::log(0.4)}, {7, std::log(0.2)}, {8, std::log(0.3)}, {9, -INFINITY}};
 
 std::map<std::int64_t, double> shares(const SearchOptions& options) {
   constexpr int kDraws = 20'000;
   RandomStream random(3);
   std::map<std::int64_t, double> found;
-  for (int i = 0; i < kDraws; ++i) found[draw(kFollowers, options, random).token] += 1.0 / kDraws;
+  for (int i = 0; i < kDraws; ++i) found[sample_token(kNextTokens, options, random).token] += 1.0 / kDraws;
   return found;
 }
 
 void expect_shares(const SearchOptions& options, const std::map<std::int64_t, double>& expected) {
   const auto found = shares(options);
   ASSERT_EQ(found.size(), expected.size());
-  for (const auto& [token, share] : expected) EXPECT_NEAR(found.at(token), share, 0.02) << token;  // five deviations
+  for (const auto& [token, share] : expected)
+    EXPECT_NEAR(found.at(token), share, 0.02) << token;  // five standard deviations
 }
 
-TEST(Draw, FollowsTheProbabilities) { expect_shares({}, {{5, 0.1}, {6, 0.4}, {7, 0.2}, {8, 0.3}}); }
+TEST(SampleToken, FollowsTheProbabilities) { expect_shares({}, {{5, 0.1}, {6, 0.4}, {7, 0.2}, {8, 0.3}}); }
 
-TEST(Draw, IsFlatterOrSharperByTheTemperature) {
+TEST(SampleToken, TemperatureFlattensOrSharpensTheDistribution) {
   const double squares = 0.01 + 0.16 + 0.04 + 0.09;
   expect_shares({.temperature = 0.5},
                 {{5, 0.01 / squares}, {6, 0.16 / squares}, {7, 0.04 / squares}, {8, 0.09 / squares}});
   expect_shares({.temperature = 1e-4}, {{6, 1.0}});
 }
 
-TEST(Draw, KeepsTheMostLikely) {
+TEST(SampleToken, TopKKeepsTheMostLikelyTokens) {
   expect_shares({.top_k = 2}, {{6, 4.0 / 7}, {8, 3.0 / 7}});
   expect_shares({.top_k = 99}, {{5, 0.1}, {6, 0.4}, {7, 0.2}, {8, 0.3}});
 }
 
-TEST(Draw, KeepsTheFewestThatHaveTheProbability) {
+TEST(SampleToken, TopPKeepsTheFewestTokensWithThatProbability) {
   expect_shares({.top_p = 0.3}, {{6, 1.0}});
   expect_shares({.top_p = 0.69}, {{6, 4.0 / 7}, {8, 3.0 / 7}});
   expect_shares({.top_p = 0.75}, {{6, 4.0 / 9}, {8, 3.0 / 9}, {7, 2.0 / 9}});
   expect_shares({.top_k = 2, .top_p = 0.5}, {{6, 1.0}});
 }
 
-TEST(Draw, TakesWhatIsImpossibleOnlyWhenNothingElseIsLeft) {
+TEST(SampleToken, DrawsImpossibleTokensOnlyIfThereAreNoOthers) {
   RandomStream random(1);
-  EXPECT_EQ(draw({{7, -INFINITY}}, {}, random).token, 7);
+  EXPECT_EQ(sample_token({{7, -INFINITY}}, {}, random).token, 7);
 }
 
 SearchOptions sampling() {
@@ -93,7 +94,7 @@ TEST(Sampling, DependsOnSeedAndInputNumberOnly) {
   EXPECT_GT(of_equal_inputs.size(), 3u);
 }
 
-TEST(Sampling, OfOneLikeliestTokenIsGreedy) {
+TEST(Sampling, TopKOfOneEqualsGreedySearch) {
   SearchOptions options = sampling();
   options.top_k = 1;
   SearchOptions greedy = options;
@@ -103,7 +104,7 @@ TEST(Sampling, OfOneLikeliestTokenIsGreedy) {
   EXPECT_EQ(sample({{4, 5}}, options)[0][0].score, sample({{4, 5}}, greedy)[0][0].score);
 }
 
-TEST(Sampling, KeepsToTheRules) {
+TEST(Sampling, RespectsTheRestrictions) {
   SearchOptions options = sampling();
   options.n_best = 50;
   options.only = {4, 5, 6};

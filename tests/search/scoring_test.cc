@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kVocabulary = 9;
 
-RC_GTEST_PROP(Scoring, GivesWhatTheSearchGaveToEachOfItsOutputs, ()) {
+RC_GTEST_PROP(Scoring, EqualsTheScoresOfTheSearch, ()) {
   SearchOptions options;
   options.beam = options.n_best = 4;
   options.never = {0, 1};
@@ -37,7 +37,7 @@ RC_GTEST_PROP(Scoring, GivesWhatTheSearchGaveToEachOfItsOutputs, ()) {
   }
 }
 
-TEST(Scoring, TakesWhatASearchNeverProduces) {
+TEST(Scoring, ScoresOutputsThatASearchNeverProduces) {
   TableScorer scorer(kVocabulary, random_table(kVocabulary, 3));
   SearchOptions options;
   options.kind = SearchKind::kScoring;

@@ -12,7 +12,7 @@
 namespace edgewise {
 namespace {
 
-/// What a search says of options over a vocabulary of eight tokens, and of a scorer's answer.
+/// Returns the error of a search over a vocabulary of eight tokens with these options and log-probabilities.
 std::string refusal_of(const SearchOptions& options, float log_probability = -2.0f,
                        const SearchInput& input = {{6}, {}, 0}) {
   TableScorer scorer(8, [=](const Tokens&, const Tokens& produced) {
@@ -31,7 +31,7 @@ std::string refusal_of(Value SearchOptions::*field, Value value) {
   return refusal_of(options);
 }
 
-TEST(SearchErrors, NameABeamThatIsNone) {
+TEST(SearchErrors, NameABeamOutOfRange) {
   EXPECT_EQ(refusal_of(&SearchOptions::beam, std::int64_t{0}),
             "search: beam is 0, a finite number of at least 1 is needed");
   EXPECT_EQ(refusal_of(&SearchOptions::beam, std::int64_t{-3}),
@@ -52,7 +52,7 @@ TEST(SearchErrors, NameNumbersOutOfRange) {
             "search: length_offset is -1, a finite number of at least 0 is needed");
 }
 
-TEST(SearchErrors, NameTokensThatTheVocabularyDoesNotHave) {
+TEST(SearchErrors, NameTokensOutsideTheVocabulary) {
   EXPECT_EQ(refusal_of(&SearchOptions::begin_token, std::int64_t{8}),
             "search: begin_token is 8, but the vocabulary has 8 tokens, counted from 0");
   EXPECT_EQ(refusal_of(&SearchOptions::end_token, std::int64_t{-1}),
@@ -65,12 +65,12 @@ TEST(SearchErrors, NameTokensThatTheVocabularyDoesNotHave) {
             "search: a prefix has token 8, but the vocabulary has 8 tokens, counted from 0");
 }
 
-TEST(SearchErrors, NameMoreOutputsThanABeamCanGive) {
+TEST(SearchErrors, NameAnNBestAboveTheBeam) {
   EXPECT_EQ(refusal_of(&SearchOptions::n_best, std::int64_t{2}),
             "search: n_best is 2, but the beam is 1; a beam at least as wide is needed");
 }
 
-TEST(SearchErrors, NameACapacityForNothing) {
+TEST(SearchErrors, NameACapacityOutOfRange) {
   TableScorer scorer(8, random_table(8, 1));
   const std::vector<Tokens> inputs = {{6}};
   EXPECT_EQ(error_of([&] { search(scorer, inputs, {}, {.sentences = 0}); }),
@@ -79,19 +79,19 @@ TEST(SearchErrors, NameACapacityForNothing) {
             "search: capacity.tokens is -1, at least 0 is needed");
 }
 
-TEST(SearchErrors, AskThatOutputsCanEnd) {
+TEST(SearchErrors, NameAForbiddenEndToken) {
   EXPECT_EQ(refusal_of(&SearchOptions::never, std::vector<std::int64_t>{0, 3}),
             "search: never holds the end token 3, without which no output ends; take it out");
 }
 
-TEST(SearchErrors, NameWhatIsNoLogProbability) {
+TEST(SearchErrors, NameNumbersThatAreNoLogProbabilities) {
   EXPECT_EQ(refusal_of(SearchOptions(), std::nanf("")),
             "search: the scorer gave nan for token 0 after 1 tokens, a log-probability of at most 0 is needed");
   EXPECT_EQ(refusal_of(SearchOptions(), 0.5f),
             "search: the scorer gave 0.5 for token 0 after 1 tokens, a log-probability of at most 0 is needed");
 }
 
-TEST(SearchErrors, LetTheLogarithmOfOneBeRounded) { EXPECT_EQ(refusal_of(SearchOptions(), 1e-6f), "no error"); }
+TEST(SearchErrors, IgnoreRoundingOfTheLogarithmOfOne) { EXPECT_EQ(refusal_of(SearchOptions(), 1e-6f), "no error"); }
 
 TEST(SearchOptions, ListsItsFieldsWithTheirRanges) {
   SearchOptions options;

@@ -17,8 +17,8 @@
 namespace edgewise {
 namespace {
 
-// Three words may follow; the others of the vocabulary are never produced, so that a beam as wide as the vocabulary
-// holds every output of up to three words: 1 + 3 + 9 + 27.
+// Three words may follow; the other tokens are never produced, so that a beam as wide as the vocabulary holds
+// every output of up to three words: 1 + 3 + 9 + 27.
 constexpr std::int64_t kVocabulary = 40;
 constexpr std::int64_t kBegin = 0;
 constexpr std::int64_t kEnd = 1;
@@ -46,7 +46,7 @@ Hypothesis hypothesis(const Tokens& tokens, double log_probability, double lengt
   return made;
 }
 
-/// Every output there is, best first; equals in order of their words.
+/// Returns all outputs, best first, then in the order of their words.
 std::vector<Hypothesis> all_outputs(const Table& table, const Tokens& input, const SearchOptions& options) {
   std::vector<Hypothesis> outputs;
   const auto visit = [&](const auto& self, const Tokens& produced, double log_probability) -> void {
@@ -64,18 +64,18 @@ std::vector<Hypothesis> all_outputs(const Table& table, const Tokens& input, con
   return outputs;
 }
 
-/// The beam as its description says it, with whole sorts and without stopping early.
+/// Beam search as search.h describes it, with full sorts and without early stopping.
 std::vector<Hypothesis> plain_beam(const Table& table, const Tokens& input, const SearchOptions& options) {
   struct Path {
     Tokens tokens;
     double log_probability;
-    bool is_ended;
+    bool is_finished;
   };
-  std::vector<Path> living = {{{}, 0.0, false}};
-  std::vector<Hypothesis> ended;
-  while (!living.empty()) {
+  std::vector<Path> active = {{{}, 0.0, false}};
+  std::vector<Hypothesis> finished;
+  while (!active.empty()) {
     std::vector<Path> longer;
-    for (const Path& path : living) {
+    for (const Path& path : active) {
       const std::vector<float> next = table(input, path.tokens);
       const bool is_at_limit = static_cast<std::int64_t>(path.tokens.size()) == options.length_offset;
       longer.push_back({path.tokens, path.log_probability + next[kEnd], true});
@@ -87,18 +87,18 @@ std::vector<Hypothesis> plain_beam(const Table& table, const Tokens& input, cons
     }
     std::stable_sort(longer.begin(), longer.end(),
                      [](const Path& a, const Path& b) { return a.log_probability > b.log_probability; });
-    longer.resize(std::min(longer.size(), static_cast<std::size_t>(options.beam) - ended.size()));
-    living.clear();
+    longer.resize(std::min(longer.size(), static_cast<std::size_t>(options.beam) - finished.size()));
+    active.clear();
     for (const Path& path : longer) {
-      if (path.is_ended) {
-        ended.push_back(hypothesis(path.tokens, path.log_probability, options.length_penalty));
+      if (path.is_finished) {
+        finished.push_back(hypothesis(path.tokens, path.log_probability, options.length_penalty));
       } else {
-        living.push_back(path);
+        active.push_back(path);
       }
     }
   }
-  std::stable_sort(ended.begin(), ended.end(), [](const auto& a, const auto& b) { return a.score > b.score; });
-  return ended;
+  std::stable_sort(finished.begin(), finished.end(), [](const auto& a, const auto& b) { return a.score > b.score; });
+  return finished;
 }
 
 void expect_same(const Hypothesis& actual, const Hypothesis& expected) {
@@ -120,7 +120,7 @@ std::vector<Hypothesis> search_n_best_of_one(Scorer& scorer, const Tokens& input
   return search(scorer, std::vector<Tokens>{input}, options).at(0);
 }
 
-/// Random tables, with and without equals, at several length penalties.
+/// Calls the test with random tables, with and without equal values, at several length penalties.
 void sweep(const std::function<void(const Table&, SearchOptions)>& body) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     for (const double length_penalty : {0.0, 0.6, 2.0}) {
@@ -135,7 +135,7 @@ void sweep(const std::function<void(const Table&, SearchOptions)>& body) {
   }
 }
 
-TEST(Search, FindsTheBestOutputThereIsWithABeamOfFullWidth) {
+TEST(Search, FindsTheBestOutputWithABeamOfFullWidth) {
   sweep([](const Table& table, SearchOptions options) {
     options.beam = kVocabulary;
     TableScorer scorer(kVocabulary, table);
@@ -144,7 +144,7 @@ TEST(Search, FindsTheBestOutputThereIsWithABeamOfFullWidth) {
   });
 }
 
-TEST(SearchNBest, ListsEveryOutputThereIsWithABeamOfFullWidth) {
+TEST(SearchNBest, ListsAllOutputsWithABeamOfFullWidth) {
   sweep([](const Table& table, SearchOptions options) {
     options.beam = kVocabulary;
     TableScorer scorer(kVocabulary, table);
@@ -162,7 +162,7 @@ TEST(SearchNBest, ListsEveryOutputThereIsWithABeamOfFullWidth) {
   });
 }
 
-TEST(SearchNBest, IsTheBeamOfItsDescription) {
+TEST(SearchNBest, EqualsAPlainBeamSearch) {
   sweep([](const Table& table, SearchOptions options) {
     TableScorer scorer(kVocabulary, table);
     for (options.beam = 1; options.beam < 8; ++options.beam) {
@@ -171,7 +171,7 @@ TEST(SearchNBest, IsTheBeamOfItsDescription) {
   });
 }
 
-TEST(Search, LosesNothingByStoppingEarly) {
+TEST(Search, EarlyStoppingDoesNotChangeResults) {
   sweep([](const Table& table, SearchOptions options) {
     TableScorer scorer(kVocabulary, table);
     for (options.beam = 1; options.beam < 8; ++options.beam) {
@@ -203,7 +203,7 @@ TEST(Search, TakesTheMostLikelyNextTokenWithABeamOfOne) {
   });
 }
 
-/// A table written out: paths that are not in it end at once, tokens that are not in a row have log-probability -9.
+/// Makes a table from a map. Paths outside the map end at once; tokens outside a row have log-probability -9.
 Table written_table(const std::map<Tokens, std::map<std::int64_t, float>>& rows) {
   return [rows](const Tokens&, const Tokens& produced) {
     std::vector<float> row(kVocabulary, -9.0f);
@@ -217,8 +217,8 @@ Table written_table(const std::map<Tokens, std::map<std::int64_t, float>>& rows)
   };
 }
 
-TEST(Search, StopsOnceNoLivingHypothesisCanWin) {
-  // At best the living one ends after 4 tokens: -1.51 / ((5 + 4) / 6) is below -1.
+TEST(Search, StopsOnceNoActiveHypothesisCanWin) {
+  // At best the active hypothesis ends after 4 tokens: -1.51 / ((5 + 4) / 6) is below -1.
   TableScorer scorer(kVocabulary, written_table({{{}, {{kEnd, -1.0f}, {2, -1.51f}}}}));
   SearchOptions options = three_words();
   options.beam = 2;
@@ -228,8 +228,8 @@ TEST(Search, StopsOnceNoLivingHypothesisCanWin) {
   EXPECT_THAT(scorer.new_nodes, testing::ElementsAre(1));
 }
 
-TEST(Search, GoesOnAsLongAsALivingHypothesisCanWin) {
-  // Certain tokens up to the limit take the living one to -1.49 / ((5 + 4) / 6), which is above -1.
+TEST(Search, ContinuesWhileAnActiveHypothesisCanWin) {
+  // Tokens of probability 1 up to the limit give the active hypothesis -1.49 / ((5 + 4) / 6), which is above -1.
   TableScorer scorer(kVocabulary, written_table({{{}, {{kEnd, -1.0f}, {2, -1.49f}}},
                                                  {{2}, {{3, 0.0f}}},
                                                  {{2, 3}, {{4, 0.0f}}},
@@ -242,7 +242,7 @@ TEST(Search, GoesOnAsLongAsALivingHypothesisCanWin) {
   EXPECT_THAT(scorer.new_nodes, testing::ElementsAre(1, 1, 1, 1));
 }
 
-TEST(Search, StopsWhenALivingHypothesisCanOnlyDrawLevel) {
+TEST(Search, StopsIfAnActiveHypothesisCanOnlyReachAnEqualScore) {
   TableScorer scorer(kVocabulary, written_table({{{}, {{kEnd, -1.0f}, {2, -1.0f}}}}));
   SearchOptions options = three_words();
   options.beam = 2;
@@ -267,8 +267,8 @@ TEST(SearchNBest, PrefersTheEarlierHypothesisThenTheLowerTokenAmongEquals) {
   EXPECT_THAT(found, testing::ElementsAre(Tokens{3, 3}, Tokens{3, 4}, Tokens{2, 2}));
 }
 
-TEST(Search, ComputesOnlyLivingHypothesesAndEachOnce) {
-  // One sentence ends after its first token, the other runs on to the limit.
+TEST(Search, ComputesOnlyActiveHypothesesAndEachOnce) {
+  // One sentence ends after its first token, the other reaches the length limit.
   const Table table = [](const Tokens& input, const Tokens& produced) {
     std::vector<float> row(kVocabulary, -9.0f);
     row[input.front() == 10 && produced.size() == 1 ? kEnd : 2] = -0.1f;
@@ -283,7 +283,7 @@ TEST(Search, ComputesOnlyLivingHypothesesAndEachOnce) {
   EXPECT_THAT(scorer.new_nodes, testing::ElementsAre(2, 2, 1, 1));
 }
 
-TEST(SearchNBest, LeavesThePlacesOfEndedHypothesesEmpty) {
+TEST(SearchNBest, FinishedHypothesesKeepTheirPartOfTheBeam) {
   TableScorer scorer(kVocabulary, written_table({{{}, {{kEnd, -1.0f}, {2, -1.5f}, {3, -2.0f}}},
                                                  {{2}, {{2, -1.0f}, {3, -1.0f}, {kEnd, -1.0f}}},
                                                  {{3}, {{2, -9.0f}, {3, -9.0f}, {kEnd, -9.0f}}}}));
@@ -313,7 +313,7 @@ TEST(Search, EndsEveryOutputAtTheLengthLimit) {
   }
 }
 
-TEST(Search, TakesALengthLimitThatNoTreeReaches) {
+TEST(Search, AcceptsALengthLimitAboveTheLargestTree) {
   TableScorer scorer(kVocabulary, written_table({{{}, {{2, -0.5f}}}}));
   SearchOptions options = three_words();
   options.length_factor = 1e300;
@@ -324,7 +324,7 @@ TEST(Search, TakesALengthLimitThatNoTreeReaches) {
   }
 }
 
-TEST(Search, NeverProducesWhatItMustNot) {
+TEST(Search, NeverProducesForbiddenTokens) {
   TableScorer scorer(kVocabulary, written_table({{{}, {{2, 0.0f}, {3, -1.0f}}}}));
   SearchOptions options = three_words();
   options.never.push_back(2);
@@ -334,7 +334,7 @@ TEST(Search, NeverProducesWhatItMustNot) {
   }
 }
 
-TEST(Search, TakesWhatIsImpossibleOnlyWhenNothingElseIsLeft) {
+TEST(Search, TakesImpossibleTokensOnlyIfThereAreNoOthers) {
   const float impossible = -std::numeric_limits<float>::infinity();
   TableScorer scorer(kVocabulary, [=](const Tokens& input, const Tokens& produced) {
     std::vector<float> row(kVocabulary, impossible);
@@ -360,7 +360,7 @@ TEST(Search, StartsEachTreeWithTheBeginToken) {
   EXPECT_THAT(scorer.roots, testing::ElementsAre(17, 17));
 }
 
-TEST(Search, AsksTheModelNothingAboutEmptyInputs) {
+TEST(Search, DoesNotPassEmptyInputsToTheScorer) {
   for (const std::int64_t beam : {1, 2}) {
     TableScorer scorer(kVocabulary, written_table({}));
     SearchOptions options = three_words();
@@ -368,7 +368,7 @@ TEST(Search, AsksTheModelNothingAboutEmptyInputs) {
 
     EXPECT_TRUE(search(scorer, std::vector<Tokens>(), options).empty());
     for (const auto& n_best : search(scorer, std::vector<Tokens>(2), options)) expect_same(n_best, {Hypothesis()});
-    EXPECT_EQ(scorer.num_reads, 0);
+    EXPECT_EQ(scorer.num_encode_calls, 0);
   }
 }
 

@@ -12,28 +12,28 @@ namespace edgewise {
 
 namespace {
 
-std::uint64_t mixed_in(std::uint64_t hash, std::int64_t value) {
+std::uint64_t mix_in(std::uint64_t hash, std::int64_t value) {
   hash ^= static_cast<std::uint64_t>(value) + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
   hash *= 0xff51afd7ed558ccdu;
   return hash ^ (hash >> 33);
 }
 
 std::uint64_t hash_of(std::uint64_t seed, const Tokens& input, const Tokens& produced) {
-  std::uint64_t hash = mixed_in(seed, static_cast<std::int64_t>(input.size()));
-  for (const std::int64_t token : input) hash = mixed_in(hash, token);
-  for (const std::int64_t token : produced) hash = mixed_in(hash, token + 1000);
+  std::uint64_t hash = mix_in(seed, static_cast<std::int64_t>(input.size()));
+  for (const std::int64_t token : input) hash = mix_in(hash, token);
+  for (const std::int64_t token : produced) hash = mix_in(hash, token + 1000);
   return hash;
 }
 
 }  // namespace
 
-void TableScorer::read(std::span<const std::int64_t> places, std::span<const Tokens> inputs) {
-  ++num_reads;
-  ASSERT_EQ(places.size(), inputs.size());
-  for (std::size_t i = 0; i < places.size(); ++i) {
+void TableScorer::encode(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) {
+  ++num_encode_calls;
+  ASSERT_EQ(slots.size(), inputs.size());
+  for (std::size_t i = 0; i < slots.size(); ++i) {
     EXPECT_FALSE(inputs[i].empty());
-    places_[places[i]] = {inputs[i], {}};
-    last_place = std::max(last_place, places[i]);
+    slots_[slots[i]] = {inputs[i], {}};
+    last_slot = std::max(last_slot, slots[i]);
   }
 }
 
@@ -43,26 +43,26 @@ void TableScorer::step(const StepRequest& request, StepResult& result) {
   new_nodes.push_back(std::ssize(request.nodes));
   result.log_probabilities.clear();
   result.attention.clear();
-  result.steps.clear();
+  result.ponder_steps.clear();
   for (const NewNode& node : request.nodes) {
-    ASSERT_TRUE(places_.contains(node.place));
-    Place& place = places_[node.place];
-    ASSERT_LT(node.parent, std::ssize(place.paths));
+    ASSERT_TRUE(slots_.contains(node.slot));
+    Slot& slot = slots_[node.slot];
+    ASSERT_LT(node.parent, std::ssize(slot.paths));
     Tokens path;
     if (node.parent == HypothesisTree::kRoot) {
       roots.push_back(node.token);
     } else {
-      path = place.paths[static_cast<std::size_t>(node.parent)];
+      path = slot.paths[static_cast<std::size_t>(node.parent)];
       path.push_back(node.token);
     }
-    place.paths.push_back(path);
-    result.steps.push_back(table_steps(path));
-    const std::vector<float> row = table_(place.input, path);
+    slot.paths.push_back(path);
+    result.ponder_steps.push_back(table_ponder_steps(path));
+    const std::vector<float> row = table_(slot.input, path);
     ASSERT_EQ(std::ssize(row), vocabulary_size_);
     result.log_probabilities.insert(result.log_probabilities.end(), row.begin(), row.end());
     if (!request.attention) continue;
-    const std::vector<float> weights = attention_(place.input, path);
-    ASSERT_EQ(weights.size(), place.input.size());
+    const std::vector<float> weights = attention_(slot.input, path);
+    ASSERT_EQ(weights.size(), slot.input.size());
     result.attention.insert(result.attention.end(), weights.begin(), weights.end());
   }
   pick_candidates(result.log_probabilities, request, result);
@@ -80,7 +80,7 @@ void TableScorer::check_order(const StepRequest& request) const {
       EXPECT_LT(continuation.token, vocabulary_size_);
     }
   }
-  EXPECT_TRUE(std::ranges::is_sorted(request.nodes, {}, &NewNode::place));
+  EXPECT_TRUE(std::ranges::is_sorted(request.nodes, {}, &NewNode::slot));
 }
 
 Table random_table(std::int64_t vocabulary_size, std::uint64_t seed) {
@@ -89,7 +89,7 @@ Table random_table(std::int64_t vocabulary_size, std::uint64_t seed) {
     std::vector<double> logits;
     double total = 0.0;
     for (std::int64_t token = 0; token < vocabulary_size; ++token) {
-      state = mixed_in(state, token);
+      state = mix_in(state, token);
       logits.push_back(4.0 * static_cast<double>(state >> 11) / 9007199254740992.0);
       total += std::exp(logits.back());
     }
@@ -104,7 +104,7 @@ Table table_with_equals(std::int64_t vocabulary_size, std::uint64_t seed) {
     std::uint64_t state = hash_of(seed, input, produced);
     std::vector<float> log_probabilities;
     for (std::int64_t token = 0; token < vocabulary_size; ++token) {
-      state = mixed_in(state, token);
+      state = mix_in(state, token);
       log_probabilities.push_back(-0.5f * static_cast<float>(state % 4));
     }
     return log_probabilities;
@@ -117,7 +117,7 @@ AttentionTable random_attention(std::uint64_t seed) {
     std::vector<float> weights;
     float sum = 0;
     for (std::size_t i = 0; i < input.size(); ++i) {
-      state = mixed_in(state, static_cast<std::int64_t>(i));
+      state = mix_in(state, static_cast<std::int64_t>(i));
       weights.push_back(0.01f + static_cast<float>(state % 100));
       sum += weights.back();
     }

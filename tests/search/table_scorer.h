@@ -11,52 +11,53 @@
 
 namespace edgewise {
 
-/// log p(each token | input, tokens produced so far), the begin token not among them.
+/// Returns log p(token | input, tokens produced so far without the begin token) for each token.
 using Table = std::function<std::vector<float>(const Tokens& input, const Tokens& produced)>;
 
-/// Where an output looks in its input as its next token is chosen.
+/// Returns the attention weights over the input from which the next token is predicted.
 using AttentionTable = std::function<std::vector<float>(const Tokens& input, const Tokens& produced)>;
 
-/// How long a TableScorer claims to think once it has produced these tokens.
-inline std::int64_t table_steps(const Tokens& produced) {
+/// Returns the ponder steps that a TableScorer reports after these tokens.
+inline std::int64_t table_ponder_steps(const Tokens& produced) {
   return 1 + std::accumulate(produced.begin(), produced.end(), std::ssize(produced)) % 7;
 }
 
-/// Answers from a table, counts, and holds the search to the contract of Scorer.
+/// A scorer that looks its results up in a table, counts calls, and checks that the search keeps the contract of
+/// Scorer.
 class TableScorer : public Scorer {
  public:
   TableScorer(std::int64_t vocabulary_size, Table table, AttentionTable attention = {})
       : vocabulary_size_(vocabulary_size), table_(std::move(table)), attention_(std::move(attention)) {}
 
   std::int64_t vocabulary_size() const override { return vocabulary_size_; }
-  void read(std::span<const std::int64_t> places, std::span<const Tokens> inputs) override;
+  void encode(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) override;
   void step(const StepRequest& request, StepResult& result) override;
 
-  std::int64_t num_reads = 0;
-  std::int64_t last_place = -1;
-  std::vector<std::int64_t> new_nodes;  // of each step
+  std::int64_t num_encode_calls = 0;
+  std::int64_t last_slot = -1;
+  std::vector<std::int64_t> new_nodes;  // number in each step
   std::vector<std::int64_t> roots;      // first tokens of the trees
 
  private:
-  struct Place {
+  struct Slot {
     Tokens input;
-    std::vector<Tokens> paths;  // of each node
+    std::vector<Tokens> paths;  // by node
   };
   void check_order(const StepRequest& request) const;
 
   std::int64_t vocabulary_size_;
   Table table_;
   AttentionTable attention_;
-  std::map<std::int64_t, Place> places_;
+  std::map<std::int64_t, Slot> slots_;
 };
 
-/// Any path's distribution, drawn by a hash of seed, input and path: the same whatever was asked before.
+/// Returns a table of random distributions, functions of seed, input and path.
 Table random_table(std::int64_t vocabulary_size, std::uint64_t seed);
 
-/// Of few different values, so that hypotheses are often worth the same. No distribution, but no search minds.
+/// Returns a table with few distinct values, so that scores are often equal. The values are not normalised.
 Table table_with_equals(std::int64_t vocabulary_size, std::uint64_t seed);
 
-/// Weights that sum to one, drawn in the same way.
+/// Returns random weights with sum 1, functions of seed, input and path.
 AttentionTable random_attention(std::uint64_t seed);
 
 }  // namespace edgewise

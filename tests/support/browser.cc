@@ -25,8 +25,8 @@ std::string text_of(const fs::path& path) {
   return text.str();
 }
 
-/// The page with a script behind its own.
-fs::path with_script(const fs::path& page, const std::string& script) {
+/// Copies the page and appends a script. Returns the path of the copy.
+fs::path append_script(const fs::path& page, const std::string& script) {
   std::string text = text_of(page);
   const std::string kReport =
       "<pre id=\"reported\"></pre>\n<script>\nconst report = (text) => "
@@ -38,7 +38,7 @@ fs::path with_script(const fs::path& page, const std::string& script) {
   return copy;
 }
 
-/// Lines of Chromium such as `[…:INFO:CONSOLE:12] "text", source: …`.
+/// Returns the console lines of Chromium, such as `[…:INFO:CONSOLE:12] "text", source: …`.
 std::vector<std::string> console_lines(const std::string& errors) {
   std::vector<std::string> lines;
   std::istringstream stream(errors);
@@ -53,7 +53,7 @@ std::vector<std::string> console_lines(const std::string& errors) {
 bool has_browser() { return fs::exists(kBrowser); }
 
 OpenedPage open_in_browser(const fs::path& page, const std::string& script) {
-  const fs::path copy = with_script(fs::absolute(page), script);
+  const fs::path copy = append_script(fs::absolute(page), script);
   const fs::path profile = fs::absolute(page).parent_path() / "browser-profile";
   const ProcessResult result =
       run_process({kBrowser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
@@ -63,7 +63,7 @@ OpenedPage open_in_browser(const fs::path& page, const std::string& script) {
   return {result.output, console_lines(result.errors)};
 }
 
-std::string reported(const OpenedPage& page) {
+std::string reported_text(const OpenedPage& page) {
   const std::string kBegin = "<pre id=\"reported\">";
   const std::size_t begin = page.document.find(kBegin);
   if (begin == std::string::npos) return "";
@@ -71,28 +71,28 @@ std::string reported(const OpenedPage& page) {
   return page.document.substr(text, page.document.find("</pre>", text) - text);
 }
 
-bool has_checkers() { return fs::exists(kTidy) && fs::exists(kXmllint) && fs::exists(kSvg); }
+bool has_validators() { return fs::exists(kTidy) && fs::exists(kXmllint) && fs::exists(kSvg); }
 
-std::string mistakes_in_html(const fs::path& page) {
-  // An empty element that a script fills is meant to be there.
+std::string list_html_errors(const fs::path& page) {
+  // Empty elements are valid: scripts fill them.
   const ProcessResult result =
       run_process({kTidy, "-quiet", "-errors", "--drop-empty-elements", "no", "-utf8", page.string()});
   return result.errors;
 }
 
-std::string mistakes_in_svg(const fs::path& drawing) {
+std::string list_svg_errors(const fs::path& drawing) {
   const ProcessResult result = run_process({kXmllint, "--noout", "--nonet", "--dtdvalid", kSvg, drawing.string()});
-  constexpr int kOnlyInvalid = 3;  // well-formed, and the DTD was read
+  constexpr int kOnlyInvalid = 3;  // exit code for a well-formed file that does not match the DTD
   if (result.exit_code != kOnlyInvalid) return result.errors;
-  const std::regex of_svg_2(
+  const std::regex allowed_by_svg_2(
       ".* validity error : No declaration for attribute (role|aria-[a-z]+|data-[a-z]+) of element [a-z]+");
   const std::string summary = "Document " + drawing.string() + " does not validate against " + kSvg;
   std::istringstream lines(result.errors);
-  std::string mistakes;
+  std::string errors;
   for (std::string line; std::getline(lines, line);) {
-    if (line != summary && !std::regex_match(line, of_svg_2)) mistakes += line + "\n";
+    if (line != summary && !std::regex_match(line, allowed_by_svg_2)) errors += line + "\n";
   }
-  return mistakes;
+  return errors;
 }
 
 }  // namespace edgewise

@@ -7,26 +7,26 @@
 
 namespace edgewise {
 
-/// What a browser made of a page.
+/// The result of opening a page in a browser.
 struct OpenedPage {
-  std::string document;               // as it is in the end
-  std::vector<std::string> messages;  // of its console, errors among them
+  std::string document;               // final DOM as HTML
+  std::vector<std::string> messages;  // console messages, including errors
 };
 
-/// Whether Chromium is installed: `make test-pages` does that. A test that needs it is skipped where it is not.
+/// Returns whether Chromium is installed, as by `make test-pages`. Tests that need Chromium are skipped otherwise.
 bool has_browser();
 
-/// Opens a page in headless Chromium, runs `script` in it once it is loaded, as the hand of who reads it, and waits.
+/// Opens a page in headless Chromium, runs `script` after loading, for instance to click, and waits for the end.
 OpenedPage open_in_browser(const std::filesystem::path& page, const std::string& script = "");
 
-/// The text that a script put into the page by `report(text)`, which each script here can call.
-std::string reported(const OpenedPage& page);
+/// Returns the text that the script passed to `report(text)`, a function of the opened page.
+std::string reported_text(const OpenedPage& page);
 
-/// What the checkers of `make test-pages` find wrong: tidy with a page, xmllint and the DTD of SVG 1.1 with a
-/// drawing, whose `role`, `aria-` and `data-` attributes SVG 2 has added. Empty where all is well. `has_checkers` says
-/// whether they are installed.
-bool has_checkers();
-std::string mistakes_in_html(const std::filesystem::path& page);
-std::string mistakes_in_svg(const std::filesystem::path& drawing);
+/// Return the errors that the validators of `make test-pages` find, or an empty string: tidy for a page; xmllint with
+/// the DTD of SVG 1.1 for a drawing, except for the `role`, `aria-` and `data-` attributes that SVG 2 has added.
+/// `has_validators` returns whether they are installed.
+bool has_validators();
+std::string list_html_errors(const std::filesystem::path& page);
+std::string list_svg_errors(const std::filesystem::path& drawing);
 
 }  // namespace edgewise

@@ -7,10 +7,10 @@
 
 namespace edgewise {
 
-/// How many times text has the regular expression.
+/// Counts the matches of a regular expression in a text.
 inline std::size_t count_matches(const std::string& text, const std::string& pattern) {
-  const std::regex found(pattern);
-  return static_cast<std::size_t>(std::distance(std::sregex_iterator(text.begin(), text.end(), found), {}));
+  const std::regex regex(pattern);
+  return static_cast<std::size_t>(std::distance(std::sregex_iterator(text.begin(), text.end(), regex), {}));
 }
 
 }  // namespace edgewise

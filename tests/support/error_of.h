@@ -7,7 +7,7 @@
 
 namespace edgewise {
 
-/// What the Error says that an action throws.
+/// Runs an action, and returns the text of the Error that it throws, or "no error".
 template <class Action>
 std::string error_of(Action&& action) {
   try {

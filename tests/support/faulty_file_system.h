@@ -12,18 +12,18 @@
 
 namespace edgewise {
 
-/// Which of a file system's calls fail.
+/// The calls of a FaultyFileSystem that fail, and its limits.
 struct Faults {
-  std::int64_t first = std::numeric_limits<std::int64_t>::max();  // the number of a call, from 1
-  bool are_lasting = false;                                       // all from that one on: a disk that died
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();  // number of the first call that fails, from 1
+  bool are_lasting = false;                                       // all later calls fail too, as with a dead disk
   int error = EIO;
   bool can_exchange = true;
-  bool writes_are_short = false;  // half of what is asked for at a time
+  bool writes_are_short = false;  // each write writes half of the bytes
   std::uint64_t free_bytes = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// The system's files with such faults. A write that fails has written half, and a file that cannot be closed is
-/// closed. Nothing is synced: no test turns the power off.
+/// The real file system with injected faults. A failing write writes half of its bytes; a failing close still closes
+/// the file. Sync does nothing, because no test simulates a power failure.
 class FaultyFileSystem : public FileSystem {
  public:
   explicit FaultyFileSystem(const Faults& faults) : faults_(faults) {}

@@ -17,13 +17,14 @@ namespace {
 
 constexpr int kReportedElements = 5;
 
-// An element of a tensor of any strides, addressed by its number in row-major order.
+// An element of a tensor with any strides.
 struct Element {
   std::vector<std::int64_t> index;
   double* address;
 };
 
-Element element(const at::Tensor& tensor, std::int64_t number) {
+// Finds an element by its number in row-major order.
+Element find_element(const at::Tensor& tensor, std::int64_t number) {
   Element result{std::vector<std::int64_t>(static_cast<std::size_t>(tensor.dim())), tensor.data_ptr<double>()};
   for (std::int64_t dim = tensor.dim() - 1; dim >= 0; --dim) {
     const std::int64_t coordinate = number % tensor.size(dim);
@@ -34,7 +35,7 @@ Element element(const at::Tensor& tensor, std::int64_t number) {
   return result;
 }
 
-// Turns any output into one number in which every element counts differently.
+// Maps an output to one number: a weighted sum of its elements with random weights.
 class Projection {
  public:
   explicit Projection(const at::Tensor& output)
@@ -96,7 +97,7 @@ void expect_gradients_match(const TensorFunction& f, std::vector<at::Tensor> inp
     ASSERT_EQ(analytic[i].sizes(), inputs[i].sizes()) << "gradient of input " << i;
     const double* analytic_elements = analytic[i].const_data_ptr<double>();
     for (std::int64_t number = 0; number < inputs[i].numel() && reported < kReportedElements; ++number) {
-      const Element at_number = element(inputs[i], number);
+      const Element at_number = find_element(inputs[i], number);
       const double numeric = numeric_gradient(f, inputs, project, at_number.address, options.step);
       const double tolerance = options.absolute_tolerance + options.relative_tolerance * std::abs(numeric);
       if (std::abs(analytic_elements[number] - numeric) <= tolerance) continue;

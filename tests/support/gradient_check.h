@@ -16,14 +16,14 @@ struct GradientCheckOptions {
 
 using TensorFunction = std::function<at::Tensor(const std::vector<at::Tensor>&)>;
 
-/// Holds the gradients of `f` in all inputs, which autograd derives, to central finite differences, element by element,
-/// and two backward passes to the same bits. The output may have any shape: a fixed random projection makes it a
-/// number.
+/// Expects that the gradients of `f` from autograd match central finite differences, for each element of each input,
+/// and that two backward passes give the same bits. The output may have any shape: a fixed random projection maps the
+/// output to a number.
 ///
 ///     expect_gradients_match([&](const auto& x) { return attend(causal(4), x[0], x[1], x[2]); }, {query, key, value});
 ///
-/// Inputs are fp64 and may be non-contiguous, which `f` then sees too, but no two elements may share memory. An input
-/// that `f` does not use has a gradient of zero. Reports input, index and both values of what differs.
+/// Inputs are fp64 and may be non-contiguous, but no two elements may share memory. An input that `f` does not use has
+/// a gradient of zero. Failures report input, index and both values.
 void expect_gradients_match(const TensorFunction& f, std::vector<at::Tensor> inputs,
                             const GradientCheckOptions& options = {});
 

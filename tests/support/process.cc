@@ -17,7 +17,7 @@
 
 namespace edgewise {
 
-/// An unnamed file: unlike pipes, files need nobody to read them while the program writes.
+/// An unnamed file. Unlike a pipe, a file needs no reader while the program writes.
 class ScratchFile {
  public:
   ScratchFile() : file_(std::tmpfile()) { check(file_ != nullptr, "run_process: no temporary file could be made"); }
@@ -46,8 +46,8 @@ class ScratchFile {
 
 namespace {
 
-[[noreturn]] void become(const std::vector<std::string>& arguments, const ProcessOptions& options, int input,
-                         int output, int errors) {
+[[noreturn]] void execute(const std::vector<std::string>& arguments, const ProcessOptions& options, int input,
+                          int output, int errors) {
   dup2(input, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
   dup2(errors, STDERR_FILENO);
@@ -72,7 +72,7 @@ RunningProcess::RunningProcess(const std::vector<std::string>& arguments, const 
   child_ = fork();
   check(child_ >= 0, "RunningProcess: fork returned {}", child_);
   if (child_ == 0) {
-    become(arguments, options, files_->input.descriptor(), files_->output.descriptor(), files_->errors.descriptor());
+    execute(arguments, options, files_->input.descriptor(), files_->output.descriptor(), files_->errors.descriptor());
   }
 }
 

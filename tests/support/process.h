@@ -11,20 +11,20 @@
 namespace edgewise {
 
 struct ProcessResult {
-  int exit_code = 0;  // 128 + n when signal n ended it
+  int exit_code = 0;  // 128 + n after signal n
   std::string output;
   std::string errors;
 };
 
 struct ProcessOptions {
-  std::string input = {};                     // what its standard input holds
-  std::vector<std::string> environment = {};  // NAME=value, beside what it inherits
-  std::string folder = {};                    // where it runs; empty: here
-  int signal = 0;                             // sent to it once `signal_when` exists; 0: none
-  std::string signal_when = {};               // a path
+  std::string input = {};                     // text of standard input
+  std::vector<std::string> environment = {};  // NAME=value, added to the inherited environment
+  std::string folder = {};                    // working directory; empty: the current one
+  int signal = 0;                             // signal to send once the path `signal_when` exists; 0: none
+  std::string signal_when = {};
 };
 
-/// A program that runs beside the test. `arguments[0]` is its path.
+/// A program that runs in parallel with the test. `arguments[0]` is its path.
 class RunningProcess {
  public:
   explicit RunningProcess(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
@@ -35,7 +35,7 @@ class RunningProcess {
   void send(int signal) const;
   bool has_ended() const;
 
-  /// Waits for its end, once.
+  /// Waits for the end of the program. May be called once.
   ProcessResult wait();
 
  private:
@@ -45,10 +45,10 @@ class RunningProcess {
   pid_t child_ = 0;
 };
 
-/// Until a path exists, for a minute at most.
+/// Waits until a path exists, for at most one minute.
 void wait_for(const std::filesystem::path& path);
 
-/// Runs a program to its end.
+/// Runs a program to completion.
 ProcessResult run_process(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
 
 }  // namespace edgewise

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/text/packing.h"
+#include "tests/text/compression.h"
 #include "tests/text/text_testing.h"
 
 namespace edgewise {
@@ -25,7 +25,7 @@ using Files = std::vector<std::string>;
 
 constexpr auto kBlock = TextBlocks::kBlockSize;
 
-/// All blocks, one behind the other.
+/// Returns the pairs of all blocks in order.
 SentencePairs read_all(const TextBlocks& text) {
   SentencePairs all;
   for (std::int64_t block = 0; block < text.num_blocks(); ++block) {
@@ -37,7 +37,7 @@ SentencePairs read_all(const TextBlocks& text) {
   return all;
 }
 
-/// Lines of a side, some of them of no use.
+/// Returns random lines, some of them unusable.
 std::string lines_of(int count, std::string_view word) {
   std::string lines;
   for (int i = 0; i < count; ++i) lines += i % 7 == 3 ? "\n" : fmt::format("{} {}\n", word, i);
@@ -53,7 +53,7 @@ class IndexedTextTest : public testing::Test {
   TemporaryDirectory directory;
 };
 
-TEST_F(IndexedTextTest, HasThePairsOfItsFilesInTheirOrder) {
+TEST_F(IndexedTextTest, ReturnsThePairsOfItsFilesInOrder) {
   for (const int count : {1, 1023, 1024, 1025, 5000}) {
     const Files files = two(lines_of(count, "in"), lines_of(count, "out"));
     const SentencePairs expected = read_pairs(files);
@@ -61,15 +61,15 @@ TEST_F(IndexedTextTest, HasThePairsOfItsFilesInTheirOrder) {
     const IndexedText text(files, {});
 
     EXPECT_EQ(text.num_blocks(), (count + kBlock - 1) / kBlock);
-    EXPECT_EQ(text.account().kept, static_cast<std::int64_t>(expected.size()));
-    EXPECT_EQ(text.account().empty, expected.account.empty);
+    EXPECT_EQ(text.report().kept, static_cast<std::int64_t>(expected.size()));
+    EXPECT_EQ(text.report().empty, expected.report.empty);
     const SentencePairs all = read_all(text);
     EXPECT_EQ(all.inputs, expected.inputs);
     EXPECT_EQ(all.outputs, expected.outputs);
   }
 }
 
-TEST_F(IndexedTextTest, ReadsHostileLinesAsTheyAreReadFromTheBegin) {
+TEST_F(IndexedTextTest, ReadsIrregularLinesAsASequentialReaderDoes) {
   EXPECT_TRUE(rc::check([this] {
     std::string input = *rc::gen::element<std::string>("", "\uFEFF");
     std::string output;
@@ -92,14 +92,14 @@ TEST_F(IndexedTextTest, ReadsHostileLinesAsTheyAreReadFromTheBegin) {
   }));
 }
 
-TEST_F(IndexedTextTest, ReadsPackedFilesAndTsv) {
+TEST_F(IndexedTextTest, ReadsCompressedFilesAndTsv) {
   const std::string input = lines_of(3000, "in");
   const std::string output = lines_of(3000, "out");
   const auto plain = read_all(IndexedText(two(input, output), {}));
-  const auto packed = read_all(IndexedText(two(pack_gzip(input), pack_zstd(output)), {}));
+  const auto packed = read_all(IndexedText(two(compress_gzip(input), compress_zstd(output)), {}));
   std::string tsv;
   for (std::size_t i = 0; i < plain.size(); ++i) tsv += plain.inputs[i] + "\t" + plain.outputs[i] + "\n";
-  const auto from_tsv = read_all(IndexedText(Files{directory.write("c.tsv", pack_xz(tsv))}, {}));
+  const auto from_tsv = read_all(IndexedText(Files{directory.write("c.tsv", compress_xz(tsv))}, {}));
 
   EXPECT_EQ(packed.inputs, plain.inputs);
   EXPECT_EQ(packed.outputs, plain.outputs);
@@ -124,12 +124,12 @@ TEST_F(IndexedTextTest, EndsAtItsLimit) {
     const IndexedText text(files, {}, limit);
 
     const auto expected = std::min<std::size_t>(all.size(), static_cast<std::size_t>(limit));
-    EXPECT_EQ(text.account().kept, static_cast<std::int64_t>(expected));
+    EXPECT_EQ(text.report().kept, static_cast<std::int64_t>(expected));
     EXPECT_THAT(read_all(text).inputs, SizeIs(expected));
   }
 }
 
-TEST_F(IndexedTextTest, SaysThatAFileWasChanged) {
+TEST_F(IndexedTextTest, ThrowsIfAFileWasChanged) {
   const Files files = two(lines_of(3000, "in"), lines_of(3000, "out"));
   const IndexedText text(files, {});
   const std::string altered = lines_of(3000, "in").replace(18000, 1, "X");
@@ -145,7 +145,7 @@ TEST_F(IndexedTextTest, SaysThatAFileWasChanged) {
   EXPECT_THAT(error_of([&] { text.read(0); }), StartsWith("read_pairs: "));
 }
 
-TEST_F(IndexedTextTest, HasAFingerprintOfItsPairs) {
+TEST_F(IndexedTextTest, FingerprintDependsOnThePairs) {
   const Files files = two("a\nb\n", "b\nb\n");
   const auto fingerprint = IndexedText(files, {}).fingerprint();
 
@@ -154,7 +154,7 @@ TEST_F(IndexedTextTest, HasAFingerprintOfItsPairs) {
   EXPECT_NE(IndexedText(two("a\nc\n", "b\nb\n"), {}).fingerprint(), fingerprint);
 }
 
-TEST_F(IndexedTextTest, ErrsAsReadingPairsDoes) {
+TEST_F(IndexedTextTest, ThrowsTheErrorsOfReadPairs) {
   const auto error = [this](const Files& files) {
     std::string text = error_of([&] { IndexedText(files, {}); });
     const std::string prefix = directory.path().string() + "/";
@@ -168,18 +168,18 @@ TEST_F(IndexedTextTest, ErrsAsReadingPairsDoes) {
             "read_pairs: c.tsv has no usable pair (1 pair with an empty side left out), needs at least one");
   EXPECT_EQ(error({directory.path() / "no.tsv"}), "read_pairs: no.tsv: No such file or directory");
   EXPECT_EQ(error({}), "read_pairs: files has 0 names, needs one TSV file, or two files with a sentence a line");
-  const std::string packed = pack_gzip("a\tb\n");
+  const std::string packed = compress_gzip("a\tb\n");
   EXPECT_EQ(error({directory.write("cut.gz", std::string_view(packed).substr(0, packed.size() - 3))}),
             "read_pairs: cut.gz ends in the middle of its gzip data, needs to be whole");
 }
 
-TEST(SamplePairs, AreEvenlySpread) {
+TEST(SamplePairs, SpreadsPairsEvenly) {
   SentencePairs pairs;
   for (int i = 0; i < 3000; ++i) {
     pairs.inputs.push_back(std::to_string(i));
     pairs.outputs.push_back(std::to_string(i));
   }
-  pairs.account.kept = 3000;
+  pairs.report.kept = 3000;
   const TextInMemory text(pairs);
 
   EXPECT_THAT(sample_pairs(text, 4).inputs, ElementsAre("749", "1499", "2249", "2999"));

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/text/packing.h"
+#include "tests/text/compression.h"
 #include "tests/text/text_testing.h"
 
 namespace edgewise {
@@ -26,7 +26,7 @@ struct Format {
   std::function<std::string(std::string_view)> pack;
 };
 
-std::vector<Format> packed_formats() { return {{"gzip", pack_gzip}, {"xz", pack_xz}, {"zstd", pack_zstd}}; }
+std::vector<Format> packed_formats() { return {{"gzip", compress_gzip}, {"xz", compress_xz}, {"zstd", compress_zstd}}; }
 
 class LineReaderTest : public testing::Test {
  protected:
@@ -44,7 +44,7 @@ class LineReaderTest : public testing::Test {
     return lines;
   }
 
-  /// The error of reading a file with these bytes, with the directory's name taken out.
+  /// Returns the error of reading a file with these bytes, without the name of the directory.
   std::string error_of_reading(std::string_view bytes, const LineReaderOptions& options = {}) {
     std::string error = error_of([&] { read(bytes, options); });
     const std::string prefix = directory.path().string() + "/";
@@ -56,7 +56,7 @@ class LineReaderTest : public testing::Test {
   LineRepairs repairs;
 };
 
-TEST_F(LineReaderTest, GivesAShortLineOfAPipeBeforeMoreComes) {
+TEST_F(LineReaderTest, ReturnsAShortLineOfAPipeBeforeMoreBytesArrive) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   ASSERT_EQ(write(ends[1], "a\n", 2), 2);
@@ -71,7 +71,7 @@ TEST_F(LineReaderTest, GivesAShortLineOfAPipeBeforeMoreComes) {
   close(ends[0]);
 }
 
-TEST_F(LineReaderTest, EndsLinesAtLineFeedsAlone) {
+TEST_F(LineReaderTest, EndsLinesAtLineFeedsOnly) {
   EXPECT_THAT(read("a\nb\n"), ElementsAre("a", "b"));
   EXPECT_THAT(read("a\n\nb"), ElementsAre("a", "", "b"));
   EXPECT_THAT(read("\n"), ElementsAre(""));
@@ -80,12 +80,12 @@ TEST_F(LineReaderTest, EndsLinesAtLineFeedsAlone) {
   EXPECT_THAT(read("a\0b\nc"s), ElementsAre("a\0b"s, "c"));
 }
 
-TEST_F(LineReaderTest, TakesOneCarriageReturnBeforeALineFeed) {
+TEST_F(LineReaderTest, RemovesOneCarriageReturnBeforeALineFeed) {
   EXPECT_THAT(read("a\r\nb\r\r\n\r\nc\rd\ne\r"), ElementsAre("a", "b\r", "", "c\rd", "e\r"));
   EXPECT_EQ(repairs.carriage_returns, 3);
 }
 
-TEST_F(LineReaderTest, TakesAByteOrderMarkAtTheStartOnly) {
+TEST_F(LineReaderTest, SkipsAByteOrderMarkAtTheStartOnly) {
   EXPECT_THAT(read("\uFEFFa\n\uFEFFb\n"), ElementsAre("a", "\uFEFFb"));
   EXPECT_TRUE(repairs.byte_order_mark);
   EXPECT_THAT(read("\uFEFF"), ElementsAre());
@@ -93,7 +93,7 @@ TEST_F(LineReaderTest, TakesAByteOrderMarkAtTheStartOnly) {
   EXPECT_FALSE(repairs.byte_order_mark);
 }
 
-TEST_F(LineReaderTest, NamesTheEncodingThatAnotherMarkTells) {
+TEST_F(LineReaderTest, NamesTheEncodingOfAForeignByteOrderMark) {
   EXPECT_EQ(
       error_of_reading("\xFF\xFE"s + "a\0"s),
       "read_lines: file begins with the byte order mark of UTF-16LE, needs UTF-8; convert it with iconv -f UTF-16LE "
@@ -101,10 +101,10 @@ TEST_F(LineReaderTest, NamesTheEncodingThatAnotherMarkTells) {
   EXPECT_THAT(error_of_reading("\xFE\xFF\0a"s), HasSubstr("mark of UTF-16BE"));
   EXPECT_THAT(error_of_reading("\xFF\xFE\0\0a"s), HasSubstr("mark of UTF-32LE"));
   EXPECT_THAT(error_of_reading("\0\0\xFE\xFF"s), HasSubstr("mark of UTF-32BE"));
-  EXPECT_THAT(error_of_reading(pack_xz("\xFE\xFF\0a"s)), HasSubstr("mark of UTF-16BE"));
+  EXPECT_THAT(error_of_reading(compress_xz("\xFE\xFF\0a"s)), HasSubstr("mark of UTF-16BE"));
 }
 
-TEST_F(LineReaderTest, RefusesALineAboveTheLimitOrCutsIt) {
+TEST_F(LineReaderTest, RejectsOrCutsALineAboveTheLimit) {
   const std::string text = "12345\n12345\r\n123456\n1234é\n" + std::string(1000, 'x') + "\nlast";
   const LineReaderOptions cut = {.max_line_bytes = 5, .long_lines = LongLines::kCut, .chunk_size = 7};
 
@@ -114,7 +114,7 @@ TEST_F(LineReaderTest, RefusesALineAboveTheLimitOrCutsIt) {
   EXPECT_EQ(repairs.long_lines, 3);
 }
 
-TEST_F(LineReaderTest, SaysWhichLineWasCut) {
+TEST_F(LineReaderTest, ReportsWhichLineWasCut) {
   LineReader reader(directory.write("file", "123456\n123\n"), {.max_line_bytes = 5, .long_lines = LongLines::kCut});
   std::string line;
 
@@ -124,7 +124,7 @@ TEST_F(LineReaderTest, SaysWhichLineWasCut) {
   EXPECT_FALSE(reader.was_cut());
 }
 
-TEST_F(LineReaderTest, ReadsALineOfTheWholeDefaultLimit) {
+TEST_F(LineReaderTest, ReadsALineOfExactlyTheDefaultLimit) {
   const std::string line(std::size_t{1} << 20, 'x');
 
   EXPECT_THAT(read(line + "\n" + line), ElementsAre(line, line));
@@ -132,10 +132,10 @@ TEST_F(LineReaderTest, ReadsALineOfTheWholeDefaultLimit) {
             "read_lines: file:1 has more than 1048576 bytes in a line, needs at most that");
 }
 
-TEST_F(LineReaderTest, UnpacksByContentWhateverTheChunkSize) {
-  constexpr int kMostWords = 20;  // a chunk of one byte makes each a system call
+TEST_F(LineReaderTest, DetectsCompressionByContentAtAnyChunkSize) {
+  constexpr int kMaxWords = 20;  // with chunks of one byte, each byte costs a system call
   rc::check([&](bool ends_with_line_feed) {
-    const auto words = *rc::gen::resize(kMostWords, rc::gen::arbitrary<Lines>());
+    const auto words = *rc::gen::resize(kMaxWords, rc::gen::arbitrary<Lines>());
     std::string text = "start";
     for (const std::string& word : words) text += word + "\n\r\n";
     if (!ends_with_line_feed) text += "last";
@@ -149,7 +149,7 @@ TEST_F(LineReaderTest, UnpacksByContentWhateverTheChunkSize) {
   });
 }
 
-TEST_F(LineReaderTest, ReadsSeveralMembersAsOneText) {
+TEST_F(LineReaderTest, ReadsConcatenatedCompressedFilesAsOneText) {
   for (const Format& format : packed_formats()) {
     SCOPED_TRACE(format.name);
     const std::string packed = format.pack("a\nb") + format.pack("") + format.pack("c\nd");
@@ -159,7 +159,7 @@ TEST_F(LineReaderTest, ReadsSeveralMembersAsOneText) {
   }
 }
 
-TEST_F(LineReaderTest, RefusesPackedFilesThatEndEarly) {
+TEST_F(LineReaderTest, RejectsTruncatedCompressedFiles) {
   std::string text;
   for (int i = 0; i < 2000; ++i) text += std::to_string(i * i) + "\n";
   for (const Format& format : packed_formats()) {
@@ -174,23 +174,23 @@ TEST_F(LineReaderTest, RefusesPackedFilesThatEndEarly) {
   }
 }
 
-TEST_F(LineReaderTest, RefusesPackedFilesThatGoOnAfterTheirEnd) {
+TEST_F(LineReaderTest, RejectsCompressedFilesFollowedByOtherBytes) {
   for (const std::size_t chunk_size : {1, 64 * 1024}) {
     const LineReaderOptions options = {.chunk_size = chunk_size};
-    EXPECT_EQ(error_of_reading(pack_gzip("a") + "garbage after the end", options),
+    EXPECT_EQ(error_of_reading(compress_gzip("a") + "garbage after the end", options),
               "read_lines: file has gzip data that cannot be unpacked (incorrect header check), needs to be as it was "
               "packed");
-    EXPECT_EQ(error_of_reading(pack_xz("a") + "garbage after the end", options),
+    EXPECT_EQ(error_of_reading(compress_xz("a") + "garbage after the end", options),
               "read_lines: file has xz data that cannot be unpacked (it was altered, or other bytes follow it), needs "
               "to be as it was packed");
     EXPECT_EQ(
-        error_of_reading(pack_zstd("a") + "garbage after the end", options),
+        error_of_reading(compress_zstd("a") + "garbage after the end", options),
         "read_lines: file has zstd data that cannot be unpacked (Unknown frame descriptor), needs to be as it was "
         "packed");
   }
 }
 
-TEST_F(LineReaderTest, NoticesAnAlteredByteOfPackedText) {
+TEST_F(LineReaderTest, DetectsACorruptByteOfACompressedFile) {
   std::string text;
   for (int i = 0; i < 500; ++i) text += std::to_string(i * 7919 % 1000) + " ";
   for (const Format& format : packed_formats()) {
@@ -203,14 +203,14 @@ TEST_F(LineReaderTest, NoticesAnAlteredByteOfPackedText) {
   }
 }
 
-TEST_F(LineReaderTest, UnpacksABombInLittleMemory) {
-  const std::string packed = pack_zstd(std::string(std::size_t{50} << 20, '\0'));
+TEST_F(LineReaderTest, DecompressesABombInLittleMemory) {
+  const std::string packed = compress_zstd(std::string(std::size_t{50} << 20, '\0'));
   const LineReaderOptions options = {.max_line_bytes = 1000, .long_lines = LongLines::kCut};
 
   EXPECT_THAT(read(packed, options), ElementsAre(std::string(1000, '\0')));
 }
 
-TEST_F(LineReaderTest, SaysWhyAFileCannotBeRead) {
+TEST_F(LineReaderTest, ReportsWhyAFileCannotBeRead) {
   EXPECT_EQ(error_of([] { LineReader("/nowhere/a.en"); }), "read_lines: /nowhere/a.en: No such file or directory");
   EXPECT_EQ(error_of([] { LineReader("/", {.caller = "score"}); }), "score: /: Is a directory");
   EXPECT_EQ(error_of([&] { LineReader(directory.write("f", ""), {.max_line_bytes = 0}); }),
@@ -219,14 +219,14 @@ TEST_F(LineReaderTest, SaysWhyAFileCannotBeRead) {
             "read_lines: chunk_size is 0, needs 1 or more");
 }
 
-TEST_F(LineReaderTest, GivesSentencesWithoutTheEmptyLinesBetween) {
+TEST_F(LineReaderTest, ReadSentencesSkipsEmptyLines) {
   EXPECT_THAT(read_sentences(directory.write("file", "\na\n\nb c\n"), "inspect"), ElementsAre("a", "b c"));
   EXPECT_THAT(error_of([&] { read_sentences(directory.write("file", "\n\n"), "inspect"); }),
               HasSubstr("file has no sentence, at least one is needed"));
 }
 
 TEST_F(LineReaderTest, ReadsStandardInput) {
-  const std::string file = directory.write("file", pack_gzip("a\nb"));
+  const std::string file = directory.write("file", compress_gzip("a\nb"));
   ASSERT_NE(std::freopen(file.c_str(), "rb", stdin), nullptr);
 
   LineReader reader("-");

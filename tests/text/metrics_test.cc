@@ -29,7 +29,7 @@ BleuTokenizer tokenizer_named(const std::string& name) {
   throw std::out_of_range(name);
 }
 
-/// A signature with our version in the place of sacreBLEU's.
+/// Replaces sacreBLEU's version in a signature by this program's.
 std::string as_ours(std::string signature) {
   return signature.replace(signature.find("version:2.6.0"), std::string::npos, "version:edgewise-0.1+sacrebleu-2.6.0");
 }
@@ -78,7 +78,7 @@ TEST(Chrf, EqualsSacreBleuToTheLastPrintedDigit) {
   }
 }
 
-TEST(BleuTokenizers, PartEveryLineAsSacreBleuDoes) {
+TEST(BleuTokenizers, SplitLinesAsSacreBleuDoes) {
   for (const auto& expected : fixtures().at("tokenized")) {
     const auto line = expected.at("line").get<std::string>();
     SCOPED_TRACE(line);
@@ -109,7 +109,7 @@ TEST(Bleu, PutsTheSignatureAfterTheName) {
             "chrF2++|nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:no|version:edgewise-0.1+sacrebleu-2.6.0 = 100.00");
 }
 
-TEST(Bleu, CountsWhatItsScoreIsMadeOf) {
+TEST(Bleu, ReturnsTheCountsBehindItsScore) {
   const BleuScore score = bleu(Lines{"the the cat"}, Lines{"the cat sat down"});
 
   EXPECT_THAT(score.matches, testing::ElementsAre(2, 1, 0, 0));
@@ -119,7 +119,7 @@ TEST(Bleu, CountsWhatItsScoreIsMadeOf) {
   EXPECT_DOUBLE_EQ(score.ratio(), 0.75);
 }
 
-TEST(Bleu, IsNothingWithoutSmoothingWhenAnOrderHasNoMatch) {
+TEST(Bleu, IsZeroWithoutSmoothingIfAnOrderHasNoMatch) {
   const Lines hypothesis = {"a b c x e"};
   const Lines reference = {"a b c d e"};
 
@@ -129,7 +129,7 @@ TEST(Bleu, IsNothingWithoutSmoothingWhenAnOrderHasNoMatch) {
             "nrefs:1|case:mixed|eff:no|tok:13a|smooth:none|version:edgewise-0.1+sacrebleu-2.6.0");
 }
 
-TEST(Metrics, SayWhatDoesNotFit) {
+TEST(Metrics, ErrorsNameArgumentsThatDoNotFit) {
   const Lines none;
   const Lines one = {"a"};
   const Lines two = {"a", "b"};

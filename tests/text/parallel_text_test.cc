@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/text/packing.h"
+#include "tests/text/compression.h"
 #include "tests/text/text_testing.h"
 
 namespace edgewise {
@@ -19,7 +19,7 @@ using Files = std::vector<std::string>;
 
 class ReadPairsTest : public testing::Test {
  protected:
-  /// The text, or the error, with the directory's name taken out.
+  /// Returns the text without the name of the directory.
   std::string shown(std::string text) {
     const std::string prefix = directory.path().string() + "/";
     for (auto at = text.find(prefix); at != std::string::npos; at = text.find(prefix)) text.erase(at, prefix.size());
@@ -40,19 +40,19 @@ class ReadPairsTest : public testing::Test {
 };
 
 TEST_F(ReadPairsTest, ReadsTwoFilesOrOneTsv) {
-  for (const Files& files :
-       {two("Go.\nHi.\n", "Va !\nSalut."), tsv("Go.\tVa !\nHi.\tSalut.\n"),
-        two(pack_gzip("Go.\nHi."), pack_zstd("Va !\r\nSalut.\r\n")), tsv(pack_xz("Go.\tVa !\nHi.\tSalut."))}) {
+  for (const Files& files : {two("Go.\nHi.\n", "Va !\nSalut."), tsv("Go.\tVa !\nHi.\tSalut.\n"),
+                             two(compress_gzip("Go.\nHi."), compress_zstd("Va !\r\nSalut.\r\n")),
+                             tsv(compress_xz("Go.\tVa !\nHi.\tSalut."))}) {
     const SentencePairs pairs = read_pairs(files);
 
     EXPECT_THAT(pairs.inputs, ElementsAre("Go.", "Hi."));
     EXPECT_THAT(pairs.outputs, ElementsAre("Va !", "Salut."));
-    EXPECT_EQ(pairs.account.kept, 2);
-    EXPECT_EQ(pairs.account.skipped(), 0);
+    EXPECT_EQ(pairs.report.kept, 2);
+    EXPECT_EQ(pairs.report.num_skipped(), 0);
   }
 }
 
-TEST_F(ReadPairsTest, LeavesOutBadPairsInTrainingAndCountsThem) {
+TEST_F(ReadPairsTest, SkipsAndCountsBadPairsInTraining) {
   const Files files =
       two("good\n\nb\xFF"
           "d\nnul\0\ntoo long for it\n ok \n"s,
@@ -61,28 +61,28 @@ TEST_F(ReadPairsTest, LeavesOutBadPairsInTrainingAndCountsThem) {
   const SentencePairs pairs = read_pairs(files, {.max_line_bytes = 10});
 
   EXPECT_THAT(pairs.inputs, ElementsAre("good"));
-  EXPECT_EQ(pairs.account.kept, 1);
-  EXPECT_EQ(pairs.account.empty, 2);
-  EXPECT_EQ(pairs.account.bad_utf8, 1);
-  EXPECT_EQ(pairs.account.nul_bytes, 1);
-  EXPECT_EQ(pairs.account.too_long, 1);
-  EXPECT_EQ(pairs.account.skipped_in_words(),
+  EXPECT_EQ(pairs.report.kept, 1);
+  EXPECT_EQ(pairs.report.empty, 2);
+  EXPECT_EQ(pairs.report.bad_utf8, 1);
+  EXPECT_EQ(pairs.report.nul_bytes, 1);
+  EXPECT_EQ(pairs.report.too_long, 1);
+  EXPECT_EQ(pairs.report.describe_skipped(),
             "2 pairs with an empty side, 1 with bad UTF-8, 1 with a NUL byte, 1 with a line that is too long");
   std::vector<std::string> places;
-  for (const std::string& place : pairs.account.places) places.push_back(shown(place));
+  for (const std::string& place : pairs.report.first_skipped) places.push_back(shown(place));
   EXPECT_THAT(places,
               ElementsAre("a.en:2 is empty", "a.en:3 has bytes that are not UTF-8, the first after 1 bytes",
                           "a.en:4 has a NUL byte after 3 bytes", "a.en:5 has more than 10 bytes", "b.fr:6 is empty"));
 }
 
-TEST_F(ReadPairsTest, TellsOnlyTheFirstFivePlaces) {
+TEST_F(ReadPairsTest, ListsTheFirstFiveSkippedPairs) {
   const SentencePairs pairs = read_pairs(tsv("a\tb\n\n\n\n\n\n\n\n"));
 
-  EXPECT_EQ(pairs.account.empty, 7);
-  EXPECT_EQ(pairs.account.places.size(), 5u);
+  EXPECT_EQ(pairs.report.empty, 7);
+  EXPECT_EQ(pairs.report.first_skipped.size(), 5u);
 }
 
-TEST_F(ReadPairsTest, RefusesBadPairsWhereAScoreIsMade) {
+TEST_F(ReadPairsTest, RejectsBadPairsInEvaluation) {
   const PairOptions strict = {.bad_pairs = BadPairs::kError, .max_line_bytes = 10};
 
   EXPECT_EQ(error_of_pairs(two("a\n\n", "b\nc\n"), strict),
@@ -94,7 +94,7 @@ TEST_F(ReadPairsTest, RefusesBadPairsWhereAScoreIsMade) {
             "read_pairs: c.tsv:2 has more than 10 bytes, needs a sentence; only training leaves such pairs out");
 }
 
-TEST_F(ReadPairsTest, NeedsAsManyLinesInBothFiles) {
+TEST_F(ReadPairsTest, NeedsEqualNumbersOfLines) {
   EXPECT_EQ(error_of_pairs(two("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "1\n2\n3\n4\n5\n6\n7\n8\n9")),
             "read_pairs: a.en has 10 lines and b.fr has 9; the two files of a pair need one line each per pair");
   EXPECT_EQ(error_of_pairs(two("", "1\n2")),
@@ -114,57 +114,57 @@ TEST_F(ReadPairsTest, NeedsAPair) {
       "least one");
 }
 
-TEST_F(ReadPairsTest, CountsWhatItPutRight) {
+TEST_F(ReadPairsTest, CountsRepairs) {
   const SentencePairs pairs = read_pairs(two("\uFEFFa\r\nb\r\n",
                                              "\uFEFF"
                                              "c\nd\r\n"));
 
   EXPECT_THAT(pairs.inputs, ElementsAre("a", "b"));
-  EXPECT_EQ(pairs.account.carriage_returns, 3);
-  EXPECT_EQ(pairs.account.byte_order_marks, 2);
-  EXPECT_EQ(pairs.account.repairs_in_words(), "3 lines ended with CR LF, 2 files began with a byte order mark");
+  EXPECT_EQ(pairs.report.carriage_returns, 3);
+  EXPECT_EQ(pairs.report.byte_order_marks, 2);
+  EXPECT_EQ(pairs.report.describe_repairs(), "3 lines ended with CR LF, 2 files began with a byte order mark");
 }
 
-TEST_F(ReadPairsTest, ReplacesBadUtf8WhereAskedOrTakesItForAnError) {
+TEST_F(ReadPairsTest, ReplacesOrRejectsBadUtf8) {
   const Files files = tsv("a\xFF\tb\nc\td\n");
 
   const SentencePairs pairs = read_pairs(files, {.bad_utf8 = BadUtf8::kReplace});
 
   EXPECT_THAT(pairs.inputs, ElementsAre("a\uFFFD", "c"));
-  EXPECT_EQ(pairs.account.repairs_in_words(), "1 sentence had bad UTF-8, now U+FFFD");
+  EXPECT_EQ(pairs.report.describe_repairs(), "1 sentence had bad UTF-8, now U+FFFD");
   EXPECT_EQ(error_of_pairs(files, {.bad_utf8 = BadUtf8::kError}),
             "read_pairs: c.tsv:1 has bytes that are not UTF-8, the first after 1 bytes, needs UTF-8, as data.bad_utf8 "
             "says");
 }
 
-TEST_F(ReadPairsTest, LeavesOutPairsOfTheSameTextWhereAsked) {
+TEST_F(ReadPairsTest, SkipsPairsWithEqualSidesIfRequested) {
   const Files files = tsv("a\ta\nb\tc\n");
 
   EXPECT_EQ(read_pairs(files).size(), 2U);
   const SentencePairs pairs = read_pairs(files, {.same_sides = SameSides::kSkip});
 
   EXPECT_THAT(pairs.inputs, ElementsAre("b"));
-  EXPECT_EQ(pairs.account.skipped_in_words(), "1 pair with the same text on both sides");
+  EXPECT_EQ(pairs.report.describe_skipped(), "1 pair with the same text on both sides");
 }
 
-TEST_F(ReadPairsTest, DoubtsAFileGivenTwice) {
-  EXPECT_EQ(read_pairs(tsv("a\ta\nb\tb\nc\td\n")).account.doubts_in_words(),
+TEST_F(ReadPairsTest, WarnsOfAFileGivenTwice) {
+  EXPECT_EQ(read_pairs(tsv("a\ta\nb\tb\nc\td\n")).report.describe_doubts(),
             "2 of 3 pairs have the same text on both sides; is it one file twice?");
-  EXPECT_EQ(read_pairs(tsv("a\ta\nb\tc\n")).account.doubts_in_words(), "");
+  EXPECT_EQ(read_pairs(tsv("a\ta\nb\tc\n")).report.describe_doubts(), "");
 }
 
-TEST_F(ReadPairsTest, DoubtsABinaryFile) {
-  EXPECT_EQ(read_pairs(tsv("a\tb\n\0\tc\n"s)).account.doubts_in_words(),
+TEST_F(ReadPairsTest, WarnsOfABinaryFile) {
+  EXPECT_EQ(read_pairs(tsv("a\tb\n\0\tc\n"s)).report.describe_doubts(),
             "1 of 2 pairs have a NUL byte; is it a binary file?");
 }
 
-TEST_F(ReadPairsTest, EndsLinesAtLineFeedsAlone) {
+TEST_F(ReadPairsTest, EndsLinesAtLineFeedsOnly) {
   const SentencePairs pairs = read_pairs(two("a\u0085b\u2028c\u2029d\ve\ff\rg\n", "x\n"));
 
   EXPECT_THAT(pairs.inputs, ElementsAre("a\u0085b\u2028c\u2029d\ve\ff\rg"));
 }
 
-TEST_F(ReadPairsTest, SaysWhichFilesItCannotRead) {
+TEST_F(ReadPairsTest, ErrorsNameFilesThatCannotBeRead) {
   EXPECT_EQ(error_of_pairs({directory.path() / "no.tsv"}), "read_pairs: no.tsv: No such file or directory");
   EXPECT_EQ(error_of_pairs({}),
             "read_pairs: files has 0 names, needs one TSV file, or two files with a sentence a line");

@@ -22,7 +22,7 @@ const Lines kSentences = {"Der Hund sieht der Katze zu.", "Hier ist das Haus, un
 
 SentenceCase truecase() { return SentenceCase::learn(CaseKind::kTruecase, kSentences); }
 
-TEST(SentenceCase, WritesTheFirstWordAsInsideOfASentence) {
+TEST(SentenceCase, TruecasesTheFirstWord) {
   const SentenceCase learned = truecase();
 
   EXPECT_EQ(learned.apply("Der Hund."), "der Hund.");
@@ -36,14 +36,14 @@ TEST(SentenceCase, WritesTheFirstWordAsInsideOfASentence) {
   EXPECT_EQ(learned.apply(""), "");
 }
 
-TEST(SentenceCase, IsLearnedFromWordsThatDoNotBeginASentence) {
+TEST(SentenceCase, LearnsFromWordsInsideSentences) {
   const Lines sentences = {"Ab ab. Ab: Ab! Ab? Ab"};
 
   EXPECT_EQ(SentenceCase::learn(CaseKind::kTruecase, sentences).apply("Ab"), "ab");
   EXPECT_EQ(SentenceCase::learn(CaseKind::kTruecase, Lines{"Ab. Ab"}).apply("Ab"), "Ab");
 }
 
-TEST(SentenceCase, GivesTheFirstWordItsCapitalBack) {
+TEST(SentenceCase, UndoCapitalisesTheFirstWord) {
   const SentenceCase learned = truecase();
 
   EXPECT_EQ(learned.undo("der Hund."), "Der Hund.");
@@ -53,14 +53,14 @@ TEST(SentenceCase, GivesTheFirstWordItsCapitalBack) {
   for (const std::string& sentence : kSentences) EXPECT_EQ(learned.undo(learned.apply(sentence)), sentence);
 }
 
-TEST(SentenceCase, MakesAllLettersSmallForGood) {
+TEST(SentenceCase, LowerCannotBeUndone) {
   const SentenceCase lower = SentenceCase::learn(CaseKind::kLower, {});
 
   EXPECT_EQ(lower.apply("Die Straße ÜBER"), "die straße über");
   EXPECT_EQ(lower.undo("die straße"), "die straße");
 }
 
-TEST(SentenceCase, ChangesOneLetterAtMostOfAnyText) {
+TEST(SentenceCase, TruecasingChangesAtMostOneLetter) {
   EXPECT_TRUE(rc::check([](const std::vector<std::uint32_t>& values) {
     std::string text;
     for (const std::uint32_t value : values) append_utf8(text, value % 0x3000);
@@ -74,7 +74,7 @@ TEST(SentenceCase, ChangesOneLetterAtMostOfAnyText) {
   }));
 }
 
-TEST(SentenceCase, IsAFileThatIsChecked) {
+TEST(SentenceCase, ParseChecksTheFile) {
   const std::string bytes = SentenceCase::learn(CaseKind::kTruecase, Lines{"Wo ist der Hund und die Maus"}).serialize();
   const auto error = [](const std::string& altered) {
     return error_of([&] { SentenceCase::parse(altered, "case.txt"); });

@@ -56,7 +56,7 @@ std::string error_of_parsing(const std::string& bytes) {
   return error_of([&] { parse_vocabulary(bytes, "m"); });
 }
 
-// The few pieces of protobuf's wire format that a test needs to write models of its own.
+// Writers for the parts of protobuf's wire format that SentencePiece models use.
 std::string varint(std::uint64_t value) {
   std::string bytes;
   for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(0x80 | (value & 0x7F));
@@ -80,14 +80,14 @@ std::string special_pieces() {
          piece("</s>", PieceType::kControl);
 }
 
-/// What a model has beside its pieces.
+/// Returns the fields of a model other than its pieces.
 std::string specs() { return field(2, "") + field(3, ""); }
 
 std::string error_of_pieces(const std::string& pieces) { return error_of_parsing(pieces + specs()); }
 
 class SentencePieceTest : public testing::TestWithParam<SentencePieceModel> {};
 
-TEST_P(SentencePieceTest, GivesBackSentences) {
+TEST_P(SentencePieceTest, RestoresSentences) {
   const auto vocabulary = build_vocabulary({sentences()}, options_of(GetParam()));
 
   for (const std::string& sentence : sentences()) {
@@ -101,14 +101,14 @@ TEST_P(SentencePieceTest, GivesBackSentences) {
   EXPECT_EQ(vocabulary->encode(""), Tokens());
 }
 
-TEST_P(SentencePieceTest, LearnsTheSameFromTheSame) {
+TEST_P(SentencePieceTest, TrainingIsReproducible) {
   const std::span<const std::string> all = sentences();
 
   EXPECT_EQ(build_vocabulary({all}, options_of(GetParam()))->serialize(),
             build_vocabulary({all.first(100), {}, all.subspan(100)}, options_of(GetParam()))->serialize());
 }
 
-TEST_P(SentencePieceTest, DoesNotKnowWhatItHasNotSeen) {
+TEST_P(SentencePieceTest, EncodesUnseenCharactersAsUnknown) {
   const auto vocabulary = build_vocabulary({sentences()}, options_of(GetParam()));
 
   const Tokens tokens = vocabulary->encode("<end> 猫");
@@ -118,7 +118,7 @@ TEST_P(SentencePieceTest, DoesNotKnowWhatItHasNotSeen) {
   EXPECT_EQ(vocabulary->decode(Tokens{kBeginToken, kUnknownToken, kEndToken, kPaddingToken}), "<unknown>");
 }
 
-TEST_P(SentencePieceTest, IsSavedAndLoaded) {
+TEST_P(SentencePieceTest, CanBeSavedAndLoaded) {
   const TemporaryDirectory directory;
   const auto vocabulary = build_vocabulary({sentences()}, options_of(GetParam()));
 
@@ -130,7 +130,7 @@ TEST_P(SentencePieceTest, IsSavedAndLoaded) {
   for (const std::string& sentence : sentences()) ASSERT_EQ(loaded->encode(sentence), vocabulary->encode(sentence));
 }
 
-TEST_P(SentencePieceTest, SaysWhichSizesTheSentencesAllow) {
+TEST_P(SentencePieceTest, ErrorsNameTheSizesThatTheSentencesAllow) {
   auto error = [](std::int64_t size) {
     return error_of([&] { build_vocabulary({sentences()}, options_of(GetParam(), size)); });
   };
@@ -146,7 +146,7 @@ TEST_P(SentencePieceTest, SaysWhichSizesTheSentencesAllow) {
   EXPECT_EQ(error(most), "no error");
 }
 
-TEST_P(SentencePieceTest, DrawsOtherSplitsOfTheSameSentenceFromOtherSeeds) {
+TEST_P(SentencePieceTest, DifferentSeedsSampleDifferentSegmentations) {
   const auto vocabulary = build_vocabulary({sentences()}, options_of(GetParam()));
   const Sampling sampling = {.strength = 0.3};
   const std::string& sentence = sentences().front();
@@ -161,7 +161,7 @@ TEST_P(SentencePieceTest, DrawsOtherSplitsOfTheSameSentenceFromOtherSeeds) {
   EXPECT_GT(splits.size(), 1U);
 }
 
-TEST_P(SentencePieceTest, DrawsTheSameFromTheSameSeedOnAnyThread) {
+TEST_P(SentencePieceTest, EqualSeedsSampleEqualSegmentationsOnAnyThread) {
   const auto vocabulary = build_vocabulary({sentences()}, options_of(GetParam()));
   const auto draw_all = [&vocabulary] {
     std::vector<Tokens> drawn;
@@ -177,13 +177,13 @@ TEST_P(SentencePieceTest, DrawsTheSameFromTheSameSeedOnAnyThread) {
   EXPECT_EQ(second.get(), here);
 }
 
-TEST_P(SentencePieceTest, TakesTheLikeliestSplitWithoutSampling) {
+TEST_P(SentencePieceTest, UsesTheMostLikelySegmentationWithoutSampling) {
   const auto vocabulary = build_vocabulary({sentences()}, options_of(GetParam()));
 
   EXPECT_EQ(vocabulary->sample(sentences()[3], {}, 1), vocabulary->encode(sentences()[3]));
 }
 
-TEST(SentencePieceSampling, TakesTheBestSplitAloneWhereOneIsAsked) {
+TEST(SentencePieceSampling, UsesTheBestSegmentationIfBestIsOne) {
   const auto vocabulary = parse_vocabulary(model_bytes(), "m");
 
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -192,7 +192,7 @@ TEST(SentencePieceSampling, TakesTheBestSplitAloneWhereOneIsAsked) {
   }
 }
 
-TEST(SentencePieceSampling, LeavesOutAllMergesOfBpeAtStrengthOne) {
+TEST(SentencePieceSampling, SkipsAllMergesOfBpeAtStrengthOne) {
   const auto vocabulary = build_vocabulary({sentences()}, options_of(SentencePieceModel::kBpe));
 
   for (const std::int64_t token : vocabulary->sample("Tu aimes le chat", {.strength = 1.0}, 1)) {
@@ -200,7 +200,7 @@ TEST(SentencePieceSampling, LeavesOutAllMergesOfBpeAtStrengthOne) {
   }
 }
 
-TEST(SentencePieceSampling, IsOfItsPiecesAlone) {
+TEST(SentencePieceSampling, NeedsASentencePieceVocabulary) {
   const Lines words = {"a b"};
   const auto vocabulary = build_vocabulary({words});
 
@@ -223,7 +223,7 @@ TEST(SentencePieceTraining, PrintsNothing) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
-TEST(SentencePieceTraining, SaysWhichOptionDoesNotFit) {
+TEST(SentencePieceTraining, ErrorsNameOptionsThatDoNotFit) {
   auto error = [](VocabularyOptions options, const Lines& lines = sentences()) {
     options.kind = VocabularyKind::kSentencePiece;
     return error_of([&] { build_vocabulary({lines}, options); });
@@ -246,7 +246,7 @@ TEST(SentencePieceTraining, SaysWhichOptionDoesNotFit) {
   }
 }
 
-TEST(SentencePieceCheck, TakesTrainedModels) {
+TEST(SentencePieceCheck, AcceptsTrainedModels) {
   const std::vector<Piece> pieces = check_sentencepiece_model(model_bytes(), "m");
 
   ASSERT_EQ(pieces.size(), static_cast<std::size_t>(kSize));
@@ -256,13 +256,13 @@ TEST(SentencePieceCheck, TakesTrainedModels) {
   EXPECT_EQ(pieces[4].type, PieceType::kNormal);
 }
 
-TEST(SentencePieceCheck, TakesTheSmallestModel) {
+TEST(SentencePieceCheck, AcceptsTheSmallestModel) {
   const auto vocabulary = parse_vocabulary(special_pieces() + piece("\u2581a") + specs(), "m");
 
   EXPECT_EQ(vocabulary->encode("a"), (Tokens{4}));
 }
 
-TEST(SentencePieceCheck, SaysWhatIsWrongWithPieces) {
+TEST(SentencePieceCheck, ErrorsNameInvalidPieces) {
   const std::string specials = special_pieces();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
@@ -294,7 +294,7 @@ TEST(SentencePieceCheck, SaysWhatIsWrongWithPieces) {
             "load_vocabulary: m: piece 4 is \"<0x01>\", needs byte 0 of 256");
 }
 
-TEST(SentencePieceCheck, SaysWhatIsWrongWithTheRest) {
+TEST(SentencePieceCheck, ErrorsNameOtherInvalidFields) {
   const std::string pieces = special_pieces() + piece("a");
   const auto trainer = [&](const std::string& fields) {
     return error_of_parsing(pieces + field(2, fields) + field(3, ""));
@@ -319,7 +319,7 @@ TEST(SentencePieceCheck, SaysWhatIsWrongWithTheRest) {
             "load_vocabulary: m: denormalizer_spec: the character map has 3 bytes, needs 5 to 4194304");
 }
 
-TEST(SentencePieceCheck, SaysWhatIsTooLarge) {
+TEST(SentencePieceCheck, ErrorsNameSizesAboveTheLimits) {
   const auto vocabulary = parse_vocabulary(special_pieces() + piece("a") + specs(), "m");
 
   EXPECT_EQ(error_of_parsing("\n" + std::string(std::size_t{64} << 20, 'x')),
@@ -328,12 +328,12 @@ TEST(SentencePieceCheck, SaysWhatIsTooLarge) {
             "encode: sentence has 16777217 bytes, needs at most 16777216");
 }
 
-TEST(SentencePieceCheck, PassesOnWhatTheLibraryRefuses) {
+TEST(SentencePieceCheck, ReportsErrorsOfTheLibrary) {
   EXPECT_EQ(error_of_pieces(special_pieces() + piece("<x>", PieceType::kControl)),
             "load_vocabulary: m has a model that SentencePiece does not read: no pieces are loaded.");
 }
 
-TEST(SentencePieceCheck, SaysWhereTheWireFormatBreaks) {
+TEST(SentencePieceCheck, ErrorsNameTheByteWhereTheWireFormatIsInvalid) {
   EXPECT_EQ(error_of_parsing(special_pieces() + field(1, 5)), "load_vocabulary: m has a piece of wire type 0, needs 2");
   EXPECT_EQ(error_of_parsing("\n"), "load_vocabulary: m has a field of 1 bytes at byte 1, where 0 are left");
   EXPECT_EQ(error_of_parsing("\n\x05"
@@ -347,14 +347,14 @@ TEST(SentencePieceCheck, SaysWhereTheWireFormatBreaks) {
             "load_vocabulary: m has a number of more than 10 bytes at byte 1");
 }
 
-TEST(SentencePieceCheck, RefusesEveryModelThatWasCut) {
+TEST(SentencePieceCheck, RejectsTruncatedModels) {
   for (std::size_t size = 0; size + 1 < model_bytes().size(); size += 1 + size / 8) {
     EXPECT_THAT(error_of_parsing(model_bytes().substr(0, size)), StartsWith("load_vocabulary: m")) << size;
   }
 }
 
-/// What happens to the process is the point: an altered model is refused, or it encodes.
-TEST(SentencePieceCheck, LetsNoAlteredModelCrash) {
+/// A corrupt model must be rejected or encode text, without crashing the process.
+TEST(SentencePieceCheck, CorruptModelsDoNotCrash) {
   const Lines texts = {sentences()[0], "ÉTÉ ﬁn ½ ㍿ ﷺ e\u0301 \u00a0\u3000\u200b", "猫\0\x7F 😀"s,
                        std::string(300, 'x')};
   std::mt19937 random(7);
@@ -362,7 +362,7 @@ TEST(SentencePieceCheck, LetsNoAlteredModelCrash) {
   int accepted = 0;
   for (int round = 0; round < 400; ++round) {
     std::string altered = model_bytes();
-    // Half of the rounds in the character map, which the library follows without looking.
+    // Half of the rounds alter the character map, which the library reads without checks.
     const std::size_t begin = round % 2 == 0 ? 0 : map_begin;
     const int count = 1 << (round % 7);
     for (int i = 0; i < count; ++i) {

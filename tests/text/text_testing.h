@@ -15,7 +15,7 @@
 
 namespace edgewise {
 
-/// A directory for one test.
+/// A temporary directory for one test.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
@@ -30,7 +30,7 @@ class TemporaryDirectory {
 
   std::string write(std::string_view name, std::string_view bytes) const {
     const std::filesystem::path file = path_ / name;
-    std::filesystem::remove(file);  // an overwritten file is flushed to the disk, which takes long
+    std::filesystem::remove(file);  // because overwriting flushes the file to the disk, which is slow
     std::ofstream(file, std::ios::binary) << bytes;
     return file.string();
   }

@@ -25,7 +25,7 @@ TEST(Tokenizer, SeparatesPunctuationAsTheTextbookChapterDoes) {
   EXPECT_EQ(separate_punctuation(""), "");
 }
 
-TEST(Tokenizer, JoinsWhatItSeparated) {
+TEST(Tokenizer, RestoresSeparatedPunctuation) {
   for (const std::string text : {"Go.", "I'm OK.", "Wait... what?!", "3.14, or 1,000.50!", "", ".", "a. b? c!"}) {
     EXPECT_EQ(join_punctuation(separate_punctuation(text)), text);
   }
@@ -34,7 +34,7 @@ TEST(Tokenizer, JoinsWhatItSeparated) {
   }
 }
 
-TEST(Tokenizer, SeesHowALanguageSpacesItsMarks) {
+TEST(Tokenizer, DetectsTheSpacingOfMarks) {
   const Lines english = {"Go!", "What?!", "No marks.", "!"};
   const Lines french = {"Va\u202f!", "Quoi ?!", "Hein?"};
   const Lines none = {"..."};

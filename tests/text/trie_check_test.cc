@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::string_literals;
 
-/// A character map with the units that the test sets, by index, and these replacements.
+/// Builds a character map from units, which the test sets by index, and replacements.
 std::string map_of(const std::vector<std::pair<std::size_t, std::uint32_t>>& units, std::size_t size,
                    const std::string& replacements) {
   std::vector<std::uint32_t> trie(size);
@@ -36,8 +36,8 @@ constexpr std::uint32_t leads_to(std::uint32_t offset) { return offset << 10; }
 constexpr std::uint32_t kHasLeaf = 0x100;
 constexpr std::uint32_t kLeaf = 0x80000000;
 
-TEST(CharacterMapCheck, TakesARule) {
-  // The root leads to state 256, from there 'a' to unit 256 ^ 'a', that to state 512, where the leaf is.
+TEST(CharacterMapCheck, AcceptsARule) {
+  // The root leads to state 256; from there 'a' leads to unit 256 ^ 'a' and to state 512, which has the leaf.
   const std::uint32_t a = 256 ^ 'a';
   const std::string map =
       map_of({{0, leads_to(256)}, {a, 'a' | kHasLeaf | leads_to(a ^ 512)}, {512, kLeaf | 0}}, 768, "b\0"s);
@@ -46,7 +46,7 @@ TEST(CharacterMapCheck, TakesARule) {
   EXPECT_EQ(error_of_map(""), "no error");
 }
 
-TEST(CharacterMapCheck, RefusesWhatLeadsOutside) {
+TEST(CharacterMapCheck, RejectsUnitsOutsideTheTrie) {
   const std::uint32_t a = 256 ^ 'a';
 
   EXPECT_EQ(error_of_map(map_of({{0, leads_to(1024)}}, 768, "\0"s)),
@@ -61,7 +61,7 @@ TEST(CharacterMapCheck, RefusesWhatLeadsOutside) {
             "map has a trie of 500 units in which unit 0 leads to 256");
 }
 
-TEST(CharacterMapCheck, RefusesLoopsThatMatchWithoutEnd) {
+TEST(CharacterMapCheck, RejectsLoopsWithEndlessMatches) {
   const std::uint32_t a = 256 ^ 'a';
 
   EXPECT_EQ(
@@ -69,8 +69,8 @@ TEST(CharacterMapCheck, RefusesLoopsThatMatchWithoutEnd) {
       "map has a trie with a loop at unit 353");
 }
 
-TEST(CharacterMapCheck, RefusesMoreMatchesThanTheLibraryHasRoomFor) {
-  // A chain of n rules: "a", "aa", "aaa", … State i is 256 * (i + 1).
+TEST(CharacterMapCheck, RejectsMoreMatchesThanTheLibrarySupports) {
+  // A chain of n rules, "a", "aa", "aaa", …, where state i is 256 * (i + 1).
   auto chain = [](std::uint32_t rules) {
     std::vector<std::pair<std::size_t, std::uint32_t>> units = {{0, leads_to(256)}};
     for (std::uint32_t i = 1; i <= rules; ++i) {
@@ -85,7 +85,7 @@ TEST(CharacterMapCheck, RefusesMoreMatchesThanTheLibraryHasRoomFor) {
   EXPECT_EQ(error_of_map(chain(33)), "map has a text with more than 32 rules for its beginning");
 }
 
-TEST(CharacterMapCheck, RefusesReplacementsThatAreNoText) {
+TEST(CharacterMapCheck, RejectsInvalidReplacements) {
   const std::uint32_t a = 256 ^ 'a';
   auto with = [&](const std::string& replacements) {
     return error_of_map(

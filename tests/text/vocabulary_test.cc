@@ -51,14 +51,14 @@ TEST(Vocabulary, DoesNotDependOnTheOrderOfSentencesOrSides) {
   EXPECT_EQ(build_vocabulary({first, second})->serialize(), build_vocabulary({all})->serialize());
 }
 
-TEST(Vocabulary, LimitsItsSizeAndLeavesOutTheRare) {
+TEST(Vocabulary, LimitsItsSizeAndOmitsRareTokens) {
   const Lines sentences = {"a a a b b c"};
 
   EXPECT_EQ(texts_of(*build_vocabulary({sentences}, {.size = 6})).back(), "b");
   EXPECT_EQ(build_vocabulary({sentences}, {.min_count = 2})->size(), 6);
 }
 
-TEST(Vocabulary, DoesNotTakeTextForASpecialToken) {
+TEST(Vocabulary, DoesNotEncodeTextAsSpecialTokens) {
   const Lines sentences = {"<end> <pad> a"};
 
   const auto vocabulary = build_vocabulary({sentences});
@@ -67,7 +67,7 @@ TEST(Vocabulary, DoesNotTakeTextForASpecialToken) {
   EXPECT_EQ(vocabulary->encode("<end> a"), (Tokens{kUnknownToken, 4}));
 }
 
-TEST(Vocabulary, TreatsSentencesAsItsOptionsSay) {
+TEST(Vocabulary, PreprocessesSentencesAccordingToItsOptions) {
   const Lines sentences = {"va\u202f!", "je vais bien, merci."};
   const auto vocabulary = build_vocabulary({sentences}, {.separate_punctuation = true});
 
@@ -78,7 +78,7 @@ TEST(Vocabulary, TreatsSentencesAsItsOptionsSay) {
   EXPECT_EQ(parse_vocabulary(vocabulary->serialize(), "v")->decode(tokens), "merci, va !");
 }
 
-TEST(Vocabulary, GivesBackCharactersOfAnyText) {
+TEST(Vocabulary, RestoresAnyTextWithCharacters) {
   rc::check([](const std::vector<std::uint32_t>& values) {
     std::string sentence = "x";
     for (const std::uint32_t value : values) append_utf8(sentence, value % 0xD800);
@@ -93,7 +93,7 @@ TEST(Vocabulary, GivesBackCharactersOfAnyText) {
   });
 }
 
-TEST(Vocabulary, GivesBackWordsOfAnyText) {
+TEST(Vocabulary, RestoresAnyTextWithWords) {
   rc::check([](const std::vector<std::uint32_t>& values) {
     std::string sentence = "x";
     for (const std::uint32_t value : values) append_utf8(sentence, value % 3 == 0 ? ' ' : value % 0xD800);
@@ -105,7 +105,7 @@ TEST(Vocabulary, GivesBackWordsOfAnyText) {
   });
 }
 
-TEST(Vocabulary, IsSavedAsAPlainFile) {
+TEST(Vocabulary, SavesATextFile) {
   const TemporaryDirectory directory;
   const Lines sentences = {"a\\ b"};
 
@@ -117,7 +117,7 @@ TEST(Vocabulary, IsSavedAsAPlainFile) {
   EXPECT_EQ(load_vocabulary(directory.path())->encode("b a"), (Tokens{7, 4, 6}));
 }
 
-TEST(Vocabulary, SaysWhatCannotBeBuilt) {
+TEST(Vocabulary, ErrorsNameVocabulariesThatCannotBeBuilt) {
   const Lines sentences = {"a b"};
   const Lines bad = {"a", "b\xFF"};
   const Lines blank = {"", "  "};
@@ -137,7 +137,7 @@ TEST(Vocabulary, SaysWhatCannotBeBuilt) {
             "build_vocabulary: separate_punctuation is true, but kind is characters; only words need it");
 }
 
-TEST(Vocabulary, SaysWhichTokenItDoesNotHave) {
+TEST(Vocabulary, ErrorsNameTokensOutsideTheVocabulary) {
   const Lines sentences = {"a b"};
   const auto vocabulary = build_vocabulary({sentences});
 
@@ -148,7 +148,7 @@ TEST(Vocabulary, SaysWhichTokenItDoesNotHave) {
             "encode: sentence has a byte at 2 that is not UTF-8, needs UTF-8");
 }
 
-TEST(VocabularyFile, IsCheckedLineByLine) {
+TEST(VocabularyFile, ParseChecksEachLine) {
   EXPECT_EQ(error_of_parsing(kHeader + kSpecialLines + "a\n"), "no error");
   EXPECT_EQ(error_of_parsing(""), "load_vocabulary: vocabulary.txt is empty, needs a vocabulary");
   EXPECT_EQ(error_of_parsing("a\nb\n"), "load_vocabulary: vocabulary.txt:1 has \"a\", needs #edgewise-vocabulary");
@@ -181,7 +181,7 @@ TEST(VocabularyFile, IsCheckedLineByLine) {
             "load_vocabulary: vocabulary.txt:6 has \"a b\", needs a word without white space");
 }
 
-TEST(VocabularyFile, HasAHeaderThatIsChecked) {
+TEST(VocabularyFile, ParseChecksTheHeader) {
   auto with = [](std::string_view from, std::string_view to) {
     std::string bytes = kHeader + kSpecialLines + "ab\n";
     return error_of_parsing(bytes.replace(bytes.find(from), from.size(), to));
@@ -204,7 +204,7 @@ TEST(VocabularyFile, HasAHeaderThatIsChecked) {
             "load_vocabulary: vocabulary.txt has 4 tokens, needs more than the four special ones");
 }
 
-TEST(VocabularyFile, MayBeAlteredAnywhereWithoutHarm) {
+TEST(VocabularyFile, ParseRejectsOrAcceptsCorruptBytesWithoutCrashing) {
   const Lines sentences = {"Un corpus de quelques mots, écrits à la main."};
   const std::string bytes = build_vocabulary({sentences})->serialize();
   for (std::size_t i = 0; i < bytes.size(); ++i) {

@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(GoldAlignment, HasSureLinksAmongThePossibleOnes) {
+TEST(GoldAlignment, SureLinksAreAlsoPossible) {
   const GoldAlignment gold = parse_gold_alignment(" 3p1 1-1\t2-2 1-1", 1, "gold:1");
   EXPECT_THAT(gold.sure, ElementsAre(WordLink{0, 0}, WordLink{1, 1}));
   EXPECT_THAT(gold.possible, ElementsAre(WordLink{0, 0}, WordLink{1, 1}, WordLink{2, 0}));
@@ -20,7 +20,7 @@ TEST(GoldAlignment, HasSureLinksAmongThePossibleOnes) {
   EXPECT_THAT(parse_gold_alignment("", 1, "gold:1").possible, IsEmpty());
 }
 
-TEST(GoldAlignment, SaysWhatItCannotRead) {
+TEST(GoldAlignment, ErrorsNameInvalidText) {
   for (const char* word : {"1", "1-", "-1", "1x2", "1-2-3", "0-1", "1--1", "99999999999999999999-1"}) {
     EXPECT_EQ(
         error_of([&] { parse_gold_alignment(word, 1, "gold:7"); }),
@@ -28,17 +28,17 @@ TEST(GoldAlignment, SaysWhatItCannotRead) {
   }
 }
 
-TEST(AlignmentErrors, AreThoseOfOchAndNey) {
+TEST(AlignmentErrors, FollowTheDefinitionOfOchAndNey) {
   const GoldAlignment gold = parse_gold_alignment("1-1 2-2 2p3", 1, "");
   AlignmentErrors errors;
   errors.add({{0, 0}, {1, 2}, {2, 2}, {0, 0}}, gold);
-  // 3 found, 2 sure; of those found, 1 is sure and 2 are possible.
+  // 3 links were found and 2 are sure; of the found links, 1 is sure and 2 are possible.
   EXPECT_DOUBLE_EQ(errors.rate(), 1 - (1.0 + 2.0) / (3.0 + 2.0));
   errors.add({{0, 0}}, parse_gold_alignment("1-1", 1, ""));
   EXPECT_DOUBLE_EQ(errors.rate(), 1 - (2.0 + 3.0) / (4.0 + 3.0));
 }
 
-TEST(AlignmentErrors, AreNoneWhereAllIsAsPeopleSay) {
+TEST(AlignmentErrors, AreZeroForAPerfectAlignment) {
   AlignmentErrors errors;
   EXPECT_EQ(errors.rate(), 0);
   errors.add({{0, 0}, {1, 1}}, parse_gold_alignment("1-1 2p2", 1, ""));

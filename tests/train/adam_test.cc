@@ -25,13 +25,13 @@ at::Tensor random(at::IntArrayRef shape, std::uint64_t seed, at::ScalarType dtyp
 void set_gradient(const at::Tensor& tensor, const at::Tensor& gradient) { tensor.mutable_grad() = gradient.clone(); }
 
 at::Tensor moment(const Adam& adam, const std::string& name) {
-  for (const NamedTensor& found : adam.moments()) {
-    if (found.name == name) return found.tensor;
+  for (const NamedTensor& moment : adam.moments()) {
+    if (moment.name == name) return moment.tensor;
   }
   return {};
 }
 
-TEST(Adam, IsAlgorithm1OfThePaper) {
+TEST(Adam, EqualsAlgorithm1OfThePaper) {
   const at::Tensor parameter = leaf(at::full({1}, 2.0, at::kDouble));
   Adam adam({{"x", parameter}}, {.beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
 
@@ -60,7 +60,7 @@ class AdamByDtype : public testing::TestWithParam<at::ScalarType> {};
 TEST_P(AdamByDtype, EqualsPlainTensorOperations) {
   const at::ScalarType dtype = GetParam();
   const at::Tensor first = leaf(random({3, 7}, 1, dtype));
-  const at::Tensor second = leaf(random({33}, 2, dtype));  // no multiple of a vector's width
+  const at::Tensor second = leaf(random({33}, 2, dtype));  // not a multiple of a vector's width
   Adam adam({{"first", first}, {"second", second}},
             {.beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-8, .weight_decay = 0.3});
 
@@ -91,7 +91,7 @@ TEST_P(AdamByDtype, EqualsPlainTensorOperations) {
 INSTANTIATE_TEST_SUITE_P(, AdamByDtype, testing::Values(at::kFloat, at::kDouble),
                          [](const auto& dtype) { return std::string(at::toString(dtype.param)); });
 
-TEST(Adam, GivesTheNormOverAllParametersAfterTheDivision) {
+TEST(Adam, ReturnsTheNormOfTheDividedGradientsOverAllParameters) {
   const at::Tensor first = leaf(at::zeros({2}, at::kDouble));
   const at::Tensor second = leaf(at::zeros({1}, at::kDouble));
   Adam adam({{"first", first}, {"second", second}});
@@ -101,7 +101,7 @@ TEST(Adam, GivesTheNormOverAllParametersAfterTheDivision) {
   EXPECT_DOUBLE_EQ(adam.step({.learning_rate = 0.1, .divisor = 2.0}), 6.5);
 }
 
-TEST(Adam, ClipsTheGradientToTheLongestAllowed) {
+TEST(Adam, ClipsTheGradientToTheLimit) {
   for (const auto& [clip_norm, expected] : {std::pair(1.0, 1.0), std::pair(6.0, 6.0), std::pair(7.0, 6.5)}) {
     const at::Tensor parameter = leaf(at::zeros({3}, at::kDouble));
     Adam adam({{"x", parameter}});
@@ -134,7 +134,7 @@ TEST(Adam, SkipsGradientsThatAreNotFinite) {
   }
 }
 
-TEST(Adam, LeavesAParameterWithoutGradientAlone) {
+TEST(Adam, KeepsAParameterWithoutGradient) {
   const at::Tensor used = leaf(at::ones({2}, at::kDouble));
   const at::Tensor unused = leaf(at::ones({2}, at::kDouble));
   Adam adam({{"used", used}, {"unused", unused}});
@@ -152,7 +152,7 @@ TEST(Adam, LeavesAParameterWithoutGradientAlone) {
   EXPECT_TRUE(unused.equal(at::ones({2}, at::kDouble)));
 }
 
-TEST(Adam, GoesOnFromItsMomentsAndCounts) {
+TEST(Adam, ContinuesFromSavedMomentsAndCounts) {
   const at::Tensor whole = leaf(random({5}, 1));
   const at::Tensor parted = leaf(random({5}, 1));
   Adam whole_adam({{"x", whole}});
@@ -178,7 +178,7 @@ TEST(Adam, GoesOnFromItsMomentsAndCounts) {
   EXPECT_EQ(after.num_skipped(), 2);
 }
 
-TEST(Adam, SaysWhatItNeeds) {
+TEST(Adam, RejectsParametersWithoutGradientAndADivisorOfZero) {
   EXPECT_THAT(
       [] {
         Adam({{"gain", at::ones({2})}});

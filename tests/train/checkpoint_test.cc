@@ -16,8 +16,8 @@
 #include "tests/support/error_of.h"
 #include "tests/train/file_size_limit.h"
 #include "tests/train/run_folder.h"
-#include "tests/train/run_of.h"
 #include "tests/train/same_run.h"
+#include "tests/train/test_run.h"
 
 namespace edgewise {
 namespace {
@@ -32,9 +32,9 @@ class Checkpoint : public RunFolder {
  protected:
   std::string in_run(const std::string& name) const { return (folder() / name).string(); }
 
-  void train() const { ASSERT_EQ(RunOf(folder(), short_run()).start(), Outcome::kFinished); }
+  void train() const { ASSERT_EQ(TestRun(folder(), short_run()).start(), Outcome::kFinished); }
 
-  void go_on(NextTokenTask::Options task = {}) const { RunOf(folder(), short_run(), std::move(task)).go_on(); }
+  void resume(NextTokenTask::Options task = {}) const { TestRun(folder(), short_run(), std::move(task)).resume(); }
 
   void save(NextTokenTask& task) const {
     Adam adam(task.parameters());
@@ -47,7 +47,7 @@ class Checkpoint : public RunFolder {
   }
 };
 
-TEST_F(Checkpoint, IsAModelDirectoryWithTheStateOfTrainingBesideIt) {
+TEST_F(Checkpoint, IsAModelDirectoryWithTheStateOfTraining) {
   train();
 
   EXPECT_THAT(names_in(folder()), UnorderedElementsAre("last", "previous", "best", "metrics.jsonl", "lock"));
@@ -59,7 +59,7 @@ TEST_F(Checkpoint, IsAModelDirectoryWithTheStateOfTrainingBesideIt) {
   EXPECT_EQ(verify_manifest(folder() / "last").files.size(), 4U);
 }
 
-TEST_F(Checkpoint, GivesBackWhatWasSaved) {
+TEST_F(Checkpoint, RestoresTheSavedState) {
   NextTokenTask task;
   Adam adam(task.parameters());
   adam.moments()[2].tensor.fill_(0.25);
@@ -87,35 +87,35 @@ TEST_F(Checkpoint, GivesBackWhatWasSaved) {
   other.table().detach().zero_();
   Adam other_adam(other.parameters());
   WeightAverage other_average(other.parameters(), 0.9);
-  const TrainingState found = read_last_state(folder(), "next_token");
-  read_last_tensors(folder(), found, {other, other_adam, &other_average});
+  const TrainingState restored = read_last_state(folder(), "next_token");
+  read_last_tensors(folder(), restored, {other, other_adam, &other_average});
 
   EXPECT_TRUE(other.table().equal(task.table()));
   EXPECT_TRUE(other_adam.moments()[2].tensor.equal(adam.moments()[2].tensor));
-  EXPECT_EQ(found.step, 12);
+  EXPECT_EQ(restored.step, 12);
   EXPECT_TRUE(other_average.tensors()[1].tensor.equal(average.tensors()[1].tensor));
   EXPECT_EQ(other_average.num_updates(), 11);
-  EXPECT_EQ(found.updates, 11);
-  EXPECT_EQ(found.skips_in_a_row, 1);
-  EXPECT_EQ(found.averaged, 11);
-  EXPECT_EQ(found.losses, state.losses);
-  EXPECT_EQ(found.metrics_size, 1234);
-  EXPECT_EQ(found.position, state.position);
-  EXPECT_EQ(found.gradient_norm, state.gradient_norm);
-  EXPECT_EQ(found.log, state.log);
-  ASSERT_TRUE(found.best.has_value());
-  EXPECT_EQ(found.best->loss, 0.1);
-  EXPECT_EQ(found.best->accuracy, 0.7);
-  EXPECT_EQ(found.best->sequence_accuracy, std::nullopt);
-  EXPECT_EQ(found.best->bleu, 31.4);
-  EXPECT_EQ(found.best_step, 9);
-  EXPECT_EQ(found.validated_step, 10);
-  EXPECT_EQ(found.validations_since_best, 1);
-  EXPECT_EQ(found.seed, state.seed);
-  EXPECT_EQ(found.data_fingerprint, state.data_fingerprint);
+  EXPECT_EQ(restored.updates, 11);
+  EXPECT_EQ(restored.skips_in_a_row, 1);
+  EXPECT_EQ(restored.averaged, 11);
+  EXPECT_EQ(restored.losses, state.losses);
+  EXPECT_EQ(restored.metrics_size, 1234);
+  EXPECT_EQ(restored.position, state.position);
+  EXPECT_EQ(restored.gradient_norm, state.gradient_norm);
+  EXPECT_EQ(restored.log, state.log);
+  ASSERT_TRUE(restored.best.has_value());
+  EXPECT_EQ(restored.best->loss, 0.1);
+  EXPECT_EQ(restored.best->accuracy, 0.7);
+  EXPECT_EQ(restored.best->sequence_accuracy, std::nullopt);
+  EXPECT_EQ(restored.best->bleu, 31.4);
+  EXPECT_EQ(restored.best_step, 9);
+  EXPECT_EQ(restored.validated_step, 10);
+  EXPECT_EQ(restored.validations_since_best, 1);
+  EXPECT_EQ(restored.seed, state.seed);
+  EXPECT_EQ(restored.data_fingerprint, state.data_fingerprint);
 }
 
-TEST_F(Checkpoint, HoldsTheNumbersOfTheTimeWhenItWasTaken) {
+TEST_F(Checkpoint, HoldsTheParametersAsTheyWereAtTheSnapshot) {
   NextTokenTask task;
   const at::Tensor before = task.table().detach().clone();
   Adam adam_of_task(task.parameters());
@@ -129,7 +129,7 @@ TEST_F(Checkpoint, HoldsTheNumbersOfTheTimeWhenItWasTaken) {
   EXPECT_TRUE(other.table().equal(before));
 }
 
-TEST_F(Checkpoint, StaysWholeWhenTheDiskIsFull) {
+TEST_F(Checkpoint, StaysUndamagedWhenTheDiskIsFull) {
   NextTokenTask task;
   save(task);
   const std::string before = read_file(folder() / "last/model.safetensors");
@@ -147,17 +147,17 @@ TEST_F(Checkpoint, StaysWholeWhenTheDiskIsFull) {
   EXPECT_NE(read_file(folder() / "last/model.safetensors"), before);
 }
 
-TEST_F(Checkpoint, IsNotBotheredByWhatAKilledSaveLeft) {
+TEST_F(Checkpoint, IgnoresTheFilesOfAKilledSave) {
   train();
   std::filesystem::create_directory(folder() / "last.tmp-1");
   std::ofstream(folder() / "last.tmp-1" / "model.safetensors") << "half of it";
 
-  EXPECT_NO_THROW(go_on());
+  EXPECT_NO_THROW(resume());
   NextTokenTask task;
   EXPECT_NO_THROW(save(task));
 }
 
-TEST_F(Checkpoint, IsNotReplacedByNumbersThatAreNotFinite) {
+TEST_F(Checkpoint, IsNotReplacedByParametersThatAreNotFinite) {
   NextTokenTask task;
   save(task);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -194,37 +194,37 @@ TEST_F(Checkpoint, NeedsADirectoryWithoutARun) {
               ThrowsMessage<Error>("train: " + in_run("notes.txt") + " is a file, needs a directory"));
 }
 
-TEST_F(Checkpoint, NeedsARunToGoOnWith) {
-  EXPECT_THAT([this] { go_on(); },
+TEST_F(Checkpoint, NeedsARunToResume) {
+  EXPECT_THAT([this] { resume(); },
               ThrowsMessage<Error>("train: " + folder().string() +
                                    " has no last, needs a run to go on with; leave --resume out to begin one"));
 
   train();
   std::filesystem::remove_all(folder() / "last");
   std::filesystem::rename(folder() / "best", folder() / "last");
-  EXPECT_THAT([this] { go_on(); },
+  EXPECT_THAT([this] { resume(); },
               ThrowsMessage<Error>("train: " + in_run("last") +
                                    " has no training.toml, needs one; it is a model, not the state of a run"));
 }
 
-TEST_F(Checkpoint, NeedsARunOfItsKind) {
+TEST_F(Checkpoint, NeedsARunOfTheSameKind) {
   train();
   EXPECT_THAT(
-      [this] { go_on({.kind = "universal"}); },
+      [this] { resume({.kind = "universal"}); },
       ThrowsMessage<Error>("train: " + in_run("last") + " holds a model of kind \"next_token\", needs \"universal\""));
 }
 
 TEST_F(Checkpoint, ListsAllParametersThatDiffer) {
   train();
-  RunOf other(folder(), short_run(), {.tokens = 20});
+  TestRun other(folder(), short_run(), {.tokens = 20});
   const at::Tensor before = other.task.bias().detach().clone();
 
-  EXPECT_THAT([&] { other.go_on(); }, ThrowsMessage<Error>("load_tensors: " + in_run("last/model.safetensors") +
-                                                           " has table as F32 [12, 12], F32 [20, 12] is needed"));
+  EXPECT_THAT([&] { other.resume(); }, ThrowsMessage<Error>("load_tensors: " + in_run("last/model.safetensors") +
+                                                            " has table as F32 [12, 12], F32 [20, 12] is needed"));
   EXPECT_TRUE(other.task.bias().equal(before));
 }
 
-TEST_F(Checkpoint, ThatWasAlteredOrCutIsReplacedByTheOneBefore) {
+TEST_F(Checkpoint, IsReplacedByThePreviousOneWhenItIsDamaged) {
   for (const char* name : {"model.safetensors", "training.safetensors", "training.toml", "config.toml"}) {
     SCOPED_TRACE(name);
     std::filesystem::remove_all(folder());
@@ -235,7 +235,7 @@ TEST_F(Checkpoint, ThatWasAlteredOrCutIsReplacedByTheOneBefore) {
     bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
     std::ofstream(file, std::ios::binary) << bytes;
 
-    RunOf run(folder(), short_run());
+    TestRun run(folder(), short_run());
     run.trainer.resume();
 
     EXPECT_EQ(run.trainer.state().step, before);
@@ -249,7 +249,7 @@ TEST_F(Checkpoint, ThatWasAlteredOrCutIsReplacedByTheOneBefore) {
   }
 }
 
-TEST_F(Checkpoint, ThatIsAbsentIsReplacedByTheOneBefore) {
+TEST_F(Checkpoint, IsReplacedByThePreviousOneWhenItIsAbsent) {
   train();
   std::filesystem::remove_all(folder() / "last");
 
@@ -259,25 +259,25 @@ TEST_F(Checkpoint, ThatIsAbsentIsReplacedByTheOneBefore) {
   EXPECT_EQ(restore_last(folder()), "");
 }
 
-TEST_F(Checkpoint, SaysWhatIsWrongWhenNoneIsWhole) {
+TEST_F(Checkpoint, ReportsTheDamageWhenBothAreDamaged) {
   train();
   damage("last/model.safetensors");
   std::filesystem::remove(folder() / "previous/training.toml");
 
   EXPECT_THAT(
-      error_of([this] { go_on(); }),
+      error_of([this] { resume(); }),
       MatchesRegex("train: " + folder().string() + " has no whole checkpoint: " + in_run("last/model.safetensors") +
                    " has [0-9]+ bytes, manifest.json says [0-9]+; the file is truncated; " +
                    in_run("previous/training.toml") + ": No such file or directory; manifest.json lists it"));
 }
 
-TEST_F(Checkpoint, SaysWhyTheDirectoryCannotBeMade) {
+TEST_F(Checkpoint, ReportsADirectoryThatCannotBeCreated) {
   std::ofstream(folder()) << "a file";
-  EXPECT_THAT([this] { RunOf(folder() / "run", short_run()).start(); },
+  EXPECT_THAT([this] { TestRun(folder() / "run", short_run()).start(); },
               ThrowsMessage<Error>("train: " + in_run("run") + ": Not a directory"));
 }
 
-TEST(Validation, IsBetterByBleuThenSequencesThenLoss) {
+TEST(Validation, ComparesByBleuThenSequencesThenLoss) {
   const Validation plain = {.loss = 2.0, .accuracy = 0.5};
   const auto with = [](double loss, std::optional<double> sequences, std::optional<double> bleu) {
     return Validation{.loss = loss, .accuracy = 0.5, .sequence_accuracy = sequences, .bleu = bleu};
@@ -297,15 +297,15 @@ TEST(Validation, IsBetterByBleuThenSequencesThenLoss) {
   EXPECT_TRUE(is_better(with(1.0, 0.5, 20.0), with(2.0, 0.5, 20.0)));
 }
 
-TEST(Validation, IsComparedByWhatIsAskedForAndThenByLoss) {
+TEST(Validation, ComparesByTheChosenScoreThenByLoss) {
   const Validation one = {.loss = 2.0, .accuracy = 0.5, .sequence_accuracy = 0.2, .bleu = 20.0};
   const Validation two = {.loss = 1.0, .accuracy = 0.4, .sequence_accuracy = 0.1, .bleu = 19.0};
 
-  EXPECT_TRUE(is_better(one, two, BestBy::kBleu));
-  EXPECT_TRUE(is_better(one, two, BestBy::kSequences));
-  EXPECT_TRUE(is_better(one, two, BestBy::kAccuracy));
-  EXPECT_TRUE(is_better(two, one, BestBy::kLoss));
-  for (const BestBy by : {BestBy::kBleu, BestBy::kSequences, BestBy::kAccuracy, BestBy::kLoss}) {
+  EXPECT_TRUE(is_better(one, two, BestMetric::kBleu));
+  EXPECT_TRUE(is_better(one, two, BestMetric::kSequences));
+  EXPECT_TRUE(is_better(one, two, BestMetric::kAccuracy));
+  EXPECT_TRUE(is_better(two, one, BestMetric::kLoss));
+  for (const BestMetric by : {BestMetric::kBleu, BestMetric::kSequences, BestMetric::kAccuracy, BestMetric::kLoss}) {
     Validation equal = one;
     EXPECT_FALSE(is_better(equal, one, by));
     equal.loss = 1.5;
@@ -313,13 +313,13 @@ TEST(Validation, IsComparedByWhatIsAskedForAndThenByLoss) {
   }
 }
 
-TEST(Validation, NeedsToMeasureWhatItIsComparedBy) {
+TEST(Validation, MustMeasureTheChosenScore) {
   const Validation plain = {.loss = 2.0, .accuracy = 0.5};
-  EXPECT_THAT([&] { require_measured(plain, BestBy::kBleu); },
+  EXPECT_THAT([&] { require_measured(plain, BestMetric::kBleu); },
               ThrowsMessage<Error>("train: best_by is bleu, which this validation does not measure; set "
                                    "train.best_by=auto"));
-  EXPECT_THROW(require_measured(plain, BestBy::kSequences), Error);
-  for (const BestBy by : {BestBy::kAuto, BestBy::kAccuracy, BestBy::kLoss})
+  EXPECT_THROW(require_measured(plain, BestMetric::kSequences), Error);
+  for (const BestMetric by : {BestMetric::kAuto, BestMetric::kAccuracy, BestMetric::kLoss})
     EXPECT_NO_THROW(require_measured(plain, by));
 }
 

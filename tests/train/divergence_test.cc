@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run does about losses that are not finite, or leap.
+// Tests runs with losses that are not finite or have a spike.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -13,7 +13,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
 #include "tests/train/run_folder.h"
-#include "tests/train/run_of.h"
+#include "tests/train/test_run.h"
 
 namespace edgewise {
 namespace {
@@ -25,7 +25,7 @@ using testing::ThrowsMessage;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-TEST(LossStatistics, AreMeanAndDeviationOfTheFirstHundredLosses) {
+TEST(LossStatistics, HaveMeanAndDeviationOfTheFirstHundredLosses) {
   rc::check([] {
     const auto numbers = *rc::gen::container<std::vector<int>>(100, rc::gen::inRange(-1000, 1000));
     LossStatistics losses;
@@ -38,14 +38,14 @@ TEST(LossStatistics, AreMeanAndDeviationOfTheFirstHundredLosses) {
   });
 }
 
-TEST(LossStatistics, FollowALossThatFalls) {
+TEST(LossStatistics, FollowAFallingLoss) {
   LossStatistics losses;
   for (int i = 0; i < 2000; ++i) losses.add(i < 1000 ? 9.0 : 2.0);
   EXPECT_NEAR(losses.mean, 2.0, 1e-3);
   EXPECT_NEAR(losses.deviation(), 0.0, 0.1);
 }
 
-TEST(LossStatistics, KnowALeapOnlyAfterAHundredSteps) {
+TEST(LossStatistics, DetectASpikeOnlyAfterAHundredSteps) {
   LossStatistics losses;
   for (int i = 0; i < 99; ++i) losses.add(i % 2 == 0 ? 1.9 : 2.1);
   EXPECT_FALSE(losses.is_spike(9.0, 5.0));
@@ -67,15 +67,15 @@ class Divergence : public RunFolder {
     return options;
   }
 
-  /// A run whose loss is multiplied at one step.
-  std::unique_ptr<RunOf> run_with(std::int64_t step, double factor, const TrainOptions& options) const {
-    auto run = std::make_unique<RunOf>(folder(), options);
+  /// Makes a run that multiplies the loss of one step by `factor`.
+  std::unique_ptr<TestRun> run_with(std::int64_t step, double factor, const TrainOptions& options) const {
+    auto run = std::make_unique<TestRun>(folder(), options);
     run->task.loss_factor = [=](std::int64_t count) { return count == step ? factor : 1.0; };
     return run;
   }
 };
 
-TEST_F(Divergence, OfOneStepIsSkipped) {
+TEST_F(Divergence, SkipsAStepThatIsNotFinite) {
   for (const double factor : {kInfinity, std::nan("")}) {
     std::filesystem::remove_all(folder());
     const auto run = run_with(3, factor, short_run());
@@ -87,26 +87,26 @@ TEST_F(Divergence, OfOneStepIsSkipped) {
     EXPECT_EQ(run->steps.back().skipped_steps, 1);
     EXPECT_EQ(run->trainer.state().updates, run->trainer.state().step - 1);
     EXPECT_TRUE(at::isfinite(run->task.table()).all().item<bool>());
-    EXPECT_TRUE(std::isfinite(run->logs[0].loss));  // of steps 1 and 2
+    EXPECT_TRUE(std::isfinite(run->logs[0].loss));  // over steps 1 and 2
     EXPECT_THAT(read_file(folder() / "metrics.jsonl"), Not(HasSubstr("null, \"accuracy\"")));
   }
 }
 
-TEST_F(Divergence, OfTheStepThatIsSavedIsNoHindranceToGoOn) {
+TEST_F(Divergence, AllowsResumingAfterASavedStepThatIsNotFinite) {
   const auto run = run_with(3, std::nan(""), short_run());
   run->after_step = [&](const StepReport& report) { run->requests.stop = report.step == 3; };
   EXPECT_EQ(run->start(), Outcome::kInterrupted);
 
-  RunOf resumed(folder(), short_run());
-  EXPECT_EQ(resumed.go_on(), Outcome::kFinished);
+  TestRun resumed(folder(), short_run());
+  EXPECT_EQ(resumed.resume(), Outcome::kFinished);
 }
 
-TEST_F(Divergence, EndsARunAfterSoManyStepsInARow) {
+TEST_F(Divergence, EndsARunAfterMostSkippedStepsInARow) {
   TrainOptions options = short_run();
   options.epochs = 0;
   options.most_skipped = 30;
   options.save_every = 4;
-  auto run = std::make_unique<RunOf>(folder(), options);
+  auto run = std::make_unique<TestRun>(folder(), options);
   run->task.loss_factor = [](std::int64_t count) { return count > 5 ? std::nan("") : 1.0; };
 
   EXPECT_THAT(
@@ -115,15 +115,15 @@ TEST_F(Divergence, EndsARunAfterSoManyStepsInARow) {
                            "ones; go on from " +
                            (folder() / "last").string() + " (step 32) with a lower learning rate"));
   EXPECT_EQ(run->steps.size(), 34U);
-  run.reset();  // and with it its lock
+  run.reset();  // releases the lock of the run
 
-  RunOf resumed(folder(), options);
+  TestRun resumed(folder(), options);
   resumed.task.loss_factor = [](std::int64_t) { return std::nan(""); };
-  EXPECT_THROW(resumed.go_on(), Error);
-  EXPECT_EQ(resumed.steps.size(), 2U);  // those before count on
+  EXPECT_THROW(resumed.resume(), Error);
+  EXPECT_EQ(resumed.steps.size(), 2U);  // the saved state has 27 skipped steps in a row
 }
 
-TEST_F(Divergence, ByALeapOfTheLossIsToldAndLogged) {
+TEST_F(Divergence, WarnsOfASpikeAndLogsIt) {
   const auto run = run_with(120, 20.0, options());
 
   EXPECT_EQ(run->start(), Outcome::kFinished);
@@ -136,16 +136,16 @@ TEST_F(Divergence, ByALeapOfTheLossIsToldAndLogged) {
   EXPECT_THAT(read_file(folder() / "metrics.jsonl"), HasSubstr("\"spike_loss\": "));
 }
 
-TEST_F(Divergence, ByALeapOfTheLossEndsARunThatAsksForIt) {
+TEST_F(Divergence, EndsARunAtASpikeByOption) {
   TrainOptions stop = options();
-  stop.on_spike = OnSpike::kStop;
+  stop.on_spike = SpikeReaction::kStop;
   const auto run = run_with(120, 20.0, stop);
   EXPECT_THAT([&] { run->start(); },
               ThrowsMessage<Error>(MatchesRegex("train: the loss of step 120 is .*; go on from .*/last \\(step 100\\) "
                                                 "with a lower learning rate")));
 }
 
-TEST_F(Divergence, ByALeapIsNotLookedForWhereNobodyAsks) {
+TEST_F(Divergence, IgnoresSpikesByOption) {
   TrainOptions none = options();
   none.spike = 0.0;
   const auto run = run_with(120, 20.0, none);

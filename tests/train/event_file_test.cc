@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Event files against a reader of their own: TensorFlow's TFRecord framing, and protobuf as its specification has it.
+// Reads event files with a second implementation of TensorFlow's TFRecord format and of the protobuf wire format.
 #include "edgewise/train/event_file.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@
 #include "edgewise/base/files.h"
 #include "edgewise/train/tensorboard.h"
 #include "tests/train/run_folder.h"
-#include "tests/train/run_of.h"
+#include "tests/train/test_run.h"
 
 namespace edgewise {
 namespace {
@@ -43,7 +43,7 @@ std::uint64_t take_varint(std::string_view& bytes) {
   }
 }
 
-/// A field's values, in order: numbers as they are, the rest as bytes.
+/// The values of a field in their order: numbers, or bytes for length-delimited fields.
 using Values = std::vector<std::variant<std::uint64_t, std::string>>;
 using Fields = std::map<std::uint64_t, Values>;
 
@@ -97,8 +97,8 @@ std::vector<Fields> read_events(const std::filesystem::path& path) {
   return events;
 }
 
-/// The steps of each scalar, over all files of a run in their order.
-std::map<std::string, std::vector<std::uint64_t>> scalar_steps(const std::filesystem::path& run) {
+/// Returns the steps of each scalar over all event files of a run. Reads the files in the order of their names.
+std::map<std::string, std::vector<std::uint64_t>> read_scalar_steps(const std::filesystem::path& run) {
   std::set<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(run)) {
     if (entry.path().filename().string().find("tfevents") != std::string::npos) files.insert(entry.path());
@@ -117,7 +117,7 @@ std::map<std::string, std::vector<std::uint64_t>> scalar_steps(const std::filesy
   return steps;
 }
 
-TEST(Crc32c, HasTheNumbersOfItsStandard) {
+TEST(Crc32c, HasTheTestValuesOfItsStandard) {
   std::string ascending(32, '\0');
   std::iota(ascending.begin(), ascending.end(), '\0');
 
@@ -126,7 +126,7 @@ TEST(Crc32c, HasTheNumbersOfItsStandard) {
   EXPECT_EQ(crc32c(ascending), 0x46DD794E);
 }
 
-TEST(LayerOf, IsWhatAParameterBelongsTo) {
+TEST(LayerOf, ReturnsTheLayerOfAParameter) {
   EXPECT_EQ(layer_of("encoder.layers.0.feed_forward.inner.weight"), "encoder.layers.0");
   EXPECT_EQ(layer_of("decoder.layers.11.norm.gain"), "decoder.layers.11");
   EXPECT_EQ(layer_of("decoder.norm.gain"), "decoder.norm");
@@ -181,7 +181,7 @@ TEST_F(EventFileTest, HoldsScalarsHistogramsAndTexts) {
   EXPECT_EQ(bytes(fields_of_message(bytes(text, 8)), 8), "in | out");
 }
 
-TEST_F(EventFileTest, HasNoStepTwiceWhereTrainingGoesOnFromAnEarlierOne) {
+TEST_F(EventFileTest, HasNoStepTwiceAfterResumingFromAnEarlierStep) {
   {
     EventFile events(folder(), 0);
     for (std::int64_t step : {10, 20, 30}) append_scalar(events, step, 1);
@@ -193,14 +193,14 @@ TEST_F(EventFileTest, HasNoStepTwiceWhereTrainingGoesOnFromAnEarlierOne) {
   EventFile resumed_again(folder(), 10);
   append_scalar(resumed_again, 20, 3);
 
-  EXPECT_THAT(scalar_steps(folder())["valid/bleu"], ElementsAre(10, 20));
+  EXPECT_THAT(read_scalar_steps(folder())["valid/bleu"], ElementsAre(10, 20));
   EXPECT_FALSE(std::filesystem::exists(file("0020")));
   const Fields restart = read_events(file("0010"))[1];
   EXPECT_EQ(number(restart, 2), 11U);
   EXPECT_EQ(number(fields_of_message(bytes(restart, 7)), 1), 1U);
 }
 
-TEST_F(EventFileTest, LosesATornEventAndNoOther) {
+TEST_F(EventFileTest, LosesOnlyATruncatedEvent) {
   {
     EventFile events(folder(), 0);
     for (std::int64_t step : {10, 20}) append_scalar(events, step, 1);
@@ -209,23 +209,23 @@ TEST_F(EventFileTest, LosesATornEventAndNoOther) {
 
   EventFile resumed(folder(), 20);
 
-  EXPECT_THAT(scalar_steps(folder())["valid/bleu"], ElementsAre(10));
+  EXPECT_THAT(read_scalar_steps(folder())["valid/bleu"], ElementsAre(10));
 }
 
-TEST_F(EventFileTest, BeginsAnewWithANewRun) {
-  std::ofstream(file("0020")) << "of a run that is no more";
+TEST_F(EventFileTest, RemovesTheEventFilesOfAnEarlierRun) {
+  std::ofstream(file("0020")) << "of an earlier run";
   const EventFile events(folder(), 0);
   EXPECT_FALSE(std::filesystem::exists(file("0020")));
 }
 
 class TensorBoardTest : public RunFolder {};
 
-TEST_F(TensorBoardTest, OfAStoppedAndResumedRunHasTheStepsOfOneThatNeverStopped) {
+TEST_F(TensorBoardTest, HasTheSameStepsForAResumedAndAnUninterruptedRun) {
   TrainOptions options = short_run();
   options.validate_every = 4;
   options.save_every = 5;
   const auto train = [&](const std::filesystem::path& run, std::int64_t lost_at, bool is_resumed) {
-    RunOf parts(run, options);
+    TestRun parts(run, options);
     TensorBoard board(run, parts.task);
     Trainer trainer(options, parts.task, parts.batches, board, run);
     if (is_resumed) trainer.resume();
@@ -237,15 +237,15 @@ TEST_F(TensorBoardTest, OfAStoppedAndResumedRunHasTheStepsOfOneThatNeverStopped)
     trainer.run(parts.requests);
   };
 
-  train(folder() / "whole", 0, false);
-  EXPECT_THROW(train(folder() / "parted", 9, false), std::runtime_error);
-  train(folder() / "parted", 0, true);
+  train(folder() / "uninterrupted", 0, false);
+  EXPECT_THROW(train(folder() / "resumed", 9, false), std::runtime_error);
+  train(folder() / "resumed", 0, true);
 
-  const auto whole = scalar_steps(folder() / "whole");
-  EXPECT_EQ(scalar_steps(folder() / "parted"), whole);
-  EXPECT_THAT(whole.at("valid/loss"), testing::Contains(8));
+  const auto expected = read_scalar_steps(folder() / "uninterrupted");
+  EXPECT_EQ(read_scalar_steps(folder() / "resumed"), expected);
+  EXPECT_THAT(expected.at("valid/loss"), testing::Contains(8));
   for (const char* tag : {"train/loss", "train/learning_rate", "weight_norm/table", "gradient_norm/bias"}) {
-    EXPECT_TRUE(whole.contains(tag)) << tag;
+    EXPECT_TRUE(expected.contains(tag)) << tag;
   }
 }
 

@@ -7,7 +7,7 @@
 
 namespace edgewise {
 
-/// As long as it lives, no file of this process can grow beyond a size: a full disk that needs no root to set up.
+/// Limits the size of files that this process writes during its lifetime; simulates a full disk without root rights.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {

@@ -31,7 +31,7 @@ class Metrics : public RunFolder {
   std::filesystem::path path_;
 };
 
-TEST_F(Metrics, AreOneJsonObjectALine) {
+TEST_F(Metrics, AreOneJsonObjectPerLine) {
   MetricsFile metrics(path_, 0);
   metrics.append(3, 1, {{"loss", 0.5}, {"skipped_steps", std::int64_t{2}}});
   metrics.append(3, 1, {{"valid_loss", std::numeric_limits<double>::quiet_NaN()}});
@@ -41,7 +41,7 @@ TEST_F(Metrics, AreOneJsonObjectALine) {
             "{\"step\": 3, \"epoch\": 1, \"valid_loss\": null}\n");
 }
 
-TEST_F(Metrics, KeepTheWholeLinesThatACheckpointCountsOn) {
+TEST_F(Metrics, KeepTheCompleteLinesUpToTheSavedSize) {
   EXPECT_TRUE(rc::check([this] {
     const int lines = *rc::gen::inRange(0, 6);
     std::string all;
@@ -59,7 +59,7 @@ TEST_F(Metrics, KeepTheWholeLinesThatACheckpointCountsOn) {
   }));
 }
 
-TEST_F(Metrics, WaitWithTheirLinesUntilTheDiskHasRoom) {
+TEST_F(Metrics, KeepLinesInMemoryUntilTheDiskHasSpace) {
   MetricsFile metrics(path_, 0);
   metrics.append(1, 1, {});
   {
@@ -74,12 +74,12 @@ TEST_F(Metrics, WaitWithTheirLinesUntilTheDiskHasRoom) {
   EXPECT_EQ(text(), line(1) + line(2) + line(3));
 }
 
-TEST_F(Metrics, HaveNoHalfLineBehindADiskThatFailed) {
+TEST_F(Metrics, HaveNoPartialLineAfterADiskFailure) {
   MetricsFile metrics(path_, 0);
   metrics.append(1, 1, {});
   {
-    FaultyFileSystem files({.first = 1, .are_lasting = true});  // not even the half line can be cut off
-    const ReplacedFileSystem replaced(files);
+    FaultyFileSystem files({.first = 1, .are_lasting = true});  // removing the partial line fails too
+    const ScopedFileSystem replaced(files);
     metrics.append(2, 1, {});
     EXPECT_NE(text(), line(1));
   }
@@ -87,7 +87,7 @@ TEST_F(Metrics, HaveNoHalfLineBehindADiskThatFailed) {
   EXPECT_EQ(text(), line(1) + line(2) + line(3));
 }
 
-TEST_F(Metrics, SayWhyTheFileCannotBeWritten) {
+TEST_F(Metrics, ReportWhyTheFileCannotBeWritten) {
   const std::string missing = (folder() / "none" / "metrics.jsonl").string();
   EXPECT_THAT([&] { MetricsFile(missing, 0); },
               ThrowsMessage<Error>("train: " + missing + ": No such file or directory"));

@@ -18,15 +18,15 @@
 
 namespace edgewise {
 
-/// The smallest model that learns: what an output token is followed by, from a table of logits. Its loss is a function
-/// of the pass's random numbers too, as a dropout makes it.
+/// A minimal model: a table of logits predicts the next output token from the present output token. As in a model with
+/// dropout, the loss also depends on the random numbers of the pass.
 class NextTokenTask : public TrainingTask {
  public:
   static constexpr std::int64_t kTokens = 12;
 
   struct Options {
     at::ScalarType dtype = at::kFloat;
-    double noise = 0.0;  // share by which a batch's loss is scaled at random
+    double noise = 0.0;  // largest random relative increase of a batch's loss
     std::int64_t tokens = kTokens;
     std::string kind = "next_token";
   };
@@ -44,7 +44,8 @@ class NextTokenTask : public TrainingTask {
     BatchLoss loss = exact_loss(batch);
     const DropoutKey key = pass.next_key();
     RandomStream random(key.seed, key.stream);
-    loss.loss_sum = loss.loss_sum * ((1.0 + options_.noise * random.uniform()) * loss_factor(++num_losses));
+    loss.objective = loss.objective * ((1.0 + options_.noise * random.uniform()) * loss_factor(++num_losses));
+    loss.sums.loss = loss.objective.item<double>();
     return loss;
   }
 
@@ -52,19 +53,15 @@ class NextTokenTask : public TrainingTask {
   Validation validate() override {
     if (on_validate) return on_validate();
     GraphPool pool;
-    BatchLoss sum;
-    double loss = 0.0;
+    LossSums sums;
     for (const Batch& batch : batches_in_order(pool, pairs(), {})) {
-      const BatchLoss part = exact_loss(batch);
-      loss += part.loss_sum.item<double>();
-      sum.tokens += part.tokens;
-      sum.correct += part.correct;
+      sums += exact_loss(batch).sums;
     }
-    const auto tokens = static_cast<double>(sum.tokens);
-    return {.loss = loss / tokens, .accuracy = static_cast<double>(sum.correct) / tokens};
+    const auto tokens = static_cast<double>(sums.tokens);
+    return {.loss = sums.loss / tokens, .accuracy = static_cast<double>(sums.correct) / tokens};
   }
 
-  /// Sentences that count on from a token.
+  /// Returns pairs whose outputs are arithmetic sequences of tokens.
   static std::vector<TokenPair> pairs() {
     std::vector<TokenPair> pairs;
     for (std::int64_t i = 0; i < 23; ++i) {
@@ -78,7 +75,7 @@ class NextTokenTask : public TrainingTask {
   at::Tensor table() const { return table_; }
   at::Tensor bias() const { return bias_; }
 
-  // What tests put in the way: no validation or a script of it, factors of the loss.
+  // Tests may turn off validation, replace its result, and multiply the loss by a factor.
   bool has_validation = true;
   std::function<Validation()> on_validate;
   std::function<double(std::int64_t)> loss_factor = [](std::int64_t) { return 1.0; };
@@ -95,10 +92,11 @@ class NextTokenTask : public TrainingTask {
   BatchLoss exact_loss(const Batch& batch) const {
     const at::Tensor logits = table_.index_select(0, at::tensor(batch.output_tokens)) + bias_;
     const at::Tensor labels = at::tensor(batch.labels);
-    return {.loss_sum = at::cross_entropy_loss(logits, labels, {}, at::Reduction::Sum),
-            .reported_sum = {},
-            .tokens = labels.numel(),
-            .correct = logits.argmax(1).eq(labels).sum().item<std::int64_t>()};
+    const at::Tensor loss = at::cross_entropy_loss(logits, labels, {}, at::Reduction::Sum);
+    return {.objective = loss,
+            .sums = {.loss = loss.item<double>(),
+                     .tokens = labels.numel(),
+                     .correct = logits.argmax(1).eq(labels).sum().item<std::int64_t>()}};
   }
 
   Options options_;

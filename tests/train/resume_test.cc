@@ -24,8 +24,7 @@ using testing::ThrowsMessage;
 
 class ResumeTest : public TwoRuns {};
 
-// The promise that lets a run be stopped at any time.
-TEST_F(ResumeTest, StoppedAndResumedAnywhereGivesTheSameBits) {
+TEST_F(ResumeTest, GivesTheSameBitsForARunStoppedAndResumedAtAnyStep) {
   TrainOptions options = short_run();
   options.accumulate = 2;
   options.validate_every = 3;
@@ -34,42 +33,42 @@ TEST_F(ResumeTest, StoppedAndResumedAnywhereGivesTheSameBits) {
   options.clip_norm = 0.2;
   options.average = 0.8;
   options.keep_best = 2;
-  RunOf never_stopped(whole(), options, {.noise = 0.5});
+  TestRun never_stopped(first_folder(), options, {.noise = 0.5});
   ASSERT_EQ(never_stopped.start(), Outcome::kFinished);
   const std::int64_t last = never_stopped.trainer.state().step;
   ASSERT_GE(last, 6);
 
   for (std::int64_t step = 1; step < last; ++step) {
     SCOPED_TRACE(step);
-    std::filesystem::remove_all(parted());
-    RunOf stopped(parted(), options, {.noise = 0.5});
+    std::filesystem::remove_all(second_folder());
+    TestRun stopped(second_folder(), options, {.noise = 0.5});
     stopped.after_step = [&](const StepReport& report) { stopped.requests.stop = report.step == step; };
     ASSERT_EQ(stopped.start(), Outcome::kInterrupted);
     ASSERT_EQ(stopped.trainer.state().step, step);
 
-    RunOf resumed(parted(), options, {.noise = 0.5});
-    ASSERT_EQ(resumed.go_on(), Outcome::kFinished);
+    TestRun resumed(second_folder(), options, {.noise = 0.5});
+    ASSERT_EQ(resumed.resume(), Outcome::kFinished);
 
     expect_same(resumed, never_stopped);
   }
 }
 
-TEST_F(ResumeTest, CutsItsRateWhereValidationsStallAlsoWhenItIsResumed) {
+TEST_F(ResumeTest, CutsTheRateAtAPlateauAfterResuming) {
   TrainOptions options = short_run();
   options.schedule = ScheduleKind::kPlateau;
   options.plateau_patience = 2;
   options.validate_every = 1;
-  const auto stall = [](RunOf& run) { run.task.on_validate = [] { return Validation{.loss = 1.0}; }; };
-  RunOf stopped(parted(), options);
+  const auto stall = [](TestRun& run) { run.task.on_validate = [] { return Validation{.loss = 1.0}; }; };
+  TestRun stopped(second_folder(), options);
   stall(stopped);
   stopped.after_step = [&](const StepReport& report) { stopped.requests.stop = report.step == 2; };
   stopped.start();
 
-  RunOf resumed(parted(), options);
+  TestRun resumed(second_folder(), options);
   stall(resumed);
-  resumed.go_on();
+  resumed.resume();
 
-  // The first validation is the best; two more that are not, and the step behind them has half the rate.
+  // The first validation is the best. After two validations that are not better, the next step has half the rate.
   ASSERT_GE(resumed.steps.size(), 4U);
   EXPECT_EQ(resumed.steps[0].learning_rate, 0.1);
   EXPECT_EQ(resumed.steps[1].learning_rate, 0.05);
@@ -77,28 +76,28 @@ TEST_F(ResumeTest, CutsItsRateWhereValidationsStallAlsoWhenItIsResumed) {
   EXPECT_EQ(resumed.steps[3].learning_rate, 0.025);
 }
 
-TEST_F(ResumeTest, KilledAnywhereGoesOnFromItsLastCheckpointToTheSameBits) {
+TEST_F(ResumeTest, GivesTheSameBitsForARunKilledAtAnyStepAndResumedFromItsLastCheckpoint) {
   TrainOptions options = short_run();
   options.validate_every = 2;
   options.save_every = 3;
   options.average = 0.8;
   options.keep_best = 1;
-  RunOf never_killed(whole(), options, {.noise = 0.5});
+  TestRun never_killed(first_folder(), options, {.noise = 0.5});
   never_killed.start();
 
   for (std::int64_t step = 1; step < never_killed.trainer.state().step; ++step) {
     SCOPED_TRACE(step);
-    std::filesystem::remove_all(parted());
+    std::filesystem::remove_all(second_folder());
     {
-      RunOf killed(parted(), options, {.noise = 0.5});
+      TestRun killed(second_folder(), options, {.noise = 0.5});
       killed.after_step = [&](const StepReport& report) {
         if (report.step == step) throw std::runtime_error("killed");
       };
       EXPECT_THROW(killed.start(), std::runtime_error);
     }
 
-    RunOf resumed(parted(), options, {.noise = 0.5});
-    resumed.go_on();
+    TestRun resumed(second_folder(), options, {.noise = 0.5});
+    resumed.resume();
 
     EXPECT_EQ(resumed.steps.front().step, (step - 1) / 3 * 3 + 1);
     expect_same(resumed, never_killed);
@@ -106,106 +105,107 @@ TEST_F(ResumeTest, KilledAnywhereGoesOnFromItsLastCheckpointToTheSameBits) {
 }
 
 TEST_F(ResumeTest, StopsBeforeTheFirstStepToo) {
-  RunOf run(whole(), short_run());
+  TestRun run(first_folder(), short_run());
   run.requests.stop = true;
   EXPECT_EQ(run.start(), Outcome::kInterrupted);
 
-  RunOf resumed(whole(), short_run());
-  EXPECT_EQ(resumed.go_on(), Outcome::kFinished);
-  RunOf at_once(parted(), short_run());
+  TestRun resumed(first_folder(), short_run());
+  EXPECT_EQ(resumed.resume(), Outcome::kFinished);
+  TestRun at_once(second_folder(), short_run());
   at_once.start();
   expect_same(resumed, at_once);
 }
 
-TEST_F(ResumeTest, TrainsOnWhenMoreIsAskedOfAFinishedRun) {
+TEST_F(ResumeTest, ContinuesAFinishedRunWithMoreEpochs) {
   TrainOptions options = short_run();
-  RunOf(whole(), options).start();
+  TestRun(first_folder(), options).start();
 
-  RunOf again(whole(), options);
-  EXPECT_EQ(again.go_on(), Outcome::kFinished);
+  TestRun again(first_folder(), options);
+  EXPECT_EQ(again.resume(), Outcome::kFinished);
   EXPECT_TRUE(again.steps.empty());
 
   options.epochs = 3;
-  RunOf longer(whole(), options);
-  EXPECT_EQ(longer.go_on(), Outcome::kFinished);
+  TestRun longer(first_folder(), options);
+  EXPECT_EQ(longer.resume(), Outcome::kFinished);
   EXPECT_EQ(longer.steps.front().epoch, 3);
 }
 
-TEST_F(ResumeTest, EndsAtOnceWhenLessIsAskedThanIsDone) {
+TEST_F(ResumeTest, EndsAtOnceWithFewerStepsThanAreDone) {
   TrainOptions options = short_run();
-  RunOf stopped(whole(), options);
+  TestRun stopped(first_folder(), options);
   stopped.after_step = [&](const StepReport& report) { stopped.requests.stop = report.step == 5; };
   stopped.start();
 
   options.steps = 2;
-  RunOf resumed(whole(), options);
-  EXPECT_EQ(resumed.go_on(), Outcome::kFinished);
+  TestRun resumed(first_folder(), options);
+  EXPECT_EQ(resumed.resume(), Outcome::kFinished);
 
   EXPECT_TRUE(resumed.steps.empty());
   EXPECT_THAT(resumed.logs, ElementsAre(Field(&StepReport::last_step, testing::Optional(5))));
   EXPECT_EQ(resumed.logs.front().seconds_left, 0.0);
 }
 
-TEST_F(ResumeTest, CanBeginAndEndToAverageInTheMiddleOfARun) {
+TEST_F(ResumeTest, CanStartAndStopAveragingInTheMiddleOfARun) {
   TrainOptions options = short_run();
-  RunOf stopped(whole(), options);
+  TestRun stopped(first_folder(), options);
   stopped.after_step = [&](const StepReport& report) { stopped.requests.stop = report.step == 4; };
   stopped.start();
 
   options.average = 0.9;
-  RunOf resumed(whole(), options);
+  TestRun resumed(first_folder(), options);
   resumed.after_step = [&](const StepReport& report) { resumed.requests.stop = report.step == 5; };
-  resumed.go_on();
+  resumed.resume();
   EXPECT_EQ(resumed.trainer.state().averaged, 1);
-  NextTokenTask found;
-  load_tensors(found.parameters(), SafetensorsFile::open(whole() / "last/model.safetensors"), "last");
-  EXPECT_TRUE(found.table().equal(resumed.task.table()));
+  NextTokenTask saved;
+  load_tensors(saved.parameters(), SafetensorsFile::open(first_folder() / "last/model.safetensors"), "last");
+  EXPECT_TRUE(saved.table().equal(resumed.task.table()));
 
   options.average = 0.0;
-  RunOf without(whole(), options);
-  without.go_on();
-  RunOf at_once(parted(), options);
+  TestRun without(first_folder(), options);
+  without.resume();
+  TestRun at_once(second_folder(), options);
   at_once.start();
   EXPECT_TRUE(without.task.table().equal(at_once.task.table()));
   EXPECT_EQ(without.trainer.state().averaged, std::nullopt);
 }
 
-TEST_F(ResumeTest, GoesOnFromValidationsThatAreNoNumbers) {
+TEST_F(ResumeTest, ResumesAfterValidationsThatAreNotANumber) {
   TrainOptions options = short_run();
   options.keep_best = 1;
-  RunOf stopped(whole(), options);
+  TestRun stopped(first_folder(), options);
   stopped.task.on_validate = [] { return Validation{.loss = std::nan("")}; };
   stopped.start();
 
   options.epochs = 3;
-  RunOf resumed(whole(), options);
-  EXPECT_EQ(resumed.go_on(), Outcome::kFinished);
+  TestRun resumed(first_folder(), options);
+  EXPECT_EQ(resumed.resume(), Outcome::kFinished);
   EXPECT_THAT(resumed.validations, Each(Field(&std::pair<std::int64_t, bool>::second, true)));
 }
 
-TEST_F(ResumeTest, BeginsOnlyWhereNoRunIs) {
-  RunOf(whole(), short_run()).start();
-  const std::string before = read_file(whole() / "last/manifest.json") + read_file(whole() / "metrics.jsonl");
+TEST_F(ResumeTest, StartsOnlyInADirectoryWithoutARun) {
+  TestRun(first_folder(), short_run()).start();
+  const std::string before =
+      read_file(first_folder() / "last/manifest.json") + read_file(first_folder() / "metrics.jsonl");
 
-  EXPECT_THAT([this] { RunOf(whole(), short_run()).start(); },
-              ThrowsMessage<Error>("train: " + whole().string() +
+  EXPECT_THAT([this] { TestRun(first_folder(), short_run()).start(); },
+              ThrowsMessage<Error>("train: " + first_folder().string() +
                                    " holds a run (last), needs a directory without one; go on with it by --resume, or "
                                    "choose another"));
 
-  EXPECT_EQ(read_file(whole() / "last/manifest.json") + read_file(whole() / "metrics.jsonl"), before);
+  EXPECT_EQ(read_file(first_folder() / "last/manifest.json") + read_file(first_folder() / "metrics.jsonl"), before);
 }
 
-TEST_F(ResumeTest, GoesOnOnlyWithTheSeedAndDataOfTheRun) {
+TEST_F(ResumeTest, ResumesOnlyWithTheSeedAndDataOfTheRun) {
   TrainOptions options = short_run();
-  RunOf(whole(), options).start();
+  TestRun(first_folder(), options).start();
 
-  EXPECT_THAT([&] { RunOf(whole(), options, {}, {.tokens = 13, .sentences = 0, .bucket = 2}).go_on(); },
-              ThrowsMessage<Error>("train: the training pairs or batch options are not those of " + whole().string() +
-                                   "; go on with the files and options that it began with"));
+  EXPECT_THAT([&] { TestRun(first_folder(), options, {}, {.tokens = 13, .sentences = 0, .bucket = 2}).resume(); },
+              ThrowsMessage<Error>("train: the training pairs or batch options are not those of " +
+                                   first_folder().string() + "; go on with the files and options that it began with"));
   options.seed = 7;
-  EXPECT_THAT(
-      [&] { RunOf(whole(), options).go_on(); },
-      ThrowsMessage<Error>("train: seed is 7, but " + whole().string() + " began with 1; set train.seed=1 to go on"));
+  EXPECT_THAT([&] { TestRun(first_folder(), options).resume(); },
+              ThrowsMessage<Error>("train: seed is 7, but " + first_folder().string() +
+                                   " began with 1; set train.seed=1 to go on"));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include "edgewise/base/error.h"
 #include "tests/train/run_folder.h"
-#include "tests/train/run_of.h"
+#include "tests/train/test_run.h"
 
 namespace edgewise {
 namespace {
@@ -17,32 +17,32 @@ using testing::ThrowsMessage;
 
 class RunLockTest : public RunFolder {
  protected:
-  auto says_who_is_there() const {
+  auto throws_another_process_trains() const {
     return ThrowsMessage<Error>("train: another process trains in " + folder().string() +
                                 ", needs a run directory of its own; wait for that one's end, or choose another");
   }
 };
 
-TEST_F(RunLockTest, LetsOneIn) {
-  require_nobody_trains(folder());
+TEST_F(RunLockTest, IsHeldByOneProcessAtATime) {
+  require_unlocked(folder());
   EXPECT_FALSE(std::filesystem::exists(folder()));
 
   std::optional<RunLock> lock(folder());
-  EXPECT_THAT([this] { RunLock another(folder()); }, says_who_is_there());
-  EXPECT_THAT([this] { require_nobody_trains(folder()); }, says_who_is_there());
+  EXPECT_THAT([this] { RunLock another(folder()); }, throws_another_process_trains());
+  EXPECT_THAT([this] { require_unlocked(folder()); }, throws_another_process_trains());
 
   lock.reset();
-  require_nobody_trains(folder());
+  require_unlocked(folder());
   const RunLock next(folder());
 }
 
-TEST_F(RunLockTest, KeepsOthersFromBeginningARunAndFromGoingOnWithIt) {
-  RunOf first(folder(), short_run());
+TEST_F(RunLockTest, PreventsAnotherStartAndAnotherResume) {
+  TestRun first(folder(), short_run());
   bool was_refused = false;
   first.after_step = [&](const StepReport& report) {
     if (report.step != 2) return;
-    EXPECT_THAT([this] { RunOf(folder(), short_run()).start(); }, says_who_is_there());
-    EXPECT_THAT([this] { RunOf(folder(), short_run()).go_on(); }, says_who_is_there());
+    EXPECT_THAT([this] { TestRun(folder(), short_run()).start(); }, throws_another_process_trains());
+    EXPECT_THAT([this] { TestRun(folder(), short_run()).resume(); }, throws_another_process_trains());
     was_refused = true;
   };
   first.start();

@@ -12,23 +12,23 @@
 
 namespace edgewise {
 
-/// Metrics without what a clock measured.
-inline std::string metrics_of_run(const std::filesystem::path& run) {
+/// Reads the lines of metrics without times and speeds.
+inline std::string read_metrics(const std::filesystem::path& run) {
   return std::regex_replace(read_file(run / "metrics.jsonl"), std::regex("\"(tokens_per_second|seconds)\": [0-9.e-]+"),
                             "");
 }
 
-/// The names in a folder, sorted.
+/// Returns the names in a folder, sorted.
 inline std::set<std::string> names_in(const std::filesystem::path& folder) {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) names.insert(entry.path().filename().string());
   return names;
 }
 
-/// Expects two runs to have come to the same, bit for bit: weights, moments, the state of training, metrics, and which
-/// models are kept. RUN/previous may differ: it tells when a run was saved.
+/// Expects two runs to be equal bit for bit: weights, moments, the state of training, metrics and the saved models.
+/// RUN/previous may differ, because its content depends on the times of the saves.
 inline void expect_same_run(const std::filesystem::path& left, const std::filesystem::path& right) {
-  EXPECT_EQ(metrics_of_run(left), metrics_of_run(right));
+  EXPECT_EQ(read_metrics(left), read_metrics(right));
   std::set<std::string> directories;
   for (const std::string& name : names_in(right)) {
     if (name == "last" || name == "best" || name.starts_with("step-")) directories.insert(name);

@@ -23,10 +23,10 @@ TrainOptions noam(double factor, std::int64_t warmup) {
   return options;
 }
 
-TEST(Schedule, HasTheNumbersOfThePaper) {
+TEST(Schedule, HasTheRatesOfThePaper) {
   const Schedule schedule(noam(1.0, 4000), 512);
 
-  // 512^-0.5 · 4000^-1.5, and so on.
+  // schedule(1) = 512^-0.5 · 4000^-1.5
   EXPECT_NEAR(schedule(1), 1.746928107421711e-07, 1e-18);
   EXPECT_NEAR(schedule(4000), 6.987712429686843e-04, 1e-15);
   EXPECT_NEAR(schedule(16000), 3.493856214843421e-04, 1e-15);
@@ -58,8 +58,8 @@ TEST(Schedule, CanStayConstant) {
   EXPECT_EQ(schedule(1000000), 0.005);
 }
 
-/// A schedule that rises to 0.01 in 10 of 99 steps.
-TrainOptions warm(ScheduleKind kind) {
+/// Options of 99 steps whose learning rate rises to 0.01 in the first 10.
+TrainOptions warmup_options(ScheduleKind kind) {
   TrainOptions options;
   options.schedule = kind;
   options.learning_rate = 0.01;
@@ -68,11 +68,11 @@ TrainOptions warm(ScheduleKind kind) {
   return options;
 }
 
-TEST(Schedule, OfEachKindRisesInAStraightLineToItsHighestRate) {
+TEST(Schedule, RisesLinearlyToTheHighestRateForEachKind) {
   for (const ScheduleKind kind : {ScheduleKind::kConstant, ScheduleKind::kInverseSqrt, ScheduleKind::kLinear,
                                   ScheduleKind::kCosine, ScheduleKind::kPlateau}) {
     SCOPED_TRACE(enum_name(kind));
-    const Schedule schedule(warm(kind), 32);
+    const Schedule schedule(warmup_options(kind), 32);
     for (std::int64_t step = 1; step <= 10; ++step) {
       EXPECT_NEAR(schedule(step), 0.001 * static_cast<double>(step), 1e-17) << step;
     }
@@ -81,45 +81,46 @@ TEST(Schedule, OfEachKindRisesInAStraightLineToItsHighestRate) {
 }
 
 TEST(Schedule, CanFallWithTheInverseSquareRootOfTheStep) {
-  const Schedule schedule(warm(ScheduleKind::kInverseSqrt), 32);
+  const Schedule schedule(warmup_options(ScheduleKind::kInverseSqrt), 32);
 
   EXPECT_DOUBLE_EQ(schedule(40), 0.005);
   EXPECT_DOUBLE_EQ(schedule(1000), 0.001);
 }
 
 TEST(Schedule, CanFallInACosineToItsLowestRate) {
-  TrainOptions options = warm(ScheduleKind::kCosine);
+  TrainOptions options = warmup_options(ScheduleKind::kCosine);
   options.min_learning_rate = 0.002;
   const Schedule schedule(options, 32);
 
-  EXPECT_DOUBLE_EQ(schedule(25), 0.002 + 0.008 * (1 + std::sqrt(3.0) / 2) / 2);  // a sixth of the way
+  EXPECT_DOUBLE_EQ(schedule(25),
+                   0.002 + 0.008 * (1 + std::sqrt(3.0) / 2) / 2);  // a sixth of the steps after the warm-up
   EXPECT_DOUBLE_EQ(schedule(55), 0.006);
   EXPECT_GT(schedule(99), 0.002);
   EXPECT_DOUBLE_EQ(schedule(100), 0.002);
   EXPECT_DOUBLE_EQ(schedule(1000), 0.002);
 }
 
-TEST(Schedule, OfAPlateauIsCutWhenValidationsStall) {
-  TrainOptions options = warm(ScheduleKind::kPlateau);
+TEST(Schedule, IsCutAtAPlateauOfTheValidations) {
+  TrainOptions options = warmup_options(ScheduleKind::kPlateau);
   options.plateau_factor = 0.1;
   options.plateau_patience = 2;
   options.min_learning_rate = 0.0005;
   Schedule schedule(options, 32);
 
-  for (const bool is_best : {true, false, true, false}) schedule.validated(is_best);
+  for (const bool is_best : {true, false, true, false}) schedule.add_validation(is_best);
   EXPECT_DOUBLE_EQ(schedule(50), 0.01);
-  schedule.validated(false);
+  schedule.add_validation(false);
   EXPECT_DOUBLE_EQ(schedule(50), 0.001);
   EXPECT_DOUBLE_EQ(schedule(5), 0.0005);
-  EXPECT_EQ(schedule.plateau(), (Plateau{.cuts = 1, .waits = 0}));
+  EXPECT_EQ(schedule.plateau(), (PlateauState{.cuts = 1, .waits = 0}));
 
   Schedule resumed(options, 32);
   resumed.set_plateau(schedule.plateau());
-  for (int i = 0; i < 2; ++i) resumed.validated(false);
+  for (int i = 0; i < 2; ++i) resumed.add_validation(false);
   EXPECT_DOUBLE_EQ(resumed(50), 0.0005);
 }
 
-TEST(Schedule, CanRiseAndFallInStraightLines) {
+TEST(Schedule, CanRiseAndFallLinearly) {
   TrainOptions options;
   options.schedule = ScheduleKind::kLinear;
   options.learning_rate = 0.01;
@@ -134,7 +135,7 @@ TEST(Schedule, CanRiseAndFallInStraightLines) {
   EXPECT_EQ(schedule(1000), 0.0);
 }
 
-TEST(Schedule, SaysWhatItNeeds) {
+TEST(Schedule, RejectsOptionsThatDoNotFitItsKind) {
   TrainOptions linear;
   linear.schedule = ScheduleKind::kLinear;
   linear.warmup = 10;
@@ -144,7 +145,7 @@ TEST(Schedule, SaysWhatItNeeds) {
 
   EXPECT_THAT([] { Schedule(noam(1.0, 0), 512); },
               ThrowsMessage<Error>("Schedule: warmup is 0, the noam schedule needs at least 1 step"));
-  TrainOptions cosine = warm(ScheduleKind::kCosine);
+  TrainOptions cosine = warmup_options(ScheduleKind::kCosine);
   cosine.min_learning_rate = 0.5;
   EXPECT_THAT([&] { Schedule(cosine, 8); },
               ThrowsMessage<Error>("Schedule: min_learning_rate is 0.5, needs at most the learning_rate of 0.01"));
@@ -152,7 +153,7 @@ TEST(Schedule, SaysWhatItNeeds) {
   EXPECT_THAT([] { Schedule(noam(1.0, 10), 8)(0); }, ThrowsMessage<Error>("Schedule: step is 0, needs at least 1"));
 }
 
-TEST(TrainOptions, AreReadAndWritten) {
+TEST(TrainOptions, ReadTheSameAfterTheyAreWritten) {
   const auto options =
       parse_config<TrainOptions>("steps = 7\nschedule = \"constant\"\nclip_norm = 0.5\nseed = 3", "train.toml");
 

@@ -34,7 +34,7 @@ class TrainerTest : public TwoRuns {};
 TEST_F(TrainerTest, LowersTheLoss) {
   TrainOptions options = short_run();
   options.epochs = 30;
-  RunOf run(whole(), options);
+  TestRun run(first_folder(), options);
 
   EXPECT_EQ(run.start(), Outcome::kFinished);
 
@@ -42,12 +42,12 @@ TEST_F(TrainerTest, LowersTheLoss) {
   EXPECT_GT(run.steps.back().accuracy, run.steps.front().accuracy);
 }
 
-TEST_F(TrainerTest, AccumulatesToTheStepOfOneBigBatch) {
+TEST_F(TrainerTest, TakesTheSameStepWithAccumulatedBatchesAsWithOneBigBatch) {
   const auto table_after = [this](const char* name, std::int64_t sentences, std::int64_t accumulate) {
     TrainOptions options = short_run();
     options.epochs = 4;
     options.accumulate = accumulate;
-    RunOf run(folder() / name, options, {.dtype = at::kDouble}, {.tokens = 0, .sentences = sentences, .bucket = 1});
+    TestRun run(folder() / name, options, {.dtype = at::kDouble}, {.tokens = 0, .sentences = sentences, .bucket = 1});
     run.start();
     EXPECT_EQ(run.trainer.state().step, 4);
     return run.task.table();
@@ -61,18 +61,18 @@ TEST_F(TrainerTest, AccumulatesToTheStepOfOneBigBatch) {
 TEST_F(TrainerTest, EndsAStepWithItsEpoch) {
   TrainOptions options = short_run();
   options.accumulate = 3;
-  RunOf run(whole(), options, {}, {.tokens = 0, .sentences = 5, .bucket = 0});  // five batches an epoch
+  TestRun run(first_folder(), options, {}, {.tokens = 0, .sentences = 5, .bucket = 0});  // five batches an epoch
   run.start();
 
   EXPECT_THAT(run.steps, ElementsAre(Field(&StepReport::epoch, 1), Field(&StepReport::epoch, 1),
                                      Field(&StepReport::epoch, 2), Field(&StepReport::epoch, 2)));
 }
 
-TEST_F(TrainerTest, DrawsOtherRandomNumbersForAnotherSeed) {
+TEST_F(TrainerTest, DrawsDifferentRandomNumbersForAnotherSeed) {
   TrainOptions options = short_run();
-  RunOf first(whole(), options, {.noise = 0.5});
+  TestRun first(first_folder(), options, {.noise = 0.5});
   options.seed = 2;
-  RunOf second(parted(), options, {.noise = 0.5});
+  TestRun second(second_folder(), options, {.noise = 0.5});
   first.start();
   second.start();
   EXPECT_FALSE(first.task.table().equal(second.task.table()));
@@ -85,7 +85,7 @@ TEST_F(TrainerTest, LogsValidatesAndSavesWhenDueAndAtTheEnd) {
   options.log_every = 3;
   options.validate_every = 4;
   options.save_every = 5;
-  RunOf run(whole(), options);
+  TestRun run(first_folder(), options);
   run.start();
 
   EXPECT_THAT(run.logs,
@@ -95,10 +95,10 @@ TEST_F(TrainerTest, LogsValidatesAndSavesWhenDueAndAtTheEnd) {
               ElementsAre(Pair(0, "last"), Pair(4, "best"), Pair(5, "last"), Pair(7, "best"), Pair(7, "last")));
 }
 
-TEST_F(TrainerTest, DoesSoAtTheEndOfAnEpochByDefault) {
+TEST_F(TrainerTest, LogsValidatesAndSavesAtTheEndOfAnEpochByDefault) {
   TrainOptions options = short_run();
   options.log_every = 0;
-  RunOf run(whole(), options, {}, {.tokens = 0, .sentences = 5, .bucket = 0});
+  TestRun run(first_folder(), options, {}, {.tokens = 0, .sentences = 5, .bucket = 0});
   run.start();
 
   EXPECT_THAT(run.logs, ElementsAre(Field(&StepReport::step, 5), Field(&StepReport::step, 10)));
@@ -106,11 +106,11 @@ TEST_F(TrainerTest, DoesSoAtTheEndOfAnEpochByDefault) {
   EXPECT_THAT(run.saves, AllOf(Contains(Pair(5, "last")), Contains(Pair(10, "last"))));
 }
 
-TEST_F(TrainerTest, ReportsMeansOverTheStepsSinceTheLastLine) {
+TEST_F(TrainerTest, LogsMeansOverTheStepsSinceTheLastLine) {
   TrainOptions options = short_run();
   options.log_every = 0;
   options.epochs = 1;
-  RunOf run(whole(), options, {}, {.tokens = 0, .sentences = 1, .bucket = 1});
+  TestRun run(first_folder(), options, {}, {.tokens = 0, .sentences = 1, .bucket = 1});
   double sum = 0.0;
   double tokens = 0.0;
   std::size_t batch = 0;
@@ -125,13 +125,13 @@ TEST_F(TrainerTest, ReportsMeansOverTheStepsSinceTheLastLine) {
 
   ASSERT_EQ(run.logs.size(), 1U);
   EXPECT_NEAR(run.logs[0].loss, sum / tokens, 1e-12);
-  EXPECT_THAT(metrics_of_run(whole()), HasSubstr("{\"step\": 23, \"epoch\": 1, \"loss\": "));
+  EXPECT_THAT(read_metrics(first_folder()), HasSubstr("{\"step\": 23, \"epoch\": 1, \"loss\": "));
 }
 
-TEST_F(TrainerTest, KnowsWhereItEnds) {
+TEST_F(TrainerTest, ReportsTheLastStep) {
   TrainOptions options = short_run();
   options.accumulate = 2;
-  RunOf by_epochs(whole(), options, {}, {.tokens = 0, .sentences = 5, .bucket = 0});
+  TestRun by_epochs(first_folder(), options, {}, {.tokens = 0, .sentences = 5, .bucket = 0});
   by_epochs.start();
   EXPECT_THAT(by_epochs.steps, Each(Field(&StepReport::last_step, testing::Optional(6))));
   EXPECT_EQ(by_epochs.steps.back().seconds_left, 0.0);
@@ -139,15 +139,15 @@ TEST_F(TrainerTest, KnowsWhereItEnds) {
   EXPECT_GT(by_epochs.steps.front().tokens_per_second, 0.0);
 
   options.steps = 4;
-  RunOf by_steps(folder() / "steps", options, {}, {.tokens = 0, .sentences = 5, .bucket = 0});
+  TestRun by_steps(folder() / "steps", options, {}, {.tokens = 0, .sentences = 5, .bucket = 0});
   by_steps.start();
   EXPECT_THAT(by_steps.steps, Each(Field(&StepReport::last_step, testing::Optional(4))));
 }
 
-TEST_F(TrainerTest, RunsWithoutAnEndUntilAskedToStop) {
+TEST_F(TrainerTest, RunsWithoutALimitUntilARequestToStop) {
   TrainOptions options = short_run();
   options.epochs = 0;
-  RunOf run(whole(), options);
+  TestRun run(first_folder(), options);
   run.after_step = [&](const StepReport& report) { run.requests.stop = report.step == 100; };
 
   EXPECT_EQ(run.start(), Outcome::kInterrupted);
@@ -155,24 +155,24 @@ TEST_F(TrainerTest, RunsWithoutAnEndUntilAskedToStop) {
   EXPECT_EQ(run.steps.back().seconds_left, std::nullopt);
 }
 
-TEST_F(TrainerTest, HasNoBestModelWithoutPairsToValidateWith) {
-  RunOf run(whole(), short_run());
+TEST_F(TrainerTest, HasNoBestModelWithoutValidationPairs) {
+  TestRun run(first_folder(), short_run());
   run.task.has_validation = false;
   run.start();
 
   EXPECT_TRUE(run.validations.empty());
-  EXPECT_FALSE(std::filesystem::exists(whole() / "best"));
-  EXPECT_TRUE(std::filesystem::exists(whole() / "last/manifest.json"));
+  EXPECT_FALSE(std::filesystem::exists(first_folder() / "best"));
+  EXPECT_TRUE(std::filesystem::exists(first_folder() / "last/manifest.json"));
 }
 
-TEST_F(TrainerTest, ValidatesAndKeepsTheAverageOfWeights) {
+TEST_F(TrainerTest, ValidatesAndSavesTheAverageOfTheWeights) {
   TrainOptions options = short_run();
-  RunOf plain(whole(), options);
+  TestRun plain(first_folder(), options);
   plain.start();
 
   options.average = 0.9;
   options.validate_every = 4;
-  RunOf averaged(parted(), options);
+  TestRun averaged(second_folder(), options);
   at::Tensor average = at::zeros_like(averaged.task.table());
   averaged.after_step = [&](const StepReport& report) {
     const at::Tensor table = averaged.task.table().detach();
@@ -181,29 +181,30 @@ TEST_F(TrainerTest, ValidatesAndKeepsTheAverageOfWeights) {
       averaged.task.on_validate = [&, table = table.clone(), expected = average / (1 - std::pow(0.9, 4))] {
         EXPECT_TRUE(at::allclose(averaged.task.table(), expected, 1e-5, 1e-6));
         EXPECT_FALSE(averaged.task.table().equal(table));
-        const auto running = std::exchange(averaged.task.on_validate, nullptr);  // else it would end itself
+        const auto running = std::exchange(averaged.task.on_validate, nullptr);  // else the call below would recurse
         return averaged.task.validate();
       };
     }
   };
   averaged.start();
 
-  EXPECT_TRUE(averaged.task.table().equal(plain.task.table()));  // which go on training as without averages
+  EXPECT_TRUE(averaged.task.table().equal(plain.task.table()));  // averaging does not change training
   const at::Tensor expected = average / (1 - std::pow(0.9, static_cast<double>(averaged.steps.size())));
-  NextTokenTask found;
-  load_tensors(found.parameters(), SafetensorsFile::open(parted() / "last/model.safetensors"), "last");
-  EXPECT_TRUE(at::allclose(found.table(), expected, 1e-5, 1e-6));
-  EXPECT_TRUE(read_file(parted() / "last/model.safetensors") == read_file(parted() / "best/model.safetensors"));
+  NextTokenTask saved;
+  load_tensors(saved.parameters(), SafetensorsFile::open(second_folder() / "last/model.safetensors"), "last");
+  EXPECT_TRUE(at::allclose(saved.table(), expected, 1e-5, 1e-6));
+  EXPECT_TRUE(read_file(second_folder() / "last/model.safetensors") ==
+              read_file(second_folder() / "best/model.safetensors"));
 }
 
-TEST_F(TrainerTest, KeepsTheModelsOfTheBestValidations) {
+TEST_F(TrainerTest, SavesTheModelsOfTheBestValidations) {
   TrainOptions options = short_run();
   options.epochs = 0;
   options.steps = 6;
   options.validate_every = options.save_every = 1;
   options.keep_best = 2;
-  options.best_by = BestBy::kAccuracy;
-  RunOf run(whole(), options);
+  options.best_by = BestMetric::kAccuracy;
+  TestRun run(first_folder(), options);
   run.task.on_validate = [count = 0]() mutable {
     const std::array<double, 6> accuracies = {0.3, 0.5, 0.1, 0.7, 0.6, 0.2};
     return Validation{.loss = 1.0, .accuracy = accuracies[static_cast<std::size_t>(count++)]};
@@ -214,42 +215,43 @@ TEST_F(TrainerTest, KeepsTheModelsOfTheBestValidations) {
   };
   run.start();
 
-  EXPECT_THAT(names_in(whole()),
+  EXPECT_THAT(names_in(first_folder()),
               ElementsAre("best", "last", "lock", "metrics.jsonl", "previous", "step-00000004", "step-00000005"));
   EXPECT_EQ(run.trainer.state().best_step, 4);
-  EXPECT_TRUE(read_file(whole() / "best/model.safetensors") == read_file(whole() / "step-00000004/model.safetensors"));
-  NextTokenTask found;
-  load_tensors(found.parameters(), SafetensorsFile::open(whole() / "step-00000004/model.safetensors"), "step");
-  EXPECT_TRUE(found.table().equal(best));
+  EXPECT_TRUE(read_file(first_folder() / "best/model.safetensors") ==
+              read_file(first_folder() / "step-00000004/model.safetensors"));
+  NextTokenTask saved;
+  load_tensors(saved.parameters(), SafetensorsFile::open(first_folder() / "step-00000004/model.safetensors"), "step");
+  EXPECT_TRUE(saved.table().equal(best));
 }
 
-TEST_F(TrainerTest, LosesItsPatience) {
+TEST_F(TrainerTest, StopsEarlyWhenValidationsDoNotImprove) {
   TrainOptions options = short_run();
   options.epochs = 0;
   options.validate_every = 2;
   options.patience = 3;
-  RunOf run(whole(), options);
+  TestRun run(first_folder(), options);
   run.task.on_validate = [count = 0]() mutable {
     const std::array<double, 6> losses = {3.0, 2.0, 2.5, 2.0, 9.0, 1.0};
     return Validation{.loss = losses[static_cast<std::size_t>(count++)], .accuracy = 0.5};
   };
 
-  EXPECT_EQ(run.start(), Outcome::kOutOfPatience);
+  EXPECT_EQ(run.start(), Outcome::kStoppedEarly);
   EXPECT_THAT(run.validations,
               ElementsAre(Pair(2, true), Pair(4, true), Pair(6, false), Pair(8, false), Pair(10, false)));
   EXPECT_EQ(run.trainer.state().best_step, 4);
 
-  RunOf again(whole(), options);
-  EXPECT_EQ(again.go_on(), Outcome::kOutOfPatience);
+  TestRun again(first_folder(), options);
+  EXPECT_EQ(again.resume(), Outcome::kStoppedEarly);
 }
 
-TEST_F(TrainerTest, EndsWhenSaveAfterSaveFails) {
+TEST_F(TrainerTest, EndsAfterThreeFailedSavesInARow) {
   TrainOptions options = short_run();
   options.epochs = 0;
   options.steps = 50;
   options.log_every = options.validate_every = 50;
   options.save_every = 5;
-  RunOf run(whole(), options);
+  TestRun run(first_folder(), options);
   std::optional<FileSizeLimit> limit;
   run.after_step = [&](const StepReport&) {
     const bool is_written = !run.saves.empty() && run.saves.back().first == 10;
@@ -262,18 +264,18 @@ TEST_F(TrainerTest, EndsWhenSaveAfterSaveFails) {
   limit.reset();
   EXPECT_EQ(run.warnings.size(), 2U);
   EXPECT_LE(run.steps.back().step, 30);
-  EXPECT_EQ(restore_last(whole()), "");
-  EXPECT_GE(read_last_state(whole(), "next_token").step, 10);
+  EXPECT_EQ(restore_last(first_folder()), "");
+  EXPECT_GE(read_last_state(first_folder(), "next_token").step, 10);
 }
 
-TEST_F(TrainerTest, GoesOnWhenASaveFailsAndSavesTheNextTime) {
+TEST_F(TrainerTest, ContinuesAfterAFailedSaveAndSavesTheNextTime) {
   TrainOptions options = short_run();
   options.save_every = 2;
-  options.log_every = 100;  // else metrics.jsonl may be the first that cannot grow
-  RunOf never_failed(whole(), options);
+  options.log_every = 100;  // else writing metrics.jsonl may fail first
+  TestRun never_failed(first_folder(), options);
   never_failed.start();
 
-  RunOf failed(parted(), options);
+  TestRun failed(second_folder(), options);
   std::optional<FileSizeLimit> limit;
   failed.after_step = [&](const StepReport& report) {
     if (report.step == 1) limit.emplace(100);
@@ -287,41 +289,41 @@ TEST_F(TrainerTest, GoesOnWhenASaveFailsAndSavesTheNextTime) {
   expect_same(failed, never_failed);
 }
 
-TEST_F(TrainerTest, SavesNowWhenAskedTo) {
+TEST_F(TrainerTest, SavesAtARequest) {
   TrainOptions options = short_run();
   options.save_every = 100;
-  RunOf never_asked(whole(), options);
-  never_asked.start();
+  TestRun without_request(first_folder(), options);
+  without_request.start();
 
-  RunOf asked(parted(), options);
-  asked.after_step = [&](const StepReport& report) { asked.requests.save = report.step == 3; };
-  EXPECT_EQ(asked.start(), Outcome::kFinished);
+  TestRun with_request(second_folder(), options);
+  with_request.after_step = [&](const StepReport& report) { with_request.requests.save = report.step == 3; };
+  EXPECT_EQ(with_request.start(), Outcome::kFinished);
 
-  EXPECT_THAT(asked.saves, Contains(Pair(3, "last")));
-  EXPECT_FALSE(asked.requests.save);
-  expect_same(asked, never_asked);
+  EXPECT_THAT(with_request.saves, Contains(Pair(3, "last")));
+  EXPECT_FALSE(with_request.requests.save);
+  expect_same(with_request, without_request);
 }
 
-TEST_F(TrainerTest, SavesWhatTheLastStepBroughtBehindItsCheckpoint) {
+TEST_F(TrainerTest, SavesTheLogAndValidationAfterTheLastCheckpoint) {
   TrainOptions options = short_run();
   options.epochs = 0;
   options.steps = 6;
   options.save_every = 3;
   options.log_every = options.validate_every = 4;
-  RunOf run(whole(), options);
+  TestRun run(first_folder(), options);
   run.start();
-  const std::string metrics = read_file(whole() / "metrics.jsonl");
+  const std::string metrics = read_file(first_folder() / "metrics.jsonl");
 
-  RunOf again(whole(), options);
-  EXPECT_EQ(again.go_on(), Outcome::kFinished);
+  TestRun again(first_folder(), options);
+  EXPECT_EQ(again.resume(), Outcome::kFinished);
   EXPECT_THAT(again.validations, IsEmpty());
-  EXPECT_EQ(read_file(whole() / "metrics.jsonl"), metrics);
+  EXPECT_EQ(read_file(first_folder() / "metrics.jsonl"), metrics);
 }
 
-TEST_F(TrainerTest, NeedsABatchAStep) {
+TEST_F(TrainerTest, NeedsABatchPerStep) {
   TrainOptions options = short_run();
   options.accumulate = 0;
-  EXPECT_THAT([&] { RunOf(whole(), options); },
+  EXPECT_THAT([&] { TestRun(first_folder(), options); },
               ThrowsMessage<Error>("Updater: accumulate is 0, needs at least 1 batch"));
 }
 

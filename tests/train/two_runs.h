@@ -6,19 +6,19 @@
 #include <filesystem>
 
 #include "tests/train/run_folder.h"
-#include "tests/train/run_of.h"
 #include "tests/train/same_run.h"
+#include "tests/train/test_run.h"
 
 namespace edgewise {
 
-/// Places for two runs that are compared: one that goes through at once, and one in parts.
+/// Gives a test the folders of two runs to compare, such as an uninterrupted run and a resumed run.
 class TwoRuns : public RunFolder {
  protected:
-  std::filesystem::path whole() const { return folder() / "whole"; }
-  std::filesystem::path parted() const { return folder() / "parted"; }
+  std::filesystem::path first_folder() const { return folder() / "first"; }
+  std::filesystem::path second_folder() const { return folder() / "second"; }
 
-  /// The same in memory and on disk.
-  static void expect_same(const RunOf& left, const RunOf& right) {
+  /// Expects equal parameters in memory and equal files.
+  static void expect_same(const TestRun& left, const TestRun& right) {
     EXPECT_TRUE(left.task.table().equal(right.task.table()));
     EXPECT_TRUE(left.task.bias().equal(right.task.bias()));
     expect_same_run(left.folder, right.folder);

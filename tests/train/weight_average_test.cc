@@ -19,7 +19,7 @@ at::Tensor values(std::uint64_t seed) {
   return at::randn({3, 5}, at::make_generator<at::CPUGeneratorImpl>(seed), at::kDouble);
 }
 
-TEST(WeightAverage, IsTheMeanWhoseWeightsShrinkByTheDecay) {
+TEST(WeightAverage, IsAMeanWithExponentiallyDecayingWeights) {
   const at::Tensor parameter = values(0).set_requires_grad(true);
   WeightAverage average({{"x", parameter}}, 0.9);
   at::Tensor sum = at::zeros_like(parameter.detach());
@@ -34,7 +34,7 @@ TEST(WeightAverage, IsTheMeanWhoseWeightsShrinkByTheDecay) {
   EXPECT_EQ(average.num_updates(), 50);
 }
 
-TEST(WeightAverage, IsTheParametersThemselvesBeforeAndAfterTheFirstUpdate) {
+TEST(WeightAverage, EqualsTheParametersBeforeAndAfterTheFirstUpdate) {
   const at::Tensor parameter = values(1).set_requires_grad(true);
   WeightAverage average({{"x", parameter}}, 0.999);
   EXPECT_TRUE(average.tensors()[0].tensor.equal(values(1)));
@@ -43,7 +43,7 @@ TEST(WeightAverage, IsTheParametersThemselvesBeforeAndAfterTheFirstUpdate) {
   EXPECT_TRUE(average.tensors()[0].tensor.equal(values(2)));
 }
 
-TEST(WeightAverage, TakesThePlaceOfTheParametersForAScope) {
+TEST(WeightAverage, ReplacesTheParametersWithinAScope) {
   const at::Tensor parameter = values(1).set_requires_grad(true);
   WeightAverage average({{"x", parameter}}, 0.5);
   const void* memory = parameter.data_ptr();
@@ -59,7 +59,7 @@ TEST(WeightAverage, TakesThePlaceOfTheParametersForAScope) {
   EXPECT_TRUE(parameter.equal(values(2)));
 }
 
-TEST(WeightAverage, GoesOnFromItsNumbers) {
+TEST(WeightAverage, ContinuesFromSavedAverages) {
   const at::Tensor parameter = values(0).set_requires_grad(true);
   WeightAverage whole({{"x", parameter}}, 0.9);
   for (std::uint64_t step = 1; step <= 3; ++step) {
@@ -75,7 +75,7 @@ TEST(WeightAverage, GoesOnFromItsNumbers) {
   EXPECT_TRUE(resumed.tensors()[0].tensor.equal(whole.tensors()[0].tensor));
 }
 
-TEST(WeightAverage, NeedsADecayBetweenNoughtAndOne) {
+TEST(WeightAverage, NeedsADecayBetweenZeroAndOne) {
   for (const double decay : {0.0, 1.0}) {
     EXPECT_THAT(
         [&] { WeightAverage({}, decay); },

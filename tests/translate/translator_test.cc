@@ -9,9 +9,9 @@
 #include <future>
 #include <thread>
 
-#include "tests/translate/words.h"
 #include "tests/search/table_scorer.h"
 #include "tests/support/error_of.h"
+#include "tests/translate/words.h"
 
 namespace edgewise {
 namespace {
@@ -21,58 +21,60 @@ using testing::IsEmpty;
 
 const std::string kAllWords = "a b c d e f g. h! i";
 
-/// Copies: the next token is the input's, and at its end the end token.
-std::vector<float> copied(std::int64_t vocabulary, const Tokens& input, const Tokens& produced) {
+/// Returns log-probabilities that favour copying the input and then the end token.
+std::vector<float> copying_scores(std::int64_t vocabulary, const Tokens& input, const Tokens& produced) {
   std::vector<float> row(static_cast<std::size_t>(vocabulary), -9.0f);
   const bool is_at_end = produced.size() >= input.size() || input[produced.size()] == kEndToken;
   row[is_at_end ? kEndToken : input[produced.size()]] = -0.125f;
   return row;
 }
 
-/// Looks at the token that it copies.
-std::vector<float> copied_attention(const Tokens& input, const Tokens& produced) {
+/// Returns attention to the token that is copied.
+std::vector<float> copying_attention(const Tokens& input, const Tokens& produced) {
   std::vector<float> weights(input.size(), 0.0f);
   weights[std::min(produced.size(), input.size() - 1)] = 1.0f;
   return weights;
 }
 
-Coding coding_of_words() {
-  const auto vocabulary = words_of(kAllWords);
+TextCodec make_codec() {
+  const auto vocabulary = make_word_vocabulary(kAllWords);
   return {.vocabularies = {vocabulary, vocabulary}};
 }
 
-Translator::MakeScorer copying(const Coding& coding) {
-  const std::int64_t size = coding.vocabularies.output->size();
+ScorerFactory copying_scorers(const TextCodec& codec) {
+  const std::int64_t size = codec.vocabularies.output->size();
   return [size] {
     return std::make_unique<TableScorer>(
-        size, [size](const Tokens& input, const Tokens& produced) { return copied(size, input, produced); },
-        copied_attention);
+        size, [size](const Tokens& input, const Tokens& produced) { return copying_scores(size, input, produced); },
+        copying_attention);
   };
 }
 
-Translator copier(Coding coding = coding_of_words(), TranslatorOptions options = {}) {
-  options.search.length_norm = LengthNorm::kNone;
-  auto scorers = copying(coding);
-  return Translator(std::move(coding), scorers, std::move(options));
+Translator copier(TextCodec codec = make_codec(), TranslatorOptions options = {}) {
+  SearchOptions search = options.search.value_or(SearchOptions());
+  search.length_norm = LengthNorm::kNone;
+  options.search = search;
+  auto scorers = copying_scorers(codec);
+  return Translator(std::move(codec), scorers, std::move(options));
 }
 
-Translator::NextSentence sentences(std::vector<std::string> texts) {
+Translator::SentenceSource sentences(std::vector<std::string> texts) {
   return [texts = std::move(texts), next = std::size_t{0}]() mutable -> std::optional<TranslationRequest> {
     if (next == texts.size()) return std::nullopt;
     return TranslationRequest{texts[next++]};
   };
 }
 
-std::vector<std::string> stream(Translator& translator, const Translator::NextSentence& next) {
+std::vector<std::string> stream(Translator& translator, const Translator::SentenceSource& next) {
   std::vector<std::string> texts;
   translator.translate(next, [&](const Translation& found) { texts.push_back(found.outputs.front().text); });
   return texts;
 }
 
-TEST(Translator, GivesTextTokensAndScores) {
-  Coding coding = coding_of_words();
-  coding.end_input = true;
-  const Translation found = copier(coding, {.alignment = true}).translate("b a d");
+TEST(Translator, ReturnsTextTokensAndScores) {
+  TextCodec codec = make_codec();
+  codec.end_input = true;
+  const Translation found = copier(codec, {.alignment = true}).translate("b a d");
 
   EXPECT_THAT(found.input_tokens, ElementsAre("b", "a", "d"));
   ASSERT_EQ(found.outputs.size(), 1u);
@@ -83,7 +85,7 @@ TEST(Translator, GivesTextTokensAndScores) {
   EXPECT_THAT(found.outputs[0].alignment, ElementsAre(AlignedPair{0, 0}, AlignedPair{1, 1}, AlignedPair{2, 2}));
 }
 
-TEST(Translator, LeavesAnEmptySentenceEmpty) {
+TEST(Translator, TranslatesAnEmptySentenceToAnEmptyOne) {
   for (const std::string text : {"", "   "}) {
     const Translation found = copier().translate(text);
     EXPECT_EQ(found.outputs.at(0).text, "");
@@ -102,19 +104,19 @@ TEST(Translator, KeepsOrderAndCountWithAnyNumberOfWorkers) {
   }
   for (const int workers : {1, 2, 3}) {
     Translator translator =
-        copier(coding_of_words(), {.capacity = {.sentences = 3}, .workers = workers, .sentences_ahead = 10});
+        copier(make_codec(), {.capacity = {.sentences = 3}, .workers = workers, .max_pending_sentences = 10});
     EXPECT_EQ(stream(translator, sentences(texts)), texts);
-    EXPECT_EQ(stream(translator, sentences(texts)), texts);  // with the scorers of the first time
+    EXPECT_EQ(stream(translator, sentences(texts)), texts);  // reuses the scorers of the first call
   }
 }
 
-TEST(Translator, GivesTheFirstSentenceBackBeforeItReadsTheLast) {
+TEST(Translator, ReturnsTheFirstTranslationBeforeItReadsTheLastSentence) {
   Translator translator = copier();
   std::promise<void> first_is_out;
   int number = 0;
   const auto next = [&]() -> std::optional<TranslationRequest> {
     if (number == 2) return std::nullopt;
-    // Waits for the first translation before it gives the second sentence.
+    // The second sentence becomes available after the first translation.
     if (number++ == 1) first_is_out.get_future().wait();
     return TranslationRequest{"a b"};
   };
@@ -127,27 +129,27 @@ TEST(Translator, GivesTheFirstSentenceBackBeforeItReadsTheLast) {
   EXPECT_EQ(taken, 2);
 }
 
-TEST(Translator, ReadsNoFurtherAheadThanItMay) {
-  Translator translator = copier(coding_of_words(), {.sentences_ahead = 5});
+TEST(Translator, LimitsPendingSentences) {
+  Translator translator = copier(make_codec(), {.max_pending_sentences = 5});
   std::atomic<int> given = 0;
-  int most_ahead = 0;
+  int max_pending = 0;
   int taken = 0;
   const auto next = [&]() -> std::optional<TranslationRequest> {
     if (given == 100) return std::nullopt;
     ++given;
     return TranslationRequest{"a"};
   };
-  translator.translate(next, [&](const Translation&) { most_ahead = std::max(most_ahead, given - taken++); });
+  translator.translate(next, [&](const Translation&) { max_pending = std::max(max_pending, given - taken++); });
 
   EXPECT_EQ(taken, 100);
-  EXPECT_LE(most_ahead, 5 + 2);  // the one that is taken, and one that waits for room
+  EXPECT_LE(max_pending, 5 + 2);  // the translation being taken, and a sentence that waits to be put
 }
 
-TEST(Translator, SplitsWhatIsTooLongAtSentenceEndsAndLosesNothing) {
-  Coding coding = coding_of_words();
-  coding.max_input = 3;
-  coding.end_input = true;
-  const Translation found = copier(coding, {.alignment = true}).translate("a b g. c h! d e f i");
+TEST(Translator, SplitsLongInputsAtSentenceEndsAndKeepsAllTokens) {
+  TextCodec codec = make_codec();
+  codec.max_input = 3;
+  codec.end_input = true;
+  const Translation found = copier(codec, {.alignment = true}).translate("a b g. c h! d e f i");
 
   EXPECT_EQ(found.outputs.at(0).text, "a b g. c h! d e f i");
   EXPECT_EQ(found.input_tokens.size(), 9u);
@@ -162,21 +164,21 @@ TEST(Translator, SplitsWhatIsTooLongAtSentenceEndsAndLosesNothing) {
   EXPECT_EQ(found.outputs[0].log_probability, -0.125 * (9 + 4));  // an end token for each of four parts
 }
 
-TEST(Translator, CutsWhatIsTooLongWhereThatIsAskedFor) {
-  Coding coding = coding_of_words();
-  coding.max_input = 2;
-  coding.long_inputs = LongInputs::kCut;
-  const Translation found = copier(coding).translate("a b c d");
+TEST(Translator, CutsLongInputsIfRequested) {
+  TextCodec codec = make_codec();
+  codec.max_input = 2;
+  const TranslatorOptions cut = {.long_inputs = LongInputs::kCut};
+  const Translation found = copier(codec, cut).translate("a b c d");
 
   EXPECT_EQ(found.outputs.at(0).text, "a b");
   EXPECT_TRUE(found.was_cut);
-  EXPECT_FALSE(copier(coding).translate("a b").was_cut);
+  EXPECT_FALSE(copier(codec, cut).translate("a b").was_cut);
 }
 
-TEST(Translator, GivesSeveralOutputsBestFirst) {
+TEST(Translator, ReturnsSeveralOutputsBestFirst) {
   TranslatorOptions options;
-  options.search.beam = options.search.n_best = 3;
-  const Translation found = copier(coding_of_words(), options).translate("a b");
+  options.beam = options.n_best = 3;
+  const Translation found = copier(make_codec(), options).translate("a b");
 
   ASSERT_EQ(found.outputs.size(), 3u);
   EXPECT_EQ(found.outputs[0].text, "a b");
@@ -184,7 +186,7 @@ TEST(Translator, GivesSeveralOutputsBestFirst) {
   EXPECT_GE(found.outputs[1].score, found.outputs[2].score);
 }
 
-TEST(Translator, BeginsAnOutputAsItIsTold) {
+TEST(Translator, BeginsOutputsWithTheirPrefix) {
   const std::vector<TranslationRequest> requests = {{"a b c", "d"}, {"a b c"}};
   Translator translator = copier();
   const auto found = translator.translate(requests);
@@ -193,12 +195,10 @@ TEST(Translator, BeginsAnOutputAsItIsTold) {
   EXPECT_EQ(found[1].outputs[0].text, "a b c");
 }
 
-TEST(Translator, ScoresGivenOutputsHoweverLongTheInput) {
-  Coding coding = coding_of_words();
-  coding.max_input = 1;
-  TranslatorOptions options;
-  options.search.kind = SearchKind::kScoring;
-  Translator translator = copier(coding, options);
+TEST(Translator, ScoresGivenOutputsOfInputsAboveTheLimit) {
+  TextCodec codec = make_codec();
+  codec.max_input = 1;
+  Translator translator = copier(codec, {.search = SearchOptions{.kind = SearchKind::kScoring}});
   const std::vector<TranslationRequest> requests = {{"a b", "a b"}, {"a b", "a c"}, {"a b", ""}};
 
   const auto found = translator.translate(requests);
@@ -209,12 +209,12 @@ TEST(Translator, ScoresGivenOutputsHoweverLongTheInput) {
   EXPECT_EQ(found[1].outputs[0].text, "a c");
 }
 
-TEST(Translator, ProducesUnknownOnlyWhenAskedFor) {
+TEST(Translator, ProducesUnknownOnlyIfAllowed) {
   EXPECT_EQ(copier().translate("a x").outputs[0].text.find("<unknown>"), std::string::npos);
-  EXPECT_EQ(copier(coding_of_words(), {.allow_unknown = true}).translate("a x").outputs[0].text, "a <unknown>");
+  EXPECT_EQ(copier(make_codec(), {.allow_unknown = true}).translate("a x").outputs[0].text, "a <unknown>");
 }
 
-TEST(Translator, TakesAllBeforeTheErrorOfItsSource) {
+TEST(Translator, DeliversAllTranslationsBeforeAnErrorOfTheSource) {
   Translator translator = copier();
   int given = 0;
   std::vector<std::string> taken;
@@ -230,8 +230,8 @@ TEST(Translator, TakesAllBeforeTheErrorOfItsSource) {
   EXPECT_THAT(taken, ElementsAre("a b", "a b"));
 }
 
-TEST(Translator, EndsWithTheErrorOfWhoTakes) {
-  Translator translator = copier(coding_of_words(), {.sentences_ahead = 2});
+TEST(Translator, ThrowsTheErrorOfTheSink) {
+  Translator translator = copier(make_codec(), {.max_pending_sentences = 2});
 
   EXPECT_EQ(error_of([&] {
               translator.translate([]() -> std::optional<TranslationRequest> { return TranslationRequest{"a"}; },
@@ -240,10 +240,10 @@ TEST(Translator, EndsWithTheErrorOfWhoTakes) {
             "disk: full");
 }
 
-TEST(Translator, EndsWithTheErrorOfAScorer) {
-  Coding coding = coding_of_words();
-  const std::int64_t size = coding.vocabularies.output->size();
-  Translator translator(coding, [size] {
+TEST(Translator, ThrowsTheErrorOfAScorer) {
+  TextCodec codec = make_codec();
+  const std::int64_t size = codec.vocabularies.output->size();
+  Translator translator(codec, [size] {
     return std::make_unique<TableScorer>(size, [size](const Tokens&, const Tokens&) {
       return std::vector<float>(static_cast<std::size_t>(size), 1.0f);
     });
@@ -253,16 +253,14 @@ TEST(Translator, EndsWithTheErrorOfAScorer) {
   EXPECT_TRUE(error.starts_with("search: the scorer gave 1 for token")) << error;
 }
 
-TEST(Translator, NamesWhatDoesNotFit) {
-  const auto error_with = [](TranslatorOptions options) {
-    return error_of([&] { copier(coding_of_words(), options); });
-  };
+TEST(Translator, ErrorsNameOptionsThatDoNotFit) {
+  const auto error_with = [](TranslatorOptions options) { return error_of([&] { copier(make_codec(), options); }); };
   EXPECT_EQ(error_with({.workers = 0}), "Translator: workers is 0, at least 1 is needed");
   EXPECT_EQ(error_with({.threads = -1}), "Translator: threads is -1, at least 0 is needed");
-  EXPECT_EQ(error_with({.sentences_ahead = 0}), "Translator: sentences_ahead is 0, at least 1 is needed");
-  EXPECT_EQ(error_with({.tokens_ahead = 0}), "Translator: tokens_ahead is 0, at least 1 is needed");
+  EXPECT_EQ(error_with({.max_pending_sentences = 0}), "Translator: max_pending_sentences is 0, at least 1 is needed");
+  EXPECT_EQ(error_with({.max_pending_tokens = 0}), "Translator: max_pending_tokens is 0, at least 1 is needed");
   EXPECT_EQ(error_of([] {
-              Translator(coding_of_words(), [] { return std::make_unique<TableScorer>(7, Table()); }).translate("a");
+              Translator(make_codec(), [] { return std::make_unique<TableScorer>(7, Table()); }).translate("a");
             }),
             "Translator: the model has 7 output tokens, but the vocabulary has 13; they must be equal");
 }

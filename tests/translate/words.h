@@ -10,8 +10,8 @@
 
 namespace edgewise {
 
-/// A vocabulary of the words of a text.
-inline std::shared_ptr<const Vocabulary> words_of(const std::string& text) {
+/// Returns a vocabulary of the words of a text.
+inline std::shared_ptr<const Vocabulary> make_word_vocabulary(const std::string& text) {
   const std::vector<std::string> sentences = {text};
   return build_vocabulary({std::span(sentences)});
 }

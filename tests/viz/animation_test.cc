@@ -43,9 +43,9 @@ std::vector<Chunk> chunks_of(const std::string& png) {
   return chunks;
 }
 
-/// What a viewer does with it: the canvas after each frame.
-std::vector<Raster> shown_by(const std::string& png) {
-  std::vector<Raster> shown;
+/// Renders a PNG as a viewer does. Returns the canvas after each frame.
+std::vector<Raster> render_frames(const std::string& png) {
+  std::vector<Raster> canvases;
   Raster canvas;
   std::uint32_t left = 0;
   std::uint32_t top = 0;
@@ -60,13 +60,13 @@ std::vector<Raster> shown_by(const std::string& png) {
     EXPECT_EQ(size, rows.size());
     for (std::uint32_t y = 0; y < height; ++y) {
       const std::size_t row = y * (1 + 3 * width);
-      EXPECT_EQ(rows[row], 0) << "a filter";
+      EXPECT_EQ(rows[row], 0) << "filter type";
       for (std::uint32_t i = 0; i < 3 * width; ++i) {
         canvas.pixels[3 * ((top + y) * static_cast<std::size_t>(canvas.width) + left) + i] =
             static_cast<std::uint8_t>(rows[row + 1 + i]);
       }
     }
-    shown.push_back(canvas);
+    canvases.push_back(canvas);
   };
   std::uint32_t sequence = 0;
   for (const Chunk& chunk : chunks_of(png)) {
@@ -87,41 +87,41 @@ std::vector<Raster> shown_by(const std::string& png) {
       EXPECT_EQ(number_at(chunk.data, 0), sequence++);
       draw(chunk.data.substr(4));
     } else if (chunk.type == "acTL") {
-      EXPECT_EQ(number_at(chunk.data, 4), 0U) << "plays without end";
+      EXPECT_EQ(number_at(chunk.data, 4), 0U) << "repeats without end";
     }
   }
-  return shown;
+  return canvases;
 }
 
-Raster plain(std::int64_t width, std::int64_t height, std::uint8_t grey) {
+Raster make_raster(std::int64_t width, std::int64_t height, std::uint8_t grey) {
   return {.width = width,
           .height = height,
           .pixels = std::vector<std::uint8_t>(static_cast<std::size_t>(3 * width * height), grey)};
 }
 
-TEST(Png, GivesBackItsPixels) {
-  Raster raster = plain(5, 3, 7);
+TEST(Png, EncodesAllPixels) {
+  Raster raster = make_raster(5, 3, 7);
   raster.pixels[4] = 200;
-  const std::string png = png_of(std::span(&raster, 1));
-  ASSERT_EQ(shown_by(png).size(), 1U);
-  EXPECT_EQ(shown_by(png)[0].pixels, raster.pixels);
-  EXPECT_THAT(png, testing::Not(HasSubstr("acTL"))) << "one frame is no animation";
+  const std::string png = encode_png(std::span(&raster, 1));
+  ASSERT_EQ(render_frames(png).size(), 1U);
+  EXPECT_EQ(render_frames(png)[0].pixels, raster.pixels);
+  EXPECT_THAT(png, testing::Not(HasSubstr("acTL"))) << "a single frame is not animated";
 }
 
-TEST(Png, PlaysEachFrameWholeThoughItHoldsOnlyWhatChanges) {
-  std::vector<Raster> frames(4, plain(9, 6, 255));
+TEST(Png, RestoresEachFrameFromTheRectangleThatChanges) {
+  std::vector<Raster> frames(4, make_raster(9, 6, 255));
   frames[1].pixels[3 * (2 * 9 + 4)] = 0;
   frames[2] = frames[1];  // nothing changes
-  frames[3] = plain(9, 6, 10);
-  const std::vector<Raster> shown = shown_by(png_of(frames));
-  ASSERT_EQ(shown.size(), frames.size());
-  for (std::size_t i = 0; i < frames.size(); ++i) EXPECT_EQ(shown[i].pixels, frames[i].pixels) << i;
+  frames[3] = make_raster(9, 6, 10);
+  const std::vector<Raster> canvases = render_frames(encode_png(frames));
+  ASSERT_EQ(canvases.size(), frames.size());
+  for (std::size_t i = 0; i < frames.size(); ++i) EXPECT_EQ(canvases[i].pixels, frames[i].pixels) << i;
 }
 
-TEST(Png, SaysWhatItNeeds) {
-  EXPECT_EQ(error_of([] { png_of({}); }), "png_of: frames is empty, needs at least one");
-  const std::vector<Raster> uneven = {plain(2, 2, 0), plain(3, 2, 0)};
-  EXPECT_EQ(error_of([&] { png_of(uneven); }), "png_of: a frame is 3 by 2 pixels, needs 2 by 2 as the first");
+TEST(Png, RejectsNoFramesAndFramesOfDifferentSizes) {
+  EXPECT_EQ(error_of([] { encode_png({}); }), "encode_png: frames is empty, needs at least one");
+  const std::vector<Raster> uneven = {make_raster(2, 2, 0), make_raster(3, 2, 0)};
+  EXPECT_EQ(error_of([&] { encode_png(uneven); }), "encode_png: a frame is 3 by 2 pixels, needs 2 by 2 as the first");
 }
 
 SvgPicture square(const char* colour) {
@@ -131,8 +131,8 @@ SvgPicture square(const char* colour) {
           .body = std::string("<rect width=\"4\" height=\"8\" fill=\"") + colour + "\"/>"};
 }
 
-TEST(Raster, IsTheDrawingOnWhite) {
-  const Raster raster = rasterised(svg_file(square("#1020ff")), 2);
+TEST(Raster, RendersTheDrawingOnWhite) {
+  const Raster raster = rasterise(svg_file(square("#1020ff")), 2);
   ASSERT_EQ(raster.width, 16);
   ASSERT_EQ(raster.height, 16);
   const std::vector<std::uint8_t> left(raster.pixels.begin(), raster.pixels.begin() + 3);
@@ -141,31 +141,31 @@ TEST(Raster, IsTheDrawingOnWhite) {
   EXPECT_THAT(right, testing::ElementsAre(255, 255, 255));
 }
 
-TEST(Raster, RefusesWhatItCannotDraw) {
-  EXPECT_THAT(error_of([] { rasterised("<svg"); }), HasSubstr("rasterised: the picture cannot be drawn: "));
-  EXPECT_EQ(error_of([] { rasterised(svg_file(square("red")), 10'000); }),
-            "rasterised: the picture is 80000 by 80000 pixels, needs at least one and at most 100000000 in all");
+TEST(Raster, RejectsInvalidSvgAndTooManyPixels) {
+  EXPECT_THAT(error_of([] { rasterise("<svg"); }), HasSubstr("rasterise: the picture cannot be drawn: "));
+  EXPECT_EQ(error_of([] { rasterise(svg_file(square("red")), 10'000); }),
+            "rasterise: the picture is 80000 by 80000 pixels, needs at least one and at most 100000000 in all");
 }
 
-TEST(Animation, PlaysAllFramesWithTheirCaptions) {
+TEST(Animation, HasAllFramesWithTheirCaptions) {
   std::vector<Frame> frames = {{"step 1", square("#000000")}, {"step 2", square("#ff0000")}};
-  frames[1].picture.width = 20;  // all are as large as the largest
-  const std::vector<Raster> shown = shown_by(animated_png(frames, 1));
-  ASSERT_EQ(shown.size(), 2U);
-  EXPECT_EQ(shown[0].width, 20);
-  EXPECT_NE(shown[0].pixels, shown[1].pixels);
+  frames[1].picture.width = 20;  // all frames get the size of the largest
+  const std::vector<Raster> canvases = render_frames(animated_png(frames, 1));
+  ASSERT_EQ(canvases.size(), 2U);
+  EXPECT_EQ(canvases[0].width, 20);
+  EXPECT_NE(canvases[0].pixels, canvases[1].pixels);
 
   const std::string html = player_html("a & b", frames);
   EXPECT_THAT(html, HasSubstr("max=\"1\" value=\"1\" aria-label=\"a &amp; b\""));
   EXPECT_THAT(html, HasSubstr("data-caption=\"step 1\" hidden>"));
-  EXPECT_THAT(html, HasSubstr("data-caption=\"step 2\">")) << "without a script the last is seen";
+  EXPECT_THAT(html, HasSubstr("data-caption=\"step 2\">")) << "without a script the page displays the last frame";
 }
 
-TEST(FilmStrip, ShowsTheFirstAndTheLastAndSomeBetween) {
+TEST(FilmStrip, HasTheFirstTheLastAndEvenlySpacedFrames) {
   std::vector<Frame> frames;
   for (int i = 0; i < 10; ++i) frames.push_back({"step " + std::to_string(i) + ".", square("red")});
-  const std::string strip = film_strip("strip", frames, 2, 4).body;
-  for (const char* shown : {"step 0.", "step 3.", "step 6.", "step 9."}) EXPECT_THAT(strip, HasSubstr(shown));
+  const std::string strip = draw_film_strip("strip", frames, 2, 4).body;
+  for (const char* caption : {"step 0.", "step 3.", "step 6.", "step 9."}) EXPECT_THAT(strip, HasSubstr(caption));
   EXPECT_THAT(strip, testing::Not(HasSubstr("step 1.")));
 }
 

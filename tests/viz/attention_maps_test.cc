@@ -22,12 +22,12 @@ using testing::IsNan;
 
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
-/// Two layers of two heads, two tokens that see their past.
+/// Two layers of two heads with causal attention between two tokens.
 AttentionMaps small_maps() {
   return {.name = "decoder",
-          .of_layers = "layer",
-          .of_rows = "output",
-          .of_columns = "output",
+          .layer_name = "layer",
+          .row_title = "output",
+          .column_title = "output",
           .rows = {"a", "b"},
           .columns = {"a", "b"},
           .weights = {{{1, kNone, 0.5, 0.5}, {1, kNone, 0.25, 0.75}}, {{1, kNone, 0, 1}, {1, kNone, 1, 0}}}};
@@ -41,8 +41,8 @@ TEST(AttentionMaps, AreAveragedOverHeadsLayersAndBoth) {
   EXPECT_THAT(weights_of(maps, {}), ElementsAre(1, IsNan(), 0.4375, 0.5625));
 }
 
-// A Universal Transformer's node that thinks no more has no row: what is left is the mean of the rows that it has.
-TEST(AttentionMaps, AreAveragedOverTheRowsThatThereAre) {
+// A halted node of a Universal Transformer has no row in later steps.
+TEST(AttentionMaps, AreAveragedOverExistingRows) {
   AttentionMaps maps = small_maps();
   maps.weights[1] = {{kNone, kNone, 0, 1}, {kNone, kNone, 1, 0}};
   EXPECT_THAT(weights_of(maps, {.layer = {}, .head = 0}), ElementsAre(1, IsNan(), 0.25, 0.75));
@@ -50,7 +50,7 @@ TEST(AttentionMaps, AreAveragedOverTheRowsThatThereAre) {
 
 TEST(AttentionMaps, AreListedLayerByLayerWithTheirMeans) {
   std::vector<std::string> names;
-  for (const MapChoice& choice : all_choices(small_maps())) names.push_back(name_of(small_maps(), choice));
+  for (const MapIndex& index : list_map_indices(small_maps())) names.push_back(name_of(small_maps(), index));
   EXPECT_THAT(names,
               ElementsAre("decoder, layer 0, head 0", "decoder, layer 0, head 1", "decoder, layer 0, mean of heads",
                           "decoder, layer 1, head 0", "decoder, layer 1, head 1", "decoder, layer 1, mean of heads",
@@ -58,7 +58,7 @@ TEST(AttentionMaps, AreListedLayerByLayerWithTheirMeans) {
                           "decoder, mean of layers, mean of heads"));
 }
 
-TEST(AttentionMaps, GiveTheirWeightsToTheLastDigitAsJson) {
+TEST(AttentionMaps, AreWrittenAsJsonWithAllDigits) {
   AttentionMaps maps = small_maps();
   maps.weights[0][0][3] = 0.1f;
   const nlohmann::json json = nlohmann::json::parse(json_of(maps));
@@ -68,8 +68,8 @@ TEST(AttentionMaps, GiveTheirWeightsToTheLastDigitAsJson) {
   EXPECT_EQ(json.at("rows"), (std::vector<std::string>{"a", "b"}));
 }
 
-/// How many unit squares are drawn in a colour.
-std::ptrdiff_t squares_of(const std::string& svg, const Colour& colour) {
+/// Counts the unit squares of a colour.
+std::ptrdiff_t count_squares(const std::string& svg, const Colour& colour) {
   const std::regex path("<path fill=\"" + hex(colour) + "\" d=\"([^\"]*)\"");
   std::ptrdiff_t count = 0;
   for (auto found = std::sregex_iterator(svg.begin(), svg.end(), path); found != std::sregex_iterator(); ++found) {
@@ -79,29 +79,29 @@ std::ptrdiff_t squares_of(const std::string& svg, const Colour& colour) {
   return count;
 }
 
-TEST(HeatMap, DrawsEachWeightInItsColourAndNothingWhereThereIsNoEdge) {
-  const SvgPicture picture = draw(heat_map(small_maps(), {.layer = 0, .head = 1}));
-  EXPECT_EQ(squares_of(picture.body, colour_of(1)), 1);
-  EXPECT_EQ(squares_of(picture.body, colour_of(0.25)), 1);
-  EXPECT_EQ(squares_of(picture.body, colour_of(0.75)), 1);
-  EXPECT_EQ(squares_of(picture.body, colour_of(0)), 0);
+TEST(HeatMap, DrawsEachWeightInItsColourAndLeavesMissingEdgesEmpty) {
+  const SvgPicture picture = draw(make_heat_map(small_maps(), {.layer = 0, .head = 1}));
+  EXPECT_EQ(count_squares(picture.body, colour_of(1)), 1);
+  EXPECT_EQ(count_squares(picture.body, colour_of(0.25)), 1);
+  EXPECT_EQ(count_squares(picture.body, colour_of(0.75)), 1);
+  EXPECT_EQ(count_squares(picture.body, colour_of(0)), 0);
   EXPECT_THAT(picture.body, HasSubstr(">decoder, layer 0, head 1</text>"));
-  EXPECT_THAT(picture.body, HasSubstr(">0.5</text>"));  // of the legend
+  EXPECT_THAT(picture.body, HasSubstr(">0.5</text>"));  // in the legend
 }
 
 TEST(HeatMap, NeedsAValueForEachCell) {
   EXPECT_EQ(error_of([] {
-              draw({.title = "", .of_rows = "", .of_columns = "", .rows = {"a"}, .columns = {"b"}, .values = {}});
+              draw({.title = "", .row_title = "", .column_title = "", .rows = {"a"}, .columns = {"b"}, .values = {}});
             }),
             "draw: the heat map has 0 values, 1 rows of 1 columns need 1");
 }
 
-TEST(AttentionGrid, HasAMapForEachLayerAndHeadOrThoseAskedFor) {
+TEST(AttentionGrid, HasAMapForEachSelectedLayerAndHead) {
   const std::string whole = draw_grid(small_maps()).body;
-  EXPECT_EQ(squares_of(whole, colour_of(1)), 6);
+  EXPECT_EQ(count_squares(whole, colour_of(1)), 6);
   EXPECT_THAT(whole, HasSubstr(">layer 1</text>"));
   EXPECT_THAT(whole, HasSubstr(">head 1</text>"));
-  EXPECT_EQ(squares_of(draw_grid(small_maps(), {.layer = 0, .head = {}}).body, colour_of(1)), 2);
+  EXPECT_EQ(count_squares(draw_grid(small_maps(), {.layer = 0, .head = {}}).body, colour_of(1)), 2);
 }
 
 }  // namespace

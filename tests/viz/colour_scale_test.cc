@@ -20,7 +20,7 @@ Vector linear_light(const Colour& colour) {
   return {light(colour.red), light(colour.green), light(colour.blue)};
 }
 
-/// The way back from the screen to OKLab, as its author gives it.
+/// Converts linear sRGB to OKLab with the formulas of its author.
 Vector oklab(const Vector& light) {
   const double l = std::cbrt(0.4122214708 * light[0] + 0.5363325363 * light[1] + 0.0514459929 * light[2]);
   const double m = std::cbrt(0.2119034982 * light[0] + 0.6806995451 * light[1] + 0.1073969566 * light[2]);
@@ -32,7 +32,7 @@ Vector oklab(const Vector& light) {
 
 double distance(const Vector& a, const Vector& b) { return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]); }
 
-// Severe deficiencies as Machado, Oliveira and Fernandes (2009) simulate them.
+// Simulation of severe colour blindness (Machado, Oliveira and Fernandes 2009).
 using Matrix = std::array<Vector, 3>;
 constexpr Matrix kProtanopia = {
     {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}}};
@@ -42,16 +42,16 @@ constexpr Matrix kTritanopia = {
     {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}}};
 constexpr Matrix kNormalSight = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 
-Vector seen(const Matrix& sight, const Vector& light) {
-  Vector seen{};
+Vector simulate_sight(const Matrix& sight, const Vector& light) {
+  Vector result{};
   for (std::size_t i = 0; i < 3; ++i) {
-    for (std::size_t j = 0; j < 3; ++j) seen[i] += sight[i][j] * light[j];
-    seen[i] = std::clamp(seen[i], 0.0, 1.0);
+    for (std::size_t j = 0; j < 3; ++j) result[i] += sight[i][j] * light[j];
+    result[i] = std::clamp(result[i], 0.0, 1.0);
   }
-  return seen;
+  return result;
 }
 
-TEST(ColourScale, GrowsLighterEvenly) {
+TEST(ColourScale, HasLinearLightness) {
   const double darkest = oklab(linear_light(colour_of(0)))[0];
   const double lightest = oklab(linear_light(colour_of(1)))[0];
   EXPECT_LT(darkest, 0.3);
@@ -62,40 +62,40 @@ TEST(ColourScale, GrowsLighterEvenly) {
   }
 }
 
-TEST(ColourScale, HasStepsThatLookAlikeToEveryEye) {
+TEST(ColourScale, HasSimilarStepsForColourBlindReaders) {
   for (const Matrix& sight : {kNormalSight, kProtanopia, kDeuteranopia, kTritanopia}) {
-    double least = 1;
-    double most = 0;
+    double smallest = 1;
+    double largest = 0;
     for (int i = 0; i < 10; ++i) {
-      const double step = distance(oklab(seen(sight, linear_light(colour_of(i / 10.0)))),
-                                   oklab(seen(sight, linear_light(colour_of((i + 1) / 10.0)))));
-      least = std::min(least, step);
-      most = std::max(most, step);
+      const double step = distance(oklab(simulate_sight(sight, linear_light(colour_of(i / 10.0)))),
+                                   oklab(simulate_sight(sight, linear_light(colour_of((i + 1) / 10.0)))));
+      smallest = std::min(smallest, step);
+      largest = std::max(largest, step);
     }
-    EXPECT_GT(least, 0.05);
-    EXPECT_LT(most, 2 * least);
+    EXPECT_GT(smallest, 0.05);
+    EXPECT_LT(largest, 2 * smallest);
   }
 }
 
 TEST(ColourScale, HasItsEndsAtZeroAndOne) {
   EXPECT_EQ(colour_of(-3), colour_of(0));
   EXPECT_EQ(colour_of(7), colour_of(1));
-  EXPECT_EQ(colour_table(5).front(), colour_of(0));
-  EXPECT_EQ(colour_table(5)[1], colour_of(0.25));
-  EXPECT_EQ(colour_table(5).back(), colour_of(1));
+  EXPECT_EQ(make_colour_table(5).front(), colour_of(0));
+  EXPECT_EQ(make_colour_table(5)[1], colour_of(0.25));
+  EXPECT_EQ(make_colour_table(5).back(), colour_of(1));
   EXPECT_EQ(hex({.red = 1, .green = 255, .blue = 16}), "#01ff10");
 }
 
-/// Contrast of WCAG 2.
-TEST(ColourScale, HasInkThatCanBeReadOnIt) {
+/// Checks the contrast by WCAG 2.
+TEST(ColourScale, HasReadableTextColours) {
   const auto luminance = [](const Colour& colour) {
     const Vector light = linear_light(colour);
     return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2];
   };
   for (int i = 0; i <= 100; ++i) {
-    const double ground = luminance(colour_of(i / 100.0));
-    const double ink = luminance(ink_on(i / 100.0));
-    EXPECT_GT((std::max(ground, ink) + 0.05) / (std::min(ground, ink) + 0.05), 4.5) << i;
+    const double background = luminance(colour_of(i / 100.0));
+    const double ink = luminance(text_colour_on(i / 100.0));
+    EXPECT_GT((std::max(background, ink) + 0.05) / (std::min(background, ink) + 0.05), 4.5) << i;
   }
 }
 

@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "edgewise/viz/arranged.h"
 #include "edgewise/viz/bar_chart.h"
 #include "edgewise/viz/label.h"
+#include "edgewise/viz/ponder_picture.h"
 #include "edgewise/viz/signal_picture.h"
-#include "edgewise/viz/thinking_picture.h"
+#include "edgewise/viz/svg.h"
 #include "edgewise/viz/tree_picture.h"
 #include "tests/support/count_matches.h"
 #include "tests/support/error_of.h"
@@ -21,16 +21,18 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// Two outputs of a beam: "a b", the best, and "c"; "d" was cut.
+/// Two outputs of a beam: "a b", the best, and "c"; "d" is pruned.
 TreeDrawing tree() {
-  return {.title = "beam",
-          .nodes = {{.parent = -1, .label = "<begin>", .fate = Fate::kBest},
-                    {.parent = 0, .label = "d", .log_probability = -0.5},
-                    {.parent = 0, .label = "c", .log_probability = -1.5, .fate = Fate::kKept},
-                    {.parent = 0, .label = "a", .log_probability = -0.7, .fate = Fate::kBest},
-                    {.parent = 3, .label = "b", .log_probability = -0.9, .fate = Fate::kBest},
-                    {.parent = 4, .label = "<end>", .log_probability = -1, .score = -0.5, .fate = Fate::kBest},
-                    {.parent = 2, .label = "<end>", .log_probability = -2, .score = -1.25, .fate = Fate::kEnded}}};
+  return {
+      .title = "beam",
+      .nodes = {
+          {.parent = -1, .label = "<begin>", .status = HypothesisStatus::kBest},
+          {.parent = 0, .label = "d", .log_probability = -0.5},
+          {.parent = 0, .label = "c", .log_probability = -1.5, .status = HypothesisStatus::kKept},
+          {.parent = 0, .label = "a", .log_probability = -0.7, .status = HypothesisStatus::kBest},
+          {.parent = 3, .label = "b", .log_probability = -0.9, .status = HypothesisStatus::kBest},
+          {.parent = 4, .label = "<end>", .log_probability = -1, .score = -0.5, .status = HypothesisStatus::kBest},
+          {.parent = 2, .label = "<end>", .log_probability = -2, .score = -1.25, .status = HypothesisStatus::kEnded}}};
 }
 
 double y_of(const std::string& svg, int node) {
@@ -39,7 +41,7 @@ double y_of(const std::string& svg, int node) {
   return std::regex_search(svg, found, place) ? std::stod(found[1]) : NAN;
 }
 
-TEST(TreePicture, ShowsWhatBecameOfEachHypothesis) {
+TEST(TreePicture, MarksEachHypothesisWithItsStatus) {
   const std::string svg = draw(tree()).body;
   EXPECT_EQ(count_matches(svg, "<g class=\"hypothesis"), 7U);
   EXPECT_EQ(count_matches(svg, "<path class=\"branch cut\""), 1U);
@@ -49,28 +51,28 @@ TEST(TreePicture, ShowsWhatBecameOfEachHypothesis) {
   EXPECT_THAT(svg, HasSubstr(">score -1.250<"));
 }
 
-TEST(TreePicture, LaysTheBestOutputStraightAboveTheOthers) {
+TEST(TreePicture, DrawsTheBestOutputAsAStraightLineAboveTheOthers) {
   const std::string svg = draw(tree()).body;
   for (const int node : {3, 4, 5}) EXPECT_EQ(y_of(svg, node), y_of(svg, 0));
   EXPECT_LT(y_of(svg, 3), y_of(svg, 2));
-  EXPECT_LT(y_of(svg, 2), y_of(svg, 1)) << "what was cut is last, however likely";
+  EXPECT_LT(y_of(svg, 2), y_of(svg, 1)) << "pruned hypotheses are last, even likely ones";
 }
 
-TEST(TreePicture, HoldsALongOutput) {
+TEST(TreePicture, DrawsALongOutput) {
   TreeDrawing chain{.title = "chain", .nodes = {{.parent = -1, .label = "<begin>"}}};
   for (std::int64_t i = 0; i < 20'000; ++i) chain.nodes.push_back({.parent = i, .label = "a"});
   EXPECT_GT(draw(chain).width, 20'000);
 }
 
-TEST(TreePicture, TellsItsTreeAsNumbers) {
+TEST(TreePicture, WritesTheTreeAsJson) {
   const nlohmann::json json = nlohmann::json::parse(json_of(tree()));
   EXPECT_EQ(json.at("nodes")[5].at("score"), -0.5);
   EXPECT_EQ(json.at("nodes")[1].at("fate"), "cut");
   EXPECT_FALSE(json.at("nodes")[1].contains("score"));
 }
 
-TEST(ThinkingPicture, HasABlockForEachStep) {
-  const SvgPicture picture = draw_thinking(
+TEST(PonderPicture, HasABlockForEachStep) {
+  const SvgPicture picture = draw_ponder_steps(
       "steps", {{.name = "input", .tokens = {{"a", 3}, {"</text>", 1}}}, {.name = "output", .tokens = {{"b", 2}}}});
   EXPECT_EQ(count_matches(picture.body, "<rect class=\"f0\""), 4U);
   EXPECT_EQ(count_matches(picture.body, "<rect class=\"f1\""), 2U);
@@ -78,9 +80,9 @@ TEST(ThinkingPicture, HasABlockForEachStep) {
   EXPECT_THAT(picture.body, HasSubstr("&lt;/text&gt;"));
 }
 
-TEST(BarChart, HasBarsAsHighAsTheirShares) {
+TEST(BarChart, HasBarHeightsProportionalToTheValues) {
   const std::string svg = draw(BarChart{.title = "steps",
-                                        .of_x = "steps",
+                                        .x_title = "steps",
                                         .categories = {"1", "2"},
                                         .series = {{.name = "input", .values = {0.25, 0.75}, .colour = 2}},
                                         .highest = 1})
@@ -93,7 +95,7 @@ TEST(BarChart, HasBarsAsHighAsTheirShares) {
   EXPECT_THAT(svg, HasSubstr("<title>input, 2 steps: 75.0%</title>"));
 }
 
-TEST(SignalPicture, DrawsTheDimensionsThatAreAskedFor) {
+TEST(SignalPicture, DrawsTheSelectedDimensions) {
   Signal signal{.title = "signal", .positions = 3, .size = 2, .values = {0, 1, 0.5, 0.5, 1, -1}};
   const std::string curves = draw_curves(signal, {1}).body;
   EXPECT_EQ(count_matches(curves, "<polyline"), 1U);
@@ -102,20 +104,20 @@ TEST(SignalPicture, DrawsTheDimensionsThatAreAskedFor) {
   EXPECT_GT(draw_map(signal).height, 0);
 }
 
-TEST(Label, IsCutWhereItIsTooWide) {
-  EXPECT_EQ(label_within("short", 100), "short");
-  const std::string cut = label_within(std::string(200, 'm'), 60);
+TEST(Label, IsCutToItsWidth) {
+  EXPECT_EQ(fit_label("short", 100), "short");
+  const std::string cut = fit_label(std::string(200, 'm'), 60);
   EXPECT_LE(label_width(cut), 60);
   EXPECT_THAT(cut, testing::EndsWith("…"));
-  EXPECT_LE(label_width(label_within("漢字漢字漢字漢字漢字", 60)), 60);
+  EXPECT_LE(label_width(fit_label("漢字漢字漢字漢字漢字", 60)), 60);
   EXPECT_EQ(label_attribute("a\"<"), "a&quot;&lt;");
 }
 
-TEST(Arranged, PutsPicturesInRows) {
+TEST(ArrangePictures, PutsPicturesInRows) {
   const SvgPicture small{.width = 10, .height = 20, .title = "", .body = "<a/>"};
   const SvgPicture large{.width = 30, .height = 5, .title = "", .body = "<b/>"};
   const std::vector<SvgPicture> pictures = {small, large, large};
-  const SvgPicture both = arranged("both", pictures, 2);
+  const SvgPicture both = arrange_pictures("both", pictures, 2);
   EXPECT_EQ(both.width, 30 + 16 + 30);
   EXPECT_EQ(both.height, 20 + 16 + 5);
   EXPECT_THAT(both.body, HasSubstr("translate(46.0 0.0)"));

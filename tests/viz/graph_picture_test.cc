@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "edgewise/viz/thinking_picture.h"
+#include "edgewise/viz/ponder_picture.h"
 #include "tests/support/count_matches.h"
 
 namespace edgewise {
@@ -28,7 +28,7 @@ GraphDrawing causal(std::int64_t nodes) {
   return graph;
 }
 
-/// An input of two tokens, an output of three, as the graph tutorial joins them.
+/// A graph of two input and three output tokens with the relations of the graph tutorial.
 GraphDrawing pair() {
   return {
       .title = "pair",
@@ -43,20 +43,20 @@ TEST(GraphPicture, HasALineForEachEdge) {
   EXPECT_EQ(count_matches(draw(pair()).body, "M[0-9]"), 4U + 6U + 6U);
 }
 
-TEST(GraphPicture, SaysOfEachNodeWhatItSees) {
+TEST(GraphPicture, ListsTheSourcesOfEachNodeInItsLabel) {
   EXPECT_THAT(draw(causal(7)).body, HasSubstr("aria-label=\"3 sees 0 … 3\""));
   EXPECT_THAT(draw(causal(7)).body, HasSubstr("aria-label=\"0 sees 0\""));
   EXPECT_THAT(draw(pair()).body, HasSubstr("aria-label=\"y sees encoder a … b, decoder x … y\""));
 }
 
-TEST(GraphPicture, PutsTheEdgesIntoANodeIntoOnePathOfEachRelation) {
+TEST(GraphPicture, HasOnePathPerRelationForTheEdgesIntoANode) {
   const std::string svg = draw(pair()).body;
   for (const char* node : {"0-0", "0-1"}) EXPECT_EQ(count_matches(svg, "<path data-node=\"" + std::string(node)), 1U);
   for (const char* node : {"1-0", "1-1", "1-2"})
     EXPECT_EQ(count_matches(svg, "<path data-node=\"" + std::string(node)), 2U);
 }
 
-TEST(GraphPicture, StaysWithinItsFrameWhateverTheGraph) {
+TEST(GraphPicture, StaysWithinThePicture) {
   for (const GraphDrawing& graph : {causal(1), causal(40), causal(130), pair()}) {
     const SvgPicture picture = draw(graph);
     const std::regex place("c?[xy]=\"(-?[0-9.]+)\"");
@@ -69,7 +69,7 @@ TEST(GraphPicture, StaysWithinItsFrameWhateverTheGraph) {
   }
 }
 
-TEST(GraphPicture, TurnsIntoAMatrixAtAThousandNodesOrTenThousandEdges) {
+TEST(GraphPicture, BecomesAMatrixAtAThousandNodesOrTenThousandEdges) {
   EXPECT_FALSE(is_large(causal(140)));
   EXPECT_TRUE(is_large(causal(141)));  // 10 011 edges
   GraphDrawing graph = causal(999);
@@ -80,7 +80,7 @@ TEST(GraphPicture, TurnsIntoAMatrixAtAThousandNodesOrTenThousandEdges) {
   EXPECT_THAT(draw(graph).body, Not(HasSubstr("class=\"node")));
 }
 
-/// Cells that a matrix fills: of each run its length in cells of `size`.
+/// Counts the filled cells of a matrix with cells of `size` pixels.
 double filled_cells(const std::string& svg, double size) {
   double cells = 0;
   const std::regex run("M[0-9.e+-]+ [0-9.e+-]+h([0-9.]+)v");
@@ -95,30 +95,30 @@ TEST(AdjacencyPicture, FillsACellForEachEdge) {
   EXPECT_NEAR(filled_cells(draw_adjacency(pair()).body, 22), 16, 1e-9);
 }
 
-TEST(AdjacencyPicture, OfManyNodesIsAsDarkAsItsCellsAreFull) {
-  GraphDrawing graph = causal(2400);  // ten by ten nodes a cell
+TEST(AdjacencyPicture, HasOpacityByTheFractionOfEdgesInACell) {
+  GraphDrawing graph = causal(2400);  // a cell is ten by ten nodes
   const std::string svg = draw_adjacency(graph).body;
   EXPECT_NEAR(filled_cells(svg, 2), 240.0 * 241 / 2, 1);
-  EXPECT_EQ(count_matches(svg, "opacity=\"1\""), 1U) << "below the diagonal all edges are there";
-  EXPECT_EQ(count_matches(svg, "<path class=\"cells"), 2U) << "on it 55 of 100 are";
+  EXPECT_EQ(count_matches(svg, "opacity=\"1\""), 1U) << "below the diagonal all edges exist";
+  EXPECT_EQ(count_matches(svg, "<path class=\"cells"), 2U) << "on the diagonal 55 of 100 edges exist";
   EXPECT_LT(svg.size(), 30'000U);
 }
 
-TEST(AdjacencyPicture, SetsThePartsOfABatchOneBehindTheOther) {
+TEST(AdjacencyPicture, PlacesThePartsOfABatchOneAfterTheOther) {
   GraphDrawing batch = pair();
   for (std::size_t set = 0; set < 2; ++set) {
-    DrawnSet& nodes = batch.sets[set];
+    NodeSetDrawing& nodes = batch.sets[set];
     const std::vector<std::string> labels = nodes.labels;
     nodes.labels.insert(nodes.labels.end(), labels.begin(), labels.end());
     nodes.part_sizes = {std::ssize(labels), std::ssize(labels)};
   }
   batch.relations[0].rows = {{2, 2, 4}};
   batch.relations.resize(1);
-  // The second part begins behind the five nodes of the first.
+  // The second part begins after the five nodes of the first.
   EXPECT_THAT(draw_adjacency(batch).body, HasSubstr("M110 110h44v22"));
 }
 
-TEST(GraphPicture, TellsItsGraphAsNumbers) {
+TEST(GraphPicture, WritesTheGraphAsJson) {
   const nlohmann::json json = nlohmann::json::parse(json_of(pair()));
   EXPECT_EQ(json.at("sets")[1].at("nodes"), nlohmann::json({"x", "y", "z"}));
   EXPECT_EQ(json.at("relations")[2].at("name"), "dd");
@@ -126,7 +126,7 @@ TEST(GraphPicture, TellsItsGraphAsNumbers) {
   EXPECT_EQ(json.at("relations")[2].at("rows")[2], nlohmann::json({2, 0, 3}));
 }
 
-TEST(GraphPicture, KeepsAnyTextAText) {
+TEST(GraphPicture, EscapesAllText) {
   GraphDrawing graph = pair();
   graph.title = "a < b";
   graph.sets[0].labels = {"</script><img onerror=alert(1)>", std::string("\"'&\x01\xff", 5)};
@@ -138,20 +138,20 @@ TEST(GraphPicture, KeepsAnyTextAText) {
   }
 }
 
-TEST(ActivePart, LeavesTheEdgesIntoNodesThatStillThink) {
+TEST(ActiveSubgraph, HasTheEdgesIntoActiveNodes) {
   const std::vector<std::vector<std::int64_t>> steps = {{1, 3}, {2, 1, 2}};
 
-  EXPECT_EQ(active_part(pair(), steps, 1, SeenByActive::kAll).num_edges(), 16);
-  const GraphDrawing second = active_part(pair(), steps, 2, SeenByActive::kAll);
+  EXPECT_EQ(select_active_subgraph(pair(), steps, 1, SourceFilter::kAll).num_edges(), 16);
+  const GraphDrawing second = select_active_subgraph(pair(), steps, 2, SourceFilter::kAll);
   EXPECT_EQ(second.num_edges(), 2 + 2 * 2 + (1 + 3));
   EXPECT_THAT(second.sets[0].faint, ElementsAre(true, false));
   EXPECT_THAT(second.sets[1].faint, ElementsAre(false, true, false));
-  EXPECT_EQ(active_part(pair(), steps, 2, SeenByActive::kActiveOnly).num_edges(), 1 + 2 * 2 + (1 + 2));
-  EXPECT_EQ(active_part(pair(), steps, 3, SeenByActive::kAll).num_edges(), 2);
+  EXPECT_EQ(select_active_subgraph(pair(), steps, 2, SourceFilter::kActiveOnly).num_edges(), 1 + 2 * 2 + (1 + 2));
+  EXPECT_EQ(select_active_subgraph(pair(), steps, 3, SourceFilter::kAll).num_edges(), 2);
 }
 
-TEST(ActivePart, IsDrawnWhereItWasInTheWhole) {
-  const GraphDrawing last = active_part(pair(), {{1, 1}, {1, 1, 2}}, 2, SeenByActive::kAll);
+TEST(ActiveSubgraph, IsDrawnAtThePositionsOfTheWholeGraph) {
+  const GraphDrawing last = select_active_subgraph(pair(), {{1, 1}, {1, 1, 2}}, 2, SourceFilter::kAll);
   EXPECT_EQ(draw_part(last, pair()).height, draw(pair()).height);
   EXPECT_THAT(draw(pair()).body, HasSubstr(">dd: 6 edges, 10–15<"));
   EXPECT_THAT(draw_part(last, pair()).body, HasSubstr(">dd: 3 edges<"));

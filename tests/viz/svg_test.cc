@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "edgewise/base/utf8.h"
+#include "edgewise/viz/label.h"
 #include "edgewise/viz/page.h"
 
 namespace edgewise {
@@ -13,38 +14,38 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(ShownToken, IsTheTokenItselfWhereThatCanBeSeen) {
-  EXPECT_EQ(shown_token("voiture"), "voiture");
-  EXPECT_EQ(shown_token("車"), "車");
-  EXPECT_EQ(shown_token("שלום"), "שלום");
-  EXPECT_EQ(shown_token("<end>"), "<end>");
-  EXPECT_EQ(shown_token(""), "");
+TEST(PrintableToken, KeepsDisplayableText) {
+  EXPECT_EQ(printable_token("voiture"), "voiture");
+  EXPECT_EQ(printable_token("車"), "車");
+  EXPECT_EQ(printable_token("שלום"), "שלום");
+  EXPECT_EQ(printable_token("<end>"), "<end>");
+  EXPECT_EQ(printable_token(""), "");
 }
 
-TEST(ShownToken, IsCutBetweenCharactersNotWithin) {
-  EXPECT_EQ(shown_token("abcdef", 3), "abc…");
-  EXPECT_EQ(shown_token("äöü", 3), "äöü");
-  EXPECT_EQ(shown_token("e\u0301e\u0301e\u0301", 2), "e\u0301e\u0301…");  // a mark goes with its letter
-  EXPECT_EQ(count_code_points(shown_token(std::string(200, 'x'))), 17U);
+TEST(PrintableToken, IsCutBetweenCharacters) {
+  EXPECT_EQ(printable_token("abcdef", 3), "abc…");
+  EXPECT_EQ(printable_token("äöü", 3), "äöü");
+  EXPECT_EQ(printable_token("e\u0301e\u0301e\u0301", 2), "e\u0301e\u0301…");  // a mark goes with its letter
+  EXPECT_EQ(count_code_points(printable_token(std::string(200, 'x'))), 17U);
 }
 
-TEST(ShownToken, ShowsWhatHasNoForm) {
-  EXPECT_EQ(shown_token("a\nb"), "a␊b");
-  EXPECT_EQ(shown_token(std::string("\0\x7F", 2)), "␀␡");
-  EXPECT_EQ(shown_token("\u0301"), "◌\u0301");
-  EXPECT_EQ(shown_token("▁the"), "_the");
-  EXPECT_EQ(shown_token("\u202Eabc"), "\uFFFDabc");  // would turn what follows it around
-  EXPECT_EQ(shown_token("\xFF"), "\uFFFD");
-  EXPECT_EQ(shown_token("\uFFFE"), "\uFFFD");  // not allowed in XML
+TEST(PrintableToken, ReplacesInvisibleCharacters) {
+  EXPECT_EQ(printable_token("a\nb"), "a␊b");
+  EXPECT_EQ(printable_token(std::string("\0\x7F", 2)), "␀␡");
+  EXPECT_EQ(printable_token("\u0301"), "◌\u0301");
+  EXPECT_EQ(printable_token("▁the"), "_the");
+  EXPECT_EQ(printable_token("\u202Eabc"), "\uFFFDabc");  // would reverse the text after it
+  EXPECT_EQ(printable_token("\xFF"), "\uFFFD");
+  EXPECT_EQ(printable_token("\uFFFE"), "\uFFFD");  // not allowed in XML
 }
 
-TEST(ShownToken, CutsAPileOfMarks) {
-  std::string pile = "e";
-  for (int i = 0; i < 100'000; ++i) pile += "\u0301";
-  EXPECT_LT(shown_token(pile).size(), 300U);
+TEST(PrintableToken, CutsALongSequenceOfMarks) {
+  std::string marks = "e";
+  for (int i = 0; i < 100'000; ++i) marks += "\u0301";
+  EXPECT_LT(printable_token(marks).size(), 300U);
 }
 
-TEST(Svg, KeepsHostileTextText) {
+TEST(Svg, EscapesHostileText) {
   const std::string text = svg_text(1, 2, "</text><script>alert(1)</script>&\"");
   EXPECT_EQ(text, "<text x=\"1\" y=\"2\">&lt;/text&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;&quot;</text>");
 
@@ -55,13 +56,13 @@ TEST(Svg, KeepsHostileTextText) {
   }
 }
 
-TEST(Svg, OfItsOwnFetchesNothingAndCanBeReadInTheDark) {
+TEST(Svg, FileFetchesNothingAndHasADarkTheme) {
   const std::string svg = svg_file({.width = 10, .height = 10, .title = "t", .body = ""});
   EXPECT_THAT(svg, HasSubstr("prefers-color-scheme: dark"));
   for (const char* fetching : {"href", "url(", "@import", "<image"}) EXPECT_THAT(svg, Not(HasSubstr(fetching)));
 }
 
-TEST(HtmlPage, LetsNoDataEndItsScript) {
+TEST(HtmlPage, EscapesScriptEndsInItsData) {
   const std::string page = html_page({.title = "t", .body = "", .script = "f(data);", .data = R"(["</script><!--"])"});
   EXPECT_THAT(page, HasSubstr(R"(["\u003c/script>\u003c!--"])"));
   EXPECT_THAT(page, HasSubstr("f(data);"));

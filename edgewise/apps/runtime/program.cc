@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/apps/runtime/program.h"
-
 #include <fmt/format.h>
 
 #include <exception>
 #include <string>
 #include <vector>
 
+#include "edgewise/apps/runtime/commands.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/nearest_name.h"
 
 namespace edgewise {
 namespace {
 
-constexpr int kOurMistake = 1;
-constexpr int kUsersMistake = 2;
+constexpr int kInternalError = 1;
+constexpr int kUserError = 2;
 
-/// The innermost subcommand that was given, or the program itself: whose options an error is about.
-const CLI::App& asked_for(const CLI::App& program) {
-  const auto chosen = program.get_subcommands();
-  return chosen.empty() ? program : asked_for(*chosen.front());
+/// Returns the innermost subcommand on the command line, or the program itself if there is none.
+const CLI::App& innermost_command(const CLI::App& program) {
+  const auto subcommands = program.get_subcommands();
+  return subcommands.empty() ? program : innermost_command(*subcommands.front());
 }
 
 std::string full_name(const CLI::App& command) {
@@ -27,22 +26,22 @@ std::string full_name(const CLI::App& command) {
   return parent == nullptr ? command.get_name() : full_name(*parent) + " " + command.get_name();
 }
 
-std::vector<std::string> known_words(const CLI::App& program) {
-  std::vector<std::string> words;
-  const CLI::App& command = asked_for(program);
+std::vector<std::string> option_and_subcommand_names(const CLI::App& program) {
+  std::vector<std::string> names;
+  const CLI::App& command = innermost_command(program);
   for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
-  for (const CLI::App* subcommand : command.get_subcommands(nullptr)) words.push_back(subcommand->get_name());
-  return words;
+  for (const CLI::App* subcommand : command.get_subcommands(nullptr)) names.push_back(subcommand->get_name());
+  return names;
 }
 
-std::string explain(const CLI::App& program, const CLI::ParseError& error) {
-  const std::string name = full_name(asked_for(program));
-  const std::vector<std::string> unknown = asked_for(program).remaining();
+std::string describe_error(const CLI::App& program, const CLI::ParseError& error) {
+  const std::string name = full_name(innermost_command(program));
+  const std::vector<std::string> unknown = innermost_command(program).remaining();
   if (!unknown.empty()) {
     const std::string& word = unknown.front();
-    const auto nearest = nearest_name(word, known_words(program));
+    const auto nearest = nearest_name(word, option_and_subcommand_names(program));
     return fmt::format("{}: unknown {} {}{}", name, word.starts_with("-") ? "option" : "argument", word,
                        nearest ? fmt::format("; did you mean {}?", *nearest) : "");
   }
@@ -51,21 +50,21 @@ std::string explain(const CLI::App& program, const CLI::ParseError& error) {
 
 }  // namespace
 
-int run_program(CLI::App& program, int argc, char** argv, const int& exit_code) {
+int run_program(CLI::App& program, int argc, char** argv) {
   try {
     program.parse(argc, argv);
-    return exit_code;
-  } catch (const CLI::Success& wanted) {  // --help, --version
-    return program.exit(wanted);
+    return 0;
+  } catch (const CLI::Success& request) {  // --help, --version
+    return program.exit(request);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "{}\n", explain(program, error));
-    return kUsersMistake;
+    fmt::print(stderr, "{}\n", describe_error(program, error));
+    return kUserError;
   } catch (const Error& error) {
     fmt::print(stderr, "{}\n", error.what());
-    return kUsersMistake;
+    return kUserError;
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}: this is a mistake of ours, please report it: {}\n", program.get_name(), error.what());
-    return kOurMistake;
+    return kInternalError;
   }
 }
 

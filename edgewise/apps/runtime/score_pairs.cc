@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
-#include "edgewise/apps/runtime/enum_option.h"
-#include "edgewise/apps/runtime/open_translator.h"
-#include "edgewise/apps/runtime/translation_text.h"
+#include "edgewise/apps/runtime/shared_options.h"
+#include "edgewise/apps/runtime/translation_output.h"
 #include "edgewise/base/error.h"
 #include "edgewise/translate/text_lines.h"
 
@@ -26,10 +25,10 @@ struct ScorePairsCommand {
   TranslationFormat format;
 };
 
-/// Pairs from two files of as many lines.
-class Pairs {
+/// Reads sentence pairs from two files, line by line.
+class PairReader {
  public:
-  Pairs(const std::string& inputs, const std::string& outputs)
+  PairReader(const std::string& inputs, const std::string& outputs)
       : inputs_({.path = inputs, .caller = "score-pairs"}), outputs_({.path = outputs, .caller = "score-pairs"}) {}
 
   std::optional<TranslationRequest> next() {
@@ -46,40 +45,42 @@ class Pairs {
   TextLines outputs_;
 };
 
-int run_score_pairs(ScorePairsCommand command, const OpenScorers& open_scorers) {
-  Pairs pairs(command.inputs, command.outputs);
-  std::vector<ModelFiles> models = read_models(command.settings, "score-pairs");
+void run_score_pairs(ScorePairsCommand command) {
+  PairReader pairs(command.inputs, command.outputs);
+  std::vector<ModelFiles> models = read_models(command.settings.models, "score-pairs");
   TranslatorOptions& options = command.settings.options;
   options.search = models.front().experiment.search;
-  options.search.kind = SearchKind::kScoring;
-  options.search.n_best = 1;
-  options.search.length_norm = command.length_norm;
+  options.search->kind = SearchKind::kScoring;
+  options.search->length_norm = command.length_norm;
+  options.n_best = 1;
   options.alignment = command.format.has_alignments;
-  const auto translator = open_translator(std::move(models), command.settings, open_scorers, "score-pairs");
+  use_threads(command.settings.threads);
+  Translator translator(std::move(models), options);
 
   command.format.has_scores = true;
   write_translations(
-      *translator, [&] { return pairs.next(); }, command.destination, "score-pairs", command.format);
-  return 0;
+      translator, [&] { return pairs.next(); }, command.destination, "score-pairs", command.format);
 }
 
 }  // namespace
 
-void add_score_pairs(CLI::App& program, const OpenScorers& open_scorers, int& exit_code) {
+void add_score_pairs(CLI::App& program) {
   auto command = std::make_shared<ScorePairsCommand>();
   CLI::App* score_pairs =
-      program.add_subcommand("score-pairs", "How likely a model finds given outputs: a score before each");
-  score_pairs->add_option("inputs", command->inputs, "a sentence a line")->required();
-  score_pairs->add_option("outputs", command->outputs, "the output of each, a line each")->required();
-  score_pairs->add_option("--out", command->destination, "the file to write; standard output by default");
+      program.add_subcommand("score-pairs", "Score given outputs by a model: print the score before each output");
+  score_pairs->add_option("inputs", command->inputs, "a file of input sentences, one per line")->required();
+  score_pairs->add_option("outputs", command->outputs, "a file of output sentences, one for each input")->required();
+  score_pairs->add_option("--out", command->destination, "the file to write; default: standard output");
   add_translator_options(*score_pairs, command->settings);
   score_pairs
-      ->add_option("--length-norm", command->length_norm,
-                   "what a log-probability is divided by: none (default), average (the length) or gnmt")
+      ->add_option(
+          "--length-norm", command->length_norm,
+          "the divisor of a log-probability: none (default), average (the length) or gnmt (GNMT's length penalty)")
       ->transform(one_of<LengthNorm>());
-  score_pairs->add_flag("--alignments", command->format.has_alignments, "put input-output pairs of tokens behind it");
-  score_pairs->add_flag("--json", command->format.is_json, "print a line of JSON for each pair");
-  score_pairs->callback([command, open_scorers, &exit_code] { exit_code = run_score_pairs(*command, open_scorers); });
+  score_pairs->add_flag("--alignments", command->format.has_alignments,
+                        "print the aligned token pairs after each output, INPUT-OUTPUT from 0");
+  score_pairs->add_flag("--json", command->format.is_json, "print one line of JSON for each pair");
+  score_pairs->callback([command] { run_score_pairs(*command); });
 }
 
 }  // namespace edgewise

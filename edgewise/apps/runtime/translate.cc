@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
-#include "edgewise/apps/runtime/enum_option.h"
-#include "edgewise/apps/runtime/open_translator.h"
-#include "edgewise/apps/runtime/translation_text.h"
+#include "edgewise/apps/runtime/shared_options.h"
+#include "edgewise/apps/runtime/translation_output.h"
 #include "edgewise/base/config.h"
 #include "edgewise/base/error.h"
 #include "edgewise/translate/text_lines.h"
@@ -24,40 +23,34 @@ struct TranslateCommand {
   std::string input = "-";
   std::string output;
   std::string prefixes;
-  std::optional<std::int64_t> beam;
-  std::optional<std::int64_t> n_best;
-  std::optional<double> length_penalty;
   std::vector<std::string> set;  // search.key=value
   BadText bad_text = BadText::kStop;
-  std::size_t max_line = 0;  // bytes; 0: as TextLinesOptions says
+  std::size_t max_line = 0;  // bytes; 0: the default of TextLinesOptions
   TranslationFormat format;
 };
 
-/// What of a config can be set here.
+/// The sections of a config that --set can change.
 struct SearchSection {
   SearchOptions search;
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
-    field("search", self.search, "how an output is found");
+    field("search", self.search, "how outputs are searched");
   }
 };
 
-SearchOptions search_options(const TranslateCommand& command, const SearchOptions& of_model) {
-  SearchOptions options = parse_config("", "translate", command.set, SearchSection{of_model}).search;
-  if (command.beam) options.beam = *command.beam;
-  if (command.n_best) options.n_best = *command.n_best;
-  if (command.length_penalty) options.length_penalty = *command.length_penalty;
+SearchOptions search_options(const TranslateCommand& command, const SearchOptions& defaults) {
+  SearchOptions options = parse_config("", "translate", command.set, SearchSection{defaults}).search;
   check(options.kind != SearchKind::kScoring, "translate: kind is scoring, needs beam or sampling; use score-pairs");
   return options;
 }
 
-void report(const std::string& text) { fmt::print(stderr, "{}\n", text); }
+void print_report(const std::string& text) { fmt::print(stderr, "{}\n", text); }
 
-/// The text, and the beginnings of its outputs, line by line.
-class Requests {
+/// Reads the input text and, with --prefix, the beginnings of the outputs, line by line.
+class RequestReader {
  public:
-  explicit Requests(const TranslateCommand& command) : lines_(options_of(command, command.input)) {
+  explicit RequestReader(const TranslateCommand& command) : lines_(options_of(command, command.input)) {
     if (!command.prefixes.empty()) prefixes_.emplace(options_of(command, command.prefixes));
   }
 
@@ -75,7 +68,8 @@ class Requests {
 
  private:
   static TextLinesOptions options_of(const TranslateCommand& command, const std::string& path) {
-    TextLinesOptions options = {.path = path, .caller = "translate", .bad_text = command.bad_text, .report = report};
+    TextLinesOptions options = {
+        .path = path, .caller = "translate", .bad_text = command.bad_text, .report = print_report};
     if (command.max_line > 0) {
       options.max_line_bytes = command.max_line;
       options.long_lines = LongLines::kCut;
@@ -87,55 +81,67 @@ class Requests {
   std::optional<TextLines> prefixes_;
 };
 
-int run_translate(TranslateCommand command, const OpenScorers& open_scorers) {
-  Requests requests(command);
-  std::vector<ModelFiles> models = read_models(command.settings, "translate");
+void run_translate(TranslateCommand command) {
+  RequestReader requests(command);
+  std::vector<ModelFiles> models = read_models(command.settings.models, "translate");
   TranslatorOptions& options = command.settings.options;
   options.search = search_options(command, models.front().experiment.search);
   options.alignment = command.format.has_alignments || command.format.has_attention;
-  command.format.is_n_best = options.search.n_best > 1;
-  const auto translator = open_translator(std::move(models), command.settings, open_scorers, "translate");
+  use_threads(command.settings.threads);
+  Translator translator(std::move(models), options);
+  command.format.is_n_best = translator.search_options().n_best > 1;
 
   write_translations(
-      *translator, [&] { return requests.next(); }, command.output, "translate", command.format);
-  return 0;
+      translator, [&] { return requests.next(); }, command.output, "translate", command.format);
 }
 
 }  // namespace
 
-void declare_translate(CLI::App& translate, const OpenScorers& open_scorers, int& exit_code) {
+void make_translate_command(CLI::App& translate) {
   auto command = std::make_shared<TranslateCommand>();
-  TranslatorSettings& settings = command->settings;
-  translate.add_option("input", command->input, "the text; standard input by default");
-  translate.add_option("--out", command->output, "the file to write; standard output by default");
-  add_translator_options(translate, settings);
-  translate.add_option("--beam", command->beam, "hypotheses kept alive a sentence; 1 is greedy");
-  translate.add_option("--nbest", command->n_best, "outputs of a sentence, each on a line behind the line's number");
-  translate.add_option("--length-penalty", command->length_penalty, "exponent of the length a score is divided by");
-  translate.add_option("--set", command->set, "any option of a config's [search]: search.kind=sampling")
+  TranslatorOptions& options = command->settings.options;
+  translate.add_option("input", command->input, "the text to translate, plain or compressed; default: standard input");
+  translate.add_option("--out", command->output, "the file to write; default: standard output");
+  add_translator_options(translate, command->settings);
+  translate.add_option("--beam", options.beam,
+                       "the number of hypotheses in the beam; 1: greedy search; default: the model's config");
+  translate.add_option("--nbest", options.n_best,
+                       "the number of outputs per sentence; above 1, each line begins with the input's line number");
+  translate.add_option("--length-penalty", options.length_penalty,
+                       "the exponent of the length that divides a score; default: the model's config");
+  translate
+      .add_option("--set", command->set,
+                  "search.key=value, replaces an option of [search] in the model's config; may be repeated")
       ->allow_extra_args(false);
-  translate.add_option("--prefix", command->prefixes, "a file of what each line's output begins with");
-  translate.add_option("--max-input", settings.max_input, "tokens of a longest input; by default the training's")
+  translate.add_option("--prefix", command->prefixes, "a file with the beginning of the output for each input line");
+  translate.add_option("--max-input", options.max_input, "the most tokens of an input; default: the limit of training")
       ->check(CLI::NonNegativeNumber);
-  translate.add_option("--long-inputs", settings.long_inputs, "longer ones: split (default) at sentence ends, or cut")
+  translate
+      .add_option("--long-inputs", options.long_inputs,
+                  "inputs above --max-input: split at sentence ends (split, default), or cut off (cut)")
       ->transform(one_of<LongInputs>());
   translate
       .add_option("--max-line", command->max_line,
-                  "bytes of a line, whose rest is left out; by default more than 64 MiB are an error")
+                  "the most bytes of an input line, whose rest is left out; default: a line above 64 MiB is an error")
       ->check(CLI::Range(0, 1 << 30));
-  translate.add_option("--bad-text", command->bad_text, "a line that is not UTF-8: stop (default), or replace")
+  translate
+      .add_option("--bad-text", command->bad_text,
+                  "lines that are not UTF-8: an error (stop, default), or U+FFFD for each bad byte (replace)")
       ->transform(one_of<BadText>());
-  translate.add_flag("--unknown", settings.options.allow_unknown, "let <unknown> appear in outputs");
-  translate.add_flag("--scores", command->format.has_scores, "put the score before each output");
-  translate.add_flag("--alignments", command->format.has_alignments, "put input-output pairs of tokens behind it");
-  CLI::Option* json = translate.add_flag("--json", command->format.is_json, "print a line of JSON for each sentence");
-  translate.add_flag("--attention", command->format.has_attention, "put where each token looked into the JSON")
+  translate.add_flag("--unknown", options.allow_unknown, "allow the token <unknown> in outputs");
+  translate.add_flag("--scores", command->format.has_scores, "print the score before each output");
+  translate.add_flag("--alignments", command->format.has_alignments,
+                     "print the aligned token pairs after each output, INPUT-OUTPUT from 0");
+  CLI::Option* json = translate.add_flag("--json", command->format.is_json, "print one line of JSON for each sentence");
+  translate
+      .add_flag("--attention", command->format.has_attention,
+                "add each output token's cross-attention weights to the JSON")
       ->needs(json);
-  translate.callback([command, open_scorers, &exit_code] { exit_code = run_translate(*command, open_scorers); });
+  translate.callback([command] { run_translate(*command); });
 }
 
-void add_translate(CLI::App& program, const OpenScorers& open_scorers, int& exit_code) {
-  declare_translate(*program.add_subcommand("translate", "Translate text, a sentence a line"), open_scorers, exit_code);
+void add_translate(CLI::App& program) {
+  make_translate_command(*program.add_subcommand("translate", "Translate text, one sentence per line"));
 }
 
 }  // namespace edgewise

@@ -1,54 +1,97 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
 #include "edgewise/graph/relation_view.h"
-#include "edgewise/kernels/simd/accumulated.h"
 #include "edgewise/kernels/dropout/dropout.h"
-#include "edgewise/kernels/attention/heads.h"
+#include "edgewise/kernels/simd/accumulator_type.h"
 
-// Attention on raw memory. Shapes: D = destinations, S = sources, E = edges, H = heads, K = head size, V = value size.
+// The arguments of attention on raw memory, and the reference. kernels/attention/attention_plan.h has the functions
+// that other folders call. Shapes: D = destinations, S = sources, E = edges, H = heads, K = head size, V = value size.
 
 namespace edgewise::kernels {
 
+/// The heads `[begin, end)`.
+struct HeadRange {
+  std::int64_t begin;
+  std::int64_t end;
+
+  std::int64_t size() const { return end - begin; }
+};
+
 template <typename T>
 struct AttentionForward {
-  RelationView relation;
-  const T* query;                   // [D, H, K]
-  const T* key;                     // [S, H, K]
-  const T* value;                   // [S, H, V]
-  const Accumulated<T>* edge_bias;  // [E, H], or null
-  T* out;                           // [D, H, V]
-  Accumulated<T>* log_normalizer;   // [D, H], read again by backward; -inf for a row without edges
+  const T* query;                       // [D, H, K]
+  const T* key;                         // [S, H, K]
+  const T* value;                       // [S, H, V]
+  const AccumulatorType<T>* edge_bias;  // [E, H], or null
+  T* out;                               // [D, H, V]
+  AccumulatorType<T>* log_normalizer;   // [D, H], an input of backward; -inf for a row without edges
   std::int64_t num_heads;
   std::int64_t head_size;   // K
   std::int64_t value_size;  // V
-  Accumulated<T> scale;
-  Accumulated<T> clamp;  // bound of a scaled score's size; infinity means none
+  AccumulatorType<T> scale;
+  AccumulatorType<T> clamp;  // the largest |scale * <query, key>|, to which edge_bias is added; infinity: no bound
   Dropout dropout;
-  // [heads().size(), AttentionPlan::num_kept_weights()], aligned to 64 bytes, from forward to backward; or null.
-  Accumulated<T>* kept_weights = nullptr;
-  std::optional<std::int64_t> only_head = {};  // the one head to compute, where heads have relations of their own
+  // [heads().size(), AttentionPlan::num_saved_weights()], aligned to 64 bytes: forward writes the weights, and backward
+  // reads them. If null, backward computes the weights again.
+  AccumulatorType<T>* saved_weights = nullptr;
+  std::optional<std::int64_t> only_head = {};  // the only head to compute, if each head has its own relation
 
   HeadRange heads() const { return only_head ? HeadRange{*only_head, *only_head + 1} : HeadRange{0, num_heads}; }
 };
 
 template <typename T>
 struct AttentionBackward {
-  AttentionForward<T> forward;     // as it was run
-  const T* grad_out;               // [D, H, V]
-  T* grad_query;                   // [D, H, K]
-  T* grad_key;                     // [S, H, K]
-  T* grad_value;                   // [S, H, V]
-  Accumulated<T>* grad_edge_bias;  // [E, H], or null
+  AttentionForward<T> forward;         // the arguments of the forward pass
+  const T* grad_out;                   // [D, H, V]
+  T* grad_query;                       // [D, H, K]
+  T* grad_key;                         // [S, H, K]
+  T* grad_value;                       // [S, H, V]
+  AccumulatorType<T>* grad_edge_bias;  // [E, H], or null
 };
 
 template <typename T>
 struct AttentionWeights {
   AttentionForward<T> forward;  // value, out and log_normalizer may be null
-  Accumulated<T>* weight;       // [E, H], before dropout
+  AccumulatorType<T>* weight;   // [E, H], before dropout
 };
 
+/// Sets `heads` of the rows `[row_begin, row_end)` of a tensor [N, num_heads, size] to zero.
+template <typename T>
+void clear_heads(T* data, std::int64_t row_begin, std::int64_t row_end, HeadRange heads, std::int64_t num_heads,
+                 std::int64_t size) {
+  if (heads.size() == num_heads) {
+    std::fill_n(data + row_begin * num_heads * size, (row_end - row_begin) * num_heads * size, T{0.0f});
+    return;
+  }
+  for (std::int64_t row = row_begin; row < row_end; ++row) {
+    std::fill_n(data + (row * num_heads + heads.begin) * size, heads.size() * size, T{0.0f});
+  }
+}
+
+// Attention in plain loops, for float, double and BFloat16. Tests compare every kernel with these functions.
+namespace reference {
+
+template <typename T>
+void attention_forward(const AttentionForward<T>& p, const RelationView& relation);
+
+/// Overwrites all gradients. Uses no atomics: each sum has one fixed order for any number of threads.
+template <typename T>
+void attention_backward(const AttentionBackward<T>& p, const RelationView& relation);
+
+template <typename T>
+void attention_weights(const AttentionWeights<T>& p, const RelationView& relation);
+
+template <>
+void attention_forward(const AttentionForward<BFloat16>& p, const RelationView& relation);
+template <>
+void attention_backward(const AttentionBackward<BFloat16>& p, const RelationView& relation);
+template <>
+void attention_weights(const AttentionWeights<BFloat16>& p, const RelationView& relation);
+
+}  // namespace reference
 }  // namespace edgewise::kernels

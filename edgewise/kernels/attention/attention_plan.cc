@@ -7,7 +7,6 @@
 #include "edgewise/kernels/attention/row_attention.h"
 #include "edgewise/kernels/attention/tile_attention.h"
 #include "edgewise/kernels/simd/instruction_set.h"
-#include "edgewise/kernels/attention/attention_reference.h"
 
 namespace edgewise::kernels {
 
@@ -35,7 +34,7 @@ AttentionPlan::AttentionPlan(const RelationView& relation) : relation_(relation)
   if (relation_.sources == nullptr) {
     tiles_.emplace(relation_);
   } else {
-    tiles_ = dense_tile_plan(relation_);
+    tiles_ = make_dense_tile_plan(relation_);
   }
 }
 
@@ -48,31 +47,27 @@ AttentionPath AttentionPlan::path_of() const {
 template <typename T>
 void attention_forward(const AttentionForward<T>& p, const AttentionPlan& plan) {
   const AttentionPath path = plan.path_of<T>();
-  if (path == AttentionPath::kReference) return reference::attention_forward(p);
+  if (path == AttentionPath::kReference) return reference::attention_forward(p, plan.relation());
   if constexpr (!std::is_same_v<T, double>) {
-    AttentionForward<T> planned = p;
-    planned.relation = plan.relation();
-    if (path == AttentionPath::kTiles) return cpu::tile_attention_forward(planned, plan.tiles());
-    cpu::row_attention_forward(planned, plan.rows());
+    if (path == AttentionPath::kTiles) return cpu::tile_attention_forward(p, plan.tiles());
+    cpu::row_attention_forward(p, plan.rows());
   }
 }
 
 template <typename T>
 void attention_backward(const AttentionBackward<T>& p, const AttentionPlan& plan) {
   const AttentionPath path = plan.path_of<T>();
-  if (path == AttentionPath::kReference) return reference::attention_backward(p);
+  if (path == AttentionPath::kReference) return reference::attention_backward(p, plan.relation());
   if constexpr (!std::is_same_v<T, double>) {
-    AttentionBackward<T> planned = p;
-    planned.forward.relation = plan.relation();
-    if (path == AttentionPath::kTiles) return cpu::tile_attention_backward(planned, plan.tiles());
-    cpu::row_attention_backward(planned, plan.rows());
+    if (path == AttentionPath::kTiles) return cpu::tile_attention_backward(p, plan.tiles());
+    cpu::row_attention_backward(p, plan.rows());
   }
 }
 
-// Every weight is written, so no way is much faster than edge by edge.
+// Uses rows for every relation: writing each weight takes about the time that tiles would save.
 template <typename T>
 void attention_weights(const AttentionWeights<T>& p, const AttentionPlan& plan) {
-  if (plan.path_of<T>() == AttentionPath::kReference) return reference::attention_weights(p);
+  if (plan.path_of<T>() == AttentionPath::kReference) return reference::attention_weights(p, plan.relation());
   if constexpr (!std::is_same_v<T, double>) cpu::row_attention_weights(p, plan.rows());
 }
 

@@ -11,17 +11,18 @@
 
 namespace edgewise::kernels {
 
-/// The ways through attention.
+/// The implementations of attention, called paths.
 enum class AttentionPath {
   kReference,  // plain loops
-  kTiles,      // intervals and dense lists, as products of small dense matrices
-  kRows,       // other lists, edge by edge
+  kTiles,      // intervals and dense CSR rows, as products of small matrices
+  kRows,       // other CSR rows, edge by edge
 };
 
 std::string_view attention_path_name(AttentionPath path);
 
-/// Which way suits a relation, and what that way needs to know about it. Made once for a relation, whose memory
-/// outlives the plan: O(destinations), and O(edges) more when backward first runs by rows.
+/// The plan of a relation: the relation, the path that suits it, and the data that this path derives from it. The
+/// relation's memory must outlive the plan. A plan takes O(destinations) time and memory for intervals, and O(edges)
+/// for CSR.
 class AttentionPlan {
  public:
   explicit AttentionPlan(const RelationView& relation);
@@ -30,41 +31,43 @@ class AttentionPlan {
 
   AttentionPath path() const { return tiles_ ? AttentionPath::kTiles : AttentionPath::kRows; }
 
-  /// The path that T = float, double or BFloat16 takes: for double, and where the instruction set in force is the
-  /// reference, it is the reference's.
+  /// Returns the path for tensors of type T (float, double or BFloat16): kReference for double, and for every type
+  /// while instruction_set() is InstructionSet::kReference.
   template <typename T>
   AttentionPath path_of() const;
 
-  /// Weights a head that forward can keep for backward, so that it need not compute them again.
+  /// Returns how many attention weights forward can save per head, so that backward need not compute them again.
   template <typename T>
-  std::int64_t num_kept_weights() const {
-    return path_of<T>() == AttentionPath::kTiles ? tiles_->num_kept_weights : 0;
+  std::int64_t num_saved_weights() const {
+    return path_of<T>() == AttentionPath::kTiles ? tiles_->num_saved_weights : 0;
   }
 
-  /// The relation in the form that the path wants.
+  /// Returns the relation, as intervals if the sources of each row are consecutive.
   const RelationView& relation() const { return relation_; }
 
-  /// Where the path is kTiles.
+  /// Requires path() == AttentionPath::kTiles.
   const TilePlan& tiles() const { return *tiles_; }
 
+  /// Every plan has these, whatever its path.
   const RowPlan& rows() const { return *rows_; }
 
  private:
   RelationView relation_;
-  std::optional<std::vector<Interval>> intervals_;  // of a relation whose lists are intervals
+  std::optional<std::vector<Interval>> intervals_;  // holds relation_.intervals if they were made from CSR
   std::optional<TilePlan> tiles_;
   std::optional<RowPlan> rows_;
 };
 
-/// By the path of the plan of p.relation, with the instruction set in force. T is float, double or BFloat16. For
-/// double, and where the instruction set is the reference, the path is the reference's.
+/// Computes attention over plan.relation() with the path plan.path_of<T>(). T is float, double or BFloat16.
 template <typename T>
 void attention_forward(const AttentionForward<T>& p, const AttentionPlan& plan);
 
-/// Overwrites all gradients. Sums in a fixed order whatever the number of threads.
+/// Computes the gradients of attention, without adding to old gradients. Each sum is computed in one fixed order, which
+/// does not depend on the number of threads.
 template <typename T>
 void attention_backward(const AttentionBackward<T>& p, const AttentionPlan& plan);
 
+/// Computes the attention weight of every edge and head.
 template <typename T>
 void attention_weights(const AttentionWeights<T>& p, const AttentionPlan& plan);
 

@@ -5,39 +5,47 @@
 
 #include "edgewise/base/bfloat16.h"
 
-// Attention of nodes whose sources lie anywhere in memory, for translating. Heads lie side by side: element (k, h) of a
-// query, key or value is at k * H + h, so that the lanes of a vector are heads, and a score needs no sum across lanes.
+// Attention of nodes over sources anywhere in memory, for decoding with a KV cache. Element (k, h) of a query, key or
+// value is at k * H + h: the lanes of a vector are heads, so a score needs few or no sums across lanes.
 // Shapes: R = rows (destinations), K = head size, H = heads.
 
 namespace edgewise::kernels {
 
-/// The sources of a row, in their order: `count` of a list from `begin` on.
+/// The sources of a row, in order: `count` entries of NodeAttention::sources from entry `begin` on.
 struct SourceRange {
   std::int64_t begin;
   std::int64_t count;
 };
 
-/// H is a power of two and K * H a multiple of 16: pad with zeros. T is what keys and values are kept in: float or
-/// BFloat16.
+/// The arguments of node_attention. H must be a power of two and K * H a multiple of 16: pad with zeros. T, the type of
+/// keys and values, is float or BFloat16.
 template <typename T>
 struct NodeAttention {
   std::int64_t rows;
   std::int64_t num_heads;
   std::int64_t head_size;
   const SourceRange* ranges;  // [R]
-  const T* const* sources;    // where each source's memory begins,
-  std::int64_t key_offset;    // its key in that, [K, H],
-  std::int64_t value_offset;  // and its value, [K, H]
-  const float* query;         // [R, K, H], rows that begin `query_stride` apart
+  const T* const* sources;    // the memory of each source
+  std::int64_t key_offset;    // elements before the key [K, H] in a source's memory
+  std::int64_t value_offset;  // elements before the value [K, H] in a source's memory
+  const float* query;         // [R, K, H], with query_stride elements from row to row
   std::int64_t query_stride;
-  float* out;  // [R, K, H], without gaps; zeros for a row without sources
+  float* out;  // [R, K, H], contiguous; zeros for a row without sources
   float scale;
-  float clamp;                          // bound of a scaled score's size; infinity means none
-  const float* score_vector = nullptr;  // [K, H]: scores are <vector, tanh(query + key)>, not <query, key> * scale
-  float* const* weights = nullptr;      // [R] places for [sources, H], or null
+  float clamp;                          // largest absolute value of a scaled score; infinity means no bound
+  const float* score_vector = nullptr;  // [K, H], or null; scores are then <score_vector, tanh(query + key)>, unscaled
+  float* const* weights = nullptr;      // [R] pointers to memory [count, H] for the weights of a row, or null
 };
 
+/// The bits of a row's result do not depend on the other rows.
 template <typename T>
 void node_attention(const NodeAttention<T>& p);
 
+namespace reference {
+
+/// kernels::node_attention in plain loops.
+template <typename T>
+void node_attention(const NodeAttention<T>& p);
+
+}  // namespace reference
 }  // namespace edgewise::kernels

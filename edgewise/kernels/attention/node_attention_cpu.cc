@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/attention/node_attention.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <variant>
 
 #include "edgewise/base/profile.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/simd/scratch.h"
+#include "edgewise/kernels/attention/node_attention.h"
 #include "edgewise/kernels/simd/instruction_set.h"
-#include "edgewise/kernels/attention/node_attention_reference.h"
+#include "edgewise/kernels/simd/scratch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "edgewise/kernels/attention/node_attention_cpu.cc"
@@ -18,42 +16,40 @@
 
 #include "edgewise/kernels/simd/exp-inl.h"
 
-#ifndef EDGEWISE_KERNELS_CPU_NODE_ATTENTION_CC
-#define EDGEWISE_KERNELS_CPU_NODE_ATTENTION_CC
+#ifndef EDGEWISE_KERNELS_ATTENTION_NODE_ATTENTION_CPU_CC
+#define EDGEWISE_KERNELS_ATTENTION_NODE_ATTENTION_CPU_CC
 namespace edgewise::kernels {
 
 using AnyNodeAttention = std::variant<NodeAttention<float>, NodeAttention<BFloat16>>;
 
 }  // namespace edgewise::kernels
-#endif  // EDGEWISE_KERNELS_CPU_NODE_ATTENTION_CC
+#endif  // EDGEWISE_KERNELS_ATTENTION_NODE_ATTENTION_CPU_CC
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-// All sums below are over vectors of one row: none crosses lanes but for heads that fill less than a vector.
-
-/// Where the heads of a row are in vectors: head h is in lane h % lanes of each vector v of those with
-/// v % groups == h / lanes; fewer heads than lanes repeat. `kGroups` is their number where it is known when this is
-/// compiled, else 0: a division for each vector would take longer than all else.
-template <int kGroups>
-struct Lanes {
-  std::int64_t count;    // lanes of a vector
-  std::int64_t vectors;  // of a row
-  std::int64_t groups;   // vectors that all heads fill, 1 where they fill less
+/// Maps heads to the lanes of a row's vectors: head h is lane h % count of each vector v with v % head_vectors == h /
+/// count. Heads that fill less than a vector repeat in it. kHeadVectors, if not 0, is head_vectors as a compile-time
+/// constant, which saves a division for each vector that would take longer than all other work.
+template <int kHeadVectors>
+struct HeadLanes {
+  std::int64_t count;         // lanes per vector
+  std::int64_t vectors;       // vectors per row
+  std::int64_t head_vectors;  // vectors that all heads fill, at least 1
 
   template <typename T>
-  explicit Lanes(const NodeAttention<T>& p)
+  explicit HeadLanes(const NodeAttention<T>& p)
       : count(static_cast<std::int64_t>(hn::Lanes(FloatTag()))),
         vectors(p.head_size * p.num_heads / count),
-        groups(kGroups != 0 ? kGroups : std::max<std::int64_t>(1, p.num_heads / count)) {}
+        head_vectors(kHeadVectors != 0 ? kHeadVectors : std::max<std::int64_t>(1, p.num_heads / count)) {}
 
-  /// Where the weights of vector v's heads begin.
-  std::int64_t weights_of(std::int64_t v) const { return kGroups == 1 ? 0 : v % groups * count; }
+  /// Returns the index of the first weight that vector v needs, among a source's weights [head_vectors, count].
+  std::int64_t weight_offset(std::int64_t v) const { return kHeadVectors == 1 ? 0 : v % head_vectors * count; }
 };
 
-/// Each lane becomes the sum of the lanes of its head.
-HWY_INLINE Floats sum_of_heads(Floats values, std::int64_t num_heads) {
+/// Returns a vector whose lanes are the sums of all lanes of the same head.
+HWY_INLINE Floats sum_each_head(Floats values, std::int64_t num_heads) {
   const FloatTag d;
   const hn::RebindToSigned<FloatTag> d32;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -66,23 +62,23 @@ HWY_INLINE Floats sum_of_heads(Floats values, std::int64_t num_heads) {
   return values;
 }
 
-/// A few sums of vectors, of rows that are computed together: what they read of a source they read once.
+/// One vector for each of kRows rows that are computed together, so that each source is loaded only once.
 template <int kRows>
-struct RowSums {
-  Floats of[kRows];
+struct RowVectors {
+  Floats row[kRows];
 };
 
-/// For each row the sum of term(row, v, sum so far) over the vectors v = group, group + groups, …, in an order that
-/// does not depend on kRows.
-template <int kRows, int kGroups, class Term>
-HWY_INLINE RowSums<kRows> sum_of_terms(const Lanes<kGroups>& lanes, std::int64_t group, Term&& term) {
-  constexpr int kChains = 4;  // since an addition may start before the one before it has ended
+/// Returns the sum of the terms of the vectors v = head_vector, head_vector + head_vectors, … of each row, where
+/// term(row, v, sum) adds a term to a partial sum. The order of the additions does not depend on kRows.
+template <int kRows, int kHeadVectors, class Term>
+HWY_INLINE RowVectors<kRows> sum_terms(const HeadLanes<kHeadVectors>& lanes, std::int64_t head_vector, Term&& term) {
+  constexpr int kChains = 4;  // independent sums, so that an addition need not wait for the one before it
   Floats sums[kRows][kChains];
   for (auto& row : sums) {
     for (Floats& sum : row) sum = hn::Zero(FloatTag());
   }
-  std::int64_t v = group;
-  const std::int64_t step = lanes.groups;
+  std::int64_t v = head_vector;
+  const std::int64_t step = lanes.head_vectors;
   for (; v + 3 * step < lanes.vectors; v += 4 * step) {
     for (int chain = 0; chain < kChains; ++chain) {
       for (int row = 0; row < kRows; ++row) sums[row][chain] = term(row, v + chain * step, sums[row][chain]);
@@ -91,42 +87,42 @@ HWY_INLINE RowSums<kRows> sum_of_terms(const Lanes<kGroups>& lanes, std::int64_t
   for (; v < lanes.vectors; v += step) {
     for (int row = 0; row < kRows; ++row) sums[row][0] = term(row, v, sums[row][0]);
   }
-  RowSums<kRows> all;
+  RowVectors<kRows> result;
   for (int row = 0; row < kRows; ++row) {
-    all.of[row] = hn::Add(hn::Add(sums[row][0], sums[row][1]), hn::Add(sums[row][2], sums[row][3]));
+    result.row[row] = hn::Add(hn::Add(sums[row][0], sums[row][1]), hn::Add(sums[row][2], sums[row][3]));
   }
-  return all;
+  return result;
 }
 
-template <int kRows, int kGroups, typename T>
-HWY_INLINE RowSums<kRows> scores_of(const NodeAttention<T>& p, const Lanes<kGroups>& lanes, std::int64_t group,
-                                    const float* query, const T* key) {
+template <int kRows, int kHeadVectors, typename T>
+HWY_INLINE RowVectors<kRows> compute_scores(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>& lanes,
+                                            std::int64_t head_vector, const float* query, const T* key) {
   const FloatTag d;
-  RowSums<kRows> scores;
+  RowVectors<kRows> scores;
   if (p.score_vector == nullptr) {
-    scores = sum_of_terms<kRows>(lanes, group, [&](int row, std::int64_t v, Floats so_far) HWY_ATTR {
-      const std::int64_t at = v * lanes.count;
-      return hn::MulAdd(hn::LoadU(d, query + row * p.query_stride + at), load(AllLanes(), key + at), so_far);
+    scores = sum_terms<kRows>(lanes, head_vector, [&](int row, std::int64_t v, Floats sum) HWY_ATTR {
+      const std::int64_t offset = v * lanes.count;
+      return hn::MulAdd(hn::LoadU(d, query + row * p.query_stride + offset), load(AllLanes(), key + offset), sum);
     });
   } else {
-    scores = sum_of_terms<kRows>(lanes, group, [&](int row, std::int64_t v, Floats so_far) HWY_ATTR {
-      const std::int64_t at = v * lanes.count;
-      const Floats match =
-          hn::Tanh(d, hn::Add(hn::LoadU(d, query + row * p.query_stride + at), load(AllLanes(), key + at)));
-      return hn::MulAdd(hn::LoadU(d, p.score_vector + at), match, so_far);
+    scores = sum_terms<kRows>(lanes, head_vector, [&](int row, std::int64_t v, Floats sum) HWY_ATTR {
+      const std::int64_t offset = v * lanes.count;
+      const Floats activation =
+          hn::Tanh(d, hn::Add(hn::LoadU(d, query + row * p.query_stride + offset), load(AllLanes(), key + offset)));
+      return hn::MulAdd(hn::LoadU(d, p.score_vector + offset), activation, sum);
     });
   }
   const Floats scale = hn::Set(d, p.score_vector == nullptr ? p.scale : 1.0f);
   const Floats bound = hn::Set(d, p.clamp);
-  for (Floats& score : scores.of) {
-    score = hn::Mul(sum_of_heads(score, p.num_heads), scale);
+  for (Floats& score : scores.row) {
+    score = hn::Mul(sum_each_head(score, p.num_heads), scale);
     score = hn::Min(hn::Max(score, hn::Neg(bound)), bound);
   }
   return scores;
 }
 
-// Scores of all sources, one vector behind the other, become their exponentials; returns 1 / their sum.
-HWY_INLINE Floats softmax(std::int64_t count, std::int64_t step, float* scores, Floats maximum) {
+// Turns `count` vectors of scores, `step` floats apart, into exp(score - maximum). Returns 1 / the sum of the results.
+HWY_INLINE Floats exponentiate(std::int64_t count, std::int64_t step, float* scores, Floats maximum) {
   const FloatTag d;
   Floats total = hn::Zero(d);
   for (std::int64_t s = 0; s < count; ++s) {
@@ -137,55 +133,55 @@ HWY_INLINE Floats softmax(std::int64_t count, std::int64_t step, float* scores, 
   return hn::Div(hn::Set(d, 1.0f), total);
 }
 
-/// Rows that are computed together: they have the same number of sources, and those up to `shared` are the same ones.
+/// Consecutive rows that are computed together. They have the same number of sources, and share the first of these.
 struct RowGroup {
-  std::int64_t first;
-  std::int64_t count;  // of sources
-  std::int64_t shared;
+  std::int64_t first;   // first row
+  std::int64_t count;   // number of sources of each row
+  std::int64_t shared;  // number of sources at the beginning of each row that all rows share
 };
 
-/// Where the weights of rows that are computed together are while they are: [row, source, group, lane], and 1 / their
-/// sums, [row, group, lane].
-struct WeightRoom {
-  float* weights;
-  float* inverse;
-  std::int64_t of_source;  // floats
-  std::int64_t of_row;
+/// The workspace of a RowGroup. Strides count floats.
+struct WeightBuffer {
+  float* weights;  // [row, source, head_vector, lane]: exp(score - maximum)
+  float* inverse;  // [row, head_vector, lane]: 1 / the sum of the weights
+  std::int64_t source_stride;
+  std::int64_t row_stride;
 };
 
-template <int kRows, int kGroups, typename T>
-void weigh_group(const NodeAttention<T>& p, const Lanes<kGroups>& lanes, const RowGroup& rows, std::int64_t group,
-                 const WeightRoom& room) {
+template <int kRows, int kHeadVectors, typename T>
+void compute_weights(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>& lanes, const RowGroup& rows,
+                     std::int64_t head_vector, const WeightBuffer& buffer) {
   const FloatTag d;
   const float* query = p.query + rows.first * p.query_stride;
-  float* weights = room.weights + group * lanes.count;
-  RowSums<kRows> maximum;
-  for (Floats& of_row : maximum.of) of_row = hn::Set(d, -p.clamp);
-  const auto keep = [&](int row, std::int64_t s, Floats score) HWY_ATTR {
-    maximum.of[row] = hn::Max(maximum.of[row], score);
-    hn::Store(score, d, weights + row * room.of_row + s * room.of_source);
+  float* weights = buffer.weights + head_vector * lanes.count;
+  RowVectors<kRows> maximum;
+  for (Floats& score : maximum.row) score = hn::Set(d, -p.clamp);
+  const auto add_score = [&](int row, std::int64_t s, Floats score) HWY_ATTR {
+    maximum.row[row] = hn::Max(maximum.row[row], score);
+    hn::Store(score, d, weights + row * buffer.row_stride + s * buffer.source_stride);
   };
   for (std::int64_t s = 0; s < rows.shared; ++s) {
     const T* key = p.sources[p.ranges[rows.first].begin + s] + p.key_offset;
-    const RowSums<kRows> scores = scores_of<kRows>(p, lanes, group, query, key);
-    for (int row = 0; row < kRows; ++row) keep(row, s, scores.of[row]);
+    const RowVectors<kRows> scores = compute_scores<kRows>(p, lanes, head_vector, query, key);
+    for (int row = 0; row < kRows; ++row) add_score(row, s, scores.row[row]);
   }
   for (int row = 0; row < kRows; ++row) {
     for (std::int64_t s = rows.shared; s < rows.count; ++s) {
       const T* key = p.sources[p.ranges[rows.first + row].begin + s] + p.key_offset;
-      keep(row, s, scores_of<1>(p, lanes, group, query + row * p.query_stride, key).of[0]);
+      add_score(row, s, compute_scores<1>(p, lanes, head_vector, query + row * p.query_stride, key).row[0]);
     }
   }
   for (int row = 0; row < kRows; ++row) {
-    const Floats inverse = softmax(rows.count, room.of_source, weights + row * room.of_row, maximum.of[row]);
-    hn::Store(inverse, d, room.inverse + row * room.of_source + group * lanes.count);
+    const Floats inverse =
+        exponentiate(rows.count, buffer.source_stride, weights + row * buffer.row_stride, maximum.row[row]);
+    hn::Store(inverse, d, buffer.inverse + row * buffer.source_stride + head_vector * lanes.count);
   }
 }
 
-// Vectors `first` to `first + kVectors` of the averages of values.
-template <int kRows, int kVectors, int kGroups, typename T>
-HWY_INLINE void average(const NodeAttention<T>& p, const Lanes<kGroups>& lanes, const RowGroup& rows,
-                        std::int64_t first, const WeightRoom& room) {
+// Writes kVectors vectors of each row's output, from vector `first` on: the weighted averages of the values.
+template <int kRows, int kVectors, int kHeadVectors, typename T>
+HWY_INLINE void average(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>& lanes, const RowGroup& rows,
+                        std::int64_t first, const WeightBuffer& buffer) {
   const FloatTag d;
   Floats sums[kRows][kVectors];
   for (auto& row : sums) {
@@ -193,9 +189,9 @@ HWY_INLINE void average(const NodeAttention<T>& p, const Lanes<kGroups>& lanes, 
   }
   const std::int64_t offset = p.value_offset + first * lanes.count;
   const auto add = [&](int row, std::int64_t s, const T* value) HWY_ATTR {
-    const float* weights = room.weights + row * room.of_row + s * room.of_source;
+    const float* weights = buffer.weights + row * buffer.row_stride + s * buffer.source_stride;
     for (int v = 0; v < kVectors; ++v) {
-      const Floats weight = hn::Load(d, weights + lanes.weights_of(first + v));
+      const Floats weight = hn::Load(d, weights + lanes.weight_offset(first + v));
       sums[row][v] = hn::MulAdd(weight, load(AllLanes(), value + v * lanes.count), sums[row][v]);
     }
   };
@@ -209,77 +205,78 @@ HWY_INLINE void average(const NodeAttention<T>& p, const Lanes<kGroups>& lanes, 
   for (int row = 0; row < kRows; ++row) {
     float* out = p.out + ((rows.first + row) * lanes.vectors + first) * lanes.count;
     for (int v = 0; v < kVectors; ++v) {
-      const Floats factor = hn::Load(d, room.inverse + row * room.of_source + lanes.weights_of(first + v));
+      const Floats factor = hn::Load(d, buffer.inverse + row * buffer.source_stride + lanes.weight_offset(first + v));
       hn::StoreU(hn::Mul(sums[row][v], factor), d, out + v * lanes.count);
     }
   }
 }
 
 template <typename T>
-void put_weights(const NodeAttention<T>& p, std::int64_t row, const float* weights, const float* inverse,
-                 std::int64_t of_source) {
+void write_weights(const NodeAttention<T>& p, std::int64_t row, const float* weights, const float* inverse,
+                   std::int64_t source_stride) {
   for (std::int64_t s = 0; s < p.ranges[row].count; ++s) {
     for (std::int64_t h = 0; h < p.num_heads; ++h) {
-      p.weights[row][s * p.num_heads + h] = weights[s * of_source + h] * inverse[h];
+      p.weights[row][s * p.num_heads + h] = weights[s * source_stride + h] * inverse[h];
     }
   }
 }
 
-template <int kRows, int kGroups, typename T>
-void attend_together(const NodeAttention<T>& p, const Lanes<kGroups>& lanes, const RowGroup& rows) {
+template <int kRows, int kHeadVectors, typename T>
+void attend_row_group(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>& lanes, const RowGroup& rows) {
   if (rows.count == 0) {
     std::fill_n(p.out + rows.first * lanes.vectors * lanes.count, kRows * lanes.vectors * lanes.count, 0.0f);
     return;
   }
   Scratch& scratch = Scratch::of_this_thread();
   scratch.reset();
-  const std::int64_t of_source = lanes.groups * lanes.count;
-  const WeightRoom room = {scratch.take(static_cast<std::size_t>(kRows * rows.count * of_source)),
-                           scratch.take(static_cast<std::size_t>(kRows * of_source)), of_source,
-                           rows.count * of_source};
-  for (std::int64_t group = 0; group < lanes.groups; ++group) weigh_group<kRows>(p, lanes, rows, group, room);
+  const std::int64_t source_stride = lanes.head_vectors * lanes.count;
+  const WeightBuffer buffer = {scratch.take(static_cast<std::size_t>(kRows * rows.count * source_stride)),
+                               scratch.take(static_cast<std::size_t>(kRows * source_stride)), source_stride,
+                               rows.count * source_stride};
+  for (std::int64_t v = 0; v < lanes.head_vectors; ++v) compute_weights<kRows>(p, lanes, rows, v, buffer);
   for (int row = 0; p.weights != nullptr && row < kRows; ++row) {
-    put_weights(p, rows.first + row, room.weights + row * room.of_row, room.inverse + row * of_source, of_source);
+    write_weights(p, rows.first + row, buffer.weights + row * buffer.row_stride, buffer.inverse + row * source_stride,
+                  source_stride);
   }
-  constexpr int kAtOnce = kRows == 1 ? 8 : 4;
+  constexpr int kVectors = kRows == 1 ? 8 : 4;
   std::int64_t first = 0;
-  for (; first + kAtOnce <= lanes.vectors; first += kAtOnce) average<kRows, kAtOnce>(p, lanes, rows, first, room);
-  for (; first < lanes.vectors; ++first) average<kRows, 1>(p, lanes, rows, first, room);
+  for (; first + kVectors <= lanes.vectors; first += kVectors) average<kRows, kVectors>(p, lanes, rows, first, buffer);
+  for (; first < lanes.vectors; ++first) average<kRows, 1>(p, lanes, rows, first, buffer);
 }
 
 template <typename T>
-bool have_as_many_sources(const NodeAttention<T>& p, std::int64_t first_row, std::int64_t last_row) {
+bool have_equal_counts(const NodeAttention<T>& p, std::int64_t first_row, std::int64_t last_row) {
   for (std::int64_t row = first_row + 1; row <= last_row; ++row) {
     if (p.ranges[row].count != p.ranges[first_row].count) return false;
   }
   return true;
 }
 
-// Hypotheses of a sentence share the input, and what they produced before they parted.
+// Returns how many sources at the beginning all rows share. The hypotheses of a sentence share its input and a prefix.
 template <typename T>
-std::int64_t num_shared(const NodeAttention<T>& p, std::int64_t first_row, std::int64_t last_row) {
+std::int64_t count_shared_sources(const NodeAttention<T>& p, std::int64_t first_row, std::int64_t last_row) {
   const auto [begin, count] = p.ranges[first_row];
   std::int64_t shared = count;
   for (std::int64_t row = first_row + 1; row <= last_row; ++row) {
     if (p.ranges[row].begin == begin) continue;
-    const auto* own = p.sources + begin;
-    shared = std::mismatch(own, own + shared, p.sources + p.ranges[row].begin).first - own;
+    const auto* first = p.sources + begin;
+    shared = std::mismatch(first, first + shared, p.sources + p.ranges[row].begin).first - first;
   }
   return shared;
 }
 
-template <int kGroups, typename T>
+template <int kHeadVectors, typename T>
 void attend(const NodeAttention<T>& p, std::int64_t row_begin, std::int64_t row_end) {
-  constexpr int kTogether = 4;  // sixteen sums, of thirty-two registers
-  const Lanes<kGroups> lanes(p);
+  constexpr int kRows = 4;  // 4 rows of 4 sums take 16 of 32 registers
+  const HeadLanes<kHeadVectors> lanes(p);
   for (std::int64_t row = row_begin; row < row_end;) {
     const std::int64_t count = p.ranges[row].count;
-    const std::int64_t last = row + kTogether - 1;
-    if (last < row_end && have_as_many_sources(p, row, last)) {
-      attend_together<kTogether>(p, lanes, {row, count, num_shared(p, row, last)});
-      row += kTogether;
+    const std::int64_t last = row + kRows - 1;
+    if (last < row_end && have_equal_counts(p, row, last)) {
+      attend_row_group<kRows>(p, lanes, {row, count, count_shared_sources(p, row, last)});
+      row += kRows;
     } else {
-      attend_together<1>(p, lanes, {row, count, count});
+      attend_row_group<1>(p, lanes, {row, count, count});
       ++row;
     }
   }
@@ -288,8 +285,8 @@ void attend(const NodeAttention<T>& p, std::int64_t row_begin, std::int64_t row_
 void attend_rows(const AnyNodeAttention& any, std::int64_t row_begin, std::int64_t row_end) {
   std::visit(
       [=](const auto& p) HWY_ATTR {
-        const bool is_one_group = p.num_heads <= static_cast<std::int64_t>(hn::Lanes(FloatTag()));
-        is_one_group ? attend<1>(p, row_begin, row_end) : attend<0>(p, row_begin, row_end);
+        const bool is_one_vector = p.num_heads <= static_cast<std::int64_t>(hn::Lanes(FloatTag()));
+        is_one_vector ? attend<1>(p, row_begin, row_end) : attend<0>(p, row_begin, row_end);
       },
       any);
 }
@@ -305,10 +302,10 @@ HWY_EXPORT(attend_rows);
 
 template <typename T>
 void node_attention(const NodeAttention<T>& p) {
-  constexpr std::int64_t kGrain = 8;  // rows that a thread is worth waking for
-  const TimedWork timed("attention");
+  constexpr std::int64_t kMinRowsPerThread = 8;
+  const ScopedTimer timer("attention");
   if (instruction_set() == InstructionSet::kReference) return reference::node_attention(p);
-  parallel_for(p.rows, kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(p.rows, kMinRowsPerThread, [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(attend_rows)(p, begin, end);
   });
 }

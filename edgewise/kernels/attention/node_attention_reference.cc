@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/attention/node_attention_reference.h"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
+
+#include "edgewise/kernels/attention/node_attention.h"
 
 namespace edgewise::kernels::reference {
 namespace {
@@ -39,8 +39,9 @@ void attend(const NodeAttention<T>& p, std::int64_t row, std::int64_t head) {
   for (std::int64_t k = 0; k < p.head_size; ++k) {
     const std::int64_t i = k * p.num_heads + head;
     double sum = 0;
-    for (std::int64_t s = 0; s < count; ++s)
+    for (std::int64_t s = 0; s < count; ++s) {
       sum += weights[s] * static_cast<float>(p.sources[begin + s][p.value_offset + i]);
+    }
     p.out[row * p.head_size * p.num_heads + i] = count == 0 ? 0.0f : static_cast<float>(sum / total);
   }
 }

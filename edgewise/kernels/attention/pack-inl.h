@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-
-// Rows of float or bf16 tensors as matrices of floats that products can read without a look at tails: rows are filled
-// up to whole vectors with zeros. Compiled once for each instruction set: include after hwy/foreach_target.h.
-#if defined(EDGEWISE_KERNELS_CPU_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef EDGEWISE_KERNELS_CPU_PACK_INL_H_
-#undef EDGEWISE_KERNELS_CPU_PACK_INL_H_
+// Packs rows of float or bf16 tensors into matrices of floats whose rows end in zeros up to whole vectors, so that
+// products have no partial vectors. Compiled once for each instruction set.
+#if defined(EDGEWISE_KERNELS_ATTENTION_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef EDGEWISE_KERNELS_ATTENTION_PACK_INL_H_
+#undef EDGEWISE_KERNELS_ATTENTION_PACK_INL_H_
 #else
-#define EDGEWISE_KERNELS_CPU_PACK_INL_H_
+#define EDGEWISE_KERNELS_ATTENTION_PACK_INL_H_
 #endif
 
 #include <hwy/highway.h>
@@ -15,15 +14,15 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "edgewise/kernels/simd/cast-inl.h"
 #include "edgewise/kernels/attention/small_gemm-inl.h"
+#include "edgewise/kernels/simd/load_store-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 
-/// Rows `stride` elements apart, `size` elements each.
+/// `count` rows of `size` elements each, `stride` elements apart.
 template <typename T>
-struct Rows {
+struct StridedRows {
   T* data;
   std::int64_t count;
   std::int64_t size;
@@ -32,81 +31,82 @@ struct Rows {
   T* row(std::int64_t i) const { return data + i * stride; }
 };
 
-/// `to` [rows.count, padded(rows.size)] = factor * rows.
+/// Writes factor * rows to `to` [rows.count, padded_size(rows.size)], with zeros in the padding.
 template <typename T>
-void pack(const Rows<const T>& rows, float factor, float* to) {
+void pack(const StridedRows<const T>& rows, float factor, float* to) {
   const auto factors = hn::Set(FloatTag(), factor);
   for (std::int64_t i = 0; i < rows.count; ++i) {
     const T* from = rows.row(i);
-    for_lanes(rows.size, [&](std::int64_t k, auto part)
-                             HWY_ATTR { hn::Store(hn::Mul(factors, load(part, from + k)), FloatTag(), to + k); });
-    to += padded(rows.size);
+    for_each_vector(rows.size, [&](std::int64_t k, auto part)
+                                   HWY_ATTR { hn::Store(hn::Mul(factors, load(part, from + k)), FloatTag(), to + k); });
+    to += padded_size(rows.size);
   }
 }
 
-/// Floats in rows `stride` apart that can be read up to whole vectors, with zeros behind the last number.
-struct Matrix {
+/// Rows of floats, `stride` apart, that end in zeros up to whole vectors.
+struct PaddedMatrix {
   const float* data;
   std::int64_t stride;
 };
 
-/// Rows of a tensor lie far apart and soon fall on the same places in the first cache: from this many on, a copy pays.
-inline constexpr std::int64_t kMostRowsInPlace = 32;
+/// The most rows of a tensor that products read in place. The rows of one head are far apart and compete for the same
+/// sets of the first-level cache: a contiguous copy of more rows is faster.
+inline constexpr std::int64_t kMaxRowsInPlace = 32;
 
-/// Rows where they lie if they can be read there, else packed into `room` [rows.count, padded(rows.size)].
+/// Returns a view of the rows if products can read the rows in place. Otherwise, packs them into `buffer`
+/// [rows.count, padded_size(rows.size)] and returns this copy.
 template <typename T>
-Matrix as_matrix(const Rows<const T>& rows, float* room) {
+PaddedMatrix view_or_pack(const StridedRows<const T>& rows, float* buffer) {
   if constexpr (std::is_same_v<T, float>) {
-    if (rows.size % kLanes == 0 && rows.count <= kMostRowsInPlace) return {rows.data, rows.stride};
+    if (rows.size % kLanes == 0 && rows.count <= kMaxRowsInPlace) return {rows.data, rows.stride};
   }
-  pack(rows, 1.0f, room);
-  return {room, padded(rows.size)};
+  pack(rows, 1.0f, buffer);
+  return {buffer, padded_size(rows.size)};
 }
 
-/// rows[i] = factor_of(i) * from[i], where `from` is [rows.count, padded(rows.size)].
+/// Writes rows[i] = factor_of(i) * from[i], where `from` is [rows.count, padded_size(rows.size)].
 template <typename T, class FactorOf>
-void unpack(const float* from, const Rows<T>& rows, FactorOf factor_of) {
+void unpack(const float* from, const StridedRows<T>& rows, FactorOf factor_of) {
   for (std::int64_t i = 0; i < rows.count; ++i) {
     const auto factor = hn::Set(FloatTag(), factor_of(i));
     T* to = rows.row(i);
-    for_lanes(rows.size, [&](std::int64_t k, auto part)
-                             HWY_ATTR { store(part, hn::Mul(factor, hn::Load(FloatTag(), from + k)), to + k); });
-    from += padded(rows.size);
+    for_each_vector(rows.size, [&](std::int64_t k, auto part)
+                                   HWY_ATTR { store(part, hn::Mul(factor, hn::Load(FloatTag(), from + k)), to + k); });
+    from += padded_size(rows.size);
   }
 }
 
 template <typename T>
-void unpack(const float* from, const Rows<T>& rows) {
+void unpack(const float* from, const StridedRows<T>& rows) {
   unpack(from, rows, [](std::int64_t) { return 1.0f; });
 }
 
-/// A matrix [depth, columns] cut into panels of kMostVectors vectors of columns (the last may have fewer), each of
-/// which lies in one piece: what a product walks through then fits in the first cache.
-struct Panels {
+/// A matrix [depth, columns] in panels of kMaxVectors vectors of columns; the last panel may have fewer. Each panel is
+/// contiguous, so that it fits in the first-level cache.
+struct ColumnPanels {
   const float* data;
   std::int64_t depth;
-  std::int64_t columns;  // whole vectors
+  std::int64_t columns;  // a multiple of kLanes
 
-  static constexpr std::int64_t kColumns = kMostVectors * kLanes;
+  static constexpr std::int64_t kColumns = kMaxVectors * kLanes;
 
   std::int64_t width(std::int64_t panel_begin) const { return std::min(kColumns, columns - panel_begin); }
 
-  /// From column `column` on, of the panel that begins at column `panel_begin`.
-  RightOperand from(std::int64_t panel_begin, std::int64_t column) const {
+  /// Returns the columns from `column` on of the panel that begins at column `panel_begin`.
+  RightOperand columns_from(std::int64_t panel_begin, std::int64_t column) const {
     return {data + panel_begin * depth + (column - panel_begin), width(panel_begin)};
   }
 };
 
+// transpose_strip writes the transpose of `from` [kLanes, depth] to `to` [depth, kLanes], whose rows are `to_stride`
+// floats apart. depth is a multiple of kLanes.
 #if HWY_TARGET == HWY_SCALAR
-
-// As below.
-inline void transpose_strip(const Matrix& from, std::int64_t depth, float* to, std::int64_t to_row) {
-  for (std::int64_t k = 0; k < depth; ++k) to[k * to_row] = from.data[k];
+inline void transpose_strip(const PaddedMatrix& from, std::int64_t depth, float* to, std::int64_t to_stride) {
+  for (std::int64_t k = 0; k < depth; ++k) to[k * to_stride] = from.data[k];
 }
 
 #else
-
-// The four floats at `from` of every fourth row, one after another in a vector.
+// Loads four floats of every fourth row into one vector, row after row. Two such rows are `four_rows` floats apart.
 template <class D>
 HWY_INLINE hn::Vec<D> load_blocks(D d, const float* from, std::int64_t four_rows) {
   if constexpr (hn::MaxLanes(D()) == 4) {
@@ -118,8 +118,7 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const float* from, std::int64_t four_rows
   }
 }
 
-// to [depth, kLanes] = the transpose of from [kLanes, depth], where depth is whole vectors.
-inline void transpose_strip(const Matrix& from, std::int64_t depth, float* to, std::int64_t to_row) {
+inline void transpose_strip(const PaddedMatrix& from, std::int64_t depth, float* to, std::int64_t to_stride) {
   const FloatTag d;
   const hn::RepartitionToWide<FloatTag> pairs;
   const std::int64_t stride = from.stride;
@@ -128,32 +127,32 @@ inline void transpose_strip(const Matrix& from, std::int64_t depth, float* to, s
     const auto row1 = load_blocks(d, from.data + k + stride, 4 * stride);
     const auto row2 = load_blocks(d, from.data + k + 2 * stride, 4 * stride);
     const auto row3 = load_blocks(d, from.data + k + 3 * stride, 4 * stride);
-    // Interleaved twice, each block of four lanes holds what four rows have at one k.
+    // After interleaving twice, each block of four lanes holds the elements of four rows at one k.
     const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, row0, row1));
     const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, row2, row3));
     const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, row0, row1));
     const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, row2, row3));
-    hn::Store(hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)), d, to + k * to_row);
-    hn::Store(hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)), d, to + (k + 1) * to_row);
-    hn::Store(hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)), d, to + (k + 2) * to_row);
-    hn::Store(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, to + (k + 3) * to_row);
+    hn::Store(hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)), d, to + k * to_stride);
+    hn::Store(hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)), d, to + (k + 1) * to_stride);
+    hn::Store(hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)), d, to + (k + 2) * to_stride);
+    hn::Store(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, to + (k + 3) * to_stride);
   }
 }
-
 #endif
 
-/// The transpose of `from` [count, depth], where depth is whole vectors, as panels [depth, padded(count)] in `to`, with
-/// zeros in the columns beyond `count`. `strip` is room for [kLanes, depth].
-inline Panels transpose(const Matrix& from, std::int64_t count, std::int64_t depth, float* strip, float* to) {
-  const Panels panels = {to, depth, padded(count)};
-  for (std::int64_t panel = 0; panel < panels.columns; panel += Panels::kColumns) {
+/// Writes the transpose of `from` [count, depth] to `to` as panels [depth, padded_size(count)], with zeros in the
+/// columns beyond `count`. depth must be a multiple of kLanes. `strip` is a buffer for [kLanes, depth].
+inline ColumnPanels transpose(const PaddedMatrix& from, std::int64_t count, std::int64_t depth, float* strip,
+                              float* to) {
+  const ColumnPanels panels = {to, depth, padded_size(count)};
+  for (std::int64_t panel = 0; panel < panels.columns; panel += ColumnPanels::kColumns) {
     const std::int64_t width = panels.width(panel);
     for (std::int64_t column = panel; column < panel + width; column += kLanes) {
-      Matrix rows = {from.data + column * from.stride, from.stride};
+      PaddedMatrix rows = {from.data + column * from.stride, from.stride};
       if (count - column < kLanes) {
-        const std::int64_t left = count - column;
-        pack(Rows<const float>{rows.data, left, depth, rows.stride}, 1.0f, strip);
-        std::fill_n(strip + left * depth, (kLanes - left) * depth, 0.0f);
+        const std::int64_t num_rows = count - column;
+        pack(StridedRows<const float>{rows.data, num_rows, depth, rows.stride}, 1.0f, strip);
+        std::fill_n(strip + num_rows * depth, (kLanes - num_rows) * depth, 0.0f);
         rows = {strip, depth};
       }
       transpose_strip(rows, depth, to + panel * depth + (column - panel), width);
@@ -164,4 +163,4 @@ inline Panels transpose(const Matrix& from, std::int64_t count, std::int64_t dep
 
 }  // namespace edgewise::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-#endif  // EDGEWISE_KERNELS_CPU_PACK_INL_H_
+#endif  // EDGEWISE_KERNELS_ATTENTION_PACK_INL_H_

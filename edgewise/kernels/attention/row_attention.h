@@ -4,15 +4,14 @@
 #include "edgewise/kernels/attention/attention.h"
 #include "edgewise/kernels/attention/row_plan.h"
 
-// Attention edge by edge, for relations of any form and T = float or BFloat16. What an edge needs is gathered from
-// tables that hold one head of keys and values in one piece, and for gradients of queries and gradients of outputs.
+// Attention edge by edge, for relations of any form and T = float or BFloat16. Copies one head at a time into
+// contiguous tables, from which edges gather rows: keys and values; in backward also queries and gradients of outputs.
 namespace edgewise::kernels::cpu {
 
 template <typename T>
 void row_attention_forward(const AttentionForward<T>& p, const RowPlan& plan);
 
-/// Overwrites all gradients. Takes 8 bytes an edge, and tables of one head. Sums in a fixed order whatever the number
-/// of threads.
+/// Overwrites all gradients, with the same bits for any number of threads. Allocates 8 bytes per edge and the tables.
 template <typename T>
 void row_attention_backward(const AttentionBackward<T>& p, const RowPlan& plan);
 

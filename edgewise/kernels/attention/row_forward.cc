@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/attention/parallel_rows.h"
 #include "edgewise/kernels/attention/row_attention.h"
 #include "edgewise/kernels/attention/row_table.h"
-#include "edgewise/kernels/attention/work.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "edgewise/kernels/attention/row_forward.cc"
@@ -19,27 +19,27 @@ namespace {
 void attend_rows(const RowForwardTask& task, std::int64_t row_begin, std::int64_t row_end) {
   const RowTask& p = task.rows;
   Scratch::of_this_thread().reset();
-  RowOfEdges row(p);
+  EdgeRow row(p);
   const std::int64_t value_size = p.keys_and_values.second_size;
-  float* sum = RowOfEdges::room(value_size);
+  float* sum = EdgeRow::take_buffer(value_size);
   for (std::int64_t r = row_begin; r < row_end; ++r) {
-    row.go_to(r);
-    float* weight = row.scores(/*slope=*/nullptr);
-    const Softmax softmax = exponentiate(weight, row.count());
-    if (const float* factor = row.factors()) multiply(weight, factor, row.count());
+    row.move_to(r);
+    float* weight = row.compute_scores(/*slope=*/nullptr);
+    const SoftmaxNormalizer softmax = exponentiate(weight, row.count());
+    if (const float* factor = row.draw_dropout_factors()) multiply_in_place(weight, factor, row.count());
     sum_rows(weight, row.values(), value_size, sum);
     store_row(sum, softmax.normalizer, task.out, r);
     p.log_normalizer[r * p.num_heads] = softmax.log_normalizer;
   }
 }
 
-void weigh_rows(const RowWeightsTask& task, std::int64_t row_begin, std::int64_t row_end) {
+void compute_weights(const RowWeightsTask& task, std::int64_t row_begin, std::int64_t row_end) {
   const RowTask& p = task.rows;
   Scratch::of_this_thread().reset();
-  RowOfEdges row(p);
+  EdgeRow row(p);
   for (std::int64_t r = row_begin; r < row_end; ++r) {
-    row.go_to(r);
-    float* weight = row.scores(/*slope=*/nullptr);
+    row.move_to(r);
+    float* weight = row.compute_scores(/*slope=*/nullptr);
     const float normalizer = exponentiate(weight, row.count()).normalizer;
     float* to = task.weight + row.first_edge() * p.num_heads;
     for (std::int64_t i = 0; i < row.count(); ++i) to[i * p.num_heads] = normalizer * weight[i];
@@ -54,15 +54,16 @@ HWY_AFTER_NAMESPACE();
 namespace edgewise::kernels::cpu {
 
 HWY_EXPORT(attend_rows);
-HWY_EXPORT(weigh_rows);
+HWY_EXPORT(compute_weights);
 
 template <typename T>
 void row_attention_forward(const AttentionForward<T>& p, const RowPlan& plan) {
-  PackedRows packed(p.relation.num_sources, p.head_size, p.value_size);
+  PackedRows packed(plan.relation().num_sources, p.head_size, p.value_size);
   for (std::int64_t head = p.heads().begin; head < p.heads().end; ++head) {
     packed.pack({p.key, p.num_heads, head, p.head_size}, {p.value, p.num_heads, head, p.value_size});
-    const RowForwardTask task = {row_task(p, plan, packed.table(), head), {p.out, p.num_heads, head, p.value_size}};
-    parallel_row_ranges(p.relation, [&](std::int64_t row_begin, std::int64_t row_end) {
+    const RowForwardTask task = {make_row_task(p, plan, packed.table(), head),
+                                 {p.out, p.num_heads, head, p.value_size}};
+    parallel_row_ranges(plan.relation(), [&](std::int64_t row_begin, std::int64_t row_end) {
       HWY_DYNAMIC_DISPATCH(attend_rows)(task, row_begin, row_end);
     });
   }
@@ -72,12 +73,12 @@ template <typename T>
 void row_attention_weights(const AttentionWeights<T>& p, const RowPlan& plan) {
   const AttentionForward<T>& f = p.forward;
   const HeadRows<ConstElements> no_values = {f.key, 0, 0, 0};
-  PackedRows packed(f.relation.num_sources, f.head_size, no_values.size);
+  PackedRows packed(plan.relation().num_sources, f.head_size, no_values.size);
   for (std::int64_t head = f.heads().begin; head < f.heads().end; ++head) {
     packed.pack({f.key, f.num_heads, head, f.head_size}, no_values);
-    const RowWeightsTask task = {row_task(f, plan, packed.table(), head), p.weight + head};
-    parallel_row_ranges(f.relation, [&](std::int64_t row_begin, std::int64_t row_end) {
-      HWY_DYNAMIC_DISPATCH(weigh_rows)(task, row_begin, row_end);
+    const RowWeightsTask task = {make_row_task(f, plan, packed.table(), head), p.weight + head};
+    parallel_row_ranges(plan.relation(), [&](std::int64_t row_begin, std::int64_t row_end) {
+      HWY_DYNAMIC_DISPATCH(compute_weights)(task, row_begin, row_end);
     });
   }
 }

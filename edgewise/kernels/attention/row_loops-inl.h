@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops over memory that row kernels are made of. Included once for each instruction set.
-#if defined(EDGEWISE_KERNELS_CPU_ROW_LOOPS_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef EDGEWISE_KERNELS_CPU_ROW_LOOPS_INL_H
-#undef EDGEWISE_KERNELS_CPU_ROW_LOOPS_INL_H
+// The loops of the row kernels over memory. Compiled once for each instruction set.
+#if defined(EDGEWISE_KERNELS_ATTENTION_ROW_LOOPS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef EDGEWISE_KERNELS_ATTENTION_ROW_LOOPS_INL_H
+#undef EDGEWISE_KERNELS_ATTENTION_ROW_LOOPS_INL_H
 #else
-#define EDGEWISE_KERNELS_CPU_ROW_LOOPS_INL_H
+#define EDGEWISE_KERNELS_ATTENTION_ROW_LOOPS_INL_H
 #endif
 
 #include <hwy/highway.h>
@@ -13,37 +13,33 @@
 #include <cstdint>
 #include <variant>
 
-#include "edgewise/kernels/simd/cast-inl.h"
 #include "edgewise/kernels/attention/row_task.h"
+#include "edgewise/kernels/simd/load_store-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-inline constexpr auto kRowLanes = static_cast<std::int64_t>(hn::MaxLanes(FloatTag()));
-
-/// The size of what `size` floats fill of whole vectors.
-constexpr std::int64_t in_whole_vectors(std::int64_t size) { return (size + kRowLanes - 1) / kRowLanes * kRowLanes; }
-
-/// Copies a row to floats, and zeros behind it up to whole vectors.
+/// Copies a row as floats to `to`, followed by zeros up to whole vectors.
 HWY_INLINE void load_row(const HeadRows<ConstElements>& rows, std::int64_t row, float* to) {
   std::visit(
       [&](const auto* data) HWY_ATTR {
         const auto* from = data + rows.offset(row);
-        for_lanes(rows.size,
-                  [&](std::int64_t i, auto part) HWY_ATTR { hn::StoreU(load(part, from + i), FloatTag(), to + i); });
+        for_each_vector(rows.size, [&](std::int64_t i, auto part)
+                                       HWY_ATTR { hn::StoreU(load(part, from + i), FloatTag(), to + i); });
       },
       rows.data);
 }
 
-/// Writes factor * from.
+/// Writes factor * from, rounded to the type of the rows, to row `row`.
 HWY_INLINE void store_row(const float* from, float factor, const HeadRows<Elements>& rows, std::int64_t row) {
   const auto factors = hn::Set(FloatTag(), factor);
   std::visit(
       [&](auto* data) HWY_ATTR {
         auto* to = data + rows.offset(row);
-        for_lanes(rows.size, [&](std::int64_t i, auto part)
-                                 HWY_ATTR { store(part, hn::Mul(factors, hn::LoadU(FloatTag(), from + i)), to + i); });
+        for_each_vector(rows.size, [&](std::int64_t i, auto part) HWY_ATTR {
+          store(part, hn::Mul(factors, hn::LoadU(FloatTag(), from + i)), to + i);
+        });
       },
       rows.data);
 }
@@ -58,18 +54,18 @@ HWY_INLINE void store_sums(Floats a, Floats b, Floats c, Floats d, float* out) {
 
 #else
 
-/// The sum of blocks of four lanes.
+/// Returns the sum of the blocks of four lanes of a vector.
 template <class D, class V>
-HWY_INLINE hn::Vec<hn::Full128<float> > sum_of_blocks(D /*d*/, V v) {
+HWY_INLINE hn::Vec<hn::Full128<float> > sum_blocks(D /*d*/, V v) {
   if constexpr (hn::MaxLanes(D()) == 4) {
     return v;
   } else {
     const hn::Half<D> half;
-    return sum_of_blocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+    return sum_blocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
   }
 }
 
-/// The sums of four vectors, one after the other.
+/// Writes the sums of the lanes of four vectors to out[0] … out[3].
 HWY_INLINE void store_sums(Floats a, Floats b, Floats c, Floats d, float* out) {
   const FloatTag tag;
   const hn::RepartitionToWide<FloatTag> pairs;
@@ -77,11 +73,11 @@ HWY_INLINE void store_sums(Floats a, Floats b, Floats c, Floats d, float* out) {
   const auto c_d = hn::BitCast(pairs, hn::Add(hn::InterleaveLower(tag, c, d), hn::InterleaveUpper(tag, c, d)));
   const auto blocks = hn::Add(hn::BitCast(tag, hn::InterleaveLower(pairs, a_b, c_d)),
                               hn::BitCast(tag, hn::InterleaveUpper(pairs, a_b, c_d)));
-  hn::StoreU(sum_of_blocks(tag, blocks), hn::Full128<float>(), out);
+  hn::StoreU(sum_blocks(tag, blocks), hn::Full128<float>(), out);
 }
 #endif
 
-/// Rows of a table, from one column on.
+/// The rows index[0] … index[count - 1] of a table, from the column where `data` points on.
 struct GatheredRows {
   const float* data;
   std::int64_t stride;
@@ -91,7 +87,7 @@ struct GatheredRows {
   const float* row(std::int64_t i) const { return data + index[i] * stride; }
 };
 
-/// out[i] = <vector, row i> over `size` columns, whole vectors. Writes up to the next multiple of 4.
+/// Computes out[i] = <vector, row i> over `size` columns, which must be whole vectors. Writes up to 3 floats more.
 HWY_INLINE void dot_rows(const float* vector, std::int64_t size, const GatheredRows& rows, float* out) {
   const FloatTag d;
   for (std::int64_t i = 0; i < rows.count; i += 4) {
@@ -103,7 +99,7 @@ HWY_INLINE void dot_rows(const float* vector, std::int64_t size, const GatheredR
     auto sum_1 = hn::Zero(d);
     auto sum_2 = hn::Zero(d);
     auto sum_3 = hn::Zero(d);
-    for (std::int64_t k = 0; k < size; k += kRowLanes) {
+    for (std::int64_t k = 0; k < size; k += kLanes) {
       const auto factor = hn::LoadU(d, vector + k);
       sum_0 = hn::MulAdd(factor, hn::LoadU(d, row_0 + k), sum_0);
       sum_1 = hn::MulAdd(factor, hn::LoadU(d, row_1 + k), sum_1);
@@ -114,8 +110,8 @@ HWY_INLINE void dot_rows(const float* vector, std::int64_t size, const GatheredR
   }
 }
 
-/// Columns k to k + kVectors vectors of the sum below. Even and odd rows are summed apart, so that one addition need
-/// not wait for the other.
+/// Computes kVectors vectors of the result of sum_rows, from column k on. Sums even and odd rows separately, so that
+/// an addition need not wait for the one before.
 template <int kVectors>
 HWY_INLINE void sum_columns(const float* coefficient, const GatheredRows& rows, std::int64_t k, float* out) {
   const FloatTag d;
@@ -129,24 +125,25 @@ HWY_INLINE void sum_columns(const float* coefficient, const GatheredRows& rows, 
     const float* even_row = rows.row(i) + k;
     const float* odd_row = rows.row(i + 1) + k;
     for (int v = 0; v < kVectors; ++v) {
-      even[v] = hn::MulAdd(even_factor, hn::LoadU(d, even_row + v * kRowLanes), even[v]);
-      odd[v] = hn::MulAdd(odd_factor, hn::LoadU(d, odd_row + v * kRowLanes), odd[v]);
+      even[v] = hn::MulAdd(even_factor, hn::LoadU(d, even_row + v * kLanes), even[v]);
+      odd[v] = hn::MulAdd(odd_factor, hn::LoadU(d, odd_row + v * kLanes), odd[v]);
     }
   }
   if (i < rows.count) {
     const auto factor = hn::Set(d, coefficient[i]);
     const float* row = rows.row(i) + k;
-    for (int v = 0; v < kVectors; ++v) even[v] = hn::MulAdd(factor, hn::LoadU(d, row + v * kRowLanes), even[v]);
+    for (int v = 0; v < kVectors; ++v) even[v] = hn::MulAdd(factor, hn::LoadU(d, row + v * kLanes), even[v]);
   }
-  for (int v = 0; v < kVectors; ++v) hn::StoreU(hn::Add(even[v], odd[v]), d, out + k + v * kRowLanes);
+  for (int v = 0; v < kVectors; ++v) hn::StoreU(hn::Add(even[v], odd[v]), d, out + k + v * kLanes);
 }
 
-/// out = sum of coefficient[i] * row i over `size` columns, whole vectors.
+/// Computes out = sum of coefficient[i] * row i over `size` columns, which must be whole vectors.
 HWY_INLINE void sum_rows(const float* coefficient, const GatheredRows& rows, std::int64_t size, float* out) {
-  constexpr std::int64_t kMost = 4;
+  constexpr std::int64_t kMaxVectors = 4;
   std::int64_t k = 0;
-  for (; k + kMost * kRowLanes <= size; k += kMost * kRowLanes) sum_columns<kMost>(coefficient, rows, k, out);
-  switch ((size - k) / kRowLanes) {
+  for (; k + kMaxVectors * kLanes <= size; k += kMaxVectors * kLanes)
+    sum_columns<kMaxVectors>(coefficient, rows, k, out);
+  switch ((size - k) / kLanes) {
     case 3:
       return sum_columns<3>(coefficient, rows, k, out);
     case 2:
@@ -161,4 +158,4 @@ HWY_INLINE void sum_rows(const float* coefficient, const GatheredRows& rows, std
 }  // namespace edgewise::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // EDGEWISE_KERNELS_CPU_ROW_LOOPS_INL_H
+#endif  // EDGEWISE_KERNELS_ATTENTION_ROW_LOOPS_INL_H

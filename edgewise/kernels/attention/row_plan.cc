@@ -6,7 +6,7 @@
 
 namespace edgewise::kernels {
 
-EdgesBySource edges_by_source(const RelationView& relation) {
+EdgesBySource group_by_source(const RelationView& relation) {
   EdgesBySource result;
   result.begin.assign(relation.num_sources + 1, 0);
   result.edge.resize(relation.num_edges());
@@ -24,9 +24,9 @@ EdgesBySource edges_by_source(const RelationView& relation) {
 
   std::vector<EdgeIndex> next(result.begin.begin(), result.begin.end() - 1);
   for_edges([&](NodeIndex row, EdgeIndex edge, NodeIndex source) {
-    const EdgeIndex place = next[source]++;
-    result.edge[place] = edge;
-    result.destination[place] = row;
+    const EdgeIndex index = next[source]++;
+    result.edge[index] = edge;
+    result.destination[index] = row;
   });
   return result;
 }
@@ -38,7 +38,7 @@ RowPlan::RowPlan(const RelationView& relation) : relation_(relation) {
 }
 
 const EdgesBySource& RowPlan::by_source() const {
-  std::call_once(is_reversed_, [this] { by_source_ = edges_by_source(relation_); });
+  std::call_once(by_source_once_, [this] { by_source_ = group_by_source(relation_); });
   return by_source_;
 }
 

@@ -8,30 +8,33 @@
 
 namespace edgewise::kernels {
 
-/// The edges out of each source, in ascending order: those of source s are at begin[s] to begin[s + 1].
+/// The edges out of each source, in ascending order. The edges of source s have the indices `[begin[s], begin[s + 1])`.
 struct EdgesBySource {
-  std::vector<EdgeIndex> begin;
-  std::vector<EdgeIndex> edge;
-  std::vector<NodeIndex> destination;
+  std::vector<EdgeIndex> begin;        // [S + 1]
+  std::vector<EdgeIndex> edge;         // [E]
+  std::vector<NodeIndex> destination;  // [E]
 };
 
-/// O(sources + edges).
-EdgesBySource edges_by_source(const RelationView& relation);
+/// Takes O(sources + edges) time and memory.
+EdgesBySource group_by_source(const RelationView& relation);
 
-/// What the row kernels know about a relation, whose memory outlives the plan.
+/// A relation, whose memory must outlive the plan, and data that the row kernels derive from it.
 class RowPlan {
  public:
   explicit RowPlan(const RelationView& relation);
 
+  const RelationView& relation() const { return relation_; }
+
+  /// Returns the number of edges of the longest row.
   EdgeIndex longest_row() const { return longest_row_; }
 
-  /// Made when first asked for: only backward needs it. Any thread may ask.
+  /// Returns the edges by source. The first call computes them, since only backward needs them. Thread-safe.
   const EdgesBySource& by_source() const;
 
  private:
   RelationView relation_;
   EdgeIndex longest_row_ = 0;
-  mutable std::once_flag is_reversed_;
+  mutable std::once_flag by_source_once_;
   mutable EdgesBySource by_source_;
 };
 

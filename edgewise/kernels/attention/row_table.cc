@@ -10,8 +10,8 @@
 
 #include "edgewise/kernels/attention/row_loops-inl.h"
 
-#ifndef EDGEWISE_KERNELS_CPU_ROW_TABLE_CC
-#define EDGEWISE_KERNELS_CPU_ROW_TABLE_CC
+#ifndef EDGEWISE_KERNELS_ATTENTION_ROW_TABLE_CC
+#define EDGEWISE_KERNELS_ATTENTION_ROW_TABLE_CC
 namespace edgewise::kernels {
 
 struct RowPackTask {
@@ -21,14 +21,14 @@ struct RowPackTask {
 };
 
 }  // namespace edgewise::kernels
-#endif  // EDGEWISE_KERNELS_CPU_ROW_TABLE_CC
+#endif  // EDGEWISE_KERNELS_ATTENTION_ROW_TABLE_CC
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
 RowTable table_layout(std::int64_t first_size, std::int64_t second_size) {
-  return {.data = nullptr, .first_size = in_whole_vectors(first_size), .second_size = in_whole_vectors(second_size)};
+  return {.data = nullptr, .first_size = padded_size(first_size), .second_size = padded_size(second_size)};
 }
 
 void pack_rows(const RowPackTask& task, std::int64_t begin, std::int64_t end) {
@@ -55,8 +55,8 @@ PackedRows::PackedRows(std::int64_t num_rows, std::int64_t first_size, std::int6
 }
 
 void PackedRows::pack(const HeadRows<ConstElements>& first, const HeadRows<ConstElements>& second) {
-  constexpr std::int64_t kSmallestWork = 8192;  // floats that a thread is worth waking for
-  const std::int64_t grain = kSmallestWork / table_.stride() + 1;
+  constexpr std::int64_t kMinFloatsPerThread = 8192;
+  const std::int64_t grain = kMinFloatsPerThread / table_.stride() + 1;
   parallel_for(num_rows_, grain, [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(pack_rows)({first, second, table_}, begin, end);
   });

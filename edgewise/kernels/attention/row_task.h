@@ -8,7 +8,8 @@
 #include "edgewise/kernels/attention/attention.h"
 #include "edgewise/kernels/attention/row_plan.h"
 
-// What the row kernels work on: one head at a time, whatever the type of its elements in memory.
+// The arguments of the row kernels, for one head. Variants hold the type of elements in memory, so that one compiled
+// function per instruction set serves float and bf16.
 namespace edgewise::kernels {
 
 using ConstElements = std::variant<const float*, const BFloat16*>;
@@ -25,29 +26,29 @@ struct HeadRows {
   std::int64_t offset(std::int64_t row) const { return (row * num_heads + head) * size; }
 };
 
-/// Rows of floats that lie one after the other: each is a row of one matrix and then a row of another, both filled up
-/// with zeros to whole vectors.
+/// A contiguous matrix of floats. Each row holds a row of a first matrix and then a row of a second matrix, both
+/// followed by zeros up to whole vectors.
 struct RowTable {
   float* data;
-  std::int64_t first_size;
-  std::int64_t second_size;
+  std::int64_t first_size;   // floats of a row of the first matrix, with its zeros
+  std::int64_t second_size;  // floats of a row of the second matrix, with its zeros
 
   std::int64_t stride() const { return first_size + second_size; }
 };
 
-/// What every pass over rows reads.
+/// The inputs of every pass over rows.
 struct RowTask {
   RelationView relation;
   EdgeIndex longest_row;
   std::int64_t num_heads;
   RowTable keys_and_values;
   HeadRows<ConstElements> query;
-  const float* edge_bias;  // [E, H] from this head on, or null
+  const float* edge_bias;  // [E, H] starting at this head, or null
   float scale;
   float clamp;
   Dropout dropout;
   std::int64_t head;
-  float* log_normalizer;  // [D, H] from this head on
+  float* log_normalizer;  // [D, H] starting at this head
 };
 
 struct RowForwardTask {
@@ -57,25 +58,25 @@ struct RowForwardTask {
 
 struct RowWeightsTask {
   RowTask rows;
-  float* weight;  // [E, H] from this head on
+  float* weight;  // [E, H] starting at this head
 };
 
-/// By what an edge multiplies the gradient of out, for its value, and the query, for its key.
+/// The factors of one edge in the gradients of its source.
 struct EdgeCoefficients {
-  float value;
-  float key;
+  float value;  // the edge adds value * grad_out to grad_value
+  float key;    // the edge adds key * query to grad_key
 };
 
-/// The pass over rows of backward.
+/// Backward over rows: gradients of queries and biases, and the coefficients of every edge.
 struct RowDestinationTask {
   RowTask rows;
   HeadRows<ConstElements> grad_out;
   HeadRows<Elements> grad_query;
-  float* grad_edge_bias;           // [E, H] from this head on, or null
-  EdgeCoefficients* coefficients;  // [E], for the pass over sources
+  float* grad_edge_bias;           // [E, H] starting at this head, or null
+  EdgeCoefficients* coefficients;  // [E], an input of the pass over sources
 };
 
-/// The pass over sources of backward.
+/// Backward over sources: gradients of keys and values.
 struct RowSourceTask {
   const EdgesBySource& edges;
   RowTable queries_and_grad_outs;
@@ -84,14 +85,14 @@ struct RowSourceTask {
   HeadRows<Elements> grad_value;
 };
 
-/// The pointer to the numbers of one head in [N, H]; null stays null.
+/// Returns a pointer to the first number of a head in [N, H]. Null stays null.
 inline const float* from_head(const float* data, std::int64_t head) { return data == nullptr ? nullptr : data + head; }
 inline float* from_head(float* data, std::int64_t head) { return data == nullptr ? nullptr : data + head; }
 
 template <typename T>
-RowTask row_task(const AttentionForward<T>& p, const RowPlan& plan, const RowTable& keys_and_values,
-                 std::int64_t head) {
-  return {.relation = p.relation,
+RowTask make_row_task(const AttentionForward<T>& p, const RowPlan& plan, const RowTable& keys_and_values,
+                      std::int64_t head) {
+  return {.relation = plan.relation(),
           .longest_row = plan.longest_row(),
           .num_heads = p.num_heads,
           .keys_and_values = keys_and_values,

@@ -7,11 +7,11 @@
 
 namespace edgewise::kernels {
 
-/// to[r][offset + n] = from[r * stride + n], rounded to T: float or BFloat16. Shapes: R = rows, N = columns.
+/// The arguments of to[r][offset + n] = T(from[r * stride + n]) for R rows of N columns. T is float or BFloat16.
 template <typename T>
 struct ScatterRows {
-  std::int64_t rows;
-  std::int64_t columns;
+  std::int64_t rows;     // R
+  std::int64_t columns;  // N
   const float* from;
   std::int64_t stride;
   T* const* to;  // [R]
@@ -21,4 +21,11 @@ struct ScatterRows {
 template <typename T>
 void scatter_rows(const ScatterRows<T>& p);
 
+namespace reference {
+
+/// kernels::scatter_rows in plain loops.
+template <typename T>
+void scatter_rows(const ScatterRows<T>& p);
+
+}  // namespace reference
 }  // namespace edgewise::kernels

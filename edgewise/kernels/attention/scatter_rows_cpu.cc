@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/attention/scatter_rows.h"
-
 #include <variant>
 
 #include "edgewise/base/profile.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/kernels/attention/scatter_rows.h"
 #include "edgewise/kernels/simd/instruction_set.h"
-#include "edgewise/kernels/attention/scatter_rows_reference.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "edgewise/kernels/attention/scatter_rows_cpu.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "edgewise/kernels/simd/cast-inl.h"
+#include "edgewise/kernels/simd/load_store-inl.h"
 
-#ifndef EDGEWISE_KERNELS_CPU_SCATTER_ROWS_CC
-#define EDGEWISE_KERNELS_CPU_SCATTER_ROWS_CC
+#ifndef EDGEWISE_KERNELS_ATTENTION_SCATTER_ROWS_CPU_CC
+#define EDGEWISE_KERNELS_ATTENTION_SCATTER_ROWS_CPU_CC
 namespace edgewise::kernels {
 
 using AnyScatterRows = std::variant<ScatterRows<float>, ScatterRows<BFloat16>>;
 
 }  // namespace edgewise::kernels
-#endif  // EDGEWISE_KERNELS_CPU_SCATTER_ROWS_CC
+#endif  // EDGEWISE_KERNELS_ATTENTION_SCATTER_ROWS_CPU_CC
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
@@ -34,7 +32,8 @@ void scatter(const AnyScatterRows& any, std::int64_t row_begin, std::int64_t row
         for (std::int64_t row = row_begin; row < row_end; ++row) {
           const float* from = p.from + row * p.stride;
           auto* to = p.to[row] + p.offset;
-          for_lanes(p.columns, [&](std::int64_t n, auto part) HWY_ATTR { store(part, load(part, from + n), to + n); });
+          for_each_vector(p.columns,
+                          [&](std::int64_t n, auto part) HWY_ATTR { store(part, load(part, from + n), to + n); });
         }
       },
       any);
@@ -51,10 +50,10 @@ HWY_EXPORT(scatter);
 
 template <typename T>
 void scatter_rows(const ScatterRows<T>& p) {
-  constexpr std::int64_t kGrain = 32'768;  // values that a thread is worth waking for
-  const TimedWork timed("passes");
+  constexpr std::int64_t kMinValuesPerThread = 32'768;
+  const ScopedTimer timer("passes");
   if (instruction_set() == InstructionSet::kReference) return reference::scatter_rows(p);
-  parallel_for(p.rows, kGrain / (p.columns + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(p.rows, kMinValuesPerThread / (p.columns + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(scatter)(p, begin, end);
   });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/attention/scatter_rows_reference.h"
+#include "edgewise/kernels/attention/scatter_rows.h"
 
 namespace edgewise::kernels::reference {
 

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <variant>
+
 #include "edgewise/kernels/attention/attention.h"
 #include "edgewise/kernels/attention/tile_plan.h"
 
-// Attention over relations of intervals as products of small dense matrices: rows of queries against the sources that
-// they see between them. T is float or BFloat16; sums are made in float. Which instruction set runs is that of
-// kernels/simd/instruction_set.h, which must not be the reference. Memory beyond the arguments grows with threads alone.
-namespace edgewise::kernels::cpu {
+// Attention as products of small dense matrices, for relations of which rows_ascend() is true. T is float or BFloat16;
+// sums are computed in float. The instruction set in force (kernels/simd/instruction_set.h) must not be kReference.
+// Workspace memory grows only with the number of threads.
+namespace edgewise::kernels {
 
-/// `plan` is TilePlan(p.relation). A NaN or an infinity in a key or value may reach rows of its run that do not see
-/// it.
+using AnyAttentionForward = std::variant<const AttentionForward<float>*, const AttentionForward<BFloat16>*>;
+using AnyAttentionBackward = std::variant<const AttentionBackward<float>*, const AttentionBackward<BFloat16>*>;
+
+namespace cpu {
+
+/// A NaN or an infinity in a key or value may spread to all rows of the source's run (TileRun).
 template <typename T>
 void tile_attention_forward(const AttentionForward<T>& p, const TilePlan& plan);
 
-/// Overwrites all gradients. The same bits for any number of threads.
+/// Overwrites all gradients. Gives the same bits for any number of threads.
 template <typename T>
 void tile_attention_backward(const AttentionBackward<T>& p, const TilePlan& plan);
 
-}  // namespace edgewise::kernels::cpu
+}  // namespace cpu
+}  // namespace edgewise::kernels

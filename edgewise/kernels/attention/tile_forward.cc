@@ -1,53 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// D = destinations, S = sources, H = heads, K = head size, V = value size; a tile is R rows by C columns.
+// Shapes: K = head size, V = value size; a tile is R rows by C columns.
 #include <cmath>
 #include <optional>
 
+#include "edgewise/kernels/attention/parallel_rows.h"
 #include "edgewise/kernels/attention/tile_attention.h"
-#include "edgewise/kernels/attention/tile_work.h"
-#include "edgewise/kernels/attention/work.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "edgewise/kernels/attention/tile_forward.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "edgewise/kernels/simd/exp-inl.h"
 #include "edgewise/kernels/attention/tile_stages-inl.h"
+#include "edgewise/kernels/simd/exp-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-// Softmax over the tiles of a block one after another: a new maximum shrinks what is already summed.
+// Online softmax over the tiles of a block: a new maximum of a row rescales the row's sums so far.
 struct SoftmaxState {
   HWY_ALIGN float maximum[kTileRows];
-  HWY_ALIGN float base[kTileRows];  // what exp() is taken above: the maximum, or 0 where there is no score
-  HWY_ALIGN float total[kTileRows];
-  HWY_ALIGN float shrink[kTileRows];
+  HWY_ALIGN float base[kTileRows];     // the maximum, or 0 if the row has no score yet
+  HWY_ALIGN float total[kTileRows];    // the sum of the weights exp(score - base)
+  HWY_ALIGN float rescale[kTileRows];  // the factor for the row's sums so far
 
-  void begin() {
+  void reset() {
     std::fill_n(maximum, kTileRows, kNoScore);
     std::fill_n(total, kTileRows, 0.0f);
   }
 
-  /// Takes the maxima of the next tile into those so far.
-  void raise(const float* tile_maximum, std::int64_t rows) {
+  /// Includes the maxima of the next tile and rescales the totals.
+  void raise_maximum(const float* tile_maximum, std::int64_t rows) {
     const FloatTag d;
     const auto no_score = hn::Set(d, kNoScore);
     for_vectors({0, rows}, [&](std::int64_t row) HWY_ATTR {
       const auto before = hn::Load(d, maximum + row);
       const auto after = hn::Max(before, hn::Load(d, tile_maximum + row));
-      const auto above = hn::IfThenZeroElse(hn::Eq(after, no_score), after);
-      const auto factor = exp_lanes(hn::Sub(before, above));
+      const auto new_base = hn::IfThenZeroElse(hn::Eq(after, no_score), after);
+      const auto factor = exp_lanes(hn::Sub(before, new_base));
       hn::Store(after, d, maximum + row);
-      hn::Store(above, d, base + row);
-      hn::Store(factor, d, shrink + row);
+      hn::Store(new_base, d, base + row);
+      hn::Store(factor, d, rescale + row);
       hn::Store(hn::Mul(factor, hn::Load(d, total + row)), d, total + row);
     });
   }
 
-  /// log(sum of exp(score)) of each row, and by what to divide its sum of values.
+  /// Writes log(sum of exp(score)) and 1 / total for each row; -inf and 0 for a row without scores.
   void finish(std::int64_t rows, float* log_normalizer, float* inverse) const {
     const FloatTag d;
     const auto zero = hn::Zero(d);
@@ -55,14 +54,15 @@ struct SoftmaxState {
       const auto sum = hn::Load(d, total + row);
       const auto is_zero = hn::Eq(sum, zero);
       const auto is_nan = hn::IsNaN(sum);
-      const auto normalizer = hn::Add(hn::Load(d, maximum + row), log_lanes(sum));
-      const auto or_nan = hn::IfThenElse(is_nan, sum, normalizer);
-      hn::Store(hn::IfThenElse(is_zero, hn::Set(d, kNoScore), or_nan), d, log_normalizer + row);
+      const auto normalizer = hn::Add(hn::Load(d, maximum + row), hn::Log(d, sum));
+      const auto normalizer_or_nan = hn::IfThenElse(is_nan, sum, normalizer);
+      hn::Store(hn::IfThenElse(is_zero, hn::Set(d, kNoScore), normalizer_or_nan), d, log_normalizer + row);
       hn::Store(hn::IfThenZeroElse(is_zero, hn::Div(hn::Set(d, 1.0f), sum)), d, inverse + row);
     });
   }
 };
 
+// Computes the outputs of one block of rows, head by head.
 template <typename T>
 class BlockForward {
  public:
@@ -71,102 +71,105 @@ class BlockForward {
         plan_(plan),
         block_(block),
         num_rows_(block.row_end - block.row_begin),
-        score_rule_(p),
+        score_function_(p),
         dropout_(p, scratch) {
     const std::int64_t num_sources = block.sources.end - block.sources.begin;
     const std::int64_t columns = std::min<std::int64_t>(kTileSources, num_sources);
-    if (num_sources <= kTileSources) only_tile_.emplace(p.relation, plan, block, block.sources);
-    stride_ = padded(columns);
+    if (num_sources <= kTileSources) only_tile_.emplace(plan, block, block.sources);
+    stride_ = padded_size(columns);
     query_ = take_matrix(scratch, num_rows_, p.head_size);
     key_ = take_matrix(scratch, columns, p.head_size);
     strip_ = take_matrix(scratch, kLanes, p.head_size);
     key_transposed_ = take_matrix(scratch, stride_, p.head_size);
     value_ = take_matrix(scratch, columns, p.value_size);
-    score_room_ = take_matrix(scratch, num_rows_, columns);
+    score_buffer_ = take_matrix(scratch, num_rows_, columns);
     sum_ = take_matrix(scratch, num_rows_, p.value_size);
   }
 
   void run(std::int64_t head) {
     head_ = head;
-    kept_ = kept_weights(p_, plan_, block_, head);
-    score_ = kept_ != nullptr && !dropout_.drops() ? kept_ : score_room_;
+    saved_ = saved_weights_of(p_, plan_, block_, head);
+    score_ = saved_ != nullptr && !dropout_.is_active() ? saved_ : score_buffer_;
     has_sum_ = false;
-    queries_ = as_matrix(rows_of_head(p_.query, block_.row_begin, num_rows_, head, p_.num_heads, p_.head_size), query_);
-    softmax_.begin();
+    queries_ =
+        view_or_pack(rows_of_head(p_.query, block_.row_begin, num_rows_, head, p_.num_heads, p_.head_size), query_);
+    softmax_.reset();
     if (only_tile_) {
       attend(*only_tile_);
     } else {
-      for_tiles_of(plan_, block_, [&](Interval sources) { attend(Tile(p_.relation, plan_, block_, sources)); });
+      for_tiles(plan_, block_, [&](Interval sources) { attend(RelationTile(plan_, block_, sources)); });
     }
     store_rows();
   }
 
  private:
-  void attend(const Tile& tile) {
+  void attend(const RelationTile& tile) {
     if (tile.is_empty()) return;
     multiply_queries_and_keys(tile);
-    turn_into_weights(tile);
+    compute_weights(tile);
     sum_values(tile);
   }
 
-  void multiply_queries_and_keys(const Tile& tile) {
-    const std::int64_t depth = padded(p_.head_size);
-    const Matrix keys = rows_of_sources(tile, p_.key, head_, p_.num_heads, p_.head_size, key_);
-    const Panels panels = transpose(keys, tile.num_columns(), depth, strip_, key_transposed_);
+  void multiply_queries_and_keys(const RelationTile& tile) {
+    const std::int64_t depth = padded_size(p_.head_size);
+    const PaddedMatrix keys = load_sources_of_head(tile, p_.key, head_, p_.num_heads, p_.head_size, key_);
+    const ColumnPanels panels = transpose(keys, tile.num_columns(), depth, strip_, key_transposed_);
     multiply_at_edges(tile, {queries_.data, queries_.stride, 1}, panels, {score_, stride_});
   }
 
-  void turn_into_weights(const Tile& tile) {
+  void compute_weights(const RelationTile& tile) {
     HWY_ALIGN float maximum[kTileRows];
-    for (std::int64_t row = 0; row < num_rows_; ++row) maximum[row] = finish_scores(tile, row);
-    softmax_.raise(maximum, num_rows_);
+    for (std::int64_t row = 0; row < num_rows_; ++row) maximum[row] = compute_scores(tile, row);
+    softmax_.raise_maximum(maximum, num_rows_);
     dropout_.draw(tile, head_);
-    for (std::int64_t row = 0; row < num_rows_; ++row) softmax_.total[row] += weigh(tile, row);
+    for (std::int64_t row = 0; row < num_rows_; ++row) softmax_.total[row] += exponentiate(tile, row);
   }
 
   // Returns the largest score of the row.
-  float finish_scores(const Tile& tile, std::int64_t row) {
+  float compute_scores(const RelationTile& tile, std::int64_t row) {
     const FloatTag d;
     if (tile.columns(row).size() == 0) return kNoScore;
     auto maximum = hn::Set(d, kNoScore);
-    score_rule_.apply(tile, head_, row, score_ + row * stride_, nullptr, [&](std::int64_t, auto score) HWY_ATTR {
+    score_function_.apply(tile, head_, row, score_ + row * stride_, nullptr, [&](std::int64_t, auto score) HWY_ATTR {
       maximum = hn::Max(maximum, score);
       return score;
     });
     return hn::GetLane(hn::MaxOfLanes(d, maximum));
   }
 
-  // Returns what the weights of the row add to its total; dropout comes after that.
-  float weigh(const Tile& tile, std::int64_t row) {
+  // Computes the weights of the row. Returns their sum before dropout.
+  float exponentiate(const RelationTile& tile, std::int64_t row) {
     const FloatTag d;
-    const Range seen = tile.columns(row);
+    const IndexRange columns = tile.columns(row);
     float* weight = score_ + row * stride_;
     const auto base = hn::Set(d, softmax_.base[row]);
     auto total = hn::Zero(d);
-    for_vectors(seen, [&](std::int64_t column) HWY_ATTR {
+    for_vectors(columns, [&](std::int64_t column) HWY_ATTR {
       const auto w = exp_lanes(hn::Sub(hn::Load(d, weight + column), base));
       total = hn::Add(total, w);
       hn::Store(w, d, weight + column);
     });
-    if (dropout_.drops()) drop(seen, dropout_.of_row(row), weight, kept_ == nullptr ? nullptr : kept_ + row * stride_);
-    clear_unseen(seen, stride_, weight);
+    if (dropout_.is_active())
+      apply_dropout(columns, dropout_.factors(row), weight, saved_ == nullptr ? nullptr : saved_ + row * stride_);
+    clear_outside(columns, stride_, weight);
     return hn::GetLane(hn::SumOfLanes(d, total));
   }
 
-  static void drop(Range seen, const float* factor, float* weight, float* kept) {
+  static void apply_dropout(IndexRange columns, const float* factor, float* weight, float* saved) {
     const FloatTag d;
-    for_vectors(seen, [&](std::int64_t column) HWY_ATTR {
+    for_vectors(columns, [&](std::int64_t column) HWY_ATTR {
       const auto w = hn::Load(d, weight + column);
-      if (kept != nullptr) hn::Store(w, d, kept + column);
+      if (saved != nullptr) hn::Store(w, d, saved + column);
       hn::Store(hn::Mul(w, hn::LoadU(d, factor + column)), d, weight + column);
     });
   }
 
-  void sum_values(const Tile& tile) {
-    const std::int64_t size = padded(p_.value_size);
-    const Matrix values = rows_of_sources(tile, p_.value, head_, p_.num_heads, p_.value_size, value_);
-    if (has_sum_) scale_rows(softmax_.shrink, size, sum_);
-    sum_over_sources(tile, score_, stride_, values, size, {sum_, size}, has_sum_ ? Into::kAdd : Into::kOverwrite);
+  void sum_values(const RelationTile& tile) {
+    const std::int64_t size = padded_size(p_.value_size);
+    const PaddedMatrix values = load_sources_of_head(tile, p_.value, head_, p_.num_heads, p_.value_size, value_);
+    if (has_sum_) scale_rows(softmax_.rescale, size, sum_);
+    sum_over_sources(tile, score_, stride_, values, size, {sum_, size},
+                     has_sum_ ? WriteMode::kAdd : WriteMode::kOverwrite);
     has_sum_ = true;
   }
 
@@ -184,10 +187,10 @@ class BlockForward {
     HWY_ALIGN float log_normalizer[kTileRows];
     HWY_ALIGN float inverse[kTileRows];
     softmax_.finish(num_rows_, log_normalizer, inverse);
-    if (!has_sum_) std::fill_n(sum_, num_rows_ * padded(p_.value_size), 0.0f);
+    if (!has_sum_) std::fill_n(sum_, num_rows_ * padded_size(p_.value_size), 0.0f);
     unpack(sum_, rows_of_head(p_.out, block_.row_begin, num_rows_, head_, p_.num_heads, p_.value_size),
            [&](std::int64_t row) { return inverse[row]; });
-    if (kept_ != nullptr) scale_rows(inverse, stride_, kept_);
+    if (saved_ != nullptr) scale_rows(inverse, stride_, saved_);
     for (std::int64_t row = 0; row < num_rows_; ++row) {
       p_.log_normalizer[(block_.row_begin + row) * p_.num_heads + head_] = log_normalizer[row];
     }
@@ -196,41 +199,36 @@ class BlockForward {
   const AttentionForward<T>& p_;
   const TilePlan& plan_;
   const RowBlock& block_;
-  std::optional<Tile> only_tile_;  // of the block, which has it for all heads
+  std::optional<RelationTile> only_tile_;  // for all heads, if the block has one tile
   std::int64_t head_ = 0;
   std::int64_t num_rows_;
-  ScoreRule score_rule_;
+  ScoreFunction score_function_;
   TileDropout dropout_;
   SoftmaxState softmax_;
-  std::int64_t stride_;  // of score_
+  std::int64_t stride_;  // floats from row to row of score_ and saved_
   bool has_sum_ = false;
-  Matrix queries_;          // query_, or the tensor itself
+  PaddedMatrix queries_;    // points into query_ or the tensor
   float* query_;            // [R, K]
   float* key_;              // [C, K]
-  float* strip_;            // of the transposition
+  float* strip_;            // [kLanes, K], for transpose()
   float* key_transposed_;   // [K, C]
   float* value_;            // [C, V]
-  float* kept_ = nullptr;   // [R, C], the weights before dropout, or null
-  float* score_ = nullptr;  // [R, C], then the weights: score_room_, or kept_ where nothing drops
-  float* score_room_;
+  float* saved_ = nullptr;  // [R, C], the weights before dropout, or null
+  float* score_ =
+      nullptr;  // [R, C], scores and then weights: saved_ if present and there is no dropout, else score_buffer_
+  float* score_buffer_;
   float* sum_;  // [R, V]
 };
 
-template <typename T>
-void attend_block(const AttentionForward<T>& p, const TilePlan& plan, const RowBlock& block, HeadRange heads) {
+void attend_block(const AnyAttentionForward& any, const TilePlan& plan, const RowBlock& block, HeadRange heads) {
   Scratch& scratch = Scratch::of_this_thread();
   scratch.reset();
-  BlockForward<T> forward(p, plan, block, scratch);
-  for (std::int64_t head = heads.begin; head < heads.end; ++head) forward.run(head);
-}
-
-void attend_block_float(const AttentionForward<float>& p, const TilePlan& plan, const RowBlock& block,
-                        HeadRange heads) {
-  attend_block(p, plan, block, heads);
-}
-void attend_block_bfloat16(const AttentionForward<BFloat16>& p, const TilePlan& plan, const RowBlock& block,
-                           HeadRange heads) {
-  attend_block(p, plan, block, heads);
+  std::visit(
+      [&]<typename T>(const AttentionForward<T>* p) HWY_ATTR {
+        BlockForward<T> forward(*p, plan, block, scratch);
+        for (std::int64_t head = heads.begin; head < heads.end; ++head) forward.run(head);
+      },
+      any);
 }
 
 }  // namespace
@@ -238,24 +236,9 @@ void attend_block_bfloat16(const AttentionForward<BFloat16>& p, const TilePlan& 
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace edgewise::kernels {
+namespace edgewise::kernels::cpu {
 
-HWY_EXPORT(attend_block_float);
-HWY_EXPORT(attend_block_bfloat16);
-
-namespace {
-
-void attend_block_here(const AttentionForward<float>& p, const TilePlan& plan, const RowBlock& block, HeadRange heads) {
-  HWY_DYNAMIC_DISPATCH(attend_block_float)(p, plan, block, heads);
-}
-void attend_block_here(const AttentionForward<BFloat16>& p, const TilePlan& plan, const RowBlock& block,
-                       HeadRange heads) {
-  HWY_DYNAMIC_DISPATCH(attend_block_bfloat16)(p, plan, block, heads);
-}
-
-}  // namespace
-
-namespace cpu {
+HWY_EXPORT(attend_block);
 
 template <typename T>
 void tile_attention_forward(const AttentionForward<T>& p, const TilePlan& plan) {
@@ -263,12 +246,13 @@ void tile_attention_forward(const AttentionForward<T>& p, const TilePlan& plan) 
   for (const RowBlock& block : plan.blocks) cost_before.push_back(cost_before.back() + block.cost);
   parallel_head_ranges(
       std::ssize(plan.blocks), p.heads(), [&](std::int64_t block) { return cost_before[block]; },
-      [&](std::int64_t block, HeadRange heads) { attend_block_here(p, plan, plan.blocks[block], heads); });
+      [&](std::int64_t block, HeadRange heads) {
+        HWY_DYNAMIC_DISPATCH(attend_block)(&p, plan, plan.blocks[block], heads);
+      });
 }
 
 template void tile_attention_forward(const AttentionForward<float>&, const TilePlan&);
 template void tile_attention_forward(const AttentionForward<BFloat16>&, const TilePlan&);
 
-}  // namespace cpu
-}  // namespace edgewise::kernels
+}  // namespace edgewise::kernels::cpu
 #endif  // HWY_ONCE

@@ -5,24 +5,24 @@
 #include <functional>
 
 #include "edgewise/base/error.h"
-#include "edgewise/kernels/attention/work.h"
+#include "edgewise/kernels/attention/parallel_rows.h"
 
 namespace edgewise::kernels {
 namespace {
 
-// The smallest interval that holds the sources of the row, which ascend; empty if it has none.
-Interval span_of_row(const RelationView& relation, std::int64_t row) {
+// Returns the smallest interval that holds the sources of a row, which must ascend; empty for a row without edges.
+Interval row_span(const RelationView& relation, std::int64_t row) {
   if (relation.intervals != nullptr) return relation.intervals[row];
   const EdgeIndex begin = relation.row_begin[row];
   const EdgeIndex end = relation.row_begin[row + 1];
   return begin == end ? Interval{} : Interval{relation.sources[begin], relation.sources[end - 1] + 1};
 }
 
-// The smallest interval that holds the sources of the rows; empty if they have none.
-Interval span_of_rows(const RelationView& relation, std::int64_t row_begin, std::int64_t row_end) {
+// Returns the smallest interval that holds the sources of the rows; empty if the rows have no edges.
+Interval rows_span(const RelationView& relation, std::int64_t row_begin, std::int64_t row_end) {
   Interval span;
   for (std::int64_t row = row_begin; row < row_end; ++row) {
-    const Interval sources = span_of_row(relation, row);
+    const Interval sources = row_span(relation, row);
     if (sources.begin == sources.end) continue;
     const bool is_first = span.begin == span.end;
     span = is_first ? sources : Interval{std::min(span.begin, sources.begin), std::max(span.end, sources.end)};
@@ -30,15 +30,15 @@ Interval span_of_rows(const RelationView& relation, std::int64_t row_begin, std:
   return span;
 }
 
-// What it costs to pack a node and to store its results, in edges.
+// The cost of packing a node and storing its results; 1 is the cost of an edge.
 constexpr std::int64_t kNodeCost = 4;
 
-// Where rows and tiles took the same time, forward and backward: at a fill of 0.25 to 0.4 (Sapphire Rapids, fp32, heads
-// of 64, random rows of 128 to 4096 sources).
+// From this fill on, tiles are at least as fast as rows. Measured break-even of forward and backward: a fill of 0.25 to
+// 0.4 (Sapphire Rapids, fp32, head size 64, random rows of 128 to 4096 sources).
 constexpr double kDenseFill = 0.4;
 
-// What TilePlan::fill cannot exceed: a row's tiles hold at least the groups that it sees itself.
-double most_fill(const RelationView& relation) {
+// Returns an upper bound of TilePlan::fill: tiles compute at least the scores of the groups from which a row has edges.
+double max_fill(const RelationView& relation) {
   EdgeIndex scores = 0;
   for (std::int64_t row = 0; row < relation.num_destinations; ++row) {
     NodeIndex group_end = 0;
@@ -52,15 +52,15 @@ double most_fill(const RelationView& relation) {
   return scores == 0 ? 0 : static_cast<double>(relation.num_edges()) / static_cast<double>(scores);
 }
 
-class Planner {
+class TilePlanner {
  public:
-  Planner(const RelationView& relation, TilePlan& plan) : relation_(relation), plan_(plan) {}
+  TilePlanner(const RelationView& relation, TilePlan& plan) : relation_(relation), plan_(plan) {}
 
   void plan() {
-    const std::vector<std::int64_t> run_begin = independent_runs(relation_);
+    const std::vector<std::int64_t> run_begin = find_independent_runs(relation_);
     for (std::size_t run = 0; run + 1 < run_begin.size(); ++run) add_run(run_begin[run], run_begin[run + 1]);
-    if (seen_end_ < relation_.num_sources) {
-      plan_.unseen_sources.push_back({seen_end_, static_cast<NodeIndex>(relation_.num_sources)});
+    if (used_end_ < relation_.num_sources) {
+      plan_.unused_sources.push_back({used_end_, static_cast<NodeIndex>(relation_.num_sources)});
     }
     if (num_scores_ > 0) plan_.fill = static_cast<double>(relation_.num_edges()) / static_cast<double>(num_scores_);
   }
@@ -70,46 +70,46 @@ class Planner {
     TileRun run;
     run.block_begin = std::ssize(plan_.blocks);
     run.tile_begin = std::ssize(plan_.tiles);
-    run.sources = span_of_rows(relation_, row_begin, row_end);
+    run.sources = rows_span(relation_, row_begin, row_end);
     add_blocks(row_begin, row_end, run.sources);
     run.block_end = std::ssize(plan_.blocks);
     for (std::int64_t i = run.block_begin; i < run.block_end; ++i) run.cost += plan_.blocks[i].cost;
     if (run.sources.begin < run.sources.end) {
-      if (seen_end_ < run.sources.begin) plan_.unseen_sources.push_back({seen_end_, run.sources.begin});
-      seen_end_ = run.sources.end;
+      if (used_end_ < run.sources.begin) plan_.unused_sources.push_back({used_end_, run.sources.begin});
+      used_end_ = run.sources.end;
       add_tiles(run);
     }
     run.tile_end = std::ssize(plan_.tiles);
-    keep_weights(run);
+    reserve_saved_weights(run);
     plan_.runs.push_back(run);
   }
 
-  void keep_weights(const TileRun& run) {
+  void reserve_saved_weights(const TileRun& run) {
     const std::int64_t num_sources = run.sources.end - run.sources.begin;
-    if (run.block_end - run.block_begin != 1 || num_sources > kMostKeptSources) return;
+    if (run.block_end - run.block_begin != 1 || num_sources > kMaxSavedSources) return;
     RowBlock& block = plan_.blocks[run.block_begin];
-    block.kept_begin = plan_.num_kept_weights;
+    block.saved_begin = plan_.num_saved_weights;
     const std::int64_t stride = (num_sources + kGroupSources - 1) / kGroupSources * kGroupSources;
-    plan_.num_kept_weights += (block.row_end - block.row_begin) * stride;
+    plan_.num_saved_weights += (block.row_end - block.row_begin) * stride;
   }
 
   void add_blocks(std::int64_t row_begin, std::int64_t row_end, Interval run_sources) {
-    const bool has_lists = relation_.intervals == nullptr;
-    const std::int64_t most_rows = has_lists ? kListBlockRows : kTileRows;
-    for (std::int64_t begin = row_begin; begin < row_end; begin += most_rows) {
-      const std::int64_t end = std::min(begin + most_rows, row_end);
-      RowBlock block = {.row_begin = begin, .row_end = end, .sources = span_of_rows(relation_, begin, end), .cost = 0};
+    const bool is_csr = relation_.intervals == nullptr;
+    const std::int64_t max_rows = is_csr ? kCsrBlockRows : kTileRows;
+    for (std::int64_t begin = row_begin; begin < row_end; begin += max_rows) {
+      const std::int64_t end = std::min(begin + max_rows, row_end);
+      RowBlock block = {.row_begin = begin, .row_end = end, .sources = rows_span(relation_, begin, end), .cost = 0};
       EdgeIndex scores = relation_.row_begin[end] - relation_.row_begin[begin];
-      if (has_lists) scores = add_cells(block, run_sources);
+      if (is_csr) scores = add_cells(block, run_sources);
       const std::int64_t num_sources = block.sources.end - block.sources.begin;
       block.cost = scores + kNodeCost * ((end - begin) + std::min(num_sources, scores));
       plan_.blocks.push_back(block);
     }
   }
 
-  // Returns how many scores the block's tiles compute.
+  // Adds the groups and cells of a CSR block. Returns the number of scores that the block's tiles compute.
   EdgeIndex add_cells(RowBlock& block, Interval run_sources) {
-    const std::vector<NodeIndex> groups = groups_of(block, run_sources.begin);
+    const std::vector<NodeIndex> groups = find_groups(block, run_sources.begin);
     block.group_begin = std::ssize(plan_.groups);
     plan_.groups.insert(plan_.groups.end(), groups.begin(), groups.end());
     block.group_end = std::ssize(plan_.groups);
@@ -124,8 +124,8 @@ class Planner {
     return scores;
   }
 
-  // The first source of each group that one of the block's rows sees, ascending.
-  std::vector<NodeIndex> groups_of(const RowBlock& block, NodeIndex run_begin) const {
+  // Returns the first source of each group from which one of the block's rows has an edge, in ascending order.
+  std::vector<NodeIndex> find_groups(const RowBlock& block, NodeIndex run_begin) const {
     std::vector<NodeIndex> groups;
     for (EdgeIndex edge = relation_.row_begin[block.row_begin]; edge < relation_.row_begin[block.row_end]; ++edge) {
       const auto source = static_cast<std::int64_t>(relation_.sources[edge] - run_begin);
@@ -137,7 +137,8 @@ class Planner {
     return groups;
   }
 
-  // Returns how many scores lie between the first and the last group that the row sees.
+  // Adds a cell for each group. Returns the number of scores that tiles compute for the row: the scores of all groups
+  // from the first to the last group from which the row has an edge.
   EdgeIndex add_cells_of_row(std::int64_t row, const std::vector<NodeIndex>& groups) {
     const EdgeIndex begin = relation_.row_begin[row];
     const EdgeIndex end = relation_.row_begin[row + 1];
@@ -177,8 +178,8 @@ class Planner {
 
   const RelationView& relation_;
   TilePlan& plan_;
-  NodeIndex seen_end_ = 0;
-  EdgeIndex num_scores_ = 0;  // that the tiles of lists compute
+  NodeIndex used_end_ = 0;
+  EdgeIndex num_scores_ = 0;  // scores that the tiles of a CSR relation compute
 };
 
 }  // namespace
@@ -193,13 +194,13 @@ bool rows_ascend(const RelationView& relation) {
   return true;
 }
 
-TilePlan::TilePlan(const RelationView& relation) {
+TilePlan::TilePlan(const RelationView& view) : relation(view) {
   check(rows_ascend(relation), "TilePlan: relation has a row whose sources do not ascend, needs rows that do");
-  Planner(relation, *this).plan();
+  TilePlanner(relation, *this).plan();
 }
 
-std::optional<TilePlan> dense_tile_plan(const RelationView& relation) {
-  if (!rows_ascend(relation) || most_fill(relation) < kDenseFill) return std::nullopt;
+std::optional<TilePlan> make_dense_tile_plan(const RelationView& relation) {
+  if (!rows_ascend(relation) || max_fill(relation) < kDenseFill) return std::nullopt;
   TilePlan plan(relation);
   if (plan.fill < kDenseFill) return std::nullopt;
   return plan;

@@ -7,77 +7,79 @@
 
 #include "edgewise/graph/relation_view.h"
 
-// How the tile kernels cut a relation. A run is a set of rows that share no source with the others, such as a sentence
-// of a batch. How a run is cut depends on the run alone, so its results do not depend on the batch.
+// The tile kernels divide a relation into runs, blocks and tiles. A run is consecutive rows that share no source with
+// other rows, such as a sentence of a batch. Blocks and tiles depend on the run alone, and thus not on the batch.
 namespace edgewise::kernels {
 
-/// Rows of one block, and columns of one tile, at most: a tile of scores and what it is made from stay in cache.
+/// The most rows of a block and the most columns of a tile, so that a tile's scores, queries and keys stay in cache.
 inline constexpr std::int64_t kTileRows = 64;
 inline constexpr std::int64_t kTileSources = 128;
 
-/// Lists are cut into groups of sources. A block's tiles hold the groups that one of its rows sees, side by side.
+/// The sources of a CSR relation form groups of kGroupSources. The columns of a block's tiles are the sources of those
+/// groups from which a row of the block has an edge.
 inline constexpr std::int64_t kGroupSources = 16;
-inline constexpr std::int64_t kListBlockRows = 32;
+inline constexpr std::int64_t kCsrBlockRows = 32;  // the most rows of a block of a CSR relation
 
-/// Weights over at most so many sources are kept for backward: as fast as computing them again, or faster, and they
-/// take a quarter of the memory of queries, keys, values and outputs at heads of this size.
-inline constexpr std::int64_t kMostKeptSources = 64;
+/// The most sources of a run whose weights forward saves for backward. To read such weights is at least as fast as to
+/// compute them again. At head size 64, they take a quarter of the memory of queries, keys, values and outputs.
+inline constexpr std::int64_t kMaxSavedSources = 64;
 
-/// Consecutive rows of a run, and the smallest interval that holds all their sources; of lists, made of whole groups.
+/// Consecutive rows of a run, and the smallest interval (for CSR: of whole groups) that holds all their sources.
 struct RowBlock {
   std::int64_t row_begin;
   std::int64_t row_end;
   Interval sources;
-  std::int64_t cost;             // a head, in about the time of an edge
-  std::int64_t group_begin = 0;  // in TilePlan::groups; of lists only
-  std::int64_t group_end = 0;
-  std::int64_t cell_begin = 0;   // in TilePlan::cells
-  std::int64_t kept_begin = -1;  // in a head's kept weights; -1: they are not kept
+  std::int64_t cost;              // per head; 1 is about the time of one edge
+  std::int64_t group_begin = 0;   // index in TilePlan::groups; CSR only
+  std::int64_t group_end = 0;     // index in TilePlan::groups; CSR only
+  std::int64_t cell_begin = 0;    // index in TilePlan::cells; CSR only
+  std::int64_t saved_begin = -1;  // index of the block's first weight among a head's saved weights; -1: none are saved
 };
 
-/// What a row sees of a group: bit i is source i. The row has `edges_before` edges to groups before this one.
+/// The edges of a row from a group of sources: bit i is source i. Earlier groups have `edges_before` edges of the row.
 struct TileCell {
   std::uint16_t bits = 0;
   std::int32_t edges_before = 0;
 };
 
-/// At most kTileSources sources of a run, and the blocks among which are all that see one of them.
+/// At most kTileSources sources of a run, and a range of blocks that holds all blocks with an edge from one of them.
 struct SourceTile {
   Interval sources;
   std::int64_t block_begin;
   std::int64_t block_end;
-  std::int64_t cost;  // as RowBlock's
+  std::int64_t cost;  // per head, as in RowBlock
 };
 
+/// The blocks and tiles of consecutive rows that share no source with other rows.
 struct TileRun {
-  std::int64_t block_begin = 0;
+  std::int64_t block_begin = 0;  // index in TilePlan::blocks
   std::int64_t block_end = 0;
-  std::int64_t tile_begin = 0;
+  std::int64_t tile_begin = 0;  // index in TilePlan::tiles
   std::int64_t tile_end = 0;
   Interval sources;
   std::int64_t cost = 0;
 };
 
-/// Whether each row's sources ascend, no source twice. Intervals do.
+/// Returns whether the sources of each row ascend strictly, which they do in the interval form.
 bool rows_ascend(const RelationView& relation);
 
+/// A relation, whose memory must outlive the plan, and its division into runs, blocks and tiles.
 struct TilePlan {
-  /// Intervals take O(rows) time and memory, lists up to the size of their tiles. Throws Error unless
-  /// rows_ascend(relation).
+  /// Takes O(rows) time for intervals, O(size of all tiles) for CSR. Throws Error unless rows_ascend(relation).
   explicit TilePlan(const RelationView& relation);
 
-  std::vector<RowBlock> blocks;  // ascending, and together all rows
+  RelationView relation;
+  std::vector<RowBlock> blocks;  // in ascending order of rows; each row is in one block
   std::vector<SourceTile> tiles;
   std::vector<TileRun> runs;
-  std::vector<Interval> unseen_sources;  // those that no run spans
-  std::vector<NodeIndex> groups;         // of lists: the first source of each group that a block sees, block by block
-  std::vector<TileCell> cells;           // of lists: [rows, groups] of each block, block by block
-  std::int64_t num_kept_weights = 0;     // of a head, rows filled up to multiples of kGroupSources
-  double fill = 1.0;                     // the share of the scores computed that are edges, about
+  std::vector<Interval> unused_sources;  // sources outside the intervals of all runs
+  std::vector<NodeIndex> groups;         // CSR only: the first source of each group of each block, block by block
+  std::vector<TileCell> cells;           // CSR only: [rows, groups] of each block, block by block
+  std::int64_t num_saved_weights = 0;    // per head, with rows padded to multiples of kGroupSources
+  double fill = 1.0;                     // the share of computed scores that are edges, approximately
 };
 
-/// The plan of lists in which tiles are dense enough to be faster than edge by edge, else nothing. O(edges) time, and
-/// little memory where it says nothing.
-std::optional<TilePlan> dense_tile_plan(const RelationView& relation);
+/// Returns the plan of a CSR relation in O(edges) time, or nothing if rows would be faster than its sparse tiles.
+std::optional<TilePlan> make_dense_tile_plan(const RelationView& relation);
 
 }  // namespace edgewise::kernels

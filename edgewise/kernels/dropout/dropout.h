@@ -8,33 +8,38 @@
 namespace edgewise::kernels {
 
 struct Dropout {
-  double rate = 0.0;  // 0 means none
-  std::uint64_t seed = 0;
+  double rate = 0.0;       // probability of dropping a value
+  std::uint64_t seed = 0;  // seed and stream of philox() (base/random.h)
   std::uint64_t stream = 0;
 };
 
-/// What becomes of a value, given its 32 random bits: it is kept, and grows by 1 / (1 - rate), unless they are below
-/// rate * 2^32.
+/// Computes the factor of a value from 32 random bits: 0 if the bits are below rate * 2^32, otherwise 1 / (1 - rate).
 template <typename T>
 class DropoutRule {
  public:
   explicit DropoutRule(const Dropout& dropout)
       : threshold_(static_cast<std::uint32_t>(std::min(std::ldexp(dropout.rate, 32), 0xFFFFFFFFp0))),
-        growth_(static_cast<T>(1.0 / (1.0 - dropout.rate))) {}
+        scale_(static_cast<T>(1.0 / (1.0 - dropout.rate))) {}
 
-  bool drops_nothing() const { return threshold_ == 0; }
+  bool is_identity() const { return threshold_ == 0; }
   std::uint32_t threshold() const { return threshold_; }
-  T growth() const { return growth_; }
-  T factor(std::uint32_t bits) const { return static_cast<T>(bits >= threshold_) * growth_; }
+  T scale() const { return scale_; }
+  T factor(std::uint32_t bits) const { return static_cast<T>(bits >= threshold_) * scale_; }
 
  private:
   std::uint32_t threshold_;
-  T growth_;
+  T scale_;
 };
 
-/// out[i] = in[i] * factor of value i, which has word i % 4 of Philox block i / 4. `in` and `out` may be the same.
-/// From and To are float or BFloat16, or both are double. A rate of 0 makes it a copy, or a cast.
+/// Writes out[i] = in[i] * factor of value i, whose random bits are word i % 4 of Philox block i / 4. `in` and `out`
+/// may be equal. From and To are float or BFloat16, or both are double. With a rate of 0 this is a copy or a cast.
 template <typename From, typename To>
 void dropout(const Dropout& dropout, std::int64_t count, const From* in, To* out);
+
+/// Converts values to another type. From and To are float or BFloat16.
+template <typename From, typename To>
+void cast(std::int64_t count, const From* in, To* out) {
+  dropout(Dropout{.rate = 0.0}, count, in, out);
+}
 
 }  // namespace edgewise::kernels

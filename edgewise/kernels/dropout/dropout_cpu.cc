@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/dropout/dropout.h"
-
 #include <variant>
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/simd/instruction_set.h"
+#include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/kernels/dropout/dropout_reference.h"
+#include "edgewise/kernels/simd/instruction_set.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "edgewise/kernels/dropout/dropout_cpu.cc"
@@ -15,11 +14,11 @@
 
 #include "edgewise/kernels/dropout/dropout-inl.h"
 
-#ifndef EDGEWISE_KERNELS_CPU_DROPOUT_CC
-#define EDGEWISE_KERNELS_CPU_DROPOUT_CC
+#ifndef EDGEWISE_KERNELS_DROPOUT_DROPOUT_CPU_CC
+#define EDGEWISE_KERNELS_DROPOUT_DROPOUT_CPU_CC
 namespace edgewise::kernels {
 
-/// Values `begin` to `end` of a dropout.
+/// The arguments of dropout() for values [begin, end).
 template <typename From, typename To>
 struct DropoutRange {
   const Dropout& dropout;
@@ -33,14 +32,15 @@ using AnyDropoutRange = std::variant<DropoutRange<float, float>, DropoutRange<fl
                                      DropoutRange<BFloat16, float>, DropoutRange<BFloat16, BFloat16>>;
 
 }  // namespace edgewise::kernels
-#endif  // EDGEWISE_KERNELS_CPU_DROPOUT_CC
+#endif  // EDGEWISE_KERNELS_DROPOUT_DROPOUT_CPU_CC
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-void dropout_range(const AnyDropoutRange& range) {
-  std::visit([](const auto& p) HWY_ATTR { drop(DropoutFactors(p.dropout), p.begin, p.end, p.in, p.out); }, range);
+void visit_range(const AnyDropoutRange& range) {
+  std::visit([](const auto& p) HWY_ATTR { apply_dropout(DropoutFactors(p.dropout), p.begin, p.end, p.in, p.out); },
+             range);
 }
 
 }  // namespace
@@ -50,14 +50,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace edgewise::kernels {
 
-HWY_EXPORT(dropout_range);
+HWY_EXPORT(visit_range);
 
 template <typename From, typename To>
 void dropout(const Dropout& dropout, std::int64_t count, const From* in, To* out) {
-  constexpr std::int64_t kGrain = 8192;  // values that a thread is worth waking for
+  constexpr std::int64_t kGrain = 8192;  // values per thread, at least
   if (instruction_set() == InstructionSet::kReference) return reference::dropout(dropout, count, in, out);
   parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(dropout_range)(DropoutRange<From, To>{dropout, in, out, begin, end});
+    HWY_DYNAMIC_DISPATCH(visit_range)(DropoutRange<From, To>{dropout, in, out, begin, end});
   });
 }
 

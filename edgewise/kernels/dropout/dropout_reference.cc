@@ -5,15 +5,15 @@
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/simd/accumulated.h"
+#include "edgewise/kernels/simd/accumulator_type.h"
 
 namespace edgewise::kernels::reference {
 
 template <typename From, typename To>
 void dropout(const Dropout& dropout, std::int64_t count, const From* in, To* out) {
   constexpr std::int64_t kWords = 4;
-  constexpr std::int64_t kGrain = 1024;  // blocks that a thread is worth waking for
-  const DropoutRule<Accumulated<From>> rule(dropout);
+  constexpr std::int64_t kGrain = 1024;  // blocks per thread, at least
+  const DropoutRule<AccumulatorType<From>> rule(dropout);
   parallel_for((count + kWords - 1) / kWords, kGrain, [&](std::int64_t block_begin, std::int64_t block_end) {
     for (std::int64_t block = block_begin; block < block_end; ++block) {
       const auto words = philox(dropout.seed, dropout.stream, static_cast<std::uint64_t>(block));

@@ -8,20 +8,20 @@
 #include "edgewise/graph/relation_view.h"
 #include "edgewise/kernels/dropout/dropout.h"
 
-// Dropout as a function of numbers alone: backward draws again what forward drew, and nobody stores a mask.
+// Dropout factors are functions of seed, stream and index. Backward recomputes the factors, so that no mask is stored.
 namespace edgewise::kernels::reference {
 
-/// The factors of one head's edges. Edge e has word e % 4 of block (e / 4) * heads + head: four edges of a row share a
-/// block, and a flat array is a head alone.
+/// Computes the factors of the edges of one head. The random bits of edge e are word e % 4 of Philox block
+/// (e / 4) * heads + head. With a single head the factors are equal to the factors of a flat array.
 template <typename T>
 class EdgeDropout {
  public:
   EdgeDropout(const Dropout& dropout, std::int64_t head, std::int64_t num_heads)
       : rule_(dropout), seed_(dropout.seed), stream_(dropout.stream), head_(head), num_heads_(num_heads) {}
 
-  /// Cheapest when asked in ascending order.
+  /// Returns the factor of an edge. Ascending edges are fastest, because four consecutive edges share a block.
   T factor(EdgeIndex edge) {
-    if (rule_.drops_nothing()) return T{1};
+    if (rule_.is_identity()) return T{1};
     if (edge / 4 != quad_) {
       quad_ = edge / 4;
       block_ = philox(seed_, stream_, static_cast<std::uint64_t>(quad_ * num_heads_ + head_));
@@ -39,11 +39,11 @@ class EdgeDropout {
   std::array<std::uint32_t, 4> block_{};
 };
 
-/// See kernels/dropout/dropout.h.
+/// Computes kernels::dropout() in plain loops.
 template <typename From, typename To>
 void dropout(const Dropout& dropout, std::int64_t count, const From* in, To* out);
 
-/// The factors by which attention multiplies its weights, [E, H].
+/// Writes the dropout factors of attention weights, [E, H].
 template <typename T>
 void edge_dropout_factors(const Dropout& dropout, std::int64_t num_edges, std::int64_t num_heads, T* factor_EH);
 

@@ -1,27 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes of the random words of base/random.h's philox(). Included once for each instruction set.
-#if defined(EDGEWISE_KERNELS_CPU_PHILOX_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef EDGEWISE_KERNELS_CPU_PHILOX_INL_H
-#undef EDGEWISE_KERNELS_CPU_PHILOX_INL_H
+// Computes vectors of the random words of philox() (base/random.h). Included once for each instruction set.
+#if defined(EDGEWISE_KERNELS_DROPOUT_PHILOX_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef EDGEWISE_KERNELS_DROPOUT_PHILOX_INL_H
+#undef EDGEWISE_KERNELS_DROPOUT_PHILOX_INL_H
 #else
-#define EDGEWISE_KERNELS_CPU_PHILOX_INL_H
+#define EDGEWISE_KERNELS_DROPOUT_PHILOX_INL_H
 #endif
 
 #include <hwy/highway.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include "edgewise/base/random.h"
-#include "edgewise/kernels/dropout/philox.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Calls body(i, words) with vectors of 32-bit words, of which the first is word i of blocks `first`, `first + step`,
-/// ... one after the other, 4 words a block. Goes through num_blocks blocks, and on to the end of the vector pair that
-/// the last one lies in. `step` is below 2^28.
+/// A stream of random blocks of philox(), with the keys of the rounds.
+struct PhiloxStream {
+  static constexpr int kRounds = 10;
+
+  PhiloxStream(std::uint64_t key, std::uint64_t number) : seed(key), stream(number) {
+    auto first = static_cast<std::uint32_t>(seed);
+    auto second = static_cast<std::uint32_t>(seed >> 32);
+    for (int round = 0; round < kRounds; ++round) {
+      first_key[round] = first;
+      second_key[round] = second;
+      first += 0x9E3779B9;
+      second += 0xBB67AE85;
+    }
+  }
+
+  std::uint64_t seed;
+  std::uint64_t stream;
+  std::array<std::uint32_t, kRounds> first_key;
+  std::array<std::uint32_t, kRounds> second_key;
+};
+
+/// Computes `num_blocks` blocks of 4 random words of 32 bits: the blocks first, first + step, first + 2 step and so on.
+/// Calls body(i, words) for each vector of words; the first lane of the vector is word i. Rounds the number of blocks
+/// up to whole pairs of vectors. `step` must be below 2^28.
 #if HWY_TARGET == HWY_SCALAR
 template <class Body>
 HWY_INLINE void for_philox_words(const PhiloxStream& stream, std::uint64_t first, std::uint64_t step,
@@ -35,13 +56,12 @@ HWY_INLINE void for_philox_words(const PhiloxStream& stream, std::uint64_t first
 
 #else
 
-// The words of Lanes(d32) / 2 blocks.
+// Computes Lanes(d32) / 2 blocks, whose numbers are in the 64-bit lanes of `counter`.
 template <class D32, class V = hn::Vec<D32> >
-HWY_INLINE void philox_words(D32 d32, const PhiloxStream& stream, hn::Vec<D32> counter, V& words_0, V& words_1) {
+HWY_INLINE void fill_philox_words(D32 d32, const PhiloxStream& stream, hn::Vec<D32> counter, V& words_0, V& words_1) {
   const hn::Repartition<std::uint64_t, D32> d64;
 
-  // A word lies in the lower half of a lane of 64 bits, where a multiplication wants it and leaves it; upper halves
-  // hold rubbish.
+  // Each word is in the lower half of a 64-bit lane, where MulEven() reads it; upper halves are undefined.
   V a = counter;
   V b = hn::Shuffle2301(counter);
   V c = hn::Set(d32, static_cast<std::uint32_t>(stream.stream));
@@ -71,7 +91,7 @@ HWY_INLINE void for_philox_words(const PhiloxStream& stream, std::uint64_t first
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d32));
   const auto blocks_at_once = lanes / 2;
 
-  // Even lanes take the first half of the blocks: interleaving within 128 bits then puts them in order.
+  // Even lanes compute the first half of the blocks, so that interleaving within 128 bits orders the words.
   const auto lane = hn::Iota(d64, 0);
   const auto is_odd = hn::TestBit(lane, hn::Set(d64, 1));
   const auto half = hn::Set(d64, static_cast<std::uint64_t>(blocks_at_once / 2));
@@ -82,7 +102,7 @@ HWY_INLINE void for_philox_words(const PhiloxStream& stream, std::uint64_t first
   auto words_1 = hn::Undefined(d32);
   for (std::int64_t block = 0; block < num_blocks; block += blocks_at_once) {
     const auto counter = hn::Add(hn::Set(d64, first + static_cast<std::uint64_t>(block) * step), offset);
-    philox_words(d32, stream, hn::BitCast(d32, counter), words_0, words_1);
+    fill_philox_words(d32, stream, hn::BitCast(d32, counter), words_0, words_1);
     body(4 * block, words_0);
     body(4 * block + lanes, words_1);
   }
@@ -93,4 +113,4 @@ HWY_INLINE void for_philox_words(const PhiloxStream& stream, std::uint64_t first
 }  // namespace edgewise::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // EDGEWISE_KERNELS_CPU_PHILOX_INL_H
+#endif  // EDGEWISE_KERNELS_DROPOUT_PHILOX_INL_H

@@ -6,20 +6,20 @@
 #include "edgewise/base/random.h"
 #include "edgewise/kernels/dropout/dropout.h"
 
-// Words and positions to vectors, on raw memory, for float and double. Shapes: T = tokens, C = words, P = positions,
-// M = size of a vector.
+// Token embeddings plus positions, on raw memory, for float and double. Shapes: T = tokens, C = vocabulary,
+// P = positions, M = size of an embedding.
 
 namespace edgewise::kernels {
 
-/// What becomes of the words of a sequence: each is dropped, or grows, as a whole. Token t has word t % 4 of Philox
-/// block t / 4.
+/// Factors of the embeddings of tokens: `scale` times the factor of word dropout, which drops whole embeddings.
+/// The random bits of token t are word t % 4 of Philox block t / 4.
 template <typename T>
-class WordScales {
+class TokenScales {
  public:
-  WordScales(T scale, const Dropout& dropout) : scale_(scale), dropout_(dropout), rule_(dropout) {}
+  TokenScales(T scale, const Dropout& dropout) : scale_(scale), dropout_(dropout), rule_(dropout) {}
 
-  T of(std::int64_t token) const {
-    if (rule_.drops_nothing()) return scale_;
+  T scale_of(std::int64_t token) const {
+    if (rule_.is_identity()) return scale_;
     const auto block = philox(dropout_.seed, dropout_.stream, static_cast<std::uint64_t>(token / 4));
     return scale_ * rule_.factor(block[static_cast<std::size_t>(token % 4)]);
   }
@@ -30,13 +30,13 @@ class WordScales {
   DropoutRule<T> rule_;
 };
 
-/// out = dropout(word_dropout(scale * weight[token]) + table[position])
+/// The arguments of out = dropout(word_dropout(scale * weight[token]) + position_table[position]).
 template <typename T>
 struct EmbedForward {
   const T* weight;                // [C, M]
   const std::int64_t* tokens;     // [T], rows of the weight
-  const T* table;                 // [P, M], or null: then there are no positions either
-  const std::int64_t* positions;  // [T], rows of the table
+  const T* position_table;        // [P, M]; or null without positions
+  const std::int64_t* positions;  // [T], rows of position_table
   T* out;                         // [T, M]
   std::int64_t num_tokens;
   std::int64_t size;  // M
@@ -49,7 +49,7 @@ template <typename T>
 struct EmbedBackward {
   const std::int64_t* tokens;  // [T]
   const T* grad_out;           // [T, M]
-  T* grad_weight;              // [C, M], to which the gradient is added
+  T* grad_weight;              // [C, M], the gradient is added to it
   std::int64_t num_tokens;
   std::int64_t size;
   T scale;
@@ -60,8 +60,15 @@ struct EmbedBackward {
 template <typename T>
 void embed_forward(const EmbedForward<T>& p);
 
-/// Adds the tokens of a word in their order, whatever the number of threads.
+/// Adds the gradients of equal tokens in the order of `tokens` on any number of threads.
 template <typename T>
 void embed_backward(const EmbedBackward<T>& p);
+
+namespace reference {
+template <typename T>
+void embed_forward(const EmbedForward<T>& p);
+template <typename T>
+void embed_backward(const EmbedBackward<T>& p);
+}  // namespace reference
 
 }  // namespace edgewise::kernels

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/embedding/embed.h"
-
 #include <algorithm>
 
 #include "edgewise/base/threads.h"
+#include "edgewise/kernels/embedding/embed.h"
 #include "edgewise/kernels/simd/instruction_set.h"
-#include "edgewise/kernels/embedding/embed_reference.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "edgewise/kernels/embedding/embed_cpu.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "edgewise/kernels/simd/cast-inl.h"
 #include "edgewise/kernels/dropout/dropout-inl.h"
+#include "edgewise/kernels/simd/load_store-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
@@ -21,32 +19,32 @@ namespace {
 
 void embed_rows(const EmbedForward<float>& p, std::int64_t begin, std::int64_t end) {
   const DropoutFactors factors(p.dropout);
-  const WordScales<float> scales(p.scale, p.word_dropout);
+  const TokenScales<float> scales(p.scale, p.word_dropout);
   const Floats zero = hn::Zero(FloatTag());
   for (std::int64_t row = begin; row < end; ++row) {
-    const Floats scale = hn::Set(FloatTag(), scales.of(row));
-    const float* word_M = p.weight + p.tokens[row] * p.size;
-    const float* position_M = p.table == nullptr ? nullptr : p.table + p.positions[row] * p.size;
+    const Floats scale = hn::Set(FloatTag(), scales.scale_of(row));
+    const float* embedding_M = p.weight + p.tokens[row] * p.size;
+    const float* position_M = p.position_table == nullptr ? nullptr : p.position_table + p.positions[row] * p.size;
     const std::int64_t first = row * p.size;
-    for_dropped_lanes(factors, first, first + p.size, [&](std::int64_t i, auto part, Floats factor) HWY_ATTR {
+    for_lanes_with_dropout(factors, first, first + p.size, [&](std::int64_t i, auto part, Floats factor) HWY_ATTR {
       const Floats position = position_M == nullptr ? zero : load(part, position_M + (i - first));
-      const Floats word = hn::Mul(load(part, word_M + (i - first)), scale);
-      store(part, hn::Mul(hn::Add(word, position), factor), p.out + i);
+      const Floats embedding = hn::Mul(load(part, embedding_M + (i - first)), scale);
+      store(part, hn::Mul(hn::Add(embedding, position), factor), p.out + i);
     });
   }
 }
 
-// Of all tokens, columns `begin` to `end` alone.
+// Adds columns [begin, end) of the gradients of all tokens.
 void add_columns(const EmbedBackward<float>& p, std::int64_t begin, std::int64_t end) {
   const DropoutFactors factors(p.dropout);
-  const WordScales<float> scales(p.scale, p.word_dropout);
+  const TokenScales<float> scales(p.scale, p.word_dropout);
   for (std::int64_t row = 0; row < p.num_tokens; ++row) {
-    const Floats scale = hn::Set(FloatTag(), scales.of(row));
-    float* word_M = p.grad_weight + p.tokens[row] * p.size;
+    const Floats scale = hn::Set(FloatTag(), scales.scale_of(row));
+    float* embedding_M = p.grad_weight + p.tokens[row] * p.size;
     const std::int64_t first = row * p.size;
-    for_dropped_lanes(factors, first + begin, first + end, [&](std::int64_t i, auto part, Floats factor) HWY_ATTR {
+    for_lanes_with_dropout(factors, first + begin, first + end, [&](std::int64_t i, auto part, Floats factor) HWY_ATTR {
       const Floats grad = hn::Mul(hn::Mul(load(part, p.grad_out + i), factor), scale);
-      store(part, hn::Add(load(part, word_M + (i - first)), grad), word_M + (i - first));
+      store(part, hn::Add(load(part, embedding_M + (i - first)), grad), embedding_M + (i - first));
     });
   }
 }
@@ -61,11 +59,7 @@ namespace edgewise::kernels {
 HWY_EXPORT(embed_rows);
 HWY_EXPORT(add_columns);
 
-namespace {
-
-constexpr std::int64_t kGrain = 8192;  // values that a thread is worth waking for
-
-}  // namespace
+constexpr std::int64_t kGrain = 8192;  // values per thread, at least
 
 template <>
 void embed_forward(const EmbedForward<float>& p) {
@@ -75,11 +69,11 @@ void embed_forward(const EmbedForward<float>& p) {
   });
 }
 
-// By columns: threads never meet in a word, and every word takes its tokens in order.
+// Divides the columns among the threads, so that no two threads write to the same value and the order of sums is fixed.
 template <>
 void embed_backward(const EmbedBackward<float>& p) {
   if (instruction_set() == InstructionSet::kReference) return reference::embed_backward(p);
-  constexpr std::int64_t kCacheLine = 16;
+  constexpr std::int64_t kCacheLine = 16;  // floats
   const std::int64_t lines = (p.size + kCacheLine - 1) / kCacheLine;
   parallel_for(lines, kGrain / (p.num_tokens * kCacheLine + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(add_columns)(p, begin * kCacheLine, std::min(end * kCacheLine, p.size));

@@ -7,14 +7,14 @@
 
 #include "edgewise/base/bfloat16.h"
 
-// Products of matrices on raw memory. Shapes: M = rows of the result, N = its columns, K = what a sum runs over.
+// Products of matrices on raw memory. Shapes: M = rows of the result, N = its columns, K = depth, the length of a sum.
 
 namespace edgewise::kernels {
 
 enum class MatrixLayout { kRows, kColumns };
 
-/// Element (i, j) lies at data[i * stride + j] in a layout of rows, at data[j * stride + i] in one of columns: the
-/// transpose of a matrix is the same memory in the other layout.
+/// Element (i, j) is data[i * stride + j] with kRows and data[j * stride + i] with kColumns. The transpose of a matrix
+/// is the same memory with the other layout.
 template <typename T>
 struct Matrix {
   const T* data;
@@ -22,11 +22,11 @@ struct Matrix {
   MatrixLayout layout = MatrixLayout::kRows;
 };
 
-struct PackedContent;  // cpu/packed_matrix.h
+struct PackedContent;  // packed_matrix.h
 
-/// The right side of products with matrices of type T, rounded to T and laid out as they read it fastest. For
-/// std::int8_t each column is divided by a scale of its own first, so that its largest number becomes 127, or 63 on a
-/// machine whose products of 8 bits overflow beyond that.
+/// The right side of products, rounded to T and in the memory layout that kernels::gemm reads fastest. For std::int8_t
+/// each column is first divided by a scale that makes its largest magnitude 127, or 63 on a machine whose 8-bit
+/// products would overflow with larger numbers.
 template <typename T>
 class PackedMatrix {
  public:
@@ -35,16 +35,13 @@ class PackedMatrix {
   PackedMatrix(PackedMatrix&& other) noexcept;
   PackedMatrix& operator=(PackedMatrix&& other) noexcept;
 
-  /// Packs [K, N] in place of what it held. Its memory only grows.
+  /// Packs [K, N] and discards the previous content. Memory is kept for the next call.
   void pack(const Matrix<float>& from, std::int64_t depth, std::int64_t columns);
 
-  /// What it holds, in rows without gaps: [K, N]. For std::int8_t not multiplied by the scales.
-  std::vector<float> unpacked() const;
+  /// Returns [K, N] in rows without gaps. For std::int8_t these are the integers, not multiplied by the scales.
+  std::vector<float> unpack() const;
 
-  std::int64_t depth() const;
-  std::int64_t columns() const;
-
-  /// [N], for std::int8_t.
+  /// Returns the scales of the columns, [N], for std::int8_t.
   const float* scales() const;
 
   const PackedContent& content() const { return *content_; }
@@ -53,15 +50,16 @@ class PackedMatrix {
   std::unique_ptr<PackedContent> content_;
 };
 
-enum class GemmActivation { kNone, kRelu, kGelu };  // kGelu is the exact one, x * Phi(x)
+enum class GemmActivation { kNone, kRelu, kGelu };  // kGelu is the exact formula, x * Phi(x)
 
 enum class GemmResult {
   kWrite,  // out = activation(a b + bias)
   kAdd,    // out += a b + bias
 };
 
-/// The types are float and float, BFloat16 and BFloat16, or BFloat16 and float; sums are made in float. Or std::int8_t
-/// and std::int32_t, whose sums are exact up to a K of 130 000: these are written as they are, from a packed b.
+/// The arguments of a product out = a b. T and Out are float and float, BFloat16 and BFloat16, or BFloat16 and float;
+/// sums are computed in float. Or T and Out are std::int8_t and std::int32_t: then b is packed, there is no bias,
+/// activation or kAdd, and sums are exact up to a K of 130 000.
 template <typename T, typename Out>
 struct Gemm {
   std::int64_t rows;                          // M
@@ -69,25 +67,33 @@ struct Gemm {
   std::int64_t depth;                         // K
   Matrix<T> a;                                // [M, K]
   Matrix<T> b = {};                           // [K, N]
-  const PackedMatrix<T>* packed_b = nullptr;  // in its place
+  const PackedMatrix<T>* packed_b = nullptr;  // used instead of b if not null
   const float* bias = nullptr;                // [N], or null
   GemmActivation activation = GemmActivation::kNone;
   GemmResult result = GemmResult::kWrite;
-  Out* out;  // [M, N], rows that begin `out_stride` apart
+  Out* out;  // [M, N], rows `out_stride` elements apart
   std::int64_t out_stride;
-  std::int64_t spare_rows = 0;  // of a and out behind the M: may be read and overwritten, which saves copies
+  std::int64_t spare_rows = 0;  // rows after the M rows of a and out that may be read and overwritten; saves copies
 };
 
-/// Whether bf16 products run on instructions for them. Elsewhere, where there are none or slow ones, they run on
-/// float's, block by block: equal up to the order of sums, and as fast as products of floats.
-bool bf16_is_native();
+/// Returns whether bf16 products use bf16 instructions. If the machine has no such instructions or slow ones, gemm()
+/// casts block by block and uses float instructions, with their speed. Results are equal up to the order of the sums.
+bool has_native_bf16();
 
-/// Runs a product on all threads. What oneDNN compiles for it is kept: for products of M rows where `a` lies in rows,
-/// of depth K where it lies in columns, so that neither need be the same from call to call. The same arguments on the
-/// same number of threads give the same bits; with a packed b, each row of the result has the same bits whatever rows
-/// are beside it, and on any number of threads, as long as the stride of a is the same. With an M of 0 it does nothing;
-/// with a K of 0 sums are 0.
+/// Runs a product on all threads. Calls that differ only in M if `a` is in rows, or only in K if `a` is in columns,
+/// share the code that oneDNN has compiled. The same arguments on the same number of threads give the same bits. With a
+/// packed b and a fixed stride of a, the bits of a result row depend neither on the other rows nor on the number of
+/// threads. With M = 0 nothing happens; with K = 0 the sums are 0.
 template <typename T, typename Out>
 void gemm(const Gemm<T, Out>& product);
+
+namespace reference {
+
+template <typename T, typename Out>
+void gemm(const Gemm<T, Out>& product);
+
+float activate(float x, GemmActivation activation);
+
+}  // namespace reference
 
 }  // namespace edgewise::kernels

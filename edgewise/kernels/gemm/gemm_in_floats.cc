@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// bf16 products on float's instructions: blocks of rows that stay in the cache are cast, multiplied and cast back.
+// Multiplies bf16 matrices with float instructions: casts a block of them to float, multiplies the block while it is in
+// the cache, and casts the result back.
 #include <algorithm>
 #include <type_traits>
 
-#include "edgewise/kernels/simd/aligned_bytes.h"
-#include "edgewise/kernels/dropout/cast.h"
-#include "edgewise/kernels/gemm/gemm_paths.h"
-#include "edgewise/kernels/gemm/gemm_product.h"
+#include "edgewise/kernels/dropout/dropout.h"
+#include "edgewise/kernels/gemm/gemm_dispatch.h"
+#include "edgewise/kernels/gemm/gemm_slice.h"
+#include "edgewise/kernels/simd/aligned_buffer.h"
 
 namespace edgewise::kernels::cpu {
 namespace {
 
-// Rows of a block: as many as fill half a megabyte, in steps that run_ragged has compiled products for.
-std::int64_t rows_of_block(std::int64_t width) {
+// Returns how many rows of `width` bf16 elements fit into half a megabyte, rounded down to a multiple of the block size
+// of run_in_blocks(), but at least one such block.
+std::int64_t choose_block_rows(std::int64_t width) {
   constexpr std::int64_t kStep = 256;
   constexpr std::int64_t kFloats = 1 << 18;
   return std::max<std::int64_t>(1, kFloats / (width * kStep)) * kStep;
@@ -25,30 +27,32 @@ void cast_rows(const From* from, std::int64_t from_stride, To* to, std::int64_t 
   for (std::int64_t row = 0; row < rows; ++row) cast(width, from + row * from_stride, to + row * to_stride);
 }
 
-Matrix<float> in_floats(const Matrix<BFloat16>& matrix, std::int64_t stored_rows, std::int64_t width,
-                        AlignedBytes& room) {
-  float* to = room.elements<float>(stored_rows * width);
+Matrix<float> cast_to_floats(const Matrix<BFloat16>& matrix, std::int64_t stored_rows, std::int64_t width,
+                             AlignedBuffer& buffer) {
+  float* to = buffer.elements<float>(stored_rows * width);
   cast_rows(matrix.data, matrix.stride, to, width, stored_rows, width);
   return {to, width, matrix.layout};
 }
 
 template <typename Out>
-RightSide<float> right_side_in_floats(const Gemm<BFloat16, Out>& p, AlignedBytes& room) {
-  if (p.packed_b != nullptr) return right_side<float>(*p.packed_b);
+RightMatrix<float> cast_right_matrix(const Gemm<BFloat16, Out>& p, AlignedBuffer& buffer) {
+  if (p.packed_b != nullptr) return to_right_matrix<float>(*p.packed_b);
   const bool is_in_rows = p.b.layout == MatrixLayout::kRows;
-  return right_side(in_floats(p.b, is_in_rows ? p.depth : p.columns, is_in_rows ? p.columns : p.depth, room));
+  return to_right_matrix(
+      cast_to_floats(p.b, is_in_rows ? p.depth : p.columns, is_in_rows ? p.columns : p.depth, buffer));
 }
 
-/// Where a product in floats leaves its result: in its place, or first in `room`.
+/// The result of a product as a float matrix: `out` itself if Out is float, otherwise a matrix in `buffer`, which
+/// write_back() casts to `out`.
 template <typename Out>
-class Result {
+class FloatResult {
  public:
-  Result(const Gemm<BFloat16, Out>& p, AlignedBytes& room) : p_(p) {
+  FloatResult(const Gemm<BFloat16, Out>& p, AlignedBuffer& buffer) : p_(p) {
     if constexpr (kIsInPlace) {
       floats_ = p.out;
       stride_ = p.out_stride;
     } else {
-      floats_ = room.elements<float>(p.rows * p.columns);
+      floats_ = buffer.elements<float>(p.rows * p.columns);
       stride_ = p.columns;
       if (p.result == GemmResult::kAdd) cast_rows(p.out, p.out_stride, floats_, stride_, p.rows, p.columns);
     }
@@ -57,7 +61,7 @@ class Result {
   float* floats() const { return floats_; }
   std::int64_t stride() const { return stride_; }
 
-  void put_in_place() const {
+  void write_back() const {
     if constexpr (!kIsInPlace) cast_rows(floats_, stride_, p_.out, p_.out_stride, p_.rows, p_.columns);
   }
 
@@ -70,8 +74,8 @@ class Result {
 };
 
 template <typename Out>
-Product<float, float> product_in_floats(const Gemm<BFloat16, Out>& p, const Matrix<float>& a, const RightSide<float>& b,
-                                        const Result<Out>& result) {
+GemmSlice<float, float> make_float_slice(const Gemm<BFloat16, Out>& p, const Matrix<float>& a,
+                                         const RightMatrix<float>& b, const FloatResult<Out>& result) {
   return {.rows = p.rows,
           .columns = p.columns,
           .depth = p.depth,
@@ -84,45 +88,46 @@ Product<float, float> product_in_floats(const Gemm<BFloat16, Out>& p, const Matr
           .out_stride = result.stride()};
 }
 
-// The left side lies in rows: blocks of rows.
+// Runs a product whose left matrix is stored in rows, one block of rows at a time.
 template <typename Out>
 void run_by_rows(const Gemm<BFloat16, Out>& p) {
-  static thread_local AlignedBytes a_room, b_room, out_room;
-  const RightSide<float> b = right_side_in_floats(p, b_room);
-  const std::int64_t block_size = rows_of_block(p.depth + p.columns);
+  static thread_local AlignedBuffer a_buffer, b_buffer, out_buffer;
+  const RightMatrix<float> b = cast_right_matrix(p, b_buffer);
+  const std::int64_t block_size = choose_block_rows(p.depth + p.columns);
   for (std::int64_t first = 0; first < p.rows; first += block_size) {
     Gemm<BFloat16, Out> block = p;
     block.rows = std::min(block_size, p.rows - first);
     block.a.data += first * p.a.stride;
     block.out += first * p.out_stride;
-    const Result<Out> result(block, out_room);
-    run_ragged(product_in_floats(block, in_floats(block.a, block.rows, p.depth, a_room), b, result));
-    result.put_in_place();
+    const FloatResult<Out> result(block, out_buffer);
+    run_in_blocks(make_float_slice(block, cast_to_floats(block.a, block.rows, p.depth, a_buffer), b, result));
+    result.write_back();
   }
 }
 
-// It lies in columns. If the right side lies in rows, as in a gradient of weights, blocks of the depth.
+// Runs a product whose left matrix is stored in columns. If the depth can be cut into parts (find_varying_size()), runs
+// one block of the depth at a time, and each block adds to the result.
 template <typename Out>
 void run_by_depth(const Gemm<BFloat16, Out>& p) {
-  static thread_local AlignedBytes a_room, b_room, out_room;
-  const Result<Out> result(p, out_room);
-  if (ragged_size(product_of(p)) == Ragged::kNothing) {
-    const RightSide<float> b = right_side_in_floats(p, b_room);
-    run_ragged(product_in_floats(p, in_floats(p.a, p.depth, p.rows, a_room), b, result));
-    return result.put_in_place();
+  static thread_local AlignedBuffer a_buffer, b_buffer, out_buffer;
+  const FloatResult<Out> result(p, out_buffer);
+  if (find_varying_size(slice_all(p)) == VaryingSize::kNone) {
+    const RightMatrix<float> b = cast_right_matrix(p, b_buffer);
+    run_in_blocks(make_float_slice(p, cast_to_floats(p.a, p.depth, p.rows, a_buffer), b, result));
+    return result.write_back();
   }
 
-  const std::int64_t block_size = rows_of_block(p.rows + p.columns);
+  const std::int64_t block_size = choose_block_rows(p.rows + p.columns);
   for (std::int64_t first = 0; first < p.depth; first += block_size) {
     Gemm<BFloat16, Out> block = p;
     block.depth = std::min(block_size, p.depth - first);
     block.a.data += first * p.a.stride;
     block.b.data += first * p.b.stride;
     if (first > 0) block.result = GemmResult::kAdd;
-    const RightSide<float> b = right_side_in_floats(block, b_room);
-    run_ragged(product_in_floats(block, in_floats(block.a, block.depth, p.rows, a_room), b, result));
+    const RightMatrix<float> b = cast_right_matrix(block, b_buffer);
+    run_in_blocks(make_float_slice(block, cast_to_floats(block.a, block.depth, p.rows, a_buffer), b, result));
   }
-  result.put_in_place();
+  result.write_back();
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "edgewise/kernels/simd/aligned_bytes.h"
+#include "edgewise/kernels/simd/aligned_buffer.h"
 
 namespace edgewise::kernels::onednn {
 namespace {
@@ -16,11 +16,10 @@ namespace {
 using dnnl::matmul;
 using dnnl::memory;
 
-// Sizes at which the layout of packed matrices is chosen; it serves all.
+// oneDNN chooses the layout of packed matrices for this number of rows; all products use that layout.
 constexpr std::int64_t kRowsToPackFor = 1024;
 
-// Enough for each layer of a model in each class of row counts.
-constexpr std::size_t kMostCompiled = 4096;
+constexpr std::size_t kMaxCompiled = 4096;  // enough for each layer of a model with each compiled number of rows
 
 const dnnl::engine& cpu() {
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
@@ -32,7 +31,7 @@ dnnl::stream& stream() {
   return stream;
 }
 
-memory::data_type data_type(ElementType type) {
+memory::data_type to_data_type(ElementType type) {
   switch (type) {
     case ElementType::kFloat:
       return memory::data_type::f32;
@@ -46,62 +45,63 @@ memory::data_type data_type(ElementType type) {
   return memory::data_type::undef;
 }
 
-memory::desc matrix_desc(ElementType type, std::int64_t rows, std::int64_t columns, std::int64_t stride,
-                         MatrixLayout layout = MatrixLayout::kRows) {
+memory::desc describe_matrix(ElementType type, std::int64_t rows, std::int64_t columns, std::int64_t stride,
+                             MatrixLayout layout = MatrixLayout::kRows) {
   const bool is_in_rows = layout == MatrixLayout::kRows;
-  return {{rows, columns}, data_type(type), is_in_rows ? memory::dims{stride, 1} : memory::dims{1, stride}};
+  return {{rows, columns}, to_data_type(type), is_in_rows ? memory::dims{stride, 1} : memory::dims{1, stride}};
 }
 
-// A product's parts as oneDNN describes them; bias is empty for none.
-struct Descriptions {
+// The operands of a matmul; `bias` is empty without a bias.
+struct OperandDescs {
   memory::desc a, b, bias, out;
 };
 
-matmul::primitive_desc product_desc(const Descriptions& parts, const dnnl::primitive_attr& attributes) {
+matmul::primitive_desc describe_matmul(const OperandDescs& operands, const dnnl::primitive_attr& attributes) {
 #if DNNL_VERSION_MAJOR >= 3
-  return {cpu(), parts.a, parts.b, parts.bias, parts.out, attributes};
+  return {cpu(), operands.a, operands.b, operands.bias, operands.out, attributes};
 #else
-  return {matmul::desc(parts.a, parts.b, parts.bias, parts.out), attributes, cpu()};
+  return {matmul::desc(operands.a, operands.b, operands.bias, operands.out), attributes, cpu()};
 #endif
 }
 
-// Products of this size read a packed [K, N] fastest.
-matmul::primitive_desc packing_desc(ElementType type, std::int64_t depth, std::int64_t columns) {
-  const memory::desc any({depth, columns}, data_type(type), memory::format_tag::any);
+// Describes a matmul in which oneDNN chooses the layout of the right side [K, N].
+matmul::primitive_desc describe_packing(ElementType type, std::int64_t depth, std::int64_t columns) {
+  const memory::desc any({depth, columns}, to_data_type(type), memory::format_tag::any);
   const ElementType out_type = type == ElementType::kInt8 ? ElementType::kInt32 : type;
-  return product_desc({matrix_desc(type, kRowsToPackFor, depth, depth),
-                       any,
-                       {},
-                       matrix_desc(out_type, kRowsToPackFor, columns, columns)},
-                      {});
+  return describe_matmul({describe_matrix(type, kRowsToPackFor, depth, depth),
+                          any,
+                          {},
+                          describe_matrix(out_type, kRowsToPackFor, columns, columns)},
+                         {});
 }
 
-// Kept, because the choice may depend on the number of threads, and packing must not differ from use.
-memory::desc packed_desc(ElementType type, std::int64_t depth, std::int64_t columns) {
+// Returns the layout of a packed [K, N]. Caches the layout, because oneDNN's choice may depend on the number of
+// threads, and products must read the layout that was packed.
+memory::desc describe_packed(ElementType type, std::int64_t depth, std::int64_t columns) {
   static std::mutex mutex;
-  static std::map<std::tuple<ElementType, std::int64_t, std::int64_t>, memory::desc> kept;
+  static std::map<std::tuple<ElementType, std::int64_t, std::int64_t>, memory::desc> cache;
   const std::scoped_lock lock(mutex);
-  const auto [place, is_new] = kept.try_emplace({type, depth, columns});
-  if (is_new) place->second = packing_desc(type, depth, columns).weights_desc();
-  return place->second;
+  const auto [entry, is_new] = cache.try_emplace({type, depth, columns});
+  if (is_new) entry->second = describe_packing(type, depth, columns).weights_desc();
+  return entry->second;
 }
 
-Descriptions descriptions_of(const ProductShape& shape) {
-  Descriptions parts;
-  parts.a = matrix_desc(shape.type, shape.rows, shape.depth, shape.a_stride, shape.a_layout);
+OperandDescs describe_operands(const MatmulShape& shape) {
+  OperandDescs operands;
+  operands.a = describe_matrix(shape.type, shape.rows, shape.depth, shape.a_stride, shape.a_layout);
   if (shape.b_layout == RightLayout::kPacked) {
-    parts.b = packed_desc(shape.type, shape.depth, shape.columns);
+    operands.b = describe_packed(shape.type, shape.depth, shape.columns);
   } else {
     const bool is_in_rows = shape.b_layout == RightLayout::kRows;
-    parts.b = matrix_desc(shape.type, shape.depth, shape.columns, shape.b_stride,
-                          is_in_rows ? MatrixLayout::kRows : MatrixLayout::kColumns);
+    operands.b = describe_matrix(shape.type, shape.depth, shape.columns, shape.b_stride,
+                                 is_in_rows ? MatrixLayout::kRows : MatrixLayout::kColumns);
   }
-  if (shape.has_bias) parts.bias = matrix_desc(ElementType::kFloat, 1, shape.columns, shape.columns);
-  parts.out = matrix_desc(shape.out_type, shape.rows, shape.columns, shape.out_stride);
-  return parts;
+  if (shape.has_bias) operands.bias = describe_matrix(ElementType::kFloat, 1, shape.columns, shape.columns);
+  operands.out = describe_matrix(shape.out_type, shape.rows, shape.columns, shape.out_stride);
+  return operands;
 }
 
-void append(dnnl::post_ops& steps, GemmActivation activation) {
+void append_activation(dnnl::post_ops& steps, GemmActivation activation) {
   const auto algorithm =
       activation == GemmActivation::kRelu ? dnnl::algorithm::eltwise_relu : dnnl::algorithm::eltwise_gelu_erf;
 #if DNNL_VERSION_MAJOR >= 3
@@ -111,54 +111,54 @@ void append(dnnl::post_ops& steps, GemmActivation activation) {
 #endif
 }
 
-dnnl::primitive_attr attributes_of(const ProductShape& shape) {
+dnnl::primitive_attr make_attributes(const MatmulShape& shape) {
   dnnl::post_ops steps;
   if (shape.result == GemmResult::kAdd) steps.append_sum(1.0f);
-  if (shape.activation != GemmActivation::kNone) append(steps, shape.activation);
+  if (shape.activation != GemmActivation::kNone) append_activation(steps, shape.activation);
   dnnl::primitive_attr attributes;
   attributes.set_post_ops(steps);
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attributes;
 }
 
-/// A product that oneDNN has compiled for one shape.
-class Product {
+/// A matmul that oneDNN has compiled for one shape.
+class CompiledMatmul {
  public:
-  explicit Product(const ProductShape& shape) : parts_(descriptions_of(shape)) {
-    const matmul::primitive_desc desc = product_desc(parts_, attributes_of(shape));
+  explicit CompiledMatmul(const MatmulShape& shape) : operands_(describe_operands(shape)) {
+    const matmul::primitive_desc desc = describe_matmul(operands_, make_attributes(shape));
     scratchpad_ = desc.scratchpad_desc();
     primitive_ = matmul(desc);
   }
 
-  void run(const ProductData& data) const {
-    static thread_local AlignedBytes scratch;
+  void run(const MatmulData& data) const {
+    static thread_local AlignedBuffer scratch;
     std::unordered_map<int, memory> arguments = {
-        {DNNL_ARG_SRC, at(parts_.a, data.a)},
-        {DNNL_ARG_WEIGHTS, at(parts_.b, data.b)},
-        {DNNL_ARG_DST, at(parts_.out, data.out)},
-        {DNNL_ARG_SCRATCHPAD, at(scratchpad_, scratch.of_size(scratchpad_.get_size()))},
+        {DNNL_ARG_SRC, wrap(operands_.a, data.a)},
+        {DNNL_ARG_WEIGHTS, wrap(operands_.b, data.b)},
+        {DNNL_ARG_DST, wrap(operands_.out, data.out)},
+        {DNNL_ARG_SCRATCHPAD, wrap(scratchpad_, scratch.reserve_bytes(scratchpad_.get_size()))},
     };
-    if (data.bias != nullptr) arguments.emplace(DNNL_ARG_BIAS, at(parts_.bias, data.bias));
+    if (data.bias != nullptr) arguments.emplace(DNNL_ARG_BIAS, wrap(operands_.bias, data.bias));
     primitive_.execute(stream(), arguments);
   }
 
  private:
-  // oneDNN's handles are never const, though it only reads what is.
-  static memory at(const memory::desc& desc, const void* data) { return {desc, cpu(), const_cast<void*>(data)}; }
+  // The interface of oneDNN has no const memory, but inputs are not written.
+  static memory wrap(const memory::desc& desc, const void* data) { return {desc, cpu(), const_cast<void*>(data)}; }
 
-  Descriptions parts_;
+  OperandDescs operands_;
   memory::desc scratchpad_;
   matmul primitive_;
 };
 
-std::shared_ptr<const Product> product_of(const ProductShape& shape) {
+std::shared_ptr<const CompiledMatmul> find_or_compile(const MatmulShape& shape) {
   static std::mutex mutex;
-  static std::map<ProductShape, std::shared_ptr<const Product>> kept;
+  static std::map<MatmulShape, std::shared_ptr<const CompiledMatmul>> cache;
   const std::scoped_lock lock(mutex);
-  const auto found = kept.find(shape);
-  if (found != kept.end()) return found->second;
-  if (kept.size() >= kMostCompiled) kept.clear();
-  return kept.emplace(shape, std::make_shared<const Product>(shape)).first->second;
+  const auto found = cache.find(shape);
+  if (found != cache.end()) return found->second;
+  if (cache.size() >= kMaxCompiled) cache.clear();
+  return cache.emplace(shape, std::make_shared<const CompiledMatmul>(shape)).first->second;
 }
 
 void copy(const memory::desc& from_desc, const void* from, const memory::desc& to_desc, void* to) {
@@ -167,13 +167,13 @@ void copy(const memory::desc& from_desc, const void* from, const memory::desc& t
   dnnl::reorder(source, target).execute(stream(), source, target);
 }
 
-bool has(dnnl::cpu_isa wanted) {
-  static const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  return (isa & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
+bool has_isa(dnnl::cpu_isa isa) {
+  static const auto effective = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  return (effective & static_cast<unsigned>(isa)) == static_cast<unsigned>(isa);
 }
 
-// Intel's vdpbf16ps, without AMX, runs at half the rate of float products (measured on Sapphire Rapids: 112 and 215
-// GFLOP/s a core); AMD's at twice it.
+// The instruction vdpbf16ps has half the speed of float products on Intel (Sapphire Rapids without AMX: 112 against 215
+// GFLOP/s per core) and twice their speed on AMD.
 bool is_amd() {
 #ifdef __x86_64__
   return __builtin_cpu_is("amd") != 0;
@@ -184,32 +184,30 @@ bool is_amd() {
 
 }  // namespace
 
-bool has_bf16() { return has(dnnl::cpu_isa::avx512_core); }
+bool has_bf16() { return has_isa(dnnl::cpu_isa::avx512_core); }
 
-bool has_amx() { return has(dnnl::cpu_isa::avx512_core_amx); }
+bool has_amx() { return has_isa(dnnl::cpu_isa::avx512_core_amx); }
 
-bool bf16_is_fast() { return has_amx() || (has(dnnl::cpu_isa::avx512_core_bf16) && is_amd()); }
+bool has_fast_bf16() { return has_amx() || (has_isa(dnnl::cpu_isa::avx512_core_bf16) && is_amd()); }
 
-bool int8_is_exact() { return has(dnnl::cpu_isa::avx512_core_vnni) || has(dnnl::cpu_isa::avx2_vnni); }
+bool has_exact_int8() { return has_isa(dnnl::cpu_isa::avx512_core_vnni) || has_isa(dnnl::cpu_isa::avx2_vnni); }
 
-void run(const ProductShape& shape, const ProductData& data) { product_of(shape)->run(data); }
+void run(const MatmulShape& shape, const MatmulData& data) { find_or_compile(shape)->run(data); }
 
-std::size_t packed_size(ElementType type, std::int64_t depth, std::int64_t columns) {
-  return packed_desc(type, depth, columns).get_size();
+std::size_t count_packed_bytes(ElementType type, std::int64_t depth, std::int64_t columns) {
+  return describe_packed(type, depth, columns).get_size();
 }
 
-void pack(ElementType type, std::int64_t depth, std::int64_t columns, const Matrix<float>& from, void* to) {
-  copy(matrix_desc(ElementType::kFloat, depth, columns, from.stride, from.layout), from.data,
-       packed_desc(type, depth, columns), to);
+template <typename From>
+void pack(ElementType type, std::int64_t depth, std::int64_t columns, const Matrix<From>& from, void* to) {
+  copy(describe_matrix(kElementType<From>, depth, columns, from.stride, from.layout), from.data,
+       describe_packed(type, depth, columns), to);
 }
-
-void pack(std::int64_t depth, std::int64_t columns, const Matrix<std::int8_t>& from, void* to) {
-  copy(matrix_desc(ElementType::kInt8, depth, columns, from.stride, from.layout), from.data,
-       packed_desc(ElementType::kInt8, depth, columns), to);
-}
+template void pack(ElementType, std::int64_t, std::int64_t, const Matrix<float>&, void*);
+template void pack(ElementType, std::int64_t, std::int64_t, const Matrix<std::int8_t>&, void*);
 
 void unpack(ElementType type, std::int64_t depth, std::int64_t columns, const void* from, float* to) {
-  copy(packed_desc(type, depth, columns), from, matrix_desc(ElementType::kFloat, depth, columns, columns), to);
+  copy(describe_packed(type, depth, columns), from, describe_matrix(ElementType::kFloat, depth, columns, columns), to);
 }
 
 }  // namespace edgewise::kernels::onednn

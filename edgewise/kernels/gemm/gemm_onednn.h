@@ -7,7 +7,7 @@
 
 #include "edgewise/kernels/gemm/gemm.h"
 
-// What gemm.cc asks of oneDNN, without oneDNN's headers.
+// Matrix products by oneDNN ("matmul" in its API), without oneDNN's headers.
 namespace edgewise::kernels::onednn {
 
 enum class ElementType : std::uint8_t { kFloat, kBFloat16, kInt8, kInt32 };
@@ -23,8 +23,8 @@ inline constexpr ElementType kElementType<std::int32_t> = ElementType::kInt32;
 
 enum class RightLayout : std::uint8_t { kRows, kColumns, kPacked };
 
-/// All that a compiled product depends on.
-struct ProductShape {
+/// The arguments that oneDNN compiles a matmul for.
+struct MatmulShape {
   ElementType type;
   ElementType out_type;
   MatrixLayout a_layout;
@@ -37,40 +37,43 @@ struct ProductShape {
   std::int64_t columns;
   std::int64_t depth;
   std::int64_t a_stride;
-  std::int64_t b_stride;  // 0 where b is packed
+  std::int64_t b_stride;
   std::int64_t out_stride;
 
-  // An order, to find compiled products by.
-  auto operator<=>(const ProductShape&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 sees a 0 in it
+  // The order of the map of compiled matmuls.
+  auto operator<=>(const MatmulShape&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 finds a 0 in it
 };
 
-struct ProductData {
+struct MatmulData {
   const void* a;
   const void* b;
   const float* bias;
   void* out;
 };
 
-/// Whether oneDNN can multiply bf16 on this machine, and whether that is faster than to multiply floats.
+/// Returns whether oneDNN can multiply bf16 on this machine.
 bool has_bf16();
-bool bf16_is_fast();
 
-/// Whether there are instructions for products of small matrices as a whole, of bf16 and of 8 bits.
+/// Returns whether oneDNN multiplies bf16 faster than floats on this machine.
+bool has_fast_bf16();
+
+/// Returns whether the machine has AMX, instructions that multiply small bf16 and 8-bit matrices.
 bool has_amx();
 
-/// Whether sums of products of 8 bits are exact: without instructions for them pairs are summed in 16 bits.
-bool int8_is_exact();
+/// Returns whether sums of 8-bit products are exact. Without VNNI, oneDNN adds pairs of products in 16 bits.
+bool has_exact_int8();
 
-/// Compiles the product, unless one of that shape is kept, and runs it.
-void run(const ProductShape& shape, const ProductData& data);
+/// Runs a matmul. Compiles it first if the cache has no compiled matmul of its shape.
+void run(const MatmulShape& shape, const MatmulData& data);
 
-/// Bytes of a packed matrix [K, N].
-std::size_t packed_size(ElementType type, std::int64_t depth, std::int64_t columns);
+/// Returns the bytes of a packed matrix [K, N].
+std::size_t count_packed_bytes(ElementType type, std::int64_t depth, std::int64_t columns);
 
-void pack(ElementType type, std::int64_t depth, std::int64_t columns, const Matrix<float>& from, void* to);
-void pack(std::int64_t depth, std::int64_t columns, const Matrix<std::int8_t>& from, void* to);
+/// Packs [K, N]. From is float, or std::int8_t for kInt8.
+template <typename From>
+void pack(ElementType type, std::int64_t depth, std::int64_t columns, const Matrix<From>& from, void* to);
 
-/// To floats in rows without gaps.
+/// Converts a packed matrix to floats in rows without gaps.
 void unpack(ElementType type, std::int64_t depth, std::int64_t columns, const void* from, float* to);
 
 }  // namespace edgewise::kernels::onednn

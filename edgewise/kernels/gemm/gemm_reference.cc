@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/gemm/gemm_reference.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <vector>
 
 #include "edgewise/base/threads.h"
+#include "edgewise/kernels/gemm/gemm.h"
 #include "edgewise/kernels/reference_loops.h"
 
 namespace edgewise::kernels::reference {
 namespace {
 
 template <typename T>
-float element(const Matrix<T>& matrix, std::int64_t row, std::int64_t column) {
+float get_element(const Matrix<T>& matrix, std::int64_t row, std::int64_t column) {
   const bool is_in_rows = matrix.layout == MatrixLayout::kRows;
   return matrix.data[is_in_rows ? row * matrix.stride + column : column * matrix.stride + row];
 }
 
-// [K, N] in rows, as floats.
+// Returns b as floats [K, N] in rows.
 template <typename T, typename Out>
-std::vector<float> right_side(const Gemm<T, Out>& p) {
-  if (p.packed_b != nullptr) return p.packed_b->unpacked();
+std::vector<float> unpack_right_side(const Gemm<T, Out>& p) {
+  if (p.packed_b != nullptr) return p.packed_b->unpack();
   std::vector<float> b;
   b.reserve(static_cast<std::size_t>(p.depth * p.columns));
   for (std::int64_t k = 0; k < p.depth; ++k) {
-    for (std::int64_t n = 0; n < p.columns; ++n) b.push_back(element(p.b, k, n));
+    for (std::int64_t n = 0; n < p.columns; ++n) b.push_back(get_element(p.b, k, n));
   }
   return b;
 }
@@ -43,7 +42,7 @@ template <typename T, typename Out>
 void compute_row(const Gemm<T, Out>& p, const float* b, std::int64_t row) {
   std::vector<float> sum(static_cast<std::size_t>(p.columns));
   for (std::int64_t k = 0; k < p.depth; ++k) {
-    add_scaled(sum.data(), element(p.a, row, k), b + k * p.columns, p.columns);
+    add_scaled(sum.data(), get_element(p.a, row, k), b + k * p.columns, p.columns);
   }
   Out* out = p.out + row * p.out_stride;
   for (std::int64_t n = 0; n < p.columns; ++n) {
@@ -64,7 +63,7 @@ float activate(float x, GemmActivation activation) {
 
 template <typename T, typename Out>
 void gemm(const Gemm<T, Out>& product) {
-  const std::vector<float> b = right_side(product);
+  const std::vector<float> b = unpack_right_side(product);
   const std::int64_t grain = 1 + 100'000 / std::max<std::int64_t>(1, product.depth * product.columns);
   parallel_for(product.rows, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) compute_row(product, b.data(), row);

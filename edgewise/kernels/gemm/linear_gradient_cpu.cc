@@ -1,52 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/gemm/linear_gradient.h"
-
 #include <algorithm>
 #include <variant>
 #include <vector>
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/kernels/gemm/linear_gradient.h"
 #include "edgewise/kernels/simd/instruction_set.h"
-#include "edgewise/kernels/gemm/linear_gradient_reference.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "edgewise/kernels/gemm/linear_gradient_cpu.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "edgewise/kernels/simd/cast-inl.h"
 #include "edgewise/kernels/dropout/dropout-inl.h"
+#include "edgewise/kernels/simd/load_store-inl.h"
 
-#ifndef EDGEWISE_KERNELS_CPU_LINEAR_GRADIENT_CC
-#define EDGEWISE_KERNELS_CPU_LINEAR_GRADIENT_CC
+#ifndef EDGEWISE_KERNELS_GEMM_LINEAR_GRADIENT_CPU_CC
+#define EDGEWISE_KERNELS_GEMM_LINEAR_GRADIENT_CPU_CC
 namespace edgewise::kernels {
 
-/// Rows `begin` to `end`, whose sums go to `bias_sum`, which is null if nobody wants them.
+/// Rows [begin, end), and the sums to which their gradients are added.
 template <typename T>
 struct LinearGradientRows {
   const LinearGradient<T>& all;
   std::int64_t begin;
   std::int64_t end;
-  float* bias_sum;  // [O], zeros
+  float* bias_sum;  // [O], or null
 };
 
 using AnyLinearGradientRows = std::variant<LinearGradientRows<float>, LinearGradientRows<BFloat16>>;
 
 }  // namespace edgewise::kernels
-#endif  // EDGEWISE_KERNELS_CPU_LINEAR_GRADIENT_CC
+#endif  // EDGEWISE_KERNELS_GEMM_LINEAR_GRADIENT_CPU_CC
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr std::int64_t kChunk = 1024;  // values whose factors stay in the first cache
+constexpr std::int64_t kChunk = 1024;  // the dropout factors of 1024 values stay in the first-level cache
 
-// Part of a row: `count` values from `first` on, counted through all rows. `factor` gives their factors by their
-// places in the part.
+// Computes the gradients of `count` values of a row from `first` on, an index into the whole matrix. factor(i, part)
+// returns the derivative of out with respect to z at value first + i.
 template <typename T, class Factor>
-void go_back(const LinearGradient<T>& p, std::int64_t first, std::int64_t count, float* bias_sum, Factor factor) {
-  for_lanes(count, [&](std::int64_t i, auto part) HWY_ATTR {
+void multiply_gradients(const LinearGradient<T>& p, std::int64_t first, std::int64_t count, float* bias_sum,
+                        Factor factor) {
+  for_each_vector(count, [&](std::int64_t i, auto part) HWY_ATTR {
     const Floats gradient = hn::Mul(load(part, p.grad_out + first + i), factor(i, part));
     if (p.grad_sum != nullptr) store(part, gradient, p.grad_sum + first + i);
     if (bias_sum != nullptr) store(part, hn::Add(load(part, bias_sum + i), gradient), bias_sum + i);
@@ -54,46 +53,46 @@ void go_back(const LinearGradient<T>& p, std::int64_t first, std::int64_t count,
 }
 
 template <typename T>
-void go_back_through_relu(const LinearGradient<T>& p, std::int64_t first, std::int64_t count, float* bias_sum) {
+void backward_relu(const LinearGradient<T>& p, std::int64_t first, std::int64_t count, float* bias_sum) {
   const FloatTag d;
-  const Floats growth = hn::Set(d, DropoutRule<float>(p.dropout).growth());
-  go_back(p, first, count, bias_sum, [&](std::int64_t i, auto part) HWY_ATTR {
+  const Floats scale = hn::Set(d, DropoutRule<float>(p.dropout).scale());
+  multiply_gradients(p, first, count, bias_sum, [&](std::int64_t i, auto part) HWY_ATTR {
     const Floats out = load(part, p.relu_out + first + i);
-    return hn::IfThenElseZero(hn::Gt(out, hn::Zero(d)), growth);
+    return hn::IfThenElseZero(hn::Gt(out, hn::Zero(d)), scale);
   });
 }
 
 template <typename T>
-void go_back_through_dropout(const LinearGradient<T>& p, std::int64_t first, std::int64_t count, float* bias_sum) {
+void backward_dropout(const LinearGradient<T>& p, std::int64_t first, std::int64_t count, float* bias_sum) {
   const DropoutFactors factors(p.dropout);
-  HWY_ALIGN float room[kChunk + kDropoutFactorsSlack];
-  const float* factor = factors.of_values(first, count, room);
-  go_back(p, first, count, bias_sum,
-          [factor](std::int64_t i, auto /*part*/) HWY_ATTR { return hn::LoadU(FloatTag(), factor + i); });
+  HWY_ALIGN float buffer[kChunk + kDropoutFactorsSlack];
+  const float* factor = factors.fill_range(first, count, buffer);
+  multiply_gradients(p, first, count, bias_sum,
+                     [factor](std::int64_t i, auto /*part*/) HWY_ATTR { return hn::LoadU(FloatTag(), factor + i); });
 }
 
 template <typename T>
-void go_back_through_nothing(const LinearGradient<T>& p, std::int64_t first, std::int64_t count, float* bias_sum) {
+void backward_identity(const LinearGradient<T>& p, std::int64_t first, std::int64_t count, float* bias_sum) {
   const Floats one = hn::Set(FloatTag(), 1.0f);
-  go_back(p, first, count, bias_sum, [one](std::int64_t /*i*/, auto /*part*/) HWY_ATTR { return one; });
+  multiply_gradients(p, first, count, bias_sum, [one](std::int64_t /*i*/, auto /*part*/) HWY_ATTR { return one; });
 }
 
 template <typename T>
-void rows_back(const LinearGradientRows<T>& rows) {
+void backward_rows(const LinearGradientRows<T>& rows) {
   const LinearGradient<T>& p = rows.all;
-  const auto go = p.relu_out != nullptr  ? go_back_through_relu<T>
-                  : p.dropout.rate > 0.0 ? go_back_through_dropout<T>
-                                         : go_back_through_nothing<T>;
+  const auto backward = p.relu_out != nullptr  ? backward_relu<T>
+                        : p.dropout.rate > 0.0 ? backward_dropout<T>
+                                               : backward_identity<T>;
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     for (std::int64_t column = 0; column < p.columns; column += kChunk) {
-      go(p, row * p.columns + column, std::min(kChunk, p.columns - column),
-         rows.bias_sum == nullptr ? nullptr : rows.bias_sum + column);
+      backward(p, row * p.columns + column, std::min(kChunk, p.columns - column),
+               rows.bias_sum == nullptr ? nullptr : rows.bias_sum + column);
     }
   }
 }
 
-void linear_gradient_rows(const AnyLinearGradientRows& rows) {
-  std::visit([](const auto& typed) HWY_ATTR { rows_back(typed); }, rows);
+void visit_rows(const AnyLinearGradientRows& rows) {
+  std::visit([](const auto& typed) HWY_ATTR { backward_rows(typed); }, rows);
 }
 
 }  // namespace
@@ -103,18 +102,18 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace edgewise::kernels {
 
-HWY_EXPORT(linear_gradient_rows);
+HWY_EXPORT(visit_rows);
 
 template <typename T>
 void linear_gradient(const LinearGradient<T>& p) {
   if (instruction_set() == InstructionSet::kReference) return reference::linear_gradient(p);
-  constexpr std::int64_t kBlock = 64;  // rows that are summed before their sum is
+  constexpr std::int64_t kBlock = 64;  // rows of a partial sum
   const std::int64_t num_blocks = (p.rows + kBlock - 1) / kBlock;
   std::vector<float> bias_sums(static_cast<std::size_t>(p.grad_bias != nullptr ? num_blocks * p.columns : 0));
   parallel_for(num_blocks, 1, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t block = first; block < last; ++block) {
       float* bias_sum = p.grad_bias != nullptr ? bias_sums.data() + block * p.columns : nullptr;
-      HWY_DYNAMIC_DISPATCH(linear_gradient_rows)
+      HWY_DYNAMIC_DISPATCH(visit_rows)
       (LinearGradientRows<T>{p, block * kBlock, std::min(p.rows, (block + 1) * kBlock), bias_sum});
     }
   });

@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both sides are read in the order of memory, a block of the depth at a time, and laid out for panel_block.h as they
-// come: there is no transposed copy, and no size needs code of its own.
-#include "edgewise/kernels/gemm/outer_products.h"
-
+// Computes out[m, n] = sum over k of a[m, k] b[k, n] for `a` in columns and `b` in rows: their memory is [K, M] and
+// [K, N], and each k adds the outer product of two rows of memory. The loops, from the outside in:
+//
+//   sum_outer_products()   parts of the result, one or more per thread
+//   sum_part()             tiles of a part, whose sums stay in the second-level cache
+//   sum_tile()             blocks of the depth, which are packed for both sides and multiplied
+//   add_block()            panels of 64 columns of b, strips of 96 rows of a, groups of up to 6 rows
+//   multiply_block()       steps of the depth (panel_block.h)
+//
+// Packing reads both sides in the order of memory, so that nothing is transposed, and pads with zeros, so that all
+// sizes run through the same code.
 #include <algorithm>
 #include <array>
 #include <type_traits>
 
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/simd/aligned_bytes.h"
+#include "edgewise/kernels/gemm/gemm_dispatch.h"
 #include "edgewise/kernels/gemm/panel_block.h"
 #include "edgewise/kernels/gemm/panels.h"
+#include "edgewise/kernels/simd/aligned_buffer.h"
 
 namespace edgewise::kernels::cpu {
 
@@ -18,37 +26,38 @@ namespace edgewise::kernels::cpu {
 
 namespace {
 
-constexpr std::int64_t kStepsOfBlock = 128;  // so that a panel, 32 KB, stays in the first cache
-constexpr std::int64_t kRowsOfStrip = std::int64_t{16} * kPanelRows;
-constexpr std::int64_t kFewRowsOfTile = 2 * kRowsOfStrip;
-constexpr std::int64_t kRowsOfTile = 10 * kRowsOfStrip;
-constexpr std::int64_t kFewColumnsOfTile = 4 * kPanelColumns;
-constexpr std::int64_t kColumnsOfTile = 16 * kPanelColumns;
+constexpr std::int64_t kBlockSteps = 128;  // a panel of a block is 32 KB and stays in the first-level cache
+constexpr std::int64_t kStripRows = std::int64_t{16} * kPanelRows;
+constexpr std::int64_t kMinTileRows = 2 * kStripRows;
+constexpr std::int64_t kMaxTileRows = 10 * kStripRows;
+constexpr std::int64_t kMinTileColumns = 4 * kPanelColumns;
+constexpr std::int64_t kMaxTileColumns = 16 * kPanelColumns;
 
-std::int64_t rounded_up(std::int64_t size, std::int64_t step) { return (size + step - 1) / step * step; }
+std::int64_t round_up(std::int64_t size, std::int64_t step) { return (size + step - 1) / step * step; }
 
 constexpr __mmask16 kAllLanes = 0xFFFF;
 
 template <typename T>
-bool are_multiplied_as_floats() {
-  return std::is_same_v<T, float> || !bf16_is_native();
+bool uses_float_products() {
+  return std::is_same_v<T, float> || !has_native_bf16();
 }
 
-/// A block of either side, in strips of `width` columns: [strips, steps, width, a step], the last narrower by whole
-/// vectors, zeros where there is no more of the side.
-class Strips {
+/// One side of a block: `count` columns in memory (columns of b, rows of a), packed in strips of `width` columns,
+/// [strips, steps, width, kStepBytes]. The last strip has only as many vectors of 16 columns as it needs, padded with
+/// zeros. The argument `first` is the first column of a strip.
+class PackedStrips {
  public:
-  Strips(AlignedBytes& room, std::int64_t count, std::int64_t width)
-      : bytes_(room.elements<char>(rounded_up(count, width) * kStepsOfBlock * kStepBytes)),
+  PackedStrips(AlignedBuffer& buffer, std::int64_t count, std::int64_t width)
+      : bytes_(buffer.elements<char>(round_up(count, width) * kBlockSteps * kStepBytes)),
         count_(count),
         width_(width) {}
 
   std::int64_t count() const { return count_; }
   std::int64_t width() const { return width_; }
   std::int64_t columns_of(std::int64_t first) const { return std::min(width_, count_ - first); }
-  /// From a step to the next, in the strip that begins with column `first`.
-  std::int64_t step_bytes(std::int64_t first) const { return rounded_up(columns_of(first), kPanelLanes) * kStepBytes; }
-  char* strip(std::int64_t first) const { return bytes_ + first * kStepsOfBlock * kStepBytes; }
+  /// Returns the distance of the steps of a strip in bytes.
+  std::int64_t step_stride(std::int64_t first) const { return round_up(columns_of(first), kPanelLanes) * kStepBytes; }
+  char* strip(std::int64_t first) const { return bytes_ + first * kBlockSteps * kStepBytes; }
 
  private:
   char* bytes_;
@@ -60,47 +69,48 @@ EDGEWISE_AVX512 __m512i load_as_floats(const float* from, __mmask16 lanes) {
   return _mm512_castps_si512(_mm512_maskz_loadu_ps(lanes, from));
 }
 
-// Each in the lower half of a lane. Masks all the way, since g++ 12 warns of what its headers do without them.
-EDGEWISE_AVX512 __m512i load_in_pairs(const BFloat16* from, __mmask16 lanes) {
+// Loads 16 bf16, each into the lower half of a lane. Uses masked intrinsics, because g++ 12 warns about unmasked ones.
+EDGEWISE_AVX512 __m512i load_lower_halves(const BFloat16* from, __mmask16 lanes) {
   return _mm512_maskz_cvtepu16_epi32(lanes, _mm256_maskz_loadu_epi16(lanes, from));
 }
 
 EDGEWISE_AVX512 __m512i load_as_floats(const BFloat16* from, __mmask16 lanes) {
-  return _mm512_maskz_slli_epi32(lanes, load_in_pairs(from, lanes), 16);
+  return _mm512_maskz_slli_epi32(lanes, load_lower_halves(from, lanes), 16);
 }
 
-/// Numbers of a row from `n` on as floats, or of two rows of bf16 element by element, where there is a next one.
-template <typename Multiplied, typename T>
-EDGEWISE_AVX512 inline void lay_out_vector(const T* row, const T* next_row, std::int64_t n, __mmask16 lanes, char* to) {
+/// Packs 16 columns of one step, from column `n` on: floats of one row, or alternating bf16 of two rows. `next_row` is
+/// null after the last row.
+template <typename Factor, typename T>
+EDGEWISE_AVX512 inline void pack_vector(const T* row, const T* next_row, std::int64_t n, __mmask16 lanes, char* to) {
   __m512i values;
-  if constexpr (std::is_same_v<Multiplied, float>) {
+  if constexpr (std::is_same_v<Factor, float>) {
     values = load_as_floats(row + n, lanes);
   } else {
-    values = load_in_pairs(row + n, lanes);
+    values = load_lower_halves(row + n, lanes);
     if (next_row != nullptr) values = _mm512_or_si512(values, load_as_floats(next_row + n, lanes));
   }
   _mm512_store_si512(to + n * kStepBytes, values);
 }
 
-template <typename Multiplied, typename T>
-EDGEWISE_AVX512 void lay_out(const T* from, std::int64_t stride, std::int64_t depth, const Strips& to) {
+/// Packs `depth` rows for products of factors of type Factor.
+template <typename Factor, typename T>
+EDGEWISE_AVX512 void pack_strips(const T* from, std::int64_t stride, std::int64_t depth, const PackedStrips& to) {
   for (std::int64_t first = 0; first < to.count(); first += to.width()) {
     const std::int64_t columns = to.columns_of(first);
     const std::int64_t whole = columns / kPanelLanes * kPanelLanes;
     char* step = to.strip(first);
-    for (std::int64_t k = 0; k < depth; k += kOfStep<Multiplied>) {
+    for (std::int64_t k = 0; k < depth; k += kElementsOfStep<Factor>) {
       const T* row = from + k * stride + first;
       const T* next_row = k + 1 < depth ? row + stride : nullptr;
-      for (std::int64_t n = 0; n < whole; n += kPanelLanes)
-        lay_out_vector<Multiplied>(row, next_row, n, kAllLanes, step);
-      if (whole < columns) lay_out_vector<Multiplied>(row, next_row, whole, lanes_of(columns - whole), step);
-      step += to.step_bytes(first);
+      for (std::int64_t n = 0; n < whole; n += kPanelLanes) pack_vector<Factor>(row, next_row, n, kAllLanes, step);
+      if (whole < columns) pack_vector<Factor>(row, next_row, whole, mask_of_first(columns - whole), step);
+      step += to.step_stride(first);
     }
   }
 }
 
-/// Rows of a matrix, or of some columns of it.
-struct Region {
+/// Memory to prefetch: some columns of some rows of a matrix.
+struct PrefetchRegion {
   const void* first;
   std::int64_t rows;
   std::int64_t stride;  // bytes
@@ -108,27 +118,28 @@ struct Region {
 };
 
 template <typename T>
-Region region(const T* first, std::int64_t rows, std::int64_t stride, std::int64_t columns) {
+PrefetchRegion make_region(const T* first, std::int64_t rows, std::int64_t stride, std::int64_t columns) {
   constexpr std::int64_t kBytes{sizeof(T)};
   return {first, rows, stride * kBytes, columns * kBytes};
 }
 
-/// What is needed next comes nearer while a block is multiplied: with each group of rows 64 bytes of as many rows of a
-/// region as a block has steps.
-class Ahead {
+/// Divides two regions into cache lines to prefetch while a block is multiplied: each group of rows prefetches one line
+/// of kBlockSteps rows of a region, one row per step.
+class Prefetcher {
  public:
-  explicit Ahead(std::array<Region, 2> regions) : regions_(regions) {}
+  explicit Prefetcher(std::array<PrefetchRegion, 2> regions) : regions_(regions) {}
 
-  struct Walk {
-    const char* from;
-    std::int64_t step;
+  struct Lines {
+    const char* first;
+    std::int64_t stride;  // bytes
   };
 
-  Walk next_or(const void* otherwise) {
-    if (region_ == regions_.size()) return {static_cast<const char*>(otherwise), 64};
-    const Region& region = regions_[region_];
-    const Walk walk = {static_cast<const char*>(region.first) + row_ * region.stride + byte_, region.stride};
-    row_ += kStepsOfBlock;
+  /// Returns the next lines, or after the last region consecutive lines from `fallback` on.
+  Lines take_lines(const void* fallback) {
+    if (region_ == regions_.size()) return {static_cast<const char*>(fallback), 64};
+    const PrefetchRegion& region = regions_[region_];
+    const Lines lines = {static_cast<const char*>(region.first) + row_ * region.stride + byte_, region.stride};
+    row_ += kBlockSteps;
     if (row_ >= region.rows) {
       row_ = 0;
       byte_ += 64;
@@ -137,53 +148,54 @@ class Ahead {
       byte_ = 0;
       ++region_;
     }
-    return walk;
+    return lines;
   }
 
  private:
-  std::array<Region, 2> regions_;
+  std::array<PrefetchRegion, 2> regions_;
   std::size_t region_ = 0;
   std::int64_t row_ = 0;
   std::int64_t byte_ = 0;
 };
 
-/// Adds a block of the depth to the sums of a tile: [panels, rows, 64].
-template <typename Multiplied>
-void add_block(const Strips& left, const Strips& right, std::int64_t steps, bool is_first, Ahead ahead,
-               std::int32_t* sums) {
+/// Adds a block of the depth to the sums of a tile, [panels, rows, 64]. The first block overwrites the sums.
+template <typename Factor>
+void add_block(const PackedStrips& left, const PackedStrips& right, std::int64_t steps, bool is_first,
+               Prefetcher prefetcher, std::int32_t* sums) {
   alignas(64) static constexpr std::int32_t kZeros[kPanelColumns] = {};
   for (std::int64_t n = 0; n < right.count(); n += kPanelColumns) {
-    const std::int64_t vectors = right.step_bytes(n) / kPanelVectorBytes;
-    for (std::int64_t first = 0; first < left.count(); first += kRowsOfStrip) {
+    const std::int64_t vectors = right.step_stride(n) / kPanelVectorBytes;
+    for (std::int64_t first = 0; first < left.count(); first += kStripRows) {
       for_row_groups(left.columns_of(first), [&](std::int64_t row, std::int64_t count) {
-        std::int32_t* of_rows = sums + n * left.count() + (first + row) * kPanelColumns;
-        const Ahead::Walk walk = ahead.next_or(of_rows + count * kPanelColumns);
-        block_for<Multiplied>(count, vectors)({.a = left.strip(first) + row * kStepBytes,
-                                               .a_row = kStepBytes,
-                                               .a_step = left.step_bytes(first),
-                                               .panel = right.strip(n),
-                                               .ahead = walk.from,
-                                               .ahead_step = walk.step,
-                                               .begins = is_first ? kZeros : of_rows,
-                                               .begins_row = is_first ? 0 : kPanelColumns,
-                                               .steps = steps,
-                                               .sums = of_rows});
+        std::int32_t* group_sums = sums + n * left.count() + (first + row) * kPanelColumns;
+        const Prefetcher::Lines lines = prefetcher.take_lines(group_sums + count * kPanelColumns);
+        find_block_kernel<Factor>(count, vectors)({.a = left.strip(first) + row * kStepBytes,
+                                                   .a_row_stride = kStepBytes,
+                                                   .a_step_stride = left.step_stride(first),
+                                                   .panel = right.strip(n),
+                                                   .prefetch = lines.first,
+                                                   .prefetch_stride = lines.stride,
+                                                   .initial_sums = is_first ? kZeros : group_sums,
+                                                   .initial_sums_stride = is_first ? 0 : kPanelColumns,
+                                                   .steps = steps,
+                                                   .sums = group_sums});
       });
     }
   }
 }
 
-struct Tile {
+/// A rectangle of the result.
+struct OutputTile {
   std::int64_t first_row, rows;
   std::int64_t first_column, columns;
 };
 
 template <typename T>
-EDGEWISE_AVX512 void write_tile(const Gemm<T, float>& p, const Tile& tile, const std::int32_t* sums) {
+EDGEWISE_AVX512 void write_tile(const Gemm<T, float>& p, const OutputTile& tile, const std::int32_t* sums) {
   for (std::int64_t row = 0; row < tile.rows; ++row) {
     float* out = p.out + (tile.first_row + row) * p.out_stride + tile.first_column;
     for (std::int64_t n = 0; n < tile.columns; n += kPanelLanes) {
-      const __mmask16 lanes = lanes_of(tile.columns - n);
+      const __mmask16 lanes = mask_of_first(tile.columns - n);
       const std::int64_t panel = n / kPanelColumns * kPanelColumns;
       __m512 values =
           _mm512_castsi512_ps(_mm512_load_si512(sums + panel * tile.rows + row * kPanelColumns + (n - panel)));
@@ -193,48 +205,51 @@ EDGEWISE_AVX512 void write_tile(const Gemm<T, float>& p, const Tile& tile, const
   }
 }
 
-template <typename Multiplied, typename T>
-void sum_tile(const Gemm<T, float>& p, const Tile& tile, const Tile& next) {
-  constexpr std::int64_t kDepth = kStepsOfBlock * kOfStep<Multiplied>;
-  static thread_local AlignedBytes left_room, right_room, sums_room;
-  const Strips left(left_room, tile.rows, kRowsOfStrip);
-  const Strips right(right_room, tile.columns, kPanelColumns);
-  auto* sums = sums_room.elements<std::int32_t>(tile.rows * rounded_up(tile.columns, kPanelColumns));
-  for (std::int64_t k = 0; k < p.depth; k += kDepth) {
-    const std::int64_t depth = std::min(kDepth, p.depth - k);
+template <typename Factor, typename T>
+void sum_tile(const Gemm<T, float>& p, const OutputTile& tile, const OutputTile& next) {
+  constexpr std::int64_t kBlockDepth = kBlockSteps * kElementsOfStep<Factor>;
+  static thread_local AlignedBuffer left_buffer, right_buffer, sums_buffer;
+  const PackedStrips left(left_buffer, tile.rows, kStripRows);
+  const PackedStrips right(right_buffer, tile.columns, kPanelColumns);
+  auto* sums = sums_buffer.elements<std::int32_t>(tile.rows * round_up(tile.columns, kPanelColumns));
+  for (std::int64_t k = 0; k < p.depth; k += kBlockDepth) {
+    const std::int64_t depth = std::min(kBlockDepth, p.depth - k);
     const T* a = p.a.data + k * p.a.stride;
     const T* b = p.b.data + k * p.b.stride;
-    lay_out<Multiplied>(a + tile.first_row, p.a.stride, depth, left);
-    lay_out<Multiplied>(b + tile.first_column, p.b.stride, depth, right);
-    const std::int64_t next_depth = std::min(kDepth, p.depth - k - depth);
+    pack_strips<Factor>(a + tile.first_row, p.a.stride, depth, left);
+    pack_strips<Factor>(b + tile.first_column, p.b.stride, depth, right);
+    // Prefetches the next block of both sides; after the last block, the result and the next tile's first block of a.
+    const std::int64_t next_depth = std::min(kBlockDepth, p.depth - k - depth);
     const float* out = p.out + tile.first_row * p.out_stride + tile.first_column;
-    const Ahead ahead(
+    const Prefetcher prefetcher(
         next_depth > 0
-            ? std::array{region(a + depth * p.a.stride + tile.first_row, next_depth, p.a.stride, tile.rows),
-                         region(b + depth * p.b.stride + tile.first_column, next_depth, p.b.stride, tile.columns)}
-            : std::array{region(out, tile.rows, p.out_stride, tile.columns),
-                         region(p.a.data + next.first_row, std::min(kDepth, p.depth), p.a.stride, next.rows)});
-    add_block<Multiplied>(left, right, (depth + kOfStep<Multiplied> - 1) / kOfStep<Multiplied>, k == 0, ahead, sums);
+            ? std::array{make_region(a + depth * p.a.stride + tile.first_row, next_depth, p.a.stride, tile.rows),
+                         make_region(b + depth * p.b.stride + tile.first_column, next_depth, p.b.stride, tile.columns)}
+            : std::array{
+                  make_region(out, tile.rows, p.out_stride, tile.columns),
+                  make_region(p.a.data + next.first_row, std::min(kBlockDepth, p.depth), p.a.stride, next.rows)});
+    const std::int64_t steps = (depth + kElementsOfStep<Factor> - 1) / kElementsOfStep<Factor>;
+    add_block<Factor>(left, right, steps, k == 0, prefetcher, sums);
   }
   write_tile(p, tile, sums);
 }
 
-/// A thread's part of the result in tiles, whose sums stay in the second cache unless rows and columns are many: then
-/// it pays to read both sides as seldom as can be.
+/// Computes a part of the result, tile by tile. The sums of a tile stay in the second-level cache unless the part has
+/// many rows and many columns: then larger tiles are faster, because both sides are read less often.
 template <typename T>
-void sum_part(const Gemm<T, float>& p, const Tile& part) {
-  const std::int64_t most_rows = std::clamp(part.columns / kRowsOfStrip * kRowsOfStrip, kFewRowsOfTile, kRowsOfTile);
-  const std::int64_t most_columns =
-      std::clamp(part.rows / kPanelColumns * kPanelColumns, kFewColumnsOfTile, kColumnsOfTile);
+void sum_part(const Gemm<T, float>& p, const OutputTile& part) {
+  const std::int64_t tile_rows = std::clamp(part.columns / kStripRows * kStripRows, kMinTileRows, kMaxTileRows);
+  const std::int64_t tile_columns =
+      std::clamp(part.rows / kPanelColumns * kPanelColumns, kMinTileColumns, kMaxTileColumns);
   const auto tile_at = [&](std::int64_t row, std::int64_t column) {
-    return Tile{part.first_row + row, std::min(most_rows, part.rows - row), part.first_column + column,
-                std::min(most_columns, part.columns - column)};
+    return OutputTile{part.first_row + row, std::min(tile_rows, part.rows - row), part.first_column + column,
+                      std::min(tile_columns, part.columns - column)};
   };
-  for (std::int64_t column = 0; column < part.columns; column += most_columns) {
-    for (std::int64_t row = 0; row < part.rows; row += most_rows) {
-      const Tile tile = tile_at(row, column);
-      const Tile next = row + most_rows < part.rows ? tile_at(row + most_rows, column) : tile;
-      if (are_multiplied_as_floats<T>()) {
+  for (std::int64_t column = 0; column < part.columns; column += tile_columns) {
+    for (std::int64_t row = 0; row < part.rows; row += tile_rows) {
+      const OutputTile tile = tile_at(row, column);
+      const OutputTile next = row + tile_rows < part.rows ? tile_at(row + tile_rows, column) : tile;
+      if (uses_float_products<T>()) {
         sum_tile<float>(p, tile, next);
       } else if constexpr (std::is_same_v<T, BFloat16>) {
         sum_tile<BFloat16>(p, tile, next);
@@ -243,17 +258,18 @@ void sum_part(const Gemm<T, float>& p, const Tile& part) {
   }
 }
 
-/// In how many parts rows and columns are cut, so that the threads lay out as little as they can.
+/// The numbers of parts that the rows and the columns of the result are divided into.
 struct Grid {
-  std::int64_t of_rows, of_columns;
+  std::int64_t row_parts, column_parts;
 };
 
-Grid grid_for(std::int64_t rows, std::int64_t columns, std::int64_t parts) {
+/// Returns the grid with the fewest rows and columns to pack per part.
+Grid choose_grid(std::int64_t rows, std::int64_t columns, std::int64_t parts) {
   Grid best = {1, parts};
-  const auto laid_out = [&](const Grid& grid) { return rows / grid.of_rows + columns / grid.of_columns; };
-  for (std::int64_t of_rows = 2; of_rows <= parts; ++of_rows) {
-    const Grid grid = {of_rows, parts / of_rows};
-    if (parts % of_rows == 0 && laid_out(grid) < laid_out(best)) best = grid;
+  const auto packed_size = [&](const Grid& grid) { return rows / grid.row_parts + columns / grid.column_parts; };
+  for (std::int64_t row_parts = 2; row_parts <= parts; ++row_parts) {
+    const Grid grid = {row_parts, parts / row_parts};
+    if (parts % row_parts == 0 && packed_size(grid) < packed_size(best)) best = grid;
   }
   return best;
 }
@@ -261,27 +277,28 @@ Grid grid_for(std::int64_t rows, std::int64_t columns, std::int64_t parts) {
 }  // namespace
 
 template <typename T>
-bool is_fast_sum_of_outer_products(const Gemm<T, float>& p) {
+bool can_sum_outer_products(const Gemm<T, float>& p) {
   const bool is_plain = p.packed_b == nullptr && p.bias == nullptr && p.activation == GemmActivation::kNone;
   const bool has_layout = p.a.layout == MatrixLayout::kColumns && p.b.layout == MatrixLayout::kRows;
-  const bool is_fast = are_multiplied_as_floats<T>() ? panels_are_fast<float>() : panels_are_fast<BFloat16>();
+  const bool is_fast = uses_float_products<T>() ? has_fast_panels<float>() : has_fast_panels<BFloat16>();
   return is_plain && has_layout && is_fast;
 }
 
 template <typename T>
 void sum_outer_products(const Gemm<T, float>& p) {
-  constexpr std::int64_t kGrain = 1 << 18;  // products that a thread is worth waking for
+  constexpr std::int64_t kGrain = 1 << 18;  // multiplications per thread, at least
   const std::int64_t parts = std::clamp<std::int64_t>(p.rows * p.columns * p.depth / kGrain, 1, num_threads());
-  const std::int64_t panels = num_panels(p.columns);
-  const Grid grid = grid_for(p.rows, p.columns, parts);
-  parallel_for(grid.of_rows * grid.of_columns, 1, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t panels = count_panels(p.columns);
+  const Grid grid = choose_grid(p.rows, p.columns, parts);
+  parallel_for(grid.row_parts * grid.column_parts, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t row = i / grid.of_columns;
-      const std::int64_t column = i % grid.of_columns;
-      const std::int64_t first_row = p.rows * row / grid.of_rows;
-      const std::int64_t first_column = panels * column / grid.of_columns * kPanelColumns;
-      const std::int64_t end_column = std::min(p.columns, panels * (column + 1) / grid.of_columns * kPanelColumns);
-      sum_part(p, {first_row, p.rows * (row + 1) / grid.of_rows - first_row, first_column, end_column - first_column});
+      const std::int64_t row = i / grid.column_parts;
+      const std::int64_t column = i % grid.column_parts;
+      const std::int64_t first_row = p.rows * row / grid.row_parts;
+      const std::int64_t first_column = panels * column / grid.column_parts * kPanelColumns;
+      const std::int64_t end_column = std::min(p.columns, panels * (column + 1) / grid.column_parts * kPanelColumns);
+      sum_part(p,
+               {first_row, p.rows * (row + 1) / grid.row_parts - first_row, first_column, end_column - first_column});
     }
   });
 }
@@ -289,7 +306,7 @@ void sum_outer_products(const Gemm<T, float>& p) {
 #else
 
 template <typename T>
-bool is_fast_sum_of_outer_products(const Gemm<T, float>& /*p*/) {
+bool can_sum_outer_products(const Gemm<T, float>& /*p*/) {
   return false;
 }
 
@@ -298,8 +315,8 @@ void sum_outer_products(const Gemm<T, float>& /*p*/) {}
 
 #endif
 
-template bool is_fast_sum_of_outer_products(const Gemm<float, float>&);
-template bool is_fast_sum_of_outer_products(const Gemm<BFloat16, float>&);
+template bool can_sum_outer_products(const Gemm<float, float>&);
+template bool can_sum_outer_products(const Gemm<BFloat16, float>&);
 template void sum_outer_products(const Gemm<float, float>&);
 template void sum_outer_products(const Gemm<BFloat16, float>&);
 

@@ -13,43 +13,44 @@
 #include <immintrin.h>
 #endif
 
-// The innermost loops of products on AVX-512: a few rows of the left side by a panel, up to 64 columns of the right
-// one. An instruction takes a step of the depth: a float, two bf16 or four int8, which lie together on both sides.
+// The innermost loops of matrix products on AVX-512. A block kernel multiplies up to 6 rows of the left side by a
+// panel: up to 64 columns of the right side, stored next to each other. Each multiply instruction takes one step of the
+// depth: the 4 bytes of one float, two bf16 or four int8, which are adjacent in memory on both sides.
 
 namespace edgewise::kernels::cpu {
 
-inline constexpr std::int64_t kPanelLanes = 16;  // sums of a vector
-inline constexpr int kPanelVectors = 4;          // of a panel, at most
-inline constexpr int kPanelRows = 6;  // that go through the registers at once: 24 sums, 4 vectors of a panel, 1 factor
+inline constexpr std::int64_t kPanelLanes = 16;  // sums per vector register
+inline constexpr int kPanelVectors = 4;          // vectors of a panel, at most
+inline constexpr int kPanelRows = 6;  // rows of a block, at most: 24 sums, 4 panel vectors, 1 factor of 32 registers
 inline constexpr std::int64_t kPanelColumns = kPanelVectors * kPanelLanes;
 inline constexpr std::int64_t kStepBytes = 4;
 inline constexpr std::int64_t kPanelVectorBytes = kPanelLanes * kStepBytes;
 
-/// Elements of a step.
+/// Elements of the depth in a step.
 template <typename T>
-inline constexpr std::int64_t kOfStep = kStepBytes / std::int64_t{sizeof(T)};
+inline constexpr std::int64_t kElementsOfStep = kStepBytes / std::int64_t{sizeof(T)};
 
 #ifdef __x86_64__
 
 #define EDGEWISE_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
-// For all types, which are one template: what is made of floats has no instruction of the other types.
+// The target of a template over all types; its instance for float contains no VNNI or bf16 instructions.
 #define EDGEWISE_PRODUCTS __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni,avx512bf16")))
 
-/// The first `count` lanes of a vector, all where there are more.
-inline __mmask16 lanes_of(std::int64_t count) {
+/// Returns the mask of the first `count` lanes of a vector; of all lanes if `count` is larger.
+inline __mmask16 mask_of_first(std::int64_t count) {
   return static_cast<__mmask16>((1U << (count < kPanelLanes ? count : kPanelLanes)) - 1);
 }
 
-/// What a group of rows reads and writes in one panel. Sums are integers, or floats in their place.
+/// The arguments of a block kernel. Sums are integers, or the bits of floats.
 struct PanelBlock {
-  const char* a;
-  std::int64_t a_row;   // bytes from a row to the next
-  std::int64_t a_step;  // and from a step to the next
-  const char* panel;
-  const char* ahead;  // what is needed next and may still be far away: 64 bytes with each step
-  std::int64_t ahead_step;
-  const std::int32_t* begins;  // what the sums of a row begin at; from a row to the next it is `begins_row` further
-  std::int64_t begins_row;
+  const char* a;                     // left side, [rows, steps, 4 bytes]
+  std::int64_t a_row_stride;         // bytes
+  std::int64_t a_step_stride;        // bytes
+  const char* panel;                 // [steps, vectors, 64 bytes]
+  const char* prefetch;              // memory to prefetch into the second-level cache: one cache line per step
+  std::int64_t prefetch_stride;      // bytes from one line to the next
+  const std::int32_t* initial_sums;  // [rows, vectors * 16]
+  std::int64_t initial_sums_stride;  // elements from one row to the next; 0: all rows share the first
   std::int64_t steps;
   std::int32_t* sums;  // [rows, 64]
 };
@@ -67,34 +68,35 @@ EDGEWISE_PRODUCTS inline __m512i add_products(__m512i sums, __m512i left, __m512
   }
 }
 
-// One function, for all its sums are in registers from the first line to the last.
+// The loops are in a single function, so that all sums stay in registers.
 template <typename T, int kRows, int kVectors>
 EDGEWISE_PRODUCTS void multiply_block(const PanelBlock& p) {
   __m512i sums[kRows][kVectors];
 #pragma GCC unroll 8
   for (int m = 0; m < kRows; ++m) {
 #pragma GCC unroll 8
-    for (int n = 0; n < kVectors; ++n) sums[m][n] = _mm512_load_si512(p.begins + m * p.begins_row + n * kPanelLanes);
+    for (int n = 0; n < kVectors; ++n)
+      sums[m][n] = _mm512_load_si512(p.initial_sums + m * p.initial_sums_stride + n * kPanelLanes);
   }
   const char* a = p.a;
   const char* panel = p.panel;
-  const char* ahead = p.ahead;
+  const char* prefetch = p.prefetch;
   for (std::int64_t step = 0; step < p.steps; ++step) {
-    _mm_prefetch(ahead, _MM_HINT_T1);
+    _mm_prefetch(prefetch, _MM_HINT_T1);
     __m512i right[kVectors];
 #pragma GCC unroll 8
     for (int n = 0; n < kVectors; ++n) right[n] = _mm512_loadu_si512(panel + n * kPanelVectorBytes);
 #pragma GCC unroll 8
     for (int m = 0; m < kRows; ++m) {
       std::int32_t factors = 0;
-      std::memcpy(&factors, a + m * p.a_row, sizeof(factors));
+      std::memcpy(&factors, a + m * p.a_row_stride, sizeof(factors));
       const __m512i left = _mm512_set1_epi32(factors);
 #pragma GCC unroll 8
       for (int n = 0; n < kVectors; ++n) sums[m][n] = add_products<T>(sums[m][n], left, right[n]);
     }
-    a += p.a_step;
+    a += p.a_step_stride;
     panel += kVectors * kPanelVectorBytes;
-    ahead += p.ahead_step;
+    prefetch += p.prefetch_stride;
   }
 #pragma GCC unroll 8
   for (int m = 0; m < kRows; ++m) {
@@ -103,33 +105,33 @@ EDGEWISE_PRODUCTS void multiply_block(const PanelBlock& p) {
   }
 }
 
-using MultiplyBlock = void (*)(const PanelBlock&);
+using BlockKernel = void (*)(const PanelBlock&);
 
-template <typename T, int kVectors, int... kRowsLessOne>
-constexpr auto blocks_of(std::integer_sequence<int, kRowsLessOne...> /*rows*/) {
-  return std::array<MultiplyBlock, kPanelRows>{&multiply_block<T, kRowsLessOne + 1, kVectors>...};
+template <typename T, int kVectors, int... kRowsMinusOne>
+constexpr auto list_kernels_by_rows(std::integer_sequence<int, kRowsMinusOne...> /*rows*/) {
+  return std::array<BlockKernel, kPanelRows>{&multiply_block<T, kRowsMinusOne + 1, kVectors>...};
 }
 
-template <typename T, int... kVectorsLessOne>
-constexpr auto all_blocks(std::integer_sequence<int, kVectorsLessOne...> /*vectors*/) {
-  return std::array{blocks_of<T, kVectorsLessOne + 1>(std::make_integer_sequence<int, kPanelRows>())...};
+template <typename T, int... kVectorsMinusOne>
+constexpr auto list_kernels(std::integer_sequence<int, kVectorsMinusOne...> /*vectors*/) {
+  return std::array{list_kernels_by_rows<T, kVectorsMinusOne + 1>(std::make_integer_sequence<int, kPanelRows>())...};
 }
 
-/// multiply_block for 1 to kPanelRows rows and a panel of 1 to kPanelVectors vectors.
+/// Returns multiply_block() for 1 to kPanelRows rows and a panel of 1 to kPanelVectors vectors.
 template <typename T>
-MultiplyBlock block_for(std::int64_t rows, std::int64_t vectors) {
-  static constexpr auto kBlocks = all_blocks<T>(std::make_integer_sequence<int, kPanelVectors>());
-  return kBlocks[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(rows - 1)];
+BlockKernel find_block_kernel(std::int64_t rows, std::int64_t vectors) {
+  static constexpr auto kKernels = list_kernels<T>(std::make_integer_sequence<int, kPanelVectors>());
+  return kKernels[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(rows - 1)];
 }
 
-/// Calls see(first, count) for groups of at most kPanelRows of `rows` rows, as equal as can be.
-template <class See>
-void for_row_groups(std::int64_t rows, const See& see) {
+/// Cuts `rows` rows into groups of at most kPanelRows and nearly equal size, and calls body(first, count) for each.
+template <class Body>
+void for_row_groups(std::int64_t rows, const Body& body) {
   const std::int64_t groups = (rows + kPanelRows - 1) / kPanelRows;
   std::int64_t first = 0;
   for (std::int64_t group = 0; group < groups; ++group) {
     const std::int64_t count = rows / groups + (group < rows % groups ? 1 : 0);
-    see(first, count);
+    body(first, count);
     first += count;
   }
 }

@@ -4,31 +4,31 @@
 #include <cstdint>
 #include <vector>
 
-#include "edgewise/kernels/simd/aligned_bytes.h"
-#include "edgewise/kernels/gemm/finish_rows.h"
+#include "edgewise/kernels/gemm/epilogue.h"
 #include "edgewise/kernels/gemm/gemm.h"
-#include "edgewise/kernels/loss/vocabulary_tile.h"
+#include "edgewise/kernels/loss/logits_tile.h"
+#include "edgewise/kernels/simd/aligned_buffer.h"
 
-// Products of rows with a matrix that never changes, and what becomes of them, block by block of rows: a block is
-// finished on the thread that made it, while it is in its cache. T is what is multiplied: float, BFloat16, or
-// std::int8_t, whose rows and columns have scales. Shapes: R = rows, N = columns, K = depth.
+// Products of rows with constant weights, fused with the operation that reads the product: each thread applies the
+// operation to a block of rows while the block is in its cache. T is the type of the factors: float, BFloat16, or
+// std::int8_t with scales for rows and columns. Shapes: R = rows, N = columns, K = depth.
 
 namespace edgewise::kernels {
 
-/// The matrix, laid out as this machine reads it fastest.
+/// The right side [K, N] of row products, packed for this machine.
 template <typename T>
-class RowMatrix {
+class RowProductWeights {
  public:
-  /// Packs [K, N], rounded to T; for std::int8_t each column is divided by a scale of its own first.
+  /// Packs [K, N], rounded to T. For std::int8_t each column is first divided by a scale.
   void pack(const Matrix<float>& from, std::int64_t depth, std::int64_t columns);
 
   std::int64_t depth() const { return depth_; }
   std::int64_t columns() const { return columns_; }
 
-  /// [N], for std::int8_t.
+  /// Returns the scales of the columns, [N], for std::int8_t.
   const float* scales() const { return scales_.data(); }
 
-  /// One of these two: panels of cpu/panels.h, or what kernels::gemm reads.
+  /// Returns the panels of panels.h, or null: then packed() holds the weights for kernels::gemm.
   const void* panels() const { return panels_.data(); }
   const PackedMatrix<T>& packed() const { return packed_; }
 
@@ -36,32 +36,33 @@ class RowMatrix {
   std::int64_t depth_ = 0;
   std::int64_t columns_ = 0;
   std::vector<float> scales_;
-  AlignedBytes panels_;
+  AlignedBuffer panels_;
   PackedMatrix<T> packed_;
 };
 
-/// activation(a b + bias). Each row of it has the same bits whatever rows are beside it, and on any number of threads.
+/// The product activation(a b + bias). The bits of a result row depend neither on the other rows nor on the number of
+/// threads.
 template <typename T>
 struct RowProduct {
   std::int64_t rows;
   const T* a;                     // [R, K], without gaps
   const float* scales = nullptr;  // [R], for std::int8_t
-  const RowMatrix<T>* b;
+  const RowProductWeights<T>* b;
   const float* bias = nullptr;  // [N], or null
   GemmActivation activation = GemmActivation::kNone;
-  std::int64_t spare_rows = 0;  // behind those of a and of what is written: they may be read and overwritten
+  std::int64_t spare_rows = 0;  // rows after the R rows of a and of the result that may be read and overwritten
 };
 
-/// To `out`, [R, N] without gaps.
+/// Writes a product to `out`, [R, N] without gaps.
 template <typename T>
-void write_product(const RowProduct<T>& product, float* out);
+void multiply_rows(const RowProduct<T>& product, float* out);
 
-/// finish_rows of it, as the values of `finish`.
+/// Computes a product and applies `epilogue` with the product as `epilogue.values`.
 template <typename T>
-void finish_product(const RowProduct<T>& product, const FinishRows<T>& finish);
+void multiply_with_epilogue(const RowProduct<T>& product, const RowEpilogue<T>& epilogue);
 
-/// see_tile of it, as the values of `tile`.
+/// Computes a product and reduces it by reduce_logits_tile() with the product as `tile.logits`.
 template <typename T>
-void see_product(const RowProduct<T>& product, const VocabularyTile& tile);
+void multiply_and_reduce(const RowProduct<T>& product, const LogitsTile& tile);
 
 }  // namespace edgewise::kernels

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What losses over a softmax have in common. Included once for each instruction set.
-#if defined(EDGEWISE_KERNELS_CPU_SOFTMAX_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef EDGEWISE_KERNELS_CPU_SOFTMAX_INL_H
-#undef EDGEWISE_KERNELS_CPU_SOFTMAX_INL_H
+// Parts of the softmax losses. Included once for each instruction set.
+#if defined(EDGEWISE_KERNELS_LOSS_SOFTMAX_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef EDGEWISE_KERNELS_LOSS_SOFTMAX_INL_H
+#undef EDGEWISE_KERNELS_LOSS_SOFTMAX_INL_H
 #else
-#define EDGEWISE_KERNELS_CPU_SOFTMAX_INL_H
+#define EDGEWISE_KERNELS_LOSS_SOFTMAX_INL_H
 #endif
 
 #include <hwy/highway.h>
@@ -12,47 +12,43 @@
 #include <cstdint>
 #include <limits>
 
-#include "edgewise/kernels/simd/cast-inl.h"
 #include "edgewise/kernels/loss/softmax_loss.h"
+#include "edgewise/kernels/simd/load_store-inl.h"
+#include "edgewise/kernels/simd/reduce-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Values of a vector's part, and a number that changes nothing in the other lanes.
-HWY_INLINE Floats with_neutral(AllLanes /*part*/, Floats values, float /*neutral*/) { return values; }
-HWY_INLINE Floats with_neutral(FirstLanes part, Floats values, float neutral) {
-  const FloatTag d;
-  return hn::IfThenElse(hn::FirstN(d, part.count), values, hn::Set(d, neutral));
-}
-
-HWY_INLINE float sum_of(Floats values) { return hn::GetLane(hn::SumOfLanes(FloatTag(), values)); }
-
-HWY_INLINE float maximum_of(const float* values, std::int64_t count) {
-  const FloatTag d;
+/// Returns the largest value of each lane.
+HWY_INLINE Floats find_lane_maxima(const float* values, std::int64_t count) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();
-  Floats maximum = hn::Set(d, kLowest);
-  for_lanes(count, [&](std::int64_t i, auto part)
-                       HWY_ATTR { maximum = hn::Max(maximum, with_neutral(part, load(part, values + i), kLowest)); });
-  return hn::GetLane(hn::MaxOfLanes(d, maximum));
+  Floats maxima = hn::Set(FloatTag(), kLowest);
+  for_each_vector(count, [&](std::int64_t i, auto part)
+                             HWY_ATTR { maxima = hn::Max(maxima, values_or(part, load(part, values + i), kLowest)); });
+  return maxima;
 }
 
-/// What is known of a row that is no ignored one. Distances are those of logits to the row's maximum.
+HWY_INLINE float find_maximum(const float* values, std::int64_t count) {
+  return max_of_lanes(find_lane_maxima(values, count));
+}
+
+/// Statistics of a row of logits, where x = logit - maximum.
 struct SoftmaxRow {
-  float of_label;    // the label's distance
-  float shared;      // the sum of the distances of all words but the ignored one
-  double log_total;  // logarithm of the sum of their exponentials
+  float label_x;   // x of the label
+  float sum_x;     // sum of x over all tokens except the ignored one
+  double log_sum;  // log of the sum of exp(x) over all tokens
 };
 
-/// The divergence from the target.
-inline double loss_of(const SoftmaxRow& row, const SmoothedTarget& target, std::int64_t num_words) {
-  const double loss = target.entropy - target.label * (row.of_label - row.log_total);
-  if (target.share <= 0) return loss;
-  const auto num_shares = static_cast<double>(num_words - 1 - (target.ignored >= 0 ? 1 : 0));
-  return loss - target.share * (row.shared - row.of_label - num_shares * row.log_total);
+/// Returns the KL divergence of the softmax from the target.
+inline double compute_loss(const SoftmaxRow& row, const SmoothedTarget& target, std::int64_t num_tokens) {
+  const double loss = target.entropy - target.label_probability * (row.label_x - row.log_sum);
+  if (target.other_probability <= 0) return loss;
+  const auto num_others = static_cast<double>(num_tokens - 1 - (target.ignored_token >= 0 ? 1 : 0));
+  return loss - target.other_probability * (row.sum_x - row.label_x - num_others * row.log_sum);
 }
 
 }  // namespace edgewise::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // EDGEWISE_KERNELS_CPU_SOFTMAX_INL_H
+#endif  // EDGEWISE_KERNELS_LOSS_SOFTMAX_INL_H

@@ -3,19 +3,20 @@
 
 #include <cstdint>
 
-// Shapes: R = rows (tokens), C = vocabulary (classes).
+// Shapes: R = rows (tokens), C = classes (the vocabulary).
 
 namespace edgewise::kernels {
 
-/// The probabilities that a token's target gives to words.
+/// The target distribution of a row: label smoothing over all tokens but `ignored_token`.
 struct SmoothedTarget {
-  double label;          // to the label
-  double share;          // to each other word but `ignored`
-  double entropy;        // sum of p * log(p)
-  std::int64_t ignored;  // a word without a share, whose labels count for nothing; negative: none
+  double label_probability;
+  double other_probability;    // probability of each other token; `ignored_token` has 0
+  double entropy;              // sum of p * log(p) over the distribution
+  std::int64_t ignored_token;  // a row with this label has no loss and no gradient; negative: none
 };
 
-/// Softmax, its divergence from the target, and the gradient of that, row by row. Gradient is float or BFloat16.
+/// The arguments of the cross-entropy of softmax(logits) with smoothed targets, as KL(target || softmax), and of its
+/// gradient, row by row. Gradient is float or BFloat16.
 template <typename Gradient>
 struct SoftmaxLoss {
   std::int64_t rows;
@@ -23,12 +24,17 @@ struct SoftmaxLoss {
   float* logits;               // [R, C], overwritten
   const std::int64_t* labels;  // [R]
   SmoothedTarget target;
-  Gradient* gradient;  // [R, C], of the sum of losses in the logits; or null. It may be `logits`
+  Gradient* gradient;  // [R, C], of the sum of losses with respect to the logits; or null. May be `logits`
   float* loss;         // [R], 0 for an ignored label
-  bool* is_correct;    // [R]: the label is the first of the most likely words, and not ignored
+  bool* is_correct;    // [R]: the label is the first of the most probable tokens, and not ignored
 };
 
 template <typename Gradient>
 void softmax_loss(const SoftmaxLoss<Gradient>& problem);
+
+namespace reference {
+template <typename Gradient>
+void softmax_loss(const SoftmaxLoss<Gradient>& problem);
+}  // namespace reference
 
 }  // namespace edgewise::kernels

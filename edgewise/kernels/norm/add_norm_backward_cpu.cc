@@ -6,18 +6,17 @@
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/norm/add_norm.h"
 #include "edgewise/kernels/simd/instruction_set.h"
-#include "edgewise/kernels/norm/add_norm_reference.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "edgewise/kernels/norm/add_norm_backward_cpu.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "edgewise/kernels/norm/add_norm-inl.h"
 #include "edgewise/kernels/dropout/dropout-inl.h"
+#include "edgewise/kernels/simd/reduce-inl.h"
 
-#ifndef EDGEWISE_KERNELS_CPU_ADD_NORM_BACKWARD_CC
-#define EDGEWISE_KERNELS_CPU_ADD_NORM_BACKWARD_CC
+#ifndef EDGEWISE_KERNELS_NORM_ADD_NORM_BACKWARD_CPU_CC
+#define EDGEWISE_KERNELS_NORM_ADD_NORM_BACKWARD_CPU_CC
 namespace edgewise::kernels {
 
 using AnyAddNormBackward =
@@ -25,7 +24,7 @@ using AnyAddNormBackward =
                  AddNormBackward<float, BFloat16, float>, AddNormBackward<float, BFloat16, BFloat16>,
                  AddNormBackward<BFloat16, BFloat16, float>, AddNormBackward<BFloat16, BFloat16, BFloat16>>;
 
-/// Rows of a backward pass, and what they add to the gradients of the parameters.
+/// Rows [begin, end), and the sums to which their gradients of gain and bias are added.
 struct AddNormRows {
   std::int64_t begin;
   std::int64_t end;
@@ -34,13 +33,13 @@ struct AddNormRows {
 };
 
 }  // namespace edgewise::kernels
-#endif  // EDGEWISE_KERNELS_CPU_ADD_NORM_BACKWARD_CC
+#endif  // EDGEWISE_KERNELS_NORM_ADD_NORM_BACKWARD_CPU_CC
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-// One row, with reference/add_norm.cc's names: h is the normed row, g the gradient of h.
+// Computes the gradients of one row. As in add_norm_reference.cc, h is the normed row and g the gradient of h.
 template <typename X, typename Y, typename N>
 class BackwardRow {
  public:
@@ -51,30 +50,30 @@ class BackwardRow {
         inverse_(1.0f / (p.deviation[row] + static_cast<float>(p.formula.epsilon_outside))),
         slope_(p.deviation[row] > 0 ? 1.0f / (static_cast<float>(p.formula.divisor) * p.deviation[row]) : 0.0f) {}
 
-  /// Adds what the row says to the gradients of gain and bias. Comes first.
-  HWY_INLINE void add_to(float* grad_gain, float* grad_bias) {
-    Floats total = hn::Zero(FloatTag());
-    Floats along = total;
-    for_lanes(p_.size, [&](std::int64_t i, auto part) HWY_ATTR {
+  /// Adds the row to the gradients of gain and bias. Must be called before write_grad_x().
+  HWY_INLINE void add_parameter_gradients(float* grad_gain, float* grad_bias) {
+    Floats sum_g = hn::Zero(FloatTag());
+    Floats sum_gh = sum_g;
+    for_each_vector(p_.size, [&](std::int64_t i, auto part) HWY_ATTR {
       const Floats grad = load(part, p_.grad_normed + begin_ + i);
       const Floats g = hn::Mul(grad, load(part, p_.gain + i));
-      const Floats h = first_lanes(part, normed(i, part));
-      total = hn::Add(total, g);
-      along = hn::MulAdd(g, h, along);
+      const Floats h = values_or_zero(part, normed(i, part));
+      sum_g = hn::Add(sum_g, g);
+      sum_gh = hn::MulAdd(g, h, sum_gh);
       store(part, hn::MulAdd(grad, h, load(part, grad_gain + i)), grad_gain + i);
       store(part, hn::Add(grad, load(part, grad_bias + i)), grad_bias + i);
     });
-    mean_of_g_ = sum_of_lanes(total) / static_cast<float>(p_.size);
-    shrink_ = sum_of_lanes(along) * slope_;
+    mean_of_g_ = sum_of_lanes(sum_g) / static_cast<float>(p_.size);
+    h_factor_ = sum_of_lanes(sum_gh) * slope_;
   }
 
   HWY_INLINE void write_grad_x() const {
     const Floats inverse = hn::Set(FloatTag(), inverse_);
     const Floats mean_of_g = hn::Set(FloatTag(), mean_of_g_);
-    const Floats shrink = hn::Set(FloatTag(), shrink_);
-    for_lanes(p_.size, [&](std::int64_t i, auto part) HWY_ATTR {
+    const Floats h_factor = hn::Set(FloatTag(), h_factor_);
+    for_each_vector(p_.size, [&](std::int64_t i, auto part) HWY_ATTR {
       const Floats g = hn::Mul(load(part, p_.grad_normed + begin_ + i), load(part, p_.gain + i));
-      const Floats grad = hn::NegMulAdd(normed(i, part), shrink, hn::Mul(hn::Sub(g, mean_of_g), inverse));
+      const Floats grad = hn::NegMulAdd(normed(i, part), h_factor, hn::Mul(hn::Sub(g, mean_of_g), inverse));
       store(part, p_.grad_sum == nullptr ? grad : hn::Add(load(part, p_.grad_sum + begin_ + i), grad),
             p_.grad_x + begin_ + i);
     });
@@ -93,7 +92,7 @@ class BackwardRow {
   float inverse_;
   float slope_;
   float mean_of_g_ = 0;
-  float shrink_ = 0;
+  float h_factor_ = 0;
 };
 
 template <typename X, typename Y, typename N>
@@ -101,13 +100,13 @@ HWY_INLINE void add_norm_backward_rows(const AddNormBackward<X, Y, N>& p, const 
   const DropoutFactors factors(p.dropout);
   for (std::int64_t i = rows.begin; i < rows.end; ++i) {
     BackwardRow<X, Y, N> row(p, i);
-    row.add_to(rows.grad_gain, rows.grad_bias);
+    row.add_parameter_gradients(rows.grad_gain, rows.grad_bias);
     row.write_grad_x();
-    if (p.grad_y != nullptr) drop(factors, i * p.size, (i + 1) * p.size, p.grad_x, p.grad_y);
+    if (p.grad_y != nullptr) apply_dropout(factors, i * p.size, (i + 1) * p.size, p.grad_x, p.grad_y);
   }
 }
 
-void any_add_norm_backward(const AnyAddNormBackward& any, const AddNormRows& rows) {
+void visit_add_norm_backward(const AnyAddNormBackward& any, const AddNormRows& rows) {
   std::visit([&](const auto& p) HWY_ATTR { add_norm_backward_rows(p, rows); }, any);
 }
 
@@ -118,16 +117,16 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace edgewise::kernels {
 
-HWY_EXPORT(any_add_norm_backward);
+HWY_EXPORT(visit_add_norm_backward);
 
 namespace {
 
-// Few enough to add up at once, and enough to keep many threads busy. Their number depends on that of rows alone, and
-// so do the bits of the sums.
-constexpr std::int64_t kMostBlocks = 64;
-constexpr std::int64_t kSmallestBlock = 16;
+// The rows of a block are summed first, then the sums of the blocks. The number of blocks, and with it the bits of the
+// result, depends on the number of rows alone.
+constexpr std::int64_t kMaxBlocks = 64;
+constexpr std::int64_t kMinBlockRows = 16;
 
-void add_up(const std::vector<float>& summands, std::int64_t size, float* sum) {
+void sum_blocks(const std::vector<float>& summands, std::int64_t size, float* sum) {
   std::fill(sum, sum + size, 0.0f);
   for (std::size_t begin = 0; begin < summands.size(); begin += static_cast<std::size_t>(size)) {
 #pragma omp simd
@@ -140,7 +139,7 @@ void add_up(const std::vector<float>& summands, std::int64_t size, float* sum) {
 template <typename X, typename Y, typename N>
 void add_norm_backward(const AddNormBackward<X, Y, N>& p) {
   if (instruction_set() == InstructionSet::kReference) return reference::add_norm_backward(p);
-  const std::int64_t block = std::max(kSmallestBlock, (p.num_rows + kMostBlocks - 1) / kMostBlocks);
+  const std::int64_t block = std::max(kMinBlockRows, (p.num_rows + kMaxBlocks - 1) / kMaxBlocks);
   const std::int64_t num_blocks = (p.num_rows + block - 1) / block;
   std::vector<float> gain_sums(static_cast<std::size_t>(num_blocks * p.size));
   std::vector<float> bias_sums(gain_sums.size());
@@ -148,11 +147,11 @@ void add_norm_backward(const AddNormBackward<X, Y, N>& p) {
     for (std::int64_t i = begin; i < end; ++i) {
       const AddNormRows rows = {i * block, std::min((i + 1) * block, p.num_rows), gain_sums.data() + i * p.size,
                                 bias_sums.data() + i * p.size};
-      HWY_DYNAMIC_DISPATCH(any_add_norm_backward)(p, rows);
+      HWY_DYNAMIC_DISPATCH(visit_add_norm_backward)(p, rows);
     }
   });
-  add_up(gain_sums, p.size, p.grad_gain);
-  add_up(bias_sums, p.size, p.grad_bias);
+  sum_blocks(gain_sums, p.size, p.grad_gain);
+  sum_blocks(bias_sums, p.size, p.grad_bias);
 }
 
 template <>

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/norm/add_norm.h"
-
 #include <cmath>
 #include <variant>
 
 #include "edgewise/base/threads.h"
+#include "edgewise/kernels/norm/add_norm.h"
 #include "edgewise/kernels/simd/instruction_set.h"
-#include "edgewise/kernels/norm/add_norm_reference.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "edgewise/kernels/norm/add_norm_cpu.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "edgewise/kernels/norm/add_norm-inl.h"
 #include "edgewise/kernels/dropout/dropout-inl.h"
+#include "edgewise/kernels/simd/reduce-inl.h"
 
-#ifndef EDGEWISE_KERNELS_CPU_ADD_NORM_CC
-#define EDGEWISE_KERNELS_CPU_ADD_NORM_CC
+#ifndef EDGEWISE_KERNELS_NORM_ADD_NORM_CPU_CC
+#define EDGEWISE_KERNELS_NORM_ADD_NORM_CPU_CC
 namespace edgewise::kernels {
 
 using AnyAddDropout =
@@ -29,30 +27,30 @@ using AnyAddNormForward =
                  AddNormForward<BFloat16, BFloat16, float>, AddNormForward<BFloat16, BFloat16, BFloat16>>;
 
 }  // namespace edgewise::kernels
-#endif  // EDGEWISE_KERNELS_CPU_ADD_NORM_CC
+#endif  // EDGEWISE_KERNELS_NORM_ADD_NORM_CPU_CC
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
 template <typename X, typename Y>
-HWY_INLINE void add_dropped(const DropoutFactors& factors, std::int64_t begin, std::int64_t end, const X* x, const Y* y,
-                            X* sum) {
-  for_dropped_lanes(factors, begin, end, [&](std::int64_t i, auto part, Floats factor) HWY_ATTR {
+HWY_INLINE void add_with_dropout(const DropoutFactors& factors, std::int64_t begin, std::int64_t end, const X* x,
+                                 const Y* y, X* sum) {
+  for_lanes_with_dropout(factors, begin, end, [&](std::int64_t i, auto part, Floats factor) HWY_ATTR {
     store(part, hn::Add(load(part, x + i), hn::Mul(load(part, y + i), factor)), sum + i);
   });
 }
 
 template <typename X>
-HWY_INLINE float mean_of(const X* row_M, std::int64_t size) {
-  const float total = sum_lanes(size, [&](std::int64_t i, auto part) HWY_ATTR { return load(part, row_M + i); });
+HWY_INLINE float compute_mean(const X* row_M, std::int64_t size) {
+  const float total = sum_values(size, [&](std::int64_t i, auto part) HWY_ATTR { return load(part, row_M + i); });
   return total / static_cast<float>(size);
 }
 
 template <typename X>
-HWY_INLINE float deviation_of(const X* row_M, std::int64_t size, float mean, const NormFormula& formula) {
+HWY_INLINE float compute_deviation(const X* row_M, std::int64_t size, float mean, const NormFormula& formula) {
   const Floats means = hn::Set(FloatTag(), mean);
-  const float squares = sum_lanes(size, [&](std::int64_t i, auto part) HWY_ATTR {
+  const float squares = sum_values(size, [&](std::int64_t i, auto part) HWY_ATTR {
     const Floats centred = hn::Sub(load(part, row_M + i), means);
     return hn::Mul(centred, centred);
   });
@@ -63,12 +61,12 @@ template <typename X, typename Y, typename N>
 HWY_INLINE void norm_row(const AddNormForward<X, Y, N>& p, std::int64_t row) {
   const X* sum_M = (p.y == nullptr ? p.x : p.sum) + row * p.size;
   N* normed_M = p.normed + row * p.size;
-  p.mean[row] = mean_of(sum_M, p.size);
-  p.deviation[row] = deviation_of(sum_M, p.size, p.mean[row], p.formula);
+  p.mean[row] = compute_mean(sum_M, p.size);
+  p.deviation[row] = compute_deviation(sum_M, p.size, p.mean[row], p.formula);
 
   const Floats mean = hn::Set(FloatTag(), p.mean[row]);
   const Floats inverse = hn::Set(FloatTag(), 1.0f / (p.deviation[row] + static_cast<float>(p.formula.epsilon_outside)));
-  for_lanes(p.size, [&](std::int64_t i, auto part) HWY_ATTR {
+  for_each_vector(p.size, [&](std::int64_t i, auto part) HWY_ATTR {
     const Floats normed = hn::Mul(hn::Sub(load(part, sum_M + i), mean), inverse);
     store(part, hn::MulAdd(normed, load(part, p.gain + i), load(part, p.bias + i)), normed_M + i);
   });
@@ -78,16 +76,17 @@ template <typename X, typename Y, typename N>
 HWY_INLINE void add_norm_rows(const AddNormForward<X, Y, N>& p, std::int64_t begin, std::int64_t end) {
   const DropoutFactors factors(p.dropout);
   for (std::int64_t row = begin; row < end; ++row) {
-    if (p.y != nullptr) add_dropped(factors, row * p.size, (row + 1) * p.size, p.x, p.y, p.sum);
+    if (p.y != nullptr) add_with_dropout(factors, row * p.size, (row + 1) * p.size, p.x, p.y, p.sum);
     norm_row(p, row);
   }
 }
 
-void any_add_dropout(const AnyAddDropout& any, std::int64_t begin, std::int64_t end) {
-  std::visit([=](const auto& p) HWY_ATTR { add_dropped(DropoutFactors(p.dropout), begin, end, p.x, p.y, p.sum); }, any);
+void visit_add_dropout(const AnyAddDropout& any, std::int64_t begin, std::int64_t end) {
+  std::visit([=](const auto& p) HWY_ATTR { add_with_dropout(DropoutFactors(p.dropout), begin, end, p.x, p.y, p.sum); },
+             any);
 }
 
-void any_add_norm(const AnyAddNormForward& any, std::int64_t begin, std::int64_t end) {
+void visit_add_norm(const AnyAddNormForward& any, std::int64_t begin, std::int64_t end) {
   std::visit([=](const auto& p) HWY_ATTR { add_norm_rows(p, begin, end); }, any);
 }
 
@@ -98,20 +97,16 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace edgewise::kernels {
 
-HWY_EXPORT(any_add_dropout);
-HWY_EXPORT(any_add_norm);
+HWY_EXPORT(visit_add_dropout);
+HWY_EXPORT(visit_add_norm);
 
-namespace {
-
-constexpr std::int64_t kGrain = 8192;  // values that a thread is worth waking for
-
-}  // namespace
+constexpr std::int64_t kGrain = 8192;  // values per thread, at least
 
 template <typename X, typename Y>
 void add_dropout(const AddDropout<X, Y>& p) {
   if (instruction_set() == InstructionSet::kReference) return reference::add_dropout(p);
   parallel_for(p.count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(any_add_dropout)(p, begin, end);
+    HWY_DYNAMIC_DISPATCH(visit_add_dropout)(p, begin, end);
   });
 }
 
@@ -119,7 +114,7 @@ template <typename X, typename Y, typename N>
 void add_norm_forward(const AddNormForward<X, Y, N>& p) {
   if (instruction_set() == InstructionSet::kReference) return reference::add_norm_forward(p);
   parallel_for(p.num_rows, kGrain / (p.size + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(any_add_norm)(p, begin, end);
+    HWY_DYNAMIC_DISPATCH(visit_add_norm)(p, begin, end);
   });
 }
 

@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/norm/add_norm_reference.h"
-
 #include <cmath>
 #include <vector>
 
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/dropout/dropout_reference.h"
+#include "edgewise/kernels/norm/add_norm.h"
 
 namespace edgewise::kernels::reference {
 namespace {
 
-constexpr std::int64_t kGrain = 4096;  // values that a thread is worth waking for
+constexpr std::int64_t kGrain = 4096;  // the fewest values worth a thread
 
-template <typename X, typename A = Accumulated<X>>
+template <typename X, typename A = AccumulatorType<X>>
 struct Statistics {
   A mean;
   A deviation;
 };
 
 template <typename X>
-Statistics<X> statistics_of(const X* row_M, std::int64_t size, const NormFormula& formula) {
-  using A = Accumulated<X>;
+Statistics<X> compute_statistics(const X* row_M, std::int64_t size, const NormFormula& formula) {
+  using A = AccumulatorType<X>;
   A total = 0;
   for (std::int64_t i = 0; i < size; ++i) total += row_M[i];
   const A mean = total / static_cast<A>(size);
@@ -29,36 +28,36 @@ Statistics<X> statistics_of(const X* row_M, std::int64_t size, const NormFormula
   return {mean, std::sqrt(squares / static_cast<A>(formula.divisor) + static_cast<A>(formula.epsilon_inside))};
 }
 
-// The gradient of a row that was normed, added to that of the sum if there is one.
+// Writes the gradient of a row of x: the gradient through the norm, plus grad_sum if it is not null.
 //
-// With c = row - mean, h = c / (deviation + epsilon) and g = the gradient of h, the row's is
-//     (g - mean of g) / (deviation + epsilon) - h <g, h> / (divisor * deviation).
+// With h = (row - mean) / (deviation + epsilon_outside) and g = the gradient of h, the gradient through the norm is
+//     (g - mean of g) / (deviation + epsilon_outside) - h <g, h> / (divisor * deviation).
 template <typename X, typename Y, typename N>
-void backward_row(const AddNormBackward<X, Y, N>& p, std::int64_t row) {
-  using A = Accumulated<X>;
+void write_grad_x(const AddNormBackward<X, Y, N>& p, std::int64_t row) {
+  using A = AccumulatorType<X>;
   const std::int64_t begin = row * p.size;
   const A deviation = p.deviation[row];
   const A inverse = A{1} / (deviation + static_cast<A>(p.formula.epsilon_outside));
   const auto grad_at = [&](std::int64_t i) { return p.grad_normed[begin + i] * p.gain[i]; };
   const auto normed_at = [&](std::int64_t i) { return (p.sum[begin + i] - p.mean[row]) * inverse; };
 
-  A total = 0;
-  A along = 0;
+  A sum_g = 0;
+  A sum_gh = 0;
   for (std::int64_t i = 0; i < p.size; ++i) {
-    total += grad_at(i);
-    along += grad_at(i) * normed_at(i);
+    sum_g += grad_at(i);
+    sum_gh += grad_at(i) * normed_at(i);
   }
-  const A mean = total / static_cast<A>(p.size);
-  const A shrink = deviation > 0 ? along / (static_cast<A>(p.formula.divisor) * deviation) : A{0};
+  const A mean_g = sum_g / static_cast<A>(p.size);
+  const A h_factor = deviation > 0 ? sum_gh / (static_cast<A>(p.formula.divisor) * deviation) : A{0};
   for (std::int64_t i = 0; i < p.size; ++i) {
-    const A grad = (grad_at(i) - mean) * inverse - normed_at(i) * shrink;
+    const A grad = (grad_at(i) - mean_g) * inverse - normed_at(i) * h_factor;
     p.grad_x[begin + i] = static_cast<X>(p.grad_sum == nullptr ? grad : p.grad_sum[begin + i] + grad);
   }
 }
 
 template <typename X, typename Y, typename N>
-void backward_parameters(const AddNormBackward<X, Y, N>& p, std::int64_t column) {
-  using A = Accumulated<X>;
+void write_parameter_gradients(const AddNormBackward<X, Y, N>& p, std::int64_t column) {
+  using A = AccumulatorType<X>;
   A gain = 0;
   A bias = 0;
   for (std::int64_t row = 0; row < p.num_rows; ++row) {
@@ -82,7 +81,7 @@ void for_rows(std::int64_t num_rows, std::int64_t size, Fn fn) {
 
 template <typename X, typename Y>
 void add_dropout(const AddDropout<X, Y>& p) {
-  using A = Accumulated<X>;
+  using A = AccumulatorType<X>;
   std::vector<A> dropped(static_cast<std::size_t>(p.count));
   reference::dropout(p.dropout, p.count, p.y, dropped.data());
   for (std::int64_t i = 0; i < p.count; ++i) p.sum[i] = static_cast<X>(p.x[i] + dropped[static_cast<std::size_t>(i)]);
@@ -90,11 +89,11 @@ void add_dropout(const AddDropout<X, Y>& p) {
 
 template <typename X, typename Y, typename N>
 void add_norm_forward(const AddNormForward<X, Y, N>& p) {
-  using A = Accumulated<X>;
+  using A = AccumulatorType<X>;
   if (p.y != nullptr) reference::add_dropout(AddDropout<X, Y>{p.x, p.y, p.sum, p.num_rows * p.size, p.dropout});
   for_rows(p.num_rows, p.size, [&](std::int64_t row) {
     const X* sum_M = (p.y == nullptr ? p.x : p.sum) + row * p.size;
-    const Statistics<X> statistics = statistics_of(sum_M, p.size, p.formula);
+    const Statistics<X> statistics = compute_statistics(sum_M, p.size, p.formula);
     const A inverse = A{1} / (statistics.deviation + static_cast<A>(p.formula.epsilon_outside));
     for (std::int64_t i = 0; i < p.size; ++i) {
       p.normed[row * p.size + i] = static_cast<N>((sum_M[i] - statistics.mean) * inverse * p.gain[i] + p.bias[i]);
@@ -106,8 +105,8 @@ void add_norm_forward(const AddNormForward<X, Y, N>& p) {
 
 template <typename X, typename Y, typename N>
 void add_norm_backward(const AddNormBackward<X, Y, N>& p) {
-  for_rows(p.num_rows, p.size, [&](std::int64_t row) { backward_row(p, row); });
-  for_rows(p.size, p.num_rows, [&](std::int64_t column) { backward_parameters(p, column); });
+  for_rows(p.num_rows, p.size, [&](std::int64_t row) { write_grad_x(p, row); });
+  for_rows(p.size, p.num_rows, [&](std::int64_t column) { write_parameter_gradients(p, column); });
   if (p.grad_y != nullptr) reference::dropout(p.dropout, p.num_rows * p.size, p.grad_x, p.grad_y);
 }
 

@@ -13,57 +13,51 @@
 namespace edgewise::kernels {
 namespace {
 
-struct Known {
+struct Entry {
   InstructionSet set;
   std::string_view name;
-  std::int64_t highway_targets;  // 0: none of Highway's
+  std::int64_t highway_targets;  // bits of HWY_*; 0 for the reference
 };
 
-constexpr std::array kKnown = {
-    Known{InstructionSet::kReference, "reference", 0},
-    Known{InstructionSet::kGeneric, "generic", HWY_EMU128 | HWY_SCALAR},
-    Known{InstructionSet::kNeon, "neon", HWY_NEON},
-    Known{InstructionSet::kAvx2, "avx2", HWY_AVX2},
-    Known{InstructionSet::kAvx512, "avx512", HWY_AVX3},
+constexpr std::array kEntries = {
+    Entry{InstructionSet::kReference, "reference", 0},
+    Entry{InstructionSet::kGeneric, "generic", HWY_EMU128 | HWY_SCALAR},
+    Entry{InstructionSet::kNeon, "neon", HWY_NEON},
+    Entry{InstructionSet::kAvx2, "avx2", HWY_AVX2},
+    Entry{InstructionSet::kAvx512, "avx512", HWY_AVX3},
 };
 
-const Known& known(InstructionSet set) { return *std::ranges::find(kKnown, set, &Known::set); }
+const Entry& find_entry(InstructionSet set) { return *std::ranges::find(kEntries, set, &Entry::set); }
 
-// What Highway found before anything was forced.
-std::int64_t highway_targets_of_machine() {
+// Returns the targets that Highway detects on this machine. A forced set does not change the result.
+std::int64_t detected_targets() {
   static const std::int64_t targets = hwy::SupportedTargets();
   return targets;
 }
 
-bool can_run(const Known& entry) {
-  return entry.set == InstructionSet::kReference ||
-         (entry.highway_targets & highway_targets_of_machine() & HWY_TARGETS) != 0;
+bool can_run(const Entry& entry) {
+  return entry.set == InstructionSet::kReference || (entry.highway_targets & detected_targets() & HWY_TARGETS) != 0;
 }
 
-std::vector<std::string_view> runnable_names() {
+void restrict_highway(InstructionSet set) {
+  hwy::SetSupportedTargetsForTest(find_entry(set).highway_targets & detected_targets());  // 0: no limit
+}
+
+InstructionSet choose_initial_set() {
+  const char* name = std::getenv("EDGEWISE_KERNELS");
+  if (name == nullptr || *name == '\0') return runnable_instruction_sets().back();
+  for (const Entry& entry : kEntries) {
+    if (entry.name == name && can_run(entry)) return entry.set;
+  }
   std::vector<std::string_view> names;
   for (const InstructionSet set : runnable_instruction_sets()) names.push_back(instruction_set_name(set));
-  return names;
+  fail("EDGEWISE_KERNELS: value is '{}', needs one of {} on this machine", name, fmt::join(names, ", "));
 }
 
-void use(InstructionSet set) {
-  const std::int64_t targets = known(set).highway_targets & highway_targets_of_machine();
-  hwy::SetSupportedTargetsForTest(targets);  // 0 means no limit
-}
-
-InstructionSet chosen_at_start() {
-  const char* wanted = std::getenv("EDGEWISE_KERNELS");
-  if (wanted == nullptr || *wanted == '\0') return runnable_instruction_sets().back();
-  for (const Known& entry : kKnown) {
-    if (entry.name == wanted && can_run(entry)) return entry.set;
-  }
-  fail("EDGEWISE_KERNELS: value is '{}', needs one of {} on this machine", wanted, fmt::join(runnable_names(), ", "));
-}
-
-InstructionSet& in_force() {
+InstructionSet& current_set() {
   static InstructionSet set = [] {
-    const InstructionSet chosen = chosen_at_start();
-    use(chosen);
+    const InstructionSet chosen = choose_initial_set();
+    restrict_highway(chosen);
     return chosen;
   }();
   return set;
@@ -71,26 +65,26 @@ InstructionSet& in_force() {
 
 }  // namespace
 
-std::string_view instruction_set_name(InstructionSet set) { return known(set).name; }
+std::string_view instruction_set_name(InstructionSet set) { return find_entry(set).name; }
 
-InstructionSet instruction_set() { return in_force(); }
+InstructionSet instruction_set() { return current_set(); }
 
 std::vector<InstructionSet> runnable_instruction_sets() {
   std::vector<InstructionSet> sets;
-  for (const Known& entry : kKnown) {
+  for (const Entry& entry : kEntries) {
     if (can_run(entry)) sets.push_back(entry.set);
   }
   return sets;
 }
 
-ForcedInstructionSet::ForcedInstructionSet(InstructionSet set) : before_(in_force()) {
-  use(set);
-  in_force() = set;
+ForcedInstructionSet::ForcedInstructionSet(InstructionSet set) : before_(current_set()) {
+  restrict_highway(set);
+  current_set() = set;
 }
 
 ForcedInstructionSet::~ForcedInstructionSet() {
-  use(before_);
-  in_force() = before_;
+  restrict_highway(before_);
+  current_set() = before_;
 }
 
 }  // namespace edgewise::kernels

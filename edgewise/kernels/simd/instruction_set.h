@@ -6,10 +6,10 @@
 
 namespace edgewise::kernels {
 
-/// What kernels are compiled for; which one runs is decided at run time.
+/// The instruction sets for which kernels are compiled. The choice among them happens at run time.
 enum class InstructionSet {
-  kReference,  // plain loops: the definition
-  kGeneric,    // the fast algorithms without vector instructions
+  kReference,  // the reference kernels, in plain loops
+  kGeneric,    // the fast kernels, compiled without vector instructions
   kNeon,
   kAvx2,
   kAvx512,
@@ -17,14 +17,15 @@ enum class InstructionSet {
 
 std::string_view instruction_set_name(InstructionSet set);
 
-/// The best one of this machine, or the one that the environment variable EDGEWISE_KERNELS names. Throws Error, the
-/// first time, for a name that is none or that this machine cannot run.
+/// Returns the instruction set in force: the best one of this machine, unless the environment variable EDGEWISE_KERNELS
+/// names another. The first call throws Error for an unknown name and for a set that this machine cannot run.
 InstructionSet instruction_set();
 
-/// All that this machine can run, the reference first.
+/// Returns all sets that this machine can run, from kReference to the best one.
 std::vector<InstructionSet> runnable_instruction_sets();
 
-/// Makes instruction_set() say `set` while it lives, so that a test can sweep all of them. Not while kernels run.
+/// Forces the result of instruction_set() during the lifetime of this object, so that a test can run every set. Must
+/// not be created or destroyed while kernels run.
 class ForcedInstructionSet {
  public:
   explicit ForcedInstructionSet(InstructionSet set);

@@ -6,14 +6,14 @@
 namespace edgewise::kernels {
 namespace {
 
-constexpr std::size_t kFloatsOfCacheLine = 64 / sizeof(float);
-constexpr std::size_t kSmallestBlock = std::size_t{1} << 16;
+constexpr std::size_t kFloatsPerCacheLine = 64 / sizeof(float);
+constexpr std::size_t kMinBlockSize = std::size_t{1} << 16;  // floats
 
 }  // namespace
 
 void Scratch::add_block(std::size_t size) {
   blocks_.push_back({.memory = {}, .size = size});
-  blocks_.back().memory.of_size(size * sizeof(float));
+  blocks_.back().memory.reserve_bytes(size * sizeof(float));
 }
 
 Scratch& Scratch::of_this_thread() {
@@ -31,9 +31,9 @@ void Scratch::reset() {
 }
 
 float* Scratch::take(std::size_t count) {
-  const std::size_t rounded = (count + kFloatsOfCacheLine - 1) / kFloatsOfCacheLine * kFloatsOfCacheLine;
+  const std::size_t rounded = (count + kFloatsPerCacheLine - 1) / kFloatsPerCacheLine * kFloatsPerCacheLine;
   if (blocks_.empty() || blocks_.back().size - used_ < rounded) {
-    add_block(std::max(rounded, kSmallestBlock));
+    add_block(std::max(rounded, kMinBlockSize));
     used_ = 0;
   }
   float* memory = blocks_.back().memory.elements<float>(0) + used_;

@@ -4,30 +4,30 @@
 #include <cstddef>
 #include <vector>
 
-#include "edgewise/kernels/simd/aligned_bytes.h"
+#include "edgewise/kernels/simd/aligned_buffer.h"
 
 namespace edgewise::kernels {
 
-/// Memory of a thread for one task after another: it grows to the largest task and is then asked for nothing more.
+/// A thread's workspace, which one task after another reuses. Allocates only until the largest task fits.
 class Scratch {
  public:
   static Scratch& of_this_thread();
 
-  /// Begins a task: what was taken before is free again.
+  /// Begins a task. Invalidates all buffers that take() returned before.
   void reset();
 
-  /// Room for `count` numbers, uninitialised and aligned to 64 bytes, until the next reset().
+  /// Returns an uninitialised buffer of `count` floats, aligned to 64 bytes and valid until the next reset().
   float* take(std::size_t count);
 
  private:
   struct Block {
-    AlignedBytes memory;
-    std::size_t size;  // in floats
+    AlignedBuffer memory;
+    std::size_t size;  // floats
   };
   void add_block(std::size_t size);
 
-  std::vector<Block> blocks_;  // one, except in a task that needs more than all before it
-  std::size_t used_ = 0;       // of the last block
+  std::vector<Block> blocks_;  // more than one only during a task that needs more memory than earlier tasks
+  std::size_t used_ = 0;       // floats taken from the last block
 };
 
 }  // namespace edgewise::kernels

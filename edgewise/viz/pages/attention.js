@@ -3,17 +3,17 @@
 
 const kUnits = 10000; // of a weight of 1
 const kNoEdge = 0xffff;
-const kReadableCell = 34; // pixels, from which on a cell shows its weight
-const kLeastLine = 0.01; // weights below it have no line in the flow
+const kReadableCell = 34; // pixels; smaller cells do not display their weight
+const kLeastLine = 0.01; // smaller weights have no line in the flow view
 
 const state = { kind: data.kind, layer: data.layer, head: data.head, view: "map" };
-// Each colour as a canvas has it in memory, red first: one number to copy for a pixel.
+// Each colour as a 32-bit pixel of a canvas (red in the first byte).
 const pixels = new Uint32Array(
   Uint8Array.from(data.colours.flatMap((hex) => [1, 3, 5, 0].map((i) => (i ? parseInt(hex.slice(i, i + 2), 16) : 255)))).buffer,
 );
 const at = (id) => document.getElementById(id);
 
-/// An element with properties and children; text can be anything, it stays text.
+/// Creates an element with properties and children. Strings become text nodes, never HTML.
 function make(name, properties = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {
@@ -49,7 +49,7 @@ function nameOf(maps, layer, head) {
 const digits = (units) => (units / kUnits).toFixed(4);
 const colourIndex = (units) => Math.round((units / kUnits) * (data.colours.length - 1));
 
-/// Arrow keys, Home and End within a table of elements; only one of them is a stop of the Tab key.
+/// Moves the focus in a table of elements by arrow keys, Home and End. The Tab key stops at one element only.
 function moveByKeys(table, elements, columns) {
   const focusable = () => elements.filter((e) => e);
   focusable().forEach((e, i) => (e.tabIndex = i ? -1 : 0));
@@ -141,13 +141,13 @@ function say(maps, row, column, units) {
   at("readout").textContent = units === kNoEdge ? `No edge: ${looked} never` : `${looked}: ${digits(units)}`;
 }
 
-/// As large as there is room for beside the labels.
+/// Returns the largest cell size, 10 to 38 pixels, with which the table fits the window.
 function cellSize(maps) {
   const room = (at("view").clientWidth - 100) / maps.columns.length;
   return Math.floor(Math.max(10, Math.min(38, room)));
 }
 
-/// Which cells people say belong together: "sure", "possible", or nothing.
+/// Returns the kind of the gold link of a cell: "sure", "possible", or "".
 function goldOf(row, column) {
   if (!data.alignment || data.aligned !== state.kind) return "";
   const { word_of_row, word_of_column, sure, possible } = data.alignment;
@@ -245,7 +245,7 @@ function drawFlow() {
   const left = side(maps.columnLabels, maps.columns, true);
   const right = side(maps.rowLabels, maps.rows, false);
 
-  /// One token's edges, and how much flows along each; all of them for none.
+  /// Highlights the edges of a token and displays their weights; `null` highlights all edges.
   function light(token, isSource) {
     const isLit = (edge) => token === null || (isSource ? edge.column : edge.row) === token;
     for (const s of [left, right]) {
@@ -316,7 +316,7 @@ function drawAlignment() {
   at("alignment").replaceChildren(...parts);
 }
 
-// --- what is chosen
+// --- selection
 
 function drawChosen() {
   at("chosen").textContent = nameOf(current(), state.layer, state.head);
@@ -340,7 +340,7 @@ function choose(change) {
   drawChosen();
 }
 
-/// A link may say what to open: #kind=0&layer=2&head=1&view=flow.
+/// A link can select the map and the view: #kind=0&layer=2&head=1&view=flow.
 for (const [key, value] of new URLSearchParams(location.hash.slice(1))) {
   if (key === "view" && ["map", "flow"].includes(value)) state.view = value;
   else if (key in state && key !== "view" && /^[0-9]+$/.test(value)) state[key] = Number(value);
@@ -354,7 +354,7 @@ radios(at("views"), [["map", "Map"], ["flow", "Flow"]], "view");
 drawGrid();
 drawChosen();
 
-// A telephone that is turned has another width; where only the height changes, focus stays where it is.
+// Draws again when the width changes, but not for the height: drawing would move the focus.
 let width = at("grid").clientWidth;
 new ResizeObserver(() => {
   if (at("grid").clientWidth === width) return;

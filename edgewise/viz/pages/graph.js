@@ -1,6 +1,6 @@
-// Lights what a node sees: of a graph the edges into it, of a tree its path from the root. With the pointer, or with
-// the arrow keys once the drawing has the focus; Escape ends it. What is lit is told in words below, to screen readers
-// too.
+// Highlights the edges into a node of a graph, or the path from the root to a node of a tree. The pointer or, when the
+// drawing has the focus, the arrow keys select the node; Escape clears the selection. The text below the drawing, which
+// screen readers announce, describes the node.
 for (const drawing of document.querySelectorAll(".lightable")) {
   const svg = drawing.querySelector("svg");
   const says = drawing.querySelector("output");
@@ -8,9 +8,9 @@ for (const drawing of document.querySelectorAll(".lightable")) {
   const byName = new Map(nodes.map(node => [node.dataset.node, node]));
   let current = -1;
   svg.tabIndex = 0;
-  svg.setAttribute("role", "group");  // of an image, nobody is told that it has the focus
+  svg.setAttribute("role", "group");  // screen readers do not announce the focus of an image
 
-  // Ends at the root of a tree; a node of a graph has no parent.
+  // Yields the node and its ancestors. A node of a graph has no parent.
   function* line(node) {
     for (; node; node = byName.get(node.dataset.parent)) yield node;
   }

@@ -1,4 +1,4 @@
-// Shows one frame of many: by the slider, or playing from the first to the last.
+// Displays one frame: the slider selects it, or the button plays all frames.
 for (const player of document.querySelectorAll(".player")) {
   const frames = [...player.querySelectorAll(".shot")];
   const slider = player.querySelector("input");

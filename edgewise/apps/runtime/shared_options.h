@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "edgewise/base/fields.h"
+#include "edgewise/base/utf8.h"
+#include "edgewise/translate/translator.h"
+
+// Options that several commands share.
+
+namespace edgewise {
+
+/// Accepts the names of an enum's values: `option->transform(one_of<Precision>())`.
+template <class Enum>
+CLI::Validator one_of() {
+  const auto replace_name_by_number = [](std::string& text) -> std::string {
+    std::vector<std::string_view> names;
+    for (const auto& [value, name] : enum_names(Enum{})) {
+      if (text == name) {
+        text = std::to_string(static_cast<int>(value));
+        return "";
+      }
+      names.push_back(name);
+    }
+    return fmt::format("{} is none of {}", quote(text), fmt::join(names, ", "));
+  };
+  return CLI::Validator(replace_name_by_number, "");
+}
+
+/// Adds --threads N. The default, 0, means OMP_NUM_THREADS or, if that is not set, the cores that this process may use.
+void add_threads_option(CLI::App& command, int& threads);
+
+/// Sets the number of threads that kernels and libtorch use.
+void use_threads(int threads);
+
+/// Adds --set section.key=value, which may be repeated.
+void add_settings_option(CLI::App& command, std::vector<std::string>& settings);
+
+/// Options of all translating commands.
+struct TranslatorSettings {
+  std::vector<std::string> models;  // run or model directories; several form an ensemble
+  TranslatorOptions options;
+  int threads = 0;  // threads of all workers together; 0: OMP_NUM_THREADS or the number of cores
+};
+
+void add_translator_options(CLI::App& command, TranslatorSettings& settings);
+
+}  // namespace edgewise

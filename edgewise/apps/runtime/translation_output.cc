@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/apps/runtime/translation_output.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/file_descriptor.h"
+#include "edgewise/base/files.h"
+#include "edgewise/base/json.h"
+
+namespace edgewise {
+namespace {
+
+std::string alignment_text(const TranslatedText& output) {
+  std::string text;
+  for (const AlignedPair& pair : output.alignment) {
+    text += fmt::format("{}{}-{}", text.empty() ? "" : " ", pair.input, pair.output);
+  }
+  return text;
+}
+
+/// Replaces line feeds, which a vocabulary may have learned as tokens, by spaces.
+std::string replace_line_feeds(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
+std::string attention_json(const TranslatedText& output) {
+  return json_array(output.attention, [](const std::vector<float>& weights) {
+    return fmt::format("[{:.4f}]", fmt::join(weights, ", "));
+  });
+}
+
+std::string json_of(const TranslatedText& output, const TranslationFormat& format) {
+  JsonObject json;
+  json.add("text", output.text)
+      .add("score", output.score)
+      .add("log_probability", output.log_probability)
+      .add_json("tokens", json_array(output.tokens, quote_json));
+  if (!output.ponder_steps.empty()) json.add_json("steps", fmt::format("[{}]", fmt::join(output.ponder_steps, ", ")));
+  if (format.has_attention) json.add_json("attention", attention_json(output));
+  if (format.has_alignments) {
+    json.add_json("alignment", json_array(output.alignment, [](const AlignedPair& pair) {
+                    return fmt::format("[{}, {}]", pair.input, pair.output);
+                  }));
+  }
+  return json.text();
+}
+
+std::string json_of(const Translation& translation, std::int64_t number, const TranslationFormat& format) {
+  JsonObject json;
+  json.add("line", number)
+      .add_json("input_tokens", json_array(translation.input_tokens, quote_json))
+      .add_json("outputs",
+                json_array(translation.outputs, [&](const TranslatedText& output) { return json_of(output, format); }));
+  if (translation.was_cut) json.add("was_cut", true);
+  return json.text() + "\n";
+}
+
+std::string format_translation(const Translation& translation, std::int64_t number, const TranslationFormat& format) {
+  if (format.is_json) return json_of(translation, number, format);
+  std::string lines;
+  for (const TranslatedText& output : translation.outputs) {
+    if (format.is_n_best) lines += fmt::format("{}\t", number);
+    if (format.has_scores) lines += fmt::format("{:.6f}\t", output.score);
+    lines += replace_line_feeds(output.text);
+    if (format.has_alignments) lines += "\t" + alignment_text(output);
+    lines += "\n";
+  }
+  return lines;
+}
+
+/// Writes the lines of a command to a file, which is renamed into place at the end, or to standard output. Standard
+/// output has whole lines only, even when the program is killed. Prints the number of sentences on standard error if
+/// that is a terminal, unless the lines go to a terminal too.
+class LineOutput {
+ public:
+  /// An empty path means standard output. Errors begin with `caller`.
+  LineOutput(const std::string& path, std::string_view caller)
+      : caller_(caller), start_(Clock::now()), last_progress_(start_) {
+    if (!path.empty()) file_ = std::make_unique<AtomicFile>(path, caller);
+    is_live_ = isatty(STDERR_FILENO) == 1 && (file_ != nullptr || isatty(STDOUT_FILENO) == 0);
+  }
+  ~LineOutput() { end_progress(); }
+
+  /// Writes the whole lines of one sentence.
+  void write(std::string_view text) {
+    ++sentences_;
+    if (file_) {
+      file_->write(text);
+    } else {
+      write_to_standard_output(text);
+    }
+    if (is_live_) print_progress();
+  }
+
+  /// Renames the file into place, after the last sentence.
+  void finish() {
+    if (file_) file_->commit();
+    end_progress();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  /// Writes without stdio, whose buffer would split lines.
+  void write_to_standard_output(std::string_view text) const {
+    while (!text.empty()) {
+      const ssize_t count = ::write(STDOUT_FILENO, text.data(), text.size());
+      check(count >= 0 || errno == EINTR, "{}: standard output: {}", caller_, error_text(errno));
+      if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
+    }
+  }
+
+  void print_progress() {
+    const auto now = Clock::now();
+    if (now - last_progress_ < std::chrono::milliseconds(200)) return;
+    last_progress_ = now;
+    has_progress_line_ = true;
+    const double seconds = std::chrono::duration<double>(now - start_).count();
+    // Return to the start of the line, and clear the rest of a longer line.
+    fmt::print(stderr, "\r{} sentences, {:.1f} a second\x1b[K", sentences_, static_cast<double>(sentences_) / seconds);
+  }
+
+  void end_progress() {
+    if (has_progress_line_) fmt::print(stderr, "\n");
+    has_progress_line_ = false;
+  }
+
+  std::string caller_;
+  std::unique_ptr<AtomicFile> file_;
+  bool is_live_;
+  bool has_progress_line_ = false;
+  std::int64_t sentences_ = 0;
+  Clock::time_point start_;
+  Clock::time_point last_progress_;
+};
+
+}  // namespace
+
+void write_translations(Translator& translator, const Translator::SentenceSource& next, const std::string& destination,
+                        std::string_view caller, const TranslationFormat& format) {
+  LineOutput output(destination, caller);
+  std::int64_t number = 0;
+  translator.translate(
+      next, [&](const Translation& translation) { output.write(format_translation(translation, ++number, format)); });
+  output.finish();
+}
+
+}  // namespace edgewise

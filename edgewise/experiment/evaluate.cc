@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/experiment/evaluate.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/threads.h"
+#include "edgewise/data/batches.h"
+#include "edgewise/nn/serialize.h"
+#include "edgewise/ops/loss.h"
+#include "edgewise/runtime/runtime_model.h"
+#include "edgewise/text/bleu.h"
+
+namespace edgewise {
+namespace {
+
+constexpr std::size_t kMaxSamples = 4;  // translations that a validation keeps for TensorBoard
+
+/// Packs the present parameters of a model for translating by the runtime. Later changes of the parameters do not
+/// affect the scorers.
+ScorerFactory make_scorers(const SequenceModel& model) {
+  constexpr const char* kName = "the model";
+  const std::string bytes = serialize_tensors(model.parameters());
+  const auto runtime = std::make_shared<const RuntimeModel>(
+      model.options(), SafetensorsFile::parse(std::as_bytes(std::span(bytes)), kName), kName, RuntimePrecision::kFp32);
+  return [runtime] { return runtime->make_scorer(); };
+}
+
+void measure_by_token(const TranslationModel& model, const EncodedPairs& pairs, Validation& validation) {
+  GraphPool pool;
+  LossSums sums;
+  for (const Batch& batch : batches_in_order(pool, pairs.pairs, model.experiment.batch)) {
+    Pass pass = Pass::inference();
+    const BatchLoss part = batch_loss(model, batch, /*rdrop=*/0, pass);
+    sums += part.sums;
+    for (const auto& [steps, nodes] : part.encoder_histogram) validation.encoder_steps[steps] += nodes;
+    for (const auto& [steps, nodes] : part.decoder_histogram) validation.decoder_steps[steps] += nodes;
+  }
+  validation.loss = sums.loss / static_cast<double>(sums.tokens);
+  validation.accuracy = static_cast<double>(sums.correct) / static_cast<double>(sums.tokens);
+}
+
+double sequence_accuracy(const std::vector<std::string>& outputs, const std::vector<std::string>& references) {
+  std::int64_t correct = 0;
+  for (std::size_t i = 0; i < outputs.size(); ++i) correct += outputs[i] == references[i] ? 1 : 0;
+  return static_cast<double>(correct) / static_cast<double>(outputs.size());
+}
+
+std::vector<OutputSample> first_samples(const SentencePairs& pairs, const std::vector<std::string>& outputs) {
+  std::vector<OutputSample> samples;
+  for (std::size_t i = 0; i < std::min(outputs.size(), kMaxSamples); ++i) {
+    samples.push_back({.input = pairs.inputs[i], .output = outputs[i], .reference = pairs.outputs[i]});
+  }
+  return samples;
+}
+
+}  // namespace
+
+EvaluationPairs encode_evaluation_pairs(const Experiment& experiment, SentencePairs sentences,
+                                        const Vocabularies& vocabularies) {
+  EvaluationPairs pairs{std::move(sentences), {}};
+  if (pairs.sentences.size() == 0) return pairs;
+  const EncodeOptions options{.end_input = experiment.data.end_input};
+  pairs.encoded = encode_pairs(pairs.sentences, PairEncoder(vocabularies.input, vocabularies.output, options));
+  return pairs;
+}
+
+BatchLoss batch_loss(const TranslationModel& model, const Batch& batch, double rdrop, Pass& pass) {
+  const LossOptions options = {.smoothing = model.experiment.train.smoothing, .ignored = kPaddingToken};
+  return model.model->loss(batch, options, rdrop, pass);
+}
+
+std::vector<Translation> translate_with_scorers(const TranslationModel& model, const ScorerFactory& make_scorer,
+                                                int workers, const std::vector<std::string>& inputs) {
+  TranslatorOptions options;
+  options.search = model.experiment.search;
+  options.n_best = 1;
+  options.workers = workers;
+  Translator translator(text_codec(model.experiment, model.vocabularies), make_scorer, options);
+  std::vector<TranslationRequest> requests;
+  requests.reserve(inputs.size());
+  for (const std::string& input : inputs) requests.push_back({input});
+  return translator.translate(requests);
+}
+
+std::vector<TranslatedText> translate(const TranslationModel& model, const std::vector<std::string>& inputs) {
+  // One search per thread: the steps of a single search are too short to share among threads.
+  std::vector<TranslatedText> outputs;
+  for (Translation& translation : translate_with_scorers(model, make_scorers(*model.model), num_threads(), inputs)) {
+    outputs.push_back(std::move(translation.outputs.front()));
+  }
+  return outputs;
+}
+
+Validation evaluate(const TranslationModel& model, const EvaluationPairs& pairs) {
+  const at::NoGradGuard no_grad;
+  Validation validation;
+  measure_by_token(model, pairs.encoded, validation);
+  std::vector<std::string> outputs;
+  for (TranslatedText& output : translate(model, pairs.sentences.inputs)) outputs.push_back(std::move(output.text));
+  if (model.experiment.data.task == DataTask::kText) {
+    const bool is_lower = model.experiment.vocabulary.output_case == CaseKind::kLower;
+    validation.bleu = bleu(outputs, pairs.sentences.outputs, {.lower_case = is_lower}).score;
+  } else {
+    validation.sequence_accuracy = sequence_accuracy(outputs, pairs.sentences.outputs);
+  }
+  validation.samples = first_samples(pairs.sentences, outputs);
+  return validation;
+}
+
+Validation evaluate(const TranslationModel& model, SentencePairs sentences) {
+  check(sentences.size() > 0, "evaluate: sentences has no pairs, needs at least one");
+  return evaluate(model, encode_evaluation_pairs(model.experiment, std::move(sentences), model.vocabularies));
+}
+
+}  // namespace edgewise

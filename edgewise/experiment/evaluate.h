@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "edgewise/data/encode.h"
+#include "edgewise/experiment/model_directory.h"
+#include "edgewise/train/task.h"
+#include "edgewise/translate/translator.h"
+
+namespace edgewise {
+
+/// Sentence pairs to measure a model on, as text and as tokens.
+struct EvaluationPairs {
+  SentencePairs sentences;
+  EncodedPairs encoded;
+};
+
+/// Encodes the sentence pairs of a validation or test set without a limit of length. An empty set stays empty.
+EvaluationPairs encode_evaluation_pairs(const Experiment& experiment, SentencePairs sentences,
+                                        const Vocabularies& vocabularies);
+
+/// Computes a batch's loss with the config's label smoothing. `rdrop` above 0 needs a batch that holds each pair twice.
+BatchLoss batch_loss(const TranslationModel& model, const Batch& batch, double rdrop, Pass& pass);
+
+/// Measures loss and accuracy per token, and translates the inputs with the config's [search]. Text is scored by BLEU
+/// (in lower case if the model's outputs are), a letter task by the share of sequences that equal their reference.
+/// Needs at least one pair.
+Validation evaluate(const TranslationModel& model, const EvaluationPairs& pairs);
+Validation evaluate(const TranslationModel& model, SentencePairs sentences);
+
+/// Translates sentences by the runtime in fp32, as `edgewise translate` does: one search per thread. Returns the best
+/// output of each sentence.
+std::vector<TranslatedText> translate(const TranslationModel& model, const std::vector<std::string>& inputs);
+
+/// Translates sentences with scorers of the caller, in `workers` parallel searches. Every translation has one output,
+/// the best.
+std::vector<Translation> translate_with_scorers(const TranslationModel& model, const ScorerFactory& make_scorer,
+                                                int workers, const std::vector<std::string>& inputs);
+
+}  // namespace edgewise

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+#include <numeric>
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/json.h"
+#include "edgewise/experiment/pictures.h"
+#include "edgewise/options/position_formula.h"
+#include "edgewise/viz/page.h"
+#include "edgewise/viz/signal_picture.h"
+#include "edgewise/viz/svg.h"
+
+namespace edgewise {
+namespace {
+
+constexpr std::string_view kPicturePositions = "picture positions";
+
+/// Returns the vectors that models add to their token embeddings.
+Signal signal_of(PositionKind kind, const PositionPictureOptions& options) {
+  Signal signal{.title = fmt::format("Positions, {}", enum_name(kind)),
+                .positions = options.positions,
+                .size = options.size,
+                .values = std::vector<float>(static_cast<std::size_t>(options.positions * options.size))};
+  const std::vector<double> frequencies = position_frequencies(options.size, kind);
+  for (std::int64_t position = 0; position < options.positions; ++position) {
+    write_position(position, frequencies, signal.values.data() + position * options.size);
+  }
+  return signal;
+}
+
+std::vector<SvgPicture> pictures_of(const PositionPictureOptions& options) {
+  std::vector<SvgPicture> pictures;
+  for (const auto& named : enum_names(PositionKind{})) {
+    const Signal signal = signal_of(named.value, options);
+    pictures.push_back(draw_map(signal));
+    pictures.push_back(draw_curves(signal, options.dimensions));
+  }
+  return pictures;
+}
+
+std::string page_of(const PositionPictureOptions& options) {
+  std::string body =
+      "<p>What tells a model where a word stands: a vector for each position, sine in even dimensions and cosine in "
+      "odd ones, slower from dimension to dimension.</p>\n";
+  for (const SvgPicture& picture : pictures_of(options)) body += svg_for_page(picture);
+  return html_page({.title = "Positions", .body = body});
+}
+
+std::string json_of(const PositionPictureOptions& options) {
+  JsonObject json;
+  for (const auto& named : enum_names(PositionKind{})) {
+    const Signal signal = signal_of(named.value, options);
+    std::vector<std::int64_t> positions(static_cast<std::size_t>(signal.positions));
+    std::iota(positions.begin(), positions.end(), 0);
+    json.add_json(named.name, json_array(positions, [&](std::int64_t position) {
+                    const float* row = signal.values.data() + position * signal.size;
+                    return fmt::format("[{}]", fmt::join(row, row + signal.size, ", "));
+                  }));
+  }
+  return json.text() + "\n";
+}
+
+}  // namespace
+
+PictureForms picture_positions(const PositionPictureOptions& options) {
+  for (const std::int64_t dimension : options.dimensions) {
+    check(dimension >= 0 && dimension < options.size, "{}: --dimensions has {}, needs 0 to {} of size {}",
+          kPicturePositions, dimension, options.size - 1, options.size);
+  }
+  return {.html = [options] { return page_of(options); },
+          .svg = [options] { return svg_file(arrange_pictures("Positions", pictures_of(options), 2)); },
+          .json = [options] { return json_of(options); }};
+}
+
+}  // namespace edgewise

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "edgewise/experiment/run_record.h"
+
+namespace edgewise {
+
+/// A column of the comparison table: a name, and one text per run.
+struct ComparisonColumn {
+  std::string name;
+  std::vector<std::string> cells;
+};
+
+/// Compares at least one run: steps, best scores, speed, time, and the options that differ between the runs. A column
+/// that is empty for every run is left out.
+std::vector<ComparisonColumn> compare_runs(const std::vector<RunRecord>& runs);
+
+/// Returns an HTML page with the comparison table and the charts of all runs.
+std::string comparison_page(const std::vector<RunRecord>& runs);
+
+/// Formats a duration: "12 s", "4 min 05 s", "3 h 20 min".
+std::string format_duration(double seconds);
+
+}  // namespace edgewise

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/experiment/sentence_steps.h"
+
+#include <utility>
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/json.h"
+#include "edgewise/data/batches.h"
+#include "edgewise/experiment/evaluate.h"
+
+namespace edgewise {
+namespace {
+
+using Side = std::vector<TokenSteps> SentenceSteps::*;
+
+/// Pairs the tokens' texts with the ponder steps of their nodes, which begin at `next`; moves `next` to their end.
+std::vector<TokenSteps> pair_with_steps(const Vocabulary& vocabulary, std::span<const std::int64_t> tokens,
+                                        std::vector<std::int64_t>::const_iterator& next) {
+  std::vector<TokenSteps> paired;
+  for (const std::int64_t token : tokens) paired.push_back({std::string(vocabulary.token_text(token)), *next++});
+  return paired;
+}
+
+std::string side_json(const std::vector<TokenSteps>& tokens) {
+  return json_array(tokens, [](const TokenSteps& token) {
+    return JsonObject().add("text", token.text).add("steps", token.steps).text();
+  });
+}
+
+/// Translates the inputs with the libtorch model. Keeps the outputs as tokens, because encoding an output's text again
+/// may give other tokens.
+std::vector<TokenPair> translate_to_pairs(const TranslationModel& model, const std::vector<std::string>& inputs) {
+  const std::vector<Translation> translations = translate_with_scorers(
+      model, [&model] { return model.model->make_scorer(); }, /*workers=*/1, inputs);
+  const EncodeOptions encoding = make_encode_options(model.experiment.data);
+  std::vector<TokenPair> pairs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    std::vector<std::int64_t> input = model.vocabularies.input->encode(inputs[i]);
+    if (input.empty()) continue;
+    pairs.push_back(add_special_tokens(std::move(input), translations[i].outputs.front().token_numbers, encoding));
+  }
+  check(!pairs.empty(), "count_ponder_steps: none of {} sentences has a token, needs at least one", inputs.size());
+  return pairs;
+}
+
+}  // namespace
+
+std::vector<SentenceSteps> count_ponder_steps(const TranslationModel& model, const std::vector<std::string>& inputs) {
+  const std::vector<TokenPair> pairs = translate_to_pairs(model, inputs);
+  std::vector<SentenceSteps> sentences;
+  auto pair = pairs.begin();
+  GraphPool pool;
+  for (const Batch& batch : batches_in_order(pool, pairs, model.experiment.batch)) {
+    const NodePonderSteps steps = model.model->ponder_steps(batch);
+    auto next_input = steps.encoder.begin();
+    auto next_output = steps.decoder.begin();
+    for (std::int64_t i = 0; i < batch.num_sentences(); ++i, ++pair) {
+      const std::span<const std::int64_t> output(pair->output);
+      sentences.push_back({pair_with_steps(*model.vocabularies.input, pair->input, next_input),
+                           pair_with_steps(*model.vocabularies.output, output.first(output.size() - 1), next_output)});
+    }
+  }
+  return sentences;
+}
+
+PonderHistogram ponder_histogram(const std::vector<SentenceSteps>& sentences, Side side) {
+  PonderHistogram histogram;
+  for (const SentenceSteps& sentence : sentences) {
+    for (const TokenSteps& token : sentence.*side) ++histogram[token.steps];
+  }
+  return histogram;
+}
+
+std::string histogram_json(const PonderHistogram& histogram) {
+  JsonObject json;
+  for (const auto& [step, count] : histogram) json.add(std::to_string(step), count);
+  return json.text();
+}
+
+std::string sentence_steps_json(const std::vector<SentenceSteps>& sentences) {
+  const std::string list = json_array(sentences, [](const SentenceSteps& sentence) {
+    return JsonObject()
+        .add_json("input", side_json(sentence.input))
+        .add_json("output", side_json(sentence.output))
+        .text();
+  });
+  return JsonObject()
+      .add_json("sentences", list)
+      .add_json("input_steps", histogram_json(ponder_histogram(sentences, &SentenceSteps::input)))
+      .add_json("output_steps", histogram_json(ponder_histogram(sentences, &SentenceSteps::output)))
+      .text();
+}
+
+}  // namespace edgewise

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "edgewise/experiment/model_directory.h"
+#include "edgewise/ops/ponder_steps.h"
+#include "edgewise/viz/ponder_picture.h"
+
+namespace edgewise {
+
+/// The ponder steps of each node of a sentence pair. An output token stands for the decoder node whose input is the
+/// token; the node predicts the next one.
+struct SentenceSteps {
+  std::vector<TokenSteps> input;
+  std::vector<TokenSteps> output;
+};
+
+/// Translates the inputs by a Universal Transformer and counts the ponder steps of all nodes. Inputs without tokens are
+/// left out. Throws Error for a model of another kind and when no input has tokens.
+std::vector<SentenceSteps> count_ponder_steps(const TranslationModel& model, const std::vector<std::string>& inputs);
+
+/// Counts the nodes by their ponder steps, over one side of all sentences.
+PonderHistogram ponder_histogram(const std::vector<SentenceSteps>& sentences,
+                                 std::vector<TokenSteps> SentenceSteps::*side);
+
+/// Returns {"2": 40, "3": 5}: the number of nodes for each number of steps.
+std::string histogram_json(const PonderHistogram& histogram);
+
+/// Returns one JSON object with the sentences and both histograms.
+std::string sentence_steps_json(const std::vector<SentenceSteps>& sentences);
+
+}  // namespace edgewise

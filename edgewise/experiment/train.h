@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "edgewise/data/corpus.h"
+#include "edgewise/experiment/evaluate.h"
+#include "edgewise/train/observer.h"
+#include "edgewise/train/run_requests.h"
+#include "edgewise/train/trainer.h"
+
+namespace edgewise {
+
+/// Receives the events of train(), in the order of these functions, and then those of training.
+class RunObserver : public TrainObserver {
+ public:
+  /// Called when RUN/last of a resumed run was damaged; `damage` says how, and which checkpoint replaced RUN/last.
+  virtual void on_restore(const std::string& /*damage*/) {}
+  virtual void on_corpus(const Corpus&) {}
+  /// Called with the numbers of training pairs that are left out or shortened because of their tokens. Counting takes
+  /// minutes for a large corpus, so a resumed run does not count again.
+  virtual void on_encode(const EncodeReport&) {}
+  virtual void on_data(std::int64_t /*training_pairs*/, const Corpus&, const Vocabularies&) {}
+  virtual void on_model(const SequenceModel&) {}
+  /// Called before the first step. train() does not read its requests before this call.
+  virtual void on_start() {}
+};
+
+struct TrainSettings {
+  std::filesystem::path data_folder = {};  // base of the config's relative paths: the folder of the config file
+  bool is_resumed = false;                 // continue the run that the directory holds
+};
+
+struct TrainResult {
+  Outcome outcome = Outcome::kFinished;
+  std::int64_t step = 0;  // the run's last step
+  double seconds = 0.0;   // time in the training loop of this call
+  SentencePairs test;     // the config's test set; empty when it has none
+};
+
+/// Trains the model of a config and writes the run directory (train/checkpoint.h):
+///
+///     TrainResult result = train(read_experiment("demo.toml"), "runs/demo", {}, observer, requests);
+///     Validation test = evaluate(open_model("runs/demo"), result.test);
+///
+/// Ends early when `requests.stop` becomes true. Throws Error as Trainer, load_corpus and make_vocabularies do, when
+/// the directory holds a run that is not resumed, and when another process trains in the directory.
+TrainResult train(const Experiment& experiment, const std::filesystem::path& run, const TrainSettings& settings,
+                  RunObserver& observer, RunRequests& requests);
+
+}  // namespace edgewise

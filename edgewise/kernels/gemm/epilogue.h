@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "edgewise/base/bfloat16.h"
+#include "edgewise/kernels/gemm/gemm.h"
+#include "edgewise/kernels/norm/add_norm.h"
+
+// The operations between two matrix products of inference, in one pass over memory: scales, bias, activation, residual
+// sum, norm, and rounding for the next product. Shapes: R = rows, N = columns.
+
+namespace edgewise::kernels {
+
+/// A product of 8-bit matrices, with the value activation(sums * row_scale * column_scale + bias).
+struct Int8Product {
+  const std::int32_t* sums = nullptr;   // [R, N], or null
+  const float* row_scale = nullptr;     // [R]
+  const float* column_scale = nullptr;  // [N]
+  const float* bias = nullptr;          // [N], or null
+  GemmActivation activation = GemmActivation::kNone;
+};
+
+/// The operations on each row x, in this order:
+///   x = product, if it has sums, otherwise values
+///   x = residual += x, if residual is not null
+///   x = norm(x) * gain + norm_bias, if gain is not null
+///   out = x, if out is not null
+///   rounded = x rounded to T, if rounded is not null
+/// `out` may be `residual` or `values`. T is float, BFloat16 or std::int8_t. For std::int8_t a row is first divided by
+/// its scale, which makes its largest magnitude 127.
+template <typename T>
+struct RowEpilogue {
+  std::int64_t rows;
+  std::int64_t columns;
+  Int8Product product = {};
+  const float* values = nullptr;     // [R, N]
+  float* residual = nullptr;         // [R, N]
+  const float* gain = nullptr;       // [N]
+  const float* norm_bias = nullptr;  // [N]
+  NormFormula norm = {};
+  float* out = nullptr;            // [R, N], rows `out_stride` elements apart
+  std::int64_t out_stride = 0;     // 0 means N
+  T* rounded = nullptr;            // [R, N]
+  float* rounded_scale = nullptr;  // [R], for std::int8_t
+
+  /// Returns the epilogue of `count` rows from `first` on, without product or values.
+  RowEpilogue slice_rows(std::int64_t first, std::int64_t count) const {
+    RowEpilogue part = *this;
+    part.rows = count;
+    part.product = {};
+    part.values = nullptr;
+    if (residual != nullptr) part.residual += first * columns;
+    if (out != nullptr) part.out += first * (out_stride == 0 ? columns : out_stride);
+    if (rounded != nullptr) part.rounded += first * columns;
+    if (rounded_scale != nullptr) part.rounded_scale += first;
+    return part;
+  }
+};
+
+template <typename T>
+void apply_epilogue(const RowEpilogue<T>& p);
+
+namespace reference {
+template <typename T>
+void apply_epilogue(const RowEpilogue<T>& p);
+}  // namespace reference
+
+}  // namespace edgewise::kernels

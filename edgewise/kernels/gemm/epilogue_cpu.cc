@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <variant>
+
+#include "edgewise/base/profile.h"
+#include "edgewise/base/threads.h"
+#include "edgewise/kernels/gemm/epilogue.h"
+#include "edgewise/kernels/simd/instruction_set.h"
+#include "edgewise/kernels/simd/scratch.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "edgewise/kernels/gemm/epilogue_cpu.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "edgewise/kernels/simd/load_store-inl.h"
+#include "edgewise/kernels/simd/reduce-inl.h"
+
+#ifndef EDGEWISE_KERNELS_GEMM_EPILOGUE_CPU_CC
+#define EDGEWISE_KERNELS_GEMM_EPILOGUE_CPU_CC
+namespace edgewise::kernels {
+
+using AnyRowEpilogue = std::variant<RowEpilogue<float>, RowEpilogue<BFloat16>, RowEpilogue<std::int8_t>>;
+
+}  // namespace edgewise::kernels
+#endif  // EDGEWISE_KERNELS_GEMM_EPILOGUE_CPU_CC
+
+HWY_BEFORE_NAMESPACE();
+namespace edgewise::kernels::HWY_NAMESPACE {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// Returns sums * (row_scale * column_scale) + bias.
+HWY_INLINE Floats scale_sums(AllLanes part, const std::int32_t* sums, float row_scale, const float* column_scale,
+                             Floats bias) {
+  const FloatTag d;
+  const hn::RebindToSigned<FloatTag> d32;
+  const Floats scale = hn::Mul(hn::Set(d, row_scale), load(part, column_scale));
+  return hn::MulAdd(hn::ConvertTo(d, hn::LoadU(d32, sums)), scale, bias);
+}
+
+HWY_INLINE Floats scale_sums(FirstLanes part, const std::int32_t* sums, float row_scale, const float* column_scale,
+                             Floats bias) {
+  HWY_ALIGN std::int32_t buffer[HWY_MAX_BYTES / sizeof(float)] = {};
+  HWY_ALIGN float scales[HWY_MAX_BYTES / sizeof(float)] = {};
+  std::memcpy(buffer, sums, part.count * sizeof(std::int32_t));
+  std::memcpy(scales, column_scale, part.count * sizeof(float));
+  return scale_sums(AllLanes(), buffer, row_scale, scales, bias);
+}
+
+/// Stores values * factor, rounded to nearest, ties to even. The products must be at most 127 in magnitude. Adding
+/// 1.5 * 2^23 rounds a product to an integer and leaves this integer in the low bits of the sum.
+HWY_INLINE void store_int8(AllLanes /*part*/, Floats values, Floats factor, std::int8_t* to) {
+  const FloatTag d;
+  const hn::RebindToUnsigned<FloatTag> d32;
+  const hn::Rebind<std::uint8_t, FloatTag> d8;
+  const Floats shifted = hn::MulAdd(values, factor, hn::Set(d, 0x1.8p23f));
+  hn::StoreU(hn::TruncateTo(d8, hn::BitCast(d32, shifted)), d8, reinterpret_cast<std::uint8_t*>(to));
+}
+
+HWY_INLINE void store_int8(FirstLanes part, Floats values, Floats factor, std::int8_t* to) {
+  HWY_ALIGN std::int8_t buffer[HWY_MAX_BYTES / sizeof(float)];
+  store_int8(AllLanes(), values, factor, buffer);
+  std::memcpy(to, buffer, part.count);
+}
+
+void scale_row(const Int8Product& p, std::int64_t row, std::int64_t count, float* to_N) {
+  const std::int32_t* sums_N = p.sums + row * count;
+  const float scale = p.row_scale[row];
+  const Floats lowest = hn::Set(FloatTag(), p.activation == GemmActivation::kRelu ? 0.0f : -kInfinity);
+  for_each_vector(count, [&](std::int64_t n, auto part) HWY_ATTR {
+    const Floats bias = p.bias == nullptr ? hn::Zero(FloatTag()) : load(part, p.bias + n);
+    store(part, hn::Max(scale_sums(part, sums_N + n, scale, p.column_scale + n, bias), lowest), to_N + n);
+  });
+  if (p.activation != GemmActivation::kGelu) return;
+  for (std::int64_t n = 0; n < count; ++n) to_N[n] = reference::activate(to_N[n], p.activation);
+}
+
+void add_row(std::int64_t count, const float* from_N, float* sum_N) {
+  for_each_vector(count, [&](std::int64_t n, auto part) HWY_ATTR {
+    store(part, hn::Add(load(part, sum_N + n), load(part, from_N + n)), sum_N + n);
+  });
+}
+
+template <typename T>
+void norm_row(const RowEpilogue<T>& p, const float* from_N, float* to_N) {
+  const std::int64_t count = p.columns;
+  const float total = sum_values(count, [&](std::int64_t n, auto part) HWY_ATTR { return load(part, from_N + n); });
+  const Floats mean = hn::Set(FloatTag(), total / static_cast<float>(count));
+  const float squares = sum_values(count, [&](std::int64_t n, auto part) HWY_ATTR {
+    const Floats centred = hn::Sub(load(part, from_N + n), mean);
+    return hn::Mul(centred, centred);
+  });
+  const float deviation =
+      std::sqrt(squares / static_cast<float>(p.norm.divisor) + static_cast<float>(p.norm.epsilon_inside));
+  const Floats inverse = hn::Set(FloatTag(), 1.0f / (deviation + static_cast<float>(p.norm.epsilon_outside)));
+  for_each_vector(count, [&](std::int64_t n, auto part) HWY_ATTR {
+    const Floats normed = hn::Mul(hn::Sub(load(part, from_N + n), mean), inverse);
+    store(part, hn::MulAdd(normed, load(part, p.gain + n), load(part, p.norm_bias + n)), to_N + n);
+  });
+}
+
+template <typename T>
+void round_row(std::int64_t count, const float* from_N, T* to_N, float* /*scale*/) {
+  for_each_vector(count, [&](std::int64_t n, auto part) HWY_ATTR { store(part, load(part, from_N + n), to_N + n); });
+}
+
+void round_row(std::int64_t count, const float* from_N, std::int8_t* to_N, float* scale) {
+  const float largest =
+      max_magnitude(count, [&](std::int64_t n, auto part) HWY_ATTR { return load(part, from_N + n); });
+  *scale = largest / 127;
+  const Floats factor = hn::Set(FloatTag(), largest > 0 ? 127 / largest : 0.0f);
+  for_each_vector(
+      count, [&](std::int64_t n, auto part) HWY_ATTR { store_int8(part, load(part, from_N + n), factor, to_N + n); });
+}
+
+template <typename T>
+void apply_to_rows(const RowEpilogue<T>& p, std::int64_t row_begin, std::int64_t row_end) {
+  Scratch& scratch = Scratch::of_this_thread();
+  scratch.reset();
+  float* buffer_N = scratch.take(static_cast<std::size_t>(p.columns));
+  const std::int64_t out_stride = p.out_stride == 0 ? p.columns : p.out_stride;
+  for (std::int64_t row = row_begin; row < row_end; ++row) {
+    // `row_N` points to the row after the latest operation.
+    float* out_N = p.out == nullptr ? nullptr : p.out + row * out_stride;
+    const float* row_N = nullptr;
+    if (p.product.sums != nullptr) {
+      const bool is_result = out_N != nullptr && p.residual == nullptr && p.gain == nullptr;
+      float* to_N = is_result ? out_N : buffer_N;
+      scale_row(p.product, row, p.columns, to_N);
+      row_N = to_N;
+    } else {
+      row_N = p.values + row * p.columns;
+    }
+    if (p.residual != nullptr) {
+      float* residual_N = p.residual + row * p.columns;
+      add_row(p.columns, row_N, residual_N);
+      row_N = residual_N;
+    }
+    if (p.gain != nullptr) {
+      float* to_N = out_N != nullptr ? out_N : buffer_N;
+      norm_row(p, row_N, to_N);
+      row_N = to_N;
+    }
+    if (out_N != nullptr && out_N != row_N) std::copy_n(row_N, p.columns, out_N);
+    if (p.rounded != nullptr) {
+      float* scale = p.rounded_scale == nullptr ? nullptr : p.rounded_scale + row;
+      round_row(p.columns, row_N, p.rounded + row * p.columns, scale);
+    }
+  }
+}
+
+void visit_epilogue(const AnyRowEpilogue& any, std::int64_t row_begin, std::int64_t row_end) {
+  std::visit([=](const auto& p) HWY_ATTR { apply_to_rows(p, row_begin, row_end); }, any);
+}
+
+}  // namespace
+}  // namespace edgewise::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace edgewise::kernels {
+
+HWY_EXPORT(visit_epilogue);
+
+template <typename T>
+void apply_epilogue(const RowEpilogue<T>& p) {
+  constexpr std::int64_t kGrain = 8192;  // values per thread, at least
+  const ScopedTimer timer("passes");
+  if (instruction_set() == InstructionSet::kReference) return reference::apply_epilogue(p);
+  parallel_for(p.rows, kGrain / (p.columns + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(visit_epilogue)(p, begin, end);
+  });
+}
+
+template void apply_epilogue(const RowEpilogue<float>&);
+template void apply_epilogue(const RowEpilogue<BFloat16>&);
+template void apply_epilogue(const RowEpilogue<std::int8_t>&);
+
+}  // namespace edgewise::kernels
+#endif  // HWY_ONCE

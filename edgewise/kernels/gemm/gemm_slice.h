@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <type_traits>
+
+#include "edgewise/kernels/gemm/gemm.h"
+#include "edgewise/kernels/gemm/gemm_onednn.h"
+#include "edgewise/kernels/gemm/packed_matrix.h"
+
+namespace edgewise::kernels::cpu {
+
+/// The right matrix of a product, in any layout.
+template <typename T>
+struct RightMatrix {
+  const T* data;
+  std::int64_t stride;
+  onednn::RightLayout layout;
+};
+
+/// A Gemm, or a part of its rows or of its depth. The members have the meaning of Gemm's members.
+template <typename T, typename Out>
+struct GemmSlice {
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t depth;
+  Matrix<T> a;
+  RightMatrix<T> b;
+  const float* bias;
+  GemmActivation activation;
+  GemmResult result;
+  Out* out;
+  std::int64_t out_stride;
+  std::int64_t spare_rows = 0;
+
+  /// Returns `count` rows from `first` on. `a` must be in rows.
+  GemmSlice slice_rows(std::int64_t first, std::int64_t count) const {
+    GemmSlice part = *this;
+    part.rows = count;
+    part.a.data += first * a.stride;
+    part.out += first * out_stride;
+    return part;
+  }
+
+  /// Returns `count` terms of each sum from `first` on; slices with first > 0 add to the result. `a` must be in columns
+  /// and `b` in rows.
+  GemmSlice slice_depth(std::int64_t first, std::int64_t count) const {
+    GemmSlice part = *this;
+    part.depth = count;
+    part.a.data += first * a.stride;
+    part.b.data += first * b.stride;
+    if (first > 0) part.result = GemmResult::kAdd;
+    return part;
+  }
+};
+
+template <typename T>
+RightMatrix<T> to_right_matrix(const Matrix<T>& b) {
+  return {b.data, b.stride,
+          b.layout == MatrixLayout::kRows ? onednn::RightLayout::kRows : onednn::RightLayout::kColumns};
+}
+
+template <typename T, typename PackedType>
+RightMatrix<T> to_right_matrix(const PackedMatrix<PackedType>& packed) {
+  const auto& content = packed.content();
+  return {static_cast<const T*>(content.bytes.data()), content.columns, content.layout};
+}
+
+template <typename T, typename Out>
+GemmSlice<T, Out> slice_all(const Gemm<T, Out>& gemm) {
+  return {.rows = gemm.rows,
+          .columns = gemm.columns,
+          .depth = gemm.depth,
+          .a = gemm.a,
+          .b = gemm.packed_b != nullptr ? to_right_matrix<T>(*gemm.packed_b) : to_right_matrix(gemm.b),
+          .bias = gemm.bias,
+          .activation = gemm.activation,
+          .result = gemm.result,
+          .out = gemm.out,
+          .out_stride = gemm.out_stride,
+          .spare_rows = gemm.spare_rows};
+}
+
+/// The size of a product that changes from batch to batch.
+enum class VaryingSize { kRows, kDepth, kNone };
+
+/// Returns the size that is the number of tokens, according to the layouts: the rows if `a` is in rows, otherwise the
+/// depth. The depth is returned only if it can be cut into parts: for `b` in rows and float results without bias and
+/// activation, because partial sums in bf16 would be rounded.
+template <typename T, typename Out>
+VaryingSize find_varying_size(const GemmSlice<T, Out>& slice) {
+  if (slice.a.layout == MatrixLayout::kRows) return VaryingSize::kRows;
+  const bool is_plain_sum =
+      std::is_same_v<Out, float> && slice.bias == nullptr && slice.activation == GemmActivation::kNone;
+  return slice.b.layout == onednn::RightLayout::kRows && is_plain_sum ? VaryingSize::kDepth : VaryingSize::kNone;
+}
+
+/// Runs a product with oneDNN. Cuts its varying size into blocks of few different sizes, so that little is compiled.
+template <typename T, typename Out>
+void run_in_blocks(const GemmSlice<T, Out>& slice);
+
+}  // namespace edgewise::kernels::cpu

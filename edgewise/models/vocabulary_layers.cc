@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/models/vocabulary_layers.h"
+
+#include <ATen/ops/tensor.h>
+
+#include <cmath>
+
+#include "edgewise/ops/projected_loss.h"
+
+namespace edgewise {
+
+VocabularyLayers::VocabularyLayers(const TransformerOptions& options, std::uint64_t seed, RandomStream& random)
+    : input_embedding(options.input_vocabulary, options.size, options.embedding_init, random),
+      output_embedding(options.output_vocabulary, options.size, options.embedding_init, random) {
+  RandomStream projection_random(seed, /*stream=*/1);
+  output_projection = Linear(options.size, options.output_vocabulary, Bias::kZero, projection_random);
+
+  if (options.tying == Tying::kAll) output_embedding.weight = input_embedding.weight;
+  if (options.tying != Tying::kNone) output_projection.weight = output_embedding.weight;
+  if (options.scale_embedding) {
+    input_embedding.scale = output_embedding.scale = std::sqrt(static_cast<double>(options.size));
+  }
+}
+
+BatchLoss VocabularyLayers::loss(const at::Tensor& state_DM, const std::vector<std::int64_t>& labels, double rdrop,
+                                 const LossOptions& options) const {
+  const at::Tensor labels_D = at::tensor(labels);
+  const auto& [weight, bias] = output_projection;
+  return rdrop > 0 ? projected_rdrop_loss(state_DM, weight, bias, labels_D, rdrop, options)
+                   : projected_loss(state_DM, weight, bias, labels_D, options);
+}
+
+}  // namespace edgewise

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "edgewise/nn/embedding.h"
+#include "edgewise/nn/linear.h"
+#include "edgewise/ops/batch_loss.h"
+#include "edgewise/ops/loss.h"
+#include "edgewise/options/transformer_options.h"
+
+namespace edgewise {
+
+/// The layers between tokens and states: both embeddings and the output projection, tied according to options.tying.
+struct VocabularyLayers {
+  Embedding input_embedding;
+  Embedding output_embedding;
+  Linear output_projection;  // states to logits; its tensors are named "generator" in checkpoints
+
+  VocabularyLayers() = default;
+
+  /// Draws the embeddings from `random`, and the output projection from a stream of its own of `seed`.
+  VocabularyLayers(const TransformerOptions& options, std::uint64_t seed, RandomStream& random);
+
+  /// Returns projected_loss or, with `rdrop` above 0, projected_rdrop_loss with that weight.
+  BatchLoss loss(const at::Tensor& state_DM, const std::vector<std::int64_t>& labels, double rdrop,
+                 const LossOptions& options) const;
+};
+
+}  // namespace edgewise

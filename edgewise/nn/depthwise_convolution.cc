@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/nn/depthwise_convolution.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/where.h>
+
+#include "edgewise/nn/init.h"
+
+namespace edgewise {
+
+DepthwiseConvolution::DepthwiseConvolution(std::int64_t size, NeighbourWindow filter_window)
+    : weight_WM(constant_init({filter_window.width(), size}, 0.0)), window(filter_window) {
+  weight_WM.detach()[window.before].fill_(1.0);
+}
+
+at::Tensor DepthwiseConvolution::operator()(const at::Tensor& x_NM, std::span<const NodeIndex> neighbours) const {
+  const at::Tensor rows_AW =
+      at::tensor(std::vector<std::int64_t>(neighbours.begin(), neighbours.end())).view({-1, window.width()});
+  const at::Tensor exists_AW = rows_AW != kNoNode;
+  // A missing neighbour is replaced by the node itself, times 0: other rows may be uninitialised and hold NaN.
+  const at::Tensor source_AW = at::where(exists_AW, rows_AW, rows_AW.narrow(1, window.before, 1));
+  const at::Tensor source_AWM = x_NM.index_select(0, source_AW.view(-1)).view({-1, window.width(), x_NM.size(1)});
+  return (source_AWM * exists_AW.unsqueeze(-1) * weight_WM.to(x_NM.scalar_type())).sum(1);
+}
+
+}  // namespace edgewise

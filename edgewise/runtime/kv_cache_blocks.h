@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "edgewise/base/bfloat16.h"
+#include "edgewise/graph/hypothesis_tree.h"
+#include "edgewise/kernels/simd/aligned_buffer.h"
+
+// Memory of a KV cache. A cache entry holds the key and the value of one token in one layer, [2, W], and possibly more
+// behind them, where W is the size of a key. Entries lie in blocks, [layers, kTokens, entry size], so that the entries
+// of one layer are adjacent. Entries never move: an address identifies an entry. T is float or BFloat16.
+
+namespace edgewise {
+
+/// Type of cached keys and values for weights of type T. The cache of int8 weights is BFloat16: each step reads the
+/// whole cache, and more precision than the weights have would only cost bandwidth.
+template <typename T>
+using CacheElement = std::conditional_t<std::is_same_v<T, float>, float, BFloat16>;
+
+struct BlockShape {
+  static constexpr std::int64_t kTokens = 16;
+
+  std::int64_t layers;
+  std::int64_t entry_size;  // in elements, as all sizes and offsets here
+
+  /// Distance from a token's entry in one layer to its entry in the next.
+  std::int64_t layer_step() const { return kTokens * entry_size; }
+  std::int64_t size() const { return layers * layer_step(); }
+};
+
+/// Blocks of one shape. A returned block is reused before memory for a new one is allocated.
+template <typename T>
+class BlockPool {
+ public:
+  explicit BlockPool(const BlockShape& shape) : shape_(shape) {}
+
+  T* take();
+  void give_back(T* block) { free_.push_back(block); }
+
+  const BlockShape& shape() const { return shape_; }
+
+ private:
+  BlockShape shape_;
+  std::vector<kernels::AlignedBuffer> blocks_;
+  std::vector<T*> free_;
+};
+
+/// Self-attention cache of one sentence's hypotheses: a tree whose nodes are tokens, with the entries of each node.
+template <typename T>
+class HypothesisCache {
+ public:
+  /// Removes all nodes.
+  void clear(BlockPool<T>& pool);
+
+  /// Adds a node and returns its number. Throws Error, in the name of `caller`, for a parent that does not exist.
+  NodeIndex add(NodeIndex parent, BlockPool<T>& pool, const char* caller);
+
+  std::int64_t depth(NodeIndex node) const { return nodes_[static_cast<std::size_t>(node)].depth; }
+
+  /// Returns the node's entry in the first layer.
+  T* entry(NodeIndex node, const BlockShape& shape) const {
+    return blocks_[static_cast<std::size_t>(node / BlockShape::kTokens)] +
+           node % BlockShape::kTokens * shape.entry_size;
+  }
+
+  /// Appends the first layer's entries of the nodes from the root to `node`.
+  void append_path(NodeIndex node, const BlockShape& shape, std::vector<const T*>& entries) const;
+
+ private:
+  struct Node {
+    NodeIndex parent;
+    std::int32_t depth;
+  };
+  std::vector<Node> nodes_;
+  std::vector<T*> blocks_;
+};
+
+/// Cross-attention cache of sentences that were encoded together: the entries of their input tokens.
+template <typename T>
+class EncoderCache {
+ public:
+  explicit EncoderCache(const BlockShape& shape) : shape_(shape) {}
+
+  /// Discards all entries, and allocates memory for the entries of `tokens` tokens.
+  void allocate(std::int64_t tokens) {
+    blocks_ = bytes_.elements<T>((tokens + BlockShape::kTokens - 1) / BlockShape::kTokens * shape_.size());
+  }
+
+  /// Returns the token's entry in the first layer.
+  T* entry(std::int64_t token) const {
+    return blocks_ + token / BlockShape::kTokens * shape_.size() + token % BlockShape::kTokens * shape_.entry_size;
+  }
+
+ private:
+  BlockShape shape_;
+  kernels::AlignedBuffer bytes_;
+  T* blocks_ = nullptr;
+};
+
+}  // namespace edgewise

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/runtime/sublayer_runner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace edgewise {
+namespace {
+
+const NormParameters kNoNorm;
+
+kernels::GemmActivation gemm_activation(Activation activation) {
+  return activation == Activation::kRelu ? kernels::GemmActivation::kRelu : kernels::GemmActivation::kGelu;
+}
+
+}  // namespace
+
+template <typename T>
+float* SublayerRunner<T>::begin(std::int64_t rows) {
+  rows_ = rows;
+  state_ = state_buffer_.allocate(rows, options_.size);
+  input_ = input_buffer_.allocate(rows, options_.size);
+  return state_;
+}
+
+template <typename T>
+void SublayerRunner<T>::keep_rows(std::span<const NodeIndex> kept) {
+  rows_ = 0;
+  for (const NodeIndex row : kept) {
+    if (row != rows_) std::copy_n(state_ + row * options_.size, options_.size, state_ + rows_ * options_.size);
+    ++rows_;
+  }
+}
+
+template <typename T>
+const NormParameters& SublayerRunner<T>::pre_norm(const NormParameters& norm) const {
+  return options_.norm_placement == NormPlacement::kPre ? norm : kNoNorm;
+}
+
+template <typename T>
+void SublayerRunner<T>::prepare_input(const NormParameters& norm) {
+  norm_and_round(rows_, options_.size, state_, norm, /*norms_values=*/false, input_);
+}
+
+template <typename T>
+float* SublayerRunner<T>::apply_norm(const NormParameters& norm) {
+  float* to = normed_buffer_.allocate(rows_, options_.size);
+  norm_and_round(rows_, options_.size, state_, norm, /*norms_values=*/false, Activations<float>{to});
+  return to;
+}
+
+template <typename T>
+void SublayerRunner<T>::set_input(float* values) {
+  norm_and_round(rows_, options_.size, values, kNoNorm, /*norms_values=*/false, input_);
+}
+
+template <typename T>
+float* SublayerRunner<T>::project(const PackedLinear<T>& linear) {
+  float* projected = projected_buffer_.allocate(rows_, linear.out());
+  linear.write(rows_, input_, projected);
+  return projected;
+}
+
+template <typename T>
+Activations<T> SublayerRunner<T>::convert(float* values, std::int64_t columns) {
+  if constexpr (std::is_same_v<T, float>) {
+    return {values};
+  } else {
+    const Activations<T> to = converted_buffer_.allocate(rows_, columns);
+    norm_and_round(rows_, columns, values, kNoNorm, /*norms_values=*/false, to);
+    return to;
+  }
+}
+
+template <typename T>
+void SublayerRunner<T>::add_residual(const PackedLinear<T>& linear, const Activations<T>& x, const NormParameters& own,
+                                     const NormParameters& next) {
+  if (options_.norm_placement == NormPlacement::kPre) {
+    linear.add_and_norm(rows_, x, state_, next, /*norms_sum=*/false, input_);
+  } else {
+    linear.add_and_norm(rows_, x, state_, own, /*norms_sum=*/true, input_);
+    if (!next.gain.empty()) prepare_input(next);
+  }
+}
+
+template <typename T>
+template <typename E>
+void SublayerRunner<T>::attend(const AttentionParameters<T>& parameters, const AttentionArguments<E>& arguments,
+                               const NormParameters& next) {
+  float* attended = attended_buffer_.allocate(rows_, heads_.width());
+  kernels::node_attention(kernels::NodeAttention<E>{
+      .rows = rows_,
+      .num_heads = heads_.padded_heads,
+      .head_size = heads_.padded_head_size,
+      .ranges = arguments.ranges,
+      .sources = arguments.entries,
+      .key_offset = arguments.key_offset,
+      .value_offset = arguments.value_offset,
+      .query = arguments.query,
+      .query_stride = arguments.query_stride,
+      .out = attended,
+      .scale = 1.0f / std::sqrt(static_cast<float>(heads_.head_size)),
+      .clamp = options_.clamp ? static_cast<float>(*options_.clamp) : std::numeric_limits<float>::infinity(),
+      .score_vector = parameters.score_vector.empty() ? nullptr : parameters.score_vector.data(),
+      .weights = arguments.weights});
+  add_residual(parameters.output, convert(attended, heads_.width()), parameters.norm, next);
+}
+
+template <typename T>
+void SublayerRunner<T>::feed_forward(const FeedForwardParameters<T>& parameters, const NormParameters& next) {
+  const Activations<T> inner = inner_buffer_.allocate(rows_, parameters.inner.out());
+  parameters.inner.activate(rows_, input_, gemm_activation(options_.activation), inner);
+  add_residual(parameters.outer, inner, parameters.norm, next);
+}
+
+template class SublayerRunner<float>;
+template class SublayerRunner<BFloat16>;
+template class SublayerRunner<std::int8_t>;
+
+template void SublayerRunner<float>::attend(const AttentionParameters<float>&, const AttentionArguments<float>&,
+                                            const NormParameters&);
+template void SublayerRunner<BFloat16>::attend(const AttentionParameters<BFloat16>&, const AttentionArguments<float>&,
+                                               const NormParameters&);
+template void SublayerRunner<BFloat16>::attend(const AttentionParameters<BFloat16>&,
+                                               const AttentionArguments<BFloat16>&, const NormParameters&);
+template void SublayerRunner<std::int8_t>::attend(const AttentionParameters<std::int8_t>&,
+                                                  const AttentionArguments<float>&, const NormParameters&);
+template void SublayerRunner<std::int8_t>::attend(const AttentionParameters<std::int8_t>&,
+                                                  const AttentionArguments<BFloat16>&, const NormParameters&);
+
+}  // namespace edgewise

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "edgewise/graph/relation_view.h"
+#include "edgewise/kernels/attention/node_attention.h"
+#include "edgewise/runtime/weights.h"
+
+namespace edgewise {
+
+/// The arguments of kernels::NodeAttention that do not follow from the model. T is the type of keys and values.
+template <typename T>
+struct AttentionArguments {
+  const kernels::SourceRange* ranges;  // [R]
+  const T* const* entries;
+  std::int64_t key_offset;
+  std::int64_t value_offset;
+  const float* query;
+  std::int64_t query_stride;
+  float* const* weights = nullptr;
+};
+
+/// Runs rows through the sublayers of a model's layers, for inference only. Holds the rows' states and the input of the
+/// next sublayer, which is the norm of the states (pre-norm) or the states themselves (post-norm; nn/sublayer.h has the
+/// formulas). A sublayer computes the input of the next one, so it is given the next one's norm. Buffers are reused. T
+/// is the type of weights. Shapes: R = rows, M = size of a state.
+template <typename T>
+class SublayerRunner {
+ public:
+  SublayerRunner(const TransformerOptions& options, const HeadLayout& heads) : options_(options), heads_(heads) {}
+
+  /// Replaces all rows by `rows` new ones. Returns their states, [R, M], which the caller writes.
+  float* begin(std::int64_t rows);
+
+  /// Keeps only the states of the rows `kept`, which ascend. The input must then be set anew.
+  void keep_rows(std::span<const NodeIndex> kept);
+
+  std::int64_t num_rows() const { return rows_; }
+  float* state() { return state_; }  // [R, M]
+  const Activations<T>& input() const { return input_; }
+
+  /// Returns the norm to apply before a sublayer with norm `norm`: `norm` itself, or no norm in a post-norm model.
+  const NormParameters& pre_norm(const NormParameters& norm) const;
+
+  /// Sets the input of the next sublayer to norm(states).
+  void prepare_input(const NormParameters& norm);
+
+  /// Sets the input of the next sublayer to `values`, [R, M].
+  void set_input(float* values);
+
+  /// Returns norm(states), [R, M], valid until the next call.
+  float* apply_norm(const NormParameters& norm);
+
+  /// Returns linear(input), [R, linear.out()], valid until the next call.
+  float* project(const PackedLinear<T>& linear);
+
+  /// Adds the projected output of attention to the states, and norms the sum in a post-norm model. `next` is the
+  /// pre_norm of the next sublayer, or the final norm.
+  template <typename E>
+  void attend(const AttentionParameters<T>& parameters, const AttentionArguments<E>& arguments,
+              const NormParameters& next);
+
+  /// Adds feed_forward(input) to the states, and norms the sum in a post-norm model. `next` is as in attend.
+  void feed_forward(const FeedForwardParameters<T>& parameters, const NormParameters& next);
+
+ private:
+  void add_residual(const PackedLinear<T>& linear, const Activations<T>& x, const NormParameters& own,
+                    const NormParameters& next);
+  Activations<T> convert(float* values, std::int64_t columns);
+
+  const TransformerOptions& options_;
+  const HeadLayout& heads_;
+  std::int64_t rows_ = 0;
+  float* state_ = nullptr;
+  Activations<T> input_ = {};
+  FloatBuffer state_buffer_, normed_buffer_, projected_buffer_, attended_buffer_;
+  ActivationBuffer<T> input_buffer_, converted_buffer_, inner_buffer_;
+};
+
+}  // namespace edgewise

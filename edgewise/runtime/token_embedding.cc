@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/runtime/token_embedding.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "edgewise/base/error.h"
+#include "edgewise/kernels/embedding/embed.h"
+#include "edgewise/options/position_formula.h"
+
+namespace edgewise {
+
+TokenEmbedding::TokenEmbedding(const TransformerOptions& options)
+    : size_(options.size),
+      scale_(options.scale_embedding ? std::sqrt(static_cast<float>(options.size)) : 1.0f),
+      frequencies_(position_frequencies(options.size, options.positions)) {}
+
+void TokenEmbedding::reserve_positions(std::int64_t position) {
+  const std::int64_t count = std::ssize(positions_) / size_;
+  if (position < count) return;
+  const std::int64_t new_count = std::max(position + 1, 2 * count);
+  positions_.resize(static_cast<std::size_t>(new_count * size_));
+  for (std::int64_t i = count; i < new_count; ++i) write_position(i, frequencies_, positions_.data() + i * size_);
+}
+
+void TokenEmbedding::write(const EmbeddingTable& table, std::span<const std::int64_t> tokens,
+                           std::span<const std::int64_t> positions, const char* caller, float* out) {
+  if (!positions.empty()) reserve_positions(*std::ranges::max_element(positions));
+  embed(table, tokens, positions_.data(), positions.data(), caller, out);
+}
+
+void TokenEmbedding::write(const EmbeddingTable& table, std::span<const std::int64_t> tokens, const char* caller,
+                           float* out) {
+  embed(table, tokens, nullptr, nullptr, caller, out);
+}
+
+void TokenEmbedding::embed(const EmbeddingTable& table, std::span<const std::int64_t> tokens, const float* vectors,
+                           const std::int64_t* positions, const char* caller, float* out) const {
+  for (const std::int64_t token : tokens) {
+    check(token >= 0 && token < table.num_tokens, "{}: token is {}, needs a number in [0, {})", caller, token,
+          table.num_tokens);
+  }
+  kernels::embed_forward(kernels::EmbedForward<float>{.weight = table.vectors.data(),
+                                                      .tokens = tokens.data(),
+                                                      .position_table = vectors,
+                                                      .positions = positions,
+                                                      .out = out,
+                                                      .num_tokens = std::ssize(tokens),
+                                                      .size = size_,
+                                                      .scale = scale_,
+                                                      .dropout = {}});
+}
+
+}  // namespace edgewise

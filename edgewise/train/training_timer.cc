@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/train/training_timer.h"
+
+#include <algorithm>
+
+namespace edgewise {
+namespace {
+
+double in_seconds(TrainingTimer::Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+}  // namespace
+
+void TrainingTimer::begin(std::int64_t step) {
+  begin_ = Clock::now();
+  first_step_ = step;
+}
+
+void TrainingTimer::add_step(Clock::duration duration, std::int64_t tokens) {
+  busy_ += duration;
+  tokens_ += tokens;
+}
+
+double TrainingTimer::tokens_per_second() const {
+  return static_cast<double>(tokens_) / std::max(in_seconds(busy_), 1e-9);
+}
+
+void TrainingTimer::restart() {
+  busy_ = {};
+  tokens_ = 0;
+}
+
+double TrainingTimer::seconds() const { return in_seconds(Clock::now() - begin_); }
+
+double TrainingTimer::seconds_left(std::int64_t step, std::int64_t last_step) const {
+  const auto done = static_cast<double>(std::max<std::int64_t>(step - first_step_, 1));
+  return seconds() / done * static_cast<double>(last_step - step);
+}
+
+}  // namespace edgewise

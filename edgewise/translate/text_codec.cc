@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/translate/text_codec.h"
+
+#include <utility>
+
+#include "edgewise/base/utf8.h"
+#include "edgewise/translate/long_sentences.h"
+
+namespace edgewise {
+namespace {
+
+/// Encodes a prefix of the text that is long enough for max_input tokens, so that a text of megabytes costs little.
+Tokens encode_beginning(std::string_view text, const TextCodec& codec, bool& was_cut) {
+  const std::string_view beginning = utf8_prefix(text, static_cast<std::size_t>(codec.max_input) * kMaxBytesPerToken);
+  Tokens tokens = codec.vocabularies.input->encode(beginning);
+  was_cut = beginning.size() < text.size() || std::ssize(tokens) > codec.max_input;
+  if (std::ssize(tokens) > codec.max_input) tokens.resize(static_cast<std::size_t>(codec.max_input));
+  return tokens;
+}
+
+std::vector<std::string> token_texts(const Tokens& tokens, std::size_t count, const Vocabulary& vocabulary) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < count; ++i) texts.emplace_back(vocabulary.token_text(tokens[i]));
+  return texts;
+}
+
+std::size_t size_without_end(const Tokens& input, const TextCodec& codec) {
+  return input.empty() || !codec.end_input ? input.size() : input.size() - 1;
+}
+
+/// Appends a row of weights for each output token. A part's tokens attend only to its own input, whose tokens begin at
+/// `input_offset`; the weight of the input's end token is omitted.
+void append_attention(TranslatedText& text, const Hypothesis& hypothesis, std::size_t num_inputs,
+                      std::size_t input_offset) {
+  const auto stride = static_cast<std::ptrdiff_t>(hypothesis.attention.size() / (hypothesis.tokens.size() + 1));
+  auto row = hypothesis.attention.begin();
+  for (std::size_t token = 0; token < hypothesis.tokens.size(); ++token, row += stride) {
+    std::vector<float>& weights = text.attention.emplace_back(input_offset);
+    weights.insert(weights.end(), row, row + static_cast<std::ptrdiff_t>(num_inputs));
+  }
+}
+
+/// Appends the hypothesis of a part whose input tokens begin at `input_offset`.
+void append_part(TranslatedText& text, const Hypothesis& hypothesis, std::size_t num_inputs, std::size_t input_offset,
+                 const TextCodec& codec) {
+  const Vocabulary& vocabulary = *codec.vocabularies.output;
+  const std::string part = vocabulary.decode(hypothesis.tokens);
+  if (!text.text.empty() && !part.empty()) text.text += ' ';
+  text.text += part;
+  text.log_probability += hypothesis.log_probability;
+  const auto output_offset = std::ssize(text.tokens);
+  for (std::string& token : token_texts(hypothesis.tokens, hypothesis.tokens.size(), vocabulary)) {
+    text.tokens.push_back(std::move(token));
+  }
+  text.token_numbers.insert(text.token_numbers.end(), hypothesis.tokens.begin(), hypothesis.tokens.end());
+  text.ponder_steps.insert(text.ponder_steps.end(), hypothesis.ponder_steps.begin(), hypothesis.ponder_steps.end());
+  if (hypothesis.attention.empty()) return;
+  append_attention(text, hypothesis, num_inputs, input_offset);
+  const std::vector<std::int64_t> aligned = alignment(hypothesis);
+  for (std::size_t i = 0; i < aligned.size(); ++i) {
+    if (aligned[i] >= static_cast<std::int64_t>(num_inputs)) continue;  // the end token
+    text.alignment.push_back(
+        {aligned[i] + static_cast<std::int64_t>(input_offset), output_offset + static_cast<std::int64_t>(i)});
+  }
+}
+
+}  // namespace
+
+std::int64_t TokenizedSentence::num_tokens() const {
+  std::int64_t count = std::ssize(prefix);
+  for (const Tokens& part : parts) count += std::ssize(part);
+  return count;
+}
+
+TokenizedSentence TextCodec::encode(const TranslationRequest& request, LongInputs long_inputs) const {
+  TokenizedSentence sentence;
+  const Vocabulary& vocabulary = *vocabularies.input;
+  if (max_input == 0) {
+    sentence.parts = {vocabulary.encode(request.input)};
+  } else if (long_inputs == LongInputs::kCut) {
+    sentence.parts = {encode_beginning(request.input, *this, sentence.was_cut)};
+  } else {
+    sentence.parts = split_to_fit(request.input, vocabulary, max_input);
+  }
+  if (sentence.parts.empty()) sentence.parts.emplace_back();
+  for (Tokens& part : sentence.parts) {
+    if (end_input && !part.empty()) part.push_back(kEndToken);
+  }
+  if (!request.prefix.empty()) sentence.prefix = vocabularies.output->encode(request.prefix);
+  return sentence;
+}
+
+Translation TextCodec::decode(const TokenizedSentence& sentence,
+                              std::span<const std::vector<Hypothesis>> results) const {
+  Translation translation;
+  translation.was_cut = sentence.was_cut;
+  translation.outputs.resize(results.size() == 1 ? results.front().size() : 1);
+  for (std::size_t part = 0; part < results.size(); ++part) {
+    const Tokens& input = sentence.parts[part];
+    const std::size_t num_inputs = size_without_end(input, *this);
+    const std::size_t input_offset = translation.input_tokens.size();
+    for (std::string& token : token_texts(input, num_inputs, *vocabularies.input)) {
+      translation.input_tokens.push_back(std::move(token));
+    }
+    for (std::size_t i = 0; i < translation.outputs.size(); ++i) {
+      append_part(translation.outputs[i], results[part][i], num_inputs, input_offset, *this);
+      translation.outputs[i].score += results[part][i].score / static_cast<double>(results.size());
+    }
+  }
+  for (TranslatedText& output : translation.outputs) {
+    for (std::vector<float>& weights : output.attention) weights.resize(translation.input_tokens.size());
+  }
+  return translation;
+}
+
+}  // namespace edgewise

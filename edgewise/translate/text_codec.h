@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "edgewise/base/fields.h"
+#include "edgewise/search/hypothesis.h"
+#include "edgewise/translate/translation.h"
+#include "edgewise/translate/vocabulary_files.h"
+
+namespace edgewise {
+
+/// Treatment of inputs of more tokens than the model accepts: split the input into parts that are translated one by one
+/// (long_sentences.h), or cut the input, so that only its beginning is translated.
+enum class LongInputs { kSplit, kCut };
+
+inline constexpr auto enum_names(LongInputs) {
+  return std::array{EnumName{LongInputs::kSplit, "split"}, EnumName{LongInputs::kCut, "cut"}};
+}
+
+/// A sentence as tokens: several parts for a long sentence, one empty part for a sentence without tokens.
+struct TokenizedSentence {
+  std::vector<Tokens> parts;
+  Tokens prefix = {};  // first tokens of the first part's output
+  bool was_cut = false;
+
+  std::int64_t num_tokens() const;
+};
+
+/// Converts text into the tokens of a model, and tokens into text.
+struct TextCodec {
+  Vocabularies vocabularies;
+  bool end_input = false;      // whether each input ends with the end token
+  std::int64_t max_input = 0;  // most tokens of an input, without the end token; 0: no limit
+
+  /// Throws Error for text that is not UTF-8.
+  TokenizedSentence encode(const TranslationRequest& request, LongInputs long_inputs = LongInputs::kSplit) const;
+
+  /// Builds the translation from the hypotheses that a search found for each part, best first. A sentence of several
+  /// parts gets one output: the best hypothesis of each part, joined by spaces.
+  Translation decode(const TokenizedSentence& sentence, std::span<const std::vector<Hypothesis>> results) const;
+};
+
+}  // namespace edgewise
