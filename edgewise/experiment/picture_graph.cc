@@ -144,8 +144,8 @@ GraphDrawing batch_drawing(const std::vector<std::string>& inputs, const std::ve
 }
 
 GraphDrawing batch_drawing(const std::vector<std::string>& lengths) {
-  std::vector<PairLengths> pairs;
-  for (const std::string& text : lengths) pairs.push_back(parse_lengths(text));
+  std::vector<PairLengths> pairs(lengths.size());
+  std::ranges::transform(lengths, pairs.begin(), parse_lengths);
   return drawing_of_pairs(pairs);
 }
 
