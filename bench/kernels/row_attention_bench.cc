@@ -3,8 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/kernels/add_benchmark.h"
-#include "bench/kernels/attention_arguments.h"
+#include "bench/kernels/attention_benchmarks.h"
 #include "edgewise/graph/builders.h"
 #include "edgewise/kernels/attention/row_attention.h"
 
@@ -17,7 +16,8 @@ Relation strided_4096() { return strided(4096, /*stride=*/64); }
 Relation dilated_4096() { return window(4096, {.before = 32, .after = 32, .dilation = 4}); }
 
 template <typename T>
-void attend(benchmark::State& state, const Relation& relation, Passes passes, double dropout) {
+void attend(AttentionArguments<T>* /*type*/, benchmark::State& state, const Relation& relation, Passes passes,
+            double dropout) {
   const RowPlan plan(relation.view());
   AttentionArguments<T> arguments(relation);
   const AttentionForward<T> forward = arguments.forward(dropout);
@@ -31,32 +31,12 @@ void attend(benchmark::State& state, const Relation& relation, Passes passes, do
   arguments.report_flops(state, passes);
 }
 
-struct Case {
-  std::string name;
-  Relation (*relation)();
-  BenchmarkSize size = BenchmarkSize::kLarger;
-};
-
-template <typename T>
-void add(const Case& entry, const std::string& suffix, Passes passes, double dropout = 0) {
-  add_benchmark("row_attention/" + entry.name + "/" + suffix, entry.size,
-                [=](benchmark::State& state) { attend<T>(state, entry.relation(), passes, dropout); })
-      ->Unit(benchmark::kMillisecond)
-      ->MeasureProcessCPUTime();
-}
-
 const bool kRegistered = [] {
-  const std::vector<Case> cases = {{"random_512", random_512, BenchmarkSize::kSmallest},
-                                   {"random_8192", random_8192},
-                                   {"strided_4096", strided_4096},
-                                   {"dilated_4096", dilated_4096}};
-  for (const Case& entry : cases) {
-    add<float>(entry, "fp32/forward", Passes::kForward);
-    add<float>(entry, "fp32/backward", Passes::kBackward);
-    add<float>(entry, "fp32/both", Passes::kBoth);
-    add<float>(entry, "fp32/dropout/both", Passes::kBoth, 0.1);
-    add<BFloat16>(entry, "bf16/both", Passes::kBoth);
-  }
+  const std::vector<AttentionCase> cases = {{"random_512", random_512, BenchmarkSize::kSmallest},
+                                            {"random_8192", random_8192},
+                                            {"strided_4096", strided_4096},
+                                            {"dilated_4096", dilated_4096}};
+  add_attention_benchmarks("row_attention", cases, [](auto* type, auto&&... arguments) { attend(type, arguments...); });
   return true;
 }();
 

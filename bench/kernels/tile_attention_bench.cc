@@ -3,8 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/kernels/add_benchmark.h"
-#include "bench/kernels/attention_arguments.h"
+#include "bench/kernels/attention_benchmarks.h"
 #include "edgewise/graph/builders.h"
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/kernels/attention/tile_attention.h"
@@ -33,7 +32,8 @@ Relation complete_2048() { return complete(2048); }
 Relation causal_2048() { return causal(2048); }
 
 template <typename T>
-void attend(benchmark::State& state, const Relation& relation, Passes passes, double dropout) {
+void attend(AttentionArguments<T>* /*type*/, benchmark::State& state, const Relation& relation, Passes passes,
+            double dropout) {
   const TilePlan plan(relation.view());
   AttentionArguments<T> arguments(relation, plan.num_saved_weights);
   const AttentionForward<T> forward = arguments.forward(dropout);
@@ -46,34 +46,15 @@ void attend(benchmark::State& state, const Relation& relation, Passes passes, do
   arguments.report_flops(state, passes);
 }
 
-struct Case {
-  std::string name;
-  Relation (*relation)();
-  BenchmarkSize size = BenchmarkSize::kLarger;
-};
-
-template <typename T>
-void add(const Case& entry, const std::string& suffix, Passes passes, double dropout = 0) {
-  add_benchmark("tile_attention/" + entry.name + "/" + suffix, entry.size,
-                [=](benchmark::State& state) { attend<T>(state, entry.relation(), passes, dropout); })
-      ->Unit(benchmark::kMillisecond)
-      ->MeasureProcessCPUTime();
-}
-
 const bool kRegistered = [] {
-  const std::vector<Case> cases = {{"sentences_causal", sentences_causal, BenchmarkSize::kSmallest},
-                                   {"sentences_complete", sentences_complete},
-                                   {"window_4096", window_4096},
-                                   {"window_65536", window_65536},
-                                   {"complete_2048", complete_2048},
-                                   {"causal_2048", causal_2048}};
-  for (const Case& entry : cases) {
-    add<float>(entry, "fp32/forward", Passes::kForward);
-    add<float>(entry, "fp32/backward", Passes::kBackward);
-    add<float>(entry, "fp32/both", Passes::kBoth);
-    add<float>(entry, "fp32/dropout/both", Passes::kBoth, 0.1);
-    add<BFloat16>(entry, "bf16/both", Passes::kBoth);
-  }
+  const std::vector<AttentionCase> cases = {{"sentences_causal", sentences_causal, BenchmarkSize::kSmallest},
+                                            {"sentences_complete", sentences_complete},
+                                            {"window_4096", window_4096},
+                                            {"window_65536", window_65536},
+                                            {"complete_2048", complete_2048},
+                                            {"causal_2048", causal_2048}};
+  add_attention_benchmarks("tile_attention", cases,
+                           [](auto* type, auto&&... arguments) { attend(type, arguments...); });
   return true;
 }();
 
