@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The commands of this project. Every target installs what it needs on its first call.
-.PHONY: help setup build demo test test-pages gallery test-sanitized fuzz lint-tools format format-check tidy \
-  bench-kernels bench-peers clean
+.PHONY: help setup build demo test test-pages gallery test-sanitized test-threads fuzz lint-tools format format-check \
+  tidy bench-kernels bench-peers clean
 
 help:  ## list all targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -33,7 +33,11 @@ test-sanitized: setup  ## run the tests under AddressSanitizer and UndefinedBeha
 	@scripts/build asan
 	@ctest --test-dir build-asan --output-on-failure --parallel "$$(nproc)" $(TESTS)
 
-fuzz: setup  ## feed altered files to five readers, SECONDS=600 for each; stops at a crash; needs clang
+test-threads: setup  ## run the tests of code with threads under ThreadSanitizer
+	@scripts/build tsan test_threads
+	@ctest --test-dir build-tsan --output-on-failure --tests-regex '^threads$$'
+
+fuzz: setup  ## feed altered files to all readers of files, SECONDS=600 for each; stops at a finding; needs clang
 	@scripts/fuzz $(or $(SECONDS),600)
 
 lint-tools:
@@ -42,10 +46,11 @@ lint-tools:
 format: lint-tools  ## format all sources with clang-format 14
 	@git ls-files '*.h' '*.cc' '*.cpp' | xargs clang-format-14 -i
 
-format-check: lint-tools  ## check the format of sources, comments, help texts and the picture of the layers
+format-check: lint-tools  ## check the format of sources, comments, help texts, tests and the picture of the layers
 	@git ls-files '*.h' '*.cc' '*.cpp' | xargs clang-format-14 --dry-run -Werror
 	@scripts/check_prose --self-test
 	@scripts/check_prose
+	@scripts/check_tests
 	@scripts/draw_layers --check
 
 tidy: lint-tools  ## run clang-tidy over the library and examples

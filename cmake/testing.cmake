@@ -25,7 +25,9 @@ function(edgewise_test name)
   endif()
   # One process per program: starting libtorch for each of hundreds of tests would take longer than the tests.
   add_test(NAME ${name} COMMAND test_${name} --gtest_brief=1)
-  # Several programs share the cores at a time, and busy-waiting threads would take the cores from other programs.
+  # Several programs share the cores at a time, and the busy-waiting threads of libtorch's OpenMP would take the cores
+  # from other programs. die_after_fork=0: some tests start threads in a forked process.
+  set(support "${PROJECT_SOURCE_DIR}/tests/support")
   set_tests_properties(${name} PROPERTIES TIMEOUT 3000 ENVIRONMENT
-    "OMP_WAIT_POLICY=passive;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leaks.txt:print_suppressions=0")
+    "OMP_WAIT_POLICY=passive;LSAN_OPTIONS=suppressions=${support}/leaks.txt:print_suppressions=0;TSAN_OPTIONS=suppressions=${support}/threads.txt:print_suppressions=0:die_after_fork=0")
 endfunction()

@@ -24,17 +24,17 @@
 
 using namespace edgewise;
 
-// --- 1. Graphs. A pool holds one graph per pair of lengths; a batch joins the graphs of its pairs. -------------------
+// --- 1. Graphs. The lengths of a pair determine its graph; a batch joins the graphs of its pairs.
+// ---------------------
 
 void print_range(const std::string& name, const auto& numbers) {
   fmt::print("  {:<16} {} to {}\n", name, numbers.front(), numbers.back());
 }
 
 void print_graph_numbering() {
-  GraphPool pool;
   const TokenPair pair = {.input = {28, 25, 7, 26, 6, 4, 5, 9, 18},
                           .output = {kBeginToken, 28, 25, 7, 26, 6, 4, 5, 9, 18, kEndToken}};
-  const Batch batch = make_batch(pool, std::span(&pair, 1));
+  const Batch batch = make_batch(std::span(&pair, 1));
   fmt::print("The graph of a pair with 9 and 10 tokens:\n");
   print_range("encoder nodes", batch.graph.nodes(kEncoder));
   print_range("decoder nodes", batch.graph.nodes(kDecoder));
@@ -92,8 +92,7 @@ void compare_naive_and_built_in() {
   const MultiHeadAttention attention(MultiHeadAttentionOptions::even(/*size=*/16, /*heads=*/2), random);
   const double head_size = 8;
 
-  GraphPool pool;
-  MessageGraph graph(pool.pair({.input = 9, .output = 10}));
+  MessageGraph graph(make_pair_graph({.input = 9, .output = 10}));
   graph.ndata().set("x", 0.3 * at::randn({graph.graph().num_nodes(), 16}));
   graph.apply_nodes([&](const NodeBatch& nodes) { return attention.get(nodes.data("x")).columns(); });
   naive_propagate_attention(graph, graph.edges(kEncoderEncoder), head_size);
@@ -180,9 +179,8 @@ void train(std::int64_t epochs, std::int64_t pairs) {
     print_totals(fmt::format("epoch {} training  ", epoch), training_totals);
 
     const at::NoGradGuard no_grad;
-    GraphPool pool;
     Totals validation_totals;
-    for (const Batch& batch : batches_in_order(pool, validation, batching)) {
+    for (const Batch& batch : batches_in_order(validation, batching)) {
       batch_loss(model, batch, Pass::inference(), validation_totals);
     }
     print_totals(fmt::format("epoch {} validation", epoch), validation_totals);

@@ -5,6 +5,7 @@
 Prints one line of JSON. Sentences are as long as those of two files would be in subwords; tokens are random numbers.
 """
 import argparse
+import itertools
 import json
 import math
 import random
@@ -110,12 +111,12 @@ def main():
     random.seed(0)
     model = Model(*SIZES[arguments.size])
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
-    batches = length_batches(sentence_lengths(arguments.input, arguments.output))
+    batches = itertools.cycle(length_batches(sentence_lengths(arguments.input, arguments.output)))
+    num_steps = arguments.warmup + arguments.steps
 
     times, tokens = [], 0
-    for step in range(arguments.warmup + arguments.steps):
+    for step, (inputs, outputs) in enumerate([random_batch(next(batches)) for _ in range(num_steps)]):
         begin = time.perf_counter()
-        inputs, outputs = random_batch(batches[step % len(batches)])
         loss, output_tokens = train_step(model, optimiser, inputs, outputs, arguments.precision)
         if not math.isfinite(loss):
             raise SystemExit(f"loss of step {step + 1} is {loss}, needs a finite number")

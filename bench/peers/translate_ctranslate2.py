@@ -6,6 +6,7 @@ Prints one line of JSON, with the better result of two divisions of the threads:
 translator per thread. Inputs are as long as a file's sentences would be in subwords; their tokens are random.
 """
 import argparse
+import itertools
 import json
 import math
 import random
@@ -21,6 +22,7 @@ from peak_memory import peak_memory
 
 VOCABULARY = 10_000
 OUTPUT_TOKENS = 16
+MIN_SECONDS = 3
 SIZES = {  # size, feed-forward, heads, encoder layers, decoder layers
     "tiny": (128, 256, 4, 4, 4),
     "base": (512, 2048, 8, 6, 6),
@@ -94,20 +96,29 @@ def translate(translator, inputs, arguments):
     return sum(len(result.hypotheses[0]) for result in results)
 
 
-def tokens_per_second(translator, inputs, arguments):
-    translate(translator, inputs[:arguments.batch], arguments)
+def seconds_of(translator, inputs, arguments):
     begin = time.perf_counter()
     tokens = translate(translator, inputs, arguments)
-    return tokens / (time.perf_counter() - begin)
+    return tokens, time.perf_counter() - begin
+
+
+def tokens_per_second(translator, inputs, arguments):
+    """Times one call that takes at least about MIN_SECONDS. The call before it warms every replica up."""
+    _, seconds = seconds_of(translator, inputs, arguments)
+    passes = math.ceil(MIN_SECONDS / seconds)
+    tokens, seconds = seconds_of(translator, inputs * passes, arguments)
+    return tokens / seconds
 
 
 def median_latency(translator, inputs, arguments):
+    """Times single sentences for at least MIN_SECONDS, after one pass over all of them."""
     seconds = []
-    for sentence in inputs[:64]:
-        begin = time.perf_counter()
+    for sentence in inputs:
         translate(translator, [sentence], arguments)
-        seconds.append(time.perf_counter() - begin)
-    return statistics.median(seconds)
+    for sentence in itertools.cycle(inputs):
+        seconds.append(seconds_of(translator, [sentence], arguments)[1])
+        if sum(seconds) >= MIN_SECONDS:
+            return statistics.median(seconds)
 
 
 def main():
@@ -130,7 +141,6 @@ def main():
         if arguments.batch > 1:
             speeds.append(tokens_per_second(translator, inputs, arguments))
         else:
-            translate(translator, inputs[:1], arguments)
             latencies.append(median_latency(translator, inputs, arguments))
             speeds.append(OUTPUT_TOKENS / latencies[-1])
     result = {"version": f"CTranslate2 {ctranslate2.__version__}", "size": arguments.size,

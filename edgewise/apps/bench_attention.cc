@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise bench attention --case CASE
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
+#include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/experiment/attention_bench.h"
@@ -41,23 +40,23 @@ void print_json(const BenchAttentionCommand& command, const AttentionBench& benc
   object.add("gemm_peak_gflops", bench.peak_flops / 1e9)
       .add("memory_gb_per_second", bench.peak_bandwidth / 1e9)
       .add("difference", bench.difference);
-  fmt::print("{}\n", object.text());
+  print_output("{}\n", object.text());
 }
 
 void print_text(const BenchAttentionCommand& command, const AttentionBench& bench) {
-  fmt::print("{}: {} nodes, {} edges; {}, {} threads, by {}\n", enum_name(command.options.which), bench.nodes,
-             bench.edges, enum_name(command.options.precision), num_threads(), bench.kernel);
-  fmt::print("{:<22} {:>10} {:>12} {:>10} {:>10} {:>10}\n", "", "ms", "edges/s", "GFLOP/s", "limit, ms", "of limit");
+  print_output("{}: {} nodes, {} edges; {}, {} threads, by {}\n", enum_name(command.options.which), bench.nodes,
+               bench.edges, enum_name(command.options.precision), num_threads(), bench.kernel);
+  print_output("{:<22} {:>10} {:>12} {:>10} {:>10} {:>10}\n", "", "ms", "edges/s", "GFLOP/s", "limit, ms", "of limit");
   auto print_time = [&](std::string_view name, const AttentionTime& time) {
-    fmt::print("{:<22} {:>10.2f} {:>12.3g} {:>10.0f} {:>10.2f} {:>8.0f} %\n", name, 1e3 * time.seconds,
-               per_second(bench.edges, time), time.flops / time.seconds / 1e9, 1e3 * time.limit_seconds,
-               100 * time.limit_seconds / time.seconds);
+    print_output("{:<22} {:>10.2f} {:>12.3g} {:>10.0f} {:>10.2f} {:>8.0f} %\n", name, 1e3 * time.seconds,
+                 per_second(bench.edges, time), time.flops / time.seconds / 1e9, 1e3 * time.limit_seconds,
+                 100 * time.limit_seconds / time.seconds);
   };
   print_time("forward", bench.forward);
   print_time("forward and backward", bench.total);
-  fmt::print("limits: matrix products at {:.0f} GFLOP/s, memory at {:.1f} GB/s\n", bench.peak_flops / 1e9,
-             bench.peak_bandwidth / 1e9);
-  fmt::print("differs from fp64 by {:.1e} at most\n", bench.difference);
+  print_output("limits: matrix products at {:.0f} GFLOP/s, memory at {:.1f} GB/s\n", bench.peak_flops / 1e9,
+               bench.peak_bandwidth / 1e9);
+  print_output("differs from fp64 by {:.1e} at most\n", bench.difference);
 }
 
 void run_bench_attention(const BenchAttentionCommand& command) {
@@ -79,10 +78,8 @@ void add_bench_attention(CLI::App& bench) {
       ->add_option("--precision", command->options.precision,
                    "the number format of the tensors: fp32 (default) or bf16")
       ->transform(one_of<Precision>());
-  attention
-      ->add_option("--repetitions", command->options.repetitions,
-                   "the number of timed repetitions, whose median is printed; default 20")
-      ->check(CLI::Range(1, 1'000'000));
+  add_number(*attention, "--repetitions", &command->options.repetitions,
+             "the number of timed repetitions, whose median is printed; default 20", at_least(1).at_most(1e6));
   attention->add_flag("--json", command->is_json, "print the result as one line of JSON");
   add_threads_option(*attention, command->threads);
   attention->callback([command] { run_bench_attention(*command); });

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise bench decode --size SIZE --input FILE
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 #include <string>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
+#include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/peak_memory.h"
 #include "edgewise/base/threads.h"
@@ -45,35 +44,35 @@ std::string splits_json(const std::vector<DecodingBench>& results) {
 void print_json(const BenchDecodeCommand& command, const std::vector<DecodingBench>& results) {
   const auto fastest = std::ranges::max(results, {}, &DecodingBench::tokens_per_second);
   const auto lowest_latency = std::ranges::min(results, {}, &DecodingBench::median_latency);
-  fmt::print("{}\n", JsonObject()
-                         .add("size", enum_name(command.options.size))
-                         .add("precision", enum_name(command.options.precision))
-                         .add("beam", command.options.beam)
-                         .add("batch", command.options.batch)
-                         .add("threads", num_threads())
-                         .add("output_tokens_per_second", fastest.tokens_per_second())
-                         .add("median_latency_ms", 1e3 * lowest_latency.median_latency)
-                         .add("peak_memory_bytes", peak_memory())
-                         .add_json("splits", splits_json(results))
-                         .text());
+  print_output("{}\n", JsonObject()
+                           .add("size", enum_name(command.options.size))
+                           .add("precision", enum_name(command.options.precision))
+                           .add("beam", command.options.beam)
+                           .add("batch", command.options.batch)
+                           .add("threads", num_threads())
+                           .add("output_tokens_per_second", fastest.tokens_per_second())
+                           .add("median_latency_ms", 1e3 * lowest_latency.median_latency)
+                           .add("peak_memory_bytes", peak_memory())
+                           .add_json("splits", splits_json(results))
+                           .text());
 }
 
 void print_profile(const DecodingBench& result) {
   double rest = result.seconds;
   for (const Profile::Line& line : result.profile) {
-    fmt::print("  {:4.1f} %  {:8} times  {}\n", 100 * line.seconds / result.seconds, line.times, line.work);
+    print_output("  {:4.1f} %  {:8} times  {}\n", 100 * line.seconds / result.seconds, line.times, line.work);
     rest -= line.seconds;
   }
-  fmt::print("  {:4.1f} %                  the rest\n", 100 * rest / result.seconds);
+  print_output("  {:4.1f} %                  the rest\n", 100 * rest / result.seconds);
 }
 
 void print_text(const BenchDecodeCommand& command, const std::vector<DecodingBench>& results) {
-  fmt::print("{}, {}, beam {}, {} sentences at once, {} output tokens each\n", enum_name(command.options.size),
-             enum_name(command.options.precision), command.options.beam, command.options.batch,
-             command.options.output_tokens);
+  print_output("{}, {}, beam {}, {} sentences at once, {} output tokens each\n", enum_name(command.options.size),
+               enum_name(command.options.precision), command.options.beam, command.options.batch,
+               command.options.output_tokens);
   for (const DecodingBench& result : results) {
-    fmt::print("{} workers with {} threads each: {:.0f} tokens/s, median latency {:.1f} ms\n", result.split.workers,
-               result.split.threads, result.tokens_per_second(), 1e3 * result.median_latency);
+    print_output("{} workers with {} threads each: {:.0f} tokens/s, median latency {:.1f} ms\n", result.split.workers,
+                 result.split.threads, result.tokens_per_second(), 1e3 * result.median_latency);
     if (!result.profile.empty()) print_profile(result);
   }
 }
@@ -95,18 +94,19 @@ void add_bench_decode(CLI::App& bench) {
       ->transform(one_of<ModelSize>());
   decode->add_option("--precision", options.precision, "the number format of the weights: fp32 (default), bf16 or int8")
       ->transform(one_of<RuntimePrecision>());
-  decode->add_option("--beam", options.beam, "the number of hypotheses in the beam; 1: greedy search; default 4")
-      ->check(CLI::Range(1, 1000));
-  decode->add_option("--batch", options.batch, "the number of sentences that a worker decodes at a time; default 32")
-      ->check(CLI::Range(1, 100'000));
+  add_number(*decode, "--beam", &options.beam, "the number of hypotheses in the beam; 1: greedy search; default 4",
+             range_of<SearchOptions>("beam"));
+  add_number(*decode, "--batch", &options.batch, "the number of sentences that a worker decodes at a time; default 32",
+             at_least(1).at_most(1e5));
   decode->add_option("--input", options.input, "a file of sentences, one per line, which give the input lengths")
       ->required();
-  decode->add_option("--sentences", options.sentences, "the number of sentences to decode; default 400")
-      ->check(CLI::Range(1, 1'000'000));
-  decode
-      ->add_option("--workers", command->workers,
-                   "the number of workers that share the threads; default: one, then one per thread")
-      ->check(CLI::Range(1, 4096));
+  add_number(*decode, "--sentences", &options.sentences, "the number of sentences to decode; default 400",
+             at_least(1).at_most(1e6));
+  add_number(*decode, "--min-seconds", &options.min_seconds,
+             "decode all sentences again until this time has passed; default 3", at_least(0).at_most(3600));
+  add_number(*decode, "--workers", &command->workers,
+             "the number of workers that share the threads; default: one, then one per thread",
+             at_least(1).at_most(1024));
   decode->add_flag("--profile", options.is_profiled, "print a profile of the first worker");
   decode->add_flag("--json", command->is_json, "print the result as one line of JSON");
   add_threads_option(*decode, command->threads);

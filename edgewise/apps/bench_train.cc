@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise bench train --size SIZE --input FILE --output FILE
-#include <fmt/format.h>
-
 #include <memory>
 #include <string>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
+#include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/threads.h"
@@ -33,50 +32,50 @@ std::string profile_json(const BenchTrainCommand& command, const TrainingBench& 
 }
 
 void print_profile(const BenchTrainCommand& command, const TrainingBench& bench) {
-  fmt::print("\nms a step  share  times a step  work\n");
+  print_output("\nms a step  share  times a step  work\n");
   const auto steps = static_cast<double>(command.options.steps);
   double rest = bench.seconds;
   for (const Profile::Line& line : bench.profile) {
-    fmt::print("{:9.2f}  {:4.1f} %  {:12.1f}  {}\n", 1e3 * line.seconds / steps, 100 * line.seconds / bench.seconds,
-               static_cast<double>(line.times) / steps, line.work);
+    print_output("{:9.2f}  {:4.1f} %  {:12.1f}  {}\n", 1e3 * line.seconds / steps, 100 * line.seconds / bench.seconds,
+                 static_cast<double>(line.times) / steps, line.work);
     rest -= line.seconds;
   }
-  fmt::print("{:9.2f}  {:4.1f} %                the rest\n", 1e3 * rest / steps, 100 * rest / bench.seconds);
+  print_output("{:9.2f}  {:4.1f} %                the rest\n", 1e3 * rest / steps, 100 * rest / bench.seconds);
 }
 
 void print_json(const BenchTrainCommand& command, const TrainingBench& bench, double peak) {
   const double flops_per_second = bench.flops / bench.seconds;
-  fmt::print("{}\n", JsonObject()
-                         .add("size", enum_name(command.options.size))
-                         .add("precision", enum_name(command.options.precision))
-                         .add("threads", num_threads())
-                         .add("steps", command.options.steps)
-                         .add("output_tokens_per_second", bench.tokens_per_second())
-                         .add("median_ms", 1e3 * bench.median_step)
-                         .add("mean_ms", 1e3 * bench.mean_step(command.options.steps))
-                         .add("peak_memory_bytes", bench.peak_memory)
-                         .add("model_gflops", flops_per_second / 1e9)
-                         .add("gemm_peak_gflops", peak / 1e9)
-                         .add("share_of_peak", flops_per_second / peak)
-                         .add("first_loss", bench.loss.first)
-                         .add("last_loss", bench.loss.last)
-                         .add_json("profile", profile_json(command, bench))
-                         .text());
+  print_output("{}\n", JsonObject()
+                           .add("size", enum_name(command.options.size))
+                           .add("precision", enum_name(command.options.precision))
+                           .add("threads", num_threads())
+                           .add("steps", command.options.steps)
+                           .add("output_tokens_per_second", bench.tokens_per_second())
+                           .add("median_ms", 1e3 * bench.median_step)
+                           .add("mean_ms", 1e3 * bench.mean_step(command.options.steps))
+                           .add("peak_memory_bytes", bench.peak_memory)
+                           .add("model_gflops", flops_per_second / 1e9)
+                           .add("gemm_peak_gflops", peak / 1e9)
+                           .add("share_of_peak", flops_per_second / peak)
+                           .add("first_loss", bench.loss.first)
+                           .add("last_loss", bench.loss.last)
+                           .add_json("profile", profile_json(command, bench))
+                           .text());
 }
 
 void print_text(const BenchTrainCommand& command, const TrainingBench& bench, double peak) {
   const TransformerOptions model = bench_model_options(command.options.size);
   const double flops_per_second = bench.flops / bench.seconds;
-  fmt::print("{}: size {}, feed-forward {}, {} heads, {} + {} layers, {} words; {}, {} threads\n",
-             enum_name(command.options.size), model.size, model.feed_forward, model.heads, model.encoder_layers,
-             model.decoder_layers, model.output_vocabulary, enum_name(command.options.precision), num_threads());
-  fmt::print("output tokens/s  {:.0f}\n", bench.tokens_per_second());
-  fmt::print("ms a step        {:.1f} median, {:.1f} mean of {} steps\n", 1e3 * bench.median_step,
-             1e3 * bench.mean_step(command.options.steps), command.options.steps);
-  fmt::print("model GFLOP/s    {:.0f}, {:.0f} % of {:.0f}, this machine's largest for matrix products\n",
-             flops_per_second / 1e9, 100 * flops_per_second / peak, peak / 1e9);
-  fmt::print("peak memory      {:.2f} GB\n", static_cast<double>(bench.peak_memory) / 1e9);
-  fmt::print("loss a token     {:.3f}, then {:.3f}\n", bench.loss.first, bench.loss.last);
+  print_output("{}: size {}, feed-forward {}, {} heads, {} + {} layers, {} words; {}, {} threads\n",
+               enum_name(command.options.size), model.size, model.feed_forward, model.heads, model.encoder_layers,
+               model.decoder_layers, model.output_vocabulary, enum_name(command.options.precision), num_threads());
+  print_output("output tokens/s  {:.0f}\n", bench.tokens_per_second());
+  print_output("ms a step        {:.1f} median, {:.1f} mean of {} steps\n", 1e3 * bench.median_step,
+               1e3 * bench.mean_step(command.options.steps), command.options.steps);
+  print_output("model GFLOP/s    {:.0f}, {:.0f} % of {:.0f}, this machine's largest for matrix products\n",
+               flops_per_second / 1e9, 100 * flops_per_second / peak, peak / 1e9);
+  print_output("peak memory      {:.2f} GB\n", static_cast<double>(bench.peak_memory) / 1e9);
+  print_output("loss a token     {:.3f}, then {:.3f}\n", bench.loss.first, bench.loss.last);
   if (!bench.profile.empty()) print_profile(command, bench);
 }
 
@@ -103,10 +102,10 @@ void add_bench_train(CLI::App& bench) {
       ->add_option("--input", command->options.input, "a file of input sentences, one per line, which give the lengths")
       ->required();
   train->add_option("--output", command->options.output, "a file of output sentences, one for each input")->required();
-  train->add_option("--steps", command->options.steps, "the number of timed steps; default 20")
-      ->check(CLI::Range(1, 1'000'000));
-  train->add_option("--warmup", command->options.warmup, "the number of steps before the timed ones; default 3")
-      ->check(CLI::Range(1, 1'000'000));
+  add_number(*train, "--steps", &command->options.steps, "the number of timed steps; default 20",
+             at_least(1).at_most(1e6));
+  add_number(*train, "--warmup", &command->options.warmup, "the number of steps before the timed ones; default 3",
+             at_least(1).at_most(1e6));
   train->add_flag("--profile", command->options.is_profiled, "print a profile of the timed steps");
   train->add_flag("--json", command->is_json, "print the result as one line of JSON");
   add_threads_option(*train, command->threads);

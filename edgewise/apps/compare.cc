@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/files.h"
 #include "edgewise/experiment/run_comparison.h"
 
@@ -32,7 +33,7 @@ void print_table(const std::vector<ComparisonColumn>& columns) {
     for (std::size_t i = 1; i < columns.size(); ++i) {
       line += fmt::format("  {:>{}}", cell_of(columns[i]), width_of(columns[i]));
     }
-    fmt::print("{}\n", line);
+    print_output("{}\n", line);
   };
   print_row([](const ComparisonColumn& column) { return column.name; });
   for (std::size_t row = 0; row < columns.front().cells.size(); ++row) {
@@ -43,8 +44,8 @@ void print_table(const std::vector<ComparisonColumn>& columns) {
 void run_compare(const CompareCommand& command) {
   std::vector<RunRecord> runs;
   for (const std::string& run : command.runs) runs.push_back(read_run(run, "compare"));
-  print_table(compare_runs(runs));
   if (!command.page.empty()) write_file_atomically(command.page, comparison_page(runs), "compare");
+  print_table(compare_runs(runs));
 }
 
 }  // namespace

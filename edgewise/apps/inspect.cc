@@ -7,13 +7,15 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/config.h"
-#include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
+#include "edgewise/base/listed_directory.h"
 #include "edgewise/base/safetensors.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/experiment/sentence_steps.h"
@@ -31,9 +33,10 @@ void print_tensors(const SafetensorsFile& file) {
   std::size_t bytes = 0;
   for (const TensorInfo& tensor : file.tensors()) {
     bytes += tensor.bytes.size();
-    fmt::print("{:<60} {:>5} [{}]\n", tensor.name, dtype_name(tensor.dtype), fmt::join(tensor.shape, ", "));
+    print_output("{:<60} {:>5} [{}]\n", printable(tensor.name), dtype_name(tensor.dtype),
+                 fmt::join(tensor.shape, ", "));
   }
-  fmt::print("{} tensors, {} bytes\n", file.tensors().size(), bytes);
+  print_output("{} tensors, {} bytes\n", file.tensors().size(), bytes);
 }
 
 std::string describe_vocabulary(const Vocabulary& vocabulary) {
@@ -42,26 +45,27 @@ std::string describe_vocabulary(const Vocabulary& vocabulary) {
 
 void print_model(const fs::path& path) {
   const fs::path directory = find_model(path, "inspect");
+  const Manifest manifest = verify_manifest(directory, "inspect");
   const TranslationModel model = open_model(directory);
   const TransformerOptions& options = model.model->options();
-  fmt::print("{}: whole, every file as it was written\n", directory.string());
-  fmt::print("written by  {}\n", read_manifest(directory, "inspect").tool);
-  fmt::print("model       {}, {} + {} layers, size {}, {} heads, feed-forward {}, preset {}\n",
-             model_name(options.kind), options.encoder_layers, options.decoder_layers, options.size, options.heads,
-             options.feed_forward, enum_name(options.preset));
-  fmt::print("parameters  {}\n", count_parameters(model.model->parameters()));
-  fmt::print("input       {}\n", describe_vocabulary(*model.vocabularies.input));
-  fmt::print("output      {}\n", describe_vocabulary(*model.vocabularies.output));
+  print_output("{}: whole, every file as it was written\n", directory.string());
+  print_output("written by  {}\n", manifest.tool);
+  print_output("model       {}, {} + {} layers, size {}, {} heads, feed-forward {}, preset {}\n",
+               model_name(options.kind), options.encoder_layers, options.decoder_layers, options.size, options.heads,
+               options.feed_forward, enum_name(options.preset));
+  print_output("parameters  {}\n", count_parameters(model.model->parameters()));
+  print_output("input       {}\n", describe_vocabulary(*model.vocabularies.input));
+  print_output("output      {}\n", describe_vocabulary(*model.vocabularies.output));
 }
 
 void print_last_metrics(const fs::path& run) {
   const fs::path file = run / "metrics.jsonl";
-  if (!fs::exists(file)) return;
+  if (!is_there(file, "inspect")) return;
   const std::string text = read_file(file, "inspect");
   const std::size_t end = text.find_last_not_of('\n');
   if (end == std::string::npos) return;
   const std::size_t begin = text.find_last_of('\n', end);
-  fmt::print("metrics     {}\n", text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin));
+  print_output("metrics     {}\n", text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin));
 }
 
 void print_side(const char* name, const std::vector<TokenSteps>& tokens) {
@@ -73,7 +77,7 @@ void print_side(const char* name, const std::vector<TokenSteps>& tokens) {
     texts += token.text + std::string(width - count_code_points(token.text), ' ');
     steps += number + std::string(width - number.size(), ' ');
   }
-  fmt::print("{:<7} {}\n{:<7} {}\n", name, texts, "", steps);
+  print_output("{:<7} {}\n{:<7} {}\n", name, texts, "", steps);
 }
 
 void print_histogram(const char* name, const PonderHistogram& histogram) {
@@ -85,9 +89,9 @@ void print_histogram(const char* name, const PonderHistogram& histogram) {
     steps += step * count;
     most = std::max(most, count);
   }
-  fmt::print("{}: {:.2f} steps a token\n", name, static_cast<double>(steps) / static_cast<double>(total));
+  print_output("{}: {:.2f} steps a token\n", name, static_cast<double>(steps) / static_cast<double>(total));
   for (const auto& [step, count] : histogram) {
-    fmt::print("{:>4} {:>8} {}\n", step, count, std::string(static_cast<std::size_t>(count * kBarWidth / most), '#'));
+    print_output("{:>4} {:>8} {}\n", step, count, std::string(static_cast<std::size_t>(count * kBarWidth / most), '#'));
   }
 }
 
@@ -95,7 +99,7 @@ void print_ponder_steps(const std::vector<SentenceSteps>& sentences) {
   for (const SentenceSteps& sentence : sentences) {
     print_side("input", sentence.input);
     print_side("output", sentence.output);
-    fmt::print("\n");
+    print_output("\n");
   }
   print_histogram("inputs", ponder_histogram(sentences, &SentenceSteps::input));
   print_histogram("outputs", ponder_histogram(sentences, &SentenceSteps::output));
@@ -111,21 +115,23 @@ void inspect_ponder_steps(const InspectCommand& command) {
   const std::vector<std::string> inputs = read_sentences(command.ponder_inputs, "inspect");
   const std::vector<SentenceSteps> sentences = count_ponder_steps(open_model(command.path), inputs);
   if (command.is_json) {
-    fmt::print("{}\n", sentence_steps_json(sentences));
+    print_output("{}\n", sentence_steps_json(sentences));
   } else {
     print_ponder_steps(sentences);
   }
 }
 
 void run_inspect(const std::string& path) {
-  check(fs::exists(path), "inspect: {} does not exist, a run, a model, a safetensors file or a config is needed", path);
-  if (fs::is_directory(path)) {
+  check(path_exists(path, "inspect"),
+        "inspect: {} does not exist, a run, a model, a safetensors file or a config is needed", path);
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
     print_model(path);
     print_last_metrics(path);
   } else if (path.ends_with(".safetensors")) {
     print_tensors(SafetensorsFile::open(path));
   } else if (path.ends_with(".toml")) {
-    fmt::print("{}", to_toml(read_experiment(path), TomlComments::kHelp));
+    print_output("{}", to_toml(read_experiment(path), TomlComments::kHelp));
   } else {
     fail("inspect: {} is of no known kind, a run, a model, a .safetensors or a .toml file is needed", path);
   }

@@ -1,9 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program `edgewise`. Exit codes: 0 success, 1 internal error, 2 mistake of the user, 128 + n ended by signal n.
+// The program `edgewise`. Exit codes: 0 success, 1 internal error, 2 mistake of the user, or output that could not be
+// written, 128 + n ended by signal n.
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
+
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/base/version.h"
+
+namespace edgewise {
+namespace {
+
+/// Explains the error of a failed allocation of libtorch, whose type is that of all its errors.
+std::optional<std::string> explain_torch_error(const std::exception& error) {
+  const auto* torch = dynamic_cast<const c10::Error*>(&error);
+  if (torch == nullptr) return std::nullopt;
+  const std::string_view message = torch->what_without_backtrace();
+  const bool is_out_of_memory = message.find("DefaultCPUAllocator") != std::string_view::npos;
+  return is_out_of_memory ? std::optional(out_of_memory_text()) : std::nullopt;
+}
+
+}  // namespace
+}  // namespace edgewise
 
 int main(int argc, char** argv) {
   using namespace edgewise;
@@ -12,8 +34,7 @@ int main(int argc, char** argv) {
       "edgewise");
   program.set_version_flag("--version", fmt::format("edgewise {}", version()));
   program.require_subcommand(1);
-  int signal_exit_code = 0;
-  add_train(program, signal_exit_code);
+  add_train(program);
   add_translate(program);
   add_vocab(program);
   add_average(program);
@@ -28,6 +49,5 @@ int main(int argc, char** argv) {
   add_bench_train(*bench);
   add_bench_attention(*bench);
   add_bench_decode(*bench);
-  const int exit_code = run_program(program, argc, argv);
-  return exit_code == 0 ? signal_exit_code : exit_code;
+  return run_program(program, argc, argv, explain_torch_error);
 }

@@ -54,14 +54,14 @@ void add_attention(CLI::App& picture) {
       attention
           ->add_option("--pairs", options->pairs, "instead of --input: a file with `input ||| output` on each line")
           ->excludes(input);
-  attention->add_option("--line", options->line, "the line of --pairs to draw, from 1; default 1")
-      ->needs(pairs)
-      ->check(CLI::PositiveNumber);
+  add_number(*attention, "--line", &options->line, "the line of --pairs to draw, from 1; default 1",
+             at_least(1).at_most(1e12))
+      ->needs(pairs);
   attention->add_option("--gold", options->gold,
                         "a file of gold word alignments, one line per pair: `2-3` links word 2 of the input and word 3 "
                         "of the output surely, `2p3` possibly; the alignment error rate of each head is shown");
-  attention->add_option("--gold-first", options->gold_first, "the number of the first word in --gold: 1 (default) or 0")
-      ->check(CLI::Range(0, 1));
+  add_number(*attention, "--gold-first", &options->gold_first,
+             "the number of the first word in --gold: 1 (default) or 0", at_least(0).at_most(1));
   add_attention_map_options(*attention, options->map);
   add_picture_output(*attention, "picture attention", [options] { return picture_attention(*options); });
 }
@@ -109,7 +109,7 @@ struct GraphCommand {
 using DrawGraph = PictureForms (*)(const GraphCommand&);
 
 constexpr const char* kGraphCaller = "picture graph";
-constexpr std::int64_t kMaxNodes = 20'000;  // the edges of a strided relation grow with the square of the nodes
+constexpr double kMaxNodes = 20'000;  // the edges of a strided relation grow with the square of the nodes
 
 PictureForms picture_relation(const Relation& relation, std::string title) {
   return picture_graph(graph_drawing(Graph(relation), std::move(title)));
@@ -137,8 +137,7 @@ void add_graph(CLI::App& picture) {
   };
   const auto add_relation = [&](const char* name, const char* help, DrawGraph draw) {
     CLI::App* kind = add(name, help, draw);
-    kind->add_option("--nodes", command->nodes, "the number of nodes; default 12")
-        ->check(CLI::Range(std::int64_t{1}, kMaxNodes));
+    add_number(*kind, "--nodes", &command->nodes, "the number of nodes; default 12", at_least(1).at_most(kMaxNodes));
     return kind;
   };
 
@@ -155,12 +154,12 @@ void add_graph(CLI::App& picture) {
                             fmt::format("Window of {} back and {} ahead in steps of {}, {} nodes", graph.window.before,
                                         graph.window.after, graph.window.dilation, graph.nodes));
   });
-  sliding->add_option("--before", command->window.before, "the number of neighbours before a node; default 2")
-      ->check(CLI::NonNegativeNumber);
-  sliding->add_option("--after", command->window.after, "the number of neighbours after a node; default 2; 0: causal")
-      ->check(CLI::NonNegativeNumber);
-  sliding->add_option("--dilation", command->window.dilation, "the distance between neighbours in nodes; default 1")
-      ->check(CLI::PositiveNumber);
+  add_number(*sliding, "--before", &command->window.before, "the number of neighbours before a node; default 2",
+             at_least(0).at_most(kMaxNodes));
+  add_number(*sliding, "--after", &command->window.after, "the number of neighbours after a node; default 2; 0: causal",
+             at_least(0).at_most(kMaxNodes));
+  add_number(*sliding, "--dilation", &command->window.dilation, "the distance between neighbours in nodes; default 1",
+             at_least(1).at_most(kMaxNodes));
 
   CLI::App* sparse =
       add_relation("strided", "a node attends to itself and to each earlier node at a multiple of the stride",
@@ -168,15 +167,15 @@ void add_graph(CLI::App& picture) {
                      return picture_relation(strided(graph.nodes, graph.stride),
                                              fmt::format("Strided by {}, {} nodes", graph.stride, graph.nodes));
                    });
-  sparse->add_option("--stride", command->stride, "the stride in nodes; default 4")->check(CLI::PositiveNumber);
+  add_number(*sparse, "--stride", &command->stride, "the stride in nodes; default 4", at_least(1).at_most(kMaxNodes));
 
   CLI::App* blocks = add_relation("block", "a node attends to the nodes of its block", [](const GraphCommand& graph) {
     const Direction direction = graph.is_causal ? Direction::kCausal : Direction::kBoth;
     return picture_relation(block_local(graph.nodes, graph.block, direction),
                             fmt::format("Blocks of {}, {} nodes", graph.block, graph.nodes));
   });
-  blocks->add_option("--block", command->block, "the number of nodes in a block; default 4")
-      ->check(CLI::PositiveNumber);
+  add_number(*blocks, "--block", &command->block, "the number of nodes in a block; default 4",
+             at_least(1).at_most(kMaxNodes));
   blocks->add_flag("--causal", command->is_causal, "leave out edges from later nodes");
 
   CLI::App* random =
@@ -184,9 +183,9 @@ void add_graph(CLI::App& picture) {
         return picture_relation(random_relation(graph.nodes, graph.nodes, graph.in_degree, graph.seed),
                                 fmt::format("Random, {} edges into each of {} nodes", graph.in_degree, graph.nodes));
       });
-  random->add_option("--in-degree", command->in_degree, "the number of edges into a node; default 3")
-      ->check(CLI::NonNegativeNumber);
-  random->add_option("--seed", command->seed, "the seed of the random sources; default 1");
+  add_number(*random, "--in-degree", &command->in_degree, "the number of edges into a node; default 3",
+             at_least(0).at_most(1000));
+  add_number(*random, "--seed", &command->seed, "the seed of the random sources; default 1", Range());
 
   CLI::App* pairs = add("pairs", "a batch of sentence pairs: inputs above, outputs below", picture_pairs);
   pairs->add_option("--lengths", command->lengths,
@@ -201,11 +200,11 @@ void add_graph(CLI::App& picture) {
   CLI::App* beam = add("beam", "the hypotheses of a beam search, and those that it left out", picture_beam);
   beam->add_option("--model", command->model, "a run or model directory")->required();
   beam->add_option("--input", command->sentence, "the sentence to translate")->required();
-  beam->add_option("--beam", command->beam.beam, "the number of hypotheses in the beam; default 4")
-      ->check(CLI::Range(1, 64));
-  beam->add_option("--cut", command->beam.cut,
-                   "the number of likeliest continuations to draw that each step left out; default 2")
-      ->check(CLI::Range(0, 64));
+  add_number(*beam, "--beam", &command->beam.beam, "the number of hypotheses in the beam; default 4",
+             at_least(1).at_most(64));
+  add_number(*beam, "--cut", &command->beam.cut,
+             "the number of likeliest continuations to draw that each step left out; default 2",
+             at_least(0).at_most(64));
 }
 
 void add_training(CLI::App& picture) {
@@ -234,14 +233,11 @@ void add_positions(CLI::App& picture) {
   CLI::App* positions =
       picture.add_subcommand("positions", "Draw the positional encodings: as a map, and single dimensions as curves");
   add_picture_output(*positions, "picture positions", [options] { return picture_positions(*options); });
-  positions->add_option("--positions", options->positions, "the number of positions, 1 to 1000; default 100")
-      ->check(CLI::Range(1, 1000));
-  positions->add_option("--size", options->size, "the dimensions of a vector, 1 to 1024; default 20")
-      ->check(CLI::Range(1, 1024));
-  positions
-      ->add_option("--dimensions", options->dimensions,
-                   "the dimensions to draw as curves, separated by commas; default 4,5,6,7")
-      ->delimiter(',');
+  add_number(*positions, "--positions", &options->positions, "the number of positions; default 100",
+             at_least(1).at_most(1000));
+  add_number(*positions, "--size", &options->size, "the dimensions of a vector; default 20", at_least(1).at_most(1024));
+  add_number(*positions, "--dimensions", &options->dimensions,
+             "the dimensions to draw as curves, separated by commas; default 4,5,6,7", at_least(0).at_most(1023));
 }
 
 }  // namespace

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 
+#include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/run_comparison.h"
 #include "edgewise/nn/serialize.h"
@@ -25,7 +27,7 @@ std::size_t terminal_width() {
 }
 
 void print_unless_empty(std::string_view name, const std::string& counts) {
-  if (!counts.empty()) fmt::print("{}: {}\n", name, counts);
+  if (!counts.empty()) print_output("{}: {}\n", name, counts);
 }
 
 }  // namespace
@@ -33,9 +35,10 @@ void print_unless_empty(std::string_view name, const std::string& counts) {
 void print_corpus_report(const Corpus& corpus) {
   for (const TrainingText& text : corpus.train) {
     const PairReport& report = text.text->report();
-    if (corpus.train.size() > 1) fmt::print("{}: {} pairs, weight {}\n", text.name, report.kept, text.weight);
+    if (corpus.train.size() > 1)
+      print_output("{}: {} pairs, weight {}\n", printable(text.name), report.kept, text.weight);
     print_unless_empty("left out", report.describe_skipped());
-    for (const std::string& place : report.first_skipped) fmt::print("  {}\n", place);
+    for (const std::string& place : report.first_skipped) print_output("  {}\n", printable(place));
     print_unless_empty("put right", report.describe_repairs());
     print_unless_empty("warning", report.describe_doubts());
   }
@@ -50,28 +53,28 @@ std::string format_validation(const Validation& validation) {
   return text;
 }
 
-Progress::Progress(const Experiment& experiment, SignalHandlers& signals)
+Progress::Progress(const Experiment& experiment, TrainSignals& signals)
     : experiment_(experiment), signals_(signals), is_live_(isatty(STDOUT_FILENO) == 1) {}
 
 Progress::~Progress() { finish_line(); }
 
-void Progress::on_restore(const std::string& damage) { fmt::print(stderr, "{}\n", damage); }
+void Progress::on_restore(const std::string& damage) { print_error("{}\n", printable(damage)); }
 
 void Progress::on_corpus(const Corpus& corpus) { print_corpus_report(corpus); }
 
 void Progress::on_encode(const EncodeReport& report) {
   print_unless_empty("left out", report.describe_skipped());
-  if (report.truncated > 0) fmt::print("shortened: {} pairs with too long a sentence\n", report.truncated);
+  if (report.truncated > 0) print_output("shortened: {} pairs with too long a sentence\n", report.truncated);
 }
 
 void Progress::on_data(std::int64_t training_pairs, const Corpus& corpus, const Vocabularies& vocabularies) {
-  fmt::print("{} pairs to learn from, {} to validate, {} to test; {}\n", training_pairs, corpus.valid.size(),
-             corpus.test.size(), describe_vocabularies(vocabularies, experiment_.vocabulary.shared));
+  print_output("{} pairs to learn from, {} to validate, {} to test; {}\n", training_pairs, corpus.valid.size(),
+               corpus.test.size(), describe_vocabularies(vocabularies, experiment_.vocabulary.shared));
 }
 
 void Progress::on_model(const SequenceModel& model) {
-  fmt::print("a {} of {} parameters, {} threads\n", model_name(model.options().kind),
-             count_parameters(model.parameters()), num_threads());
+  print_output("a {} of {} parameters, {} threads\n", model_name(model.options().kind),
+               count_parameters(model.parameters()), num_threads());
 }
 
 void Progress::on_start() { signals_.install(); }
@@ -96,33 +99,29 @@ void Progress::on_step(const StepReport& report) {
   last_drawn_ = now;
   line_is_open_ = true;
   // Return to the start of the line, and clear the rest of a longer line.
-  fmt::print("\r{}\x1b[K", format_line(report).substr(0, terminal_width() - 1));
-  std::fflush(stdout);
+  print_output("\r{}\x1b[K", format_line(report).substr(0, terminal_width() - 1));
 }
 
 void Progress::on_log(const StepReport& report) {
   if (is_live_) return;
-  fmt::print("{}\n", format_line(report));
-  std::fflush(stdout);
+  print_output("{}\n", format_line(report));
 }
 
 void Progress::on_validation(std::int64_t step, const Validation& validation, bool is_best) {
   last_validation_ = validation;
   finish_line();
-  fmt::print("step {}: validation {}{}\n", step, format_validation(validation), is_best ? " (best)" : "");
-  std::fflush(stdout);
+  print_output("step {}: validation {}{}\n", step, format_validation(validation), is_best ? " (best)" : "");
 }
 
 void Progress::on_warning(std::int64_t step, const std::string& warning) {
   finish_line();
-  fmt::print(stderr, "step {}: {}\n", step, warning);
+  print_error("step {}: {}\n", step, printable(warning));
 }
 
 void Progress::finish_line() {
   if (!line_is_open_) return;
   line_is_open_ = false;
-  fmt::print("\n");
-  std::fflush(stdout);
+  print_output("\n");
 }
 
 }  // namespace edgewise

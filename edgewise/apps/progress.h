@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "edgewise/apps/signal_handlers.h"
+#include "edgewise/apps/train_signals.h"
 #include "edgewise/experiment/train.h"
 
 namespace edgewise {
@@ -15,7 +15,7 @@ namespace edgewise {
 class Progress : public RunObserver {
  public:
   /// Both arguments must outlive the object.
-  Progress(const Experiment& experiment, SignalHandlers& signals);
+  Progress(const Experiment& experiment, TrainSignals& signals);
   ~Progress() override;
 
   void on_restore(const std::string& damage) override;
@@ -36,7 +36,7 @@ class Progress : public RunObserver {
   std::string format_line(const StepReport& report) const;
 
   const Experiment& experiment_;
-  SignalHandlers& signals_;
+  TrainSignals& signals_;
   bool is_live_;
   bool line_is_open_ = false;
   std::chrono::steady_clock::time_point last_drawn_;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise score --reference REF [HYPOTHESIS]
-#include <fmt/format.h>
-
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
+#include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/utf8.h"
@@ -58,7 +57,7 @@ void print_json(const BleuScore& bleu_score, const ChrfScore& chrf_score, const 
                                     .add("score", chrf_score.score)
                                     .add("signature", chrf_signature(chrf_options))
                                     .text();
-  fmt::print("{}\n", JsonObject().add_json("bleu", bleu_json).add_json("chrf", chrf_json).text());
+  print_output("{}\n", JsonObject().add_json("bleu", bleu_json).add_json("chrf", chrf_json).text());
 }
 
 void run_score(const ScoreCommand& command) {
@@ -75,8 +74,8 @@ void run_score(const ScoreCommand& command) {
   if (command.is_json) {
     print_json(bleu_score, chrf_score, bleu_options, chrf_options);
   } else {
-    fmt::print("{}\n{}\n", bleu_score.format(command.digits, bleu_signature(bleu_options)),
-               chrf_score.format(command.digits, chrf_signature(chrf_options)));
+    print_output("{}\n{}\n", bleu_score.format(command.digits, bleu_signature(bleu_options)),
+                 chrf_score.format(command.digits, chrf_signature(chrf_options)));
   }
 }
 
@@ -92,12 +91,10 @@ void add_score(CLI::App& program) {
   score->add_option("--tokenize", command->tokenizer, "the tokenizer of BLEU: 13a (default), intl or none")
       ->transform(one_of<BleuTokenizer>());
   score->add_flag("--lowercase", command->lower_case, "lower-case translations and references before scoring");
-  score
-      ->add_option("--chrf-word-order", command->word_order,
-                   "the longest word n-gram of chrF, 0 to 4; 0: chrF (default), 2: chrF++")
-      ->check(CLI::Range(0, 4));
-  score->add_option("--digits", command->digits, "the number of decimals to print; default 1")
-      ->check(CLI::Range(0, 12));
+  add_number(*score, "--chrf-word-order", &command->word_order,
+             "the longest word n-gram of chrF; 0: chrF (default), 2: chrF++", at_least(0).at_most(4));
+  add_number(*score, "--digits", &command->digits, "the number of decimals to print; default 1",
+             at_least(0).at_most(12));
   score->add_flag("--json", command->is_json, "print the result as one line of JSON");
   score->callback([command] { run_score(*command); });
 }

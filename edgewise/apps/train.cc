@@ -2,8 +2,6 @@
 // edgewise train CONFIG.toml --out RUN
 #include "edgewise/experiment/train.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -12,7 +10,8 @@
 #include "edgewise/apps/progress.h"
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
-#include "edgewise/apps/signal_handlers.h"
+#include "edgewise/apps/runtime/standard_streams.h"
+#include "edgewise/apps/train_signals.h"
 #include "edgewise/experiment/run_comparison.h"
 
 namespace edgewise {
@@ -26,11 +25,22 @@ struct TrainCommand {
   int threads = 0;
 };
 
-/// Returns the exit code of the signal that ended the run; 0 without a signal.
-int run_train(const TrainCommand& command) {
+/// Scores the test set of a finished run.
+void score_test(const TrainCommand& command, const SentencePairs& test, TrainSignals& signals) {
+  try {
+    const Validation scores = evaluate(open_model(command.run), test, &signals.requests().stop);
+    print_output("test: {}\n", format_validation(scores));
+  } catch (const Stopped&) {
+    print_output("stopped before the test set was scored. To score it, add --resume to the command.\n");
+    throw EndedBySignal(signals.signal());
+  }
+}
+
+void run_train(const TrainCommand& command) {
+  make_output_optional();
   use_threads(command.threads);
   const Experiment experiment = read_experiment(command.config, command.settings);
-  SignalHandlers signals;
+  TrainSignals signals;
   Progress progress(experiment, signals);
   const TrainResult result =
       train(experiment, command.run,
@@ -38,21 +48,18 @@ int run_train(const TrainCommand& command) {
             progress, signals.requests());
   progress.finish_line();
   if (result.outcome == Outcome::kInterrupted) {
-    fmt::print("stopped at step {}; all is saved. To go on, add --resume to the command.\n", result.step);
-    return signals.exit_code();
+    print_output("stopped at step {}; all is saved. To go on, add --resume to the command.\n", result.step);
+    throw EndedBySignal(signals.signal());
   }
-  fmt::print("{} after {} steps and {}\n",
-             result.outcome == Outcome::kStoppedEarly ? "validation no longer improves: ended" : "ended", result.step,
-             format_duration(result.seconds));
-  if (result.test.size() > 0) {
-    fmt::print("test: {}\n", format_validation(evaluate(open_model(command.run), result.test)));
-  }
-  return 0;
+  print_output("{} after {} steps and {}\n",
+               result.outcome == Outcome::kStoppedEarly ? "validation no longer improves: ended" : "ended", result.step,
+               format_duration(result.seconds));
+  if (result.test.size() > 0) score_test(command, result.test, signals);
 }
 
 }  // namespace
 
-void add_train(CLI::App& program, int& signal_exit_code) {
+void add_train(CLI::App& program) {
   auto command = std::make_shared<TrainCommand>();
   CLI::App* train = program.add_subcommand("train", "Train the model that a config file describes");
   train->add_option("config", command->config, "the config, a TOML file")->required();
@@ -60,7 +67,7 @@ void add_train(CLI::App& program, int& signal_exit_code) {
   add_settings_option(*train, command->settings);
   train->add_flag("--resume", command->is_resumed, "continue the run that --out holds");
   add_threads_option(*train, command->threads);
-  train->callback([command, &signal_exit_code] { signal_exit_code = run_train(*command); });
+  train->callback([command] { run_train(*command); });
 }
 
 }  // namespace edgewise

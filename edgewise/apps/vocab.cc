@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise vocab [CONFIG.toml] --out DIRECTORY
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -10,6 +8,7 @@
 #include "edgewise/apps/progress.h"
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
+#include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/error.h"
 #include "edgewise/experiment/make_vocabularies.h"
 
@@ -23,6 +22,7 @@ struct VocabCommand {
 };
 
 void run_vocab(const VocabCommand& command) {
+  make_output_optional();
   Experiment experiment = command.config.empty() ? parse_experiment("", "the command line", command.settings)
                                                  : read_experiment(command.config, command.settings);
   check(experiment.vocabulary.file.empty(), "vocab: vocabulary.file is {}, needs none to learn one; leave it out",
@@ -33,8 +33,8 @@ void run_vocab(const VocabCommand& command) {
   print_corpus_report(corpus);
   const Vocabularies vocabularies = make_vocabularies(experiment.vocabulary, corpus);
   write_vocabularies(command.destination, vocabularies, experiment.vocabulary.shared, "vocab");
-  fmt::print("{}: {}, from {} pairs\n", command.destination,
-             describe_vocabularies(vocabularies, experiment.vocabulary.shared), corpus.num_training_pairs());
+  print_output("{}: {}, from {} pairs\n", command.destination,
+               describe_vocabularies(vocabularies, experiment.vocabulary.shared), corpus.num_training_pairs());
 }
 
 }  // namespace

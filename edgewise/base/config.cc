@@ -15,11 +15,11 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 
 #include "edgewise/base/field_text.h"
 #include "edgewise/base/nearest_name.h"
+#include "edgewise/base/parse_number.h"
+#include "edgewise/base/toml_key_depth.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise::detail {
@@ -47,7 +47,7 @@ std::string describe_value(const toml::node& node) {
 bool assign_number(double& value, const toml::node& node, const Range& range) {
   const auto number = node.value<double>();
   if (!number || !(node.is_floating_point() || node.is_integer()) || !range.contains(*number)) return false;
-  value = *number;
+  value = *number + 0.0;  // turns -0.0 into 0.0
   return true;
 }
 
@@ -62,18 +62,10 @@ bool assign_signed(Integer& value, const toml::node& node, const Range& range) {
 
 // Also accepts a string of digits, since TOML integers end at 2^63 - 1.
 bool assign_unsigned(std::uint64_t& value, const toml::node& node, const Range& range) {
-  std::uint64_t number = 0;
-  if (const auto* text = node.as_string()) {
-    const char* const end = text->get().data() + text->get().size();
-    const auto [stop, error] = std::from_chars(text->get().data(), end, number);
-    if (error != std::errc() || stop != end) return false;
-  } else if (node.is_integer() && node.as_integer()->get() >= 0) {
-    number = static_cast<std::uint64_t>(node.as_integer()->get());
-  } else {
-    return false;
-  }
-  if (!range.contains(static_cast<double>(number))) return false;
-  value = number;
+  if (const auto* text = node.as_string()) return parse_number(text->get(), range, value);
+  const auto* number = node.as_integer();
+  if (number == nullptr || number->get() < 0 || !range.contains(static_cast<double>(number->get()))) return false;
+  value = static_cast<std::uint64_t>(number->get());
   return true;
 }
 
@@ -101,7 +93,7 @@ struct Assign {
 
   template <class Value>
   bool operator()(std::optional<Value>* value) const {
-    if (node.is_string() && node.as_string()->get() == kNone) {
+    if (node.is_string() && node.as_string()->get() == kNoneText) {
       value->reset();
       return true;
     }
@@ -150,14 +142,6 @@ void collect_paths(const Section& section, const std::string& prefix, std::strin
   }
 }
 
-// Quotes the path of a key if the path has characters other than letters, digits, '_', '-' and dots.
-std::string path_text(const std::string& path) {
-  const bool is_plain = std::all_of(path.begin(), path.end(), [](unsigned char letter) {
-    return std::isalnum(letter) || letter == '_' || letter == '-' || letter == '.';
-  });
-  return is_plain ? path : quote(path);
-}
-
 // Reads TOML, and overrides from the command line (section.key=value), into the fields of one option struct.
 class Reader {
  public:
@@ -180,6 +164,8 @@ class Reader {
   const Section& root_;
 };
 
+constexpr std::size_t kMaxTextInError = 120;  // bytes of the user's text that an error repeats
+
 std::string position_text(std::string_view name, const toml::source_position& position) {
   return fmt::format("{}:{}:{}", name, position.line, position.column);
 }
@@ -194,6 +180,12 @@ void check_utf8(std::string_view toml, std::string_view name) {
   fail("{}:{}:{}: the text is not UTF-8, needs to be", name, line, before.size() - line_begin + 1);
 }
 
+void check_key_depth(std::string_view toml, std::string_view name) {
+  constexpr std::size_t kMaxParts = 32;
+  const DeepestKey key = find_deepest_key(toml);
+  check(key.parts <= kMaxParts, "{}:{}: a key has {} parts, needs at most {}", name, key.line, key.parts, kMaxParts);
+}
+
 // Removes the preamble of a toml++ description: "Error while parsing string: …".
 std::string_view remove_preamble(std::string_view description) {
   const std::size_t colon = description.find(": ");
@@ -203,12 +195,13 @@ std::string_view remove_preamble(std::string_view description) {
 
 void Reader::read_text(std::string_view toml, std::string_view name) const {
   check_utf8(toml, name);
+  check_key_depth(toml, name);
   toml::table table;
   try {
     table = toml::parse(toml);
   } catch (const toml::parse_error& error) {
     fail("{}: the text is not TOML: {}", position_text(name, error.source().begin),
-         remove_preamble(error.description()));
+         printable(remove_preamble(error.description()), kMaxTextInError));
   }
   read_section(table, root_, "", [name](const toml::key& key) { return position_text(name, key.source().begin); });
 }
@@ -246,9 +239,11 @@ void Reader::fail_unknown(const Section& section, const std::string& prefix, std
   for (const Field& field : section) names.push_back(field.name);
   std::vector<std::string> elsewhere;
   collect_paths(root_, "", name, elsewhere);
-  const std::string unknown = fmt::format("{}: {} is unknown", position, path_text(prefix + std::string(path)));
+  const std::string unknown =
+      fmt::format("{}: {} is unknown", position, quote_unless_plain(prefix + std::string(path)));
   if (const auto nearest = nearest_name(name, names)) {
-    fail("{}; did you mean {}{}{}?", unknown, prefix, *nearest, path.substr(name.size()));
+    const std::string path_behind(path.substr(name.size()));
+    fail("{}; did you mean {}?", unknown, quote_unless_plain(prefix + *nearest + path_behind));
   }
   if (!elsewhere.empty()) fail("{}; did you mean {}?", unknown, elsewhere.front());
   for (std::string& known : names) known.insert(0, prefix);
@@ -265,6 +260,7 @@ toml::table override_table(std::string_view value, bool is_text, const std::stri
     return !value.empty() && any_of.find(value[0]) != std::string_view::npos;
   };
   if (!is_text || begins_with(kQuotes)) {
+    check_key_depth(value, position);
     try {
       toml::table table = toml::parse(fmt::format("value = {}", value));
       if (table.size() == 1) return table;
@@ -276,7 +272,7 @@ toml::table override_table(std::string_view value, bool is_text, const std::stri
 }
 
 void Reader::read_override(const std::string& text) const {
-  std::string position = fmt::format("--set {}", text);
+  std::string position = fmt::format("--set {}", printable(text, kMaxTextInError));
   const std::size_t equals = text.find('=');
   check(equals != std::string::npos && equals > 0, "{}: no value is given, needs section.key=value", position);
   std::string_view rest = std::string_view(text).substr(0, equals);

@@ -43,7 +43,7 @@ Options parse_config(std::string_view toml, std::string_view name, std::span<con
 /// Reads options from a TOML file, as parse_config reads them from a text.
 template <OptionStruct Options>
 Options read_config(const std::filesystem::path& file, std::span<const std::string> overrides = {}) {
-  return parse_config<Options>(read_file(file, "read_config"), file.string(), overrides);
+  return parse_config<Options>(read_file(file, "read_config", kMaxConfigBytes), file.string(), overrides);
 }
 
 /// Writes every field in the struct's order, sections last. parse_config reads equal values back, bit for bit except

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/base/directory.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/file_descriptor.h"
@@ -41,22 +39,6 @@ bool is_replaceable(const fs::path& path) {
   return !is_there(path) || is_empty_directory(path) || is_there(path / kManifestName);
 }
 
-bool is_running(std::string_view process) {
-  pid_t number = 0;
-  const auto [end, error] = std::from_chars(process.data(), process.data() + process.size(), number);
-  if (error != std::errc() || end != process.data() + process.size() || number <= 0) return true;
-  return number != ::getpid() && (::kill(number, 0) == 0 || errno != ESRCH);
-}
-
-// Whether the name is that of a killed writer's temporary directory: `model.tmp-1234` if no process 1234 runs.
-bool is_leftover(std::string_view name) {
-  constexpr std::string_view kMark = ".tmp-";
-  const std::size_t mark = name.rfind(kMark);
-  return mark != std::string_view::npos && !is_running(name.substr(mark + kMark.size()));
-}
-
-fs::path temporary_path(const fs::path& target) { return fmt::format("{}.tmp-{}", target.string(), ::getpid()); }
-
 // Renames a directory to `target`, or swaps the two if `target` is a directory with files.
 int move_or_swap(const fs::path& directory, const fs::path& target) {
   const int error = file_system().rename(directory, target) == 0 ? 0 : errno;
@@ -82,13 +64,64 @@ bool is_fully_listed(const fs::path& directory) {
   }
 }
 
+// Whether a directory has files that no DirectoryWriter wrote, or none of its files can be relied on.
+bool has_foreign_files(const fs::path& directory) {
+  return is_there(directory) && !is_empty_directory(directory) && !is_fully_listed(directory);
+}
+
+// Returns the first path `<target>.kept-<pid>-<n>` that does not exist.
+fs::path kept_path(const fs::path& target) {
+  fs::path kept;
+  for (int attempt = 0; attempt == 0 || is_there(kept); ++attempt) {
+    kept = fmt::format("{}.kept-{}-{}", target.string(), ::getpid(), attempt);
+  }
+  return kept;
+}
+
+// Renames a directory to a kept path of `target` if it has foreign files.
+int keep_foreign_files(const fs::path& directory, const fs::path& target) {
+  return !has_foreign_files(directory) || file_system().rename(directory, kept_path(target)) == 0 ? 0 : errno;
+}
+
+// Puts a directory back that exchange() moved aside, or removes it if its former path is in use.
+void remove_aside(const fs::path& aside, const fs::path& former) {
+  if (!is_there(former)) {
+    file_system().rename(aside, former);
+  } else if (has_foreign_files(aside)) {
+    keep_foreign_files(aside, former);
+  } else {
+    file_system().remove_all(aside);
+  }
+}
+
+void remove_leftover(const Leftover& leftover) {
+  std::error_code error;
+  if (fs::is_regular_file(fs::symlink_status(leftover.path, error))) {
+    file_system().remove(leftover.path);
+  } else if (leftover.target.extension() == kAside) {
+    remove_aside(leftover.path, fs::path(leftover.target).replace_extension());
+  } else {
+    file_system().remove_all(leftover.path);  // has no foreign files: see DirectoryWriter
+  }
+}
+
+void remove_leftovers_of(const fs::path& target) {
+  const std::string name = target.filename().string();
+  for_each_leftover(target.parent_path(), name + std::string(kAside), remove_leftover);
+  for_each_leftover(target.parent_path(), name, remove_leftover);
+}
+
 }  // namespace
 
 bool remove_listed_directory(const fs::path& directory) {
   if (!is_fully_listed(directory)) return false;
-  const fs::path aside = temporary_path(directory);
+  const fs::path aside = unused_temporary_path(directory);
   if (file_system().rename(directory, aside) == 0) file_system().remove_all(aside);
   return true;
+}
+
+void discard_directory(const fs::path& directory) {
+  if (keep_foreign_files(directory, directory) == 0) remove_listed_directory(directory);
 }
 
 void put_directory(const fs::path& directory, const fs::path& target, std::string_view caller) {
@@ -98,15 +131,7 @@ void put_directory(const fs::path& directory, const fs::path& target, std::strin
         error_text(error));
 }
 
-void remove_leftovers(const fs::path& folder, std::string_view prefix) {
-  std::vector<fs::path> leftovers;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (name.starts_with(prefix) && is_leftover(name)) leftovers.push_back(entry->path());
-  }
-  for (const fs::path& path : leftovers) file_system().remove_all(path);
-}
+void remove_leftovers(const fs::path& folder) { for_each_leftover(folder, "", remove_leftover); }
 
 DirectoryWriter::DirectoryWriter(const fs::path& target, std::string_view caller)
     : target_text_(target.string()), caller_(caller) {
@@ -114,17 +139,16 @@ DirectoryWriter::DirectoryWriter(const fs::path& target, std::string_view caller
   target_ = real_path(target, error);
   if (!error) fs::create_directories(target_.parent_path(), error);
   check(!error, "{}: {}: {}", caller_, target_text_, error.message());
+  remove_leftovers_of(target_);
   check(is_replaceable(target_),
         "{}: {} exists without a {}, needs to be absent, empty or written by this program; choose another directory",
         caller_, target_text_, kManifestName);
-  remove_leftovers(target_.parent_path(), target_.filename().string() + ".tmp-");
-  temporary_ = temporary_path(target_);
-  const int mkdir_error = file_system().make_directory(temporary_) == 0 ? 0 : errno;
-  check(mkdir_error == 0, "{}: {}: {}", caller_, target_text_, error_text(mkdir_error));
+  temporary_.emplace(target_, [](const fs::path& path) { return file_system().make_directory(path) == 0 ? 0 : errno; });
+  check(temporary_->error() == 0, "{}: {}: {}", caller_, target_text_, error_text(temporary_->error()));
 }
 
 DirectoryWriter::~DirectoryWriter() {
-  if (!is_committed_) file_system().remove_all(temporary_);
+  if (!is_committed_) file_system().remove_all(temporary_->path());
 }
 
 void DirectoryWriter::write(std::string_view name, std::string_view bytes) {
@@ -139,11 +163,11 @@ void DirectoryWriter::write(std::string_view name, std::string_view bytes) {
 
 void DirectoryWriter::commit() {
   complete();
-  const int error = move_or_swap(temporary_, target_);
+  const int error = replace_target();
   check(error == 0, "{}: {}: {}; nothing was replaced", caller_, target_text_, error_text(error));
   is_committed_ = true;
   sync_parent();
-  discard(temporary_);
+  file_system().remove_all(temporary_->path());
 }
 
 void DirectoryWriter::commit_and_keep_old_as(std::string_view name) {
@@ -153,19 +177,31 @@ void DirectoryWriter::commit_and_keep_old_as(std::string_view name) {
   check(error == 0, "{}: {}: {}; {}", caller_, target_text_, error_text(error),
         is_committed_ ? "it was replaced, but what it was is not kept" : "nothing was replaced");
   sync_parent();
-  discard(temporary_);
+  file_system().remove_all(temporary_->path());
+}
+
+// Never gives the temporary name to a directory with foreign files, because leftovers are removed.
+int DirectoryWriter::replace_target() {
+  if (!has_foreign_files(target_)) return move_or_swap(temporary_->path(), target_);
+  const fs::path kept = kept_path(target_);
+  if (file_system().rename(target_, kept) != 0) return errno;
+  if (file_system().rename(temporary_->path(), target_) == 0) return 0;
+  const int error = errno;
+  file_system().rename(kept, target_);
+  return error;
 }
 
 void DirectoryWriter::complete() {
   check(!is_committed_, "{}: {} is committed, needs a new writer to write it again", caller_, target_text_);
+  old_lock_ = lock_against_removal(target_);
   manifest_.tool = fmt::format("edgewise {}", version());
   write_durably(kManifestName, manifest_text(manifest_));
-  const int error = sync_directory(temporary_);
+  const int error = sync_directory(temporary_->path());
   check(error == 0, "{}: {}: {}; nothing was replaced", caller_, target_text_, error_text(error));
 }
 
 void DirectoryWriter::write_durably(std::string_view name, std::string_view bytes) const {
-  const int error = write_new_file(temporary_ / name, bytes, 0666);
+  const int error = write_new_file(temporary_->path() / name, bytes, 0666);
   check(error == 0, "{}: {}/{}: {}; nothing was replaced", caller_, target_text_, name, error_text(error));
 }
 
@@ -175,36 +211,29 @@ void DirectoryWriter::sync_parent() const {
         error_text(error));
 }
 
-// Afterwards `previous` is the old target, and `temporary_` is the former `previous`, if any.
+// Afterwards `previous` is the old target, and the temporary directory is the former `previous`, if any.
 int DirectoryWriter::rotate(const fs::path& previous) {
-  if (file_system().exchange(temporary_, target_) != 0) {
+  if (const int error = keep_foreign_files(previous, target_); error != 0) return error;
+  if (has_foreign_files(target_)) return rotate_by_renaming(previous);
+  if (file_system().exchange(temporary_->path(), target_) != 0) {
     return is_exchange_unsupported(errno) ? rotate_by_renaming(previous) : errno;
   }
   is_committed_ = true;
   sync_parent();  // the old directory is the fallback until the new one is durable
-  return move_or_swap(temporary_, previous);
+  return move_or_swap(temporary_->path(), previous);
 }
 
 // Between the two renames the target does not exist, but the old and the new directory are complete.
 int DirectoryWriter::rotate_by_renaming(const fs::path& previous) {
-  discard(previous);
+  remove_listed_directory(previous);
   if (file_system().rename(target_, previous) != 0) return errno;
-  if (file_system().rename(temporary_, target_) == 0) {
+  if (file_system().rename(temporary_->path(), target_) == 0) {
     is_committed_ = true;
     return 0;
   }
   const int error = errno;
   file_system().rename(previous, target_);
   return error;
-}
-
-void DirectoryWriter::discard(const fs::path& old) const {
-  if (!is_there(old) || remove_listed_directory(old)) return;
-  fs::path aside;
-  for (int attempt = 0; attempt == 0 || is_there(aside); ++attempt) {
-    aside = fmt::format("{}.kept-{}-{}", target_.string(), ::getpid(), attempt);
-  }
-  file_system().rename(old, aside);
 }
 
 }  // namespace edgewise

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "edgewise/base/manifest.h"
+#include "edgewise/base/temporary.h"
 
 // Writes directories with a manifest.json (models, checkpoints). A reader finds a complete directory or none.
 
@@ -14,14 +16,19 @@ namespace edgewise {
 /// Removes a directory in one step if its manifest.json lists every file in it. Otherwise leaves it and returns false.
 bool remove_listed_directory(const std::filesystem::path& directory);
 
+/// Removes a directory if its manifest.json lists every file in it; otherwise renames it to
+/// `<directory>.kept-<pid>-<n>`. An absent directory is no error.
+void discard_directory(const std::filesystem::path& directory);
+
 /// Moves a directory to `target`, or swaps the two directories if `target` exists. Errors begin with `caller`.
 void put_directory(const std::filesystem::path& directory, const std::filesystem::path& target,
                    std::string_view caller);
 
-/// Removes the temporary directories of killed writers from a folder: `<prefix>….tmp-<pid>` if no process <pid> runs.
-void remove_leftovers(const std::filesystem::path& folder, std::string_view prefix = "");
+/// Removes the temporary files and directories that killed processes left in a folder (temporary.h), and puts a
+/// directory back that one of them moved aside in order to replace it.
+void remove_leftovers(const std::filesystem::path& folder);
 
-/// Writes a directory's files into `<target>.tmp-<pid>` and then replaces the target in one step:
+/// Writes a directory's files into a temporary directory (temporary.h) and then replaces the target in one step:
 ///
 ///     DirectoryWriter writer("run/last", "write_model");
 ///     writer.write("config.toml", toml);
@@ -29,11 +36,17 @@ void remove_leftovers(const std::filesystem::path& folder, std::string_view pref
 ///     writer.commit();
 ///
 /// At each moment, also after a crash or a power cut, the target is complete: the old directory or the new one. Without
-/// commit() and after an error the old directory stays and the temporary files are removed. A target may have only one
+/// commit() the old directory stays, and the temporary files are removed. An error says "nothing was replaced" if the
+/// old directory stays, and otherwise what replaced it: when only the last sync fails, the new directory is in place,
+/// and the old one stays under the temporary name until the next writer of this target. A target may have only one
 /// writer at a time.
 ///
+/// On a file system that cannot swap directories, the target is absent for a moment; the next writer of the target, or
+/// remove_leftovers(), puts the old directory back if the process was killed in that moment.
+///
 /// A target that exists must be empty or have a manifest.json. If the manifest lists all files of the old directory,
-/// commit() deletes the old directory; otherwise commit() renames it to `<target>.kept-<pid>-<n>`.
+/// commit() deletes the old directory; otherwise commit() first renames it to `<target>.kept-<pid>-<n>`, and the target
+/// is absent for a moment.
 class DirectoryWriter {
  public:
   explicit DirectoryWriter(const std::filesystem::path& target, std::string_view caller = "write_directory");
@@ -56,14 +69,15 @@ class DirectoryWriter {
   void write_durably(std::string_view name, std::string_view bytes) const;
   void complete();
   void sync_parent() const;
+  int replace_target();
   int rotate(const std::filesystem::path& previous);
   int rotate_by_renaming(const std::filesystem::path& previous);
-  void discard(const std::filesystem::path& old) const;
 
   std::string target_text_;  // the target as the caller wrote it, for errors
   std::string caller_;
   std::filesystem::path target_;
-  std::filesystem::path temporary_;
+  std::optional<TemporaryPath> temporary_;
+  FileDescriptor old_lock_{-1};  // the lock of the old target, which has the temporary name for a moment
   Manifest manifest_;
   bool is_committed_ = false;
 };

@@ -55,7 +55,7 @@ struct RequirementText {
   std::string operator()(const std::vector<double>*) const { return "a list of numbers" + element_range(); }
   template <class Value>
   std::string operator()(const std::optional<Value>*) const {
-    return (*this)(static_cast<const Value*>(nullptr)) + " or " + quote(kNone);
+    return (*this)(static_cast<const Value*>(nullptr)) + " or " + quote(kNoneText);
   }
   std::string operator()(const EnumValue& names) const { return list_alternatives(names.names); }
   std::string operator()(const Section&) const { return "a section"; }
@@ -83,7 +83,7 @@ struct ValueText {
   }
   template <class Value>
   std::string operator()(const std::optional<Value>& value) const {
-    std::string none = toml_string(kNone, path);
+    std::string none = toml_string(kNoneText, path);
     if (!value) return none;
     std::string text = (*this)(*value);
     check(text != none, "to_toml: {} is {}, needs another text; that one means unset", path, text);

@@ -11,7 +11,7 @@
 namespace edgewise {
 
 /// The TOML string that stands for an optional without a value.
-inline constexpr std::string_view kNone = "none";
+inline constexpr std::string_view kNoneText = "none";
 
 /// Whether the field is a nested struct: a section of the TOML file.
 bool is_section(const Field& field);

@@ -33,8 +33,8 @@
 
 namespace edgewise {
 
-/// The range of a number field, or of each number of a list field. A default Range contains all numbers and infinities,
-/// but not NaN. `at_least(0).below(1)` is the range from 0 to below 1.
+/// The range of a number field, or of each number of a list field. A default Range contains all finite numbers.
+/// `at_least(0).below(1)` is the range from 0 to below 1. NaN is in no range.
 class Range {
  public:
   Range at_least(double end) const { return {End{end, true}, upper_}; }
@@ -42,7 +42,14 @@ class Range {
   Range at_most(double end) const { return {lower_, End{end, true}}; }
   Range below(double end) const { return {lower_, End{end, false}}; }
 
+  /// Returns the range with both infinities added.
+  Range or_infinite() const;
+
   bool contains(double value) const;
+
+  /// Returns the smallest or the largest double of the range; nothing if the range has no such end.
+  std::optional<double> smallest() const;
+  std::optional<double> largest() const;
 
   /// Returns the text to put behind "a number": " from 0 to below 1", " of at least 1", " above 0"; "" for all numbers.
   std::string text() const;
@@ -59,12 +66,15 @@ class Range {
 
   std::optional<End> lower_;
   std::optional<End> upper_;
+  bool has_infinities_ = false;
 };
 
 inline Range at_least(double end) { return Range().at_least(end); }
 inline Range above(double end) { return Range().above(end); }
 inline Range at_most(double end) { return Range().at_most(end); }
 inline Range below(double end) { return Range().below(end); }
+/// The range of all numbers, infinities included.
+inline Range any_number() { return Range().or_infinite(); }
 
 /// One entry of the array that `enum_names(Enum)` returns. Define that function in the namespace of the enum:
 ///
@@ -168,6 +178,28 @@ Section fields_of(Options& options) {
   Section section;
   Options::list_fields(options, detail::CollectFields{section});
   return section;
+}
+
+/// Returns the range of one field of a struct, so that a command-line option can have the range of a config's field.
+template <OptionStruct Options>
+Range range_of(std::string_view name) {
+  Options options;
+  for (const Field& field : fields_of(options)) {
+    if (field.name == name) return field.range;
+  }
+  fail("range_of: no field is called {}, needs one that list_fields lists", name);
+}
+
+namespace detail {
+void check_ranges(const Section& fields, std::string_view caller, const std::string& prefix);
+}
+
+/// Throws Error for the first number outside its range: "search: beam is 0, needs a whole number from 1 to 1000". The
+/// config reader checks ranges itself; this function checks options that a program sets.
+template <OptionStruct Options>
+void check_ranges(const Options& options, std::string_view caller) {
+  Options copy = options;
+  detail::check_ranges(fields_of(copy), caller, "");
 }
 
 }  // namespace edgewise

@@ -2,14 +2,15 @@
 #include "edgewise/base/file_descriptor.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
 #include <system_error>
 #include <utility>
 
 #include "edgewise/base/file_system.h"
+#include "edgewise/base/temporary.h"
 
 namespace edgewise {
 
@@ -58,14 +59,16 @@ int exchange(const std::filesystem::path& left, const std::filesystem::path& rig
   if (files.exchange(left, right) == 0) return 0;
   if (!is_exchange_unsupported(errno)) return errno;
 
-  const std::filesystem::path aside = fmt::format("{}.aside.tmp-{}", right.string(), ::getpid());
+  const FileDescriptor lock = lock_against_removal(right);
+  const std::filesystem::path aside = unused_temporary_path(right.string() + std::string(kAside));
   if (files.rename(right, aside) != 0) return errno;
   if (files.rename(left, right) != 0) {
     const int error = errno;
     files.rename(aside, right);
     return error;
   }
-  return files.rename(aside, left) == 0 ? 0 : errno;
+  files.rename(aside, left);
+  return 0;
 }
 
 std::string error_text(int error) { return std::generic_category().message(error); }

@@ -17,6 +17,10 @@ class FileDescriptor {
   FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
   FileDescriptor(const FileDescriptor&) = delete;
   FileDescriptor& operator=(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
   ~FileDescriptor();
 
   bool is_open() const { return number_ >= 0; }
@@ -41,8 +45,9 @@ int write_new_file(const std::filesystem::path& path, std::string_view bytes, un
 /// Syncs a directory (the list of its file names) to the disk.
 int sync_directory(const std::filesystem::path& directory);
 
-/// Swaps two directories in one step, or with three renames if the file system cannot swap. When a rename fails, the
-/// renames before it are undone.
+/// Swaps two directories in one step, or with three renames if the file system cannot swap. After an error neither has
+/// moved. If only the third rename fails, or the process is killed before it, the old `right` stays under a temporary
+/// path of `<right>.aside` (temporary.h).
 int exchange(const std::filesystem::path& left, const std::filesystem::path& right);
 
 /// Whether an error of FileSystem::exchange means that the file system cannot swap directories at all.

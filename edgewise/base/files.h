@@ -1,23 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "edgewise/base/temporary.h"
+#include "edgewise/base/unfinished_files.h"
 
 // Errors begin with `caller`, the function that the user called: "write_model: run/config.toml: Permission denied".
 
 namespace edgewise {
 
-class FileDescriptor;
+// Limits of read_file: for a config, for a recorded run's attention and TensorBoard events, and for other files.
+inline constexpr std::uint64_t kMaxConfigBytes = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{1} << 36;
+inline constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1} << 30;
 
-/// Reads the whole file; `path` may be a pipe or a device too.
-std::string read_file(const std::filesystem::path& path, std::string_view caller = "read_file");
+/// Reads a regular file. Throws Error for a FIFO or a device, which may have no end, and for more than `max_bytes`.
+std::string read_file(const std::filesystem::path& path, std::string_view caller = "read_file",
+                      std::uint64_t max_bytes = kMaxFileBytes);
+
+/// Returns whether a file, a directory or a symbolic link has the path, even a link that leads nowhere. Throws Error if
+/// the system cannot tell, for example because a name is too long.
+bool is_there(const std::filesystem::path& path, std::string_view caller);
+
+/// Returns whether a file or directory exists. Throws Error when the system cannot tell: the name is too long, symbolic
+/// links form a loop, or a folder may not be read.
+bool path_exists(const std::filesystem::path& path, std::string_view caller);
 
 /// A file that is written in parts and replaces the old file in one step: a reader finds the complete old file before
 /// commit() and the complete new file afterwards, also after a power cut. If `path` is a symbolic link, the link stays
-/// and the file that it names is replaced.
+/// and the file that it names is replaced. The constructor removes temporary files that killed processes left for the
+/// same file.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::filesystem::path& path, std::string_view caller = "write_file");
@@ -37,8 +55,9 @@ class AtomicFile {
   std::filesystem::path path_;
   std::string caller_;
   std::filesystem::path destination_;
-  std::filesystem::path temporary_;
   std::unique_ptr<FileDescriptor> file_;  // null after commit()
+  std::optional<TemporaryPath> temporary_;
+  std::optional<UnfinishedFile> registration_;  // registers `temporary_`
 };
 
 /// Replaces a file by `bytes` with an AtomicFile. After an error the old file stays, unless only the last sync failed.

@@ -14,7 +14,14 @@ namespace edgewise {
 namespace {
 
 constexpr int kMaxDepth = 4;
+constexpr std::size_t kMaxKeysOfObject = 200'000;
 constexpr std::string_view kNumberStarts = "-0123456789";
+
+// Numbers need no quotes, but untrusted ones may be long.
+std::string shorten(std::string_view number) {
+  constexpr std::size_t kLongest = 40;
+  return number.size() > kLongest ? std::string(number.substr(0, kLongest)) + "…" : std::string(number);
+}
 
 std::string describe(char first, std::string_view number) {
   if (first == '{') return "an object";
@@ -22,7 +29,7 @@ std::string describe(char first, std::string_view number) {
   if (first == '"') return "a string";
   if (first == 't' || first == 'f') return "true or false";
   if (first == 'n') return "null";
-  if (!number.empty()) return std::string(number.substr(0, 40));
+  if (!number.empty()) return shorten(number);
   return quote({&first, 1});
 }
 
@@ -70,10 +77,12 @@ void JsonScanner::read_object(std::string_view what, const std::function<void(co
     begin_value("\"", "a key", "a string");
     const auto [key, is_new] = keys.insert(read_string_body());
     if (!is_new) fail_at_value(fmt::format("{} is there twice, needs to be there once", quote(*key)));
-    if (!consume(':')) fail_here("a colon is missing");
+    if (keys.size() > kMaxKeysOfObject)
+      fail_at_value(fmt::format("{1} has more than {0} keys, needs at most {0}", kMaxKeysOfObject, what));
+    if (!consume(':')) fail_for_need("a colon");
     member(*key);
   } while (consume(','));
-  if (!consume('}')) fail_here("a comma or closing brace is missing");
+  if (!consume('}')) fail_for_need("a comma or a closing brace");
 }
 
 void JsonScanner::read_array(std::string_view what, const std::function<void()>& element) {
@@ -83,7 +92,7 @@ void JsonScanner::read_array(std::string_view what, const std::function<void()>&
   do {
     element();
   } while (consume(','));
-  if (!consume(']')) fail_here("a comma or closing bracket is missing");
+  if (!consume(']')) fail_for_need("a comma or a closing bracket");
 }
 
 std::string JsonScanner::read_string(std::string_view what) {
@@ -114,7 +123,8 @@ double JsonScanner::read_number(std::string_view what) {
   double value = 0;
   const auto error = std::from_chars(digits.data(), digits.data() + digits.size(), value).ec;
   if (!is_number(digits) || error != std::errc()) {
-    fail_at_value(fmt::format("{} is {}, needs a number that JSON writes and a double holds", what, digits));
+    fail_at_value(
+        fmt::format("{} is {}, needs a number that JSON writes and a double holds", what, describe(digits[0], digits)));
   }
   return value;
 }
@@ -132,6 +142,13 @@ void JsonScanner::fail_at_value(std::string_view message) const {
 
 void JsonScanner::fail_here(std::string_view message) const {
   fail("{}, byte {}: {}", where_, first_byte_ + position_, message);
+}
+
+// Reports that the text has something else than `needs` at the present position.
+void JsonScanner::fail_for_need(std::string_view needs) const {
+  if (position_ == text_.size()) fail_here(fmt::format("the text ends, needs {}; it was cut", needs));
+  const CodePoint point = code_point_at(text_, position_);  // the constructor has checked the text
+  fail_here(fmt::format("the text has {}, needs {}", quote(text_.substr(position_, point.size)), needs));
 }
 
 void JsonScanner::skip_space() { position_ = std::min(text_.find_first_not_of(" \t\r\n", position_), text_.size()); }
@@ -176,7 +193,7 @@ std::string JsonScanner::read_string_body() {
       result += next;
     }
   }
-  fail_at_value("a string is not closed, needs a quote at its end");
+  fail_at_value("a string is not closed, needs a quote at its end; the text was cut");
 }
 
 // Starts at the backslash and ends at the last character of the escape.
@@ -191,7 +208,7 @@ void JsonScanner::append_escape(std::string& text) {
   } else if (letter == 'u') {
     append_utf8(text, read_code_point_escape());
   } else {
-    fail_here("an escape of JSON is needed after a backslash");
+    fail_for_need("one of \"\\/bfnrtu after a backslash");
   }
 }
 
@@ -211,7 +228,9 @@ std::uint32_t JsonScanner::read_hex4() {
   const std::string_view digits = text_.substr(position_ + 1, 4);
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-  if (error != std::errc() || digits.size() != 4 || end != digits.data() + 4) fail_here("\\u needs four hex digits");
+  if (error != std::errc() || digits.size() != 4 || end != digits.data() + 4) {
+    fail_here(fmt::format("the text has {} after \\u, needs four hexadecimal digits", quote(digits)));
+  }
   position_ += 4;
   return value;
 }
@@ -235,12 +254,14 @@ void JsonScanner::skip_nested(int depth) {
     case 'n':
       return skip_word("null");
     default:
-      if (!is_number(read_number_text())) fail_at_value("a number is not written as JSON writes them");
+      if (const std::string_view number = read_number_text(); !is_number(number)) {
+        fail_at_value(fmt::format("a number is {}, needs the form of JSON, such as -1.5e3", shorten(number)));
+      }
   }
 }
 
 void JsonScanner::skip_word(std::string_view word) {
-  if (text_.substr(position_, word.size()) != word) fail_here("a value is needed");
+  if (text_.substr(position_, word.size()) != word) fail_for_need(word);
   position_ += word.size();
 }
 

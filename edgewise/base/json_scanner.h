@@ -60,6 +60,7 @@ class JsonScanner {
   void skip_nested(int depth);
   void skip_word(std::string_view word);
   [[noreturn]] void fail_here(std::string_view message) const;
+  [[noreturn]] void fail_for_need(std::string_view needs) const;
 
   std::string_view text_;
   std::string where_;

@@ -10,6 +10,7 @@
 namespace edgewise {
 
 inline constexpr std::string_view kManifestName = "manifest.json";
+inline constexpr std::uint64_t kMaxManifestBytes = std::uint64_t{1} << 20;
 
 struct ManifestEntry {
   std::string name;
@@ -23,12 +24,8 @@ struct Manifest {
   std::vector<ManifestEntry> files;
 };
 
-/// Reads a directory's manifest.json, but does not check the listed files.
+/// Reads a directory's manifest.json, but does not check the listed files; listed_directory.h reads them.
 Manifest read_manifest(const std::filesystem::path& directory, std::string_view caller = "read_manifest");
-
-/// Reads a directory's manifest.json, and checks the existence, size and SHA-256 of each listed file by reading all of
-/// its bytes. Symbolic links and names that lead out of the directory are errors.
-Manifest verify_manifest(const std::filesystem::path& directory, std::string_view caller = "verify_manifest");
 
 std::string manifest_text(const Manifest& manifest);
 

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/base/safetensors.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <tuple>
 #include <utility>
 
+#include "edgewise/base/available_memory.h"
 #include "edgewise/base/checked.h"
-#include "edgewise/base/file_descriptor.h"
+#include "edgewise/base/files.h"
 #include "edgewise/base/json_scanner.h"
 #include "edgewise/base/utf8.h"
 
@@ -199,10 +194,10 @@ std::uint64_t read_header_size(std::span<const std::byte> bytes, const std::stri
 std::string_view dtype_name(DType dtype) { return dtype_info(dtype).name; }
 std::size_t dtype_size(DType dtype) { return dtype_info(dtype).size; }
 
-SafetensorsFile::SafetensorsFile(std::unique_ptr<const std::byte[]> bytes, std::size_t size, std::string_view name)
-    : bytes_(std::move(bytes)) {
+SafetensorsFile::SafetensorsFile(std::string bytes, std::string_view name)
+    : bytes_(std::make_unique<const std::string>(std::move(bytes))) {
   const std::string where = fmt::format("read_safetensors: {}", name);
-  const std::span<const std::byte> file(bytes_.get(), size);
+  const std::span<const std::byte> file = std::as_bytes(std::span(*bytes_));
   const std::uint64_t header_size = read_header_size(file, where);
   const auto header = file.subspan(detail::kLengthBytes, header_size);
   HeaderReader reader({reinterpret_cast<const char*>(header.data()), header.size()}, where);
@@ -225,29 +220,12 @@ SafetensorsFile::SafetensorsFile(std::unique_ptr<const std::byte[]> bytes, std::
 }
 
 SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path) {
-  const std::string where = fmt::format("read_safetensors: {}", path.string());
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  check(file.is_open(), "{}: {}", where, error_text(errno));
-  struct stat status {};
-  ::fstat(file.number(), &status);
-  check(S_ISREG(status.st_mode), "{} is not a regular file, needs to be one", where);
-  const auto size = static_cast<std::size_t>(status.st_size);
-  auto bytes = std::make_unique_for_overwrite<std::byte[]>(size);
-  for (std::size_t done = 0; done < size;) {
-    const ssize_t count = ::pread(file.number(), bytes.get() + done, size - done, static_cast<off_t>(done));
-    check(count >= 0 || errno == EINTR, "{}: {}", where, error_text(errno));
-    check(count != 0, "{} has {} bytes, needs the {} that it had when opened; it was changed meanwhile", where, done,
-          size);
-    if (count > 0) done += static_cast<std::size_t>(count);
-  }
-  return SafetensorsFile(std::move(bytes), size, path.string());
+  return parse(read_file(path, "read_safetensors", max_bytes()), path.string());
 }
 
-SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes, std::string_view name) {
-  auto copy = std::make_unique_for_overwrite<std::byte[]>(bytes.size());
-  if (!bytes.empty()) std::memcpy(copy.get(), bytes.data(), bytes.size());
-  return SafetensorsFile(std::move(copy), bytes.size(), name);
-}
+SafetensorsFile SafetensorsFile::parse(std::string bytes, std::string_view name) { return {std::move(bytes), name}; }
+
+std::uint64_t SafetensorsFile::max_bytes() { return static_cast<std::uint64_t>(available_memory()); }
 
 const TensorInfo* SafetensorsFile::find(std::string_view name) const {
   const auto found = index_of_.find(name);

@@ -53,8 +53,11 @@ class SafetensorsFile {
   /// Reads the file into memory. The file is not mapped, since a mapped file that shrinks kills the process.
   static SafetensorsFile open(const std::filesystem::path& path);
 
-  /// Parses a copy of `bytes`. Errors call the file `name`.
-  static SafetensorsFile parse(std::span<const std::byte> bytes, std::string_view name);
+  /// Parses the bytes of a file. Errors call the file `name`.
+  static SafetensorsFile parse(std::string bytes, std::string_view name);
+
+  /// Returns the largest size of a file that open() reads: the memory that is available now.
+  static std::uint64_t max_bytes();
 
   /// Returns the tensors in the order of the file. Their bytes are memory of this object; moving the object keeps them.
   std::span<const TensorInfo> tensors() const { return tensors_; }
@@ -65,13 +68,17 @@ class SafetensorsFile {
   const SafetensorsMetadata& metadata() const { return metadata_; }
 
  private:
-  SafetensorsFile(std::unique_ptr<const std::byte[]> bytes, std::size_t size, std::string_view name);
+  SafetensorsFile(std::string bytes, std::string_view name);
 
-  std::unique_ptr<const std::byte[]> bytes_;
+  std::unique_ptr<const std::string> bytes_;
   std::vector<TensorInfo> tensors_;
   std::unordered_map<std::string_view, std::size_t> index_of_;
   SafetensorsMetadata metadata_;
 };
+
+/// The end of an error about a file whose tensors are not those of a model.
+inline constexpr std::string_view kNeedsTensorsOfConfig =
+    "needs exactly the tensors that the config describes; use the config and the file of one training";
 
 /// Returns the bytes of a file with these tensors, sorted by dtype size (largest first) and name. The data begins at a
 /// multiple of 8. Throws Error for input that SafetensorsFile could not read.

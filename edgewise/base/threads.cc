@@ -5,10 +5,13 @@
 #include <sched.h>
 
 #include <exception>
-#include <thread>
+#include <mutex>
+#include <utility>
 #include <vector>
 
+#include "edgewise/base/cgroup.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/thread_team.h"
 
 namespace edgewise {
 namespace {
@@ -23,26 +26,53 @@ int count_affinity_cores() {
   return omp_get_num_procs();
 }
 
-#ifdef __SANITIZE_THREAD__
-// ThreadSanitizer does not recognise libgomp's barriers and reports each handover of data as a race. It recognises
-// std::thread::join.
-template <class Run>
-void run_on_threads(int parts, const Run& run) {
-  const auto run_as_team_member = [&run, n = omp_get_max_threads()](int part) {
-    omp_set_num_threads(n);
-    run(part);
-  };
-  std::vector<std::thread> threads;
-  for (int part = 0; part < parts; ++part) threads.emplace_back(run_as_team_member, part);
-  for (auto& thread : threads) thread.join();
+// num_threads() within a SerialOpenMpScope of this thread; 0 outside.
+thread_local int threads_beside_serial_openmp = 0;
+
+thread_local bool is_running_parts = false;
+
+/// The exception of the first part that failed.
+class FirstFailure {
+ public:
+  void add(int part, std::exception_ptr error) {
+    const std::lock_guard lock(mutex_);
+    if (error_ && part > part_) return;
+    part_ = part;
+    error_ = std::move(error);
+  }
+
+  void rethrow_if_any() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::mutex mutex_;
+  int part_ = 0;
+  std::exception_ptr error_;
+};
+
+/// Runs parts that may throw.
+struct ThrowingWork {
+  void (*run)(void* context, int part);
+  void* context;
+  FirstFailure failure = {};
+
+  static void run_part(void* self, int part) {
+    auto& work = *static_cast<ThrowingWork*>(self);
+    const bool was_running_parts = std::exchange(is_running_parts, true);
+    try {
+      work.run(work.context, part);
+    } catch (...) {
+      work.failure.add(part, std::current_exception());
+    }
+    is_running_parts = was_running_parts;
+  }
+};
+
+ThreadTeam& team_of_this_thread() {
+  static thread_local ThreadTeam team;
+  return team;
 }
-#else
-template <class Run>
-void run_on_threads(int parts, const Run& run) {
-#pragma omp parallel for num_threads(parts) schedule(static, 1) if (!omp_in_parallel())
-  for (int part = 0; part < parts; ++part) run(part);
-}
-#endif
 
 }  // namespace
 
@@ -53,26 +83,34 @@ int available_cores() {
 
 void set_num_threads(int n) {
   check(n >= 1, "set_num_threads: n is {}, needs at least 1", n);
-  omp_set_num_threads(n);
-}
-
-int num_threads() { return omp_get_max_threads(); }
-
-namespace detail {
-
-void run_parts(int parts, void (*run)(void* context, int part), void* context) {
-  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(parts));
-  run_on_threads(parts, [&](int part) {
-    try {
-      run(context, part);
-    } catch (...) {
-      errors[static_cast<std::size_t>(part)] = std::current_exception();
-    }
-  });
-  for (const auto& error : errors) {
-    if (error) std::rethrow_exception(error);
+  if (threads_beside_serial_openmp > 0) {
+    threads_beside_serial_openmp = n;
+  } else {
+    omp_set_num_threads(n);
   }
 }
 
-}  // namespace detail
+int num_threads() { return threads_beside_serial_openmp > 0 ? threads_beside_serial_openmp : omp_get_max_threads(); }
+
+SerialOpenMpScope::SerialOpenMpScope() : is_outermost_(threads_beside_serial_openmp == 0) {
+  if (!is_outermost_) return;
+  threads_beside_serial_openmp = omp_get_max_threads();
+  omp_set_num_threads(1);
+}
+
+SerialOpenMpScope::~SerialOpenMpScope() {
+  if (is_outermost_) omp_set_num_threads(std::exchange(threads_beside_serial_openmp, 0));
+}
+
+void detail::run_parts(int parts, void (*run)(void* context, int part), void* context) {
+  ThrowingWork work{run, context};
+  if (is_running_parts || omp_in_parallel() != 0) {
+    for (int part = 0; part < parts; ++part) ThrowingWork::run_part(&work, part);
+  } else {
+    const SerialOpenMpScope serial;
+    team_of_this_thread().run({parts, ThrowingWork::run_part, &work}, num_threads());
+  }
+  work.failure.rethrow_if_any();
+}
+
 }  // namespace edgewise

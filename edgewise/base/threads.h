@@ -3,38 +3,60 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <type_traits>
 
 namespace edgewise {
 
-/// Returns how many cores this process may use: the smaller of its affinity mask and cgroup_cores(), at least 1.
+/// Returns how many cores this process may use: the smaller of its affinity mask and cgroup_cores() (cgroup.h), at
+/// least 1.
 int available_cores();
 
-/// Returns the CPU quota of this process's control group and the groups above it (cgroup version 1 or 2) in cores,
-/// rounded up: 1.5 becomes 2. Returns nothing without a quota. `root` is the folder with proc/self/cgroup and
-/// sys/fs/cgroup.
-std::optional<int> cgroup_cores(const std::string& root = "/");
-
-/// Sets how many threads parallel_for and OpenMP regions (libtorch's and oneDNN's too) use when this thread calls them.
+/// Sets how many threads parallel_for and OpenMP regions (libtorch's, for example) use when this thread calls them.
 /// Throws Error below 1.
 void set_num_threads(int n);
 int num_threads();
+
+/// Sets the number of threads for a scope.
+class NumThreadsScope {
+ public:
+  explicit NumThreadsScope(int n) : before_(num_threads()) { set_num_threads(n); }
+  NumThreadsScope(const NumThreadsScope&) = delete;
+  NumThreadsScope& operator=(const NumThreadsScope&) = delete;
+  ~NumThreadsScope() { set_num_threads(before_); }
+
+ private:
+  int before_;
+};
+
+/// Until the scope ends, OpenMP regions that this thread calls run in this thread alone; parallel_for still uses
+/// num_threads() threads. OpenMP's threads wait for each other in busy loops, which beside another process can take
+/// longer than all of their work; the threads of parallel_for do not.
+class SerialOpenMpScope {
+ public:
+  SerialOpenMpScope();
+  SerialOpenMpScope(const SerialOpenMpScope&) = delete;
+  SerialOpenMpScope& operator=(const SerialOpenMpScope&) = delete;
+  ~SerialOpenMpScope();
+
+ private:
+  bool is_outermost_;
+};
 
 namespace detail {
 void run_parts(int parts, void (*run)(void* context, int part), void* context);
 }
 
-/// Splits [0, count) into ranges and calls `fn(begin, end)` for each range in its own thread. If there are several
-/// ranges, each has at least `grain` elements. The ranges depend only on count, grain and num_threads(). After all
-/// calls, rethrows the exception of the first range that failed. Inside a parallel region, the calling thread handles
-/// all ranges, one after the other.
+/// Splits [0, count) into ranges and calls `fn(begin, end)` for each range, in this thread and up to num_threads() - 1
+/// others. If there are several ranges, each has at least `grain` elements. There are at most 4 ranges per thread, and
+/// they depend only on count, grain and num_threads(); which thread calls which range differs from call to call. After
+/// all calls, rethrows the exception of the first range that failed. Inside another parallel_for or an OpenMP region,
+/// the calling thread handles all ranges, one after the other. Uses fewer threads if the system refuses to start one.
 template <class Fn>
 void parallel_for(std::int64_t count, std::int64_t grain, Fn&& fn) {
+  constexpr std::int64_t kRangesPerThread = 4;
   if (count <= 0) return;
   const std::int64_t smallest = std::max<std::int64_t>(grain, 1);
-  const auto parts = static_cast<int>(std::clamp<std::int64_t>(count / smallest, 1, num_threads()));
+  const std::int64_t most = num_threads() == 1 ? 1 : kRangesPerThread * num_threads();
+  const auto parts = static_cast<int>(std::clamp<std::int64_t>(count / smallest, 1, most));
   if (parts == 1) {
     fn(std::int64_t{0}, count);
     return;

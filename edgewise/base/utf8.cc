@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace edgewise {
 namespace {
 
@@ -36,12 +38,38 @@ bool needs_escape(char32_t code_point) {
 
 std::string escape(std::string_view bytes, CodePoint point) {
   if (point.size == 0) return fmt::format("\\x{:02x}", byte_at(bytes, 0));
-  if (point.value == '"' || point.value == '\\') return fmt::format("\\{}", bytes);
   if (point.value == '\n') return "\\n";
   if (point.value == '\t') return "\\t";
   if (needs_escape(point.value)) return fmt::format("\\u{:04x}", static_cast<std::uint32_t>(point.value));
   return std::string(bytes);
 }
+
+enum class Quotes { kKept, kEscaped };
+
+struct EscapedText {
+  std::string text;
+  bool is_cut = false;
+};
+
+/// Escapes as many code points as fit into `max_size` bytes. With kEscaped, escapes `"` and `\` too.
+EscapedText escape_text(std::string_view text, std::size_t max_size, Quotes quotes) {
+  EscapedText escaped;
+  while (!text.empty()) {
+    const CodePoint point = code_point_at(text, 0);
+    const std::string_view bytes = text.substr(0, std::max<std::size_t>(point.size, 1));
+    const bool is_quote = quotes == Quotes::kEscaped && (point.value == '"' || point.value == '\\');
+    const std::string next = is_quote ? fmt::format("\\{}", bytes) : escape(bytes, point);
+    if (escaped.text.size() + next.size() > max_size) {
+      escaped.is_cut = true;
+      return escaped;
+    }
+    escaped.text += next;
+    text.remove_prefix(bytes.size());
+  }
+  return escaped;
+}
+
+constexpr std::size_t kMaxQuoted = 60;  // bytes
 
 }  // namespace
 
@@ -122,17 +150,24 @@ std::string replace_bad_utf8(std::string_view text) {
 }
 
 std::string quote(std::string_view text) {
-  constexpr std::size_t kLongest = 60;
-  std::string result = "\"";
-  while (!text.empty()) {
-    const CodePoint point = code_point_at(text, 0);
-    const std::size_t size = point.size > 0 ? point.size : 1;
-    const std::string next = escape(text.substr(0, size), point);
-    if (result.size() + next.size() > kLongest + 1) return result + "…\"";
-    result += next;
-    text.remove_prefix(size);
-  }
-  return result + '"';
+  const EscapedText escaped = escape_text(text, kMaxQuoted, Quotes::kEscaped);
+  if (escaped.is_cut) return fmt::format("\"{}…\" ({} bytes)", escaped.text, text.size());
+  return fmt::format("\"{}\"", escaped.text);
+}
+
+std::string quote_unless_plain(std::string_view text) {
+  const auto is_plain = [](unsigned char letter) {
+    const bool is_letter = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
+    return is_letter || (letter >= '0' && letter <= '9') ||
+           std::string_view("+-._").find(static_cast<char>(letter)) != std::string_view::npos;
+  };
+  return !text.empty() && text.size() <= kMaxQuoted && std::ranges::all_of(text, is_plain) ? std::string(text)
+                                                                                           : quote(text);
+}
+
+std::string printable(std::string_view text, std::size_t max_size) {
+  const EscapedText escaped = escape_text(text, max_size, Quotes::kKept);
+  return escaped.is_cut ? fmt::format("{}… ({} bytes)", escaped.text, text.size()) : escaped.text;
 }
 
 }  // namespace edgewise

@@ -47,7 +47,18 @@ std::string replace_bad_utf8(std::string_view text);
 /// Appends a code point, which must be below U+110000 and no surrogate.
 void append_utf8(std::string& text, std::uint32_t code_point);
 
-/// Quotes text for an error: escapes characters that could garble a terminal, and cuts it after about 60 bytes.
+// Text of a user (names, values, tokens, paths) in messages. Characters that could control a terminal are escaped:
+// control characters, bytes that are not UTF-8, line separators and direction marks.
+
+/// Quotes text for an error. Cuts it after about 60 bytes: `"aaa…" (1000000 bytes)`.
 std::string quote(std::string_view text);
+
+/// Returns `text` if it has at most 60 bytes, all of them letters of ASCII, digits or one of `+-._`; otherwise
+/// quote(text).
+std::string quote_unless_plain(std::string_view text);
+
+/// Escapes a message of several words and paths for the terminal, without quotes around it. Cuts it after about
+/// `max_size` bytes.
+std::string printable(std::string_view text, std::size_t max_size = 4000);
 
 }  // namespace edgewise

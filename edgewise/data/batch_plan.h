@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "edgewise/base/random.h"
-#include "edgewise/graph/graph_pool.h"
+#include "edgewise/graph/pair_graphs.h"
 #include "edgewise/options/batch_options.h"
 
 namespace edgewise {

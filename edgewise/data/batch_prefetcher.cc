@@ -3,6 +3,9 @@
 
 #include <utility>
 
+#include "edgewise/base/background.h"
+#include "edgewise/base/threads.h"
+
 namespace edgewise {
 
 BatchPrefetcher::BatchPrefetcher(BatchStream& stream) : stream_(stream), state_(stream_state()) {}
@@ -16,7 +19,8 @@ BatchPrefetcher::StreamState BatchPrefetcher::stream_state() const {
 }
 
 void BatchPrefetcher::prefetch() {
-  next_ = std::async(std::launch::async, [this] {
+  next_ = run_in_background([this] {
+    const NumThreadsScope one_thread(1);  // the other threads compute with the present batch
     Batch batch = stream_.next();
     return Prefetched{.batch = std::move(batch), .state_after = stream_state()};
   });

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "edgewise/base/background.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
@@ -60,11 +61,11 @@ EpochWindow BatchStream::load(std::int64_t epoch, std::int64_t window) const {
 
 void BatchStream::prefetch_window() {
   if (has_all_pairs() || next_window_.valid()) return;
-  next_window_ = std::async(std::launch::async,
-                            [source = source_, options = options_, seed = seed_, next = next_window_of(window_)] {
-                              set_num_threads(1);  // a second team of OpenMP threads would slow training down
-                              return load_window(*source, options, seed, next.first, next.second);
-                            });
+  next_window_ =
+      run_in_background([source = source_, options = options_, seed = seed_, next = next_window_of(window_)] {
+        const NumThreadsScope one_thread(1);  // the other threads compute with the present window
+        return load_window(*source, options, seed, next.first, next.second);
+      });
 }
 
 EpochWindow BatchStream::take_window(std::int64_t epoch, std::int64_t window) {
@@ -93,11 +94,25 @@ void BatchStream::advance_window(std::int64_t done) {
 
 BatchPlan BatchStream::plan(std::int64_t epoch, std::int64_t window) const {
   check(epoch >= 0, "BatchStream::plan: epoch is {}, needs 0 or more", epoch);
-  return load(epoch, window).batches;
+  return load_window(*source_, options_, seed_, epoch, window).batches;
 }
 
 std::int64_t BatchStream::batches_per_epoch() const {
   return std::llround(static_cast<double>(window_.batches.size()) / window_.share);
+}
+
+BatchTokens BatchStream::largest_batch() const {
+  const std::vector<PairLengths> lengths = window_.pairs->lengths();
+  BatchTokens largest;
+  for (const std::vector<std::int64_t>& batch : window_.batches) {
+    BatchTokens tokens;
+    for (const std::int64_t number : batch) {
+      tokens.input += lengths[static_cast<std::size_t>(number)].input;
+      tokens.output += lengths[static_cast<std::size_t>(number)].output;
+    }
+    if (tokens.input + tokens.output > largest.input + largest.output) largest = tokens;
+  }
+  return largest;
 }
 
 Batch BatchStream::next() {
@@ -107,7 +122,7 @@ Batch BatchStream::next() {
        window_.batches[static_cast<std::size_t>(position_.index - position_.window_begin)]) {
     pairs.push_back(window_.pairs->at(static_cast<std::size_t>(number)));
   }
-  Batch batch = make_batch(pool_, pairs);
+  Batch batch = make_batch(pairs);
   RandomStream random = make_batch_random(seed_, position_);
   draw_positions(batch, options_, random);
   const std::int64_t done = position_.index + 1;
@@ -136,14 +151,14 @@ void BatchStream::seek(BatchPosition position) {
   position_ = position;
 }
 
-std::vector<Batch> batches_in_order(GraphPool& pool, std::span<const TokenPair> pairs, const BatchOptions& options) {
+std::vector<Batch> batches_in_order(std::span<const TokenPair> pairs, const BatchOptions& options) {
   check_batch_options("batches_in_order", options);
   check_pairs("batches_in_order", pairs);
   std::vector<PairLengths> lengths;
   for (const TokenPair& pair : pairs) lengths.push_back({std::ssize(pair.input), std::ssize(pair.output) - 1});
   std::vector<Batch> batches;
   for (const auto& numbers : plan_in_order(lengths, options)) {
-    batches.push_back(make_batch(pool, pairs.subspan(static_cast<std::size_t>(numbers.front()), numbers.size())));
+    batches.push_back(make_batch(pairs.subspan(static_cast<std::size_t>(numbers.front()), numbers.size())));
   }
   return batches;
 }

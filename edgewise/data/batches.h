@@ -11,6 +11,7 @@
 #include "edgewise/data/pair_source.h"
 #include "edgewise/graph/batch.h"
 #include "edgewise/options/batch_options.h"
+#include "edgewise/options/model_memory.h"
 
 namespace edgewise {
 
@@ -48,8 +49,12 @@ class BatchStream {
   /// several windows, the number is an estimate from the present window.
   std::int64_t batches_per_epoch() const;
 
-  /// Returns the pairs of each batch of a window, numbered in the order in which the source returns them.
+  /// Returns the pairs of each batch of a window, numbered in the order in which the source returns them. Reads the
+  /// window from the source, so that it may be called while another thread uses the stream.
   BatchPlan plan(std::int64_t epoch, std::int64_t window = 0) const;
+
+  /// Returns the number of input tokens and of output tokens of the present window's batch with the most tokens.
+  BatchTokens largest_batch() const;
 
   /// Returns a hash of pairs, options and seed: a position is valid only in a stream with the same fingerprint.
   std::uint64_t fingerprint() const { return fingerprint_; }
@@ -68,10 +73,9 @@ class BatchStream {
   BatchPosition position_;
   EpochWindow window_;  // the window of position_
   std::future<EpochWindow> next_window_;
-  GraphPool pool_;
 };
 
 /// Cuts all pairs into batches in their order, for validation; ignores `options.bucket` and `options.window`.
-std::vector<Batch> batches_in_order(GraphPool& pool, std::span<const TokenPair> pairs, const BatchOptions& options);
+std::vector<Batch> batches_in_order(std::span<const TokenPair> pairs, const BatchOptions& options);
 
 }  // namespace edgewise

@@ -49,10 +49,11 @@ std::vector<std::vector<std::string>> files_of_corpora(const DataOptions& option
   return corpora;
 }
 
-std::vector<TrainingText> open_training(const DataOptions& options, const std::filesystem::path& folder) {
+std::vector<TrainingText> open_training(const std::vector<std::vector<std::string>>& files_of_each,
+                                        const DataOptions& options, const std::filesystem::path& folder) {
   const PairOptions pair_options{.bad_utf8 = options.bad_utf8, .same_sides = options.same_sides};
   std::vector<TrainingText> corpora;
-  for (const std::vector<std::string>& files : files_of_corpora(options)) {
+  for (const std::vector<std::string>& files : files_of_each) {
     const double weight = options.weights.empty() ? 1.0 : options.weights[corpora.size()];
     auto text = std::make_shared<IndexedText>(resolve_paths(files, folder), pair_options, options.limit);
     const std::string name = files.size() == 1 ? files[0] : files[0] + " with " + files[1];
@@ -79,10 +80,11 @@ std::int64_t Corpus::num_training_pairs() const {
 
 Corpus load_corpus(const DataOptions& options, const std::filesystem::path& folder) {
   if (options.task != DataTask::kText) return synthetic_corpus(options);
+  const std::vector<std::vector<std::string>> corpora = files_of_corpora(options);
   // Indexing training text can take minutes, so errors in the small files are reported first.
   SentencePairs valid = read_split(options.valid, folder);
   SentencePairs test = read_split(options.test, folder);
-  return {.train = open_training(options, folder), .valid = std::move(valid), .test = std::move(test)};
+  return {.train = open_training(corpora, options, folder), .valid = std::move(valid), .test = std::move(test)};
 }
 
 SentencePairs sample_pairs(const std::vector<TrainingText>& corpora, std::int64_t max_pairs) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "edgewise/base/available_memory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
 
@@ -53,11 +54,21 @@ SentencePairs make_split(const DataOptions& options, std::int64_t size, RandomSt
   return pairs;
 }
 
+/// Returns about how many bytes the sentences of all splits take: two strings with a space between letters each.
+double bytes_of_pairs(const DataOptions& options) {
+  const auto pairs = static_cast<double>(options.train_size + options.valid_size + options.test_size);
+  return 2 * pairs * (static_cast<double>(sizeof(std::string)) + 2 * options.length_mean);
+}
+
 }  // namespace
 
 Splits make_synthetic(const DataOptions& options) {
   check(options.symbols >= 1 && options.symbols <= 26, "make_synthetic: symbols is {}, needs 1 to 26", options.symbols);
   check(options.train_size >= 1, "make_synthetic: train_size is {}, needs at least 1", options.train_size);
+  require_memory(bytes_of_pairs(options),
+                 fmt::format("make_synthetic: {} + {} + {} pairs of {} letters", options.train_size, options.valid_size,
+                             options.test_size, options.length_mean),
+                 "choose fewer or shorter pairs");
   return {.train = make_split(options, options.train_size, RandomStream(options.seed, 0)),
           .valid = make_split(options, options.valid_size, RandomStream(options.seed, 1)),
           .test = make_split(options, options.test_size, RandomStream(options.seed, 2))};

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "edgewise/base/error.h"
+#include "edgewise/experiment/map_links.h"
 #include "edgewise/text/line_reader.h"
 
 namespace edgewise {
@@ -77,20 +78,12 @@ std::optional<PairWords> split_into_words(const TranslationModel& model, std::st
   return PairWords{*input_words, *output_words};
 }
 
-/// Links the word of each output token to the word of the input token with the largest attention weight.
-std::vector<WordLink> links_of(const AttentionMaps& cross, const MapIndex& choice, const PairWords& words) {
-  const std::vector<float> weights = weights_of(cross, choice);
-  const auto columns = static_cast<std::ptrdiff_t>(cross.columns.size());
-  std::vector<WordLink> links;
-  for (std::size_t token = 0; token < words.output.word_of_token.size(); ++token) {
-    const auto row = weights.begin() + static_cast<std::ptrdiff_t>(token) * columns;
-    const auto strongest = static_cast<std::size_t>(std::max_element(row, row + columns) - row);
-    if (strongest >= words.input.word_of_token.size()) continue;  // the end token belongs to no word
-    links.push_back({words.input.word_of_token[strongest], words.output.word_of_token[token]});
-  }
-  std::ranges::sort(links);
-  links.erase(std::unique(links.begin(), links.end()), links.end());
-  return links;
+/// Returns the word of each row and column of a map; the end token belongs to no word.
+TokenWords token_words(const PairWords& words, const AttentionMaps& cross) {
+  TokenWords result{.of_row = words.output.word_of_token, .of_column = words.input.word_of_token};
+  result.of_row.resize(cross.rows.size(), -1);
+  result.of_column.resize(cross.columns.size(), -1);
+  return result;
 }
 
 WordLinks to_word_links(const std::vector<WordLink>& links) {
@@ -114,14 +107,10 @@ std::optional<AttentionMaps> cross_attention_maps(const TranslationModel& model,
   return attention_maps(model, encode_pair(model, input, output, "align_words"))[kCrossMaps];
 }
 
-/// Extends the list to all `count` tokens of a map: -1 for the end token, which belongs to no word.
-std::vector<std::int64_t> add_end_token(std::vector<std::int64_t> word_of_token, std::size_t count) {
-  word_of_token.resize(count, -1);
-  return word_of_token;
-}
-
-void add_error_rates(const TranslationModel& model, const AlignmentPairs& pairs, AlignmentReport& report) {
-  std::vector<AlignmentErrors> errors(report.map_alignments.size());
+void add_error_rates(const TranslationModel& model, const AlignmentPairs& pairs, std::span<const MapIndex> maps,
+                     AlignmentReport& report) {
+  std::vector<MapErrors> errors;
+  for (const MapIndex& map : maps) errors.push_back({map});
   for (std::size_t i = 0; i < pairs.inputs.size(); ++i) {
     const std::optional<AttentionMaps> cross = cross_attention_maps(model, pairs.inputs[i], pairs.outputs[i]);
     const auto words =
@@ -130,16 +119,13 @@ void add_error_rates(const TranslationModel& model, const AlignmentPairs& pairs,
       ++report.skipped_pairs;
       continue;
     }
-    const std::vector<MapIndex> choices = list_map_indices(*cross);
-    // Maps are matched by their index in the list. Pairs of a Universal Transformer can have different numbers of
-    // steps, and therefore lists of different lengths.
-    for (std::size_t map = 0; map < std::min(choices.size(), errors.size()); ++map) {
-      errors[map].add(links_of(*cross, choices[map], *words), pairs.gold[i]);
-    }
+    add_pair(errors, *cross, token_words(*words, *cross), pairs.gold[i]);
     ++report.corpus_pairs;
   }
-  for (std::size_t map = 0; map < errors.size(); ++map)
-    report.map_alignments[map].corpus_error_rate = errors[map].rate();
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    report.map_alignments[i].corpus_pairs = errors[i].pairs;
+    if (errors[i].pairs > 0) report.map_alignments[i].corpus_error_rate = errors[i].errors.rate();
+  }
 }
 
 }  // namespace
@@ -189,15 +175,17 @@ AlignmentReport align_words(const TranslationModel& model, const AlignmentPairs&
         drawn + 1);
   const PairWords words = split ? *split : PairWords{tokens_as_words(tokens.input), tokens_as_words(tokens.output)};
 
+  const TokenWords map_words = token_words(words, cross);
+  const std::vector<MapIndex> maps = list_map_indices(cross);
   AlignmentReport report{.input_words = words.input.words,
                          .output_words = words.output.words,
-                         .word_of_row = add_end_token(words.output.word_of_token, cross.rows.size()),
-                         .word_of_column = add_end_token(words.input.word_of_token, cross.columns.size()),
+                         .word_of_row = map_words.of_row,
+                         .word_of_column = map_words.of_column,
                          .sure = {},
                          .possible = {},
                          .map_alignments = {}};
-  for (const MapIndex& choice : list_map_indices(cross)) {
-    const std::vector<WordLink> links = links_of(cross, choice, words);
+  for (const MapIndex& map : maps) {
+    const std::vector<WordLink> links = link_words(cross, map, map_words);
     MapAlignment alignment{.links = to_word_links(links)};
     if (!pairs.gold.empty()) {
       AlignmentErrors errors;
@@ -209,7 +197,7 @@ AlignmentReport align_words(const TranslationModel& model, const AlignmentPairs&
   if (pairs.gold.empty()) return report;
   report.sure = to_word_links(pairs.gold[drawn].sure);
   report.possible = to_word_links(pairs.gold[drawn].possible);
-  add_error_rates(model, pairs, report);
+  add_error_rates(model, pairs, maps, report);
   return report;
 }
 

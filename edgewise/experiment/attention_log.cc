@@ -6,13 +6,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <functional>
 #include <system_error>
 #include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
-#include "edgewise/base/json_scanner.h"
+#include "edgewise/experiment/json_lines.h"
 
 namespace edgewise {
 namespace {
@@ -59,7 +58,12 @@ AttentionMaps read_maps(JsonScanner& json) {
       json.skip();
     }
   });
+  if (maps.num_layers() == 0 || maps.num_heads() == 0) json.fail_at_value("the maps have no head, need at least one");
   for (const auto& layer : maps.weights) {
+    if (layer.size() != maps.num_heads()) {
+      json.fail_at_value(
+          fmt::format("the maps have a layer of {} heads, need {} as in the first", layer.size(), maps.num_heads()));
+    }
     for (const std::vector<float>& head : layer) {
       if (head.size() != maps.rows.size() * maps.columns.size()) {
         json.fail_at_value(fmt::format("the maps have {} weights of a head, need {} rows of {}", head.size(),
@@ -70,12 +74,11 @@ AttentionMaps read_maps(JsonScanner& json) {
   return maps;
 }
 
-AttentionSnapshot read_snapshot(std::string_view line, const std::string& where) {
+AttentionSnapshot read_snapshot(JsonScanner& json) {
   AttentionSnapshot snapshot;
-  JsonScanner json(line, where);
   json.read_object("the line", [&](const std::string& key) {
     if (key == "step") {
-      snapshot.step = static_cast<std::int64_t>(json.read_whole_number(key));
+      snapshot.step = read_count(json, key);
     } else if (key == "maps") {
       json.read_array(key, [&] { snapshot.maps.push_back(read_maps(json)); });
     } else {
@@ -86,29 +89,16 @@ AttentionSnapshot read_snapshot(std::string_view line, const std::string& where)
   return snapshot;
 }
 
-/// Calls `take` with each snapshot and the offset behind its line, until `take` returns false.
-void for_each_snapshot(const fs::path& file, std::string_view caller,
-                       const std::function<bool(AttentionSnapshot, std::size_t end)>& take) {
-  const std::string text = read_file(file, caller);
-  std::size_t begin = 0;
-  std::int64_t number = 0;
-  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
-    const std::string where = fmt::format("{}: {}:{}", caller, file.string(), ++number);
-    if (!take(read_snapshot(std::string_view(text).substr(begin, end - begin), where), end + 1)) return;
-    begin = end + 1;
-  }
-}
-
 }  // namespace
 
 AttentionLog::AttentionLog(const fs::path& run) : file_name_(run / kFile) {}
 
-void AttentionLog::on_begin(std::int64_t step) {
+void AttentionLog::on_begin(std::int64_t /*step*/, std::int64_t validated_step) {
   if (!fs::exists(file_name_)) return;
   try {
-    for_each_snapshot(file_name_, "train", [&](const AttentionSnapshot& snapshot, std::size_t end) {
-      if (snapshot.step > step) return false;
-      size_ = end;
+    for_each_json_line(file_name_, "train", [&](const JsonLine& line) {
+      if (read_snapshot(line.json).step > validated_step) return false;
+      size_ = line.end;
       return true;
     });
   } catch (const Error&) {  // a damaged line: keeps the lines before it
@@ -121,7 +111,7 @@ void AttentionLog::on_begin(std::int64_t step) {
 void AttentionLog::on_validation(std::int64_t step, const Validation& validation, bool /*is_best*/) {
   if (validation.attention.empty()) return;
   unwritten_ += fmt::format("{{\"step\": {}, \"maps\": {}}}\n", step, validation.attention);
-  if (!file_) file_.emplace(::open(file_name_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (!file_) file_.emplace(::open(file_name_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666));
   if (!file_->is_open()) {
     file_.reset();
     return;
@@ -138,8 +128,8 @@ void AttentionLog::on_validation(std::int64_t step, const Validation& validation
 std::vector<AttentionSnapshot> read_attention_log(const fs::path& run, std::string_view caller) {
   std::vector<AttentionSnapshot> snapshots;
   if (!fs::exists(run / kFile)) return snapshots;
-  for_each_snapshot(run / kFile, caller, [&](AttentionSnapshot snapshot, std::size_t) {
-    snapshots.push_back(std::move(snapshot));
+  for_each_json_line(run / kFile, caller, [&](const JsonLine& line) {
+    snapshots.push_back(read_snapshot(line.json));
     return true;
   });
   return snapshots;

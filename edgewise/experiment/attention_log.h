@@ -22,12 +22,12 @@ struct AttentionSnapshot {
 };
 
 /// Writes RUN/attention.jsonl: one line for each validation that records attention. A resumed run first removes the
-/// lines of later steps, so that each step has one line.
+/// lines of validations after its last one, so that each step has one line.
 class AttentionLog : public TrainObserver {
  public:
   explicit AttentionLog(const std::filesystem::path& run);
 
-  void on_begin(std::int64_t step) override;
+  void on_begin(std::int64_t step, std::int64_t validated_step) override;
 
   /// Never throws: a line that cannot be written, such as on a full disk, is written with the next one.
   void on_validation(std::int64_t step, const Validation& validation, bool is_best) override;

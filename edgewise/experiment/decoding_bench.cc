@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "edgewise/base/background.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
@@ -43,9 +44,8 @@ RuntimeModel random_model(const DecodingBenchOptions& options) {
   TransformerOptions model = bench_model_options(options.size);
   model.norm_placement = NormPlacement::kPost;
   model.final_norm = false;
-  const std::string bytes = serialize_tensors(make_model(model, kDecodingSeed)->parameters());
-  return RuntimeModel(model, SafetensorsFile::parse(std::as_bytes(std::span(bytes)), "random"), "random",
-                      options.precision);
+  std::string bytes = serialize_tensors(make_model(model, kDecodingSeed)->parameters());
+  return RuntimeModel(model, SafetensorsFile::parse(std::move(bytes), "random"), "random", options.precision);
 }
 
 SearchOptions search_options(const DecodingBenchOptions& options) {
@@ -59,18 +59,24 @@ SearchOptions search_options(const DecodingBenchOptions& options) {
   return search;
 }
 
-/// Distributes the inputs to all workers and measures the latency of each.
+/// Distributes the inputs to all workers, again and again until `min_seconds` have passed, and measures the latency of
+/// each.
 class TimedQueue : public SearchQueue {
  public:
-  TimedQueue(const std::vector<Tokens>& inputs, std::int64_t output_tokens)
-      : inputs_(inputs), output_tokens_(output_tokens), begin_(inputs.size()) {}
+  TimedQueue(const std::vector<Tokens>& inputs, std::int64_t output_tokens, double min_seconds)
+      : inputs_(inputs), output_tokens_(output_tokens), min_seconds_(min_seconds) {}
 
   std::optional<SearchInput> next(bool /*is_busy*/) override {
     const std::scoped_lock lock(mutex_);
-    if (next_ == inputs_.size()) return {};
-    begin_[next_] = Clock::now();
-    const auto id = static_cast<std::int64_t>(next_);
-    return SearchInput{.tokens = inputs_[next_++], .id = id};
+    const std::size_t input = begin_.size() % inputs_.size();
+    const bool is_end_of_pass = input == 0 && !begin_.empty();
+    if (is_closed_ || (is_end_of_pass && seconds_since(begin_.front()) >= min_seconds_)) {
+      is_closed_ = true;
+      return {};
+    }
+    const std::int64_t id = std::ssize(begin_);
+    begin_.push_back(Clock::now());
+    return SearchInput{.tokens = inputs_[input], .id = id};
   }
 
   void put_result(SearchInput input, std::vector<Hypothesis> best) override {
@@ -89,8 +95,9 @@ class TimedQueue : public SearchQueue {
   std::mutex mutex_;
   const std::vector<Tokens>& inputs_;
   std::int64_t output_tokens_;
-  std::size_t next_ = 0;
-  std::vector<Clock::time_point> begin_;
+  double min_seconds_;
+  bool is_closed_ = false;
+  std::vector<Clock::time_point> begin_;  // [inputs taken so far]
   std::vector<double> latencies_;
 };
 
@@ -102,15 +109,18 @@ class Workers {
     for (int i = 0; i < split.workers; ++i) scorers_.push_back(model.make_scorer());
   }
 
-  // The first worker runs in the calling thread. OpenMP keeps a team of threads for each thread that started a parallel
-  // loop, and with more threads than cores it puts them to sleep after every loop.
+  // The first worker runs in the calling thread, whose team of threads exists already.
   void run(TimedQueue& queue) {
-    const int threads_before = num_threads();
-    std::vector<std::thread> threads;
-    for (std::size_t i = 1; i < scorers_.size(); ++i) threads.emplace_back([this, i, &queue] { work(i, queue); });
-    work(0, queue);
-    set_num_threads(threads_before);
-    for (std::thread& thread : threads) thread.join();
+    {
+      std::vector<std::jthread> threads;  // joined at the end of this scope
+      for (std::size_t i = 1; i < scorers_.size(); ++i) {
+        auto thread = try_start_thread([this, i, &queue] { work(i, queue); });
+        check(thread.has_value(), "bench decode: the system starts {} workers, needs {}; use fewer --workers", i,
+              scorers_.size());
+        threads.push_back(std::move(*thread));
+      }
+      work(0, queue);
+    }
     for (const std::exception_ptr& error : errors_) {
       if (error) std::rethrow_exception(error);
     }
@@ -121,7 +131,7 @@ class Workers {
  private:
   void work(std::size_t worker, TimedQueue& queue) {
     try {
-      set_num_threads(split_.threads);
+      const NumThreadsScope threads(split_.threads);
       std::optional<Profile> profile;
       if (options_.is_profiled && worker == 0) profile.emplace();
       search(*scorers_[worker], queue, search_options(options_), {.sentences = options_.batch});
@@ -143,10 +153,10 @@ DecodingBench measure(const RuntimeModel& model, const std::vector<Tokens>& inpu
   Workers workers(model, options, split);
   const auto num_first = std::min<std::int64_t>(std::ssize(inputs), options.batch * split.workers);
   const std::vector<Tokens> first(inputs.begin(), inputs.begin() + num_first);
-  TimedQueue warmup(first, options.output_tokens);
+  TimedQueue warmup(first, options.output_tokens, /*min_seconds=*/0);
   workers.run(warmup);
 
-  TimedQueue queue(inputs, options.output_tokens);
+  TimedQueue queue(inputs, options.output_tokens, options.min_seconds);
   const Clock::time_point begin = Clock::now();
   workers.run(queue);
   return {.split = split,

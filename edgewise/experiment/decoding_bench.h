@@ -16,6 +16,7 @@ struct DecodingBenchOptions {
   RuntimePrecision precision = RuntimePrecision::kFp32;
   std::string input;  // a file of sentences, which give the input lengths
   std::int64_t sentences = 400;
+  double min_seconds = 3.0;  // the sentences are decoded again, all of them, until this time has passed
   std::int64_t beam = 4;
   std::int64_t batch = 32;          // sentences that a worker decodes at a time
   std::int64_t output_tokens = 16;  // length of each output in tokens, including the end token

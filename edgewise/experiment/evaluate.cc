@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <utility>
 
@@ -25,16 +26,17 @@ constexpr std::size_t kMaxSamples = 4;  // translations that a validation keeps 
 /// affect the scorers.
 ScorerFactory make_scorers(const SequenceModel& model) {
   constexpr const char* kName = "the model";
-  const std::string bytes = serialize_tensors(model.parameters());
   const auto runtime = std::make_shared<const RuntimeModel>(
-      model.options(), SafetensorsFile::parse(std::as_bytes(std::span(bytes)), kName), kName, RuntimePrecision::kFp32);
+      model.options(), SafetensorsFile::parse(serialize_tensors(model.parameters()), kName), kName,
+      RuntimePrecision::kFp32);
   return [runtime] { return runtime->make_scorer(); };
 }
 
-void measure_by_token(const TranslationModel& model, const EncodedPairs& pairs, Validation& validation) {
-  GraphPool pool;
+void measure_by_token(const TranslationModel& model, const EncodedPairs& pairs, const StopRequest* stop,
+                      Validation& validation) {
   LossSums sums;
-  for (const Batch& batch : batches_in_order(pool, pairs.pairs, model.experiment.batch)) {
+  for (const Batch& batch : batches_in_order(pairs.pairs, model.experiment.batch)) {
+    throw_if_set(stop);
     Pass pass = Pass::inference();
     const BatchLoss part = batch_loss(model, batch, /*rdrop=*/0, pass);
     sums += part.sums;
@@ -49,6 +51,13 @@ double sequence_accuracy(const std::vector<std::string>& outputs, const std::vec
   std::int64_t correct = 0;
   for (std::size_t i = 0; i < outputs.size(); ++i) correct += outputs[i] == references[i] ? 1 : 0;
   return static_cast<double>(correct) / static_cast<double>(outputs.size());
+}
+
+std::vector<std::string> translate_best(const TranslationModel& model, const std::vector<std::string>& inputs,
+                                        const StopRequest* stop) {
+  std::vector<std::string> outputs;
+  for (TranslatedText& output : translate(model, inputs, stop)) outputs.push_back(std::move(output.text));
+  return outputs;
 }
 
 std::vector<OutputSample> first_samples(const SentencePairs& pairs, const std::vector<std::string>& outputs) {
@@ -75,34 +84,38 @@ BatchLoss batch_loss(const TranslationModel& model, const Batch& batch, double r
   return model.model->loss(batch, options, rdrop, pass);
 }
 
-std::vector<Translation> translate_with_scorers(const TranslationModel& model, const ScorerFactory& make_scorer,
-                                                int workers, const std::vector<std::string>& inputs) {
+std::vector<Translation> translate_with_scorers(const TranslationModel& model, const Searches& searches,
+                                                const std::vector<std::string>& inputs) {
   TranslatorOptions options;
   options.search = model.experiment.search;
   options.n_best = 1;
-  options.workers = workers;
-  Translator translator(text_codec(model.experiment, model.vocabularies), make_scorer, options);
+  options.workers = searches.workers;
+  options.stop = searches.stop;
+  Translator translator(text_codec(model.experiment, model.vocabularies), searches.make_scorer, options);
   std::vector<TranslationRequest> requests;
   requests.reserve(inputs.size());
   for (const std::string& input : inputs) requests.push_back({input});
   return translator.translate(requests);
 }
 
-std::vector<TranslatedText> translate(const TranslationModel& model, const std::vector<std::string>& inputs) {
+std::vector<TranslatedText> translate(const TranslationModel& model, const std::vector<std::string>& inputs,
+                                      const StopRequest* stop) {
   // One search per thread: the steps of a single search are too short to share among threads.
+  const Searches searches = {.make_scorer = make_scorers(*model.model), .workers = num_threads(), .stop = stop};
   std::vector<TranslatedText> outputs;
-  for (Translation& translation : translate_with_scorers(model, make_scorers(*model.model), num_threads(), inputs)) {
+  for (Translation& translation : translate_with_scorers(model, searches, inputs)) {
     outputs.push_back(std::move(translation.outputs.front()));
   }
   return outputs;
 }
 
-Validation evaluate(const TranslationModel& model, const EvaluationPairs& pairs) {
+Validation evaluate(const TranslationModel& model, const EvaluationPairs& pairs, const StopRequest* stop) {
   const at::NoGradGuard no_grad;
   Validation validation;
-  measure_by_token(model, pairs.encoded, validation);
-  std::vector<std::string> outputs;
-  for (TranslatedText& output : translate(model, pairs.sentences.inputs)) outputs.push_back(std::move(output.text));
+  measure_by_token(model, pairs.encoded, stop, validation);
+  // A model whose loss is not finite computes no probabilities to search with: its outputs count as empty.
+  std::vector<std::string> outputs(pairs.sentences.inputs.size());
+  if (std::isfinite(validation.loss)) outputs = translate_best(model, pairs.sentences.inputs, stop);
   if (model.experiment.data.task == DataTask::kText) {
     const bool is_lower = model.experiment.vocabulary.output_case == CaseKind::kLower;
     validation.bleu = bleu(outputs, pairs.sentences.outputs, {.lower_case = is_lower}).score;
@@ -113,9 +126,9 @@ Validation evaluate(const TranslationModel& model, const EvaluationPairs& pairs)
   return validation;
 }
 
-Validation evaluate(const TranslationModel& model, SentencePairs sentences) {
+Validation evaluate(const TranslationModel& model, SentencePairs sentences, const StopRequest* stop) {
   check(sentences.size() > 0, "evaluate: sentences has no pairs, needs at least one");
-  return evaluate(model, encode_evaluation_pairs(model.experiment, std::move(sentences), model.vocabularies));
+  return evaluate(model, encode_evaluation_pairs(model.experiment, std::move(sentences), model.vocabularies), stop);
 }
 
 }  // namespace edgewise

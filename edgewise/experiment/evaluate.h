@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "edgewise/base/stop_request.h"
 #include "edgewise/data/encode.h"
 #include "edgewise/experiment/model_directory.h"
 #include "edgewise/train/task.h"
@@ -26,17 +27,25 @@ BatchLoss batch_loss(const TranslationModel& model, const Batch& batch, double r
 
 /// Measures loss and accuracy per token, and translates the inputs with the config's [search]. Text is scored by BLEU
 /// (in lower case if the model's outputs are), a letter task by the share of sequences that equal their reference.
-/// Needs at least one pair.
-Validation evaluate(const TranslationModel& model, const EvaluationPairs& pairs);
-Validation evaluate(const TranslationModel& model, SentencePairs sentences);
+/// With a loss that is not finite, the outputs count as empty. Needs at least one pair. Throws Stopped if `stop` is
+/// set, which is read between batches and between search steps.
+Validation evaluate(const TranslationModel& model, const EvaluationPairs& pairs, const StopRequest* stop = nullptr);
+Validation evaluate(const TranslationModel& model, SentencePairs sentences, const StopRequest* stop = nullptr);
 
 /// Translates sentences by the runtime in fp32, as `edgewise translate` does: one search per thread. Returns the best
-/// output of each sentence.
-std::vector<TranslatedText> translate(const TranslationModel& model, const std::vector<std::string>& inputs);
+/// output of each sentence. Throws Stopped if `stop` is set.
+std::vector<TranslatedText> translate(const TranslationModel& model, const std::vector<std::string>& inputs,
+                                      const StopRequest* stop = nullptr);
 
-/// Translates sentences with scorers of the caller, in `workers` parallel searches. Every translation has one output,
-/// the best.
-std::vector<Translation> translate_with_scorers(const TranslationModel& model, const ScorerFactory& make_scorer,
-                                                int workers, const std::vector<std::string>& inputs);
+/// The searches of translate_with_scorers.
+struct Searches {
+  ScorerFactory make_scorer;
+  int workers = 1;  // parallel searches
+  const StopRequest* stop = nullptr;
+};
+
+/// Translates sentences with scorers of the caller. Every translation has one output, the best.
+std::vector<Translation> translate_with_scorers(const TranslationModel& model, const Searches& searches,
+                                                const std::vector<std::string>& inputs);
 
 }  // namespace edgewise

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <system_error>
 #include <utility>
 
 #include "edgewise/base/directory.h"
@@ -42,6 +43,15 @@ Vocabularies with_cases(Vocabularies vocabularies, Cases cases) {
           with_case(std::move(vocabularies.output), std::move(cases.output))};
 }
 
+/// Throws Error if a model with these vocabularies could not be read again.
+void check_sizes(const VocabularySection& options, const Vocabularies& vocabularies) {
+  for (const auto& [name, bytes] : vocabulary_files(vocabularies, options.shared)) {
+    check(bytes.size() <= kMaxVocabularyBytes,
+          "build_vocabulary: {} has {} bytes, needs at most {}; set vocabulary.size or vocabulary.sentences", name,
+          bytes.size(), kMaxVocabularyBytes);
+  }
+}
+
 Vocabularies learn(const VocabularySection& options, SentencePairs pairs) {
   Cases cases = learn_cases(options, pairs);
   apply_cases(cases, pairs);
@@ -51,20 +61,20 @@ Vocabularies learn(const VocabularySection& options, SentencePairs pairs) {
   } else {
     learned = {build_vocabulary({pairs.inputs}, options), build_vocabulary({pairs.outputs}, options)};
   }
-  return with_cases(std::move(learned), std::move(cases));
+  learned = with_cases(std::move(learned), std::move(cases));
+  check_sizes(options, learned);
+  return learned;
 }
 
 void check_case(const Vocabulary& vocabulary, CaseKind needed, std::string_view side, const fs::path& directory) {
-  const std::string bytes = vocabulary.serialize_case();
-  const CaseKind kind = bytes.empty() ? CaseKind::kKeep : SentenceCase::parse(bytes, "case.txt").kind();
+  const CaseKind kind = case_of(vocabulary);
   check(kind == needed, "{}: {} has {}_case {}, but the config has {}; set vocabulary.{}_case={}", kCaller,
         directory.string(), side, enum_name(kind), enum_name(needed), side, enum_name(kind));
 }
 
 Vocabularies read_directory(const VocabularySection& options, const fs::path& path) {
   const fs::path directory = find_model(path, kCaller);
-  verify_manifest(directory, kCaller);
-  Vocabularies vocabularies = read_vocabularies(directory, options.shared, kCaller);
+  Vocabularies vocabularies = read_vocabularies(ListedDirectory(directory, kCaller), options.shared, kCaller);
   check_case(*vocabularies.input, options.input_case, "input", directory);
   check_case(*vocabularies.output, options.output_case, "output", directory);
   return vocabularies;
@@ -75,7 +85,7 @@ Vocabularies read_one_file(const VocabularySection& options, const fs::path& fil
   check(options.shared,
         "{}: {} is one file, but vocabulary.shared is false, needs a directory with a vocabulary of each side", kCaller,
         file.string());
-  const auto both = parse_vocabulary(read_file(file, kCaller), file.string());
+  const auto both = parse_vocabulary(read_file(file, kCaller, kMaxVocabularyBytes), file.string());
   return with_cases({both, both}, learn_cases(options, sample_pairs(corpus.train, options.sentences)));
 }
 
@@ -84,7 +94,8 @@ Vocabularies read_one_file(const VocabularySection& options, const fs::path& fil
 Vocabularies make_vocabularies(const VocabularySection& options, const Corpus& corpus, const fs::path& folder) {
   if (options.file.empty()) return learn(options, sample_pairs(corpus.train, options.sentences));
   const fs::path path = folder / options.file;
-  return fs::is_regular_file(path) ? read_one_file(options, path, corpus) : read_directory(options, path);
+  std::error_code error;
+  return fs::is_regular_file(path, error) ? read_one_file(options, path, corpus) : read_directory(options, path);
 }
 
 void write_vocabularies(const fs::path& directory, const Vocabularies& vocabularies, bool is_shared,

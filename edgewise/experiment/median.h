@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 namespace edgewise {
@@ -10,7 +11,7 @@ namespace edgewise {
 inline double median(std::vector<double> values) {
   std::ranges::sort(values);
   const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
+  return values.size() % 2 == 1 ? values[middle] : std::midpoint(values[middle - 1], values[middle]);
 }
 
 }  // namespace edgewise

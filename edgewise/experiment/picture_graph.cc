@@ -8,7 +8,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/experiment/pictures.h"
-#include "edgewise/graph/graph_pool.h"
+#include "edgewise/graph/pair_graphs.h"
 #include "edgewise/viz/page.h"
 #include "edgewise/viz/svg.h"
 
@@ -94,8 +94,7 @@ PairLengths parse_lengths(const std::string& text) {
 }
 
 GraphDrawing drawing_of_pairs(const std::vector<PairLengths>& lengths) {
-  GraphPool pool;
-  GraphDrawing drawing = graph_drawing(pool.batch(lengths), "");
+  GraphDrawing drawing = graph_drawing(make_batch_graph(lengths), "");
   drawing.title = fmt::format("A batch of {} sentence {}: {} nodes, {} edges", lengths.size(),
                               lengths.size() == 1 ? "pair" : "pairs", drawing.num_nodes(), drawing.num_edges());
   return drawing;

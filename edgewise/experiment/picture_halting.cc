@@ -7,11 +7,12 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/files.h"
 #include "edgewise/base/json.h"
 #include "edgewise/experiment/pictures.h"
 #include "edgewise/experiment/run_record.h"
 #include "edgewise/experiment/sentence_steps.h"
-#include "edgewise/graph/graph_pool.h"
+#include "edgewise/graph/pair_graphs.h"
 #include "edgewise/text/line_reader.h"
 #include "edgewise/viz/animation.h"
 #include "edgewise/viz/bar_chart.h"
@@ -49,7 +50,7 @@ Halting measure_halting(const HaltingPictureOptions& options) {
   halting.sentences = count_ponder_steps(model, read_inputs(options));
   halting.most_steps = std::max(model_options.encoder_layers, model_options.decoder_layers);
   if (model_options.universal.halted_keys == HaltedKeys::kDropped) halting.sources = SourceFilter::kActiveOnly;
-  if (std::filesystem::exists(std::filesystem::path(options.model) / "metrics.jsonl")) {
+  if (path_exists(std::filesystem::path(options.model) / "metrics.jsonl", kPictureHalting)) {
     halting.training = read_run(options.model, kPictureHalting).ponder_steps;
   }
   return halting;
@@ -64,8 +65,8 @@ SvgPicture draw_bars(const SentenceSteps& sentence, const std::string& title) {
 
 // --- the graph of the active nodes
 
-Frame draw_frame(const GraphDrawing& whole, const std::vector<std::vector<std::int64_t>>& steps, std::int64_t step,
-                 SourceFilter sources) {
+AnimationFrame draw_frame(const GraphDrawing& whole, const std::vector<std::vector<std::int64_t>>& steps,
+                          std::int64_t step, SourceFilter sources) {
   GraphDrawing part = select_active_subgraph(whole, steps, step, sources);
   const auto active = [&](std::size_t set) {
     return std::ranges::count_if(steps[set], [step](std::int64_t taken) { return taken >= step; });
@@ -77,9 +78,8 @@ Frame draw_frame(const GraphDrawing& whole, const std::vector<std::vector<std::i
 }
 
 /// Draws for each ponder step the edges into nodes that have not halted.
-std::vector<Frame> draw_active_graphs(const SentenceSteps& sentence, SourceFilter sources) {
-  GraphPool pool;
-  GraphDrawing whole = graph_drawing(pool.pair({std::ssize(sentence.input), std::ssize(sentence.output)}), "");
+std::vector<AnimationFrame> draw_active_graphs(const SentenceSteps& sentence, SourceFilter sources) {
+  GraphDrawing whole = graph_drawing(make_pair_graph({std::ssize(sentence.input), std::ssize(sentence.output)}), "");
   std::vector<std::vector<std::int64_t>> steps(2);
   std::int64_t last = 1;
   for (std::size_t set = 0; set < 2; ++set) {
@@ -90,29 +90,47 @@ std::vector<Frame> draw_active_graphs(const SentenceSteps& sentence, SourceFilte
       last = std::max(last, tokens[i].steps);
     }
   }
-  std::vector<Frame> frames;
+  std::vector<AnimationFrame> frames;
   for (std::int64_t step = 1; step <= last; ++step) frames.push_back(draw_frame(whole, steps, step, sources));
   return frames;
 }
 
 // --- distributions
 
-BarSeries shares_of(const char* name, const PonderHistogram& histogram, std::int64_t most_steps, int colour) {
-  BarSeries series{.name = name, .values = std::vector<double>(static_cast<std::size_t>(most_steps)), .colour = colour};
+/// Step counts from 1 to `most_steps`, divided into at most 50 bins of equal size; the last bin may be smaller.
+struct StepBins {
+  explicit StepBins(std::int64_t most_steps)
+      : most(most_steps), size((most - 1) / 50 + 1), count((most - 1) / size + 1) {}
+
+  std::string name_of(std::int64_t bin) const {
+    const std::int64_t first = bin * size + 1;
+    const std::int64_t last = first + std::min(size - 1, most - first);
+    return first == last ? std::to_string(first) : fmt::format("{}–{}", first, last);
+  }
+
+  std::int64_t most;
+  std::int64_t size;
+  std::int64_t count;
+};
+
+BarSeries shares_of(const char* name, const PonderHistogram& histogram, const StepBins& bins, int colour) {
+  BarSeries series{.name = name, .values = std::vector<double>(static_cast<std::size_t>(bins.count)), .colour = colour};
   double total = 0;
   for (const auto& [steps, nodes] : histogram) total += static_cast<double>(nodes);
+  if (total == 0) return series;
   for (const auto& [steps, nodes] : histogram) {
-    if (steps < 1 || steps > most_steps) continue;
-    series.values[static_cast<std::size_t>(steps - 1)] = static_cast<double>(nodes) / total;
+    if (steps < 1 || steps > bins.most) continue;
+    series.values[static_cast<std::size_t>((steps - 1) / bins.size)] += static_cast<double>(nodes) / total;
   }
   return series;
 }
 
 SvgPicture draw_distribution(std::string title, const PonderHistogram& input, const PonderHistogram& output,
                              std::int64_t most_steps, double highest = 0) {
+  const StepBins bins(most_steps);
   BarChart chart{.title = std::move(title), .x_title = "steps", .categories = {}, .series = {}, .highest = highest};
-  for (std::int64_t step = 1; step <= most_steps; ++step) chart.categories.push_back(std::to_string(step));
-  chart.series = {shares_of("input", input, most_steps, 0), shares_of("output", output, most_steps, 1)};
+  for (std::int64_t bin = 0; bin < bins.count; ++bin) chart.categories.push_back(bins.name_of(bin));
+  chart.series = {shares_of("input", input, bins, 0), shares_of("output", output, bins, 1)};
   return draw(chart);
 }
 
@@ -124,8 +142,8 @@ SvgPicture draw_sentence_distribution(const Halting& halting) {
 }
 
 /// Draws a histogram per validation, all on the same axis.
-std::vector<Frame> draw_training_distributions(const Halting& halting) {
-  std::vector<Frame> frames;
+std::vector<AnimationFrame> draw_training_distributions(const Halting& halting) {
+  std::vector<AnimationFrame> frames;
   for (const ValidationSteps& validation : halting.training) {
     frames.push_back({.caption = fmt::format("step {}, epoch {}", validation.step, validation.epoch),
                       .picture = draw_distribution("Steps of the tokens of validation", validation.encoder,

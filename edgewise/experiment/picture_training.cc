@@ -10,6 +10,7 @@
 #include "edgewise/experiment/pictures.h"
 #include "edgewise/experiment/run_charts.h"
 #include "edgewise/viz/animation.h"
+#include "edgewise/viz/label.h"
 #include "edgewise/viz/page.h"
 #include "edgewise/viz/svg.h"
 
@@ -24,8 +25,8 @@ using Runs = std::vector<RunRecord>;
 struct AttentionInTraining {
   std::string run;
   std::vector<AttentionSnapshot> snapshots;
-  std::vector<Frame> selected;
-  std::vector<Frame> all;  // empty for a model with one head in all
+  std::vector<AnimationFrame> selected;
+  std::vector<AnimationFrame> all;  // empty for a model with one head in all
 };
 
 struct Training {
@@ -74,7 +75,7 @@ std::string title_of(const Runs& runs) {
 std::string page_of(const Training& training) {
   std::string body = svg_for_page(legend_of(training.runs)) + charts_html(training.runs);
   for (const AttentionInTraining& attention : training.attention) {
-    body += fmt::format("<h2>Where {} looked as it learned</h2>\n", escape_html(attention.run));
+    body += fmt::format("<h2>Where {} looked as it learned</h2>\n", label_attribute(attention.run));
     body += player_html("Validation, one map", attention.selected);
     if (!attention.all.empty()) body += player_html("Validation, all heads", attention.all);
   }

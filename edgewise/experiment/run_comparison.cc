@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "edgewise/experiment/run_charts.h"
+#include "edgewise/viz/label.h"
 #include "edgewise/viz/page.h"
 #include "edgewise/viz/palette.h"
 
@@ -16,6 +17,8 @@ namespace edgewise {
 namespace {
 
 using Runs = std::vector<RunRecord>;
+
+constexpr std::size_t kMaxCell = 4000;  // characters of a cell of the table
 
 template <class Text>
 void add_column(std::vector<ComparisonColumn>& columns, const std::string& name, const Runs& runs, Text text_of) {
@@ -37,6 +40,11 @@ std::vector<ComparisonColumn> differing_options(const Runs& runs) {
   return columns;
 }
 
+/// Formats a number with `digits` decimals, or briefly if it is very large.
+std::string format_cell(double value, int digits) {
+  return std::abs(value) < 1e12 ? fmt::format("{:.{}f}", value, digits) : fmt::format("{:.4g}", value);
+}
+
 using BestPoint = std::optional<std::pair<double, double>>;  // step and value
 
 template <class Best>
@@ -44,7 +52,7 @@ void add_best(std::vector<ComparisonColumn>& columns, const std::string& name, c
               int digits, Best find_best) {
   const auto text = [&](const RunRecord& run) {
     const BestPoint best = find_best(run);
-    return best ? fmt::format("{:.{}f}", factor * best->second, digits) : std::string();
+    return best ? format_cell(factor * best->second, digits) : std::string();
   };
   const auto step = [&](const RunRecord& run) {
     const BestPoint best = find_best(run);
@@ -60,9 +68,9 @@ std::string html_table(const std::vector<ComparisonColumn>& columns) {
   html += "</tr>\n";
   for (std::size_t row = 0; row < columns.front().cells.size(); ++row) {
     html += fmt::format("<tr><td><span class=\"key c{}\"></span>{}</td>", row % kColours,
-                        escape_html(columns.front().cells[row]));
+                        label_attribute(columns.front().cells[row]));
     for (std::size_t i = 1; i < columns.size(); ++i) {
-      html += fmt::format("<td>{}</td>", escape_html(columns[i].cells[row]));
+      html += fmt::format("<td>{}</td>", escape_html(printable_token(columns[i].cells[row], kMaxCell)));
     }
     html += "</tr>\n";
   }
@@ -72,7 +80,8 @@ std::string html_table(const std::vector<ComparisonColumn>& columns) {
 }  // namespace
 
 std::string format_duration(double seconds) {
-  const auto whole = static_cast<long long>(std::llround(std::max(seconds, 0.0)));
+  constexpr double kLongest = 1e15;
+  const auto whole = static_cast<long long>(std::llround(std::clamp(seconds, 0.0, kLongest)));
   if (whole < 60) return fmt::format("{} s", whole);
   if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
   return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
@@ -88,7 +97,7 @@ std::vector<ComparisonColumn> compare_runs(const Runs& runs) {
   add_best(columns, "best loss", runs, 1, 4, [](const RunRecord& run) { return run.lowest("valid_loss"); });
   add_column(columns, "tokens/s", runs, [](const RunRecord& run) {
     const auto speed = run.tokens_per_second();
-    return speed ? fmt::format("{:.0f}", *speed) : std::string();
+    return speed ? format_cell(*speed, 0) : std::string();
   });
   add_column(columns, "time", runs, [](const RunRecord& run) { return format_duration(run.seconds()); });
   // The options come last, because the paths of data files may be long.

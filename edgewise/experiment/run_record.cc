@@ -10,8 +10,8 @@
 
 #include "edgewise/base/config.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
-#include "edgewise/base/json_scanner.h"
+#include "edgewise/base/utf8.h"
+#include "edgewise/experiment/json_lines.h"
 #include "edgewise/experiment/median.h"
 #include "edgewise/options/experiment.h"
 #include "edgewise/translate/model_files.h"
@@ -32,25 +32,25 @@ PonderHistogram read_histogram(JsonScanner& json, const std::string& name) {
   json.read_object(name, [&](const std::string& steps) {
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(steps.data(), steps.data() + steps.size(), number);
-    const std::uint64_t nodes = json.read_whole_number("a number of nodes");
-    if (error != std::errc() || end != steps.data() + steps.size()) {
-      json.fail_at_value(name + " has a key that is no number of steps, needs such");
+    const std::int64_t nodes = read_count(json, "a number of nodes");
+    if (error != std::errc() || end != steps.data() + steps.size() || std::to_string(number) != steps) {
+      json.fail_at_value(fmt::format("{} has the key {}, needs a number of steps", name, quote(steps)));
     }
-    histogram[number] += static_cast<std::int64_t>(nodes);
+    histogram[number] = nodes;
   });
   return histogram;
 }
 
-void read_line(std::string_view line, const std::string& where, RunRecord& record) {
+void read_line(const JsonLine& line, RunRecord& record) {
+  JsonScanner& json = line.json;
   std::vector<std::pair<std::string, double>> values;
-  std::optional<std::uint64_t> step;
+  std::optional<std::int64_t> step;
   ValidationSteps ponder_steps;
-  JsonScanner json(line, where);
   json.read_object("the line", [&](const std::string& key) {
     if (key == "step") {
-      step = json.read_whole_number(key);
+      step = read_count(json, key);
     } else if (key == "epoch") {
-      ponder_steps.epoch = static_cast<std::int64_t>(json.read_whole_number(key));
+      ponder_steps.epoch = read_count(json, key);
     } else if (key == "valid_encoder_steps") {
       ponder_steps.encoder = read_histogram(json, key);
     } else if (key == "valid_decoder_steps") {
@@ -61,32 +61,37 @@ void read_line(std::string_view line, const std::string& where, RunRecord& recor
       json.skip();
     }
   });
-  json.expect_end();
-  check(step.has_value(), "{} has no step, needs one", where);
+  check(step.has_value(), "{} has no step, needs one", line.where);
   for (const auto& [key, value] : values) record.curves[key].emplace_back(static_cast<double>(*step), value);
-  record.steps = std::max(record.steps, static_cast<std::int64_t>(*step));
+  record.steps = std::max(record.steps, *step);
   if (ponder_steps.encoder.empty() && ponder_steps.decoder.empty()) return;
-  ponder_steps.step = static_cast<std::int64_t>(*step);
+  ponder_steps.step = *step;
   record.ponder_steps.push_back(std::move(ponder_steps));
 }
 
-/// Skips a last line without a line feed, which is still being written.
+/// Sorts the entries by their step. Of several entries with the same step, keeps the last in the file.
+template <class Entries, class StepOf>
+void sort_by_step(Entries& entries, StepOf step_of) {
+  std::ranges::reverse(entries);
+  std::ranges::stable_sort(entries, {}, step_of);
+  const auto have_equal_steps = [step_of](const auto& a, const auto& b) { return a.*step_of == b.*step_of; };
+  entries.erase(std::unique(entries.begin(), entries.end(), have_equal_steps), entries.end());
+}
+
 void read_metrics(const fs::path& file, std::string_view caller, RunRecord& record) {
-  const std::string text = read_file(file, caller);
-  std::int64_t number = 0;
-  std::size_t begin = 0;
-  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
-    const std::string where = fmt::format("{}: {}:{}", caller, file.string(), ++number);
-    read_line(std::string_view(text).substr(begin, end - begin), where, record);
-    begin = end + 1;
-  }
+  for_each_json_line(file, caller, [&record](const JsonLine& line) {
+    read_line(line, record);
+    return true;
+  });
+  for (auto& [metric, points] : record.curves) sort_by_step(points, &Points::value_type::first);
+  sort_by_step(record.ponder_steps, &ValidationSteps::step);
 }
 
 template <class Better>
 std::optional<std::pair<double, double>> best_of(const Points& points, Better better) {
   std::optional<std::pair<double, double>> best;
   for (const auto& point : points) {
-    if (!std::isnan(point.second) && (!best || better(point.second, best->second))) best = point;
+    if (std::isfinite(point.second) && (!best || better(point.second, best->second))) best = point;
   }
   return best;
 }
@@ -112,6 +117,7 @@ double RunRecord::seconds() const {
   double sum = 0;
   double last = 0;
   for (const auto& [step, seconds] : curve("seconds")) {
+    if (!std::isfinite(seconds)) continue;
     if (seconds < last) sum += last;
     last = seconds;
   }
@@ -120,7 +126,9 @@ double RunRecord::seconds() const {
 
 std::optional<double> RunRecord::tokens_per_second() const {
   std::vector<double> values;
-  for (const auto& [step, value] : curve("tokens_per_second")) values.push_back(value);
+  for (const auto& [step, value] : curve("tokens_per_second")) {
+    if (std::isfinite(value)) values.push_back(value);
+  }
   if (values.empty()) return std::nullopt;
   return median(values);
 }

@@ -24,7 +24,7 @@ struct ValidationSteps {
 
 /// The contents of a run directory, of a finished or running run.
 struct RunRecord {
-  using Points = std::vector<std::pair<double, double>>;  // (step, value), in the order of the steps
+  using Points = std::vector<std::pair<double, double>>;  // (step, value), in the order of the steps; NaN for null
 
   std::string name;                                           // the path that was passed to read_run
   std::vector<std::pair<std::string, std::string>> settings;  // ("train.steps", "2000")
@@ -42,7 +42,8 @@ struct RunRecord {
   std::optional<double> tokens_per_second() const;  // median over the lines of metrics
 };
 
-/// Reads RUN/metrics.jsonl and the config of the run's model. Errors begin with `caller`.
+/// Reads RUN/metrics.jsonl and the config of the run's model. If lines give a metric twice for one step, the last line
+/// counts. Skips unknown metrics, and a last line that is not complete. Errors begin with `caller`.
 RunRecord read_run(const std::filesystem::path& run, std::string_view caller);
 
 }  // namespace edgewise

@@ -72,8 +72,7 @@ TokenPair encode_pair(const TranslationModel& model, std::string_view input, con
 }
 
 std::vector<AttentionMaps> attention_maps(const TranslationModel& model, const TokenPair& pair) {
-  GraphPool pool;
-  const ModelAttention attention = record_attention(*model.model, make_batch(pool, std::span(&pair, 1)));
+  const ModelAttention attention = record_attention(*model.model, make_batch(std::span(&pair, 1)));
   const std::span<const std::int64_t> output(pair.output);
   const std::vector<std::string> input_texts = texts_of(*model.vocabularies.input, pair.input);
   const std::vector<std::string> decoder_inputs = texts_of(*model.vocabularies.output, output.first(output.size() - 1));

@@ -30,8 +30,8 @@ std::string side_json(const std::vector<TokenSteps>& tokens) {
 /// Translates the inputs with the libtorch model. Keeps the outputs as tokens, because encoding an output's text again
 /// may give other tokens.
 std::vector<TokenPair> translate_to_pairs(const TranslationModel& model, const std::vector<std::string>& inputs) {
-  const std::vector<Translation> translations = translate_with_scorers(
-      model, [&model] { return model.model->make_scorer(); }, /*workers=*/1, inputs);
+  const std::vector<Translation> translations =
+      translate_with_scorers(model, {.make_scorer = [&model] { return model.model->make_scorer(); }}, inputs);
   const EncodeOptions encoding = make_encode_options(model.experiment.data);
   std::vector<TokenPair> pairs;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -49,8 +49,7 @@ std::vector<SentenceSteps> count_ponder_steps(const TranslationModel& model, con
   const std::vector<TokenPair> pairs = translate_to_pairs(model, inputs);
   std::vector<SentenceSteps> sentences;
   auto pair = pairs.begin();
-  GraphPool pool;
-  for (const Batch& batch : batches_in_order(pool, pairs, model.experiment.batch)) {
+  for (const Batch& batch : batches_in_order(pairs, model.experiment.batch)) {
     const NodePonderSteps steps = model.model->ponder_steps(batch);
     auto next_input = steps.encoder.begin();
     auto next_output = steps.decoder.begin();

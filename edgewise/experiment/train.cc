@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/experiment/train.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <memory>
 #include <utility>
 
+#include "edgewise/base/available_memory.h"
 #include "edgewise/experiment/attention_log.h"
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/translation_task.h"
+#include "edgewise/options/model_memory.h"
 #include "edgewise/train/tensorboard.h"
 
 namespace edgewise {
@@ -28,10 +32,19 @@ void prepare_directory(const std::filesystem::path& run, bool is_resumed, RunObs
   if (!damage.empty()) observer.on_restore(damage);
 }
 
+void require_training_memory(const TransformerOptions& model, const TrainOptions& options, const BatchTokens& batch) {
+  const std::int64_t parameters = count_parameters(check_options(model));
+  require_memory(training_memory(model, options, batch),
+                 fmt::format("train: training {} parameters with a batch of {} input and {} output tokens", parameters,
+                             batch.input, batch.output),
+                 "choose smaller values of model.size, model.feed_forward, the model's layers or batch.tokens");
+}
+
 }  // namespace
 
 TrainResult train(const Experiment& experiment, const std::filesystem::path& run, const TrainSettings& settings,
                   RunObserver& observer, RunRequests& requests) {
+  check_options(experiment, "train");
   prepare_directory(run, settings.is_resumed, observer);
   Corpus corpus = load_corpus(experiment.data, settings.data_folder);
   observer.on_corpus(corpus);
@@ -49,12 +62,14 @@ TrainResult train(const Experiment& experiment, const std::filesystem::path& run
   }
   observer.on_data(num_pairs, corpus, vocabularies);
 
-  const auto model = make_model(transformer_options(experiment, vocabularies), experiment.train.seed);
+  BatchStream batches(pairs, experiment.batch, experiment.train.seed);
+  const TransformerOptions model_options = transformer_options(experiment, vocabularies);
+  require_training_memory(model_options, experiment.train, batches.largest_batch());
+  const auto model = make_model(model_options, experiment.train.seed);
   observer.on_model(*model);
   TranslationTask task({experiment, vocabularies, model},
                        encode_evaluation_pairs(experiment, std::move(corpus.valid), vocabularies));
-  BatchStream batches(pairs, experiment.batch, experiment.train.seed);
-  TensorBoard tensorboard(run, task);
+  TensorBoard tensorboard(run, task, experiment.train.clip_norm);
   AttentionLog attention(run);
   Observers observers({&observer, &tensorboard, &attention});
   Trainer trainer(experiment.train, task, batches, observers, run);

@@ -45,8 +45,9 @@ struct TrainResult {
 ///     TrainResult result = train(read_experiment("demo.toml"), "runs/demo", {}, observer, requests);
 ///     Validation test = evaluate(open_model("runs/demo"), result.test);
 ///
-/// Ends early when `requests.stop` becomes true. Throws Error as Trainer, load_corpus and make_vocabularies do, when
-/// the directory holds a run that is not resumed, and when another process trains in the directory.
+/// Ends early when `requests.stop` becomes true. Throws Error as check_options does, before it opens a file, as
+/// Trainer, load_corpus and make_vocabularies do, when the directory holds a run that is not resumed, and when another
+/// process trains in the directory.
 TrainResult train(const Experiment& experiment, const std::filesystem::path& run, const TrainSettings& settings,
                   RunObserver& observer, RunRequests& requests);
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "edgewise/base/config.h"
-#include "edgewise/base/error.h"
 #include "edgewise/base/json.h"
 #include "edgewise/data/batches.h"
 #include "edgewise/experiment/sentence_attention.h"
@@ -15,7 +14,6 @@ namespace {
 std::optional<TokenPair> encode_recorded_pair(const TranslationModel& model) {
   const RecordedPairOptions& recorded = model.experiment.recorded_pair;
   if (recorded.input.empty()) return std::nullopt;
-  check(!recorded.output.empty(), "train: show.output is empty, needs what show.input becomes");
   return encode_pair(model, recorded.input, recorded.output, "train");
 }
 
@@ -31,8 +29,8 @@ std::string attention_json(const TranslationModel& model, const TokenPair& pair)
 TranslationTask::TranslationTask(TranslationModel model, EvaluationPairs validation)
     : model_(std::move(model)), validation_(std::move(validation)), recorded_pair_(encode_recorded_pair(model_)) {}
 
-Validation TranslationTask::validate() {
-  Validation validation = evaluate(model_, validation_);
+Validation TranslationTask::validate(const StopRequest& stop) {
+  Validation validation = evaluate(model_, validation_, &stop);
   if (recorded_pair_) validation.attention = attention_json(model_, *recorded_pair_);
   return validation;
 }
@@ -45,7 +43,7 @@ std::map<std::string, std::string> TranslationTask::model_files() {
 
 BatchLoss TranslationTask::loss(const Batch& batch, Pass& pass) {
   const double rdrop = model_.experiment.train.rdrop;
-  return batch_loss(model_, rdrop > 0 ? repeat_batch(pool_, batch) : batch, rdrop, pass);
+  return batch_loss(model_, rdrop > 0 ? repeat_batch(batch) : batch, rdrop, pass);
 }
 
 }  // namespace edgewise

@@ -24,14 +24,13 @@ class TranslationTask : public TrainingTask {
   std::vector<NamedTensor> parameters() override { return model_.model->parameters(); }
   BatchLoss loss(const Batch& batch, Pass& pass) override;
   bool can_validate() const override { return validation_.sentences.size() > 0; }
-  Validation validate() override;
+  Validation validate(const StopRequest& stop) override;
   std::map<std::string, std::string> model_files() override;
 
  private:
   TranslationModel model_;
   EvaluationPairs validation_;
   std::optional<TokenPair> recorded_pair_;  // the pair whose attention each validation records
-  GraphPool pool_;                          // graphs of R-Drop's batches, which hold each pair twice
 };
 
 }  // namespace edgewise

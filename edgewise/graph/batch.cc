@@ -30,7 +30,7 @@ void append_output(Batch& batch, Tokens output) {
 
 }  // namespace
 
-Batch make_batch(GraphPool& pool, std::span<const TokenPair> pairs) {
+Batch make_batch(std::span<const TokenPair> pairs) {
   Batch batch;
   std::vector<PairLengths> lengths;
   lengths.reserve(pairs.size());
@@ -44,11 +44,11 @@ Batch make_batch(GraphPool& pool, std::span<const TokenPair> pairs) {
     append_output(batch, output);
     lengths.push_back({.input = batch.input_lengths.back(), .output = batch.output_lengths.back()});
   }
-  batch.graph = pool.batch(lengths);
+  batch.graph = make_batch_graph(lengths);
   return batch;
 }
 
-Batch repeat_batch(GraphPool& pool, const Batch& batch) {
+Batch repeat_batch(const Batch& batch) {
   Batch both = batch;
   for (const auto values : {&Batch::input_tokens, &Batch::input_positions, &Batch::output_tokens,
                             &Batch::output_positions, &Batch::labels, &Batch::input_lengths, &Batch::output_lengths}) {
@@ -58,18 +58,18 @@ Batch repeat_batch(GraphPool& pool, const Batch& batch) {
   for (std::size_t i = 0; i < both.input_lengths.size(); ++i) {
     lengths.push_back({.input = both.input_lengths[i], .output = both.output_lengths[i]});
   }
-  both.graph = pool.batch(lengths);
+  both.graph = make_batch_graph(lengths);
   return both;
 }
 
-Batch make_input_batch(GraphPool& pool, std::span<const std::vector<std::int64_t>> inputs) {
+Batch make_input_batch(std::span<const std::vector<std::int64_t>> inputs) {
   Batch batch;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     check(!inputs[i].empty(), "make_input_batch: inputs[{}] is empty, needs at least one token", i);
     append_input(batch, inputs[i]);
   }
   batch.output_lengths.assign(inputs.size(), 0);
-  batch.graph = pool.inputs(batch.input_lengths);
+  batch.graph = make_input_graph(batch.input_lengths);
   return batch;
 }
 

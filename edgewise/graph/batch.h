@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "edgewise/graph/graph_pool.h"
+#include "edgewise/graph/pair_graphs.h"
 
 namespace edgewise {
 
@@ -31,12 +31,12 @@ struct Batch {
 };
 
 /// Makes a batch for training. O(tokens). Throws Error for an empty input or an output of fewer than two tokens.
-Batch make_batch(GraphPool& pool, std::span<const TokenPair> pairs);
+Batch make_batch(std::span<const TokenPair> pairs);
 
 /// Returns a training batch with each pair of `batch` twice: all pairs, then all pairs again. O(tokens).
-Batch repeat_batch(GraphPool& pool, const Batch& batch);
+Batch repeat_batch(const Batch& batch);
 
 /// Makes a batch for decoding, which has encoder nodes only. Throws Error for an empty input.
-Batch make_input_batch(GraphPool& pool, std::span<const std::vector<std::int64_t>> inputs);
+Batch make_input_batch(std::span<const std::vector<std::int64_t>> inputs);
 
 }  // namespace edgewise

@@ -32,10 +32,10 @@ std::int64_t find_name(const std::vector<Named>& things, std::string_view name, 
 }
 
 template <typename Named>
-void check_names_differ(const std::vector<Named>& things, std::string_view what) {
+void check_names_differ(const std::vector<Named>& things, std::string_view what, std::string_view function) {
   for (std::size_t i = 0; i < things.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      check(things[i].name != things[j].name, "Graph: {} \"{}\" is given twice, needs each name once", what,
+      check(things[i].name != things[j].name, "{}: {} \"{}\" is given twice, needs each name once", function, what,
             things[i].name);
     }
   }
@@ -197,16 +197,42 @@ Graph::Graph()
 Graph::Graph(std::shared_ptr<const Storage> storage) : storage_(std::move(storage)) {}
 
 Graph::Graph(std::vector<NodeSet> sets, std::vector<NamedRelation> relations) {
-  check_names_differ(sets, "set");
-  check_names_differ(relations, "relation");
   std::vector<std::int64_t> counts;
-  for (const NodeSet& set : sets) {
-    check_node_count(set.size, fmt::format("Graph: size of set \"{}\"", set.name));
-    counts.push_back(set.size);
+  counts.reserve(sets.size());
+  for (const NodeSet& set : sets) counts.push_back(set.size);
+  *this = make(std::move(sets), std::move(relations), /*num_parts=*/1, std::move(counts), "Graph");
+}
+
+Graph Graph::make(std::vector<NodeSet> sets, std::vector<NamedRelation> relations, std::int64_t num_parts,
+                  std::vector<std::int64_t> counts, std::string_view function) {
+  check_names_differ(sets, "set", function);
+  check_names_differ(relations, "relation", function);
+  for (const NodeSet& set : sets) check_node_count(set.size, fmt::format("{}: size of set \"{}\"", function, set.name));
+  Numbering nodes(num_parts, std::ssize(sets), std::move(counts));
+  check_node_count(nodes.total(), fmt::format("{}: the number of nodes of all sets", function));
+  return Graph(std::make_shared<const Storage>(std::move(sets), std::move(relations), std::move(nodes), function));
+}
+
+Graph Graph::from_parts(std::vector<NodeSet> sets, std::vector<NamedRelation> relations,
+                        std::vector<std::int64_t> part_sizes) {
+  const std::int64_t num_sets = std::ssize(sets);
+  const std::int64_t num_parts = num_sets == 0 ? 0 : std::ssize(part_sizes) / num_sets;
+  check(num_parts * num_sets == std::ssize(part_sizes),
+        "from_parts: part_sizes has {} numbers, needs one for each of {} sets in each part", part_sizes.size(),
+        num_sets);
+  for (std::int64_t set = 0; set < num_sets; ++set) {
+    std::int64_t sum = 0;
+    for (std::int64_t part = 0; part < num_parts; ++part) {
+      const std::int64_t size = part_sizes[part * num_sets + set];
+      check_node_count(size, fmt::format("from_parts: size of set \"{}\" in part {}", sets[set].name, part));
+      sum += size;
+    }
+    check(sets[set].size == sum, "from_parts: set \"{}\" has {} nodes, needs {}, the sum over its parts",
+          sets[set].name, sets[set].size, sum);
   }
-  Numbering nodes(/*num_parts=*/1, std::ssize(sets), std::move(counts));
-  check_node_count(nodes.total(), "Graph: the number of nodes of all sets");
-  storage_ = std::make_shared<const Storage>(std::move(sets), std::move(relations), std::move(nodes), "Graph");
+  Graph graph = make(std::move(sets), std::move(relations), num_parts, std::move(part_sizes), "from_parts");
+  for (std::size_t i = 0; i < graph.relations().size(); ++i) graph.storage_->check_stays_in_parts(i, "from_parts");
+  return graph;
 }
 
 Graph::Graph(Relation relation) {

@@ -36,25 +36,40 @@ EdgeBatch MessageGraph::batch_of(const Rows& edges) const {
   return {ndata_, edata_, edges, edges.gather(edge_ends().sources), edges.gather(edge_ends().destinations)};
 }
 
+template <class Change>
+void MessageGraph::change_or_restore(Change change) {
+  Frame nodes_before = ndata_;
+  Frame edges_before = edata_;
+  try {
+    change();
+  } catch (...) {
+    ndata_ = std::move(nodes_before);
+    edata_ = std::move(edges_before);
+    throw;
+  }
+}
+
 void MessageGraph::apply_nodes(const NodeFunction& function, const std::optional<at::Tensor>& nodes) {
   const Rows rows = Rows::select(ndata_, nodes, "apply_nodes", "nodes");
-  write(call(function, NodeBatch(ndata_, rows), "apply_nodes: the function"), rows, ndata_);
+  change_or_restore([&] { write(call(function, NodeBatch(ndata_, rows), "apply_nodes: the function"), rows, ndata_); });
 }
 
 void MessageGraph::apply_edges(const Message& function, const std::optional<at::Tensor>& edges) {
   const Rows rows = Rows::select(edata_, edges, "apply_edges", "edges");
-  write(call(function, batch_of(rows), "apply_edges: the function"), rows, edata_);
+  change_or_restore([&] { write(call(function, batch_of(rows), "apply_edges: the function"), rows, edata_); });
 }
 
 void MessageGraph::send_and_recv(const at::Tensor& edges, const std::vector<Message>& messages,
                                  const std::vector<Reduction>& reductions, const NodeFunction& node_function) {
   check_distinct_numbers(edata_, edges, "send_and_recv", "edges");
-  pass_messages("send_and_recv", Rows::some(std::get<0>(at::sort(edges))), messages, reductions, node_function);
+  const Rows rows = Rows::some(std::get<0>(at::sort(edges)));
+  change_or_restore([&] { pass_messages("send_and_recv", rows, messages, reductions, node_function); });
 }
 
 void MessageGraph::update_all(const std::vector<Message>& messages, const std::vector<Reduction>& reductions,
                               const NodeFunction& node_function) {
-  pass_messages("update_all", Rows::all(edata_.num_rows()), messages, reductions, node_function);
+  const Rows rows = Rows::all(edata_.num_rows());
+  change_or_restore([&] { pass_messages("update_all", rows, messages, reductions, node_function); });
 }
 
 void MessageGraph::pass_messages(std::string_view caller, const Rows& edges, const std::vector<Message>& messages,

@@ -19,7 +19,7 @@ namespace edgewise {
 
 /// A graph with tensors on its nodes and edges.
 ///
-///     MessageGraph g(pool.pair({9, 10}));
+///     MessageGraph g(make_pair_graph({9, 10}));
 ///     g.ndata().set("x", …);
 ///     g.apply_nodes(project);  // x to q, k, v
 ///     g.apply_edges(u_dot_v("k", "q", "score"), g.edges("ee"));
@@ -28,8 +28,8 @@ namespace edgewise {
 ///
 /// Calls select nodes and edges by their numbers in the Graph: distinct numbers in int64 tensors on the CPU. Calls
 /// without numbers select all. A function returns one row for each node (edge) of its batch. A new column is zero in
-/// rows that are not written. Messages and reductions read the columns from before the call and are written together,
-/// so that a call that throws changes nothing. Differentiable; results have the same bits in every run.
+/// rows that are not written. Messages and reductions read the columns from before the call and are written together. A
+/// call that throws leaves all columns as they were before. Differentiable; results have the same bits in every run.
 ///
 /// The first call on edges takes O(edges) memory for their ends. Not thread-safe. Copies share columns until a write.
 class MessageGraph {
@@ -67,6 +67,10 @@ class MessageGraph {
     at::Tensor sources;       // [E] node numbers, in the order of the edges
     at::Tensor destinations;  // [E]
   };
+
+  /// Calls `change`. If it throws, restores all columns, also those that a function of the user wrote.
+  template <class Change>
+  void change_or_restore(Change change);
 
   const EdgeEnds& edge_ends() const;
   EdgeBatch batch_of(const Rows& edges) const;

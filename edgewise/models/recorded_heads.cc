@@ -16,7 +16,8 @@ std::int64_t resolve_index(std::int64_t index, std::int64_t count, std::string_v
 }  // namespace
 
 CrossHeads resolve_cross_heads(CrossHeads recorded, const TransformerOptions& options, std::string_view scorer) {
-  recorded.layer = resolve_index(recorded.layer, options.decoder_layers, scorer, "layer");
+  const std::int64_t layers = options.kind == ModelKind::kUniversal ? 1 : options.decoder_layers;
+  recorded.layer = resolve_index(recorded.layer, layers, scorer, "layer");
   resolve_index(recorded.head, options.heads, scorer, "head");
   return recorded;
 }

@@ -5,11 +5,13 @@
 
 #include <utility>
 
+#include "edgewise/base/available_memory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/models/transformer.h"
 #include "edgewise/models/transformer_scorer.h"
 #include "edgewise/models/universal_scorer.h"
 #include "edgewise/models/universal_transformer.h"
+#include "edgewise/options/model_memory.h"
 
 namespace edgewise {
 namespace {
@@ -56,6 +58,9 @@ class UniversalModel : public ModelAdapter<UniversalTransformer, UniversalScorer
 }  // namespace
 
 std::shared_ptr<const SequenceModel> make_model(const TransformerOptions& options, std::uint64_t seed) {
+  const std::int64_t numbers = count_parameters(check_options(options));
+  require_memory(4.0 * static_cast<double>(numbers), fmt::format("make_model: a model with {} parameters", numbers),
+                 "choose a smaller model");
   switch (options.kind) {
     case ModelKind::kTransformer:
       return std::make_shared<TransformerModel>(options, seed);

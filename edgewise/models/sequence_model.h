@@ -42,7 +42,8 @@ class SequenceModel {
   virtual std::unique_ptr<Scorer> make_scorer(CrossHeads recorded = {}) const = 0;
 };
 
-/// Makes a model of options.kind. Its parameters are a function of options and seed.
+/// Makes a model of options.kind. Its parameters are a function of options and seed. Throws Error for options that do
+/// not fit together, and before allocating anything if the parameters do not fit into memory.
 std::shared_ptr<const SequenceModel> make_model(const TransformerOptions& options, std::uint64_t seed);
 
 }  // namespace edgewise

@@ -16,8 +16,8 @@ TransformerScorer::TransformerScorer(const Transformer& model, CrossHeads record
 void TransformerScorer::encode(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) {
   const c10::InferenceMode no_gradients;
   Pass pass = Pass::inference();
-  const std::vector<NodeIndex> rows = slots_.assign(slots, inputs);
-  const at::Tensor encoded_SM = model_->encode(make_input_batch(pool_, inputs), pass);
+  const at::Tensor encoded_SM = model_->encode(make_input_batch(inputs), pass);
+  const std::vector<NodeIndex> rows = slots_.assign(slots, inputs);  // last: an error must leave the slots unchanged
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Projections cross = model_->decoder().layers[i].project_cross_qkv(encoded_SM, AttentionFields::kKeyValue);
     layers_[i].cross_key.write(rows, cross.key);

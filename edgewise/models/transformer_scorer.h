@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "edgewise/graph/graph_pool.h"
+#include "edgewise/graph/pair_graphs.h"
 #include "edgewise/models/decoding_slots.h"
 #include "edgewise/models/row_buffer.h"
 #include "edgewise/models/transformer.h"
@@ -40,7 +40,6 @@ class TransformerScorer : public Scorer {
 
   const Transformer* model_;
   CrossHeads recorded_;
-  GraphPool pool_;
   DecodingSlots slots_{"TransformerScorer"};
   std::vector<LayerCache> layers_;
 };

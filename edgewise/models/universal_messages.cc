@@ -70,12 +70,16 @@ void convolve(MessageGraph& graph, const DepthwiseConvolution& convolution, cons
   graph.send_and_recv(near, {EdgeFunction(weigh)}, {sum("weighted", "input")});
 }
 
-Columns to_columns(const NodeState& state) { return {{"x", state.x_TM}, {"input", state.input_TM}}; }
+/// Returns both in the type of x, because a column has one type.
+Columns to_columns(const NodeState& state) {
+  return {{"x", state.x_TM}, {"input", state.input_TM.to(state.x_TM.scalar_type())}};
+}
 
 template <class Layer>
 NodeFunction apply_feed_forward(const Layer& layer, Pass& pass) {
   return [&layer, &pass](const NodeBatch& nodes) {
-    return Columns{{"x", layer.apply_feed_forward({nodes.data("x"), nodes.data("input")}, Norm(), pass).x_TM}};
+    const NodeState state = {nodes.data("x"), pass.cast(nodes.data("input"))};
+    return Columns{{"x", layer.apply_feed_forward(state, Norm(), pass).x_TM}};
   };
 }
 
@@ -139,13 +143,13 @@ void UniversalTransformer::run_steps_by_messages(MessageGraph& graph, const Univ
   frame.set("x", steps.nodes, side.norm(frame.get(steps.is_adaptive ? "s" : "x", steps.nodes)));
 }
 
-void UniversalTransformer::set_initial_columns(MessageGraph& graph, const Batch& batch) const {
+void UniversalTransformer::set_initial_columns(MessageGraph& graph, const Batch& batch, Pass& pass) const {
   Frame& frame = graph.ndata();
-  const at::Tensor encoder_x = vocabulary_.input_embedding(batch.input_tokens);
+  const at::Tensor encoder_x = vocabulary_.input_embedding(batch.input_tokens, options_.dropout, pass);
   const at::TensorOptions type = encoder_x.options().requires_grad(false);
   const std::int64_t count = graph.graph().num_nodes();
   frame.set("x", graph.nodes(kEncoder), encoder_x);
-  frame.set("x", graph.nodes(kDecoder), vocabulary_.output_embedding(batch.output_tokens));
+  frame.set("x", graph.nodes(kDecoder), vocabulary_.output_embedding(batch.output_tokens, options_.dropout, pass));
   frame.set("pos", graph.nodes(kEncoder), at::tensor(batch.input_positions));
   frame.set("pos", graph.nodes(kDecoder), at::tensor(batch.output_positions));
   frame.set("s", at::zeros({count, options_.size}, type));  // weighted sum of the states so far
@@ -205,7 +209,7 @@ void UniversalTransformer::decode_by_messages(MessageGraph& graph, Pass& pass) c
 }
 
 at::Tensor UniversalTransformer::forward_by_messages(MessageGraph& graph, const Batch& batch, Pass& pass) const {
-  set_initial_columns(graph, batch);
+  set_initial_columns(graph, batch, pass);
   encode_by_messages(graph, pass);
   decode_by_messages(graph, pass);
   return vocabulary_.output_projection(graph.ndata().get("x", graph.nodes(kDecoder)));

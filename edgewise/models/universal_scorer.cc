@@ -117,14 +117,14 @@ class UniversalScorer::CachedLayer : public AdaptiveLayer {
 
 UniversalScorer::UniversalScorer(const UniversalTransformer& model, CrossHeads recorded)
     : model_(&model),
-      recorded_(resolve_cross_heads({.layer = -1, .head = recorded.head}, model.options(), "UniversalScorer")),
+      recorded_(resolve_cross_heads(recorded, model.options(), "UniversalScorer")),
       steps_(static_cast<std::size_t>(model.options().decoder_layers)) {}
 
 void UniversalScorer::encode(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) {
   const c10::InferenceMode no_gradients;
   Pass pass = Pass::inference();
-  const std::vector<NodeIndex> rows = slots_.assign(slots, inputs);
-  const at::Tensor encoded_SM = model_->encode(make_input_batch(pool_, inputs), pass).state_NM;
+  const at::Tensor encoded_SM = model_->encode(make_input_batch(inputs), pass).state_NM;
+  const std::vector<NodeIndex> rows = slots_.assign(slots, inputs);  // last: an error must leave the slots unchanged
   const Projections cross = model_->decoder().layer.project_cross_qkv(encoded_SM, AttentionFields::kKeyValue);
   cross_key_.write(rows, cross.key);
   cross_value_.write(rows, cross.value);

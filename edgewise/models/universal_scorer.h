@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "edgewise/graph/graph_pool.h"
+#include "edgewise/graph/pair_graphs.h"
 #include "edgewise/models/decoding_slots.h"
 #include "edgewise/models/row_buffer.h"
 #include "edgewise/models/universal_transformer.h"
@@ -40,7 +40,6 @@ class UniversalScorer : public Scorer {
 
   const UniversalTransformer* model_;
   CrossHeads recorded_;
-  GraphPool pool_;
   DecodingSlots slots_{"UniversalScorer"};
   RowBuffer cross_key_;                  // [input rows, heads, head size]
   RowBuffer cross_value_;                // [input rows, heads, head size]

@@ -91,18 +91,22 @@ class AdaptiveDecoderLayer : public AdaptiveSelfAttentionLayer {
 }  // namespace
 
 template <class Layer>
-UniversalSide<Layer>::UniversalSide(const TransformerOptions& options, NeighbourWindow window, RandomStream& random)
+UniversalSide<Layer>::UniversalSide(const TransformerOptions& options, NeighbourWindow window, bool is_adaptive,
+                                    RandomStream& random)
     : layer(options, random),
       convolution(make_convolution(options, window)),
-      halting(options, random),
+      halting(is_adaptive ? HaltingUnit(options, random) : HaltingUnit()),
       norm(final_norm(options)) {}
 
 UniversalTransformer::UniversalTransformer(const TransformerOptions& options, std::uint64_t seed)
     : options_(check_options(options)), positions_(options.size, options.positions) {
   RandomStream random(seed);
   vocabulary_ = VocabularyLayers(options, seed, random);
-  encoder_ = UniversalEncoder(options, NeighbourWindow::centred(options.universal.filter_width), random);
-  decoder_ = UniversalDecoder(options, NeighbourWindow::causal(options.universal.filter_width), random);
+  const UniversalOptions& universal = options.universal;
+  encoder_ = UniversalEncoder(options, NeighbourWindow::centred(universal.filter_width),
+                              encoder_adapts(universal.adaptive), random);
+  decoder_ = UniversalDecoder(options, NeighbourWindow::causal(universal.filter_width),
+                              decoder_adapts(universal.adaptive), random);
 }
 
 template <class Layer>
@@ -119,7 +123,7 @@ AdaptiveResult UniversalTransformer::run_side(std::int64_t max_steps, bool is_ad
 }
 
 AdaptiveResult UniversalTransformer::encode(const Batch& batch, Pass& pass) const {
-  const at::Tensor x_SM = vocabulary_.input_embedding(batch.input_tokens);
+  const at::Tensor x_SM = vocabulary_.input_embedding(batch.input_tokens, options_.dropout, pass);
   const CoordinateEmbeddings coordinates(positions_, batch.input_positions, x_SM.scalar_type());
   AdaptiveEncoderLayer layer(encoder_, batch.graph.relation(kEncoderEncoder), options_.universal.halted_keys);
   return run_side(options_.encoder_layers, encoder_adapts(options_.universal.adaptive), x_SM, coordinates, encoder_,
@@ -127,7 +131,7 @@ AdaptiveResult UniversalTransformer::encode(const Batch& batch, Pass& pass) cons
 }
 
 AdaptiveResult UniversalTransformer::decode(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const {
-  const at::Tensor x_DM = vocabulary_.output_embedding(batch.output_tokens);
+  const at::Tensor x_DM = vocabulary_.output_embedding(batch.output_tokens, options_.dropout, pass);
   const CoordinateEmbeddings coordinates(positions_, batch.output_positions, x_DM.scalar_type());
   AdaptiveDecoderLayer layer(decoder_, batch.graph.relation(kDecoderDecoder), batch.graph.relation(kEncoderDecoder),
                              encoded_SM, options_.universal.halted_keys);

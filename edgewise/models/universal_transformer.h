@@ -24,12 +24,12 @@ template <class Layer>
 struct UniversalSide {
   Layer layer;
   DepthwiseConvolution convolution;  // before feed-forward; off unless transition is separable_convolution
-  HaltingUnit halting;               // applied at the end of each step
+  HaltingUnit halting;               // applied at the end of each step; without parameters unless the side is adaptive
   Norm norm;                         // applied to the weighted sum of the states; the identity without final_norm
 
   UniversalSide() = default;
   /// `window` is the window of the convolution.
-  UniversalSide(const TransformerOptions& options, NeighbourWindow window, RandomStream& random);
+  UniversalSide(const TransformerOptions& options, NeighbourWindow window, bool is_adaptive, RandomStream& random);
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {
@@ -71,7 +71,8 @@ class UniversalTransformer {
 
   // --- Message passing with filters, as in the graph tutorial: the definition of the fused functions.
   /// Computes logits, [D, C]; `graph` holds the batch's graph. Sets the node columns "step", the ponder steps of each
-  /// node, and "r", its remainder. Without dropout the result equals `forward`.
+  /// node, and "r", its remainder. With equal passes this function and `forward` drop the same words; without other
+  /// dropout the result equals `forward`. Attention is computed in fp32 also in a pass with bf16.
   at::Tensor forward_by_messages(MessageGraph& graph, const Batch& batch, Pass& pass) const;
 
   // The tutorial's functions, for update_graph.
@@ -98,7 +99,7 @@ class UniversalTransformer {
                           AdaptiveLayer& layer, Pass& pass) const;
   at::Tensor weighted_ponder_cost(const AdaptiveResult& encoded, const AdaptiveResult& decoded,
                                   std::int64_t num_labels) const;
-  void set_initial_columns(MessageGraph& graph, const Batch& batch) const;
+  void set_initial_columns(MessageGraph& graph, const Batch& batch, Pass& pass) const;
   template <class Layer>
   void run_steps_by_messages(MessageGraph& graph, const UniversalSide<Layer>& side, const MessageSteps& steps,
                              Pass& pass) const;

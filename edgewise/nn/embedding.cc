@@ -17,6 +17,12 @@ at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens) const {
   return embed(weight, tokens, {}, {}, {.scale = scale});
 }
 
+at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens, const DropoutRates& dropout, Pass& pass) const {
+  EmbedOptions options = {.scale = scale};
+  pass.set_dropout(dropout.word, options.word_dropout, options.word_dropout_key);
+  return embed(weight, tokens, {}, {}, options);
+}
+
 at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens, const PositionEncodings& table,
                                  std::span<const std::int64_t> positions, const DropoutRates& dropout,
                                  Pass& pass) const {

@@ -24,6 +24,9 @@ struct Embedding {
   /// Returns the rows of `tokens` times `scale`: [T, M]. Throws Error for a token outside of the table.
   at::Tensor operator()(std::span<const std::int64_t> tokens) const;
 
+  /// Also applies dropout to whole tokens in training.
+  at::Tensor operator()(std::span<const std::int64_t> tokens, const DropoutRates& dropout, Pass& pass) const;
+
   /// Also adds position encodings, and in training applies dropout to whole tokens and to the sums.
   at::Tensor operator()(std::span<const std::int64_t> tokens, const PositionEncodings& table,
                         std::span<const std::int64_t> positions, const DropoutRates& dropout, Pass& pass) const;

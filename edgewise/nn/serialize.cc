@@ -8,9 +8,12 @@
 #include <set>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
 
 namespace edgewise {
 namespace {
+
+constexpr std::size_t kMaxListed = 8;  // differences in an error
 
 DType dtype_of(const NamedTensor& named) {
   switch (named.tensor.scalar_type()) {
@@ -40,16 +43,21 @@ std::vector<std::string> list_differences(std::span<const NamedTensor> tensors, 
     known.insert(named.name);
     const TensorInfo* info = file.find(named.name);
     if (info == nullptr) {
-      by_name.push_back("lacks " + named.name);
+      by_name.push_back("lacks " + quote(named.name));
     } else if (info->dtype != dtype_of(named) || !named.tensor.sizes().equals(info->shape)) {
-      by_type.push_back(fmt::format("has {} as {}, {} is needed", named.name, describe(info->dtype, info->shape),
+      by_type.push_back(fmt::format("has {} as {} instead of {}", quote(named.name), describe(info->dtype, info->shape),
                                     describe(dtype_of(named), named.tensor.sizes())));
     }
   }
   for (const TensorInfo& info : file.tensors()) {
-    if (!known.contains(info.name)) by_name.push_back("has " + info.name + ", which is not asked for");
+    if (!known.contains(info.name)) by_name.push_back("has " + quote(info.name) + ", which is not needed");
   }
   by_name.insert(by_name.end(), by_type.begin(), by_type.end());
+  if (by_name.size() > kMaxListed) {
+    const std::size_t num_others = by_name.size() - kMaxListed;
+    by_name.resize(kMaxListed);
+    by_name.push_back(fmt::format("has {} more differences", num_others));
+  }
   return by_name;
 }
 
@@ -68,7 +76,7 @@ std::string serialize_tensors(std::span<const NamedTensor> tensors, const Safete
 
 void load_tensors(std::span<const NamedTensor> tensors, const SafetensorsFile& file, std::string_view file_name) {
   const std::vector<std::string> differences = list_differences(tensors, file);
-  check(differences.empty(), "load_tensors: {} {}", file_name, fmt::join(differences, "; "));
+  check(differences.empty(), "load_tensors: {} {}, {}", file_name, fmt::join(differences, ", "), kNeedsTensorsOfConfig);
   for (const NamedTensor& named : tensors) {
     const TensorInfo& info = *file.find(named.name);
     at::Tensor values = at::Tensor(named.tensor.detach());

@@ -19,10 +19,10 @@ namespace edgewise {
 std::string serialize_tensors(std::span<const NamedTensor> tensors, const SafetensorsMetadata& metadata = {});
 
 /// Fills the tensors from a file that has exactly these names, dtypes and shapes. Otherwise throws one Error that lists
-/// all differences, and changes no tensor. `file_name` names the file in errors:
+/// the first differences, and changes no tensor. `file_name` names the file in errors:
 ///
-///     load_tensors: model.safetensors lacks encoder.norm.bias; has decoder.gate, which is not asked for; has
-///     encoder.norm.gain as F32 [8], F32 [4] is needed
+///     load_tensors: model.safetensors lacks "encoder.norm.bias", has "decoder.gate", which is not needed, has
+///     "encoder.norm.gain" as F32 [8] instead of F32 [4], needs exactly the tensors that the config describes; …
 void load_tensors(std::span<const NamedTensor> tensors, const SafetensorsFile& file, std::string_view file_name);
 
 /// Returns the total number of elements.

@@ -8,12 +8,14 @@ namespace {
 
 const Norm kIdentity;
 
-AddNorm add(const at::Tensor& x_TM, const at::Tensor& y_TM, const Norm& norm, double dropout, Pass& pass) {
-  AddNormOptions options = {.kind = norm.kind, .epsilon = norm.epsilon, .type = pass.type_of(x_TM)};
+/// Returns x + dropout(y) and the norm of this sum, the norm in `type`.
+AddNorm add(const at::Tensor& x_TM, const at::Tensor& y_TM, const Norm& norm, at::ScalarType type, double dropout,
+            Pass& pass) {
+  AddNormOptions options = {.kind = norm.kind, .epsilon = norm.epsilon, .type = type};
   pass.set_dropout(dropout, options);
   if (norm.gain.defined()) return add_norm(x_TM, y_TM, norm.gain, norm.bias, options);
   const at::Tensor sum_TM = add_dropout(x_TM, y_TM, options.dropout, options.dropout_key);
-  return {sum_TM, pass.cast(sum_TM)};
+  return {sum_TM, sum_TM.to(type)};
 }
 
 }  // namespace
@@ -33,11 +35,11 @@ at::Tensor Sublayer::prepare_input(const at::Tensor& x_TM) const { return first_
 
 NodeState Sublayer::add_output(const at::Tensor& x_TM, const at::Tensor& y_TM, const Norm& next, Pass& pass) const {
   if (placement == NormPlacement::kPre) {
-    const AddNorm result = add(x_TM, y_TM, next, dropout, pass);
+    const AddNorm result = add(x_TM, y_TM, next, pass.type_of(x_TM), dropout, pass);
     return {result.sum_TM, result.normed_TM};
   }
-  const at::Tensor normed_TM = add(x_TM, y_TM, norm, dropout, pass).normed_TM;
-  return {normed_TM, next(normed_TM)};
+  const at::Tensor normed_TM = add(x_TM, y_TM, norm, x_TM.scalar_type(), dropout, pass).normed_TM;
+  return {normed_TM, next(normed_TM, pass.type_of(normed_TM))};
 }
 
 at::Tensor Sublayer::add_output(const at::Tensor& x_TM, const at::Tensor& y_TM, Pass& pass) const {

@@ -10,8 +10,8 @@ namespace edgewise {
 
 /// States of nodes between two sublayers. Shapes: T = nodes, M = size of a node's state.
 struct NodeState {
-  at::Tensor x_TM;      // residual stream
-  at::Tensor input_TM;  // input of the next sublayer: the norm of x with NormPlacement::kPre, else x
+  at::Tensor x_TM;      // residual stream, in the type of the embeddings: fp32 in training, also with bf16
+  at::Tensor input_TM;  // input of the next sublayer: the norm of x with NormPlacement::kPre, else x; in Pass::type_of
 };
 
 /// The residual connection, norm and dropout around a function f: attention or feed-forward.
@@ -35,7 +35,7 @@ struct Sublayer {
   /// Returns a state whose `input_TM` is the input of f.
   NodeState begin(const at::Tensor& x_TM, const Pass& pass) const;
 
-  /// Returns the input of f.
+  /// Returns the input of f in the type of x, for message passing.
   at::Tensor prepare_input(const at::Tensor& x_TM) const;
 
   /// Adds `y`, the output of f, to the state; `next` is the norm in front of the next sublayer.

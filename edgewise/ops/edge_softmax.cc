@@ -112,11 +112,10 @@ at::Tensor edge_softmax(const Relation& relation, const at::Tensor& score_EH) {
 at::Tensor additive_scores(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                            const at::Tensor& vector_HK) {
   constexpr auto kName = "additive_scores";
-  check_float_or_double(kName, "query", query_DHK);
-  check_float_or_double(kName, "key", key_SHK);
-  check_float_or_double(kName, "vector", vector_HK);
+  check_floating_point(kName, "query", query_DHK);
+  check_floating_point(kName, "key", key_SHK);
+  check_parameter(kName, "vector", vector_HK, "query", query_DHK);
   check_same_type(kName, "key", key_SHK, "query", query_DHK);
-  check_same_type(kName, "vector", vector_HK, "query", query_DHK);
   check_dimensions(kName, "query", query_DHK, 3, "destinations, heads, head size");
   check_dimensions(kName, "key", key_SHK, 3, "sources, heads, head size");
   check_dimensions(kName, "vector", vector_HK, 2, "heads, head size");
@@ -129,20 +128,21 @@ at::Tensor additive_scores(const Relation& relation, const at::Tensor& query_DHK
   check_same_head_size(kName, "vector", vector_HK, "query", query_DHK);
 
   const EdgeIndexTensors edges = edge_index_tensors(relation);
-  const at::Tensor sum_EHK = query_DHK.index_select(0, edges.destination_E) + key_SHK.index_select(0, edges.source_E);
+  const at::ScalarType type = parameter_type(query_DHK);
+  const at::Tensor sum_EHK =
+      query_DHK.to(type).index_select(0, edges.destination_E) + key_SHK.to(type).index_select(0, edges.source_E);
   return (sum_EHK.tanh() * vector_HK).sum(-1);
 }
 
 at::Tensor aggregate(const Relation& relation, const at::Tensor& weight_EH, const at::Tensor& value_SHV) {
-  check_float_or_double("aggregate", "weight", weight_EH);
-  check_float_or_double("aggregate", "value", value_SHV);
-  check_same_type("aggregate", "value", value_SHV, "weight", weight_EH);
+  check_floating_point("aggregate", "value", value_SHV);
+  check_parameter("aggregate", "weight", weight_EH, "value", value_SHV);
   check_dimensions("aggregate", "weight", weight_EH, 2, "edges, heads");
   check_dimensions("aggregate", "value", value_SHV, 3, "sources, heads, size of a head's value");
   check_edge_rows("aggregate", "weight", weight_EH, relation);
   check_source_rows("aggregate", "value", value_SHV, relation);
   check_same_heads("aggregate", "value", value_SHV, "weight", weight_EH);
-  return apply_one<Aggregate>({weight_EH, value_SHV}, relation);
+  return apply_one<Aggregate>({weight_EH, value_SHV.to(weight_EH.scalar_type())}, relation).to(value_SHV.scalar_type());
 }
 
 }  // namespace edgewise

@@ -17,12 +17,14 @@ at::Tensor edge_softmax(const Relation& relation, const at::Tensor& score_EH);
 ///
 ///     score[e, h] = <vector[h], tanh(query[d, h] + key[s, h])>
 ///
-/// The result is [E, H], an argument of edge_softmax. Differentiable. Takes O(E · H · K) memory.
+/// The result is [E, H], an argument of edge_softmax. Query and key are fp32, fp64 or bf16; vector and result are fp64
+/// if these are fp64, else fp32. Differentiable. Takes O(E · H · K) memory.
 at::Tensor additive_scores(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                            const at::Tensor& vector_HK);
 
-/// Returns out[d] = sum over the edges into d of weight[e] * value[s], [D, H, V], for weights [E, H]. Differentiable in
-/// weight and value. Destinations without edges get zeros. Takes O(nodes) memory besides the weights.
+/// Returns out[d] = sum over the edges into d of weight[e] * value[s], [D, H, V], for weights [E, H], in the type of
+/// the values: fp32, fp64 or bf16. Weights are fp64 if the values are, else fp32, and so are the sums. Differentiable
+/// in weight and value. Destinations without edges get zeros. Takes O(nodes) memory besides the weights.
 at::Tensor aggregate(const Relation& relation, const at::Tensor& weight_EH, const at::Tensor& value_SHV);
 
 }  // namespace edgewise

@@ -10,6 +10,7 @@
 #include "edgewise/kernels/gemm/linear_gradient.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/element_types.h"
+#include "edgewise/ops/tensor_parts.h"
 
 namespace edgewise {
 namespace {
@@ -89,6 +90,31 @@ at::Tensor backward_relu_dropout(const at::Tensor& grad_out_TO, const at::Tensor
   return grad_sum_TO;
 }
 
+at::Tensor parallel_gelu(const at::Tensor& x) {
+  const std::vector<at::Tensor> from = {x.contiguous()};
+  const std::vector<at::Tensor> to = {at::empty_like(from[0])};
+  parallel_parts(split_tensors(from), [&](std::span<const TensorPart> parts) {
+    for (const TensorPart& part : parts) {
+      at::Tensor out = take_part(to, part);
+      at::gelu_out(out, take_part(from, part));
+    }
+  });
+  return to[0];
+}
+
+at::Tensor parallel_gelu_backward(const at::Tensor& grad_out, const at::Tensor& x) {
+  const std::vector<at::Tensor> from = {grad_out.contiguous()};
+  const std::vector<at::Tensor> values = {x.contiguous()};
+  const std::vector<at::Tensor> to = {at::empty_like(from[0])};
+  parallel_parts(split_tensors(from), [&](std::span<const TensorPart> parts) {
+    for (const TensorPart& part : parts) {
+      at::Tensor grad_x = take_part(to, part);
+      at::gelu_backward_out(grad_x, take_part(from, part), take_part(values, part));
+    }
+  });
+  return to[0];
+}
+
 }  // namespace
 
 LayerResult layer_forward(const at::Tensor& x_TI, const LinearWeights& parameters, const LinearOptions& options) {
@@ -96,7 +122,7 @@ LayerResult layer_forward(const at::Tensor& x_TI, const LinearWeights& parameter
   const at::Tensor y_TO =
       project(x_TI, parameters, is_relu ? kernels::GemmActivation::kRelu : kernels::GemmActivation::kNone);
   const bool is_gelu = options.activation == Activation::kGelu;
-  const at::Tensor out_TO = is_gelu ? at::gelu(y_TO) : y_TO;
+  const at::Tensor out_TO = is_gelu ? parallel_gelu(y_TO) : y_TO;
   apply_dropout_in_place(out_TO, dropout_rule(options.dropout, options.dropout_key));
   return {out_TO, is_relu || is_gelu ? y_TO : at::Tensor()};
 }
@@ -109,7 +135,7 @@ at::Tensor layer_grad_preactivation(const at::Tensor& grad_out_TO, const at::Ten
   }
   const at::Tensor grad_gelu_TO =
       backward_relu_dropout(grad_out_TO, {}, dropout_rule(options.dropout, options.dropout_key), {});
-  return backward_relu_dropout(at::gelu_backward(grad_gelu_TO, saved_TO), {}, {}, grad_bias_O);
+  return backward_relu_dropout(parallel_gelu_backward(grad_gelu_TO, saved_TO), {}, {}, grad_bias_O);
 }
 
 void layer_grad_weight(const at::Tensor& grad_pre_TO, const at::Tensor& x_TI, const GradientBuffer& grad_weight_OI) {

@@ -28,13 +28,14 @@ struct BatchOptions {
   static void list_fields(Self& self, Field&& field) {
     field("tokens", self.tokens,
           "most tokens of a batch, on the side with more tokens; a longer pair is a batch by itself; 0: no limit",
-          at_least(0));
-    field("sentences", self.sentences, "most sentence pairs of a batch; 0: no limit", at_least(0));
+          at_least(0).at_most(1e8));
+    field("sentences", self.sentences, "most sentence pairs of a batch; 0: no limit", at_least(0).at_most(1e8));
     field("bucket", self.bucket,
-          "number of batches whose pairs are sorted by length together; 0: all batches of an epoch", at_least(0));
+          "number of batches whose pairs are sorted by length together; 0: all batches of an epoch",
+          at_least(0).at_most(1e9));
     field("window", self.window,
           "most sentence pairs in memory at once; an epoch reads a larger corpus in several windows; 0: no limit",
-          at_least(0));
+          at_least(0).at_most(1e9));
     field("positions", self.positions,
           "positions of tokens in training: counted from 0, shifted by a random offset, or spread over random "
           "increasing positions; shifted and spread help with sentences longer than those of the training data");

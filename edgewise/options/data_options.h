@@ -62,27 +62,29 @@ struct DataOptions {
     field("train", self.train, "text: training pairs: one TSV file, or two files with a sentence on each line");
     field("weights", self.weights,
           "text: how often an epoch visits each corpus of train, if train lists the files of several corpora",
-          at_least(0.001).at_most(1e6));
+          at_least(0.001).at_most(1000));
     field("valid", self.valid, "text: validation pairs, which decide the best model");
     field("test", self.test, "text: test pairs, for the final score");
-    field("limit", self.limit, "text: number of usable training pairs to read from each corpus; 0: all", at_least(0));
+    field("limit", self.limit, "text: number of usable training pairs to read from each corpus; 0: all",
+          at_least(0).at_most(1e12));
     field("bad_utf8", self.bad_utf8,
           "text: what to do with training pairs that are not valid UTF-8: skip, error, or replace invalid bytes by "
           "U+FFFD");
     field("same_sides", self.same_sides, "text: keep or skip training pairs whose output equals the input");
-    field("max_length", self.max_length, "most tokens of a sentence; 0: no limit", at_least(0));
+    field("max_length", self.max_length, "most tokens of a sentence; 0: no limit", at_least(0).at_most(1e6));
     field("too_long", self.too_long,
           "what to do with training pairs that have a longer sentence: skip the pair or truncate the sentence");
     field("min_length", self.min_length,
-          "fewest tokens of a sentence; training pairs with a shorter one are skipped; 0: no limit", at_least(0));
+          "fewest tokens of a sentence; training pairs with a shorter one are skipped; 0: no limit",
+          at_least(0).at_most(1e6));
     field("max_ratio", self.max_ratio,
           "largest ratio of the token counts of a training pair, longer side to shorter side; others are skipped; 0: "
           "no limit",
-          at_least(0));
+          at_least(0).at_most(1e6));
     field("end_input", self.end_input, "end input sentences with the end token; output sentences always end with it");
-    field("train_size", self.train_size, "letters: number of training pairs", at_least(1).at_most(1e8));
-    field("valid_size", self.valid_size, "letters: number of validation pairs", at_least(0).at_most(1e8));
-    field("test_size", self.test_size, "letters: number of test pairs", at_least(0).at_most(1e8));
+    field("train_size", self.train_size, "letters: number of training pairs", at_least(1).at_most(1e6));
+    field("valid_size", self.valid_size, "letters: number of validation pairs", at_least(0).at_most(1e5));
+    field("test_size", self.test_size, "letters: number of test pairs", at_least(0).at_most(1e5));
     field("symbols", self.symbols, "letters: number of different letters", at_least(1).at_most(26));
     field("length_mean", self.length_mean, "letters: mean of the normal distribution of sentence lengths",
           above(0).at_most(1e4));

@@ -15,7 +15,7 @@ Experiment parse_experiment(std::string_view toml, std::string_view name, std::s
 }
 
 Experiment read_experiment(const std::filesystem::path& config, std::span<const std::string> overrides) {
-  return parse_experiment(read_file(config, "read_config"), config.string(), overrides);
+  return parse_experiment(read_file(config, "read_config", kMaxConfigBytes), config.string(), overrides);
 }
 
 }  // namespace edgewise

@@ -34,7 +34,8 @@ struct VocabularySection : VocabularyOptions {
           "vocabulary to use instead of learning one: a directory of `edgewise vocab`, a model directory, or, if "
           "shared, a file; empty: learn one");
     field("sentences", self.sentences,
-          "number of training pairs to learn the vocabulary from, evenly spread over all corpora; 0: all", at_least(0));
+          "number of training pairs to learn the vocabulary from, evenly spread over all corpora; 0: all",
+          at_least(0).at_most(1e9));
     field("input_case", self.input_case,
           "capitals of inputs: keep, lower (make all letters small), or truecase (write the first word as inside a "
           "sentence)");
@@ -92,6 +93,11 @@ struct Experiment {
 /// Reads a config file. Defaults of the [model] section are those of model.preset. `overrides` have the form
 /// `section.key=value`. Throws Error, with line and column, for unknown keys and values that do not fit.
 Experiment read_experiment(const std::filesystem::path& config, std::span<const std::string> overrides = {});
+
+/// Throws Error, beginning with `caller`, for the first option that contradicts another one or, because of another one,
+/// has no effect on training: "train: train.patience is 3, needs validation pairs; set data.valid or data.valid_size".
+/// An option that has no effect may keep its default value.
+void check_options(const Experiment& experiment, std::string_view caller);
 
 /// Reads a config from text; error messages call the text `name`.
 Experiment parse_experiment(std::string_view toml, std::string_view name, std::span<const std::string> overrides = {});

@@ -19,7 +19,7 @@ struct DropoutRates {
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
-    const Range share = at_least(0).below(1);
+    const Range share = at_least(0).at_most(0.999);
     field("embedding", self.embedding, "dropout rate of the sum of token embedding and position vector", share);
     field("residual", self.residual, "dropout rate of the output of each sublayer, before the residual sum", share);
     field("attention", self.attention, "dropout rate of attention weights", share);
@@ -45,20 +45,23 @@ struct LayerOptions {
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
-    field("size", self.size, "size of a state vector (model dimension); a multiple of heads", at_least(1));
-    field("heads", self.heads, "number of heads of each attention layer", at_least(1));
-    field("feed_forward", self.feed_forward, "inner size of feed-forward layers", at_least(1));
+    field("size", self.size, "size of a state vector (model dimension); a multiple of heads",
+          at_least(1).at_most(65536));
+    field("heads", self.heads, "number of heads of each attention layer", at_least(1).at_most(65536));
+    field("feed_forward", self.feed_forward, "inner size of feed-forward layers", at_least(1).at_most(262144));
     field("norm_placement", self.norm_placement,
           "place of the norms: pre (before each sublayer) or post (after the residual sum)");
     field("norm", self.norm,
           "formula of the norms: layer_norm divides by sqrt(variance + epsilon), std_norm by (standard deviation + "
           "epsilon)");
-    field("norm_epsilon", self.norm_epsilon, "epsilon of the norms, which prevents division by zero", above(0));
+    field("norm_epsilon", self.norm_epsilon, "epsilon of the norms, which prevents division by zero",
+          at_least(1e-12).at_most(1));
     field("attention_bias", self.attention_bias,
           "give bias vectors to the query, key, value and output projections of attention");
     field("score", self.score, "attention score of a query and a key: dot (scaled dot product) or additive");
     field("clamp", self.clamp,
-          "largest absolute value of attention scores, as in the graph tutorial; by default no limit", above(0));
+          "largest absolute value of attention scores, as in the graph tutorial; by default no limit",
+          at_least(0.001).at_most(1e6));
     field("activation", self.activation, "activation function between the two linear layers of feed-forward layers");
     field("dropout", self.dropout, "dropout rates, used only in training");
   }

@@ -76,61 +76,73 @@ struct TrainOptions {
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
-    field("steps", self.steps, "number of updates after which training ends; 0: no limit", at_least(0));
+    field("steps", self.steps, "number of updates after which training ends; 0: no limit", at_least(0).at_most(1e12));
     field("epochs", self.epochs, "number of passes over the training pairs after which training ends; 0: no limit",
-          at_least(0));
-    field("accumulate", self.accumulate, "number of batches whose gradients are summed for one update", at_least(1));
+          at_least(0).at_most(1e6));
+    field("accumulate", self.accumulate, "number of batches whose gradients are summed for one update",
+          at_least(1).at_most(1e6));
     field("schedule", self.schedule, "learning rate as a function of the step");
     field("learning_rate", self.learning_rate,
-          "highest learning rate, reached at the end of the warm-up; not used by noam", above(0));
-    field("min_learning_rate", self.min_learning_rate, "cosine and plateau: lowest learning rate", at_least(0));
-    field("factor", self.factor, "noam: factor of the learning rate", above(0));
-    field("warmup", self.warmup, "number of first steps, in which the learning rate rises; 0: no warm-up", at_least(0));
+          "highest learning rate, reached at the end of the warm-up; not used by noam", above(0).at_most(1000));
+    field("min_learning_rate", self.min_learning_rate, "cosine and plateau: lowest learning rate",
+          at_least(0).at_most(1000));
+    field("factor", self.factor, "noam: factor of the learning rate", above(0).at_most(1000));
+    field("warmup", self.warmup, "number of first steps, in which the learning rate rises; 0: no warm-up",
+          at_least(0).at_most(1e12));
     field("plateau_factor", self.plateau_factor, "plateau: factor of the learning rate when validations stop improving",
           above(0).below(1));
     field("plateau_patience", self.plateau_patience,
-          "plateau: number of validations without improvement before the learning rate falls", at_least(1));
-    field("beta1", self.beta1, "Adam: decay of the moving average of gradients, per step", at_least(0).below(1));
+          "plateau: number of validations without improvement before the learning rate falls",
+          at_least(1).at_most(1e9));
+    field("beta1", self.beta1, "Adam: decay of the moving average of gradients, per step",
+          at_least(0).at_most(0.999999));
     field("beta2", self.beta2, "Adam: decay of the moving average of squared gradients, per step",
-          at_least(0).below(1));
+          at_least(0).at_most(0.999999));
     field("epsilon", self.epsilon, "Adam: constant added to the square root of the averaged squared gradients",
-          above(0));
+          at_least(1e-16).at_most(1));
     field("weight_decay", self.weight_decay,
           "decoupled weight decay: each step multiplies matrices by 1 - learning rate * weight_decay",
           at_least(0).below(1));
     field("clip_norm", self.clip_norm,
-          "largest norm of the gradient of all parameters; longer gradients are scaled down; 0: no limit", at_least(0));
+          "largest norm of the gradient of all parameters; longer gradients are scaled down; 0: no limit",
+          at_least(0).at_most(1e9));
     field("smoothing", self.smoothing,
           "label smoothing: share of probability given to the other tokens of the vocabulary", at_least(0).below(1));
     field(
         "rdrop", self.rdrop,
         "R-Drop: weight of the divergence between two passes over each batch with different dropout; 0: a single pass",
-        at_least(0));
+        at_least(0).at_most(1000));
     field("precision", self.precision,
           "number format of linear layers and attention in training: fp32 or bf16; validation uses fp32");
     field("log_every", self.log_every, "steps between two lines of metrics; 0: one line at the end of each epoch",
-          at_least(0));
+          at_least(0).at_most(1e12));
     field("validate_every", self.validate_every, "steps between two validations; 0: at the end of each epoch",
-          at_least(0));
-    field("save_every", self.save_every, "steps between two checkpoints; 0: at the end of each epoch", at_least(0));
+          at_least(0).at_most(1e12));
+    field("save_every", self.save_every, "steps between two checkpoints; 0: at the end of each epoch",
+          at_least(0).at_most(1e12));
     field("best_by", self.best_by,
           "metric that decides the better of two validations; the loss decides between equal ones");
     field("patience", self.patience, "number of validations without improvement after which training ends; 0: no limit",
-          at_least(0));
-    field("keep_best", self.keep_best, "number of best models kept as RUN/step-…, beside RUN/best", at_least(0));
+          at_least(0).at_most(1e9));
+    field("keep_best", self.keep_best, "number of best models kept as RUN/step-…, beside RUN/best",
+          at_least(0).at_most(1000));
     field("average", self.average,
           "decay d of the exponential average of weights, (1 - d) / (1 - d^t) · sum of d^(t - i) · weights after "
           "update i; the average is validated and kept as best; 0: no averaging",
-          at_least(0).below(1));
+          at_least(0).at_most(0.9999999));
     field("most_skipped", self.most_skipped,
           "number of consecutive steps with a loss or gradient that is not finite after which training ends",
-          at_least(1));
+          at_least(1).at_most(1e9));
     field("spike", self.spike,
           "standard deviations above the mean of the last 100 steps from which a loss counts as a spike; 0: never",
-          at_least(0));
+          at_least(0).at_most(1e6));
     field("on_spike", self.on_spike, "whether training continues or stops after a spike of the loss");
     field("seed", self.seed, "seed of all random numbers of training");
   }
 };
+
+/// Throws Error for noam and inverse_sqrt with a warmup below 1, for linear and cosine with steps not above warmup, and
+/// for cosine and plateau with a min_learning_rate above learning_rate.
+void check_schedule(const TrainOptions& options);
 
 }  // namespace edgewise

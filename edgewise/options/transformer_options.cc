@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/options/transformer_options.h"
 
+#include <limits>
+
 #include "edgewise/base/error.h"
 
 namespace edgewise {
@@ -35,18 +37,13 @@ TransformerOptions make_chapter_options() {
   return options;
 }
 
-// Checks sizes and counts, on which memory and loops depend. The config reader checks the floating-point options.
-void check_sizes(const TransformerOptions& options) {
-  const auto check_at_least_one = [](std::string_view name, std::int64_t value) {
-    check(value >= 1, "Transformer: {} is {}, needs at least 1", name, value);
+void check_vocabularies(const TransformerOptions& options) {
+  const auto check_size = [](std::string_view name, std::int64_t value) {
+    check(value >= 1 && value <= std::numeric_limits<std::int32_t>::max(),
+          "Transformer: {} is {}, needs a whole number from 1 to 2147483647", name, value);
   };
-  check_at_least_one("encoder_layers", options.encoder_layers);
-  check_at_least_one("decoder_layers", options.decoder_layers);
-  check_at_least_one("size", options.size);
-  check_at_least_one("heads", options.heads);
-  check_at_least_one("feed_forward", options.feed_forward);
-  check_at_least_one("input_vocabulary", options.input_vocabulary);
-  check_at_least_one("output_vocabulary", options.output_vocabulary);
+  check_size("input_vocabulary", options.input_vocabulary);
+  check_size("output_vocabulary", options.output_vocabulary);
 }
 
 }  // namespace
@@ -63,19 +60,25 @@ TransformerOptions TransformerOptions::from_preset(TransformerPreset preset) {
   fail("TransformerOptions::from_preset: preset is {}, needs one of enum_names", static_cast<int>(preset));
 }
 
-const TransformerOptions& check_options(const TransformerOptions& options) {
-  check_sizes(options);
+void check_layer_options(const TransformerOptions& options) {
+  check_ranges(options, "Transformer");
   check(options.size % options.heads == 0, "Transformer: heads is {}, needs a divisor of size {}", options.heads,
         options.size);
-  check(options.tying != Tying::kAll || options.input_vocabulary == options.output_vocabulary,
-        "Transformer: tying is all with vocabularies of {} and {} words, needs one vocabulary for both sides; tie the "
-        "output only, or build one vocabulary",
-        options.input_vocabulary, options.output_vocabulary);
+  check(options.size > 1 || options.norm != NormKind::kStdNorm,
+        "Transformer: norm is std_norm, needs a size above 1, because std_norm divides by size - 1");
   const UniversalOptions& universal = options.universal;
   check(universal.transition == Transition::kFeedForward || universal.halted_keys == HaltedKeys::kFrozen,
         "Transformer: transition is separable_convolution with halted_keys {}, needs them frozen",
         enum_name(universal.halted_keys));
-  check(universal.filter_width >= 1, "Transformer: filter_width is {}, needs at least 1", universal.filter_width);
+}
+
+const TransformerOptions& check_options(const TransformerOptions& options) {
+  check_layer_options(options);
+  check_vocabularies(options);
+  check(options.tying != Tying::kAll || options.input_vocabulary == options.output_vocabulary,
+        "Transformer: tying is all with vocabularies of {} and {} words, needs one vocabulary for both sides; tie the "
+        "output only, or build one vocabulary",
+        options.input_vocabulary, options.output_vocabulary);
   return options;
 }
 

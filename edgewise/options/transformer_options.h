@@ -51,9 +51,9 @@ struct TransformerOptions : LayerOptions {
     field("preset", self.preset, "document whose choices are the defaults of the other model options");
     field("kind", self.kind, "transformer, or universal: one layer on each side, applied repeatedly");
     field("encoder_layers", self.encoder_layers,
-          "number of encoder layers; for universal the most steps of the encoder", at_least(1));
+          "number of encoder layers; for universal the most steps of the encoder", at_least(1).at_most(1000));
     field("decoder_layers", self.decoder_layers,
-          "number of decoder layers; for universal the most steps of the decoder", at_least(1));
+          "number of decoder layers; for universal the most steps of the decoder", at_least(1).at_most(1000));
     LayerOptions::list_fields(self, field);
     field("final_norm", self.final_norm, "apply a norm to the outputs of encoder and decoder");
     field("positions", self.positions, "formula of the position vectors");
@@ -65,6 +65,10 @@ struct TransformerOptions : LayerOptions {
     field("universal", self.universal, "adaptive computation time of a Universal Transformer");
   }
 };
+
+/// Throws Error for the first option, except the sizes of the vocabularies, that is out of range or contradicts
+/// another.
+void check_layer_options(const TransformerOptions& options);
 
 /// Returns the options. Throws Error for the first option that is out of range or contradicts another.
 const TransformerOptions& check_options(const TransformerOptions& options);

@@ -59,11 +59,14 @@ struct UniversalOptions {
   static void list_fields(Self& self, Field&& field) {
     field("adaptive", self.adaptive,
           "sides with adaptive computation; nodes of the other sides take encoder_layers or decoder_layers steps");
-    field("epsilon", self.epsilon, "a node halts once its halting probabilities sum to 1 - epsilon", above(0).below(1));
+    field("epsilon", self.epsilon, "a node halts once its halting probabilities sum to 1 - epsilon",
+          at_least(1e-9).at_most(0.999));
     field("halting_bias", self.halting_bias,
-          "initial bias of the halting units: with 1 nodes first halt in the second step, with -3 hardly ever");
+          "initial bias of the halting units: with 1 nodes first halt in the second step, with -3 hardly ever",
+          at_least(-100).at_most(100));
     field("ponder_weight", self.ponder_weight,
-          "weight of the ponder cost (mean over nodes of steps + remainder) in the training loss", at_least(0));
+          "weight of the ponder cost (mean over nodes of steps + remainder) in the training loss",
+          at_least(0).at_most(1000));
     field("halted_keys", self.halted_keys,
           "attention to halted nodes: frozen (by keys and values of their last states) or dropped (none)");
     field("transition", self.transition,

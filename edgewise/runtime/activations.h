@@ -21,16 +21,10 @@ struct Activations {
   float* scales = nullptr;  // [R], for std::int8_t only
 };
 
-/// Number of rows behind the last row of an operand or result that a product may read and overwrite. Buffers have these
-/// rows, so that products need no copies of their last rows.
-inline constexpr std::int64_t kSpareRows = 15;
-
 /// Memory for floats, [rows, columns]. It grows to the largest size requested, and growing discards the contents.
 class FloatBuffer {
  public:
-  float* allocate(std::int64_t rows, std::int64_t columns) {
-    return values_.elements<float>((rows + kSpareRows) * columns);
-  }
+  float* allocate(std::int64_t rows, std::int64_t columns) { return values_.elements<float>(rows * columns); }
 
  private:
   kernels::AlignedBuffer values_;
@@ -41,8 +35,8 @@ template <typename T>
 class ActivationBuffer {
  public:
   Activations<T> allocate(std::int64_t rows, std::int64_t columns) {
-    Activations<T> activations = {values_.elements<T>((rows + kSpareRows) * columns)};
-    if constexpr (kIsInt8<T>) activations.scales = scales_.elements<float>(rows + kSpareRows);
+    Activations<T> activations = {values_.elements<T>(rows * columns)};
+    if constexpr (kIsInt8<T>) activations.scales = scales_.elements<float>(rows);
     return activations;
   }
 

@@ -32,13 +32,8 @@ PackedLinear<T>::PackedLinear(std::vector<float> weight, std::vector<float> bias
 template <typename T>
 kernels::RowProduct<T> PackedLinear<T>::product(std::int64_t rows, const Activations<T>& x,
                                                 GemmActivation activation) const {
-  return {.rows = rows,
-          .a = x.values,
-          .scales = x.scales,
-          .b = &weight_,
-          .bias = or_null(bias_),
-          .activation = activation,
-          .spare_rows = kSpareRows};
+  return {
+      .rows = rows, .a = x.values, .scales = x.scales, .b = &weight_, .bias = or_null(bias_), .activation = activation};
 }
 
 template <typename T>

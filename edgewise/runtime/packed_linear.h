@@ -31,8 +31,6 @@ class PackedLinear {
 
   std::int64_t out() const { return out_; }
 
-  // All outputs of the following functions may be overwritten up to kSpareRows rows behind their last row.
-
   /// Writes x W + b to `out`, [R, out()].
   void write(std::int64_t rows, const Activations<T>& x, float* out) const;
 

@@ -3,7 +3,7 @@
 
 #include <variant>
 
-#include "edgewise/kernels/gemm/gemm.h"
+#include "edgewise/kernels/gemm/row_product.h"
 #include "edgewise/runtime/runtime_scorer.h"
 #include "edgewise/runtime/weights.h"
 
@@ -19,8 +19,8 @@ AnyWeights pack(const TransformerOptions& options, const SafetensorsFile& file, 
     case RuntimePrecision::kFp32:
       return pack_weights<float>(options, file, file_name);
     case RuntimePrecision::kBf16:
-      if (!kernels::has_native_bf16()) return pack_weights<float>(options, file, file_name, /*is_bf16=*/true);
-      return pack_weights<BFloat16>(options, file, file_name);
+      if (kernels::has_fast_bf16_row_products()) return pack_weights<BFloat16>(options, file, file_name);
+      return pack_weights<float>(options, file, file_name, /*is_bf16=*/true);
     case RuntimePrecision::kInt8:
       return pack_weights<std::int8_t>(options, file, file_name);
   }

@@ -20,7 +20,7 @@ class RuntimeModel {
   /// biases and norms stay in fp32. Error messages call the file `file_name`. Throws Error for options that contradict
   /// each other or the file.
   ///
-  /// kBf16 on a machine without bf16 instructions computes in fp32 with weights rounded to bf16. kInt8 scales each
+  /// kBf16 on a machine without fast bf16 instructions computes in fp32 with weights rounded to bf16. kInt8 scales each
   /// column of a weight matrix and each row that is multiplied with it.
   RuntimeModel(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
                RuntimePrecision precision);
@@ -32,8 +32,9 @@ class RuntimeModel {
 
   /// Returns a scorer that uses this model, which must outlive it. One thread at a time may call a scorer, which
   /// computes on num_threads() threads of the caller. A sentence's results have the same bits in any batch and on any
-  /// number of threads. `recorded_heads` selects the cross-attention weights that steps return. Throws Error for a
-  /// layer or head that the model does not have.
+  /// number of threads; another instruction set (kernels::instruction_set()) may give other bits. `recorded_heads`
+  /// selects the cross-attention weights that steps return. Throws Error for a layer or head that the model does not
+  /// have.
   std::unique_ptr<Scorer> make_scorer(const CrossHeads& recorded_heads = {}) const;
 
  private:

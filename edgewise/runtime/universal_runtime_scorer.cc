@@ -44,7 +44,7 @@ class UniversalRuntimeScorer : public Scorer {
                            .is_adaptive = decoder_adapts(weights.options.universal.adaptive),
                            .max_steps = weights.options.decoder_layers,
                            .step_offset = cache_.self_offset(1)}),
-        recorder_({.layer = -1, .head = recorded_heads.head}, weights.heads, 1) {}
+        recorder_(recorded_heads, weights.heads, 1) {}
 
   std::int64_t vocabulary_size() const override { return weights_.options.output_vocabulary; }
 

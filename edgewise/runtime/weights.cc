@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/options/layer_kinds.h"
 
 namespace edgewise {
@@ -31,10 +32,10 @@ class ParameterReader {
 
   std::vector<float> read(const std::string& name, std::initializer_list<std::int64_t> shape) {
     const TensorInfo* info = file_.find(name);
-    check(info != nullptr, "read_parameters: {} lacks {}", file_name_, name);
+    check(info != nullptr, "read_parameters: {} lacks \"{}\", {}", file_name_, name, kNeedsTensorsOfConfig);
     check(info->dtype == DType::kF32 && std::ranges::equal(info->shape, shape),
-          "read_parameters: {} has {} as {} [{}], F32 [{}] is needed", file_name_, name, dtype_name(info->dtype),
-          fmt::join(info->shape, ", "), fmt::join(shape, ", "));
+          "read_parameters: {} has \"{}\" as {} [{}] instead of F32 [{}], {}", file_name_, name,
+          dtype_name(info->dtype), fmt::join(info->shape, ", "), fmt::join(shape, ", "), kNeedsTensorsOfConfig);
     read_.insert(name);
     std::vector<float> values(info->bytes.size() / sizeof(float));
     if (!values.empty()) std::memcpy(values.data(), info->bytes.data(), info->bytes.size());
@@ -43,7 +44,8 @@ class ParameterReader {
 
   void expect_all_read() const {
     for (const TensorInfo& info : file_.tensors()) {
-      check(read_.contains(info.name), "read_parameters: {} has {}, which is not asked for", file_name_, info.name);
+      check(read_.contains(info.name), "read_parameters: {} has {}, which is not needed, {}", file_name_,
+            quote(info.name), kNeedsTensorsOfConfig);
     }
   }
 
@@ -65,18 +67,21 @@ class WeightPacker {
     weights.options = options_;
     weights.heads = heads_;
     read_embeddings(weights);
-    for (const std::string& layer : layer_prefixes("encoder", options_.encoder_layers)) {
+    for (std::int64_t i = 0; i < num_layers(options_.encoder_layers); ++i) {
+      const std::string layer = layer_prefix("encoder", i);
       weights.encoder.push_back({read_self_attention(layer), read_feed_forward(layer)});
     }
-    for (const std::string& layer : layer_prefixes("decoder", options_.decoder_layers)) {
+    for (std::int64_t i = 0; i < num_layers(options_.decoder_layers); ++i) {
+      const std::string layer = layer_prefix("decoder", i);
       weights.decoder.push_back({read_self_attention(layer), read_cross_attention(layer), read_feed_forward(layer)});
     }
-    if (options_.kind == ModelKind::kUniversal) {
+    if (is_universal()) {
       const std::int64_t width = options_.universal.filter_width;
       weights.encoder_filter = read_filter("encoder.filter", NeighbourWindow::centred(width));
       weights.decoder_filter = read_filter("decoder.filter", NeighbourWindow::causal(width));
-      weights.encoder_halting = read_halting("encoder.halting");
-      weights.decoder_halting = read_halting("decoder.halting");
+      const AdaptiveSides adaptive = options_.universal.adaptive;
+      if (encoder_adapts(adaptive)) weights.encoder_halting = read_halting("encoder.halting");
+      if (decoder_adapts(adaptive)) weights.decoder_halting = read_halting("decoder.halting");
     }
     if (options_.final_norm) {
       weights.encoder_norm = read_norm("encoder.norm");
@@ -87,11 +92,11 @@ class WeightPacker {
   }
 
  private:
-  std::vector<std::string> layer_prefixes(const std::string& side, std::int64_t count) const {
-    if (options_.kind == ModelKind::kUniversal) return {side + ".layer."};
-    std::vector<std::string> names;
-    for (std::int64_t i = 0; i < count; ++i) names.push_back(side + ".layers." + std::to_string(i) + ".");
-    return names;
+  // A Universal Transformer has one layer on each side, for all steps.
+  bool is_universal() const { return options_.kind == ModelKind::kUniversal; }
+  std::int64_t num_layers(std::int64_t count) const { return is_universal() ? 1 : count; }
+  std::string layer_prefix(const std::string& side, std::int64_t index) const {
+    return is_universal() ? side + ".layer." : side + ".layers." + std::to_string(index) + ".";
   }
 
   DepthwiseFilter read_filter(const std::string& name, NeighbourWindow window) {

@@ -86,7 +86,7 @@ struct Weights {
   EmbeddingTable own_output_embedding;             // empty if the output shares the input's table
   std::vector<EncoderLayerParameters<T>> encoder;  // `encoder` and `decoder`: one layer in a Universal Transformer
   DepthwiseFilter encoder_filter;                  // filters and halting units: Universal Transformer only
-  HaltingParameters encoder_halting;
+  HaltingParameters encoder_halting;               // empty unless the side is adaptive
   NormParameters encoder_norm;
   std::vector<DecoderLayerParameters<T>> decoder;
   DepthwiseFilter decoder_filter;

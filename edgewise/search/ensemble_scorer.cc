@@ -12,10 +12,13 @@
 namespace edgewise {
 namespace {
 
-/// Returns the log of the mean probability of continuation `i`.
+/// Returns the log of the mean probability of continuation `i`; NaN if a member's is NaN.
 float log_mean_probability(std::span<const StepResult> results, std::size_t i) {
   float highest = -std::numeric_limits<float>::infinity();
-  for (const StepResult& result : results) highest = std::max(highest, result.log_probabilities[i]);
+  for (const StepResult& result : results) {
+    if (std::isnan(result.log_probabilities[i])) return result.log_probabilities[i];
+    highest = std::max(highest, result.log_probabilities[i]);
+  }
   if (std::isinf(highest)) return highest;
   double sum = 0;
   for (const StepResult& result : results) sum += std::exp(static_cast<double>(result.log_probabilities[i] - highest));

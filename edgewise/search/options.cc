@@ -2,9 +2,10 @@
 #include "edgewise/search/options.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/option_rules.h"
 
 namespace edgewise {
 namespace {
@@ -14,25 +15,28 @@ void check_token(std::string_view name, std::int64_t token, std::int64_t vocabul
         name, token, vocabulary_size);
 }
 
-/// Checks the ranges that SearchOptions::list_fields gives. The config reader checks them only for options from a
-/// config file.
-void check_ranges(SearchOptions options) {
-  const auto check_number = [](const Field& field, double number) {
-    check(std::isfinite(number) && field.range.contains(number), "search: {} is {}, a finite number{} is needed",
-          field.name, number, field.range.text());
-  };
-  for (const Field& field : fields_of(options)) {
-    if (const auto* number = std::get_if<double*>(&field.value)) check_number(field, **number);
-    if (const auto* number = std::get_if<std::int64_t*>(&field.value)) {
-      check_number(field, static_cast<double>(**number));
-    }
-  }
-}
+bool is_beam(const SearchOptions& options) { return options.kind == SearchKind::kBeam; }
+bool is_sampling(const SearchOptions& options) { return options.kind == SearchKind::kSampling; }
+
+constexpr auto kRules = std::to_array<OptionRule<SearchOptions>>({
+    {"beam", is_beam, "search.kind=beam"},
+    {"early_stop", is_beam, "search.kind=beam"},
+    {"temperature", is_sampling, "search.kind=sampling"},
+    {"top_k", is_sampling, "search.kind=sampling"},
+    {"top_p", is_sampling, "search.kind=sampling"},
+    {"seed", is_sampling, "search.kind=sampling"},
+    {"length_penalty", [](const SearchOptions& options) { return options.length_norm == LengthNorm::kGnmt; },
+     "search.length_norm=gnmt"},
+});
 
 }  // namespace
 
+void check_effects(const SearchOptions& options, const SearchOptions& before, std::string_view caller) {
+  check_effects<SearchOptions>(options, before, kRules, caller, "search.");
+}
+
 void check_options(const SearchOptions& options, std::int64_t vocabulary_size) {
-  check_ranges(options);
+  check_ranges(options, "search");
   check(options.beam <= vocabulary_size,
         "search: beam is {}, but the vocabulary has {} tokens; at most so many are needed", options.beam,
         vocabulary_size);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "edgewise/base/fields.h"
@@ -69,30 +70,36 @@ struct SearchOptions {
   template <typename Self, typename Field>
   static void list_fields(Self& self, Field&& field) {
     field("kind", self.kind, "search method: beam, sampling, or scoring of given outputs");
-    field("beam", self.beam, "beam width: hypotheses kept for each sentence; 1 is greedy search", at_least(1));
+    field("beam", self.beam, "beam width: hypotheses kept for each sentence; 1 is greedy search",
+          at_least(1).at_most(1000));
     field("n_best", self.n_best, "number of outputs for each input; for beam search at most the beam width",
-          at_least(1));
+          at_least(1).at_most(1000));
     field("length_norm", self.length_norm,
           "divisor of log-probabilities in scores: gnmt (with length_penalty), average (the length) or none");
     field("length_penalty", self.length_penalty,
-          "exponent of the gnmt length norm; larger values favour longer outputs", at_least(0));
+          "exponent of the gnmt length norm; larger values favour longer outputs", at_least(0).at_most(10));
     field("coverage_penalty", self.coverage_penalty,
-          "weight of the penalty for input tokens with little attention; 0: no penalty", at_least(0));
+          "weight of the penalty for input tokens with little attention; 0: no penalty", at_least(0).at_most(100));
     field("length_factor", self.length_factor, "longest output: length_factor * input length + length_offset tokens",
-          at_least(0));
-    field("length_offset", self.length_offset, "constant part of the longest output, in tokens", at_least(0));
+          at_least(0).at_most(100));
+    field("length_offset", self.length_offset, "constant part of the longest output, in tokens",
+          at_least(0).at_most(10'000));
     field("max_length", self.max_length, "most tokens of an output, for inputs of any length; 0: no limit",
-          at_least(0));
+          at_least(0).at_most(1e6));
     field("min_length_factor", self.min_length_factor,
-          "shortest output: min_length_factor * input length + min_length tokens", at_least(0));
-    field("min_length", self.min_length, "constant part of the shortest output, in tokens", at_least(0));
+          "shortest output: min_length_factor * input length + min_length tokens", at_least(0).at_most(100));
+    field("min_length", self.min_length, "constant part of the shortest output, in tokens",
+          at_least(0).at_most(10'000));
     field("no_repeat_ngram", self.no_repeat_ngram,
-          "length of token sequences that may not occur twice in an output; 0: no restriction", at_least(0));
+          "length of token sequences that may not occur twice in an output; 0: no restriction",
+          at_least(0).at_most(1000));
     field("repetition_penalty", self.repetition_penalty,
-          "factor of the log-probability of tokens that the output already contains; 1: no penalty", at_least(1));
+          "factor of the log-probability of tokens that the output already contains; 1: no penalty",
+          at_least(1).at_most(100));
     field("temperature", self.temperature, "sampling: divisor of log-probabilities; below 1 favours likely tokens",
-          above(0));
-    field("top_k", self.top_k, "sampling: number of most likely tokens to draw from; 0: all tokens", at_least(0));
+          at_least(0.001).at_most(1000));
+    field("top_k", self.top_k, "sampling: number of most likely tokens to draw from; 0: all tokens",
+          at_least(0).at_most(1e7));
     field("top_p", self.top_p,
           "sampling: draw from the most likely tokens that together have this probability; 1: all tokens",
           above(0).at_most(1));
@@ -104,5 +111,9 @@ struct SearchOptions {
 
 /// Throws Error for options that are out of range, contradict each other or do not fit the size of the vocabulary.
 void check_options(const SearchOptions& options, std::int64_t vocabulary_size);
+
+/// Throws Error, beginning with `caller`, for an option that has another value than in `before`, but no effect because
+/// of another option: "translate: search.temperature is 0.7, needs search.kind=sampling".
+void check_effects(const SearchOptions& options, const SearchOptions& before, std::string_view caller);
 
 }  // namespace edgewise

@@ -48,9 +48,12 @@ class SearchQueue {
 
   /// Receives the hypotheses of an input, best first. Inputs finish in any order.
   virtual void put_result(SearchInput input, std::vector<Hypothesis> best) = 0;
+
+  /// Returns whether the search shall end now, without results for the inputs that it has. Called before each step.
+  virtual bool is_stopped() { return false; }
 };
 
-/// Searches until the queue is at its end. As soon as a sentence is done, the next one gets its slot.
+/// Searches until the queue is at its end or stopped. As soon as a sentence is done, the next one gets its slot.
 ///
 /// Throws Error for options that do not fit each other or the scorer's vocabulary, and if the scorer returns a number
 /// that is no log-probability.

@@ -143,7 +143,8 @@ void SentenceSearch::add_prefix_score(const Step& step) {
   for (ActiveHypothesis& hypothesis : active_) hypothesis.log_probability += log_probability;
 }
 
-/// Returns at least one token: the end token if no other may follow.
+/// Returns at least one token: the end token if no other may follow. Throws Error if the scorer gave no candidate, as
+/// scorers do when all log-probabilities are NaN.
 std::vector<NextToken> SentenceSearch::next_tokens(NodeIndex node, const Step& step) const {
   std::vector<NextToken> next;
   if (!must_end(node)) add_candidates(node, step, next);
@@ -160,6 +161,9 @@ std::vector<NextToken> SentenceSearch::next_tokens(NodeIndex node, const Step& s
     if (token == rules_.options().end_token)
       next.push_back({token, check_log_probability(step.result.wanted[i], node, token)});
   }
+  check(!next.empty(),
+        "search: the scorer gave no continuation of {} tokens, needs one; the model computes infinite numbers or NaN",
+        tree_.depth(node));
   return next;
 }
 

@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <lzma.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #define ZLIB_CONST  // declares zlib's input pointers as pointers to const
 #include <zlib.h>
@@ -28,6 +30,9 @@ using namespace std::string_view_literals;
 constexpr auto kGzipMagic = "\x1F\x8B"sv;
 constexpr auto kXzMagic = "\xFD\x37zXZ\0"sv;
 constexpr auto kZstdMagic = "\x28\xB5\x2F\xFD"sv;
+// Text is compressed a hundredfold at most. More is a bomb: some bytes that fill the disk.
+constexpr std::uint64_t kMaxExpansion = 1000;
+constexpr std::uint64_t kFreeBytes = std::uint64_t{64} << 20;     // unpacked bytes whose expansion is not checked
 constexpr std::uint64_t kMaxXzMemory = std::uint64_t{256} << 20;  // xz -9 needs 65 MiB
 
 /// Opens a file, or duplicates the descriptor of standard input, so that closing the result does not close stdin.
@@ -35,11 +40,24 @@ int open_input(const std::string& path) {
   return path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
 }
 
+/// Returns whether a device has an end: a terminal or /dev/null, but not /dev/zero.
+bool has_end(int file, const struct stat& status) {
+  return ::isatty(file) == 1 || (S_ISCHR(status.st_mode) && status.st_rdev == ::makedev(1, 3));
+}
+
+bool is_endless_device(int file) {
+  struct stat status {};
+  if (::fstat(file, &status) != 0) return false;
+  return (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) && !has_end(file, status);
+}
+
 /// Reads a file as it is. Its first bytes can be inspected before they are read.
 class FileSource final : public ByteSource {
  public:
   explicit FileSource(const SourceOptions& options) : options_(options), file_(open_input(options.path)) {
     if (!file_.is_open()) fail_with_errno();
+    check(!is_endless_device(file_.number()), "{}: {} is a device, needs a file, a pipe or a terminal", options_.caller,
+          source_name(options_.path));
     while (may_become_compressed()) {
       const std::size_t count = read_file(std::span(head_).subspan(head_size_));
       if (count == 0) break;
@@ -88,18 +106,31 @@ class FileSource final : public ByteSource {
   std::size_t head_begin_ = 0;
 };
 
-/// Base of the decompressors: a buffer of compressed bytes, refilled from the file.
+/// Base of the decompressors: a buffer of compressed bytes, refilled from the file, and a limit for the expansion.
 class CompressedSource : public ByteSource {
  public:
   CompressedSource(std::unique_ptr<ByteSource> file, const SourceOptions& options, std::string_view format)
       : options_(options), format_(format), file_(std::move(file)), buffer_(options.chunk_size) {}
 
+  std::size_t read(std::span<char> buffer) final {
+    const std::size_t count = unpack(buffer);
+    unpacked_ += count;
+    check(unpacked_ <= kFreeBytes || unpacked_ / kMaxExpansion <= packed_,
+          "{}: {} has {} data that unpacks to more than {} times its size, needs text; unpack it first if it is right",
+          options_.caller, source_name(options_.path), format_, kMaxExpansion);
+    return count;
+  }
+
  protected:
+  /// Writes to the front of `buffer` and returns the number of bytes; 0 only at the end.
+  virtual std::size_t unpack(std::span<char> buffer) = 0;
+
   /// Returns compressed bytes that are not consumed yet; empty only at the end of the file.
   std::span<const char> compressed() {
     if (begin_ == end_) {
       begin_ = 0;
       end_ = file_->read(buffer_);
+      packed_ += end_;
     }
     return std::span<const char>(buffer_).subspan(begin_, end_ - begin_);
   }
@@ -123,6 +154,8 @@ class CompressedSource : public ByteSource {
   std::vector<char> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
+  std::uint64_t packed_ = 0;
+  std::uint64_t unpacked_ = 0;
 };
 
 class GzipSource final : public CompressedSource {
@@ -136,7 +169,7 @@ class GzipSource final : public CompressedSource {
   GzipSource& operator=(const GzipSource&) = delete;
   ~GzipSource() override { inflateEnd(&stream_); }
 
-  std::size_t read(std::span<char> buffer) override {
+  std::size_t unpack(std::span<char> buffer) override {
     while (true) {
       const auto input = compressed();
       if (input.empty()) {
@@ -180,7 +213,7 @@ class XzSource final : public CompressedSource {
   XzSource& operator=(const XzSource&) = delete;
   ~XzSource() override { lzma_end(&stream_); }
 
-  std::size_t read(std::span<char> buffer) override {
+  std::size_t unpack(std::span<char> buffer) override {
     stream_.next_out = reinterpret_cast<std::uint8_t*>(buffer.data());
     stream_.avail_out = buffer.size();
     while (stream_.avail_out == buffer.size() && !is_at_end_) {
@@ -223,7 +256,7 @@ class ZstdSource final : public CompressedSource {
   ZstdSource& operator=(const ZstdSource&) = delete;
   ~ZstdSource() override { ZSTD_freeDStream(stream_); }
 
-  std::size_t read(std::span<char> buffer) override {
+  std::size_t unpack(std::span<char> buffer) override {
     ZSTD_outBuffer output = {buffer.data(), buffer.size(), 0};
     while (output.pos == 0) {
       const auto bytes = compressed();

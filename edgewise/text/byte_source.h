@@ -14,7 +14,8 @@ class ByteSource {
   virtual ~ByteSource() = default;
 
   /// Writes to the front of `buffer`, which is not empty, and returns the number of bytes; 0 only at the end. Throws
-  /// Error if the file cannot be read, or if a compressed file is truncated, corrupt or followed by other bytes.
+  /// Error if the file cannot be read, or if a compressed file is truncated, corrupt, followed by other bytes, or
+  /// expands more than a thousandfold.
   virtual std::size_t read(std::span<char> buffer) = 0;
 };
 
@@ -28,7 +29,8 @@ struct SourceOptions {
 std::string source_name(const std::string& path);
 
 /// Opens a file, or standard input for "-". Detects gzip, xz and zstd by the first bytes, not by the name; concatenated
-/// compressed files are one text.
+/// compressed files are one text. A pipe or terminal may be endless, but a device that is endless, such as /dev/zero,
+/// is an error.
 std::unique_ptr<ByteSource> open_source(const SourceOptions& options);
 
 /// Returns whether a file begins like gzip, xz or zstd. Reads its first bytes, so do not use it for pipes.

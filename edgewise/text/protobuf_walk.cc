@@ -45,8 +45,9 @@ class Walker {
 
  private:
   std::string_view take(std::uint64_t size) {
-    check(size <= message_.size() - position_, "{} has a field of {} bytes at byte {}, where {} are left", where_, size,
-          position_, message_.size() - position_);
+    check(size <= message_.size() - position_,
+          "{} has a field of {} bytes at byte {}, needs at most the {} that are left; the file was cut, copy it again",
+          where_, size, position_, message_.size() - position_);
     const std::string_view bytes = message_.substr(position_, size);
     position_ += bytes.size();
     return bytes;
@@ -61,7 +62,7 @@ class Walker {
       value |= std::uint64_t{byte & 0x7Fu} << (7 * i);
       if (byte < 0x80) return value;
     }
-    fail("{} has a number of more than {} bytes at byte {}", where_, kMaxBytes, begin);
+    fail("{} has a number of more than {} bytes at byte {}, needs at most that", where_, kMaxBytes, begin);
   }
 
   std::uint64_t read_fixed(std::size_t size) {

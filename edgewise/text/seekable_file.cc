@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "edgewise/base/error.h"
@@ -43,7 +44,11 @@ class OffsetSource final : public ByteSource {
 /// Copies the text to a file without a name, which the system deletes even if the program crashes.
 FileDescriptor copy_decompressed(const std::string& path, const std::string& caller) {
   const auto source = open_source({.path = path, .caller = caller});
-  std::string copy_path = (std::filesystem::temp_directory_path() / "edgewise-XXXXXX").string();
+  std::error_code folder_error;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(folder_error);
+  check(!folder_error, "{}: TMPDIR: {}; {} is unpacked there, set TMPDIR to a directory with room for it", caller,
+        folder_error.message(), source_name(path));
+  std::string copy_path = (folder / "edgewise-XXXXXX").string();
   FileDescriptor copy(::mkostemp(copy_path.data(), O_CLOEXEC));
   const auto check_error = [&](int error) {
     check(error == 0, "{}: {}: {}; {} is unpacked there, set TMPDIR to a directory with room for it", caller, copy_path,

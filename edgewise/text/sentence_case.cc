@@ -127,9 +127,13 @@ std::string SentenceCase::undo(std::string_view sentence) const {
   return word.empty() ? std::string(sentence) : replace_part(sentence, word, change_first(word, titlecase_letter));
 }
 
+std::string SentenceCase::header() const {
+  return fmt::format("{} {} {}", kMagic, enum_name(kind_), lowercase_words_.size());
+}
+
 std::string SentenceCase::serialize() const {
   const std::set<std::string_view> sorted(lowercase_words_.begin(), lowercase_words_.end());
-  std::string text = fmt::format("{} {} {}\n", kMagic, enum_name(kind_), sorted.size());
+  std::string text = header() + '\n';
   for (const std::string_view word : sorted) text.append(word) += '\n';
   return text;
 }
@@ -145,16 +149,26 @@ SentenceCase SentenceCase::parse(std::string_view bytes, std::string_view name) 
     is_known = true;
   }
   check(is_known, "{}: {}:1 has {}, needs {}, a kind and a number of words", kLoad, name, quote(header), kMagic);
+  std::string_view previous;
   for (std::size_t begin = header_size + 1; begin < bytes.size();) {
     const std::size_t end = std::min(bytes.find('\n', begin), bytes.size());
     const std::string_view word = bytes.substr(begin, end - begin);
-    check(!find_bad_utf8(word) && is_lowercase_word(word), "{}: {} has {}, needs words that begin with a small letter",
-          kLoad, name, quote(word));
+    if (find_bad_utf8(word) || !is_lowercase_word(word)) {
+      fail("{}: {} has {}, needs words that begin with a small letter", kLoad, name, quote(word));
+    }
+    if (word <= previous) {
+      fail("{}: {} has {} after {}, needs sorted words; the file was altered", kLoad, name, quote(word),
+           quote(previous));
+    }
     parsed.lowercase_words_.emplace(word);
+    previous = word;
     begin = end + 1;
   }
-  check(parsed.serialize() == bytes,
-        "{}: {} has other words than its first line says, or in another order; it was cut or altered", kLoad, name);
+  const std::string needed = parsed.header();
+  check(header == needed && bytes.ends_with('\n'),
+        "{}: {} has {} words after the line {}, needs {} and a line feed at the end; the file was cut or altered, copy "
+        "it again",
+        kLoad, name, parsed.lowercase_words_.size(), quote(header), quote(needed));
   return parsed;
 }
 

@@ -45,6 +45,8 @@ class SentenceCase {
   std::string undo(std::string_view sentence) const;
 
  private:
+  std::string header() const;
+
   CaseKind kind_ = CaseKind::kKeep;
   std::unordered_set<std::string> lowercase_words_;
 };

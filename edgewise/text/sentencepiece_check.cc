@@ -13,11 +13,11 @@
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/protobuf_walk.h"
 #include "edgewise/text/trie_check.h"
+#include "edgewise/text/vocabulary.h"
 
 namespace edgewise {
 namespace {
 
-constexpr std::size_t kMaxModelBytes = std::size_t{64} << 20;
 constexpr std::size_t kMaxPieces = 1'000'000;
 constexpr std::size_t kMaxPieceBytes = 2048;  // SentencePiece's trainer allows 512 characters, at most 4 bytes each
 constexpr std::size_t kMaxUserDefinedCharacters = 64;  // see check_text
@@ -40,7 +40,8 @@ class ModelCheck {
   explicit ModelCheck(std::string where) : where_(std::move(where)) {}
 
   std::vector<Piece> run(std::string_view bytes) && {
-    check(bytes.size() <= kMaxModelBytes, "{} has {} bytes, needs at most {}", where_, bytes.size(), kMaxModelBytes);
+    check(bytes.size() <= kMaxVocabularyBytes, "{} has {} bytes, needs at most {}", where_, bytes.size(),
+          kMaxVocabularyBytes);
     std::set<std::uint32_t> seen;
     walk_message(bytes, where_, [&](const WireField& field) {
       if (field.number == 1) {
@@ -55,7 +56,7 @@ class ModelCheck {
       if (field.number == 5) check_normalizer_spec(bytes_of(field, "denormalizer_spec"), "denormalizer_spec");
       check(field.number != 4, "{} has self-test data, which this program does not run; needs none", where_);
     });
-    check(seen.contains(2) && seen.contains(3), "{} has no {}, needs one; the file was cut", where_,
+    check(seen.contains(2) && seen.contains(3), "{} has no {}, needs one; the file was cut, copy it again", where_,
           seen.contains(2) ? "normalizer_spec" : "trainer_spec");
     check_required_pieces();
     check_byte_pieces();
@@ -83,7 +84,7 @@ class ModelCheck {
       if (field.number == 1) piece.text = bytes_of(field, "piece text");
       if (field.number == 2) {
         const bool is_score = field.type == WireField::Type::kFixed32 && std::isfinite(field.as_float());
-        if (!is_score) fail_at_piece("has a score that is no finite number");
+        if (!is_score) fail_at_piece("has a score that is no finite number, needs one");
         piece.score = field.as_float();
       }
       if (field.number == 3) {

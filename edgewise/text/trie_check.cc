@@ -91,7 +91,8 @@ class TrieWalk {
   /// Returns the state below a unit; all 256 possible children must lie inside the array.
   std::uint32_t child_state(std::uint32_t index) const {
     const std::uint32_t state = index ^ unit(index).offset();
-    check((state | (kBlock - 1)) < states_.size(), "{} has a trie of {} units in which unit {} leads to {}", where_,
+    check((state | (kBlock - 1)) < states_.size(),
+          "{} has a trie of {} units in which unit {} leads to {}, needs blocks inside the trie", where_,
           states_.size(), index, state);
     return state;
   }
@@ -106,7 +107,7 @@ class TrieWalk {
     const bool has_leaf = unit(index).has_leaf();
     if (has_leaf) check_replacement(unit(child).value());
     if (child == state && !has_leaf) return;  // an unused unit, reached by NUL, has no children
-    check(states_[child].phase != Phase::kOpen, "{} has a trie with a loop at unit {}", where_, index);
+    check(states_[child].phase != Phase::kOpen, "{} has a trie with a loop at unit {}, needs none", where_, index);
     if (states_[child].phase == Phase::kDone) {
       raise_most_matches(state, states_[child].most_matches + (has_leaf ? 1 : 0));
     } else {
@@ -123,12 +124,14 @@ class TrieWalk {
   }
 
   void raise_most_matches(std::uint32_t state, int matches) {
-    check(matches <= kMaxMatches, "{} has a text with more than {} rules for its beginning", where_, kMaxMatches);
+    check(matches <= kMaxMatches, "{} has a text with more than {} rules for its beginning, needs at most that", where_,
+          kMaxMatches);
     states_[state].most_matches = std::max(states_[state].most_matches, static_cast<std::uint8_t>(matches));
   }
 
   void check_replacement(std::uint32_t begin) const {
-    check(begin < replacements_.size(), "{} has a rule whose replacement is at byte {} of {}", where_, begin,
+    check(begin < replacements_.size(),
+          "{} has a rule whose replacement is at byte {}, needs one of the {} bytes of replacements", where_, begin,
           replacements_.size());
     const auto text = replacements_.substr(begin, replacements_.find('\0', begin) - begin);
     check(text.size() <= kMaxReplacementBytes, "{} has a replacement of {} bytes, needs at most {}", where_,

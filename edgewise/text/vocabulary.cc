@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/files.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/text/byte_source.h"
 #include "edgewise/text/lookup_vocabulary.h"
 #include "edgewise/text/sentencepiece_check.h"
 #include "edgewise/text/sentencepiece_vocabulary.h"
@@ -18,9 +18,9 @@
 namespace edgewise {
 namespace {
 
+constexpr std::string_view kLoadVocabulary = "load_vocabulary";
 constexpr std::string_view kTextFile = "vocabulary.txt";
 constexpr std::string_view kModelFile = "vocabulary.model";
-constexpr std::size_t kMaxVocabularyBytes = std::size_t{64} << 20;
 
 void check_options(const VocabularyOptions& options) {
   const auto special = static_cast<std::int64_t>(kSpecialTokens.size());
@@ -42,18 +42,6 @@ void check_sentences(const std::vector<std::span<const std::string>>& sides) {
 void check_sentence(std::string_view sentence) {
   const auto bad = find_bad_utf8(sentence);
   check(!bad, "encode: sentence has a byte at {} that is not UTF-8, needs UTF-8", bad.value_or(0));
-}
-
-std::string read_whole(const std::string& path) {
-  const auto source = open_source({.path = path, .caller = "load_vocabulary"});
-  std::string bytes;
-  std::vector<char> chunk(std::size_t{1} << 16);
-  while (const std::size_t count = source->read(chunk)) {
-    bytes.append(chunk.data(), count);
-    check(bytes.size() <= kMaxVocabularyBytes, "load_vocabulary: {} has more than {} bytes, needs at most that", path,
-          kMaxVocabularyBytes);
-  }
-  return bytes;
 }
 
 }  // namespace
@@ -119,12 +107,12 @@ void save_vocabulary(const Vocabulary& vocabulary, const std::filesystem::path& 
 std::shared_ptr<const Vocabulary> load_vocabulary(const std::filesystem::path& directory) {
   const std::filesystem::path text = directory / kTextFile;
   const std::filesystem::path model = directory / kModelFile;
-  const bool has_text = std::filesystem::exists(text);
-  const bool has_model = std::filesystem::exists(model);
-  check(has_text != has_model, "load_vocabulary: {} has {} of {} and {}, needs one of them", directory.string(),
+  const bool has_text = is_there(text, kLoadVocabulary);
+  const bool has_model = is_there(model, kLoadVocabulary);
+  check(has_text != has_model, "{}: {} has {} of {} and {}, needs one of them", kLoadVocabulary, directory.string(),
         has_text ? "both" : "none", kTextFile, kModelFile);
-  const std::string path = (has_text ? text : model).string();
-  return parse_vocabulary(read_whole(path), path);
+  const std::filesystem::path& path = has_text ? text : model;
+  return parse_vocabulary(read_file(path, kLoadVocabulary, kMaxVocabularyBytes), path.string());
 }
 
 }  // namespace edgewise

@@ -38,17 +38,21 @@ struct VocabularyOptions {
   static void list_fields(Self& self, Field&& field) {
     field("kind", self.kind, "kind of tokens: words between spaces, characters, or pieces that SentencePiece learns");
     field("size", self.size,
-          "most tokens of the vocabulary, with the four special ones; 0: no limit; sentencepiece: the exact number");
-    field("min_count", self.min_count,
-          "words and characters: smallest frequency of a token; rarer ones become unknown");
+          "most tokens of the vocabulary, with the four special ones; 0: no limit; sentencepiece: the exact number",
+          at_least(0).at_most(1e6));
+    field("min_count", self.min_count, "words and characters: smallest frequency of a token; rarer ones become unknown",
+          at_least(1).at_most(1e12));
     field("separate_punctuation", self.separate_punctuation,
           "words: split the marks `,.!?` from words, as tokens of their own");
     field("model", self.model, "SentencePiece: algorithm that learns the pieces");
-    field(
-        "character_coverage", self.character_coverage,
-        "SentencePiece: share of the text whose characters are kept, from 0.98 to 1; rarer characters become unknown");
+    field("character_coverage", self.character_coverage,
+          "SentencePiece: share of the text whose characters are kept, rarer characters become unknown",
+          at_least(0.98).at_most(1));
   }
 };
+
+/// Limit for the size of a file of a vocabulary. In memory, a vocabulary may need twenty times as much.
+inline constexpr std::uint64_t kMaxVocabularyBytes = std::uint64_t{32} << 20;
 
 // Special tokens, equal in all vocabularies.
 inline constexpr std::int64_t kPaddingToken = 0;

@@ -73,8 +73,10 @@ class Lines {
   std::string_view next() {
     ++number_;
     const auto size = rest_.find('\n');
-    check(size != std::string_view::npos, "{}: {}:{} has no line feed at its end, needs one; the file was cut", kCaller,
-          name_, number_);
+    check(size != std::string_view::npos,
+          "{}: {}:{} has no line feed at its end, needs one; the file was cut, copy it "
+          "again",
+          kCaller, name_, number_);
     const std::string_view line = rest_.substr(0, size);
     rest_.remove_prefix(size + 1);
     return line;
@@ -93,14 +95,15 @@ class HeaderFields {
  public:
   HeaderFields(std::string_view header, std::string_view name) : words_(split_words(header)), name_(name) {
     const std::string_view format = words_.size() > 1 ? words_[1] : "";
-    check(format == kFormat, "{}: {} has format {}, this build reads {}", kCaller, name_, quote(format), kFormat);
+    check(format == kFormat, "{}: {} has format {}, needs {}; use the build that wrote it", kCaller, name_,
+          quote(format), kFormat);
   }
 
   std::string_view read_value(std::string_view key) {
     const std::string_view word = next_ < words_.size() ? words_[next_] : "";
     ++next_;
     const bool is_key = word.starts_with(key) && word.substr(key.size()).starts_with('=');
-    check(is_key, "{}: {}:1 has {} where {}= is needed", kCaller, name_, quote(word), key);
+    check(is_key, "{}: {}:1 has {}, needs {}=", kCaller, name_, quote(word), key);
     return word.substr(key.size() + 1);
   }
 
@@ -155,8 +158,9 @@ std::size_t parse_header(std::string_view header, std::string_view name, Vocabul
   return size;
 }
 
-void parse_tokens(Lines& lines, std::string_view name, VocabularyFile& file) {
-  std::unordered_map<std::string, std::int64_t> line_of;
+void parse_tokens(Lines& lines, std::string_view name, std::size_t num_lines, VocabularyFile& file) {
+  file.tokens.reserve(num_lines);  // so that the views below stay valid
+  std::unordered_map<std::string_view, std::int64_t> line_of;
   while (!lines.is_at_end()) {
     const std::string_view line = lines.next();
     const std::string place = fmt::format("{}:{}", name, lines.number());
@@ -192,9 +196,9 @@ VocabularyFile parse_vocabulary_file(std::string_view bytes, std::string_view na
   VocabularyFile file;
   const std::string_view header = lines.next();
   const std::size_t size = parse_header(header, name, file);
-  parse_tokens(lines, name, file);
-  check(file.tokens.size() == size, "{}: {} has {} tokens, needs the {} that its first line says", kCaller, name,
-        file.tokens.size(), size);
+  parse_tokens(lines, name, static_cast<std::size_t>(std::ranges::count(bytes, '\n')), file);
+  check(file.tokens.size() == size, "{}: {} has {} tokens, needs the {} that its first line says; the file was {}",
+        kCaller, name, file.tokens.size(), size, file.tokens.size() < size ? "cut, copy it again" : "altered");
   check(size > kSpecialTokens.size(), "{}: {} has {} tokens, needs more than the four special ones", kCaller, name,
         size);
   check(header == header_of(file), "{}: {}:1 has more than its fields, needs \"{}\"", kCaller, name, header_of(file));

@@ -7,14 +7,20 @@
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/ops/tensor_parts.h"
 
 namespace edgewise {
 namespace {
+
+// A larger divisor, of a clip_norm near 0, does not fit into the kernel's float.
+constexpr double kMaxFloat = std::numeric_limits<float>::max();
 
 at::Tensor scalar_like(const at::Tensor& like, double value) {
   return at::full({}, value, like.options().dtype(at::kFloat));
@@ -33,23 +39,35 @@ Adam::Adam(std::vector<NamedTensor> parameters, const AdamOptions& options)
 }
 
 void Adam::clear_gradients() {
+  std::vector<at::Tensor> gradients;
   for (const NamedTensor& parameter : parameters_) {
     at::Tensor& gradient = parameter.tensor.mutable_grad();
     if (gradient.defined()) {
-      gradient.zero_();
+      gradients.push_back(gradient);
     } else {
       gradient = at::zeros_like(parameter.tensor, at::MemoryFormat::Contiguous);
     }
   }
+  parallel_parts(split_tensors(gradients), [&](std::span<const TensorPart> parts) {
+    for (const TensorPart& part : parts) take_part(gradients, part).zero_();
+  });
 }
 
 double Adam::gradient_norm() const {
-  double sum_of_squares = 0.0;
+  std::vector<at::Tensor> gradients;
   for (const NamedTensor& parameter : parameters_) {
-    if (!parameter.tensor.grad().defined()) continue;
-    const double norm = at::linalg_vector_norm(parameter.tensor.grad()).item<double>();
-    sum_of_squares += norm * norm;
+    if (parameter.tensor.grad().defined()) gradients.push_back(parameter.tensor.grad());
   }
+  const std::vector<TensorPart> all_parts = split_tensors(gradients);
+  std::vector<double> norms(all_parts.size());
+  parallel_parts(all_parts, [&](std::span<const TensorPart> parts) {
+    for (const TensorPart& part : parts) {
+      const auto index = static_cast<std::size_t>(&part - all_parts.data());
+      norms[index] = at::linalg_vector_norm(take_part(gradients, part)).item<double>();
+    }
+  });
+  double sum_of_squares = 0.0;
+  for (const double norm : norms) sum_of_squares += norm * norm;
   return std::sqrt(sum_of_squares);
 }
 
@@ -63,8 +81,7 @@ double Adam::step(const AdamStep& step) {
   }
 
   ++num_steps_;
-  const bool is_clipped = step.clip_norm > 0.0 && norm > step.clip_norm;
-  const double divisor = is_clipped ? step.divisor * (norm / step.clip_norm) : step.divisor;
+  const double divisor = step.divisor * step.clip_divisor(norm);
   update(/*are_matrices=*/true, step.learning_rate, divisor);
   update(/*are_matrices=*/false, step.learning_rate, divisor);
   return norm;
@@ -82,10 +99,19 @@ void Adam::update(bool are_matrices, double learning_rate, double divisor) {
   }
   if (values.empty()) return;
 
-  const std::vector<at::Tensor> steps(values.size(), scalar_like(values[0], static_cast<double>(num_steps_)));
-  at::_fused_adamw_(values, gradients, means, variances, /*max_exp_avg_sqs=*/{}, steps, learning_rate, options_.beta1,
-                    options_.beta2, are_matrices ? options_.weight_decay : 0.0, options_.epsilon, /*amsgrad=*/false,
-                    /*maximize=*/false, scalar_like(values[0], divisor), /*found_inf=*/std::nullopt);
+  const at::Tensor num_steps = scalar_like(values[0], static_cast<double>(num_steps_));
+  const at::Tensor scale = scalar_like(values[0], std::min(divisor, kMaxFloat));
+  const auto take_parts = [](const std::vector<at::Tensor>& tensors, std::span<const TensorPart> parts) {
+    std::vector<at::Tensor> taken;
+    for (const TensorPart& part : parts) taken.push_back(take_part(tensors, part));
+    return taken;
+  };
+  parallel_parts(split_tensors(values), [&](std::span<const TensorPart> parts) {
+    at::_fused_adamw_(take_parts(values, parts), take_parts(gradients, parts), take_parts(means, parts),
+                      take_parts(variances, parts), /*max_exp_avg_sqs=*/{}, std::vector(parts.size(), num_steps),
+                      learning_rate, options_.beta1, options_.beta2, are_matrices ? options_.weight_decay : 0.0,
+                      options_.epsilon, /*amsgrad=*/false, /*maximize=*/false, scale, /*found_inf=*/std::nullopt);
+  });
 }
 
 std::vector<NamedTensor> Adam::moments() const {

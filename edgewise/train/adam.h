@@ -22,6 +22,9 @@ struct AdamStep {
   double learning_rate = 0.0;
   double divisor = 1.0;    // tokens whose gradients were summed
   double clip_norm = 0.0;  // largest norm of the divided gradients; 0: no limit
+
+  /// Returns the number, at least 1, by which clipping divides mean gradients of this norm.
+  double clip_divisor(double norm) const { return clip_norm > 0.0 && norm > clip_norm ? norm / clip_norm : 1.0; }
 };
 
 /// The Adam optimiser (Kingma and Ba 2015, algorithm 1). One pass over the memory of each parameter divides the
@@ -42,7 +45,8 @@ class Adam {
   void clear_gradients();
 
   /// Updates the parameters; returns the norm of the divided gradients over all parameters, before clipping. If the
-  /// norm is not finite, parameters and num_steps() stay, and num_skipped() grows.
+  /// norm is not finite, parameters and num_steps() stay, and num_skipped() grows. Otherwise, the tensors of the
+  /// gradients hold the used values afterwards: divided by step.divisor and step.clip_divisor(norm).
   double step(const AdamStep& step);
 
   /// Counts a step without an update.

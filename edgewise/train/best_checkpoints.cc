@@ -32,7 +32,7 @@ std::vector<fs::path> list_checkpoints(const fs::path& run) {
 
 }  // namespace
 
-void BestCheckpoints::read(const fs::path& run, std::int64_t last_step) {
+void BestCheckpoints::read(const fs::path& run, std::int64_t validated_step) {
   std::vector<CheckpointScore> found;
   for (const fs::path& directory : list_checkpoints(run)) {
     if (fs::exists(directory / kScoreFile)) found.push_back(read_config<CheckpointScore>(directory / kScoreFile));
@@ -40,7 +40,7 @@ void BestCheckpoints::read(const fs::path& run, std::int64_t last_step) {
   std::ranges::sort(found, {}, &CheckpointScore::step);
   scores_.clear();
   for (const CheckpointScore& model : found) {
-    if (model.step <= last_step) add(model.step, model.validation);
+    if (model.step <= validated_step) add(model.step, model.validation);
   }
 }
 

@@ -18,7 +18,7 @@ struct CheckpointScore {
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
-    field("step", self.step, "training step of the model", at_least(0));
+    field("step", self.step, "training step of the model", at_least(0).at_most(1e18));
     field("validation", self.validation, "scores of this model");
   }
 };
@@ -32,8 +32,9 @@ class BestCheckpoints {
   /// Keeps at most `capacity` validations.
   BestCheckpoints(std::int64_t capacity, BestMetric by) : capacity_(capacity), by_(by) {}
 
-  /// Restores the list of a run after `last_step`. Throws Error for a validation.toml that cannot be read.
-  void read(const std::filesystem::path& run, std::int64_t last_step);
+  /// Restores the list of a run whose last validation was after step `validated_step`. Throws Error for a
+  /// validation.toml that cannot be read.
+  void read(const std::filesystem::path& run, std::int64_t validated_step);
 
   /// Adds a validation if it is among the best, and removes the worst above the capacity; returns whether the
   /// validation was added. Of equal validations, the earlier is better.

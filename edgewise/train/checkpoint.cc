@@ -12,6 +12,8 @@
 #include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/file_system.h"
+#include "edgewise/base/files.h"
+#include "edgewise/base/listed_directory.h"
 #include "edgewise/base/safetensors.h"
 #include "edgewise/nn/serialize.h"
 
@@ -23,6 +25,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kCaller = "train";
 constexpr const char* kLast = "last";
 constexpr const char* kPrevious = "previous";
+constexpr const char* kBest = "best";
+constexpr const char* kScheduledBest = "best-scheduled";
 constexpr const char* kModelFile = "model.safetensors";
 constexpr const char* kTrainingFile = "training.safetensors";
 constexpr const char* kStateFile = "training.toml";
@@ -60,15 +64,19 @@ Snapshot make_snapshot(const fs::path& directory, const CheckpointObjects& objec
 /// Describes a difference between a directory and its manifest; returns "" if there is none.
 std::string find_damage(const fs::path& directory) {
   try {
-    verify_manifest(directory, kCaller);
+    const ListedDirectory files(directory, kCaller);
+    files.require(kModelFile);
+    if (files.has(kStateFile)) files.require(kTrainingFile);
+    files.verify();
     return {};
   } catch (const Error& error) {
     return std::string(error.what()).substr(kCaller.size() + 2);
   }
 }
 
-void load(std::span<const NamedTensor> tensors, const fs::path& path) {
-  load_tensors(tensors, SafetensorsFile::open(path), path.string());
+void load(std::span<const NamedTensor> tensors, const ListedDirectory& files, std::string_view name) {
+  const std::string path = files.path(name);
+  load_tensors(tensors, SafetensorsFile::parse(files.read(name, SafetensorsFile::max_bytes()), path), path);
 }
 
 std::uint64_t directory_size(const fs::path& directory) {
@@ -90,7 +98,7 @@ void require_no_run(const fs::path& run) {
   std::error_code error;
   if (!fs::exists(run, error)) return;
   check(fs::is_directory(run, error), "train: {} is a file, needs a directory", run.string());
-  for (const char* part : {kLast, kPrevious, "best", "metrics.jsonl"}) {
+  for (const char* part : {kLast, kPrevious, kBest, "metrics.jsonl"}) {
     check(!fs::exists(fs::symlink_status(run / part, error)),
           "train: {} holds a run ({}), needs a directory without one; go on with it by --resume, or choose another",
           run.string(), part);
@@ -107,27 +115,40 @@ Snapshot snapshot_last(const fs::path& run, const CheckpointObjects& objects, co
   Snapshot snapshot = make_snapshot(run / kLast, objects, state.step);
   snapshot.files[kTrainingFile] = serialize_tensors(training_tensors(objects, state.averaged.has_value()));
   snapshot.files[kStateFile] = training_state_text(state, objects.task.kind());
-  snapshot.old_name = kPrevious;
+  snapshot.is_state = true;
   return snapshot;
 }
 
 void write_snapshot(const Snapshot& snapshot) {
   DirectoryWriter writer(snapshot.directory, kCaller);
   for (const auto& [name, bytes] : snapshot.files) writer.write(name, bytes);
-  if (snapshot.old_name.empty()) {
-    writer.commit();
+  if (snapshot.is_state) {
+    writer.commit_and_keep_old_as(kPrevious);
   } else {
-    writer.commit_and_keep_old_as(snapshot.old_name);
+    writer.commit();
   }
   if (snapshot.remaining_checkpoints)
     remove_checkpoints_except(snapshot.directory.parent_path(), *snapshot.remaining_checkpoints);
 }
 
-std::string restore_last(const fs::path& run) {
+void put_best_aside(const fs::path& run) {
   std::error_code error;
+  if (!fs::exists(run / kBest, error)) return;
+  discard_directory(run / kScheduledBest);
+  put_directory(run / kBest, run / kScheduledBest, kCaller);
+}
+
+void put_best_back(const fs::path& run, const TrainingState& saved) {
+  std::error_code error;
+  const bool is_aside = fs::exists(run / kScheduledBest, error);
+  if (is_aside || !saved.best) discard_directory(run / kBest);
+  if (is_aside) put_directory(run / kScheduledBest, run / kBest, kCaller);
+}
+
+std::string restore_last(const fs::path& run) {
   const fs::path last = run / kLast;
   const fs::path previous = run / kPrevious;
-  check(fs::exists(last, error) || fs::exists(previous, error),
+  check(path_exists(last, kCaller) || path_exists(previous, kCaller),
         "train: {} has no {}, needs a run to go on with; leave --resume out to begin one", run.string(), kLast);
   const std::string damage = find_damage(last);
   if (damage.empty()) return {};
@@ -138,22 +159,21 @@ std::string restore_last(const fs::path& run) {
 }
 
 TrainingState read_last_state(const fs::path& run, const std::string& kind) {
-  const fs::path last = run / kLast;
-  std::error_code error;
-  check(fs::exists(last / kStateFile, error), "train: {} has no {}, needs one; it is a model, not the state of a run",
-        last.string(), kStateFile);
-  return read_training_state(last / kStateFile, kind);
+  const ListedDirectory last(run / kLast, kCaller);
+  check(last.has(kStateFile), "train: {} has no {}, needs one; it is a model, not the state of a run", last.path(),
+        kStateFile);
+  return parse_training_state(last.read(kStateFile, kMaxConfigBytes), last.path(kStateFile), kind);
 }
 
 void read_last_tensors(const fs::path& run, const TrainingState& state, const CheckpointObjects& objects) {
-  const fs::path last = run / kLast;
+  const ListedDirectory last(run / kLast, kCaller);
   const bool is_averaged = state.averaged.has_value();
-  if (!is_averaged) load(objects.adam.parameters(), last / kModelFile);
-  load(training_tensors(objects, is_averaged), last / kTrainingFile);
+  if (!is_averaged) load(objects.adam.parameters(), last, kModelFile);
+  load(training_tensors(objects, is_averaged), last, kTrainingFile);
   if (objects.average == nullptr) return;
   objects.average->begin();
   if (!is_averaged) return;
-  load(objects.average->tensors(), last / kModelFile);
+  load(objects.average->tensors(), last, kModelFile);
   objects.average->set_num_updates(*state.averaged);
 }
 

@@ -19,7 +19,8 @@
 //     last/            the newest state: a model directory with training.safetensors and training.toml
 //     previous/        the state saved before last/, which replaces a damaged last/
 //     best/            the model of the best validation
-//     step-00001200/   the models of the keep_best best validations
+//     best-scheduled/  the model of the best validation that was due, if best/ is of a last validation that was not due
+//     step-00001200/   the models of the keep_best best validations that were due
 //     metrics.jsonl    the metrics (metrics.h)
 //     lock             the lock file (run_lock.h)
 //
@@ -45,7 +46,7 @@ struct Snapshot {
   std::int64_t step = 0;
   std::filesystem::path directory;
   std::map<std::string, std::string> files;  // name to bytes
-  std::string old_name = {};                 // new name of the replaced directory; empty: the directory is removed
+  bool is_state = false;                     // RUN/last; the RUN/last that it replaces becomes RUN/previous
   std::optional<std::set<std::string>> remaining_checkpoints = {};  // step-* directories to keep; unset: all
 };
 
@@ -53,11 +54,19 @@ struct Snapshot {
 Snapshot snapshot_model(const std::filesystem::path& directory, const CheckpointObjects& objects,
                         const CheckpointScore& score);
 
-/// Copies the state for RUN/last; the old RUN/last becomes RUN/previous. Throws Error if parameters are not finite.
+/// Copies the state for RUN/last. Throws Error if parameters are not finite.
 Snapshot snapshot_last(const std::filesystem::path& run, const CheckpointObjects& objects, const TrainingState& state);
 
 /// Writes a snapshot to its directory. After a failure at any time, the old or the new directory is complete.
 void write_snapshot(const Snapshot& snapshot);
+
+/// Moves RUN/best, if it exists, to RUN/best-scheduled, before the model of a validation that was not due becomes
+/// RUN/best. Until then the model is in RUN/last.
+void put_best_aside(const std::filesystem::path& run);
+
+/// Moves RUN/best-scheduled, if it exists, back to RUN/best; removes RUN/best if it is not the choice of a validation
+/// in the saved state.
+void put_best_back(const std::filesystem::path& run, const TrainingState& saved);
 
 /// Replaces a damaged or missing RUN/last by an undamaged RUN/previous and returns a description of the damage; returns
 /// "" for an undamaged RUN/last. Throws Error when both are damaged or missing.

@@ -80,7 +80,7 @@ void cut_files_after(const fs::path& run, std::int64_t last_step) {
     if (path.filename() >= file_name(last_step)) {  // the whole file is later than the step
       fs::remove(path, error);
     } else {
-      fs::resize_file(path, size_up_to(last_step, read_file(path, "train")), error);
+      fs::resize_file(path, size_up_to(last_step, read_file(path, "train", kMaxRecordBytes)), error);
     }
     check(!error, "train: {}: {}", path.string(), error.message());
   }
@@ -89,7 +89,7 @@ void cut_files_after(const fs::path& run, std::int64_t last_step) {
 int open_file(const fs::path& run, std::int64_t step) {
   cut_files_after(run, step);
   const fs::path path = run / file_name(step);
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666);
   check(file >= 0, "train: {}: {}", path.string(), error_text(errno));
   return file;
 }

@@ -55,10 +55,11 @@ MetricsFile::Values metrics_of(const Validation& validation) {
 }
 
 MetricsFile::MetricsFile(std::filesystem::path path, std::int64_t size)
-    : path_(std::move(path)), file_(file_system().open(path_, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
+    : path_(std::move(path)),
+      file_(file_system().open(path_, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666)) {
   check_error(file_.is_open() ? 0 : errno);
-  size_ = size_of_lines(path_, size);
-  check_error(file_system().truncate(file_.number(), size_) == 0 ? 0 : errno);
+  synced_size_ = size_of_lines(path_, size);
+  check_error(cut_partial_line());
 }
 
 void MetricsFile::append(std::int64_t step, std::int64_t epoch, const Values& values) {
@@ -67,28 +68,41 @@ void MetricsFile::append(std::int64_t step, std::int64_t epoch, const Values& va
   for (const auto& [name, value] : values) {
     std::visit([&json, key = name](const auto& number) { add(json, key, number); }, value);
   }
-  pending_ += json.text() + "\n";
-  write_pending();  // sync() reports errors
+  unsynced_ += json.text() + "\n";
+  write_lines();  // sync() reports errors
 }
 
 std::int64_t MetricsFile::sync() {
-  check_error(write_pending());
-  check_error(file_system().sync(file_.number()) == 0 ? 0 : errno);
-  return static_cast<std::int64_t>(size_);
+  check_error(write_lines());
+  if (file_system().sync(file_.number()) != 0) {
+    const int error = errno;
+    written_ = 0;
+    must_cut_ = true;
+    check_error(error);
+  }
+  synced_size_ += unsynced_.size();
+  unsynced_.clear();
+  written_ = 0;
+  return static_cast<std::int64_t>(synced_size_);
 }
 
-int MetricsFile::write_pending() {
-  // Removes the partial line of an earlier failure.
-  if (may_end_partially_ && file_system().truncate(file_.number(), size_) != 0) return errno;
-  const int error = write_all(file_, pending_);
-  may_end_partially_ = error != 0;
-  if (may_end_partially_) {
-    may_end_partially_ = file_system().truncate(file_.number(), size_) != 0;
-    return error;
+int MetricsFile::write_lines() {
+  const int cut_error = must_cut_ ? cut_partial_line() : 0;
+  if (cut_error != 0) return cut_error;
+  const int error = write_all(file_, std::string_view(unsynced_).substr(written_));
+  if (error == 0) {
+    written_ = unsynced_.size();
+  } else {
+    must_cut_ = true;
+    cut_partial_line();
   }
-  size_ += pending_.size();
-  pending_.clear();
-  return 0;
+  return error;
+}
+
+int MetricsFile::cut_partial_line() {
+  const int error = file_system().truncate(file_.number(), synced_size_ + written_) == 0 ? 0 : errno;
+  must_cut_ = error != 0;
+  return error;
 }
 
 void MetricsFile::check_error(int error) const {

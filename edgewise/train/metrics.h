@@ -28,19 +28,22 @@ class MetricsFile {
   /// Appends a line. A number that is not finite becomes null.
   void append(std::int64_t step, std::int64_t epoch, const Values& values);
 
-  /// Writes all lines to the disk (fsync) and returns the size of the file. Throws Error on failure, and then keeps the
-  /// lines in memory for another attempt.
+  /// Writes all lines to the disk (fsync) and returns the size of the file. Throws Error on failure. The lines stay in
+  /// memory until they are on the disk, because a system may drop written bytes whose fsync failed: the next attempt
+  /// writes them again.
   std::int64_t sync();
 
  private:
-  int write_pending();
+  int write_lines();
+  int cut_partial_line();
   void check_error(int error) const;
 
   std::filesystem::path path_;
   FileDescriptor file_;
-  std::uint64_t size_ = 0;
-  std::string pending_;             // lines that are not in the file
-  bool may_end_partially_ = false;  // whether the file may end with a part of pending_
+  std::uint64_t synced_size_ = 0;  // bytes of the file that are on the disk
+  std::string unsynced_;           // the lines after these bytes
+  std::size_t written_ = 0;        // bytes of unsynced_ that are written
+  bool must_cut_ = false;          // whether the file may have other bytes after the written lines
 };
 
 /// Return the names and values of a line of metrics.

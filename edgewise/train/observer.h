@@ -36,8 +36,9 @@ class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
 
-  /// Called before the first step of this process, after `step` steps of earlier processes.
-  virtual void on_begin(std::int64_t /*step*/) {}
+  /// Called before the first step of this process, after `step` steps of earlier processes, of which `validated_step`
+  /// was the last validated one.
+  virtual void on_begin(std::int64_t /*step*/, std::int64_t /*validated_step*/) {}
 
   /// Called after each step.
   virtual void on_step(const StepReport&) {}
@@ -60,8 +61,8 @@ class Observers : public TrainObserver {
   /// The observers must outlive this object.
   explicit Observers(std::vector<TrainObserver*> observers) : observers_(std::move(observers)) {}
 
-  void on_begin(std::int64_t step) override {
-    for (TrainObserver* observer : observers_) observer->on_begin(step);
+  void on_begin(std::int64_t step, std::int64_t validated_step) override {
+    for (TrainObserver* observer : observers_) observer->on_begin(step, validated_step);
   }
   void on_step(const StepReport& report) override {
     for (TrainObserver* observer : observers_) observer->on_step(report);

@@ -3,11 +3,13 @@
 
 #include <atomic>
 
+#include "edgewise/base/stop_request.h"
+
 namespace edgewise {
 
 /// Requests to a training run, which other threads and signal handlers may set.
 struct RunRequests {
-  std::atomic<bool> stop = false;  // save and end
+  StopRequest stop = false;        // save and end
   std::atomic<bool> save = false;  // save and continue; the run resets the flag
 };
 

@@ -8,51 +8,12 @@
 #include "edgewise/base/error.h"
 
 namespace edgewise {
-namespace {
-
-void check_warmup(const TrainOptions& options) {
-  check(options.warmup >= 1, "Schedule: warmup is {}, the {} schedule needs at least 1 step", options.warmup,
-        enum_name(options.schedule));
-}
-
-void check_end(const TrainOptions& options) {
-  check(options.steps > options.warmup, "Schedule: steps is {}, the {} schedule needs more than its warmup of {}",
-        options.steps, enum_name(options.schedule), options.warmup);
-}
-
-void check_lowest(const TrainOptions& options) {
-  check(options.min_learning_rate <= options.learning_rate,
-        "Schedule: min_learning_rate is {}, needs at most the learning_rate of {}", options.min_learning_rate,
-        options.learning_rate);
-}
-
-void check_schedule(const TrainOptions& options, std::int64_t size) {
-  switch (options.schedule) {
-    case ScheduleKind::kConstant:
-      return;
-    case ScheduleKind::kNoam:
-      check(size >= 1, "Schedule: size is {}, needs at least 1", size);
-      return check_warmup(options);
-    case ScheduleKind::kInverseSqrt:
-      return check_warmup(options);
-    case ScheduleKind::kLinear:
-      return check_end(options);
-    case ScheduleKind::kCosine:
-      check_lowest(options);
-      return check_end(options);
-    case ScheduleKind::kPlateau:
-      return check_lowest(options);
-  }
-  fail("Schedule: kind is {}, needs one that enum_names lists", static_cast<int>(options.schedule));
-}
-
-}  // namespace
-
 Schedule::Schedule(const TrainOptions& options, std::int64_t size)
     : options_(options),
       scale_(options.factor / std::sqrt(static_cast<double>(size))),
       warmup_(static_cast<double>(options.warmup)) {
-  check_schedule(options, size);
+  check_schedule(options);
+  check(options.schedule != ScheduleKind::kNoam || size >= 1, "Schedule: size is {}, needs at least 1", size);
 }
 
 double Schedule::operator()(std::int64_t step) const {

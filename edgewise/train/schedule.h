@@ -31,9 +31,7 @@ struct PlateauState {
 /// validations of which none is the best so far.
 class Schedule {
  public:
-  /// `size` is the size of a node's state. Throws Error for noam with a size below 1, for noam and inverse_sqrt with a
-  /// warmup below 1, for linear and cosine with steps not above warmup, and for cosine and plateau with a
-  /// min_learning_rate above learning_rate.
+  /// `size` is the size of a node's state. Throws Error as check_schedule does, and for noam with a size below 1.
   Schedule(const TrainOptions& options, std::int64_t size);
 
   double operator()(std::int64_t step) const;

@@ -1,41 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/train/snapshot_writer.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
+#include "edgewise/base/background.h"
 #include "edgewise/base/error.h"
 
 namespace edgewise {
 
-void SnapshotWriter::add(const std::function<Snapshot()>& make_snapshot) {
-  wait_and_check();
-  added_.push_back(make_snapshot());
-  // The new snapshot replaces a failed snapshot of the same directory.
-  std::erase_if(failed_, [this](const Snapshot& failed) { return failed.directory == added_.back().directory; });
+void SnapshotWriter::add_model(const std::function<Snapshot()>& make_snapshot) {
+  collect_and_warn();
+  Snapshot snapshot = make_snapshot();
+  const auto older = std::ranges::find(waiting_, snapshot.directory, &Snapshot::directory);
+  if (older != waiting_.end()) {
+    *older = std::move(snapshot);  // in its place: a state that waits behind the older model refers to the model
+  } else {
+    waiting_.push_back(std::move(snapshot));
+  }
+  is_write_due_ = true;
+}
+
+void SnapshotWriter::add_state(const std::function<Snapshot()>& make_snapshot) {
+  collect_and_warn();
+  std::erase_if(waiting_, [](const Snapshot& snapshot) { return snapshot.is_state; });
+  waiting_.push_back(make_snapshot());
+  is_write_due_ = true;
 }
 
 void SnapshotWriter::write() {
   const bool is_busy = writing_.valid() && writing_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
   if (is_busy) return;
-  wait_and_check();
-  if (!added_.empty()) start_writing();
+  collect_and_warn();
+  if (is_write_due_) start_writing();
 }
 
 void SnapshotWriter::finish() {
-  wait_and_report();
-  if (!added_.empty()) {
-    start_writing();
-    wait_and_report();
-  }
-  if (!error_.empty()) throw Error(error_);
+  collect();  // failed snapshots wait again
+  if (waiting_.empty()) return;
+  start_writing();
+  const std::string error = collect();
+  check(error.empty(), "{}; {}", error, describe_saved_step());
 }
 
 void SnapshotWriter::add_failure(std::int64_t step, const std::string& error) {
-  error_ = error;
   ++failures_;
-  check(failures_ < kMaxFailures, "{}; {} saves in a row have failed", error, failures_);
-  observer_.on_warning(step, fmt::format("{}; training goes on, and the next save tries again", error));
+  const std::string what = fmt::format("{}; {}", error, describe_saved_step());
+  check(failures_ < kMaxFailures, "{}; {} saves in a row have failed", what, failures_);
+  observer_.on_warning(step, what + "; training goes on, and the next save tries again");
+}
+
+std::string SnapshotWriter::describe_saved_step() const {
+  return saved_step_ ? fmt::format("the last saved step is {}", *saved_step_) : "no step is saved";
 }
 
 SnapshotWriter::WriteResult SnapshotWriter::write_all(std::vector<Snapshot> snapshots) {
@@ -53,32 +71,29 @@ SnapshotWriter::WriteResult SnapshotWriter::write_all(std::vector<Snapshot> snap
 }
 
 void SnapshotWriter::start_writing() {
-  std::vector<Snapshot> snapshots = std::exchange(failed_, {});
-  for (Snapshot& snapshot : added_) snapshots.push_back(std::move(snapshot));
-  added_.clear();
-  writing_ = std::async(std::launch::async, write_all, std::move(snapshots));
+  is_write_due_ = false;
+  writing_ = run_in_background(
+      [snapshots = std::exchange(waiting_, {})]() mutable { return write_all(std::move(snapshots)); });
 }
 
-/// Waits for a write in progress and reports its saves. Returns whether there was a write in progress.
-bool SnapshotWriter::wait_and_report() {
-  if (!writing_.valid()) return false;
+/// Waits for a write in progress, reports its saves, and lets the unwritten snapshots wait again. Returns the error; ""
+/// if there is none.
+std::string SnapshotWriter::collect() {
+  if (!writing_.valid()) return {};
   WriteResult result = writing_.get();
-  for (std::size_t i = 0; i < result.snapshots.size(); ++i) {
-    Snapshot& snapshot = result.snapshots[i];
-    if (i < result.num_written) {
-      observer_.on_save(snapshot.step, snapshot.directory);
-    } else if (snapshot.old_name.empty()) {  // models are written again; a later state replaces a failed RUN/last
-      failed_.push_back(std::move(snapshot));
-    }
+  const auto rest = result.snapshots.begin() + static_cast<std::ptrdiff_t>(result.num_written);
+  for (auto written = result.snapshots.begin(); written != rest; ++written) {
+    if (written->is_state) saved_step_ = written->step;
+    observer_.on_save(written->step, written->directory);
   }
-  step_ = result.snapshots.back().step;
-  error_ = result.error;
-  if (error_.empty()) failures_ = 0;
-  return true;
+  waiting_.insert(waiting_.begin(), std::move_iterator(rest), std::move_iterator(result.snapshots.end()));
+  if (result.error.empty()) failures_ = 0;
+  return result.error;
 }
 
-void SnapshotWriter::wait_and_check() {
-  if (wait_and_report() && !error_.empty()) add_failure(step_, error_);
+void SnapshotWriter::collect_and_warn() {
+  const std::string error = collect();
+  if (!error.empty()) add_failure(waiting_.front().step, error);
 }
 
 }  // namespace edgewise

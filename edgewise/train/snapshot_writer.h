@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <future>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,20 +14,28 @@
 
 namespace edgewise {
 
-/// Writes snapshots in a thread while training continues, the snapshots of one step at a time. Warns the observer of a
-/// failed write and tries again with the next write. The destructor waits for a write in progress.
+/// Writes snapshots in a thread while training continues, the snapshots of one step at a time. If the system refuses to
+/// start a thread, the calling thread writes. A snapshot waits until it is written or replaced by a newer snapshot of
+/// its directory: after a failed write, the observer gets a warning, and the next write tries again. The destructor
+/// waits for a write in progress.
 class SnapshotWriter {
  public:
   static constexpr int kMaxFailures = 3;  // failures in a row before an Error
 
   explicit SnapshotWriter(TrainObserver& observer) : observer_(observer) {}
 
-  /// Waits for a write in progress, then makes a snapshot: memory never holds the states of two steps.
-  void add(const std::function<Snapshot()>& make_snapshot);
+  /// Tells errors that `step` is saved: the step of a resumed run.
+  void set_saved_step(std::int64_t step) { saved_step_ = step; }
 
-  /// Returns at once while a write is in progress. Else reports the last write to the observer and starts to write the
-  /// failed and the added snapshots, in this order. After a failure, skips the remaining snapshots, so that a saved
-  /// state never refers to models that are not written. Throws Error after kMaxFailures failures in a row.
+  /// Add a snapshot of a model or of the state (RUN/last). They wait for a write in progress and remove an older state
+  /// before they make the snapshot, so that memory never holds the states of two steps.
+  void add_model(const std::function<Snapshot()>& make_snapshot);
+  void add_state(const std::function<Snapshot()>& make_snapshot);
+
+  /// Returns at once while a write is in progress. Else reports the last write to the observer and, if a snapshot was
+  /// added since then, starts to write all snapshots that wait, in the order in which they were added. A failure ends a
+  /// write, so that a saved state never refers to models that are not written. Throws Error after kMaxFailures failures
+  /// in a row.
   void write();
 
   /// Waits until every snapshot is written. Throws Error when one cannot be written.
@@ -35,8 +44,11 @@ class SnapshotWriter {
   /// Warns the observer and counts a failed write. Throws Error after kMaxFailures failures in a row.
   void add_failure(std::int64_t step, const std::string& error);
 
+  /// Returns "the last saved step is 20", or that no step is saved.
+  std::string describe_saved_step() const;
+
  private:
-  /// The snapshots of a step, of which the first `num_written` are written; `error` is empty if all are written.
+  /// The snapshots of a write, of which the first `num_written` are written; `error` is empty if all are written.
   struct WriteResult {
     std::vector<Snapshot> snapshots;
     std::size_t num_written = 0;
@@ -45,16 +57,15 @@ class SnapshotWriter {
 
   static WriteResult write_all(std::vector<Snapshot> snapshots);
   void start_writing();
-  bool wait_and_report();
-  void wait_and_check();
+  std::string collect();
+  void collect_and_warn();
 
   TrainObserver& observer_;
-  std::vector<Snapshot> added_;
-  std::vector<Snapshot> failed_;
-  std::string error_;      // error of the last write; empty: none
-  std::int64_t step_ = 0;  // step of the last write
-  int failures_ = 0;       // in a row
+  std::vector<Snapshot> waiting_;  // every snapshot that is neither written nor being written
+  bool is_write_due_ = false;      // whether a snapshot was added after the last write began
   std::future<WriteResult> writing_;
+  int failures_ = 0;  // in a row
+  std::optional<std::int64_t> saved_step_;
 };
 
 }  // namespace edgewise

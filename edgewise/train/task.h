@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "edgewise/base/fields.h"
+#include "edgewise/base/stop_request.h"
 #include "edgewise/graph/batch.h"
 #include "edgewise/nn/module.h"
 #include "edgewise/ops/batch_loss.h"
@@ -35,10 +36,10 @@ struct Validation {
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
-    field("loss", self.loss, "mean loss per token");
-    field("accuracy", self.accuracy, "share of correct tokens");
-    field("sequence_accuracy", self.sequence_accuracy, "share of correct sentences");
-    field("bleu", self.bleu, "BLEU of the translations, 0 to 100");
+    field("loss", self.loss, "mean loss per token", any_number());
+    field("accuracy", self.accuracy, "share of correct tokens", any_number());
+    field("sequence_accuracy", self.sequence_accuracy, "share of correct sentences", any_number());
+    field("bleu", self.bleu, "BLEU of the translations, 0 to 100", any_number());
   }
 };
 
@@ -66,7 +67,9 @@ class TrainingTask {
 
   /// Returns whether there are validation pairs. Without them, validate() is not called and RUN/best is not written.
   virtual bool can_validate() const { return true; }
-  virtual Validation validate() = 0;
+
+  /// Throws Stopped, within about a second, if `stop` is set before the end.
+  virtual Validation validate(const StopRequest& stop) = 0;
 
   /// Returns the other files of a model directory, name to bytes, such as config.toml and the vocabularies.
   virtual std::map<std::string, std::string> model_files() = 0;

@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/histc.h>
+#include <ATen/ops/linalg_vector_norm.h>
 
 #include <algorithm>
 #include <cctype>
@@ -16,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "edgewise/train/adam.h"
 #include "edgewise/train/metrics.h"
 
 namespace edgewise {
@@ -27,7 +29,8 @@ constexpr std::int64_t kBuckets = 40;
 std::optional<Histogram> make_histogram(const at::Tensor& values) {
   Histogram histogram;
   histogram.count = static_cast<double>(values.numel());
-  histogram.sum_of_squares = values.square().sum(at::kDouble).item<double>();
+  const auto norm = at::linalg_vector_norm(values, 2, {}, false, at::kDouble).item<double>();
+  histogram.sum_of_squares = norm * norm;
   if (values.numel() == 0 || !std::isfinite(histogram.sum_of_squares)) return std::nullopt;
   histogram.sum = values.sum(at::kDouble).item<double>();
   histogram.lowest = values.min().item<double>();
@@ -49,9 +52,9 @@ std::optional<Histogram> make_histogram(const at::Tensor& values) {
 }
 
 void add_values(EventSummary& summary, const std::string& kind, const std::string& layer,
-                const std::vector<at::Tensor>& tensors, double divisor) {
+                const std::vector<at::Tensor>& tensors, double factor) {
   if (tensors.empty()) return;
-  const std::optional<Histogram> histogram = make_histogram(at::cat(tensors).div_(divisor));
+  const std::optional<Histogram> histogram = make_histogram(at::cat(tensors).mul_(factor));
   if (!histogram) return;
   summary.add_scalar(kind + "_norm/" + layer, std::sqrt(histogram->sum_of_squares));
   summary.add_histogram(kind + "s/" + layer, *histogram);
@@ -100,9 +103,10 @@ std::string layer_of(const std::string& parameter) {
   return parameter.substr(0, end);
 }
 
-TensorBoard::TensorBoard(std::filesystem::path run, TrainingTask& task) : run_(std::move(run)), task_(task) {}
+TensorBoard::TensorBoard(std::filesystem::path run, TrainingTask& task, double clip_norm)
+    : run_(std::move(run)), task_(task), clip_norm_(clip_norm) {}
 
-void TensorBoard::on_begin(std::int64_t step) { file_.emplace(run_, step); }
+void TensorBoard::on_begin(std::int64_t step, std::int64_t /*validated_step*/) { file_.emplace(run_, step); }
 
 void TensorBoard::on_log(const StepReport& report) {
   EventSummary summary;
@@ -129,9 +133,11 @@ void TensorBoard::add_layers(EventSummary& summary) {
     weights[layer].push_back(parameter.tensor.detach().flatten());
     if (parameter.tensor.grad().defined()) gradients[layer].push_back(parameter.tensor.grad().flatten());
   }
+  // After a step, the tensors hold the mean gradients after clipping.
+  const double clip_divisor = AdamStep{.clip_norm = clip_norm_}.clip_divisor(gradient_norm_);
   for (const std::string& layer : layers) {
     add_values(summary, "weight", layer, weights[layer], 1.0);
-    if (tokens_ > 0) add_values(summary, "gradient", layer, gradients[layer], static_cast<double>(tokens_));
+    if (std::isfinite(gradient_norm_)) add_values(summary, "gradient", layer, gradients[layer], clip_divisor);
   }
 }
 

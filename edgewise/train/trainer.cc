@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
 #include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/threads.h"
 
 namespace edgewise {
 namespace {
@@ -18,6 +20,15 @@ double divide(double part, std::int64_t whole) { return whole > 0 ? part / stati
 double replace_nan(double number) { return std::isnan(number) ? std::numeric_limits<double>::infinity() : number; }
 
 std::int64_t divide_up(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
+
+/// Returns the result of `work`, or kInterrupted when a request stopped it.
+Outcome catch_stop(const std::function<Outcome()>& work) {
+  try {
+    return work();
+  } catch (const Stopped&) {
+    return Outcome::kInterrupted;
+  }
+}
 
 }  // namespace
 
@@ -39,6 +50,7 @@ Trainer::Trainer(const TrainOptions& options, TrainingTask& task, BatchStream& b
 
 void Trainer::resume() {
   lock_.emplace(run_);
+  remove_leftovers(run_);
   const std::string damage = restore_last(run_);
   const TrainingState saved = read_last_state(run_, task_.kind());
   check(saved.seed == options_.seed, "train: seed is {}, but {} began with {}; set train.seed={} to go on",
@@ -52,9 +64,11 @@ void Trainer::resume() {
   read_last_tensors(run_, saved, checkpoint_objects());
   updater_.adam().set_counts(saved.updates, saved.step - saved.updates);
   updater_.schedule().set_plateau(saved.plateau);
-  best_checkpoints_.read(run_, saved.step);
+  best_checkpoints_.read(run_, saved.validated_step);
   state_ = saved;
   state_.averaged = num_averaged();
+  put_best_back(run_, saved);
+  writer_.set_saved_step(saved.step);
   is_saved_ = is_resumed_ = true;
   if (!damage.empty()) observer_.on_warning(saved.step, fmt::format("{}; its step is {}", damage, saved.step));
 }
@@ -63,43 +77,47 @@ Outcome Trainer::run(RunRequests& requests) {
   if (!is_resumed_) {
     lock_.emplace(run_);
     require_no_run(run_);
+    remove_leftovers(run_);
   }
-  // A killed process may have left files.
-  remove_leftovers(run_);
   if (best_checkpoints_.is_enabled()) remove_checkpoints_except(run_, best_checkpoints_.names());
   require_disk_space();
-  save();
-  writer_.finish();
+  save_now();
   metrics_.emplace(run_ / "metrics.jsonl", state_.metrics_size);
   timer_.begin(state_.step);
-  observer_.on_begin(state_.step);
-  const Outcome outcome = train(requests);
-  save();
-  writer_.finish();
+  observer_.on_begin(state_.step, state_.validated_step);
+  Outcome outcome = catch_stop([&] { return train(requests); });
+  save_now();
+  if (outcome != Outcome::kInterrupted) {
+    outcome = catch_stop([&] {
+      report_end(requests.stop);
+      return outcome;
+    });
+  }
   lock_.reset();
   return outcome;
 }
 
 Outcome Trainer::train(RunRequests& requests) {
-  while (!find_outcome()) {
+  while (true) {
+    log_and_validate_if_due(requests.stop);  // a resumed run may have been stopped in between
+    if (is_due(options_.save_every) || requests.save.exchange(false)) save_or_warn();
+    writer_.write();
+    if (const std::optional<Outcome> outcome = find_outcome()) return *outcome;
     if (requests.stop) return Outcome::kInterrupted;
     train_one_step();
-    if (is_due(options_.log_every)) log();
-    if (is_due(options_.validate_every)) validate();
-    if (is_due(options_.save_every) || requests.save.exchange(false)) save();
-    writer_.write();
   }
-  // Log and validation cover the last step even if they are not due.
-  log();
-  validate();
-  return *find_outcome();
+}
+
+void Trainer::log_and_validate_if_due(const StopRequest& stop) {
+  if (is_due(options_.log_every)) log();
+  if (is_due(options_.validate_every)) validate(stop);
 }
 
 void Trainer::require_disk_space() {
   CheckpointSizes sizes;
   for (const NamedTensor& parameter : updater_.adam().parameters()) sizes.model += parameter.tensor.nbytes();
   sizes.state = sizes.model * (average_ ? 4 : 3);  // weights, two moments and, with averaging, the averages
-  sizes.models = task_.can_validate() ? 1 + options_.keep_best : 0;
+  sizes.models = task_.can_validate() ? 2 + options_.keep_best : 0;  // best, best-scheduled, step-*
   require_space(run_, sizes);
 }
 
@@ -111,6 +129,7 @@ std::optional<Outcome> Trainer::find_outcome() const {
 }
 
 bool Trainer::is_due(std::int64_t every) const {
+  if (state_.step == 0) return false;
   return every > 0 ? state_.step % every == 0 : state_.position.index == 0;
 }
 
@@ -164,11 +183,16 @@ void Trainer::check_spike(double loss) {
 
 /// Describes RUN/last for the error of a failed run.
 std::string Trainer::describe_last_checkpoint() {
+  finish_writing();
+  return fmt::format("{} (step {})", (run_ / "last").string(), read_last_state(run_, task_.kind()).step);
+}
+
+/// Waits for the saves that can be written, before an error tells what is saved.
+void Trainer::finish_writing() {
   try {
     writer_.finish();
   } catch (const Error&) {  // RUN/last still holds an earlier state
   }
-  return fmt::format("{} (step {})", (run_ / "last").string(), read_last_state(run_, task_.kind()).step);
 }
 
 void Trainer::log() {
@@ -181,57 +205,101 @@ void Trainer::log() {
   observer_.on_log(means);
 }
 
-void Trainer::validate() {
+void Trainer::validate(const StopRequest& stop) {
   if (!task_.can_validate() || state_.validated_step == state_.step) return;
-  const Validation validation = validate_averages();
-  require_measured(validation, options_.best_by);
-  const bool is_best = !state_.best || is_better(validation, *state_.best, options_.best_by);
+  const Validation validation = measure(stop);
+  const bool improves = is_best(validation);
   is_saved_ = false;
   state_.validated_step = state_.step;
   ++state_.validations_since_best;
-  updater_.schedule().add_validation(is_best);
+  updater_.schedule().add_validation(improves);
   state_.plateau = updater_.schedule().plateau();
-  metrics_->append(state_.step, epoch(), metrics_of(validation));
-  observer_.on_validation(state_.step, validation, is_best);
   if (best_checkpoints_.add(state_.step, validation)) save_model(checkpoint_name(state_.step), validation);
-  if (!is_best) return;
+  if (!improves) return;
   state_.validations_since_best = 0;
   state_.best = validation;
   state_.best_step = state_.step;
   save_model("best", validation);
 }
 
-Validation Trainer::validate_averages() {
-  const AveragedWeights averaged(average());
-  Validation validation = task_.validate();
+/// Logs and validates the last step unless this was due. Neither changes the saved state.
+void Trainer::report_end(const StopRequest& stop) {
+  log();
+  if (task_.can_validate() && state_.validated_step != state_.step) {
+    const Validation validation = measure(stop);
+    if (is_best(validation)) {
+      put_best_aside(run_);
+      save_model("best", validation);
+    }
+  }
+  sync_metrics();
+  writer_.finish();
+}
+
+/// Validates the averages, or the weights if there are no averages, and reports the result. Throws Stopped before it
+/// changes anything.
+Validation Trainer::measure(const StopRequest& stop) {
+  Validation validation;
+  {
+    const SerialOpenMpScope serial;
+    const AveragedWeights averaged(average());
+    validation = task_.validate(stop);
+  }
   validation.loss = replace_nan(validation.loss);
+  require_measured(validation, options_.best_by);
+  metrics_->append(state_.step, epoch(), metrics_of(validation));
+  observer_.on_validation(state_.step, validation, is_best(validation));
   return validation;
 }
 
-void Trainer::save_model(const std::string& name, const Validation& validation) {
-  writer_.add([&] { return snapshot_model(run_ / name, checkpoint_objects(), {state_.step, validation}); });
+bool Trainer::is_best(const Validation& validation) const {
+  return !state_.best || is_better(validation, *state_.best, options_.best_by);
 }
 
-void Trainer::save() {
-  if (is_saved_ || !sync_metrics()) return;
-  writer_.add([this] {
+void Trainer::save_model(const std::string& name, const Validation& validation) {
+  writer_.add_model([&] { return snapshot_model(run_ / name, checkpoint_objects(), {state_.step, validation}); });
+}
+
+/// Adds the state to the snapshots to write, or warns when the metrics cannot be written.
+void Trainer::save_or_warn() {
+  const std::string error = try_to_sync_metrics();
+  if (!error.empty()) return writer_.add_failure(state_.step, error);
+  add_state();
+}
+
+/// Returns when the state and all models are saved.
+void Trainer::save_now() {
+  sync_metrics();
+  add_state();
+  writer_.finish();
+}
+
+void Trainer::sync_metrics() {
+  const std::string error = try_to_sync_metrics();
+  if (error.empty()) return;
+  finish_writing();
+  fail("{}; {}", error, writer_.describe_saved_step());
+}
+
+/// Writes the metrics to the disk, so that no saved state is newer than its metrics. Returns the error; "" if there is
+/// none.
+std::string Trainer::try_to_sync_metrics() {
+  try {
+    if (metrics_) state_.metrics_size = metrics_->sync();
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+void Trainer::add_state() {
+  if (is_saved_) return;
+  writer_.add_state([this] {
     Snapshot snapshot = snapshot_last(run_, checkpoint_objects(), state_);
     if (best_checkpoints_.is_enabled()) snapshot.remaining_checkpoints = best_checkpoints_.names();
     return snapshot;
   });
   is_saved_ = true;
-}
-
-/// Writes the metrics to disk, so that no saved state is newer than its metrics; returns false when the write fails.
-bool Trainer::sync_metrics() {
-  if (!metrics_) return true;
-  try {
-    state_.metrics_size = metrics_->sync();
-    return true;
-  } catch (const Error& error) {
-    writer_.add_failure(state_.step, error.what());
-    return false;
-  }
 }
 
 std::optional<std::int64_t> Trainer::num_averaged() const {

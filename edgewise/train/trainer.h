@@ -47,8 +47,12 @@ class Trainer {
   /// RunLock, restore_last, read_last_state and read_last_tensors do, and if batches or seed differ from the run's.
   void resume();
 
-  /// Trains to the end or until `requests.stop`, which is read before each step. Saves before the first step too, so
-  /// that every run can be resumed. Training pauses while the state is copied, and continues while the copy is written.
+  /// Trains to the end or until `requests.stop`, which is read before each step and during validations. A resumed run
+  /// repeats the validation that was stopped. Saves before the first step too, so that every run can be resumed.
+  /// Training pauses while the state is copied, and continues while the copy is written.
+  /// At the end, saves the state, and then logs and validates the last step if this is not due anyway; the model may
+  /// become RUN/best. A longer run does not do this at that step, so resume() undoes it, and the resumed run gives the
+  /// bits of the longer run.
   /// A failed write is a warning and is tried again at the next save (snapshot_writer.h). Throws Error when the run
   /// directory holds a run and resume() was not called, when another process trains there, when the disk has too little
   /// space for the checkpoints, when writes fail repeatedly, and when the last state cannot be written.
@@ -63,12 +67,19 @@ class Trainer {
   void count_skipped_step();
   void check_spike(double loss);
   std::string describe_last_checkpoint();
+  void finish_writing();
+  void log_and_validate_if_due(const StopRequest& stop);
   void log();
-  void validate();
-  Validation validate_averages();
+  void validate(const StopRequest& stop);
+  void report_end(const StopRequest& stop);
+  Validation measure(const StopRequest& stop);
+  bool is_best(const Validation& validation) const;
   void save_model(const std::string& name, const Validation& validation);
-  void save();
-  bool sync_metrics();
+  void save_or_warn();
+  void save_now();
+  void sync_metrics();
+  std::string try_to_sync_metrics();
+  void add_state();
   void require_disk_space();
   bool is_due(std::int64_t every) const;
   std::optional<Outcome> find_outcome() const;
@@ -91,7 +102,7 @@ class Trainer {
   std::optional<MetricsFile> metrics_;
   SnapshotWriter writer_;
   bool is_resumed_ = false;
-  bool is_saved_ = false;  // whether a checkpoint has the present state
+  bool is_saved_ = false;  // whether writer_ has the present state, or a checkpoint has it
   TrainingTimer timer_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "edgewise/base/config.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
 
 namespace edgewise {
 namespace {
@@ -23,38 +24,39 @@ struct StateFile {
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
     auto& state = self.state;
+    const Range count = at_least(0).at_most(1e18);  // sums of two counts fit into 64 bits
     field("format", self.format, "version of this file format", at_least(2).at_most(2));
     field("kind", self.kind, "kind of the model");
-    field("step", state.step, "number of finished steps", at_least(0));
-    field("updates", state.updates, "steps whose gradients were finite", at_least(0));
-    field("skips_in_a_row", state.skips_in_a_row, "latest steps in a row whose gradients were not finite", at_least(0));
-    field("averaged", state.averaged, "updates in the averages of weights", at_least(0));
-    field("epoch", state.position.epoch, "number of finished epochs", at_least(0));
-    field("batch", state.position.index, "finished batches of the present epoch", at_least(0));
-    field("window", state.position.window, "window of the present epoch", at_least(0));
-    field("window_begin", state.position.window_begin, "batches of the present epoch before the window", at_least(0));
+    field("step", state.step, "number of finished steps", count);
+    field("updates", state.updates, "steps whose gradients were finite", count);
+    field("skips_in_a_row", state.skips_in_a_row, "latest steps in a row whose gradients were not finite", count);
+    field("averaged", state.averaged, "updates in the averages of weights", count);
+    field("epoch", state.position.epoch, "number of finished epochs", count);
+    field("batch", state.position.index, "finished batches of the present epoch", count);
+    field("window", state.position.window, "window of the present epoch", count);
+    field("window_begin", state.position.window_begin, "batches of the present epoch before the window", count);
     field("seed", state.seed, "seed of all random numbers");
     field("data_fingerprint", state.data_fingerprint, "hash of training pairs and batch options");
-    field("gradient_norm", state.gradient_norm, "gradient norm of the latest step");
-    field("log_loss", state.log.loss, "sum of the loss since the last line of metrics");
-    field("log_tokens", state.log.tokens, "tokens since the last line of metrics", at_least(0));
-    field("log_correct", state.log.correct, "correct tokens since the last line of metrics", at_least(0));
+    field("gradient_norm", state.gradient_norm, "gradient norm of the latest step", any_number());
+    field("log_loss", state.log.loss, "sum of the loss since the last line of metrics", any_number());
+    field("log_tokens", state.log.tokens, "tokens since the last line of metrics", count);
+    field("log_correct", state.log.correct, "correct tokens since the last line of metrics", count);
     field("log_encoder_nodes", state.log.encoder.nodes, "encoder nodes with counted ponder steps since the last line",
-          at_least(0));
-    field("log_encoder_steps", state.log.encoder.steps, "ponder steps of these encoder nodes", at_least(0));
+          count);
+    field("log_encoder_steps", state.log.encoder.steps, "ponder steps of these encoder nodes", count);
     field("log_decoder_nodes", state.log.decoder.nodes, "decoder nodes with counted ponder steps since the last line",
-          at_least(0));
-    field("log_decoder_steps", state.log.decoder.steps, "ponder steps of these decoder nodes", at_least(0));
-    field("losses", state.losses.steps, "steps in the statistics of the loss", at_least(0));
-    field("loss_mean", state.losses.mean, "mean of the loss");
-    field("loss_variance", state.losses.variance, "variance of the loss");
-    field("metrics_size", state.metrics_size, "size of metrics.jsonl in bytes", at_least(0));
-    field("validated_step", state.validated_step, "step of the last validation", at_least(0));
-    field("validations_since_best", state.validations_since_best, "validations after the best", at_least(0));
-    field("plateau_cuts", state.plateau.cuts, "cuts of the learning rate so far", at_least(0));
-    field("plateau_waits", state.plateau.waits, "validations without improvement since the last cut", at_least(0));
+          count);
+    field("log_decoder_steps", state.log.decoder.steps, "ponder steps of these decoder nodes", count);
+    field("losses", state.losses.steps, "steps in the statistics of the loss", count);
+    field("loss_mean", state.losses.mean, "mean of the loss", any_number());
+    field("loss_variance", state.losses.variance, "variance of the loss", any_number());
+    field("metrics_size", state.metrics_size, "size of metrics.jsonl in bytes", count);
+    field("validated_step", state.validated_step, "step of the last validation", count);
+    field("validations_since_best", state.validations_since_best, "validations after the best", count);
+    field("plateau_cuts", state.plateau.cuts, "cuts of the learning rate so far", count);
+    field("plateau_waits", state.plateau.waits, "validations without improvement since the last cut", count);
     field("has_best", self.has_best, "whether there was a validation");
-    field("best_step", state.best_step, "step of the best validation", at_least(0));
+    field("best_step", state.best_step, "step of the best validation", count);
     field("best", self.best, "the best validation");
   }
 };
@@ -81,10 +83,10 @@ std::string training_state_text(const TrainingState& state, const std::string& k
   return to_toml(file);
 }
 
-TrainingState read_training_state(const std::filesystem::path& file, const std::string& kind) {
-  StateFile saved = read_config<StateFile>(file);
-  check(saved.kind == kind, "train: {} holds a model of kind \"{}\", needs \"{}\"", file.parent_path().string(),
-        saved.kind, kind);
+TrainingState parse_training_state(std::string_view text, const std::filesystem::path& path, const std::string& kind) {
+  StateFile saved = parse_config<StateFile>(text, path.string());
+  check(saved.kind == kind, "train: {} holds a model of kind {}, needs \"{}\"", path.parent_path().string(),
+        quote(saved.kind), kind);
   if (saved.has_best) saved.state.best = saved.best;
   return saved.state;
 }

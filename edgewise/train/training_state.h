@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "edgewise/data/batches.h"
 #include "edgewise/train/schedule.h"
@@ -51,7 +52,7 @@ struct TrainingState {
 /// Returns the text of training.toml; `kind` is the kind of the task.
 std::string training_state_text(const TrainingState& state, const std::string& kind);
 
-/// Reads training.toml. Throws Error for a run of another kind.
-TrainingState read_training_state(const std::filesystem::path& file, const std::string& kind);
+/// Parses the text of training.toml; `path` is its path for messages. Throws Error for a run of another kind.
+TrainingState parse_training_state(std::string_view text, const std::filesystem::path& path, const std::string& kind);
 
 }  // namespace edgewise

@@ -6,6 +6,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
 #include "edgewise/base/random.h"
+#include "edgewise/base/threads.h"
 #include "edgewise/ops/gradients_in_place.h"
 
 namespace edgewise {
@@ -20,6 +21,7 @@ Updater::Updater(const TrainOptions& options, TrainingTask& task, BatchStream& b
 }
 
 Update Updater::operator()(std::int64_t step) {
+  const SerialOpenMpScope serial;  // the kernels of this project use parallel_for
   adam_.clear_gradients();
   Update update;
   update.sums = accumulate_gradients(step);

@@ -9,8 +9,19 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
+#include "edgewise/ops/tensor_parts.h"
 
 namespace edgewise {
+namespace {
+
+std::vector<at::Tensor> tensors_of(const std::vector<NamedTensor>& named) {
+  std::vector<at::Tensor> tensors;
+  tensors.reserve(named.size());
+  for (const NamedTensor& each : named) tensors.push_back(each.tensor);
+  return tensors;
+}
+
+}  // namespace
 
 WeightAverage::WeightAverage(std::vector<NamedTensor> parameters, double decay)
     : parameters_(std::move(parameters)), decay_(decay) {
@@ -29,10 +40,13 @@ void WeightAverage::begin() {
 
 void WeightAverage::update() {
   const ScopedTimer timer("average");
-  const at::NoGradGuard no_gradients;
   ++num_updates_;
   const double share = (1.0 - decay_) / (1.0 - std::pow(decay_, static_cast<double>(num_updates_)));
-  for (std::size_t i = 0; i < averages_.size(); ++i) averages_[i].tensor.lerp_(parameters_[i].tensor, share);
+  const std::vector<at::Tensor> values = tensors_of(parameters_);
+  const std::vector<at::Tensor> averages = tensors_of(averages_);
+  parallel_parts(split_tensors(values), [&](std::span<const TensorPart> parts) {
+    for (const TensorPart& part : parts) take_part(averages, part).lerp_(take_part(values, part), share);
+  });
 }
 
 void WeightAverage::swap() {

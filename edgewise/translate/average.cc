@@ -10,7 +10,6 @@
 #include "edgewise/base/config.h"
 #include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
 #include "edgewise/translate/model_files.h"
 
 namespace edgewise {
@@ -84,14 +83,9 @@ class ParameterSum {
 std::map<std::string, std::string> describe(const ModelFiles& model) {
   return {{"[model] section of config.toml", to_toml(model.experiment.model)},
           {"input vocabulary", model.codec.vocabularies.input->serialize()},
-          {"output vocabulary", model.codec.vocabularies.output->serialize()}};
-}
-
-void copy_description(const std::filesystem::path& model, DirectoryWriter& writer) {
-  for (const ManifestEntry& file : read_manifest(model, kCaller).files) {
-    const bool describes = file.name == kConfigFile || file.name.find("vocabulary.") != std::string::npos;
-    if (describes) writer.write(file.name, read_file(model / file.name, kCaller));
-  }
+          {"output vocabulary", model.codec.vocabularies.output->serialize()},
+          {"case of inputs", model.codec.vocabularies.input->serialize_case()},
+          {"case of outputs", model.codec.vocabularies.output->serialize_case()}};
 }
 
 }  // namespace
@@ -111,7 +105,7 @@ void average_models(std::span<const std::filesystem::path> models, const std::fi
     sum.add(model);
   }
   DirectoryWriter writer(destination, kCaller);
-  copy_description(find_model(models.front(), kCaller), writer);
+  for (const auto& [name, bytes] : first.description) writer.write(name, bytes);
   writer.write(kParametersFile, sum.mean());
   writer.commit();
 }

@@ -1,40 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/translate/model_files.h"
 
-#include <memory>
+#include <cstring>
 #include <utility>
 
-#include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
-#include "edgewise/runtime/runtime_model.h"
+#include "edgewise/base/files.h"
+#include "edgewise/base/utf8.h"
 
 namespace edgewise {
 namespace {
+
+namespace fs = std::filesystem;
 
 bool is_equal(const Vocabulary& a, const Vocabulary& b) {
   return a.serialize() == b.serialize() && a.serialize_case() == b.serialize_case();
 }
 
-}  // namespace
-
-std::filesystem::path find_model(const std::filesystem::path& path, std::string_view caller) {
-  check(std::filesystem::exists(path), "{}: {} does not exist, a run or model directory is needed", caller,
-        path.string());
-  for (const std::filesystem::path& directory : {path, path / "best", path / "last"}) {
-    if (std::filesystem::exists(directory / kManifestFile)) return directory;
-  }
-  fail("{}: {} holds no model, a directory with {} (or with best/ or last/ that have one) is needed", caller,
-       path.string(), kManifestFile);
+void check_cases(const Vocabularies& vocabularies, const VocabularySection& config, const ListedDirectory& files,
+                 std::string_view caller) {
+  const auto check_case = [&](const Vocabulary& vocabulary, CaseKind needed, std::string_view side) {
+    const CaseKind kind = case_of(vocabulary);
+    check(kind == needed, "{}: {} has {}_case {}, needs {} as in {}; copy the whole directory again", caller,
+          files.path(), side, enum_name(kind), enum_name(needed), kConfigFile);
+  };
+  check_case(*vocabularies.input, config.input_case, "input");
+  check_case(*vocabularies.output, config.output_case, "output");
 }
 
-ModelFiles read_model_files(const std::filesystem::path& path, std::string_view caller) {
-  const std::filesystem::path directory = find_model(path, caller);
-  verify_manifest(directory, caller);
-  Experiment experiment = read_experiment(directory / kConfigFile);
-  const Vocabularies vocabularies = read_vocabularies(directory, experiment.vocabulary.shared, caller);
+void check_model_section(const TransformerOptions& options, const ListedDirectory& files, std::string_view caller) {
+  try {
+    check_options(options);
+  } catch (const Error& error) {
+    fail("{}: {} has a [model] section that fits no model: {}", caller, files.path(kConfigFile), error.what());
+  }
+}
+
+bool is_finite(const TensorInfo& tensor) {
+  constexpr std::uint32_t kExponent = 0x7F800000;  // all of its bits are set in infinities and NaN
+  bool has_others = false;
+  for (std::size_t i = 0; i < tensor.bytes.size(); i += sizeof(std::uint32_t)) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, tensor.bytes.data() + i, sizeof bits);
+    has_others |= (bits & kExponent) == kExponent;
+  }
+  return !has_others;
+}
+
+/// Only fp32 parameters are checked: a model has no others, and its reader refuses them.
+void check_finite(const SafetensorsFile& parameters, const std::string& name, std::string_view caller) {
+  for (const TensorInfo& tensor : parameters.tensors()) {
+    check(tensor.dtype != DType::kF32 || is_finite(tensor),
+          "{}: {} has {} with infinite values or NaN, needs finite numbers; take another checkpoint", caller, name,
+          quote(tensor.name));
+  }
+}
+
+}  // namespace
+
+fs::path find_model(const fs::path& path, std::string_view caller) {
+  check(path_exists(path, caller), "{}: {} does not exist, a run or model directory is needed", caller, path.string());
+  if (is_there(path / kManifestName, caller)) return path;
+  for (const fs::path& directory : {path / "best", path / "last"}) {
+    if (is_there(directory, caller)) return directory;
+  }
+  fail("{}: {} holds no model, a directory with {} (or with best/ or last/ that have one) is needed", caller,
+       path.string(), kManifestName);
+}
+
+ModelFiles read_model_files(const fs::path& path, std::string_view caller) {
+  const ListedDirectory files(find_model(path, caller), caller);
+  const std::string config = files.read(kConfigFile, kMaxConfigBytes);
+  Experiment experiment = parse_experiment(config, files.path(kConfigFile));
+  const Vocabularies vocabularies = read_vocabularies(files, experiment.vocabulary.shared, caller);
+  check_cases(vocabularies, experiment.vocabulary, files, caller);
+  std::map<std::string, std::string> description = vocabulary_files(vocabularies, experiment.vocabulary.shared);
+  description[std::string(kConfigFile)] = config;
+
   experiment.model = transformer_options(experiment, vocabularies);
-  const std::filesystem::path parameters = directory / kParametersFile;
-  return {experiment, text_codec(experiment, vocabularies), SafetensorsFile::open(parameters), parameters.string()};
+  check_model_section(experiment.model, files, caller);
+  const std::string name = files.path(kParametersFile);
+  SafetensorsFile parameters = SafetensorsFile::parse(files.read(kParametersFile, SafetensorsFile::max_bytes()), name);
+  check_finite(parameters, name, caller);
+  return {experiment, text_codec(experiment, vocabularies), std::move(parameters), name, std::move(description)};
 }
 
 std::vector<ModelFiles> read_models(const std::vector<std::string>& paths, std::string_view caller) {
@@ -59,13 +107,6 @@ TransformerOptions transformer_options(const Experiment& experiment, const Vocab
 
 TextCodec text_codec(const Experiment& experiment, const Vocabularies& vocabularies) {
   return {vocabularies, experiment.data.end_input, experiment.data.max_length};
-}
-
-ScorerFactory make_runtime_scorer_factory(ModelFiles files, RuntimePrecision precision,
-                                          const CrossHeads& recorded_heads) {
-  const auto model =
-      std::make_shared<const RuntimeModel>(files.experiment.model, files.parameters, files.parameters_name, precision);
-  return [model, recorded_heads] { return model->make_scorer(recorded_heads); };
 }
 
 }  // namespace edgewise

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,21 +19,22 @@ namespace edgewise {
 // Files of a model directory, beside those of its vocabularies (vocabulary_files.h).
 inline constexpr std::string_view kConfigFile = "config.toml";
 inline constexpr std::string_view kParametersFile = "model.safetensors";
-inline constexpr std::string_view kManifestFile = "manifest.json";
 
 /// A model directory in memory.
 struct ModelFiles {
   Experiment experiment;  // its [model] section has the sizes of the vocabularies
   TextCodec codec;
   SafetensorsFile parameters;
-  std::string parameters_name;  // for error messages
+  std::string parameters_name;                     // for error messages
+  std::map<std::string, std::string> description;  // the bytes of the other files by name: config and vocabularies
 };
 
-/// Returns the model directory: `path` itself, or, for a run directory, its subdirectory best/, or else last/. Throws
-/// Error if none of these holds a model; the message begins with `caller`.
+/// Returns the model directory: `path` itself if it has a manifest.json, or else its subdirectory best/, or else last/.
+/// Throws Error if none of these exists; the message begins with `caller`.
 std::filesystem::path find_model(const std::filesystem::path& path, std::string_view caller);
 
-/// Reads the directory that find_model returns, after checking the size and SHA-256 of every file.
+/// Reads the directory that find_model returns: the files that its manifest.json lists, whose bytes must have the size
+/// and SHA-256 listed. Other files have no effect. Throws Error also for parameters that are not finite.
 ModelFiles read_model_files(const std::filesystem::path& path, std::string_view caller);
 
 /// Reads the members of an ensemble, at least one. Throws Error unless their vocabularies are equal.

@@ -9,6 +9,7 @@ bool SentenceQueue::fits(const TokenizedSentence& sentence) const {
 }
 
 bool SentenceQueue::put(TokenizedSentence sentence) {
+  if (is_stopped()) return false;
   std::unique_lock lock(mutex_);
   has_space_.wait(lock, [&] { return is_aborted_ || fits(sentence); });
   if (is_aborted_) return false;
@@ -42,6 +43,12 @@ void SentenceQueue::abort(const std::exception_ptr& error) {
   has_space_.notify_all();
   has_parts_.notify_all();
   front_is_complete_.notify_all();
+}
+
+bool SentenceQueue::is_stopped() {
+  if (stop_ != nullptr && *stop_) abort(std::make_exception_ptr(Stopped()));
+  const std::lock_guard lock(mutex_);
+  return is_aborted_;
 }
 
 std::optional<SearchInput> SentenceQueue::next(bool is_busy) {

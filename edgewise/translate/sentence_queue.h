@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "edgewise/base/stop_request.h"
 #include "edgewise/search/search.h"
 #include "edgewise/translate/text_codec.h"
 
@@ -29,9 +30,10 @@ class SentenceQueue final : public SearchQueue {
     std::vector<std::vector<Hypothesis>> results;  // for each part its hypotheses, best first
   };
 
-  explicit SentenceQueue(Limits limits) : limits_(limits) {}
+  /// The stop request, if not null, must outlive the queue. Threads that wait do not read it.
+  explicit SentenceQueue(Limits limits, const StopRequest* stop = nullptr) : limits_(limits), stop_(stop) {}
 
-  /// Waits while the queue is full. Returns false after `abort`.
+  /// Waits while the queue is full. Returns false after `abort` and after a stop request.
   bool put(TokenizedSentence sentence);
 
   /// Declares that no more sentences will be put. `take` throws `error`, if given, after the last sentence.
@@ -39,6 +41,9 @@ class SentenceQueue final : public SearchQueue {
 
   /// Stops all threads at once; `take` throws the error, if there is one.
   void abort(const std::exception_ptr& error);
+
+  /// Returns true after `abort`. A stop request aborts the queue with Stopped.
+  bool is_stopped() override;
 
   /// Returns the next part to search. Waits for a part unless `is_busy`; nullopt at the end.
   std::optional<SearchInput> next(bool is_busy) override;
@@ -55,6 +60,7 @@ class SentenceQueue final : public SearchQueue {
   bool fits(const TokenizedSentence& sentence) const;
 
   Limits limits_;
+  const StopRequest* stop_;
   std::mutex mutex_;
   std::condition_variable has_space_;
   std::condition_variable has_parts_;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/translate/text_codec.h"
 
+#include <algorithm>
+#include <queue>
+#include <tuple>
 #include <utility>
 
+#include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/translate/long_sentences.h"
 
@@ -64,6 +68,49 @@ void append_part(TranslatedText& text, const Hypothesis& hypothesis, std::size_t
   }
 }
 
+/// A hypothesis of each of the first parts: indices into their lists.
+struct Combination {
+  double score = 0.0;  // sum over the parts
+  std::vector<std::size_t> hypotheses = {};
+};
+
+/// Extends combinations by a hypothesis of the next part, and returns the `n_best` with the highest scores. All lists
+/// are sorted, best first.
+std::vector<Combination> extend(const std::vector<Combination>& combinations, const std::vector<Hypothesis>& part,
+                                std::size_t n_best) {
+  struct Extension {
+    double score;
+    std::size_t combination;
+    std::size_t hypothesis;
+
+    bool operator<(const Extension& other) const {  // among equals, the earlier is better
+      return std::tie(score, other.combination, other.hypothesis) < std::tie(other.score, combination, hypothesis);
+    }
+  };
+  std::priority_queue<Extension> best;  // the next hypothesis for each combination
+  const auto add = [&](std::size_t combination, std::size_t hypothesis) {
+    if (hypothesis == part.size()) return;
+    best.push({combinations[combination].score + part[hypothesis].score, combination, hypothesis});
+  };
+  for (std::size_t i = 0; i < combinations.size(); ++i) add(i, 0);
+
+  std::vector<Combination> extended;
+  while (!best.empty() && extended.size() < n_best) {
+    const auto [score, combination, hypothesis] = best.top();
+    best.pop();
+    extended.push_back({score, combinations[combination].hypotheses});
+    extended.back().hypotheses.push_back(hypothesis);
+    add(combination, hypothesis + 1);
+  }
+  return extended;
+}
+
+std::vector<Combination> best_combinations(std::span<const std::vector<Hypothesis>> results, std::size_t n_best) {
+  std::vector<Combination> combinations(1);
+  for (const std::vector<Hypothesis>& part : results) combinations = extend(combinations, part, n_best);
+  return combinations;
+}
+
 }  // namespace
 
 std::int64_t TokenizedSentence::num_tokens() const {
@@ -87,14 +134,19 @@ TokenizedSentence TextCodec::encode(const TranslationRequest& request, LongInput
     if (end_input && !part.empty()) part.push_back(kEndToken);
   }
   if (!request.prefix.empty()) sentence.prefix = vocabularies.output->encode(request.prefix);
+  check(max_input == 0 || std::ssize(sentence.prefix) <= max_input,
+        "translate: the prefix {} has {} tokens, needs at most {}, the longest sentence of training; shorten it, or "
+        "raise --max-input",
+        quote(request.prefix), sentence.prefix.size(), max_input);
   return sentence;
 }
 
-Translation TextCodec::decode(const TokenizedSentence& sentence,
-                              std::span<const std::vector<Hypothesis>> results) const {
+Translation TextCodec::decode(const TokenizedSentence& sentence, std::span<const std::vector<Hypothesis>> results,
+                              std::int64_t n_best) const {
+  const std::vector<Combination> combinations = best_combinations(results, static_cast<std::size_t>(n_best));
   Translation translation;
   translation.was_cut = sentence.was_cut;
-  translation.outputs.resize(results.size() == 1 ? results.front().size() : 1);
+  translation.outputs.resize(combinations.size());
   for (std::size_t part = 0; part < results.size(); ++part) {
     const Tokens& input = sentence.parts[part];
     const std::size_t num_inputs = size_without_end(input, *this);
@@ -103,8 +155,9 @@ Translation TextCodec::decode(const TokenizedSentence& sentence,
       translation.input_tokens.push_back(std::move(token));
     }
     for (std::size_t i = 0; i < translation.outputs.size(); ++i) {
-      append_part(translation.outputs[i], results[part][i], num_inputs, input_offset, *this);
-      translation.outputs[i].score += results[part][i].score / static_cast<double>(results.size());
+      const Hypothesis& hypothesis = results[part][combinations[i].hypotheses[part]];
+      append_part(translation.outputs[i], hypothesis, num_inputs, input_offset, *this);
+      translation.outputs[i].score += hypothesis.score / static_cast<double>(results.size());
     }
   }
   for (TranslatedText& output : translation.outputs) {

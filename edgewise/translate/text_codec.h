@@ -39,9 +39,11 @@ struct TextCodec {
   /// Throws Error for text that is not UTF-8.
   TokenizedSentence encode(const TranslationRequest& request, LongInputs long_inputs = LongInputs::kSplit) const;
 
-  /// Builds the translation from the hypotheses that a search found for each part, best first. A sentence of several
-  /// parts gets one output: the best hypothesis of each part, joined by spaces.
-  Translation decode(const TokenizedSentence& sentence, std::span<const std::vector<Hypothesis>> results) const;
+  /// Builds the translation from the hypotheses that a search found for each part, best first. An output of a sentence
+  /// of several parts joins a hypothesis of each part by spaces; of all these combinations, the translation has the
+  /// `n_best` with the highest mean score.
+  Translation decode(const TokenizedSentence& sentence, std::span<const std::vector<Hypothesis>> results,
+                     std::int64_t n_best) const;
 };
 
 }  // namespace edgewise

@@ -37,7 +37,12 @@ class TextLines {
   /// repairs.
   std::optional<std::string> next();
 
+  /// Returns the number of the line that was read last, counted from 1.
   std::int64_t line_number() const { return reader_.line_number(); }
+
+  /// Returns the name of the text for messages.
+  const std::string& path() const { return reader_.path(); }
+  const std::string& caller() const { return options_.caller; }
 
  private:
   TextLinesOptions options_;

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "edgewise/base/background.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/search/ensemble_scorer.h"
@@ -13,18 +14,6 @@
 
 namespace edgewise {
 namespace {
-
-/// Sets the number of threads of the kernels for a scope.
-class ThreadCount {
- public:
-  explicit ThreadCount(int count) : before_(num_threads()) { set_num_threads(count); }
-  ThreadCount(const ThreadCount&) = delete;
-  ThreadCount& operator=(const ThreadCount&) = delete;
-  ~ThreadCount() { set_num_threads(before_); }
-
- private:
-  int before_;
-};
 
 const ModelFiles& first_model(const std::vector<ModelFiles>& models) {
   check(!models.empty(), "Translator: models is empty, needs at least one");
@@ -74,10 +63,14 @@ void Translator::apply_options() {
   check(options_.max_pending_tokens >= 1, "Translator: max_pending_tokens is {}, at least 1 is needed",
         options_.max_pending_tokens);
   codec_.max_input = options_.max_input.value_or(codec_.max_input);
-  check(codec_.max_input >= 0, "Translator: max_input is {}, at least 0 is needed", codec_.max_input);
+  const Range max_input_range = range_of<DataOptions>("max_length");
+  check(max_input_range.contains(static_cast<double>(codec_.max_input)),
+        "Translator: max_input is {}, needs a whole number{}", codec_.max_input, max_input_range.text());
+  const SearchOptions before = search_;
   search_.beam = options_.beam.value_or(search_.beam);
   search_.n_best = options_.n_best.value_or(search_.n_best);
   search_.length_penalty = options_.length_penalty.value_or(search_.length_penalty);
+  check_effects(search_, before, "Translator");
   search_.begin_token = kBeginToken;
   search_.end_token = kEndToken;
   search_.never.insert(search_.never.end(), {kPaddingToken, kBeginToken});
@@ -112,7 +105,7 @@ void Translator::return_scorer(std::unique_ptr<Scorer> scorer) {
 
 void Translator::run_worker(SentenceQueue& queue) {
   try {
-    const ThreadCount threads(options_.threads);
+    const NumThreadsScope threads(options_.threads);
     std::unique_ptr<Scorer> scorer = borrow_scorer();
     search(*scorer, queue, search_, options_.capacity);
     return_scorer(std::move(scorer));
@@ -133,18 +126,35 @@ void Translator::fill(const SentenceSource& next, SentenceQueue& queue) const {
 }
 
 void Translator::drain(SentenceQueue& queue, const TranslationSink& take) const {
-  while (const auto translated = queue.take()) take(codec_.decode(translated->sentence, translated->results));
+  while (const auto translated = queue.take()) {
+    take(codec_.decode(translated->sentence, translated->results, search_.n_best));
+  }
 }
 
-/// The calling thread also runs a worker, because it already has an OpenMP thread pool from loading the model. With a
-/// second pool there would be more threads than cores, and then OpenMP's waiting threads sleep instead of spinning.
+/// Starts all workers but one, which the calling thread runs, because its team of threads exists already. Starts fewer
+/// if the system refuses.
+void Translator::start_other_workers(SentenceQueue& queue, std::vector<std::jthread>& threads) {
+  for (int i = 1; i < options_.workers; ++i) {
+    auto thread = try_start_thread([this, &queue] { run_worker(queue); });
+    if (!thread) return;
+    threads.push_back(std::move(*thread));
+  }
+}
+
 void Translator::translate(const SentenceSource& next, const TranslationSink& take) {
-  SentenceQueue queue({options_.max_pending_sentences, options_.max_pending_tokens});
+  SentenceQueue queue({options_.max_pending_sentences, options_.max_pending_tokens}, options_.stop);
   std::exception_ptr error;
   {
     std::vector<std::jthread> others;  // joined at the end of this scope
-    others.emplace_back([&] { fill(next, queue); });
-    others.emplace_back([&] {
+    const auto start = [&](auto run) {
+      auto thread = try_start_thread(run);
+      if (!thread) queue.abort(nullptr);
+      check(thread.has_value(),
+            "translate: the system refuses to start a thread, needs two; raise its limit of "
+            "processes (ulimit -u, or pids.max of the control group)");
+      others.push_back(std::move(*thread));
+    };
+    start([&] {
       try {
         drain(queue, take);
       } catch (...) {
@@ -152,7 +162,8 @@ void Translator::translate(const SentenceSource& next, const TranslationSink& ta
         queue.abort(nullptr);
       }
     });
-    for (int i = 1; i < options_.workers; ++i) others.emplace_back([&] { run_worker(queue); });
+    start([&] { fill(next, queue); });
+    start_other_workers(queue, others);
     run_worker(queue);
   }
   if (error) std::rethrow_exception(error);
@@ -160,7 +171,7 @@ void Translator::translate(const SentenceSource& next, const TranslationSink& ta
 
 std::vector<Translation> Translator::translate(std::span<const TranslationRequest> sentences) {
   constexpr auto kNoLimit = std::numeric_limits<std::int64_t>::max();
-  SentenceQueue queue({kNoLimit, kNoLimit});
+  SentenceQueue queue({kNoLimit, kNoLimit}, options_.stop);
   std::size_t next = 0;
   fill(
       [&]() -> std::optional<TranslationRequest> {
@@ -170,7 +181,7 @@ std::vector<Translation> Translator::translate(std::span<const TranslationReques
       queue);
   {
     std::vector<std::jthread> others;  // joined at the end of this scope
-    for (int i = 1; i < options_.workers; ++i) others.emplace_back([&] { run_worker(queue); });
+    start_other_workers(queue, others);
     run_worker(queue);
   }
   std::vector<Translation> translations;

@@ -10,8 +10,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
+#include "edgewise/base/stop_request.h"
 #include "edgewise/search/search.h"
 #include "edgewise/translate/model_files.h"
 #include "edgewise/translate/text_codec.h"
@@ -36,6 +38,7 @@ struct TranslatorOptions {
   bool allow_unknown = false;                               // whether `<unknown>` may appear in an output
   std::int64_t max_pending_sentences = 4096;                // sentences of a stream that are read and not yet returned
   std::int64_t max_pending_tokens = std::int64_t{1} << 20;  // input tokens of these sentences
+  const StopRequest* stop = nullptr;                        // read before each step of a search; may be null
 };
 
 class SentenceQueue;
@@ -66,9 +69,11 @@ class Translator {
   std::vector<Translation> translate(std::span<const TranslationRequest> sentences);
 
   /// Translates the sentences of `next` until it returns nullopt, and calls `take` with the translations in the order
-  /// of the sentences, each as soon as possible. `next` and `take` run in a thread each, so `next` may block. An
+  /// of the sentences, each as soon as possible. `next` and `take` run in a thread each, so `next` may block; throws
+  /// Error if the system refuses to start them. With fewer workers than asked for, translation only takes longer. An
   /// exception from `next` is thrown after `take` has received all sentences before it. Any other exception, also one
-  /// from `take`, is thrown as soon as `next` returns.
+  /// from `take`, is thrown as soon as `next` returns. So is Stopped, which all overloads throw if options.stop is set
+  /// before the end.
   void translate(const SentenceSource& next, const TranslationSink& take);
 
   const SearchOptions& search_options() const { return search_; }
@@ -78,6 +83,7 @@ class Translator {
   void fill(const SentenceSource& next, SentenceQueue& queue) const;
   void drain(SentenceQueue& queue, const TranslationSink& take) const;
   void run_worker(SentenceQueue& queue);
+  void start_other_workers(SentenceQueue& queue, std::vector<std::jthread>& threads);
   std::unique_ptr<Scorer> borrow_scorer();
   void return_scorer(std::unique_ptr<Scorer> scorer);
 

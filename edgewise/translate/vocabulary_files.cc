@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
 #include "edgewise/text/cased_vocabulary.h"
 
 namespace edgewise {
@@ -14,22 +13,21 @@ constexpr std::string_view kCaseFile = "case.txt";
 
 std::string join(std::string_view prefix, std::string_view name) { return std::string(prefix) + std::string(name); }
 
-std::shared_ptr<const Vocabulary> read_vocabulary(const std::filesystem::path& directory, std::string_view prefix,
+std::shared_ptr<const Vocabulary> read_vocabulary(const ListedDirectory& files, std::string_view prefix,
                                                   std::string_view caller) {
-  for (const std::string_view name : {"vocabulary.txt", "vocabulary.model"}) {
-    const std::filesystem::path file = directory / join(prefix, name);
-    if (std::filesystem::exists(file)) return parse_vocabulary(read_file(file, caller), file.string());
-  }
-  fail("{}: {} has no {}vocabulary.txt or {}vocabulary.model, needs one of them", caller, directory.string(), prefix,
-       prefix);
+  const std::string text = join(prefix, "vocabulary.txt");
+  const std::string model = join(prefix, "vocabulary.model");
+  check(files.has(text) != files.has(model), "{}: {} lists {} of {} and {}, needs one of them", caller,
+        files.path(kManifestName), files.has(text) ? "both" : "none", text, model);
+  const std::string& name = files.has(text) ? text : model;
+  return parse_vocabulary(files.read(name, kMaxVocabularyBytes), files.path(name));
 }
 
 std::shared_ptr<const Vocabulary> apply_case_file(std::shared_ptr<const Vocabulary> vocabulary,
-                                                  const std::filesystem::path& directory, std::string_view prefix,
-                                                  std::string_view caller) {
-  const std::filesystem::path file = directory / join(prefix, kCaseFile);
-  if (!std::filesystem::exists(file)) return vocabulary;
-  return with_case(std::move(vocabulary), SentenceCase::parse(read_file(file, caller), file.string()));
+                                                  const ListedDirectory& files, std::string_view prefix) {
+  const std::string name = join(prefix, kCaseFile);
+  if (!files.has(name)) return vocabulary;
+  return with_case(std::move(vocabulary), SentenceCase::parse(files.read(name, kMaxVocabularyBytes), files.path(name)));
 }
 
 }  // namespace
@@ -47,11 +45,15 @@ std::map<std::string, std::string> vocabulary_files(const Vocabularies& vocabula
   return files;
 }
 
-Vocabularies read_vocabularies(const std::filesystem::path& directory, bool is_shared, std::string_view caller) {
-  const auto input = read_vocabulary(directory, is_shared ? "" : kInputPrefix, caller);
-  const auto output = is_shared ? input : read_vocabulary(directory, kOutputPrefix, caller);
-  return {apply_case_file(input, directory, kInputPrefix, caller),
-          apply_case_file(output, directory, kOutputPrefix, caller)};
+Vocabularies read_vocabularies(const ListedDirectory& files, bool is_shared, std::string_view caller) {
+  const auto input = read_vocabulary(files, is_shared ? "" : kInputPrefix, caller);
+  const auto output = is_shared ? input : read_vocabulary(files, kOutputPrefix, caller);
+  return {apply_case_file(input, files, kInputPrefix), apply_case_file(output, files, kOutputPrefix)};
+}
+
+CaseKind case_of(const Vocabulary& vocabulary) {
+  const std::string bytes = vocabulary.serialize_case();
+  return bytes.empty() ? CaseKind::kKeep : SentenceCase::parse(bytes, kCaseFile).kind();
 }
 
 }  // namespace edgewise

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "edgewise/base/listed_directory.h"
+#include "edgewise/text/sentence_case.h"
 #include "edgewise/text/vocabulary.h"
 
 namespace edgewise {
@@ -28,6 +29,9 @@ struct Vocabularies {
 std::map<std::string, std::string> vocabulary_files(const Vocabularies& vocabularies, bool is_shared);
 
 /// Reads the files of vocabulary_files; error messages begin with `caller`.
-Vocabularies read_vocabularies(const std::filesystem::path& directory, bool is_shared, std::string_view caller);
+Vocabularies read_vocabularies(const ListedDirectory& files, bool is_shared, std::string_view caller);
+
+/// Returns how a vocabulary treats capitals.
+CaseKind case_of(const Vocabulary& vocabulary);
 
 }  // namespace edgewise

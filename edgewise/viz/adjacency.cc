@@ -121,7 +121,7 @@ std::string draw_node_labels(const GraphDrawing& graph, const std::vector<std::v
 
 /// Writes round node numbers along both sides.
 std::string draw_node_numbers(const GraphDrawing& graph, double side) {
-  const Axis axis = {.lowest = 0, .highest = static_cast<double>(graph.num_nodes())};
+  const Axis axis(0, static_cast<double>(graph.num_nodes()));
   std::string svg;
   for (const double tick : axis.ticks(6)) {
     const double position = axis.normalise(tick) * side;

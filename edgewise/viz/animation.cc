@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kCaptionHeight = 22;
 
-SvgPicture add_caption(const Frame& frame) {
+SvgPicture add_caption(const AnimationFrame& frame) {
   SvgPicture picture = frame.picture;
   picture.body += svg_text(picture.width / 2, picture.height + 14, frame.caption, "text-anchor=\"middle\"");
   picture.height += kCaptionHeight;
@@ -25,15 +25,15 @@ SvgPicture add_caption(const Frame& frame) {
 }
 
 /// Gives all frames the greatest width and height, and adds their captions.
-std::vector<SvgPicture> equalise_sizes(std::span<const Frame> frames) {
+std::vector<SvgPicture> equalise_sizes(std::span<const AnimationFrame> frames) {
   std::vector<SvgPicture> pictures;
   double width = 0;
   double height = 0;
-  for (const Frame& frame : frames) {
+  for (const AnimationFrame& frame : frames) {
     width = std::max(width, frame.picture.width);
     height = std::max(height, frame.picture.height);
   }
-  for (Frame frame : frames) {
+  for (AnimationFrame frame : frames) {
     frame.picture.width = width;
     frame.picture.height = height;
     pictures.push_back(add_caption(frame));
@@ -43,7 +43,8 @@ std::vector<SvgPicture> equalise_sizes(std::span<const Frame> frames) {
 
 }  // namespace
 
-std::string player_html(std::string_view label, std::span<const Frame> frames) {
+std::string player_html(std::string_view label, std::span<const AnimationFrame> frames) {
+  check(!frames.empty(), "player_html: frames is empty, needs at least one");
   std::string html = fmt::format(
       "<div class=\"player\" data-milliseconds=\"{}\">\n<div class=\"controls\" hidden><button type=\"button\">Play"
       "</button><input type=\"range\" min=\"0\" max=\"{}\" value=\"{}\" aria-label=\"{}\"><output></output></div>\n",
@@ -55,17 +56,17 @@ std::string player_html(std::string_view label, std::span<const Frame> frames) {
   return html + "</div>\n";
 }
 
-std::string animated_png(std::span<const Frame> frames, double scale) {
+std::string animated_png(std::span<const AnimationFrame> frames, double scale) {
   std::vector<Raster> rasters;
   for (const SvgPicture& picture : equalise_sizes(frames)) rasters.push_back(rasterise(svg_file(picture), scale));
   return encode_png(rasters, kFrameMilliseconds);
 }
 
-SvgPicture draw_film_strip(std::string title, std::span<const Frame> frames, std::size_t columns,
+SvgPicture draw_film_strip(std::string title, std::span<const AnimationFrame> frames, std::size_t columns,
                            std::size_t max_frames) {
   check(max_frames >= 2, "draw_film_strip: max_frames is {}, needs at least 2", max_frames);
   const std::size_t count = std::min(frames.size(), max_frames);
-  std::vector<Frame> selected;
+  std::vector<AnimationFrame> selected;
   for (std::size_t i = 0; i < count; ++i) {
     selected.push_back(frames[count == 1 ? 0 : i * (frames.size() - 1) / (count - 1)]);
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "edgewise/base/json.h"
 
@@ -29,15 +30,15 @@ std::vector<std::size_t> select_indices(const std::optional<std::size_t>& index,
   return all;
 }
 
-/// Writes a matrix with one row per line.
-std::string rows_json(const std::vector<float>& weights, std::size_t columns) {
+/// Writes a matrix with one row per line. A weight that is not finite becomes null.
+std::string rows_json(const std::vector<float>& weights, std::size_t num_rows, std::size_t num_columns) {
   std::string rows;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const bool is_first = i % columns == 0;
-    rows += is_first ? (i == 0 ? "[" : "],\n  [") : ", ";
-    rows += std::isnan(weights[i]) ? "null" : fmt::format("{}", weights[i]);
+  for (std::size_t row = 0; row < num_rows; ++row) {
+    const std::span<const float> cells = std::span(weights).subspan(row * num_columns, num_columns);
+    rows += row == 0 ? "" : ",\n  ";
+    rows += json_array(cells, [](float cell) { return std::isfinite(cell) ? fmt::format("{}", cell) : "null"; });
   }
-  return "[" + rows + "]]";
+  return "[" + rows + "]";
 }
 
 }  // namespace
@@ -121,7 +122,9 @@ SvgPicture draw_grid(const AttentionMaps& maps, const MapIndex& index) {
 }
 
 std::string json_of(const AttentionMaps& maps) {
-  const auto head_json = [&](const std::vector<float>& head) { return rows_json(head, maps.columns.size()); };
+  const auto head_json = [&](const std::vector<float>& head) {
+    return rows_json(head, maps.rows.size(), maps.columns.size());
+  };
   return JsonObject()
       .add("name", maps.name)
       .add("rows_are", maps.row_title)

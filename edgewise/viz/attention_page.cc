@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -67,7 +68,10 @@ std::string pack_weights(const AttentionMaps& maps) {
   std::string bytes;
   for (const MapIndex& index : list_map_indices(maps)) {
     for (const float weight : weights_of(maps, index)) {
-      const auto value = std::isnan(weight) ? kNoEdge : static_cast<std::uint16_t>(std::nearbyint(kScale * weight));
+      const auto value =
+          std::isnan(weight)
+              ? kNoEdge
+              : static_cast<std::uint16_t>(std::nearbyint(kScale * std::clamp(double{weight}, 0.0, 1.0)));
       bytes += static_cast<char>(value & 0xFF);
       bytes += static_cast<char>(value >> 8);
     }
@@ -110,7 +114,9 @@ std::string map_alignment_json(const MapAlignment& alignment) {
   JsonObject json;
   json.add_json("links", links_json(alignment.links));
   if (alignment.error_rate) json.add("error_rate", *alignment.error_rate);
-  if (alignment.corpus_error_rate) json.add("corpus_error_rate", *alignment.corpus_error_rate);
+  if (alignment.corpus_error_rate) {
+    json.add("corpus_error_rate", *alignment.corpus_error_rate).add("corpus_pairs", alignment.corpus_pairs);
+  }
   return json.text();
 }
 

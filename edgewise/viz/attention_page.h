@@ -18,7 +18,8 @@ using WordLinks = std::vector<std::pair<std::int64_t, std::int64_t>>;
 struct MapAlignment {
   WordLinks links;
   std::optional<double> error_rate = {};         // alignment error rate of this sentence pair, 0 to 1
-  std::optional<double> corpus_error_rate = {};  // error rate over all pairs
+  std::optional<double> corpus_error_rate = {};  // error rate over all pairs that have this map
+  std::int64_t corpus_pairs = 0;                 // number of these pairs
 };
 
 /// The word alignments of maps whose rows are output tokens and whose columns are input tokens.
@@ -30,7 +31,7 @@ struct AlignmentReport {
   WordLinks sure;                            // gold alignment; empty if there is none
   WordLinks possible;                        // gold alignment, including the sure links
   std::vector<MapAlignment> map_alignments;  // one per element of list_map_indices(maps)
-  std::int64_t corpus_pairs = 0;             // pairs that corpus_error_rate counts
+  std::int64_t corpus_pairs = 0;             // pairs that were aligned; some may lack steps of this pair
   std::int64_t skipped_pairs = 0;  // pairs that are too long, and pairs with a token that is not part of a word
 };
 

@@ -20,13 +20,16 @@ constexpr double kRight = 8;
 constexpr double kTop = 40;
 constexpr double kBottom = 34;
 
-double find_axis_end(const BarChart& chart) {
+/// Returns an axis from 0 to the given end or, without one, to the highest value.
+Axis make_axis(const BarChart& chart) {
   double highest = chart.highest;
-  if (highest > 0) return highest;
+  if (highest > 0) return {0, highest};
   for (const BarSeries& series : chart.series) {
-    for (const double value : series.values) highest = std::max(highest, value);
+    for (const double value : series.values) {
+      if (can_draw(value, AxisScale::kLinear)) highest = std::max(highest, value);
+    }
   }
-  return highest > 0 ? highest : 1;
+  return {0, highest};
 }
 
 double y_of(const Axis& axis, double value) {
@@ -62,18 +65,21 @@ std::string draw_bars(const BarChart& chart, const Axis& axis) {
       (kWidth - kLeft - kRight) / static_cast<double>(std::max<std::size_t>(1, chart.categories.size()));
   const double bar = std::min(28.0, 0.8 * spacing / static_cast<double>(std::max<std::size_t>(1, chart.series.size())));
   // Only every `stride`-th category name is drawn, so that names do not overlap.
-  const std::size_t stride = 1 + static_cast<std::size_t>(22 / spacing);
+  double widest = 16;
+  for (const std::string& category : chart.categories) widest = std::max(widest, label_width(category));
+  const std::size_t stride = 1 + static_cast<std::size_t>((widest + 6) / spacing);
   std::string svg;
   for (std::size_t i = 0; i < chart.categories.size(); ++i) {
     const double middle = kLeft + spacing * (static_cast<double>(i) + 0.5);
     double x = middle - bar * static_cast<double>(chart.series.size()) / 2;
     for (const BarSeries& series : chart.series) {
       const double value = i < series.values.size() ? series.values[i] : 0;
-      const double y = y_of(axis, std::min(value, axis.highest));
+      // A value that is not a number has a bar without height.
+      const double y = y_of(axis, value > 0 ? std::min(value, axis.highest()) : 0);
       svg += fmt::format(
-          "<rect class=\"bar f{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"><title>{}: "
+          "<rect class=\"bar f{}\" x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\"><title>{}: "
           "{:.1f}%</title></rect>",
-          series.colour % kColours, x, y, bar - 1, kHeight - kBottom - y,
+          series.colour % kColours, x, y, 0.95 * bar, kHeight - kBottom - y,
           label_attribute(fmt::format("{}, {} {}", series.name, chart.categories[i], chart.x_title)), 100 * value);
       x += bar;
     }
@@ -88,7 +94,7 @@ std::string draw_bars(const BarChart& chart, const Axis& axis) {
 }  // namespace
 
 SvgPicture draw(const BarChart& chart) {
-  const Axis axis = {.lowest = 0, .highest = find_axis_end(chart)};
+  const Axis axis = make_axis(chart);
   SvgPicture picture{.width = kWidth, .height = kHeight, .title = chart.title, .body = {}};
   picture.body = svg_text(kLeft, 14, chart.title, "class=\"title\"") + draw_axis(axis);
   if (chart.series.size() > 1) picture.body += draw_legend(chart);

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "edgewise/base/error.h"
+
 namespace edgewise {
 namespace {
 
@@ -39,7 +41,7 @@ std::string hex(const Colour& colour) {
 
 // The hue goes from blue over green to yellow. The chroma stays within what sRGB can represent.
 Colour colour_of(double value) {
-  const double t = std::clamp(value, 0.0, 1.0);
+  const double t = value > 0 ? std::min(value, 1.0) : 0.0;
   const double hue = (288 - 184 * t) * std::numbers::pi / 180;
   const double chroma = 0.086 + 0.054 * (2 * t - 1) * (2 * t - 1);
   return convert_oklab(kDarkest + (kLightest - kDarkest) * t, chroma * std::cos(hue), chroma * std::sin(hue));
@@ -48,6 +50,7 @@ Colour colour_of(double value) {
 Colour text_colour_on(double value) { return value < 0.45 ? Colour{255, 255, 255} : Colour{0, 0, 0}; }
 
 std::vector<Colour> make_colour_table(int count) {
+  check(count >= 2, "make_colour_table: count is {}, needs at least 2", count);
   std::vector<Colour> colours;
   colours.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) colours.push_back(colour_of(static_cast<double>(i) / (count - 1)));

@@ -21,7 +21,7 @@ std::string hex(const Colour& colour);
 
 /// Returns a colour of the scale that all pictures share, from 0 (dark blue) to 1 (light yellow). Lightness in OKLab
 /// (Ottosson 2020) is linear in `value`, so that equal steps appear equal, also to colour-blind readers and in grey
-/// print. Values outside [0, 1] are clamped.
+/// print. Values outside [0, 1] are clamped; NaN has the colour of 0.
 Colour colour_of(double value);
 
 /// Returns the colour of text on colour_of(value): white on dark colours, black on light colours.

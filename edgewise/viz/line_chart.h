@@ -14,7 +14,7 @@ enum class LineStyle { kSolid, kDashed };
 
 struct Curve {
   std::string name;
-  std::vector<std::pair<double, double>> points;  // (x, y), x ascending; points that are not finite are skipped
+  std::vector<std::pair<double, double>> points;  // (x, y), x ascending; points without can_draw(y) are left out
   int colour = 0;                                 // index in the palette
   LineStyle style = LineStyle::kSolid;
 };
@@ -27,8 +27,8 @@ struct LineChart {
   bool has_legend = false;  // whether the names of the curves stand below the chart
 };
 
-/// Draws the chart with x from 0 to `highest_x`. In a curve of more than 300 points, runs of neighbouring points are
-/// averaged. The body of the picture is empty if no curve has a point.
+/// Draws the chart with x from 0 to `highest_x`, which is finite; points outside are left out. In a curve of more than
+/// 300 points, runs of neighbouring points are averaged. The body of the picture is empty if no curve has a point.
 SvgPicture draw(const LineChart& chart, double highest_x);
 
 }  // namespace edgewise

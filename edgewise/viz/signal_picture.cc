@@ -51,14 +51,14 @@ SvgPicture draw_map(const Signal& signal) {
   SvgPicture picture{
       .width = kLeft + std::max(width, 340.0) + 8, .height = kTop + height + 64, .title = signal.title, .body = {}};
   picture.body = svg_text(kLeft, 16, signal.title, "class=\"title\"") + draw_cells(cells, kLeft, kTop, cell);
-  const Axis y_axis = {.lowest = 0, .highest = static_cast<double>(signal.size)};
+  const Axis y_axis(0, static_cast<double>(signal.size));
   for (const double tick : y_axis.ticks(4)) {
-    if (tick >= y_axis.highest) continue;
+    if (tick >= y_axis.highest()) continue;
     picture.body += svg_text(kLeft - 5, kTop + (tick + 0.5) * cell + 4, format_number(tick), "text-anchor=\"end\"");
   }
-  const Axis x_axis = {.lowest = 0, .highest = static_cast<double>(signal.positions)};
+  const Axis x_axis(0, static_cast<double>(signal.positions));
   for (const double tick : x_axis.ticks(6)) {
-    if (tick >= x_axis.highest) continue;
+    if (tick >= x_axis.highest()) continue;
     picture.body +=
         svg_text(kLeft + (tick + 0.5) * cell, kTop + height + 14, format_number(tick), "text-anchor=\"middle\"");
   }

@@ -50,6 +50,15 @@ TEST_F(AverageProgram, GivesTheSameModelForOneModel) {
   EXPECT_EQ(parameters("same"), parameters("one/best"));
 }
 
+TEST_F(AverageProgram, KeepsTheTreatmentOfCapitals) {
+  run_well({"train", "tiny.toml", "--out", "lower", "--set", "train.epochs=1", "--set", "vocabulary.input_case=lower"});
+  run_well({"average", "--out", "same", "lower"});
+
+  const ProcessOptions input = {.input = "A B c\n"};
+  EXPECT_EQ(run_well({"translate", "--model", "same"}, input), run_well({"translate", "--model", "lower"}, input));
+  EXPECT_EQ(read("same/input_case.txt"), read("lower/best/input_case.txt"));
+}
+
 TEST_F(AverageProgram, RefusesModelsThatDoNotFitTogether) {
   run_well({"train", "tiny.toml", "--out", "wide", "--set", "train.epochs=1", "--set", "model.feed_forward=8"});
   run_well({"train", "tiny.toml", "--out", "other", "--set", "train.epochs=1", "--set", "data.symbols=3"});

@@ -95,8 +95,9 @@ TEST_F(BenchProgram, NamesTheMistakeInAWrongCommand) {
 TEST_F(BenchProgram, MeasuresDecodingInEachPrecision) {
   write_corpus();
   for (const char* precision : {"fp32", "bf16", "int8"}) {
-    const auto bench = nlohmann::json::parse(run_well(
-        {"bench", "decode", "--input", "a.en", "--precision", precision, "--beam", "2", "--threads", "2", "--json"}));
+    const auto bench =
+        nlohmann::json::parse(run_well({"bench", "decode", "--input", "a.en", "--precision", precision, "--beam", "2",
+                                        "--threads", "2", "--min-seconds", "0", "--json"}));
     EXPECT_EQ(bench["precision"], precision);
     EXPECT_EQ(bench["beam"], 2);
     EXPECT_EQ(bench["splits"].size(), 2u);

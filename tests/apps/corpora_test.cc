@@ -161,7 +161,17 @@ TEST_F(CorporaProgram, AreTranslatedInLowerCaseIfTheyWereTrainedInLowerCase) {
 }
 
 TEST_F(CorporaProgram, RefuseSubwordSamplingWithoutSentencePiece) {
-  expect_refused({"train", "text.toml", "--out", "run", "--set", "vocabulary.kind=words", "--set", "vocabulary.size=0"},
+  const std::vector<std::string> train = {"train", "text.toml",
+                                          "--out", "run",
+                                          "--set", "vocabulary.kind=words",
+                                          "--set", "vocabulary.size=0",
+                                          "--set", "vocabulary.model=unigram"};
+  expect_refused(train, "train: vocabulary.input_sampling is 0.2, needs vocabulary.kind=sentencepiece");
+
+  write("words.toml", "[data]\ntrain = [\"small.tsv\"]\n[vocabulary]\nshared = true\n");
+  run_well({"vocab", "words.toml", "--out", "words"});
+  expect_refused({"train", "text.toml", "--out", "run", "--set", "vocabulary.file=words", "--set",
+                  "vocabulary.input_case=keep", "--set", "vocabulary.output_case=keep"},
                  "PairEncoder: vocabulary.input_sampling is 0.2, but the vocabulary is of words, needs sentencepiece");
 }
 

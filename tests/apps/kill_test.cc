@@ -1,77 +1,123 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs that are killed at random moments and resumed end with the bits of a run that was never killed.
+// Runs with random configs that are killed at random moments, or trained in parts, end with the bits of runs of one
+// process. EDGEWISE_KILLS is the number of kills, EDGEWISE_SEED repeats a sweep, and EDGEWISE_KILLS_TABLE names a file
+// that gets a line for each kill (scripts/soak kills).
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <random>
 #include <thread>
 
 #include "tests/apps/program.h"
+#include "tests/apps/random_training.h"
 #include "tests/train/same_run.h"
 
 namespace edgewise {
 namespace {
 
-class KillTest : public ProgramTest {
- protected:
-  using Clock = std::chrono::steady_clock;
+std::uint64_t environment_number(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::stoull(text);
+}
 
-  /// Returns a command that saves every three steps, also within an epoch and between accumulated batches.
-  static std::vector<std::string> train(const std::string& run, const std::string& precision) {
-    return {"train",     "tiny.toml",
-            "--out",     run,
-            "--threads", "1",
-            "--set",     "train.precision=" + precision,
-            "--set",     "train.epochs=0",
-            "--set",     "train.steps=120",
-            "--set",     "train.accumulate=2",
-            "--set",     "train.log_every=7",
-            "--set",     "train.validate_every=20",
-            "--set",     "train.save_every=3",
-            "--set",     "train.average=0.9",
-            "--set",     "train.keep_best=2",
-            "--set",     "train.best_by=loss",
-            "--set",     "batch.sentences=16",
-            "--set",     "data.test_size=0"};
+/// A kill of a process, or the end of a process before its kill.
+struct Kill {
+  std::string phase;
+  double seconds = 0.0;  // after the start of the process
+  bool has_ended = false;
+};
+
+class RandomRuns : public ProgramTest {
+ protected:
+  RandomRuns() : seed_(environment_number("EDGEWISE_SEED", std::random_device()())), random_(seed_) {
+    write("large.tsv", RandomTraining::sentence_pairs(200));
+    write("small.tsv", RandomTraining::sentence_pairs(15));
   }
 
-  bool has_checkpoint() const { return exists(path("killed/last")) || exists(path("killed/previous")); }
+  std::vector<std::string> train(const std::string& run, const std::vector<std::string>& settings = {}) {
+    std::vector<std::string> command = {"train", "random.toml", "--out",
+                                        run,     "--threads",   std::to_string(random_.number(1, 2))};
+    if (exists(path(run) / "last") || exists(path(run) / "previous")) command.emplace_back("--resume");
+    for (const std::string& setting : settings) command.insert(command.end(), {"--set", setting});
+    return command;
+  }
 
-  /// Starts or resumes a run and kills it at a random moment. Returns true when the run ended before.
-  bool trains_to_the_end(std::vector<std::string> command, Clock::duration longest) {
-    if (has_checkpoint()) command.push_back("--resume");
+  /// Draws a config and trains the run `whole`. Returns the seconds that it took.
+  double train_whole() {
+    std::filesystem::remove_all(path("whole"));
+    config_ = random_.config();
+    write("random.toml", config_);
+    const auto begin = std::chrono::steady_clock::now();
+    run_well(train("whole"));
+    return seconds_since(begin);
+  }
+
+  /// Starts or resumes the run `parts` and kills it after some seconds.
+  Kill kill_after(double seconds) {
+    std::vector<std::string> command = train("parts");
     command.insert(command.begin(), EDGEWISE_PROGRAM);
-    const double share = std::uniform_real_distribution<double>(0.3, 1.0)(random_);
-    const auto moment = Clock::now() + std::chrono::duration_cast<Clock::duration>(share * longest);
+    const auto begin_of_files = std::filesystem::file_time_type::clock::now();
+    const auto begin = std::chrono::steady_clock::now();
     RunningProcess process(command, {.folder = path("").string()});
-    while (Clock::now() < moment && !process.has_ended()) std::this_thread::sleep_for(std::chrono::microseconds(300));
+    while (seconds_since(begin) < seconds && !process.has_ended()) {
+      std::this_thread::sleep_for(std::chrono::microseconds(300));
+    }
+    const double moment = seconds_since(begin);
     process.send(SIGKILL);
     const ProcessResult result = process.wait();
-    EXPECT_TRUE(result.exit_code == 0 || result.exit_code == 128 + SIGKILL) << result.errors;
-    return result.exit_code == 0;
+    EXPECT_TRUE(result.exit_code == 0 || result.exit_code == 128 + SIGKILL) << result.errors << config_;
+    return {.phase = phase_since(begin_of_files), .seconds = moment, .has_ended = result.exit_code == 0};
   }
 
-  /// Kills runs `kills` times and compares each run that reaches its end with a run that was never killed. The latest
-  /// moment of a kill grows with each kill, and shrinks when a run ends before its kill.
-  void kill_runs(const std::string& precision, int kills) {
-    Clock::duration longest = -Clock::now().time_since_epoch();
-    run_well(train("whole", precision));
-    longest += Clock::now().time_since_epoch();
-    while (kills > 0) {
-      if (trains_to_the_end(train("killed", precision), longest)) {
-        longest = longest * 7 / 10;
-        expect_same_run(path("killed"), path("whole"));
-        std::filesystem::remove_all(path("killed"));
-      } else {
-        longest = longest * 21 / 20;
-        --kills;
-      }
+  /// Resumes the run `parts` to its end, and returns its difference to the run `whole`.
+  std::string difference_at_the_end() {
+    run_well(train("parts"));
+    std::string difference = find_difference(path("parts"), path("whole"));
+    if (difference.empty() && names_without_events("parts") != names_without_events("whole")) {
+      difference = fmt::format("files {}", fmt::join(names_without_events("parts"), " "));
     }
-    std::vector<std::string> resume = train("killed", precision);
-    if (has_checkpoint()) resume.push_back("--resume");
-    run_well(resume);
-    expect_same_run(path("killed"), path("whole"));
-    EXPECT_EQ(names_without_events("killed"), names_without_events("whole"));
+    std::filesystem::remove_all(path("parts"));
+    return difference;
+  }
+
+  void expect_no_difference(const std::string& difference) const {
+    EXPECT_EQ(difference, "") << "EDGEWISE_SEED=" << seed_ << "\n" << config_;
+  }
+
+  /// Appends a line for each kill of a run to the table.
+  void append_to_table(const std::vector<Kill>& kills, const std::string& difference) const {
+    const char* table = std::getenv("EDGEWISE_KILLS_TABLE");
+    if (table == nullptr) return;
+    std::ofstream file(table, std::ios::app);
+    for (const Kill& kill : kills) {
+      file << fmt::format("{}\t{}\t{:.3f}\t{}\n", seed_, kill.phase, kill.seconds,
+                          difference.empty() ? "same bits" : "other bits");
+    }
+  }
+
+  static double seconds_since(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  std::uint64_t seed_;
+  RandomTraining random_;
+  std::string config_;
+
+ private:
+  /// Returns what a killed process that began at `begin` was doing.
+  std::string phase_since(std::filesystem::file_time_type begin) const {
+    if (!exists(path("parts"))) return "before the run directory";
+    bool has_begun = false;
+    for (const std::string& name : names_in(path("parts"))) {
+      const std::size_t mark = name.find(".tmp-");
+      if (mark != std::string::npos)
+        return "while writing " + (name.starts_with("step") ? "step" : name.substr(0, mark));
+      has_begun = has_begun || (name.starts_with("events.") && last_write_time(path("parts") / name) >= begin);
+    }
+    if (!exists(path("parts/last"))) return "before the first checkpoint";
+    return has_begun ? "in or after the steps" : "before the first step";
   }
 
   /// Returns the file names in a run without the event files, of which each process writes its own.
@@ -80,25 +126,41 @@ class KillTest : public ProgramTest {
     std::erase_if(names, [](const std::string& name) { return name.starts_with("events."); });
     return names;
   }
-
-  std::mt19937_64 random_{make_seed()};
-
- private:
-  static std::uint64_t make_seed() {
-    const std::uint64_t seed = std::random_device()();
-    std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
-    return seed;
-  }
 };
 
-TEST_F(KillTest, KeepsEveryBitOfAKilledRunInFp32) {
-  write("tiny.toml", kTinyConfig);
-  kill_runs("fp32", 16);
+using KillTest = RandomRuns;
+using TrainInParts = RandomRuns;
+
+TEST_F(KillTest, ChangesNoBitOfARunThatIsResumed) {
+  constexpr std::uint64_t kMostKillsOfARun = 3;
+  constexpr int kRunsOfAConfig = 3;
+  std::uint64_t kills = 0;
+  const std::uint64_t wanted = environment_number("EDGEWISE_KILLS", 16);
+  while (kills < wanted && !HasFailure()) {
+    const double whole = train_whole();
+    for (int run = 0; run < kRunsOfAConfig && kills < wanted; ++run) {
+      std::vector<Kill> kills_of_run;
+      while (kills_of_run.size() < std::min(kMostKillsOfARun, wanted - kills)) {
+        const Kill kill = kill_after(random_.share() * whole);
+        if (kill.has_ended) break;
+        kills_of_run.push_back(kill);
+      }
+      kills += kills_of_run.size();
+      const std::string difference = difference_at_the_end();
+      expect_no_difference(difference);
+      append_to_table(kills_of_run, difference);
+    }
+  }
 }
 
-TEST_F(KillTest, KeepsEveryBitOfAKilledRunInBf16) {
-  write("tiny.toml", kTinyConfig);
-  kill_runs("bf16", 16);
+TEST_F(TrainInParts, EndsWithTheBitsOfATrainingInOnePart) {
+  for (int i = 0; i < 4; ++i) {
+    train_whole();
+    const bool is_planned = config_.find("linear") != std::string::npos || config_.find("cosine") != std::string::npos;
+    const std::int64_t step = random_.number(1, RandomTraining::kSteps - 1);
+    run_well(train("parts", {is_planned ? "train.epochs=1" : "train.steps=" + std::to_string(step)}));
+    expect_no_difference(difference_at_the_end());
+  }
 }
 
 }  // namespace

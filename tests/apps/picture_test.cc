@@ -18,8 +18,8 @@ using testing::Not;
 
 class PictureProgram : public ProgramTest {
  protected:
-  void train(const std::vector<std::string>& settings = {}) const {
-    write("tiny.toml", kTinyConfig);
+  void train(const std::vector<std::string>& settings = {}, const std::string& config = kTinyConfig) const {
+    write("tiny.toml", config);
     std::vector<std::string> command = {"train", "tiny.toml", "--out", "run"};
     for (const std::string& setting : settings) command.insert(command.end(), {"--set", setting});
     run_well(command);
@@ -43,8 +43,7 @@ TEST_F(PictureProgram, GivesTheWeightsThatTheModelUses) {
   const nlohmann::json json = attention_json({"--input", "a b c", "--output", "b c"});
   const TranslationModel model = open_model(path("run"));
   const TokenPair pair = encode_pair(model, "a b c", "b c", "test");
-  GraphPool pool;
-  const ModelAttention expected = record_attention(*model.model, make_batch(pool, std::span(&pair, 1)));
+  const ModelAttention expected = record_attention(*model.model, make_batch(std::span(&pair, 1)));
 
   EXPECT_EQ(json.at("attention")[2].at("rows"), (std::vector<std::string>{"b", "c", "<end>"}));
   EXPECT_EQ(json.at("attention")[1].at("rows"), (std::vector<std::string>{"<begin>", "b", "c"}));
@@ -79,8 +78,9 @@ TEST_F(PictureProgram, DrawsTheTokensOfTheOutputAndDoesNotEncodeItsTextAgain) {
   std::string lines;
   for (int i = 0; i < 8; ++i) lines += "aab abab baab abba " + std::to_string(i) + " bbaa ab\n";
   write("text", lines);
-  train({"data.task=text", "data.train=[\"text\", \"text\"]", "vocabulary.kind=sentencepiece",
-         "vocabulary.model=unigram", "vocabulary.size=20", "train.epochs=0", "train.steps=5"});
+  train({"data.train=[\"text\", \"text\"]", "vocabulary.kind=sentencepiece", "vocabulary.model=unigram",
+         "vocabulary.size=20", "train.epochs=0", "train.steps=5"},
+        kTinyModelConfig);
   const std::string translation = run_well({"translate", "--model", "run", "--json"}, {.input = "abab ab\n"});
   std::vector<std::string> tokens = nlohmann::json::parse(translation).at("outputs")[0].at("tokens");
 

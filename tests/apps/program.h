@@ -65,17 +65,8 @@ class ProgramTest : public testing::Test {
   std::filesystem::path folder_;
 };
 
-/// The config of a copy task that trains in two seconds; tests append more sections.
-inline const std::string kTinyConfig = R"(
-[data]
-task = "copy"
-train_size = 300
-valid_size = 20
-test_size = 20
-symbols = 4
-length_mean = 3.0
-length_deviation = 1.0
-
+/// The config of a tiny model, without a [data] section; tests append more options of [train], and more sections.
+inline const std::string kTinyModelConfig = R"(
 [vocabulary]
 shared = true
 
@@ -94,5 +85,17 @@ feed_forward = 16
 epochs = 2
 warmup = 20
 )";
+
+/// The config of a copy task that trains in two seconds.
+inline const std::string kTinyConfig = R"(
+[data]
+task = "copy"
+train_size = 300
+valid_size = 20
+test_size = 20
+symbols = 4
+length_mean = 3.0
+length_deviation = 1.0
+)" + kTinyModelConfig;
 
 }  // namespace edgewise

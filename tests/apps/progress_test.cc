@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <pty.h>
 #include <sys/wait.h>
 
 #include "tests/apps/program.h"
+#include "tests/support/terminal.h"
 
 namespace edgewise {
 namespace {
@@ -10,18 +10,7 @@ namespace {
 /// Runs a program on a terminal of `columns` columns and returns its output.
 std::string run_on_terminal(unsigned short columns, const std::filesystem::path& folder,
                             const std::vector<std::string>& arguments) {
-  winsize size = {};
-  size.ws_col = columns;
-  size.ws_row = 24;
-  int terminal = -1;
-  const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
-  if (child == 0) {
-    std::vector<char*> words;
-    for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
-    words.push_back(nullptr);
-    if (chdir(folder.c_str()) == 0) execv(words[0], words.data());
-    _exit(127);
-  }
+  const auto [child, terminal] = start_on_terminal(columns, folder, arguments);
   std::string output;
   char buffer[4096];
   for (ssize_t count = 0; (count = ::read(terminal, buffer, sizeof buffer)) > 0;) output.append(buffer, count);

@@ -2,6 +2,8 @@
 // A Universal Transformer in the program: training, translating and counting ponder steps.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "edgewise/experiment/model_directory.h"
 #include "edgewise/models/sequence_model.h"
@@ -13,8 +15,8 @@ namespace {
 
 class UniversalProgram : public ProgramTest {
  protected:
-  void train(const std::vector<std::string>& settings = {}) const {
-    write("tiny.toml", kTinyConfig);
+  void train(const std::vector<std::string>& settings = {}, const std::string& config = kTinyConfig) const {
+    write("tiny.toml", config);
     std::filesystem::remove_all(path("run"));
     std::vector<std::string> command = {"train", "tiny.toml", "--out", "run"};
     for (const std::string& setting : {std::string("model.kind=universal"), std::string("model.encoder_layers=4"),
@@ -81,12 +83,22 @@ TEST_F(UniversalProgram, WritesAHistogramOfPonderStepsForEachValidation) {
 }
 
 TEST_F(UniversalProgram, LearnsWithEachOptionOfAUniversalTransformer) {
+  train({"train.log_every=5"});
+  std::set<std::string> all_weights = {read("run/last/model.safetensors")};
   for (const std::string setting :
        {"train.precision=bf16", "model.universal.halted_keys=dropped",
         "model.universal.transition=separable_convolution", "model.universal.adaptive=none", "train.rdrop=1"}) {
     SCOPED_TRACE(setting);
-    train({setting});
-    EXPECT_TRUE(std::filesystem::exists(path("run/best/model.safetensors")));
+    train({setting, "train.log_every=5"});
+    std::vector<double> losses;
+    std::istringstream lines(read("run/metrics.jsonl"));
+    for (std::string line; std::getline(lines, line);) {
+      const nlohmann::json metrics = nlohmann::json::parse(line);
+      if (metrics.contains("loss")) losses.push_back(metrics.at("loss"));
+    }
+    ASSERT_EQ(losses.size(), 4U);
+    EXPECT_LT(losses.back(), losses.front());
+    EXPECT_TRUE(all_weights.insert(read("run/last/model.safetensors")).second) << "the option has no effect";
   }
 }
 
@@ -115,9 +127,9 @@ TEST_F(UniversalProgram, TakesTheSamePonderStepsWithTheRuntimeAndWithLibtorch) {
 
 // After few steps, the tokens of an output may differ from those that SentencePiece gives for its text.
 TEST_F(UniversalProgram, GivesTheSameTokensWithTheRuntimeAndWithLibtorch) {
-  train({"data.task=text", R"(data.train=[")" EDGEWISE_SOURCE R"(/data/tatoeba-eng-fra/valid.tsv.xz"])",
-         "vocabulary.kind=sentencepiece", "vocabulary.model=bpe", "vocabulary.size=500", "data.valid=[]",
-         "batch.tokens=1000", "train.epochs=0", "train.steps=30"});
+  train({R"(data.train=[")" EDGEWISE_SOURCE R"(/data/tatoeba-eng-fra/valid.tsv.xz"])", "vocabulary.kind=sentencepiece",
+         "vocabulary.model=bpe", "vocabulary.size=500", "batch.tokens=1000", "train.epochs=0", "train.steps=30"},
+        kTinyModelConfig);
   expect_same_with_libtorch("Where is your brother?\nI don't speak French.\nShe bought a new car.\nWow!\n", 4);
 }
 

@@ -6,9 +6,11 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <limits>
 
 #include "edgewise/base/files.h"
+#include "edgewise/base/parse_number.h"
 #include "edgewise/base/utf8.h"
 #include "tests/base/support.h"
 
@@ -244,7 +246,7 @@ TEST(Override, IsNamedInErrors) {
       {"train.steps=five", "--set train.steps=five: train.steps is \"five\", needs a whole number of at least 1"},
       {"train.steps=", "--set train.steps=: train.steps is \"\", needs a whole number of at least 1"},
       {"train.steps=1\nname='x'",
-       "--set train.steps=1\nname='x': train.steps is \"1\\nname='x'\", needs a whole number of at least 1"},
+       "--set train.steps=1\\nname='x': train.steps is \"1\\nname='x'\", needs a whole number of at least 1"},
       {"train.steps", "--set train.steps: no value is given, needs section.key=value"},
       {"=5", "--set =5: no value is given, needs section.key=value"},
       {"train=5", "--set train=5: train is 5, needs a section"},
@@ -337,7 +339,7 @@ RC_GTEST_PROP(ToToml, WritesTextThatParsesToEqualOptions, ()) {
   options.model.norm = *rc::gen::element(NormPlacement::kPre, NormPlacement::kPost, NormPlacement::kNone);
   options.model.bias = *rc::gen::arbitrary<bool>();
   if (*rc::gen::arbitrary<bool>()) {
-    options.model.scale = any_number_above(0, std::numeric_limits<double>::infinity());
+    options.model.scale = any_number_above(0, std::numeric_limits<double>::max());
   }
   options.train.dropout = any_number_above(0, 1);
   options.train.rate = any_number_above(0, 10);
@@ -370,6 +372,99 @@ TEST(Range, DescribesItsNumbers) {
   EXPECT_EQ(at_least(0).below(1).text(), " from 0 to below 1");
   EXPECT_EQ(above(0).at_most(1).text(), " above 0 and at most 1");
   EXPECT_EQ(above(0).below(1).text(), " above 0 and below 1");
+}
+
+TEST(Config, CutsAndEscapesTheTextOfTheFile) {
+  const std::string megabyte(1 << 20, 'k');
+  const std::string cut = "\"" + std::string(60, 'k') + "…\" (1048576 bytes)";
+  EXPECT_EQ(error_of_config(megabyte + " = 1"),
+            "config.toml:1:1: " + cut + " is unknown; known are name, model, train");
+  EXPECT_EQ(error_of_config("[model]\n" + megabyte + " = 1").substr(0, 70),
+            "config.toml:2:1: \"model." + std::string(46, 'k'));
+  EXPECT_EQ(error_of_config("model.norm = \"" + megabyte + "\""),
+            "config.toml:1:7: model.norm is " + cut + ", needs \"pre\", \"post\" or \"without\"");
+  for (const std::string& toml : {megabyte + " = 1\n" + megabyte + " = 1", "[steps." + megabyte + "]",
+                                  "name = " + megabyte, "name = '" + megabyte}) {
+    EXPECT_LT(error_of_config(toml).size(), 400u) << toml.substr(0, 20);
+  }
+  EXPECT_EQ(error_of_config("\"\\u001B[31m\" = 1"),
+            "config.toml:1:1: \"\\u001b[31m\" is unknown; known are name, model, train");
+}
+
+TEST(Override, IsCutInErrors) {
+  const std::string megabyte(1 << 20, 'k');
+  for (const std::string& text : {megabyte, megabyte + "=1", "name." + megabyte + "=1", "train.steps=" + megabyte,
+                                  "train.stps" + megabyte + "=1", "train.rate=[" + megabyte}) {
+    EXPECT_LT(error_of_config("", {text}).size(), 400u) << text.substr(0, 20);
+  }
+}
+
+TEST(Config, TakesMinusZeroAsZero) {
+  EXPECT_FALSE(std::signbit(parse("train.dropout = -0.0").train.dropout));
+  EXPECT_EQ(parse("", {"train.seed=-0"}).train.seed, 0u);
+}
+
+TEST(Config, RefusesNumbersThatAreNotFiniteOrDoNotFitTheType) {
+  for (const char* value : {"inf", "-inf", "nan", "1e400", "true", "\"\"", "\"1.5\""}) {
+    EXPECT_NE(error_of_config(std::string("model.scale = ") + value), "no error") << value;
+  }
+  for (const char* value : {"", "１２", "1 2", "0x", "1_", "18446744073709551616", "-1", "+", "\"0x10\"", "\" 1\""}) {
+    EXPECT_NE(error_of_config("", {std::string("train.seed=") + value}), "no error") << value;
+  }
+  EXPECT_EQ(
+      error_of_config("", {"model.heads=99999999999999999999"}),
+      "--set model.heads=99999999999999999999: model.heads is \"99999999999999999999\", needs a whole number of at "
+      "least 1");
+}
+
+TEST(ParseNumber, TakesTheWholeTextOrNothing) {
+  const auto parse_whole = [](std::string_view text) {
+    std::int64_t number = -7;
+    return parse_number(text, at_least(0).at_most(1000), number) ? number : -1;
+  };
+  EXPECT_EQ(parse_whole("0"), 0);
+  EXPECT_EQ(parse_whole("010"), 10);
+  EXPECT_EQ(parse_whole("1000"), 1000);
+  for (const char* text : {"", "-1", "1001", "+1", " 1", "1 ", "0x1", "1e2", "1.0", "１", "true", "inf", "nan",
+                           "9223372036854775807", "9223372036854775808", "99999999999999999999"}) {
+    EXPECT_EQ(parse_whole(text), -1) << text;
+  }
+  double real = 7;
+  EXPECT_TRUE(parse_number("-0", at_least(0), real));
+  EXPECT_FALSE(std::signbit(real));
+  for (const char* text : {"inf", "nan", "1e400", "-1e-5", "1,5", "0x1p3", "1f"}) {
+    EXPECT_FALSE(parse_number(text, at_least(0), real)) << text;
+  }
+}
+
+TEST(Range, ContainsNoInfinityUnlessItSaysSo) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  EXPECT_FALSE(Range().contains(kInfinity));
+  EXPECT_FALSE(above(0).contains(kInfinity));
+  EXPECT_FALSE(at_most(0).contains(-kInfinity));
+  EXPECT_TRUE(any_number().contains(kInfinity));
+  EXPECT_TRUE(any_number().contains(-kInfinity));
+  EXPECT_FALSE(any_number().contains(std::nan("")));
+}
+
+TEST(Range, ReturnsItsOutermostNumbers) {
+  EXPECT_EQ(at_least(1).at_most(8).smallest(), 1);
+  EXPECT_EQ(at_least(1).at_most(8).largest(), 8);
+  EXPECT_EQ(above(0).below(1).smallest(), std::numeric_limits<double>::denorm_min());
+  EXPECT_EQ(above(0).below(1).largest(), std::nextafter(1.0, 0.0));
+  EXPECT_EQ(Range().smallest(), std::nullopt);
+  EXPECT_EQ(Range().largest(), std::nullopt);
+}
+
+TEST(CheckRanges, NamesTheFirstNumberOutOfItsRange) {
+  Options options;
+  EXPECT_EQ(error_of([&] { check_ranges(options, "run"); }), "no error");
+  options.train.data.lengths = {1, 101};
+  EXPECT_EQ(error_of([&] { check_ranges(options, "run"); }),
+            "run: train.data.lengths is [1, 101], needs a list of whole numbers, each from 1 to 100");
+  options.model.scale = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(error_of([&] { check_ranges(options, "run"); }),
+            "run: model.scale is inf, needs a number above 0 or \"none\"");
 }
 
 TEST(Range, ContainsItsInclusiveEndsOnly) {

@@ -6,7 +6,6 @@
 #include <linux/seccomp.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include <thread>
 
 #include "edgewise/base/files.h"
+#include "edgewise/base/listed_directory.h"
 #include "edgewise/base/sha256.h"
 #include "tests/base/support.h"
 #include "tests/support/faulty_file_system.h"
@@ -127,24 +127,10 @@ TEST(DirectoryWriter, RemovesItsFilesWithoutCommit) {
   {
     DirectoryWriter writer(folder / "last");
     writer.write("model.safetensors", "new");
-    EXPECT_EQ(names_in(folder.path()), fmt::format("last last.tmp-{}", ::getpid()));
+    EXPECT_EQ(names_in(folder.path()), fmt::format("last last.tmp-{}-0", ::getpid()));
   }
   EXPECT_EQ(read_file(folder / "last/model.safetensors"), "old");
   EXPECT_EQ(names_in(folder.path()), "last");
-}
-
-TEST(DirectoryWriter, RemovesTemporaryDirectoriesOfKilledWritersOfThisTarget) {
-  const TemporaryFolder folder;
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(0);
-  ::waitpid(child, nullptr, 0);
-  fs::create_directory(folder / fmt::format("last.tmp-{}", child));
-  fs::create_directory(folder / fmt::format("other.tmp-{}", child));
-  fs::create_directory(folder / "last.tmp-1");  // process 1 always runs
-  fs::create_directory(folder / "last.tmp-notes");
-  write_model(folder / "last", "new");
-
-  EXPECT_EQ(names_in(folder.path()), fmt::format("last last.tmp-1 last.tmp-notes other.tmp-{}", child));
 }
 
 TEST(DirectoryWriter, RejectsADirectoryWithoutAManifest) {
@@ -262,90 +248,6 @@ TEST(DirectoryWriter, KeepsTheOldDirectoryWhenTheDiskIsFull) {
   EXPECT_EQ(error, "write_model: " + disk + "/last/model.safetensors: No space left on device; nothing was replaced");
   EXPECT_EQ(names, "last");
   EXPECT_EQ(weights, "old");
-}
-
-class VerifyManifest : public testing::Test {
- protected:
-  VerifyManifest() : path((folder / "run").string()) { write_model(path, "weights"); }
-
-  std::string error() const {
-    return error_of([&] { verify_manifest(path, "open_model"); });
-  }
-
-  std::string error_of_manifest(const std::string& text) const {
-    write_file_atomically(path + "/manifest.json", text);
-    return error();
-  }
-
-  TemporaryFolder folder;
-  std::string path;
-};
-
-TEST_F(VerifyManifest, ReportsAFileThatChanged) {
-  write_file_atomically(path + "/model.safetensors", "weight");
-  EXPECT_EQ(error(),
-            "open_model: " + path + "/model.safetensors has 6 bytes, manifest.json says 7; the file is truncated");
-  write_file_atomically(path + "/model.safetensors", "weights!");
-  EXPECT_EQ(error(),
-            "open_model: " + path + "/model.safetensors has 8 bytes, manifest.json says 7; the file was altered");
-  write_file_atomically(path + "/model.safetensors", "weighty");
-  EXPECT_EQ(error(), "open_model: " + path + "/model.safetensors has SHA-256 " + sha256("weighty") +
-                         ", manifest.json says " + sha256("weights") + "; the file was altered");
-  fs::remove(path + "/model.safetensors");
-  EXPECT_EQ(error(), "open_model: " + path + "/model.safetensors: No such file or directory; manifest.json lists it");
-}
-
-TEST_F(VerifyManifest, FollowsNoLinksAndReadsNoDevices) {
-  fs::remove(path + "/model.safetensors");
-  write_file_atomically(folder / "elsewhere", "weights");
-  fs::create_symlink("../elsewhere", path + "/model.safetensors");
-  EXPECT_EQ(error(), "open_model: " + path + "/model.safetensors is a symbolic link, needs to be a regular file");
-  fs::remove(path + "/model.safetensors");
-  ASSERT_EQ(::mkfifo((path + "/model.safetensors").c_str(), 0600), 0);
-  EXPECT_EQ(error(), "open_model: " + path + "/model.safetensors is not a regular file, needs to be one");
-}
-
-TEST_F(VerifyManifest, ReportsAMissingManifest) {
-  fs::remove(path + "/manifest.json");
-  EXPECT_EQ(error(), "open_model: " + path + "/manifest.json: No such file or directory");
-}
-
-TEST_F(VerifyManifest, RejectsAnInvalidManifest) {
-  const std::string digits = sha256("weights");
-  const auto with_entry = [](const std::string& entry) { return R"({"format": 1, "files": [)" + entry + "]}"; };
-  const std::pair<std::string, std::string> rows[] = {
-      {"", ", byte 0: the manifest is missing, needs an object"},
-      {"[]", ", byte 0: the manifest is a list, needs an object"},
-      {"{}", " has no format, needs format and files"},
-      {R"({"format": 1})", " has no files, needs format and files"},
-      {R"({"format": 2, "files": []})", " has format 2, this build reads 1; use the build that wrote it"},
-      {R"({"format": "1", "files": []})", ", byte 11: format is a string, needs a whole number"},
-      {R"({"format": 1, "format": 1})", ", byte 14: \"format\" is there twice, needs to be there once"},
-      {R"({"format": 1, "tool": 3})", ", byte 22: tool is 3, needs a string"},
-      {R"({"format": 1, "files": {}})", ", byte 23: files is an object, needs a list"},
-      {R"({"format": 1, "files": []} x)", ", byte 27: more text follows, needs to end here"},
-      {R"({"format": 1, "new": [[[[[1]]]]]})", ", byte 25: values are nested too deep, needs at most 4 levels"},
-      {with_entry("3"), ", byte 24: a file's entry is 3, needs an object"},
-      {with_entry(R"({"name": "../x"})"), ", byte 33: a file's name is \"../x\", needs a plain one without folders"},
-      {with_entry(R"({"name": "a\u0000b"})"),
-       ", byte 33: a file's name is \"a\\u0000b\", needs a plain one without folders"},
-      {with_entry(R"({"name": "a", "size": -1})"),
-       ", byte 46: a file's size is -1, needs a whole number from 0 to 18446744073709551615"},
-      {with_entry(R"({"name": "a", "size": 1.5})"),
-       ", byte 46: a file's size is 1.5, needs a whole number from 0 to 18446744073709551615"},
-      {with_entry(R"({"sha256": "abc"})"), ", byte 35: a file's sha256 is \"abc\", needs 64 hexadecimal digits"},
-      {with_entry(R"({"name": "a", "size": 1})"), ", byte 46: a file's entry ends here, needs name, size and sha256"},
-      {with_entry(R"({"name": "a", "size": 1, "sha256": ")" + digits + R"("}, {"name": "a", "size": 1, "sha256": ")" +
-                  digits + R"("})"),
-       ", byte 163: \"a\" is listed twice, needs to be listed once"},
-  };
-  for (const auto& [text, error] : rows) {
-    EXPECT_EQ(error_of_manifest(text), "open_model: " + path + "/manifest.json" + error) << text;
-  }
-}
-
-TEST_F(VerifyManifest, IgnoresUnknownKeys) {
-  EXPECT_EQ(error_of_manifest(R"({"format": 1, "later": {"a": [1]}, "files": []})"), "no error");
 }
 
 }  // namespace

@@ -5,11 +5,12 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <thread>
 
 #include "edgewise/base/file_descriptor.h"
 #include "tests/base/support.h"
@@ -29,18 +30,51 @@ TEST(ReadFile, ReadsEveryByte) {
   }
 }
 
-TEST(ReadFile, ReadsPipesAndFilesWithoutASize) {
-  const TemporaryFolder folder;
-  const std::string pipe = folder / "pipe";
-  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  std::thread writer([&] {
-    const FileDescriptor file(::open(pipe.c_str(), O_WRONLY));
-    write_all(file, std::string(100'000, 'x'));
-  });
-  EXPECT_EQ(read_file(pipe), std::string(100'000, 'x'));
-  writer.join();
-
+TEST(ReadFile, ReadsFilesWithoutASize) {
   EXPECT_NE(read_file("/proc/self/cmdline").find("test_base"), std::string::npos);
+}
+
+TEST(ReadFile, RefusesWhatMayHaveNoEnd) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string();
+  ASSERT_EQ(::mkfifo((path + "/fifo").c_str(), 0600), 0);
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+  (path + "/socket").copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ::close(socket);
+  fs::create_symlink("loop", folder / "loop");
+
+  const auto error = [](const std::string& file) { return error_of([&] { read_file(file, "read_config"); }); };
+  EXPECT_EQ(error(path + "/fifo"), "read_config: " + path + "/fifo is a FIFO, needs to be a regular file");
+  EXPECT_EQ(error("/dev/zero"), "read_config: /dev/zero is a device, needs to be a regular file");
+  EXPECT_EQ(error(path), "read_config: " + path + " is a directory, needs to be a regular file");
+  EXPECT_EQ(error(path + "/socket"),
+            "read_config: " + path + "/socket is a socket or device, needs to be a regular file");
+  EXPECT_EQ(error(path + "/loop"), "read_config: " + path + "/loop: Too many levels of symbolic links");
+}
+
+TEST(ReadFile, RefusesMoreBytesThanTheLimitWithoutReadingThem) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "file";
+  write_file_atomically(path, "12345");
+  EXPECT_EQ(read_file(path, "read_config", 5), "12345");
+  EXPECT_EQ(error_of([&] { read_file(path, "read_config", 4); }),
+            "read_config: " + path + " has 5 bytes, needs at most 4");
+  fs::resize_file(path, std::uintmax_t{1} << 40);
+  EXPECT_EQ(error_of([&] { read_file(path); }),
+            "read_file: " + path + " has 1099511627776 bytes, needs at most 1073741824");
+  EXPECT_EQ(error_of([] { read_file("/proc/self/cmdline", "read_config", 3); }),
+            "read_config: /proc/self/cmdline has 4 bytes, needs at most 3");
+}
+
+TEST(IsThere, FindsLinksThatLeadNowhereAndReportsNamesThatAreTooLong) {
+  const TemporaryFolder folder;
+  fs::create_symlink("loop", folder / "loop");
+  EXPECT_TRUE(is_there(folder / "loop", "open_model"));
+  EXPECT_FALSE(is_there(folder / "absent", "open_model"));
+  const std::string name(300, 'x');
+  EXPECT_EQ(error_of([&] { is_there(name, "open_model"); }), "open_model: " + name + ": File name too long");
 }
 
 TEST(ReadFile, ReportsTheSystemsError) {
@@ -48,7 +82,8 @@ TEST(ReadFile, ReportsTheSystemsError) {
   const std::string path = folder.path().string();
   EXPECT_EQ(error_of([&] { read_file(folder / "absent"); }),
             "read_file: " + path + "/absent: No such file or directory");
-  EXPECT_EQ(error_of([&] { read_file(folder.path(), "read_corpus"); }), "read_corpus: " + path + ": Is a directory");
+  EXPECT_EQ(error_of([&] { read_file(folder / "absent/file", "read_corpus"); }),
+            "read_corpus: " + path + "/absent/file: No such file or directory");
 }
 
 TEST(WriteFileAtomically, AcceptsANameWithoutAFolder) {
@@ -83,14 +118,29 @@ TEST(WriteFileAtomically, KeepsPermissionsAndSymbolicLinks) {
   EXPECT_EQ(fs::status(folder / "real").permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
-TEST(WriteFileAtomically, SkipsTemporaryNamesInUse) {
+TEST(AtomicFile, HasItsOwnTemporaryNameBesideAnotherWriterOfTheSameFile) {
   const TemporaryFolder folder;
-  const std::string taken = fmt::format("file.tmp-{}-0", ::getpid());
-  write_file_atomically(folder / taken, "another writer's");
+  AtomicFile other(folder / "file");
+  other.write("another writer's");
   write_file_atomically(folder / "file", "mine");
 
   EXPECT_EQ(read_file(folder / "file"), "mine");
-  EXPECT_EQ(read_file(folder / taken), "another writer's");
+  other.commit();
+  EXPECT_EQ(read_file(folder / "file"), "another writer's");
+}
+
+TEST(RemoveUnfinishedFiles, RemovesTheFilesThatAreBeingWritten) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "first", "old");
+  AtomicFile first(folder / "first");
+  AtomicFile second(folder / "second");
+  AtomicFile(folder / "third").commit();
+  first.write("new");
+
+  remove_unfinished_files();
+
+  EXPECT_EQ(names_in(folder.path()), "first third");
+  EXPECT_EQ(read_file(folder / "first"), "old");
 }
 
 TEST(WriteFileAtomically, RejectsPathsThatAreNoRegularFile) {

@@ -75,6 +75,8 @@ TEST(JsonScanner, RejectsInvalidNumbers) {
   EXPECT_EQ(error("1e999"), "f, byte 0: loss is 1e999, needs a number that JSON writes and a double holds");
   EXPECT_EQ(error("01"), "f, byte 0: loss is 01, needs a number that JSON writes and a double holds");
   EXPECT_EQ(error("\"1\""), "f, byte 0: loss is a string, needs a number");
+  EXPECT_EQ(error(std::string(1'000'000, '1')),
+            "f, byte 0: loss is " + std::string(40, '1') + "…, needs a number that JSON writes and a double holds");
 }
 
 TEST(JsonScanner, ReadsMembersInOrder) {
@@ -111,28 +113,28 @@ struct BadJson {
 TEST(JsonScanner, ReportsInvalidJsonWithItsPosition) {
   const BadJson rows[] = {
       {"", "f, byte 0: a value is missing, needs one of JSON"},
-      {"nul", "f, byte 0: a value is needed"},
+      {"nul", "f, byte 0: the text has \"n\", needs null"},
       {"x", "f, byte 0: a value is \"x\", needs one of JSON"},
-      {"01", "f, byte 0: a number is not written as JSON writes them"},
-      {"1.", "f, byte 0: a number is not written as JSON writes them"},
-      {"1e", "f, byte 0: a number is not written as JSON writes them"},
-      {"-", "f, byte 0: a number is not written as JSON writes them"},
+      {"01", "f, byte 0: a number is 01, needs the form of JSON, such as -1.5e3"},
+      {"1.", "f, byte 0: a number is 1., needs the form of JSON, such as -1.5e3"},
+      {"1e", "f, byte 0: a number is 1e, needs the form of JSON, such as -1.5e3"},
+      {"-", "f, byte 0: a number is -, needs the form of JSON, such as -1.5e3"},
       {"1 2", "f, byte 2: more text follows, needs to end here"},
-      {"[1 2]", "f, byte 3: a comma or closing bracket is missing"},
+      {"[1 2]", "f, byte 3: the text has \"2\", needs a comma or a closing bracket"},
       {"[1,]", "f, byte 3: a value is \"]\", needs one of JSON"},
-      {"[1", "f, byte 2: a comma or closing bracket is missing"},
+      {"[1", "f, byte 2: the text ends, needs a comma or a closing bracket; it was cut"},
       {"{1: 2}", "f, byte 1: a key is 1, needs a string"},
-      {"{\"a\" 1}", "f, byte 5: a colon is missing"},
-      {"{\"a\": 1", "f, byte 7: a comma or closing brace is missing"},
+      {"{\"a\" 1}", "f, byte 5: the text has \"1\", needs a colon"},
+      {"{\"a\": 1", "f, byte 7: the text ends, needs a comma or a closing brace; it was cut"},
       {"{\"a\": 1, }", "f, byte 9: a key is \"}\", needs a string"},
       {"{\"a\": 1, \"a\": 2}", "f, byte 9: \"a\" is there twice, needs to be there once"},
       {"{\"a\": 1, \"\\u0061\": 2}", "f, byte 9: \"a\" is there twice, needs to be there once"},
-      {"\"a", "f, byte 0: a string is not closed, needs a quote at its end"},
+      {"\"a", "f, byte 0: a string is not closed, needs a quote at its end; the text was cut"},
       {"\"\n\"", "f, byte 1: a control character is in a string, needs an escape"},
-      {"\"\\x\"", "f, byte 2: an escape of JSON is needed after a backslash"},
-      {"\"\\", "f, byte 2: an escape of JSON is needed after a backslash"},
-      {"\"\\u12g4\"", "f, byte 2: \\u needs four hex digits"},
-      {"\"\\u12", "f, byte 2: \\u needs four hex digits"},
+      {"\"\\x\"", "f, byte 2: the text has \"x\", needs one of \"\\/bfnrtu after a backslash"},
+      {"\"\\", "f, byte 2: the text ends, needs one of \"\\/bfnrtu after a backslash; it was cut"},
+      {"\"\\u12g4\"", "f, byte 2: the text has \"12g4\" after \\u, needs four hexadecimal digits"},
+      {"\"\\u12", "f, byte 2: the text has \"12\" after \\u, needs four hexadecimal digits"},
       {"\"\\ud800\"", "f, byte 6: a surrogate stands alone, needs its pair"},
       {"\"\\ud800\\u0041\"", "f, byte 12: a surrogate stands alone, needs its pair"},
       {"\"\\udc00\"", "f, byte 6: a surrogate stands alone, needs its pair"},
@@ -140,6 +142,13 @@ TEST(JsonScanner, ReportsInvalidJsonWithItsPosition) {
       {"[[[[1]]]]", "f, byte 4: values are nested too deep, needs at most 4 levels"},
   };
   for (const auto& row : rows) EXPECT_EQ(error_of_skipping(row.text), row.error) << row.text;
+}
+
+TEST(JsonScanner, LimitsTheKeysOfAnObject) {
+  std::string text = "{\"0\":0";
+  for (int i = 1; i <= 200'000; ++i) text += fmt::format(",\"{}\":0", i);
+
+  EXPECT_EQ(error_of_skipping(text + "}"), "f, byte 2088891: a value has more than 200000 keys, needs at most 200000");
 }
 
 TEST(JsonScanner, ReadsWholeNumbersWithoutConversion) {

@@ -86,8 +86,31 @@ TEST(Quote, EscapesCharactersThatGarbleATerminal) {
 
 TEST(Quote, CutsLongTextBetweenCharacters) {
   EXPECT_EQ(quote(std::string(60, 'a')), "\"" + std::string(60, 'a') + "\"");
-  EXPECT_EQ(quote(std::string(61, 'a')), "\"" + std::string(60, 'a') + "…\"");
-  EXPECT_EQ(quote(std::string(59, 'a') + "é"), "\"" + std::string(59, 'a') + "…\"");
+  EXPECT_EQ(quote(std::string(61, 'a')), "\"" + std::string(60, 'a') + "…\" (61 bytes)");
+  EXPECT_EQ(quote(std::string(59, 'a') + "é"), "\"" + std::string(59, 'a') + "…\" (61 bytes)");
+  EXPECT_EQ(quote(std::string(1 << 20, 'a')), "\"" + std::string(60, 'a') + "…\" (1048576 bytes)");
+}
+
+TEST(Quote, IsLeftOutAroundShortPlainNames) {
+  EXPECT_EQ(quote_unless_plain("train.steps_2-b+"), "train.steps_2-b+");
+  EXPECT_EQ(quote_unless_plain(""), "\"\"");
+  EXPECT_EQ(quote_unless_plain("a b"), "\"a b\"");
+  EXPECT_EQ(quote_unless_plain("\x1B[31m"), "\"\\u001b[31m\"");
+  EXPECT_EQ(quote_unless_plain("１２"), "\"１２\"");
+  EXPECT_EQ(quote_unless_plain(std::string(61, 'a')), "\"" + std::string(60, 'a') + "…\" (61 bytes)");
+}
+
+TEST(Printable, EscapesWhatControlsATerminalAndNothingElse) {
+  EXPECT_EQ(printable("train: \"a\\b\" is é, needs …"), "train: \"a\\b\" is é, needs …");
+  EXPECT_EQ(printable("\x1B]0;title\x07\n\xFF\u0085"), "\\u001b]0;title\\u0007\\n\\xff\\u0085");
+  EXPECT_EQ(printable(""), "");
+}
+
+TEST(Printable, CutsBetweenCharactersAndCountsTheBytes) {
+  EXPECT_EQ(printable("abcdef", 6), "abcdef");
+  EXPECT_EQ(printable("abcdef", 4), "abcd… (6 bytes)");
+  EXPECT_EQ(printable("abcé", 4), "abc… (5 bytes)");
+  EXPECT_LT(printable(std::string(1 << 20, 'a')).size(), 5000u);
 }
 
 TEST(Version, HasThreeNumbers) { EXPECT_EQ(std::count(version().begin(), version().end(), '.'), 2) << version(); }

@@ -22,7 +22,7 @@ std::string file_of(const std::string& header, const std::string& data = "") {
   return length_bytes(header.size()) + header + data;
 }
 
-SafetensorsFile parse(const std::string& file) { return SafetensorsFile::parse(bytes_of(file), "f"); }
+SafetensorsFile parse(const std::string& file) { return SafetensorsFile::parse(file, "f"); }
 
 // Returns the error without the prefix that all errors share.
 std::string error_of_file(const std::string& file) {
@@ -312,9 +312,13 @@ TEST(SafetensorsFile, OpensRegularFilesOnly) {
   EXPECT_EQ(error_of([&] { SafetensorsFile::open(folder / "b.safetensors"); }),
             "read_safetensors: " + path + "/b.safetensors: No such file or directory");
   EXPECT_EQ(error_of([&] { SafetensorsFile::open(folder.path()); }),
-            "read_safetensors: " + path + " is not a regular file, needs to be one");
+            "read_safetensors: " + path + " is a directory, needs to be a regular file");
   EXPECT_EQ(error_of([&] { SafetensorsFile::open(folder / "pipe"); }),
-            "read_safetensors: " + path + "/pipe is not a regular file, needs to be one");
+            "read_safetensors: " + path + "/pipe is a FIFO, needs to be a regular file");
+  std::filesystem::resize_file(folder / "a.safetensors", std::uintmax_t{1} << 43);
+  const std::string error = error_of([&] { SafetensorsFile::open(folder / "a.safetensors"); });
+  EXPECT_EQ(error.find("read_safetensors: " + path + "/a.safetensors has 8796093022208 bytes, needs at most "), 0U)
+      << error;
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ RC_GTEST_PROP(SerializeSafetensors, WritesAFileThatReadsAsEqualTensors, ()) {
   const SafetensorsMetadata metadata = {{*rc::gen::container<std::string>(rc::gen::inRange<char>(1, 127)), "x\"\\\n"}};
   const std::string bytes = serialize_safetensors(owned.tensors, metadata);
 
-  const SafetensorsFile file = SafetensorsFile::parse(bytes_of(bytes), "f");
+  const SafetensorsFile file = SafetensorsFile::parse(bytes, "f");
   RC_ASSERT(file.tensors().size() == owned.tensors.size());
   RC_ASSERT(file.metadata() == metadata);
   for (const auto& info : owned.tensors) {

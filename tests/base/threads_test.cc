@@ -3,13 +3,19 @@
 
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
+#include "edgewise/base/cgroup.h"
 #include "edgewise/base/files.h"
 #include "tests/base/support.h"
+#include "tests/support/forbid_threads.h"
 
 namespace edgewise {
 namespace {
@@ -50,12 +56,26 @@ TEST_F(ParallelFor, VisitsEachIndexOnce) {
 
 TEST_F(ParallelFor, SplitsByCountGrainAndThreadsAlone) {
   set_num_threads(3);
-  EXPECT_EQ(parts_of(10, 1), (Parts{{0, 4}, {4, 7}, {7, 10}}));
+  EXPECT_EQ(parts_of(24, 1), (Parts{{0, 2},
+                                    {2, 4},
+                                    {4, 6},
+                                    {6, 8},
+                                    {8, 10},
+                                    {10, 12},
+                                    {12, 14},
+                                    {14, 16},
+                                    {16, 18},
+                                    {18, 20},
+                                    {20, 22},
+                                    {22, 24}}));
+  EXPECT_EQ(parts_of(10, 3), (Parts{{0, 4}, {4, 7}, {7, 10}}));
   EXPECT_EQ(parts_of(10, 5), (Parts{{0, 5}, {5, 10}}));
   EXPECT_EQ(parts_of(10, 6), (Parts{{0, 10}}));
   EXPECT_EQ(parts_of(2, 0), (Parts{{0, 1}, {1, 2}}));
   EXPECT_EQ(parts_of(0, 1), (Parts{}));
   EXPECT_EQ(parts_of(-3, 1), (Parts{}));
+  set_num_threads(1);
+  EXPECT_EQ(parts_of(10, 1), (Parts{{0, 10}}));
 }
 
 TEST_F(ParallelFor, SplitsEquallyInsideAnotherParallelFor) {
@@ -66,26 +86,140 @@ TEST_F(ParallelFor, SplitsEquallyInsideAnotherParallelFor) {
   EXPECT_EQ(inside, std::vector<Parts>(2, parts_of(10, 1)));
 }
 
+// Waits until a counter has a value, for at most a minute.
+bool reaches(const std::atomic<int>& counter, int value) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (counter < value) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
 TEST_F(ParallelFor, RunsOnSeveralThreads) {
-  set_num_threads(2);
-  std::vector<std::thread::id> threads(2);
-  parallel_for(2, 1, [&](std::int64_t begin, std::int64_t) {
-    threads[static_cast<std::size_t>(begin)] = std::this_thread::get_id();
+  set_num_threads(3);
+  std::atomic<int> begun = 0;
+  parallel_for(3, 1, [&](std::int64_t, std::int64_t) {
+    ++begun;
+    EXPECT_TRUE(reaches(begun, 3)) << "of three ranges that need each other, some have no thread";
   });
-  EXPECT_NE(threads[0], threads[1]);
+}
+
+TEST_F(ParallelFor, AThreadThatIsHeldUpHoldsUpOneRange) {
+  set_num_threads(2);
+  for (const std::int64_t held_up : {0, 3, 7}) {
+    std::atomic<int> others_done = 0;
+    parallel_for(8, 1, [&](std::int64_t begin, std::int64_t) {
+      if (begin == held_up) {
+        EXPECT_TRUE(reaches(others_done, 7)) << "the other thread waits instead of taking the other ranges";
+      } else {
+        ++others_done;
+      }
+    });
+  }
+}
+
+TEST_F(ParallelFor, UsesTheNumberOfThreadsOfItsCaller) {
+  std::vector<std::thread> callers;
+  for (int threads = 1; threads <= 4; ++threads) {
+    callers.emplace_back([threads] {
+      set_num_threads(threads);
+      for (int repetition = 0; repetition < 300; ++repetition) {
+        std::vector<int> values(100);
+        parallel_for(100, 1, [&](std::int64_t begin, std::int64_t end) {
+          EXPECT_EQ(num_threads(), threads);
+          for (std::int64_t i = begin; i < end; ++i) values[static_cast<std::size_t>(i)] = static_cast<int>(i);
+        });
+        int sum = 0;
+        for (const int value : values) sum += value;
+        EXPECT_EQ(sum, 4950);
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+}
+
+TEST_F(ParallelFor, RunsOpenMpRegionsInsideRangesInOneThread) {
+  set_num_threads(2);
+  parallel_for(8, 1, [&](std::int64_t, std::int64_t) { EXPECT_EQ(omp_get_max_threads(), 1); });
+  EXPECT_EQ(omp_get_max_threads(), 2);
+}
+
+TEST_F(ParallelFor, RunsInOneThreadInsideAnOpenMpRegion) {
+  std::atomic<int> other_threads = 0;
+#pragma omp parallel num_threads(2)
+  {
+    const std::thread::id caller = std::this_thread::get_id();
+    parallel_for(100, 1, [&](std::int64_t, std::int64_t) { other_threads += std::this_thread::get_id() != caller; });
+  }
+  EXPECT_EQ(other_threads, 0);
+}
+
+TEST_F(ParallelFor, UsesAllThreadsWhereOpenMpUsesOne) {
+  set_num_threads(3);
+  {
+    const SerialOpenMpScope serial;
+    EXPECT_EQ(omp_get_max_threads(), 1);
+    EXPECT_EQ(num_threads(), 3);
+    set_num_threads(2);
+    const SerialOpenMpScope inner;
+    EXPECT_EQ(num_threads(), 2);
+    std::atomic<int> begun = 0;
+    parallel_for(2, 1, [&](std::int64_t, std::int64_t) {
+      ++begun;
+      EXPECT_TRUE(reaches(begun, 2));
+    });
+  }
+  EXPECT_EQ(omp_get_max_threads(), 2);
+}
+
+// Returns the exit code of `run` in a process of its own, with the threads of this process gone.
+template <class Run>
+int exit_code_of_fork(const Run& run) {
+  const pid_t child = ::fork();
+  if (child == 0) std::exit(run());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+int sum_in_parallel() {
+  std::atomic<int> sum = 0;
+  parallel_for(10, 1, [&](std::int64_t begin, std::int64_t end) { sum += static_cast<int>(end - begin); });
+  return sum;
+}
+
+TEST_F(ParallelFor, WorksInAForkedProcess) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer does not support threads in a forked process";
+#endif
+  set_num_threads(3);
+  EXPECT_EQ(sum_in_parallel(), 10);
+  EXPECT_EQ(exit_code_of_fork([] { return 0; }), 0) << "the process ends without joining threads it does not have";
+  EXPECT_EQ(exit_code_of_fork(sum_in_parallel), 10);
+  EXPECT_EQ(sum_in_parallel(), 10);
+}
+
+TEST_F(ParallelFor, RunsInOneThreadIfTheSystemStartsNoOther) {
+  constexpr int kNoFilter = 77;
+  set_num_threads(4);
+  const auto run = [] { return forbid_threads() ? sum_in_parallel() : kNoFilter; };
+  const int exit_code = exit_code_of_fork(run);
+  if (exit_code == kNoFilter) GTEST_SKIP() << "this system has no seccomp filters";
+  EXPECT_EQ(exit_code, 10);
 }
 
 TEST_F(ParallelFor, RethrowsTheExceptionOfTheFirstRangeAfterAllRanges) {
   set_num_threads(4);
   std::atomic<int> done = 0;
   const auto act = [&] {
-    parallel_for(4, 1, [&](std::int64_t begin, std::int64_t) {
+    parallel_for(16, 1, [&](std::int64_t begin, std::int64_t) {
       ++done;
       if (begin >= 2) fail("range {}", begin);
     });
   };
   EXPECT_EQ(error_of(act), "range 2");
-  EXPECT_EQ(done, 4);
+  EXPECT_EQ(done, 16);
 }
 
 TEST_F(ParallelFor, UsesTheNumberOfThreadsThatWasSet) {

@@ -62,7 +62,7 @@ TEST(Utf8, RejectsMalformedSequences) {
 }
 
 TEST(Utf8, FindsABadByteAfterGoodText) {
-  rc::check([](const std::vector<std::uint32_t>& values, std::uint8_t byte) {
+  EXPECT_TRUE(rc::check([](const std::vector<std::uint32_t>& values, std::uint8_t byte) {
     std::string text;
     for (const std::uint32_t value : values) append_utf8(text, is_scalar(value % 0x110000) ? value % 0x110000 : 'x');
     RC_ASSERT(!find_bad_utf8(text));
@@ -70,7 +70,7 @@ TEST(Utf8, FindsABadByteAfterGoodText) {
     text += static_cast<char>(0x80 | (byte & 0x3F));  // a continuation byte without a lead byte
 
     RC_ASSERT(find_bad_utf8(text) == end);
-  });
+  }));
 }
 
 TEST(Utf8, CutsBetweenCodePoints) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
@@ -86,6 +87,20 @@ TEST(BatchStream, PlansAFunctionOfSeedAndEpoch) {
   EXPECT_NE(stream.plan(5), BatchStream(pairs, options, 4).plan(5));
 }
 
+TEST(BatchStream, PlansWhileAnotherThreadTakesBatches) {
+  const auto pairs = random_pairs(200, 1);
+  for (const std::int64_t window : {0, 64}) {
+    const BatchOptions options{.tokens = 50, .sentences = 0, .bucket = 4, .window = window};
+    BatchStream stream(pairs, options, 3);
+    const Plan expected = BatchStream(pairs, options, 3).plan(2);
+    std::thread other([&stream] {
+      for (int i = 0; i < 500; ++i) stream.next();
+    });
+    for (int i = 0; i < 50; ++i) EXPECT_EQ(stream.plan(2), expected);
+    other.join();
+  }
+}
+
 TEST(BatchStream, ContinuesFromAnyPositionWithTheSameBatches) {
   EXPECT_TRUE(rc::check([] {
     const auto pairs = random_pairs(30, 1);
@@ -128,10 +143,9 @@ TEST(BatchStream, ReturnsTheBatchesOfItsPlan) {
   for (const auto& numbers : plan) {
     std::vector<TokenPair> expected;
     for (const std::int64_t number : numbers) expected.push_back(pairs[static_cast<std::size_t>(number)]);
-    GraphPool pool;
     const Batch batch = stream.next();
-    EXPECT_EQ(batch.input_tokens, make_batch(pool, expected).input_tokens);
-    EXPECT_EQ(batch.output_lengths, make_batch(pool, expected).output_lengths);
+    EXPECT_EQ(batch.input_tokens, make_batch(expected).input_tokens);
+    EXPECT_EQ(batch.output_lengths, make_batch(expected).output_lengths);
   }
 }
 
@@ -329,11 +343,9 @@ TEST(BatchStreamInWindows, EstimatesTheBatchesOfAnEpochFromOneWindow) {
 
 TEST(BatchesInOrder, KeepsTheOrderOfThePairs) {
   const auto pairs = random_pairs(50, 1);
-  GraphPool pool;
-
   std::vector<std::int64_t> inputs;
   std::int64_t sentences = 0;
-  for (const Batch& batch : batches_in_order(pool, pairs, {.tokens = 60, .sentences = 0, .bucket = 7})) {
+  for (const Batch& batch : batches_in_order(pairs, {.tokens = 60, .sentences = 0, .bucket = 7})) {
     inputs.insert(inputs.end(), batch.input_tokens.begin(), batch.input_tokens.end());
     sentences += batch.num_sentences();
     EXPECT_LE(static_cast<std::int64_t>(batch.output_tokens.size()), 60);
@@ -345,10 +357,7 @@ TEST(BatchesInOrder, KeepsTheOrderOfThePairs) {
   EXPECT_EQ(sentences, 50);
 }
 
-TEST(BatchesInOrder, ReturnsNoBatchForNoPairs) {
-  GraphPool pool;
-  EXPECT_TRUE(batches_in_order(pool, {}, {}).empty());
-}
+TEST(BatchesInOrder, ReturnsNoBatchForNoPairs) { EXPECT_TRUE(batches_in_order({}, {}).empty()); }
 
 }  // namespace
 }  // namespace edgewise

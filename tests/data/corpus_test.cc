@@ -92,6 +92,7 @@ TEST_F(LoadCorpus, OpensOneCorpusForEachWeight) {
                                    "TSV file for each, or two files"));
   options.train = {"a.tsv", "b.tsv", "c.tsv"};
   options.weights = {};
+  options.valid = {"missing.tsv"};  // options are checked before any file is opened
   EXPECT_THAT([&] { load_corpus(options, folder_); },
               ThrowsMessage<Error>("load_corpus: data.train names 3 files, needs one TSV file, or two files with a "
                                    "sentence a line; for several corpora give data.weights, a number each"));

@@ -24,8 +24,7 @@ Batch batch_with_random_positions(const std::vector<PairLengths>& lengths, const
     pairs.push_back({std::vector<std::int64_t>(static_cast<std::size_t>(pair.input), 4),
                      std::vector<std::int64_t>(static_cast<std::size_t>(pair.output) + 1, 5)});
   }
-  GraphPool pool;
-  Batch batch = make_batch(pool, pairs);
+  Batch batch = make_batch(pairs);
   RandomStream random(seed);
   draw_positions(batch, options, random);
   return batch;

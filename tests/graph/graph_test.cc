@@ -318,6 +318,37 @@ TEST(Graph, RejectsAnUnknownSetRelationPartOrEdge) {
             "\"b\" have");
 }
 
+TEST(GraphFromParts, EqualsTheBatchOfItsParts) {
+  const Graph first({{"a", 2}, {"b", 1}}, {{"ab", "a", "b", bipartite(2, 1)}});
+  const Graph second({{"a", 1}, {"b", 3}}, {{"ab", "a", "b", bipartite(1, 3)}});
+  const Graph joined = Graph::batch(std::vector<Graph>{first, second});
+
+  const Graph graph = Graph::from_parts(
+      {{"a", 3}, {"b", 4}}, {{"ab", "a", "b", Relation::from_intervals(3, {{0, 2}, {2, 3}, {2, 3}, {2, 3}})}},
+      {2, 1, 1, 3});
+
+  EXPECT_EQ(graph.num_parts(), 2);
+  EXPECT_EQ(graph.nodes("b", 1), joined.nodes("b", 1));
+  EXPECT_EQ(graph.edges("ab", 1), joined.edges("ab", 1));
+  EXPECT_EQ(ends_of(graph.all_edges()), ends_of(joined.all_edges()));
+}
+
+TEST(GraphFromParts, RejectsSizesThatDoNotAddUpAndEdgesBetweenParts) {
+  const auto error_with = [](std::int64_t size, Relation relation, std::vector<std::int64_t> part_sizes) {
+    return error_of([&] { Graph::from_parts({{"a", size}}, {{"r", "a", "a", relation}}, part_sizes); });
+  };
+  EXPECT_EQ(error_with(3, Relation::from_intervals(3, {{0, 2}, {0, 2}, {2, 3}}), {2, 1}), "no error");
+  EXPECT_EQ(error_with(3, complete(3), {2, 2}), "from_parts: set \"a\" has 3 nodes, needs 4, the sum over its parts");
+  EXPECT_EQ(error_with(3, complete(3), {4, -1}),
+            "from_parts: size of set \"a\" in part 1 is -1, needs a number from 0 to 2147483647");
+  EXPECT_EQ(error_with(3, complete(3), {2, 1}),
+            "from_parts: edge 2 of \"r\" has source 2, needs one in [0, 2), the sources in part 0 of its destination");
+  EXPECT_EQ(error_of([] {
+              Graph::from_parts({{"a", 1}, {"b", 1}}, {}, {1, 1, 2});
+            }),
+            "from_parts: part_sizes has 3 numbers, needs one for each of 2 sets in each part");
+}
+
 TEST(GraphBatch, RejectsAPartWithOtherNames) {
   const Graph plain(causal(2));
   const Graph named({{"nodes", 2}}, {{"ee", "nodes", "nodes", causal(2)}});

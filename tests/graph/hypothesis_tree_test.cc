@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "edgewise/graph/builders.h"
-#include "edgewise/graph/graph_pool.h"
+#include "edgewise/graph/pair_graphs.h"
 #include "edgewise/graph/relation_ops.h"
 #include "tests/graph/relations.h"
 
@@ -116,9 +116,8 @@ TEST(HypothesisTree, EqualsTheRelationsOfTrainingAfterGreedySearch) {
   // A greedy search grows two sentences by one token each per step.
   const std::vector<Interval> input_intervals = {{0, 3}, {3, 5}};
   constexpr NodeIndex kSteps = 4;
-  GraphPool pool;
   const std::vector<PairLengths> lengths = {{.input = 3, .output = kSteps}, {.input = 2, .output = kSteps}};
-  const Graph training = pool.batch(lengths);
+  const Graph training = make_batch_graph(lengths);
 
   HypothesisTree tree;
   for (NodeIndex step = 0; step < kSteps; ++step) {

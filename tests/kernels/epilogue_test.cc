@@ -23,23 +23,15 @@ std::vector<float> random_floats(std::int64_t count, RandomStream& random) {
 
 struct Operations {
   std::string name;
-  bool has_product = false;
-  bool has_bias = true;
-  GemmActivation activation = GemmActivation::kNone;
   bool has_residual = false;
   bool has_norm = false;
 };
 
 std::vector<Operations> all_operations() {
   return {{.name = "rounding"},
-          {.name = "product", .has_product = true},
-          {.name = "product without bias", .has_product = true, .has_bias = false},
-          {.name = "ReLU", .has_product = true, .activation = GemmActivation::kRelu},
-          {.name = "GELU", .has_product = true, .activation = GemmActivation::kGelu},
-          {.name = "residual", .has_product = true, .has_residual = true},
+          {.name = "residual", .has_residual = true},
           {.name = "norm", .has_norm = true},
-          {.name = "residual and norm", .has_residual = true, .has_norm = true},
-          {.name = "all", .has_product = true, .has_residual = true, .has_norm = true}};
+          {.name = "residual and norm", .has_residual = true, .has_norm = true}};
 }
 
 /// The results of an epilogue, as floats.
@@ -54,13 +46,6 @@ class Problem {
       : rows_(rows), columns_(columns), operations_(operations) {
     RandomStream random(/*seed=*/static_cast<std::uint64_t>(columns));
     values_ = random_floats(rows * columns, random);
-    for (std::int64_t i = 0; i < rows * columns; ++i) {
-      sums_.push_back(static_cast<std::int32_t>(random.next_below(200'000)) - 100'000);
-    }
-    row_scale_ = random_floats(rows, random);
-    column_scale_ = random_floats(columns, random);
-    for (float& scale : column_scale_) scale *= 1e-5f;
-    bias_ = random_floats(columns, random);
     gain_ = random_floats(columns, random);
     norm_bias_ = random_floats(columns, random);
     residual_ = random_floats(rows * columns, random);
@@ -73,12 +58,7 @@ class Problem {
     std::vector<T> rounded(size);
     std::vector<float> scales(static_cast<std::size_t>(rows_), 1.0f);
     RowEpilogue<T> p = {.rows = rows_, .columns = columns_, .norm = {static_cast<double>(columns_), 1e-5, 1e-6}};
-    if (operations_.has_product) {
-      p.product = {sums_.data(), row_scale_.data(), column_scale_.data(), operations_.has_bias ? bias_.data() : nullptr,
-                   operations_.activation};
-    } else {
-      p.values = values_.data();
-    }
+    p.values = values_.data();
     if (operations_.has_residual) p.residual = results.residual.data();
     if (operations_.has_norm) {
       p.gain = gain_.data();
@@ -97,8 +77,7 @@ class Problem {
  private:
   std::int64_t rows_, columns_;
   Operations operations_;
-  std::vector<float> values_, row_scale_, column_scale_, bias_, gain_, norm_bias_, residual_;
-  std::vector<std::int32_t> sums_;
+  std::vector<float> values_, gain_, norm_bias_, residual_;
 };
 
 void expect_near(const std::vector<float>& actual, const std::vector<float>& expected, float tolerance) {
@@ -133,8 +112,10 @@ TYPED_TEST(RowEpilogueTo, MatchesTheReferenceOnEveryInstructionSet) {
         const Results expected = problem.run([](const auto& p) { reference::apply_epilogue(p); });
         const Results actual = problem.run([](const auto& p) { apply_epilogue(p); });
         expect_near(actual.residual, expected.residual, 1e-5f);
-        expect_near(actual.out, expected.out, columns == 1 ? 1.0f : 1e-4f);
-        if (columns > 1) expect_near(actual.rounded, expected.out, 1e-4f + tolerance_of<TypeParam>(expected.out));
+        // The norm of a single column divides a rounding error by the smallest allowed deviation.
+        if (columns == 1 && operations.has_norm) continue;
+        expect_near(actual.out, expected.out, 1e-4f);
+        expect_near(actual.rounded, expected.out, 1e-4f + tolerance_of<TypeParam>(expected.out));
         if (testing::Test::HasFatalFailure()) return;
       }
     }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <numbers>
@@ -213,7 +214,7 @@ TYPED_TEST_SUITE(GemmOf, AllElements);
 TYPED_TEST(GemmOf, MatchesItsDefinitionInEveryFormAndSize) {
   using T = typename TypeParam::In;
   using Out = typename TypeParam::Result;
-  // Tests only the best set, because oneDNN chooses its instructions itself.
+  // Tests only the best set, because oneDNN cannot change its instructions after its first use.
   for (const InstructionSet set : {InstructionSet::kReference, runnable_instruction_sets().back()}) {
     SCOPED_TRACE(instruction_set_name(set));
     const ForcedInstructionSet forced(set);
@@ -260,6 +261,51 @@ TYPED_TEST(GemmOf, IsCorrectForEachNumberOfThreads) {
   set_num_threads(threads_before);
 }
 
+TYPED_TEST(GemmOf, GivesTheSameBitsOnAnyNumberOfThreads) {
+  using T = typename TypeParam::In;
+  using Out = typename TypeParam::Result;
+  const int threads_before = num_threads();
+  const auto run = [](const Gemm<T, Out>& product) { gemm(product); };
+  for (const Form& form : all_forms()) {
+    for (const GemmSizes& sizes : {GemmSizes{270, 35, 270}, GemmSizes{70, 600, 530}}) {
+      const Problem<T, Out> problem(form, sizes);
+      set_num_threads(1);
+      const std::vector<Out> expected = problem.run(run);
+      for (const int threads : {2, 5}) {
+        set_num_threads(threads);
+        const std::vector<Out> actual = problem.run(run);
+        EXPECT_EQ(std::memcmp(actual.data(), expected.data(), actual.size() * sizeof(Out)), 0)
+            << form.name << " on " << threads << " threads";
+      }
+    }
+  }
+  set_num_threads(threads_before);
+}
+
+TEST(PackedMatrix, HasTheSameContentOnAnyNumberOfThreads) {
+  const int threads_before = num_threads();
+  RandomStream random(/*seed=*/5);
+  std::vector<float> values(700 * 1100);
+  for (float& value : values) value = static_cast<float>(random.normal());
+  for (const MatrixLayout layout : {MatrixLayout::kRows, MatrixLayout::kColumns}) {
+    std::vector<std::vector<float>> unpacked;
+    for (const int threads : {1, 2, 5}) {
+      set_num_threads(threads);
+      PackedMatrix<float> packed;
+      packed.pack({values.data(), layout == MatrixLayout::kRows ? 1100 : 700, layout}, /*depth=*/700, /*columns=*/1100);
+      unpacked.push_back(packed.unpack());
+    }
+    EXPECT_EQ(unpacked[0], unpacked[1]);
+    EXPECT_EQ(unpacked[0], unpacked[2]);
+    for (std::size_t k = 0; k < 700; k += 33) {
+      for (std::size_t n = 0; n < 1100; ++n) {
+        ASSERT_EQ(unpacked[0][k * 1100 + n], values[layout == MatrixLayout::kRows ? k * 1100 + n : n * 700 + k]);
+      }
+    }
+  }
+  set_num_threads(threads_before);
+}
+
 TEST(Gemm, MatchesItsDefinitionInBf16WithBf16InstructionsAndWithFloatInstructions) {
   for (const bool is_native : {false, true}) {
     if (is_native && !onednn::has_bf16()) continue;
@@ -301,52 +347,17 @@ TEST(PackedMatrix, PackedOnOneInstructionSetIsCorrectOnEveryOther) {
   }
 }
 
-/// Compares rows of a product with a packed matrix, computed a few at a time and on several threads, with all rows.
-template <typename T, typename Out>
-void expect_rows_independent_of_each_other(std::int64_t depth, std::int64_t columns, std::int64_t out_stride) {
-  constexpr std::int64_t kRows = 530;
-  RandomStream random(/*seed=*/11);
-  std::vector<T> a(static_cast<std::size_t>(kRows * depth));
-  for (T& value : a) value = T(static_cast<float>(random.normal()));
-  std::vector<float> b(static_cast<std::size_t>(columns * depth));
-  for (float& value : b) value = static_cast<float>(random.normal());
-  PackedMatrix<T> packed;
-  packed.pack({b.data(), depth, MatrixLayout::kColumns}, depth, columns);
-
-  const auto run = [&](std::int64_t first, std::int64_t rows) {
-    std::vector<Out> out(static_cast<std::size_t>(rows * out_stride), Out(0.0f));
-    gemm(Gemm<T, Out>{.rows = rows,
-                      .columns = columns,
-                      .depth = depth,
-                      .a = {a.data() + first * depth, depth},
-                      .packed_b = &packed,
-                      .out = out.data(),
-                      .out_stride = out_stride});
-    return out;
-  };
-  const int threads_before = num_threads();
-  set_num_threads(2);
-  const std::vector<Out> all = run(0, kRows);
-  for (const int threads : {1, 2}) {
-    set_num_threads(threads);
-    for (const std::int64_t rows : {1, 2, 3, 4, 15, 16, 17, 32, 100, 256, 300}) {
-      const std::int64_t first = (kRows - rows) / 3;
-      const std::vector<Out> some = run(first, rows);
-      ASSERT_EQ(std::memcmp(some.data(), all.data() + first * out_stride, some.size() * sizeof(Out)), 0)
-          << rows << " rows of depth " << depth << " with " << columns << " columns on " << threads << " threads";
-    }
-  }
-  set_num_threads(threads_before);
-}
-
-// The batch invariance of translations depends on this property.
-TYPED_TEST(GemmOf, GivesARowTheSameBitsWithAnyOtherRowsIfTheMatrixIsPacked) {
-  using T = typename TypeParam::In;
-  using Out = typename TypeParam::Result;
-  for (const auto& [depth, columns] : {std::pair<int, int>{512, 512}, {1024, 256}, {128, 384}, {33, 17}}) {
-    expect_rows_independent_of_each_other<T, Out>(depth, columns, columns);
-    expect_rows_independent_of_each_other<T, Out>(depth, columns, columns + 128);
-    if (testing::Test::HasFatalFailure()) return;
+TEST(OneDnnDeathTest, UsesNoInstructionsBeyondTheSetThatTheEnvironmentNames) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";  // a new process, in which oneDNN was not used before
+  if (!std::ranges::count(runnable_instruction_sets(), InstructionSet::kAvx2)) GTEST_SKIP() << "needs AVX2";
+  for (const char* name : {"avx2", "generic", "reference"}) {
+    EXPECT_EXIT(
+        {
+          ::setenv("EDGEWISE_KERNELS", name, /*overwrite=*/1);
+          std::exit(onednn::has_bf16() || onednn::has_amx() ? 1 : 0);
+        },
+        testing::ExitedWithCode(0), "")
+        << name;
   }
 }
 

@@ -121,6 +121,25 @@ TEST(LogitsTile, RaisesTheBaseForALogitFarAboveEarlierLogits) {
   }
 }
 
+TEST(LogitsTile, SumsLargeLogitsAsPreciselyAsSmallOnes) {
+  for (const InstructionSet set : runnable_instruction_sets()) {
+    const ForcedInstructionSet forced(set);
+    for (const float shift : {0.0f, 1e4f, -1e4f, 1e6f, -1e6f}) {
+      std::vector<float> values(200);
+      double sum = 0;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = shift + 0.0625f * static_cast<float>(i % 64);
+        sum += std::exp(double{values[i]} - shift);
+      }
+      std::vector<LogSumExpTopK> state(1);
+      reduce_logits_tile(
+          {.rows = 1, .columns = 200, .first_token = 0, .logits = values.data(), .accumulators = &state[0]});
+      EXPECT_NEAR(state[0].base - double{shift} + std::log(state[0].sum), std::log(sum), 1e-4)
+          << instruction_set_name(set) << " " << shift;
+    }
+  }
+}
+
 TEST(LogitsTile, CopiesTheLogitsOfARowIfLogitsOutIsNotNull) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);

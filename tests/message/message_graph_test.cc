@@ -97,7 +97,7 @@ TEST(ApplyEdges, WritesTheGivenEdgesAndKeepsTheOthers) {
 }
 
 TEST(ApplyEdges, GivesAFunctionTheEndsAndNumbersOfItsEdges) {
-  MessageGraph g{GraphPool().pair({2, 2})};  // ee 0-3, ed 4-7, dd 8-10
+  MessageGraph g{make_pair_graph({2, 2})};  // ee 0-3, ed 4-7, dd 8-10
   g.ndata().set("x", numbers({10, 11, 12, 13}));
   g.edata().set("y", at::arange(11, at::kLong));
 
@@ -290,7 +290,7 @@ TEST(SendAndRecv, CallsFunctionsOnEmptyBatchesWhenNoEdgeIsGiven) {
 }
 
 TEST(SendAndRecv, AppliesTheNodeFunctionToTheDestinationsReached) {
-  MessageGraph g{GraphPool().pair({2, 2})};  // ed 4-7: encoder 0, 1 to decoder 2, 3
+  MessageGraph g{make_pair_graph({2, 2})};  // ed 4-7: encoder 0, 1 to decoder 2, 3
   g.ndata().set("x", numbers({1, 2, 3, 4}));
 
   g.send_and_recv(numbers({6, 7}), {copy_u("x", "m")}, {sum("m", "x")}, [](const NodeBatch& nodes) {

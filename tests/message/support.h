@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/graph/graph_pool.h"
+#include "edgewise/graph/pair_graphs.h"
 #include "edgewise/message/message_graph.h"
 #include "tests/support/error_of.h"
 #include "tests/support/relation_zoo.h"
@@ -38,11 +38,10 @@ inline std::vector<NamedGraph> graph_zoo() {
     zoo.push_back({named.name, Graph({{"from", relation.num_sources()}, {"to", relation.num_destinations()}},
                                      {{"edges", "from", "to", relation}})});
   }
-  GraphPool pool;
   const std::vector<PairLengths> lengths = {{3, 4}, {1, 2}, {5, 1}, {2, 6}};
-  zoo.push_back({"sentence pairs", pool.batch(lengths)});
+  zoo.push_back({"sentence pairs", make_batch_graph(lengths)});
   const std::vector<std::int64_t> inputs = {4, 1, 3};
-  zoo.push_back({"sentences to translate", pool.inputs(inputs)});
+  zoo.push_back({"sentences to translate", make_input_graph(inputs)});
   return zoo;
 }
 

@@ -67,7 +67,7 @@ TEST(SendAndRecv, GivesTheTutorialsNaiveAndBuiltInAttentionEqualOutputsAndGradie
 }
 
 TEST(SendAndRecv, NumbersNodesAndEdgesLikeTheTutorial) {
-  const MessageGraph g{GraphPool().pair({9, 10})};
+  const MessageGraph g{make_pair_graph({9, 10})};
 
   expect_equal(g.nodes(kEncoder), at::arange(0, 9, at::kLong));
   expect_equal(g.nodes(kDecoder), at::arange(9, 19, at::kLong));

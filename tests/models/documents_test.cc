@@ -83,9 +83,8 @@ std::vector<std::int64_t> to_vector(const at::Tensor& tensor) {
 }
 
 TEST(Tutorial, NumbersNodesAndEdgesAsThePrintedGraph) {
-  GraphPool pool;
   const std::vector<TokenPair> pairs = {{{28, 25, 7, 26, 6, 4, 5, 9, 18}, {0, 28, 25, 7, 26, 6, 4, 5, 9, 18, 1}}};
-  const Batch batch = make_batch(pool, pairs);
+  const Batch batch = make_batch(pairs);
   const MessageGraph graph(batch.graph);
 
   EXPECT_EQ(to_vector(graph.nodes(kEncoder)), range(0, 9));
@@ -145,8 +144,7 @@ std::vector<double> train(const Transformer& model, const Batch& batch, const Fo
 }
 
 TEST(Tutorial, CopyTaskHasTheSameLossesByMessagesAndFused) {
-  GraphPool pool;
-  const Batch batch = make_batch(pool, copy_pairs(8));
+  const Batch batch = make_batch(copy_pairs(8));
 
   const auto fused = train(Transformer(copy_task_options(), 1), batch,
                            [](const Transformer& m, const Batch& b, Pass& pass) { return m.forward(b, pass); });
@@ -173,8 +171,7 @@ TransformerOptions chapter_toy() {
 
 TEST(Chapter, EncoderOfTwoBlocksTakesTokensToStates) {
   const Transformer model(chapter_toy(), 1);
-  GraphPool pool;
-  Batch batch = make_input_batch(pool, std::vector<Tokens>(2, Tokens(100, 1)));
+  Batch batch = make_input_batch(std::vector<Tokens>(2, Tokens(100, 1)));
   const std::vector<std::int64_t> first(100, 2);
   const std::vector<std::int64_t> second(100, 3);
   batch.graph =
@@ -189,12 +186,11 @@ TEST(Chapter, EncoderOfTwoBlocksTakesTokensToStates) {
 
 TEST(Chapter, ValidLengthsGiveTheStatesOfSentencesWithoutPadding) {
   const Transformer model = small_model(small_options(TransformerPreset::kChapter));
-  GraphPool pool;
-  Batch with_padding = make_input_batch(pool, std::vector<Tokens>{{4, 9, 0, 0}, {5, 6, 7, 0}});
+  Batch with_padding = make_input_batch(std::vector<Tokens>{{4, 9, 0, 0}, {5, 6, 7, 0}});
   with_padding.graph = with_padding.graph.with_relation(
       kEncoderEncoder, join(std::vector<Relation>{prefix(4, std::vector<std::int64_t>(4, 2)),
                                                   prefix(4, std::vector<std::int64_t>(4, 3))}));
-  const Batch without = make_input_batch(pool, std::vector<Tokens>{{4, 9}, {5, 6, 7}});
+  const Batch without = make_input_batch(std::vector<Tokens>{{4, 9}, {5, 6, 7}});
   Pass pass = Pass::inference();
 
   const at::Tensor encoded = model.encode(with_padding, pass);
@@ -204,8 +200,7 @@ TEST(Chapter, ValidLengthsGiveTheStatesOfSentencesWithoutPadding) {
 
 TEST(Chapter, DecoderEndsWithADenseLayerOverTheVocabulary) {
   const Transformer model(chapter_toy(), 1);
-  GraphPool pool;
-  const Batch batch = make_batch(pool, std::vector<TokenPair>(2, {Tokens(100, 1), Tokens(101, 1)}));
+  const Batch batch = make_batch(std::vector<TokenPair>(2, {Tokens(100, 1), Tokens(101, 1)}));
   Pass pass = Pass::inference();
 
   const at::Tensor logits = model.forward(batch, pass);

@@ -14,10 +14,7 @@ namespace {
 
 const TokenPair kPair = {.input = {4, 5, 6, 7, 8}, .output = {2, 9, 4, 10, 3}};
 
-Batch batch_of(const TokenPair& pair) {
-  GraphPool pool;
-  return make_batch(pool, std::span(&pair, 1));
-}
+Batch batch_of(const TokenPair& pair) { return make_batch(std::span(&pair, 1)); }
 
 /// Makes a model with parameters large enough for different attention weights, and whose nodes halt at different steps.
 std::shared_ptr<const SequenceModel> varied_model(const TransformerOptions& options) {

@@ -67,15 +67,18 @@ TEST(TransformerOptions, AreRejectedByErrorsThatNameTheOptionAndItsRange) {
 
   EXPECT_EQ(error_with([](auto& o) { o.size = 128, o.heads = 3; }),
             "Transformer: heads is 3, needs a divisor of size 128");
-  EXPECT_EQ(error_with([](auto& o) { o.size = 0; }), "Transformer: size is 0, needs at least 1");
-  EXPECT_EQ(error_with([](auto& o) { o.heads = 0; }), "Transformer: heads is 0, needs at least 1");
-  EXPECT_EQ(error_with([](auto& o) { o.feed_forward = 0; }), "Transformer: feed_forward is 0, needs at least 1");
-  EXPECT_EQ(error_with([](auto& o) { o.encoder_layers = 0; }), "Transformer: encoder_layers is 0, needs at least 1");
-  EXPECT_EQ(error_with([](auto& o) { o.decoder_layers = -1; }), "Transformer: decoder_layers is -1, needs at least 1");
+  EXPECT_EQ(error_with([](auto& o) { o.size = 0; }), "Transformer: size is 0, needs a whole number from 1 to 65536");
+  EXPECT_EQ(error_with([](auto& o) { o.heads = 0; }), "Transformer: heads is 0, needs a whole number from 1 to 65536");
+  EXPECT_EQ(error_with([](auto& o) { o.feed_forward = 0; }),
+            "Transformer: feed_forward is 0, needs a whole number from 1 to 262144");
+  EXPECT_EQ(error_with([](auto& o) { o.encoder_layers = 0; }),
+            "Transformer: encoder_layers is 0, needs a whole number from 1 to 1000");
+  EXPECT_EQ(error_with([](auto& o) { o.decoder_layers = -1; }),
+            "Transformer: decoder_layers is -1, needs a whole number from 1 to 1000");
   EXPECT_EQ(error_with([](auto& o) { o.input_vocabulary = 0; }),
-            "Transformer: input_vocabulary is 0, needs at least 1");
+            "Transformer: input_vocabulary is 0, needs a whole number from 1 to 2147483647");
   EXPECT_EQ(error_with([](auto& o) { o.output_vocabulary = 0; }),
-            "Transformer: output_vocabulary is 0, needs at least 1");
+            "Transformer: output_vocabulary is 0, needs a whole number from 1 to 2147483647");
   EXPECT_EQ(error_with([](auto& o) { o.output_vocabulary = 9; }),
             "Transformer: tying is all with vocabularies of 11 and 9 words, needs one vocabulary for both sides; tie "
             "the output only, or build one vocabulary");

@@ -174,6 +174,15 @@ TEST(TransformerScorer, NamesArgumentsThatDoNotFit) {
   step({1, -1, 2});
 }
 
+TEST(Scorers, KeepTheInputsOfTheirSlotsWhenEncodingFails) {
+  for (const ModelKind kind : {ModelKind::kTransformer, ModelKind::kUniversal}) {
+    SCOPED_TRACE(enum_name(kind));
+    TransformerOptions options = small_options(TransformerPreset::kTutorial);
+    options.kind = kind;
+    expect_errors_leave_slots(*make_model(options, 1));
+  }
+}
+
 TEST(RowBuffer, HoldsTheRowsWrittenAndReallocatesOnlyWhenFull) {
   RowBuffer buffer;
   std::vector<at::Tensor> expected;

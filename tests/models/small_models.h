@@ -35,9 +35,6 @@ inline std::vector<TokenPair> small_pairs() {
   return {{{4, 9, 5, 3}, {2, 7, 6, 3}}, {{8}, {2, 10, 3}}, {{5, 5, 4}, {2, 4, 5, 6, 7, 3}}};
 }
 
-inline Batch small_batch() {
-  GraphPool pool;
-  return make_batch(pool, small_pairs());
-}
+inline Batch small_batch() { return make_batch(small_pairs()); }
 
 }  // namespace edgewise

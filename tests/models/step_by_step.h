@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "edgewise/models/sequence_model.h"
 #include "edgewise/models/transformer_scorer.h"
 #include "edgewise/models/universal_scorer.h"
 #include "tests/models/small_models.h"
@@ -70,9 +71,8 @@ class StepByStep {
         SCOPED_TRACE(testing::Message() << "slot " << slot << ", path " << testing::PrintToString(node.path));
         Tokens output = node.path;
         output.push_back(3);  // the decoder input is the output without its last token
-        GraphPool pool;
         const std::vector<TokenPair> pair = {{sentence.input, output}};
-        const Batch batch = make_batch(pool, pair);
+        const Batch batch = make_batch(pair);
         Pass pass = Pass::inference();
         const at::Tensor all = at::log_softmax(model.forward(batch, pass), -1);
         expect_close(at::tensor(node.row).to(at::kDouble), all[-1].to(at::kDouble), tolerance);
@@ -116,6 +116,29 @@ inline void grow_chains(StepByStep& steps) {
     }
     steps.step();
   }
+}
+
+/// Expects that a failed encode leaves the inputs of all slots as they were.
+inline void expect_errors_leave_slots(const SequenceModel& model) {
+  const auto first_scores = [](Scorer& scorer) {
+    const std::vector<NewNode> nodes = {{0, HypothesisTree::kRoot, 2}};
+    StepResult result;
+    scorer.step({.nodes = nodes, .all = true}, result);
+    return result.log_probabilities;
+  };
+  const std::vector<std::int64_t> slots = {0};
+  const std::vector<Tokens> inputs = {{4, 5, 6}};
+  const std::vector<Tokens> unknown_token = {{4, 99}};
+  const std::vector<Tokens> no_token = {{}};
+  const auto expected = model.make_scorer();
+  expected->encode(slots, inputs);
+  const auto scorer = model.make_scorer();
+  scorer->encode(slots, inputs);
+
+  EXPECT_THROW(scorer->encode(slots, unknown_token), Error);
+  EXPECT_THROW(scorer->encode(slots, no_token), Error);
+
+  EXPECT_EQ(first_scores(*scorer), first_scores(*expected));
 }
 
 }  // namespace edgewise

@@ -22,21 +22,19 @@ TEST(TrainingFlops, AreSixForEachTokenAndWeightThatMultipliesIt) {
   const TransformerOptions options = small_options(TransformerPreset::kTutorial);
   const Transformer model = small_model(options);
   const std::vector<TokenPair> pairs = {{{4, 9, 5}, {2, 7, 6, 3}}, {{8}, {2, 3}}};
-  GraphPool pool;
   const double tokens = 4;  // on each side
 
   const double output_projection = 11 * 8;
   const double weights = matrix_weights(model.encoder()) + matrix_weights(model.decoder()) + output_projection;
   const double edges = (9 + 1) + (9 + 1) + (6 + 1);  // encoder, cross, decoder
-  EXPECT_EQ(training_flops(options, make_batch(pool, pairs)), 6 * tokens * weights + 12 * 2 * edges * 8);
+  EXPECT_EQ(training_flops(options, make_batch(pairs)), 6 * tokens * weights + 12 * 2 * edges * 8);
 }
 
 TEST(TrainingFlops, CountCrossAttentionKeysAndValuesForInputTokens) {
   const TransformerOptions options = small_options(TransformerPreset::kTutorial);
-  GraphPool pool;
   const auto flops = [&](std::size_t inputs) {
     const std::vector<TokenPair> pairs = {{std::vector<std::int64_t>(inputs, 4), {2, 7, 3}}};
-    return training_flops(options, make_batch(pool, pairs));
+    return training_flops(options, make_batch(pairs));
   };
 
   // A second input token adds its encoder layers, its keys and values in two decoder layers and, in each of two layers,

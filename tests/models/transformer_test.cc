@@ -14,9 +14,8 @@ namespace {
 using Tokens = std::vector<std::int64_t>;
 
 at::Tensor logits_of(const Transformer& model, const std::vector<TokenPair>& pairs) {
-  GraphPool pool;
   Pass pass = Pass::inference();
-  return model.forward(make_batch(pool, pairs), pass);
+  return model.forward(make_batch(pairs), pass);
 }
 
 TEST(Transformer, IsAFunctionOfOptionsAndSeed) {
@@ -114,9 +113,8 @@ TEST(Transformer, AppliesEachKindOfDropoutInAConfig) {
 }
 
 TEST(Transformer, AddsTheDivergenceOfTwoPassesToTheLossOfRDrop) {
-  GraphPool pool;
   const Batch batch = small_batch();
-  const Batch both = repeat_batch(pool, batch);
+  const Batch both = repeat_batch(batch);
   TransformerOptions options = small_options(TransformerPreset::kTutorial);
   const auto losses = [&](const Transformer& model, double weight) {
     Pass pass = Pass::training(1);
@@ -224,8 +222,7 @@ TEST(Transformer, GivesTheSameLogitsAfterSavingAndLoading) {
   const std::string bytes = serialize_tensors(parameters(saved));
   const Transformer loaded(options, 2);
 
-  load_tensors(parameters(loaded), SafetensorsFile::parse(std::as_bytes(std::span(bytes)), "model.safetensors"),
-               "model.safetensors");
+  load_tensors(parameters(loaded), SafetensorsFile::parse(bytes, "model.safetensors"), "model.safetensors");
 
   EXPECT_TRUE(at::equal(logits_of(saved, small_pairs()), logits_of(loaded, small_pairs())));
 }

@@ -65,8 +65,11 @@ TEST(UniversalScorer, RecordsAttentionThatSumsToOne) {
   }
 }
 
-TEST(UniversalScorer, NamesAHeadThatTheModelDoesNotHave) {
+TEST(UniversalScorer, NamesALayerOrAHeadThatTheModelDoesNotHave) {
   const UniversalTransformer model = universal_model(universal_options());
+  EXPECT_EQ(error_of([&] { UniversalScorer(model, {.layer = 0, .head = 1}); }), "no error");
+  EXPECT_EQ(error_of([&] { UniversalScorer(model, {.layer = 1, .head = 1}); }),
+            "UniversalScorer: the layer whose attention is shown is 1, the model has 1, counted from 0");
   EXPECT_EQ(error_of([&] { UniversalScorer(model, {.layer = -1, .head = 2}); }),
             "UniversalScorer: the head whose attention is shown is 2, the model has 2, counted from 0");
 }

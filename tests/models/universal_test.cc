@@ -65,10 +65,9 @@ TEST(UniversalTransformer, GivesASentenceTheSameLogitsAloneAndInABatch) {
   Pass pass = Pass::inference();
   const at::Tensor together = model.forward(small_batch(), pass);
 
-  GraphPool pool;
   std::int64_t row = 0;
   for (const TokenPair& pair : small_pairs()) {
-    const at::Tensor alone = model.forward(make_batch(pool, std::span(&pair, 1)), pass);
+    const at::Tensor alone = model.forward(make_batch(std::span(&pair, 1)), pass);
     expect_close(alone, together.narrow(0, row, alone.size(0)), kTolerance);
     row += alone.size(0);
   }
@@ -118,14 +117,47 @@ TEST(UniversalTransformer, HasGradientsThatMatchFiniteDifferences) {
 }
 
 TEST(UniversalTransformer, HasNearlyTheSameLossInBf16AsInFp32) {
-  for (const Transition transition : all_of<Transition>()) {
+  for (TransformerOptions options : all_kinds_of_universal_options()) {
+    for (const ScoreKind score : all_of<ScoreKind>()) {
+      SCOPED_TRACE(description(options));
+      options.score = score;
+      const UniversalTransformer model(options, 1);
+      Pass fp32 = Pass::training(1);
+      Pass bf16 = Pass::training(1, Precision::kBf16);
+      const double exact = model.loss(small_batch(), {}, /*rdrop=*/0, fp32).objective.item<double>();
+      EXPECT_NEAR(model.loss(small_batch(), {}, /*rdrop=*/0, bf16).objective.item<double>(), exact, 0.02 * exact);
+    }
+  }
+}
+
+TEST(UniversalTransformer, DropsTheSameWordsByMessagesAndFused) {
+  TransformerOptions options = universal_options();
+  options.dropout.word = 0.5;
+  const UniversalTransformer model = universal_model(options);
+  const Batch batch = small_batch();
+  Pass no_dropout = Pass::inference();
+  Pass for_fused = Pass::training(7);
+  Pass for_messages = Pass::training(7);
+  MessageGraph graph(batch.graph);
+
+  const at::Tensor fused = model.forward(batch, for_fused);
+
+  expect_same(model, fused, model.forward_by_messages(graph, batch, for_messages));
+  EXPECT_FALSE(fused.equal(model.forward(batch, no_dropout)));
+}
+
+TEST(UniversalTransformer, HasHaltingUnitsOnItsAdaptiveSidesOnly) {
+  for (const AdaptiveSides sides : all_of<AdaptiveSides>()) {
+    SCOPED_TRACE(enum_name(sides));
     TransformerOptions options = universal_options();
-    options.universal.transition = transition;
+    options.universal.adaptive = sides;
     const UniversalTransformer model(options, 1);
-    Pass fp32 = Pass::training(1);
-    Pass bf16 = Pass::training(1, Precision::kBf16);
-    const double exact = model.loss(small_batch(), {}, /*rdrop=*/0, fp32).objective.item<double>();
-    EXPECT_NEAR(model.loss(small_batch(), {}, /*rdrop=*/0, bf16).objective.item<double>(), exact, 0.02 * exact);
+    const auto has = [&model](std::string_view prefix) {
+      return std::ranges::any_of(parameters(model),
+                                 [prefix](const NamedTensor& named) { return named.name.starts_with(prefix); });
+    };
+    EXPECT_EQ(has("encoder.halting"), encoder_adapts(sides));
+    EXPECT_EQ(has("decoder.halting"), decoder_adapts(sides));
   }
 }
 

@@ -102,6 +102,30 @@ TEST(Sublayer, NormalisesItsInputOrTheSum) {
   expect_close(post.add_output(x, y, pass), post.norm(x + y), 0.0);
 }
 
+TEST(Sublayer, KeepsTheResidualStreamInFp32AndMakesInputsInBf16) {
+  for (const NormPlacement placement : {NormPlacement::kPre, NormPlacement::kPost}) {
+    SCOPED_TRACE(enum_name(placement));
+    LayerOptions options;
+    options.size = 6;
+    options.norm_placement = placement;
+    options.dropout.residual = 0.0;
+    const Sublayer sublayer(options);
+    const Norm next = placement == NormPlacement::kPre ? sublayer.norm : Norm();
+    const at::Tensor x = random_tensor({3, 6}, 1, at::kFloat);
+    const at::Tensor y = random_tensor({3, 6}, 2, at::kBFloat16);
+    Pass pass = Pass::training(1, Precision::kBf16);
+
+    const NodeState state = sublayer.add_output(x, y, next, pass);
+
+    const at::Tensor sum = x + y.to(at::kFloat);
+    EXPECT_EQ(state.x_TM.scalar_type(), at::kFloat);
+    EXPECT_EQ(state.input_TM.scalar_type(), at::kBFloat16);
+    const at::Tensor normed = sublayer.norm(sum);
+    expect_close(state.x_TM, placement == NormPlacement::kPre ? sum : normed, 1e-6);
+    expect_close(state.input_TM.to(at::kFloat), normed, 0.02);
+  }
+}
+
 TEST(Sublayer, DropsTheOutputOfTheFunctionAndNothingOfTheState) {
   LayerOptions options;
   options.size = 400;

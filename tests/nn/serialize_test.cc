@@ -10,9 +10,7 @@
 namespace edgewise {
 namespace {
 
-SafetensorsFile parse(const std::string& bytes) {
-  return SafetensorsFile::parse(std::as_bytes(std::span(bytes.data(), bytes.size())), "model.safetensors");
-}
+SafetensorsFile parse(const std::string& bytes) { return SafetensorsFile::parse(bytes, "model.safetensors"); }
 
 struct TiedPair {
   Linear first;
@@ -120,9 +118,21 @@ TEST(LoadTensors, ListsMissingUnknownAndUnfitTensorsAndChangesNothing) {
   const SafetensorsFile file = parse(serialize_tensors(saved));
 
   EXPECT_EQ(error_of([&] { load_tensors(needed, file, "model.safetensors"); }),
-            "load_tensors: model.safetensors lacks missing; lacks missing too; has extra, which is not asked for; "
-            "has shape as F32 [2, 3], F32 [3, 2] is needed; has type as F64 [4], F32 [4] is needed");
+            "load_tensors: model.safetensors lacks \"missing\", lacks \"missing too\", has \"extra\", which is not "
+            "needed, has \"shape\" as F32 [2, 3] instead of F32 [3, 2], has \"type\" as F64 [4] instead of F32 [4], "
+            "needs exactly the tensors that the config describes; use the config and the file of one training");
   EXPECT_TRUE(at::equal(needed[1].tensor, at::zeros({2})));
+}
+
+TEST(LoadTensors, ListsSomeOfManyDifferences) {
+  std::vector<NamedTensor> needed;
+  for (int i = 0; i < 1000; ++i) needed.push_back({fmt::format("t{}", i), at::zeros({1})});
+  const SafetensorsFile file = parse(serialize_tensors(std::vector<NamedTensor>{}));
+
+  EXPECT_EQ(error_of([&] { load_tensors(needed, file, "m"); }),
+            "load_tensors: m lacks \"t0\", lacks \"t1\", lacks \"t2\", lacks \"t3\", lacks \"t4\", lacks \"t5\", "
+            "lacks \"t6\", lacks \"t7\", has 992 more differences, needs exactly the tensors that the config "
+            "describes; use the config and the file of one training");
 }
 
 TEST(LoadTensors, RefusesToFillAStridedTensor) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares attend and attention_weights with their definitions in plain ATen, dense attention and finite differences.
-#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/kernels/simd/instruction_set.h"
@@ -111,25 +111,48 @@ TEST_P(AttendOfType, DoesNotOverflowOnScoresOfTenThousand) {
   expect_close(actual[3], expected[3], "gradient of value");
 }
 
-TEST(Attend, MatchesItsDefinitionOnAnyEdges) {
-  EXPECT_TRUE(rc::check([] {
-    const auto num_sources = *rc::gen::inRange<std::int64_t>(1, 12);
-    const auto num_destinations = *rc::gen::inRange<std::int64_t>(1, 12);
-    EdgeList edges;
-    edges.sources = *rc::gen::container<std::vector<NodeIndex>>(
-        rc::gen::inRange<NodeIndex>(0, static_cast<NodeIndex>(num_sources)));
-    for (std::size_t i = 0; i < edges.sources.size(); ++i) {
-      edges.destinations.push_back(*rc::gen::inRange<NodeIndex>(0, static_cast<NodeIndex>(num_destinations)));
+/// Draws a relation of either form, with empty rows, equal edges and rows in no order.
+Relation arbitrary_relation() {
+  const auto num_sources = *rc::gen::inRange<std::int64_t>(1, 80);
+  const auto num_destinations = *rc::gen::inRange<std::int64_t>(1, 40);
+  const auto source = rc::gen::inRange<NodeIndex>(0, static_cast<NodeIndex>(num_sources));
+  if (*rc::gen::arbitrary<bool>()) {
+    std::vector<Interval> rows;
+    for (std::int64_t row = 0; row < num_destinations; ++row) {
+      const auto [a, b] = *rc::gen::pair(source, source);
+      rows.push_back(a <= b ? Interval{a, b + 1} : Interval{a, a});
     }
-    const Relation relation = Relation::from_edges(num_sources, num_destinations, edges);
-    const Tensors inputs =
-        random_inputs(relation, *rc::gen::inRange(1, 4), *rc::gen::inRange(1, 20), *rc::gen::inRange(0, 10));
+    return Relation::from_intervals(num_sources, rows);
+  }
+  EdgeList edges;
+  edges.sources = *rc::gen::container<std::vector<NodeIndex>>(*rc::gen::inRange<std::size_t>(0, 900), source);
+  edges.destinations = *rc::gen::container<std::vector<NodeIndex>>(
+      edges.sources.size(), rc::gen::inRange<NodeIndex>(0, static_cast<NodeIndex>(num_destinations)));
+  return Relation::from_edges(num_sources, num_destinations, edges);
+}
 
-    expect_same_function(
-        [&](const Tensors& x) { return attend(relation, x[0], x[1], x[2], with_bias({}, x[3])); },
-        [&](const Tensors& x) { return attend_plain(relation, x[0], x[1], x[2], with_bias({}, x[3])); }, inputs);
-    RC_ASSERT(!testing::Test::HasFailure());
-  }));
+AttentionOptions arbitrary_attention_options() {
+  AttentionOptions options;
+  if (*rc::gen::arbitrary<bool>()) options.scale = *rc::gen::element(0.0, 0.3, -1.0);
+  if (*rc::gen::arbitrary<bool>()) options.clamp = *rc::gen::element(0.4, 2.0);
+  options.dropout = *rc::gen::element(0.0, 0.0, 0.3, 0.9);
+  options.dropout_key = {.seed = *rc::gen::arbitrary<std::uint64_t>(), .stream = *rc::gen::arbitrary<std::uint64_t>()};
+  return options;
+}
+
+RC_GTEST_PROP(Attend, MatchesItsDefinitionOnAnyRelation, ()) {
+  const Relation relation = arbitrary_relation();
+  const AttentionOptions options = arbitrary_attention_options();
+  const auto type = *rc::gen::element(at::kFloat, at::kFloat, at::kBFloat16, at::kDouble);
+  const auto heads = *rc::gen::inRange<std::int64_t>(1, 5);
+  const auto value_size = *rc::gen::inRange<std::int64_t>(1, 70);
+  const auto head_size = *rc::gen::element(value_size, *rc::gen::inRange<std::int64_t>(1, 70));
+  Tensors inputs = random_inputs(relation, heads, head_size, value_size, type);
+  if (*rc::gen::arbitrary<bool>()) inputs.pop_back();
+
+  expect_matches_definition(relation, options, inputs);
+
+  RC_ASSERT(!testing::Test::HasFailure());
 }
 
 TEST(Attend, EqualsDenseAttentionOnACompleteGraph) {

@@ -181,24 +181,33 @@ TEST(Attend, ComputesGradientsOnlyForInputsThatRequireThem) {
   const Tensors inputs = random_inputs(relation, 1, 2, 2);
   const at::Tensor query = inputs[0].detach().requires_grad_();
 
-  attend(relation, query, inputs[1], inputs[2], with_bias({}, inputs[3])).sum().backward();
+  const at::Tensor weight = normal({4, 1, 2}, 9);
+  (attend(relation, query, inputs[1], inputs[2], with_bias({}, inputs[3])) * weight).sum().backward();
 
-  EXPECT_TRUE(query.grad().defined());
+  const at::Tensor expected = inputs[0].detach().requires_grad_();
+  (attend_plain(relation, expected, inputs[1], inputs[2], with_bias({}, inputs[3])) * weight).sum().backward();
+  expect_close(query.grad(), expected.grad(), "gradient of query");
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_FALSE(inputs[i].grad().defined()) << i;
   EXPECT_FALSE(attend(relation, inputs[0], inputs[1], inputs[2]).requires_grad());
 }
 
 TEST(Attend, KeepsTheRelationUntilBackward) {
   const Tensors inputs = random_inputs(causal(5), 1, 3, 3);
+  const at::Tensor weight = normal({5, 1, 3}, 9);
+  const Relation kept = causal(5).to_csr();
+  const at::Tensor expected = inputs[0].detach().requires_grad_();
+  (attend(kept, expected, inputs[1], inputs[2]) * weight).sum().backward();
+
   const at::Tensor query = inputs[0].detach().requires_grad_();
   at::Tensor out;
   {
     const Relation relation = causal(5).to_csr();
     out = attend(relation, query, inputs[1], inputs[2]);
   }
+  (out * weight).sum().backward();
 
-  out.sum().backward();
-
-  EXPECT_TRUE(query.grad().isfinite().all().item<bool>());
+  EXPECT_GT(expected.grad().abs().max().item<double>(), 0.01);
+  EXPECT_TRUE(query.grad().equal(expected.grad()));
 }
 
 TEST(Attend, TakesMemoryInProportionToNodesNotToEdges) {

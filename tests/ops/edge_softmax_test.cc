@@ -157,5 +157,32 @@ TEST(DropoutOp, HasAGradientOfItsGradient) {
   expect_close(second, 2 * dropout(at::ones({50}, at::kDouble), 0.4, {.seed = 1}), "second derivative");
 }
 
+TEST(AdditiveScores, AreFp32ForBf16QueriesAndKeys) {
+  for (const auto& [name, relation] : relation_zoo()) {
+    SCOPED_TRACE(name);
+    const Tensors inputs = {normal({relation.num_destinations(), 2, 3}, 1, at::kBFloat16),
+                            normal({relation.num_sources(), 2, 3}, 2, at::kBFloat16), normal({2, 3}, 3, at::kFloat)};
+    EXPECT_EQ(additive_scores(relation, inputs[0], inputs[1], inputs[2]).scalar_type(), at::kFloat);
+    expect_same_function(
+        [&r = relation](const Tensors& x) { return additive_scores(r, x[0], x[1], x[2]); },
+        [&r = relation](const Tensors& x) {
+          return additive_scores(r, x[0].to(at::kDouble), x[1].to(at::kDouble), x[2].to(at::kDouble)).to(at::kFloat);
+        },
+        inputs);
+  }
+}
+
+TEST(Aggregate, AddsInFp32AndRoundsOnceForBf16Values) {
+  for (const auto& [name, relation] : relation_zoo()) {
+    SCOPED_TRACE(name);
+    expect_same_function(
+        [&r = relation](const Tensors& x) { return aggregate(r, x[0], x[1]); },
+        [&r = relation](const Tensors& x) {
+          return sum_of_messages(r, x[0].to(at::kDouble), x[1].to(at::kDouble)).to(at::kBFloat16);
+        },
+        {normal({relation.num_edges(), 2}, 1, at::kFloat), normal({relation.num_sources(), 2, 3}, 2, at::kBFloat16)});
+  }
+}
+
 }  // namespace
 }  // namespace edgewise

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -21,8 +22,8 @@ inline at::Tensor normal(at::IntArrayRef sizes, std::uint64_t seed, at::ScalarTy
   return at::randn(sizes, at::detail::createCPUGenerator(seed), at::kDouble).to(type);
 }
 
-/// Returns the tolerance for sums of a few hundred numbers of size 1: a few times their rounding error. For bf16, sums
-/// are accumulated in fp32, and the tolerance covers rounding the result and the expected value to 8 bits.
+/// Returns the tolerance for sums of a few hundred numbers: a few times their rounding error. For bf16, sums are
+/// accumulated in fp32, and the tolerance covers rounding the result and the expected value to 8 bits.
 inline double tolerance(at::ScalarType type) {
   switch (type) {
     case at::kBFloat16:
@@ -34,19 +35,26 @@ inline double tolerance(at::ScalarType type) {
   }
 }
 
+/// Expects that each element differs by at most `allowed` times itself or times the root mean square of `expected`: the
+/// rounding error of a sum grows with its terms, which may cancel in one element, but not in all. To this is added the
+/// error of accumulating terms of size 1 in fp32, which is all that is left where every element cancels, as in the
+/// gradient of a query with one key.
 inline void expect_close(const at::Tensor& actual, const at::Tensor& expected, const std::string& name,
                          double allowed) {
   ASSERT_EQ(actual.sizes(), expected.sizes()) << name;
   ASSERT_EQ(actual.scalar_type(), expected.scalar_type()) << name;
   if (actual.numel() == 0) return;
-  const at::Tensor expected_size = expected.to(at::kDouble).abs();
+  const at::Tensor size = expected.to(at::kDouble).abs();
+  const at::Tensor scale = size.square().mean().sqrt();
+  const double accumulation = std::min(allowed, tolerance(at::kFloat));
   const at::Tensor excess =
-      (actual.to(at::kDouble) - expected.to(at::kDouble)).abs() - allowed * expected_size.clamp_min(1);
+      (actual.to(at::kDouble) - expected.to(at::kDouble)).abs() - allowed * at::maximum(size, scale) - accumulation;
   ASSERT_FALSE(excess.isnan().any().item<bool>()) << name << " is not a number somewhere";
   const std::int64_t worst = excess.argmax().item<std::int64_t>();
   ASSERT_LE(excess.max().item<double>(), 0)
       << name << ", element " << worst << ": " << actual.reshape(-1)[worst].item<double>()
-      << " where the definition has " << expected.reshape(-1)[worst].item<double>();
+      << " where the definition has " << expected.reshape(-1)[worst].item<double>() << " and a root mean square of "
+      << scale.item<double>();
 }
 
 inline void expect_close(const at::Tensor& actual, const at::Tensor& expected, const std::string& name) {

@@ -14,19 +14,25 @@ TEST(RuntimeModel, RefusesAFileThatLacksAParameterOrHasAnUnknownOne) {
   TransformerOptions deeper = model.options();
   deeper.decoder_layers = 3;
   EXPECT_EQ(error_of([&] { RuntimeModel(deeper, parameter_file(model), "m.safetensors", RuntimePrecision::kFp32); }),
-            "read_parameters: m.safetensors lacks decoder.layers.2.self_attention.query.weight");
+            "read_parameters: m.safetensors lacks \"decoder.layers.2.self_attention.query.weight\", needs exactly the "
+            "tensors "
+            "that the config describes; use the config and the file of one training");
   TransformerOptions flatter = model.options();
   flatter.decoder_layers = 1;
   EXPECT_EQ(error_of([&] { RuntimeModel(flatter, parameter_file(model), "m.safetensors", RuntimePrecision::kFp32); }),
-            "read_parameters: m.safetensors has decoder.layers.1.cross_attention.key.bias, which is not asked for");
+            "read_parameters: m.safetensors has \"decoder.layers.1.cross_attention.key.bias\", which is not needed, "
+            "needs exactly "
+            "the tensors that the config describes; use the config and the file of one training");
 }
 
 TEST(RuntimeModel, RefusesAFileWithAnotherVocabularySize) {
   const Transformer model = tutorial();
   TransformerOptions other = model.options();
   other.input_vocabulary = other.output_vocabulary = 12;
-  EXPECT_EQ(error_of([&] { RuntimeModel(other, parameter_file(model), "m.safetensors", RuntimePrecision::kInt8); }),
-            "read_parameters: m.safetensors has input_embedding.weight as F32 [11, 8], F32 [12, 8] is needed");
+  EXPECT_EQ(
+      error_of([&] { RuntimeModel(other, parameter_file(model), "m.safetensors", RuntimePrecision::kInt8); }),
+      "read_parameters: m.safetensors has \"input_embedding.weight\" as F32 [11, 8] instead of F32 [12, 8], needs "
+      "exactly the tensors that the config describes; use the config and the file of one training");
 }
 
 TEST(RuntimeModel, RefusesToRecordALayerOrHeadThatDoesNotExist) {

@@ -137,41 +137,52 @@ std::vector<std::vector<float>> rows_of_slot(const std::vector<GrownStep>& steps
 
 class InEachPrecision : public testing::TestWithParam<RuntimePrecision> {};
 
-TEST_P(InEachPrecision, ComputesASentenceToTheSameBitsInAnyBatchAndOnAnyNumberOfThreads) {
+constexpr std::int64_t kVocabulary = 700;
+
+std::vector<Tokens> random_inputs(int count) {
+  RandomStream random(/*seed=*/2);
+  std::vector<Tokens> inputs;
+  for (int i = 0; i < count; ++i) {
+    Tokens& input = inputs.emplace_back(1 + random.next_below(30));
+    for (std::int64_t& token : input) token = static_cast<std::int64_t>(random.next_below(kVocabulary));
+  }
+  return inputs;
+}
+
+/// Compares the sentences of one batch with the same sentences in smaller batches, on one and two threads.
+void expect_same_bits_in_any_batch(const RuntimeModel& runtime) {
+  const std::vector<Tokens> inputs = random_inputs(40);
+  const int threads_before = num_threads();
+  set_num_threads(2);
+  const std::vector<GrownStep> together = grow_branches(*runtime.make_scorer(), inputs, 5);
+  for (const int threads : {1, 2}) {
+    set_num_threads(threads);
+    const auto scorer = runtime.make_scorer();
+    for (const std::int64_t size : {1, 8, 9, 15, 23}) {
+      const std::vector<Tokens> some(inputs.begin(), inputs.begin() + size);
+      const std::vector<GrownStep> apart = grow_branches(*scorer, some, 5);
+      for (std::int64_t slot = 0; slot < size; ++slot) {
+        ASSERT_EQ(rows_of_slot(apart, slot, kVocabulary), rows_of_slot(together, slot, kVocabulary))
+            << "sentence " << slot << " of " << size << " on " << threads << " threads";
+      }
+    }
+  }
+  set_num_threads(threads_before);
+}
+
+TEST_P(InEachPrecision, ComputesASentenceToTheSameBitsInAnyBatchOnAnyNumberOfThreadsAndOnEveryInstructionSet) {
   TransformerOptions options = TransformerOptions::from_preset(TransformerPreset::kTutorial);
   options.size = 128;
   options.heads = 4;
   options.feed_forward = 256;
   options.encoder_layers = options.decoder_layers = 2;
-  options.input_vocabulary = options.output_vocabulary = 700;
+  options.input_vocabulary = options.output_vocabulary = kVocabulary;
   const Transformer model(options, 3);
-  const RuntimeModel runtime = runtime_of(model, GetParam());
-  RandomStream random(/*seed=*/2);
-  std::vector<Tokens> inputs;
-  for (int i = 0; i < 40; ++i) {
-    Tokens& input = inputs.emplace_back(1 + random.next_below(30));
-    for (std::int64_t& token : input) token = static_cast<std::int64_t>(random.next_below(700));
+  for (const InstructionSet set : kernels::runnable_instruction_sets()) {
+    SCOPED_TRACE(kernels::instruction_set_name(set));
+    const ForcedInstructionSet forced(set);
+    expect_same_bits_in_any_batch(runtime_of(model, GetParam()));
   }
-  const int threads_before = num_threads();
-  set_num_threads(2);
-  const std::vector<GrownStep> together = grow_branches(*runtime.make_scorer(), inputs, 5);
-
-  for (const int threads : {1, 2}) {
-    set_num_threads(threads);
-    const auto scorer = runtime.make_scorer();
-    for (const std::size_t size : {1, 9}) {
-      for (std::size_t first = 0; first + size <= 20; first += 7) {
-        std::vector<Tokens> some(inputs.begin(), inputs.begin() + static_cast<std::int64_t>(first + size));
-        const std::vector<GrownStep> apart = grow_branches(*scorer, some, 5);
-        for (std::size_t slot = 0; slot < some.size(); ++slot) {
-          ASSERT_EQ(rows_of_slot(apart, static_cast<std::int64_t>(slot), 700),
-                    rows_of_slot(together, static_cast<std::int64_t>(slot), 700))
-              << "sentence " << slot << " of " << some.size() << " on " << threads << " threads";
-        }
-      }
-    }
-  }
-  set_num_threads(threads_before);
 }
 
 TEST_P(InEachPrecision, ReplacesASentenceWithoutChangingTheOtherSlots) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,7 +18,7 @@ namespace edgewise {
 template <class Model>
 SafetensorsFile parameter_file(const Model& model) {
   const std::string bytes = serialize_tensors(parameters(model));
-  return SafetensorsFile::parse(std::as_bytes(std::span(bytes)), "model.safetensors");
+  return SafetensorsFile::parse(bytes, "model.safetensors");
 }
 
 template <class Model>
@@ -89,9 +91,12 @@ inline std::vector<GrownStep> grow_branches(Scorer& scorer, const std::vector<To
 
 inline const std::vector<Tokens> kInputs = {{4, 9, 5, 3}, {8}, {5, 5, 4, 7, 7, 9, 10, 3, 4, 6, 5, 8, 9, 4, 4, 5, 7}};
 
+/// `tolerance` is relative to expected numbers above 1.
 inline void expect_near(const std::vector<float>& found, const std::vector<float>& expected, float tolerance) {
   ASSERT_EQ(found.size(), expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], tolerance) << "at " << i;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_NEAR(found[i], expected[i], tolerance * std::max(1.0f, std::abs(expected[i]))) << "at " << i;
+  }
 }
 
 /// Expects nearly equal probabilities and attention, and equal numbers of ponder steps.

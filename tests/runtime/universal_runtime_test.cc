@@ -40,17 +40,28 @@ TEST(UniversalRuntime, AgreesWithTheModelOverLibtorchForAllOptions) {
   }
 }
 
-TEST(UniversalRuntime, ComputesASentenceToTheSameBitsAloneAndInABatchInAnyPrecision) {
-  for (const RuntimePrecision precision : {RuntimePrecision::kFp32, RuntimePrecision::kBf16, RuntimePrecision::kInt8}) {
-    SCOPED_TRACE(enum_name(precision));
-    const RuntimeModel runtime = runtime_of(float_model(universal_options()), precision);
-    const std::vector<GrownStep> together = grow_branches(*runtime.make_scorer(), kInputs, 4);
-    const std::vector<GrownStep> alone = grow_branches(*runtime.make_scorer(), {kInputs[0]}, 4);
-    for (std::size_t t = 0; t < alone.size(); ++t) {
-      const std::vector<float>& row = alone[t].result.log_probabilities;
-      EXPECT_EQ(std::memcmp(row.data(), together[t].result.log_probabilities.data(), row.size() * sizeof(float)), 0);
+TEST(UniversalRuntime, ComputesASentenceToTheSameBitsAloneAndInABatchInAnyPrecisionAndOnEveryInstructionSet) {
+  for (const InstructionSet set : kernels::runnable_instruction_sets()) {
+    const ForcedInstructionSet forced(set);
+    for (const RuntimePrecision precision :
+         {RuntimePrecision::kFp32, RuntimePrecision::kBf16, RuntimePrecision::kInt8}) {
+      SCOPED_TRACE(testing::Message() << kernels::instruction_set_name(set) << ", " << enum_name(precision));
+      const RuntimeModel runtime = runtime_of(float_model(universal_options()), precision);
+      const std::vector<GrownStep> together = grow_branches(*runtime.make_scorer(), kInputs, 4);
+      const std::vector<GrownStep> alone = grow_branches(*runtime.make_scorer(), {kInputs[0]}, 4);
+      for (std::size_t t = 0; t < alone.size(); ++t) {
+        const std::vector<float>& row = alone[t].result.log_probabilities;
+        EXPECT_EQ(std::memcmp(row.data(), together[t].result.log_probabilities.data(), row.size() * sizeof(float)), 0);
+      }
     }
   }
+}
+
+TEST(UniversalRuntime, RefusesALayerOfAttentionThatTheModelDoesNotHave) {
+  const RuntimeModel runtime = runtime_of(float_model(universal_options()));
+  EXPECT_EQ(error_of([&] { runtime.make_scorer({.layer = 0}); }), "no error");
+  EXPECT_EQ(error_of([&] { runtime.make_scorer({.layer = 1}); }),
+            "RuntimeModel: attention's layer is 1, needs a number from -1 to 0");
 }
 
 TEST(UniversalRuntime, IsCloseToFp32InBf16AndInt8) {

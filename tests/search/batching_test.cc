@@ -95,5 +95,23 @@ TEST(Search, ContinuesWhileTheNextInputIsNotAvailable) {
   EXPECT_EQ(scorer.new_nodes, (std::vector<std::int64_t>{1, 1, 2, 2, 1, 1}));
 }
 
+/// Stops the search before its third step.
+class StoppedQueue : public SlowQueue {
+ public:
+  bool is_stopped() override { return ++num_steps == 3; }
+
+  int num_steps = 0;
+};
+
+TEST(Search, EndsWithoutResultsWhenItsQueueIsStopped) {
+  TableScorer scorer(kVocabulary, as_long_as_told);
+  StoppedQueue queue;
+
+  search(scorer, queue);
+
+  EXPECT_EQ(scorer.new_nodes.size(), 2U);
+  EXPECT_TRUE(queue.ids.empty());
+}
+
 }  // namespace
 }  // namespace edgewise

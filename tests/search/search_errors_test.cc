@@ -3,9 +3,12 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/search/ensemble_scorer.h"
 #include "tests/search/table_scorer.h"
 #include "tests/support/error_of.h"
 
@@ -33,9 +36,9 @@ std::string refusal_of(Value SearchOptions::*field, Value value) {
 
 TEST(SearchErrors, NameABeamOutOfRange) {
   EXPECT_EQ(refusal_of(&SearchOptions::beam, std::int64_t{0}),
-            "search: beam is 0, a finite number of at least 1 is needed");
+            "search: beam is 0, needs a whole number from 1 to 1000");
   EXPECT_EQ(refusal_of(&SearchOptions::beam, std::int64_t{-3}),
-            "search: beam is -3, a finite number of at least 1 is needed");
+            "search: beam is -3, needs a whole number from 1 to 1000");
   EXPECT_EQ(refusal_of(&SearchOptions::beam, std::int64_t{9}),
             "search: beam is 9, but the vocabulary has 8 tokens; at most so many are needed");
   EXPECT_EQ(refusal_of(&SearchOptions::beam, std::int64_t{8}), "no error");
@@ -43,13 +46,13 @@ TEST(SearchErrors, NameABeamOutOfRange) {
 
 TEST(SearchErrors, NameNumbersOutOfRange) {
   EXPECT_EQ(refusal_of(&SearchOptions::length_penalty, -0.5),
-            "search: length_penalty is -0.5, a finite number of at least 0 is needed");
+            "search: length_penalty is -0.5, needs a number from 0 to 10");
   EXPECT_EQ(refusal_of(&SearchOptions::length_penalty, std::numeric_limits<double>::infinity()),
-            "search: length_penalty is inf, a finite number of at least 0 is needed");
+            "search: length_penalty is inf, needs a number from 0 to 10");
   EXPECT_EQ(refusal_of(&SearchOptions::length_factor, std::nan("")),
-            "search: length_factor is nan, a finite number of at least 0 is needed");
+            "search: length_factor is nan, needs a number from 0 to 100");
   EXPECT_EQ(refusal_of(&SearchOptions::length_offset, std::int64_t{-1}),
-            "search: length_offset is -1, a finite number of at least 0 is needed");
+            "search: length_offset is -1, needs a whole number from 0 to 10000");
 }
 
 TEST(SearchErrors, NameTokensOutsideTheVocabulary) {
@@ -63,6 +66,40 @@ TEST(SearchErrors, NameTokensOutsideTheVocabulary) {
             "search: only is -2, but the vocabulary has 8 tokens, counted from 0");
   EXPECT_EQ(refusal_of(SearchOptions(), -2.0f, {{6}, {5, 8}, 0}),
             "search: a prefix has token 8, but the vocabulary has 8 tokens, counted from 0");
+}
+
+/// Gives no candidates, as the scorers of a model do whose numbers are NaN.
+class SilentScorer : public Scorer {
+ public:
+  std::int64_t vocabulary_size() const override { return 8; }
+  void encode(std::span<const std::int64_t>, std::span<const Tokens>) override {}
+  void step(const StepRequest& request, StepResult& result) override {
+    result.candidates.assign(request.nodes.size() * static_cast<std::size_t>(request.num_candidates), {-1, 0.0f});
+  }
+};
+
+TEST(SearchErrors, NameAModelWithoutProbabilities) {
+  SilentScorer scorer;
+  const std::vector<Tokens> inputs = {{6}};
+  EXPECT_EQ(
+      error_of([&] { search(scorer, inputs); }),
+      "search: the scorer gave no continuation of 0 tokens, needs one; the model computes infinite numbers or NaN");
+}
+
+TEST(SearchErrors, NameNaNOfAnEnsemble) {
+  std::vector<std::unique_ptr<Scorer>> members;
+  for (int i = 0; i < 2; ++i) {
+    members.push_back(std::make_unique<TableScorer>(
+        8, [](const Tokens&, const Tokens&) { return std::vector<float>(8, std::nanf("")); }));
+  }
+  EnsembleScorer scorer(std::move(members));
+  const std::vector<Tokens> inputs = {{6}};
+  EXPECT_NE(error_of([&] { search(scorer, inputs); }), "no error");
+}
+
+TEST(SearchErrors, NameAPrefixWhoseAncestorsWouldFillTheMemory) {
+  EXPECT_EQ(refusal_of(SearchOptions(), -2.0f, {{6}, Tokens(10'001, 5), 0}),
+            "search: a prefix has 10001 tokens, needs at most 10000");
 }
 
 TEST(SearchErrors, NameAnNBestAboveTheBeam) {
@@ -100,6 +137,27 @@ TEST(SearchOptions, ListsItsFieldsWithTheirRanges) {
         std::holds_alternative<double*>(field.value) || std::holds_alternative<std::int64_t*>(field.value);
     EXPECT_EQ(field.range.contains(-1), !is_number) << field.name;
   }
+}
+
+TEST(SearchErrors, NameAnOptionThatHasNoEffectBecauseOfAnother) {
+  const auto error_with = [](const SearchOptions& options, const SearchOptions& before = {}) {
+    return error_of([&] { check_effects(options, before, "translate"); });
+  };
+  EXPECT_EQ(error_with({}), "no error");
+  EXPECT_EQ(error_with({.temperature = 0.5}), "translate: search.temperature is 0.5, needs search.kind=sampling");
+  EXPECT_EQ(error_with({.kind = SearchKind::kSampling, .temperature = 0.5}), "no error");
+  EXPECT_EQ(error_with({.kind = SearchKind::kSampling, .beam = 4}),
+            "translate: search.beam is 4, needs search.kind=beam");
+  EXPECT_EQ(error_with({.length_norm = LengthNorm::kNone, .length_penalty = 1.0}),
+            "translate: search.length_penalty is 1.0, needs search.length_norm=gnmt");
+}
+
+TEST(SearchErrors, DoNotNameAnOptionThatTheCallerLeavesAsItWas) {
+  const SearchOptions before = {.beam = 4, .length_penalty = 1.0};
+  SearchOptions options = before;
+  options.kind = SearchKind::kSampling;
+  options.length_norm = LengthNorm::kAverage;
+  EXPECT_EQ(error_of([&] { check_effects(options, before, "translate"); }), "no error");
 }
 
 }  // namespace

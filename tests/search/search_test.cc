@@ -12,6 +12,8 @@
 #include <set>
 #include <string>
 
+#include "edgewise/graph/relation_view.h"
+#include "edgewise/search/rules.h"
 #include "tests/search/table_scorer.h"
 
 namespace edgewise {
@@ -316,12 +318,14 @@ TEST(Search, EndsEveryOutputAtTheLengthLimit) {
 TEST(Search, AcceptsALengthLimitAboveTheLargestTree) {
   TableScorer scorer(kVocabulary, written_table({{{}, {{2, -0.5f}}}}));
   SearchOptions options = three_words();
-  options.length_factor = 1e300;
-  options.length_offset = std::numeric_limits<std::int64_t>::max();
+  options.length_factor = *range_of<SearchOptions>("length_factor").largest();
+  options.length_offset = 10'000;
   for (const std::int64_t beam : {1, 2}) {
     options.beam = beam;
     EXPECT_EQ(search_one(scorer, {7}, options).tokens, Tokens{2});
   }
+  const SearchRules rules(options, kVocabulary);
+  EXPECT_EQ(rules.longest_output(std::int64_t{1} << 40), std::numeric_limits<NodeIndex>::max());
 }
 
 TEST(Search, NeverProducesForbiddenTokens) {

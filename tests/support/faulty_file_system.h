@@ -1,81 +1,171 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <map>
+#include <mutex>
+#include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "edgewise/base/file_system.h"
 
 namespace edgewise {
 
+/// The threads whose calls a FaultyFileSystem numbers. The calls of each thread come in a fixed order, but two threads
+/// take turns at random.
+enum class CallsOf { kAllThreads, kThisThread, kOtherThreads };
+
 /// The calls of a FaultyFileSystem that fail, and its limits.
 struct Faults {
   std::int64_t first = std::numeric_limits<std::int64_t>::max();  // number of the first call that fails, from 1
-  bool are_lasting = false;                                       // all later calls fail too, as with a dead disk
+  CallsOf calls_of = CallsOf::kAllThreads;
+  bool are_lasting = false;  // all later calls fail too, as with a dead disk or after a crash
   int error = EIO;
+  bool is_short_write = false;  // instead of failing, a write writes half of its bytes; other calls succeed
   bool can_exchange = true;
   bool writes_are_short = false;  // each write writes half of the bytes
   std::uint64_t free_bytes = std::numeric_limits<std::uint64_t>::max();
 };
 
 /// The real file system with injected faults. A failing write writes half of its bytes; a failing close still closes
-/// the file. Sync does nothing, because no test simulates a power failure.
+/// the file; a failing sync loses the bytes that it should have synced, as Linux may do.
 class FaultyFileSystem : public FileSystem {
  public:
   explicit FaultyFileSystem(const Faults& faults) : faults_(faults) {}
 
   std::int64_t num_calls() const { return num_calls_; }
 
+  /// Returns the name of the first call that failed; "" if none did.
+  const std::string& failed_call() const { return failed_call_; }
+
+  /// Loses all bytes that were not synced, as at a power cut. Names of files are not lost.
+  void cut_power() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [number, file] : open_) lose_unsynced(file);
+    for (const Unsynced& file : closed_) lose_unsynced(file);
+  }
+
   int open(const std::filesystem::path& path, int flags, unsigned permissions) override {
-    return fails() ? -1 : FileSystem::open(path, flags, permissions);
+    if (fails("open")) return -1;
+    const int file = FileSystem::open(path, flags, permissions);
+    if (file >= 0 && (flags & O_ACCMODE) != O_RDONLY) follow(file);
+    return file;
   }
   ssize_t write(int file, std::string_view bytes) override {
-    if (fails()) {
-      const int error = errno;
-      FileSystem::write(file, bytes.substr(0, bytes.size() / 2));
-      errno = error;
-      return -1;
-    }
-    const bool is_short = faults_.writes_are_short && bytes.size() > 1;
-    return FileSystem::write(file, is_short ? bytes.substr(0, (bytes.size() + 1) / 2) : bytes);
+    if (!fails("write")) return FileSystem::write(file, faults_.writes_are_short ? half_of(bytes) : bytes);
+    const int error = errno;
+    const ssize_t written = FileSystem::write(file, half_of(bytes));
+    errno = error;
+    return faults_.is_short_write ? written : -1;
   }
-  int truncate(int file, std::uint64_t size) override { return fails() ? -1 : FileSystem::truncate(file, size); }
-  int sync(int) override { return fails() ? -1 : 0; }
+  int truncate(int file, std::uint64_t size) override {
+    return fails("truncate") ? -1 : FileSystem::truncate(file, size);
+  }
+  int sync(int file) override {
+    const bool has_failed = fails("sync");
+    const int error = errno;
+    const std::lock_guard lock(mutex_);
+    const auto unsynced = open_.find(file);
+    if (unsynced == open_.end()) return has_failed ? -1 : 0;
+    if (has_failed) {
+      lose_unsynced(unsynced->second);
+    } else {
+      unsynced->second.synced_size = size_of(file);
+    }
+    errno = error;
+    return has_failed ? -1 : 0;
+  }
   int close(int file) override {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto unsynced = open_.find(file);
+      if (unsynced != open_.end() && size_of(file) > unsynced->second.synced_size) {
+        closed_.push_back(std::move(unsynced->second));
+      }
+      if (unsynced != open_.end()) open_.erase(unsynced);
+    }
     FileSystem::close(file);
-    return fails() ? -1 : 0;
+    return fails("close") ? -1 : 0;
   }
   int make_directory(const std::filesystem::path& path) override {
-    return fails() ? -1 : FileSystem::make_directory(path);
+    return fails("mkdir") ? -1 : FileSystem::make_directory(path);
   }
   int rename(const std::filesystem::path& from, const std::filesystem::path& to) override {
-    return fails() ? -1 : FileSystem::rename(from, to);
+    return fails("rename") ? -1 : FileSystem::rename(from, to);
   }
   int exchange(const std::filesystem::path& left, const std::filesystem::path& right) override {
-    if (fails()) return -1;
+    if (fails("exchange")) return -1;
     if (faults_.can_exchange) return FileSystem::exchange(left, right);
     errno = EINVAL;
     return -1;
   }
-  int remove(const std::filesystem::path& file) override { return fails() ? -1 : FileSystem::remove(file); }
+  int remove(const std::filesystem::path& file) override { return fails("remove") ? -1 : FileSystem::remove(file); }
   void remove_all(const std::filesystem::path& directory) override {
-    if (!fails()) FileSystem::remove_all(directory);
+    if (!fails("remove_all")) FileSystem::remove_all(directory);
   }
   std::uint64_t free_bytes(const std::filesystem::path&) override { return faults_.free_bytes; }
 
  private:
-  bool fails() {
-    const std::int64_t call = ++num_calls_;
+  /// A second descriptor of a file, which stays open when the file is closed and renamed.
+  struct Unsynced {
+    Unsynced(int copy, std::uint64_t size) : file(copy), synced_size(size) {}
+    Unsynced(Unsynced&& other) noexcept : file(std::exchange(other.file, -1)), synced_size(other.synced_size) {}
+    Unsynced& operator=(Unsynced&&) = delete;
+    ~Unsynced() { ::close(file); }
+
+    int file;
+    std::uint64_t synced_size;
+  };
+
+  static std::string_view half_of(std::string_view bytes) { return bytes.substr(0, (bytes.size() + 1) / 2); }
+
+  static std::uint64_t size_of(int file) {
+    struct stat status {};
+    return ::fstat(file, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+  }
+
+  static void lose_unsynced(const Unsynced& unsynced) {
+    if (size_of(unsynced.file) <= unsynced.synced_size) return;
+    [[maybe_unused]] const int result = ::ftruncate(unsynced.file, static_cast<off_t>(unsynced.synced_size));
+  }
+
+  void follow(int file) {
+    const std::lock_guard lock(mutex_);
+    open_.emplace(file, Unsynced(::fcntl(file, F_DUPFD_CLOEXEC, 0), size_of(file)));
+  }
+
+  bool is_numbered() const {
+    const bool is_this_thread = std::this_thread::get_id() == thread_;
+    return faults_.calls_of == CallsOf::kAllThreads || is_this_thread == (faults_.calls_of == CallsOf::kThisThread);
+  }
+
+  bool fails(const char* call) {
+    const std::lock_guard lock(mutex_);
+    const std::int64_t number = is_numbered() ? ++num_calls_ : 0;
+    const bool is_first = number == faults_.first;
+    if (is_first) failed_call_ = call;
     errno = faults_.error;
-    return faults_.are_lasting ? call >= faults_.first : call == faults_.first;
+    if (faults_.is_short_write) return is_first && failed_call_ == "write";
+    return faults_.are_lasting ? !failed_call_.empty() : is_first;
   }
 
   Faults faults_;
-  std::atomic<std::int64_t> num_calls_ = 0;
+  std::thread::id thread_ = std::this_thread::get_id();
+  std::mutex mutex_;
+  std::int64_t num_calls_ = 0;
+  std::string failed_call_;
+  std::map<int, Unsynced> open_;
+  std::vector<Unsynced> closed_;
 };
 
 }  // namespace edgewise

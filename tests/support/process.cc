@@ -2,6 +2,7 @@
 #include "tests/support/process.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,9 +73,14 @@ RunningProcess::RunningProcess(const std::vector<std::string>& arguments, const 
   child_ = fork();
   check(child_ >= 0, "RunningProcess: fork returned {}", child_);
   if (child_ == 0) {
+    if (options.has_own_group) setpgid(0, 0);
     execute(arguments, options, files_->input.descriptor(), files_->output.descriptor(), files_->errors.descriptor());
   }
+  if (options.has_own_group) setpgid(child_, child_);  // in both processes, so that neither needs to wait
 }
+
+RunningProcess::RunningProcess(RunningProcess&& other) noexcept
+    : files_(std::move(other.files_)), child_(std::exchange(other.child_, 0)) {}
 
 RunningProcess::~RunningProcess() {
   if (child_ == 0) return;
@@ -84,6 +90,8 @@ RunningProcess::~RunningProcess() {
 
 void RunningProcess::send(int signal) const { kill(child_, signal); }
 
+void RunningProcess::send_to_group(int signal) const { kill(-child_, signal); }
+
 bool RunningProcess::has_ended() const {
   siginfo_t end = {};
   waitid(P_PID, static_cast<id_t>(child_), &end, WEXITED | WNOHANG | WNOWAIT);
@@ -92,16 +100,22 @@ bool RunningProcess::has_ended() const {
 
 ProcessResult RunningProcess::wait() {
   int status = 0;
-  waitpid(std::exchange(child_, 0), &status, 0);
+  rusage usage = {};
+  wait4(std::exchange(child_, 0), &status, 0, &usage);
   const int exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  return {exit_code, files_->output.text(), files_->errors.text()};
+  return {exit_code, files_->output.text(), files_->errors.text(), 1024 * usage.ru_maxrss};
 }
 
 void wait_for(const std::filesystem::path& path) {
+  wait_until([&] { return std::filesystem::exists(path); });
+}
+
+bool wait_until(const std::function<bool()>& is_true) {
   constexpr int kMostPolls = 60'000;
-  for (int poll = 0; poll < kMostPolls && !std::filesystem::exists(path); ++poll) {
+  for (int poll = 0; poll < kMostPolls && !is_true(); ++poll) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  return is_true();
 }
 
 ProcessResult run_process(const std::vector<std::string>& arguments, const ProcessOptions& options) {

@@ -3,7 +3,9 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +16,7 @@ struct ProcessResult {
   int exit_code = 0;  // 128 + n after signal n
   std::string output;
   std::string errors;
+  std::int64_t peak_memory = 0;  // bytes
 };
 
 struct ProcessOptions {
@@ -22,17 +25,23 @@ struct ProcessOptions {
   std::string folder = {};                    // working directory; empty: the current one
   int signal = 0;                             // signal to send once the path `signal_when` exists; 0: none
   std::string signal_when = {};
+  bool has_own_group = false;  // whether the process leads a process group, as a job of a terminal does
 };
 
 /// A program that runs in parallel with the test. `arguments[0]` is its path.
 class RunningProcess {
  public:
   explicit RunningProcess(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
+  RunningProcess(RunningProcess&& other) noexcept;
   RunningProcess(const RunningProcess&) = delete;
   RunningProcess& operator=(const RunningProcess&) = delete;
   ~RunningProcess();
 
   void send(int signal) const;
+
+  /// Sends a signal to the group of a process that has its own, as a terminal does at Ctrl-C.
+  void send_to_group(int signal) const;
+
   bool has_ended() const;
 
   /// Waits for the end of the program. May be called once.
@@ -47,6 +56,9 @@ class RunningProcess {
 
 /// Waits until a path exists, for at most one minute.
 void wait_for(const std::filesystem::path& path);
+
+/// Waits until `is_true` returns true, for at most one minute. Returns its last result.
+bool wait_until(const std::function<bool()>& is_true);
 
 /// Runs a program to completion.
 ProcessResult run_process(const std::vector<std::string>& arguments, const ProcessOptions& options = {});

@@ -134,7 +134,7 @@ TEST_F(LineReaderTest, ReadsALineOfExactlyTheDefaultLimit) {
 
 TEST_F(LineReaderTest, DetectsCompressionByContentAtAnyChunkSize) {
   constexpr int kMaxWords = 20;  // with chunks of one byte, each byte costs a system call
-  rc::check([&](bool ends_with_line_feed) {
+  EXPECT_TRUE(rc::check([&](bool ends_with_line_feed) {
     const auto words = *rc::gen::resize(kMaxWords, rc::gen::arbitrary<Lines>());
     std::string text = "start";
     for (const std::string& word : words) text += word + "\n\r\n";
@@ -146,7 +146,7 @@ TEST_F(LineReaderTest, DetectsCompressionByContentAtAnyChunkSize) {
     for (const std::size_t chunk_size : {1, 7, 64 * 1024}) {
       for (const std::string& form : forms) RC_ASSERT(read(form, {.chunk_size = chunk_size}) == expected);
     }
-  });
+  }));
 }
 
 TEST_F(LineReaderTest, ReadsConcatenatedCompressedFilesAsOneText) {
@@ -208,6 +208,25 @@ TEST_F(LineReaderTest, DecompressesABombInLittleMemory) {
   const LineReaderOptions options = {.max_line_bytes = 1000, .long_lines = LongLines::kCut};
 
   EXPECT_THAT(read(packed, options), ElementsAre(std::string(1000, '\0')));
+}
+
+TEST_F(LineReaderTest, RefusesAFileThatExpandsMoreThanText) {
+  const std::string zeros(std::size_t{70} << 20, '\0');
+  const LineReaderOptions options = {.max_line_bytes = 1000, .long_lines = LongLines::kCut};
+  for (const Format& format : packed_formats()) {
+    EXPECT_EQ(error_of_reading(format.pack(zeros), options),
+              "read_lines: file has " + format.name +
+                  " data that unpacks to more than 1000 times its size, needs text; unpack it first if it is right");
+  }
+}
+
+TEST_F(LineReaderTest, RefusesDevicesWithoutAnEnd) {
+  EXPECT_EQ(error_of([] { LineReader("/dev/zero"); }),
+            "read_lines: /dev/zero is a device, needs a file, a pipe or a terminal");
+  EXPECT_EQ(error_of([] { LineReader("/dev/urandom", {.caller = "translate"}); }),
+            "translate: /dev/urandom is a device, needs a file, a pipe or a terminal");
+  std::string line;
+  EXPECT_FALSE(LineReader("/dev/null").next(line));
 }
 
 TEST_F(LineReaderTest, ReportsWhyAFileCannotBeRead) {

@@ -86,12 +86,24 @@ TEST(SentenceCase, ParseChecksTheFile) {
             "load_vocabulary: case.txt has \"Der\", needs words that begin with a small letter");
   EXPECT_EQ(error("#edgewise-case 1 truecase 1\nd\xFF\n"),
             "load_vocabulary: case.txt has \"d\\xff\", needs words that begin with a small letter");
-  const std::string cut =
-      "load_vocabulary: case.txt has other words than its first line says, or in another order; it "
-      "was cut or altered";
-  EXPECT_EQ(error(bytes.substr(0, bytes.size() - 4)), cut);
-  EXPECT_EQ(error("#edgewise-case 1 truecase 2\ndie\nder\n"), cut);
-  EXPECT_EQ(error("#edgewise-case 1 lower 7\n"), cut);
+  EXPECT_EQ(error("#edgewise-case 1 truecase 2\ndie\nder\n"),
+            "load_vocabulary: case.txt has \"der\" after \"die\", needs sorted words; the file was altered");
+  EXPECT_EQ(error("#edgewise-case 1 truecase 2\ndie\ndie\n"),
+            "load_vocabulary: case.txt has \"die\" after \"die\", needs sorted words; the file was altered");
+  const std::string end = " and a line feed at the end; the file was cut or altered, copy it again";
+  EXPECT_EQ(error(bytes.substr(0, bytes.size() - 4)),
+            "load_vocabulary: case.txt has 3 words after the line \"#edgewise-case 1 truecase 4\", needs "
+            "\"#edgewise-case 1 truecase 3\"" +
+                end);
+  EXPECT_EQ(error(bytes.substr(0, bytes.size() - 1)),
+            "load_vocabulary: case.txt has 4 words after the line \"#edgewise-case 1 truecase 4\", needs "
+            "\"#edgewise-case 1 truecase 4\"" +
+                end);
+  EXPECT_EQ(
+      error("#edgewise-case 1 lower 7\n"),
+      "load_vocabulary: case.txt has 0 words after the line \"#edgewise-case 1 lower 7\", needs \"#edgewise-case 1 "
+      "lower 0\"" +
+          end);
 }
 
 TEST(CasedVocabulary, AppliesItsCaseBeforeEncodingAndUndoesItAfterDecoding) {

@@ -276,7 +276,7 @@ TEST(SentencePieceCheck, ErrorsNameInvalidPieces) {
   EXPECT_EQ(error_of_pieces(specials + piece("a") + piece("a")),
             "load_vocabulary: m: piece 5 is \"a\", which piece 4 is too; each is needed once");
   EXPECT_EQ(error_of_pieces(specials + piece("a", PieceType::kNormal, kInfinity)),
-            "load_vocabulary: m: piece 4 has a score that is no finite number");
+            "load_vocabulary: m: piece 4 has a score that is no finite number, needs one");
   EXPECT_EQ(error_of_pieces(specials + piece("a", static_cast<PieceType>(7))),
             "load_vocabulary: m: piece 4 has type 7, needs 1 to 6");
   EXPECT_EQ(error_of_pieces(specials + piece("a", PieceType::kUnknown)),
@@ -308,9 +308,10 @@ TEST(SentencePieceCheck, ErrorsNameOtherInvalidFields) {
   EXPECT_EQ(error_of_parsing(pieces + field(2, "") + field(2, "")),
             "load_vocabulary: m has field 2 twice, needs it once");
   EXPECT_EQ(error_of_parsing(pieces + field(2, 1)), "load_vocabulary: m has a trainer_spec of wire type 0, needs 2");
-  EXPECT_EQ(error_of_parsing(pieces), "load_vocabulary: m has no trainer_spec, needs one; the file was cut");
+  EXPECT_EQ(error_of_parsing(pieces),
+            "load_vocabulary: m has no trainer_spec, needs one; the file was cut, copy it again");
   EXPECT_EQ(error_of_parsing(pieces + field(2, "")),
-            "load_vocabulary: m has no normalizer_spec, needs one; the file was cut");
+            "load_vocabulary: m has no normalizer_spec, needs one; the file was cut, copy it again");
   EXPECT_EQ(error_of_parsing(pieces + field(4, "")),
             "load_vocabulary: m has self-test data, which this program does not run; needs none");
   EXPECT_EQ(error_of_parsing(pieces + field(3, field(2, "abc"))),
@@ -322,8 +323,8 @@ TEST(SentencePieceCheck, ErrorsNameOtherInvalidFields) {
 TEST(SentencePieceCheck, ErrorsNameSizesAboveTheLimits) {
   const auto vocabulary = parse_vocabulary(special_pieces() + piece("a") + specs(), "m");
 
-  EXPECT_EQ(error_of_parsing("\n" + std::string(std::size_t{64} << 20, 'x')),
-            "load_vocabulary: m has 67108865 bytes, needs at most 67108864");
+  EXPECT_EQ(error_of_parsing("\n" + std::string(std::size_t{32} << 20, 'x')),
+            "load_vocabulary: m has 33554433 bytes, needs at most 33554432");
   EXPECT_EQ(error_of([&] { vocabulary->encode(std::string((std::size_t{16} << 20) + 1, 'a')); }),
             "encode: sentence has 16777217 bytes, needs at most 16777216");
 }
@@ -335,16 +336,19 @@ TEST(SentencePieceCheck, ReportsErrorsOfTheLibrary) {
 
 TEST(SentencePieceCheck, ErrorsNameTheByteWhereTheWireFormatIsInvalid) {
   EXPECT_EQ(error_of_parsing(special_pieces() + field(1, 5)), "load_vocabulary: m has a piece of wire type 0, needs 2");
-  EXPECT_EQ(error_of_parsing("\n"), "load_vocabulary: m has a field of 1 bytes at byte 1, where 0 are left");
+  EXPECT_EQ(error_of_parsing("\n"),
+            "load_vocabulary: m has a field of 1 bytes at byte 1, needs at most the 0 that are left; the file was cut, "
+            "copy it again");
   EXPECT_EQ(error_of_parsing("\n\x05"
                              "ab"),
-            "load_vocabulary: m has a field of 5 bytes at byte 2, where 2 are left");
+            "load_vocabulary: m has a field of 5 bytes at byte 2, needs at most the 2 that are left; the file was cut, "
+            "copy it again");
   EXPECT_EQ(error_of_parsing(special_pieces() + "\x0B"),
             "load_vocabulary: m has wire type 3 at byte 61, needs 0, 1, 2 or 5");
   EXPECT_EQ(error_of_parsing(special_pieces() + "\0"s),
             "load_vocabulary: m has field number 0 at byte 61, needs 1 to 536870911");
   EXPECT_EQ(error_of_parsing("\n" + std::string(10, '\xFF')),
-            "load_vocabulary: m has a number of more than 10 bytes at byte 1");
+            "load_vocabulary: m has a number of more than 10 bytes at byte 1, needs at most that");
 }
 
 TEST(SentencePieceCheck, RejectsTruncatedModels) {

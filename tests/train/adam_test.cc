@@ -8,8 +8,12 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <tuple>
+#include <vector>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/threads.h"
+#include "edgewise/train/weight_average.h"
 
 namespace edgewise {
 namespace {
@@ -53,6 +57,35 @@ TEST(Adam, EqualsAlgorithm1OfThePaper) {
     EXPECT_NEAR(parameter.item<double>(), theta, 1e-14) << "step " << t;
   }
   EXPECT_EQ(adam.num_steps(), 4);
+}
+
+TEST(Adam, GivesTheSameBitsOnAnyNumberOfThreads) {
+  const auto train = [](int threads) {
+    const NumThreadsScope scope(threads);
+    const at::Tensor large = leaf(random({301, 707}, 1, at::kFloat));
+    const at::Tensor small = leaf(random({13}, 2, at::kFloat));
+    Adam adam({{"large", large}, {"small", small}}, {});
+    WeightAverage average(adam.parameters(), 0.9);
+    std::vector<double> norms;
+    for (std::uint64_t step = 0; step < 3; ++step) {
+      adam.clear_gradients();
+      large.mutable_grad().add_(random({301, 707}, 10 + step, at::kFloat));
+      small.mutable_grad().add_(random({13}, 20 + step, at::kFloat));
+      norms.push_back(adam.step({.learning_rate = 0.01, .clip_norm = 1.0}));
+      average.update();
+    }
+    return std::tuple(norms, large.detach(), small.detach(), average.tensors()[0].tensor);
+  };
+  const auto [norms, large, small, average] = train(1);
+  const at::Tensor all_gradients = random({301, 707}, 12, at::kFloat);
+  EXPECT_NEAR(norms[2], at::cat({all_gradients.view(-1), random({13}, 22, at::kFloat)}).norm().item<double>(), 1e-3);
+  for (const int threads : {2, 5}) {
+    const auto [other_norms, other_large, other_small, other_average] = train(threads);
+    EXPECT_EQ(other_norms, norms);
+    EXPECT_TRUE(other_large.equal(large));
+    EXPECT_TRUE(other_small.equal(small));
+    EXPECT_TRUE(other_average.equal(average));
+  }
 }
 
 class AdamByDtype : public testing::TestWithParam<at::ScalarType> {};
@@ -176,6 +209,14 @@ TEST(Adam, ContinuesFromSavedMomentsAndCounts) {
   EXPECT_TRUE(parted.equal(whole));
   EXPECT_EQ(after.num_steps(), 4);
   EXPECT_EQ(after.num_skipped(), 2);
+}
+
+TEST(Adam, ScalesGradientsDownToAnyNormAboveZero) {
+  const at::Tensor value = leaf(at::ones({2}));
+  Adam adam({{"x", value}}, {.epsilon = 1.0});
+  set_gradient(value, at::full({2}, 3.0));
+  adam.step({.learning_rate = 0.1, .clip_norm = 1e-300});
+  EXPECT_TRUE(value.equal(at::ones({2}))) << value;
 }
 
 TEST(Adam, RejectsParametersWithoutGradientAndADivisorOfZero) {

@@ -8,9 +8,9 @@
 #include <fstream>
 #include <limits>
 
-#include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
+#include "edgewise/base/listed_directory.h"
 #include "edgewise/base/safetensors.h"
 #include "edgewise/nn/serialize.h"
 #include "tests/support/error_of.h"
@@ -39,6 +39,10 @@ class Checkpoint : public RunFolder {
   void save(NextTokenTask& task) const {
     Adam adam(task.parameters());
     write_snapshot(snapshot_last(folder(), {task, adam}, {}));
+  }
+
+  static TrainingState read_state(const std::filesystem::path& file) {
+    return parse_training_state(read_file(file), file, "next_token");
   }
 
   void damage(const std::string& name) const {
@@ -219,8 +223,11 @@ TEST_F(Checkpoint, ListsAllParametersThatDiffer) {
   TestRun other(folder(), short_run(), {.tokens = 20});
   const at::Tensor before = other.task.bias().detach().clone();
 
-  EXPECT_THAT([&] { other.resume(); }, ThrowsMessage<Error>("load_tensors: " + in_run("last/model.safetensors") +
-                                                            " has table as F32 [12, 12], F32 [20, 12] is needed"));
+  EXPECT_THAT([&] { other.resume(); },
+              ThrowsMessage<Error>("load_tensors: " + in_run("last/model.safetensors") +
+                                   " has \"table\" as F32 [12, 12] instead of F32 [20, 12], needs exactly the "
+                                   "tensors that the config describes; use the config and the "
+                                   "file of one training"));
   EXPECT_TRUE(other.task.bias().equal(before));
 }
 
@@ -229,7 +236,7 @@ TEST_F(Checkpoint, IsReplacedByThePreviousOneWhenItIsDamaged) {
     SCOPED_TRACE(name);
     std::filesystem::remove_all(folder());
     train();
-    const std::int64_t before = read_training_state(folder() / "previous/training.toml", "next_token").step;
+    const std::int64_t before = read_state(folder() / "previous/training.toml").step;
     const std::filesystem::path file = folder() / "last" / name;
     std::string bytes = read_file(file);
     bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
@@ -240,10 +247,10 @@ TEST_F(Checkpoint, IsReplacedByThePreviousOneWhenItIsDamaged) {
 
     EXPECT_EQ(run.trainer.state().step, before);
     ASSERT_EQ(run.warnings.size(), 1U);
-    EXPECT_THAT(
-        run.warnings[0].second,
-        AllOf(HasSubstr(in_run("last") + " is damaged (" + file.string() + " has SHA-256"),
-              HasSubstr("the file was altered); " + in_run("previous") + " has taken its place; its step is ")));
+    EXPECT_THAT(run.warnings[0].second,
+                AllOf(HasSubstr(in_run("last") + " is damaged (" + file.string() + " has SHA-256"),
+                      HasSubstr("the file was altered, copy it again); " + in_run("previous") +
+                                " has taken its place; its step is ")));
     EXPECT_EQ(run.trainer.run(run.requests), Outcome::kFinished);
     EXPECT_EQ(restore_last(folder()), "");
   }
@@ -267,7 +274,7 @@ TEST_F(Checkpoint, ReportsTheDamageWhenBothAreDamaged) {
   EXPECT_THAT(
       error_of([this] { resume(); }),
       MatchesRegex("train: " + folder().string() + " has no whole checkpoint: " + in_run("last/model.safetensors") +
-                   " has [0-9]+ bytes, manifest.json says [0-9]+; the file is truncated; " +
+                   " has [0-9]+ bytes, needs [0-9]+ as in manifest.json; the file was cut, copy it again; " +
                    in_run("previous/training.toml") + ": No such file or directory; manifest.json lists it"));
 }
 

@@ -26,7 +26,7 @@ using testing::ThrowsMessage;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(LossStatistics, HaveMeanAndDeviationOfTheFirstHundredLosses) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const auto numbers = *rc::gen::container<std::vector<int>>(100, rc::gen::inRange(-1000, 1000));
     LossStatistics losses;
     for (const int number : numbers) losses.add(number);
@@ -35,7 +35,7 @@ TEST(LossStatistics, HaveMeanAndDeviationOfTheFirstHundredLosses) {
     for (const int number : numbers) squares += (number - mean) * (number - mean);
     RC_ASSERT(std::abs(losses.mean - mean) < 1e-9);
     RC_ASSERT(std::abs(losses.deviation() - std::sqrt(squares / 100)) < 1e-9);
-  });
+  }));
 }
 
 TEST(LossStatistics, FollowAFallingLoss) {

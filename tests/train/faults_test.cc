@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests runs in which file system calls fail: one test run for each call.
+// Tests runs in which file system calls fail: for each kind of fault, one run for each twelfth call of a run that saves
+// five checkpoints. With EDGEWISE_FAULTS_TABLE=FILE (scripts/soak faults), tests every call, and appends the number of
+// runs and their results to the file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <map>
 
 #include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
@@ -18,15 +24,43 @@
 namespace edgewise {
 namespace {
 
-class FaultsTest : public RunFolder {
+constexpr const char* kTable = "EDGEWISE_FAULTS_TABLE";
+
+struct FaultKind {
+  const char* name;
+  Faults faults;
+  bool cuts_power = false;
+};
+
+const std::array kKinds = {
+    FaultKind{.name = "one call: no space", .faults = {.error = ENOSPC}},
+    FaultKind{.name = "one call: I/O error", .faults = {.error = EIO}},
+    FaultKind{.name = "one call: short write", .faults = {.is_short_write = true}},
+    FaultKind{.name = "all later calls: no space", .faults = {.are_lasting = true, .error = ENOSPC}},
+    FaultKind{.name = "power cut", .faults = {.are_lasting = true}, .cuts_power = true},
+    FaultKind{.name = "one call: I/O error, no exchange", .faults = {.can_exchange = false}},
+    FaultKind{
+        .name = "power cut, no exchange", .faults = {.are_lasting = true, .can_exchange = false}, .cuts_power = true},
+};
+
+/// The ends of the runs in which one kind of call failed.
+struct Ends {
+  int without_error = 0;
+  int with_error = 0;
+};
+
+/// Trains, or resumes a run that trained some of its steps.
+class FaultsTest : public RunFolder, public testing::WithParamInterface<FaultKind> {
  protected:
+  std::filesystem::path first_part() const { return folder() / "first_part"; }
   std::filesystem::path faultless() const { return folder() / "faultless"; }
   std::filesystem::path faulty() const { return folder() / "faulty"; }
 
-  static TrainOptions options() {
+  /// Returns the options of a run of which the last log and validation are not due.
+  static TrainOptions options(std::int64_t steps) {
     TrainOptions options = short_run();
     options.epochs = 0;
-    options.steps = 6;
+    options.steps = steps;
     options.log_every = 2;
     options.validate_every = 3;
     options.save_every = 2;
@@ -35,20 +69,29 @@ class FaultsTest : public RunFolder {
     return options;
   }
 
-  /// Counts the file system calls of a run without failures.
-  std::int64_t count_calls(Faults faults = {}) const {
-    std::filesystem::remove_all(faultless());
-    FaultyFileSystem files(faults);
-    const ScopedFileSystem replaced(files);
-    TestRun(faultless(), options()).start();
-    return files.num_calls();
+  static bool has_checkpoint(const std::filesystem::path& run) {
+    return exists(run / "last") || exists(run / "previous");
   }
 
-  /// Trains with faults and returns the error message of the run.
-  static std::string train(TestRun& run, const Faults& faults) {
+  static void train(TestRun& run) {
+    if (has_checkpoint(run.folder)) run.trainer.resume();
+    EXPECT_EQ(run.start(), Outcome::kFinished);
+  }
+
+  /// Puts the first part of the run, if there is one, into a folder.
+  void begin(const std::filesystem::path& run) const {
+    std::filesystem::remove_all(run);
+    if (exists(first_part())) std::filesystem::copy(first_part(), run, std::filesystem::copy_options::recursive);
+  }
+
+  /// Trains without failures and returns the number of file system calls.
+  std::int64_t count_calls(const Faults& faults) const {
+    begin(faultless());
     FaultyFileSystem files(faults);
     const ScopedFileSystem replaced(files);
-    return error_of([&] { run.start(); });
+    TestRun run(faultless(), options(kSteps));
+    train(run);
+    return files.num_calls();
   }
 
   static std::int64_t find_newest_save(const TestRun& run) {
@@ -59,60 +102,94 @@ class FaultsTest : public RunFolder {
     return newest;
   }
 
-  /// Begins a run with faults, resumes the run without faults, and expects that no checkpoint was lost and that the
-  /// result has the same bits as the faultless run.
-  void expect_nothing_lost(const Faults& faults) const {
-    SCOPED_TRACE(fmt::format("call {} fails with {}", faults.first, faults.error));
-    std::filesystem::remove_all(faulty());
+  /// Trains with faults. Expects the result of the faultless run if the run ends without an error. Returns the step of
+  /// the newest reported save; -1 if there is none.
+  std::int64_t train_with(const Faults& faults) {
+    FaultyFileSystem files(faults);
     std::int64_t newest = -1;
+    std::string error;
     {
-      TestRun run(faulty(), options());
-      train(run, faults);
+      const ScopedFileSystem replaced(files);
+      TestRun run(faulty(), options(kSteps));
+      error = error_of([&] { train(run); });
       newest = find_newest_save(run);
     }
-    const bool has_checkpoint = exists(faulty() / "last") || exists(faulty() / "previous");
-    ASSERT_TRUE(has_checkpoint || newest < 0);
+    if (GetParam().cuts_power) files.cut_power();
+    Ends& ends = ends_[files.failed_call().empty() ? "none" : files.failed_call()];
+    ++(error == "no error" ? ends.without_error : ends.with_error);
+    if (error == "no error") expect_same_run(faulty(), faultless());
+    return newest;
+  }
 
-    FaultyFileSystem files({});
-    const ScopedFileSystem replaced(files);
-    TestRun after(faulty(), options());
-    if (has_checkpoint) {
-      after.trainer.resume();
-      EXPECT_GE(after.trainer.state().step, newest);
-    }
-    EXPECT_EQ(after.trainer.run(after.requests), Outcome::kFinished);
+  /// Trains with faults, resumes the run without faults, and expects that no checkpoint was lost and that the result
+  /// has the same bits as the faultless run.
+  void expect_nothing_lost(const Faults& faults) {
+    SCOPED_TRACE(fmt::format("call {} of {} fails", faults.first, static_cast<int>(faults.calls_of)));
+    begin(faulty());
+    const std::int64_t newest = train_with(faults);
+    ASSERT_TRUE(has_checkpoint(faulty()) || (newest < 0 && !exists(first_part())));
+
+    TestRun after(faulty(), options(kSteps));
+    train(after);
+    EXPECT_TRUE(after.steps.empty() || after.steps.front().step > newest);
     expect_same_run(faulty(), faultless());
     EXPECT_EQ(names_in(faulty()), names_in(faultless()));
   }
+
+  /// Expects that nothing is lost whichever call fails.
+  void fail_each_call() {
+    for (const CallsOf threads : {CallsOf::kThisThread, CallsOf::kOtherThreads}) {
+      Faults faults = GetParam().faults;
+      faults.calls_of = threads;
+      const std::int64_t calls = count_calls(faults);
+      ASSERT_GT(calls, 10);
+      const std::int64_t stride = std::getenv(kTable) == nullptr ? 12 : 1;
+      for (faults.first = 1; faults.first <= calls && !HasFatalFailure(); faults.first += stride) {
+        expect_nothing_lost(faults);
+      }
+    }
+    append_to_table();
+  }
+
+ private:
+  static constexpr std::int64_t kSteps = 7;
+
+  void append_to_table() const {
+    const char* table = std::getenv(kTable);
+    if (table == nullptr) return;
+    std::ofstream file(table, std::ios::app);
+    for (const auto& [call, ends] : ends_) {
+      file << fmt::format("{}\t{}\t{}\t{}\n", GetParam().name, call, ends.without_error, ends.with_error);
+    }
+  }
+
+  std::map<std::string, Ends> ends_;
 };
 
-TEST_F(FaultsTest, OfASingleCallLoseNoCheckpoint) {
-  const std::int64_t calls = count_calls();
-  for (std::int64_t call = 1; call <= calls; ++call) {
-    expect_nothing_lost({.first = call, .error = call % 2 == 0 ? EIO : ENOSPC});
-  }
+TEST_P(FaultsTest, OfAnyCallLoseNoCheckpointAndNoError) { fail_each_call(); }
+
+TEST_P(FaultsTest, OfAnyCallOfAResumedRunLoseNoCheckpointAndNoError) {
+  TestRun run(first_part(), options(4));
+  train(run);
+  ASSERT_TRUE(exists(first_part() / "best-scheduled"));  // which the resumed run puts back
+  fail_each_call();
 }
 
-TEST_F(FaultsTest, OfAllCallsAfterTheFirstLoseNoCheckpoint) {
-  const std::int64_t calls = count_calls();
-  for (std::int64_t call = 1; call <= calls; ++call) {
-    expect_nothing_lost({.first = call, .are_lasting = true, .error = call % 2 == 0 ? ENOSPC : EIO});
-  }
-}
+INSTANTIATE_TEST_SUITE_P(AllKinds, FaultsTest, testing::ValuesIn(kKinds),
+                         [](const auto& kind) { return std::to_string(kind.index); });
 
-TEST_F(FaultsTest, LoseNoCheckpointWhereDirectoriesCannotBeExchanged) {
-  const std::int64_t calls = count_calls({.can_exchange = false});
-  for (std::int64_t call = 1; call <= calls; ++call) {
-    expect_nothing_lost({.first = call, .are_lasting = true, .can_exchange = false});
-  }
-}
+class ShortWritesTest : public RunFolder {};
 
-TEST_F(FaultsTest, DoNotIncludeShortWrites) {
-  count_calls();
-  TestRun run(faulty(), options());
-  EXPECT_EQ(train(run, {.writes_are_short = true}), "no error");
-  expect_same_run(faulty(), faultless());
+TEST_F(ShortWritesTest, DoNotChangeTheRun) {
+  TrainOptions options = short_run();
+  TestRun whole(folder() / "whole", options);
+  whole.start();
+  FaultyFileSystem files({.writes_are_short = true});
+  const ScopedFileSystem replaced(files);
+  TestRun run(folder() / "short", options);
+  EXPECT_EQ(run.start(), Outcome::kFinished);
   EXPECT_TRUE(run.warnings.empty());
+  expect_same_run(run.folder, whole.folder);
 }
 
 }  // namespace

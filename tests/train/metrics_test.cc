@@ -87,6 +87,22 @@ TEST_F(Metrics, HaveNoPartialLineAfterADiskFailure) {
   EXPECT_EQ(text(), line(1) + line(2) + line(3));
 }
 
+TEST_F(Metrics, AreWrittenAgainAfterASyncThatLosesThem) {
+  FaultyFileSystem files({.first = 8});  // open, close, truncate, write, sync, write, write, sync
+  const ScopedFileSystem replaced(files);
+  MetricsFile metrics(path_, 0);
+  metrics.append(1, 1, {});
+  metrics.sync();
+  metrics.append(2, 1, {});
+  metrics.append(3, 1, {});
+  EXPECT_THAT([&] { metrics.sync(); }, ThrowsMessage<Error>("train: " + path_.string() + ": Input/output error"));
+  EXPECT_EQ(text(), line(1));
+
+  metrics.append(4, 1, {});
+  EXPECT_EQ(metrics.sync(), static_cast<std::int64_t>(4 * line(1).size()));
+  EXPECT_EQ(text(), line(1) + line(2) + line(3) + line(4));
+}
+
 TEST_F(Metrics, ReportWhyTheFileCannotBeWritten) {
   const std::string missing = (folder() / "none" / "metrics.jsonl").string();
   EXPECT_THAT([&] { MetricsFile(missing, 0); },

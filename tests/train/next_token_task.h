@@ -50,11 +50,11 @@ class NextTokenTask : public TrainingTask {
   }
 
   bool can_validate() const override { return has_validation; }
-  Validation validate() override {
+  Validation validate(const StopRequest& stop) override {
     if (on_validate) return on_validate();
-    GraphPool pool;
+    throw_if_set(&stop);
     LossSums sums;
-    for (const Batch& batch : batches_in_order(pool, pairs(), {})) {
+    for (const Batch& batch : batches_in_order(pairs(), {})) {
       sums += exact_loss(batch).sums;
     }
     const auto tokens = static_cast<double>(sums.tokens);

@@ -53,6 +53,64 @@ TEST_F(ResumeTest, GivesTheSameBitsForARunStoppedAndResumedAtAnyStep) {
   }
 }
 
+TEST_F(ResumeTest, RepeatsAValidationThatWasStopped) {
+  TrainOptions options = short_run();
+  options.schedule = ScheduleKind::kPlateau;
+  options.plateau_patience = 1;
+  options.validate_every = 2;
+  options.log_every = 2;
+  options.keep_best = 2;
+  options.average = 0.8;
+  TestRun never_stopped(first_folder(), options, {.noise = 0.5});
+  never_stopped.start();
+  const std::int64_t last = never_stopped.trainer.state().step;
+
+  for (std::int64_t step = 2; step <= last; step += 2) {
+    SCOPED_TRACE(step);
+    std::filesystem::remove_all(second_folder());
+    TestRun stopped(second_folder(), options, {.noise = 0.5});
+    stopped.after_step = [&](const StepReport& report) { stopped.requests.stop = report.step == step; };
+    ASSERT_EQ(stopped.start(), Outcome::kInterrupted);
+    EXPECT_EQ(stopped.trainer.state().step, step);
+    EXPECT_EQ(stopped.trainer.state().validated_step, step - 2);
+
+    TestRun resumed(second_folder(), options, {.noise = 0.5});
+    ASSERT_EQ(resumed.resume(), Outcome::kFinished);
+
+    EXPECT_EQ(resumed.validations.front().first, step);
+    expect_same(resumed, never_stopped);
+  }
+}
+
+TEST_F(ResumeTest, CountsAValidationOnceThatWasStoppedThenRepeatedAndThenLostByAKill) {
+  TrainOptions options = short_run();
+  options.validate_every = 2;
+  options.save_every = 1000;
+  options.keep_best = 2;
+  TestRun never_stopped(first_folder(), options, {.noise = 0.5});
+  never_stopped.start();
+
+  {
+    TestRun stopped(second_folder(), options, {.noise = 0.5});
+    stopped.after_step = [&](const StepReport& report) { stopped.requests.stop = report.step == 4; };
+    ASSERT_EQ(stopped.start(), Outcome::kInterrupted);
+  }
+  {
+    TestRun killed(second_folder(), options, {.noise = 0.5});
+    killed.after_step = [](const StepReport& report) {
+      if (report.step == 6) throw std::runtime_error("killed");
+    };
+    EXPECT_THROW(killed.resume(), std::runtime_error);
+    EXPECT_EQ(killed.validations.front().first, 4);
+  }
+  EXPECT_TRUE(std::filesystem::exists(second_folder() / "step-00000004"));
+  TestRun resumed(second_folder(), options, {.noise = 0.5});
+  resumed.resume();
+
+  EXPECT_EQ(resumed.validations.front().first, 4);
+  expect_same(resumed, never_stopped);
+}
+
 TEST_F(ResumeTest, CutsTheRateAtAPlateauAfterResuming) {
   TrainOptions options = short_run();
   options.schedule = ScheduleKind::kPlateau;

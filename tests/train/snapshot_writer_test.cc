@@ -6,9 +6,9 @@
 
 #include <fstream>
 
-#include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
+#include "edgewise/base/listed_directory.h"
 #include "tests/train/run_folder.h"
 
 namespace edgewise {
@@ -26,7 +26,7 @@ class SnapshotWriterTest : public RunFolder, public TrainObserver {
       return Snapshot{.step = step,
                       .directory = folder() / name,
                       .files = {{"numbers", std::to_string(step)}},
-                      .old_name = name == std::string("last") ? "previous" : ""};
+                      .is_state = name == std::string("last")};
     };
   }
 
@@ -35,15 +35,17 @@ class SnapshotWriterTest : public RunFolder, public TrainObserver {
   }
   void on_warning(std::int64_t step, const std::string& warning) override { warnings_.emplace_back(step, warning); }
 
-  /// Makes writes of RUN/best fail until the file RUN/best is removed.
-  void block_best() const {
+  /// Makes writes of a directory of the run fail until unblock().
+  void block(const char* name) const {
     std::filesystem::create_directories(folder());
-    std::ofstream(folder() / "best") << "a file";
+    std::ofstream(folder() / name) << "a file";
   }
-  auto error_of_best(const std::string& end) const {
-    return "train: " + (folder() / "best").string() +
+  void unblock(const char* name) const { std::filesystem::remove(folder() / name); }
+
+  std::string error_of(const char* name, const std::string& end) const {
+    return "train: " + (folder() / name).string() +
            " exists without a manifest.json, needs to be absent, empty or written by this program; choose another "
-           "directory" +
+           "directory; " +
            end;
   }
 
@@ -61,8 +63,8 @@ class SnapshotWriterTest : public RunFolder, public TrainObserver {
 
 TEST_F(SnapshotWriterTest, WritesTheSnapshotsOfAStepInOrder) {
   writer_.write();
-  writer_.add(snapshot("best", 3));
-  writer_.add(snapshot("last", 3));
+  writer_.add_model(snapshot("best", 3));
+  writer_.add_state(snapshot("last", 3));
   EXPECT_FALSE(std::filesystem::exists(folder()));
 
   writer_.finish();
@@ -73,7 +75,7 @@ TEST_F(SnapshotWriterTest, WritesTheSnapshotsOfAStepInOrder) {
 }
 
 TEST_F(SnapshotWriterTest, ReportsFinishedWritesWithoutWaiting) {
-  writer_.add(snapshot("last", 3));
+  writer_.add_state(snapshot("last", 3));
   write_and_wait();
   EXPECT_THAT(saves_, ElementsAre(Pair(3, "last")));
   writer_.write();
@@ -83,56 +85,115 @@ TEST_F(SnapshotWriterTest, ReportsFinishedWritesWithoutWaiting) {
 TEST_F(SnapshotWriterTest, WaitsForTheWriteInItsDestructor) {
   {
     SnapshotWriter writer(*this);
-    writer.add(snapshot("last", 5));
+    writer.add_state(snapshot("last", 5));
     writer.write();
   }
   EXPECT_EQ(read_file(folder() / "last/numbers"), "5");
 }
 
 TEST_F(SnapshotWriterTest, WritesAFailedModelAgainBeforeTheNextState) {
-  block_best();
-  writer_.add(snapshot("best", 3));
-  writer_.add(snapshot("last", 3));
+  block("best");
+  writer_.add_model(snapshot("best", 3));
+  writer_.add_state(snapshot("last", 3));
   write_and_wait();
-  EXPECT_THAT(warnings_, ElementsAre(Pair(3, error_of_best("; training goes on, and the next save tries again"))));
+  EXPECT_THAT(
+      warnings_,
+      ElementsAre(Pair(3, error_of("best", "no step is saved; training goes on, and the next save tries again"))));
   EXPECT_FALSE(std::filesystem::exists(folder() / "last"));
 
-  std::filesystem::remove(folder() / "best");
-  writer_.add(snapshot("last", 4));
+  unblock("best");
+  writer_.add_state(snapshot("last", 4));
   writer_.finish();
 
   EXPECT_THAT(saves_, ElementsAre(Pair(3, "best"), Pair(4, "last")));
 }
 
 TEST_F(SnapshotWriterTest, DropsAFailedModelForANewerOne) {
-  block_best();
-  writer_.add(snapshot("best", 3));
+  block("best");
+  writer_.add_model(snapshot("best", 3));
   write_and_wait();
 
-  std::filesystem::remove(folder() / "best");
-  writer_.add(snapshot("best", 4));
+  unblock("best");
+  writer_.add_model(snapshot("best", 4));
   writer_.finish();
 
   EXPECT_THAT(saves_, ElementsAre(Pair(4, "best")));
 }
 
 TEST_F(SnapshotWriterTest, ThrowsAfterThreeFailuresInARow) {
-  block_best();
+  block("best");
   for (std::int64_t step = 1; step <= 2; ++step) {
-    writer_.add(snapshot("best", step));
+    writer_.add_model(snapshot("best", step));
     write_and_wait();
   }
   EXPECT_EQ(warnings_.size(), 2U);
 
-  writer_.add(snapshot("best", 3));
-  EXPECT_THAT([this] { write_and_wait(); }, ThrowsMessage<Error>(error_of_best("; 3 saves in a row have failed")));
+  writer_.add_model(snapshot("best", 3));
+  EXPECT_THAT([this] { write_and_wait(); },
+              ThrowsMessage<Error>(error_of("best", "no step is saved; 3 saves in a row have failed")));
 }
 
 TEST_F(SnapshotWriterTest, ThrowsWhenTheLastSaveFails) {
-  block_best();
-  writer_.add(snapshot("best", 3));
-  EXPECT_THAT([this] { writer_.finish(); }, ThrowsMessage<Error>(error_of_best("")));
+  block("best");
+  writer_.add_model(snapshot("best", 3));
+  EXPECT_THAT([this] { writer_.finish(); }, ThrowsMessage<Error>(error_of("best", "no step is saved")));
   EXPECT_THAT(warnings_, IsEmpty());
+}
+
+TEST_F(SnapshotWriterTest, ThrowsWhenALaterSaveSucceedsButAStateIsNotSaved) {
+  block("last");
+  writer_.set_saved_step(2);
+  writer_.add_state(snapshot("last", 3));
+  write_and_wait();
+
+  writer_.add_model(snapshot("best", 4));
+  EXPECT_THAT([this] { writer_.finish(); }, ThrowsMessage<Error>(error_of("last", "the last saved step is 2")));
+}
+
+TEST_F(SnapshotWriterTest, WritesAFailedStateAgainAtTheEnd) {
+  block("last");
+  writer_.add_state(snapshot("last", 3));
+  write_and_wait();
+
+  unblock("last");
+  writer_.finish();
+
+  EXPECT_THAT(saves_, ElementsAre(Pair(3, "last")));
+  EXPECT_EQ(writer_.describe_saved_step(), "the last saved step is 3");
+}
+
+TEST_F(SnapshotWriterTest, DropsAFailedStateForANewerOne) {
+  block("last");
+  writer_.add_state(snapshot("last", 3));
+  write_and_wait();
+
+  unblock("last");
+  writer_.add_model(snapshot("best", 4));
+  writer_.add_state(snapshot("last", 4));
+  writer_.finish();
+
+  EXPECT_THAT(saves_, ElementsAre(Pair(4, "best"), Pair(4, "last")));
+}
+
+TEST_F(SnapshotWriterTest, WritesTheModelsOfAFailedStateBeforeTheState) {
+  block("best");
+  writer_.add_model(snapshot("best", 3));
+  writer_.add_state(snapshot("last", 3));
+  write_and_wait();
+
+  unblock("best");
+  writer_.add_model(snapshot("best", 4));
+  writer_.finish();
+
+  EXPECT_THAT(saves_, ElementsAre(Pair(4, "best"), Pair(3, "last")));
+}
+
+TEST_F(SnapshotWriterTest, TriesAgainOnlyAtTheNextSave) {
+  block("last");
+  writer_.add_state(snapshot("last", 3));
+  write_and_wait();
+  for (int step = 0; step < 100; ++step) writer_.write();
+  EXPECT_EQ(warnings_.size(), 1U);
 }
 
 }  // namespace

@@ -5,14 +5,19 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/file_system.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/safetensors.h"
 #include "edgewise/nn/serialize.h"
+#include "tests/support/error_of.h"
 #include "tests/train/file_size_limit.h"
 #include "tests/train/two_runs.h"
 
@@ -25,7 +30,6 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Pair;
 using testing::ThrowsMessage;
 
@@ -92,7 +96,7 @@ TEST_F(TrainerTest, LogsValidatesAndSavesWhenDueAndAtTheEnd) {
               ElementsAre(Field(&StepReport::step, 3), Field(&StepReport::step, 6), Field(&StepReport::step, 7)));
   EXPECT_THAT(run.validations, ElementsAre(Pair(4, true), Pair(7, true)));
   EXPECT_THAT(run.saves,
-              ElementsAre(Pair(0, "last"), Pair(4, "best"), Pair(5, "last"), Pair(7, "best"), Pair(7, "last")));
+              ElementsAre(Pair(0, "last"), Pair(4, "best"), Pair(5, "last"), Pair(7, "last"), Pair(7, "best")));
 }
 
 TEST_F(TrainerTest, LogsValidatesAndSavesAtTheEndOfAnEpochByDefault) {
@@ -182,7 +186,7 @@ TEST_F(TrainerTest, ValidatesAndSavesTheAverageOfTheWeights) {
         EXPECT_TRUE(at::allclose(averaged.task.table(), expected, 1e-5, 1e-6));
         EXPECT_FALSE(averaged.task.table().equal(table));
         const auto running = std::exchange(averaged.task.on_validate, nullptr);  // else the call below would recurse
-        return averaged.task.validate();
+        return averaged.task.validate(false);
       };
     }
   };
@@ -259,7 +263,8 @@ TEST_F(TrainerTest, EndsAfterThreeFailedSavesInARow) {
   };
 
   EXPECT_THAT([&] { run.start(); },
-              ThrowsMessage<Error>(HasSubstr("File too large; nothing was replaced; 3 saves in a row have failed")));
+              ThrowsMessage<Error>(HasSubstr("File too large; nothing was replaced; the last saved step is 10; 3 saves "
+                                             "in a row have failed")));
 
   limit.reset();
   EXPECT_EQ(run.warnings.size(), 2U);
@@ -284,8 +289,10 @@ TEST_F(TrainerTest, ContinuesAfterAFailedSaveAndSavesTheNextTime) {
   EXPECT_EQ(failed.start(), Outcome::kFinished);
 
   ASSERT_FALSE(failed.warnings.empty());
-  EXPECT_THAT(failed.warnings[0].second,
-              HasSubstr("File too large; nothing was replaced; training goes on, and the next save tries again"));
+  EXPECT_THAT(
+      failed.warnings[0].second,
+      HasSubstr("File too large; nothing was replaced; the last saved step is 0; training goes on, and the next "
+                "save tries again"));
   expect_same(failed, never_failed);
 }
 
@@ -304,20 +311,109 @@ TEST_F(TrainerTest, SavesAtARequest) {
   expect_same(with_request, without_request);
 }
 
-TEST_F(TrainerTest, SavesTheLogAndValidationAfterTheLastCheckpoint) {
+TEST_F(TrainerTest, KeepsTheModelOfALastValidationThatWasNotDueUntilARunGoesOn) {
+  TrainOptions options = short_run();
+  options.epochs = 0;
+  options.steps = 6;
+  options.log_every = options.validate_every = 4;
+  options.keep_best = 2;
+  TestRun run(first_folder(), options);
+  run.start();
+  EXPECT_THAT(run.validations, ElementsAre(Pair(4, true), Pair(6, true)));
+  EXPECT_THAT(names_in(first_folder()),
+              ElementsAre("best", "best-scheduled", "last", "lock", "metrics.jsonl", "previous", "step-00000004"));
+  EXPECT_TRUE(read_file(first_folder() / "best/model.safetensors") ==
+              read_file(first_folder() / "last/model.safetensors"));
+  EXPECT_THAT(read_metrics(first_folder()), HasSubstr("{\"step\": 6, "));
+
+  options.steps = 7;
+  TestRun longer(first_folder(), options);
+  longer.trainer.resume();
+  EXPECT_TRUE(read_file(first_folder() / "best/model.safetensors") ==
+              read_file(first_folder() / "step-00000004/model.safetensors"));
+  longer.start();
+  EXPECT_THAT(read_metrics(first_folder()), testing::Not(HasSubstr("{\"step\": 6, ")));
+}
+
+TEST_F(TrainerTest, RepeatsALastValidationThatWasNotDueWhenAFinishedRunIsResumed) {
   TrainOptions options = short_run();
   options.epochs = 0;
   options.steps = 6;
   options.save_every = 3;
   options.log_every = options.validate_every = 4;
-  TestRun run(first_folder(), options);
-  run.start();
-  const std::string metrics = read_file(first_folder() / "metrics.jsonl");
+  TestRun(first_folder(), options).start();
+  TestRun(second_folder(), options).start();
 
   TestRun again(first_folder(), options);
   EXPECT_EQ(again.resume(), Outcome::kFinished);
-  EXPECT_THAT(again.validations, IsEmpty());
-  EXPECT_EQ(read_file(first_folder() / "metrics.jsonl"), metrics);
+  EXPECT_TRUE(again.steps.empty());
+  EXPECT_THAT(again.validations, ElementsAre(Pair(6, true)));
+  expect_same_run(first_folder(), second_folder());
+}
+
+/// Cannot sync metrics.jsonl while `is_failing`. While `is_waiting`, other files wait for two such failures.
+class UnsyncedMetrics : public FileSystem {
+ public:
+  int sync(int file) override {
+    const bool is_metrics = name_of(file) == "metrics.jsonl";
+    while (is_waiting && !is_metrics && num_failures < 2) std::this_thread::yield();
+    if (!is_failing || !is_metrics) return 0;
+    ++num_failures;
+    errno = EIO;
+    return -1;
+  }
+
+  std::atomic<bool> is_waiting = false;
+  std::atomic<bool> is_failing = false;
+  std::atomic<int> num_failures = 0;
+
+ private:
+  static std::string name_of(int file) {
+    return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file)).filename().string();
+  }
+};
+
+TEST_F(TrainerTest, EndsWithAnErrorWhenAnEarlierSaveSucceedsButTheLastFails) {
+  TrainOptions options = short_run();
+  options.epochs = 0;
+  options.steps = 2;
+  options.save_every = 1;
+  UnsyncedMetrics files;
+  const ScopedFileSystem replaced(files);
+  TestRun run(first_folder(), options);
+  run.task.has_validation = false;
+  run.after_step = [&](const StepReport& report) {
+    files.is_waiting = true;
+    files.is_failing = report.step == 2;
+  };
+
+  EXPECT_EQ(error_of([&] { run.start(); }),
+            "train: " + (first_folder() / "metrics.jsonl").string() + ": Input/output error; the last saved step is 1");
+  EXPECT_EQ(read_last_state(first_folder(), "next_token").step, 1);
+}
+
+TEST_F(TrainerTest, TellsWhatIsSavedWhenTheDiskIsFullAtTheStartOrAtTheEnd) {
+  TrainOptions options = short_run();
+  options.epochs = 0;
+  options.steps = 4;
+  options.save_every = 2;
+  options.log_every = 100;
+  options.validate_every = 3;
+  std::optional<FileSizeLimit> limit(100);
+  EXPECT_EQ(error_of([&] { TestRun(first_folder(), options).start(); }),
+            "train: " + (first_folder() / "last").string() +
+                "/model.safetensors: File too large; nothing was replaced; no step is saved");
+
+  limit.reset();
+  TestRun run(first_folder(), options);
+  run.task.on_validate = [&] {
+    if (run.trainer.state().step == 4) limit.emplace(100);
+    return Validation{.loss = 1.0 / static_cast<double>(run.trainer.state().step)};
+  };
+  EXPECT_THAT(error_of([&] { run.start(); }), HasSubstr("; the last saved step is 4"));
+  limit.reset();
+  EXPECT_EQ(restore_last(first_folder()), "");
+  EXPECT_EQ(read_last_state(first_folder(), "next_token").step, 4);
 }
 
 TEST_F(TrainerTest, NeedsABatchPerStep) {

@@ -253,9 +253,44 @@ TEST(Translator, ThrowsTheErrorOfAScorer) {
   EXPECT_TRUE(error.starts_with("search: the scorer gave 1 for token")) << error;
 }
 
+/// Makes scorers that count their steps and set the stop request at the third.
+ScorerFactory stopping_scorers(const TextCodec& codec, StopRequest& stop, std::atomic<int>& steps) {
+  const std::int64_t size = codec.vocabularies.output->size();
+  return [size, &stop, &steps] {
+    return std::make_unique<TableScorer>(size, [size, &stop, &steps](const Tokens& input, const Tokens& produced) {
+      if (++steps == 3) stop = true;
+      return copying_scores(size, input, produced);
+    });
+  };
+}
+
+TEST(Translator, ThrowsStoppedWithinAStepOfARequest) {
+  for (const int workers : {1, 3}) {
+    StopRequest stop = false;
+    std::atomic<int> steps = 0;
+    const TextCodec codec = make_codec();
+    Translator translator(codec, stopping_scorers(codec, stop, steps),
+                          {.capacity = {.sentences = 1}, .workers = workers, .stop = &stop});
+    const std::vector<TranslationRequest> requests(50, {"a b c d e f"});
+
+    EXPECT_THROW(translator.translate(requests), Stopped);
+    EXPECT_LT(steps, 3 + 2 * workers);
+    stop = false;
+    steps = 0;
+    EXPECT_THROW(stream(translator, sentences(std::vector<std::string>(50, "a b c d e f"))), Stopped);
+    EXPECT_LT(steps, 3 + 2 * workers);
+    stop = false;
+    EXPECT_EQ(translator.translate("a b").outputs[0].text, "a b");
+  }
+}
+
 TEST(Translator, ErrorsNameOptionsThatDoNotFit) {
   const auto error_with = [](TranslatorOptions options) { return error_of([&] { copier(make_codec(), options); }); };
   EXPECT_EQ(error_with({.workers = 0}), "Translator: workers is 0, at least 1 is needed");
+  EXPECT_EQ(error_with({.search = SearchOptions{.kind = SearchKind::kSampling}, .beam = 4}),
+            "Translator: search.beam is 4, needs search.kind=beam");
+  EXPECT_EQ(error_with({.search = SearchOptions{.length_norm = LengthNorm::kAverage}, .length_penalty = 1.0}),
+            "Translator: search.length_penalty is 1.0, needs search.length_norm=gnmt");
   EXPECT_EQ(error_with({.threads = -1}), "Translator: threads is -1, at least 0 is needed");
   EXPECT_EQ(error_with({.max_pending_sentences = 0}), "Translator: max_pending_sentences is 0, at least 1 is needed");
   EXPECT_EQ(error_with({.max_pending_tokens = 0}), "Translator: max_pending_tokens is 0, at least 1 is needed");

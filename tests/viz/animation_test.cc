@@ -148,7 +148,7 @@ TEST(Raster, RejectsInvalidSvgAndTooManyPixels) {
 }
 
 TEST(Animation, HasAllFramesWithTheirCaptions) {
-  std::vector<Frame> frames = {{"step 1", square("#000000")}, {"step 2", square("#ff0000")}};
+  std::vector<AnimationFrame> frames = {{"step 1", square("#000000")}, {"step 2", square("#ff0000")}};
   frames[1].picture.width = 20;  // all frames get the size of the largest
   const std::vector<Raster> canvases = render_frames(animated_png(frames, 1));
   ASSERT_EQ(canvases.size(), 2U);
@@ -161,8 +161,13 @@ TEST(Animation, HasAllFramesWithTheirCaptions) {
   EXPECT_THAT(html, HasSubstr("data-caption=\"step 2\">")) << "without a script the page displays the last frame";
 }
 
+TEST(Animation, NeedsAFrame) {
+  EXPECT_EQ(error_of([] { player_html("a", {}); }), "player_html: frames is empty, needs at least one");
+  EXPECT_EQ(draw_film_strip("strip", {}, 2, 4).body, "");
+}
+
 TEST(FilmStrip, HasTheFirstTheLastAndEvenlySpacedFrames) {
-  std::vector<Frame> frames;
+  std::vector<AnimationFrame> frames;
   for (int i = 0; i < 10; ++i) frames.push_back({"step " + std::to_string(i) + ".", square("red")});
   const std::string strip = draw_film_strip("strip", frames, 2, 4).body;
   for (const char* caption : {"step 0.", "step 3.", "step 6.", "step 9."}) EXPECT_THAT(strip, HasSubstr(caption));

@@ -68,6 +68,20 @@ TEST(AttentionMaps, AreWrittenAsJsonWithAllDigits) {
   EXPECT_EQ(json.at("rows"), (std::vector<std::string>{"a", "b"}));
 }
 
+TEST(AttentionMaps, AreValidJsonWithoutRowsOrColumnsAndWithInfiniteWeights) {
+  AttentionMaps maps = small_maps();
+  maps.rows.clear();
+  maps.weights = {{{}}};
+  EXPECT_EQ(nlohmann::json::parse(json_of(maps)).at("weights"), nlohmann::json::parse("[[[]]]"));
+  maps = small_maps();
+  maps.columns.clear();
+  maps.weights = {{{}}};
+  EXPECT_EQ(nlohmann::json::parse(json_of(maps)).at("weights"), nlohmann::json::parse("[[[[], []]]]"));
+  maps = small_maps();
+  maps.weights[0][0][0] = std::numeric_limits<float>::infinity();
+  EXPECT_TRUE(nlohmann::json::parse(json_of(maps)).at("weights")[0][0][0][0].is_null());
+}
+
 /// Counts the unit squares of a colour.
 std::ptrdiff_t count_squares(const std::string& svg, const Colour& colour) {
   const std::regex path("<path fill=\"" + hex(colour) + "\" d=\"([^\"]*)\"");

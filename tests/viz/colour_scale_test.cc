@@ -7,6 +7,8 @@
 #include <array>
 #include <cmath>
 
+#include "tests/support/error_of.h"
+
 namespace edgewise {
 namespace {
 
@@ -80,9 +82,13 @@ TEST(ColourScale, HasSimilarStepsForColourBlindReaders) {
 TEST(ColourScale, HasItsEndsAtZeroAndOne) {
   EXPECT_EQ(colour_of(-3), colour_of(0));
   EXPECT_EQ(colour_of(7), colour_of(1));
+  EXPECT_EQ(colour_of(INFINITY), colour_of(1));
+  EXPECT_EQ(colour_of(-INFINITY), colour_of(0));
+  EXPECT_EQ(colour_of(NAN), colour_of(0));
   EXPECT_EQ(make_colour_table(5).front(), colour_of(0));
   EXPECT_EQ(make_colour_table(5)[1], colour_of(0.25));
   EXPECT_EQ(make_colour_table(5).back(), colour_of(1));
+  EXPECT_EQ(error_of([] { make_colour_table(1); }), "make_colour_table: count is 1, needs at least 2");
   EXPECT_EQ(hex({.red = 1, .green = 255, .blue = 16}), "#01ff10");
 }
 

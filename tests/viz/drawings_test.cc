@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <regex>
 
 #include "edgewise/viz/bar_chart.h"
+#include "edgewise/viz/colour_scale.h"
 #include "edgewise/viz/label.h"
 #include "edgewise/viz/ponder_picture.h"
 #include "edgewise/viz/signal_picture.h"
@@ -14,6 +16,8 @@
 #include "edgewise/viz/tree_picture.h"
 #include "tests/support/count_matches.h"
 #include "tests/support/error_of.h"
+#include "tests/viz/hostile_numbers.h"
+#include "tests/viz/svg_geometry.h"
 
 namespace edgewise {
 namespace {
@@ -93,6 +97,38 @@ TEST(BarChart, HasBarHeightsProportionalToTheValues) {
   const double first = std::stod((*bars)[1]);
   EXPECT_NEAR(std::stod((*++bars)[1]), 3 * first, 0.2);
   EXPECT_THAT(svg, HasSubstr("<title>input, 2 steps: 75.0%</title>"));
+}
+
+TEST(BarChart, IsAValidPictureForAnyNumbers) {
+  EXPECT_TRUE(rc::check("bar charts", [] {
+    BarChart chart{.title = "steps", .x_title = "steps", .categories = {}, .series = {}};
+    for (const char* name : {"input", "output"}) {
+      chart.series.push_back({.name = name, .values = *hostile_series(), .colour = 0});
+    }
+    const std::size_t size = chart.series[0].values.size();
+    for (std::size_t i = 0; i < size; ++i) chart.categories.push_back(std::to_string(i));
+    const SvgPicture picture = draw(chart);
+    RC_ASSERT(find_bad_coordinate(picture) == "");
+    RC_ASSERT(count_matches(picture.body, "<rect class=\"bar") == 2 * size);
+    require_valid(picture);
+  }));
+}
+
+TEST(BarChart, NamesAsManyCategoriesAsHaveSpace) {
+  BarChart chart{.title = "steps", .x_title = "steps", .categories = {}, .series = {{.name = "a", .values = {}}}};
+  for (int i = 0; i < 50; ++i) chart.categories.push_back(std::to_string(100 + i) + "–" + std::to_string(101 + i));
+  const std::string svg = draw(chart).body;
+  const std::size_t names = count_matches(svg, "text-anchor=\"middle\"");
+  EXPECT_GE(names, 2U);
+  EXPECT_LE(static_cast<double>(names) * label_width("100–101"), 360);
+}
+
+TEST(SignalPicture, LeavesCellsThatAreNotNumbersEmpty) {
+  const Signal signal{.title = "signal", .positions = 1, .size = 3, .values = {NAN, -2, INFINITY}};
+  const std::string map = draw_map(signal).body;
+  EXPECT_THAT(map, HasSubstr("fill=\"" + hex(colour_of(0)) + "\" d=\"M0 1h1v1h-1z\""));
+  EXPECT_THAT(map, HasSubstr("fill=\"" + hex(colour_of(1)) + "\" d=\"M0 2h1v1h-1z\""));
+  EXPECT_THAT(map, Not(HasSubstr("M0 0h")));
 }
 
 TEST(SignalPicture, DrawsTheSelectedDimensions) {

@@ -3,43 +3,22 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 
+#include <algorithm>
 #include <cmath>
 #include <regex>
 
+#include "edgewise/viz/label.h"
 #include "edgewise/viz/page.h"
 #include "edgewise/viz/palette.h"
+#include "tests/viz/hostile_numbers.h"
+#include "tests/viz/svg_geometry.h"
 
 namespace edgewise {
 namespace {
 
-using testing::DoubleNear;
-using testing::ElementsAre;
 using testing::HasSubstr;
-
-TEST(Axis, HasRoundTicks) {
-  EXPECT_THAT((Axis{.lowest = 0, .highest = 8000}).ticks(5), ElementsAre(0, 2000, 4000, 6000, 8000));
-  EXPECT_EQ(format_number((Axis{.lowest = 0, .highest = 60}).ticks(5).front()), "0");
-  EXPECT_THAT((Axis{.lowest = 0.31, .highest = 0.92}).ticks(4),
-              ElementsAre(DoubleNear(0.4, 1e-12), DoubleNear(0.6, 1e-12), DoubleNear(0.8, 1e-12)));
-  EXPECT_THAT((Axis{.lowest = 1.5, .highest = 9, .scale = AxisScale::kLogarithmic}).ticks(5), ElementsAre(2, 3, 5));
-  EXPECT_THAT((Axis{.lowest = 3, .highest = 3}).ticks(5), ElementsAre(3));
-}
-
-TEST(Axis, NormalisesNumbersBetweenItsEnds) {
-  const Axis linear{.lowest = 2, .highest = 6};
-  const Axis logarithmic{.lowest = 1, .highest = 100, .scale = AxisScale::kLogarithmic};
-
-  EXPECT_EQ(linear.normalise(5), 0.75);
-  EXPECT_DOUBLE_EQ(logarithmic.normalise(10), 0.5);
-}
-
-TEST(Axis, FormatsNumbersInFewCharacters) {
-  EXPECT_EQ(format_number(0.00001), "1e-05");
-  EXPECT_EQ(format_number(2.5), "2.5");
-  EXPECT_EQ(format_number(12000), "12k");
-  EXPECT_EQ(format_number(3500000), "3.5M");
-}
 
 std::size_t count_points(const std::string& svg) {
   const std::regex point("[0-9.-]+,[0-9.-]+ ");
@@ -69,6 +48,63 @@ TEST(LineChart, DownsamplesLongCurves) {
 
   EXPECT_GT(count_points(svg), 200U);
   EXPECT_LE(count_points(svg), 300U);
+}
+
+TEST(LineChart, DrawsAConstantAndItsNeighbourAsFlatLines) {
+  for (const double rate : {0.0005, 1.0, 1e300, -7.0}) {
+    const LineChart chart = {.title = "Learning rate",
+                             .x_title = "step",
+                             .curves = {{.name = "run", .points = {{1, rate}, {2, std::nextafter(rate, 0.0)}}}}};
+    const std::string svg = draw(chart, 2).body;
+    std::smatch found;
+    ASSERT_TRUE(std::regex_search(svg, found, std::regex("points=\"[0-9.]+,([0-9.]+) [0-9.]+,([0-9.]+) \"")));
+    EXPECT_NEAR(std::stod(found[1]), std::stod(found[2]), 0.1 + 1e-9) << "more than the last digit";
+  }
+}
+
+/// Draws the series as two curves on the steps 1, 2, …
+SvgPicture draw_series(const std::vector<double>& first, const std::vector<double>& second, AxisScale scale) {
+  LineChart chart{.title = "title", .x_title = "step", .scale = scale, .curves = {}, .has_legend = true};
+  for (const std::vector<double>& values : {first, second}) {
+    Curve& curve = chart.curves.emplace_back();
+    curve.name = "\x01\xff<run>";
+    for (const double value : values) curve.points.emplace_back(static_cast<double>(curve.points.size() + 1), value);
+  }
+  return draw(chart, static_cast<double>(std::max(first.size(), second.size())));
+}
+
+TEST(LineChart, IsAValidPictureForAnyNumbers) {
+  for (const AxisScale scale : {AxisScale::kLinear, AxisScale::kLogarithmic}) {
+    EXPECT_TRUE(rc::check("line charts", [scale] {
+      const std::vector<double> first = *hostile_series();
+      const std::vector<double> second = *hostile_series();
+      const SvgPicture picture = draw_series(first, second, scale);
+      const auto can_be_drawn = [scale](double value) { return can_draw(value, scale); };
+      const bool has_points = std::ranges::any_of(first, can_be_drawn) || std::ranges::any_of(second, can_be_drawn);
+      RC_ASSERT(picture.body.empty() == !has_points);
+      RC_ASSERT(find_bad_coordinate(picture) == "");
+      RC_ASSERT(picture.body.size() < 20'000);
+      require_valid(picture);
+    }));
+  }
+}
+
+TEST(LineChart, LeavesOutPointsOutsideTheXAxis) {
+  const LineChart chart = {
+      .title = "loss",
+      .x_title = "step",
+      .curves = {{.name = "a", .points = {{-1, 2}, {NAN, 3}, {1, 2}, {4, 3}, {5, 1}, {INFINITY, 5}}}}};
+  EXPECT_EQ(count_points(draw(chart, 4).body), 2U);
+}
+
+TEST(LineChart, HasSpaceForTheLabelsOfItsYAxis) {
+  const LineChart chart = {
+      .title = "loss", .x_title = "step", .curves = {{.name = "a", .points = {{1, -0.001234}, {2, -0.001232}}}}};
+  const SvgPicture picture = draw(chart, 4);
+  const std::regex label("<text x=\"([0-9.]+)\" y=\"[0-9.]+\" text-anchor=\"end\">(-0[0-9.]+)<");
+  std::smatch found;
+  ASSERT_TRUE(std::regex_search(picture.body, found, label));
+  EXPECT_GE(std::stod(found[1]), label_width(found[2].str()));
 }
 
 TEST(LineChart, IsEmptyWithoutPoints) {

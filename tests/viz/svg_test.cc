@@ -56,6 +56,10 @@ TEST(Svg, EscapesHostileText) {
   }
 }
 
+TEST(Svg, WritesNoBytesThatXmlForbids) {
+  EXPECT_EQ(svg_text(1, 2, std::string("a\x01\xff\n\0b", 6)), "<text x=\"1\" y=\"2\">a␁\uFFFD␊␀b</text>");
+}
+
 TEST(Svg, FileFetchesNothingAndHasADarkTheme) {
   const std::string svg = svg_file({.width = 10, .height = 10, .title = "t", .body = ""});
   EXPECT_THAT(svg, HasSubstr("prefers-color-scheme: dark"));

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise average --out DIRECTORY MODEL…
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <memory>
 #include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/translate/model_files.h"
 
 namespace edgewise {
@@ -18,8 +17,9 @@ struct AverageCommand {
 };
 
 void run_average(const AverageCommand& command) {
+  make_output_optional();
   average_models(command.models, command.destination);
-  fmt::print("{}: the mean of {} models\n", command.destination.string(), command.models.size());
+  print_output("{}: the mean of {} models\n", command.destination.string(), command.models.size());
 }
 
 }  // namespace

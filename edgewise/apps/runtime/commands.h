@@ -2,18 +2,40 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <exception>
+#include <optional>
+#include <string>
 
 namespace edgewise {
 
-/// Parses the arguments, which runs the given command, and returns the exit code: 0 for success, 1 after an internal
-/// error, 2 after a mistake of the user. Prints errors on standard error.
-int run_program(CLI::App& program, int argc, char** argv);
+/// Explains an error of a library that only some programs link; returns nothing for an error that the program's own
+/// mistake must have caused.
+using ExplainError = std::optional<std::string> (*)(const std::exception& error);
+
+/// Prepares the standard streams, parses the arguments, which runs the given command, and returns the exit code: 0 for
+/// success, 1 after an internal error, 2 after a mistake of the user, a failure to print, and when the machine has too
+/// little memory or other resources, 128 + n after signal n. Prints errors on standard error, in one line without
+/// characters that could control a terminal. A signal that the command does not handle ends the process; unfinished
+/// files are removed.
+int run_program(CLI::App& program, int argc, char** argv, ExplainError explain = nullptr);
+
+/// Describes how much memory was used and is left, when there was too little.
+std::string out_of_memory_text();
+
+/// The exception of a command that ended early because of a signal.
+class EndedBySignal : public std::exception {
+ public:
+  explicit EndedBySignal(int signal) : signal_(signal) {}
+  int exit_code() const { return 128 + signal_; }
+
+ private:
+  int signal_;
+};
 
 // Each function adds the subcommand of its name: it declares the options, and a callback that runs the command when the
 // program parses it. Commands throw Error for mistakes of the user.
 
-/// Sets `signal_exit_code` to 128 + n when signal n ended the run.
-void add_train(CLI::App& program, int& signal_exit_code);
+void add_train(CLI::App& program);
 void add_vocab(CLI::App& program);
 void add_average(CLI::App& program);
 void add_compare(CLI::App& program);

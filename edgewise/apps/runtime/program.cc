@@ -2,12 +2,26 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <filesystem>
+#include <new>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/runtime/shared_options.h"
+#include "edgewise/apps/runtime/signal_handlers.h"
+#include "edgewise/apps/runtime/standard_streams.h"
+#include "edgewise/base/available_memory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/nearest_name.h"
+#include "edgewise/base/peak_memory.h"
+#include "edgewise/base/threads.h"
+#include "edgewise/base/utf8.h"
 
 namespace edgewise {
 namespace {
@@ -19,11 +33,6 @@ constexpr int kUserError = 2;
 const CLI::App& innermost_command(const CLI::App& program) {
   const auto subcommands = program.get_subcommands();
   return subcommands.empty() ? program : innermost_command(*subcommands.front());
-}
-
-std::string full_name(const CLI::App& command) {
-  const CLI::App* parent = command.get_parent();
-  return parent == nullptr ? command.get_name() : full_name(*parent) + " " + command.get_name();
 }
 
 std::vector<std::string> option_and_subcommand_names(const CLI::App& program) {
@@ -42,30 +51,82 @@ std::string describe_error(const CLI::App& program, const CLI::ParseError& error
   if (!unknown.empty()) {
     const std::string& word = unknown.front();
     const auto nearest = nearest_name(word, option_and_subcommand_names(program));
-    return fmt::format("{}: unknown {} {}{}", name, word.starts_with("-") ? "option" : "argument", word,
-                       nearest ? fmt::format("; did you mean {}?", *nearest) : "");
+    return fmt::format("{}: unknown {} {}{}", name, word.starts_with("-") ? "option" : "argument",
+                       quote_unless_plain(word), nearest ? fmt::format("; did you mean {}?", *nearest) : "");
   }
   return fmt::format("{}: {}; see {} --help", name, error.what(), name);
 }
 
-}  // namespace
+int report_error(int exit_code, const std::string& text) {
+  print_error("{}\n", printable(text));
+  return exit_code;
+}
 
-int run_program(CLI::App& program, int argc, char** argv) {
+/// Describes errors of the standard library that the machine or the size of the input causes, and no mistake of the
+/// program; nothing for other errors.
+std::optional<std::string> describe_system_failure(const std::exception& error) {
+  const bool is_too_long = dynamic_cast<const std::length_error*>(&error) != nullptr;
+  if (is_too_long || dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return out_of_memory_text();
+  if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error)) {
+    return fmt::format("{}: {}", file->path1().string(), file->code().message());
+  }
+  if (const auto* system = dynamic_cast<const std::system_error*>(&error)) {
+    return fmt::format("the system refused threads or other resources: {}; use fewer threads and workers",
+                       system->code().message());
+  }
+  return std::nullopt;
+}
+
+/// Returns the first line of a text: libtorch adds a stack trace in further lines.
+std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
+
+/// Prints what --help or --version requests.
+void print_help(const CLI::App& program, const CLI::Success& request) {
+  std::ostringstream text;
+  program.exit(request, text, text);
+  write_output(text.str());
+}
+
+int run_command(CLI::App& program, int argc, char** argv, ExplainError explain) {
+  // All heavy work runs in parallel_for, whose threads do not disturb each other on a busy machine as OpenMP's do.
+  const SerialOpenMpScope serial;
   try {
     program.parse(argc, argv);
     return 0;
-  } catch (const CLI::Success& request) {  // --help, --version
-    return program.exit(request);
+  } catch (const EndedBySignal& end) {
+    return end.exit_code();
+  } catch (const CLI::Success& request) {
+    print_help(program, request);
+    return 0;
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "{}\n", describe_error(program, error));
-    return kUserError;
+    return report_error(kUserError, describe_error(program, error));
   } catch (const Error& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return kUserError;
+    return report_error(kUserError, error.what());
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}: this is a mistake of ours, please report it: {}\n", program.get_name(), error.what());
-    return kInternalError;
+    const std::string name = full_name(innermost_command(program));
+    if (const auto reason = describe_system_failure(error)) return report_error(kUserError, name + ": " + *reason);
+    if (explain != nullptr) {
+      if (const auto reason = explain(error)) return report_error(kUserError, name + ": " + *reason);
+    }
+    return report_error(kInternalError, fmt::format("{}: this is a mistake of ours, please report it: {}", name,
+                                                    first_line(error.what())));
   }
+}
+
+}  // namespace
+
+std::string out_of_memory_text() {
+  return fmt::format(
+      "the memory is not enough: {} were in use at most, {} are left; use a smaller model, smaller batches, a narrower "
+      "beam or shorter lines",
+      memory_text(static_cast<double>(peak_memory())), memory_text(static_cast<double>(available_memory())));
+}
+
+int run_program(CLI::App& program, int argc, char** argv, ExplainError explain) {
+  prepare_standard_streams();
+  const SignalHandlers handlers({SIGINT, SIGTERM, SIGHUP}, end_process);
+  const int exit_code = run_command(program, argc, argv, explain);
+  return finish_output(full_name(innermost_command(program)), exit_code);
 }
 
 }  // namespace edgewise

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise score-pairs --model RUN INPUT OUTPUT
-#include <fmt/format.h>
-
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/runtime/request_reader.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/translation_output.h"
-#include "edgewise/base/error.h"
-#include "edgewise/translate/text_lines.h"
 
 namespace edgewise {
 namespace {
@@ -25,28 +22,9 @@ struct ScorePairsCommand {
   TranslationFormat format;
 };
 
-/// Reads sentence pairs from two files, line by line.
-class PairReader {
- public:
-  PairReader(const std::string& inputs, const std::string& outputs)
-      : inputs_({.path = inputs, .caller = "score-pairs"}), outputs_({.path = outputs, .caller = "score-pairs"}) {}
-
-  std::optional<TranslationRequest> next() {
-    auto input = inputs_.next();
-    auto output = outputs_.next();
-    check(input.has_value() == output.has_value(), "score-pairs: the {} end behind line {}, as many lines are needed",
-          input ? "outputs" : "inputs", (input ? inputs_ : outputs_).line_number() - 1);
-    if (!input) return std::nullopt;
-    return TranslationRequest{std::move(*input), std::move(*output)};
-  }
-
- private:
-  TextLines inputs_;
-  TextLines outputs_;
-};
-
 void run_score_pairs(ScorePairsCommand command) {
-  PairReader pairs(command.inputs, command.outputs);
+  RequestReader pairs({.path = command.inputs, .caller = "score-pairs"},
+                      TextLinesOptions{.path = command.outputs, .caller = "score-pairs"});
   std::vector<ModelFiles> models = read_models(command.settings.models, "score-pairs");
   TranslatorOptions& options = command.settings.options;
   options.search = models.front().experiment.search;

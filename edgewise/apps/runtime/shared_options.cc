@@ -2,20 +2,78 @@
 #include "edgewise/apps/runtime/shared_options.h"
 
 #include <cstdlib>
+#include <type_traits>
+#include <utility>
 
+#include "edgewise/base/error.h"
+#include "edgewise/base/field_text.h"
+#include "edgewise/base/parse_number.h"
 #include "edgewise/base/threads.h"
 
 namespace edgewise {
+namespace {
+
+/// Sets a number to the value of a text; returns whether the text is a number in the range.
+struct SetNumber {
+  const Range& range;
+  std::string_view text;
+
+  template <class Number>
+  bool operator()(Number* number) const {
+    if constexpr (std::is_arithmetic_v<Number> && !std::is_same_v<Number, bool>) {
+      return parse_number(text, range, *number);
+    } else {
+      fail("add_number: the option takes no number, needs one");
+    }
+  }
+  template <class Number>
+  bool operator()(std::optional<Number>* number) const {
+    return (*this)(&number->emplace());
+  }
+  bool operator()(std::vector<std::int64_t>* list) const { return (*this)(&list->emplace_back()); }
+  bool operator()(const EnumValue&) const { fail("add_number: the option takes a name, needs a number"); }
+  bool operator()(const Section&) const { fail("add_number: the option takes a section, needs a number"); }
+};
+
+/// Describes the numbers that an option takes; an optional is set by any text, so its "none" is no such number.
+std::string describe_numbers(FieldValue value, const Range& range) {
+  if (std::holds_alternative<std::optional<std::int64_t>*>(value)) value = static_cast<std::int64_t*>(nullptr);
+  if (std::holds_alternative<std::optional<double>*>(value)) value = static_cast<double*>(nullptr);
+  return requirement_text(Field{"", "", range, std::move(value)});
+}
+
+}  // namespace
+
+std::string full_name(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  return parent == nullptr ? command.get_name() : full_name(*parent) + " " + command.get_name();
+}
+
+CLI::Option* add_number(CLI::App& command, const std::string& names, FieldValue value, const std::string& help,
+                        const Range& range) {
+  const bool is_list = std::holds_alternative<std::vector<std::int64_t>*>(value);
+  const std::string needed = describe_numbers(value, range);
+  const auto set = [&command, names, value = std::move(value), needed, range](const std::vector<std::string>& texts) {
+    if (const auto* list = std::get_if<std::vector<std::int64_t>*>(&value)) (*list)->clear();
+    for (const std::string& text : texts) {
+      check(std::visit(SetNumber{range, text}, value), "{}: {} is {}, needs {}", full_name(command), names,
+            quote_unless_plain(text), needed);
+    }
+  };
+  const std::string described = fmt::format("{}; {}", help, needed);
+  CLI::Option* option = command.add_option_function<std::vector<std::string>>(names, set, described);
+  option->type_name("NUMBER")->allow_extra_args(false);  // a positional argument may follow
+  return is_list ? option->delimiter(',') : option->expected(1);
+}
 
 void add_threads_option(CLI::App& command, int& threads) {
-  command
-      .add_option("--threads", threads,
-                  "the number of threads; default: OMP_NUM_THREADS, or the number of available cores")
-      ->check(CLI::Range(0, 4096));
+  add_number(command, "--threads", &threads,
+             "the number of threads; default 0: OMP_NUM_THREADS, or the number of available cores",
+             at_least(0).at_most(1024));
 }
 
 void use_threads(int threads) {
-  // Kernels and libtorch both use OpenMP, which has one number of threads.
+  // num_threads() is OMP_NUM_THREADS unless another number is set.
   if (threads == 0 && std::getenv("OMP_NUM_THREADS") != nullptr) return;
   set_num_threads(threads > 0 ? threads : available_cores());
 }
@@ -36,23 +94,17 @@ void add_translator_options(CLI::App& command, TranslatorSettings& settings) {
       .add_option("--precision", options.precision,
                   "the number format of matrix products: fp32 (default), bf16 or int8")
       ->transform(one_of<RuntimePrecision>());
-  command
-      .add_option("--batch-sentences", options.capacity.sentences,
-                  "the most sentences that a worker translates at a time; default 32")
-      ->check(CLI::Range(1, 1 << 20));
-  command
-      .add_option("--batch-tokens", options.capacity.tokens,
-                  "the most input tokens that a worker translates at a time; default 0: no limit")
-      ->check(CLI::NonNegativeNumber);
-  command
-      .add_option("--workers", options.workers,
-                  "the number of searches that run in parallel and share the threads; default 1")
-      ->check(CLI::Range(1, 4096));
-  command.add_option(
-      "--attention-layer", options.recorded_heads.layer,
-      "the decoder layer whose cross-attention gives the alignments, from 0; -1 (default): the last layer");
-  command.add_option("--attention-head", options.recorded_heads.head,
-                     "the head of --attention-layer, from 0; -1 (default): the mean of all heads");
+  add_number(command, "--batch-sentences", &options.capacity.sentences,
+             "the most sentences that a worker translates at a time; default 32", at_least(1).at_most(1e6));
+  add_number(command, "--batch-tokens", &options.capacity.tokens,
+             "the most input tokens that a worker translates at a time; default 0: no limit", at_least(0).at_most(1e9));
+  add_number(command, "--workers", &options.workers,
+             "the number of searches that run in parallel and share the threads; default 1", at_least(1).at_most(1024));
+  add_number(command, "--attention-layer", &options.recorded_heads.layer,
+             "the decoder layer whose cross-attention gives the alignments, from 0; -1 (default): the last layer",
+             at_least(-1).at_most(1000));
+  add_number(command, "--attention-head", &options.recorded_heads.head,
+             "the head of --attention-layer, from 0; -1 (default): the mean of all heads", at_least(-1).at_most(65536));
   add_threads_option(command, settings.threads);
 }
 

@@ -33,6 +33,15 @@ CLI::Validator one_of() {
   return CLI::Validator(replace_name_by_number, "");
 }
 
+/// Returns the name of a subcommand behind the names of the commands that it belongs to: "edgewise bench train".
+std::string full_name(const CLI::App& command);
+
+/// Adds an option that takes a number, or numbers separated by commas if `value` is a vector. The help text ends with
+/// the range. Throws Error for text that is not a number in decimal digits, and for a number that is out of range;
+/// CLI11's own conversion would change such numbers.
+CLI::Option* add_number(CLI::App& command, const std::string& names, FieldValue value, const std::string& help,
+                        const Range& range);
+
 /// Adds --threads N. The default, 0, means OMP_NUM_THREADS or, if that is not set, the cores that this process may use.
 void add_threads_option(CLI::App& command, int& threads);
 

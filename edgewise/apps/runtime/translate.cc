@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise translate --model RUN [INPUT]
-#include <fmt/format.h>
-
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -9,11 +7,13 @@
 #include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/runtime/request_reader.h"
 #include "edgewise/apps/runtime/shared_options.h"
+#include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/apps/runtime/translation_output.h"
 #include "edgewise/base/config.h"
 #include "edgewise/base/error.h"
-#include "edgewise/translate/text_lines.h"
+#include "edgewise/base/utf8.h"
 
 namespace edgewise {
 namespace {
@@ -25,7 +25,7 @@ struct TranslateCommand {
   std::string prefixes;
   std::vector<std::string> set;  // search.key=value
   BadText bad_text = BadText::kStop;
-  std::size_t max_line = 0;  // bytes; 0: the default of TextLinesOptions
+  std::uint64_t max_line = 0;  // bytes; 0: the default of TextLinesOptions
   TranslationFormat format;
 };
 
@@ -42,47 +42,29 @@ struct SearchSection {
 SearchOptions search_options(const TranslateCommand& command, const SearchOptions& defaults) {
   SearchOptions options = parse_config("", "translate", command.set, SearchSection{defaults}).search;
   check(options.kind != SearchKind::kScoring, "translate: kind is scoring, needs beam or sampling; use score-pairs");
+  check_effects(options, defaults, "translate");
   return options;
 }
 
-void print_report(const std::string& text) { fmt::print(stderr, "{}\n", text); }
+void print_report(const std::string& text) { print_error("{}\n", printable(text)); }
 
-/// Reads the input text and, with --prefix, the beginnings of the outputs, line by line.
-class RequestReader {
- public:
-  explicit RequestReader(const TranslateCommand& command) : lines_(options_of(command, command.input)) {
-    if (!command.prefixes.empty()) prefixes_.emplace(options_of(command, command.prefixes));
+TextLinesOptions text_options(const TranslateCommand& command, const std::string& path) {
+  TextLinesOptions options = {
+      .path = path, .caller = "translate", .bad_text = command.bad_text, .report = print_report};
+  if (command.max_line > 0) {
+    options.max_line_bytes = command.max_line;
+    options.long_lines = LongLines::kCut;
   }
+  return options;
+}
 
-  std::optional<TranslationRequest> next() {
-    auto line = lines_.next();
-    if (!line) return std::nullopt;
-    TranslationRequest request{std::move(*line)};
-    if (!prefixes_) return request;
-    auto prefix = prefixes_->next();
-    check(prefix.has_value(), "translate: the prefixes have {} lines, needs one for each line of the text",
-          lines_.line_number() - 1);
-    request.prefix = std::move(*prefix);
-    return request;
-  }
-
- private:
-  static TextLinesOptions options_of(const TranslateCommand& command, const std::string& path) {
-    TextLinesOptions options = {
-        .path = path, .caller = "translate", .bad_text = command.bad_text, .report = print_report};
-    if (command.max_line > 0) {
-      options.max_line_bytes = command.max_line;
-      options.long_lines = LongLines::kCut;
-    }
-    return options;
-  }
-
-  TextLines lines_;
-  std::optional<TextLines> prefixes_;
-};
+RequestReader open_requests(const TranslateCommand& command) {
+  if (command.prefixes.empty()) return RequestReader(text_options(command, command.input));
+  return RequestReader(text_options(command, command.input), text_options(command, command.prefixes));
+}
 
 void run_translate(TranslateCommand command) {
-  RequestReader requests(command);
+  RequestReader requests = open_requests(command);
   std::vector<ModelFiles> models = read_models(command.settings.models, "translate");
   TranslatorOptions& options = command.settings.options;
   options.search = search_options(command, models.front().experiment.search);
@@ -103,27 +85,31 @@ void make_translate_command(CLI::App& translate) {
   translate.add_option("input", command->input, "the text to translate, plain or compressed; default: standard input");
   translate.add_option("--out", command->output, "the file to write; default: standard output");
   add_translator_options(translate, command->settings);
-  translate.add_option("--beam", options.beam,
-                       "the number of hypotheses in the beam; 1: greedy search; default: the model's config");
-  translate.add_option("--nbest", options.n_best,
-                       "the number of outputs per sentence; above 1, each line begins with the input's line number");
-  translate.add_option("--length-penalty", options.length_penalty,
-                       "the exponent of the length that divides a score; default: the model's config");
+  add_number(translate, "--beam", &options.beam,
+             "the number of hypotheses in the beam; 1: greedy search; default: the model's config",
+             range_of<SearchOptions>("beam"));
+  add_number(translate, "--nbest", &options.n_best,
+             "the number of outputs per sentence; above 1, each line begins with the input's line number",
+             range_of<SearchOptions>("n_best"));
+  add_number(translate, "--length-penalty", &options.length_penalty,
+             "the exponent of the length that divides a score; default: the model's config",
+             range_of<SearchOptions>("length_penalty"));
   translate
       .add_option("--set", command->set,
                   "search.key=value, replaces an option of [search] in the model's config; may be repeated")
       ->allow_extra_args(false);
-  translate.add_option("--prefix", command->prefixes, "a file with the beginning of the output for each input line");
-  translate.add_option("--max-input", options.max_input, "the most tokens of an input; default: the limit of training")
-      ->check(CLI::NonNegativeNumber);
+  translate.add_option("--prefix", command->prefixes,
+                       "a file with the beginning of the output for each input line, as many lines as the input has");
+  add_number(translate, "--max-input", &options.max_input,
+             "the most tokens of an input; 0: no limit; default: the limit of training",
+             range_of<DataOptions>("max_length"));
   translate
       .add_option("--long-inputs", options.long_inputs,
                   "inputs above --max-input: split at sentence ends (split, default), or cut off (cut)")
       ->transform(one_of<LongInputs>());
-  translate
-      .add_option("--max-line", command->max_line,
-                  "the most bytes of an input line, whose rest is left out; default: a line above 64 MiB is an error")
-      ->check(CLI::Range(0, 1 << 30));
+  add_number(translate, "--max-line", &command->max_line,
+             "the most bytes of an input line, whose rest is left out; default 0: a line above 64 MiB is an error",
+             at_least(0).at_most(1 << 30));
   translate
       .add_option("--bad-text", command->bad_text,
                   "lines that are not UTF-8: an error (stop, default), or U+FFFD for each bad byte (replace)")

@@ -6,15 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <vector>
 
-#include "edgewise/base/error.h"
-#include "edgewise/base/file_descriptor.h"
+#include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/json.h"
 
@@ -99,7 +96,8 @@ class LineOutput {
     if (file_) {
       file_->write(text);
     } else {
-      write_to_standard_output(text);
+      write_output(text);
+      require_output(caller_);
     }
     if (is_live_) print_progress();
   }
@@ -113,15 +111,6 @@ class LineOutput {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Writes without stdio, whose buffer would split lines.
-  void write_to_standard_output(std::string_view text) const {
-    while (!text.empty()) {
-      const ssize_t count = ::write(STDOUT_FILENO, text.data(), text.size());
-      check(count >= 0 || errno == EINTR, "{}: standard output: {}", caller_, error_text(errno));
-      if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
-    }
-  }
-
   void print_progress() {
     const auto now = Clock::now();
     if (now - last_progress_ < std::chrono::milliseconds(200)) return;
@@ -129,11 +118,11 @@ class LineOutput {
     has_progress_line_ = true;
     const double seconds = std::chrono::duration<double>(now - start_).count();
     // Return to the start of the line, and clear the rest of a longer line.
-    fmt::print(stderr, "\r{} sentences, {:.1f} a second\x1b[K", sentences_, static_cast<double>(sentences_) / seconds);
+    print_error("\r{} sentences, {:.1f} a second\x1b[K", sentences_, static_cast<double>(sentences_) / seconds);
   }
 
   void end_progress() {
-    if (has_progress_line_) fmt::print(stderr, "\n");
+    if (has_progress_line_) print_error("\n");
     has_progress_line_ = false;
   }
 

@@ -73,10 +73,10 @@ void embed_forward(const EmbedForward<float>& p) {
 template <>
 void embed_backward(const EmbedBackward<float>& p) {
   if (instruction_set() == InstructionSet::kReference) return reference::embed_backward(p);
-  constexpr std::int64_t kCacheLine = 16;  // floats
-  const std::int64_t lines = (p.size + kCacheLine - 1) / kCacheLine;
-  parallel_for(lines, kGrain / (p.num_tokens * kCacheLine + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(add_columns)(p, begin * kCacheLine, std::min(end * kCacheLine, p.size));
+  constexpr std::int64_t kColumns = 32;  // two cache lines, because processors load lines in pairs
+  const std::int64_t strips = (p.size + kColumns - 1) / kColumns;
+  parallel_for(strips, kGrain / (p.num_tokens * kColumns + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(add_columns)(p, begin * kColumns, std::min(end * kColumns, p.size));
   });
 }
 

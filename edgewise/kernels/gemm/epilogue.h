@@ -4,25 +4,15 @@
 #include <cstdint>
 
 #include "edgewise/base/bfloat16.h"
-#include "edgewise/kernels/gemm/gemm.h"
 #include "edgewise/kernels/norm/add_norm.h"
 
-// The operations between two matrix products of inference, in one pass over memory: scales, bias, activation, residual
-// sum, norm, and rounding for the next product. Shapes: R = rows, N = columns.
+// The operations between two matrix products of inference, in one pass over memory: residual sum, norm, and rounding
+// for the next product. Shapes: R = rows, N = columns.
 
 namespace edgewise::kernels {
 
-/// A product of 8-bit matrices, with the value activation(sums * row_scale * column_scale + bias).
-struct Int8Product {
-  const std::int32_t* sums = nullptr;   // [R, N], or null
-  const float* row_scale = nullptr;     // [R]
-  const float* column_scale = nullptr;  // [N]
-  const float* bias = nullptr;          // [N], or null
-  GemmActivation activation = GemmActivation::kNone;
-};
-
 /// The operations on each row x, in this order:
-///   x = product, if it has sums, otherwise values
+///   x = values
 ///   x = residual += x, if residual is not null
 ///   x = norm(x) * gain + norm_bias, if gain is not null
 ///   out = x, if out is not null
@@ -33,7 +23,6 @@ template <typename T>
 struct RowEpilogue {
   std::int64_t rows;
   std::int64_t columns;
-  Int8Product product = {};
   const float* values = nullptr;     // [R, N]
   float* residual = nullptr;         // [R, N]
   const float* gain = nullptr;       // [N]
@@ -44,11 +33,10 @@ struct RowEpilogue {
   T* rounded = nullptr;            // [R, N]
   float* rounded_scale = nullptr;  // [R], for std::int8_t
 
-  /// Returns the epilogue of `count` rows from `first` on, without product or values.
+  /// Returns the epilogue of `count` rows from `first` on, without values.
   RowEpilogue slice_rows(std::int64_t first, std::int64_t count) const {
     RowEpilogue part = *this;
     part.rows = count;
-    part.product = {};
     part.values = nullptr;
     if (residual != nullptr) part.residual += first * columns;
     if (out != nullptr) part.out += first * (out_stride == 0 ? columns : out_stride);

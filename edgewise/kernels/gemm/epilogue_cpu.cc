@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 #include <variant>
 
@@ -33,26 +32,6 @@ HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-/// Returns sums * (row_scale * column_scale) + bias.
-HWY_INLINE Floats scale_sums(AllLanes part, const std::int32_t* sums, float row_scale, const float* column_scale,
-                             Floats bias) {
-  const FloatTag d;
-  const hn::RebindToSigned<FloatTag> d32;
-  const Floats scale = hn::Mul(hn::Set(d, row_scale), load(part, column_scale));
-  return hn::MulAdd(hn::ConvertTo(d, hn::LoadU(d32, sums)), scale, bias);
-}
-
-HWY_INLINE Floats scale_sums(FirstLanes part, const std::int32_t* sums, float row_scale, const float* column_scale,
-                             Floats bias) {
-  HWY_ALIGN std::int32_t buffer[HWY_MAX_BYTES / sizeof(float)] = {};
-  HWY_ALIGN float scales[HWY_MAX_BYTES / sizeof(float)] = {};
-  std::memcpy(buffer, sums, part.count * sizeof(std::int32_t));
-  std::memcpy(scales, column_scale, part.count * sizeof(float));
-  return scale_sums(AllLanes(), buffer, row_scale, scales, bias);
-}
-
 /// Stores values * factor, rounded to nearest, ties to even. The products must be at most 127 in magnitude. Adding
 /// 1.5 * 2^23 rounds a product to an integer and leaves this integer in the low bits of the sum.
 HWY_INLINE void store_int8(AllLanes /*part*/, Floats values, Floats factor, std::int8_t* to) {
@@ -67,18 +46,6 @@ HWY_INLINE void store_int8(FirstLanes part, Floats values, Floats factor, std::i
   HWY_ALIGN std::int8_t buffer[HWY_MAX_BYTES / sizeof(float)];
   store_int8(AllLanes(), values, factor, buffer);
   std::memcpy(to, buffer, part.count);
-}
-
-void scale_row(const Int8Product& p, std::int64_t row, std::int64_t count, float* to_N) {
-  const std::int32_t* sums_N = p.sums + row * count;
-  const float scale = p.row_scale[row];
-  const Floats lowest = hn::Set(FloatTag(), p.activation == GemmActivation::kRelu ? 0.0f : -kInfinity);
-  for_each_vector(count, [&](std::int64_t n, auto part) HWY_ATTR {
-    const Floats bias = p.bias == nullptr ? hn::Zero(FloatTag()) : load(part, p.bias + n);
-    store(part, hn::Max(scale_sums(part, sums_N + n, scale, p.column_scale + n, bias), lowest), to_N + n);
-  });
-  if (p.activation != GemmActivation::kGelu) return;
-  for (std::int64_t n = 0; n < count; ++n) to_N[n] = reference::activate(to_N[n], p.activation);
 }
 
 void add_row(std::int64_t count, const float* from_N, float* sum_N) {
@@ -128,15 +95,7 @@ void apply_to_rows(const RowEpilogue<T>& p, std::int64_t row_begin, std::int64_t
   for (std::int64_t row = row_begin; row < row_end; ++row) {
     // `row_N` points to the row after the latest operation.
     float* out_N = p.out == nullptr ? nullptr : p.out + row * out_stride;
-    const float* row_N = nullptr;
-    if (p.product.sums != nullptr) {
-      const bool is_result = out_N != nullptr && p.residual == nullptr && p.gain == nullptr;
-      float* to_N = is_result ? out_N : buffer_N;
-      scale_row(p.product, row, p.columns, to_N);
-      row_N = to_N;
-    } else {
-      row_N = p.values + row * p.columns;
-    }
+    const float* row_N = p.values + row * p.columns;
     if (p.residual != nullptr) {
       float* residual_N = p.residual + row * p.columns;
       add_row(p.columns, row_N, residual_N);

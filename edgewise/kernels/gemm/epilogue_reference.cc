@@ -9,15 +9,6 @@
 namespace edgewise::kernels::reference {
 namespace {
 
-template <typename T>
-float compute_input(const RowEpilogue<T>& p, std::int64_t row, std::int64_t column) {
-  const std::int64_t at = row * p.columns + column;
-  if (p.product.sums == nullptr) return p.values[at];
-  float value = static_cast<float>(p.product.sums[at]) * (p.product.row_scale[row] * p.product.column_scale[column]);
-  if (p.product.bias != nullptr) value += p.product.bias[column];
-  return activate(value, p.product.activation);
-}
-
 void normalise(std::vector<float>& row, const float* gain, const float* bias, const NormFormula& norm) {
   double mean = 0;
   for (const float value : row) mean += value;
@@ -53,7 +44,7 @@ void apply_epilogue(const RowEpilogue<T>& p) {
   const std::int64_t out_stride = p.out_stride == 0 ? p.columns : p.out_stride;
   for (std::int64_t row = 0; row < p.rows; ++row) {
     for (std::int64_t n = 0; n < p.columns; ++n) {
-      values[n] = compute_input(p, row, n);
+      values[n] = p.values[row * p.columns + n];
       if (p.residual != nullptr) values[n] = p.residual[row * p.columns + n] += values[n];
     }
     if (p.gain != nullptr) normalise(values, p.gain, p.norm_bias, p.norm);

@@ -24,9 +24,8 @@ struct Matrix {
 
 struct PackedContent;  // packed_matrix.h
 
-/// The right side of products, rounded to T and in the memory layout that kernels::gemm reads fastest. For std::int8_t
-/// each column is first divided by a scale that makes its largest magnitude 127, or 63 on a machine whose 8-bit
-/// products would overflow with larger numbers.
+/// The right side of products, rounded to T, which is float or BFloat16, and in the memory layout that kernels::gemm
+/// reads fastest.
 template <typename T>
 class PackedMatrix {
  public:
@@ -38,11 +37,8 @@ class PackedMatrix {
   /// Packs [K, N] and discards the previous content. Memory is kept for the next call.
   void pack(const Matrix<float>& from, std::int64_t depth, std::int64_t columns);
 
-  /// Returns [K, N] in rows without gaps. For std::int8_t these are the integers, not multiplied by the scales.
+  /// Returns [K, N] in rows without gaps.
   std::vector<float> unpack() const;
-
-  /// Returns the scales of the columns, [N], for std::int8_t.
-  const float* scales() const;
 
   const PackedContent& content() const { return *content_; }
 
@@ -58,8 +54,7 @@ enum class GemmResult {
 };
 
 /// The arguments of a product out = a b. T and Out are float and float, BFloat16 and BFloat16, or BFloat16 and float;
-/// sums are computed in float. Or T and Out are std::int8_t and std::int32_t: then b is packed, there is no bias,
-/// activation or kAdd, and sums are exact up to a K of 130 000.
+/// sums are computed in float.
 template <typename T, typename Out>
 struct Gemm {
   std::int64_t rows;                          // M
@@ -73,7 +68,6 @@ struct Gemm {
   GemmResult result = GemmResult::kWrite;
   Out* out;  // [M, N], rows `out_stride` elements apart
   std::int64_t out_stride;
-  std::int64_t spare_rows = 0;  // rows after the M rows of a and out that may be read and overwritten; saves copies
 };
 
 /// Returns whether bf16 products use bf16 instructions. If the machine has no such instructions or slow ones, gemm()
@@ -81,9 +75,9 @@ struct Gemm {
 bool has_native_bf16();
 
 /// Runs a product on all threads. Calls that differ only in M if `a` is in rows, or only in K if `a` is in columns,
-/// share the code that oneDNN has compiled. The same arguments on the same number of threads give the same bits. With a
-/// packed b and a fixed stride of a, the bits of a result row depend neither on the other rows nor on the number of
-/// threads. With M = 0 nothing happens; with K = 0 the sums are 0.
+/// share the code that oneDNN has compiled. The same arguments give the same bits on any number of threads. The bits of
+/// a result row may depend on the number of rows; RowProduct (row_product.h) promises that they do not. With M = 0
+/// nothing happens; with K = 0 the sums are 0.
 template <typename T, typename Out>
 void gemm(const Gemm<T, Out>& product);
 

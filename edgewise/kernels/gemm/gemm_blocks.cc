@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // oneDNN compiles code for each shape, which takes longer than a small product runs, and the number of tokens differs
-// from batch to batch. Therefore a product is cut in two: a main part, a multiple of kBlock rows (or terms of the
-// depth), and the rest, padded with zeros to a multiple of kStep. Fewer than kStep rows are not padded, because there
-// are few such shapes, and decoding a single sentence has so few rows.
+// from batch to batch. Therefore a product is cut. Rows are cut into tiles of few different heights; the last tile is
+// padded with zeros to a multiple of kStep. A depth is cut in two: a main part, a multiple of kBlock terms, and the
+// rest, padded with zeros to a multiple of kStep. Fewer than kStep rows are not padded, because there are few such
+// shapes. oneDNN runs in one thread per tile: its own threads wait for each other in busy loops (SerialOpenMpScope).
 #include <algorithm>
 #include <cstring>
 
@@ -28,7 +29,6 @@ void run_compiled(const GemmSlice<T, Out>& p) {
                .activation = p.activation,
                .result = p.result,
                .has_bias = p.bias != nullptr,
-               .num_threads = num_threads(),
                .rows = p.rows,
                .columns = p.columns,
                .depth = p.depth,
@@ -64,11 +64,10 @@ std::int64_t choose_compiled_rows(std::int64_t rows) {
 }
 
 template <typename T, typename Out>
-void run_last_rows(const GemmSlice<T, Out>& p) {
+void run_padded_rows(const GemmSlice<T, Out>& p) {
   GemmSlice<T, Out> padded = p;
   padded.rows = choose_compiled_rows(p.rows);
   if (padded.rows == p.rows) return run_compiled(p);
-  if (padded.rows <= p.rows + p.spare_rows) return run_compiled(padded);
   static thread_local AlignedBuffer a_buffer, out_buffer;
   padded.a.data = copy_padded(p.a.data, p.a.stride, p.rows, p.depth, padded.rows, a_buffer);
   padded.out =
@@ -78,14 +77,50 @@ void run_last_rows(const GemmSlice<T, Out>& p) {
 }
 
 template <typename T, typename Out>
-void run_last_depth(const GemmSlice<T, Out>& p) {
-  if (p.depth % kStep == 0) return run_compiled(p);
-  static thread_local AlignedBuffer a_buffer, b_buffer;
+GemmSlice<T, Out> pad_depth(const GemmSlice<T, Out>& p, AlignedBuffer& a_buffer, AlignedBuffer& b_buffer) {
+  if (p.depth % kStep == 0) return p;
   GemmSlice<T, Out> padded = p;
   padded.depth = round_up(p.depth, kStep);
   padded.a.data = copy_padded(p.a.data, p.a.stride, p.depth, p.rows, padded.depth, a_buffer);
   padded.b.data = copy_padded(p.b.data, p.b.stride, p.depth, p.columns, padded.depth, b_buffer);
-  run_compiled(padded);
+  return padded;
+}
+
+struct TileSize {
+  std::int64_t rows, columns;
+};
+
+/// Returns about an eighth of the size, so that several threads have work, but at most `largest`.
+std::int64_t choose_tile_size(std::int64_t size, std::int64_t largest) {
+  constexpr std::int64_t kTiles = 8;
+  return std::clamp<std::int64_t>(round_up(size / kTiles, kStep), 2 * kStep, largest);
+}
+
+template <typename T, typename Out>
+TileSize choose_tile(const GemmSlice<T, Out>& p) {
+  constexpr std::int64_t kMostColumns = 256;
+  const bool is_packed = p.b.layout == onednn::RightLayout::kPacked;
+  return {choose_tile_size(p.rows, kBlock), is_packed ? p.columns : std::min(p.columns, kMostColumns)};
+}
+
+template <typename T, typename Out>
+void run_tiles(const GemmSlice<T, Out>& p) {
+  const TileSize tile = choose_tile(p);
+  const std::int64_t row_tiles = (p.rows + tile.rows - 1) / tile.rows;
+  const std::int64_t column_tiles = (p.columns + tile.columns - 1) / tile.columns;
+  parallel_for(row_tiles * column_tiles, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t row = i / column_tiles * tile.rows;
+      const std::int64_t column = i % column_tiles * tile.columns;
+      const GemmSlice<T, Out> part =
+          p.slice_tile(row, std::min(tile.rows, p.rows - row), column, std::min(tile.columns, p.columns - column));
+      if (p.a.layout == MatrixLayout::kRows) {
+        run_padded_rows(part);
+      } else {
+        run_compiled(part);
+      }
+    }
+  });
 }
 
 // Runs a product with a packed b and gaps between the result rows through a buffer without gaps: for results with gaps
@@ -98,11 +133,20 @@ void run_without_gaps(const GemmSlice<T, Out>& p) {
     GemmSlice<T, Out> block = to;
     block.out = buffer.elements<Out>((kBlock + kStep) * p.columns);
     block.out_stride = p.columns;
-    block.spare_rows = 0;
     if (p.result == GemmResult::kAdd) copy_rows(to.out, to.out_stride, block.out, p.columns, to.rows, p.columns);
-    run_in_blocks(block);
+    run_tiles(block);
     copy_rows(block.out, p.columns, to.out, to.out_stride, to.rows, p.columns);
   }
+}
+
+template <typename T, typename Out>
+void run_depth_in_blocks(const GemmSlice<T, Out>& p) {
+  const std::int64_t main_depth = round_down(p.depth, kBlock);
+  if (main_depth > 0) run_tiles(p.slice_depth(0, main_depth));
+  if (main_depth == p.depth) return;
+  const GemmSlice<T, Out> last = p.slice_depth(main_depth, p.depth - main_depth);
+  static thread_local AlignedBuffer a_buffer, b_buffer;
+  run_tiles(pad_depth(last, a_buffer, b_buffer));
 }
 
 }  // namespace
@@ -110,24 +154,18 @@ void run_without_gaps(const GemmSlice<T, Out>& p) {
 template <typename T, typename Out>
 void run_in_blocks(const GemmSlice<T, Out>& p) {
   const VaryingSize varying = find_varying_size(p);
-  if (varying == VaryingSize::kNone) return run_compiled(p);
-  const bool is_packed = p.b.layout == onednn::RightLayout::kPacked;
-  if (is_packed && varying == VaryingSize::kRows && p.out_stride != p.columns) return run_without_gaps(p);
-
-  const std::int64_t size = varying == VaryingSize::kRows ? p.rows : p.depth;
-  const std::int64_t main_size = round_down(size, kBlock);
-  if (varying == VaryingSize::kRows) {
-    if (main_size > 0) run_compiled(p.slice_rows(0, main_size));
-    if (main_size < size) run_last_rows(p.slice_rows(main_size, size - main_size));
+  const bool has_gaps = p.b.layout == onednn::RightLayout::kPacked && p.out_stride != p.columns;
+  if (varying == VaryingSize::kDepth) {
+    run_depth_in_blocks(p);
+  } else if (varying == VaryingSize::kRows && has_gaps) {
+    run_without_gaps(p);
   } else {
-    if (main_size > 0) run_compiled(p.slice_depth(0, main_size));
-    if (main_size < size) run_last_depth(p.slice_depth(main_size, size - main_size));
+    run_tiles(p);
   }
 }
 
 template void run_in_blocks(const GemmSlice<float, float>&);
 template void run_in_blocks(const GemmSlice<BFloat16, BFloat16>&);
 template void run_in_blocks(const GemmSlice<BFloat16, float>&);
-template void run_in_blocks(const GemmSlice<std::int8_t, std::int32_t>&);
 
 }  // namespace edgewise::kernels::cpu

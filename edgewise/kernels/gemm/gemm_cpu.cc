@@ -47,6 +47,5 @@ void gemm(const Gemm<T, Out>& product) {
 template void gemm(const Gemm<float, float>&);
 template void gemm(const Gemm<BFloat16, BFloat16>&);
 template void gemm(const Gemm<BFloat16, float>&);
-template void gemm(const Gemm<std::int8_t, std::int32_t>&);
 
 }  // namespace edgewise::kernels

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/kernels/gemm/gemm_onednn.h"
 
+#include <algorithm>
 #include <dnnl.hpp>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 
+#include "edgewise/base/error.h"
+#include "edgewise/base/threads.h"
 #include "edgewise/kernels/simd/aligned_buffer.h"
+#include "edgewise/kernels/simd/instruction_set.h"
 
 namespace edgewise::kernels::onednn {
 namespace {
@@ -21,7 +26,24 @@ constexpr std::int64_t kRowsToPackFor = 1024;
 
 constexpr std::size_t kMaxCompiled = 4096;  // enough for each layer of a model with each compiled number of rows
 
+/// Restricts oneDNN to the set that EDGEWISE_KERNELS names. kAvx512 includes all extensions, and AMX.
+void restrict_instructions() {
+  const std::optional<InstructionSet> named = named_instruction_set();
+  if (!named || *named == InstructionSet::kAvx512 || *named == InstructionSet::kNeon) return;
+  const bool is_avx2 = *named == InstructionSet::kAvx2;
+  const dnnl::status status = dnnl::set_max_cpu_isa(is_avx2 ? dnnl::cpu_isa::avx2 : dnnl::cpu_isa::sse41);
+  check(status == dnnl::status::success || status == dnnl::status::unimplemented,
+        "EDGEWISE_KERNELS: this process used oneDNN before, needs gemm() to be the first use; unset the variable");
+}
+
+/// Restricts oneDNN before its first use, when it chooses its instructions. Every use must follow a call.
+void initialise() {
+  static const bool is_done = (restrict_instructions(), true);
+  static_cast<void>(is_done);
+}
+
 const dnnl::engine& cpu() {
+  initialise();
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   return engine;
 }
@@ -37,10 +59,6 @@ memory::data_type to_data_type(ElementType type) {
       return memory::data_type::f32;
     case ElementType::kBFloat16:
       return memory::data_type::bf16;
-    case ElementType::kInt8:
-      return memory::data_type::s8;
-    case ElementType::kInt32:
-      return memory::data_type::s32;
   }
   return memory::data_type::undef;
 }
@@ -67,20 +85,19 @@ matmul::primitive_desc describe_matmul(const OperandDescs& operands, const dnnl:
 // Describes a matmul in which oneDNN chooses the layout of the right side [K, N].
 matmul::primitive_desc describe_packing(ElementType type, std::int64_t depth, std::int64_t columns) {
   const memory::desc any({depth, columns}, to_data_type(type), memory::format_tag::any);
-  const ElementType out_type = type == ElementType::kInt8 ? ElementType::kInt32 : type;
   return describe_matmul({describe_matrix(type, kRowsToPackFor, depth, depth),
                           any,
                           {},
-                          describe_matrix(out_type, kRowsToPackFor, columns, columns)},
+                          describe_matrix(type, kRowsToPackFor, columns, columns)},
                          {});
 }
 
-// Returns the layout of a packed [K, N]. Caches the layout, because oneDNN's choice may depend on the number of
-// threads, and products must read the layout that was packed.
+// Returns the layout of a packed [K, N].
 memory::desc describe_packed(ElementType type, std::int64_t depth, std::int64_t columns) {
   static std::mutex mutex;
   static std::map<std::tuple<ElementType, std::int64_t, std::int64_t>, memory::desc> cache;
   const std::scoped_lock lock(mutex);
+  const SerialOpenMpScope serial;
   const auto [entry, is_new] = cache.try_emplace({type, depth, columns});
   if (is_new) entry->second = describe_packing(type, depth, columns).weights_desc();
   return entry->second;
@@ -162,24 +179,25 @@ std::shared_ptr<const CompiledMatmul> find_or_compile(const MatmulShape& shape) 
 }
 
 void copy(const memory::desc& from_desc, const void* from, const memory::desc& to_desc, void* to) {
+  const SerialOpenMpScope serial;
   memory source(from_desc, cpu(), const_cast<void*>(from));
   memory target(to_desc, cpu(), to);
   dnnl::reorder(source, target).execute(stream(), source, target);
 }
 
-bool has_isa(dnnl::cpu_isa isa) {
-  static const auto effective = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  return (effective & static_cast<unsigned>(isa)) == static_cast<unsigned>(isa);
+// Returns how many columns of [K, N] a thread packs at a time: all of a small matrix, an eighth of a large one.
+std::int64_t choose_columns_to_pack(std::int64_t depth, std::int64_t columns) {
+  constexpr std::int64_t kMinValues = 1 << 15;  // takes ten times as long as starting oneDNN's copy
+  constexpr std::int64_t kColumnStep = 64;
+  constexpr std::int64_t kParts = 8;
+  const std::int64_t count = std::max(columns / kParts, kMinValues / std::max<std::int64_t>(depth, 1));
+  return (count + kColumnStep - 1) / kColumnStep * kColumnStep;
 }
 
-// The instruction vdpbf16ps has half the speed of float products on Intel (Sapphire Rapids without AMX: 112 against 215
-// GFLOP/s per core) and twice their speed on AMD.
-bool is_amd() {
-#ifdef __x86_64__
-  return __builtin_cpu_is("amd") != 0;
-#else
-  return false;
-#endif
+bool has_isa(dnnl::cpu_isa isa) {
+  initialise();
+  static const auto effective = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  return (effective & static_cast<unsigned>(isa)) == static_cast<unsigned>(isa);
 }
 
 }  // namespace
@@ -188,23 +206,37 @@ bool has_bf16() { return has_isa(dnnl::cpu_isa::avx512_core); }
 
 bool has_amx() { return has_isa(dnnl::cpu_isa::avx512_core_amx); }
 
-bool has_fast_bf16() { return has_amx() || (has_isa(dnnl::cpu_isa::avx512_core_bf16) && is_amd()); }
+bool has_fast_bf16() { return has_amx() || (has_isa(dnnl::cpu_isa::avx512_core_bf16) && has_fast_bf16_instructions()); }
 
-bool has_exact_int8() { return has_isa(dnnl::cpu_isa::avx512_core_vnni) || has_isa(dnnl::cpu_isa::avx2_vnni); }
-
-void run(const MatmulShape& shape, const MatmulData& data) { find_or_compile(shape)->run(data); }
+void run(const MatmulShape& shape, const MatmulData& data) {
+  const SerialOpenMpScope serial;
+  find_or_compile(shape)->run(data);
+}
 
 std::size_t count_packed_bytes(ElementType type, std::int64_t depth, std::int64_t columns) {
   return describe_packed(type, depth, columns).get_size();
 }
 
-template <typename From>
-void pack(ElementType type, std::int64_t depth, std::int64_t columns, const Matrix<From>& from, void* to) {
-  copy(describe_matrix(kElementType<From>, depth, columns, from.stride, from.layout), from.data,
-       describe_packed(type, depth, columns), to);
+void pack(ElementType type, std::int64_t depth, std::int64_t columns, const Matrix<float>& from, void* to) {
+  const memory::desc packed = describe_packed(type, depth, columns);
+  const std::int64_t part = choose_columns_to_pack(depth, columns);
+  const auto describe_part = [&](std::int64_t first) {
+    return packed.submemory_desc({depth, std::min(part, columns - first)}, {0, first}, /*allow_empty=*/true);
+  };
+  // The layout may have blocks of columns that the parts would cut.
+  const bool can_be_cut = part < columns && describe_part(part);
+  if (!can_be_cut) {
+    return copy(describe_matrix(ElementType::kFloat, depth, columns, from.stride, from.layout), from.data, packed, to);
+  }
+  parallel_for((columns + part - 1) / part, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t first = begin * part; first < std::min(end * part, columns); first += part) {
+      const std::int64_t count = std::min(part, columns - first);
+      const float* data = from.data + first * (from.layout == MatrixLayout::kRows ? 1 : from.stride);
+      copy(describe_matrix(ElementType::kFloat, depth, count, from.stride, from.layout), data, describe_part(first),
+           to);
+    }
+  });
 }
-template void pack(ElementType, std::int64_t, std::int64_t, const Matrix<float>&, void*);
-template void pack(ElementType, std::int64_t, std::int64_t, const Matrix<std::int8_t>&, void*);
 
 void unpack(ElementType type, std::int64_t depth, std::int64_t columns, const void* from, float* to) {
   copy(describe_packed(type, depth, columns), from, describe_matrix(ElementType::kFloat, depth, columns, columns), to);

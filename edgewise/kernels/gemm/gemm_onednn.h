@@ -7,19 +7,16 @@
 
 #include "edgewise/kernels/gemm/gemm.h"
 
-// Matrix products by oneDNN ("matmul" in its API), without oneDNN's headers.
+// Matrix products by oneDNN ("matmul" in its API), without oneDNN's headers. The bits of a result row may depend on the
+// number of rows. If EDGEWISE_KERNELS names an instruction set, oneDNN uses no instructions beyond it.
 namespace edgewise::kernels::onednn {
 
-enum class ElementType : std::uint8_t { kFloat, kBFloat16, kInt8, kInt32 };
+enum class ElementType : std::uint8_t { kFloat, kBFloat16 };
 
 template <typename T>
 inline constexpr ElementType kElementType = ElementType::kFloat;
 template <>
 inline constexpr ElementType kElementType<BFloat16> = ElementType::kBFloat16;
-template <>
-inline constexpr ElementType kElementType<std::int8_t> = ElementType::kInt8;
-template <>
-inline constexpr ElementType kElementType<std::int32_t> = ElementType::kInt32;
 
 enum class RightLayout : std::uint8_t { kRows, kColumns, kPacked };
 
@@ -32,7 +29,6 @@ struct MatmulShape {
   GemmActivation activation;
   GemmResult result;
   bool has_bias;
-  int num_threads;
   std::int64_t rows;
   std::int64_t columns;
   std::int64_t depth;
@@ -57,21 +53,16 @@ bool has_bf16();
 /// Returns whether oneDNN multiplies bf16 faster than floats on this machine.
 bool has_fast_bf16();
 
-/// Returns whether the machine has AMX, instructions that multiply small bf16 and 8-bit matrices.
+/// Returns whether oneDNN uses AMX, instructions that multiply small bf16 matrices.
 bool has_amx();
 
-/// Returns whether sums of 8-bit products are exact. Without VNNI, oneDNN adds pairs of products in 16 bits.
-bool has_exact_int8();
-
-/// Runs a matmul. Compiles it first if the cache has no compiled matmul of its shape.
+/// Runs a matmul in this thread. Compiles it first if the cache has no compiled matmul of its shape.
 void run(const MatmulShape& shape, const MatmulData& data);
 
 /// Returns the bytes of a packed matrix [K, N].
 std::size_t count_packed_bytes(ElementType type, std::int64_t depth, std::int64_t columns);
 
-/// Packs [K, N]. From is float, or std::int8_t for kInt8.
-template <typename From>
-void pack(ElementType type, std::int64_t depth, std::int64_t columns, const Matrix<From>& from, void* to);
+void pack(ElementType type, std::int64_t depth, std::int64_t columns, const Matrix<float>& from, void* to);
 
 /// Converts a packed matrix to floats in rows without gaps.
 void unpack(ElementType type, std::int64_t depth, std::int64_t columns, const void* from, float* to);

@@ -29,15 +29,6 @@ std::vector<float> unpack_right_side(const Gemm<T, Out>& p) {
   return b;
 }
 
-void compute_row(const Gemm<std::int8_t, std::int32_t>& p, const float* b, std::int64_t row) {
-  std::int32_t* out = p.out + row * p.out_stride;
-  std::fill_n(out, p.columns, 0);
-  for (std::int64_t k = 0; k < p.depth; ++k) {
-    const std::int8_t factor = p.a.data[row * p.a.stride + k];
-    for (std::int64_t n = 0; n < p.columns; ++n) out[n] += factor * static_cast<std::int32_t>(b[k * p.columns + n]);
-  }
-}
-
 template <typename T, typename Out>
 void compute_row(const Gemm<T, Out>& p, const float* b, std::int64_t row) {
   std::vector<float> sum(static_cast<std::size_t>(p.columns));
@@ -73,6 +64,5 @@ void gemm(const Gemm<T, Out>& product) {
 template void gemm(const Gemm<float, float>&);
 template void gemm(const Gemm<BFloat16, BFloat16>&);
 template void gemm(const Gemm<BFloat16, float>&);
-template void gemm(const Gemm<std::int8_t, std::int32_t>&);
 
 }  // namespace edgewise::kernels::reference

@@ -30,7 +30,6 @@ struct GemmSlice {
   GemmResult result;
   Out* out;
   std::int64_t out_stride;
-  std::int64_t spare_rows = 0;
 
   /// Returns `count` rows from `first` on. `a` must be in rows.
   GemmSlice slice_rows(std::int64_t first, std::int64_t count) const {
@@ -38,6 +37,19 @@ struct GemmSlice {
     part.rows = count;
     part.a.data += first * a.stride;
     part.out += first * out_stride;
+    return part;
+  }
+
+  /// Returns a part of the rows and columns of the result. If `b` is packed, the part must have all columns.
+  GemmSlice slice_tile(std::int64_t first_row, std::int64_t row_count, std::int64_t first_column,
+                       std::int64_t column_count) const {
+    GemmSlice part = *this;
+    part.rows = row_count;
+    part.columns = column_count;
+    part.a.data += first_row * (a.layout == MatrixLayout::kRows ? a.stride : 1);
+    part.b.data += first_column * (b.layout == onednn::RightLayout::kColumns ? b.stride : 1);
+    if (bias != nullptr) part.bias += first_column;
+    part.out += first_row * out_stride + first_column;
     return part;
   }
 
@@ -76,8 +88,7 @@ GemmSlice<T, Out> slice_all(const Gemm<T, Out>& gemm) {
           .activation = gemm.activation,
           .result = gemm.result,
           .out = gemm.out,
-          .out_stride = gemm.out_stride,
-          .spare_rows = gemm.spare_rows};
+          .out_stride = gemm.out_stride};
 }
 
 /// The size of a product that changes from batch to batch.
@@ -94,7 +105,9 @@ VaryingSize find_varying_size(const GemmSlice<T, Out>& slice) {
   return slice.b.layout == onednn::RightLayout::kRows && is_plain_sum ? VaryingSize::kDepth : VaryingSize::kNone;
 }
 
-/// Runs a product with oneDNN. Cuts its varying size into blocks of few different sizes, so that little is compiled.
+/// Runs a product with oneDNN on all threads: cuts the result into tiles, each computed by one thread. Cuts the varying
+/// size into blocks of few different sizes, so that little is compiled. The tiles, and so the bits of the result, do
+/// not depend on the number of threads.
 template <typename T, typename Out>
 void run_in_blocks(const GemmSlice<T, Out>& slice);
 

@@ -16,8 +16,8 @@
 
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/gemm/gemm_dispatch.h"
+#include "edgewise/kernels/gemm/gemm_onednn.h"
 #include "edgewise/kernels/gemm/panel_block.h"
-#include "edgewise/kernels/gemm/panels.h"
 #include "edgewise/kernels/simd/aligned_buffer.h"
 
 namespace edgewise::kernels::cpu {
@@ -280,7 +280,9 @@ template <typename T>
 bool can_sum_outer_products(const Gemm<T, float>& p) {
   const bool is_plain = p.packed_b == nullptr && p.bias == nullptr && p.activation == GemmActivation::kNone;
   const bool has_layout = p.a.layout == MatrixLayout::kColumns && p.b.layout == MatrixLayout::kRows;
-  const bool is_fast = uses_float_products<T>() ? has_fast_panels<float>() : has_fast_panels<BFloat16>();
+  // With AMX, oneDNN multiplies bf16 faster.
+  const bool is_fast =
+      uses_float_products<T>() ? has_block_kernels<float>() : has_block_kernels<BFloat16>() && !onednn::has_amx();
   return is_plain && has_layout && is_fast;
 }
 
@@ -288,7 +290,7 @@ template <typename T>
 void sum_outer_products(const Gemm<T, float>& p) {
   constexpr std::int64_t kGrain = 1 << 18;  // multiplications per thread, at least
   const std::int64_t parts = std::clamp<std::int64_t>(p.rows * p.columns * p.depth / kGrain, 1, num_threads());
-  const std::int64_t panels = count_panels(p.columns);
+  const std::int64_t panels = divide_up(p.columns, kPanelColumns);
   const Grid grid = choose_grid(p.rows, p.columns, parts);
   parallel_for(grid.row_parts * grid.column_parts, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "edgewise/base/bfloat16.h"
+#include "edgewise/kernels/gemm/panel_layout.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -19,9 +20,8 @@
 
 namespace edgewise::kernels::cpu {
 
-inline constexpr std::int64_t kPanelLanes = 16;  // sums per vector register
-inline constexpr int kPanelVectors = 4;          // vectors of a panel, at most
-inline constexpr int kPanelRows = 6;  // rows of a block, at most: 24 sums, 4 panel vectors, 1 factor of 32 registers
+// 6 rows of 4 vectors take 24 of 32 registers for sums, 4 for the panel and 1 for a factor.
+inline constexpr int kPanelVectors = 4;  // vectors of a panel, at most
 inline constexpr std::int64_t kPanelColumns = kPanelVectors * kPanelLanes;
 inline constexpr std::int64_t kStepBytes = 4;
 inline constexpr std::int64_t kPanelVectorBytes = kPanelLanes * kStepBytes;
@@ -29,6 +29,11 @@ inline constexpr std::int64_t kPanelVectorBytes = kPanelLanes * kStepBytes;
 /// Elements of the depth in a step.
 template <typename T>
 inline constexpr std::int64_t kElementsOfStep = kStepBytes / std::int64_t{sizeof(T)};
+
+/// Returns whether this machine has the instructions of the block kernels of T, and kAvx512 is in force. BFloat16 and
+/// std::int8_t need instructions that add two or four products.
+template <typename T>
+bool has_block_kernels();
 
 #ifdef __x86_64__
 
@@ -122,18 +127,6 @@ template <typename T>
 BlockKernel find_block_kernel(std::int64_t rows, std::int64_t vectors) {
   static constexpr auto kKernels = list_kernels<T>(std::make_integer_sequence<int, kPanelVectors>());
   return kKernels[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(rows - 1)];
-}
-
-/// Cuts `rows` rows into groups of at most kPanelRows and nearly equal size, and calls body(first, count) for each.
-template <class Body>
-void for_row_groups(std::int64_t rows, const Body& body) {
-  const std::int64_t groups = (rows + kPanelRows - 1) / kPanelRows;
-  std::int64_t first = 0;
-  for (std::int64_t group = 0; group < groups; ++group) {
-    const std::int64_t count = rows / groups + (group < rows % groups ? 1 : 0);
-    body(first, count);
-    first += count;
-  }
 }
 
 #endif

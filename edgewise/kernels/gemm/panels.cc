@@ -1,240 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
-// VNNI multiplies unsigned by signed numbers. Therefore 128 is added to each 8-bit number of the left side, and each
-// sum starts from -128 times the sum of its right-side column, which cancels the addition. Sums wrap around, so that
-// they are exact even if a partial sum overflows.
 #include "edgewise/kernels/gemm/panels.h"
 
-#include <algorithm>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/gemm/gemm_onednn.h"
 #include "edgewise/kernels/gemm/panel_block.h"
-#include "edgewise/kernels/simd/aligned_buffer.h"
+#include "edgewise/kernels/gemm/panel_layout.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 
-namespace edgewise::kernels::cpu {
-namespace {
-
-std::int64_t divide_up(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
-
-/// The memory layout of packed panels: [N / 64 panels, steps of the depth, 64 columns, elements of a step], then the
-/// initial sums [N]. The last panel has only as many vectors of 16 columns as it needs; zeros fill the last vector and
-/// the last step.
-template <typename T>
-struct PanelLayout {
-  std::int64_t vectors;  // vectors of 16 columns, over all panels
-  std::int64_t steps;    // steps of the depth
-
-  PanelLayout(std::int64_t depth, std::int64_t columns)
-      : vectors(divide_up(columns, kPanelLanes)), steps(divide_up(depth, kElementsOfStep<T>)) {}
-
-  std::int64_t panel_offset(std::int64_t index) const { return index * kPanelVectors * steps * kPanelVectorBytes; }
-  std::int64_t count_vectors(std::int64_t panel) const {
-    return std::min<std::int64_t>(kPanelVectors, vectors - panel * kPanelVectors);
-  }
-  std::int64_t initial_sums_offset() const { return vectors * steps * kPanelVectorBytes; }
-  std::int64_t bytes() const { return initial_sums_offset() + vectors * kPanelVectorBytes; }
-
-  /// Returns the index of element (k, n), counted in elements from the start of the memory.
-  std::int64_t index_of(std::int64_t k, std::int64_t n) const {
-    const std::int64_t panel = n / kPanelColumns;
-    const std::int64_t column = n - panel * kPanelColumns;
-    const std::int64_t in_panel =
-        (k / kElementsOfStep<T> * count_vectors(panel) * kPanelLanes + column) * kElementsOfStep<T> +
-        k % kElementsOfStep<T>;
-    return panel_offset(panel) / std::int64_t{sizeof(T)} + in_panel;
-  }
-};
-
-#ifdef __x86_64__
-
-/// The part of the result for one block of sums.
-struct OutputBlock {
-  std::int64_t rows;
-  std::int64_t columns;
-  PanelEpilogue epilogue;
-  float* out;
-  std::int64_t stride;
-};
-
-/// Applies the epilogue to a block of sums and writes the values. The sums are in memory, because g++ 12 would run out
-/// of registers; their memory shares no cache line with the result.
-template <typename T>
-EDGEWISE_AVX512 void write_values(const std::int32_t* sums, const OutputBlock& to) {
-  const __m512 lowest = _mm512_set1_ps(to.epilogue.is_relu ? 0.0f : -std::numeric_limits<float>::infinity());
-  for (std::int64_t n = 0; n < to.columns; n += kPanelLanes) {
-    const __mmask16 lanes = mask_of_first(to.columns - n);
-    __m512 bias = _mm512_setzero_ps();
-    if (to.epilogue.bias != nullptr) bias = _mm512_maskz_loadu_ps(lanes, to.epilogue.bias + n);
-    __m512 column_scales = _mm512_setzero_ps();
-    if constexpr (std::is_same_v<T, std::int8_t>)
-      column_scales = _mm512_maskz_loadu_ps(lanes, to.epilogue.column_scales + n);
-    for (std::int64_t m = 0; m < to.rows; ++m) {
-      const __m512i row_sums = _mm512_load_si512(sums + m * kPanelColumns + n);
-      __m512 value;
-      if constexpr (std::is_same_v<T, std::int8_t>) {
-        const __m512 scale = _mm512_mul_ps(column_scales, _mm512_set1_ps(to.epilogue.row_scales[m]));
-        // g++ 12 warns about the unmasked intrinsic.
-        value = _mm512_fmadd_ps(_mm512_maskz_cvtepi32_ps(lanes, row_sums), scale, bias);
-      } else {
-        value = _mm512_add_ps(_mm512_castsi512_ps(row_sums), bias);
-      }
-      _mm512_mask_storeu_ps(to.out + m * to.stride + n, lanes, _mm512_maskz_max_ps(lanes, value, lowest));
-    }
-  }
-}
-
-/// The left side in the form that block kernels need: whole steps of the depth.
-struct LeftSide {
-  const char* rows;
-  std::int64_t stride;  // bytes
-};
-
-LeftSide prepare_left_side(const PanelProduct<float>& p, AlignedBuffer& /*buffer*/) {
-  return {reinterpret_cast<const char*>(p.a), p.a_stride * std::int64_t{sizeof(float)}};
-}
-
-/// Copies the rows and appends a zero to each if the depth is odd.
-LeftSide prepare_left_side(const PanelProduct<BFloat16>& p, AlignedBuffer& buffer) {
-  constexpr std::int64_t kBytes{sizeof(BFloat16)};
-  if (p.depth % 2 == 0) return {reinterpret_cast<const char*>(p.a), p.a_stride * kBytes};
-  const std::int64_t stride = p.depth + 1;
-  auto* rows = buffer.elements<BFloat16>(p.rows * stride);
-  for (std::int64_t row = 0; row < p.rows; ++row) {
-    std::copy_n(p.a + row * p.a_stride, p.depth, rows + row * stride);
-    rows[row * stride + p.depth] = BFloat16(0.0f);
-  }
-  return {reinterpret_cast<const char*>(rows), stride * kBytes};
-}
-
-/// Adds 128 to each number, and pads rows to whole vectors. The padding is multiplied by the zeros of the panels.
-EDGEWISE_AVX512 LeftSide prepare_left_side(const PanelProduct<std::int8_t>& p, AlignedBuffer& buffer) {
-  const std::int64_t stride = divide_up(p.depth, kPanelVectorBytes) * kPanelVectorBytes;
-  char* rows = buffer.elements<char>(p.rows * stride);
-  const __m512i shift = _mm512_set1_epi8(-128);
-  for (std::int64_t row = 0; row < p.rows; ++row) {
-    for (std::int64_t k = 0; k < p.depth; k += kPanelVectorBytes) {
-      const std::int64_t count = std::min(kPanelVectorBytes, p.depth - k);
-      const __m512i values =
-          _mm512_maskz_loadu_epi8(~std::uint64_t{0} >> (kPanelVectorBytes - count), p.a + row * p.a_stride + k);
-      _mm512_store_si512(rows + row * stride + k, _mm512_xor_si512(values, shift));
-    }
-  }
-  return {rows, stride};
-}
-
-PanelEpilogue slice_epilogue(const PanelEpilogue& epilogue, std::int64_t row, std::int64_t column) {
-  PanelEpilogue part = epilogue;
-  if (part.row_scales != nullptr) part.row_scales += row;
-  if (part.column_scales != nullptr) part.column_scales += column;
-  if (part.bias != nullptr) part.bias += column;
-  return part;
-}
-
-#endif
-
-}  // namespace
+namespace edgewise::kernels {
 
 template <typename T>
-bool has_fast_panels() {
-#ifdef __x86_64__
-  const bool has_avx512 = __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0;
-  if (!has_avx512 || instruction_set() != InstructionSet::kAvx512) return false;
-  if (std::is_same_v<T, std::int8_t>) return __builtin_cpu_supports("avx512vnni") != 0 && !onednn::has_amx();
-  if (std::is_same_v<T, BFloat16>) {
-    return __builtin_cpu_supports("avx512bf16") != 0 && !onednn::has_amx() && has_native_bf16();
-  }
-  return true;
-#else
-  return false;
-#endif
+PanelFormat choose_panel_format() {
+  return cpu::has_block_kernels<T>() ? PanelFormat::kAvx512 : PanelFormat::kNarrow;
+}
+
+std::int64_t panel_columns(PanelFormat format) {
+  return kPanelLanes * PanelLayout<float>(format, 0, 0).panel_vectors();
+}
+
+std::int64_t count_panels(PanelFormat format, std::int64_t columns) {
+  return divide_up(columns, panel_columns(format));
 }
 
 template <typename T>
-std::size_t count_panel_bytes(std::int64_t depth, std::int64_t columns) {
-  return static_cast<std::size_t>(PanelLayout<T>(depth, columns).bytes());
+std::size_t count_panel_bytes(PanelFormat format, std::int64_t depth, std::int64_t columns) {
+  return static_cast<std::size_t>(PanelLayout<T>(format, depth, columns).bytes());
 }
 
 template <typename T, typename From>
-void pack_panels(const Matrix<From>& from, std::int64_t depth, std::int64_t columns, void* to) {
-  const PanelLayout<T> layout(depth, columns);
+void pack_panels(PanelFormat format, const Matrix<From>& from, std::int64_t depth, std::int64_t columns, void* to) {
+  const PanelLayout<T> layout(format, depth, columns);
+  if (layout.bytes() == 0) return;
   const bool is_in_rows = from.layout == MatrixLayout::kRows;
   const std::int64_t row_step = is_in_rows ? from.stride : 1;
   const std::int64_t column_step = is_in_rows ? 1 : from.stride;
   std::memset(to, 0, static_cast<std::size_t>(layout.bytes()));
   auto* elements = static_cast<T*>(to);
+  // See panels_avx512.cc about the initial values of 8-bit sums.
+  const bool has_initial_sums = format == PanelFormat::kAvx512 && std::is_same_v<T, std::int8_t>;
   auto* initial_sums = reinterpret_cast<std::int32_t*>(static_cast<char*>(to) + layout.initial_sums_offset());
   parallel_for(columns, 1 + 65'536 / (depth + 1), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t n = begin; n < end; ++n) {
       for (std::int64_t k = 0; k < depth; ++k) {
         const T element(from.data[k * row_step + n * column_step]);
         elements[layout.index_of(k, n)] = element;
-        if constexpr (std::is_same_v<T, std::int8_t>) initial_sums[n] -= 128 * element;
+        if (has_initial_sums) initial_sums[n] -= 128 * static_cast<std::int32_t>(element);
       }
     }
   });
 }
 
-std::int64_t count_panels(std::int64_t columns) { return divide_up(columns, kPanelColumns); }
-
-#ifdef __x86_64__
-
 template <typename T>
 void multiply_panels(const PanelProduct<T>& p, std::int64_t begin, std::int64_t end) {
-  static thread_local AlignedBuffer buffer;
-  const PanelLayout<T> layout(p.depth, p.columns);
-  const LeftSide a = prepare_left_side(p, buffer);
-  const auto* bytes = static_cast<const char*>(p.panels);
-  const auto* initial_sums = reinterpret_cast<const std::int32_t*>(bytes + layout.initial_sums_offset());
-  alignas(64) std::int32_t sums[kPanelRows * kPanelColumns];
-  for (std::int64_t panel = begin; panel < end; ++panel) {
-    const std::int64_t first = panel * kPanelColumns;
-    const std::int64_t vectors = layout.count_vectors(panel);
-    // Each group of rows prefetches a part of the next panel.
-    const char* next = bytes + layout.panel_offset(std::min(panel + 1, end - 1));
-    std::int64_t group = 0;
-    for_row_groups(p.rows, [&](std::int64_t row, std::int64_t count) {
-      find_block_kernel<T>(count, vectors)({.a = a.rows + row * a.stride,
-                                            .a_row_stride = a.stride,
-                                            .a_step_stride = kStepBytes,
-                                            .panel = bytes + layout.panel_offset(panel),
-                                            .prefetch = next + group % vectors * layout.steps * kPanelVectorBytes,
-                                            .prefetch_stride = kPanelVectorBytes,
-                                            .initial_sums = initial_sums + first,
-                                            .initial_sums_stride = 0,
-                                            .steps = layout.steps,
-                                            .sums = sums});
-      write_values<T>(sums, {.rows = count,
-                             .columns = std::min(kPanelColumns, p.columns - first),
-                             .epilogue = slice_epilogue(p.epilogue, row, first),
-                             .out = p.out + row * p.out_stride + first,
-                             .stride = p.out_stride});
-      ++group;
-    });
-  }
+  if (p.format == PanelFormat::kAvx512) return cpu::multiply_avx512_panels(p, begin, end);
+  if (instruction_set() == InstructionSet::kReference) return reference::multiply_panels(p, begin, end);
+  cpu::multiply_narrow_panels(p, begin, end);
 }
 
-#else
-
-template <typename T>
-void multiply_panels(const PanelProduct<T>& /*p*/, std::int64_t /*begin*/, std::int64_t /*end*/) {}
-
-#endif
-
-template bool has_fast_panels<float>();
-template bool has_fast_panels<BFloat16>();
-template bool has_fast_panels<std::int8_t>();
-template std::size_t count_panel_bytes<float>(std::int64_t, std::int64_t);
-template std::size_t count_panel_bytes<BFloat16>(std::int64_t, std::int64_t);
-template std::size_t count_panel_bytes<std::int8_t>(std::int64_t, std::int64_t);
-template void pack_panels<float>(const Matrix<float>&, std::int64_t, std::int64_t, void*);
-template void pack_panels<BFloat16>(const Matrix<float>&, std::int64_t, std::int64_t, void*);
-template void pack_panels<std::int8_t>(const Matrix<std::int8_t>&, std::int64_t, std::int64_t, void*);
+template PanelFormat choose_panel_format<float>();
+template PanelFormat choose_panel_format<BFloat16>();
+template PanelFormat choose_panel_format<std::int8_t>();
+template std::size_t count_panel_bytes<float>(PanelFormat, std::int64_t, std::int64_t);
+template std::size_t count_panel_bytes<BFloat16>(PanelFormat, std::int64_t, std::int64_t);
+template std::size_t count_panel_bytes<std::int8_t>(PanelFormat, std::int64_t, std::int64_t);
+template void pack_panels<float>(PanelFormat, const Matrix<float>&, std::int64_t, std::int64_t, void*);
+template void pack_panels<BFloat16>(PanelFormat, const Matrix<float>&, std::int64_t, std::int64_t, void*);
+template void pack_panels<std::int8_t>(PanelFormat, const Matrix<std::int8_t>&, std::int64_t, std::int64_t, void*);
 template void multiply_panels(const PanelProduct<float>&, std::int64_t, std::int64_t);
 template void multiply_panels(const PanelProduct<BFloat16>&, std::int64_t, std::int64_t);
 template void multiply_panels(const PanelProduct<std::int8_t>&, std::int64_t, std::int64_t);
 
-}  // namespace edgewise::kernels::cpu
+}  // namespace edgewise::kernels

@@ -6,24 +6,31 @@
 
 #include "edgewise/kernels/gemm/gemm.h"
 
-// Products on AVX-512 whose right side is packed in panels of 64 columns. A panel stays in the first-level cache while
-// each group of rows reads it sequentially. T is float, BFloat16 (instructions that add two products) or std::int8_t
-// (VNNI instructions, which add four).
+// Products whose right side is packed in panels of a few columns. A panel stays in the first- or second-level cache
+// while each group of rows reads it sequentially. T is float, BFloat16 or std::int8_t.
+//
+// The bits of a result element depend neither on the other rows nor on the number of threads: its sum runs over k in
+// ascending order, in one sequence of instructions for any division into groups of rows and into panels.
 
-namespace edgewise::kernels::cpu {
+namespace edgewise::kernels {
 
-/// Returns whether this machine has the instructions for panels of T. BFloat16 and std::int8_t also need a machine
-/// without AMX, with which oneDNN is faster, and BFloat16 has_native_bf16().
+/// The implementations of the product, each with its own width of a panel.
+enum class PanelFormat : std::uint8_t {
+  kNarrow,  // 16 columns: panels_cpu.cc, for every instruction set, and panels_reference.cc
+  kAvx512,  // 64 columns: panels_avx512.cc. BFloat16 and std::int8_t need the instructions that add 2 or 4 products
+};
+
+/// Returns the fastest format for the instruction set in force and the instructions of this machine.
 template <typename T>
-bool has_fast_panels();
+PanelFormat choose_panel_format();
 
 /// Returns the bytes of [K, N] packed in panels.
 template <typename T>
-std::size_t count_panel_bytes(std::int64_t depth, std::int64_t columns);
+std::size_t count_panel_bytes(PanelFormat format, std::int64_t depth, std::int64_t columns);
 
 /// Packs [K, N] into panels, rounded to T.
 template <typename T, typename From>
-void pack_panels(const Matrix<From>& from, std::int64_t depth, std::int64_t columns, void* to);
+void pack_panels(PanelFormat format, const Matrix<From>& from, std::int64_t depth, std::int64_t columns, void* to);
 
 /// The operations on each sum before it is written: value = relu(sum * row_scale * column_scale + bias).
 struct PanelEpilogue {
@@ -33,7 +40,7 @@ struct PanelEpilogue {
   bool is_relu = false;
 };
 
-/// The product of M rows with a matrix packed in panels.
+/// The product of M rows with a matrix packed in panels. 8-bit sums are exact up to a K of 130 000.
 template <typename T>
 struct PanelProduct {
   std::int64_t rows;
@@ -41,17 +48,38 @@ struct PanelProduct {
   std::int64_t depth;
   const T* a;  // [M, K], rows `a_stride` elements apart
   std::int64_t a_stride;
+  PanelFormat format;
   const void* panels;
   PanelEpilogue epilogue;
   float* out;  // [M, N]
   std::int64_t out_stride;
 };
 
-std::int64_t count_panels(std::int64_t columns);
+/// Returns the number of columns of each panel but the last, which may have fewer.
+std::int64_t panel_columns(PanelFormat format);
+std::int64_t count_panels(PanelFormat format, std::int64_t columns);
 
-/// Computes the columns of panels [begin, end), on the calling thread. Each sum runs over k in ascending order for any
-/// split into rows and panels.
+/// Computes the columns of panels [begin, end), on the calling thread.
 template <typename T>
 void multiply_panels(const PanelProduct<T>& p, std::int64_t begin, std::int64_t end);
 
-}  // namespace edgewise::kernels::cpu
+namespace cpu {
+
+/// multiply_panels() of kNarrow with the vectors of the instruction set in force.
+template <typename T>
+void multiply_narrow_panels(const PanelProduct<T>& p, std::int64_t begin, std::int64_t end);
+
+/// multiply_panels() of kAvx512.
+template <typename T>
+void multiply_avx512_panels(const PanelProduct<T>& p, std::int64_t begin, std::int64_t end);
+
+}  // namespace cpu
+
+namespace reference {
+
+/// multiply_panels() of kNarrow in plain loops.
+template <typename T>
+void multiply_panels(const PanelProduct<T>& p, std::int64_t begin, std::int64_t end);
+
+}  // namespace reference
+}  // namespace edgewise::kernels

@@ -7,8 +7,9 @@
 
 #include "edgewise/base/profile.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/gemm/packed_matrix.h"
-#include "edgewise/kernels/gemm/panels.h"
+#include "edgewise/kernels/gemm/panel_block.h"
+#include "edgewise/kernels/gemm/quantise_columns.h"
+#include "edgewise/kernels/simd/instruction_set.h"
 
 namespace edgewise::kernels {
 namespace {
@@ -25,25 +26,29 @@ float* buffer_of_this_thread(std::int64_t count) {
   return buffer.elements<float>(count);
 }
 
-/// Returns whether to divide the rows among the threads instead of the columns. Each thread then loads all of b, which
-/// is only fast for many rows per thread.
+/// Returns the fewest rows that a thread should compute at a time, because it loads all of b for them.
+template <typename T>
+std::int64_t choose_min_rows(const RowProduct<T>& product) {
+  constexpr std::int64_t kCacheBytes = 1 << 18;
+  const std::int64_t bytes = product.b->columns() * product.b->depth() * std::int64_t{sizeof(T)};
+  return bytes <= kCacheBytes ? kMinRows / 4 : kMinRows;
+}
+
+/// Returns whether to divide the rows among the threads instead of the columns.
 template <typename T>
 bool can_split_rows(const RowProduct<T>& product) {
-  constexpr std::int64_t kCacheBytes = 1 << 18;
-  if (product.b->panels() == nullptr) return false;
-  const std::int64_t bytes = product.b->columns() * product.b->depth() * std::int64_t{sizeof(T)};
-  return product.rows / num_threads() >= (bytes <= kCacheBytes ? kMinRows / 4 : kMinRows);
+  return product.rows / num_threads() >= choose_min_rows(product);
 }
 
 template <typename T>
-cpu::PanelProduct<T> make_panel_product(const RowProduct<T>& product, std::int64_t first, std::int64_t count,
-                                        float* out) {
+PanelProduct<T> make_panel_product(const RowProduct<T>& product, std::int64_t first, std::int64_t count, float* out) {
   const RowProductWeights<T>& b = *product.b;
   return {.rows = count,
           .columns = b.columns(),
           .depth = b.depth(),
           .a = product.a + first * b.depth(),
           .a_stride = b.depth(),
+          .format = b.format(),
           .panels = b.panels(),
           .epilogue = {.row_scales = kIsInt8<T> ? product.scales + first : nullptr,
                        .column_scales = kIsInt8<T> ? b.scales() : nullptr,
@@ -64,52 +69,21 @@ void activate_gelu(const RowProduct<T>& product, std::int64_t rows, float* value
 template <typename T>
 void multiply_block(const RowProduct<T>& product, std::int64_t first, std::int64_t count, float* out) {
   const ScopedTimer timer("products");
-  cpu::multiply_panels(make_panel_product(product, first, count, out), 0, cpu::count_panels(product.b->columns()));
+  const PanelProduct<T> block = make_panel_product(product, first, count, out);
+  multiply_panels(block, 0, count_panels(block.format, block.columns));
   activate_gelu(product, count, out);
 }
 
 /// Divides the panels of columns among the threads; each thread computes all rows.
 template <typename T>
 void split_columns(const RowProduct<T>& product, float* out) {
-  constexpr std::int64_t kGrain = 1 << 14;  // multiplications per thread and column of a panel, at least
+  constexpr std::int64_t kGrain = 1 << 20;  // multiplications per thread, at least
   const ScopedTimer timer("products");
-  const cpu::PanelProduct<T> whole = make_panel_product(product, 0, product.rows, out);
-  parallel_for(cpu::count_panels(whole.columns), 1 + kGrain / (product.rows * whole.depth),
-               [&](std::int64_t begin, std::int64_t end) { cpu::multiply_panels(whole, begin, end); });
+  const PanelProduct<T> whole = make_panel_product(product, 0, product.rows, out);
+  const std::int64_t panel_size = whole.rows * whole.depth * panel_columns(whole.format);
+  parallel_for(count_panels(whole.format, whole.columns), 1 + kGrain / std::max<std::int64_t>(1, panel_size),
+               [&](std::int64_t begin, std::int64_t end) { multiply_panels(whole, begin, end); });
   activate_gelu(product, product.rows, out);
-}
-
-template <typename T, typename Out>
-Gemm<T, Out> to_gemm(const RowProduct<T>& product, Out* out) {
-  const RowProductWeights<T>& b = *product.b;
-  return {.rows = product.rows,
-          .columns = b.columns(),
-          .depth = b.depth(),
-          .a = {product.a, b.depth()},
-          .packed_b = &b.packed(),
-          .out = out,
-          .out_stride = b.columns(),
-          .spare_rows = product.spare_rows};
-}
-
-template <typename T>
-void multiply_by_gemm(const RowProduct<T>& product, float* out) {
-  Gemm<T, float> whole = to_gemm(product, out);
-  whole.bias = product.bias;
-  whole.activation = product.activation;
-  gemm(whole);
-}
-
-void multiply_by_gemm(const RowProduct<std::int8_t>& product, float* out) {
-  static thread_local AlignedBuffer buffer;
-  const std::int64_t columns = product.b->columns();
-  auto* sums = buffer.elements<std::int32_t>((product.rows + product.spare_rows) * columns);
-  gemm(to_gemm(product, sums));
-  apply_epilogue(
-      RowEpilogue<std::int8_t>{.rows = product.rows,
-                               .columns = columns,
-                               .product = {sums, product.scales, product.b->scales(), product.bias, product.activation},
-                               .out = out});
 }
 
 /// Calls body(first, count, values) for each block of rows of the product, with values [count, N]. Runs body on several
@@ -118,12 +92,13 @@ template <typename T, class Body>
 void for_blocks(const RowProduct<T>& product, const Body& body) {
   const std::int64_t columns = product.b->columns();
   if (!can_split_rows(product)) {
-    float* values = buffer_of_this_thread((product.rows + product.spare_rows) * columns);
+    float* values = buffer_of_this_thread(product.rows * columns);
     multiply_rows(product, values);
     return body(0, product.rows, values);
   }
-  const std::int64_t block_rows = std::max(kMinRows, kBlockValues / columns / kMinRows * kMinRows);
-  parallel_for(product.rows, 1, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t block_rows =
+      std::max(kMinRows, kBlockValues / std::max<std::int64_t>(1, columns) / kMinRows * kMinRows);
+  parallel_for(product.rows, choose_min_rows(product), [&](std::int64_t begin, std::int64_t end) {
     float* values = buffer_of_this_thread(std::min(block_rows, end - begin) * columns);
     for (std::int64_t first = begin; first < end; first += block_rows) {
       const std::int64_t count = std::min(block_rows, end - first);
@@ -135,28 +110,27 @@ void for_blocks(const RowProduct<T>& product, const Body& body) {
 
 }  // namespace
 
+bool has_fast_bf16_row_products() { return cpu::has_block_kernels<BFloat16>() && has_fast_bf16_instructions(); }
+
 template <typename T>
 void RowProductWeights<T>::pack(const Matrix<float>& from, std::int64_t depth, std::int64_t columns) {
   depth_ = depth;
   columns_ = columns;
-  if (!cpu::has_fast_panels<T>() || depth * columns == 0) {
-    packed_.pack(from, depth, columns);
-    if constexpr (kIsInt8<T>) scales_.assign(packed_.scales(), packed_.scales() + columns);
-  } else if constexpr (kIsInt8<T>) {
+  format_ = choose_panel_format<T>();
+  void* to = panels_.reserve_bytes(count_panel_bytes<T>(format_, depth, columns));
+  if constexpr (kIsInt8<T>) {
     static thread_local AlignedBuffer buffer;
-    const Matrix<T> quantised = quantise_columns(from, depth, columns, /*largest=*/127, scales_, buffer);
-    cpu::pack_panels<T>(quantised, depth, columns, panels_.reserve_bytes(cpu::count_panel_bytes<T>(depth, columns)));
+    pack_panels<T>(format_, quantise_columns(from, depth, columns, scales_, buffer), depth, columns, to);
   } else {
-    cpu::pack_panels<T>(from, depth, columns, panels_.reserve_bytes(cpu::count_panel_bytes<T>(depth, columns)));
+    pack_panels<T>(format_, from, depth, columns, to);
   }
 }
 
 template <typename T>
 void multiply_rows(const RowProduct<T>& product, float* out) {
   if (product.rows == 0) return;
-  if (product.b->panels() == nullptr) return multiply_by_gemm(product, out);
   if (!can_split_rows(product)) return split_columns(product, out);
-  parallel_for(product.rows, 1, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(product.rows, choose_min_rows(product), [&](std::int64_t begin, std::int64_t end) {
     multiply_block(product, begin, end - begin, out + begin * product.b->columns());
   });
 }

@@ -6,6 +6,7 @@
 
 #include "edgewise/kernels/gemm/epilogue.h"
 #include "edgewise/kernels/gemm/gemm.h"
+#include "edgewise/kernels/gemm/panels.h"
 #include "edgewise/kernels/loss/logits_tile.h"
 #include "edgewise/kernels/simd/aligned_buffer.h"
 
@@ -15,11 +16,16 @@
 
 namespace edgewise::kernels {
 
-/// The right side [K, N] of row products, packed for this machine.
+/// Returns whether products of BFloat16 are faster than products of float. False on an instruction set without bf16
+/// instructions and on Intel, where these instructions are slow.
+bool has_fast_bf16_row_products();
+
+/// The right side [K, N] of row products, packed for the instruction set in force.
 template <typename T>
 class RowProductWeights {
  public:
-  /// Packs [K, N], rounded to T. For std::int8_t each column is first divided by a scale.
+  /// Packs [K, N], rounded to T. For std::int8_t each column is first divided by a scale that makes its largest
+  /// magnitude 127.
   void pack(const Matrix<float>& from, std::int64_t depth, std::int64_t columns);
 
   std::int64_t depth() const { return depth_; }
@@ -28,20 +34,19 @@ class RowProductWeights {
   /// Returns the scales of the columns, [N], for std::int8_t.
   const float* scales() const { return scales_.data(); }
 
-  /// Returns the panels of panels.h, or null: then packed() holds the weights for kernels::gemm.
+  PanelFormat format() const { return format_; }
   const void* panels() const { return panels_.data(); }
-  const PackedMatrix<T>& packed() const { return packed_; }
 
  private:
   std::int64_t depth_ = 0;
   std::int64_t columns_ = 0;
   std::vector<float> scales_;
+  PanelFormat format_ = PanelFormat::kNarrow;
   AlignedBuffer panels_;
-  PackedMatrix<T> packed_;
 };
 
-/// The product activation(a b + bias). The bits of a result row depend neither on the other rows nor on the number of
-/// threads.
+/// The product activation(a b + bias). On every instruction set, the bits of a result row depend neither on the other
+/// rows and their number nor on the number of threads. Two instruction sets may give different bits.
 template <typename T>
 struct RowProduct {
   std::int64_t rows;
@@ -50,7 +55,6 @@ struct RowProduct {
   const RowProductWeights<T>* b;
   const float* bias = nullptr;  // [N], or null
   GemmActivation activation = GemmActivation::kNone;
-  std::int64_t spare_rows = 0;  // rows after the R rows of a and of the result that may be read and overwritten
 };
 
 /// Writes a product to `out`, [R, N] without gaps.

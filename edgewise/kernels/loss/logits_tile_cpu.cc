@@ -24,13 +24,14 @@ namespace {
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
 constexpr float kLog2OfE = 0x1.715476p0f;
 
-/// Returns exp(logit - base) with a relative error of 1e-5, for sums; `offset` is -base * log2(e). logit - base must be
-/// at most 88; differences below -87 count as -87.
-HWY_INLINE Floats approximate_exp(Floats logits, Floats offset) {
+/// Returns exp(logit - base) with a relative error of 1e-5, for sums. logit - base must be at most 88; differences
+/// below -87 count as -87. Subtracting first keeps the error independent of the base: logit * log2(e) of a large logit
+/// has few exact digits behind the point.
+HWY_INLINE Floats approximate_exp(Floats logits, Floats base) {
   const FloatTag d;
   const hn::RebindToSigned<FloatTag> d32;
   // y = n + r with |r| <= 1/2. Adding 1.5 * 2^23 rounds y to the integer n and leaves n in the low bits.
-  const Floats y = hn::Max(hn::MulAdd(logits, hn::Set(d, kLog2OfE), offset), hn::Set(d, -125.5f));
+  const Floats y = hn::Max(hn::Mul(hn::Sub(logits, base), hn::Set(d, kLog2OfE)), hn::Set(d, -125.5f));
   const Floats shift = hn::Set(d, 0x1.8p23f);
   const Floats shifted = hn::Add(y, shift);
   const Floats r = hn::Sub(y, hn::Sub(shifted, shift));
@@ -110,9 +111,9 @@ void start_row(const float* logits, RareLogits& rare) {
 }
 
 float sum_exponentials(const float* logits, std::int64_t count, float base) {
-  const Floats offset = hn::Set(FloatTag(), -base * kLog2OfE);
-  return sum_values(
-      count, [&](std::int64_t n, auto part) HWY_ATTR { return approximate_exp(load(part, logits + n), offset); });
+  const Floats bases = hn::Set(FloatTag(), base);
+  return sum_values(count,
+                    [&](std::int64_t n, auto part) HWY_ATTR { return approximate_exp(load(part, logits + n), bases); });
 }
 
 // Sums the exponentials of a tile and inserts its candidates. Usually four vectors have no rare logit, and a single
@@ -121,7 +122,7 @@ bool sum_and_find_rare(const float* logits, RareLogits& rare, float* sum) {
   const FloatTag d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const std::int64_t count = rare.tile.columns;
-  const Floats offset = hn::Set(d, -rare.row.base * kLog2OfE);
+  const Floats base = hn::Set(d, rare.row.base);
   Floats threshold = hn::Set(d, rare.threshold());
   Floats total = hn::Zero(d);
   bool needs_base = false;
@@ -136,12 +137,12 @@ bool sum_and_find_rare(const float* logits, RareLogits& rare, float* sum) {
       needs_base = rare.insert_candidates(logits, n, n + 4 * lanes) || needs_base;
       threshold = hn::Set(d, rare.threshold());
     }
-    const Floats first = hn::Add(approximate_exp(logit_0, offset), approximate_exp(logit_1, offset));
-    total = hn::Add(total, hn::Add(first, hn::Add(approximate_exp(logit_2, offset), approximate_exp(logit_3, offset))));
+    const Floats first = hn::Add(approximate_exp(logit_0, base), approximate_exp(logit_1, base));
+    total = hn::Add(total, hn::Add(first, hn::Add(approximate_exp(logit_2, base), approximate_exp(logit_3, base))));
   }
   needs_base = rare.insert_candidates(logits, n, count) || needs_base;
   for_each_vector(count - n, [&](std::int64_t i, auto part) HWY_ATTR {
-    total = hn::Add(total, values_or_zero(part, approximate_exp(load(part, logits + n + i), offset)));
+    total = hn::Add(total, values_or_zero(part, approximate_exp(load(part, logits + n + i), base)));
   });
   *sum = sum_of_lanes(total);
   return needs_base;

@@ -43,20 +43,9 @@ void restrict_highway(InstructionSet set) {
   hwy::SetSupportedTargetsForTest(find_entry(set).highway_targets & detected_targets());  // 0: no limit
 }
 
-InstructionSet choose_initial_set() {
-  const char* name = std::getenv("EDGEWISE_KERNELS");
-  if (name == nullptr || *name == '\0') return runnable_instruction_sets().back();
-  for (const Entry& entry : kEntries) {
-    if (entry.name == name && can_run(entry)) return entry.set;
-  }
-  std::vector<std::string_view> names;
-  for (const InstructionSet set : runnable_instruction_sets()) names.push_back(instruction_set_name(set));
-  fail("EDGEWISE_KERNELS: value is '{}', needs one of {} on this machine", name, fmt::join(names, ", "));
-}
-
 InstructionSet& current_set() {
   static InstructionSet set = [] {
-    const InstructionSet chosen = choose_initial_set();
+    const InstructionSet chosen = named_instruction_set().value_or(runnable_instruction_sets().back());
     restrict_highway(chosen);
     return chosen;
   }();
@@ -75,6 +64,25 @@ std::vector<InstructionSet> runnable_instruction_sets() {
     if (can_run(entry)) sets.push_back(entry.set);
   }
   return sets;
+}
+
+std::optional<InstructionSet> named_instruction_set() {
+  const char* name = std::getenv("EDGEWISE_KERNELS");
+  if (name == nullptr || *name == '\0') return std::nullopt;
+  for (const Entry& entry : kEntries) {
+    if (entry.name == name && can_run(entry)) return entry.set;
+  }
+  std::vector<std::string_view> names;
+  for (const InstructionSet set : runnable_instruction_sets()) names.push_back(instruction_set_name(set));
+  fail("EDGEWISE_KERNELS: value is '{}', needs one of {} on this machine", name, fmt::join(names, ", "));
+}
+
+bool has_fast_bf16_instructions() {
+#ifdef __x86_64__
+  return __builtin_cpu_supports("avx512bf16") != 0 && __builtin_cpu_is("amd") != 0;
+#else
+  return false;
+#endif
 }
 
 ForcedInstructionSet::ForcedInstructionSet(InstructionSet set) : before_(current_set()) {

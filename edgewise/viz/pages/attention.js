@@ -312,6 +312,9 @@ function drawAlignment() {
     const left = report.left_out ? `, ${report.left_out} left out: too long, or of tokens that are no parts of words` : "";
     parts.push(make("h2", {}, `Alignment error rate of ${report.corpus_pairs} pairs`), ratesTable(current(), report.found, "corpus_error_rate"));
     if (left) parts.push(make("p", { className: "hint" }, `${report.corpus_pairs} pairs${left}.`));
+    if (found.corpus_pairs < report.corpus_pairs) {
+      parts.push(make("p", { className: "hint" }, `The rate of this map counts ${found.corpus_pairs} pairs: all tokens of the others halted in earlier steps.`));
+    }
   }
   at("alignment").replaceChildren(...parts);
 }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "edgewise/translate/text_lines.h"
+#include "edgewise/translate/translation.h"
+
+namespace edgewise {
+
+/// Reads translation requests from a text of inputs and, optionally, a text of prefixes, line by line.
+class RequestReader {
+ public:
+  explicit RequestReader(TextLinesOptions inputs, std::optional<TextLinesOptions> prefixes = std::nullopt);
+
+  /// Returns nullopt at the end. Throws Error as TextLines does, and if one text has more lines than the other.
+  std::optional<TranslationRequest> next();
+
+ private:
+  TextLines inputs_;
+  std::optional<TextLines> prefixes_;
+};
+
+}  // namespace edgewise

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/apps/runtime/signal_handlers.h"
+
+#include "edgewise/base/unfinished_files.h"
+
+namespace edgewise {
+
+SignalHandlers::SignalHandlers(std::initializer_list<int> signals, void (*handler)(int)) {
+  for (const int signal : signals) {
+    struct sigaction before = {};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler == SIG_IGN) continue;
+    struct sigaction action = {};
+    action.sa_handler = handler;
+    sigfillset(&action.sa_mask);
+    action.sa_flags = SA_RESTART;
+    sigaction(signal, &action, nullptr);
+    replaced_.push_back({signal, before});
+  }
+}
+
+SignalHandlers::~SignalHandlers() {
+  for (const Replaced& replaced : replaced_) sigaction(replaced.signal, &replaced.before, nullptr);
+}
+
+void end_process(int signal) {
+  remove_unfinished_files();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);  // takes effect when the handler returns, because the handler blocks the signal
+}
+
+}  // namespace edgewise

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+// The standard streams of a program. Printing never throws and never ends the program, so that a full disk or a reader
+// that has ended harms no work: the first failure on standard output is kept and decides the exit code at the end.
+
+namespace edgewise {
+
+/// Prepares the standard streams; call this first in a program. Opens /dev/null on the numbers of closed streams, so
+/// that no file gets such a number: reading and writing these streams still fails. Ignores SIGPIPE and SIGXFSZ, so that
+/// a write to a pipe without a reader or above the limit of a file's size fails instead of ending the process.
+void prepare_standard_streams();
+
+/// Declares that the command writes its result to files: then it is no failure that nobody reads standard output.
+void make_output_optional();
+
+/// Prints on standard output, without a buffer. Prints nothing after a failure.
+void write_output(std::string_view text);
+
+template <typename... Args>
+void print_output(fmt::format_string<Args...> format, Args&&... args) {
+  write_output(fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// Prints on standard error. Ignores failures.
+void write_error(std::string_view text);
+
+template <typename... Args>
+void print_error(fmt::format_string<Args...> format, Args&&... args) {
+  write_error(fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// Ends the process as finish_output does if printing has failed. For commands that would work on in vain.
+void require_output(std::string_view command);
+
+/// Returns the exit code of a program: `exit_code` if everything was printed. When the reader of standard output has
+/// ended, ends the process by SIGPIPE, as other filters do, unless the output is optional. After any other failure
+/// prints an error and returns 2.
+int finish_output(std::string_view command, int exit_code);
+
+}  // namespace edgewise

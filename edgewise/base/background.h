@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <type_traits>
+#include <utility>
+
+// Threads for a system that may refuse to start one: at its limit of processes (ulimit -u, pids.max of a control group)
+// or out of memory.
+namespace edgewise {
+
+/// Starts a thread that calls `fn`. Returns nothing if the system refuses.
+template <class Fn>
+std::optional<std::jthread> try_start_thread(Fn fn) {
+  try {
+    return std::jthread(std::move(fn));
+  } catch (const std::system_error&) {
+    return std::nullopt;
+  }
+}
+
+/// Calls `fn` in a thread of its own, or, if the system refuses to start one, in this thread before it returns. The
+/// future has the result or exception of `fn`; its destructor waits for the thread.
+template <class Fn>
+std::future<std::invoke_result_t<Fn>> run_in_background(Fn fn) {
+  // With both policies, std::async defers the call if it cannot start a thread. It would then call a function that it
+  // has already moved from, so that each attempt gets a copy of a pointer.
+  const auto call = [shared = std::make_shared<Fn>(std::move(fn))] { return (*shared)(); };
+  auto future = std::async(std::launch::async | std::launch::deferred, call);
+  if (future.wait_for(std::chrono::seconds(0)) == std::future_status::deferred) future.wait();
+  return future;
+}
+
+}  // namespace edgewise

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "edgewise/base/file_descriptor.h"
+
+namespace edgewise {
+
+/// A regular file that is open for reading. Opening and reading never wait for another program: a directory, FIFO,
+/// socket or device is an error. Errors begin with `caller`.
+class RegularFile {
+ public:
+  /// Opens a file. Symbolic links are followed.
+  RegularFile(const std::filesystem::path& path, std::string_view caller);
+
+  /// Opens `folder / name` by the descriptor of the open folder, so that the file is found even if the folder has been
+  /// moved since. A symbolic link is an error.
+  RegularFile(const FileDescriptor& open_folder, const std::filesystem::path& folder, std::string_view name,
+              std::string_view caller);
+
+  /// Returns the size at the time of opening, in bytes. Files of /proc have size 0.
+  std::uint64_t size() const { return size_; }
+
+  const std::filesystem::path& path() const { return path_; }
+
+  /// Reads the whole file. Throws Error if the file has more than `max_bytes`, or has become shorter since it was
+  /// opened.
+  std::string read(std::uint64_t max_bytes) const;
+
+  /// Passes the bytes to `take`, chunk by chunk, at most size() of them.
+  void for_each_chunk(const std::function<void(std::string_view)>& take) const;
+
+ private:
+  struct Opened;
+
+  RegularFile(Opened opened, const std::filesystem::path& path, std::string_view caller);
+  std::size_t read_at(std::uint64_t offset, char* buffer, std::size_t size) const;
+
+  std::filesystem::path path_;
+  std::string caller_;
+  FileDescriptor file_;
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace edgewise

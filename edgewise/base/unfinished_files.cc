@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/base/unfinished_files.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+namespace edgewise {
+namespace {
+
+// The registered names, as a list that only grows, because a signal handler may read the list at any moment. An entry
+// without a name is free. Whoever exchanges a name for null owns the name: a scope frees it, the handler does not.
+struct RegistryEntry {
+  std::atomic<char*> name = nullptr;
+  RegistryEntry* next = nullptr;
+};
+std::atomic<RegistryEntry*> first_entry = nullptr;
+std::mutex registry_mutex;
+static_assert(std::atomic<char*>::is_always_lock_free && std::atomic<RegistryEntry*>::is_always_lock_free);
+
+std::atomic<char*>& register_name(const std::filesystem::path& path) {
+  const std::lock_guard lock(registry_mutex);
+  RegistryEntry* entry = first_entry;
+  while (entry != nullptr && entry->name != nullptr) entry = entry->next;
+  if (entry == nullptr) {
+    entry = new RegistryEntry{.next = first_entry};
+    first_entry = entry;
+  }
+  entry->name = ::strdup(path.c_str());
+  return entry->name;
+}
+
+}  // namespace
+
+UnfinishedFile::UnfinishedFile(const std::filesystem::path& path) : name_(register_name(path)) {}
+
+UnfinishedFile::~UnfinishedFile() { std::free(name_.exchange(nullptr)); }
+
+void remove_unfinished_files() noexcept {
+  for (RegistryEntry* entry = first_entry; entry != nullptr; entry = entry->next) {
+    const char* name = entry->name.exchange(nullptr);
+    if (name != nullptr) ::unlink(name);
+  }
+}
+
+}  // namespace edgewise

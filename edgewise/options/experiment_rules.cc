@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules between options: which ones contradict each other, and which ones have an effect only with another.
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/option_rules.h"
+#include "edgewise/options/experiment.h"
+
+namespace edgewise {
+namespace {
+
+constexpr std::string_view kNeedsValidation = "validation pairs; set data.valid or data.valid_size";
+
+template <class Value>
+bool is_any_of(Value value, std::initializer_list<Value> values) {
+  return std::ranges::find(values, value) != values.end();
+}
+
+bool is_text(const Experiment& e) { return e.data.task == DataTask::kText; }
+bool has_letters(const Experiment& e) { return !is_text(e); }
+bool has_validation(const Experiment& e) { return is_text(e) ? !e.data.valid.empty() : e.data.valid_size > 0; }
+bool has_pieces(const Experiment& e) { return e.vocabulary.kind == VocabularyKind::kSentencePiece; }
+bool has_words(const Experiment& e) { return e.vocabulary.kind == VocabularyKind::kWords; }
+bool has_no_pieces(const Experiment& e) { return !has_pieces(e); }
+// The kind of tokens in vocabulary.file is known only after reading the file.
+bool may_have_pieces(const Experiment& e) { return has_pieces(e) || !e.vocabulary.file.empty(); }
+bool may_have_unigrams(const Experiment& e) {
+  return e.vocabulary.model == SentencePieceModel::kUnigram || !e.vocabulary.file.empty();
+}
+bool has_sampling(const Experiment& e) { return e.vocabulary.input_sampling > 0 || e.vocabulary.output_sampling > 0; }
+bool is_universal(const Experiment& e) { return e.model.kind == ModelKind::kUniversal; }
+bool is_adaptive(const Experiment& e) { return e.model.universal.adaptive != AdaptiveSides::kNone; }
+bool has_convolution(const Experiment& e) { return e.model.universal.transition == Transition::kSeparableConvolution; }
+bool is_noam(const Experiment& e) { return e.train.schedule == ScheduleKind::kNoam; }
+bool is_not_noam(const Experiment& e) { return !is_noam(e); }
+bool is_plateau(const Experiment& e) { return e.train.schedule == ScheduleKind::kPlateau; }
+bool has_lowest_rate(const Experiment& e) {
+  return is_any_of(e.train.schedule, {ScheduleKind::kCosine, ScheduleKind::kPlateau});
+}
+bool has_dropout(const Experiment& e) {
+  const DropoutRates& rates = e.model.dropout;
+  return std::max({rates.embedding, rates.residual, rates.attention, rates.activation, rates.word}) > 0;
+}
+
+constexpr auto kRules = std::to_array<OptionRule<Experiment>>({
+    {"data.train", is_text, "data.task=text"},
+    {"data.weights", is_text, "data.task=text"},
+    {"data.valid", is_text, "data.task=text"},
+    {"data.test", is_text, "data.task=text"},
+    {"data.limit", is_text, "data.task=text"},
+    {"data.bad_utf8", is_text, "data.task=text"},
+    {"data.same_sides", is_text, "data.task=text"},
+    {"data.train_size", has_letters, "data.task=copy, reverse or sort"},
+    {"data.valid_size", has_letters, "data.task=copy, reverse or sort"},
+    {"data.test_size", has_letters, "data.task=copy, reverse or sort"},
+    {"data.symbols", has_letters, "data.task=copy, reverse or sort"},
+    {"data.length_mean", has_letters, "data.task=copy, reverse or sort"},
+    {"data.length_deviation", has_letters, "data.task=copy, reverse or sort"},
+    {"data.seed", has_letters, "data.task=copy, reverse or sort"},
+    {"data.too_long", [](const Experiment& e) { return e.data.max_length > 0; }, "data.max_length above 0"},
+    {"vocabulary.min_count", has_no_pieces, "vocabulary.kind=words or characters"},
+    {"vocabulary.separate_punctuation", has_words, "vocabulary.kind=words"},
+    {"vocabulary.model", has_pieces, "vocabulary.kind=sentencepiece"},
+    {"vocabulary.character_coverage", has_pieces, "vocabulary.kind=sentencepiece"},
+    {"vocabulary.input_sampling", may_have_pieces, "vocabulary.kind=sentencepiece"},
+    {"vocabulary.output_sampling", may_have_pieces, "vocabulary.kind=sentencepiece"},
+    {"vocabulary.sampling_best", has_sampling, "vocabulary.input_sampling or vocabulary.output_sampling above 0"},
+    {"vocabulary.sampling_best", may_have_unigrams, "vocabulary.model=unigram"},
+    {"batch.positions_below", [](const Experiment& e) { return e.batch.positions != TrainingPositions::kCounted; },
+     "batch.positions=shifted or spread"},
+    {"model.universal", is_universal, "model.kind=universal"},
+    {"model.universal.epsilon", is_adaptive, "model.universal.adaptive other than none"},
+    {"model.universal.halting_bias", is_adaptive, "model.universal.adaptive other than none"},
+    {"model.universal.ponder_weight", is_adaptive, "model.universal.adaptive other than none"},
+    {"model.universal.halted_keys", is_adaptive, "model.universal.adaptive other than none"},
+    {"model.universal.filter_width", has_convolution, "model.universal.transition=separable_convolution"},
+    {"train.learning_rate", is_not_noam, "train.schedule other than noam, which has train.factor instead"},
+    {"train.min_learning_rate", has_lowest_rate, "train.schedule=cosine or plateau"},
+    {"train.factor", is_noam, "train.schedule=noam; other schedules have train.learning_rate"},
+    {"train.plateau_factor", is_plateau, "train.schedule=plateau"},
+    {"train.plateau_patience", is_plateau, "train.schedule=plateau"},
+    {"train.rdrop", has_dropout, "a rate of model.dropout above 0, without which both passes are equal"},
+    {"train.validate_every", has_validation, kNeedsValidation},
+    {"train.best_by", has_validation, kNeedsValidation},
+    {"train.patience", has_validation, kNeedsValidation},
+    {"train.keep_best", has_validation, kNeedsValidation},
+    {"train.average", has_validation, kNeedsValidation},
+    {"train.on_spike", [](const Experiment& e) { return e.train.spike > 0; }, "train.spike above 0"},
+    {"show.output", [](const Experiment& e) { return !e.recorded_pair.input.empty(); }, "show.input"},
+    {"show.input", has_validation, kNeedsValidation},
+});
+
+Experiment make_defaults(TransformerPreset preset) {
+  Experiment defaults;
+  defaults.model = TransformerOptions::from_preset(preset);
+  return defaults;
+}
+
+void check_vocabularies(const Experiment& e, std::string_view caller) {
+  check(e.model.tying != Tying::kAll || e.vocabulary.shared,
+        "{}: model.tying is all, needs vocabulary.shared=true, one vocabulary for both sides; or set "
+        "model.tying=output",
+        caller);
+}
+
+void check_batch(const Experiment& e, std::string_view caller) {
+  check(e.batch.tokens > 0 || e.batch.sentences > 0,
+        "{}: batch.tokens and batch.sentences are 0, needs a limit; set batch.tokens or batch.sentences", caller);
+}
+
+void check_validation(const Experiment& e, std::string_view caller) {
+  check(!is_plateau(e) || has_validation(e), "{}: train.schedule is plateau, needs {}", caller, kNeedsValidation);
+  const BestMetric best_by = e.train.best_by;
+  check(best_by != BestMetric::kBleu || is_text(e), "{}: train.best_by is bleu, needs data.task=text", caller);
+  check(best_by != BestMetric::kSequences || has_letters(e),
+        "{}: train.best_by is sequences, needs data.task=copy, reverse or sort", caller);
+  check(e.recorded_pair.input.empty() || !e.recorded_pair.output.empty(),
+        "{}: show.output is empty, needs what show.input becomes", caller);
+}
+
+void check_search(const Experiment& e, std::string_view caller) {
+  const SearchOptions& search = e.search;
+  check(search.kind != SearchKind::kScoring, "{}: search.kind is scoring, needs beam or sampling", caller);
+  check(search.kind != SearchKind::kBeam || search.n_best <= search.beam,
+        "{}: search.n_best is {}, needs at most search.beam, which is {}", caller, search.n_best, search.beam);
+  check_effects(search, SearchOptions(), caller);
+}
+
+}  // namespace
+
+void check_options(const Experiment& experiment, std::string_view caller) {
+  check_effects<Experiment>(experiment, make_defaults(experiment.model.preset), kRules, caller);
+  check_vocabularies(experiment, caller);
+  check_layer_options(experiment.model);
+  check_batch(experiment, caller);
+  check_schedule(experiment.train);
+  check_validation(experiment, caller);
+  check_search(experiment, caller);
+}
+
+}  // namespace edgewise

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include "edgewise/runtime/runtime_model.h"
+#include "edgewise/translate/model_files.h"
+
+namespace edgewise {
+
+ScorerFactory make_runtime_scorer_factory(ModelFiles files, RuntimePrecision precision,
+                                          const CrossHeads& recorded_heads) {
+  const auto model =
+      std::make_shared<const RuntimeModel>(files.experiment.model, files.parameters, files.parameters_name, precision);
+  return [model, recorded_heads] { return model->make_scorer(recorded_heads); };
+}
+
+}  // namespace edgewise

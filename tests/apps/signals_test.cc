@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests the files and exit codes of programs that a signal ends.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "edgewise/base/config.h"
+#include "edgewise/base/file_descriptor.h"
+#include "edgewise/train/training_state.h"
+#include "tests/apps/program.h"
+#include "tests/support/terminal.h"
+#include "tests/train/same_run.h"
+
+namespace edgewise {
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr auto kSoon = std::chrono::seconds(5);  // generous: the machine may be busy
+
+/// Measures the time until a process ends, and stops waiting after a minute.
+std::chrono::steady_clock::duration time_to_end(const RunningProcess& process) {
+  const auto begin = std::chrono::steady_clock::now();
+  wait_until([&] { return process.has_ended(); });
+  return std::chrono::steady_clock::now() - begin;
+}
+
+class TrainSignalsTest : public ProgramTest {
+ protected:
+  TrainSignalsTest() { write("tiny.toml", kTinyConfig); }
+
+  /// Returns a command that trains for `steps` steps and saves only when it ends.
+  static Words train(const std::string& run, std::int64_t steps, const Words& settings = {}) {
+    Words command = {"train", "tiny.toml", "--out", run, "--threads", "1"};
+    Words all = {"train.epochs=0", "train.steps=" + std::to_string(steps), "train.save_every=1000000",
+                 "train.validate_every=1000000", "train.log_every=10"};
+    all.insert(all.end(), settings.begin(), settings.end());
+    for (const std::string& setting : all) command.insert(command.end(), {"--set", setting});
+    return command;
+  }
+
+  static constexpr std::int64_t kEndless = 1'000'000;
+
+  RunningProcess start(Words command, const ProcessOptions& options = {}) const {
+    command.insert(command.begin(), EDGEWISE_PROGRAM);
+    return start_any(command, options);
+  }
+
+  RunningProcess start_any(const Words& command, ProcessOptions options = {}) const {
+    options.folder = path("").string();
+    return RunningProcess(command, options);
+  }
+
+  /// Starts a shell line in which `$0` is the program and `$@` are the arguments.
+  RunningProcess start_shell(const std::string& line, const Words& arguments,
+                             const ProcessOptions& options = {}) const {
+    Words command = {"/bin/sh", "-c", line, EDGEWISE_PROGRAM};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return start_any(command, options);
+  }
+
+  void wait_for_metrics(const std::string& text = "\"loss\"") const {
+    EXPECT_TRUE(wait_until([&] { return read("run/metrics.jsonl").find(text) != std::string::npos; }));
+  }
+
+  std::int64_t saved_step() const {
+    const std::string file = "run/last/training.toml";
+    return parse_training_state(read(file), file, "transformer").step;
+  }
+
+  /// Expects that RUN has a state that was saved at the end, and that the resumed run equals an uninterrupted run.
+  void expect_resumable(const Words& settings = {}) const {
+    ASSERT_GT(saved_step(), 0);
+    const std::int64_t steps = saved_step() + 20;
+    Words resume = train("run", steps, settings);
+    resume.push_back("--resume");
+    run_well(resume);
+    run_well(train("whole", steps, settings));
+    expect_same_run(path("run"), path("whole"));
+  }
+};
+
+TEST_F(TrainSignalsTest, CtrlCSavesAlthoughTheReaderOfTheOutputEndsFirst) {
+  // The shells wait for their children at Ctrl-C. `tee` ends at once.
+  RunningProcess shell = start_shell("trap : INT; { trap : INT; \"$0\" \"$@\"; echo $? >code; } | tee log",
+                                     train("run", kEndless), {.has_own_group = true});
+  wait_for_metrics();
+  shell.send_to_group(SIGINT);
+  shell.wait();
+
+  EXPECT_EQ(read("code"), "130\n");
+  expect_resumable();
+}
+
+TEST_F(TrainSignalsTest, ARunUnderNohupIgnoresSighupAndStopsAtSigterm) {
+  Words command = train("run", kEndless);
+  command.insert(command.begin(), {"/usr/bin/nohup", EDGEWISE_PROGRAM});
+  RunningProcess process = start_any(command);
+  wait_for_metrics();
+  process.send(SIGHUP);
+  const auto size = read("run/metrics.jsonl").size();
+  wait_until([&] { return process.has_ended() || read("run/metrics.jsonl").size() > 2 * size; });
+  EXPECT_FALSE(process.has_ended());
+  process.send(SIGTERM);
+
+  EXPECT_EQ(process.wait().exit_code, 128 + SIGTERM);
+  expect_resumable();
+}
+
+TEST_F(TrainSignalsTest, ABackgroundJobOfAScriptIgnoresSigintAndStopsAtSigterm) {
+  RunningProcess shell =
+      start_shell("\"$0\" \"$@\" & echo $! >pid.new; mv pid.new pid; wait $!; exit $?", train("run", kEndless));
+  wait_for_metrics();
+  const pid_t job = std::stoi(read("pid"));
+  kill(job, SIGINT);
+  const auto size = read("run/metrics.jsonl").size();
+  wait_until([&] { return shell.has_ended() || read("run/metrics.jsonl").size() > 2 * size; });
+  EXPECT_FALSE(shell.has_ended());
+  kill(job, SIGTERM);
+
+  EXPECT_EQ(shell.wait().exit_code, 128 + SIGTERM);
+  expect_resumable();
+}
+
+TEST_F(TrainSignalsTest, SavesWhenItsTerminalIsGone) {
+  Words command = train("run", kEndless);
+  command.insert(command.begin(), EDGEWISE_PROGRAM);
+  const TerminalProcess process = start_on_terminal(80, path(""), command);
+  wait_for_metrics();
+  ::close(process.terminal);  // sends SIGHUP; printing fails from now on
+  int status = 0;
+  waitpid(process.child, &status, 0);
+
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 128 + SIGHUP);
+  expect_resumable();
+}
+
+// A closing terminal sends SIGHUP twice, and `timeout` sends each signal twice.
+TEST_F(TrainSignalsTest, SavesWhenTheSignalIsRepeatedAtOnce) {
+  RunningProcess process = start(train("run", kEndless));
+  wait_for_metrics();
+  process.send(SIGSTOP);  // both other signals arrive while the process is stopped, before it can save
+  process.send(SIGTERM);
+  process.send(SIGHUP);
+  process.send(SIGCONT);
+
+  const ProcessResult stopped = process.wait();
+
+  EXPECT_TRUE(stopped.exit_code == 128 + SIGTERM || stopped.exit_code == 128 + SIGHUP) << stopped.exit_code;
+  EXPECT_NE(stopped.output.find("all is saved"), std::string::npos);
+  expect_resumable();
+}
+
+TEST_F(TrainSignalsTest, StopsAtOnceAtASecondSignalAfterASecond) {
+  // A step of all batches of this epoch takes more than half a minute.
+  RunningProcess process =
+      start(train("run", kEndless, {"data.train_size=200000", "batch.sentences=2", "train.accumulate=1000000"}));
+  wait_for(path("run/last"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  process.send(SIGTERM);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  EXPECT_FALSE(process.has_ended());
+  process.send(SIGINT);
+
+  EXPECT_LT(time_to_end(process), kSoon);
+  const ProcessResult stopped = process.wait();
+  EXPECT_EQ(stopped.exit_code, 128 + SIGINT);
+  EXPECT_EQ(stopped.output.find("all is saved"), std::string::npos);
+}
+
+/// Settings of a run that validates after 5 steps; the validation takes more than a second.
+const Words kSlowValidation = {"data.valid_size=2000",    "search.beam=8",          "search.min_length=60",
+                               "search.length_offset=60", "train.validate_every=5", "train.log_every=5"};
+
+TEST_F(TrainSignalsTest, StopsDuringAValidationWhichTheResumedRunRepeats) {
+  RunningProcess process = start(train("run", 10, kSlowValidation));
+  wait_for_metrics();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  process.send(SIGTERM);
+
+  EXPECT_LT(time_to_end(process), kSoon);
+  const ProcessResult stopped = process.wait();
+  EXPECT_EQ(stopped.exit_code, 128 + SIGTERM) << stopped.errors;
+  EXPECT_EQ(stopped.output.find("validation"), std::string::npos) << "the validation was too fast";
+  EXPECT_EQ(saved_step(), 5);
+
+  Words resume = train("run", 10, kSlowValidation);
+  resume.push_back("--resume");
+  run_well(resume);
+  run_well(train("whole", 10, kSlowValidation));
+  expect_same_run(path("run"), path("whole"));
+}
+
+TEST_F(TrainSignalsTest, StopsWithinSecondsDuringALongValidation) {
+  RunningProcess process = start(train("run", 10,
+                                       {"data.valid_size=100000", "search.beam=8", "search.min_length=60",
+                                        "search.length_offset=60", "train.validate_every=5", "train.log_every=5"}));
+  wait_for_metrics();
+  std::this_thread::sleep_for(std::chrono::seconds(4));
+  process.send(SIGINT);
+
+  EXPECT_LT(time_to_end(process), kSoon);
+  EXPECT_EQ(process.wait().exit_code, 128 + SIGINT);
+  EXPECT_EQ(saved_step(), 5);
+}
+
+TEST_F(TrainSignalsTest, StopsWhileTheTestSetIsScoredWhichTheResumedRunRepeats) {
+  const Words settings = {"data.test_size=4000", "search.beam=8", "search.n_best=1"};
+  RunningProcess process = start_shell("exec \"$0\" \"$@\" >log", train("run", 10, settings));
+  EXPECT_TRUE(wait_until([&] { return read("log").find("ended after 10 steps") != std::string::npos; }));
+  process.send(SIGTERM);
+
+  EXPECT_LT(time_to_end(process), kSoon);
+  EXPECT_EQ(process.wait().exit_code, 128 + SIGTERM);
+  EXPECT_NE(read("log").find("stopped before the test set was scored. To score it, add --resume to the command.\n"),
+            std::string::npos)
+      << read("log");
+  Words resume = train("run", 10, settings);
+  resume.push_back("--resume");
+  const std::string resumed = run_well(resume);
+  const std::string whole = run_well(train("whole", 10, settings));
+  const std::size_t test = whole.find("test: loss");
+  ASSERT_NE(test, std::string::npos) << whole;
+  EXPECT_NE(resumed.find(whole.substr(test)), std::string::npos) << resumed;
+}
+
+class TranslateSignalsTest : public TrainSignalsTest {
+ protected:
+  TranslateSignalsTest() {
+    run_well({"train", "tiny.toml", "--out", "run"});
+    mkfifo(path("pipe").c_str(), 0600);
+    input_.emplace(::open(path("pipe").c_str(), O_RDWR | O_CLOEXEC));  // never at its end
+    write("out.txt", "earlier\n");
+  }
+
+  /// Starts to translate an endless input into out.txt, and waits until it is being written.
+  RunningProcess translate() {
+    const std::set<std::string> before = names_in(path(""));
+    RunningProcess process = start({"translate", "--model", "run", "--out", "out.txt", "pipe"});
+    write_all(*input_, "a b\nc\n");
+    EXPECT_TRUE(wait_until([&] { return names_in(path("")).size() > before.size(); }));
+    return process;
+  }
+
+  std::optional<FileDescriptor> input_;
+};
+
+TEST_F(TranslateSignalsTest, ASignalEndsTranslatingAtOnceAndLeavesNoFile) {
+  const std::set<std::string> before = names_in(path(""));
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    RunningProcess process = translate();
+    process.send(signal);
+    EXPECT_LT(time_to_end(process), kSoon);
+    EXPECT_EQ(process.wait().exit_code, 128 + signal);
+    EXPECT_EQ(names_in(path("")), before);
+    EXPECT_EQ(read("out.txt"), "earlier\n");
+  }
+}
+
+TEST_F(TranslateSignalsTest, ALaterRunRemovesWhatAKilledRunLeft) {
+  const std::set<std::string> before = names_in(path(""));
+  {
+    RunningProcess process = translate();
+    process.send(SIGKILL);
+    process.wait();
+  }
+  EXPECT_NE(names_in(path("")), before);
+  write("in", "a b\n");
+  run_well({"translate", "--model", "run", "--out", "out.txt", "in"});
+  std::filesystem::remove(path("in"));
+  EXPECT_EQ(names_in(path("")), before);
+}
+
+}  // namespace
+}  // namespace edgewise

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each option of a config changes something, or is refused with a reason.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "edgewise/base/config.h"
+#include "edgewise/options/experiment.h"
+#include "tests/experiment/option_table.h"
+#include "tests/experiment/short_run.h"
+
+namespace edgewise {
+namespace {
+
+std::string setting_of(const OptionRow& row) { return row.option + "=" + row.value; }
+
+std::string last_name(const std::string& option) { return option.substr(option.rfind('.') + 1); }
+
+/// Kinds of runs, and the options that are changed in them: those that begin with one of `options`.
+struct Context {
+  std::string name;
+  Settings settings;
+  std::vector<std::string> options;
+};
+
+std::vector<Context> contexts() {
+  const Settings letters = letter_settings();
+  const std::vector<std::string> rates = {"train.learning_rate", "train.min_", "train.factor", "train.warmup",
+                                          "train.plateau"};
+  std::vector<Context> all = {
+      {"letters", letters, {""}},
+      {"text", text_settings(), {"data.", "vocabulary.", "batch.", "train.best_by", "show."}},
+      {"pieces", text_settings() + Settings{"vocabulary.kind=sentencepiece", "vocabulary.size=24"}, {"vocabulary."}},
+      {"a universal model",
+       letters + Settings{"model.kind=universal"},
+       {"model.", "batch.", "train.rdrop", "train.smoothing", "train.precision"}},
+      {"a universal model that does not halt",
+       letters + Settings{"model.kind=universal", "model.universal.adaptive=none"},
+       {"model."}},
+      {"no dropout",
+       letters + Settings{"model.dropout.embedding=0.0", "model.dropout.residual=0.0", "model.dropout.activation=0.0"},
+       {"train.rdrop"}},
+      {"no validation", letters + Settings{"data.valid_size=0"}, {"train.", "show."}},
+      {"sampling", letters + Settings{"search.kind=sampling"}, {"search."}},
+      {"no length norm", letters + Settings{"search.length_norm=none"}, {"search.length"}},
+  };
+  for (const std::string schedule : {"constant", "inverse_sqrt", "linear", "cosine", "plateau"}) {
+    all.push_back({schedule, letters + Settings{"train.schedule=" + schedule, "train.steps=8"}, rates});
+  }
+  return all;
+}
+
+bool is_changed_in(const Context& context, const OptionRow& row) {
+  if (std::ranges::find(context.settings, setting_of(row)) != context.settings.end()) return false;
+  return std::ranges::any_of(context.options,
+                             [&row](const std::string& option) { return row.option.starts_with(option); });
+}
+
+class OptionEffects : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { runs_ = new ShortRuns; }
+  static void TearDownTestSuite() { delete runs_; }
+
+  static ShortRuns& runs() { return *runs_; }
+
+ private:
+  static inline ShortRuns* runs_ = nullptr;
+};
+
+TEST_F(OptionEffects, AreTestedForEachOptionOfAConfig) {
+  std::multiset<std::string> tested;
+  for (const OptionRow& row : option_rows()) tested.insert(row.option);
+  std::multiset<std::string> options;
+  for (const auto& [option, value] : settings_of(Experiment())) options.insert(option);
+
+  EXPECT_EQ(tested, options);
+}
+
+TEST_F(OptionEffects, OfEachOptionAreSeenInARunThatNeedsIt) {
+  for (const OptionRow& row : option_rows()) {
+    SCOPED_TRACE(setting_of(row));
+    const ShortRunResult& before = runs()(row.settings);
+    const ShortRunResult& after = runs()(row.settings + Settings{setting_of(row)});
+    EXPECT_EQ(before.error, "");
+    EXPECT_FALSE(after.is_refused) << after.error;
+    EXPECT_TRUE(before != after) << "has no effect";
+  }
+}
+
+TEST_F(OptionEffects, AreSeenInEachKindOfRunOrTheOptionIsRefusedByName) {
+  for (const Context& context : contexts()) {
+    const ShortRunResult& before = runs()(context.settings);
+    EXPECT_EQ(before.error, "") << context.name;
+    for (const OptionRow& row : option_rows()) {
+      if (!is_changed_in(context, row)) continue;
+      SCOPED_TRACE(context.name + ", " + setting_of(row));
+      const ShortRunResult& after = runs()(context.settings + Settings{setting_of(row)});
+      if (after.is_refused) {
+        EXPECT_NE(after.error.find(last_name(row.option)), std::string::npos) << after.error;
+        EXPECT_NE(after.error.find(", needs "), std::string::npos) << after.error;
+      } else if (!row.depends_on_data) {
+        EXPECT_TRUE(before != after) << "has no effect";
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace edgewise

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdlib>
+
+#include "edgewise/base/error.h"
+
+namespace edgewise::fuzz {
+
+/// Aborts unless the condition holds: a finding.
+inline void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+/// Runs a reader and ignores an Error. Other exceptions are findings.
+template <class Read>
+void accept_errors(Read read) {
+  try {
+    read();
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace edgewise::fuzz

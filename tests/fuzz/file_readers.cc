@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <string>
+
+#include "edgewise/base/config.h"
+#include "edgewise/base/json.h"
+#include "edgewise/base/json_scanner.h"
+#include "edgewise/base/manifest.h"
+#include "edgewise/base/safetensors.h"
+#include "edgewise/options/experiment.h"
+#include "tests/fuzz/check.h"
+#include "tests/fuzz/readers.h"
+
+namespace edgewise::fuzz {
+namespace {
+
+std::uint64_t sum_of_bytes(const SafetensorsFile& file) {
+  std::uint64_t sum = 0;
+  for (const TensorInfo& tensor : file.tensors()) {
+    require(file.find(tensor.name) == &tensor);
+    for (const std::byte byte : tensor.bytes) sum += std::to_integer<std::uint64_t>(byte);
+  }
+  return sum;
+}
+
+}  // namespace
+
+void read_safetensors(std::string_view bytes) {
+  accept_errors([&] {
+    const SafetensorsFile file = SafetensorsFile::parse(std::string(bytes), "fuzzed");
+    // A second file with these tensors must be read back with equal tensors.
+    const SafetensorsFile again =
+        SafetensorsFile::parse(serialize_safetensors(file.tensors(), file.metadata()), "written");
+    require(again.tensors().size() == file.tensors().size() && again.metadata() == file.metadata());
+    require(sum_of_bytes(again) == sum_of_bytes(file));
+  });
+}
+
+void read_config(std::string_view bytes) {
+  accept_errors([&] {
+    const Experiment experiment = parse_experiment(bytes, "fuzzed.toml");
+    const std::string written = to_toml(experiment);
+    require(to_toml(parse_experiment(written, "written.toml")) == written);
+  });
+}
+
+void read_manifest(std::string_view bytes) {
+  accept_errors([&] {
+    const Manifest manifest = parse_manifest(bytes, "fuzzed");
+    const std::string written = manifest_text(manifest);
+    require(manifest_text(parse_manifest(written, "written")) == written);
+    for (const ManifestEntry& file : manifest.files) require(is_plain_name(file.name));
+  });
+}
+
+void read_json(std::string_view bytes) {
+  accept_errors([&] {
+    JsonScanner json(bytes, "fuzzed");
+    json.skip();
+    json.expect_end();
+  });
+  accept_errors([&] {
+    const std::string text = JsonScanner(bytes, "fuzzed").read_string("text");
+    const std::string written = quote_json(text);
+    require(JsonScanner(written, "written").read_string("text") == text);
+  });
+  accept_errors([&] { JsonScanner(bytes, "fuzzed").read_number("number"); });
+  accept_errors([&] {
+    const std::uint64_t number = JsonScanner(bytes, "fuzzed").read_whole_number("number");
+    require(JsonScanner(std::to_string(number), "written").read_whole_number("number") == number);
+  });
+}
+
+}  // namespace edgewise::fuzz

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "edgewise/base/utf8.h"
+#include "edgewise/text/indexed_text.h"
+#include "edgewise/text/line_reader.h"
+#include "edgewise/text/parallel_text.h"
+#include "edgewise/text/sentence_case.h"
+#include "edgewise/text/vocabulary.h"
+#include "tests/fuzz/check.h"
+#include "tests/fuzz/memory_file.h"
+#include "tests/fuzz/readers.h"
+
+namespace edgewise::fuzz {
+namespace {
+
+constexpr std::size_t kMaxLineBytes = 4096;
+
+const std::vector<std::string>& sentences() {
+  static const std::vector<std::string> list = {"",
+                                                " ",
+                                                "It's \xC3\xA9t\xC3\xA9 again, and \xE4\xB8\xAD I won !",
+                                                "\xE2\x96\x81",
+                                                "<pad> <0x41> a\tb\n\xF0\x9F\x98\x80",
+                                                std::string(300, 'a')};
+  return list;
+}
+
+void use(const Vocabulary& vocabulary) {
+  for (const std::string& sentence : sentences()) {
+    const std::vector<std::int64_t> tokens = vocabulary.encode(sentence);
+    for (const std::int64_t token : tokens) require(token >= 0 && token < vocabulary.size());
+    require(!find_bad_utf8(vocabulary.decode(tokens)));
+  }
+  for (std::int64_t token = 0; token < vocabulary.size(); ++token) require(!vocabulary.token_text(token).empty());
+}
+
+/// Reads a file with chunks of several sizes, which must give the same lines.
+std::vector<std::string> read_lines(const std::string& path, std::size_t chunk_size) {
+  LineReader reader(path, {.max_line_bytes = kMaxLineBytes, .long_lines = LongLines::kCut, .chunk_size = chunk_size});
+  std::vector<std::string> lines;
+  for (std::string line; reader.next(line);) {
+    require(line.size() <= kMaxLineBytes);
+    lines.push_back(line);
+  }
+  require(reader.line_number() == std::ssize(lines));
+  return lines;
+}
+
+}  // namespace
+
+void read_vocabulary(std::string_view bytes) {
+  accept_errors([&] {
+    const auto vocabulary = parse_vocabulary(bytes, "fuzzed");
+    require(vocabulary->serialize() == bytes);
+    use(*vocabulary);
+  });
+}
+
+void read_sentencepiece(std::string_view bytes) {
+  accept_errors([&] {
+    const auto vocabulary = parse_vocabulary(bytes, "fuzzed");
+    if (vocabulary->kind() != VocabularyKind::kSentencePiece) return;
+    use(*vocabulary);
+    for (const std::string& sentence : sentences()) {
+      const auto tokens = vocabulary->sample(sentence, {.strength = 0.5, .best = 4}, 7);
+      require(tokens == vocabulary->sample(sentence, {.strength = 0.5, .best = 4}, 7));
+    }
+  });
+}
+
+void read_case(std::string_view bytes) {
+  accept_errors([&] {
+    const SentenceCase sentence_case = SentenceCase::parse(bytes, "fuzzed");
+    require(sentence_case.serialize() == bytes);
+    sentence_case.undo(sentence_case.apply("\"\xC3\x89t\xC3\xA9 !\" The cat: \xE4\xB8\xAD"));
+  });
+}
+
+void read_corpus(std::string_view bytes) {
+  const MemoryFile file(bytes);
+  accept_errors([&] {
+    const std::vector<std::string> lines = read_lines(file.path(), 1 << 16);
+    // A small compressed file may have many bytes, for which tiny chunks would take seconds.
+    const bool is_packed = is_compressed({.path = file.path(), .caller = "fuzz"});
+    require(read_lines(file.path(), is_packed ? 1021 : 7) == lines);
+  });
+  accept_errors([&] {
+    const std::vector<std::string> files = {file.path()};
+    const PairOptions options = {.max_line_bytes = kMaxLineBytes};
+    const SentencePairs pairs = read_pairs(files, options);
+    const IndexedText text(files, options);
+    require(text.report().kept == static_cast<std::int64_t>(pairs.size()));
+    const SentencePairs all = sample_pairs(text, 0);
+    require(all.inputs == pairs.inputs && all.outputs == pairs.outputs);
+  });
+}
+
+}  // namespace edgewise::fuzz

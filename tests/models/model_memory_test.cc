@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/options/model_memory.h"
+
+#include <gtest/gtest.h>
+
+#include "edgewise/models/sequence_model.h"
+#include "tests/models/small_models.h"
+#include "tests/support/error_of.h"
+
+namespace edgewise {
+namespace {
+
+std::int64_t count_numbers(const SequenceModel& model) {
+  std::int64_t numbers = 0;
+  for (const NamedTensor& parameter : model.parameters()) numbers += parameter.tensor.numel();
+  return numbers;
+}
+
+/// Calls `visit` with models of all kinds, with each choice that changes the number of parameters.
+template <class Visit>
+void for_each_choice(const Visit& visit) {
+  TransformerOptions options = small_options(TransformerPreset::kTutorial);
+  options.universal.filter_width = 5;
+  for (const auto& kind : enum_names(ModelKind{})) {
+    for (const auto& tying : enum_names(Tying{})) {
+      for (const auto& score : enum_names(ScoreKind{})) {
+        for (const auto& transition : enum_names(Transition{})) {
+          for (const bool is_on : {false, true}) {
+            options.kind = kind.value;
+            options.tying = tying.value;
+            options.score = score.value;
+            options.universal.transition = transition.value;
+            options.universal.adaptive = is_on ? AdaptiveSides::kBoth : AdaptiveSides::kDecoderOnly;
+            options.attention_bias = is_on;
+            options.final_norm = !is_on;
+            options.encoder_layers = is_on ? 3 : 1;
+            visit(options);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(ModelMemory, CountsTheParametersThatModelsHave) {
+  for_each_choice([](const TransformerOptions& options) {
+    EXPECT_EQ(count_parameters(options), count_numbers(*make_model(options, 1)))
+        << enum_name(options.kind) << " " << enum_name(options.tying) << " " << enum_name(options.score);
+  });
+}
+
+TEST(ModelMemory, GrowsWithTheStateOfTheOptimiserAndTheBatch) {
+  const TransformerOptions model = small_options(TransformerPreset::kTutorial);
+  const auto numbers = static_cast<double>(count_parameters(model));
+  TrainOptions train;
+  EXPECT_EQ(training_memory(model, train, {}), 4 * 7 * numbers);
+  train.average = 0.9;
+  EXPECT_EQ(training_memory(model, train, {}), 4 * 9 * numbers);
+  const double batch = training_memory(model, train, {.input = 100, .output = 100}) - 4 * 9 * numbers;
+  EXPECT_GT(batch, 4 * 2 * 100 * (2 * 6 * 8 + 2 * 12));
+  train.precision = Precision::kBf16;
+  train.rdrop = 1;
+  EXPECT_EQ(training_memory(model, train, {.input = 100, .output = 100}) - 4 * 9 * numbers, batch);
+}
+
+TEST(ModelMemory, RefusesAModelBeforeAllocatingIt) {
+  TransformerOptions options = small_options(TransformerPreset::kTutorial);
+  options.size = options.heads = 65536;
+  options.feed_forward = 262144;
+  options.encoder_layers = options.decoder_layers = 1000;
+  const std::string error = error_of([&] { make_model(options, 1); });
+  EXPECT_EQ(error.substr(0, 66), "make_model: a model with 120261182423051 parameters needs at least") << error;
+  EXPECT_NE(error.find(" of memory, but "), std::string::npos) << error;
+}
+
+}  // namespace
+}  // namespace edgewise

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs that are trained in parts have the bits of runs that are trained in one part, for random options and ends of the
+// parts. RC_PARAMS="max_success=10000" tries more of them than the default.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "tests/train/two_runs.h"
+
+namespace edgewise {
+namespace {
+
+/// How a part of a run ends.
+enum class End { kSteps, kEpochs, kPatience, kRequest, kKill };
+
+struct Part {
+  End end = End::kSteps;
+  std::int64_t at = 1;  // the number of steps, epochs or validations
+};
+
+/// Whether the learning rate depends on the number of steps of the whole run.
+bool is_planned(ScheduleKind schedule) {
+  return schedule == ScheduleKind::kLinear || schedule == ScheduleKind::kCosine;
+}
+
+TrainOptions arbitrary_options() {
+  TrainOptions options = short_run();
+  options.epochs = 0;
+  options.steps = *rc::gen::inRange<std::int64_t>(3, 20);
+  options.accumulate = *rc::gen::inRange<std::int64_t>(1, 4);
+  options.schedule = *rc::gen::element(ScheduleKind::kConstant, ScheduleKind::kNoam, ScheduleKind::kInverseSqrt,
+                                       ScheduleKind::kLinear, ScheduleKind::kCosine, ScheduleKind::kPlateau);
+  options.warmup = *rc::gen::inRange<std::int64_t>(1, 3);
+  options.plateau_patience = *rc::gen::inRange<std::int64_t>(1, 3);
+  options.clip_norm = *rc::gen::element(0.0, 0.2);
+  options.weight_decay = *rc::gen::element(0.0, 0.1);
+  options.log_every = *rc::gen::inRange<std::int64_t>(0, 6);
+  options.validate_every = *rc::gen::inRange<std::int64_t>(0, 6);
+  options.save_every = *rc::gen::inRange<std::int64_t>(0, 6);
+  options.best_by = *rc::gen::element(BestMetric::kAuto, BestMetric::kAccuracy, BestMetric::kLoss);
+  options.patience = *rc::gen::element<std::int64_t>(0, 0, 2, 4);
+  options.keep_best = *rc::gen::inRange<std::int64_t>(0, 3);
+  options.average = *rc::gen::element(0.0, 0.5, 0.9);
+  options.seed = *rc::gen::inRange<std::uint64_t>(1, 1000);
+  return options;
+}
+
+std::vector<Part> arbitrary_parts(const TrainOptions& options) {
+  std::vector<Part> parts(*rc::gen::inRange<std::size_t>(1, 4));
+  for (Part& part : parts) {
+    part.end = *rc::gen::element(End::kSteps, End::kEpochs, End::kPatience, End::kRequest, End::kKill);
+    if (part.end == End::kSteps && is_planned(options.schedule)) part.end = End::kRequest;
+    part.at = *rc::gen::inRange<std::int64_t>(1, part.end == End::kEpochs ? 4 : options.steps + 1);
+  }
+  return parts;
+}
+
+/// Replaces the loss of validations by an erratic function of the weights, so that each may be the best.
+void validate_erratically(TestRun& run) {
+  run.task.on_validate = [&run] {
+    const std::function<Validation()> erratic = std::exchange(run.task.on_validate, nullptr);
+    Validation validation = run.task.validate(run.requests.stop);
+    run.task.on_validate = erratic;
+    validation.loss = std::abs(std::sin(1e5 * validation.loss));
+    validation.accuracy = std::round(4.0 * std::abs(std::sin(1e6 * validation.loss)));
+    return validation;
+  };
+}
+
+/// Trains until the end of a part. A kill loses what is in memory only.
+void train(const std::filesystem::path& folder, TrainOptions options, const Part& part, bool is_resumed) {
+  if (part.end == End::kSteps) options.steps = std::min(part.at, options.steps);
+  if (part.end == End::kEpochs) options.epochs = part.at;
+  const bool is_less_patient = options.patience == 0 || part.at < options.patience;
+  if (part.end == End::kPatience && is_less_patient) options.patience = part.at;
+  TestRun run(folder, options, {.noise = 0.5});
+  validate_erratically(run);
+  run.after_step = [&](const StepReport& report) {
+    if (report.step < part.at) return;
+    run.requests.stop = part.end == End::kRequest;
+    if (part.end == End::kKill) throw std::runtime_error("killed");
+  };
+  if (is_resumed) run.trainer.resume();
+  try {
+    run.start();
+  } catch (const std::runtime_error& error) {
+    RC_ASSERT(std::string(error.what()) == "killed");
+  }
+}
+
+class PartsTest : public TwoRuns {};
+
+TEST_F(PartsTest, OfARunGiveTheBitsOfTheWholeRun) {
+  EXPECT_TRUE(rc::check([this] {
+    std::filesystem::remove_all(folder());
+    const TrainOptions options = arbitrary_options();
+    train(first_folder(), options, {.end = End::kSteps, .at = options.steps}, /*is_resumed=*/false);
+
+    bool is_resumed = false;
+    for (const Part& part : arbitrary_parts(options)) {
+      train(second_folder(), options, part, std::exchange(is_resumed, true));
+    }
+    train(second_folder(), options, {.end = End::kSteps, .at = options.steps}, /*is_resumed=*/true);
+
+    RC_ASSERT(find_difference(second_folder(), first_folder()) == "");
+    RC_ASSERT(names_in(second_folder()) == names_in(first_folder()));
+  }));
+}
+
+}  // namespace
+}  // namespace edgewise

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/translate/text_codec.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+
+#include "tests/translate/words.h"
+
+namespace edgewise {
+namespace {
+
+constexpr std::array<std::int64_t, 3> kWords = {4, 5, 6};  // tokens of words, after the special tokens
+
+TextCodec four_word_codec() {
+  const auto vocabulary = make_word_vocabulary("a b c d");
+  return {.vocabularies = {vocabulary, vocabulary}};
+}
+
+Hypothesis make_hypothesis(Tokens tokens, double score) {
+  Hypothesis hypothesis;
+  hypothesis.tokens = std::move(tokens);
+  hypothesis.score = hypothesis.log_probability = score;
+  return hypothesis;
+}
+
+/// Makes a list of hypotheses, best first. Few different scores, so that many are equal.
+std::vector<Hypothesis> random_hypotheses(std::size_t count, std::mt19937& random) {
+  std::vector<Hypothesis> hypotheses;
+  for (std::size_t i = 0; i < count; ++i) {
+    hypotheses.push_back(make_hypothesis({kWords[i % kWords.size()]}, -static_cast<double>(random() % 8) / 4));
+  }
+  std::ranges::stable_sort(hypotheses, std::greater<>(), &Hypothesis::score);
+  return hypotheses;
+}
+
+/// Returns the mean scores of all combinations of a hypothesis of each part, best first.
+std::vector<double> all_scores(const std::vector<std::vector<Hypothesis>>& parts) {
+  std::vector<double> sums = {0.0};
+  for (const std::vector<Hypothesis>& part : parts) {
+    std::vector<double> longer;
+    for (const double sum : sums) {
+      for (const Hypothesis& hypothesis : part) longer.push_back(sum + hypothesis.score);
+    }
+    sums = longer;
+  }
+  for (double& sum : sums) sum /= static_cast<double>(parts.size());
+  std::ranges::sort(sums, std::greater<>());
+  return sums;
+}
+
+TEST(TextCodec, GivesASentenceOfSeveralPartsTheBestCombinationsOfTheirHypotheses) {
+  const TextCodec codec = four_word_codec();
+  std::mt19937 random(1);
+  for (int round = 0; round < 200; ++round) {
+    const std::size_t n_best = 1 + random() % 6;
+    TokenizedSentence sentence;
+    std::vector<std::vector<Hypothesis>> results;
+    for (std::size_t part = 0; part < 1 + random() % 4; ++part) {
+      sentence.parts.push_back({kWords[0]});
+      results.push_back(random_hypotheses(1 + random() % n_best, random));
+    }
+
+    const Translation found = codec.decode(sentence, results, static_cast<std::int64_t>(n_best));
+
+    std::vector<double> expected = all_scores(results);
+    expected.resize(std::min(expected.size(), n_best));
+    ASSERT_EQ(found.outputs.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_NEAR(found.outputs[i].score, expected[i], 1e-12);
+      EXPECT_NEAR(found.outputs[i].log_probability, expected[i] * static_cast<double>(results.size()), 1e-12);
+      EXPECT_EQ(found.outputs[i].tokens.size(), results.size());
+    }
+  }
+}
+
+TEST(TextCodec, JoinsTheHypothesesOfTheParts) {
+  const TextCodec codec = four_word_codec();
+  const auto hypothesis = [&](const std::string& word, double score) {
+    return make_hypothesis(codec.vocabularies.output->encode(word), score);
+  };
+  const std::vector<std::vector<Hypothesis>> results = {{hypothesis("a", -1), hypothesis("b", -3)},
+                                                        {hypothesis("c", -1), hypothesis("d", -2)}};
+
+  const Translation found = codec.decode({.parts = {{4}, {5}}}, results, 3);
+
+  ASSERT_EQ(found.outputs.size(), 3U);
+  EXPECT_EQ(found.outputs[0].text, "a c");
+  EXPECT_EQ(found.outputs[1].text, "a d");
+  EXPECT_EQ(found.outputs[2].text, "b c");
+}
+
+}  // namespace
+}  // namespace edgewise
