@@ -3,7 +3,7 @@
 option(EDGEWISE_TESTS "Build the tests" ON)
 option(EDGEWISE_BENCHMARKS "Build the benchmarks of single kernels" OFF)
 option(EDGEWISE_FUZZ "Build the fuzzers of the readers of untrusted files; needs clang" OFF)
-option(EDGEWISE_UNITY "Compile files in groups of eight: halves the time of a full build, but one changed file takes longer" ON)
+option(EDGEWISE_UNITY "Compile the files of a layer together: halves the time of a full build, but one changed file takes longer" ON)
 set(EDGEWISE_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
 set(EDGEWISE_TORCH_DIR "" CACHE PATH "The libtorch or PyPI torch folder; empty means the one in .venv")
 
@@ -16,7 +16,11 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 0)  # one group for each layer
+
 find_program(EDGEWISE_CCACHE ccache)
 if(EDGEWISE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${EDGEWISE_CCACHE}")
+  # Another checkout of the same sources finds the results of this one.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${EDGEWISE_CCACHE}")
 endif()

@@ -27,7 +27,7 @@ fs::path temporary_path(const fs::path& target, int attempt) {
   return fmt::format("{}{}{}-{}", target.string(), kMark, ::getpid(), attempt);
 }
 
-bool is_number(std::string_view text) {
+bool has_only_digits(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
@@ -38,7 +38,7 @@ std::string target_of(std::string_view name) {
   const std::string_view numbers = name.substr(mark + kMark.size());
   const std::size_t dash = numbers.find('-');
   const bool is_temporary =
-      dash != std::string_view::npos && is_number(numbers.substr(0, dash)) && is_number(numbers.substr(dash + 1));
+      dash != std::string_view::npos && has_only_digits(numbers.substr(0, dash)) && has_only_digits(numbers.substr(dash + 1));
   return is_temporary ? std::string(name.substr(0, mark)) : std::string();
 }
 

@@ -127,7 +127,6 @@ TransformerOptions bench_model_options(ModelSize size) {
 }
 
 TrainingBench measure_training(const TrainingBenchOptions& options) {
-  using Clock = std::chrono::steady_clock;
   check(options.steps >= 1 && options.warmup >= 1, "bench train: steps are {} after {}, needs at least 1 of each",
         options.steps, options.warmup);
   const Experiment experiment = experiment_of(options);
@@ -141,9 +140,9 @@ TrainingBench measure_training(const TrainingBenchOptions& options) {
   std::optional<Profile> profile;
   for (std::int64_t step = 1; step <= options.warmup + options.steps; ++step) {
     if (options.is_profiled && step == options.warmup + 1) profile.emplace();
-    const Clock::time_point begin = Clock::now();
+    const auto begin = std::chrono::steady_clock::now();
     const LossSums sums = update(step).sums;
-    const double took = std::chrono::duration<double>(Clock::now() - begin).count();
+    const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     const double flops = task.take_flops();
     losses.push_back(sums.loss / static_cast<double>(sums.tokens));
     if (step <= options.warmup) continue;

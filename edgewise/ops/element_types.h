@@ -3,11 +3,12 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <type_traits>
 
 #include "edgewise/base/bfloat16.h"
 
-// Dispatch from the element type of a tensor at run time to a template parameter.
+// Dispatch from the element type of a tensor at run time to a template parameter, and what kernels take of a tensor.
 namespace edgewise {
 
 /// Calls fn(T{}) with the element type of a tensor that check_float_or_double accepts.
@@ -50,6 +51,11 @@ T* data_or_null(const at::Tensor& tensor) {
   } else {
     return tensor.data_ptr<T>();
   }
+}
+
+/// Returns the product of all sizes of `x_TM` but the last, or 0 if the last size is 0.
+inline std::int64_t num_rows(const at::Tensor& x_TM) {
+  return x_TM.size(-1) == 0 ? 0 : x_TM.numel() / x_TM.size(-1);
 }
 
 }  // namespace edgewise

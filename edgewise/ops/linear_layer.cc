@@ -17,8 +17,6 @@ namespace {
 
 using kernels::MatrixLayout;
 
-std::int64_t num_rows(const at::Tensor& x_TI) { return x_TI.size(-1) == 0 ? 0 : x_TI.numel() / x_TI.size(-1); }
-
 // Sets the right operand of a product, weights [K, N], and packs it where packing pays off. Packed weights are valid
 // until the next call on this thread.
 template <typename T, typename Out>

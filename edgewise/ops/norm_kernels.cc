@@ -13,8 +13,6 @@
 namespace edgewise {
 namespace {
 
-std::int64_t num_rows(const at::Tensor& x_TM) { return x_TM.numel() / std::max<std::int64_t>(x_TM.size(-1), 1); }
-
 // Calls fn(X{}, Y{}, N{}) with the types of x, y and normed.
 template <class Fn>
 void with_types(const NormSettings& settings, const at::Tensor& x_TM, Fn fn) {

@@ -19,6 +19,8 @@ struct NormParameters {
   kernels::NormFormula formula = {};
 };
 
+inline const NormParameters kNoNorm;
+
 /// Computes x W + b. T is the type of x and of the packed weights: float, BFloat16 or std::int8_t. R = rows of x.
 template <typename T>
 class PackedLinear {

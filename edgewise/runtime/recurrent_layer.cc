@@ -10,8 +10,6 @@ namespace {
 
 using kernels::SourceRange;
 
-const NormParameters kNoNorm;
-
 // Computes the filter's output for entries[centre] from the vectors at `offset` in the entries around it in `row`.
 template <typename E>
 void convolve_depthwise(const DepthwiseFilter& filter, std::int64_t size, const SourceRange& row, std::int64_t centre,

@@ -8,8 +8,6 @@
 namespace edgewise {
 namespace {
 
-const NormParameters kNoNorm;
-
 kernels::GemmActivation gemm_activation(Activation activation) {
   return activation == Activation::kRelu ? kernels::GemmActivation::kRelu : kernels::GemmActivation::kGelu;
 }

@@ -18,7 +18,7 @@
 namespace edgewise {
 namespace {
 
-constexpr std::string_view kMagic = "#edgewise-case 1";
+constexpr std::string_view kCaseMagic = "#edgewise-case 1";
 constexpr const char* kLoad = "load_vocabulary";
 
 bool is_part_of_word(char32_t code_point) { return is_letter(code_point) || is_mark(code_point); }
@@ -128,7 +128,7 @@ std::string SentenceCase::undo(std::string_view sentence) const {
 }
 
 std::string SentenceCase::header() const {
-  return fmt::format("{} {} {}", kMagic, enum_name(kind_), lowercase_words_.size());
+  return fmt::format("{} {} {}", kCaseMagic, enum_name(kind_), lowercase_words_.size());
 }
 
 std::string SentenceCase::serialize() const {
@@ -144,11 +144,11 @@ SentenceCase SentenceCase::parse(std::string_view bytes, std::string_view name) 
   SentenceCase parsed;
   bool is_known = false;
   for (const auto& named : enum_names(CaseKind{})) {
-    if (!header.starts_with(fmt::format("{} {} ", kMagic, named.name))) continue;
+    if (!header.starts_with(fmt::format("{} {} ", kCaseMagic, named.name))) continue;
     parsed.kind_ = named.value;
     is_known = true;
   }
-  check(is_known, "{}: {}:1 has {}, needs {}, a kind and a number of words", kLoad, name, quote(header), kMagic);
+  check(is_known, "{}: {}:1 has {}, needs {}, a kind and a number of words", kLoad, name, quote(header), kCaseMagic);
   std::string_view previous;
   for (std::size_t begin = header_size + 1; begin < bytes.size();) {
     const std::size_t end = std::min(bytes.find('\n', begin), bytes.size());

@@ -18,7 +18,6 @@
 namespace edgewise {
 namespace {
 
-constexpr std::size_t kMaxPieces = 1'000'000;
 constexpr std::size_t kMaxPieceBytes = 2048;  // SentencePiece's trainer allows 512 characters, at most 4 bytes each
 constexpr std::size_t kMaxUserDefinedCharacters = 64;  // see check_text
 constexpr std::size_t kNumBytePieces = 256;

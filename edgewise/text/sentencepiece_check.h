@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +9,9 @@
 namespace edgewise {
 
 enum class PieceType { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
+
+/// The largest vocabulary that is trained or read.
+inline constexpr std::size_t kMaxPieces = 1'000'000;
 
 /// A token of a SentencePiece model.
 struct Piece {
@@ -22,7 +25,7 @@ bool looks_like_sentencepiece_model(std::string_view bytes);
 
 /// Checks an untrusted model and returns its pieces. The SentencePiece library trusts sizes and offsets in a model, so
 /// a corrupt one would crash the program; a checked one can be loaded safely and encodes any UTF-8 text. Checks the
-/// wire format, the model type, the character maps and the pieces: at most a million, distinct, short, UTF-8 without
+/// wire format, the model type, the character maps and the pieces: at most kMaxPieces, distinct, short, UTF-8 without
 /// NUL, finite scores, special tokens at this program's indices, and either all byte pieces or none. Throws Error
 /// beginning with "load_vocabulary: <name>".
 std::vector<Piece> check_sentencepiece_model(std::string_view bytes, std::string_view name);

@@ -10,6 +10,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
+#include "edgewise/text/sentencepiece_check.h"
 #include "edgewise/text/sentencepiece_vocabulary.h"
 #include "edgewise/text/unicode.h"
 
@@ -68,12 +69,11 @@ void check_some_usable(const std::vector<std::span<const std::string>>& sides) {
 }
 
 void check_training(const VocabularyOptions& options) {
-  constexpr std::int64_t kMaxPieces = 1'000'000;
   check(!options.separate_punctuation,
         "build_vocabulary: separate_punctuation is true, but kind is sentencepiece; only words need it");
   check(options.min_count == 1, "build_vocabulary: min_count is {}, but kind is sentencepiece; size limits its tokens",
         options.min_count);
-  check(options.size > 0 && options.size <= kMaxPieces,
+  check(options.size > 0 && options.size <= std::int64_t{kMaxPieces},
         "build_vocabulary: size is {}, but kind is sentencepiece, needs the number of tokens to learn, at most {}",
         options.size, kMaxPieces);
   check(options.character_coverage >= 0.98 && options.character_coverage <= 1.0,

@@ -16,9 +16,9 @@
 namespace edgewise {
 namespace {
 
-constexpr std::string_view kMagic = "#edgewise-vocabulary";
+constexpr std::string_view kVocabularyMagic = "#edgewise-vocabulary";
 constexpr std::string_view kFormat = "2";
-constexpr const char* kCaller = "load_vocabulary";
+constexpr const char* kFileCaller = "load_vocabulary";
 
 bool is_escaped(char character) {
   const auto byte = static_cast<unsigned char>(character);
@@ -57,7 +57,7 @@ std::optional<std::string> unescape(std::string_view text) {
 }
 
 std::string header_of(const VocabularyFile& file) {
-  return fmt::format("{} {} kind={} size={} separate_punctuation={} marks={}", kMagic, kFormat,
+  return fmt::format("{} {} kind={} size={} separate_punctuation={} marks={}", kVocabularyMagic, kFormat,
                      file.kind == VocabularyKind::kWords ? "words" : "characters", file.tokens.size(),
                      file.preprocessing.separate_punctuation,
                      file.preprocessing.marks == MarkSpacing::kClose ? "close" : "apart");
@@ -76,7 +76,7 @@ class Lines {
     check(size != std::string_view::npos,
           "{}: {}:{} has no line feed at its end, needs one; the file was cut, copy it "
           "again",
-          kCaller, name_, number_);
+          kFileCaller, name_, number_);
     const std::string_view line = rest_.substr(0, size);
     rest_.remove_prefix(size + 1);
     return line;
@@ -95,7 +95,7 @@ class HeaderFields {
  public:
   HeaderFields(std::string_view header, std::string_view name) : words_(split_words(header)), name_(name) {
     const std::string_view format = words_.size() > 1 ? words_[1] : "";
-    check(format == kFormat, "{}: {} has format {}, needs {}; use the build that wrote it", kCaller, name_,
+    check(format == kFormat, "{}: {} has format {}, needs {}; use the build that wrote it", kFileCaller, name_,
           quote(format), kFormat);
   }
 
@@ -103,13 +103,13 @@ class HeaderFields {
     const std::string_view word = next_ < words_.size() ? words_[next_] : "";
     ++next_;
     const bool is_key = word.starts_with(key) && word.substr(key.size()).starts_with('=');
-    check(is_key, "{}: {}:1 has {}, needs {}=", kCaller, name_, quote(word), key);
+    check(is_key, "{}: {}:1 has {}, needs {}=", kFileCaller, name_, quote(word), key);
     return word.substr(key.size() + 1);
   }
 
   bool read_choice(std::string_view key, std::string_view if_false, std::string_view if_true) {
     const std::string_view text = read_value(key);
-    check(text == if_false || text == if_true, "{}: {}:1 has {}={}, needs {} or {}", kCaller, name_, key, quote(text),
+    check(text == if_false || text == if_true, "{}: {}:1 has {}={}, needs {} or {}", kFileCaller, name_, key, quote(text),
           if_false, if_true);
     return text == if_true;
   }
@@ -119,7 +119,7 @@ class HeaderFields {
     std::size_t number = 0;
     const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
     check(!text.empty() && end.ec == std::errc() && end.ptr == text.data() + text.size(),
-          "{}: {}:1 has {}={}, needs a whole number", kCaller, name_, key, quote(text));
+          "{}: {}:1 has {}={}, needs a whole number", kFileCaller, name_, key, quote(text));
     return number;
   }
 
@@ -132,9 +132,9 @@ class HeaderFields {
 /// Parses a line. Formats an error message only in case of an error, because vocabularies are large.
 std::string parse_token(std::string_view line, VocabularyKind kind, const std::string& place) {
   auto fail_with = [&](std::string_view has, std::string_view needs) {
-    fail("{}: {} has {}, needs {}", kCaller, place, quote(has), needs);
+    fail("{}: {} has {}, needs {}", kFileCaller, place, quote(has), needs);
   };
-  if (line.empty()) fail("{}: {} is empty, needs a token", kCaller, place);
+  if (line.empty()) fail("{}: {} is empty, needs a token", kFileCaller, place);
   const auto token = unescape(line);
   if (!token) fail_with(line, "control characters, spaces and backslashes written \\xHH");
   if (find_bad_utf8(*token)) fail_with(*token, "UTF-8");
@@ -149,7 +149,7 @@ std::string parse_token(std::string_view line, VocabularyKind kind, const std::s
 
 /// Writes the header's fields to `file`, and returns the number of tokens.
 std::size_t parse_header(std::string_view header, std::string_view name, VocabularyFile& file) {
-  check(header.starts_with(kMagic), "{}: {}:1 has {}, needs {}", kCaller, name, quote(header), kMagic);
+  check(header.starts_with(kVocabularyMagic), "{}: {}:1 has {}, needs {}", kFileCaller, name, quote(header), kVocabularyMagic);
   HeaderFields fields(header, name);
   file.kind = fields.read_choice("kind", "words", "characters") ? VocabularyKind::kCharacters : VocabularyKind::kWords;
   const std::size_t size = fields.read_count("size");
@@ -167,7 +167,7 @@ void parse_tokens(Lines& lines, std::string_view name, std::size_t num_lines, Vo
     const std::size_t index = file.tokens.size();
     if (index < kSpecialTokens.size()) {
       if (line != kSpecialTokens[index]) {
-        fail("{}: {} has {}, needs {}: the first four tokens are {}", kCaller, place, quote(line),
+        fail("{}: {} has {}, needs {}: the first four tokens are {}", kFileCaller, place, quote(line),
              kSpecialTokens[index], fmt::join(kSpecialTokens, ", "));
       }
       file.tokens.emplace_back(line);
@@ -176,7 +176,7 @@ void parse_tokens(Lines& lines, std::string_view name, std::size_t num_lines, Vo
     }
     const auto [first, is_new] = line_of.emplace(file.tokens.back(), lines.number());
     if (!is_new) {
-      fail("{}: {} has {} again, which line {} has; each token is needed once", kCaller, place,
+      fail("{}: {} has {} again, which line {} has; each token is needed once", kFileCaller, place,
            quote(file.tokens.back()), first->second);
     }
   }
@@ -191,17 +191,17 @@ std::string write_vocabulary_file(const VocabularyFile& file) {
 }
 
 VocabularyFile parse_vocabulary_file(std::string_view bytes, std::string_view name) {
-  check(!bytes.empty(), "{}: {} is empty, needs a vocabulary", kCaller, name);
+  check(!bytes.empty(), "{}: {} is empty, needs a vocabulary", kFileCaller, name);
   Lines lines(bytes, name);
   VocabularyFile file;
   const std::string_view header = lines.next();
   const std::size_t size = parse_header(header, name, file);
   parse_tokens(lines, name, static_cast<std::size_t>(std::ranges::count(bytes, '\n')), file);
   check(file.tokens.size() == size, "{}: {} has {} tokens, needs the {} that its first line says; the file was {}",
-        kCaller, name, file.tokens.size(), size, file.tokens.size() < size ? "cut, copy it again" : "altered");
-  check(size > kSpecialTokens.size(), "{}: {} has {} tokens, needs more than the four special ones", kCaller, name,
+        kFileCaller, name, file.tokens.size(), size, file.tokens.size() < size ? "cut, copy it again" : "altered");
+  check(size > kSpecialTokens.size(), "{}: {} has {} tokens, needs more than the four special ones", kFileCaller, name,
         size);
-  check(header == header_of(file), "{}: {}:1 has more than its fields, needs \"{}\"", kCaller, name, header_of(file));
+  check(header == header_of(file), "{}: {}:1 has more than its fields, needs \"{}\"", kFileCaller, name, header_of(file));
   return file;
 }
 

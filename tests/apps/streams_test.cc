@@ -43,14 +43,19 @@ class StreamsProgram : public ProgramTest {
   }
 
   /// Returns all commands that have no subcommands, as the help texts list them.
-  std::vector<Words> list_commands(const Words& command = {}) const {
+  const std::vector<Words>& list_commands() const {
+    static const std::vector<Words> commands = find_commands({});
+    return commands;
+  }
+
+  std::vector<Words> find_commands(const Words& command) const {
     std::istringstream help(run_well(command + Words{"--help"}));
     std::vector<Words> commands;
     bool is_list = false;
     for (std::string line; std::getline(help, line);) {
       if (is_list && line.starts_with("  ") && line[2] != ' ') {
         const std::string name = line.substr(2, line.find(' ', 2) - 2);
-        for (const Words& found : list_commands(command + Words{name})) commands.push_back(found);
+        for (const Words& found : find_commands(command + Words{name})) commands.push_back(found);
       }
       is_list = line == "Subcommands:" || (is_list && line.starts_with("  "));
     }

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <random>
+
+#include "edgewise/kernels/simd/instruction_set.h"
 #include "tests/apps/program.h"
+#include "tests/train/same_run.h"
 
 namespace edgewise {
 namespace {
@@ -35,6 +39,56 @@ TEST_F(TrainThreads, ComputeWithoutOpenMp) {
   EXPECT_EQ(count_openmp_regions({"bench", "attention", "--case", "causal", "--repetitions", "1", "--threads", "2"}),
             0);
   EXPECT_EQ(count_openmp_regions({"bench", "decode", "--input", "corpus", "--threads", "2"}), 0);
+}
+
+// Large enough that each operation is cut into several parts.
+constexpr const char* kLargerConfig = R"(
+[data]
+train = ["input", "output"]
+valid = ["input", "output"]
+max_length = 100
+[batch]
+tokens = 1500
+[model]
+encoder_layers = 1
+decoder_layers = 1
+size = 96
+heads = 4
+feed_forward = 200
+[train]
+steps = 5
+epochs = 0
+log_every = 1
+)";
+
+/// Writes `count` sentences of 1 to 40 of 1500 words.
+std::string random_sentences(int count, std::uint32_t seed) {
+  std::mt19937 generator(seed);
+  std::string text;
+  for (int i = 0; i < count; ++i) {
+    const auto length = 1 + generator() % 40;
+    for (std::uint32_t word = 0; word < length; ++word) text += fmt::format("w{} ", generator() % 1500);
+    text.back() = '\n';
+  }
+  return text;
+}
+
+TEST_F(TrainThreads, GiveTheSameBitsInAnyNumber) {
+  write("config.toml", kLargerConfig);
+  write("input", random_sentences(400, 1));
+  write("output", random_sentences(400, 2));
+  for (const kernels::InstructionSet set : kernels::runnable_instruction_sets()) {
+    const std::string name(kernels::instruction_set_name(set));
+    for (const std::string setting : {"train.precision=fp32", "train.precision=bf16", "model.score=additive"}) {
+      SCOPED_TRACE(name + ", " + setting);
+      for (const std::string threads : {"1", "3"}) {
+        run_well({"train", "config.toml", "--out", threads, "--threads", threads, "--set", setting},
+                 {.environment = {"EDGEWISE_KERNELS=" + name}});
+        expect_same_run(path(threads), path("1"));
+      }
+      for (const char* run : {"1", "3"}) std::filesystem::remove_all(path(run));
+    }
+  }
 }
 
 TEST_F(TrainThreads, AreReplacedByOneThreadIfTheSystemStartsNoOther) {

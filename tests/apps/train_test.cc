@@ -21,7 +21,9 @@ using testing::DoubleNear;
 using testing::Each;
 using testing::ElementsAre;
 using testing::Gt;
+using testing::HasSubstr;
 using testing::Lt;
+using testing::Not;
 using testing::Pointwise;
 using testing::SizeIs;
 
@@ -210,12 +212,14 @@ TEST_F(TrainProgram, SavesAndContinuesAtSigusr1) {
   {
     RunningProcess process(command, {.folder = path("").string()});
     wait_for(path("run/metrics.jsonl"));
+    EXPECT_TRUE(wait_until([&] { return !read("run/metrics.jsonl").empty(); }));  // after a step, which is not saved
     process.send(SIGUSR1);
     wait_for(path("run/previous"));
     EXPECT_FALSE(process.has_ended());
   }
   const std::string output = run_well(resume_until(1));
-  EXPECT_EQ(output.find("ended after 0 steps"), std::string::npos) << output;
+  EXPECT_THAT(output, HasSubstr(" steps and "));
+  EXPECT_THAT(output, Not(HasSubstr("ended after 1 steps"))) << "the run resumed from the state before its first step";
 }
 
 TEST_F(TrainProgram, ResumesFromTheCheckpointBeforeADamagedOne) {

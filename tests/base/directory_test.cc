@@ -26,13 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void write_model(const fs::path& target, const std::string& weights) {
-  DirectoryWriter writer(target, "write_model");
-  writer.write("config.toml", "heads = 1\n");
-  writer.write("model.safetensors", weights);
-  writer.commit();
-}
-
 TEST(DirectoryWriter, WritesFilesAndTheirManifest) {
   const TemporaryFolder folder;
   write_model(folder / "run/last", "weights");

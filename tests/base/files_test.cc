@@ -132,12 +132,16 @@ TEST(AtomicFile, HasItsOwnTemporaryNameBesideAnotherWriterOfTheSameFile) {
 TEST(RemoveUnfinishedFiles, RemovesTheFilesThatAreBeingWritten) {
   const TemporaryFolder folder;
   write_file_atomically(folder / "first", "old");
-  AtomicFile first(folder / "first");
-  AtomicFile second(folder / "second");
-  AtomicFile(folder / "third").commit();
-  first.write("new");
+  const auto end_while_writing = [&] {
+    AtomicFile first(folder / "first");
+    AtomicFile second(folder / "second");
+    AtomicFile(folder / "third").commit();
+    first.write("new");
+    remove_unfinished_files();
+    ::_exit(0);
+  };
 
-  remove_unfinished_files();
+  EXPECT_EXIT(end_while_writing(), testing::ExitedWithCode(0), "");
 
   EXPECT_EQ(names_in(folder.path()), "first third");
   EXPECT_EQ(read_file(folder / "first"), "old");

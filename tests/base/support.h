@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "edgewise/base/directory.h"
 #include "tests/support/error_of.h"
 
 namespace edgewise {
@@ -36,6 +37,14 @@ class TemporaryFolder {
  private:
   std::filesystem::path path_;
 };
+
+/// Writes a directory of two files.
+inline void write_model(const std::filesystem::path& target, const std::string& weights) {
+  DirectoryWriter writer(target, "write_model");
+  writer.write("config.toml", "heads = 1\n");
+  writer.write("model.safetensors", weights);
+  writer.commit();
+}
 
 /// Returns the names in a folder, sorted and joined by spaces.
 inline std::string names_in(const std::filesystem::path& folder) {

@@ -57,12 +57,6 @@ class Child {
   pid_t process_ = 0;
 };
 
-void write_model(const fs::path& target, const std::string& weights) {
-  DirectoryWriter writer(target, "write_model");
-  writer.write("model.safetensors", weights);
-  writer.commit();
-}
-
 /// Begins to write a file and a directory, as a process does that is killed before it commits.
 void begin_to_write(const TemporaryFolder& folder) {
   (new AtomicFile(folder / "file"))->write("half a file");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -12,7 +13,7 @@
 
 namespace edgewise::kernels {
 
-/// The allowed error relative to max(1, |expected|): the error of a sum of a few hundred numbers of size 1 in type T.
+/// The allowed relative error: that of a sum of a few hundred numbers of type T.
 template <typename T>
 inline constexpr double kTolerance = 200 * static_cast<double>(std::numeric_limits<T>::epsilon());
 
@@ -20,15 +21,19 @@ inline constexpr double kTolerance = 200 * static_cast<double>(std::numeric_limi
 template <>
 inline constexpr double kTolerance<BFloat16> = 0x1p-8 + kTolerance<float>;
 
-/// Compares element by element and reports the first difference.
+/// Compares element by element and reports the first difference. The error of a small element is relative to the largest
+/// element, but to at most 1 and at least 0.05, because small elements are differences of larger numbers.
 template <typename T>
 void expect_near(const std::vector<T>& actual, const std::vector<double>& expected, const std::string& what,
                  double tolerance = kTolerance<T>) {
   ASSERT_EQ(actual.size(), expected.size()) << what;
+  double floor = 0.05;
+  for (const double value : expected) {
+    if (std::isfinite(value)) floor = std::clamp(std::abs(value), floor, 1.0);
+  }
   for (std::size_t i = 0; i < actual.size(); ++i) {
     if (actual[i] == expected[i]) continue;  // compares infinities
-    const double allowed = tolerance * std::max(1.0, std::abs(expected[i]));
-    ASSERT_LE(std::abs(actual[i] - expected[i]), allowed)
+    ASSERT_LE(std::abs(actual[i] - expected[i]), tolerance * std::max(floor, std::abs(expected[i])))
         << what << ", element " << i << ": " << +actual[i] << " where the definition has " << expected[i];
   }
 }

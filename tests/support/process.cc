@@ -107,7 +107,8 @@ ProcessResult RunningProcess::wait() {
 }
 
 void wait_for(const std::filesystem::path& path) {
-  wait_until([&] { return std::filesystem::exists(path); });
+  const bool exists = wait_until([&] { return std::filesystem::exists(path); });
+  check(exists, "wait_for: {} does not exist after a minute, needs to", path.string());
 }
 
 bool wait_until(const std::function<bool()>& is_true) {

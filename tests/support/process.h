@@ -54,7 +54,7 @@ class RunningProcess {
   pid_t child_ = 0;
 };
 
-/// Waits until a path exists, for at most one minute.
+/// Waits until a path exists. Throws Error after one minute.
 void wait_for(const std::filesystem::path& path);
 
 /// Waits until `is_true` returns true, for at most one minute. Returns its last result.

@@ -29,7 +29,7 @@ Lines texts_of(const Vocabulary& vocabulary) {
   return texts;
 }
 
-std::string error_of_parsing(const std::string& bytes) {
+std::string error_of_vocabulary(const std::string& bytes) {
   return error_of([&] { parse_vocabulary(bytes, "vocabulary.txt"); });
 }
 
@@ -149,47 +149,47 @@ TEST(Vocabulary, ErrorsNameTokensOutsideTheVocabulary) {
 }
 
 TEST(VocabularyFile, ParseChecksEachLine) {
-  EXPECT_EQ(error_of_parsing(kHeader + kSpecialLines + "a\n"), "no error");
-  EXPECT_EQ(error_of_parsing(""), "load_vocabulary: vocabulary.txt is empty, needs a vocabulary");
-  EXPECT_EQ(error_of_parsing("a\nb\n"), "load_vocabulary: vocabulary.txt:1 has \"a\", needs #edgewise-vocabulary");
-  EXPECT_EQ(error_of_parsing("#edgewise-vocabulary 1\n"),
+  EXPECT_EQ(error_of_vocabulary(kHeader + kSpecialLines + "a\n"), "no error");
+  EXPECT_EQ(error_of_vocabulary(""), "load_vocabulary: vocabulary.txt is empty, needs a vocabulary");
+  EXPECT_EQ(error_of_vocabulary("a\nb\n"), "load_vocabulary: vocabulary.txt:1 has \"a\", needs #edgewise-vocabulary");
+  EXPECT_EQ(error_of_vocabulary("#edgewise-vocabulary 1\n"),
             "load_vocabulary: vocabulary.txt has format \"1\", needs 2; use the build that wrote it");
-  EXPECT_EQ(error_of_parsing(kHeader + "<pad>\na\n"),
+  EXPECT_EQ(error_of_vocabulary(kHeader + "<pad>\na\n"),
             "load_vocabulary: vocabulary.txt:3 has \"a\", needs <unknown>: the first four tokens are <pad>, <unknown>, "
             "<begin>, <end>");
-  EXPECT_EQ(error_of_parsing(kHeader + kSpecialLines + "a\na\n"),
+  EXPECT_EQ(error_of_vocabulary(kHeader + kSpecialLines + "a\na\n"),
             "load_vocabulary: vocabulary.txt:7 has \"a\" again, which line 6 has; each token is needed once");
-  EXPECT_EQ(error_of_parsing(kHeader + kSpecialLines + "<end>\n"),
+  EXPECT_EQ(error_of_vocabulary(kHeader + kSpecialLines + "<end>\n"),
             "load_vocabulary: vocabulary.txt:6 has \"<end>\" again, which line 5 has; each token is needed once");
-  EXPECT_EQ(error_of_parsing(kHeader + kSpecialLines + "a\xFF\n"),
+  EXPECT_EQ(error_of_vocabulary(kHeader + kSpecialLines + "a\xFF\n"),
             "load_vocabulary: vocabulary.txt:6 has \"a\\xff\", needs UTF-8");
-  EXPECT_EQ(error_of_parsing(kHeader + kSpecialLines + "\n"),
+  EXPECT_EQ(error_of_vocabulary(kHeader + kSpecialLines + "\n"),
             "load_vocabulary: vocabulary.txt:6 is empty, needs a token");
   EXPECT_EQ(
-      error_of_parsing(kHeader + kSpecialLines + "a"),
+      error_of_vocabulary(kHeader + kSpecialLines + "a"),
       "load_vocabulary: vocabulary.txt:6 has no line feed at its end, needs one; the file was cut, copy it again");
   EXPECT_EQ(
-      error_of_parsing(kHeader + kSpecialLines),
+      error_of_vocabulary(kHeader + kSpecialLines),
       "load_vocabulary: vocabulary.txt has 4 tokens, needs the 5 that its first line says; the file was cut, copy "
       "it again");
-  EXPECT_EQ(error_of_parsing(kHeader + kSpecialLines + "a\nb\n"),
+  EXPECT_EQ(error_of_vocabulary(kHeader + kSpecialLines + "a\nb\n"),
             "load_vocabulary: vocabulary.txt has 6 tokens, needs the 5 that its first line says; the file was altered");
   EXPECT_EQ(
-      error_of_parsing(kHeader + kSpecialLines + "a\r\n"),
+      error_of_vocabulary(kHeader + kSpecialLines + "a\r\n"),
       "load_vocabulary: vocabulary.txt:6 has \"a\\u000d\", needs control characters, spaces and backslashes written "
       "\\xHH");
   for (const std::string token : {"a b", "a\\", "a\\x2", "a\\x41", "a\\xZZ", "a\\n"}) {
-    EXPECT_THAT(error_of_parsing(kHeader + kSpecialLines + token + "\n"),
+    EXPECT_THAT(error_of_vocabulary(kHeader + kSpecialLines + token + "\n"),
                 testing::HasSubstr(", needs control characters, spaces and backslashes written \\xHH"));
   }
-  EXPECT_EQ(error_of_parsing(kHeader + kSpecialLines + "a\\x20b\n"),
+  EXPECT_EQ(error_of_vocabulary(kHeader + kSpecialLines + "a\\x20b\n"),
             "load_vocabulary: vocabulary.txt:6 has \"a b\", needs a word without white space");
 }
 
 TEST(VocabularyFile, ParseChecksTheHeader) {
   auto with = [](std::string_view from, std::string_view to) {
     std::string bytes = kHeader + kSpecialLines + "ab\n";
-    return error_of_parsing(bytes.replace(bytes.find(from), from.size(), to));
+    return error_of_vocabulary(bytes.replace(bytes.find(from), from.size(), to));
   };
 
   EXPECT_EQ(with("kind=words", "kind=letters"),
@@ -204,7 +204,7 @@ TEST(VocabularyFile, ParseChecksTheHeader) {
                 kHeader.substr(0, kHeader.size() - 1) + "\"");
   EXPECT_EQ(with("=5", "=4"),
             "load_vocabulary: vocabulary.txt has 5 tokens, needs the 4 that its first line says; the file was altered");
-  EXPECT_EQ(error_of_parsing("#edgewise-vocabulary 2 kind=words size=4 separate_punctuation=false "
+  EXPECT_EQ(error_of_vocabulary("#edgewise-vocabulary 2 kind=words size=4 separate_punctuation=false "
                              "marks=close\n" +
                              kSpecialLines),
             "load_vocabulary: vocabulary.txt has 4 tokens, needs more than the four special ones");
