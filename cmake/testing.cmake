@@ -31,3 +31,13 @@ function(edgewise_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT 3000 ENVIRONMENT
     "OMP_WAIT_POLICY=passive;LSAN_OPTIONS=suppressions=${support}/leaks.txt:print_suppressions=0;TSAN_OPTIONS=suppressions=${support}/threads.txt:print_suppressions=0:die_after_fork=0")
 endfunction()
+
+# edgewise_slow_tests makes the tests that match a filter of GoogleTest a CTest test of their own, <name>_slow with the
+# label slow. With sanitizers they take minutes, so CI runs them without sanitizers.
+function(edgewise_slow_tests name filter)
+  get_test_property(${name} ENVIRONMENT environment)
+  add_test(NAME ${name}_slow COMMAND test_${name} --gtest_brief=1 "--gtest_filter=${filter}")
+  # CTest starts the tests of the highest COST first.
+  set_tests_properties(${name}_slow PROPERTIES LABELS slow TIMEOUT 3000 COST 1000 ENVIRONMENT "${environment}")
+  set_tests_properties(${name} PROPERTIES COST 900 ENVIRONMENT "${environment};GTEST_FILTER=-${filter}")
+endfunction()

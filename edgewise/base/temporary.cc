@@ -37,8 +37,8 @@ std::string target_of(std::string_view name) {
   if (mark == std::string_view::npos) return {};
   const std::string_view numbers = name.substr(mark + kMark.size());
   const std::size_t dash = numbers.find('-');
-  const bool is_temporary =
-      dash != std::string_view::npos && has_only_digits(numbers.substr(0, dash)) && has_only_digits(numbers.substr(dash + 1));
+  const bool is_temporary = dash != std::string_view::npos && has_only_digits(numbers.substr(0, dash)) &&
+                            has_only_digits(numbers.substr(dash + 1));
   return is_temporary ? std::string(name.substr(0, mark)) : std::string();
 }
 

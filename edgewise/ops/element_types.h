@@ -54,8 +54,6 @@ T* data_or_null(const at::Tensor& tensor) {
 }
 
 /// Returns the product of all sizes of `x_TM` but the last, or 0 if the last size is 0.
-inline std::int64_t num_rows(const at::Tensor& x_TM) {
-  return x_TM.size(-1) == 0 ? 0 : x_TM.numel() / x_TM.size(-1);
-}
+inline std::int64_t num_rows(const at::Tensor& x_TM) { return x_TM.size(-1) == 0 ? 0 : x_TM.numel() / x_TM.size(-1); }
 
 }  // namespace edgewise

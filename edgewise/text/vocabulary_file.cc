@@ -109,8 +109,8 @@ class HeaderFields {
 
   bool read_choice(std::string_view key, std::string_view if_false, std::string_view if_true) {
     const std::string_view text = read_value(key);
-    check(text == if_false || text == if_true, "{}: {}:1 has {}={}, needs {} or {}", kFileCaller, name_, key, quote(text),
-          if_false, if_true);
+    check(text == if_false || text == if_true, "{}: {}:1 has {}={}, needs {} or {}", kFileCaller, name_, key,
+          quote(text), if_false, if_true);
     return text == if_true;
   }
 
@@ -149,7 +149,8 @@ std::string parse_token(std::string_view line, VocabularyKind kind, const std::s
 
 /// Writes the header's fields to `file`, and returns the number of tokens.
 std::size_t parse_header(std::string_view header, std::string_view name, VocabularyFile& file) {
-  check(header.starts_with(kVocabularyMagic), "{}: {}:1 has {}, needs {}", kFileCaller, name, quote(header), kVocabularyMagic);
+  check(header.starts_with(kVocabularyMagic), "{}: {}:1 has {}, needs {}", kFileCaller, name, quote(header),
+        kVocabularyMagic);
   HeaderFields fields(header, name);
   file.kind = fields.read_choice("kind", "words", "characters") ? VocabularyKind::kCharacters : VocabularyKind::kWords;
   const std::size_t size = fields.read_count("size");
@@ -201,7 +202,8 @@ VocabularyFile parse_vocabulary_file(std::string_view bytes, std::string_view na
         kFileCaller, name, file.tokens.size(), size, file.tokens.size() < size ? "cut, copy it again" : "altered");
   check(size > kSpecialTokens.size(), "{}: {} has {} tokens, needs more than the four special ones", kFileCaller, name,
         size);
-  check(header == header_of(file), "{}: {}:1 has more than its fields, needs \"{}\"", kFileCaller, name, header_of(file));
+  check(header == header_of(file), "{}: {}:1 has more than its fields, needs \"{}\"", kFileCaller, name,
+        header_of(file));
   return file;
 }
 

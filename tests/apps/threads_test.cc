@@ -47,27 +47,29 @@ constexpr const char* kLargerConfig = R"(
 train = ["input", "output"]
 valid = ["input", "output"]
 max_length = 100
+[vocabulary]
+shared = true
 [batch]
-tokens = 1500
+tokens = 800
 [model]
 encoder_layers = 1
 decoder_layers = 1
-size = 96
+size = 64
 heads = 4
-feed_forward = 200
+feed_forward = 100
 [train]
-steps = 5
+steps = 3
 epochs = 0
 log_every = 1
 )";
 
-/// Writes `count` sentences of 1 to 40 of 1500 words.
+/// Returns `count` sentences of 1 to 40 of 600 words.
 std::string random_sentences(int count, std::uint32_t seed) {
   std::mt19937 generator(seed);
   std::string text;
   for (int i = 0; i < count; ++i) {
     const auto length = 1 + generator() % 40;
-    for (std::uint32_t word = 0; word < length; ++word) text += fmt::format("w{} ", generator() % 1500);
+    for (std::uint32_t word = 0; word < length; ++word) text += fmt::format("w{} ", generator() % 600);
     text.back() = '\n';
   }
   return text;
@@ -75,8 +77,8 @@ std::string random_sentences(int count, std::uint32_t seed) {
 
 TEST_F(TrainThreads, GiveTheSameBitsInAnyNumber) {
   write("config.toml", kLargerConfig);
-  write("input", random_sentences(400, 1));
-  write("output", random_sentences(400, 2));
+  write("input", random_sentences(150, 1));
+  write("output", random_sentences(150, 2));
   for (const kernels::InstructionSet set : kernels::runnable_instruction_sets()) {
     const std::string name(kernels::instruction_set_name(set));
     for (const std::string setting : {"train.precision=fp32", "train.precision=bf16", "model.score=additive"}) {

@@ -21,13 +21,13 @@ inline constexpr double kTolerance = 200 * static_cast<double>(std::numeric_limi
 template <>
 inline constexpr double kTolerance<BFloat16> = 0x1p-8 + kTolerance<float>;
 
-/// Compares element by element and reports the first difference. The error of a small element is relative to the largest
-/// element, but to at most 1 and at least 0.05, because small elements are differences of larger numbers.
+/// Compares element by element and reports the first difference. The error of a small element is relative to the
+/// largest element, but to at most 1 and at least 0.2, because small elements are differences of larger numbers.
 template <typename T>
 void expect_near(const std::vector<T>& actual, const std::vector<double>& expected, const std::string& what,
                  double tolerance = kTolerance<T>) {
   ASSERT_EQ(actual.size(), expected.size()) << what;
-  double floor = 0.05;
+  double floor = 0.2;
   for (const double value : expected) {
     if (std::isfinite(value)) floor = std::clamp(std::abs(value), floor, 1.0);
   }

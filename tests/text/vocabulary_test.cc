@@ -205,8 +205,8 @@ TEST(VocabularyFile, ParseChecksTheHeader) {
   EXPECT_EQ(with("=5", "=4"),
             "load_vocabulary: vocabulary.txt has 5 tokens, needs the 4 that its first line says; the file was altered");
   EXPECT_EQ(error_of_vocabulary("#edgewise-vocabulary 2 kind=words size=4 separate_punctuation=false "
-                             "marks=close\n" +
-                             kSpecialLines),
+                                "marks=close\n" +
+                                kSpecialLines),
             "load_vocabulary: vocabulary.txt has 4 tokens, needs more than the four special ones");
 }
 
