@@ -2,9 +2,13 @@
 // Compares attend and attention_weights with their definitions in plain ATen, dense attention and finite differences.
 #include <rapidcheck/gtest.h>
 
+#include <cmath>
+
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/ops/attend.h"
+#include "edgewise/ops/attention_options.h"
+#include "edgewise/ops/edge_index.h"
 #include "tests/ops/attention_inputs.h"
 #include "tests/support/gradient_check.h"
 #include "tests/support/relation_zoo.h"
@@ -25,27 +29,50 @@ std::vector<NamedAttention> option_zoo() {
           {"all", {.scale = 0.8, .dropout = 0.3, .dropout_key = {.seed = 5, .stream = 7}, .clamp = 0.7}}};
 }
 
-Tensors in_double(const Tensors& tensors) {
+Tensors convert(const Tensors& tensors, at::ScalarType type) {
   Tensors result;
-  for (const at::Tensor& tensor : tensors) result.push_back(tensor.to(at::kDouble));
+  for (const at::Tensor& tensor : tensors) result.push_back(tensor.to(type));
   return result;
+}
+
+at::Tensor bias_of(const Tensors& inputs) { return inputs.size() > 3 ? inputs[3] : at::Tensor(); }
+
+// Returns bounds for the rounding errors in fp32 of the output and the gradients of attend. The gradient of a score is
+// a weight times a difference of two gradients of weights, which may cancel: its error is as large as that of these
+// terms. A few such errors are added up for a gradient of query, key or edge bias.
+std::vector<double> rounding_errors(const Relation& relation, const AttentionOptions& options, const Tensors& inputs) {
+  if (relation.num_edges() == 0) return {0, 0, 0, 0, 0};
+  const EdgeIndexTensors edges = edge_index_tensors(relation);
+  const Tensors exact = convert(inputs, at::kDouble);
+  const at::Tensor grad_out_DHV = gradient_of_output({inputs[0].size(0), inputs[0].size(1), inputs[2].size(2)});
+  const at::Tensor grad_weight_EH =
+      (grad_out_DHV.index_select(0, edges.destination_E) * exact[2].index_select(0, edges.source_E)).sum(-1);
+  auto largest = [](const at::Tensor& tensor) { return tensor.abs().max().item<double>(); };
+  const double of_score = 8 * 0x1p-24 * largest(grad_weight_EH) / (1 - options.dropout);
+  const double scale = std::abs(scale_or_default(options, exact[0]));
+  return {0, of_score * scale * largest(exact[1]), of_score * scale * largest(exact[0]), 0, of_score};
 }
 
 // Compares the output and gradients of attend, on every instruction set of this machine, with its definition in fp64.
 // The inputs are query, key, value and, if there is a fourth, edge bias.
 void expect_matches_definition(const Relation& relation, const AttentionOptions& options, const Tensors& inputs) {
-  auto bias_of = [](const Tensors& x) { return x.size() > 3 ? x[3] : at::Tensor(); };
+  const at::ScalarType type = inputs[0].scalar_type();
+  const Tensors expected = output_and_gradients(
+      [&](const Tensors& x) {
+        const Tensors exact = convert(x, at::kDouble);
+        return attend_plain(relation, exact[0], exact[1], exact[2], with_bias(options, bias_of(exact))).to(type);
+      },
+      inputs);
+  const std::vector<double> rounding =
+      type == at::kDouble ? std::vector<double>(5) : rounding_errors(relation, options, inputs);
   for (const auto set : kernels::runnable_instruction_sets()) {
     SCOPED_TRACE(std::string(kernels::instruction_set_name(set)));
     const kernels::ForcedInstructionSet forced(set);
-    expect_same_function(
-        [&](const Tensors& x) { return attend(relation, x[0], x[1], x[2], with_bias(options, bias_of(x))); },
-        [&](const Tensors& x) {
-          const Tensors exact = in_double(x);
-          return attend_plain(relation, exact[0], exact[1], exact[2], with_bias(options, bias_of(exact)))
-              .to(x[0].scalar_type());
-        },
-        inputs);
+    const Tensors actual = output_and_gradients(
+        [&](const Tensors& x) { return attend(relation, x[0], x[1], x[2], with_bias(options, bias_of(x))); }, inputs);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      expect_close(actual[i], expected[i], result_name(i), tolerance(type), rounding[i]);
+    }
   }
 }
 
@@ -87,7 +114,7 @@ TEST_P(AttendOfType, WeightsMatchTheirDefinitionInOutputAndGradients) {
             return attention_weights(r, x[0], x[1], with_bias(o, x[2]));
           },
           [&, &r = relation, &o = options](const Tensors& x) {
-            const Tensors exact = in_double(x);
+            const Tensors exact = convert(x, at::kDouble);
             return attention_weights_plain(r, exact[0], exact[1], with_bias(o, exact[2])).to(x[2].scalar_type());
           },
           {inputs[0], inputs[1], inputs[3]});
@@ -131,6 +158,19 @@ Relation arbitrary_relation() {
   return Relation::from_edges(num_sources, num_destinations, edges);
 }
 
+/// Returns the smallest number from `clamp` on that is further away from all scores than their rounding errors: at the
+/// clamp, the gradient of a score jumps to zero.
+double clamp_between_scores(const Relation& relation, const AttentionOptions& options, const Tensors& inputs) {
+  const EdgeIndexTensors edges = edge_index_tensors(relation);
+  const Tensors exact = convert(inputs, at::kDouble);
+  const at::Tensor query_EHK = exact[0].index_select(0, edges.destination_E);
+  const at::Tensor score_EH = (query_EHK * exact[1].index_select(0, edges.source_E)).sum(-1).abs() *
+                              std::abs(scale_or_default(options, exact[0]));
+  double clamp = *options.clamp;
+  while (((score_EH - clamp).abs() < 1e-5).any().item<bool>()) clamp += 2e-5;
+  return clamp;
+}
+
 AttentionOptions arbitrary_attention_options() {
   AttentionOptions options;
   if (*rc::gen::arbitrary<bool>()) options.scale = *rc::gen::element(0.0, 0.3, -1.0);
@@ -142,13 +182,14 @@ AttentionOptions arbitrary_attention_options() {
 
 RC_GTEST_PROP(Attend, MatchesItsDefinitionOnAnyRelation, ()) {
   const Relation relation = arbitrary_relation();
-  const AttentionOptions options = arbitrary_attention_options();
+  AttentionOptions options = arbitrary_attention_options();
   const auto type = *rc::gen::element(at::kFloat, at::kFloat, at::kBFloat16, at::kDouble);
   const auto heads = *rc::gen::inRange<std::int64_t>(1, 5);
   const auto value_size = *rc::gen::inRange<std::int64_t>(1, 70);
   const auto head_size = *rc::gen::element(value_size, *rc::gen::inRange<std::int64_t>(1, 70));
   Tensors inputs = random_inputs(relation, heads, head_size, value_size, type);
   if (*rc::gen::arbitrary<bool>()) inputs.pop_back();
+  if (options.clamp) options.clamp = clamp_between_scores(relation, options, inputs);
 
   expect_matches_definition(relation, options, inputs);
 
@@ -230,7 +271,7 @@ TEST_P(AttendOfType, TakesARelationPerHead) {
     const kernels::ForcedInstructionSet forced(set);
     expect_same_function([&](const Tensors& x) { return attend(relation_H, x[0], x[1], x[2], options); },
                          [&](const Tensors& x) {
-                           const Tensors exact = in_double(x);
+                           const Tensors exact = convert(x, at::kDouble);
                            Tensors out;
                            for (int head = 0; head < 4; ++head) {
                              auto alone = [&](int which) { return exact[which].narrow(1, head, 1); };

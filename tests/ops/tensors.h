@@ -38,17 +38,17 @@ inline double tolerance(at::ScalarType type) {
 /// Expects that each element differs by at most `allowed` times itself or times the root mean square of `expected`: the
 /// rounding error of a sum grows with its terms, which may cancel in one element, but not in all. To this is added the
 /// error of accumulating terms of size 1 in fp32, which is all that is left where every element cancels, as in the
-/// gradient of a query with one key.
-inline void expect_close(const at::Tensor& actual, const at::Tensor& expected, const std::string& name,
-                         double allowed) {
+/// gradient of a query with one key; and `rounding`, for functions whose terms may be far larger than their sum.
+inline void expect_close(const at::Tensor& actual, const at::Tensor& expected, const std::string& name, double allowed,
+                         double rounding = 0) {
   ASSERT_EQ(actual.sizes(), expected.sizes()) << name;
   ASSERT_EQ(actual.scalar_type(), expected.scalar_type()) << name;
   if (actual.numel() == 0) return;
   const at::Tensor size = expected.to(at::kDouble).abs();
   const at::Tensor scale = size.square().mean().sqrt();
   const double accumulation = std::min(allowed, tolerance(at::kFloat));
-  const at::Tensor excess =
-      (actual.to(at::kDouble) - expected.to(at::kDouble)).abs() - allowed * at::maximum(size, scale) - accumulation;
+  const at::Tensor excess = (actual.to(at::kDouble) - expected.to(at::kDouble)).abs() -
+                            allowed * at::maximum(size, scale) - accumulation - rounding;
   ASSERT_FALSE(excess.isnan().any().item<bool>()) << name << " is not a number somewhere";
   const std::int64_t worst = excess.argmax().item<std::int64_t>();
   ASSERT_LE(excess.max().item<double>(), 0)
@@ -61,12 +61,22 @@ inline void expect_close(const at::Tensor& actual, const at::Tensor& expected, c
   expect_close(actual, expected, name, tolerance(expected.scalar_type()));
 }
 
+/// Names the results of output_and_gradients.
+inline std::string result_name(std::size_t i) {
+  return i == 0 ? "output" : "gradient of input " + std::to_string(i - 1);
+}
+
+/// Returns the gradient of an output in output_and_gradients: fixed random numbers.
+inline at::Tensor gradient_of_output(at::IntArrayRef sizes, at::ScalarType type = at::kDouble) {
+  return normal(sizes, /*seed=*/99, type);
+}
+
 /// Returns the output of `f`, and the gradients of a fixed random projection of the output in all inputs.
 inline Tensors output_and_gradients(const std::function<at::Tensor(const Tensors&)>& f, const Tensors& inputs) {
   Tensors leaves;
   for (const at::Tensor& input : inputs) leaves.push_back(input.detach().requires_grad_());
   Tensors result = {f(leaves)};
-  const at::Tensor projected = (result[0] * normal(result[0].sizes(), /*seed=*/99, result[0].scalar_type())).sum();
+  const at::Tensor projected = (result[0] * gradient_of_output(result[0].sizes(), result[0].scalar_type())).sum();
   for (const at::Tensor& gradient : torch::autograd::grad({projected}, leaves)) result.push_back(gradient);
   return result;
 }
@@ -77,8 +87,7 @@ inline void expect_same_function(const std::function<at::Tensor(const Tensors&)>
   const auto actual_tensors = output_and_gradients(actual, inputs);
   const auto expected_tensors = output_and_gradients(expected, inputs);
   for (std::size_t i = 0; i < expected_tensors.size(); ++i) {
-    expect_close(actual_tensors[i], expected_tensors[i],
-                 i == 0 ? "output" : "gradient of input " + std::to_string(i - 1), tolerance(inputs[0].scalar_type()));
+    expect_close(actual_tensors[i], expected_tensors[i], result_name(i), tolerance(inputs[0].scalar_type()));
   }
 }
 
