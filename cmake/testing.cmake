@@ -26,10 +26,11 @@ function(edgewise_test name)
   # One process per program: starting libtorch for each of hundreds of tests would take longer than the tests.
   add_test(NAME ${name} COMMAND test_${name} --gtest_brief=1)
   # Several programs share the cores at a time, and the busy-waiting threads of libtorch's OpenMP would take the cores
-  # from other programs. die_after_fork=0: some tests start threads in a forked process.
+  # from other programs. die_after_fork=0: some tests start threads in a forked process. RC_PARAMS: a run of CTest has
+  # the same random cases each time; scripts/soak and a program that is started by hand draw other ones.
   set(support "${PROJECT_SOURCE_DIR}/tests/support")
   set_tests_properties(${name} PROPERTIES TIMEOUT 3000 ENVIRONMENT
-    "OMP_WAIT_POLICY=passive;LSAN_OPTIONS=suppressions=${support}/leaks.txt:print_suppressions=0;TSAN_OPTIONS=suppressions=${support}/threads.txt:print_suppressions=0:die_after_fork=0")
+    "OMP_WAIT_POLICY=passive;RC_PARAMS=seed=1;LSAN_OPTIONS=suppressions=${support}/leaks.txt:print_suppressions=0;TSAN_OPTIONS=suppressions=${support}/threads.txt:print_suppressions=0:die_after_fork=0")
 endfunction()
 
 # edgewise_slow_tests makes the tests that match a filter of GoogleTest a CTest test of their own, <name>_slow with the

@@ -24,8 +24,7 @@
 
 using namespace edgewise;
 
-// --- 1. Graphs. The lengths of a pair determine its graph; a batch joins the graphs of its pairs.
-// ---------------------
+// --- 1. Graphs. The lengths of a pair determine its graph. A batch joins the graphs of its pairs. --------------------
 
 void print_range(const std::string& name, const auto& numbers) {
   fmt::print("  {:<16} {} to {}\n", name, numbers.front(), numbers.back());

@@ -77,8 +77,8 @@ def largest_error(case, inputs, result):
 
 
 def measure(case, inputs, attend, leaves=None, to_nodes=lambda result: result, repetitions=5):
-    """Returns the milliseconds of forward, and of forward and backward, and the error of the result. `leaves` are the
-    arguments of attend() if they are not the inputs; their gradients are computed anew each time."""
+    """Returns the milliseconds of forward, and of forward and backward (median and mean), and the error of the result.
+    `leaves` are the arguments of attend() if they are not the inputs; their gradients are computed anew each time."""
     leaves = leaves or inputs
     result = attend(*leaves)
     error = largest_error(case, inputs, to_nodes(result))
@@ -95,11 +95,12 @@ def measure(case, inputs, attend, leaves=None, to_nodes=lambda result: result, r
             leaf.grad = None
         attend(*leaves).backward(gradient)
 
-    return {"forward_ms": median_ms(forward, repetitions), "total_ms": median_ms(forward_backward, repetitions),
-            "error": error}
+    forward_ms, total_ms = times_ms(forward, repetitions), times_ms(forward_backward, repetitions)
+    return {"forward_ms": statistics.median(forward_ms), "forward_mean_ms": statistics.mean(forward_ms),
+            "total_ms": statistics.median(total_ms), "total_mean_ms": statistics.mean(total_ms), "error": error}
 
 
-def median_ms(run, repetitions):
+def times_ms(run, repetitions):
     warm = time.perf_counter() + 0.3
     run()
     while time.perf_counter() < warm:
@@ -108,5 +109,5 @@ def median_ms(run, repetitions):
     for _ in range(repetitions):
         begin = time.perf_counter()
         run()
-        times.append(time.perf_counter() - begin)
-    return 1e3 * statistics.median(times)
+        times.append(1e3 * (time.perf_counter() - begin))
+    return times

@@ -49,6 +49,7 @@ def dense(case, inputs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--case", choices=CASES, required=True)
+    parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
 
@@ -56,7 +57,8 @@ def main():
     case = CASES[arguments.case]()
     inputs = random_inputs(case)
     leaves, bias, to_nodes = (padded if case.lengths else dense)(case, inputs)
-    figures = measure(case, inputs, lambda *qkv: F.scaled_dot_product_attention(*qkv, attn_mask=bias), leaves, to_nodes)
+    figures = measure(case, inputs, lambda *qkv: F.scaled_dot_product_attention(*qkv, attn_mask=bias), leaves, to_nodes,
+                      arguments.repetitions)
     print(json.dumps({**figures, "version": f"torch {torch.__version__}"}))
 
 

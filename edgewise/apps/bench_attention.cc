@@ -31,6 +31,7 @@ void print_json(const BenchAttentionCommand& command, const AttentionBench& benc
       .add("edges", bench.edges);
   auto add_time = [&](const std::string& name, const AttentionTime& time) {
     object.add(name + "_ms", 1e3 * time.seconds)
+        .add(name + "_mean_ms", 1e3 * time.mean_seconds)
         .add(name + "_edges_per_second", per_second(bench.edges, time))
         .add(name + "_gflops", time.flops / time.seconds / 1e9)
         .add(name + "_limit_ms", 1e3 * time.limit_seconds);
@@ -79,7 +80,8 @@ void add_bench_attention(CLI::App& bench) {
                    "the number format of the tensors: fp32 (default) or bf16")
       ->transform(one_of<Precision>());
   add_number(*attention, "--repetitions", &command->options.repetitions,
-             "the number of timed repetitions, whose median is printed; default 20", at_least(1).at_most(1e6));
+             "the number of timed repetitions, whose median is printed, with --json also the mean; default 20",
+             at_least(1).at_most(1e6));
   attention->add_flag("--json", command->is_json, "print the result as one line of JSON");
   add_threads_option(*attention, command->threads);
   attention->callback([command] { run_bench_attention(*command); });

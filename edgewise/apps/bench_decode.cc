@@ -98,7 +98,7 @@ void add_bench_decode(CLI::App& bench) {
              range_of<SearchOptions>("beam"));
   add_number(*decode, "--batch", &options.batch, "the number of sentences that a worker decodes at a time; default 32",
              at_least(1).at_most(1e5));
-  decode->add_option("--input", options.input, "a file of sentences, one per line, which give the input lengths")
+  add_path(*decode, "--input", options.input, "a file of sentences, one per line, which give the input lengths")
       ->required();
   add_number(*decode, "--sentences", &options.sentences, "the number of sentences to decode; default 400",
              at_least(1).at_most(1e6));

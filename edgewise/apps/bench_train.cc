@@ -98,10 +98,9 @@ void add_bench_train(CLI::App& bench) {
       ->add_option("--precision", command->options.precision,
                    "the number format of linear layers and attention: fp32 (default) or bf16")
       ->transform(one_of<Precision>());
-  train
-      ->add_option("--input", command->options.input, "a file of input sentences, one per line, which give the lengths")
+  add_path(*train, "--input", command->options.input, "a file of input sentences, one per line, which give the lengths")
       ->required();
-  train->add_option("--output", command->options.output, "a file of output sentences, one for each input")->required();
+  add_path(*train, "--output", command->options.output, "a file of output sentences, one for each input")->required();
   add_number(*train, "--steps", &command->options.steps, "the number of timed steps; default 20",
              at_least(1).at_most(1e6));
   add_number(*train, "--warmup", &command->options.warmup, "the number of steps before the timed ones; default 3",

@@ -4,13 +4,18 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/files.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/experiment/run_comparison.h"
+#include "edgewise/viz/label.h"
 
 namespace edgewise {
 namespace {
@@ -26,8 +31,20 @@ std::size_t width_of(const ComparisonColumn& column) {
   return width;
 }
 
+/// Escapes control characters and cuts long cells. The first column keeps the end of long paths, which may tell runs
+/// apart.
+void make_printable(std::vector<ComparisonColumn>& columns) {
+  constexpr std::size_t kMaxName = 400;  // bytes
+  constexpr std::size_t kMaxCell = 60;   // characters
+  for (std::string& name : columns.front().cells) name = printable(name, kMaxName);
+  for (ComparisonColumn& column : std::span(columns).subspan(1)) {
+    for (std::string& cell : column.cells) cell = printable_token(cell, kMaxCell);
+  }
+}
+
 /// Prints the first column left-aligned and all other columns right-aligned.
-void print_table(const std::vector<ComparisonColumn>& columns) {
+void print_table(std::vector<ComparisonColumn> columns) {
+  make_printable(columns);
   const auto print_row = [&](const auto& cell_of) {
     std::string line = fmt::format("{:<{}}", cell_of(columns.front()), width_of(columns.front()));
     for (std::size_t i = 1; i < columns.size(); ++i) {
@@ -42,9 +59,14 @@ void print_table(const std::vector<ComparisonColumn>& columns) {
 }
 
 void run_compare(const CompareCommand& command) {
+  std::optional<AtomicFile> page;
+  if (!command.page.empty()) page.emplace(command.page, "compare");
   std::vector<RunRecord> runs;
   for (const std::string& run : command.runs) runs.push_back(read_run(run, "compare"));
-  if (!command.page.empty()) write_file_atomically(command.page, comparison_page(runs), "compare");
+  if (page) {
+    page->write(comparison_page(runs));
+    page->commit();
+  }
   print_table(compare_runs(runs));
 }
 
@@ -54,8 +76,8 @@ void add_compare(CLI::App& program) {
   auto command = std::make_shared<CompareCommand>();
   CLI::App* compare =
       program.add_subcommand("compare", "Compare runs: options that differ, best scores, speed and curves");
-  compare->add_option("runs", command->runs, "run directories, of finished or running runs")->required();
-  compare->add_option("-o,--out", command->page, "an HTML page to write, with the table and the curves in one file");
+  add_path(*compare, "runs", command->runs, "run directories, of finished or running runs")->required();
+  add_path(*compare, "-o,--out", command->page, "an HTML page to write, with the table and the curves in one file");
   compare->callback([command] { run_compare(*command); });
 }
 

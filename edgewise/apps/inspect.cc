@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/config.h"
 #include "edgewise/base/error.h"
@@ -21,6 +22,7 @@
 #include "edgewise/experiment/sentence_steps.h"
 #include "edgewise/nn/serialize.h"
 #include "edgewise/text/line_reader.h"
+#include "edgewise/viz/label.h"
 
 namespace edgewise {
 namespace {
@@ -44,12 +46,12 @@ std::string describe_vocabulary(const Vocabulary& vocabulary) {
 }
 
 void print_model(const fs::path& path) {
-  const fs::path directory = find_model(path, "inspect");
-  const Manifest manifest = verify_manifest(directory, "inspect");
-  const TranslationModel model = open_model(directory);
+  const ListedDirectory files(find_model(path, "inspect"), "inspect");
+  files.verify();
+  const TranslationModel model = make_model(read_model_files(files, "inspect"));
   const TransformerOptions& options = model.model->options();
-  print_output("{}: whole, every file as it was written\n", directory.string());
-  print_output("written by  {}\n", manifest.tool);
+  print_output("{}: whole, every file as it was written\n", printable(files.path()));
+  print_output("written by  {}\n", printable(files.manifest().tool));
   print_output("model       {}, {} + {} layers, size {}, {} heads, feed-forward {}, preset {}\n",
                model_name(options.kind), options.encoder_layers, options.decoder_layers, options.size, options.heads,
                options.feed_forward, enum_name(options.preset));
@@ -60,12 +62,13 @@ void print_model(const fs::path& path) {
 
 void print_last_metrics(const fs::path& run) {
   const fs::path file = run / "metrics.jsonl";
-  if (!is_there(file, "inspect")) return;
-  const std::string text = read_file(file, "inspect");
+  if (!has_entry(file, "inspect")) return;
+  const std::string text = read_file(file, "inspect", kMaxRecordBytes);
   const std::size_t end = text.find_last_not_of('\n');
   if (end == std::string::npos) return;
   const std::size_t begin = text.find_last_of('\n', end);
-  print_output("metrics     {}\n", text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin));
+  const std::string_view lines = std::string_view(text).substr(0, end + 1);
+  print_output("metrics     {}\n", printable(lines.substr(begin == std::string::npos ? 0 : begin + 1)));
 }
 
 void print_side(const char* name, const std::vector<TokenSteps>& tokens) {
@@ -73,8 +76,9 @@ void print_side(const char* name, const std::vector<TokenSteps>& tokens) {
   std::string steps;
   for (const TokenSteps& token : tokens) {
     const std::string number = std::to_string(token.steps);
-    const std::size_t width = std::max(count_code_points(token.text), number.size()) + 1;
-    texts += token.text + std::string(width - count_code_points(token.text), ' ');
+    const std::string text = printable_token(token.text);
+    const std::size_t width = std::max(count_code_points(text), number.size()) + 1;
+    texts += text + std::string(width - count_code_points(text), ' ');
     steps += number + std::string(width - number.size(), ' ');
   }
   print_output("{:<7} {}\n{:<7} {}\n", name, texts, "", steps);
@@ -143,10 +147,10 @@ void add_inspect(CLI::App& program) {
   auto command = std::make_shared<InspectCommand>();
   CLI::App* inspect =
       program.add_subcommand("inspect", "Show the contents of a run, a model, a tensor file or a config");
-  inspect->add_option("path", command->path, "a run or model directory, a .safetensors file, or a config")->required();
-  auto* ponder = inspect->add_option("--ponder", command->ponder_inputs,
-                                     "a file of sentences, one per line, or - for standard input: count the ponder "
-                                     "steps that a Universal Transformer takes for each token");
+  add_path(*inspect, "path", command->path, "a run or model directory, a .safetensors file, or a config")->required();
+  auto* ponder = add_path(*inspect, "--ponder", command->ponder_inputs,
+                          "a file of sentences, one per line, or - for standard input: count the ponder "
+                          "steps that a Universal Transformer takes for each token");
   inspect->add_flag("--json", command->is_json, "print the result of --ponder as JSON")->needs(ponder);
   inspect->callback(
       [command] { command->ponder_inputs.empty() ? run_inspect(command->path) : inspect_ponder_steps(*command); });

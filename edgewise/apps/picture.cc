@@ -12,6 +12,7 @@
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/experiment/pictures.h"
 #include "edgewise/graph/builders.h"
 #include "edgewise/text/line_reader.h"
@@ -23,10 +24,9 @@ namespace {
 /// returns. Errors begin with `caller`.
 void add_picture_output(CLI::App& command, const char* caller, std::function<PictureForms()> draw) {
   const auto file = std::make_shared<std::string>();
-  command
-      .add_option("-o,--out", *file,
-                  "the file to write; its extension selects the format: .html a page, .svg a drawing, .png the drawing "
-                  "or an animation in pixels, .json the numbers")
+  add_path(command, "-o,--out", *file,
+           "the file to write; its extension selects the format: .html a page, .svg a drawing, .png the drawing "
+           "or an animation in pixels, .json the numbers")
       ->required();
   command.callback([file, caller, draw = std::move(draw)] { write_picture(*file, caller, draw); });
 }
@@ -46,22 +46,22 @@ void add_attention(CLI::App& picture) {
   const auto options = std::make_shared<AttentionPictureOptions>();
   CLI::App* attention =
       picture.add_subcommand("attention", "Draw the attention weights of a model on one sentence pair");
-  attention->add_option("--model", options->model, "a run or model directory")->required();
+  add_path(*attention, "--model", options->model, "a run or model directory")->required();
   auto* input = attention->add_option("--input", options->input, "the input sentence of the pair");
   attention->add_option("--output", options->output, "the output sentence; default: the model's translation of --input")
       ->needs(input);
   auto* pairs =
-      attention
-          ->add_option("--pairs", options->pairs, "instead of --input: a file with `input ||| output` on each line")
+      add_path(*attention, "--pairs", options->pairs, "instead of --input: a file with `input ||| output` on each line")
           ->excludes(input);
   add_number(*attention, "--line", &options->line, "the line of --pairs to draw, from 1; default 1",
              at_least(1).at_most(1e12))
       ->needs(pairs);
-  attention->add_option("--gold", options->gold,
+  auto* gold = add_path(*attention, "--gold", options->gold,
                         "a file of gold word alignments, one line per pair: `2-3` links word 2 of the input and word 3 "
                         "of the output surely, `2p3` possibly; the alignment error rate of each head is shown");
   add_number(*attention, "--gold-first", &options->gold_first,
-             "the number of the first word in --gold: 1 (default) or 0", at_least(0).at_most(1));
+             "the number of the first word in --gold: 1 (default) or 0", at_least(0).at_most(1))
+      ->needs(gold);
   add_attention_map_options(*attention, options->map);
   add_picture_output(*attention, "picture attention", [options] { return picture_attention(*options); });
 }
@@ -74,18 +74,20 @@ struct ReportCommand {
 
 void run_report(const ReportCommand& command) {
   constexpr const char* kCaller = "picture report";
-  check(command.page.ends_with(".html"), "{}: --out is {}, needs a name that ends with .html", kCaller, command.page);
-  const std::string page = run_report_page(command.run, read_sentences(command.input, kCaller));
-  write_file_atomically(command.page, page, kCaller);
+  check(command.page.ends_with(".html"), "{}: --out is {}, needs a name that ends with .html", kCaller,
+        quote_unless_plain(command.page));
+  AtomicFile output(command.page, kCaller);
+  output.write(run_report_page(command.run, read_sentences(command.input, kCaller)));
+  output.commit();
 }
 
 void add_report(CLI::App& picture) {
   const auto command = std::make_shared<ReportCommand>();
   CLI::App* report = picture.add_subcommand("report", "Write a page about a run: curves, translations and attention");
-  report->add_option("run", command->run, "a run directory")->required();
-  report->add_option("--input", command->input, "a file of a few sentences, one per line; -: standard input")
+  add_path(*report, "run", command->run, "a run directory")->required();
+  add_path(*report, "--input", command->input, "a file of a few sentences, one per line; -: standard input")
       ->required();
-  report->add_option("-o,--out", command->page, "the page to write, an .html file")->required();
+  add_path(*report, "-o,--out", command->page, "the page to write, an .html file")->required();
   report->callback([command] { run_report(*command); });
 }
 
@@ -198,7 +200,7 @@ void add_graph(CLI::App& picture) {
       ->needs("--input");
 
   CLI::App* beam = add("beam", "the hypotheses of a beam search, and those that it left out", picture_beam);
-  beam->add_option("--model", command->model, "a run or model directory")->required();
+  add_path(*beam, "--model", command->model, "a run or model directory")->required();
   beam->add_option("--input", command->sentence, "the sentence to translate")->required();
   add_number(*beam, "--beam", &command->beam.beam, "the number of hypotheses in the beam; default 4",
              at_least(1).at_most(64));
@@ -212,7 +214,7 @@ void add_training(CLI::App& picture) {
   const auto map = std::make_shared<AttentionMapSelection>();
   CLI::App* training = picture.add_subcommand(
       "training", "Draw the course of training: loss, scores, learning rate, speed, and how attention changed");
-  training->add_option("runs", *runs, "run directories, of finished or running runs")->required();
+  add_path(*training, "runs", *runs, "run directories, of finished or running runs")->required();
   add_attention_map_options(*training, *map);
   add_picture_output(*training, "picture training", [runs, map] { return picture_training(*runs, *map); });
 }
@@ -221,10 +223,10 @@ void add_halting(CLI::App& picture) {
   const auto options = std::make_shared<HaltingPictureOptions>();
   CLI::App* halting =
       picture.add_subcommand("halting", "Draw how many ponder steps a Universal Transformer takes for each token");
-  halting->add_option("--model", options->model, "a run or model directory; a run also shows how training changed them")
+  add_path(*halting, "--model", options->model, "a run or model directory; a run also shows how training changed them")
       ->required();
   halting->add_option("--input", options->inputs, "a sentence to translate; may be repeated")->allow_extra_args(false);
-  halting->add_option("--corpus", options->corpus, "a file of sentences, one per line; -: standard input");
+  add_path(*halting, "--corpus", options->corpus, "a file of sentences, one per line; -: standard input");
   add_picture_output(*halting, "picture halting", [options] { return picture_halting(*options); });
 }
 

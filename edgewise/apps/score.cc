@@ -61,6 +61,7 @@ void print_json(const BleuScore& bleu_score, const ChrfScore& chrf_score, const 
 }
 
 void run_score(const ScoreCommand& command) {
+  require_one_standard_input("score", {"the hypothesis", command.hypothesis}, {"--reference", command.reference});
   const std::vector<std::string> references = read_utf8_lines(command.reference);
   const std::vector<std::string> hypotheses = read_utf8_lines(command.hypothesis);
   check(hypotheses.size() == references.size(), "score: {} has {} lines and {} has {}, as many are needed",
@@ -85,17 +86,17 @@ void add_score(CLI::App& program) {
   auto command = std::make_shared<ScoreCommand>();
   CLI::App* score =
       program.add_subcommand("score", "Score translations by BLEU and chrF, with the numbers of sacreBLEU");
-  score->add_option("hypothesis", command->hypothesis,
-                    "the file of translations, one per line; default: standard input");
-  score->add_option("--reference", command->reference, "the file of reference translations, one per line")->required();
+  add_path(*score, "hypothesis", command->hypothesis,
+           "the file of translations, one per line; default: standard input");
+  add_path(*score, "--reference", command->reference, "the file of reference translations, one per line")->required();
   score->add_option("--tokenize", command->tokenizer, "the tokenizer of BLEU: 13a (default), intl or none")
       ->transform(one_of<BleuTokenizer>());
   score->add_flag("--lowercase", command->lower_case, "lower-case translations and references before scoring");
   add_number(*score, "--chrf-word-order", &command->word_order,
              "the longest word n-gram of chrF; 0: chrF (default), 2: chrF++", at_least(0).at_most(4));
-  add_number(*score, "--digits", &command->digits, "the number of decimals to print; default 1",
-             at_least(0).at_most(12));
-  score->add_flag("--json", command->is_json, "print the result as one line of JSON");
+  auto* digits = add_number(*score, "--digits", &command->digits, "the number of decimals to print; default 1",
+                            at_least(0).at_most(12));
+  score->add_flag("--json", command->is_json, "print the result as one line of JSON")->excludes(digits);
   score->callback([command] { run_score(*command); });
 }
 

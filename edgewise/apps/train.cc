@@ -12,6 +12,7 @@
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/apps/train_signals.h"
+#include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/run_comparison.h"
 
 namespace edgewise {
@@ -30,17 +31,23 @@ void score_test(const TrainCommand& command, const SentencePairs& test, TrainSig
   try {
     const Validation scores = evaluate(open_model(command.run), test, &signals.requests().stop);
     print_output("test: {}\n", format_validation(scores));
-  } catch (const Stopped&) {
+  } catch (const StopException&) {
     print_output("stopped before the test set was scored. To score it, add --resume to the command.\n");
-    throw EndedBySignal(signals.signal());
+    throw SignalExit(signals.signal());
   }
 }
 
+void print_unused_options(const VocabularySection& options) {
+  const std::string unused = describe_unused_options(options);
+  if (!unused.empty()) print_output("note: {}\n", unused);
+}
+
 void run_train(const TrainCommand& command) {
+  TrainSignals signals;
   make_output_optional();
   use_threads(command.threads);
   const Experiment experiment = read_experiment(command.config, command.settings);
-  TrainSignals signals;
+  if (!command.is_resumed) print_unused_options(experiment.vocabulary);
   Progress progress(experiment, signals);
   const TrainResult result =
       train(experiment, command.run,
@@ -49,7 +56,7 @@ void run_train(const TrainCommand& command) {
   progress.finish_line();
   if (result.outcome == Outcome::kInterrupted) {
     print_output("stopped at step {}; all is saved. To go on, add --resume to the command.\n", result.step);
-    throw EndedBySignal(signals.signal());
+    throw SignalExit(signals.signal());
   }
   print_output("{} after {} steps and {}\n",
                result.outcome == Outcome::kStoppedEarly ? "validation no longer improves: ended" : "ended", result.step,
@@ -62,8 +69,8 @@ void run_train(const TrainCommand& command) {
 void add_train(CLI::App& program) {
   auto command = std::make_shared<TrainCommand>();
   CLI::App* train = program.add_subcommand("train", "Train the model that a config file describes");
-  train->add_option("config", command->config, "the config, a TOML file")->required();
-  train->add_option("--out", command->run, "the run directory to write: checkpoints and metrics")->required();
+  add_path(*train, "config", command->config, "the config, a TOML file")->required();
+  add_path(*train, "--out", command->run, "the run directory to write: checkpoints and metrics")->required();
   add_settings_option(*train, command->settings);
   train->add_flag("--resume", command->is_resumed, "continue the run that --out holds");
   add_threads_option(*train, command->threads);

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <limits>
 
+#include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/unfinished_files.h"
 
 namespace edgewise {
@@ -33,7 +34,7 @@ void stop_on_signal(int signal) {
   int none = 0;
   if (caught_signal.compare_exchange_strong(none, signal)) {
     caught_ms = now_ms();
-    run_requests.stop = true;  // last: who reads the request may read the signal
+    run_requests.stop = true;  // set last, so that a thread that finds the request also finds the signal
   } else if (now_ms() >= caught_ms && now_ms() - caught_ms >= kRepetitionMs) {
     remove_unfinished_files();
     _exit(128 + signal);
@@ -44,13 +45,15 @@ void save_on_signal(int /*signal*/) { run_requests.save = true; }
 
 }  // namespace
 
+TrainSignals::TrainSignals() : save_({SIGUSR1}, save_on_signal) {}
+
 void TrainSignals::install() {
   run_requests.stop = false;
-  run_requests.save = false;
   caught_signal = 0;
   caught_ms = kNever;
-  stop_.emplace(std::initializer_list<int>{SIGINT, SIGTERM, SIGHUP}, stop_on_signal);
-  save_.emplace(std::initializer_list<int>{SIGUSR1}, save_on_signal);
+  give_up_blocked_streams(run_requests.stop);
+  // A write to a full pipe must fail, so that the writer reads the request.
+  stop_.emplace(std::initializer_list<int>{SIGINT, SIGTERM, SIGHUP}, stop_on_signal, WaitingCalls::kFail);
 }
 
 RunRequests& TrainSignals::requests() { return run_requests; }

@@ -10,10 +10,14 @@ namespace edgewise {
 
 /// Turns signals into requests to a training run. The first SIGINT, SIGTERM or SIGHUP makes the run save and end;
 /// another one, a second or more later, ends the program at once. Earlier repetitions are ignored, because a closing
-/// terminal and some programs, such as `timeout`, send a signal twice. SIGUSR1 makes the run save and continue. At most
-/// one object may exist.
+/// terminal and some programs, such as `timeout`, send a signal twice. SIGUSR1 makes the run save and continue;
+/// before the first step, the request waits. At most one object may exist.
 class TrainSignals {
  public:
+  /// Handles SIGUSR1 only: the other signals still end the process, because nothing is to be saved before training.
+  TrainSignals();
+
+  /// Handles all signals. From now on, output that nobody reads does not delay the end of the run.
   void install();
 
   RunRequests& requests();
@@ -22,8 +26,8 @@ class TrainSignals {
   int signal() const;
 
  private:
+  SignalHandlers save_;
   std::optional<SignalHandlers> stop_;
-  std::optional<SignalHandlers> save_;
 };
 
 }  // namespace edgewise

@@ -9,7 +9,9 @@
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
+#include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/experiment/make_vocabularies.h"
 
 namespace edgewise {
@@ -26,14 +28,16 @@ void run_vocab(const VocabCommand& command) {
   Experiment experiment = command.config.empty() ? parse_experiment("", "the command line", command.settings)
                                                  : read_experiment(command.config, command.settings);
   check(experiment.vocabulary.file.empty(), "vocab: vocabulary.file is {}, needs none to learn one; leave it out",
-        experiment.vocabulary.file);
+        quote_unless_plain(experiment.vocabulary.file));
+  check_data_options(experiment, "vocab");
   experiment.data.valid.clear();
   experiment.data.test.clear();
+  DirectoryWriter(command.destination, "vocab");  // throws an error of --out before the work, and leaves nothing
   const Corpus corpus = load_corpus(experiment.data, std::filesystem::path(command.config).parent_path());
   print_corpus_report(corpus);
   const Vocabularies vocabularies = make_vocabularies(experiment.vocabulary, corpus);
   write_vocabularies(command.destination, vocabularies, experiment.vocabulary.shared, "vocab");
-  print_output("{}: {}, from {} pairs\n", command.destination,
+  print_output("{}: {}, from {} pairs\n", printable(command.destination),
                describe_vocabularies(vocabularies, experiment.vocabulary.shared), corpus.num_training_pairs());
 }
 
@@ -43,10 +47,9 @@ void add_vocab(CLI::App& program) {
   auto command = std::make_shared<VocabCommand>();
   CLI::App* vocab = program.add_subcommand(
       "vocab", "Learn the vocabularies of a config and write them, for vocabulary.file of other configs");
-  vocab->add_option(
-      "config", command->config,
-      "the config, a TOML file; only [data] and [vocabulary] are used; default: all options are set by --set");
-  vocab->add_option("--out", command->destination, "the directory of vocabulary files to write")->required();
+  add_path(*vocab, "config", command->config,
+           "the config, a TOML file; only [data] and [vocabulary] are used; default: all options are set by --set");
+  add_path(*vocab, "--out", command->destination, "the directory of vocabulary files to write")->required();
   add_settings_option(*vocab, command->settings);
   vocab->callback([command] { run_vocab(*command); });
 }

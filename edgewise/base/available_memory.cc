@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
 
-// Reads lines such as "MemAvailable:   20123456 kB". A system that does not tell has no known limit.
+// Reads lines such as "MemAvailable:   20123456 kB". Without MemAvailable, no limit is known.
 std::int64_t machine_memory(const std::filesystem::path& root) {
   std::ifstream file(root / "proc/meminfo");
   std::optional<std::int64_t> available;

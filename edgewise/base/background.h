@@ -28,8 +28,8 @@ std::optional<std::jthread> try_start_thread(Fn fn) {
 /// future has the result or exception of `fn`; its destructor waits for the thread.
 template <class Fn>
 std::future<std::invoke_result_t<Fn>> run_in_background(Fn fn) {
-  // With both policies, std::async defers the call if it cannot start a thread. It would then call a function that it
-  // has already moved from, so that each attempt gets a copy of a pointer.
+  // With both policies, std::async defers the call if it cannot start a thread. libstdc++ has then already moved from
+  // the function; a copy of a shared pointer is still valid.
   const auto call = [shared = std::make_shared<Fn>(std::move(fn))] { return (*shared)(); };
   auto future = std::async(std::launch::async | std::launch::deferred, call);
   if (future.wait_for(std::chrono::seconds(0)) == std::future_status::deferred) future.wait();

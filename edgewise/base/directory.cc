@@ -39,9 +39,16 @@ bool is_replaceable(const fs::path& path) {
   return !is_there(path) || is_empty_directory(path) || is_there(path / kManifestName);
 }
 
+int rename_directory(const fs::path& from, const fs::path& to) {
+  return file_system().rename(from, to) == 0 ? 0 : errno;
+}
+int swap_directories(const fs::path& left, const fs::path& right) {
+  return file_system().exchange(left, right) == 0 ? 0 : errno;
+}
+
 // Renames a directory to `target`, or swaps the two if `target` is a directory with files.
 int move_or_swap(const fs::path& directory, const fs::path& target) {
-  const int error = file_system().rename(directory, target) == 0 ? 0 : errno;
+  const int error = rename_directory(directory, target);
   return error == ENOTEMPTY || error == EEXIST ? exchange(directory, target) : error;
 }
 
@@ -80,7 +87,7 @@ fs::path kept_path(const fs::path& target) {
 
 // Renames a directory to a kept path of `target` if it has foreign files.
 int keep_foreign_files(const fs::path& directory, const fs::path& target) {
-  return !has_foreign_files(directory) || file_system().rename(directory, kept_path(target)) == 0 ? 0 : errno;
+  return has_foreign_files(directory) ? rename_directory(directory, kept_path(target)) : 0;
 }
 
 // Puts a directory back that exchange() moved aside, or removes it if its former path is in use.
@@ -105,6 +112,17 @@ void remove_leftover(const Leftover& leftover) {
   }
 }
 
+// Creates a directory and its missing parents.
+int create_with_parents(const fs::path& directory) {
+  std::error_code error;
+  if (directory.empty() || fs::is_directory(directory, error)) return 0;
+  if (const int parent_error = create_with_parents(directory.parent_path()); parent_error != 0) return parent_error;
+  if (file_system().make_directory(directory) == 0) return sync_directory(directory.parent_path());
+  const int create_error = errno;
+  if (create_error != EEXIST) return create_error;
+  return fs::is_directory(directory, error) ? 0 : ENOTDIR;  // another process created it, or it is a file
+}
+
 void remove_leftovers_of(const fs::path& target) {
   const std::string name = target.filename().string();
   for_each_leftover(target.parent_path(), name + std::string(kAside), remove_leftover);
@@ -113,15 +131,26 @@ void remove_leftovers_of(const fs::path& target) {
 
 }  // namespace
 
-bool remove_listed_directory(const fs::path& directory) {
+void create_directories(const fs::path& directory, std::string_view caller) {
+  const int error = create_with_parents(directory);
+  check(error == 0, "{}: {}: {}", caller, directory.string(), error_text(error));
+}
+
+// Syncs the new name before the files are removed: otherwise a power cut may leave a part of them under the old name.
+bool remove_listed_directory(const fs::path& directory, std::string_view caller) {
   if (!is_fully_listed(directory)) return false;
   const fs::path aside = unused_temporary_path(directory);
-  if (file_system().rename(directory, aside) == 0) file_system().remove_all(aside);
+  int error = rename_directory(directory, aside);
+  if (error == 0) error = sync_directory(directory.parent_path());
+  check(error == 0, "{}: {} cannot be removed: {}", caller, directory.string(), error_text(error));
+  file_system().remove_all(aside);
   return true;
 }
 
-void discard_directory(const fs::path& directory) {
-  if (keep_foreign_files(directory, directory) == 0) remove_listed_directory(directory);
+void discard_directory(const fs::path& directory, std::string_view caller) {
+  const int error = keep_foreign_files(directory, directory);
+  check(error == 0, "{}: {} cannot be moved: {}", caller, directory.string(), error_text(error));
+  remove_listed_directory(directory, caller);
 }
 
 void put_directory(const fs::path& directory, const fs::path& target, std::string_view caller) {
@@ -137,8 +166,9 @@ DirectoryWriter::DirectoryWriter(const fs::path& target, std::string_view caller
     : target_text_(target.string()), caller_(caller) {
   std::error_code error;
   target_ = real_path(target, error);
-  if (!error) fs::create_directories(target_.parent_path(), error);
   check(!error, "{}: {}: {}", caller_, target_text_, error.message());
+  const int create_error = create_with_parents(target_.parent_path());
+  check(create_error == 0, "{}: {}: {}", caller_, target_text_, error_text(create_error));
   remove_leftovers_of(target_);
   check(is_replaceable(target_),
         "{}: {} exists without a {}, needs to be absent, empty or written by this program; choose another directory",
@@ -174,8 +204,8 @@ void DirectoryWriter::commit_and_keep_old_as(std::string_view name) {
   if (!is_there(target_) || is_empty_directory(target_)) return commit();
   complete();
   const int error = rotate(target_.parent_path() / name);
-  check(error == 0, "{}: {}: {}; {}", caller_, target_text_, error_text(error),
-        is_committed_ ? "it was replaced, but what it was is not kept" : "nothing was replaced");
+  check(error == 0, "{}: {}: {}; nothing was replaced", caller_, target_text_, error_text(error));
+  is_committed_ = true;
   sync_parent();
   file_system().remove_all(temporary_->path());
 }
@@ -184,10 +214,9 @@ void DirectoryWriter::commit_and_keep_old_as(std::string_view name) {
 int DirectoryWriter::replace_target() {
   if (!has_foreign_files(target_)) return move_or_swap(temporary_->path(), target_);
   const fs::path kept = kept_path(target_);
-  if (file_system().rename(target_, kept) != 0) return errno;
-  if (file_system().rename(temporary_->path(), target_) == 0) return 0;
-  const int error = errno;
-  file_system().rename(kept, target_);
+  if (const int error = rename_directory(target_, kept); error != 0) return error;
+  const int error = rename_directory(temporary_->path(), target_);
+  if (error != 0) rename_directory(kept, target_);
   return error;
 }
 
@@ -211,28 +240,28 @@ void DirectoryWriter::sync_parent() const {
         error_text(error));
 }
 
-// Afterwards `previous` is the old target, and the temporary directory is the former `previous`, if any.
+// Swaps the new directory with `previous`, and then with the target. The old target never has the temporary name, under
+// which the next process would remove it. Afterwards the temporary directory is the former `previous`, if any.
 int DirectoryWriter::rotate(const fs::path& previous) {
   if (const int error = keep_foreign_files(previous, target_); error != 0) return error;
   if (has_foreign_files(target_)) return rotate_by_renaming(previous);
-  if (file_system().exchange(temporary_->path(), target_) != 0) {
-    return is_exchange_unsupported(errno) ? rotate_by_renaming(previous) : errno;
+  const bool has_previous = is_there(previous);
+  int error =
+      has_previous ? swap_directories(temporary_->path(), previous) : rename_directory(temporary_->path(), previous);
+  if (error == 0) {
+    error = swap_directories(previous, target_);
+    if (error == 0) return 0;
+    has_previous ? swap_directories(temporary_->path(), previous) : rename_directory(previous, temporary_->path());
   }
-  is_committed_ = true;
-  sync_parent();  // the old directory is the fallback until the new one is durable
-  return move_or_swap(temporary_->path(), previous);
+  return is_exchange_unsupported(error) ? rotate_by_renaming(previous) : error;
 }
 
 // Between the two renames the target does not exist, but the old and the new directory are complete.
 int DirectoryWriter::rotate_by_renaming(const fs::path& previous) {
-  remove_listed_directory(previous);
-  if (file_system().rename(target_, previous) != 0) return errno;
-  if (file_system().rename(temporary_->path(), target_) == 0) {
-    is_committed_ = true;
-    return 0;
-  }
-  const int error = errno;
-  file_system().rename(previous, target_);
+  remove_listed_directory(previous, caller_);
+  if (const int error = rename_directory(target_, previous); error != 0) return error;
+  const int error = rename_directory(temporary_->path(), target_);
+  if (error != 0) rename_directory(previous, target_);
   return error;
 }
 

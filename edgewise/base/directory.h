@@ -13,12 +13,16 @@
 
 namespace edgewise {
 
+/// Creates a directory and its missing parents, and syncs the new names to the disk. Errors begin with `caller`.
+void create_directories(const std::filesystem::path& directory, std::string_view caller);
+
 /// Removes a directory in one step if its manifest.json lists every file in it. Otherwise leaves it and returns false.
-bool remove_listed_directory(const std::filesystem::path& directory);
+/// Throws Error if the directory cannot be removed. After a power cut, the directory stays absent.
+bool remove_listed_directory(const std::filesystem::path& directory, std::string_view caller);
 
 /// Removes a directory if its manifest.json lists every file in it; otherwise renames it to
-/// `<directory>.kept-<pid>-<n>`. An absent directory is no error.
-void discard_directory(const std::filesystem::path& directory);
+/// `<directory>.kept-<pid>-<n>`. An absent directory is no error. Throws Error if the directory stays.
+void discard_directory(const std::filesystem::path& directory, std::string_view caller);
 
 /// Moves a directory to `target`, or swaps the two directories if `target` exists. Errors begin with `caller`.
 void put_directory(const std::filesystem::path& directory, const std::filesystem::path& target,
@@ -61,8 +65,8 @@ class DirectoryWriter {
   void commit();
 
   /// Commits, and renames the old target to `name` in the parent folder, where it replaces the former directory `name`.
-  /// At each moment, the last committed directory is complete under the target's name or, if the file system cannot
-  /// swap directories, under one of the two names.
+  /// The old target is complete at each moment, under its own name or under `name`. For a moment the new directory may
+  /// have the name `name` and, if the file system cannot swap directories, the target may be absent.
   void commit_and_keep_old_as(std::string_view name);
 
  private:

@@ -195,11 +195,12 @@ void check_ranges(const Section& fields, std::string_view caller, const std::str
 }
 
 /// Throws Error for the first number outside its range: "search: beam is 0, needs a whole number from 1 to 1000". The
-/// config reader checks ranges itself; this function checks options that a program sets.
+/// config reader checks ranges itself; this function checks options that a program sets. `prefix` is the section of
+/// `options` in a config, such as "search.".
 template <OptionStruct Options>
-void check_ranges(const Options& options, std::string_view caller) {
+void check_ranges(const Options& options, std::string_view caller, std::string_view prefix = "") {
   Options copy = options;
-  detail::check_ranges(fields_of(copy), caller, "");
+  detail::check_ranges(fields_of(copy), caller, std::string(prefix));
 }
 
 }  // namespace edgewise

@@ -22,6 +22,10 @@ int FileSystem::open(const std::filesystem::path& path, int flags, unsigned perm
 }
 
 ssize_t FileSystem::write(int file, std::string_view bytes) { return ::write(file, bytes.data(), bytes.size()); }
+ssize_t FileSystem::read_at(int file, std::uint64_t offset, std::span<char> buffer) {
+  return ::pread(file, buffer.data(), buffer.size(), static_cast<off_t>(offset));
+}
+
 int FileSystem::truncate(int file, std::uint64_t size) { return ::ftruncate(file, static_cast<off_t>(size)); }
 int FileSystem::sync(int file) { return ::fsync(file); }
 int FileSystem::close(int file) { return ::close(file); }

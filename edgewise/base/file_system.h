@@ -5,10 +5,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string_view>
 
-// The system calls that write files. Writers make these calls through file_system(), so that a test can let each call
-// fail and check that no data is lost.
+// The system calls that write files, and the call that reads them. Writers and readers make these calls through
+// file_system(), so that a test can let each call fail and check that no data is lost.
 
 namespace edgewise {
 
@@ -19,6 +20,7 @@ class FileSystem {
 
   virtual int open(const std::filesystem::path& path, int flags, unsigned permissions);
   virtual ssize_t write(int file, std::string_view bytes);
+  virtual ssize_t read_at(int file, std::uint64_t offset, std::span<char> buffer);
   virtual int truncate(int file, std::uint64_t size);
   virtual int sync(int file);
   virtual int close(int file);

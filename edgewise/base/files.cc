@@ -39,7 +39,7 @@ std::string read_file(const std::filesystem::path& path, std::string_view caller
   return RegularFile(path, caller).read(max_bytes);
 }
 
-bool is_there(const std::filesystem::path& path, std::string_view caller) {
+bool has_entry(const std::filesystem::path& path, std::string_view caller) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) == 0) return true;
   const int error = errno;

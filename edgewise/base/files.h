@@ -26,7 +26,7 @@ std::string read_file(const std::filesystem::path& path, std::string_view caller
 
 /// Returns whether a file, a directory or a symbolic link has the path, even a link that leads nowhere. Throws Error if
 /// the system cannot tell, for example because a name is too long.
-bool is_there(const std::filesystem::path& path, std::string_view caller);
+bool has_entry(const std::filesystem::path& path, std::string_view caller);
 
 /// Returns whether a file or directory exists. Throws Error when the system cannot tell: the name is too long, symbolic
 /// links form a loop, or a folder may not be read.

@@ -16,6 +16,7 @@ namespace {
 constexpr int kMaxDepth = 4;
 constexpr std::size_t kMaxKeysOfObject = 200'000;
 constexpr std::string_view kNumberStarts = "-0123456789";
+constexpr std::string_view kCut = "; the text was cut, copy it again";
 
 // Numbers need no quotes, but untrusted ones may be long.
 std::string shorten(std::string_view number) {
@@ -107,8 +108,8 @@ std::uint64_t JsonScanner::read_whole_number(std::string_view what) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   const bool has_leading_zero = digits.size() > 1 && digits[0] == '0';
   if (error != std::errc() || end != digits.data() + digits.size() || has_leading_zero) {
-    fail_at_value(fmt::format("{} is {}, needs a whole number from 0 to 18446744073709551615", what,
-                              describe(digits[0], digits)));
+    fail_at_value(fmt::format("{} is {}, needs a whole number from 0 to 18446744073709551615{}", what,
+                              describe(digits[0], digits), advice_on_number()));
   }
   return number;
 }
@@ -123,8 +124,8 @@ double JsonScanner::read_number(std::string_view what) {
   double value = 0;
   const auto error = std::from_chars(digits.data(), digits.data() + digits.size(), value).ec;
   if (!is_number(digits) || error != std::errc()) {
-    fail_at_value(
-        fmt::format("{} is {}, needs a number that JSON writes and a double holds", what, describe(digits[0], digits)));
+    fail_at_value(fmt::format("{} is {}, needs a number that JSON writes and a double holds{}", what,
+                              describe(digits[0], digits), advice_on_number()));
   }
   return value;
 }
@@ -146,9 +147,16 @@ void JsonScanner::fail_here(std::string_view message) const {
 
 // Reports that the text has something else than `needs` at the present position.
 void JsonScanner::fail_for_need(std::string_view needs) const {
-  if (position_ == text_.size()) fail_here(fmt::format("the text ends, needs {}; it was cut", needs));
+  if (position_ == text_.size()) fail_here(fmt::format("the text ends, needs {}{}", needs, kCut));
   const CodePoint point = code_point_at(text_, position_);  // the constructor has checked the text
   fail_here(fmt::format("the text has {}, needs {}", quote(text_.substr(position_, point.size)), needs));
+}
+
+// Returns what to do about an invalid number before the present position: nothing unless the text was cut in it.
+std::string_view JsonScanner::advice_on_number() const {
+  constexpr std::string_view kBeforeDigits = "+-.eE";
+  const bool is_cut = position_ == text_.size() && kBeforeDigits.find(text_.back()) != std::string_view::npos;
+  return is_cut ? kCut : "";
 }
 
 void JsonScanner::skip_space() { position_ = std::min(text_.find_first_not_of(" \t\r\n", position_), text_.size()); }
@@ -164,7 +172,7 @@ bool JsonScanner::consume(char expected) {
 void JsonScanner::begin_value(std::string_view starts, std::string_view what, std::string_view needs) {
   skip_space();
   value_begin_ = position_;
-  if (position_ == text_.size()) fail_here(fmt::format("{} is missing, needs {}", what, needs));
+  if (position_ == text_.size()) fail_here(fmt::format("{} is missing, needs {}{}", what, needs, kCut));
   const char first = text_[position_];
   if (starts.find(first) != std::string_view::npos) return;
   const std::string_view number = kNumberStarts.find(first) != std::string_view::npos ? read_number_text() : "";
@@ -193,7 +201,7 @@ std::string JsonScanner::read_string_body() {
       result += next;
     }
   }
-  fail_at_value("a string is not closed, needs a quote at its end; the text was cut");
+  fail_at_value(fmt::format("a string is not closed, needs a quote at its end{}", kCut));
 }
 
 // Starts at the backslash and ends at the last character of the escape.
@@ -228,8 +236,10 @@ std::uint32_t JsonScanner::read_hex4() {
   const std::string_view digits = text_.substr(position_ + 1, 4);
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+  const bool is_cut = digits.size() < 4 && end == digits.data() + digits.size();
   if (error != std::errc() || digits.size() != 4 || end != digits.data() + 4) {
-    fail_here(fmt::format("the text has {} after \\u, needs four hexadecimal digits", quote(digits)));
+    fail_here(
+        fmt::format("the text has {} after \\u, needs four hexadecimal digits{}", quote(digits), is_cut ? kCut : ""));
   }
   position_ += 4;
   return value;
@@ -255,13 +265,17 @@ void JsonScanner::skip_nested(int depth) {
       return skip_word("null");
     default:
       if (const std::string_view number = read_number_text(); !is_number(number)) {
-        fail_at_value(fmt::format("a number is {}, needs the form of JSON, such as -1.5e3", shorten(number)));
+        fail_at_value(fmt::format("a number is {}, needs the form of JSON, such as -1.5e3{}", shorten(number),
+                                  advice_on_number()));
       }
   }
 }
 
 void JsonScanner::skip_word(std::string_view word) {
-  if (text_.substr(position_, word.size()) != word) fail_for_need(word);
+  if (text_.substr(position_, word.size()) != word) {
+    if (word.starts_with(text_.substr(position_))) position_ = text_.size();  // the text was cut in the word
+    fail_for_need(word);
+  }
   position_ += word.size();
 }
 

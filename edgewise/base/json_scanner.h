@@ -49,6 +49,7 @@ class JsonScanner {
   [[noreturn]] void fail_at_value(std::string_view message) const;
 
  private:
+  std::string_view advice_on_number() const;
   void skip_space();
   bool consume(char expected);
   void begin_value(std::string_view starts, std::string_view what, std::string_view needs);

@@ -22,13 +22,16 @@ class Folder {
   Folder(const std::filesystem::path& path, std::string_view caller)
       : path_(path), file_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
     const int error = file_.is_open() ? 0 : errno;
-    check(error == 0, "{}: {}: {}", caller, (path / kManifestName).string(), error_text(error));
+    if (error == 0) return;
+    const std::string text = fmt::format("{}: {}: {}", caller, (path / kManifestName).string(), error_text(error));
+    if (error == ENOENT || error == ENOTDIR) throw Error(text);
+    throw UnreadableFile(text);
   }
 
   const FileDescriptor& file() const { return file_; }
 
   /// Returns whether the path now leads to another directory, or nowhere.
-  bool was_replaced() const {
+  bool is_replaced() const {
     struct stat opened {};
     struct stat present {};
     return ::fstat(file_.number(), &opened) == 0 &&
@@ -53,6 +56,8 @@ RegularFile open_file(const Folder& folder, const std::filesystem::path& directo
                       std::string_view caller) {
   try {
     return {folder.file(), directory, name, caller};
+  } catch (const UnreadableFile&) {
+    throw;
   } catch (const Error& error) {
     fail("{}; {} lists it", error.what(), kManifestName);
   }
@@ -71,7 +76,7 @@ ListedDirectory::ListedDirectory(const std::filesystem::path& directory, std::st
       }
       return;
     } catch (const Error&) {
-      if (attempt == kMaxAttempts || !folder.was_replaced()) throw;
+      if (attempt == kMaxAttempts || !folder.is_replaced()) throw;
       files_.clear();
     }
   }

@@ -37,8 +37,8 @@ std::optional<std::string> nearest_name(std::string_view name, std::span<const s
   for (const std::string& candidate : names) {
     const std::size_t longer = std::max(name.size(), candidate.size());
     const std::size_t most_edits = std::max<std::size_t>(1, longer / 3);
-    if (longer - std::min(name.size(), candidate.size()) > most_edits)
-      continue;  // costs nothing for names of megabytes
+    // Comparing names of megabytes letter by letter would take minutes.
+    if (longer - std::min(name.size(), candidate.size()) > most_edits) continue;
     const std::size_t edits = edit_distance(name, candidate);
     const bool is_near = edits < longer && edits <= most_edits;
     if (is_near && (!nearest || edits < fewest)) {

@@ -9,6 +9,7 @@
 
 #include "edgewise/base/config.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
 
 namespace edgewise {
 
@@ -35,6 +36,7 @@ inline bool is_named(std::string_view path, std::string_view name) {
 template <OptionStruct Options>
 void check_effects(const Options& options, const Options& before, std::span<const OptionRule<Options>> rules,
                    std::string_view caller, std::string_view prefix = "") {
+  constexpr std::size_t kMaxValue = 60;  // bytes of a value in an error
   const std::vector<std::pair<std::string, std::string>> settings = settings_of(options);
   const std::vector<std::pair<std::string, std::string>> settings_before = settings_of(before);
   for (const OptionRule<Options>& rule : rules) {
@@ -42,7 +44,7 @@ void check_effects(const Options& options, const Options& before, std::span<cons
     for (std::size_t i = 0; i < settings.size(); ++i) {
       const auto& [path, value] = settings[i];
       check(value == settings_before[i].second || !detail::is_named(path, rule.option), "{}: {}{} is {}, needs {}",
-            caller, prefix, path, value, rule.needs);
+            caller, prefix, path, printable(value, kMaxValue), rule.needs);
     }
   }
 }

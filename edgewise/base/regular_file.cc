@@ -10,9 +10,12 @@
 #include <cerrno>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/file_system.h"
 
 namespace edgewise {
 namespace {
+
+constexpr std::size_t kChunk = 1 << 16;  // bytes
 
 // O_NONBLOCK: without it, opening a FIFO waits for a writer.
 constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
@@ -31,8 +34,8 @@ bool is_no_file(int error) { return error == ENXIO || error == ENODEV; }
 }  // namespace
 
 /// The results of open(): a descriptor, or -1 and the error.
-struct RegularFile::Opened {
-  explicit Opened(int result, bool follows = true)
+struct RegularFile::OpenResult {
+  explicit OpenResult(int result, bool follows = true)
       : number(result), error(result < 0 ? errno : 0), follows_links(follows) {}
 
   int number;
@@ -41,61 +44,79 @@ struct RegularFile::Opened {
 };
 
 RegularFile::RegularFile(const std::filesystem::path& path, std::string_view caller)
-    : RegularFile(Opened(::open(path.c_str(), kFlags)), path, caller) {}
+    : RegularFile(OpenResult(::open(path.c_str(), kFlags)), path, caller) {}
 
 RegularFile::RegularFile(const FileDescriptor& open_folder, const std::filesystem::path& folder, std::string_view name,
                          std::string_view caller)
-    : RegularFile(Opened(::openat(open_folder.number(), std::string(name).c_str(), kFlags | O_NOFOLLOW), false),
+    : RegularFile(OpenResult(::openat(open_folder.number(), std::string(name).c_str(), kFlags | O_NOFOLLOW), false),
                   folder / name, caller) {}
 
-RegularFile::RegularFile(Opened opened, const std::filesystem::path& path, std::string_view caller)
+RegularFile::RegularFile(OpenResult opened, const std::filesystem::path& path, std::string_view caller)
     : path_(path), caller_(caller), file_(opened.number) {
   check(opened.error != ELOOP || opened.follows_links, "{}: {} is a symbolic link, needs to be a regular file", caller_,
         path_.string());
   check(!is_no_file(opened.error), "{}: {} is a socket or device, needs to be a regular file", caller_, path_.string());
-  check(file_.is_open(), "{}: {}: {}", caller_, path_.string(), error_text(opened.error));
+  if (!file_.is_open()) fail_to_read(opened.error);
   struct stat status {};
-  check(::fstat(file_.number(), &status) == 0, "{}: {}: {}", caller_, path_.string(), error_text(errno));
+  if (::fstat(file_.number(), &status) != 0) fail_to_read(errno);
   check(S_ISREG(status.st_mode), "{}: {} is {}, needs to be a regular file", caller_, path_.string(),
         describe_kind(status.st_mode));
   size_ = static_cast<std::uint64_t>(status.st_size);
 }
 
 std::string RegularFile::read(std::uint64_t max_bytes) const {
+  check(size_ <= max_bytes, "{}: {} has {} bytes, needs at most {}", caller_, path_.string(), size_, max_bytes);
   std::string bytes;
-  std::size_t read = 0;
-  std::uint64_t expected = size_;
-  do {
-    check(expected <= max_bytes, "{}: {} has {} bytes, needs at most {}", caller_, path_.string(), expected, max_bytes);
-    // One byte more than the file has, so that the last read() returns 0 without growing the buffer.
-    bytes.resize(expected + 1);
-    while (const std::size_t count = read_at(read, bytes.data() + read, bytes.size() - read)) read += count;
-    // Only needed if the buffer is full: the file grows, or its size is unknown.
-    expected = read <= max_bytes ? std::min<std::uint64_t>(2 * read + 4096, max_bytes) : read;
-  } while (read == bytes.size());
-  check(read >= size_, "{}: {} has {} bytes, needs the {} that it had when opened; it was cut while it was read",
-        caller_, path_.string(), read, size_);
-  bytes.resize(read);
+  bytes.reserve(size_);
+  // The chunk stays in the cache. Reading into a resized string would write its memory twice.
+  std::array<char, kChunk> chunk;
+  while (true) {
+    // One byte more than allowed shows that a file is too long: it grows, or its size is unknown.
+    const std::uint64_t most = std::clamp<std::uint64_t>(max_bytes - bytes.size(), 1, chunk.size());
+    const std::size_t count = read_at(bytes.size(), {chunk.data(), most});
+    if (count == 0) break;
+    const std::uint64_t total = bytes.size() + count;
+    check(total <= max_bytes, "{}: {} has {} bytes, needs at most {}", caller_, path_.string(), total, max_bytes);
+    bytes.append(chunk.data(), count);
+  }
+  check(bytes.size() >= size_,
+        "{}: {} has {} bytes, needs the {} that it had when opened; it was cut while it was read", caller_,
+        path_.string(), bytes.size(), size_);
+  return bytes;
+}
+
+std::string RegularFile::read_range(std::uint64_t begin, std::uint64_t end) const {
+  std::string bytes(end - begin, '\0');
+  std::size_t size = 0;
+  while (const std::size_t count = read_at(begin + size, std::span(bytes).subspan(size))) size += count;
+  bytes.resize(size);
   return bytes;
 }
 
 void RegularFile::for_each_chunk(const std::function<void(std::string_view)>& take) const {
-  std::array<char, 1 << 16> buffer;
+  std::array<char, kChunk> chunk;
   std::uint64_t offset = 0;
   while (const std::size_t count =
-             read_at(offset, buffer.data(), std::min<std::uint64_t>(buffer.size(), size_ - offset))) {
-    take({buffer.data(), count});
+             read_at(offset, {chunk.data(), std::min<std::uint64_t>(chunk.size(), size_ - offset)})) {
+    take({chunk.data(), count});
     offset += count;
   }
 }
 
 // Returns 0 at the end of the file.
-std::size_t RegularFile::read_at(std::uint64_t offset, char* buffer, std::size_t size) const {
+std::size_t RegularFile::read_at(std::uint64_t offset, std::span<char> buffer) const {
   while (true) {
-    const ssize_t count = ::pread(file_.number(), buffer, size, static_cast<off_t>(offset));
+    const ssize_t count = file_system().read_at(file_.number(), offset, buffer);
     if (count >= 0) return static_cast<std::size_t>(count);
-    check(errno == EINTR, "{}: {}: {}", caller_, path_.string(), error_text(errno));
+    if (errno != EINTR) fail_to_read(errno);
   }
+}
+
+void RegularFile::fail_to_read(int error) const {
+  const std::string text = fmt::format("{}: {}: {}", caller_, path_.string(), error_text(error));
+  const bool is_absent = error == ENOENT || error == ENOTDIR || error == ELOOP || error == ENAMETOOLONG;
+  if (is_absent) throw Error(text);
+  throw UnreadableFile(text);
 }
 
 }  // namespace edgewise

@@ -4,15 +4,24 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "edgewise/base/error.h"
 #include "edgewise/base/file_descriptor.h"
 
 namespace edgewise {
 
+/// The system does not read a file that may well be undamaged: an I/O error, a missing permission, too many open files.
+class UnreadableFile : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A regular file that is open for reading. Opening and reading never wait for another program: a directory, FIFO,
-/// socket or device is an error. Errors begin with `caller`.
+/// socket or device is an error. Errors begin with `caller`; UnreadableFile is thrown for errors of the system, except
+/// for a path that does not exist.
 class RegularFile {
  public:
   /// Opens a file. Symbolic links are followed.
@@ -32,14 +41,18 @@ class RegularFile {
   /// opened.
   std::string read(std::uint64_t max_bytes) const;
 
+  /// Returns the bytes from `begin` to `end`, or to the end of the file if it is shorter.
+  std::string read_range(std::uint64_t begin, std::uint64_t end) const;
+
   /// Passes the bytes to `take`, chunk by chunk, at most size() of them.
   void for_each_chunk(const std::function<void(std::string_view)>& take) const;
 
  private:
-  struct Opened;
+  struct OpenResult;
 
-  RegularFile(Opened opened, const std::filesystem::path& path, std::string_view caller);
-  std::size_t read_at(std::uint64_t offset, char* buffer, std::size_t size) const;
+  RegularFile(OpenResult opened, const std::filesystem::path& path, std::string_view caller);
+  std::size_t read_at(std::uint64_t offset, std::span<char> buffer) const;
+  [[noreturn]] void fail_to_read(int error) const;
 
   std::filesystem::path path_;
   std::string caller_;

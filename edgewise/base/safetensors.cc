@@ -172,19 +172,19 @@ void check_layout(const std::vector<Entry>& entries, std::uint64_t data_size, co
     end = entry.end;
   }
   check(end == data_size, "{}: the data has {} bytes, needs {}; the file {}", where, data_size, end,
-        data_size < end ? "is truncated" : "has more than its tensors");
+        data_size < end ? "is truncated, copy it again" : "has more than its tensors");
 }
 
 std::uint64_t read_header_size(std::span<const std::byte> bytes, const std::string& where) {
   check(bytes.size() >= detail::kLengthBytes,
-        "{} has {} bytes, needs at least {}; it is truncated, or no safetensors file", where, bytes.size(),
-        detail::kLengthBytes);
+        "{} has {} bytes, needs at least {}; it is truncated, or no safetensors file; copy it again", where,
+        bytes.size(), detail::kLengthBytes);
   std::uint64_t size = 0;
   for (std::size_t i = 0; i < detail::kLengthBytes; ++i) size |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
   check(size <= detail::kMaxHeaderBytes, "{} has a header of {} bytes, needs at most {}; it is no safetensors file",
         where, size, detail::kMaxHeaderBytes);
   check(size <= bytes.size() - detail::kLengthBytes,
-        "{} has {} bytes after the header's length, needs {}; it is truncated", where,
+        "{} has {} bytes after the header's length, needs {}; it is truncated, copy it again", where,
         bytes.size() - detail::kLengthBytes, size);
   return size;
 }

@@ -76,10 +76,6 @@ class SafetensorsFile {
   SafetensorsMetadata metadata_;
 };
 
-/// The end of an error about a file whose tensors are not those of a model.
-inline constexpr std::string_view kNeedsTensorsOfConfig =
-    "needs exactly the tensors that the config describes; use the config and the file of one training";
-
 /// Returns the bytes of a file with these tensors, sorted by dtype size (largest first) and name. The data begins at a
 /// multiple of 8. Throws Error for input that SafetensorsFile could not read.
 std::string serialize_safetensors(std::span<const TensorInfo> tensors, const SafetensorsMetadata& metadata = {});

@@ -13,14 +13,14 @@ namespace edgewise {
 using StopRequest = std::atomic<bool>;
 
 /// The exception of a computation that a StopRequest ended. It is no Error, because nothing is wrong.
-class Stopped : public std::exception {
+class StopException : public std::exception {
  public:
   const char* what() const noexcept override { return "stopped on request"; }
 };
 
-/// Throws Stopped if the request is set. A null pointer is a request that is never set.
+/// Throws StopException if the request is set. A null pointer is a request that is never set.
 inline void throw_if_set(const StopRequest* stop) {
-  if (stop != nullptr && *stop) throw Stopped();
+  if (stop != nullptr && *stop) throw StopException();
 }
 
 }  // namespace edgewise

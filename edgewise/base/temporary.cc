@@ -55,14 +55,16 @@ bool is_named(const FileDescriptor& file, const fs::path& path) {
          open_status.st_dev == path_status.st_dev && open_status.st_ino == path_status.st_ino;
 }
 
-bool is_lock_taken(const FileDescriptor& file, int operation) {
-  return ::flock(file.number(), operation | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+/// Takes a lock without waiting. Returns false if another process holds it. File systems without locks count as locked.
+bool try_lock(const FileDescriptor& file, int operation) {
+  return ::flock(file.number(), operation | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
 /// Whether another process removes a path that was just created, before the path was locked.
 bool is_being_removed(const FileDescriptor& lock, const fs::path& path) {
-  if (!lock.is_open()) return !fs::exists(fs::symlink_status(path));
-  return is_lock_taken(lock, LOCK_SH) || !is_named(lock, path);
+  std::error_code error;
+  if (!lock.is_open()) return fs::symlink_status(path, error).type() == fs::file_type::not_found;
+  return !try_lock(lock, LOCK_SH) || !is_named(lock, path);
 }
 
 fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
@@ -82,7 +84,7 @@ TemporaryPath::TemporaryPath(const fs::path& target, const std::function<int(con
 
 FileDescriptor lock_against_removal(const fs::path& path) {
   FileDescriptor lock = open_to_lock(path);
-  if (lock.is_open()) is_lock_taken(lock, LOCK_SH);
+  if (lock.is_open()) try_lock(lock, LOCK_SH);
   return lock;
 }
 

@@ -10,8 +10,9 @@
 
 // Temporary files and directories beside the target that they will replace: `<target>.tmp-<pid>-<n>`. A process that is
 // killed leaves them behind. The process that writes one holds a lock on it (flock), which the kernel releases when the
-// process ends in any way; a leftover is a temporary path that nobody holds a lock on. The number of a process cannot
-// tell that, because the system uses numbers again, also in another container that shares the folder.
+// process ends in any way; a leftover is a temporary path that nobody holds a lock on. A process
+// number does not show whether the writer still runs: the system reuses numbers, and another container that shares the
+// folder has its own.
 
 namespace edgewise {
 

@@ -33,10 +33,10 @@ void pause_core() {
 
 /// Returns the value of `word` once it differs from `old`.
 std::uint32_t wait_for_change(const std::atomic<std::uint32_t>& word, std::uint32_t old) {
-  constexpr int kPausesPerLookAtTheClock = 16;
+  constexpr int kPausesPerClockRead = 16;
   const auto deadline = std::chrono::steady_clock::now() + kLongestSpin;
   do {
-    for (int i = 0; i < kPausesPerLookAtTheClock; ++i) {
+    for (int i = 0; i < kPausesPerClockRead; ++i) {
       const std::uint32_t now = word.load(std::memory_order_acquire);
       if (now != old) return now;
       pause_core();
@@ -175,8 +175,11 @@ void ThreadTeam::Helpers::serve(Helper& helper, int index) {
     wakes = wait_for_change(helper.wakes, wakes);
     if (is_stopping_) return;
     if (!begin_helping()) continue;
-    set_num_threads(num_threads_);
-    run_parts_from(index);
+    // A helper that was woken for earlier work may have no share of the present work.
+    if (index < num_shares_) {
+      set_num_threads(num_threads_);
+      run_parts_from(index);
+    }
     end_helping();
   }
 }
@@ -197,7 +200,6 @@ void ThreadTeam::Helpers::end_helping() {
   if (is_last_of_closed_work) change_and_wake(ends_);
 }
 
-// A helper that was woken for earlier work may have an index without a share of the present work.
 void ThreadTeam::Helpers::run_parts_from(int index) {
   for (int i = 0; i < num_shares_; ++i) {
     Share& share = share_of((index + i) % num_shares_);

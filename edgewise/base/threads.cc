@@ -27,7 +27,7 @@ int count_affinity_cores() {
 }
 
 // num_threads() within a SerialOpenMpScope of this thread; 0 outside.
-thread_local int threads_beside_serial_openmp = 0;
+thread_local int num_threads_in_serial_scope = 0;
 
 thread_local bool is_running_parts = false;
 
@@ -83,23 +83,23 @@ int available_cores() {
 
 void set_num_threads(int n) {
   check(n >= 1, "set_num_threads: n is {}, needs at least 1", n);
-  if (threads_beside_serial_openmp > 0) {
-    threads_beside_serial_openmp = n;
+  if (num_threads_in_serial_scope > 0) {
+    num_threads_in_serial_scope = n;
   } else {
     omp_set_num_threads(n);
   }
 }
 
-int num_threads() { return threads_beside_serial_openmp > 0 ? threads_beside_serial_openmp : omp_get_max_threads(); }
+int num_threads() { return num_threads_in_serial_scope > 0 ? num_threads_in_serial_scope : omp_get_max_threads(); }
 
-SerialOpenMpScope::SerialOpenMpScope() : is_outermost_(threads_beside_serial_openmp == 0) {
+SerialOpenMpScope::SerialOpenMpScope() : is_outermost_(num_threads_in_serial_scope == 0) {
   if (!is_outermost_) return;
-  threads_beside_serial_openmp = omp_get_max_threads();
+  num_threads_in_serial_scope = omp_get_max_threads();
   omp_set_num_threads(1);
 }
 
 SerialOpenMpScope::~SerialOpenMpScope() {
-  if (is_outermost_) omp_set_num_threads(std::exchange(threads_beside_serial_openmp, 0));
+  if (is_outermost_) omp_set_num_threads(std::exchange(num_threads_in_serial_scope, 0));
 }
 
 void detail::run_parts(int parts, void (*run)(void* context, int part), void* context) {

@@ -28,8 +28,8 @@ class NumThreadsScope {
 };
 
 /// Until the scope ends, OpenMP regions that this thread calls run in this thread alone; parallel_for still uses
-/// num_threads() threads. OpenMP's threads wait for each other in busy loops, which beside another process can take
-/// longer than all of their work; the threads of parallel_for do not.
+/// num_threads() threads. The threads of OpenMP wait for each other in busy loops. If another process needs the cores,
+/// this waiting can take longer than the work. The threads of parallel_for sleep instead.
 class SerialOpenMpScope {
  public:
   SerialOpenMpScope();
@@ -46,27 +46,26 @@ void run_parts(int parts, void (*run)(void* context, int part), void* context);
 }
 
 /// Splits [0, count) into ranges and calls `fn(begin, end)` for each range, in this thread and up to num_threads() - 1
-/// others. If there are several ranges, each has at least `grain` elements. There are at most 4 ranges per thread, and
-/// they depend only on count, grain and num_threads(); which thread calls which range differs from call to call. After
-/// all calls, rethrows the exception of the first range that failed. Inside another parallel_for or an OpenMP region,
-/// the calling thread handles all ranges, one after the other. Uses fewer threads if the system refuses to start one.
+/// others. If there are several ranges, each has at least `grain` elements. There are at most 4 ranges per thread; if
+/// there are more ranges than threads, all threads get equally many. The ranges depend only on count, grain and
+/// num_threads(); which thread calls which range differs from call to call. After all calls, rethrows the exception of
+/// the first range that failed. Inside another parallel_for or an OpenMP region, the calling thread handles all ranges,
+/// one after the other. Uses fewer threads if the system refuses to start one.
 template <class Fn>
 void parallel_for(std::int64_t count, std::int64_t grain, Fn&& fn) {
   constexpr std::int64_t kRangesPerThread = 4;
   if (count <= 0) return;
   const std::int64_t smallest = std::max<std::int64_t>(grain, 1);
-  const std::int64_t most = num_threads() == 1 ? 1 : kRangesPerThread * num_threads();
-  const auto parts = static_cast<int>(std::clamp<std::int64_t>(count / smallest, 1, most));
+  const std::int64_t threads = num_threads();
+  const std::int64_t most = threads == 1 ? 1 : kRangesPerThread * threads;
+  const std::int64_t fitting = std::clamp<std::int64_t>(count / smallest, 1, most);
+  const auto parts = static_cast<int>(fitting > threads ? fitting - fitting % threads : fitting);
   if (parts == 1) {
     fn(std::int64_t{0}, count);
     return;
   }
-  auto run_part = [&](int part) {
-    const std::int64_t size = count / parts;
-    const std::int64_t longer_parts = count % parts;
-    const std::int64_t begin = part * size + std::min<std::int64_t>(part, longer_parts);
-    fn(begin, begin + size + (part < longer_parts ? 1 : 0));
-  };
+  auto begin_of = [&](std::int64_t part) { return part * (count / parts) + part * (count % parts) / parts; };
+  auto run_part = [&](int part) { fn(begin_of(part), begin_of(part + 1)); };
   detail::run_parts(
       parts, [](void* context, int part) { (*static_cast<decltype(run_part)*>(context))(part); }, &run_part);
 }

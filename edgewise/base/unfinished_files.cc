@@ -6,12 +6,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
 
 namespace edgewise {
 namespace {
 
 // The registered names, as a list that only grows, because a signal handler may read the list at any moment. An entry
-// without a name is free. Whoever exchanges a name for null owns the name: a scope frees it, the handler does not.
+// without a name is free. The code that exchanges a name for null owns it: UnfinishedFile frees the name, the signal
+// handler does not.
 struct RegistryEntry {
   std::atomic<char*> name = nullptr;
   RegistryEntry* next = nullptr;
@@ -21,6 +23,8 @@ std::mutex registry_mutex;
 static_assert(std::atomic<char*>::is_always_lock_free && std::atomic<RegistryEntry*>::is_always_lock_free);
 
 std::atomic<char*>& register_name(const std::filesystem::path& path) {
+  char* name = ::strdup(path.c_str());
+  if (name == nullptr) throw std::bad_alloc();
   const std::lock_guard lock(registry_mutex);
   RegistryEntry* entry = first_entry;
   while (entry != nullptr && entry->name != nullptr) entry = entry->next;
@@ -28,7 +32,7 @@ std::atomic<char*>& register_name(const std::filesystem::path& path) {
     entry = new RegistryEntry{.next = first_entry};
     first_entry = entry;
   }
-  entry->name = ::strdup(path.c_str());
+  entry->name = name;
   return entry->name;
 }
 

@@ -47,8 +47,8 @@ std::string replace_bad_utf8(std::string_view text);
 /// Appends a code point, which must be below U+110000 and no surrogate.
 void append_utf8(std::string& text, std::uint32_t code_point);
 
-// Text of a user (names, values, tokens, paths) in messages. Characters that could control a terminal are escaped:
-// control characters, bytes that are not UTF-8, line separators and direction marks.
+// These functions put text of a user (names, values, tokens, paths) into messages. They escape characters that could
+// control a terminal: control characters, bytes that are not UTF-8, line separators and direction marks.
 
 /// Quotes text for an error. Cuts it after about 60 bytes: `"aaa…" (1000000 bytes)`.
 std::string quote(std::string_view text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/data/batches.h"
 
+#include <algorithm>
 #include <cmath>
 #include <tuple>
 #include <utility>
@@ -37,6 +38,24 @@ RandomStream make_batch_random(std::uint64_t seed, const BatchPosition& position
 std::pair<std::int64_t, std::int64_t> next_window_of(const EpochWindow& window) {
   const bool is_last = window.window + 1 == window.num_windows;
   return is_last ? std::pair(window.epoch + 1, std::int64_t{0}) : std::pair(window.epoch, window.window + 1);
+}
+
+std::vector<BatchTokens> sizes_of(const BatchPlan& batches, std::span<const PairLengths> lengths) {
+  std::vector<BatchTokens> sizes;
+  for (const std::vector<std::int64_t>& batch : batches) {
+    BatchTokens& size = sizes.emplace_back();
+    for (const std::int64_t number : batch) {
+      const PairLengths& pair = lengths[static_cast<std::size_t>(number)];
+      size.add_pair(pair.input, pair.output);
+    }
+  }
+  return sizes;
+}
+
+std::vector<PairLengths> lengths_of(std::span<const TokenPair> pairs) {
+  std::vector<PairLengths> lengths;
+  for (const TokenPair& pair : pairs) lengths.push_back({std::ssize(pair.input), std::ssize(pair.output) - 1});
+  return lengths;
 }
 
 }  // namespace
@@ -101,18 +120,9 @@ std::int64_t BatchStream::batches_per_epoch() const {
   return std::llround(static_cast<double>(window_.batches.size()) / window_.share);
 }
 
-BatchTokens BatchStream::largest_batch() const {
+BatchTokens BatchStream::largest_batch(const std::function<double(const BatchTokens&)>& cost) const {
   const std::vector<PairLengths> lengths = window_.pairs->lengths();
-  BatchTokens largest;
-  for (const std::vector<std::int64_t>& batch : window_.batches) {
-    BatchTokens tokens;
-    for (const std::int64_t number : batch) {
-      tokens.input += lengths[static_cast<std::size_t>(number)].input;
-      tokens.output += lengths[static_cast<std::size_t>(number)].output;
-    }
-    if (tokens.input + tokens.output > largest.input + largest.output) largest = tokens;
-  }
-  return largest;
+  return std::ranges::max(sizes_of(window_.batches, lengths), {}, cost);
 }
 
 Batch BatchStream::next() {
@@ -151,13 +161,18 @@ void BatchStream::seek(BatchPosition position) {
   position_ = position;
 }
 
-std::vector<Batch> batches_in_order(std::span<const TokenPair> pairs, const BatchOptions& options) {
+std::vector<BatchTokens> sizes_in_order(std::span<const TokenPair> pairs, const BatchOptions& options) {
+  const std::vector<PairLengths> lengths = lengths_of(pairs);
+  return sizes_of(plan_in_order(lengths, options), lengths);
+}
+
+std::vector<Batch> batches_in_order(std::span<const TokenPair> pairs, const BatchOptions& options,
+                                    const StopRequest* stop) {
   check_batch_options("batches_in_order", options);
   check_pairs("batches_in_order", pairs);
-  std::vector<PairLengths> lengths;
-  for (const TokenPair& pair : pairs) lengths.push_back({std::ssize(pair.input), std::ssize(pair.output) - 1});
   std::vector<Batch> batches;
-  for (const auto& numbers : plan_in_order(lengths, options)) {
+  for (const auto& numbers : plan_in_order(lengths_of(pairs), options)) {
+    throw_if_set(stop);
     batches.push_back(make_batch(pairs.subspan(static_cast<std::size_t>(numbers.front()), numbers.size())));
   }
   return batches;

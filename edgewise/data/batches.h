@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "edgewise/base/stop_request.h"
 #include "edgewise/data/epoch_window.h"
 #include "edgewise/data/pair_source.h"
 #include "edgewise/graph/batch.h"
@@ -53,8 +55,8 @@ class BatchStream {
   /// window from the source, so that it may be called while another thread uses the stream.
   BatchPlan plan(std::int64_t epoch, std::int64_t window = 0) const;
 
-  /// Returns the number of input tokens and of output tokens of the present window's batch with the most tokens.
-  BatchTokens largest_batch() const;
+  /// Returns the size of the present window's batch with the highest cost.
+  BatchTokens largest_batch(const std::function<double(const BatchTokens&)>& cost) const;
 
   /// Returns a hash of pairs, options and seed: a position is valid only in a stream with the same fingerprint.
   std::uint64_t fingerprint() const { return fingerprint_; }
@@ -75,7 +77,12 @@ class BatchStream {
   std::future<EpochWindow> next_window_;
 };
 
-/// Cuts all pairs into batches in their order, for validation; ignores `options.bucket` and `options.window`.
-std::vector<Batch> batches_in_order(std::span<const TokenPair> pairs, const BatchOptions& options);
+/// Returns the size of each batch of batches_in_order.
+std::vector<BatchTokens> sizes_in_order(std::span<const TokenPair> pairs, const BatchOptions& options);
+
+/// Cuts all pairs into batches in their order, for validation; ignores `options.bucket` and `options.window`. Throws
+/// StopException if `stop` is set before the end.
+std::vector<Batch> batches_in_order(std::span<const TokenPair> pairs, const BatchOptions& options,
+                                    const StopRequest* stop = nullptr);
 
 }  // namespace edgewise

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/data/corpus.h"
 
+#include <algorithm>
 #include <iterator>
 #include <numeric>
 #include <string>
@@ -27,21 +28,9 @@ SentencePairs read_split(const std::vector<std::string>& files, const std::files
 
 /// Returns the files of each corpus.
 std::vector<std::vector<std::string>> files_of_corpora(const DataOptions& options) {
-  check(!options.train.empty(),
-        "load_corpus: data.train names no file, needs one TSV file, or two files with a sentence a line");
-  if (options.weights.empty()) {
-    check(options.train.size() <= 2,
-          "load_corpus: data.train names {} files, needs one TSV file, or two files with a sentence a line; for "
-          "several corpora give data.weights, a number each",
-          options.train.size());
-    return {options.train};
-  }
-  const std::size_t num_corpora = options.weights.size();
+  check_files(options, "load_corpus");
+  const std::size_t num_corpora = std::max<std::size_t>(options.weights.size(), 1);
   const std::size_t num_files = options.train.size() / num_corpora;
-  check(options.train.size() == num_corpora || options.train.size() == 2 * num_corpora,
-        "load_corpus: data.train names {} files, but data.weights has {} numbers, needs one TSV file for each, or two "
-        "files",
-        options.train.size(), num_corpora);
   std::vector<std::vector<std::string>> corpora;
   for (auto file = options.train.begin(); file != options.train.end(); file += static_cast<std::ptrdiff_t>(num_files)) {
     corpora.emplace_back(file, file + static_cast<std::ptrdiff_t>(num_files));

@@ -132,9 +132,10 @@ std::uint64_t PairEncoder::fingerprint() const {
   return fingerprint;
 }
 
-EncodedPairs encode_pairs(const SentencePairs& pairs, const PairEncoder& encoder) {
+EncodedPairs encode_pairs(const SentencePairs& pairs, const PairEncoder& encoder, const StopRequest* stop) {
   EncodedPairs encoded;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
+    throw_if_set(stop);
     auto pair = encoder.encode(pairs.inputs[i], pairs.outputs[i], 0, encoded.report);
     if (pair) encoded.pairs.push_back(std::move(*pair));
   }

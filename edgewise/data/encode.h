@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "edgewise/base/stop_request.h"
 #include "edgewise/graph/batch.h"
 #include "edgewise/options/data_options.h"
 #include "edgewise/text/parallel_text.h"
@@ -89,8 +90,9 @@ struct EncodedPairs {
   EncodeReport report;
 };
 
-/// Encodes pairs without sampling. Throws Error when every pair is left out.
-EncodedPairs encode_pairs(const SentencePairs& pairs, const PairEncoder& encoder);
+/// Encodes pairs without sampling. Throws Error when every pair is left out, and StopException if `stop` is set before
+/// the end.
+EncodedPairs encode_pairs(const SentencePairs& pairs, const PairEncoder& encoder, const StopRequest* stop = nullptr);
 
 /// Throws Error, with counts and reasons, when no pair was kept.
 void check_any_kept(const EncodeReport& report);

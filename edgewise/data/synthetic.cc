@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <string>
 
 #include "edgewise/base/available_memory.h"
@@ -54,10 +55,22 @@ SentencePairs make_split(const DataOptions& options, std::int64_t size, RandomSt
   return pairs;
 }
 
-/// Returns about how many bytes the sentences of all splits take: two strings with a space between letters each.
+/// Returns the mean length of sentences: that of max(1, x) for a normally distributed x.
+double mean_length(const DataOptions& options) {
+  const double above = options.length_mean - 1;
+  const double deviation = options.length_deviation;
+  if (deviation == 0) return std::max(options.length_mean, 1.0);
+  const double distance = above / deviation;
+  const double share = 0.5 * std::erfc(-distance / std::numbers::sqrt2);  // the share of lengths above 1
+  const double density = std::exp(-distance * distance / 2) / std::sqrt(2 * std::numbers::pi);
+  return 1 + above * share + deviation * density;
+}
+
+/// Returns about how many bytes the sentences of all splits take: each pair has two strings, with a space between the
+/// letters.
 double bytes_of_pairs(const DataOptions& options) {
   const auto pairs = static_cast<double>(options.train_size + options.valid_size + options.test_size);
-  return 2 * pairs * (static_cast<double>(sizeof(std::string)) + 2 * options.length_mean);
+  return 2 * pairs * (static_cast<double>(sizeof(std::string)) + 2 * mean_length(options));
 }
 
 }  // namespace
@@ -67,7 +80,7 @@ Splits make_synthetic(const DataOptions& options) {
   check(options.train_size >= 1, "make_synthetic: train_size is {}, needs at least 1", options.train_size);
   require_memory(bytes_of_pairs(options),
                  fmt::format("make_synthetic: {} + {} + {} pairs of {} letters", options.train_size, options.valid_size,
-                             options.test_size, options.length_mean),
+                             options.test_size, std::round(mean_length(options))),
                  "choose fewer or shorter pairs");
   return {.train = make_split(options, options.train_size, RandomStream(options.seed, 0)),
           .valid = make_split(options, options.valid_size, RandomStream(options.seed, 1)),

@@ -135,6 +135,7 @@ AlignmentPairs read_alignment_pairs(const std::string& file, std::string_view ca
   LineReader reader(file, {.caller = std::string(caller)});
   AlignmentPairs pairs;
   for (std::string line; reader.next(line);) {
+    check_utf8(reader, line, caller);
     const std::size_t middle = line.find(kSeparator);
     check(middle != std::string::npos && line.find(kSeparator, middle + 1) == std::string::npos,
           "{}: {}:{} is no pair, needs `input ||| output`", caller, reader.path(), reader.line_number());

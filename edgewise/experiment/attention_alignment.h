@@ -29,9 +29,8 @@ AlignmentPairs read_alignment_pairs(const std::string& file, std::string_view ca
 void read_gold_alignments(const std::string& file, std::int64_t first, AlignmentPairs& pairs, std::string_view caller);
 
 /// Aligns the words of pair number `drawn`, which are separated by spaces, by each map of its cross-attention
-/// (map_links.h). With gold alignments, also
-/// computes the alignment error rates of the pair and of all pairs; pairs that are too long for the model, or whose
-/// tokens are not parts of words, are left out.
+/// (map_links.h). With gold alignments, also computes the alignment error rates of the pair and of all pairs; pairs
+/// that are too long for the model, or whose tokens are not parts of words, are left out.
 AlignmentReport align_words(const TranslationModel& model, const AlignmentPairs& pairs, std::size_t drawn,
                             const AttentionMaps& cross, std::string_view caller);
 

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <stdexcept>
 #include <vector>
 
@@ -109,7 +110,7 @@ double difference_from_fp64(const AttentionWorkload& workload, const Inputs& inp
 // Warm-up time, until memory and clock rates are as in the middle of training.
 constexpr std::chrono::milliseconds kWarmUp{300};
 
-double median_seconds(std::int64_t repetitions, const std::function<void()>& run) {
+AttentionTime time_calls(std::int64_t repetitions, const std::function<void()>& run) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   do run();
@@ -120,7 +121,8 @@ double median_seconds(std::int64_t repetitions, const std::function<void()>& run
     run();
     seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
   }
-  return median(seconds);
+  const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  return {.seconds = median(seconds), .mean_seconds = sum / static_cast<double>(repetitions)};
 }
 
 // Least memory traffic in bytes: each pass reads or writes each of its tensors, the log normalizers and the relation
@@ -179,11 +181,11 @@ AttentionBench measure_attention(const AttentionBenchOptions& options) {
   bench.difference = difference_from_fp64(workload, inputs);
   check_difference(bench.difference, options.precision);
 
-  bench.forward.seconds = median_seconds(options.repetitions, [&] {
+  bench.forward = time_calls(options.repetitions, [&] {
     const c10::AutoGradMode no_gradients(false);
     forward(workload, inputs);
   });
-  bench.total.seconds = median_seconds(options.repetitions, [&] { forward_and_backward(workload, inputs); });
+  bench.total = time_calls(options.repetitions, [&] { forward_and_backward(workload, inputs); });
 
   bench.peak_flops = measure_gemm_peak(options.precision);
   bench.peak_bandwidth = measure_memory_bandwidth();

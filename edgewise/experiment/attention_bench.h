@@ -42,6 +42,7 @@ struct AttentionBenchOptions {
 
 struct AttentionTime {
   double seconds = 0.0;        // median over the repetitions
+  double mean_seconds = 0.0;   // mean over the repetitions
   double flops = 0.0;          // floating-point operations of the definition
   double limit_seconds = 0.0;  // lower bound: flops at peak speed or memory traffic at peak bandwidth
 };

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/experiment/attention_log.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include "edgewise/base/error.h"
@@ -19,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kFile = "attention.jsonl";
+constexpr std::string_view kTrain = "train";
 
 std::vector<std::string> read_texts(JsonScanner& json, const std::string& what) {
   std::vector<std::string> texts;
@@ -26,17 +23,38 @@ std::vector<std::string> read_texts(JsonScanner& json, const std::string& what) 
   return texts;
 }
 
-/// Reads the weights of one head, row by row.
-std::vector<float> read_head(JsonScanner& json) {
+/// The number of rows of a head, and of weights in each row.
+struct HeadShape {
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+
+  bool operator==(const HeadShape&) const = default;
+};
+
+struct Head {
+  HeadShape shape;
   std::vector<float> weights;
+};
+
+/// Reads the weights of one head, row by row. Throws Error for rows of different lengths.
+Head read_head(JsonScanner& json) {
+  Head head;
   json.read_array("a head", [&] {
-    json.read_array("a row", [&] { weights.push_back(static_cast<float>(json.read_number("a weight"))); });
+    const std::size_t before = head.weights.size();
+    json.read_array("a row", [&] { head.weights.push_back(static_cast<float>(json.read_number("a weight"))); });
+    const std::size_t columns = head.weights.size() - before;
+    if (head.shape.rows++ == 0) head.shape.columns = columns;
+    if (columns != head.shape.columns) {
+      json.fail_at_value(
+          fmt::format("a head has a row of {} weights, needs {} as in its first row", columns, head.shape.columns));
+    }
   });
-  return weights;
+  return head;
 }
 
 AttentionMaps read_maps(JsonScanner& json) {
   AttentionMaps maps;
+  std::vector<HeadShape> shapes;
   json.read_object("the maps", [&](const std::string& key) {
     if (key == "name") {
       maps.name = json.read_string(key);
@@ -52,7 +70,11 @@ AttentionMaps read_maps(JsonScanner& json) {
       maps.columns = read_texts(json, key);
     } else if (key == "weights") {
       json.read_array(key, [&] {
-        json.read_array("a layer", [&, &layer = maps.weights.emplace_back()] { layer.push_back(read_head(json)); });
+        json.read_array("a layer", [&, &layer = maps.weights.emplace_back()] {
+          Head head = read_head(json);
+          shapes.push_back(head.shape);
+          layer.push_back(std::move(head.weights));
+        });
       });
     } else {
       json.skip();
@@ -64,11 +86,11 @@ AttentionMaps read_maps(JsonScanner& json) {
       json.fail_at_value(
           fmt::format("the maps have a layer of {} heads, need {} as in the first", layer.size(), maps.num_heads()));
     }
-    for (const std::vector<float>& head : layer) {
-      if (head.size() != maps.rows.size() * maps.columns.size()) {
-        json.fail_at_value(fmt::format("the maps have {} weights of a head, need {} rows of {}", head.size(),
-                                       maps.rows.size(), maps.columns.size()));
-      }
+  }
+  for (const HeadShape& shape : shapes) {
+    if (shape != HeadShape{maps.rows.size(), maps.columns.size()}) {
+      json.fail_at_value(fmt::format("the maps have a head of {} rows of {} weights, need {} rows of {}", shape.rows,
+                                     shape.columns, maps.rows.size(), maps.columns.size()));
     }
   }
   return maps;
@@ -76,58 +98,69 @@ AttentionMaps read_maps(JsonScanner& json) {
 
 AttentionSnapshot read_snapshot(JsonScanner& json) {
   AttentionSnapshot snapshot;
+  bool has_step = false;
   json.read_object("the line", [&](const std::string& key) {
     if (key == "step") {
       snapshot.step = read_count(json, key);
+      has_step = true;
     } else if (key == "maps") {
       json.read_array(key, [&] { snapshot.maps.push_back(read_maps(json)); });
     } else {
       json.skip();
     }
   });
+  if (!has_step) json.fail_at_value("the line has no step, needs one");
   json.expect_end();
   return snapshot;
+}
+
+/// Returns the size of the lines before the first that is damaged or of a later validation. Throws Error for a file
+/// that cannot be read.
+std::uint64_t size_of_lines(const fs::path& file, std::int64_t validated_step) {
+  const std::string text = read_file(file, kTrain, kMaxRecordBytes);
+  std::size_t size = 0;
+  try {
+    for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', size)) {
+      JsonScanner json(std::string_view(text).substr(size, end - size), std::string(kFile));
+      if (read_snapshot(json).step > validated_step) break;
+      size = end + 1;
+    }
+  } catch (const Error&) {  // a damaged line
+  }
+  return size;
 }
 
 }  // namespace
 
 AttentionLog::AttentionLog(const fs::path& run) : file_name_(run / kFile) {}
 
-void AttentionLog::on_begin(std::int64_t /*step*/, std::int64_t validated_step) {
-  if (!fs::exists(file_name_)) return;
-  try {
-    for_each_json_line(file_name_, "train", [&](const JsonLine& line) {
-      if (read_snapshot(line.json).step > validated_step) return false;
-      size_ = line.end;
-      return true;
-    });
-  } catch (const Error&) {  // a damaged line: keeps the lines before it
-  }
-  std::error_code error;
-  fs::resize_file(file_name_, size_, error);
-  check(!error, "train: {}: {}", file_name_.string(), error.message());
+void AttentionLog::on_begin(const StartReport& start) {
+  if (path_exists(file_name_, kTrain)) file_.emplace(file_name_, size_of_lines(file_name_, start.validated_step));
 }
 
 void AttentionLog::on_validation(std::int64_t step, const Validation& validation, bool /*is_best*/) {
   if (validation.attention.empty()) return;
-  unwritten_ += fmt::format("{{\"step\": {}, \"maps\": {}}}\n", step, validation.attention);
-  if (!file_) file_.emplace(::open(file_name_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666));
-  if (!file_->is_open()) {
-    file_.reset();
-    return;
+  lines_ += fmt::format("{{\"step\": {}, \"maps\": {}}}\n", step, validation.attention);
+  try {
+    write_lines();
+  } catch (const Error&) {  // before_save() tries again
   }
-  if (write_all(*file_, unwritten_) != 0) {
-    // Removes the incomplete line. If this fails too, readers report it as damaged.
-    [[maybe_unused]] const int result = ::ftruncate(file_->number(), static_cast<off_t>(size_));
-    return;
-  }
-  size_ += unwritten_.size();
-  unwritten_.clear();
+}
+
+void AttentionLog::before_save() {
+  if (!lines_.empty()) write_lines();
+  if (file_) file_->sync();
+}
+
+void AttentionLog::write_lines() {
+  if (!file_) file_.emplace(file_name_, 0);
+  file_->append(lines_);
+  lines_.clear();
 }
 
 std::vector<AttentionSnapshot> read_attention_log(const fs::path& run, std::string_view caller) {
   std::vector<AttentionSnapshot> snapshots;
-  if (!fs::exists(run / kFile)) return snapshots;
+  if (!path_exists(run / kFile, caller)) return snapshots;
   for_each_json_line(run / kFile, caller, [&](const JsonLine& line) {
     snapshots.push_back(read_snapshot(line.json));
     return true;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -9,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/base/file_descriptor.h"
+#include "edgewise/train/line_file.h"
 #include "edgewise/train/observer.h"
 #include "edgewise/viz/attention_maps.h"
 
@@ -27,16 +26,20 @@ class AttentionLog : public TrainObserver {
  public:
   explicit AttentionLog(const std::filesystem::path& run);
 
-  void on_begin(std::int64_t step, std::int64_t validated_step) override;
+  /// Throws Error when the file cannot be read or cut.
+  void on_begin(const StartReport& start) override;
 
-  /// Never throws: a line that cannot be written, such as on a full disk, is written with the next one.
+  /// Never throws: before_save() reports a line that cannot be written, such as on a full disk.
   void on_validation(std::int64_t step, const Validation& validation, bool is_best) override;
 
+  void before_save() override;
+
  private:
+  void write_lines();
+
   std::filesystem::path file_name_;
-  std::optional<FileDescriptor> file_;
-  std::size_t size_ = 0;
-  std::string unwritten_;
+  std::optional<LineFile> file_;  // opened for the first line
+  std::string lines_;             // lines that file_ does not have
 };
 
 /// Reads a run's attention.jsonl in the order of the steps. Returns nothing for a run without the file, and skips a

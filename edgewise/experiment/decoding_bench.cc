@@ -115,8 +115,10 @@ class Workers {
       std::vector<std::jthread> threads;  // joined at the end of this scope
       for (std::size_t i = 1; i < scorers_.size(); ++i) {
         auto thread = try_start_thread([this, i, &queue] { work(i, queue); });
-        check(thread.has_value(), "bench decode: the system starts {} workers, needs {}; use fewer --workers", i,
-              scorers_.size());
+        check(thread.has_value(),
+              "bench decode: the system starts {} workers, needs {}; raise its limit of processes (ulimit -u), or "
+              "choose fewer --workers or --threads",
+              i, scorers_.size());
         threads.push_back(std::move(*thread));
       }
       work(0, queue);

@@ -35,7 +35,7 @@ ScorerFactory make_scorers(const SequenceModel& model) {
 void measure_by_token(const TranslationModel& model, const EncodedPairs& pairs, const StopRequest* stop,
                       Validation& validation) {
   LossSums sums;
-  for (const Batch& batch : batches_in_order(pairs.pairs, model.experiment.batch)) {
+  for (const Batch& batch : batches_in_order(pairs.pairs, model.experiment.batch, stop)) {
     throw_if_set(stop);
     Pass pass = Pass::inference();
     const BatchLoss part = batch_loss(model, batch, /*rdrop=*/0, pass);
@@ -71,11 +71,11 @@ std::vector<OutputSample> first_samples(const SentencePairs& pairs, const std::v
 }  // namespace
 
 EvaluationPairs encode_evaluation_pairs(const Experiment& experiment, SentencePairs sentences,
-                                        const Vocabularies& vocabularies) {
+                                        const Vocabularies& vocabularies, const StopRequest* stop) {
   EvaluationPairs pairs{std::move(sentences), {}};
   if (pairs.sentences.size() == 0) return pairs;
   const EncodeOptions options{.end_input = experiment.data.end_input};
-  pairs.encoded = encode_pairs(pairs.sentences, PairEncoder(vocabularies.input, vocabularies.output, options));
+  pairs.encoded = encode_pairs(pairs.sentences, PairEncoder(vocabularies.input, vocabularies.output, options), stop);
   return pairs;
 }
 
@@ -118,7 +118,7 @@ Validation evaluate(const TranslationModel& model, const EvaluationPairs& pairs,
   if (std::isfinite(validation.loss)) outputs = translate_best(model, pairs.sentences.inputs, stop);
   if (model.experiment.data.task == DataTask::kText) {
     const bool is_lower = model.experiment.vocabulary.output_case == CaseKind::kLower;
-    validation.bleu = bleu(outputs, pairs.sentences.outputs, {.lower_case = is_lower}).score;
+    validation.bleu = bleu(outputs, pairs.sentences.outputs, {.lower_case = is_lower}, stop).score;
   } else {
     validation.sequence_accuracy = sequence_accuracy(outputs, pairs.sentences.outputs);
   }
@@ -128,7 +128,8 @@ Validation evaluate(const TranslationModel& model, const EvaluationPairs& pairs,
 
 Validation evaluate(const TranslationModel& model, SentencePairs sentences, const StopRequest* stop) {
   check(sentences.size() > 0, "evaluate: sentences has no pairs, needs at least one");
-  return evaluate(model, encode_evaluation_pairs(model.experiment, std::move(sentences), model.vocabularies), stop);
+  return evaluate(model, encode_evaluation_pairs(model.experiment, std::move(sentences), model.vocabularies, stop),
+                  stop);
 }
 
 }  // namespace edgewise

@@ -18,22 +18,23 @@ struct EvaluationPairs {
   EncodedPairs encoded;
 };
 
-/// Encodes the sentence pairs of a validation or test set without a limit of length. An empty set stays empty.
+/// Encodes the sentence pairs of a validation or test set without a limit of length. An empty set stays empty. Throws
+/// StopException if `stop` is set before the end.
 EvaluationPairs encode_evaluation_pairs(const Experiment& experiment, SentencePairs sentences,
-                                        const Vocabularies& vocabularies);
+                                        const Vocabularies& vocabularies, const StopRequest* stop = nullptr);
 
 /// Computes a batch's loss with the config's label smoothing. `rdrop` above 0 needs a batch that holds each pair twice.
 BatchLoss batch_loss(const TranslationModel& model, const Batch& batch, double rdrop, Pass& pass);
 
 /// Measures loss and accuracy per token, and translates the inputs with the config's [search]. Text is scored by BLEU
 /// (in lower case if the model's outputs are), a letter task by the share of sequences that equal their reference.
-/// With a loss that is not finite, the outputs count as empty. Needs at least one pair. Throws Stopped if `stop` is
-/// set, which is read between batches and between search steps.
+/// With a loss that is not finite, the outputs count as empty. Needs at least one pair. Throws StopException if `stop`
+/// is set, which is read between sentences, batches and search steps.
 Validation evaluate(const TranslationModel& model, const EvaluationPairs& pairs, const StopRequest* stop = nullptr);
 Validation evaluate(const TranslationModel& model, SentencePairs sentences, const StopRequest* stop = nullptr);
 
 /// Translates sentences by the runtime in fp32, as `edgewise translate` does: one search per thread. Returns the best
-/// output of each sentence. Throws Stopped if `stop` is set.
+/// output of each sentence. Throws StopException if `stop` is set.
 std::vector<TranslatedText> translate(const TranslationModel& model, const std::vector<std::string>& inputs,
                                       const StopRequest* stop = nullptr);
 

@@ -2,6 +2,7 @@
 #include "edgewise/experiment/make_vocabularies.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <system_error>
 #include <utility>
@@ -67,35 +68,85 @@ Vocabularies learn(const VocabularySection& options, SentencePairs pairs) {
 }
 
 void check_case(const Vocabulary& vocabulary, CaseKind needed, std::string_view side, const fs::path& directory) {
-  const CaseKind kind = case_of(vocabulary);
+  const CaseKind kind = vocabulary.case_kind();
   check(kind == needed, "{}: {} has {}_case {}, but the config has {}; set vocabulary.{}_case={}", kCaller,
         directory.string(), side, enum_name(kind), enum_name(needed), side, enum_name(kind));
 }
 
-Vocabularies read_directory(const VocabularySection& options, const fs::path& path) {
+/// Throws Error unless the vocabulary of a side is as the options say. An option that has its default value fits each
+/// vocabulary.
+void check_fits(const Vocabulary& vocabulary, const VocabularySection& options, const fs::path& path) {
+  const VocabularySection defaults;
+  const auto check_option = [&path](std::string_view name, const auto& has, const auto& needed, bool fits) {
+    check(fits, "{}: {} has {} {}, but the config has {}; set vocabulary.{}={}", kCaller, path.string(), name, has,
+          needed, name, has);
+  };
+  check_option("kind", enum_name(vocabulary.kind()), enum_name(options.kind),
+               options.kind == defaults.kind || vocabulary.kind() == options.kind);
+  const bool is_exact = vocabulary.kind() == VocabularyKind::kSentencePiece;
+  check_option("size", vocabulary.size(), options.size,
+               options.size == 0 || (is_exact ? vocabulary.size() == options.size : vocabulary.size() <= options.size));
+  check_option("separate_punctuation", vocabulary.separates_punctuation(), options.separate_punctuation,
+               !options.separate_punctuation || vocabulary.separates_punctuation());
+  if (const auto model = vocabulary.piece_model()) {
+    check_option("model", enum_name(*model), enum_name(options.model),
+                 options.model == defaults.model || *model == options.model);
+  }
+}
+
+GivenVocabularies read_directory(const VocabularySection& options, const fs::path& path) {
   const fs::path directory = find_model(path, kCaller);
   Vocabularies vocabularies = read_vocabularies(ListedDirectory(directory, kCaller), options.shared, kCaller);
   check_case(*vocabularies.input, options.input_case, "input", directory);
   check_case(*vocabularies.output, options.output_case, "output", directory);
-  return vocabularies;
+  return {std::move(vocabularies)};
 }
 
-/// Reads one vocabulary file, as SentencePiece's own program writes it, and learns the case from the training text.
-Vocabularies read_one_file(const VocabularySection& options, const fs::path& file, const Corpus& corpus) {
+/// Reads one vocabulary file, as SentencePiece's own program writes it.
+GivenVocabularies read_one_file(const VocabularySection& options, const fs::path& file) {
   check(options.shared,
         "{}: {} is one file, but vocabulary.shared is false, needs a directory with a vocabulary of each side", kCaller,
         file.string());
   const auto both = parse_vocabulary(read_file(file, kCaller, kMaxVocabularyBytes), file.string());
-  return with_cases({both, both}, learn_cases(options, sample_pairs(corpus.train, options.sentences)));
+  return {.vocabularies = {both, both}, .has_cases = false};
 }
 
 }  // namespace
 
-Vocabularies make_vocabularies(const VocabularySection& options, const Corpus& corpus, const fs::path& folder) {
-  if (options.file.empty()) return learn(options, sample_pairs(corpus.train, options.sentences));
+std::optional<GivenVocabularies> read_given_vocabularies(const VocabularySection& options, const fs::path& folder) {
+  if (options.file.empty()) return std::nullopt;
   const fs::path path = folder / options.file;
   std::error_code error;
-  return fs::is_regular_file(path, error) ? read_one_file(options, path, corpus) : read_directory(options, path);
+  GivenVocabularies given =
+      fs::is_regular_file(path, error) ? read_one_file(options, path) : read_directory(options, path);
+  for (const auto& vocabulary : {given.vocabularies.input, given.vocabularies.output}) {
+    check_fits(*vocabulary, options, path);
+  }
+  return given;
+}
+
+Vocabularies make_vocabularies(const VocabularySection& options, const Corpus& corpus,
+                               std::optional<GivenVocabularies> given) {
+  if (!given) return learn(options, sample_pairs(corpus.train, options.sentences));
+  if (given->has_cases) return std::move(given->vocabularies);
+  return with_cases(std::move(given->vocabularies),
+                    learn_cases(options, sample_pairs(corpus.train, options.sentences)));
+}
+
+std::string describe_unused_options(const VocabularySection& options) {
+  if (options.file.empty()) return "";
+  const VocabularySection defaults;
+  std::vector<std::string> unused;
+  const auto add = [&unused](std::string_view name, const auto& value, const auto& default_value) {
+    if (value != default_value) unused.push_back(fmt::format("vocabulary.{} is {}", name, value));
+  };
+  add("min_count", options.min_count, defaults.min_count);
+  add("character_coverage", options.character_coverage, defaults.character_coverage);
+  const bool may_learn_case = options.input_case == CaseKind::kTruecase || options.output_case == CaseKind::kTruecase;
+  if (!may_learn_case) add("sentences", options.sentences, defaults.sentences);
+  if (unused.empty()) return "";
+  return fmt::format("{}, without effect, because vocabulary.file is read and no vocabulary is learned",
+                     fmt::join(unused, ", "));
 }
 
 void write_vocabularies(const fs::path& directory, const Vocabularies& vocabularies, bool is_shared,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,11 +12,27 @@
 
 namespace edgewise {
 
-/// Makes the vocabularies of a new run: reads `options.file`, whose relative path begins at `folder`, or, where no file
-/// is given, learns them from the training text. Throws Error as build_vocabulary and read_vocabularies do, and for a
-/// file whose input_case or output_case differs from the options.
+/// The vocabularies of the file or directory `vocabulary.file`.
+struct GivenVocabularies {
+  Vocabularies vocabularies;
+  bool has_cases = true;  // else the cases are learned from the training text
+};
+
+/// Reads `options.file`, whose relative path begins at `folder`; nullopt if the options name no file. Throws Error as
+/// read_vocabularies does, and for a file that contradicts the options: another case or kind, another algorithm or
+/// number of pieces, more words than `size`, or words with their marks although the options separate them. An option
+/// that has its default value, except the cases, contradicts no file.
+std::optional<GivenVocabularies> read_given_vocabularies(const VocabularySection& options,
+                                                         const std::filesystem::path& folder);
+
+/// Makes the vocabularies of a new run: the given ones or, without them, vocabularies that are learned from the
+/// training text. Throws Error as build_vocabulary does.
 Vocabularies make_vocabularies(const VocabularySection& options, const Corpus& corpus,
-                               const std::filesystem::path& folder = {});
+                               std::optional<GivenVocabularies> given = std::nullopt);
+
+/// Describes the options that have no effect, because the vocabulary is read from `options.file` instead of learned:
+/// "vocabulary.min_count is 3, without effect, …"; empty if there are none.
+std::string describe_unused_options(const VocabularySection& options);
 
 /// Writes the vocabularies as a new directory, whole or not at all; errors begin with `caller`.
 void write_vocabularies(const std::filesystem::path& directory, const Vocabularies& vocabularies, bool is_shared,

@@ -12,7 +12,10 @@ std::string_view model_name(ModelKind kind) {
 }
 
 TranslationModel open_model(const std::filesystem::path& path) {
-  const ModelFiles files = read_model_files(path, "open_model");
+  return make_model(read_model_files(path, "open_model"));
+}
+
+TranslationModel make_model(const ModelFiles& files) {
   std::shared_ptr<const SequenceModel> model = make_model(files.experiment.model, files.experiment.train.seed);
   load_tensors(model->parameters(), files.parameters, files.parameters_name);
   return {files.experiment, files.codec.vocabularies, std::move(model)};

@@ -24,4 +24,7 @@ std::string_view model_name(ModelKind kind);
 /// Reads a model directory, or the best model of a run directory, after checking every file's size and SHA-256.
 TranslationModel open_model(const std::filesystem::path& path);
 
+/// Makes the model of a directory in memory.
+TranslationModel make_model(const ModelFiles& files);
+
 }  // namespace edgewise

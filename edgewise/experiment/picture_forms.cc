@@ -28,9 +28,11 @@ std::string png_from_svg(const std::string& svg) {
 
 void write_picture(const std::string& file, std::string_view caller, const std::function<PictureForms()>& draw) {
   const Form form = form_of(file, caller);
+  AtomicFile output(file, caller);
   const PictureForms forms = draw();
   const bool is_rasterised = form == &PictureForms::png && !forms.png;
-  write_file_atomically(file, is_rasterised ? png_from_svg(forms.svg()) : (forms.*form)(), caller);
+  output.write(is_rasterised ? png_from_svg(forms.svg()) : (forms.*form)());
+  output.commit();
 }
 
 }  // namespace edgewise

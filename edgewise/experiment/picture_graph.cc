@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/experiment/pictures.h"
 #include "edgewise/graph/pair_graphs.h"
 #include "edgewise/viz/page.h"
@@ -82,13 +83,14 @@ std::vector<std::string> words_between_spaces(std::string_view sentence) {
 std::int64_t parse_length(std::string_view text, const std::string& lengths) {
   const bool is_number =
       !text.empty() && text.size() <= 6 && text.find_first_not_of("0123456789") == std::string_view::npos;
-  check(is_number, "{}: --lengths has {}, needs INPUT:OUTPUT, as 9:10", kPictureGraph, lengths);
+  check(is_number, "{}: --lengths has {}, needs INPUT:OUTPUT, as 9:10", kPictureGraph, quote_unless_plain(lengths));
   return std::stoll(std::string(text));
 }
 
 PairLengths parse_lengths(const std::string& text) {
   const std::size_t colon = text.find(':');
-  check(colon != std::string::npos, "{}: --lengths has {}, needs INPUT:OUTPUT, as 9:10", kPictureGraph, text);
+  check(colon != std::string::npos, "{}: --lengths has {}, needs INPUT:OUTPUT, as 9:10", kPictureGraph,
+        quote_unless_plain(text));
   return {parse_length(std::string_view(text).substr(0, colon), text),
           parse_length(std::string_view(text).substr(colon + 1), text)};
 }

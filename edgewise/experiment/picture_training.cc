@@ -75,7 +75,7 @@ std::string title_of(const Runs& runs) {
 std::string page_of(const Training& training) {
   std::string body = svg_for_page(legend_of(training.runs)) + charts_html(training.runs);
   for (const AttentionInTraining& attention : training.attention) {
-    body += fmt::format("<h2>Where {} looked as it learned</h2>\n", label_attribute(attention.run));
+    body += fmt::format("<h2>Attention of {} during training</h2>\n", label_html(attention.run));
     body += player_html("Validation, one map", attention.selected);
     if (!attention.all.empty()) body += player_html("Validation, all heads", attention.all);
   }

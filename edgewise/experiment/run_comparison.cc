@@ -40,8 +40,9 @@ std::vector<ComparisonColumn> differing_options(const Runs& runs) {
   return columns;
 }
 
-/// Formats a number with `digits` decimals, or briefly if it is very large.
+/// Formats a number with `digits` decimals, or briefly if it is very large; "–" if it is not finite.
 std::string format_cell(double value, int digits) {
+  if (!std::isfinite(value)) return "–";
   return std::abs(value) < 1e12 ? fmt::format("{:.{}f}", value, digits) : fmt::format("{:.4g}", value);
 }
 
@@ -68,7 +69,7 @@ std::string html_table(const std::vector<ComparisonColumn>& columns) {
   html += "</tr>\n";
   for (std::size_t row = 0; row < columns.front().cells.size(); ++row) {
     html += fmt::format("<tr><td><span class=\"key c{}\"></span>{}</td>", row % kColours,
-                        label_attribute(columns.front().cells[row]));
+                        label_html(columns.front().cells[row]));
     for (std::size_t i = 1; i < columns.size(); ++i) {
       html += fmt::format("<td>{}</td>", escape_html(printable_token(columns[i].cells[row], kMaxCell)));
     }

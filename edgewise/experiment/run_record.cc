@@ -10,6 +10,8 @@
 
 #include "edgewise/base/config.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/files.h"
+#include "edgewise/base/listed_directory.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/experiment/json_lines.h"
 #include "edgewise/experiment/median.h"
@@ -33,7 +35,7 @@ PonderHistogram read_histogram(JsonScanner& json, const std::string& name) {
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(steps.data(), steps.data() + steps.size(), number);
     const std::int64_t nodes = read_count(json, "a number of nodes");
-    if (error != std::errc() || end != steps.data() + steps.size() || std::to_string(number) != steps) {
+    if (error != std::errc() || end != steps.data() + steps.size() || std::to_string(number) != steps || number < 1) {
       json.fail_at_value(fmt::format("{} has the key {}, needs a number of steps", name, quote(steps)));
     }
     histogram[number] = nodes;
@@ -135,10 +137,11 @@ std::optional<double> RunRecord::tokens_per_second() const {
 
 RunRecord read_run(const fs::path& run, std::string_view caller) {
   const fs::path file = run / "metrics.jsonl";
-  check(fs::exists(file), "{}: {} has no metrics.jsonl, a run directory is needed", caller, run.string());
+  check(path_exists(file, caller), "{}: {} has no metrics.jsonl, a run directory is needed", caller, run.string());
   RunRecord record;
   record.name = run.string();
-  record.settings = settings_of(read_experiment(find_model(run, caller) / kConfigFile));
+  const ListedDirectory model(find_model(run, caller), caller);
+  record.settings = settings_of(parse_experiment(model.read(kConfigFile, kMaxConfigBytes), model.path(kConfigFile)));
   read_metrics(file, caller, record);
   return record;
 }

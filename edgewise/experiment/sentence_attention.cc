@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/experiment/sentence_attention.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <span>
 #include <string>
 #include <utility>
 
+#include "edgewise/base/available_memory.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/data/encode.h"
 #include "edgewise/models/model_attention.h"
+#include "edgewise/options/model_memory.h"
 
 namespace edgewise {
 namespace {
@@ -19,6 +24,15 @@ void check_length(std::span<const std::int64_t> tokens, std::string_view side, s
         "{}: the {} has {} tokens, the model was trained with at most {}", caller, side, tokens.size(), max_length);
 }
 
+void require_map_memory(const TranslationModel& model, const TokenPair& pair, std::string_view caller) {
+  BatchTokens size;
+  size.add_pair(std::ssize(pair.input), std::ssize(pair.output) - 1);
+  const TransformerOptions& options = model.model->options();
+  require_memory(attention_map_memory(options, size) + edge_memory(options, size),
+                 fmt::format("{}: the attention of {} input and {} output tokens", caller, size.input, size.output),
+                 "choose a shorter pair");
+}
+
 TokenPair check_and_pair(const TranslationModel& model, std::string_view input, const std::vector<std::int64_t>& output,
                          std::string_view caller) {
   const DataOptions& data = model.experiment.data;
@@ -26,7 +40,9 @@ TokenPair check_and_pair(const TranslationModel& model, std::string_view input, 
   check(!tokens.empty(), "{}: the input has no tokens, at least one is needed", caller);
   check_length(tokens, "input", data.max_length, caller);
   check_length(output, "output", data.max_length, caller);
-  return add_special_tokens(std::move(tokens), output, make_encode_options(data));
+  TokenPair pair = add_special_tokens(std::move(tokens), output, make_encode_options(data));
+  require_map_memory(model, pair, caller);
+  return pair;
 }
 
 std::vector<std::string> texts_of(const Vocabulary& vocabulary, std::span<const std::int64_t> tokens) {
@@ -55,7 +71,7 @@ std::optional<std::size_t> parse_map_index(const std::string& text, std::size_t 
   std::size_t index = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
   check(error == std::errc() && end == text.data() + text.size() && index < count,
-        "{}: {} is {}, needs a number from 0 to {}, or mean", caller, option, text, count - 1);
+        "{}: {} is {}, needs a number from 0 to {}, or mean", caller, option, quote_unless_plain(text), count - 1);
   return index;
 }
 
@@ -71,8 +87,11 @@ TokenPair encode_pair(const TranslationModel& model, std::string_view input, con
   return check_and_pair(model, input, output.token_numbers, caller);
 }
 
-std::vector<AttentionMaps> attention_maps(const TranslationModel& model, const TokenPair& pair) {
+std::vector<AttentionMaps> attention_maps(const TranslationModel& model, const TokenPair& pair,
+                                          const StopRequest* stop) {
+  throw_if_set(stop);
   const ModelAttention attention = record_attention(*model.model, make_batch(std::span(&pair, 1)));
+  throw_if_set(stop);
   const std::span<const std::int64_t> output(pair.output);
   const std::vector<std::string> input_texts = texts_of(*model.vocabularies.input, pair.input);
   const std::vector<std::string> decoder_inputs = texts_of(*model.vocabularies.output, output.first(output.size() - 1));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "edgewise/base/fields.h"
+#include "edgewise/base/stop_request.h"
 #include "edgewise/experiment/model_directory.h"
 #include "edgewise/graph/batch.h"
 #include "edgewise/translate/translation.h"
@@ -26,8 +27,8 @@ inline constexpr auto enum_names(AttentionKind) {
 
 inline constexpr auto kCrossMaps = static_cast<std::size_t>(AttentionKind::kCross);
 
-/// Encodes a sentence pair. Throws Error for an input without tokens and for a sentence with more tokens than the model
-/// was trained with; errors begin with `caller`.
+/// Encodes a sentence pair. Throws Error for an input without tokens, for a sentence with more tokens than the model
+/// was trained with, and for a pair whose attention weights do not fit into the memory; errors begin with `caller`.
 TokenPair encode_pair(const TranslationModel& model, std::string_view input, std::string_view output,
                       std::string_view caller);
 
@@ -38,8 +39,9 @@ TokenPair encode_pair(const TranslationModel& model, std::string_view input, con
 
 /// Computes the attention weights of all layers and heads on a pair: encoder self-attention, decoder self-attention and
 /// cross-attention, with tokens as labels. A decoder node is labelled by its input token in self-attention, and by the
-/// next token, which it predicts, in cross-attention.
-std::vector<AttentionMaps> attention_maps(const TranslationModel& model, const TokenPair& pair);
+/// next token, which it predicts, in cross-attention. Throws StopException if `stop` is set.
+std::vector<AttentionMaps> attention_maps(const TranslationModel& model, const TokenPair& pair,
+                                          const StopRequest* stop = nullptr);
 
 inline constexpr std::string_view kMeanMap = "mean";
 

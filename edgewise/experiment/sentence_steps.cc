@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/experiment/sentence_steps.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "edgewise/base/available_memory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/json.h"
 #include "edgewise/data/batches.h"
 #include "edgewise/experiment/evaluate.h"
+#include "edgewise/options/model_memory.h"
 
 namespace edgewise {
 namespace {
@@ -27,9 +31,25 @@ std::string side_json(const std::vector<TokenSteps>& tokens) {
   });
 }
 
+/// Throws Error for a sentence that is longer than those of training, or too long for the memory.
+void check_inputs(const TranslationModel& model, const std::vector<std::string>& inputs) {
+  const std::int64_t max_length = model.experiment.data.max_length;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::int64_t tokens = std::ssize(model.vocabularies.input->encode(inputs[i]));
+    check(max_length == 0 || tokens <= max_length,
+          "count_ponder_steps: sentence {} has {} tokens, needs at most {}, as in training", i + 1, tokens, max_length);
+    BatchTokens size;
+    size.add_pair(tokens, 0);
+    require_memory(edge_memory(model.model->options(), size),
+                   fmt::format("count_ponder_steps: sentence {} of {} tokens", i + 1, tokens),
+                   "choose shorter sentences");
+  }
+}
+
 /// Translates the inputs with the libtorch model. Keeps the outputs as tokens, because encoding an output's text again
 /// may give other tokens.
 std::vector<TokenPair> translate_to_pairs(const TranslationModel& model, const std::vector<std::string>& inputs) {
+  check_inputs(model, inputs);
   const std::vector<Translation> translations =
       translate_with_scorers(model, {.make_scorer = [&model] { return model.model->make_scorer(); }}, inputs);
   const EncodeOptions encoding = make_encode_options(model.experiment.data);

@@ -18,7 +18,8 @@ struct SentenceSteps {
 };
 
 /// Translates the inputs by a Universal Transformer and counts the ponder steps of all nodes. Inputs without tokens are
-/// left out. Throws Error for a model of another kind and when no input has tokens.
+/// left out. Throws Error for a model of another kind, for a sentence with more tokens than the model was trained with,
+/// and when no input has tokens.
 std::vector<SentenceSteps> count_ponder_steps(const TranslationModel& model, const std::vector<std::string>& inputs);
 
 /// Counts the nodes by their ponder steps, over one side of all sentences.

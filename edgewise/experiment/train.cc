@@ -3,19 +3,26 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "edgewise/base/available_memory.h"
+#include "edgewise/base/files.h"
 #include "edgewise/experiment/attention_log.h"
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/translation_task.h"
 #include "edgewise/options/model_memory.h"
+#include "edgewise/train/run_lock.h"
 #include "edgewise/train/tensorboard.h"
 
 namespace edgewise {
 namespace {
+
+constexpr const char* kLockFile = "lock";  // the file that RunLock creates
 
 EncodeOptions training_encode_options(const Experiment& experiment) {
   const VocabularySection& vocabulary = experiment.vocabulary;
@@ -25,19 +32,61 @@ EncodeOptions training_encode_options(const Experiment& experiment) {
   return options;
 }
 
-void prepare_directory(const std::filesystem::path& run, bool is_resumed, RunObserver& observer) {
-  require_unlocked(run);
-  if (!is_resumed) return require_no_run(run);
+/// The lock of a run directory before training. If training does not begin, removes a directory that it created.
+class PreparedRun {
+ public:
+  explicit PreparedRun(const std::filesystem::path& run)
+      : run_(run), is_new_(!path_exists(run, "train")), lock_(std::in_place, run) {}
+  PreparedRun(const PreparedRun&) = delete;
+  PreparedRun& operator=(const PreparedRun&) = delete;
+  ~PreparedRun() {
+    if (!lock_ || !is_new_) return;
+    std::error_code error;
+    std::filesystem::remove(run_ / kLockFile, error);
+    std::filesystem::remove(run_, error);
+  }
+
+  RunLock take_lock() { return *std::exchange(lock_, std::nullopt); }
+
+ private:
+  std::filesystem::path run_;
+  bool is_new_;
+  std::optional<RunLock> lock_;
+};
+
+void restore_run(const std::filesystem::path& run, RunObserver& observer) {
   const std::string damage = restore_last(run);
   if (!damage.empty()) observer.on_restore(damage);
 }
 
-void require_training_memory(const TransformerOptions& model, const TrainOptions& options, const BatchTokens& batch) {
+/// Reads the vocabularies of the run's last checkpoint, after checking that the config describes its model.
+GivenVocabularies read_last_vocabularies(const Experiment& experiment, const std::filesystem::path& run) {
+  const std::filesystem::path last = run / "last";
+  const ModelFiles files = read_model_files(last, "train");
+  check_resumed(experiment, files.experiment, (last / kConfigFile).string(), "train");
+  return {files.codec.vocabularies};
+}
+
+void require_training_memory(const TransformerOptions& model, const TrainOptions& options, const BatchStream& batches) {
   const std::int64_t parameters = count_parameters(check_options(model));
+  const BatchTokens batch =
+      batches.largest_batch([&](const BatchTokens& tokens) { return training_memory(model, options, tokens); });
   require_memory(training_memory(model, options, batch),
                  fmt::format("train: training {} parameters with a batch of {} input and {} output tokens", parameters,
                              batch.input, batch.output),
                  "choose smaller values of model.size, model.feed_forward, the model's layers or batch.tokens");
+}
+
+/// Checks the memory for the edges of validation batches, whose pairs may be longer than those of training.
+void require_validation_memory(const TransformerOptions& model, const BatchOptions& options,
+                               std::span<const TokenPair> pairs) {
+  if (pairs.empty()) return;
+  const auto memory = [&model](const BatchTokens& batch) { return edge_memory(model, batch); };
+  const BatchTokens batch = std::ranges::max(sizes_in_order(pairs, options), {}, memory);
+  require_memory(memory(batch),
+                 fmt::format("train: validating a batch of {} input and {} output tokens by additive attention",
+                             batch.input, batch.output),
+                 "choose a smaller batch.tokens, shorter pairs in data.valid or model.score=dot");
 }
 
 }  // namespace
@@ -45,13 +94,18 @@ void require_training_memory(const TransformerOptions& model, const TrainOptions
 TrainResult train(const Experiment& experiment, const std::filesystem::path& run, const TrainSettings& settings,
                   RunObserver& observer, RunRequests& requests) {
   check_options(experiment, "train");
-  prepare_directory(run, settings.is_resumed, observer);
+  require_unlocked(run);
+  if (!settings.is_resumed) require_no_run(run);
+  PreparedRun prepared(run);
+  if (settings.is_resumed) restore_run(run, observer);
+  std::optional<GivenVocabularies> given = settings.is_resumed
+                                               ? read_last_vocabularies(experiment, run)
+                                               : read_given_vocabularies(experiment.vocabulary, settings.data_folder);
   Corpus corpus = load_corpus(experiment.data, settings.data_folder);
   observer.on_corpus(corpus);
 
-  const Vocabularies vocabularies = settings.is_resumed
-                                        ? open_model(run / "last").vocabularies
-                                        : make_vocabularies(experiment.vocabulary, corpus, settings.data_folder);
+  const Vocabularies vocabularies = make_vocabularies(experiment.vocabulary, corpus, std::move(given));
+  check_options(experiment.search, vocabularies.output->size());
   const auto pairs = std::make_shared<EncodedText>(
       corpus.train, PairEncoder(vocabularies.input, vocabularies.output, training_encode_options(experiment)));
   std::int64_t num_pairs = corpus.num_training_pairs();
@@ -64,15 +118,16 @@ TrainResult train(const Experiment& experiment, const std::filesystem::path& run
 
   BatchStream batches(pairs, experiment.batch, experiment.train.seed);
   const TransformerOptions model_options = transformer_options(experiment, vocabularies);
-  require_training_memory(model_options, experiment.train, batches.largest_batch());
+  require_training_memory(model_options, experiment.train, batches);
+  EvaluationPairs validation = encode_evaluation_pairs(experiment, std::move(corpus.valid), vocabularies);
+  require_validation_memory(model_options, experiment.batch, validation.encoded.pairs);
   const auto model = make_model(model_options, experiment.train.seed);
   observer.on_model(*model);
-  TranslationTask task({experiment, vocabularies, model},
-                       encode_evaluation_pairs(experiment, std::move(corpus.valid), vocabularies));
+  TranslationTask task({experiment, vocabularies, model}, std::move(validation));
   TensorBoard tensorboard(run, task, experiment.train.clip_norm);
   AttentionLog attention(run);
   Observers observers({&observer, &tensorboard, &attention});
-  Trainer trainer(experiment.train, task, batches, observers, run);
+  Trainer trainer(experiment.train, task, batches, observers, run, prepared.take_lock());
   if (settings.is_resumed) trainer.resume();
 
   observer.on_start();

@@ -18,8 +18,11 @@ std::optional<TokenPair> encode_recorded_pair(const TranslationModel& model) {
 }
 
 /// Returns all attention maps of the pair as a JSON array on one line.
-std::string attention_json(const TranslationModel& model, const TokenPair& pair) {
-  std::string list = json_array(attention_maps(model, pair), [](const AttentionMaps& maps) { return json_of(maps); });
+std::string attention_json(const TranslationModel& model, const TokenPair& pair, const StopRequest& stop) {
+  std::string list = json_array(attention_maps(model, pair, &stop), [&stop](const AttentionMaps& maps) {
+    throw_if_set(&stop);
+    return json_of(maps);
+  });
   std::erase(list, '\n');  // the line feeds between rows; line feeds in token texts are escaped
   return list;
 }
@@ -31,7 +34,7 @@ TranslationTask::TranslationTask(TranslationModel model, EvaluationPairs validat
 
 Validation TranslationTask::validate(const StopRequest& stop) {
   Validation validation = evaluate(model_, validation_, &stop);
-  if (recorded_pair_) validation.attention = attention_json(model_, *recorded_pair_);
+  if (recorded_pair_) validation.attention = attention_json(model_, *recorded_pair_, stop);
   return validation;
 }
 

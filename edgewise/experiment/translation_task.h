@@ -16,7 +16,8 @@ namespace edgewise {
 /// would depend on their speeds.
 class TranslationTask : public TrainingTask {
  public:
-  /// Throws Error when the config's [show] has a pair that the model cannot encode.
+  /// Throws Error when the config's [show] has a pair that the model cannot encode, or whose attention needs more
+  /// memory than there is.
   TranslationTask(TranslationModel model, EvaluationPairs validation);
 
   std::string kind() const override { return std::string(enum_name(model_.experiment.model.kind)); }

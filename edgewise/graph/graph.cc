@@ -24,10 +24,15 @@ std::vector<std::string_view> names_of(const std::vector<Named>& things) {
   return names;
 }
 
-template <typename Named>
-std::int64_t find_name(const std::vector<Named>& things, std::string_view name, std::string_view what) {
+/// Formats `what`, which says where the name comes from, only for an error.
+template <typename Named, typename... Args>
+std::int64_t find_name(const std::vector<Named>& things, std::string_view name, fmt::format_string<Args...> what,
+                       Args&&... args) {
   const auto found = std::ranges::find(things, name, &Named::name);
-  if (found == things.end()) fail("{} is \"{}\", needs one of [{}]", what, name, fmt::join(names_of(things), ", "));
+  if (found == things.end()) {
+    fail("{} is \"{}\", needs one of [{}]", fmt::format(what, std::forward<Args>(args)...), name,
+         fmt::join(names_of(things), ", "));
+  }
   return found - things.begin();
 }
 
@@ -136,7 +141,7 @@ Graph::Storage::Storage(std::vector<NodeSet> sets_in, std::vector<NamedRelation>
 
 Graph::Storage::Ends Graph::Storage::find_ends(const NamedRelation& named, std::string_view function) const {
   auto find_set = [&](std::string_view end, std::string_view name) {
-    return find_name(sets, name, fmt::format("{}: {} set of relation \"{}\"", function, end, named.name));
+    return find_name(sets, name, "{}: {} set of relation \"{}\"", function, end, named.name);
   };
   const Ends found = {.source_set = find_set("source", named.source_set),
                       .destination_set = find_set("destination", named.destination_set)};
@@ -207,9 +212,9 @@ Graph Graph::make(std::vector<NodeSet> sets, std::vector<NamedRelation> relation
                   std::vector<std::int64_t> counts, std::string_view function) {
   check_names_differ(sets, "set", function);
   check_names_differ(relations, "relation", function);
-  for (const NodeSet& set : sets) check_node_count(set.size, fmt::format("{}: size of set \"{}\"", function, set.name));
+  for (const NodeSet& set : sets) check_node_count(set.size, "{}: size of set \"{}\"", function, set.name);
   Numbering nodes(num_parts, std::ssize(sets), std::move(counts));
-  check_node_count(nodes.total(), fmt::format("{}: the number of nodes of all sets", function));
+  check_node_count(nodes.total(), "{}: the number of nodes of all sets", function);
   return Graph(std::make_shared<const Storage>(std::move(sets), std::move(relations), std::move(nodes), function));
 }
 
@@ -224,7 +229,7 @@ Graph Graph::from_parts(std::vector<NodeSet> sets, std::vector<NamedRelation> re
     std::int64_t sum = 0;
     for (std::int64_t part = 0; part < num_parts; ++part) {
       const std::int64_t size = part_sizes[part * num_sets + set];
-      check_node_count(size, fmt::format("from_parts: size of set \"{}\" in part {}", sets[set].name, part));
+      check_node_count(size, "from_parts: size of set \"{}\" in part {}", sets[set].name, part);
       sum += size;
     }
     check(sets[set].size == sum, "from_parts: set \"{}\" has {} nodes, needs {}, the sum over its parts",

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/base/checked.h"
 #include "edgewise/graph/node_count.h"
 
 namespace edgewise {

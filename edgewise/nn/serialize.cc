@@ -9,6 +9,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
+#include "edgewise/options/transformer_options.h"
 
 namespace edgewise {
 namespace {

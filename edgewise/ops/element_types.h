@@ -8,7 +8,8 @@
 
 #include "edgewise/base/bfloat16.h"
 
-// Dispatch from the element type of a tensor at run time to a template parameter, and what kernels take of a tensor.
+// Dispatches from the element type of a tensor at run time to a template parameter. Also returns the data and the
+// number of rows of a tensor for a kernel.
 namespace edgewise {
 
 /// Calls fn(T{}) with the element type of a tensor that check_float_or_double accepts.

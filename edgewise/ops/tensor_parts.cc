@@ -18,7 +18,7 @@ std::vector<TensorPart> split_tensors(const std::vector<at::Tensor>& tensors) {
     const std::int64_t step = tensors[i].is_contiguous() ? kMostElements : std::max<std::int64_t>(size, 1);
     for (std::int64_t begin = 0; begin < size; begin += step) {
       const std::int64_t count = std::min(step, size - begin);
-      parts.push_back({i, begin, count, before});
+      parts.push_back({i, begin, count, before, parts.size()});
       before += count;
     }
   }

@@ -16,6 +16,7 @@ struct TensorPart {
   std::int64_t begin;
   std::int64_t count;
   std::int64_t before;  // elements of all parts before this one
+  std::size_t index;    // number of the part among all parts
 };
 
 /// Cuts tensors into parts of at most 65 536 elements, which depend only on the sizes of the tensors. A tensor that is

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "edgewise/base/fields.h"
@@ -93,5 +94,9 @@ struct DataOptions {
     field("seed", self.seed, "letters: seed of the random numbers");
   }
 };
+
+/// Throws Error, beginning with `caller`, unless `train` names the files of as many corpora as there are weights, or of
+/// one corpus without weights.
+void check_files(const DataOptions& options, std::string_view caller);
 
 }  // namespace edgewise

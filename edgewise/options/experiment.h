@@ -32,7 +32,7 @@ struct VocabularySection : VocabularyOptions {
     field("shared", self.shared, "use one vocabulary for inputs and outputs, learned from both");
     field("file", self.file,
           "vocabulary to use instead of learning one: a directory of `edgewise vocab`, a model directory, or, if "
-          "shared, a file; empty: learn one");
+          "shared, a file; kind, size, model and separate_punctuation must fit the file; empty: learn one");
     field("sentences", self.sentences,
           "number of training pairs to learn the vocabulary from, evenly spread over all corpora; 0: all",
           at_least(0).at_most(1e9));
@@ -98,6 +98,15 @@ Experiment read_experiment(const std::filesystem::path& config, std::span<const 
 /// has no effect on training: "train: train.patience is 3, needs validation pairs; set data.valid or data.valid_size".
 /// An option that has no effect may keep its default value.
 void check_options(const Experiment& experiment, std::string_view caller);
+
+/// Does what check_options does for the sections [data] and [vocabulary] alone.
+void check_data_options(const Experiment& experiment, std::string_view caller);
+
+/// Throws Error, beginning with `caller`, for the first option that a resumed run may not change, and that differs from
+/// the run's last config, `before`: options of [vocabulary] and [model] except dropout and ponder_weight, which act in
+/// training alone. `config` is the path of the last config.
+void check_resumed(const Experiment& experiment, const Experiment& before, std::string_view config,
+                   std::string_view caller);
 
 /// Reads a config from text; error messages call the text `name`.
 Experiment parse_experiment(std::string_view toml, std::string_view name, std::span<const std::string> overrides = {});

@@ -44,7 +44,7 @@ bool has_dropout(const Experiment& e) {
   return std::max({rates.embedding, rates.residual, rates.attention, rates.activation, rates.word}) > 0;
 }
 
-constexpr auto kRules = std::to_array<OptionRule<Experiment>>({
+constexpr auto kDataRules = std::to_array<OptionRule<Experiment>>({
     {"data.train", is_text, "data.task=text"},
     {"data.weights", is_text, "data.task=text"},
     {"data.valid", is_text, "data.task=text"},
@@ -68,6 +68,9 @@ constexpr auto kRules = std::to_array<OptionRule<Experiment>>({
     {"vocabulary.output_sampling", may_have_pieces, "vocabulary.kind=sentencepiece"},
     {"vocabulary.sampling_best", has_sampling, "vocabulary.input_sampling or vocabulary.output_sampling above 0"},
     {"vocabulary.sampling_best", may_have_unigrams, "vocabulary.model=unigram"},
+});
+
+constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
     {"batch.positions_below", [](const Experiment& e) { return e.batch.positions != TrainingPositions::kCounted; },
      "batch.positions=shifted or spread"},
     {"model.universal", is_universal, "model.kind=universal"},
@@ -98,6 +101,25 @@ Experiment make_defaults(TransformerPreset preset) {
   return defaults;
 }
 
+void check_lengths(const DataOptions& data, std::string_view caller) {
+  // Pairs that are truncated have the lengths before: then min_length may be greater.
+  check(data.max_length == 0 || data.too_long == LongSentences::kTruncate || data.min_length <= data.max_length,
+        "{}: data.min_length is {}, needs at most data.max_length, which is {}", caller, data.min_length,
+        data.max_length);
+  check(data.max_ratio == 0 || data.max_ratio >= 1,
+        "{}: data.max_ratio is {}, needs at least 1, the ratio of two sides of equal length, or 0 for no limit", caller,
+        data.max_ratio);
+}
+
+void check_vocabulary_size(const VocabularySection& vocabulary, std::string_view caller) {
+  constexpr std::size_t kSpecial = kSpecialTokens.size();
+  check(vocabulary.size == 0 || vocabulary.size > static_cast<std::int64_t>(kSpecial),
+        "{}: vocabulary.size is {}, needs more than the {} special tokens, or 0 for no limit", caller, vocabulary.size,
+        kSpecial);
+  check(vocabulary.kind != VocabularyKind::kSentencePiece || vocabulary.size > 0 || !vocabulary.file.empty(),
+        "{}: vocabulary.size is 0, needs the number of tokens to learn with vocabulary.kind=sentencepiece", caller);
+}
+
 void check_vocabularies(const Experiment& e, std::string_view caller) {
   check(e.model.tying != Tying::kAll || e.vocabulary.shared,
         "{}: model.tying is all, needs vocabulary.shared=true, one vocabulary for both sides; or set "
@@ -110,6 +132,12 @@ void check_batch(const Experiment& e, std::string_view caller) {
         "{}: batch.tokens and batch.sentences are 0, needs a limit; set batch.tokens or batch.sentences", caller);
 }
 
+void check_clipping(const TrainOptions& train, std::string_view caller) {
+  constexpr double kSmallest = 1e-9;  // far below useful norms; the factor of a gradient stays a normal float
+  check(train.clip_norm == 0 || train.clip_norm >= kSmallest,
+        "{}: train.clip_norm is {}, needs at least {}, or 0 for no limit", caller, train.clip_norm, kSmallest);
+}
+
 void check_validation(const Experiment& e, std::string_view caller) {
   check(!is_plateau(e) || has_validation(e), "{}: train.schedule is plateau, needs {}", caller, kNeedsValidation);
   const BestMetric best_by = e.train.best_by;
@@ -117,7 +145,7 @@ void check_validation(const Experiment& e, std::string_view caller) {
   check(best_by != BestMetric::kSequences || has_letters(e),
         "{}: train.best_by is sequences, needs data.task=copy, reverse or sort", caller);
   check(e.recorded_pair.input.empty() || !e.recorded_pair.output.empty(),
-        "{}: show.output is empty, needs what show.input becomes", caller);
+        "{}: show.output is empty, needs the output that belongs to show.input", caller);
 }
 
 void check_search(const Experiment& e, std::string_view caller) {
@@ -128,14 +156,44 @@ void check_search(const Experiment& e, std::string_view caller) {
   check_effects(search, SearchOptions(), caller);
 }
 
+/// Returns whether an option decides the vocabulary or what the model computes.
+bool stays_when_resumed(std::string_view path) {
+  const bool acts_in_training_alone =
+      detail::is_named(path, "model.dropout") || path == "model.universal.ponder_weight";
+  return (path.starts_with("vocabulary.") || path.starts_with("model.")) && !acts_in_training_alone;
+}
+
 }  // namespace
 
+void check_data_options(const Experiment& experiment, std::string_view caller) {
+  check_effects<Experiment>(experiment, make_defaults(experiment.model.preset), kDataRules, caller);
+  if (is_text(experiment)) check_files(experiment.data, caller);
+  check_lengths(experiment.data, caller);
+  check_vocabulary_size(experiment.vocabulary, caller);
+}
+
+void check_resumed(const Experiment& experiment, const Experiment& before, std::string_view config,
+                   std::string_view caller) {
+  const auto settings = settings_of(experiment);
+  const auto settings_before = settings_of(before);
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    const auto& [path, value] = settings[i];
+    const std::string& value_before = settings_before[i].second;
+    check(value == value_before || !stays_when_resumed(path),
+          "{}: {} is {}, needs {} as in {}, because a resumed run keeps its vocabulary and its model; set {}={}, or "
+          "begin another run",
+          caller, path, value, value_before, config, path, value_before);
+  }
+}
+
 void check_options(const Experiment& experiment, std::string_view caller) {
-  check_effects<Experiment>(experiment, make_defaults(experiment.model.preset), kRules, caller);
+  check_data_options(experiment, caller);
+  check_effects<Experiment>(experiment, make_defaults(experiment.model.preset), kTrainingRules, caller);
   check_vocabularies(experiment, caller);
-  check_layer_options(experiment.model);
+  check_layer_options(experiment.model, caller, "model.");
   check_batch(experiment, caller);
-  check_schedule(experiment.train);
+  check_schedule(experiment.train, caller, "train.");
+  check_clipping(experiment.train, caller);
   check_validation(experiment, caller);
   check_search(experiment, caller);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/options/model_memory.h"
 
+#include <algorithm>
+
 namespace edgewise {
 namespace {
 
@@ -58,19 +60,52 @@ std::int64_t count_steps(const TransformerOptions& options, std::int64_t layers,
   return options.kind == ModelKind::kUniversal && is_adaptive ? 1 : layers;
 }
 
+/// Layers, or steps of the layer, that each token of a side passes through.
+struct Depths {
+  explicit Depths(const TransformerOptions& model)
+      : encoder(
+            static_cast<double>(count_steps(model, model.encoder_layers, encoder_adapts(model.universal.adaptive)))),
+        decoder(
+            static_cast<double>(count_steps(model, model.decoder_layers, decoder_adapts(model.universal.adaptive)))) {}
+
+  /// Counts the edges of all layers.
+  double edges(const BatchTokens& batch) const {
+    return encoder * batch.encoder_edges + decoder * (batch.cross_edges + batch.decoder_edges);
+  }
+
+  double encoder;
+  double decoder;
+};
+
+constexpr double kFloatBytes = 4;
+
+/// Returns the bytes that additive attention, which computes in fp32, saves for backward in all layers, and those of
+/// the sums and products in the last layer's cross-attention.
+double additive_memory(const TransformerOptions& model, const BatchTokens& batch) {
+  if (model.score != ScoreKind::kAdditive) return 0;
+  return kFloatBytes * static_cast<double>(model.size) * (Depths(model).edges(batch) + 2 * batch.cross_edges);
+}
+
 double activation_memory(const TransformerOptions& model, const TrainOptions& train, const BatchTokens& batch) {
-  const AdaptiveSides adaptive = model.universal.adaptive;
-  const auto encoder_steps =
-      static_cast<double>(count_steps(model, model.encoder_layers, encoder_adapts(adaptive)) * batch.input);
-  const auto decoder_steps =
-      static_cast<double>(count_steps(model, model.decoder_layers, decoder_adapts(adaptive)) * batch.output);
-  const double numbers = encoder_steps * count_saved(model, 1) + decoder_steps * count_saved(model, 2);
+  const Depths depths(model);
+  const double numbers = depths.encoder * static_cast<double>(batch.input) * count_saved(model, 1) +
+                         depths.decoder * static_cast<double>(batch.output) * count_saved(model, 2);
   const double passes = train.rdrop > 0 ? 2 : 1;
   const double bytes_per_number = train.precision == Precision::kBf16 ? 2 : 4;
-  return passes * bytes_per_number * numbers;
+  return passes * (bytes_per_number * numbers + additive_memory(model, batch));
 }
 
 }  // namespace
+
+void BatchTokens::add_pair(std::int64_t input_nodes, std::int64_t output_nodes) {
+  const auto inputs = static_cast<double>(input_nodes);
+  const auto outputs = static_cast<double>(output_nodes);
+  input += input_nodes;
+  output += output_nodes;
+  encoder_edges += inputs * inputs;
+  cross_edges += inputs * outputs;
+  decoder_edges += outputs * (outputs + 1) / 2;
+}
 
 std::int64_t count_parameters(const TransformerOptions& options) {
   const std::int64_t encoder_layer = count_layer(options, 1);
@@ -89,9 +124,17 @@ double training_memory(const TransformerOptions& model, const TrainOptions& trai
   const int averages = train.average > 0 ? 1 : 0;
   const int state = 3 + averages;    // parameters, two moments, averages
   const int copies = 2 * state + 1;  // the state, its snapshot, and gradients
-  constexpr double kBytesPerNumber = 4;
-  return kBytesPerNumber * copies * static_cast<double>(count_parameters(model)) +
-         activation_memory(model, train, batch);
+  return kFloatBytes * copies * static_cast<double>(count_parameters(model)) + activation_memory(model, train, batch);
+}
+
+double edge_memory(const TransformerOptions& model, const BatchTokens& batch) {
+  if (model.score != ScoreKind::kAdditive) return 0;
+  const double edges = std::max({batch.encoder_edges, batch.cross_edges, batch.decoder_edges});
+  return 3 * kFloatBytes * static_cast<double>(model.size) * edges;
+}
+
+double attention_map_memory(const TransformerOptions& model, const BatchTokens& pair) {
+  return 2 * kFloatBytes * static_cast<double>(model.heads) * Depths(model).edges(pair);
 }
 
 }  // namespace edgewise

@@ -14,15 +14,29 @@ namespace edgewise {
 /// ranges.
 std::int64_t count_parameters(const TransformerOptions& options);
 
-/// The tokens of a batch.
+/// The tokens of a batch, and the edges of its relations.
 struct BatchTokens {
   std::int64_t input = 0;
   std::int64_t output = 0;
+  double encoder_edges = 0;
+  double cross_edges = 0;
+  double decoder_edges = 0;
+
+  void add_pair(std::int64_t input_nodes, std::int64_t output_nodes);
 };
 
 /// Returns a lower bound for the bytes that training needs at once: parameters, gradients, both moments of Adam and the
 /// averaged weights; the copy of the state that is being saved, without gradients; and the activations that forward
-/// saves for backward of one batch. A side with adaptive computation counts as one step.
+/// saves for backward of one batch. A side with adaptive computation counts as one step. Additive attention saves a
+/// vector for each edge.
 double training_memory(const TransformerOptions& model, const TrainOptions& train, const BatchTokens& batch);
+
+/// Returns a lower bound for the bytes that the edges of a batch need in a pass without gradients: additive attention
+/// computes three vectors for each edge of a relation; other attention needs nothing for them.
+double edge_memory(const TransformerOptions& model, const BatchTokens& batch);
+
+/// Returns a lower bound for the bytes of all attention weights of one sentence pair: those that the model records, and
+/// a copy for each head. A side with adaptive computation counts as one step.
+double attention_map_memory(const TransformerOptions& model, const BatchTokens& pair);
 
 }  // namespace edgewise

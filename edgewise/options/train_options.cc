@@ -6,40 +6,48 @@
 namespace edgewise {
 namespace {
 
-void check_warmup(const TrainOptions& options) {
-  check(options.warmup >= 1, "Schedule: warmup is {}, the {} schedule needs at least 1 step", options.warmup,
-        enum_name(options.schedule));
-}
+/// The options of a schedule, and the beginnings of an error and of an option's name.
+struct ScheduleCheck {
+  const TrainOptions& options;
+  std::string_view caller;
+  std::string_view prefix;
 
-void check_end(const TrainOptions& options) {
-  check(options.steps > options.warmup, "Schedule: steps is {}, the {} schedule needs more than its warmup of {}",
-        options.steps, enum_name(options.schedule), options.warmup);
-}
+  void check_warmup() const {
+    check(options.warmup >= 1, "{}: {}warmup is {}, the {} schedule needs at least 1 step", caller, prefix,
+          options.warmup, enum_name(options.schedule));
+  }
 
-void check_lowest(const TrainOptions& options) {
-  check(options.min_learning_rate <= options.learning_rate,
-        "Schedule: min_learning_rate is {}, needs at most the learning_rate of {}", options.min_learning_rate,
-        options.learning_rate);
-}
+  void check_end() const {
+    check(options.steps > options.warmup, "{}: {}steps is {}, the {} schedule needs more than its {}warmup of {}",
+          caller, prefix, options.steps, enum_name(options.schedule), prefix, options.warmup);
+  }
+
+  void check_lowest() const {
+    check(options.min_learning_rate <= options.learning_rate,
+          "{}: {}min_learning_rate is {}, needs at most the {}learning_rate of {}", caller, prefix,
+          options.min_learning_rate, prefix, options.learning_rate);
+  }
+};
 
 }  // namespace
 
-void check_schedule(const TrainOptions& options) {
+void check_schedule(const TrainOptions& options, std::string_view caller, std::string_view prefix) {
+  const ScheduleCheck schedule = {options, caller, prefix};
   switch (options.schedule) {
     case ScheduleKind::kConstant:
       return;
     case ScheduleKind::kNoam:
     case ScheduleKind::kInverseSqrt:
-      return check_warmup(options);
+      return schedule.check_warmup();
     case ScheduleKind::kLinear:
-      return check_end(options);
+      return schedule.check_end();
     case ScheduleKind::kCosine:
-      check_lowest(options);
-      return check_end(options);
+      schedule.check_lowest();
+      return schedule.check_end();
     case ScheduleKind::kPlateau:
-      return check_lowest(options);
+      return schedule.check_lowest();
   }
-  fail("Schedule: kind is {}, needs one that enum_names lists", static_cast<int>(options.schedule));
+  fail("{}: {}schedule is {}, needs one that enum_names lists", caller, prefix, static_cast<int>(options.schedule));
 }
 
 }  // namespace edgewise

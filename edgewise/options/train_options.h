@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "edgewise/base/fields.h"
 #include "edgewise/options/precision.h"
@@ -103,9 +104,10 @@ struct TrainOptions {
     field("weight_decay", self.weight_decay,
           "decoupled weight decay: each step multiplies matrices by 1 - learning rate * weight_decay",
           at_least(0).below(1));
-    field("clip_norm", self.clip_norm,
-          "largest norm of the gradient of all parameters; longer gradients are scaled down; 0: no limit",
-          at_least(0).at_most(1e9));
+    field(
+        "clip_norm", self.clip_norm,
+        "largest norm of the gradient of all parameters, at least 1e-9; longer gradients are scaled down; 0: no limit",
+        at_least(0).at_most(1e9));
     field("smoothing", self.smoothing,
           "label smoothing: share of probability given to the other tokens of the vocabulary", at_least(0).below(1));
     field(
@@ -142,7 +144,8 @@ struct TrainOptions {
 };
 
 /// Throws Error for noam and inverse_sqrt with a warmup below 1, for linear and cosine with steps not above warmup, and
-/// for cosine and plateau with a min_learning_rate above learning_rate.
-void check_schedule(const TrainOptions& options);
+/// for cosine and plateau with a min_learning_rate above learning_rate. The message begins with `caller`; `prefix` is
+/// the section of `options` in a config, such as "train.".
+void check_schedule(const TrainOptions& options, std::string_view caller = "Schedule", std::string_view prefix = "");
 
 }  // namespace edgewise

@@ -60,20 +60,20 @@ TransformerOptions TransformerOptions::from_preset(TransformerPreset preset) {
   fail("TransformerOptions::from_preset: preset is {}, needs one of enum_names", static_cast<int>(preset));
 }
 
-void check_layer_options(const TransformerOptions& options) {
-  check_ranges(options, "Transformer");
-  check(options.size % options.heads == 0, "Transformer: heads is {}, needs a divisor of size {}", options.heads,
-        options.size);
+void check_layer_options(const TransformerOptions& options, std::string_view caller, std::string_view prefix) {
+  check_ranges(options, caller, prefix);
+  check(options.size % options.heads == 0, "{}: {}heads is {}, needs a divisor of {}size {}", caller, prefix,
+        options.heads, prefix, options.size);
   check(options.size > 1 || options.norm != NormKind::kStdNorm,
-        "Transformer: norm is std_norm, needs a size above 1, because std_norm divides by size - 1");
+        "{}: {}norm is std_norm, needs a {}size above 1, because std_norm divides by size - 1", caller, prefix, prefix);
   const UniversalOptions& universal = options.universal;
   check(universal.transition == Transition::kFeedForward || universal.halted_keys == HaltedKeys::kFrozen,
-        "Transformer: transition is separable_convolution with halted_keys {}, needs them frozen",
-        enum_name(universal.halted_keys));
+        "{}: {}universal.halted_keys is {}, needs frozen with {}universal.transition=separable_convolution", caller,
+        prefix, enum_name(universal.halted_keys), prefix);
 }
 
 const TransformerOptions& check_options(const TransformerOptions& options) {
-  check_layer_options(options);
+  check_layer_options(options, "Transformer");
   check_vocabularies(options);
   check(options.tying != Tying::kAll || options.input_vocabulary == options.output_vocabulary,
         "Transformer: tying is all with vocabularies of {} and {} words, needs one vocabulary for both sides; tie the "

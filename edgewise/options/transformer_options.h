@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "edgewise/base/fields.h"
 #include "edgewise/options/layer_options.h"
@@ -67,10 +68,14 @@ struct TransformerOptions : LayerOptions {
 };
 
 /// Throws Error for the first option, except the sizes of the vocabularies, that is out of range or contradicts
-/// another.
-void check_layer_options(const TransformerOptions& options);
+/// another. The message begins with `caller`; `prefix` is the section of `options` in a config, such as "model.".
+void check_layer_options(const TransformerOptions& options, std::string_view caller, std::string_view prefix = "");
 
 /// Returns the options. Throws Error for the first option that is out of range or contradicts another.
 const TransformerOptions& check_options(const TransformerOptions& options);
+
+/// The end of an error about a file whose tensors are not those of a model.
+inline constexpr std::string_view kNeedsTensorsOfConfig =
+    "needs exactly the tensors that the config describes; use the config and the file of one training";
 
 }  // namespace edgewise

@@ -11,8 +11,9 @@
 namespace edgewise {
 namespace {
 
-// A prefix of n tokens is scored in one step, whose tokens attend to n²/2 ancestors: 0.5 GB for 10 000 tokens.
-constexpr std::int64_t kMaxPrefix = 10'000;
+// A prefix of n tokens is scored in one step, whose tokens attend to n²/2 ancestors: 0.5 GB for 10 000 tokens. All
+// prefixes of a step together have at most as many ancestors as one prefix may have.
+constexpr std::int64_t kMaxSquaresOfStep = kMaxPrefix * kMaxPrefix;
 
 /// Runs decoding steps for the sentences in the slots, and refills free slots from the queue.
 class Search {
@@ -37,7 +38,9 @@ class Search {
   bool refill() {
     std::vector<std::int64_t> slots;
     std::vector<Tokens> inputs;
-    while (!free_slots_.empty() && fetch_next_input() && has_capacity()) {
+    std::int64_t squares = 0;
+    while (!free_slots_.empty() && fetch_next_input() && has_capacity(squares)) {
+      squares += square_of_prefix(*next_input_);
       const std::int64_t slot = free_slots_.back();
       free_slots_.pop_back();
       slots.push_back(slot);
@@ -70,7 +73,14 @@ class Search {
     }
   }
 
-  bool has_capacity() const {
+  static std::int64_t square_of_prefix(const SearchInput& input) {
+    return std::ssize(input.prefix) * std::ssize(input.prefix);
+  }
+
+  /// Returns whether the next input may run beside the others; `squares` is the sum of the squares of the prefixes
+  /// that begin in this step.
+  bool has_capacity(std::int64_t squares) const {
+    if (squares + square_of_prefix(*next_input_) > kMaxSquaresOfStep) return false;
     return running_.empty() || capacity_.tokens == 0 ||
            num_tokens_ + std::ssize(next_input_->tokens) <= capacity_.tokens;
   }

@@ -32,6 +32,9 @@ namespace edgewise {
 // not passed to the scorer. The result for a sentence is independent of the other sentences, the slot and the time of
 // the search, provided that the scorer's results are.
 
+/// The most tokens of a prefix.
+inline constexpr std::int64_t kMaxPrefix = 10'000;
+
 /// Limits the sentences that are searched at once.
 struct SearchCapacity {
   std::int64_t sentences = 32;
@@ -50,7 +53,7 @@ class SearchQueue {
   virtual void put_result(SearchInput input, std::vector<Hypothesis> best) = 0;
 
   /// Returns whether the search shall end now, without results for the inputs that it has. Called before each step.
-  virtual bool is_stopped() { return false; }
+  virtual bool is_stopped() const { return false; }
 };
 
 /// Searches until the queue is at its end or stopped. As soon as a sentence is done, the next one gets its slot.

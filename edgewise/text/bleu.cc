@@ -76,10 +76,11 @@ std::string BleuScore::format(int digits, std::string_view signature) const {
 }
 
 BleuScore bleu(std::span<const std::string> hypotheses, std::span<const std::string> references,
-               const BleuOptions& options) {
+               const BleuOptions& options, const StopRequest* stop) {
   check_segments("bleu", hypotheses, references);
   BleuScore result;
   for (std::size_t i = 0; i < hypotheses.size(); ++i) {
+    throw_if_set(stop);
     add_line(result, tokenize_line(hypotheses[i], options), tokenize_line(references[i], options));
   }
   result.brevity_penalty = brevity_penalty_of(result.hypothesis_length, result.reference_length);

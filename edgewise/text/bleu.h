@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "edgewise/base/stop_request.h"
 #include "edgewise/text/bleu_tokenizers.h"
 
 namespace edgewise {
@@ -43,8 +44,9 @@ struct BleuScore {
 /// Computes BLEU (Papineni et al. 2002) of a corpus with one reference per line, with the same numbers as
 /// sacreBLEU 2.6.0. The `intl` tokenizer and lower-casing may differ from sacreBLEU for characters that are newer than
 /// ICU's Unicode tables. Throws Error if the numbers of lines differ or are 0, and for text that is not UTF-8.
+/// Throws StopException if `stop` is set before the end.
 BleuScore bleu(std::span<const std::string> hypotheses, std::span<const std::string> references,
-               const BleuOptions& options = {});
+               const BleuOptions& options = {}, const StopRequest* stop = nullptr);
 
 /// Returns the settings of a score in sacreBLEU's notation: "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:…".
 std::string bleu_signature(const BleuOptions& options = {});

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <lzma.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -30,10 +31,10 @@ using namespace std::string_view_literals;
 constexpr auto kGzipMagic = "\x1F\x8B"sv;
 constexpr auto kXzMagic = "\xFD\x37zXZ\0"sv;
 constexpr auto kZstdMagic = "\x28\xB5\x2F\xFD"sv;
-// Text is compressed a hundredfold at most. More is a bomb: some bytes that fill the disk.
+// Text is compressed a hundredfold at most. A file with a larger expansion is a small file that would fill the disk.
 constexpr std::uint64_t kMaxExpansion = 1000;
-constexpr std::uint64_t kFreeBytes = std::uint64_t{64} << 20;     // unpacked bytes whose expansion is not checked
-constexpr std::uint64_t kMaxXzMemory = std::uint64_t{256} << 20;  // xz -9 needs 65 MiB
+constexpr std::uint64_t kUncheckedBytes = std::uint64_t{64} << 20;  // unpacked bytes whose expansion is not checked
+constexpr std::uint64_t kMaxXzMemory = std::uint64_t{256} << 20;    // xz -9 needs 65 MiB
 
 /// Opens a file, or duplicates the descriptor of standard input, so that closing the result does not close stdin.
 int open_input(const std::string& path) {
@@ -89,10 +90,22 @@ class FileSource final : public ByteSource {
  private:
   std::size_t read_file(std::span<char> buffer) const {
     while (true) {
+      if (options_.stop != nullptr) wait_for_bytes();
       const ssize_t count = ::read(file_.number(), buffer.data(), buffer.size());
       if (count >= 0) return static_cast<std::size_t>(count);
       if (errno != EINTR) fail_with_errno();
     }
+  }
+
+  /// Waits until reading does not have to wait. Throws StopException if the request is set before.
+  void wait_for_bytes() const {
+    constexpr int kIntervalMs = 100;  // between two looks at the request
+    pollfd readable = {.fd = file_.number(), .events = POLLIN, .revents = 0};
+    int ready = 0;
+    do {
+      throw_if_set(options_.stop);
+      ready = ::poll(&readable, 1, kIntervalMs);
+    } while (ready == 0 || (ready < 0 && errno == EINTR));
   }
 
   [[noreturn]] void fail_with_errno() const {
@@ -115,9 +128,11 @@ class CompressedSource : public ByteSource {
   std::size_t read(std::span<char> buffer) final {
     const std::size_t count = unpack(buffer);
     unpacked_ += count;
-    check(unpacked_ <= kFreeBytes || unpacked_ / kMaxExpansion <= packed_,
-          "{}: {} has {} data that unpacks to more than {} times its size, needs text; unpack it first if it is right",
-          options_.caller, source_name(options_.path), format_, kMaxExpansion);
+    check(
+        unpacked_ <= kUncheckedBytes || unpacked_ / kMaxExpansion <= packed_,
+        "{}: {} has {} data that unpacks to more than {} times its size, needs at most {} times; if the file is right, "
+        "unpack it first",
+        options_.caller, source_name(options_.path), format_, kMaxExpansion, kMaxExpansion);
     return count;
   }
 

@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include "edgewise/base/stop_request.h"
+
 namespace edgewise {
 
 /// Reads the bytes of a file in chunks and decompresses them if necessary. Memory does not grow with the file.
@@ -23,6 +25,7 @@ struct SourceOptions {
   std::string path;
   std::string caller;  // error messages begin with this function name
   std::size_t chunk_size = std::size_t{64} * 1024;
+  const StopRequest* stop = nullptr;  // ends reading, also while it waits for a pipe or terminal, by StopException
 };
 
 /// Returns the name of a file for messages: its path, or "standard input" for "-".

@@ -14,6 +14,9 @@ class CasedVocabulary final : public Vocabulary {
   VocabularyKind kind() const override { return vocabulary_->kind(); }
   std::int64_t size() const override { return vocabulary_->size(); }
   std::string serialize() const override { return vocabulary_->serialize(); }
+  bool separates_punctuation() const override { return vocabulary_->separates_punctuation(); }
+  std::optional<SentencePieceModel> piece_model() const override { return vocabulary_->piece_model(); }
+  CaseKind case_kind() const override { return case_.kind(); }
   std::string serialize_case() const override { return case_.serialize(); }
 
  private:

@@ -46,7 +46,8 @@ const LineReaderOptions& check_options(const LineReaderOptions& options) {
 }  // namespace
 
 LineReader::LineReader(const std::string& path, const LineReaderOptions& options)
-    : LineReader(open_source({path, options.caller, options.chunk_size}), source_name(path), 0, options) {}
+    : LineReader(open_source({path, options.caller, options.chunk_size, options.stop}), source_name(path), 0, options) {
+}
 
 LineReader::LineReader(std::unique_ptr<ByteSource> source, std::string name, std::int64_t lines_before,
                        const LineReaderOptions& options)
@@ -123,16 +124,23 @@ void LineReader::finish(std::string& line, bool has_line_feed) {
   }
   was_cut_ = was_cut_ || line.size() > options_.max_line_bytes;
   if (!was_cut_) return;
-  check(options_.long_lines == LongLines::kCut, "{}: {}:{} has more than {} bytes in a line, needs at most that",
-        options_.caller, path_, line_number_, options_.max_line_bytes);
+  check(options_.long_lines == LongLines::kCut, "{}: {}:{} has more than {} bytes in a line, needs at most {}",
+        options_.caller, path_, line_number_, options_.max_line_bytes, options_.max_line_bytes);
   line.resize(utf8_prefix(line, options_.max_line_bytes).size());
   ++repairs_.long_lines;
+}
+
+void check_utf8(const LineReader& reader, std::string_view line, std::string_view caller) {
+  const auto bad = find_bad_utf8(line);
+  check(!bad, "{}: {}:{} has a byte at {} that is not UTF-8, needs UTF-8", caller, reader.path(), reader.line_number(),
+        bad.value_or(0));
 }
 
 std::vector<std::string> read_sentences(const std::string& path, std::string_view caller) {
   LineReader reader(path, {.caller = std::string(caller)});
   std::vector<std::string> sentences;
   for (std::string line; reader.next(line);) {
+    check_utf8(reader, line, caller);
     if (!line.empty()) sentences.push_back(line);
   }
   check(!sentences.empty(), "{}: {} has no sentence, at least one is needed", caller, path);

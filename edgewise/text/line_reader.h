@@ -21,6 +21,7 @@ struct LineReaderOptions {
   LongLines long_lines = LongLines::kError;
   std::size_t chunk_size = std::size_t{64} * 1024;  // bytes read at a time
   std::string caller = "read_lines";                // error messages begin with this function name
+  const StopRequest* stop = nullptr;                // ends reading (byte_source.h)
 };
 
 /// Irregularities of a file that a LineReader repaired.
@@ -78,7 +79,11 @@ class LineReader {
   LineRepairs repairs_;
 };
 
-/// Returns the nonempty lines of a file. Throws Error, beginning with `caller`, if there are none.
+/// Throws Error, beginning with `caller`, unless the line that `reader` returned last is UTF-8.
+void check_utf8(const LineReader& reader, std::string_view line, std::string_view caller);
+
+/// Returns the nonempty lines of a file. Throws Error, beginning with `caller`, if there are none, and for a line that
+/// is not UTF-8.
 std::vector<std::string> read_sentences(const std::string& path, std::string_view caller);
 
 }  // namespace edgewise

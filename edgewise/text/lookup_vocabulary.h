@@ -29,6 +29,7 @@ class LookupVocabulary final : public Vocabulary {
 
   VocabularyKind kind() const override { return kind_; }
   std::int64_t size() const override { return static_cast<std::int64_t>(tokens_.size()); }
+  bool separates_punctuation() const override { return preprocessing_.separate_punctuation; }
   std::string serialize() const override;
 
  private:

@@ -62,7 +62,7 @@ class Walker {
       value |= std::uint64_t{byte & 0x7Fu} << (7 * i);
       if (byte < 0x80) return value;
     }
-    fail("{} has a number of more than {} bytes at byte {}, needs at most that", where_, kMaxBytes, begin);
+    fail("{} has a number of more than {} bytes at byte {}, needs at most {}", where_, kMaxBytes, begin, kMaxBytes);
   }
 
   std::uint64_t read_fixed(std::size_t size) {

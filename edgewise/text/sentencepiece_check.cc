@@ -77,7 +77,7 @@ class ModelCheck {
   }
 
   void add_piece(std::string_view message) {
-    check(pieces_.size() < kMaxPieces, "{} has more than {} pieces, needs at most that", where_, kMaxPieces);
+    check(pieces_.size() < kMaxPieces, "{} has more than {} pieces, needs at most {}", where_, kMaxPieces, kMaxPieces);
     Piece piece;
     walk_message(message, where_, [&](const WireField& field) {
       if (field.number == 1) piece.text = bytes_of(field, "piece text");

@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <latch>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
+#include "edgewise/base/background.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/sentencepiece_check.h"
@@ -80,6 +85,25 @@ void check_training(const VocabularyOptions& options) {
         "build_vocabulary: character_coverage is {}, needs 0.98 to 1", options.character_coverage);
 }
 
+constexpr int kThreads = 4;  // fixed, because the order of summation depends on it
+
+/// Throws Error unless the system starts all threads of the trainer. The library would end the process if it started
+/// only some of them.
+void require_threads() {
+  std::latch all_started(1);
+  std::vector<std::jthread> threads;  // joined at the end of this scope
+  while (threads.size() < kThreads) {
+    auto thread = try_start_thread([&all_started] { all_started.wait(); });
+    if (!thread) break;
+    threads.push_back(std::move(*thread));
+  }
+  all_started.count_down();
+  check(threads.size() == kThreads,
+        "build_vocabulary: the system starts {} threads, needs {} for SentencePiece; raise its limit of processes "
+        "(ulimit -u, or pids.max of the control group)",
+        threads.size(), kThreads);
+}
+
 std::unordered_map<std::string, std::string> trainer_arguments(const VocabularyOptions& options) {
   std::unordered_map<std::string, std::string> arguments = {
       {"vocab_size", std::to_string(options.size)},
@@ -87,7 +111,7 @@ std::unordered_map<std::string, std::string> trainer_arguments(const VocabularyO
       {"normalization_rule_name", "nmt_nfkc"},
       {"character_coverage", fmt::format("{}", options.character_coverage)},
       {"max_sentence_length", std::to_string(kMaxTrainingSentenceBytes)},
-      {"num_threads", "4"},  // fixed, because the order of summation depends on it
+      {"num_threads", std::to_string(kThreads)},
       {"unk_surface", std::string(kSpecialTokens[kUnknownToken])}};
   constexpr std::array<std::string_view, 4> kNames = {"pad", "unk", "bos", "eos"};
   for (std::size_t i = 0; i < kNames.size(); ++i) {
@@ -133,6 +157,7 @@ std::string train_sentencepiece(const std::vector<std::span<const std::string>>&
                                 const VocabularyOptions& options) {
   check_training(options);
   check_some_usable(sides);
+  require_threads();
   silence_sentencepiece();
   Sentences sentences(sides);
   std::string model;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/text/protobuf_walk.h"
 #include "edgewise/text/sentencepiece_check.h"
 
 namespace sentencepiece::random {
@@ -23,6 +24,21 @@ void check_size(const char* caller, std::string_view sentence) {
         kMaxSentenceBytes);
 }
 
+/// Reads the algorithm of a checked model. Field numbers are those of sentencepiece_model.proto.
+SentencePieceModel find_piece_model(std::string_view bytes) {
+  constexpr std::uint32_t kTrainerSpec = 2;
+  constexpr std::uint32_t kModelType = 3;
+  constexpr std::uint64_t kBpe = 2;
+  std::uint64_t type = 0;
+  walk_message(bytes, "find_piece_model", [&](const WireField& field) {
+    if (field.number != kTrainerSpec) return;
+    walk_message(field.bytes, "find_piece_model", [&](const WireField& option) {
+      if (option.number == kModelType) type = option.value;
+    });
+  });
+  return type == kBpe ? SentencePieceModel::kBpe : SentencePieceModel::kUnigram;
+}
+
 class SentencePieceVocabulary final : public Vocabulary {
  public:
   SentencePieceVocabulary(std::string bytes, std::string_view name)
@@ -36,6 +52,7 @@ class SentencePieceVocabulary final : public Vocabulary {
   VocabularyKind kind() const override { return VocabularyKind::kSentencePiece; }
   std::int64_t size() const override { return static_cast<std::int64_t>(pieces_.size()); }
   std::string serialize() const override { return bytes_; }
+  std::optional<SentencePieceModel> piece_model() const override { return find_piece_model(bytes_); }
 
  private:
   sentencepiece::util::Status load() try {

@@ -92,7 +92,7 @@ class TrieWalk {
   std::uint32_t child_state(std::uint32_t index) const {
     const std::uint32_t state = index ^ unit(index).offset();
     check((state | (kBlock - 1)) < states_.size(),
-          "{} has a trie of {} units in which unit {} leads to {}, needs blocks inside the trie", where_,
+          "{} has a trie of {} units in which unit {} leads to {}, needs a block inside the trie", where_,
           states_.size(), index, state);
     return state;
   }
@@ -124,8 +124,8 @@ class TrieWalk {
   }
 
   void raise_most_matches(std::uint32_t state, int matches) {
-    check(matches <= kMaxMatches, "{} has a text with more than {} rules for its beginning, needs at most that", where_,
-          kMaxMatches);
+    check(matches <= kMaxMatches, "{} has a text with more than {} rules for its beginning, needs at most {}", where_,
+          kMaxMatches, kMaxMatches);
     states_[state].most_matches = std::max(states_[state].most_matches, static_cast<std::uint8_t>(matches));
   }
 

@@ -107,8 +107,8 @@ void save_vocabulary(const Vocabulary& vocabulary, const std::filesystem::path& 
 std::shared_ptr<const Vocabulary> load_vocabulary(const std::filesystem::path& directory) {
   const std::filesystem::path text = directory / kTextFile;
   const std::filesystem::path model = directory / kModelFile;
-  const bool has_text = is_there(text, kLoadVocabulary);
-  const bool has_model = is_there(model, kLoadVocabulary);
+  const bool has_text = has_entry(text, kLoadVocabulary);
+  const bool has_model = has_entry(model, kLoadVocabulary);
   check(has_text != has_model, "{}: {} has {} of {} and {}, needs one of them", kLoadVocabulary, directory.string(),
         has_text ? "both" : "none", kTextFile, kModelFile);
   const std::filesystem::path& path = has_text ? text : model;

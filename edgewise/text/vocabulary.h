@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "edgewise/base/fields.h"
+#include "edgewise/text/sentence_case.h"
 
 namespace edgewise {
 
@@ -46,7 +48,7 @@ struct VocabularyOptions {
           "words: split the marks `,.!?` from words, as tokens of their own");
     field("model", self.model, "SentencePiece: algorithm that learns the pieces");
     field("character_coverage", self.character_coverage,
-          "SentencePiece: share of the text whose characters are kept, rarer characters become unknown",
+          "SentencePiece: share of the text whose characters are kept; rarer characters become unknown",
           at_least(0.98).at_most(1));
   }
 };
@@ -98,6 +100,14 @@ class Vocabulary {
   /// Return the name, "vocabulary.txt" or "vocabulary.model", and the bytes of the vocabulary's file.
   std::string_view file_name() const;
   virtual std::string serialize() const = 0;
+
+  /// Returns whether words are separated from the marks behind them.
+  virtual bool separates_punctuation() const { return false; }
+
+  /// Returns the algorithm that learned the pieces; nothing for words and characters.
+  virtual std::optional<SentencePieceModel> piece_model() const { return std::nullopt; }
+
+  virtual CaseKind case_kind() const { return CaseKind::kKeep; }
 
   /// Returns the bytes of the case file (sentence_case.h); empty if capitals are kept.
   virtual std::string serialize_case() const { return {}; }

@@ -62,8 +62,7 @@ double Adam::gradient_norm() const {
   std::vector<double> norms(all_parts.size());
   parallel_parts(all_parts, [&](std::span<const TensorPart> parts) {
     for (const TensorPart& part : parts) {
-      const auto index = static_cast<std::size_t>(&part - all_parts.data());
-      norms[index] = at::linalg_vector_norm(take_part(gradients, part)).item<double>();
+      norms[part.index] = at::linalg_vector_norm(take_part(gradients, part)).item<double>();
     }
   });
   double sum_of_squares = 0.0;

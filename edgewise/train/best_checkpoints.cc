@@ -8,6 +8,7 @@
 
 #include "edgewise/base/config.h"
 #include "edgewise/base/directory.h"
+#include "edgewise/base/files.h"
 
 namespace edgewise {
 namespace {
@@ -35,7 +36,8 @@ std::vector<fs::path> list_checkpoints(const fs::path& run) {
 void BestCheckpoints::read(const fs::path& run, std::int64_t validated_step) {
   std::vector<CheckpointScore> found;
   for (const fs::path& directory : list_checkpoints(run)) {
-    if (fs::exists(directory / kScoreFile)) found.push_back(read_config<CheckpointScore>(directory / kScoreFile));
+    if (path_exists(directory / kScoreFile, "train"))
+      found.push_back(read_config<CheckpointScore>(directory / kScoreFile));
   }
   std::ranges::sort(found, {}, &CheckpointScore::step);
   scores_.clear();
@@ -63,7 +65,7 @@ std::string checkpoint_name(std::int64_t step) { return fmt::format("{}{:08}", k
 
 void remove_checkpoints_except(const fs::path& run, const std::set<std::string>& names) {
   for (const fs::path& directory : list_checkpoints(run)) {
-    if (!names.contains(directory.filename().string())) remove_listed_directory(directory);
+    if (!names.contains(directory.filename().string())) remove_listed_directory(directory, "train");
   }
 }
 

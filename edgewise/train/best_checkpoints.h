@@ -54,7 +54,7 @@ class BestCheckpoints {
 /// Returns "step-00001200" for 1200.
 std::string checkpoint_name(std::int64_t step);
 
-/// Removes the step-* checkpoints of a run except for `names`.
+/// Removes the step-* checkpoints of a run except for `names`. Throws Error when one cannot be removed.
 void remove_checkpoints_except(const std::filesystem::path& run, const std::set<std::string>& names);
 
 }  // namespace edgewise

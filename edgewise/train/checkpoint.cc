@@ -31,17 +31,6 @@ constexpr const char* kModelFile = "model.safetensors";
 constexpr const char* kTrainingFile = "training.safetensors";
 constexpr const char* kStateFile = "training.toml";
 
-void check_finite(const fs::path& directory, std::span<const NamedTensor> tensors, std::int64_t step) {
-  for (const NamedTensor& parameter : tensors) {
-    // The maximum norm takes one pass over memory; at::isfinite takes several.
-    const auto largest = at::linalg_vector_norm(parameter.tensor.detach(), std::numeric_limits<double>::infinity());
-    check(std::isfinite(largest.item<double>()),
-          "train: parameter \"{}\" is not finite at step {}, needs finite numbers; {} stays as it was, go on from it "
-          "with a lower learning rate",
-          parameter.name, step, directory.filename().string());
-  }
-}
-
 /// Returns the tensors of training.safetensors.
 std::vector<NamedTensor> training_tensors(const CheckpointObjects& objects, bool is_averaged) {
   std::vector<NamedTensor> tensors = objects.adam.moments();
@@ -53,7 +42,7 @@ std::vector<NamedTensor> training_tensors(const CheckpointObjects& objects, bool
 }
 
 Snapshot make_snapshot(const fs::path& directory, const CheckpointObjects& objects, std::int64_t step) {
-  check_finite(directory, objects.adam.parameters(), step);
+  require_finite(directory, objects, step);
   const std::span<const NamedTensor> model =
       objects.average == nullptr ? objects.adam.parameters() : objects.average->tensors();
   Snapshot snapshot{.step = step, .directory = directory, .files = objects.task.model_files()};
@@ -69,9 +58,48 @@ std::string find_damage(const fs::path& directory) {
     if (files.has(kStateFile)) files.require(kTrainingFile);
     files.verify();
     return {};
+  } catch (const UnreadableFile&) {
+    throw;
   } catch (const Error& error) {
     return std::string(error.what()).substr(kCaller.size() + 2);
   }
+}
+
+/// Returns the step of a model of a validation; nothing for an absent or damaged directory.
+std::optional<std::int64_t> step_of_model(const fs::path& directory) {
+  try {
+    const ListedDirectory files(directory, kCaller);
+    const std::string scores = files.read(kScoreFile, kMaxConfigBytes);
+    return parse_config<CheckpointScore>(scores, files.path(kScoreFile)).step;
+  } catch (const UnreadableFile&) {
+    throw;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+void write_directory(const Snapshot& snapshot) {
+  DirectoryWriter writer(snapshot.directory, kCaller);
+  for (const auto& [name, bytes] : snapshot.files) writer.write(name, bytes);
+  // If RUN/best-scheduled exists, RUN/best is of a validation since the last save.
+  const bool keeps_best = snapshot.directory.filename() == kBest &&
+                          !path_exists(snapshot.directory.parent_path() / kScheduledBest, kCaller);
+  if (snapshot.is_state) {
+    writer.commit_and_keep_old_as(kPrevious);
+  } else if (keeps_best) {
+    writer.commit_and_keep_old_as(kScheduledBest);
+  } else {
+    writer.commit();
+  }
+}
+
+/// Removes the models that the state of a snapshot, which is RUN/last, does not refer to.
+void remove_superfluous_models(const Snapshot& snapshot) {
+  const fs::path run = snapshot.directory.parent_path();
+  if (path_exists(run / kScheduledBest, kCaller) && step_of_model(run / kBest) == snapshot.best_step) {
+    discard_directory(run / kScheduledBest, kCaller);
+  }
+  if (snapshot.remaining_checkpoints) remove_checkpoints_except(run, *snapshot.remaining_checkpoints);
 }
 
 void load(std::span<const NamedTensor> tensors, const ListedDirectory& files, std::string_view name) {
@@ -95,11 +123,11 @@ double megabytes(std::uint64_t bytes) { return static_cast<double>(bytes) / 1e6;
 }  // namespace
 
 void require_no_run(const fs::path& run) {
+  if (!path_exists(run, kCaller)) return;
   std::error_code error;
-  if (!fs::exists(run, error)) return;
   check(fs::is_directory(run, error), "train: {} is a file, needs a directory", run.string());
   for (const char* part : {kLast, kPrevious, kBest, "metrics.jsonl"}) {
-    check(!fs::exists(fs::symlink_status(run / part, error)),
+    check(!has_entry(run / part, kCaller),
           "train: {} holds a run ({}), needs a directory without one; go on with it by --resume, or choose another",
           run.string(), part);
   }
@@ -111,38 +139,43 @@ Snapshot snapshot_model(const fs::path& directory, const CheckpointObjects& obje
   return snapshot;
 }
 
+void require_finite(const fs::path& directory, const CheckpointObjects& objects, std::int64_t step) {
+  for (const NamedTensor& parameter : objects.adam.parameters()) {
+    // The maximum norm takes one pass over memory; at::isfinite takes several.
+    const auto largest = at::linalg_vector_norm(parameter.tensor.detach(), std::numeric_limits<double>::infinity());
+    check(std::isfinite(largest.item<double>()),
+          "train: parameter \"{}\" is not finite at step {}, needs finite numbers; {} stays as it was, go on from it "
+          "with a lower learning rate",
+          parameter.name, step, directory.filename().string());
+  }
+}
+
 Snapshot snapshot_last(const fs::path& run, const CheckpointObjects& objects, const TrainingState& state) {
   Snapshot snapshot = make_snapshot(run / kLast, objects, state.step);
   snapshot.files[kTrainingFile] = serialize_tensors(training_tensors(objects, state.averaged.has_value()));
   snapshot.files[kStateFile] = training_state_text(state, objects.task.kind());
   snapshot.is_state = true;
+  snapshot.best_step = state.best_step;
   return snapshot;
 }
 
-void write_snapshot(const Snapshot& snapshot) {
-  DirectoryWriter writer(snapshot.directory, kCaller);
-  for (const auto& [name, bytes] : snapshot.files) writer.write(name, bytes);
-  if (snapshot.is_state) {
-    writer.commit_and_keep_old_as(kPrevious);
-  } else {
-    writer.commit();
-  }
-  if (snapshot.remaining_checkpoints)
-    remove_checkpoints_except(snapshot.directory.parent_path(), *snapshot.remaining_checkpoints);
-}
-
-void put_best_aside(const fs::path& run) {
-  std::error_code error;
-  if (!fs::exists(run / kBest, error)) return;
-  discard_directory(run / kScheduledBest);
-  put_directory(run / kBest, run / kScheduledBest, kCaller);
+void write_snapshot(Snapshot& snapshot) {
+  if (!snapshot.is_written) write_directory(snapshot);
+  snapshot.is_written = true;
+  snapshot.files.clear();
+  if (snapshot.is_state) remove_superfluous_models(snapshot);
 }
 
 void put_best_back(const fs::path& run, const TrainingState& saved) {
-  std::error_code error;
-  const bool is_aside = fs::exists(run / kScheduledBest, error);
-  if (is_aside || !saved.best) discard_directory(run / kBest);
-  if (is_aside) put_directory(run / kScheduledBest, run / kBest, kCaller);
+  const fs::path best = run / kBest;
+  const fs::path kept = run / kScheduledBest;
+  const auto is_best_of_state = [&](const fs::path& model) {
+    return saved.best && step_of_model(model) == saved.best_step;
+  };
+  const bool is_best_kept = !is_best_of_state(best) && is_best_of_state(kept);
+  if (is_best_kept) put_directory(kept, best, kCaller);
+  discard_directory(kept, kCaller);
+  if (!saved.best || step_of_model(best) > saved.best_step) discard_directory(best, kCaller);
 }
 
 std::string restore_last(const fs::path& run) {

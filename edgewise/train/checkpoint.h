@@ -19,7 +19,9 @@
 //     last/            the newest state: a model directory with training.safetensors and training.toml
 //     previous/        the state saved before last/, which replaces a damaged last/
 //     best/            the model of the best validation
-//     best-scheduled/  the model of the best validation that was due, if best/ is of a last validation that was not due
+//     best-scheduled/  the model of the best validation that last/ has, if best/ is of a later validation: one since
+//     the
+//                      last save, or the last validation of a run, which was not due
 //     step-00001200/   the models of the keep_best best validations that were due
 //     metrics.jsonl    the metrics (metrics.h)
 //     lock             the lock file (run_lock.h)
@@ -45,8 +47,10 @@ void require_no_run(const std::filesystem::path& run);
 struct Snapshot {
   std::int64_t step = 0;
   std::filesystem::path directory;
-  std::map<std::string, std::string> files;  // name to bytes
+  std::map<std::string, std::string> files;  // name to bytes; empty when written
   bool is_state = false;                     // RUN/last; the RUN/last that it replaces becomes RUN/previous
+  bool is_written = false;                   // the directory is written, but superfluous models may still be there
+  std::int64_t best_step = 0;                // the step of the best validation of a state
   std::optional<std::set<std::string>> remaining_checkpoints = {};  // step-* directories to keep; unset: all
 };
 
@@ -54,22 +58,25 @@ struct Snapshot {
 Snapshot snapshot_model(const std::filesystem::path& directory, const CheckpointObjects& objects,
                         const CheckpointScore& score);
 
+/// Throws Error if parameters are not finite. `step` and `directory` are those of the snapshot to take.
+void require_finite(const std::filesystem::path& directory, const CheckpointObjects& objects, std::int64_t step);
+
 /// Copies the state for RUN/last. Throws Error if parameters are not finite.
 Snapshot snapshot_last(const std::filesystem::path& run, const CheckpointObjects& objects, const TrainingState& state);
 
-/// Writes a snapshot to its directory. After a failure at any time, the old or the new directory is complete.
-void write_snapshot(const Snapshot& snapshot);
+/// Writes a snapshot to its directory. After a failure at any time, the old or the new directory is complete. A
+/// RUN/best that the saved state refers to becomes RUN/best-scheduled, until a later state is saved. After a state is
+/// written, removes the models that no state refers to; if one cannot be removed, throws Error, and the next call tries
+/// again.
+void write_snapshot(Snapshot& snapshot);
 
-/// Moves RUN/best, if it exists, to RUN/best-scheduled, before the model of a validation that was not due becomes
-/// RUN/best. Until then the model is in RUN/last.
-void put_best_aside(const std::filesystem::path& run);
-
-/// Moves RUN/best-scheduled, if it exists, back to RUN/best; removes RUN/best if it is not the choice of a validation
-/// in the saved state.
+/// Makes the best model of the saved state RUN/best, from RUN/best-scheduled if necessary. Removes RUN/best-scheduled,
+/// and a RUN/best of a later validation. Throws Error when one of them cannot be moved or read.
 void put_best_back(const std::filesystem::path& run, const TrainingState& saved);
 
 /// Replaces a damaged or missing RUN/last by an undamaged RUN/previous and returns a description of the damage; returns
-/// "" for an undamaged RUN/last. Throws Error when both are damaged or missing.
+/// "" for an undamaged RUN/last. Throws Error when both are damaged or missing, and when the system does not read one
+/// of them: a missing permission or an I/O error may pass, and is no damage.
 std::string restore_last(const std::filesystem::path& run);
 
 /// Reads training.toml of RUN/last. Throws Error for a directory without training.toml and for a run of another kind.

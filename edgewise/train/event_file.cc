@@ -2,7 +2,6 @@
 #include "edgewise/train/event_file.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -10,7 +9,9 @@
 
 #include "edgewise/base/crc32c.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/file_system.h"
 #include "edgewise/base/files.h"
+#include "edgewise/base/regular_file.h"
 
 namespace edgewise {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kEventPrefix = "events.out.tfevents.";
+constexpr std::string_view kLogTag = "train/";  // the events of TensorBoard::on_log begin with it
 constexpr std::size_t kHead = 12;  // bytes of a record before the event: the length in 8 bytes, and its checksum
 constexpr std::size_t kTail = 4;   // bytes of a record after the event: the checksum of the event
 
@@ -60,11 +62,21 @@ std::size_t record_size(std::string_view bytes) {
   return number_at(bytes.substr(kHead + size), kTail) == masked_crc(event) ? kHead + size + kTail : 0;
 }
 
-/// Returns the number of bytes before the first event after `last_step`.
-std::size_t size_up_to(std::int64_t last_step, std::string_view file) {
+/// Whether an event of an earlier process belongs to the steps before `start`. The events of a step have the order log,
+/// validation. Those that were not due follow the others, so that the events to keep are the first ones of a file.
+bool is_kept(std::string_view event, const StartReport& start) {
+  const std::int64_t step = step_of_event(event);
+  const std::string tag = first_tag_of_event(event);
+  if (tag.empty()) return step <= start.step + 1;  // the event of an earlier restart
+  if (step != start.step) return step < start.step;
+  return tag.starts_with(kLogTag) ? start.is_logged : start.validated_step == step;
+}
+
+/// Returns the number of bytes before the first event that is not kept.
+std::size_t kept_size(std::string_view file, const StartReport& start) {
   std::size_t size = 0;
   for (std::size_t record = record_size(file); record > 0; record = record_size(file.substr(size))) {
-    if (step_of_event(file.substr(size + kHead, record - kHead - kTail)) > last_step) break;
+    if (!is_kept(file.substr(size + kHead, record - kHead - kTail), start)) break;
     size += record;
   }
   return size;
@@ -72,33 +84,50 @@ std::size_t size_up_to(std::int64_t last_step, std::string_view file) {
 
 fs::path file_name(std::int64_t step) { return fmt::format("{}{:012}", kEventPrefix, step); }
 
-void cut_files_after(const fs::path& run, std::int64_t last_step) {
-  for (const fs::directory_entry& entry : fs::directory_iterator(run)) {
+int cut_file(const fs::path& path, std::uint64_t size) {
+  const FileDescriptor file(file_system().open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC, 0));
+  return file.is_open() && file_system().truncate(file.number(), size) == 0 ? 0 : errno;
+}
+
+void cut_files(const fs::path& run, const StartReport& start) {
+  std::error_code list_error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(run, list_error)) {
     const fs::path& path = entry.path();
     if (!path.filename().string().starts_with(kEventPrefix)) continue;
-    std::error_code error;
-    if (path.filename() >= file_name(last_step)) {  // the whole file is later than the step
-      fs::remove(path, error);
+    int error = 0;
+    if (path.filename() > file_name(start.step)) {  // the whole file is later than the step
+      error = file_system().remove(path) == 0 ? 0 : errno;
     } else {
-      fs::resize_file(path, size_up_to(last_step, read_file(path, "train", kMaxRecordBytes)), error);
+      const std::string events = read_file(path, "train", kMaxRecordBytes);
+      const std::size_t size = kept_size(events, start);
+      if (size < events.size()) error = cut_file(path, size);
     }
-    check(!error, "train: {}: {}", path.string(), error.message());
+    check(error == 0, "train: {}: {}", path.string(), error_text(error));
   }
 }
 
-int open_file(const fs::path& run, std::int64_t step) {
-  cut_files_after(run, step);
-  const fs::path path = run / file_name(step);
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666);
+int open_file(const fs::path& run, const StartReport& start) {
+  cut_files(run, start);
+  const fs::path path = run / file_name(start.step);
+  const int file = file_system().open(path, kAppendFlags, 0666);
   check(file >= 0, "train: {}: {}", path.string(), error_text(errno));
   return file;
 }
 
+/// Returns the first step whose events a running TensorBoard has to discard. It keeps a step of which some events
+/// count.
+std::int64_t first_discarded_step(const StartReport& start) {
+  const bool has_kept_events = start.is_logged || start.validated_step == start.step;
+  return has_kept_events ? start.step + 1 : start.step;
+}
+
 }  // namespace
 
-EventFile::EventFile(const fs::path& run, std::int64_t step) : file_(open_file(run, step)) {
-  write(version_event(seconds_since_1970()));
-  if (step > 0) write(restart_event(seconds_since_1970(), step + 1));
+EventFile::EventFile(const fs::path& run, const StartReport& start) : file_(open_file(run, start)) {
+  // Not empty if an earlier process ended at the step at which it had begun.
+  size_ = RegularFile(run / file_name(start.step), "train").size();
+  if (size_ == 0) write(version_event(seconds_since_1970()));
+  if (start.step > 0) write(restart_event(seconds_since_1970(), first_discarded_step(start)));
 }
 
 void EventFile::append(std::int64_t step, const EventSummary& summary) {
@@ -109,7 +138,7 @@ void EventFile::write(std::string_view event) {
   pending_ += make_record(event);
   if (write_all(file_, pending_) != 0) {
     // Removes a partial event. If the removal fails too, readers stop at the partial event.
-    [[maybe_unused]] const int result = ::ftruncate(file_.number(), static_cast<off_t>(size_));
+    file_system().truncate(file_.number(), size_);
     return;
   }
   size_ += pending_.size();

@@ -9,18 +9,20 @@
 
 #include "edgewise/base/file_descriptor.h"
 #include "edgewise/train/event_messages.h"
+#include "edgewise/train/observer.h"
 
 namespace edgewise {
 
 /// Writes the events of a run for TensorBoard. Each process that trains the run writes a file events.out.tfevents.N,
 /// where N is the last step before that process. A file consists of TFRecords: length, checksum of the length, event,
-/// checksum of the event. No step occurs twice: a process that resumes after step N removes the later events of earlier
-/// processes, and writes an event that makes a running TensorBoard discard them.
+/// checksum of the event. No step has a value twice: a process that resumes after step N removes the later events of
+/// earlier processes, and those of step N that do not count because they were not due. The process also writes an event
+/// that makes a running TensorBoard discard the later events.
 class EventFile {
  public:
-  /// Begins the file of a process that continues after `step` steps. Throws Error when the file cannot be created, and
+  /// Begins the file of a process that continues from a saved state. Throws Error when the file cannot be created, and
   /// when an older file cannot be read or truncated.
-  EventFile(const std::filesystem::path& run, std::int64_t step);
+  EventFile(const std::filesystem::path& run, const StartReport& start);
 
   /// Appends an event. If the write fails, keeps the event for the next call: write errors do not stop training.
   void append(std::int64_t step, const EventSummary& summary);
@@ -29,7 +31,7 @@ class EventFile {
   void write(std::string_view event);
 
   FileDescriptor file_;
-  std::size_t size_ = 0;
+  std::uint64_t size_ = 0;
   std::string pending_;  // records that are not in the file yet
 };
 

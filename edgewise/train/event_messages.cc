@@ -11,7 +11,11 @@ namespace {
 
 enum class Wire : std::uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
-constexpr std::uint32_t kStepField = 2;  // Event.step
+// Fields of Event, Summary and Summary.Value.
+constexpr std::uint32_t kStepField = 2;
+constexpr std::uint32_t kSummaryField = 5;
+constexpr std::uint32_t kValueField = 1;
+constexpr std::uint32_t kTagField = 1;
 
 /// Serialises a message field by field.
 class Message {
@@ -65,7 +69,7 @@ Message event_at(double seconds) { return Message().add_real(1, seconds); }
 
 }  // namespace
 
-void EventSummary::add_value(std::string_view value) { values_ += Message().add_bytes(1, value).text(); }
+void EventSummary::add_value(std::string_view value) { values_ += Message().add_bytes(kValueField, value).text(); }
 
 void EventSummary::add_scalar(std::string_view tag, double value) {
   add_value(Message().add_bytes(1, tag).add_real(2, static_cast<float>(value)).text());
@@ -108,7 +112,7 @@ std::string restart_event(double seconds, std::int64_t first_step) {
 std::string summary_event(double seconds, std::int64_t step, const EventSummary& summary) {
   return event_at(seconds)
       .add_integer(kStepField, static_cast<std::uint64_t>(step))
-      .add_bytes(5, summary.values())
+      .add_bytes(kSummaryField, summary.values())
       .text();
 }
 
@@ -118,6 +122,17 @@ std::int64_t step_of_event(std::string_view event) {
     if (field.number == kStepField && field.type == WireField::Type::kVarint) step = field.value;
   });
   return static_cast<std::int64_t>(step);
+}
+
+std::string first_tag_of_event(std::string_view event) {
+  const auto first = [](std::string_view message, std::uint32_t number) {
+    std::string_view found;
+    walk_message(message, "first_tag_of_event", [&](const WireField& field) {
+      if (field.number == number && field.type == WireField::Type::kBytes && found.empty()) found = field.bytes;
+    });
+    return found;
+  };
+  return std::string(first(first(first(event, kSummaryField), kValueField), kTagField));
 }
 
 }  // namespace edgewise

@@ -46,4 +46,7 @@ std::string summary_event(double seconds, std::int64_t step, const EventSummary&
 /// Returns the step of an event, 0 for an event without a step. Throws Error for bytes that are not an event.
 std::int64_t step_of_event(std::string_view event);
 
+/// Returns the tag of the first value of an event, "" for an event without values. Throws Error as step_of_event does.
+std::string first_tag_of_event(std::string_view event);
+
 }  // namespace edgewise

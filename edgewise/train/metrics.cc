@@ -1,24 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/train/metrics.h"
 
-#include <fcntl.h>
-
-#include <cerrno>
+#include <string>
 #include <utility>
 
-#include "edgewise/base/error.h"
-#include "edgewise/base/file_system.h"
-#include "edgewise/base/files.h"
 #include "edgewise/base/json.h"
 
 namespace edgewise {
 namespace {
-
-/// Returns the size of the complete lines among the first `size` bytes.
-std::uint64_t size_of_lines(const std::filesystem::path& path, std::int64_t size) {
-  const std::string text = read_file(path, "train").substr(0, static_cast<std::size_t>(size));
-  return text.rfind('\n') + 1;  // npos + 1 is 0
-}
 
 void add(JsonObject& json, std::string_view name, std::int64_t number) { json.add(name, number); }
 void add(JsonObject& json, std::string_view name, double number) { json.add(name, number); }
@@ -55,12 +44,7 @@ MetricsFile::Values metrics_of(const Validation& validation) {
 }
 
 MetricsFile::MetricsFile(std::filesystem::path path, std::int64_t size)
-    : path_(std::move(path)),
-      file_(file_system().open(path_, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666)) {
-  check_error(file_.is_open() ? 0 : errno);
-  synced_size_ = size_of_lines(path_, size);
-  check_error(cut_partial_line());
-}
+    : file_(std::move(path), static_cast<std::uint64_t>(size)) {}
 
 void MetricsFile::append(std::int64_t step, std::int64_t epoch, const Values& values) {
   JsonObject json;
@@ -68,45 +52,9 @@ void MetricsFile::append(std::int64_t step, std::int64_t epoch, const Values& va
   for (const auto& [name, value] : values) {
     std::visit([&json, key = name](const auto& number) { add(json, key, number); }, value);
   }
-  unsynced_ += json.text() + "\n";
-  write_lines();  // sync() reports errors
+  file_.append(json.text() + "\n");
 }
 
-std::int64_t MetricsFile::sync() {
-  check_error(write_lines());
-  if (file_system().sync(file_.number()) != 0) {
-    const int error = errno;
-    written_ = 0;
-    must_cut_ = true;
-    check_error(error);
-  }
-  synced_size_ += unsynced_.size();
-  unsynced_.clear();
-  written_ = 0;
-  return static_cast<std::int64_t>(synced_size_);
-}
-
-int MetricsFile::write_lines() {
-  const int cut_error = must_cut_ ? cut_partial_line() : 0;
-  if (cut_error != 0) return cut_error;
-  const int error = write_all(file_, std::string_view(unsynced_).substr(written_));
-  if (error == 0) {
-    written_ = unsynced_.size();
-  } else {
-    must_cut_ = true;
-    cut_partial_line();
-  }
-  return error;
-}
-
-int MetricsFile::cut_partial_line() {
-  const int error = file_system().truncate(file_.number(), synced_size_ + written_) == 0 ? 0 : errno;
-  must_cut_ = error != 0;
-  return error;
-}
-
-void MetricsFile::check_error(int error) const {
-  check(error == 0, "train: {}: {}", path_.string(), error_text(error));
-}
+std::int64_t MetricsFile::sync() { return static_cast<std::int64_t>(file_.sync()); }
 
 }  // namespace edgewise

@@ -31,14 +31,20 @@ struct StepReport {
   std::optional<double> seconds_left;
 };
 
+/// The saved state from which a process continues; that of a new run has step 0.
+struct StartReport {
+  std::int64_t step = 0;
+  bool is_logged = false;           // whether the line of metrics of this step counts
+  std::int64_t validated_step = 0;  // the last validation that counts
+};
+
 /// Receives the events of a trainer, which itself prints nothing.
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
 
-  /// Called before the first step of this process, after `step` steps of earlier processes, of which `validated_step`
-  /// was the last validated one.
-  virtual void on_begin(std::int64_t /*step*/, std::int64_t /*validated_step*/) {}
+  /// Called before the first step of this process.
+  virtual void on_begin(const StartReport&) {}
 
   /// Called after each step.
   virtual void on_step(const StepReport&) {}
@@ -47,6 +53,10 @@ class TrainObserver {
   virtual void on_log(const StepReport&) {}
 
   virtual void on_validation(std::int64_t /*step*/, const Validation&, bool /*is_best*/) {}
+
+  /// Called before the state is saved. Writes the observer's own file to the disk, so that no saved state is newer than
+  /// the file. An Error prevents the save, which is tried again.
+  virtual void before_save() {}
 
   /// Called after a checkpoint was written: "RUN/last", "RUN/best", "RUN/step-00001200".
   virtual void on_save(std::int64_t /*step*/, const std::filesystem::path&) {}
@@ -61,8 +71,8 @@ class Observers : public TrainObserver {
   /// The observers must outlive this object.
   explicit Observers(std::vector<TrainObserver*> observers) : observers_(std::move(observers)) {}
 
-  void on_begin(std::int64_t step, std::int64_t validated_step) override {
-    for (TrainObserver* observer : observers_) observer->on_begin(step, validated_step);
+  void on_begin(const StartReport& start) override {
+    for (TrainObserver* observer : observers_) observer->on_begin(start);
   }
   void on_step(const StepReport& report) override {
     for (TrainObserver* observer : observers_) observer->on_step(report);
@@ -72,6 +82,9 @@ class Observers : public TrainObserver {
   }
   void on_validation(std::int64_t step, const Validation& validation, bool is_best) override {
     for (TrainObserver* observer : observers_) observer->on_validation(step, validation, is_best);
+  }
+  void before_save() override {
+    for (TrainObserver* observer : observers_) observer->before_save();
   }
   void on_save(std::int64_t step, const std::filesystem::path& path) override {
     for (TrainObserver* observer : observers_) observer->on_save(step, path);

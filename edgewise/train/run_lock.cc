@@ -5,9 +5,10 @@
 #include <sys/file.h>
 
 #include <cerrno>
-#include <system_error>
 
+#include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/file_system.h"
 
 namespace edgewise {
 namespace {
@@ -17,13 +18,11 @@ namespace fs = std::filesystem;
 constexpr const char* kLockFile = "lock";
 
 int open_lock(const fs::path& run, int flags) {
-  return ::open((run / kLockFile).c_str(), O_RDWR | O_CLOEXEC | flags, 0666);
+  return file_system().open(run / kLockFile, O_RDWR | O_CLOEXEC | flags, 0666);
 }
 
 int create_lock(const fs::path& run) {
-  std::error_code error;
-  fs::create_directories(run, error);
-  check(!error, "train: {}: {}", run.string(), error.message());
+  create_directories(run, "train");
   const int file = open_lock(run, O_CREAT);
   check(file >= 0, "train: {}/{}: {}", run.string(), kLockFile, error_text(errno));
   return file;

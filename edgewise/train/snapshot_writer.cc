@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "edgewise/base/background.h"
@@ -13,21 +14,33 @@ namespace edgewise {
 
 void SnapshotWriter::add_model(const std::function<Snapshot()>& make_snapshot) {
   collect_and_warn();
-  Snapshot snapshot = make_snapshot();
-  const auto older = std::ranges::find(waiting_, snapshot.directory, &Snapshot::directory);
-  if (older != waiting_.end()) {
-    *older = std::move(snapshot);  // in its place: a state that waits behind the older model refers to the model
-  } else {
-    waiting_.push_back(std::move(snapshot));
-  }
+  waiting_.push_back(make_snapshot());
+  drop_replaced_models();
   is_write_due_ = true;
 }
 
-void SnapshotWriter::add_state(const std::function<Snapshot()>& make_snapshot) {
+void SnapshotWriter::add_state(const std::function<void()>& check_state,
+                               const std::function<Snapshot()>& make_snapshot) {
   collect_and_warn();
-  std::erase_if(waiting_, [](const Snapshot& snapshot) { return snapshot.is_state; });
+  check_state();
+  // A written state waits because a model could not be removed, and has no bytes.
+  std::erase_if(waiting_, [](const Snapshot& snapshot) { return snapshot.is_state && !snapshot.is_written; });
+  drop_replaced_models();
   waiting_.push_back(make_snapshot());
   is_write_due_ = true;
+}
+
+/// Removes each model that a newer model of its directory follows, unless a state in between refers to the older model.
+void SnapshotWriter::drop_replaced_models() {
+  std::set<std::filesystem::path> newer;
+  for (auto snapshot = waiting_.end(); snapshot != waiting_.begin();) {
+    --snapshot;
+    if (snapshot->is_state) {
+      newer.clear();
+    } else if (!newer.insert(snapshot->directory).second) {
+      snapshot = waiting_.erase(snapshot);
+    }
+  }
 }
 
 void SnapshotWriter::write() {
@@ -61,7 +74,6 @@ SnapshotWriter::WriteResult SnapshotWriter::write_all(std::vector<Snapshot> snap
   try {
     for (Snapshot& snapshot : result.snapshots) {
       write_snapshot(snapshot);
-      snapshot.files.clear();
       ++result.num_written;
     }
   } catch (const Error& error) {
@@ -86,6 +98,7 @@ std::string SnapshotWriter::collect() {
     if (written->is_state) saved_step_ = written->step;
     observer_.on_save(written->step, written->directory);
   }
+  if (rest != result.snapshots.end() && rest->is_state && rest->is_written) saved_step_ = rest->step;
   waiting_.insert(waiting_.begin(), std::move_iterator(rest), std::move_iterator(result.snapshots.end()));
   if (result.error.empty()) failures_ = 0;
   return result.error;

@@ -24,13 +24,14 @@ class SnapshotWriter {
 
   explicit SnapshotWriter(TrainObserver& observer) : observer_(observer) {}
 
-  /// Tells errors that `step` is saved: the step of a resumed run.
+  /// Sets the saved step that errors name: the step of a resumed run.
   void set_saved_step(std::int64_t step) { saved_step_ = step; }
 
-  /// Add a snapshot of a model or of the state (RUN/last). They wait for a write in progress and remove an older state
-  /// before they make the snapshot, so that memory never holds the states of two steps.
+  /// Add a snapshot of a model, or of the state (RUN/last). Both wait for a write in progress. add_state also drops an
+  /// older state that waits, so that memory never holds the states of two steps. If `check_state` throws, because the
+  /// state must not be saved, the older state stays.
   void add_model(const std::function<Snapshot()>& make_snapshot);
-  void add_state(const std::function<Snapshot()>& make_snapshot);
+  void add_state(const std::function<void()>& check_state, const std::function<Snapshot()>& make_snapshot);
 
   /// Returns at once while a write is in progress. Else reports the last write to the observer and, if a snapshot was
   /// added since then, starts to write all snapshots that wait, in the order in which they were added. A failure ends a
@@ -56,6 +57,7 @@ class SnapshotWriter {
   };
 
   static WriteResult write_all(std::vector<Snapshot> snapshots);
+  void drop_replaced_models();
   void start_writing();
   std::string collect();
   void collect_and_warn();

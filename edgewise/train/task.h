@@ -68,7 +68,7 @@ class TrainingTask {
   /// Returns whether there are validation pairs. Without them, validate() is not called and RUN/best is not written.
   virtual bool can_validate() const { return true; }
 
-  /// Throws Stopped, within about a second, if `stop` is set before the end.
+  /// Throws StopException, within about a second, if `stop` is set before the end.
   virtual Validation validate(const StopRequest& stop) = 0;
 
   /// Returns the other files of a model directory, name to bytes, such as config.toml and the vocabularies.

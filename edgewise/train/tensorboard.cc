@@ -106,8 +106,6 @@ std::string layer_of(const std::string& parameter) {
 TensorBoard::TensorBoard(std::filesystem::path run, TrainingTask& task, double clip_norm)
     : run_(std::move(run)), task_(task), clip_norm_(clip_norm) {}
 
-void TensorBoard::on_begin(std::int64_t step, std::int64_t /*validated_step*/) { file_.emplace(run_, step); }
-
 void TensorBoard::on_log(const StepReport& report) {
   EventSummary summary;
   add_numbers(summary, metrics_of(report));

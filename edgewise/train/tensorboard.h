@@ -19,7 +19,7 @@ class TensorBoard : public TrainObserver {
  public:
   TensorBoard(std::filesystem::path run, TrainingTask& task, double clip_norm);
 
-  void on_begin(std::int64_t step, std::int64_t validated_step) override;
+  void on_begin(const StartReport& start) override { file_.emplace(run_, start); }
   void on_step(const StepReport& report) override { gradient_norm_ = report.gradient_norm; }
   void on_log(const StepReport& report) override;
   void on_validation(std::int64_t step, const Validation& validation, bool is_best) override;

@@ -25,7 +25,7 @@ std::int64_t divide_up(std::int64_t count, std::int64_t size) { return (count + 
 Outcome catch_stop(const std::function<Outcome()>& work) {
   try {
     return work();
-  } catch (const Stopped&) {
+  } catch (const StopException&) {
     return Outcome::kInterrupted;
   }
 }
@@ -33,13 +33,14 @@ Outcome catch_stop(const std::function<Outcome()>& work) {
 }  // namespace
 
 Trainer::Trainer(const TrainOptions& options, TrainingTask& task, BatchStream& batches, TrainObserver& observer,
-                 std::filesystem::path run_directory)
+                 std::filesystem::path run_directory, std::optional<RunLock> lock)
     : options_(options),
       task_(task),
       observer_(observer),
       run_(std::move(run_directory)),
       updater_(options, task, batches),
       best_checkpoints_(options.keep_best, options.best_by),
+      lock_(std::move(lock)),
       writer_(observer) {
   if (options.average > 0.0) average_.emplace(task.parameters(), options.average);
   state_.averaged = num_averaged();
@@ -49,7 +50,7 @@ Trainer::Trainer(const TrainOptions& options, TrainingTask& task, BatchStream& b
 }
 
 void Trainer::resume() {
-  lock_.emplace(run_);
+  if (!lock_) lock_.emplace(run_);
   remove_leftovers(run_);
   const std::string damage = restore_last(run_);
   const TrainingState saved = read_last_state(run_, task_.kind());
@@ -75,7 +76,7 @@ void Trainer::resume() {
 
 Outcome Trainer::run(RunRequests& requests) {
   if (!is_resumed_) {
-    lock_.emplace(run_);
+    if (!lock_) lock_.emplace(run_);
     require_no_run(run_);
     remove_leftovers(run_);
   }
@@ -84,7 +85,9 @@ Outcome Trainer::run(RunRequests& requests) {
   save_now();
   metrics_.emplace(run_ / "metrics.jsonl", state_.metrics_size);
   timer_.begin(state_.step);
-  observer_.on_begin(state_.step, state_.validated_step);
+  observer_.on_begin({.step = state_.step,
+                      .is_logged = state_.step > 0 && state_.log.tokens == 0,
+                      .validated_step = state_.validated_step});
   Outcome outcome = catch_stop([&] { return train(requests); });
   save_now();
   if (outcome != Outcome::kInterrupted) {
@@ -100,11 +103,12 @@ Outcome Trainer::run(RunRequests& requests) {
 Outcome Trainer::train(RunRequests& requests) {
   while (true) {
     log_and_validate_if_due(requests.stop);  // a resumed run may have been stopped in between
-    if (is_due(options_.save_every) || requests.save.exchange(false)) save_or_warn();
+    const bool is_requested = requests.save.exchange(false);
+    if (is_requested || is_due(options_.save_every)) save_or_warn();
     writer_.write();
     if (const std::optional<Outcome> outcome = find_outcome()) return *outcome;
     if (requests.stop) return Outcome::kInterrupted;
-    train_one_step();
+    train_one_step(requests.stop);
   }
 }
 
@@ -133,9 +137,26 @@ bool Trainer::is_due(std::int64_t every) const {
   return every > 0 ? state_.step % every == 0 : state_.position.index == 0;
 }
 
-void Trainer::train_one_step() {
+/// Returns the batches of the next step. If they cannot be read, for example because a file of the corpus has changed,
+/// saves the state before the step.
+std::vector<Batch> Trainer::next_batches(const StopRequest& stop) {
+  try {
+    return updater_.next_batches(&stop);
+  } catch (const Error& error) {
+    try {
+      save_now();
+    } catch (const Error&) {  // the error of the batches is the cause, and the text tells what is saved
+    }
+    fail("{}; {}", error.what(), writer_.describe_saved_step());
+  }
+}
+
+/// Throws StopException, without a change of the state, if the request is set before the step's last batch.
+void Trainer::train_one_step(const StopRequest& stop) {
   const auto begin = TrainingTimer::Clock::now();
-  const Update update = updater_(++state_.step);
+  const std::vector<Batch> batches = next_batches(stop);
+  const Update update = updater_(state_.step + 1, batches, &stop);
+  ++state_.step;
   is_saved_ = false;
   state_.gradient_norm = replace_nan(update.gradient_norm);
   state_.updates = updater_.adam().num_steps();
@@ -227,17 +248,14 @@ void Trainer::report_end(const StopRequest& stop) {
   log();
   if (task_.can_validate() && state_.validated_step != state_.step) {
     const Validation validation = measure(stop);
-    if (is_best(validation)) {
-      put_best_aside(run_);
-      save_model("best", validation);
-    }
+    if (is_best(validation)) save_model("best", validation);
   }
-  sync_metrics();
+  sync_files();
   writer_.finish();
 }
 
-/// Validates the averages, or the weights if there are no averages, and reports the result. Throws Stopped before it
-/// changes anything.
+/// Validates the averages, or the weights if there are no averages, and reports the result. Throws StopException before
+/// it changes anything.
 Validation Trainer::measure(const StopRequest& stop) {
   Validation validation;
   {
@@ -260,31 +278,32 @@ void Trainer::save_model(const std::string& name, const Validation& validation) 
   writer_.add_model([&] { return snapshot_model(run_ / name, checkpoint_objects(), {state_.step, validation}); });
 }
 
-/// Adds the state to the snapshots to write, or warns when the metrics cannot be written.
+/// Adds the state to the snapshots to write, or warns when a file to which the run appends cannot be written.
 void Trainer::save_or_warn() {
-  const std::string error = try_to_sync_metrics();
+  const std::string error = try_to_sync_files();
   if (!error.empty()) return writer_.add_failure(state_.step, error);
   add_state();
 }
 
 /// Returns when the state and all models are saved.
 void Trainer::save_now() {
-  sync_metrics();
+  sync_files();
   add_state();
   writer_.finish();
 }
 
-void Trainer::sync_metrics() {
-  const std::string error = try_to_sync_metrics();
+void Trainer::sync_files() {
+  const std::string error = try_to_sync_files();
   if (error.empty()) return;
   finish_writing();
   fail("{}; {}", error, writer_.describe_saved_step());
 }
 
-/// Writes the metrics to the disk, so that no saved state is newer than its metrics. Returns the error; "" if there is
-/// none.
-std::string Trainer::try_to_sync_metrics() {
+/// Writes the metrics and the observers' files to the disk, so that no saved state is newer than they are. Returns the
+/// error; "" if there is none.
+std::string Trainer::try_to_sync_files() {
   try {
+    observer_.before_save();
     if (metrics_) state_.metrics_size = metrics_->sync();
     return {};
   } catch (const Error& error) {
@@ -294,11 +313,18 @@ std::string Trainer::try_to_sync_metrics() {
 
 void Trainer::add_state() {
   if (is_saved_) return;
-  writer_.add_state([this] {
+  const auto check_state = [this] { require_finite(run_ / "last", checkpoint_objects(), state_.step); };
+  const auto make_snapshot = [this] {
     Snapshot snapshot = snapshot_last(run_, checkpoint_objects(), state_);
     if (best_checkpoints_.is_enabled()) snapshot.remaining_checkpoints = best_checkpoints_.names();
     return snapshot;
-  });
+  };
+  try {
+    writer_.add_state(check_state, make_snapshot);
+  } catch (const Error&) {
+    finish_writing();  // an older state may wait
+    throw;
+  }
   is_saved_ = true;
 }
 

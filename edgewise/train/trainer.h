@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "edgewise/data/batches.h"
 #include "edgewise/options/train_options.h"
@@ -38,21 +39,24 @@ enum class Outcome {
 /// A step is one update (updater.h); its loss is the mean over its tokens. On the CPU, a run that stops and resumes
 /// gives the same bits as an uninterrupted run. With weight averaging, the averages are validated and saved as models,
 /// while training continues from the weights. Task, batches and observer must outlive the trainer.
+/// `lock` is the run directory's, if the caller holds it already.
 class Trainer {
  public:
   Trainer(const TrainOptions& options, TrainingTask& task, BatchStream& batches, TrainObserver& observer,
-          std::filesystem::path run_directory);
+          std::filesystem::path run_directory, std::optional<RunLock> lock = std::nullopt);
 
   /// Restores the newest undamaged checkpoint of the run directory; warns when RUN/last is damaged. Throws Error as
   /// RunLock, restore_last, read_last_state and read_last_tensors do, and if batches or seed differ from the run's.
   void resume();
 
-  /// Trains to the end or until `requests.stop`, which is read before each step and during validations. A resumed run
+  /// Trains to the end or until `requests.stop`, which is read before each batch and during validations: a
+  /// step that is not complete has no effect. A resumed run
   /// repeats the validation that was stopped. Saves before the first step too, so that every run can be resumed.
   /// Training pauses while the state is copied, and continues while the copy is written.
   /// At the end, saves the state, and then logs and validates the last step if this is not due anyway; the model may
-  /// become RUN/best. A longer run does not do this at that step, so resume() undoes it, and the resumed run gives the
-  /// bits of the longer run.
+  /// become RUN/best. A longer run would not validate at that step. Therefore resume() discards this validation and its
+  /// model, and the resumed run gives the bits of the longer run.
+  /// If a step's batches cannot be read, saves the state before the step and throws their Error.
   /// A failed write is a warning and is tried again at the next save (snapshot_writer.h). Throws Error when the run
   /// directory holds a run and resume() was not called, when another process trains there, when the disk has too little
   /// space for the checkpoints, when writes fail repeatedly, and when the last state cannot be written.
@@ -62,7 +66,8 @@ class Trainer {
 
  private:
   Outcome train(RunRequests& requests);
-  void train_one_step();
+  void train_one_step(const StopRequest& stop);
+  std::vector<Batch> next_batches(const StopRequest& stop);
   void record_update(const LossSums& sums);
   void count_skipped_step();
   void check_spike(double loss);
@@ -77,8 +82,8 @@ class Trainer {
   void save_model(const std::string& name, const Validation& validation);
   void save_or_warn();
   void save_now();
-  void sync_metrics();
-  std::string try_to_sync_metrics();
+  void sync_files();
+  std::string try_to_sync_files();
   void add_state();
   void require_disk_space();
   bool is_due(std::int64_t every) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/train/updater.h"
 
+#include <iterator>
 #include <limits>
 
 #include "edgewise/base/error.h"
@@ -20,11 +21,11 @@ Updater::Updater(const TrainOptions& options, TrainingTask& task, BatchStream& b
   check(options.accumulate >= 1, "Updater: accumulate is {}, needs at least 1 batch", options.accumulate);
 }
 
-Update Updater::operator()(std::int64_t step) {
+Update Updater::operator()(std::int64_t step, const std::vector<Batch>& batches, const StopRequest* stop) {
   const SerialOpenMpScope serial;  // the kernels of this project use parallel_for
   adam_.clear_gradients();
   Update update;
-  update.sums = accumulate_gradients(step);
+  update.sums = accumulate_gradients(step, batches, stop);
   const ScopedTimer timer("optimiser");
   if (!std::isfinite(update.sums.loss)) {
     adam_.skip();
@@ -37,9 +38,14 @@ Update Updater::operator()(std::int64_t step) {
   return update;
 }
 
-Batch Updater::next_batch() {
+std::vector<Batch> Updater::next_batches(const StopRequest* stop) {
   const ScopedTimer timer("waiting for a batch");
-  return batches_.next();
+  std::vector<Batch> batches;
+  do {
+    throw_if_set(stop);
+    batches.push_back(batches_.next());
+  } while (std::ssize(batches) < options_.accumulate && batches_.position().index != 0);
+  return batches;
 }
 
 BatchLoss Updater::forward(const Batch& batch, Pass& pass) {
@@ -53,16 +59,15 @@ void Updater::backward(const BatchLoss& loss) {
   loss.objective.backward();
 }
 
-LossSums Updater::accumulate_gradients(std::int64_t step) {
+LossSums Updater::accumulate_gradients(std::int64_t step, const std::vector<Batch>& batches, const StopRequest* stop) {
   const std::uint64_t step_seed = mix(options_.seed, static_cast<std::uint64_t>(step));
   LossSums sums;
-  for (std::int64_t i = 0; i < options_.accumulate; ++i) {
-    const Batch batch = next_batch();
-    Pass pass = Pass::training(mix(step_seed, static_cast<std::uint64_t>(i)), options_.precision);
-    const BatchLoss loss = forward(batch, pass);
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    throw_if_set(stop);
+    Pass pass = Pass::training(mix(step_seed, i), options_.precision);
+    const BatchLoss loss = forward(batches[i], pass);
     backward(loss);
     sums += loss.sums;
-    if (batches_.position().index == 0) break;
   }
   return sums;
 }

@@ -3,7 +3,9 @@
 
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
+#include "edgewise/base/stop_request.h"
 #include "edgewise/data/batch_prefetcher.h"
 #include "edgewise/options/train_options.h"
 #include "edgewise/train/adam.h"
@@ -26,9 +28,14 @@ class Updater {
  public:
   Updater(const TrainOptions& options, TrainingTask& task, BatchStream& batches);
 
-  /// Runs step number `step`, from 1, with the next `options.accumulate` batches, or fewer at the end of an epoch. The
-  /// random numbers of a step are a function of (options.seed, step).
-  Update operator()(std::int64_t step);
+  /// Returns the batches of the next step: the next `options.accumulate` batches, or fewer at the end of an epoch.
+  /// Throws the errors of their preparation, and StopException if `stop` is set before the last batch.
+  std::vector<Batch> next_batches(const StopRequest* stop = nullptr);
+
+  /// Runs step number `step`, from 1, with the batches of next_batches(). The random numbers of a step are a function
+  /// of (options.seed, step). Throws StopException, without an update, if `stop` is set before the last batch.
+  Update operator()(std::int64_t step, const std::vector<Batch>& batches, const StopRequest* stop = nullptr);
+  Update operator()(std::int64_t step) { return (*this)(step, next_batches()); }
 
   BatchPrefetcher& batches() { return batches_; }
   const BatchPrefetcher& batches() const { return batches_; }
@@ -38,8 +45,7 @@ class Updater {
   const Adam& adam() const { return adam_; }
 
  private:
-  LossSums accumulate_gradients(std::int64_t step);
-  Batch next_batch();
+  LossSums accumulate_gradients(std::int64_t step, const std::vector<Batch>& batches, const StopRequest* stop);
   BatchLoss forward(const Batch& batch, Pass& pass);
   static void backward(const BatchLoss& loss);
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/ranges.h>
-
 #include <cstring>
 #include <map>
 #include <string>
@@ -10,6 +8,7 @@
 #include "edgewise/base/config.h"
 #include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
+#include "edgewise/runtime/runtime_model.h"
 #include "edgewise/translate/model_files.h"
 
 namespace edgewise {
@@ -17,25 +16,24 @@ namespace {
 
 constexpr std::string_view kCaller = "average";
 
-/// The sum of the parameters of several models.
+/// Throws Error unless the parameters are the fp32 tensors that the model's config describes.
+void check_tensors(const ModelFiles& model) {
+  RuntimeModel(model.experiment.model, model.parameters, model.parameters_name, RuntimePrecision::kFp32);
+}
+
+/// The sum of the parameters of several models that have the same tensors, all in fp32.
 class ParameterSum {
  public:
-  explicit ParameterSum(const ModelFiles& first) : first_name_(first.parameters_name) {
+  explicit ParameterSum(const ModelFiles& first) {
     for (const TensorInfo& tensor : first.parameters.tensors()) {
-      check(tensor.dtype == DType::kF32, "{}: {}: {} is {}, needs to be F32", kCaller, first_name_, tensor.name,
-            dtype_name(tensor.dtype));
       sums_[tensor.name] = {tensor.shape, std::vector<double>(tensor.bytes.size() / sizeof(float), 0.0)};
     }
   }
 
+  /// Adds a model with the same tensors as the first.
   void add(const ModelFiles& model) {
-    check_names(model);
     for (const TensorInfo& tensor : model.parameters.tensors()) {
       Sum& sum = sums_.at(tensor.name);
-      check(tensor.dtype == DType::kF32 && tensor.shape == sum.shape,
-            "{}: {}: {} is {} [{}], but in {} it is F32 [{}]; they must be equal", kCaller, model.parameters_name,
-            tensor.name, dtype_name(tensor.dtype), fmt::join(tensor.shape, ", "), first_name_,
-            fmt::join(sum.shape, ", "));
       for (std::size_t i = 0; i < sum.values.size(); ++i) {
         float value = 0;
         std::memcpy(&value, tensor.bytes.data() + i * sizeof value, sizeof value);
@@ -63,18 +61,6 @@ class ParameterSum {
     std::vector<double> values;
   };
 
-  void check_names(const ModelFiles& model) const {
-    for (const TensorInfo& tensor : model.parameters.tensors()) {
-      check(sums_.contains(tensor.name), "{}: {} has {}, which {} has not; they must have the same tensors", kCaller,
-            model.parameters_name, tensor.name, first_name_);
-    }
-    for (const auto& [name, sum] : sums_) {
-      check(model.parameters.find(name) != nullptr, "{}: {} has no {}, which {} has; they must have the same tensors",
-            kCaller, model.parameters_name, name, first_name_);
-    }
-  }
-
-  std::string first_name_;
   std::map<std::string, Sum> sums_;
   double count_ = 0;
 };
@@ -92,8 +78,10 @@ std::map<std::string, std::string> describe(const ModelFiles& model) {
 
 void average_models(std::span<const std::filesystem::path> models, const std::filesystem::path& destination) {
   check(!models.empty(), "{}: models is empty, needs at least one", kCaller);
+  DirectoryWriter(destination, kCaller);  // throws an error of the destination before the work, and leaves nothing
   const ModelFiles first = read_model_files(models.front(), kCaller);
-  const auto description = describe(first);
+  check_tensors(first);
+  const std::map<std::string, std::string> description = describe(first);
   ParameterSum sum(first);
   sum.add(first);
   for (const std::filesystem::path& path : models.subspan(1)) {
@@ -102,10 +90,14 @@ void average_models(std::span<const std::filesystem::path> models, const std::fi
       check(text == description.at(what), "{}: {} has another {} than {}; they must be equal", kCaller, path.string(),
             what, models.front().string());
     }
+    check_tensors(model);
     sum.add(model);
   }
   DirectoryWriter writer(destination, kCaller);
-  for (const auto& [name, bytes] : first.description) writer.write(name, bytes);
+  for (const auto& [name, bytes] : vocabulary_files(first.codec.vocabularies, first.experiment.vocabulary.shared)) {
+    writer.write(name, bytes);
+  }
+  writer.write(kConfigFile, first.config);
   writer.write(kParametersFile, sum.mean());
   writer.commit();
 }

@@ -20,7 +20,7 @@ bool is_equal(const Vocabulary& a, const Vocabulary& b) {
 void check_cases(const Vocabularies& vocabularies, const VocabularySection& config, const ListedDirectory& files,
                  std::string_view caller) {
   const auto check_case = [&](const Vocabulary& vocabulary, CaseKind needed, std::string_view side) {
-    const CaseKind kind = case_of(vocabulary);
+    const CaseKind kind = vocabulary.case_kind();
     check(kind == needed, "{}: {} has {}_case {}, needs {} as in {}; copy the whole directory again", caller,
           files.path(), side, enum_name(kind), enum_name(needed), kConfigFile);
   };
@@ -38,13 +38,13 @@ void check_model_section(const TransformerOptions& options, const ListedDirector
 
 bool is_finite(const TensorInfo& tensor) {
   constexpr std::uint32_t kExponent = 0x7F800000;  // all of its bits are set in infinities and NaN
-  bool has_others = false;
+  bool has_non_finite = false;
   for (std::size_t i = 0; i < tensor.bytes.size(); i += sizeof(std::uint32_t)) {
     std::uint32_t bits = 0;
     std::memcpy(&bits, tensor.bytes.data() + i, sizeof bits);
-    has_others |= (bits & kExponent) == kExponent;
+    has_non_finite |= (bits & kExponent) == kExponent;
   }
-  return !has_others;
+  return !has_non_finite;
 }
 
 /// Only fp32 parameters are checked: a model has no others, and its reader refuses them.
@@ -60,29 +60,30 @@ void check_finite(const SafetensorsFile& parameters, const std::string& name, st
 
 fs::path find_model(const fs::path& path, std::string_view caller) {
   check(path_exists(path, caller), "{}: {} does not exist, a run or model directory is needed", caller, path.string());
-  if (is_there(path / kManifestName, caller)) return path;
+  if (has_entry(path / kManifestName, caller)) return path;
   for (const fs::path& directory : {path / "best", path / "last"}) {
-    if (is_there(directory, caller)) return directory;
+    if (has_entry(directory, caller)) return directory;
   }
   fail("{}: {} holds no model, a directory with {} (or with best/ or last/ that have one) is needed", caller,
        path.string(), kManifestName);
 }
 
 ModelFiles read_model_files(const fs::path& path, std::string_view caller) {
-  const ListedDirectory files(find_model(path, caller), caller);
-  const std::string config = files.read(kConfigFile, kMaxConfigBytes);
+  return read_model_files(ListedDirectory(find_model(path, caller), caller), caller);
+}
+
+ModelFiles read_model_files(const ListedDirectory& files, std::string_view caller) {
+  std::string config = files.read(kConfigFile, kMaxConfigBytes);
   Experiment experiment = parse_experiment(config, files.path(kConfigFile));
   const Vocabularies vocabularies = read_vocabularies(files, experiment.vocabulary.shared, caller);
   check_cases(vocabularies, experiment.vocabulary, files, caller);
-  std::map<std::string, std::string> description = vocabulary_files(vocabularies, experiment.vocabulary.shared);
-  description[std::string(kConfigFile)] = config;
 
   experiment.model = transformer_options(experiment, vocabularies);
   check_model_section(experiment.model, files, caller);
   const std::string name = files.path(kParametersFile);
   SafetensorsFile parameters = SafetensorsFile::parse(files.read(kParametersFile, SafetensorsFile::max_bytes()), name);
   check_finite(parameters, name, caller);
-  return {experiment, text_codec(experiment, vocabularies), std::move(parameters), name, std::move(description)};
+  return {experiment, text_codec(experiment, vocabularies), std::move(parameters), name, std::move(config)};
 }
 
 std::vector<ModelFiles> read_models(const std::vector<std::string>& paths, std::string_view caller) {

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "edgewise/base/listed_directory.h"
 #include "edgewise/base/safetensors.h"
 #include "edgewise/options/experiment.h"
 #include "edgewise/options/precision.h"
@@ -25,17 +25,19 @@ struct ModelFiles {
   Experiment experiment;  // its [model] section has the sizes of the vocabularies
   TextCodec codec;
   SafetensorsFile parameters;
-  std::string parameters_name;                     // for error messages
-  std::map<std::string, std::string> description;  // the bytes of the other files by name: config and vocabularies
+  std::string parameters_name;  // for error messages
+  std::string config;           // the text of config.toml
 };
 
 /// Returns the model directory: `path` itself if it has a manifest.json, or else its subdirectory best/, or else last/.
 /// Throws Error if none of these exists; the message begins with `caller`.
 std::filesystem::path find_model(const std::filesystem::path& path, std::string_view caller);
 
-/// Reads the directory that find_model returns: the files that its manifest.json lists, whose bytes must have the size
-/// and SHA-256 listed. Other files have no effect. Throws Error also for parameters that are not finite.
+/// Reads the directory that find_model returns, or a directory that is open already: the files that its manifest.json
+/// lists, whose bytes must have the size and SHA-256 listed. Other files have no effect. Throws Error also for
+/// parameters that are not finite.
 ModelFiles read_model_files(const std::filesystem::path& path, std::string_view caller);
+ModelFiles read_model_files(const ListedDirectory& files, std::string_view caller);
 
 /// Reads the members of an ensemble, at least one. Throws Error unless their vocabularies are equal.
 std::vector<ModelFiles> read_models(const std::vector<std::string>& paths, std::string_view caller);
@@ -55,7 +57,7 @@ ScorerFactory make_runtime_scorer_factory(ModelFiles files, RuntimePrecision pre
 /// Writes a model directory whose parameters are the mean over several model or run directories, usually checkpoints of
 /// one training: their mean is often better than the last checkpoint. The other files are those of the first model.
 /// Sums are in double precision; one model at a time is in memory. Throws Error, without writing anything, for models
-/// that differ in their [model] section, vocabularies, or names, shapes or types of tensors.
+/// that differ in their [model] section or vocabularies, and for a model whose tensors are not those of its config.
 void average_models(std::span<const std::filesystem::path> models, const std::filesystem::path& destination);
 
 }  // namespace edgewise

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// In its own file, so that programs that only read model files do not link the runtime.
 #include <memory>
 
 #include "edgewise/runtime/runtime_model.h"

@@ -9,7 +9,7 @@ bool SentenceQueue::fits(const TokenizedSentence& sentence) const {
 }
 
 bool SentenceQueue::put(TokenizedSentence sentence) {
-  if (is_stopped()) return false;
+  abort_if_requested();
   std::unique_lock lock(mutex_);
   has_space_.wait(lock, [&] { return is_aborted_ || fits(sentence); });
   if (is_aborted_) return false;
@@ -38,6 +38,7 @@ void SentenceQueue::close(const std::exception_ptr& error) {
 
 void SentenceQueue::abort(const std::exception_ptr& error) {
   const std::lock_guard lock(mutex_);
+  if (is_aborted_) return;
   is_aborted_ = true;
   if (error) error_ = error;
   has_space_.notify_all();
@@ -45,10 +46,13 @@ void SentenceQueue::abort(const std::exception_ptr& error) {
   front_is_complete_.notify_all();
 }
 
-bool SentenceQueue::is_stopped() {
-  if (stop_ != nullptr && *stop_) abort(std::make_exception_ptr(Stopped()));
+void SentenceQueue::abort_if_requested() {
+  if (is_stop_requested()) abort(std::make_exception_ptr(StopException()));
+}
+
+bool SentenceQueue::is_stopped() const {
   const std::lock_guard lock(mutex_);
-  return is_aborted_;
+  return is_aborted_ || is_stop_requested();
 }
 
 std::optional<SearchInput> SentenceQueue::next(bool is_busy) {

@@ -39,11 +39,14 @@ class SentenceQueue final : public SearchQueue {
   /// Declares that no more sentences will be put. `take` throws `error`, if given, after the last sentence.
   void close(const std::exception_ptr& error = nullptr);
 
-  /// Stops all threads at once; `take` throws the error, if there is one.
+  /// Stops all threads at once; `take` throws the error, if there is one. Only the first call has an effect.
   void abort(const std::exception_ptr& error);
 
-  /// Returns true after `abort`. A stop request aborts the queue with Stopped.
-  bool is_stopped() override;
+  /// After a stop request, aborts the queue with StopException.
+  void abort_if_requested();
+
+  /// Returns true after `abort` and after a stop request.
+  bool is_stopped() const override;
 
   /// Returns the next part to search. Waits for a part unless `is_busy`; nullopt at the end.
   std::optional<SearchInput> next(bool is_busy) override;
@@ -58,10 +61,11 @@ class SentenceQueue final : public SearchQueue {
     std::size_t missing_parts;
   };
   bool fits(const TokenizedSentence& sentence) const;
+  bool is_stop_requested() const { return stop_ != nullptr && *stop_; }
 
   Limits limits_;
   const StopRequest* stop_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable has_space_;
   std::condition_variable has_parts_;
   std::condition_variable front_is_complete_;

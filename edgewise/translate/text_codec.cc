@@ -8,6 +8,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
+#include "edgewise/search/search.h"
 #include "edgewise/translate/long_sentences.h"
 
 namespace edgewise {
@@ -111,6 +112,17 @@ std::vector<Combination> best_combinations(std::span<const std::vector<Hypothesi
   return combinations;
 }
 
+void check_prefix(const TranslationRequest& request, std::int64_t tokens, std::int64_t max_input) {
+  const auto name = [&request] {
+    return request.prefix_place.empty() ? "the prefix " + quote(request.prefix) : request.prefix_place;
+  };
+  if (max_input > 0 && tokens > max_input) {
+    fail("translate: {} has {} tokens, needs at most {}; shorten the prefix or raise --max-input", name(), tokens,
+         max_input);
+  }
+  if (tokens > kMaxPrefix) fail("translate: {} has {} tokens, needs at most {}", name(), tokens, kMaxPrefix);
+}
+
 }  // namespace
 
 std::int64_t TokenizedSentence::num_tokens() const {
@@ -134,10 +146,7 @@ TokenizedSentence TextCodec::encode(const TranslationRequest& request, LongInput
     if (end_input && !part.empty()) part.push_back(kEndToken);
   }
   if (!request.prefix.empty()) sentence.prefix = vocabularies.output->encode(request.prefix);
-  check(max_input == 0 || std::ssize(sentence.prefix) <= max_input,
-        "translate: the prefix {} has {} tokens, needs at most {}, the longest sentence of training; shorten it, or "
-        "raise --max-input",
-        quote(request.prefix), sentence.prefix.size(), max_input);
+  check_prefix(request, std::ssize(sentence.prefix), max_input);
   return sentence;
 }
 

@@ -10,9 +10,10 @@ namespace edgewise {
 
 TextLines::TextLines(TextLinesOptions options)
     : options_(std::move(options)),
-      reader_(
-          options_.path,
-          {.max_line_bytes = options_.max_line_bytes, .long_lines = options_.long_lines, .caller = options_.caller}) {}
+      reader_(options_.path, {.max_line_bytes = options_.max_line_bytes,
+                              .long_lines = options_.long_lines,
+                              .caller = options_.caller,
+                              .stop = options_.stop}) {}
 
 std::optional<std::string> TextLines::next() {
   std::string line;

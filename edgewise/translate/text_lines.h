@@ -26,6 +26,7 @@ struct TextLinesOptions {
   std::size_t max_line_bytes = std::size_t{64} << 20;
   LongLines long_lines = LongLines::kError;
   std::function<void(const std::string& report)> report = {};  // receives a line for each repair
+  const StopRequest* stop = nullptr;                           // ends reading (byte_source.h)
 };
 
 /// Reads the lines of a text as UTF-8.

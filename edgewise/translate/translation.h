@@ -9,7 +9,8 @@ namespace edgewise {
 
 struct TranslationRequest {
   std::string input;
-  std::string prefix = {};  // first words of the output; for scoring, the whole output
+  std::string prefix = {};        // first words of the output; for scoring, the whole output
+  std::string prefix_place = {};  // file and line of the prefix, for errors
 };
 
 /// An output token and the input token to which it has the highest attention weight, as indices from 0.

@@ -108,6 +108,7 @@ void Translator::run_worker(SentenceQueue& queue) {
     const NumThreadsScope threads(options_.threads);
     std::unique_ptr<Scorer> scorer = borrow_scorer();
     search(*scorer, queue, search_, options_.capacity);
+    queue.abort_if_requested();
     return_scorer(std::move(scorer));
   } catch (...) {
     queue.abort(std::current_exception());
@@ -141,7 +142,8 @@ void Translator::start_other_workers(SentenceQueue& queue, std::vector<std::jthr
   }
 }
 
-void Translator::translate(const SentenceSource& next, const TranslationSink& take) {
+void Translator::translate(const SentenceSource& next, const TranslationSink& take,
+                           const std::function<void()>& interrupt) {
   SentenceQueue queue({options_.max_pending_sentences, options_.max_pending_tokens}, options_.stop);
   std::exception_ptr error;
   {
@@ -160,6 +162,7 @@ void Translator::translate(const SentenceSource& next, const TranslationSink& ta
       } catch (...) {
         error = std::current_exception();
         queue.abort(nullptr);
+        if (interrupt) interrupt();
       }
     });
     start([&] { fill(next, queue); });

@@ -72,9 +72,9 @@ class Translator {
   /// of the sentences, each as soon as possible. `next` and `take` run in a thread each, so `next` may block; throws
   /// Error if the system refuses to start them. With fewer workers than asked for, translation only takes longer. An
   /// exception from `next` is thrown after `take` has received all sentences before it. Any other exception, also one
-  /// from `take`, is thrown as soon as `next` returns. So is Stopped, which all overloads throw if options.stop is set
-  /// before the end.
-  void translate(const SentenceSource& next, const TranslationSink& take);
+  /// from `take`, is thrown as soon as `next` returns; before, `interrupt` is called, which can make a waiting `next`
+  /// return or throw. So is StopException, which all overloads throw if options.stop is set before the end.
+  void translate(const SentenceSource& next, const TranslationSink& take, const std::function<void()>& interrupt = {});
 
   const SearchOptions& search_options() const { return search_; }
 

@@ -51,9 +51,4 @@ Vocabularies read_vocabularies(const ListedDirectory& files, bool is_shared, std
   return {apply_case_file(input, files, kInputPrefix), apply_case_file(output, files, kOutputPrefix)};
 }
 
-CaseKind case_of(const Vocabulary& vocabulary) {
-  const std::string bytes = vocabulary.serialize_case();
-  return bytes.empty() ? CaseKind::kKeep : SentenceCase::parse(bytes, kCaseFile).kind();
-}
-
 }  // namespace edgewise

@@ -31,7 +31,4 @@ std::map<std::string, std::string> vocabulary_files(const Vocabularies& vocabula
 /// Reads the files of vocabulary_files; error messages begin with `caller`.
 Vocabularies read_vocabularies(const ListedDirectory& files, bool is_shared, std::string_view caller);
 
-/// Returns how a vocabulary treats capitals.
-CaseKind case_of(const Vocabulary& vocabulary);
-
 }  // namespace edgewise

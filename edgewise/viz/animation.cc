@@ -48,9 +48,9 @@ std::string player_html(std::string_view label, std::span<const AnimationFrame> 
   std::string html = fmt::format(
       "<div class=\"player\" data-milliseconds=\"{}\">\n<div class=\"controls\" hidden><button type=\"button\">Play"
       "</button><input type=\"range\" min=\"0\" max=\"{}\" value=\"{}\" aria-label=\"{}\"><output></output></div>\n",
-      kFrameMilliseconds, frames.size() - 1, frames.size() - 1, label_attribute(label));
+      kFrameMilliseconds, frames.size() - 1, frames.size() - 1, label_html(label));
   for (std::size_t i = 0; i < frames.size(); ++i) {
-    html += fmt::format("<div class=\"shot\" data-caption=\"{}\"{}>{}</div>\n", label_attribute(frames[i].caption),
+    html += fmt::format("<div class=\"shot\" data-caption=\"{}\"{}>{}</div>\n", label_html(frames[i].caption),
                         i + 1 < frames.size() ? " hidden" : "", svg_at_full_size(frames[i].picture));
   }
   return html + "</div>\n";

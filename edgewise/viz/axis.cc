@@ -12,8 +12,8 @@
 namespace edgewise {
 namespace {
 
-// With at most 9 ticks per axis, the distance of two ticks is at least 0.5 ‰ of the largest absolute value. It is a
-// round number, so that it is at least one unit of the fourth digit.
+// With at most 9 ticks per axis, the distance of two ticks is at least 0.5 ‰ of the largest absolute value. This
+// distance is a round number, so that it is at least one unit of the fourth digit.
 constexpr double kMinExtent = 0.005;
 
 // Shorter axes than this would have subnormal numbers as ticks.
@@ -61,8 +61,8 @@ std::vector<double> decade_ticks(double lowest, double highest, std::span<const 
   return ticks;
 }
 
-/// Returns the densest ticks among 1, 2, 3 and 5, or 1 and 3, or 1 times powers of ten, or every second, third, … power
-/// of ten, that are at most `most`.
+/// Returns the densest of these lists that has at most `most` ticks: powers of ten times 1, 2, 3 and 5; times 1 and 3;
+/// times 1; every second power, every third, and so on.
 std::vector<double> logarithmic_ticks(double lowest, double highest, std::size_t most) {
   constexpr double kFactors[] = {1.0, 3.0, 2.0, 5.0};
   for (const std::size_t factors : {4, 2}) {

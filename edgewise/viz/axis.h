@@ -21,8 +21,8 @@ bool can_draw(double value, AxisScale scale);
 /// flat line, and the labels of ticks differ in their first four digits.
 class Axis {
  public:
-  /// Makes the shortest axis that contains `lowest` and `highest`; values from 0 make no axis below 0. Throws Error
-  /// unless can_draw() holds for both and `lowest` is at most `highest`.
+  /// Makes the shortest axis that contains `lowest` and `highest`. If `lowest` is not negative, the axis does not
+  /// extend below 0. Throws Error unless can_draw() holds for both and `lowest` is at most `highest`.
   Axis(double lowest, double highest, AxisScale scale = AxisScale::kLinear);
 
   double lowest() const { return lowest_; }
@@ -31,7 +31,8 @@ class Axis {
   /// Maps lowest() to 0 and highest() to 1.
   double normalise(double value) const;
 
-  /// Returns round numbers within the axis, strictly ascending: about `count` (2 to 9), never more than 2 * count.
+  /// Returns round numbers within the axis, strictly ascending: about `count` (2 to 9), never more than 2 * count, or 5
+  /// if `count` is 2.
   std::vector<double> ticks(int count) const;
 
  private:

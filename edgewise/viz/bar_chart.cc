@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "edgewise/viz/axis.h"
 #include "edgewise/viz/label.h"
@@ -32,6 +33,14 @@ Axis make_axis(const BarChart& chart) {
   return {0, highest};
 }
 
+/// Formats a share in percent, or "–" if it is infinite or not a number.
+std::string format_share(double share) {
+  constexpr double kLongest = 1e6;  // percent that are written with all digits
+  const double percent = 100 * share;
+  if (!std::isfinite(percent)) return "–";
+  return std::abs(percent) < kLongest ? fmt::format("{:.1f}%", percent) : format_number(percent) + "%";
+}
+
 double y_of(const Axis& axis, double value) {
   return kHeight - kBottom - axis.normalise(value) * (kHeight - kTop - kBottom);
 }
@@ -54,7 +63,7 @@ std::string draw_legend(const BarChart& chart) {
   for (const BarSeries& series : chart.series) {
     svg += fmt::format("<rect class=\"f{}\" x=\"{:.1f}\" y=\"23\" width=\"10\" height=\"10\"/>",
                        series.colour % kColours, x);
-    svg += fmt::format("<text x=\"{:.1f}\" y=\"32\">{}</text>\n", x + 14, label_attribute(series.name));
+    svg += fmt::format("<text x=\"{:.1f}\" y=\"32\">{}</text>\n", x + 14, label_html(series.name));
     x += label_width(series.name) + 34;
   }
   return svg;
@@ -78,14 +87,14 @@ std::string draw_bars(const BarChart& chart, const Axis& axis) {
       const double y = y_of(axis, value > 0 ? std::min(value, axis.highest()) : 0);
       svg += fmt::format(
           "<rect class=\"bar f{}\" x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\"><title>{}: "
-          "{:.1f}%</title></rect>",
+          "{}</title></rect>",
           series.colour % kColours, x, y, 0.95 * bar, kHeight - kBottom - y,
-          label_attribute(fmt::format("{}, {} {}", series.name, chart.categories[i], chart.x_title)), 100 * value);
+          label_html(fmt::format("{}, {} {}", series.name, chart.categories[i], chart.x_title)), format_share(value));
       x += bar;
     }
     if (i % stride == 0) {
       svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", middle,
-                         kHeight - kBottom + 14, label_attribute(chart.categories[i]));
+                         kHeight - kBottom + 14, label_html(chart.categories[i]));
     }
   }
   return svg;

@@ -196,9 +196,9 @@ std::string draw_nodes(const GraphDrawing& graph, const Layout& layout) {
       const std::string& sources = lists[set][i];
       const std::string text = nodes.labels[i] + (sources.empty() ? " sees nothing" : " sees " + sources);
       svg += fmt::format("<g class=\"node{}\" data-node=\"{}-{}\" role=\"img\" aria-label=\"{}\">",
-                         is_faint ? " faint" : "", set, i, label_attribute(text));
+                         is_faint ? " faint" : "", set, i, label_html(text));
       svg += fmt::format("<title>{}</title><circle class=\"f{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"/>",
-                         label_attribute(text), 5 + set, x, y, layout.radius());
+                         label_html(text), 5 + set, x, y, layout.radius());
       if (layout.is_labelled()) {
         svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", x,
                            has_label_above ? y - 13 : y + 20,

@@ -92,6 +92,6 @@ std::string fit_label(std::string_view text, double width) {
   return printable;
 }
 
-std::string label_attribute(std::string_view text) { return escape_html(printable_token(text, kMaxCharacters)); }
+std::string label_html(std::string_view text) { return escape_html(printable_token(text, kMaxCharacters)); }
 
 }  // namespace edgewise

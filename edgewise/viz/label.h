@@ -21,7 +21,7 @@ double label_width(std::string_view text);
 /// Returns printable text, cut to about `width` pixels.
 std::string fit_label(std::string_view text, double width);
 
-/// Returns printable text of at most 400 characters, escaped for an HTML attribute.
-std::string label_attribute(std::string_view text);
+/// Returns printable text of at most 400 characters, escaped for HTML text and attributes.
+std::string label_html(std::string_view text);
 
 }  // namespace edgewise

@@ -107,7 +107,7 @@ std::string draw_axes(const Scales& scales) {
 }
 
 std::string draw_curve(const Curve& curve, const Points& points, const Scales& scales) {
-  const std::string name = label_attribute(curve.name);
+  const std::string name = label_html(curve.name);
   const int colour = curve.colour % kColours;
   if (points.size() == 1) {
     return fmt::format(R"(<circle class="f{}" r="3" cx="{:.1f}" cy="{:.1f}"><title>{}</title></circle>)", colour,

@@ -14,8 +14,9 @@ enum class LineStyle { kSolid, kDashed };
 
 struct Curve {
   std::string name;
-  std::vector<std::pair<double, double>> points;  // (x, y), x ascending; points without can_draw(y) are left out
-  int colour = 0;                                 // index in the palette
+  // (x, y), x ascending; points whose y cannot be drawn (can_draw) are left out
+  std::vector<std::pair<double, double>> points;
+  int colour = 0;  // index in the palette
   LineStyle style = LineStyle::kSolid;
 };
 

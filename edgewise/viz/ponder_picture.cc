@@ -38,7 +38,7 @@ double height_of(const SequenceSteps& sequence) {
 }
 
 std::string draw_token(const TokenSteps& token, double middle, double y, std::size_t colour) {
-  const std::string description = label_attribute(fmt::format("{}: {} steps", token.text, token.steps));
+  const std::string description = label_html(fmt::format("{}: {} steps", token.text, token.steps));
   std::string svg =
       fmt::format("<g class=\"thought\" data-steps=\"{}\" role=\"img\" aria-label=\"{}\"><title>{}</title>",
                   token.steps, description, description);
@@ -68,7 +68,7 @@ SvgPicture draw_ponder_steps(const std::string& title, const std::vector<Sequenc
   double y = kTitleHeight + 18;
   for (std::size_t i = 0; i < sequences.size(); ++i) {
     svg += fmt::format("<text class=\"faint\" x=\"{}\" y=\"{:.1f}\">{}</text>\n", kMargin, y,
-                       label_attribute(sequences[i].name));
+                       label_html(sequences[i].name));
     double x = kMargin + kNameWidth;
     for (const TokenSteps& token : sequences[i].tokens) {
       svg += draw_token(token, x + token_width(token) / 2, y, i);

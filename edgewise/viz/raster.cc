@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 
+#include "edgewise/base/background.h"
 #include "edgewise/base/error.h"
 
 namespace edgewise {
@@ -29,6 +30,13 @@ using Handle = std::unique_ptr<RsvgHandle, Deleter<g_object_unref>>;
   const std::string message = error != nullptr ? error->message : "no reason is known";
   g_clear_error(&error);
   fail("rasterise: the picture cannot be drawn: {}", message);
+}
+
+/// Throws Error if the system starts no thread: Pango needs one for its fonts, and GLib ends the process without it.
+void require_thread() {
+  check(try_start_thread([] {}).has_value(),
+        "rasterise: the system refuses to start a thread, needs one for drawing text; raise its limit of processes "
+        "(ulimit -u, or pids.max of the control group)");
 }
 
 Handle parse(std::string_view svg) {
@@ -59,6 +67,7 @@ Raster copy_pixels(cairo_surface_t* surface) {
 }  // namespace
 
 Raster rasterise(std::string_view svg, double scale) {
+  require_thread();
   const Handle handle = parse(svg);
   double width = 0;
   double height = 0;

@@ -75,7 +75,7 @@ SvgPicture arrange_pictures(std::string title, std::span<const SvgPicture> pictu
 
 std::string svg_text(double x, double y, std::string_view text, std::string_view attributes) {
   return fmt::format("<text x=\"{:.6g}\" y=\"{:.6g}\"{}{}>{}</text>", x, y, attributes.empty() ? "" : " ", attributes,
-                     label_attribute(text));
+                     label_html(text));
 }
 
 std::string colour_legend(double x, double y, std::string_view title) {

@@ -28,7 +28,7 @@ std::string svg_file(const SvgPicture& picture);
 /// Arranges pictures in rows of `columns`. Each row is as high, and each column as wide, as its largest picture.
 SvgPicture arrange_pictures(std::string title, std::span<const SvgPicture> pictures, std::size_t columns = 1);
 
-/// Returns a text element whose baseline begins at (x, y). The function makes `text` printable (label_attribute), but
+/// Returns a text element whose baseline begins at (x, y). The function makes `text` printable (label_html), but
 /// copies `attributes`, for example `text-anchor="end"`.
 std::string svg_text(double x, double y, std::string_view text, std::string_view attributes = "");
 

@@ -117,7 +117,7 @@ std::string draw_node(const Layout& layout, const HypothesisDrawing& node, std::
   if (node.score) description += fmt::format(", score {:.3f}", *node.score);
   std::string svg = fmt::format(
       "<g class=\"hypothesis {}\" data-node=\"{}\" data-parent=\"{}\" role=\"img\" aria-label=\"{}\"><title>{}</title>",
-      name_of(node.status), number, node.parent, label_attribute(description), label_attribute(description));
+      name_of(node.status), number, node.parent, label_html(description), label_html(description));
   svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"17\" rx=\"4\"/>", x, y - 9, width);
   svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", x + width / 2, y + 3.5,
                      escape_html(fit_label(node.label, width - 8)));

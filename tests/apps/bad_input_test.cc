@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The error messages for wrong input, word for word.
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <regex>
 
 #include "tests/apps/program.h"
+#include "tests/train/same_run.h"
 
 namespace edgewise {
 namespace {
@@ -49,7 +52,7 @@ TEST_F(BadInput, NamesTheRangeThatAKeyNeeds) {
 TEST_F(BadInput, RefusesHeadsThatDoNotDivideTheSize) {
   write("tiny.toml", kTinyConfig);
   expect_refused({"train", "tiny.toml", "--out", "run", "--set", "model.heads=3"},
-                 "Transformer: heads is 3, needs a divisor of size 16");
+                 "train: model.heads is 3, needs a divisor of model.size 16");
   EXPECT_FALSE(std::filesystem::exists(path("run")));
 }
 
@@ -63,11 +66,77 @@ TEST_F(BadInput, RefusesAnImpossibleScheduleOrMetricBeforeItReadsTheCorpus) {
     return command;
   };
   expect_refused(train("text.toml", {"train.schedule=linear", "train.steps=5", "train.warmup=20"}),
-                 "Schedule: steps is 5, the linear schedule needs more than its warmup of 20");
+                 "train: train.steps is 5, the linear schedule needs more than its train.warmup of 20");
   expect_refused(train("text.toml", {"train.best_by=sequences"}),
                  "train: train.best_by is sequences, needs data.task=copy, reverse or sort");
   expect_refused(train("letters.toml", {"train.best_by=bleu"}), "train: train.best_by is bleu, needs data.task=text");
   EXPECT_FALSE(std::filesystem::exists(path("run")));
+}
+
+TEST_F(BadInput, RefusesABadOutputOrVocabularyBeforeItReadsTheInput) {
+  write("text.toml", "[data]\ntrain = [\"absent.tsv\"]\n[vocabulary]\nshared = true\n");
+  write("file", "");
+  std::filesystem::create_directory(path("foreign"));
+  write("foreign/letter", "");
+  const std::string foreign =
+      ": foreign exists without a manifest.json, needs to be absent, empty or written by this program; choose another "
+      "directory";
+  expect_refused({"train", "text.toml", "--out", "file/run"}, "train: file/run: Not a directory");
+  expect_refused({"train", "text.toml", "--out", "run", "--set", "vocabulary.file=absent"},
+                 "load_vocabulary: absent does not exist, a run or model directory is needed");
+  expect_refused({"vocab", "text.toml", "--out", "foreign"}, "vocab" + foreign);
+  expect_refused({"average", "absent", "--out", "foreign"}, "average" + foreign);
+  const std::string page = ": file/a.html: Not a directory; nothing was replaced";
+  expect_refused({"compare", "absent", "-o", "file/a.html"}, "compare" + page);
+  expect_refused({"picture", "report", "absent", "--input", "absent", "-o", "file/a.html"}, "picture report" + page);
+  expect_refused({"picture", "attention", "--model", "absent", "--input", "a", "-o", "file/a.html"},
+                 "picture attention" + page);
+  EXPECT_EQ(names_in(path("")), (std::set<std::string>{"text.toml", "file", "foreign"}));
+}
+
+TEST_F(BadInput, LeavesNothingOfAGoodOutputWhenTheInputIsBad) {
+  write("text.toml", "[data]\ntrain = [\"absent.tsv\"]\n[vocabulary]\nshared = true\n");
+  const std::vector<std::vector<std::string>> commands = {
+      {"train", "text.toml", "--out", "new"},
+      {"train", "text.toml", "--out", "new", "--resume"},
+      {"vocab", "text.toml", "--out", "new"},
+      {"average", "absent", "--out", "new"},
+      {"compare", "absent", "-o", "new.html"},
+      {"picture", "report", "absent", "--input", "absent", "-o", "new.html"},
+      {"picture", "attention", "--model", "absent", "--input", "a", "-o", "new.html"}};
+  for (const std::vector<std::string>& command : commands) {
+    EXPECT_EQ(run(command).exit_code, 2) << command[0] << " " << command[1];
+    EXPECT_EQ(names_in(path("")), std::set<std::string>{"text.toml"}) << command[0] << " " << command[1];
+  }
+}
+
+TEST_F(BadInput, RefusesEmptyNamesOfFilesAndDirectories) {
+  write("tiny.toml", kTinyConfig);
+  const std::vector<std::pair<std::vector<std::string>, std::string>> commands = {
+      {{"train", "", "--out", "run"}, "train: config"},
+      {{"train", "tiny.toml", "--out", ""}, "train: --out"},
+      {{"vocab", "tiny.toml", "--out", ""}, "vocab: --out"},
+      {{"average", "run", "--out", ""}, "average: --out"},
+      {{"average", "run", "", "--out", "mean"}, "average: models"},
+      {{"compare", "run", "-o", ""}, "compare: --out"},
+      {{"compare", ""}, "compare: runs"},
+      {{"translate", "--model", ""}, "translate: --model"},
+      {{"translate", "--model", "run", "--out", ""}, "translate: --out"},
+      {{"translate", "--model", "run", "--prefix", ""}, "translate: --prefix"},
+      {{"translate", "--model", "run", ""}, "translate: input"},
+      {{"score-pairs", "--model", "run", "in", "out", "--out", ""}, "score-pairs: --out"},
+      {{"score-pairs", "--model", "run", "in", ""}, "score-pairs: outputs"},
+      {{"score", "--reference", "", "in"}, "score: --reference"},
+      {{"inspect", ""}, "inspect: path"},
+      {{"inspect", "run", "--ponder", ""}, "inspect: --ponder"},
+      {{"picture", "report", "run", "--input", "in", "-o", ""}, "picture report: --out"},
+      {{"picture", "positions", "--out", ""}, "picture positions: --out"},
+      {{"picture", "halting", "--model", "run", "--corpus", "", "-o", "a.svg"}, "picture halting: --corpus"},
+      {{"bench", "train", "--input", "", "--output", "in"}, "bench train: --input"}};
+  for (const auto& [command, name] : commands) {
+    expect_refused(command, "edgewise " + name + " is empty, needs the name of a file or directory");
+  }
+  EXPECT_EQ(names_in(path("")), std::set<std::string>{"tiny.toml"});
 }
 
 TEST_F(BadInput, NamesBothLineCountsOfTwoFilesThatDiffer) {
@@ -242,6 +311,73 @@ TEST_F(BadInput, ShowsNoControlCharactersOfNamesAndKeys) {
   }
 }
 
+/// Expects that a command succeeds and prints less than 10 kB without control characters.
+void expect_plain_output(const ProcessResult& result) {
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_LT(result.output.size(), 10'000U);
+  for (const char control : {'\x1B', '\x07', '\0'}) {
+    EXPECT_EQ(result.output.find(control), std::string::npos) << result.output;
+  }
+}
+
+TEST_F(BadInput, PrintsNoControlCharactersOfNamesTokensAndMetrics) {
+  const std::string escape = "\x1B]0;title\x07\x1B[31m";
+  const std::string long_name = std::string(150, 'k') + ".tsv";
+  std::string pairs;
+  for (int i = 0; i < 40; ++i) pairs += "a \x1B[31m\tb \x1B[32m\n";
+  write("pairs.tsv", pairs);
+  write(long_name, pairs);
+  write("tiny.toml", kTinyModelConfig);
+  const auto train = [&](const std::string& run, const std::string& file) {
+    run_well({"train", "tiny.toml", "--out", run, "--set", "data.train=[\"" + file + "\"]", "--set",
+              "model.kind=universal", "--set", "train.epochs=1"});
+  };
+  train("run", "pairs.tsv");
+  train("other", long_name);
+  std::filesystem::rename(path("run"), path(escape));
+  write("in", "a \x1B[31m\n");
+
+  const ProcessResult compared = run({"compare", escape, "other"});
+  expect_plain_output(compared);
+  EXPECT_EQ(compared.output.find(long_name), std::string::npos);
+  EXPECT_NE(compared.output.find(std::string(40, 'k')), std::string::npos) << compared.output;
+  expect_plain_output(run({"inspect", escape}));
+  const ProcessResult steps = run({"inspect", escape, "--ponder", "in"});
+  expect_plain_output(steps);
+  EXPECT_NE(steps.output.find("␛[31m"), std::string::npos) << steps.output;
+  expect_plain_output(run({"average", escape, "--out", escape + "mean"}));
+  expect_plain_output(
+      run({"vocab", "tiny.toml", "--out", escape + "vocabulary", "--set", "data.train=[\"pairs.tsv\"]"}));
+
+  write(escape + "/metrics.jsonl", escape + std::string(1, '\0') + std::string(5'000'000, 'k') + "\n");
+  expect_plain_output(run({"inspect", escape}));
+}
+
+TEST_F(BadInput, SaysWhatIsNeededInsteadOfALongWord) {
+  const std::string long_word(100'000, 'k');
+  write("tiny.toml", kTinyConfig);
+  write("in", "a\n");
+  run_well({"train", "tiny.toml", "--out", "run"});
+  const auto attention = [&](const std::string& option) {
+    return std::vector<std::string>{"picture",  "attention", "--model", "run",     "--input", "a",
+                                    "--output", "b",         option,    long_word, "-o",      "page.html"};
+  };
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"picture", "graph", "pairs", "--lengths", long_word, "-o", "page.html"},
+           {"picture", "graph", "pairs", "--lengths", long_word + ":1", "-o", "page.html"},
+           {"picture", "report", "run", "--input", "in", "-o", long_word},
+           attention("--layer"),
+           attention("--head"),
+           {"train", "tiny.toml", "--out", "new", "--set", "data.train=[\"" + long_word + "\"]"},
+           {"vocab", "tiny.toml", "--out", "new", "--set", "vocabulary.file=" + long_word},
+       }) {
+    const ProcessResult result = run(command);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_LT(result.errors.size(), 1000U);
+    EXPECT_NE(result.errors.find("needs"), std::string::npos) << result.errors;
+  }
+}
+
 TEST_F(BadInput, CutsKeysAndWordsOfAMegabyte) {
   const std::string megabyte(1 << 20, 'k');
   write("key.toml", megabyte + " = 1\n");
@@ -262,17 +398,144 @@ TEST_F(BadInput, CutsKeysAndWordsOfAMegabyte) {
 TEST_F(BadInput, NamesAPrefixThatIsLongerThanTheSentencesOfTraining) {
   write("tiny.toml", kTinyConfig);
   run_well({"train", "tiny.toml", "--out", "run"});
-  write("in", "a b\n");
+  write("in", "a b\na b\n");
   std::string prefix;
   for (int i = 0; i < 50'000; ++i) prefix += "a ";
-  write("prefix", prefix + "\n");
-  const std::string quoted = "\"" + prefix.substr(0, 60) + "…\" (100000 bytes)";
+  write("prefix", "b\n" + prefix + "\n");
   expect_refused({"translate", "--model", "run", "in", "--prefix", "prefix"},
-                 "translate: the prefix " + quoted +
-                     " has 50000 tokens, needs at most 256, the longest sentence of training; shorten it, or raise "
-                     "--max-input");
+                 "translate: prefix:2 has 50000 tokens, needs at most 256; shorten the prefix or raise --max-input");
   expect_refused({"translate", "--model", "run", "in", "--prefix", "prefix", "--max-input", "0"},
-                 "search: a prefix has 50000 tokens, needs at most 10000");
+                 "translate: prefix:2 has 50000 tokens, needs at most 10000");
+}
+
+TEST_F(BadInput, NamesOptionsOfACommandThatHaveNoEffectTogether) {
+  write("in", "a\n");
+  const auto translate = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"translate", "--model", "nowhere"});
+    return more;
+  };
+  expect_refused(translate({"--attention-layer", "0"}),
+                 "translate: --attention-layer is 0, needs --alignments or --attention");
+  expect_refused(translate({"--json", "--attention-head", "1"}),
+                 "translate: --attention-head is 1, needs --alignments or --attention");
+  expect_refused({"score-pairs", "--model", "nowhere", "in", "in", "--json", "--attention-head", "1"},
+                 "score-pairs: --attention-head is 1, needs --alignments");
+  for (const auto& [option, setting] :
+       std::vector<std::pair<std::string, std::string>>{{"--beam", "search.beam=4"},
+                                                        {"--nbest", "search.n_best=4"},
+                                                        {"--length-penalty", "search.length_penalty=4"}}) {
+    expect_refused(translate({option, "2", "--set", setting}),
+                   "translate: " + option + " is 2 and --set has " + setting + ", needs one of them");
+  }
+  expect_refused({"score", "--reference", "in", "in", "--digits", "2", "--json"},
+                 "edgewise score: --digits excludes --json; see edgewise score --help");
+  expect_refused({"picture", "attention", "--model", "nowhere", "--input", "a", "--gold-first", "0", "-o", "page.html"},
+                 "edgewise picture attention: --gold-first requires --gold; see edgewise picture attention --help");
+  expect_refused(
+      {"picture", "positions", "--dimensions", "1,,2", "-o", "page.html"},
+      "edgewise picture positions: --dimensions is \"\", needs a list of whole numbers, each from 0 to 1023");
+}
+
+TEST_F(BadInput, ReadsStandardInputForOneTextOnly) {
+  write("in", "a\n");
+  const std::string rest = " are both -, needs a file for one of them, because standard input is read once";
+  const ProcessOptions input = {.input = "a\n"};
+  expect_refused({"translate", "--model", "nowhere", "--prefix", "-"}, "translate: the input and --prefix" + rest,
+                 input);
+  expect_refused({"score-pairs", "--model", "nowhere", "-", "-"}, "score-pairs: the inputs and the outputs" + rest,
+                 input);
+  expect_refused({"score", "--reference", "-"}, "score: the hypothesis and --reference" + rest, input);
+}
+
+TEST_F(BadInput, RefusesAVocabularyThatTheOptionsDoNotDescribe) {
+  write("letters.toml", kTinyConfig);
+  run_well({"vocab", "letters.toml", "--out", "vocabulary"});
+  const auto train = [](const std::string& setting) {
+    return std::vector<std::string>{"train", "letters.toml",   "--out", "run",  "--set", "vocabulary.file=vocabulary",
+                                    "--set", "train.epochs=1", "--set", setting};
+  };
+  const std::string vocabulary = "load_vocabulary: " + path("vocabulary").filename().string();
+  expect_refused(train("vocabulary.kind=characters"),
+                 vocabulary + " has kind words, but the config has characters; set vocabulary.kind=words");
+  expect_refused(train("vocabulary.size=7"), vocabulary + " has size 8, but the config has 7; set vocabulary.size=8");
+  expect_refused(train("vocabulary.separate_punctuation=true"),
+                 vocabulary +
+                     " has separate_punctuation false, but the config has true; set "
+                     "vocabulary.separate_punctuation=false");
+  EXPECT_FALSE(std::filesystem::exists(path("run")));
+  EXPECT_NE(run_well(train("vocabulary.min_count=2"))
+                .find("note: vocabulary.min_count is 2, without effect, because vocabulary.file is read and no "
+                      "vocabulary is learned\n"),
+            std::string::npos);
+}
+
+TEST_F(BadInput, RefusesOptionsWithoutEffectOnALearnedVocabulary) {
+  write("tiny.toml", kTinyConfig);
+  const auto vocab = [](const std::string& setting) {
+    return std::vector<std::string>{"vocab", "tiny.toml", "--out", "vocabulary", "--set", setting};
+  };
+  expect_refused(vocab("vocabulary.model=bpe"),
+                 "vocab: vocabulary.model is \"bpe\", needs vocabulary.kind=sentencepiece");
+  expect_refused(vocab("vocabulary.character_coverage=0.99"),
+                 "vocab: vocabulary.character_coverage is 0.99, needs vocabulary.kind=sentencepiece");
+  expect_refused(vocab("vocabulary.size=3"),
+                 "vocab: vocabulary.size is 3, needs more than the 4 special tokens, or 0 for no limit");
+  expect_refused(vocab("data.weights=[1]"), "vocab: data.weights is [1.0], needs data.task=text");
+  EXPECT_FALSE(std::filesystem::exists(path("vocabulary")));
+}
+
+TEST_F(BadInput, RefusesToResumeWithAnotherVocabularyOrModel) {
+  write("tiny.toml", kTinyConfig);
+  run_well({"train", "tiny.toml", "--out", "run", "--set", "train.steps=2"});
+  const std::set<std::string> files = names_in(path("run"));
+  const std::string config = read("run/last/config.toml");
+  for (const auto& [setting, error] : std::vector<std::pair<std::string, std::string>>{
+           {"vocabulary.input_case=lower", "vocabulary.input_case is \"lower\", needs \"keep\""},
+           {"vocabulary.size=6", "vocabulary.size is 6, needs 0"},
+           {"model.norm_placement=post", "model.norm_placement is \"post\", needs \"pre\""},
+           {"model.heads=4", "model.heads is 4, needs 2"}}) {
+    const std::string option = setting.substr(0, setting.find('='));
+    const std::string before = error.substr(error.find(", needs ") + 8);
+    expect_refused({"train", "tiny.toml", "--out", "run", "--resume", "--set", "train.steps=4", "--set", setting},
+                   "train: " + error +
+                       " as in run/last/config.toml, because a resumed run keeps its vocabulary and its "
+                       "model; set " +
+                       option + "=" + before + ", or begin another run");
+    EXPECT_EQ(names_in(path("run")), files);
+    EXPECT_EQ(read("run/last/config.toml"), config);
+  }
+  run_well({"train", "tiny.toml", "--out", "run", "--resume", "--set", "train.steps=4", "--set",
+            "model.dropout.embedding=0.0"});
+}
+
+TEST_F(BadInput, NamesTheMemoryThatTheAttentionOfASentenceNeeds) {
+  std::string letters;
+  for (int i = 0; i < 400'000; ++i) letters += "a ";
+  write("pairs", letters + "||| a\n");
+  write("tiny.toml", kTinyConfig);
+  run_well({"train", "tiny.toml", "--out", "run", "--set", "data.max_length=0"});
+  write("show.toml", kTinyConfig + "\n[show]\ninput = \"" + letters + "\"\noutput = \"a\"\n");
+
+  const auto expect_memory_named = [&](const std::vector<std::string>& command, const std::string& caller) {
+    const ProcessResult result = run(command);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_TRUE(std::regex_match(
+        result.errors, std::regex(caller + ": the attention of 400000 input and 2 output tokens needs at least 2\\.6 "
+                                           "TB of memory, but [0-9.]+ [MGT]B are available; choose a shorter pair\n")))
+        << result.errors;
+  };
+  expect_memory_named({"picture", "attention", "--model", "run", "--pairs", "pairs", "-o", "page.html"},
+                      "picture attention");
+  expect_memory_named({"train", "show.toml", "--out", "new", "--set", "data.max_length=0"}, "train");
+}
+
+TEST_F(BadInput, CountsPonderStepsOfSentencesAsLongAsInTrainingOnly) {
+  write("tiny.toml", kTinyConfig);
+  run_well({"train", "tiny.toml", "--out", "run", "--set", "model.kind=universal", "--set", "data.max_length=8"});
+  write("in", "a b\na b c d a b c d a\n");
+  const std::string error = "count_ponder_steps: sentence 2 has 9 tokens, needs at most 8, as in training";
+  expect_refused({"inspect", "run", "--ponder", "in"}, error);
+  expect_refused({"picture", "halting", "--model", "run", "--corpus", "in", "-o", "page.html"}, error);
 }
 
 /// Runs a shell command in the test's folder with at most `kibibytes` of address space.
@@ -286,7 +549,8 @@ class LimitedMemory : public BadInput {
   }
 
   ProcessResult run_limited(int kibibytes, const std::string& command) const {
-    const std::string limited = "ulimit -v " + std::to_string(kibibytes) + "; exec " + command;
+    const std::string limited =
+        "export MALLOC_ARENA_MAX=1; ulimit -v " + std::to_string(kibibytes) + "; exec " + command;
     return run_process({"/bin/sh", "-c", limited}, {.folder = path("").string()});
   }
 };
@@ -302,7 +566,7 @@ TEST_F(LimitedMemory, RunsWithTheThreadsThatCanBeStartedOrSaysThatMemoryIsNotEno
       EXPECT_EQ(result.output, run_well({"translate", "--model", "run", "in"}));
     } else {
       EXPECT_EQ(result.exit_code, 2);
-      EXPECT_THAT(result.errors, testing::HasSubstr("the memory is not enough"));
+      EXPECT_THAT(result.errors, testing::HasSubstr("memory ran out: the process used up to "));
     }
   }
 }
@@ -317,7 +581,7 @@ TEST_F(LimitedMemory, EndsTrainingWithAnErrorThatSaysHowMuchThereIs) {
     if (result.exit_code == 0) continue;
     EXPECT_EQ(result.exit_code, 2) << kibibytes << ": " << result.errors;
     EXPECT_TRUE(result.errors.find(" of memory, but ") != std::string::npos ||
-                result.errors.find("the memory is not enough: ") != std::string::npos ||
+                result.errors.find("memory ran out: the process used up to ") != std::string::npos ||
                 result.errors.find("Cannot allocate memory") != std::string::npos)
         << result.errors;
     EXPECT_EQ(std::count(result.errors.begin(), result.errors.end(), '\n'), 1) << result.errors;

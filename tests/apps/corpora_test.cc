@@ -85,7 +85,11 @@ TEST_F(CorporaProgram, ResumeInTheMiddleOfAWindowWithTheSameBits) {
   run_well({"train", "text.toml", "--out", "whole"});
   const std::vector<std::string> train = {"train", "text.toml", "--out", "parts", "--set", "train.save_every=7"};
 
-  const ProcessResult killed = run(train, {.signal = SIGKILL, .signal_when = path("parts/metrics.jsonl").string()});
+  ProcessResult killed;
+  do {  // again if the run had ended before the signal
+    std::filesystem::remove_all(path("parts"));
+    killed = run(train, {.signal = SIGKILL, .signal_when = path("parts/metrics.jsonl").string()});
+  } while (killed.exit_code == 0);
   std::vector<std::string> resume = train;
   resume.push_back("--resume");
   run_well(resume);
@@ -170,9 +174,16 @@ TEST_F(CorporaProgram, RefuseSubwordSamplingWithoutSentencePiece) {
 
   write("words.toml", "[data]\ntrain = [\"small.tsv\"]\n[vocabulary]\nshared = true\n");
   run_well({"vocab", "words.toml", "--out", "words"});
-  expect_refused({"train", "text.toml", "--out", "run", "--set", "vocabulary.file=words", "--set",
-                  "vocabulary.input_case=keep", "--set", "vocabulary.output_case=keep"},
+  std::vector<std::string> train_with_words = train;
+  for (const char* setting : {"vocabulary.file=words", "vocabulary.input_case=keep", "vocabulary.output_case=keep"}) {
+    train_with_words.insert(train_with_words.end(), {"--set", setting});
+  }
+  expect_refused(train_with_words,
                  "PairEncoder: vocabulary.input_sampling is 0.2, but the vocabulary is of words, needs sentencepiece");
+  train_with_words.insert(train_with_words.end(),
+                          {"--set", "vocabulary.kind=sentencepiece", "--set", "vocabulary.size=20"});
+  expect_refused(train_with_words,
+                 "load_vocabulary: words has kind words, but the config has sentencepiece; set vocabulary.kind=words");
 }
 
 }  // namespace

@@ -277,7 +277,7 @@ TEST_F(PictureDrawings, NameTheMistakeInAWrongOption) {
                  "picture training: nowhere has no metrics.jsonl, a run directory is needed");
   write("tiny.toml", kTinyConfig);
   expect_refused({"train", "tiny.toml", "--out", "run", "--set", "show.input=a"},
-                 "train: show.output is empty, needs what show.input becomes");
+                 "train: show.output is empty, needs the output that belongs to show.input");
   train();
   for (const char* option : {"--attention=encoder", "--layer=0", "--head=mean"}) {
     expect_refused({"picture", "training", "run", option, "-o", "x.svg"},

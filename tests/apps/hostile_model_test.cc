@@ -323,21 +323,54 @@ class HostileModel : public ProgramTest {
     return run_briefly({EDGEWISE_TRANSLATE, "--model", model.string()}, {.input = kInput});
   }
 
-  /// Alters a copy of the model, with `is_listed` also its manifest, and checks the program's answer.
-  void expect_effect(const Alteration& alteration, bool is_listed) const {
-    SCOPED_TRACE(alteration.file + ": " + alteration.name + (is_listed ? ", and listed so" : ""));
-    const fs::path model = path("model");
+  /// Alters a copy of the model, with `is_listed` also its manifest. Returns the copy.
+  fs::path alter_copy(const Alteration& alteration, bool is_listed) const {
+    const fs::path model = path("run/best");
     fs::remove_all(model);
+    fs::create_directories(model.parent_path());
     fs::copy(pristine_ / "run/best", model);
     alteration.apply(model);
     if (is_listed) write_manifest(model, kModelFiles);
-    const ProcessResult result = translate(model);
+    return model;
+  }
+
+  /// Checks the program's answer to an altered copy of the model.
+  void expect_effect(const Alteration& alteration, bool is_listed) const {
+    SCOPED_TRACE(alteration.file + ": " + alteration.name + (is_listed ? ", and listed so" : ""));
+    const ProcessResult result = translate(alter_copy(alteration, is_listed));
     if (alteration.effect == Effect::kRefused) {
       expect_refusal(result, alteration);
       EXPECT_EQ(result.output, "");
     } else {
       EXPECT_EQ(result.exit_code, 0) << result.errors;
       EXPECT_EQ(result.output, translation_);
+    }
+  }
+
+  /// Expects that `average` refuses an altered model and writes nothing.
+  void expect_no_mean(const Alteration& alteration) const {
+    SCOPED_TRACE(alteration.file + ": " + alteration.name);
+    const fs::path model = alter_copy(alteration, true);
+    const fs::path unaltered = pristine_ / "run/best";
+    for (const auto& models : {Names{model.string()}, Names{unaltered.string(), model.string()}}) {
+      Names command = {EDGEWISE_PROGRAM, "average", "--out", path("mean").string()};
+      command.insert(command.end(), models.begin(), models.end());
+      expect_refusal(run_briefly(command, {}), alteration);
+      EXPECT_FALSE(fs::exists(path("mean")));
+    }
+  }
+
+  /// Checks the answer of `compare` to a run whose model is altered.
+  void expect_effect_on_comparison(const Alteration& alteration, bool is_listed) const {
+    SCOPED_TRACE(alteration.file + ": " + alteration.name);
+    alter_copy(alteration, is_listed);
+    fs::copy(pristine_ / "run/metrics.jsonl", path("run/metrics.jsonl"), fs::copy_options::overwrite_existing);
+    const ProcessResult result = run_briefly({EDGEWISE_PROGRAM, "compare", "run"}, {.folder = path("").string()});
+    if (alteration.effect == Effect::kRefused) {
+      expect_refusal(result, alteration);
+      EXPECT_EQ(result.output, "");
+    } else {
+      EXPECT_EQ(result.exit_code, 0) << result.errors;
     }
   }
 
@@ -383,6 +416,30 @@ TEST_F(HostileModel, IsRefusedForParametersThatDoNotFit) { expect_effects(alter_
 TEST_F(HostileModel, IsRefusedForAConfigThatDoesNotFit) { expect_effects(alter_config(), true); }
 TEST_F(HostileModel, IsRefusedForAVocabularyThatDoesNotFit) { expect_effects(alter_vocabulary(), true); }
 TEST_F(HostileModel, IsRefusedIfItsManifestDoesNotListWhatIsNeeded) { expect_effects(alter_manifest(), false); }
+TEST_F(HostileModel, IsNotAveragedWithParametersThatDoNotFit) {
+  for (const Alteration& alteration : alter_parameters()) expect_no_mean(alteration);
+}
+
+TEST_F(HostileModel, IsNotComparedIfItsConfigIsNotAsListed) {
+  for (Alteration alteration : alter_config()) {
+    alteration.effect = Effect::kRefused;
+    alteration.file = kManifest;
+    alteration.error = " as in ";
+    expect_effect_on_comparison(alteration, false);
+  }
+  for (const char* file : {kConfig, kManifest}) {
+    for (const Alteration& alteration : spoil(file)) expect_effect_on_comparison(alteration, false);
+  }
+}
+
+TEST_F(HostileModel, IsNotComparedIfItsManifestDoesNotListTheConfig) {
+  const std::string unread[] = {leave_out(kModel).name, leave_out(kVocabulary).name, "another size"};
+  for (Alteration alteration : alter_manifest()) {
+    if (std::ranges::count(unread, alteration.name) > 0) alteration.effect = Effect::kSame;
+    expect_effect_on_comparison(alteration, false);
+  }
+}
+
 TEST_F(HostileModel, IsNotChangedByFilesThatAreNotListed) { expect_effects(add_files_that_are_not_listed(), false); }
 
 }  // namespace

@@ -8,10 +8,12 @@
 #include <cstdlib>
 #include <fstream>
 #include <random>
+#include <regex>
 #include <thread>
 
 #include "tests/apps/program.h"
 #include "tests/apps/random_training.h"
+#include "tests/train/event_reader.h"
 #include "tests/train/same_run.h"
 
 namespace edgewise {
@@ -31,6 +33,8 @@ struct Kill {
 
 class RandomRuns : public ProgramTest {
  protected:
+  static constexpr std::int64_t kSteps = RandomTraining::kSteps;
+
   RandomRuns() : seed_(environment_number("EDGEWISE_SEED", std::random_device()())), random_(seed_) {
     write("large.tsv", RandomTraining::sentence_pairs(200));
     write("small.tsv", RandomTraining::sentence_pairs(15));
@@ -38,7 +42,7 @@ class RandomRuns : public ProgramTest {
 
   std::vector<std::string> train(const std::string& run, const std::vector<std::string>& settings = {}) {
     std::vector<std::string> command = {"train", "random.toml", "--out",
-                                        run,     "--threads",   std::to_string(random_.number(1, 2))};
+                                        run,     "--threads",   std::to_string(random_.number(1, 5))};
     if (exists(path(run) / "last") || exists(path(run) / "previous")) command.emplace_back("--resume");
     for (const std::string& setting : settings) command.insert(command.end(), {"--set", setting});
     return command;
@@ -55,8 +59,8 @@ class RandomRuns : public ProgramTest {
   }
 
   /// Starts or resumes the run `parts` and kills it after some seconds.
-  Kill kill_after(double seconds) {
-    std::vector<std::string> command = train("parts");
+  Kill kill_after(double seconds, const std::vector<std::string>& settings) {
+    std::vector<std::string> command = train("parts", settings);
     command.insert(command.begin(), EDGEWISE_PROGRAM);
     const auto begin_of_files = std::filesystem::file_time_type::clock::now();
     const auto begin = std::chrono::steady_clock::now();
@@ -78,6 +82,7 @@ class RandomRuns : public ProgramTest {
     if (difference.empty() && names_without_events("parts") != names_without_events("whole")) {
       difference = fmt::format("files {}", fmt::join(names_without_events("parts"), " "));
     }
+    if (difference.empty() && steps_and_tags(path("parts")) != steps_and_tags(path("whole"))) difference = "events";
     std::filesystem::remove_all(path("parts"));
     return difference;
   }
@@ -95,6 +100,18 @@ class RandomRuns : public ProgramTest {
       file << fmt::format("{}\t{}\t{:.3f}\t{}\n", seed_, kill.phase, kill.seconds,
                           difference.empty() ? "same bits" : "other bits");
     }
+  }
+
+  /// Whether the learning rate depends on the number of steps of the whole run.
+  bool is_planned() const {
+    return config_.find("linear") != std::string::npos || config_.find("cosine") != std::string::npos;
+  }
+
+  /// Returns the step of the state of the run `parts`, 0 for none.
+  std::int64_t saved_step() const {
+    std::smatch step;
+    const std::string state = read("parts/last/training.toml");
+    return std::regex_search(state, step, std::regex("\nstep = ([0-9]+)")) ? std::stoll(step[1]) : 0;
   }
 
   static double seconds_since(std::chrono::steady_clock::time_point begin) {
@@ -139,13 +156,20 @@ TEST_F(KillTest, ChangesNoBitOfARunThatIsResumed) {
   while (kills < wanted && !HasFailure()) {
     const double whole = train_whole();
     for (int run = 0; run < kRunsOfAConfig && kills < wanted; ++run) {
+      // A run that is killed after the last step of the run `whole` must not keep what came after this step.
+      std::vector<std::string> settings;
+      if (!is_planned() && random_.number(0, 1) == 0) settings = {fmt::format("train.steps={}", 2 * kSteps)};
       std::vector<Kill> kills_of_run;
       while (kills_of_run.size() < std::min(kMostKillsOfARun, wanted - kills)) {
-        const Kill kill = kill_after(random_.share() * whole);
+        const Kill kill = kill_after(random_.share() * whole, settings);
         if (kill.has_ended) break;
         kills_of_run.push_back(kill);
       }
       kills += kills_of_run.size();
+      if (saved_step() > kSteps) {
+        std::filesystem::remove_all(path("parts"));
+        continue;
+      }
       const std::string difference = difference_at_the_end();
       expect_no_difference(difference);
       append_to_table(kills_of_run, difference);
@@ -156,9 +180,9 @@ TEST_F(KillTest, ChangesNoBitOfARunThatIsResumed) {
 TEST_F(TrainInParts, EndsWithTheBitsOfATrainingInOnePart) {
   for (int i = 0; i < 4; ++i) {
     train_whole();
-    const bool is_planned = config_.find("linear") != std::string::npos || config_.find("cosine") != std::string::npos;
-    const std::int64_t step = random_.number(1, RandomTraining::kSteps - 1);
-    run_well(train("parts", {is_planned ? "train.epochs=1" : "train.steps=" + std::to_string(step)}));
+    const std::string steps = fmt::format("train.steps={}", random_.number(1, kSteps - 1));
+    const std::string end = random_.pick({"train.epochs=1", "train.patience=1", steps.c_str()});
+    run_well(train("parts", {is_planned() && end == steps ? "train.epochs=1" : end}));
     expect_no_difference(difference_at_the_end());
   }
 }

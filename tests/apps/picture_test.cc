@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <c10/core/GradMode.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "edgewise/experiment/attention_alignment.h"
 #include "edgewise/experiment/sentence_attention.h"
 #include "edgewise/models/model_attention.h"
 #include "tests/apps/program.h"
@@ -130,6 +133,48 @@ TEST_F(PictureProgram, WritesTheAlignmentErrorRateOfEachHead) {
   EXPECT_LE(alignment.at("found")[0].at("corpus_error_rate"), 1.0);
 }
 
+TEST_F(PictureProgram, CountsErrorsOfAlignmentsOnlyForPairsThatHaveTheStep) {
+  train({"model.kind=universal", "model.encoder_layers=6", "model.decoder_layers=6"});
+  const TranslationModel model = open_model(path("run"));
+  const c10::AutoGradMode no_gradient(false);
+  for (const NamedTensor& parameter : model.model->parameters()) {  // tokens halt in the first step, or late
+    if (parameter.name == "decoder.halting.linear.weight") at::Tensor(parameter.tensor).mul_(20);
+    if (parameter.name == "decoder.halting.linear.bias") at::Tensor(parameter.tensor).zero_();
+  }
+  AlignmentPairs pairs{.inputs = {"a", "a b c", "d d d d d d", "b", "a b c d"},
+                       .outputs = {"b", "c b", "a b c d a b c", "c", "d"},
+                       .gold = {}};
+  pairs.gold.resize(pairs.inputs.size(), parse_gold_alignment("0-0", 0, "gold"));
+  std::vector<AttentionMaps> cross;
+  for (std::size_t i = 0; i < pairs.inputs.size(); ++i) {
+    cross.push_back(attention_maps(model, encode_pair(model, pairs.inputs[i], pairs.outputs[i], "test"))[kCrossMaps]);
+  }
+  const auto [fewest, most] = std::ranges::minmax_element(cross, {}, &AttentionMaps::num_layers);
+  ASSERT_LT(fewest->num_layers(), most->num_layers());
+
+  for (const auto& drawn : {fewest, most}) {
+    const AlignmentReport report = align_words(model, pairs, drawn - cross.begin(), *drawn, "test");
+    const std::size_t maps_of_step = drawn->num_heads() + 1;
+    for (std::size_t map = 0; map < report.map_alignments.size(); ++map) {
+      const std::size_t step = map / maps_of_step;
+      const bool is_mean = step == drawn->num_layers();
+      AlignmentErrors errors;
+      std::int64_t count = 0;
+      for (std::size_t i = 0; i < cross.size(); ++i) {
+        if (!is_mean && step >= cross[i].num_layers()) continue;
+        const std::size_t same_map = (is_mean ? cross[i].num_layers() : step) * maps_of_step + map % maps_of_step;
+        const AlignmentReport of_pair = align_words(model, pairs, i, cross[i], "test");
+        std::vector<WordLink> links;
+        for (const auto& [input, output] : of_pair.map_alignments[same_map].links) links.push_back({input, output});
+        errors.add(links, pairs.gold[i]);
+        ++count;
+      }
+      EXPECT_EQ(report.map_alignments[map].corpus_pairs, count) << map;
+      EXPECT_EQ(report.map_alignments[map].corpus_error_rate, errors.rate()) << map;
+    }
+  }
+}
+
 TEST_F(PictureProgram, RefusesWrongSentencesAndOptions) {
   train({"data.max_length=8"});
   const std::vector<std::string> sentence = {"--input", "a b", "-o", "page.html"};
@@ -192,6 +237,9 @@ TEST_F(PictureProgram, NamesTheMistakeInAGoldAlignment) {
   refused("long", "long has a line 3, needs one for each of 2 pairs");
   refused("beyond", "beyond:1 has a link from word 1 to word 3, the pair has 2 and 2 words");
   refused("words", "words:1 has \"one-two\", needs links as 1-1 (sure) or 1p1 (possible), words counted from 1");
+  write("bytes", "a ||| b\na \xFF ||| c\n");
+  expect_refused(attention({"--pairs", "bytes", "-o", "page.html"}),
+                 "picture attention: bytes:2 has a byte at 2 that is not UTF-8, needs UTF-8");
   expect_refused(attention({"--pairs", "unparted", "-o", "page.html"}),
                  "picture attention: unparted:1 is no pair, needs `input ||| output`");
   expect_refused(attention({"--pairs", "pairs", "--line", "3", "-o", "page.html"}),

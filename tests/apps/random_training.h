@@ -72,9 +72,10 @@ class RandomTraining {
 
   std::string model() {
     return fmt::format(
-        "[model]\nkind = \"{}\"\nencoder_layers = {}\ndecoder_layers = 1\nsize = 16\nheads = 2\nfeed_forward = 16\n"
+        "[model]\nkind = \"{}\"\nencoder_layers = {}\ndecoder_layers = 1\nsize = {}\nheads = 2\nfeed_forward = 16\n"
         "dropout.residual = {}\ndropout.attention = {}\n",
-        pick({"transformer", "transformer", "universal"}), number(1, 2), pick({"0.0", "0.2"}), pick({"0.0", "0.2"}));
+        pick({"transformer", "transformer", "universal"}), number(1, 2), pick({"16", "64"}), pick({"0.0", "0.2"}),
+        pick({"0.0", "0.2"}));
   }
 
   /// Returns a schedule with the options that have an effect on it.

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Standard streams that are full, closed or read by nobody.
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <functional>
 #include <map>
 
+#include "edgewise/apps/runtime/standard_streams.h"
+#include "edgewise/base/file_descriptor.h"
 #include "tests/apps/program.h"
 #include "tests/train/same_run.h"
 
@@ -178,8 +183,36 @@ TEST_F(StreamsProgram, ReadingAClosedStandardInputIsAFailure) {
   EXPECT_EQ(read("out.txt"), run_well({"translate", "--model", "run", "in"}));
 }
 
-// The reader ends before the program begins to print.
-const std::string kRunWithoutAReader = "{ sleep 0.2; \"$0\" \"$@\"; echo $? >code; } | true";
+TEST_F(StreamsProgram, EachCommandSucceedsOrNamesTheReasonIfTheSystemStartsNoThread) {
+  make_models();
+  const auto run_alone = [&](Words command) {
+    const ProcessResult result = run_process(Words{EDGEWISE_WITHOUT_THREADS, EDGEWISE_PROGRAM} + std::move(command),
+                                             {.folder = path("").string()});
+    if (result.exit_code == 77) return;  // this system has no seccomp filters
+    EXPECT_TRUE(result.exit_code == 0 || result.exit_code == 2) << result.exit_code << result.errors;
+    if (result.exit_code == 2) {
+      EXPECT_THAT(result.errors, HasSubstr("thread"));
+      EXPECT_THAT(result.errors, HasSubstr("ulimit -u"));
+      EXPECT_EQ(std::ranges::count(result.errors, '\n'), 1) << result.errors;
+    }
+  };
+  for_each_command([&](const std::string& name, const Words& command) {
+    run_alone(command);
+    if (name.starts_with("picture ") && name != "picture report") {
+      Words pixels = command;
+      pixels.back() = "page.png";
+      run_alone(pixels);
+      std::filesystem::remove(path("page.png"));
+    }
+  });
+  write("words.tsv", "one two\ttwo one\nthree\tthree\n");
+  run_alone({"vocab", "--set", R"(data.train=["words.tsv"])", "--set", "vocabulary.kind=sentencepiece", "--set",
+             "vocabulary.size=20", "--out", "vocabulary"});
+}
+
+// Opens number 4 as the end of a pipe without a reader.
+const std::string kOpenPipeWithoutAReader = "mkfifo gone; exec 3<>gone 4>gone 3<&-; rm gone; ";
+const std::string kRunWithoutAReader = kOpenPipeWithoutAReader + "\"$0\" \"$@\" >&4 4>&-; echo $? >code";
 
 TEST_F(StreamsProgram, EachFilterEndsQuietlyBySigpipeWithoutAReader) {
   make_models();
@@ -205,7 +238,7 @@ TEST_F(StreamsProgram, TranslatingIntoAFileIsNotHarmedByAReaderOfErrorsThatEnds)
   write("bad", text);
   const Words command = {"translate", "--model", "run", "--bad-text", "replace", "--out", "out.txt", "bad"};
 
-  run_shell("{ sleep 0.2; \"$0\" \"$@\"; echo $? >code; } 2>&1 | true", command);
+  run_shell(kOpenPipeWithoutAReader + "\"$0\" \"$@\" >&4 2>&4 4>&-; echo $? >code", command);
 
   EXPECT_EQ(read("code"), "0\n");
   EXPECT_EQ(std::ranges::count(read("out.txt"), '\n'), 100);
@@ -222,6 +255,24 @@ TEST_F(StreamsProgram, ATranslationWithoutAReaderEndsBeforeItsInput) {
   EXPECT_EQ(std::ranges::count(result.output, '\n'), 1);
 }
 
+TEST_F(StreamsProgram, AFileThatDoesNotFitEndsATranslationWhoseInputGoesOn) {
+  make_models();
+  mkfifo(path("pipe").c_str(), 0600);
+  const FileDescriptor input(::open(path("pipe").c_str(), O_RDWR | O_CLOEXEC));  // never at its end
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += "a b c d\n";
+  write_all(input, text);
+  RunningProcess process(
+      {"/bin/sh", "-c", R"(ulimit -f 1; exec "$0" translate --model run --out out.txt pipe)", EDGEWISE_PROGRAM},
+      {.folder = path("").string()});
+  EXPECT_TRUE(wait_until([&] { return process.has_ended(); }));
+  if (!process.has_ended()) process.send(SIGKILL);
+  const ProcessResult result = process.wait();
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.errors, "translate: out.txt: File too large; nothing was replaced\n");
+  EXPECT_EQ(names_in(path("")).count("out.txt"), 0U);
+}
+
 TEST_F(StreamsProgram, ALimitOfFileSizesIsAnErrorAndDoesNotEndTheProgram) {
   make_models();
   std::string text;
@@ -231,6 +282,16 @@ TEST_F(StreamsProgram, ALimitOfFileSizesIsAnErrorAndDoesNotEndTheProgram) {
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.errors, "translate: out.txt: File too large; nothing was replaced\n");
   EXPECT_EQ(names_in(path("")).count("out.txt"), 0U);
+}
+
+TEST(StandardOutput, IsCompleteThoughTheSystemHasNoFileNumberLeft) {
+  rlimit limit = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit none = {.rlim_cur = 0, .rlim_max = limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const int exit_code = finish_output("test", 0);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_EQ(exit_code, 0);
 }
 
 class TrainStreams : public StreamsProgram {};

@@ -63,6 +63,13 @@ epochs = 0
 log_every = 1
 )";
 
+const std::vector<std::vector<std::string>> kSettings = {
+    {"train.precision=fp32"},
+    {"train.precision=bf16", "train.average=0.9"},
+    {"model.score=additive", "train.accumulate=2"},
+    {"model.kind=universal", "model.activation=gelu", "model.dropout.residual=0.1", "train.rdrop=1"},
+};
+
 /// Returns `count` sentences of 1 to 40 of 600 words.
 std::string random_sentences(int count, std::uint32_t seed) {
   std::mt19937 generator(seed);
@@ -81,11 +88,12 @@ TEST_F(TrainThreads, GiveTheSameBitsInAnyNumber) {
   write("output", random_sentences(150, 2));
   for (const kernels::InstructionSet set : kernels::runnable_instruction_sets()) {
     const std::string name(kernels::instruction_set_name(set));
-    for (const std::string setting : {"train.precision=fp32", "train.precision=bf16", "model.score=additive"}) {
-      SCOPED_TRACE(name + ", " + setting);
+    for (const std::vector<std::string>& settings : kSettings) {
+      SCOPED_TRACE(fmt::format("{}, {}", name, fmt::join(settings, " ")));
       for (const std::string threads : {"1", "3"}) {
-        run_well({"train", "config.toml", "--out", threads, "--threads", threads, "--set", setting},
-                 {.environment = {"EDGEWISE_KERNELS=" + name}});
+        std::vector<std::string> command = {"train", "config.toml", "--out", threads, "--threads", threads};
+        for (const std::string& setting : settings) command.insert(command.end(), {"--set", setting});
+        run_well(command, {.environment = {"EDGEWISE_KERNELS=" + name}});
         expect_same_run(path(threads), path("1"));
       }
       for (const char* run : {"1", "3"}) std::filesystem::remove_all(path(run));

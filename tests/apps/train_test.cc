@@ -166,9 +166,9 @@ TEST_F(TrainProgram, GivesTheSameBitsForTheSameSeed) {
 
 TEST_F(TrainProgram, ResumesAnInterruptedRunWithTheSameBits) {
   write("tiny.toml", kTinyConfig);
-  run_well({"train", "tiny.toml", "--out", "whole", "--set", "train.steps=120", "--set", "train.epochs=0"});
+  run_well({"train", "tiny.toml", "--out", "whole", "--set", "train.steps=600", "--set", "train.epochs=0"});
   const std::vector<std::string> train = {"train", "tiny.toml",       "--out", "parts",
-                                          "--set", "train.steps=120", "--set", "train.epochs=0"};
+                                          "--set", "train.steps=600", "--set", "train.epochs=0"};
 
   const ProcessResult interrupted = run(train, {.signal = SIGINT, .signal_when = path("parts/last").string()});
   std::vector<std::string> resume = train;

@@ -163,12 +163,12 @@ TEST_F(TranslateProgram, BeginsOutputsWithThePrefixesOfAFile) {
   const std::string output = run_well({"translate", "--model", "run", "--prefix", "prefixes"}, {.input = "a\nb\n"});
   EXPECT_TRUE(output.starts_with("d d")) << output;
   expect_refused({"translate", "--model", "run", "--prefix", "prefixes"},
-                 "translate: prefixes has 2 lines and standard input has more, as many are needed",
+                 "translate: prefixes has 2 lines, needs as many as standard input, which has more",
                  {.input = "a\nb\nc\n"});
   expect_refused({"translate", "--model", "run", "--prefix", "prefixes"},
-                 "translate: standard input has 1 lines and prefixes has more, as many are needed", {.input = "a\n"});
+                 "translate: standard input has 1 lines, needs as many as prefixes, which has more", {.input = "a\n"});
   expect_refused({"translate", "--model", "run", "--prefix", "prefixes"},
-                 "translate: standard input has 0 lines and prefixes has more, as many are needed", {.input = ""});
+                 "translate: standard input has 0 lines, needs as many as prefixes, which has more", {.input = ""});
   EXPECT_EQ(run({"translate", "--model", "run", "--prefix", "prefixes", "--out", "out"}, {.input = "a\n"}).exit_code,
             2);
   EXPECT_FALSE(std::filesystem::exists(path("out")));
@@ -273,9 +273,9 @@ TEST_F(TranslateProgram, ScoresPairs) {
   EXPECT_NEAR(std::stod(scored), std::stod(translated), 1e-5);
   write("short", "a\n");
   expect_refused({"score-pairs", "--model", "run", "in", "short"},
-                 "score-pairs: short has 1 lines and in has more, as many are needed");
+                 "score-pairs: short has 1 lines, needs as many as in, which has more");
   expect_refused({"score-pairs", "--model", "run", "short", "in"},
-                 "score-pairs: short has 1 lines and in has more, as many are needed");
+                 "score-pairs: short has 1 lines, needs as many as in, which has more");
 }
 
 TEST_F(TranslateProgram, RefusesAModelThatWasAltered) {

@@ -13,8 +13,11 @@
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <functional>
 #include <thread>
 
+#include "edgewise/base/file_descriptor.h"
+#include "edgewise/base/file_system.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/listed_directory.h"
 #include "edgewise/base/sha256.h"
@@ -96,10 +99,103 @@ TEST(RemoveListedDirectory, LeavesADirectoryWithUnlistedFiles) {
   write_model(folder / "ours", "a");
   write_model(folder / "theirs", "b");
   write_file_atomically(folder / "theirs/notes.txt", "mine");
-  EXPECT_TRUE(remove_listed_directory(folder / "ours"));
-  EXPECT_FALSE(remove_listed_directory(folder / "theirs"));
-  EXPECT_FALSE(remove_listed_directory(folder / "absent"));
+  EXPECT_TRUE(remove_listed_directory(folder / "ours", "train"));
+  EXPECT_FALSE(remove_listed_directory(folder / "theirs", "train"));
+  EXPECT_FALSE(remove_listed_directory(folder / "absent", "train"));
   EXPECT_EQ(names_in(folder.path()), "theirs");
+}
+
+class UnmovableDirectories : public FileSystem {
+ public:
+  int rename(const fs::path& /*from*/, const fs::path& /*to*/) override {
+    errno = EIO;
+    return -1;
+  }
+};
+
+TEST(RemoveListedDirectory, ReportsADirectoryThatStays) {
+  const TemporaryFolder folder;
+  write_model(folder / "ours", "a");
+  write_model(folder / "theirs", "b");
+  write_file_atomically(folder / "theirs/notes.txt", "mine");
+  const auto path = [&](const char* name) { return (folder / name).string(); };
+  UnmovableDirectories files;
+  const ScopedFileSystem replaced(files);
+  EXPECT_EQ(error_of([&] { remove_listed_directory(folder / "ours", "train"); }),
+            "train: " + path("ours") + " cannot be removed: Input/output error");
+  EXPECT_EQ(error_of([&] { discard_directory(folder / "ours", "train"); }),
+            "train: " + path("ours") + " cannot be removed: Input/output error");
+  EXPECT_EQ(error_of([&] { discard_directory(folder / "theirs", "train"); }),
+            "train: " + path("theirs") + " cannot be moved: Input/output error");
+  EXPECT_EQ(names_in(folder.path()), "ours theirs");
+}
+
+/// Cuts the power after changes in a folder.
+class PowerCut : public testing::Test {
+ protected:
+  std::string names_after(const std::function<void()>& work) const {
+    FaultyFileSystem files({.removed_files = removed_ / "files"});
+    {
+      const ScopedFileSystem replaced(files);
+      work();
+    }
+    files.cut_power();
+    return names_in(folder_.path());
+  }
+
+  TemporaryFolder folder_;
+
+ private:
+  TemporaryFolder removed_;
+};
+
+TEST_F(PowerCut, UndoesNoDirectoryThatIsCreated) {
+  EXPECT_EQ(names_after([&] { create_directories(folder_ / "a/b/c", "train"); }), "a");
+  EXPECT_EQ(names_in(folder_ / "a"), "b");
+  EXPECT_EQ(names_in(folder_ / "a/b"), "c");
+  create_directories(folder_ / "a/b/", "train");
+  EXPECT_EQ(error_of([&] {
+              write_file_atomically(folder_ / "file", "x");
+              create_directories(folder_ / "file/a", "train");
+            }),
+            "train: " + (folder_ / "file/a").string() + ": Not a directory");
+}
+
+TEST_F(PowerCut, UndoesNoDirectoryThatIsWritten) {
+  EXPECT_EQ(names_after([&] { write_model(folder_ / "new/run/last", "weights"); }), "new");
+  EXPECT_NO_THROW(verify_manifest(folder_ / "new/run/last"));
+  EXPECT_EQ(names_after([&] { write_and_keep(folder_ / "new/run/last", "more"); }), "new");
+  EXPECT_EQ(read_file(folder_ / "new/run/last/model.safetensors"), "more");
+  EXPECT_EQ(read_file(folder_ / "new/run/previous/model.safetensors"), "weights");
+}
+
+TEST_F(PowerCut, UndoesNoFileThatIsReplaced) {
+  EXPECT_EQ(names_after([&] { write_file_atomically(folder_ / "file", "old"); }), "file");
+  EXPECT_EQ(names_after([&] { write_file_atomically(folder_ / "file", "new"); }), "file");
+  EXPECT_EQ(read_file(folder_ / "file"), "new");
+}
+
+TEST_F(PowerCut, UndoesNoRemovalAndNoMove) {
+  write_model(folder_ / "model", "weights");
+  EXPECT_EQ(names_after([&] { put_directory(folder_ / "model", folder_ / "moved", "train"); }), "moved");
+  EXPECT_EQ(names_after([&] { remove_listed_directory(folder_ / "moved", "train"); }),
+            fmt::format("moved.tmp-{}-0", ::getpid()));  // a leftover
+}
+
+TEST_F(PowerCut, UndoesChangesOfNamesThatAreNotSynced) {
+  write_model(folder_ / "model", "weights");
+  write_file_atomically(folder_ / "file", "bytes");
+  EXPECT_EQ(names_after([&] {
+              file_system().rename(folder_ / "model", folder_ / "moved");
+              file_system().make_directory(folder_ / "new");
+              file_system().exchange(folder_ / "new", folder_ / "moved");
+              file_system().remove_all(folder_ / "new");
+              file_system().remove(folder_ / "file");
+              file_system().close(create_file(folder_ / "file", 0666));
+            }),
+            "file model");
+  EXPECT_EQ(read_file(folder_ / "file"), "bytes");
+  EXPECT_NO_THROW(verify_manifest(folder_ / "model"));
 }
 
 TEST(DirectoryWriter, ReplacesAnEmptyDirectoryAndTheTargetOfASymbolicLink) {

@@ -68,13 +68,13 @@ TEST(ReadFile, RefusesMoreBytesThanTheLimitWithoutReadingThem) {
             "read_config: /proc/self/cmdline has 4 bytes, needs at most 3");
 }
 
-TEST(IsThere, FindsLinksThatLeadNowhereAndReportsNamesThatAreTooLong) {
+TEST(HasEntry, FindsLinksThatLeadNowhereAndReportsNamesThatAreTooLong) {
   const TemporaryFolder folder;
   fs::create_symlink("loop", folder / "loop");
-  EXPECT_TRUE(is_there(folder / "loop", "open_model"));
-  EXPECT_FALSE(is_there(folder / "absent", "open_model"));
+  EXPECT_TRUE(has_entry(folder / "loop", "open_model"));
+  EXPECT_FALSE(has_entry(folder / "absent", "open_model"));
   const std::string name(300, 'x');
-  EXPECT_EQ(error_of([&] { is_there(name, "open_model"); }), "open_model: " + name + ": File name too long");
+  EXPECT_EQ(error_of([&] { has_entry(name, "open_model"); }), "open_model: " + name + ": File name too long");
 }
 
 TEST(ReadFile, ReportsTheSystemsError) {

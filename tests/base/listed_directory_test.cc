@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/base/listed_directory.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -78,11 +79,22 @@ TEST_F(ListedDirectoryTest, ReportsAMissingManifest) {
   EXPECT_EQ(error(), "open_model: " + path + "/manifest.json: No such file or directory");
 }
 
+TEST_F(ListedDirectoryTest, SaysThatAManifestWasCut) {
+  const std::string manifest =
+      manifest_text({.tool = "edgewise", .files = {{"model.safetensors", 7, sha256("weights")}}});
+  ASSERT_TRUE(manifest.ends_with("}\n"));
+  for (std::size_t size = 0; size + 2 <= manifest.size(); ++size) {
+    const std::string cut = manifest.substr(0, size);
+    EXPECT_THAT(error_of([&] { parse_manifest(cut, "f"); }), testing::HasSubstr("; the text was cut, copy it again"))
+        << cut;
+  }
+}
+
 TEST_F(ListedDirectoryTest, RejectsAnInvalidManifest) {
   const std::string digits = sha256("weights");
   const auto with_entry = [](const std::string& entry) { return R"({"format": 1, "files": [)" + entry + "]}"; };
   const std::pair<std::string, std::string> rows[] = {
-      {"", ", byte 0: the manifest is missing, needs an object"},
+      {"", ", byte 0: the manifest is missing, needs an object; the text was cut, copy it again"},
       {"[]", ", byte 0: the manifest is a list, needs an object"},
       {"{}", " has no format, needs format and files"},
       {R"({"format": 1})", " has no files, needs format and files"},

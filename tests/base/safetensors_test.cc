@@ -112,14 +112,15 @@ struct BadFile {
 };
 
 TEST(SafetensorsFile, RejectsABadHeaderLength) {
-  const std::string no_file = "; it is truncated, or no safetensors file";
+  const std::string no_file = "; it is truncated, or no safetensors file; copy it again";
   const std::string too_large = " bytes, needs at most 100000000; it is no safetensors file";
   const BadFile rows[] = {
       {"", " has 0 bytes, needs at least 8" + no_file},
       {std::string(7, '\0'), " has 7 bytes, needs at least 8" + no_file},
-      {length_bytes(0), ", byte 8: the header is missing, needs an object"},
-      {length_bytes(3) + "{}", " has 2 bytes after the header's length, needs 3; it is truncated"},
-      {length_bytes(100'000'000), " has 0 bytes after the header's length, needs 100000000; it is truncated"},
+      {length_bytes(0), ", byte 8: the header is missing, needs an object; the text was cut, copy it again"},
+      {length_bytes(3) + "{}", " has 2 bytes after the header's length, needs 3; it is truncated, copy it again"},
+      {length_bytes(100'000'000),
+       " has 0 bytes after the header's length, needs 100000000; it is truncated, copy it again"},
       {length_bytes(100'000'001), " has a header of 100000001" + too_large},
       {length_bytes(std::uint64_t{1} << 63), " has a header of 9223372036854775808" + too_large},
       {length_bytes(~std::uint64_t{0}), " has a header of 18446744073709551615" + too_large},
@@ -134,7 +135,7 @@ TEST(SafetensorsFile, RejectsAHeaderThatIsNoJsonObject) {
       {file_of("{\"\xC0\xAF\":1}"), ", byte 10" + no_utf8},
       {file_of("{\"\xED\xA0\x80\":1}"), ", byte 10" + no_utf8},
       {file_of(R"({"\ud800":1})"), ", byte 15: a surrogate stands alone, needs its pair"},
-      {file_of("{"), ", byte 9: a key is missing, needs a string"},
+      {file_of("{"), ", byte 9: a key is missing, needs a string; the text was cut, copy it again"},
       {file_of("[]"), ", byte 8: the header is a list, needs an object"},
       {file_of("null"), ", byte 8: the header is null, needs an object"},
       {file_of("{} x"), ", byte 11: more text follows, needs to end here"},
@@ -251,7 +252,7 @@ TEST(SafetensorsFile, RejectsBadOffsets) {
       {file_of_offsets("[-1,0]"), ", byte 55: a data offset of \"w\" is -1, needs a whole number from 0 to " + maximum},
       {file_of_offsets("[1,2]"), ": \"w\" begins at byte 1 of the data, needs 0, where the tensor before it ends"},
       {file_of(header_with(entry("U8", "[2]", "[0,2]")), "x"),
-       ": the data has 1 bytes, needs 2; the file is truncated"},
+       ": the data has 1 bytes, needs 2; the file is truncated, copy it again"},
       {file_of(header_with(entry("U8", "[1]", "[0,1]")), "xx"),
        ": the data has 2 bytes, needs 1; the file has more than its tensors"},
       {two(entry("U8", "[2]", "[0,2]"), entry("U8", "[2]", "[1,3]"), "xxx"),

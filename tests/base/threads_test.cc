@@ -9,6 +9,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <mutex>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -68,7 +71,7 @@ TEST_F(ParallelFor, SplitsByCountGrainAndThreadsAlone) {
                                     {18, 20},
                                     {20, 22},
                                     {22, 24}}));
-  EXPECT_EQ(parts_of(10, 3), (Parts{{0, 4}, {4, 7}, {7, 10}}));
+  EXPECT_EQ(parts_of(10, 3), (Parts{{0, 3}, {3, 6}, {6, 10}}));
   EXPECT_EQ(parts_of(10, 5), (Parts{{0, 5}, {5, 10}}));
   EXPECT_EQ(parts_of(10, 6), (Parts{{0, 10}}));
   EXPECT_EQ(parts_of(2, 0), (Parts{{0, 1}, {1, 2}}));
@@ -76,6 +79,28 @@ TEST_F(ParallelFor, SplitsByCountGrainAndThreadsAlone) {
   EXPECT_EQ(parts_of(-3, 1), (Parts{}));
   set_num_threads(1);
   EXPECT_EQ(parts_of(10, 1), (Parts{{0, 10}}));
+}
+
+TEST_F(ParallelFor, GivesAllThreadsEquallyManyRangesOfEqualSize) {
+  for (const int threads : {2, 3, 8}) {
+    set_num_threads(threads);
+    for (std::int64_t count = 1; count < 100; ++count) {
+      for (const std::int64_t grain : {1, 4, 5, 17}) {
+        SCOPED_TRACE(std::to_string(count) + " elements in ranges of " + std::to_string(grain));
+        const Parts parts = parts_of(count, grain);
+        const std::int64_t num_parts = std::ssize(parts);
+        EXPECT_TRUE(num_parts <= threads || num_parts % threads == 0) << num_parts;
+        std::int64_t end_before = 0;
+        for (const auto& [begin, end] : parts) {
+          EXPECT_EQ(begin, end_before);
+          EXPECT_GE(end - begin, num_parts == 1 ? 1 : grain);
+          EXPECT_LE((end - begin) - count / num_parts, 1);
+          end_before = end;
+        }
+        EXPECT_EQ(end_before, count);
+      }
+    }
+  }
 }
 
 TEST_F(ParallelFor, SplitsEquallyInsideAnotherParallelFor) {
@@ -137,6 +162,33 @@ TEST_F(ParallelFor, UsesTheNumberOfThreadsOfItsCaller) {
     });
   }
   for (std::thread& caller : callers) caller.join();
+}
+
+// Threads that a larger call has woken may begin only during the next, smaller call. The pauses are around the time
+// after which waiting threads sleep.
+TEST_F(ParallelFor, UsesNoMoreThreadsThanWereSetAfterALargerCall) {
+  constexpr std::chrono::microseconds kWork(10);
+  int pause = 0;
+  for (int repetition = 0; repetition < 400; ++repetition) {
+    for (const int threads : {8, 2, 5}) {
+      set_num_threads(threads);
+      std::mutex mutex;
+      std::set<std::thread::id> used;
+      std::atomic<int> sum = 0;
+      parallel_for(40, 1, [&](std::int64_t begin, std::int64_t end) {
+        sum += static_cast<int>(end - begin);
+        const auto work_end = std::chrono::steady_clock::now() + kWork;
+        while (std::chrono::steady_clock::now() < work_end) {
+        }
+        const std::lock_guard lock(mutex);
+        used.insert(std::this_thread::get_id());
+      });
+      ASSERT_EQ(sum, 40);
+      ASSERT_LE(used.size(), static_cast<std::size_t>(threads));
+      pause = (pause + 37) % 300;
+      std::this_thread::sleep_for(std::chrono::microseconds(pause));
+    }
+  }
 }
 
 TEST_F(ParallelFor, RunsOpenMpRegionsInsideRangesInOneThread) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <memory>
+
 #include "edgewise/base/error.h"
 
 namespace edgewise {
@@ -31,6 +33,22 @@ TEST(BatchPrefetcher, ReturnsTheBatchesOfTheStreamInOrder) {
     }
     RC_ASSERT(prefetcher.position() == alone.position());
   }));
+}
+
+TEST(BatchPrefetcher, ReturnsTheBatchesOfSeveralWindowsInOrder) {
+  const auto source = std::make_shared<PairsInMemory>(numbered_pairs(40), /*block_size=*/4);
+  const BatchOptions options = {.tokens = 0, .sentences = 3, .bucket = 0, .window = 12};
+  BatchStream alone(source, options, 7);
+  BatchStream stream(source, options, 7);
+  BatchPrefetcher prefetcher(stream);
+  while (alone.position().epoch < 2) {
+    EXPECT_EQ(prefetcher.next().input_tokens, alone.next().input_tokens);
+    EXPECT_EQ(prefetcher.position(), alone.position());
+  }
+
+  alone.seek({1, 0, 2, 0});
+  prefetcher.seek({1, 0, 2, 0});
+  EXPECT_EQ(prefetcher.next().input_tokens, alone.next().input_tokens);
 }
 
 TEST(BatchPrefetcher, ContinuesAtThePositionOfASeek) {

@@ -357,6 +357,24 @@ TEST(BatchesInOrder, KeepsTheOrderOfThePairs) {
   EXPECT_EQ(sentences, 50);
 }
 
+TEST(BatchesInOrder, HaveTheSizesOfTheirGraphs) {
+  const auto pairs = random_pairs(50, 1);
+  const BatchOptions options = {.tokens = 60, .sentences = 0, .bucket = 7};
+  const std::vector<Batch> batches = batches_in_order(pairs, options);
+  const std::vector<BatchTokens> sizes = sizes_in_order(pairs, options);
+  ASSERT_EQ(sizes.size(), batches.size());
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    const auto edges = [&](std::string_view relation) {
+      return static_cast<double>(batches[i].graph.relation(relation).num_edges());
+    };
+    EXPECT_EQ(sizes[i].input, std::ssize(batches[i].input_tokens));
+    EXPECT_EQ(sizes[i].output, std::ssize(batches[i].output_tokens));
+    EXPECT_EQ(sizes[i].encoder_edges, edges(kEncoderEncoder));
+    EXPECT_EQ(sizes[i].cross_edges, edges(kEncoderDecoder));
+    EXPECT_EQ(sizes[i].decoder_edges, edges(kDecoderDecoder));
+  }
+}
+
 TEST(BatchesInOrder, ReturnsNoBatchForNoPairs) { EXPECT_TRUE(batches_in_order({}, {}).empty()); }
 
 }  // namespace

@@ -109,5 +109,20 @@ TEST(Synthetic, RejectsInvalidOptions) {
               ThrowsMessage<Error>("make_synthetic: train_size is 0, needs at least 1"));
 }
 
+TEST(Synthetic, NamesTheMemoryOfTheMeanLengthThatTheDeviationGives) {
+  DataOptions options = options_of(DataTask::kCopy);
+  options.train_size = std::int64_t{1'000'000'000'000};
+  options.length_mean = 1.0;
+  options.length_deviation = 10'000.0;
+  // The mean of max(1, x) is 1 + 10 000 / sqrt(2 * pi); a pair has two strings with spaces between the letters.
+  EXPECT_THAT([&] { make_synthetic(options); },
+              ThrowsMessage<Error>(testing::StartsWith(
+                  "make_synthetic: 1000000000000 + 1000 + 1000 pairs of 3990 letters needs at least 16.0 PB of memory, "
+                  "but ")));
+  options.length_mean = 15.0;
+  options.length_deviation = 0.0;
+  EXPECT_THAT([&] { make_synthetic(options); }, ThrowsMessage<Error>(testing::HasSubstr(" pairs of 15 letters ")));
+}
+
 }  // namespace
 }  // namespace edgewise

@@ -74,9 +74,9 @@ std::vector<std::string> context_of(const std::string& path) {
 /// Returns whether an error says that the memory is too little, names the option, or says what the option did.
 bool is_explained(const std::string& error, const std::string& path) {
   static const std::map<std::string, std::string> effects = {
-      {"data.min_length", "too short a sentence"},      {"data.length_mean", "too long a sentence"},
-      {"data.length_deviation", "too long a sentence"}, {"vocabulary.min_count", "no token that occurs"},
-      {"model.size", "needs a divisor of size 1"},
+      {"data.min_length", "too short a sentence"},       {"data.length_mean", "too long a sentence"},
+      {"data.length_deviation", "too long a sentence"},  {"vocabulary.min_count", "no token that occurs"},
+      {"model.size", "needs a divisor of model.size 1"},
   };
   const std::string name = path.substr(path.rfind('.') + 1);
   const auto effect = effects.find(path);

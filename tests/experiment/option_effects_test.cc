@@ -38,6 +38,16 @@ std::vector<Context> contexts() {
       {"a universal model that does not halt",
        letters + Settings{"model.kind=universal", "model.universal.adaptive=none"},
        {"model."}},
+      {"a vocabulary from a file", letters + Settings{"vocabulary.file=vocabulary"}, {"vocabulary."}},
+      {"pieces from a file",
+       text_settings() + Settings{"vocabulary.kind=sentencepiece", "vocabulary.file=pieces"},
+       {"vocabulary."}},
+      {"additive scores", letters + Settings{"model.score=additive"}, {"model."}},
+      {"post-norm", letters + Settings{"model.norm_placement=post"}, {"model."}},
+      {"a universal model with post-norm",
+       letters + Settings{"model.kind=universal", "model.norm_placement=post"},
+       {"model."}},
+      {"bf16", letters + Settings{"train.precision=bf16"}, {"model.", "train.smoothing", "train.rdrop"}},
       {"no dropout",
        letters + Settings{"model.dropout.embedding=0.0", "model.dropout.residual=0.0", "model.dropout.activation=0.0"},
        {"train.rdrop"}},
@@ -55,6 +65,11 @@ bool is_changed_in(const Context& context, const OptionRow& row) {
   if (std::ranges::find(context.settings, setting_of(row)) != context.settings.end()) return false;
   return std::ranges::any_of(context.options,
                              [&row](const std::string& option) { return row.option.starts_with(option); });
+}
+
+bool reads_vocabulary(const Context& context) {
+  return std::ranges::any_of(context.settings,
+                             [](const std::string& setting) { return setting.starts_with("vocabulary.file="); });
 }
 
 class OptionEffects : public testing::Test {
@@ -99,9 +114,43 @@ TEST_F(OptionEffects, AreSeenInEachKindOfRunOrTheOptionIsRefusedByName) {
       if (after.is_refused) {
         EXPECT_NE(after.error.find(last_name(row.option)), std::string::npos) << after.error;
         EXPECT_NE(after.error.find(", needs "), std::string::npos) << after.error;
+      } else if (reads_vocabulary(context) && !after.error.empty() && row.option != "vocabulary.file") {
+        EXPECT_NE(after.error.find(last_name(row.option)), std::string::npos) << after.error;
       } else if (!row.depends_on_data) {
         EXPECT_TRUE(before != after) << "has no effect";
       }
+    }
+  }
+}
+
+/// Returns settings with which a run of `row.settings` goes on.
+Settings longer_settings(const OptionRow& row) {
+  const TrainOptions train = parse_experiment("", "test", row.settings).train;
+  if (train.steps > 0) return {"train.steps=" + std::to_string(train.steps + 3)};
+  return {"train.epochs=" + std::to_string(train.epochs + 1)};
+}
+
+/// Returns whether the error of a resumed run names the option, or the training pairs, which the option changes.
+bool is_named(const OptionRow& row, const std::string& error) {
+  return error.find(row.option) != std::string::npos || error.find("training pairs or batch") != std::string::npos;
+}
+
+TEST_F(OptionEffects, AreSeenInAResumedRunOrTheOptionIsRefusedByName) {
+  for (const OptionRow& row : option_rows()) {
+    SCOPED_TRACE(setting_of(row));
+    const Settings longer = longer_settings(row);
+    const ShortRunResult& before = runs().resume(row.settings, longer);
+    const ShortRunResult& after = runs().resume(row.settings, longer + Settings{setting_of(row)});
+    EXPECT_EQ(before.error, "");
+    if (row.depends_on_data && row.option.starts_with("train.")) continue;
+    EXPECT_TRUE(after.error.empty() || is_named(row, after.error)) << after.error;
+    if (!row.depends_on_data) {
+      EXPECT_TRUE(before != after) << "has no effect";
+    }
+    if (row.option.starts_with("model.dropout.") || row.option == "model.universal.ponder_weight") {
+      EXPECT_EQ(after.error, "");
+    } else if (row.option.starts_with("vocabulary.") || row.option.starts_with("model.")) {
+      EXPECT_NE(after.error.find(row.option), std::string::npos) << after.error;
     }
   }
 }

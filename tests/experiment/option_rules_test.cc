@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "edgewise/experiment/train.h"
+#include "tests/base/support.h"
 #include "tests/experiment/option_table.h"
 #include "tests/support/error_of.h"
 
@@ -29,14 +30,26 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
             "model.tying=output");
   EXPECT_EQ(error_with({"batch.tokens=0", "batch.sentences=0"}),
             "train: batch.tokens and batch.sentences are 0, needs a limit; set batch.tokens or batch.sentences");
-  EXPECT_EQ(error_with({"show.input=a b"}), "train: show.output is empty, needs what show.input becomes");
+  EXPECT_EQ(error_with({"show.input=a b"}), "train: show.output is empty, needs the output that belongs to show.input");
   EXPECT_EQ(error_with({"show.output=a b"}), "train: show.output is \"a b\", needs show.input");
   EXPECT_EQ(error_with({"search.temperature=0.5"}), "train: search.temperature is 0.5, needs search.kind=sampling");
   EXPECT_EQ(error_with({"search.kind=scoring"}), "train: search.kind is scoring, needs beam or sampling");
   EXPECT_EQ(error_with({"search.n_best=2"}), "train: search.n_best is 2, needs at most search.beam, which is 1");
-  EXPECT_EQ(error_with({"model.heads=3"}), "Transformer: heads is 3, needs a divisor of size 8");
+  EXPECT_EQ(error_with({"train.clip_norm=1e-38"}),
+            "train: train.clip_norm is 1e-38, needs at least 1e-09, or 0 for no limit");
+  EXPECT_EQ(error_with({"train.clip_norm=1e-9"}), "no error");
+  EXPECT_EQ(error_with({"model.heads=3"}), "train: model.heads is 3, needs a divisor of model.size 8");
   EXPECT_EQ(error_with({"train.schedule=linear", "train.warmup=5"}),
-            "Schedule: steps is 2, the linear schedule needs more than its warmup of 5");
+            "train: train.steps is 2, the linear schedule needs more than its train.warmup of 5");
+  EXPECT_EQ(error_with({"train.warmup=0"}), "train: train.warmup is 0, the noam schedule needs at least 1 step");
+  EXPECT_EQ(error_with({"train.schedule=plateau", "train.min_learning_rate=0.5", "train.learning_rate=0.25"}),
+            "train: train.min_learning_rate is 0.5, needs at most the train.learning_rate of 0.25");
+  EXPECT_EQ(error_with({"model.size=1", "model.heads=1", "model.norm=std_norm"}),
+            "train: model.norm is std_norm, needs a model.size above 1, because std_norm divides by size - 1");
+  EXPECT_EQ(error_with({"model.kind=universal", "model.universal.adaptive=both", "model.universal.halted_keys=dropped",
+                        "model.universal.transition=separable_convolution"}),
+            "train: model.universal.halted_keys is dropped, needs frozen with "
+            "model.universal.transition=separable_convolution");
 }
 
 TEST(OptionRules, AreCheckedBeforeTrainingOpensAFile) {
@@ -47,6 +60,71 @@ TEST(OptionRules, AreCheckedBeforeTrainingOpensAFile) {
   RunRequests requests;
   EXPECT_EQ(error_of([&] { train(experiment, "/nowhere/run", {}, observer, requests); }),
             "train: train.factor is 2.0, needs train.schedule=noam; other schedules have train.learning_rate");
+}
+
+TEST(OptionRules, OfDataAndVocabularyAreCheckedBeforeTrainingOpensAFile) {
+  const auto error_without_files = [](const Settings& settings) {
+    const Experiment experiment = parse_experiment(
+        "", "test", text_settings() + Settings{R"(data.train=["missing.tsv"])", "vocabulary.shared=true"} + settings);
+    RunObserver observer;
+    RunRequests requests;
+    return error_of([&] { train(experiment, "/nowhere/run", {}, observer, requests); });
+  };
+  EXPECT_EQ(error_without_files({"vocabulary.kind=sentencepiece"}),
+            "train: vocabulary.size is 0, needs the number of tokens to learn with vocabulary.kind=sentencepiece");
+  for (const std::string size : {"1", "4"}) {
+    EXPECT_EQ(error_without_files({"vocabulary.size=" + size}),
+              "train: vocabulary.size is " + size + ", needs more than the 4 special tokens, or 0 for no limit");
+  }
+  EXPECT_EQ(error_without_files({"data.min_length=9", "data.max_length=8"}),
+            "train: data.min_length is 9, needs at most data.max_length, which is 8");
+  EXPECT_EQ(
+      error_without_files({"data.max_ratio=0.5"}),
+      "train: data.max_ratio is 0.5, needs at least 1, the ratio of two sides of equal length, or 0 for no limit");
+  EXPECT_EQ(error_without_files({"data.train=[]"}),
+            "train: data.train names no file, needs one TSV file, or two files with a sentence a line");
+  EXPECT_EQ(error_without_files({R"(data.train=["a", "b", "c"])"}),
+            "train: data.train names 3 files, needs one TSV file, or two files with a sentence a line; for several "
+            "corpora give data.weights, a number each");
+  EXPECT_EQ(error_without_files({R"(data.train=["a", "b", "c"])", "data.weights=[1, 2]"}),
+            "train: data.train names 3 files, but data.weights has 2 numbers, needs one TSV file for each, or two "
+            "files");
+}
+
+TEST(OptionRules, OfDataAndVocabularyHoldForLearningAVocabularyToo) {
+  std::int64_t refused = 0;
+  for (const Settings& settings : {letter_settings(), text_settings(),
+                                   text_settings() + Settings{"vocabulary.kind=sentencepiece", "vocabulary.size=24"}}) {
+    for (const OptionRow& row : option_rows()) {
+      if (!row.option.starts_with("data.") && !row.option.starts_with("vocabulary.")) continue;
+      const Experiment experiment =
+          parse_experiment("", "test", settings + Settings{"model.tying=none", row.option + "=" + row.value});
+      const std::string error = error_of([&] { check_data_options(experiment, "vocab"); });
+      EXPECT_EQ(error_of([&] { check_options(experiment, "vocab"); }), error) << row.option;
+      refused += error == "no error" ? 0 : 1;
+    }
+  }
+  EXPECT_GT(refused, 20);
+}
+
+/// Notes whether training went as far as making the model.
+class ModelObserver : public RunObserver {
+ public:
+  void on_model(const SequenceModel&) override { has_model = true; }
+  bool has_model = false;
+};
+
+TEST(OptionRules, RefuseABeamWiderThanTheVocabularyBeforeTheFirstStep) {
+  const TemporaryFolder folder;
+  for (const Settings& settings : {Settings{}, Settings{"data.valid_size=0", "data.test_size=0"}}) {
+    const Experiment experiment =
+        parse_experiment("", "test", letter_settings() + Settings{"search.beam=10"} + settings);
+    ModelObserver observer;
+    RunRequests requests;
+    EXPECT_EQ(error_of([&] { train(experiment, folder / "run", {}, observer, requests); }),
+              "search: beam is 10, but the vocabulary has 9 tokens; at most so many are needed");
+    EXPECT_FALSE(observer.has_model);
+  }
 }
 
 TEST(OptionRules, CompareWithTheDefaultsOfThePreset) { EXPECT_EQ(error_with({"model.preset=chapter"}), "no error"); }

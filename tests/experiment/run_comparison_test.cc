@@ -48,6 +48,10 @@ TEST(CompareRuns, WritesShortCellsForLargeNumbers) {
   EXPECT_EQ(cell(run_with({{7, 12.345678}}), "best loss"), "12.3457");
 }
 
+TEST(CompareRuns, HasADashForAShareThatIsInfiniteInPercent) {
+  EXPECT_EQ(cell(run_with({{1, 1.7e308}}), "sequences right %"), "–");
+}
+
 TEST(CompareRuns, LeavesOutScoresThatAreNotNumbers) {
   const RunRecord run = run_with({{1, NAN}, {2, kInfinity}, {3, -kInfinity}});
   for (const char* column : {"best BLEU", "best loss", "at step", "tokens/s"}) EXPECT_EQ(cell(run, column), "");
@@ -72,7 +76,7 @@ TEST(ComparisonPage, IsShortAndValidForAnyCurves) {
     const std::vector<RunRecord> runs = {run_with(hostile[i]), run_with({{1, 2}, {2, 3}})};
     const std::string page = comparison_page(runs);
     EXPECT_LT(page.size(), 40'000U);
-    for (const char* bad : {"nan,", "inf,", ",nan", ",inf", "\"nan", "\"inf", "\"-inf"}) {
+    for (const char* bad : {"nan,", "inf,", ",nan", ",inf", "\"nan", "\"inf", "\"-inf", ">nan", ">inf", ">-inf"}) {
       EXPECT_THAT(page, Not(HasSubstr(bad)));
     }
     for (const SvgPicture& chart : charts_of(runs)) rasterise(svg_file(chart));  // throws for invalid SVG

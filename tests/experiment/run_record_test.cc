@@ -11,6 +11,8 @@
 #include <fstream>
 #include <string>
 
+#include "edgewise/base/manifest.h"
+#include "edgewise/base/sha256.h"
 #include "edgewise/experiment/attention_log.h"
 #include "edgewise/experiment/run_comparison.h"
 #include "edgewise/options/experiment.h"
@@ -30,8 +32,8 @@ class RunRecordTest : public testing::Test {
   RunRecordTest() : run_(std::filesystem::temp_directory_path() / ("edgewise-record-" + std::to_string(getpid()))) {
     std::filesystem::remove_all(run_);
     std::filesystem::create_directories(run_ / "last");
-    write("last/manifest.json", "{}");
     write("last/config.toml", "");
+    write("last/manifest.json", manifest_text({.tool = "test", .files = {{"config.toml", 0, sha256("")}}}));
   }
   ~RunRecordTest() override { std::filesystem::remove_all(run_); }
 
@@ -111,9 +113,20 @@ TEST_F(RunRecordTest, NamesTheLineThatIsNoMetrics) {
   EXPECT_THAT(error_of_reading("\n"), HasSubstr(":1, byte 0: the line is missing, needs an object"));
   EXPECT_THAT(error_of_reading("{\"step\": 1} x\n"), HasSubstr("more text follows"));
   EXPECT_THAT(error_of_reading(std::string("{\"step\": 1}\n\0\0\0\n", 16)), HasSubstr(":2, byte 0"));
-  for (const char* key : {"two", "02", "-0", "1e3", "99999999999999999999", ""}) {
+  for (const char* key : {"two", "02", "-0", "1e3", "99999999999999999999", "", "-5", "0"}) {
     EXPECT_THAT(error_of_reading("{\"step\": 1, \"valid_encoder_steps\": {\"" + std::string(key) + "\": 1}}\n"),
                 HasSubstr("valid_encoder_steps has the key \"" + std::string(key) + "\", needs a number of steps"));
+  }
+}
+
+TEST_F(RunRecordTest, SaysThatALineWasCut) {
+  const std::string line =
+      "{\"step\": 5, \"epoch\": 1, \"loss\": -2.5e-3, \"valid_loss\": null, \"other\": [true, \"\\u00e9\"], "
+      "\"valid_encoder_steps\": {\"2\": 40}}";
+  EXPECT_EQ(record_of(line + "\n").steps, 5);
+  for (std::size_t size = 0; size < line.size(); ++size) {
+    EXPECT_THAT(error_of_reading(line.substr(0, size) + "\n"), HasSubstr("; the text was cut, copy it again"))
+        << line.substr(0, size);
   }
 }
 
@@ -151,7 +164,24 @@ TEST_F(RunRecordTest, RefusesAttentionThatDoesNotFitItsTokens) {
   EXPECT_THAT(error("[]"), HasSubstr("the maps have no head, need at least one"));
   EXPECT_THAT(error("[[]]"), HasSubstr("the maps have no head, need at least one"));
   EXPECT_THAT(error("[[[[1]], [[0.5]]], [[[1]]]]"), HasSubstr("the maps have a layer of 1 heads, need 2"));
-  EXPECT_THAT(error("[[[[1, 1]]]]"), HasSubstr("the maps have 2 weights of a head, need 1 rows of 1"));
+  EXPECT_THAT(error("[[[[1, 1]]]]"), HasSubstr("the maps have a head of 1 rows of 2 weights, need 1 rows of 1"));
+}
+
+TEST_F(RunRecordTest, RefusesAttentionWithRowsOfAnotherLength) {
+  const auto error = [this](const std::string& step, const std::string& head) {
+    write("attention.jsonl", "{" + step + R"("maps": [{"weights": [[)" + head +
+                                 R"(]], "rows": ["a", "b"], "columns": ["c", "d"]}]})" + "\n");
+    return error_of([&] { read_attention_log(run_, "picture training"); });
+  };
+  const std::string step = "\"step\": 1, ";
+  EXPECT_EQ(error(step, "[[1, 2], [3, 4]]"), "no error");
+  EXPECT_THAT(error(step, "[[1, 2, 3], [4]]"), HasSubstr("a head has a row of 1 weights, needs 3 as in its first row"));
+  EXPECT_THAT(error(step, "[[1], [2], [3], [4]]"),
+              HasSubstr("the maps have a head of 4 rows of 1 weights, need 2 rows of 2"));
+  EXPECT_THAT(error(step, "[[1, 2, 3, 4]]"),
+              HasSubstr("the maps have a head of 1 rows of 4 weights, need 2 rows of 2"));
+  EXPECT_THAT(error(step, "[[1, 2], [3, 4], []]"), HasSubstr("a head has a row of 0 weights, needs 2"));
+  EXPECT_THAT(error("", "[[1, 2], [3, 4]]"), HasSubstr("the line has no step, needs one"));
 }
 
 }  // namespace

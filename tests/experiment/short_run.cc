@@ -130,7 +130,11 @@ ShortRuns::ShortRuns() : folder_(make_folder()) {
   write(folder_ / "other.tsv", "a b\tb a\nd e\te d\nb c a\ta c b\nc\tc d\n");
   const Corpus corpus = load_corpus(parse_experiment("", "test", letter_settings()).data, folder_);
   Experiment reversed = parse_experiment("", "test", letter_settings() + Settings{"vocabulary.size=8"});
-  write_vocabularies(folder_ / "vocabulary", make_vocabularies(reversed.vocabulary, corpus, folder_), true, "test");
+  write_vocabularies(folder_ / "vocabulary", make_vocabularies(reversed.vocabulary, corpus), true, "test");
+  const Experiment pieces =
+      parse_experiment("", "test", text_settings() + Settings{"vocabulary.kind=sentencepiece", "vocabulary.size=24"});
+  write_vocabularies(folder_ / "pieces", make_vocabularies(pieces.vocabulary, load_corpus(pieces.data, folder_)), true,
+                     "test");
 }
 
 ShortRuns::~ShortRuns() { fs::remove_all(folder_); }
@@ -140,7 +144,24 @@ const ShortRunResult& ShortRuns::operator()(const Settings& settings) {
   return found != results_.end() ? found->second : results_.emplace(settings, run(settings)).first->second;
 }
 
-ShortRunResult ShortRuns::run(const Settings& settings) const {
+const fs::path& ShortRuns::begin(const Settings& settings) {
+  const auto [entry, is_new] = begun_.try_emplace(settings, folder_ / fmt::format("begun-{}", begun_.size()));
+  if (is_new) {
+    run(settings);
+    fs::rename(folder_ / "run", entry->second);
+  }
+  return entry->second;
+}
+
+const ShortRunResult& ShortRuns::resume(const Settings& settings, const Settings& others) {
+  const auto found = resumed_.find({settings, others});
+  if (found != resumed_.end()) return found->second;
+  fs::remove_all(folder_ / "run");
+  fs::copy(begin(settings), folder_ / "run", fs::copy_options::recursive);
+  return resumed_.emplace(std::pair(settings, others), run(settings + others, /*is_resumed=*/true)).first->second;
+}
+
+ShortRunResult ShortRuns::run(const Settings& settings, bool is_resumed) const {
   ShortRunResult record;
   record.is_refused = true;
   try {
@@ -148,10 +169,12 @@ ShortRunResult ShortRuns::run(const Settings& settings) const {
     check_options(experiment, "train");
     record.is_refused = false;
     const fs::path run = folder_ / "run";
-    fs::remove_all(run);
+    if (!is_resumed) fs::remove_all(run);
     Recorder recorder(record);
+    recorder.add("unused options", describe_unused_options(experiment.vocabulary));
     RunRequests requests;
-    const TrainResult result = train(experiment, run, {.data_folder = folder_}, recorder, requests);
+    const TrainResult result =
+        train(experiment, run, {.data_folder = folder_, .is_resumed = is_resumed}, recorder, requests);
     recorder.add("end", fmt::format("{} {}", static_cast<int>(result.outcome), result.step));
     recorder.add("test pairs", fmt::format("{}", fmt::join(result.test.outputs, "|")));
     record_model(run, experiment.search, recorder);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "tests/experiment/option_table.h"
 
@@ -29,11 +30,17 @@ class ShortRuns {
 
   const ShortRunResult& operator()(const Settings& settings);
 
+  /// Returns the result of a resumed run: `settings` begin it, `settings` and `others` resume it.
+  const ShortRunResult& resume(const Settings& settings, const Settings& others);
+
  private:
-  ShortRunResult run(const Settings& settings) const;
+  ShortRunResult run(const Settings& settings, bool is_resumed = false) const;
+  const std::filesystem::path& begin(const Settings& settings);
 
   std::filesystem::path folder_;
   std::map<Settings, ShortRunResult> results_;
+  std::map<Settings, std::filesystem::path> begun_;
+  std::map<std::pair<Settings, Settings>, ShortRunResult> resumed_;
 };
 
 }  // namespace edgewise

@@ -85,7 +85,7 @@ void read_model(std::string_view bytes) {
   accept_errors([&] {
     const ModelFiles files = read_model_files(folder.path(), "fuzz");
     require(files.experiment.model.input_vocabulary == files.codec.vocabularies.input->size());
-    require(!files.description.empty());
+    require(!vocabulary_files(files.codec.vocabularies, files.experiment.vocabulary.shared).empty());
   });
 }
 
@@ -101,8 +101,10 @@ void read_state(std::string_view bytes) {
 void read_metrics(std::string_view bytes) {
   static const Folder folder("metrics");
   static const bool is_ready = [] {
-    folder.write("config.toml", to_toml(Experiment()));
-    folder.write(std::string(kManifestName), "");
+    const std::string config = to_toml(Experiment());
+    folder.write("config.toml", config);
+    folder.write(std::string(kManifestName),
+                 manifest_text({.tool = "fuzz", .files = {{"config.toml", config.size(), sha256(config)}}}));
     return true;
   }();
   require(is_ready);

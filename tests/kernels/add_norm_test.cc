@@ -7,7 +7,6 @@
 #include <cmath>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "edgewise/base/random.h"
@@ -98,14 +97,11 @@ Results<X, Y, N> run(const Case& c, bool reference) {
   return r;
 }
 
-// The distance to the next number of type T: a sum in another order may round to that number.
-template <typename T>
-constexpr double kDistanceToNext = std::is_same_v<T, BFloat16> ? 0x1p-7 : kTolerance<float>;
-
+/// Allows the rounding of both results: a sum in another order may round to the next number of type T.
 template <typename T>
 void expect_near_or_next(const std::vector<T>& actual, const std::vector<T>& expected, const std::string& what) {
-  expect_near(std::vector<float>(actual.begin(), actual.end()), std::vector<double>(expected.begin(), expected.end()),
-              what, kDistanceToNext<T>);
+  expect_near(actual, std::vector<double>(expected.begin(), expected.end()), what,
+              {.rounding = 2 * kTolerance<T>.rounding, .sums = kTolerance<float>.sums});
 }
 
 template <typename X, typename Y, typename N>

@@ -63,6 +63,32 @@ TEST(ModelMemory, GrowsWithTheStateOfTheOptimiserAndTheBatch) {
   EXPECT_EQ(training_memory(model, train, {.input = 100, .output = 100}) - 4 * 9 * numbers, batch);
 }
 
+TEST(ModelMemory, GrowsWithTheEdgesOfAdditiveAttention) {
+  TransformerOptions model = small_options(TransformerPreset::kTutorial);
+  TrainOptions train;
+  BatchTokens batch;
+  batch.add_pair(100, 50);
+  BatchTokens without_edges = {.input = batch.input, .output = batch.output};
+  EXPECT_EQ(training_memory(model, train, batch), training_memory(model, train, without_edges));
+  EXPECT_EQ(edge_memory(model, batch), 0);
+
+  model.score = ScoreKind::kAdditive;
+  const double ee = 100 * 100;
+  const double ed = 100 * 50;
+  const double dd = 50 * 51 / 2;
+  const auto encoder_layers = static_cast<double>(model.encoder_layers);
+  const auto decoder_layers = static_cast<double>(model.decoder_layers);
+  const double vectors = encoder_layers * ee + decoder_layers * (ed + dd) + 2 * ed;
+  const auto size = static_cast<double>(model.size);
+  const double edges = training_memory(model, train, batch) - training_memory(model, train, without_edges);
+  EXPECT_EQ(edges, 4 * size * vectors);
+  train.rdrop = 1;
+  EXPECT_EQ(training_memory(model, train, batch) - training_memory(model, train, without_edges), 2 * edges);
+  EXPECT_EQ(edge_memory(model, batch), 3 * 4 * size * ee);
+  EXPECT_EQ(attention_map_memory(model, batch),
+            2 * 4 * static_cast<double>(model.heads) * (encoder_layers * ee + decoder_layers * (ed + dd)));
+}
+
 TEST(ModelMemory, RefusesAModelBeforeAllocatingIt) {
   TransformerOptions options = small_options(TransformerPreset::kTutorial);
   options.size = options.heads = 65536;

@@ -177,7 +177,8 @@ TEST(UniversalTransformer, RejectsAConvolutionWithDroppedKeys) {
   options.universal.halted_keys = HaltedKeys::kDropped;
 
   EXPECT_EQ(error_of([&] { UniversalTransformer(options, 1); }),
-            "Transformer: transition is separable_convolution with halted_keys dropped, needs them frozen");
+            "Transformer: universal.halted_keys is dropped, needs frozen with "
+            "universal.transition=separable_convolution");
 }
 
 }  // namespace

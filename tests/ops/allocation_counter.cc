@@ -52,6 +52,8 @@ class CountingAllocator final : public c10::Allocator {
 
 }  // namespace
 
+std::int64_t held_allocation() { return held_bytes.load(); }
+
 std::int64_t peak_allocation(void (*run)(void* context), void* context) {
   static CountingAllocator allocator;
   constexpr std::uint8_t kHighest = 255;

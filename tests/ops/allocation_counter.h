@@ -5,6 +5,9 @@
 
 namespace edgewise {
 
+/// Returns the bytes that `new` has allocated and that are not freed.
+std::int64_t held_allocation();
+
 /// Calls `run` and returns its peak memory of tensors and `new`, in bytes, beyond the memory held before the call.
 std::int64_t peak_allocation(void (*run)(void* context), void* context);
 

@@ -70,6 +70,35 @@ TEST(Search, RespectsTheTokenCapacity) {
   EXPECT_EQ(scorer.new_nodes, (std::vector<std::int64_t>{2, 2, 1, 1, 1, 1}));
 }
 
+/// A scorer after which each output ends at once; counts the new nodes of each step.
+class EndingScorer : public Scorer {
+ public:
+  std::int64_t vocabulary_size() const override { return kVocabulary; }
+  void encode(std::span<const std::int64_t>, std::span<const Tokens>) override {}
+  void step(const StepRequest& request, StepResult& result) override {
+    new_nodes.push_back(std::ssize(request.nodes));
+    result = {};
+    result.candidates.assign(static_cast<std::size_t>(std::ssize(request.nodes) * request.num_candidates), {-1, 0.0F});
+    for (std::size_t row = 0; row < request.nodes.size(); ++row) {
+      result.candidates[row * static_cast<std::size_t>(request.num_candidates)] = {3, -0.1F};
+    }
+    result.wanted.assign(request.wanted.size(), -0.1F);
+  }
+
+  std::vector<std::int64_t> new_nodes;
+};
+
+TEST(Search, ScoresAsManyPrefixesInAStepAsHaveTheAncestorsOfTheLongest) {
+  EndingScorer scorer;
+  const SearchInput input = {.tokens = {4, 5}, .prefix = Tokens(kMaxPrefix / 2, 5)};
+
+  const auto results = search(scorer, std::vector<SearchInput>(6, input));
+
+  const std::int64_t nodes = kMaxPrefix / 2 + 1;
+  EXPECT_EQ(scorer.new_nodes, (std::vector<std::int64_t>{4 * nodes, 2 * nodes}));
+  for (const std::vector<Hypothesis>& result : results) EXPECT_EQ(result.front().tokens, input.prefix);
+}
+
 /// Provides an input only if the search is idle, or after several calls.
 class SlowQueue : public SearchQueue {
  public:
@@ -98,9 +127,9 @@ TEST(Search, ContinuesWhileTheNextInputIsNotAvailable) {
 /// Stops the search before its third step.
 class StoppedQueue : public SlowQueue {
  public:
-  bool is_stopped() override { return ++num_steps == 3; }
+  bool is_stopped() const override { return ++num_steps == 3; }
 
-  int num_steps = 0;
+  mutable int num_steps = 0;
 };
 
 TEST(Search, EndsWithoutResultsWhenItsQueueIsStopped) {

@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -18,6 +20,7 @@
 #include <vector>
 
 #include "edgewise/base/file_system.h"
+#include "tests/support/name_journal.h"
 
 namespace edgewise {
 
@@ -31,33 +34,38 @@ struct Faults {
   CallsOf calls_of = CallsOf::kAllThreads;
   bool are_lasting = false;  // all later calls fail too, as with a dead disk or after a crash
   int error = EIO;
-  bool is_short_write = false;  // instead of failing, a write writes half of its bytes; other calls succeed
+  bool is_short_write = false;  // only writes are numbered; instead of failing, a write writes half of its bytes
   bool can_exchange = true;
   bool writes_are_short = false;  // each write writes half of the bytes
   std::uint64_t free_bytes = std::numeric_limits<std::uint64_t>::max();
+  std::filesystem::path removed_files = {};  // folder of a NameJournal; empty: cut_power() loses no names
 };
 
 /// The real file system with injected faults. A failing write writes half of its bytes; a failing close still closes
 /// the file; a failing sync loses the bytes that it should have synced, as Linux may do.
 class FaultyFileSystem : public FileSystem {
  public:
-  explicit FaultyFileSystem(const Faults& faults) : faults_(faults) {}
+  explicit FaultyFileSystem(const Faults& faults) : faults_(faults) {
+    if (!faults.removed_files.empty()) names_.emplace(faults.removed_files);
+  }
 
   std::int64_t num_calls() const { return num_calls_; }
 
   /// Returns the name of the first call that failed; "" if none did.
   const std::string& failed_call() const { return failed_call_; }
 
-  /// Loses all bytes that were not synced, as at a power cut. Names of files are not lost.
+  /// Loses all bytes and changes of names that were not synced, as at a power cut.
   void cut_power() {
     const std::lock_guard lock(mutex_);
+    if (names_) names_->undo();
     for (const auto& [number, file] : open_) lose_unsynced(file);
     for (const Unsynced& file : closed_) lose_unsynced(file);
   }
 
   int open(const std::filesystem::path& path, int flags, unsigned permissions) override {
     if (fails("open")) return -1;
-    const int file = FileSystem::open(path, flags, permissions);
+    const auto open = [&] { return FileSystem::open(path, flags, permissions); };
+    const int file = (flags & O_CREAT) != 0 ? create(path, open) : open();
     if (file >= 0 && (flags & O_ACCMODE) != O_RDONLY) follow(file);
     return file;
   }
@@ -76,7 +84,11 @@ class FaultyFileSystem : public FileSystem {
     const int error = errno;
     const std::lock_guard lock(mutex_);
     const auto unsynced = open_.find(file);
-    if (unsynced == open_.end()) return has_failed ? -1 : 0;
+    if (unsynced == open_.end()) {
+      if (names_ && !has_failed) names_->sync(file);
+      errno = error;
+      return has_failed ? -1 : 0;
+    }
     if (has_failed) {
       lose_unsynced(unsynced->second);
     } else {
@@ -98,20 +110,33 @@ class FaultyFileSystem : public FileSystem {
     return fails("close") ? -1 : 0;
   }
   int make_directory(const std::filesystem::path& path) override {
-    return fails("mkdir") ? -1 : FileSystem::make_directory(path);
+    return fails("mkdir") ? -1 : create(path, [&] { return FileSystem::make_directory(path); });
   }
   int rename(const std::filesystem::path& from, const std::filesystem::path& to) override {
-    return fails("rename") ? -1 : FileSystem::rename(from, to);
+    if (fails("rename")) return -1;
+    const auto rename = [&] { return FileSystem::rename(from, to); };
+    const std::lock_guard lock(mutex_);
+    return names_ ? names_->rename(from, to, rename) : rename();
   }
   int exchange(const std::filesystem::path& left, const std::filesystem::path& right) override {
     if (fails("exchange")) return -1;
-    if (faults_.can_exchange) return FileSystem::exchange(left, right);
-    errno = EINVAL;
-    return -1;
+    if (!faults_.can_exchange) {
+      errno = EINVAL;
+      return -1;
+    }
+    const auto exchange = [&] { return FileSystem::exchange(left, right); };
+    const std::lock_guard lock(mutex_);
+    return names_ ? names_->exchange(left, right, exchange) : exchange();
   }
-  int remove(const std::filesystem::path& file) override { return fails("remove") ? -1 : FileSystem::remove(file); }
+  int remove(const std::filesystem::path& file) override {
+    if (fails("remove")) return -1;
+    const std::lock_guard lock(mutex_);
+    return names_ ? names_->remove(file) : FileSystem::remove(file);
+  }
   void remove_all(const std::filesystem::path& directory) override {
-    if (!fails("remove_all")) FileSystem::remove_all(directory);
+    if (fails("remove_all")) return;
+    const std::lock_guard lock(mutex_);
+    names_ ? static_cast<void>(names_->remove(directory)) : FileSystem::remove_all(directory);
   }
   std::uint64_t free_bytes(const std::filesystem::path&) override { return faults_.free_bytes; }
 
@@ -144,18 +169,23 @@ class FaultyFileSystem : public FileSystem {
     open_.emplace(file, Unsynced(::fcntl(file, F_DUPFD_CLOEXEC, 0), size_of(file)));
   }
 
-  bool is_numbered() const {
+  int create(const std::filesystem::path& path, const std::function<int()>& change) {
+    const std::lock_guard lock(mutex_);
+    return names_ ? names_->create(path, change) : change();
+  }
+
+  bool is_numbered(std::string_view call) const {
+    if (faults_.is_short_write && call != "write") return false;
     const bool is_this_thread = std::this_thread::get_id() == thread_;
     return faults_.calls_of == CallsOf::kAllThreads || is_this_thread == (faults_.calls_of == CallsOf::kThisThread);
   }
 
   bool fails(const char* call) {
     const std::lock_guard lock(mutex_);
-    const std::int64_t number = is_numbered() ? ++num_calls_ : 0;
+    const std::int64_t number = is_numbered(call) ? ++num_calls_ : 0;
     const bool is_first = number == faults_.first;
     if (is_first) failed_call_ = call;
     errno = faults_.error;
-    if (faults_.is_short_write) return is_first && failed_call_ == "write";
     return faults_.are_lasting ? !failed_call_.empty() : is_first;
   }
 
@@ -164,6 +194,7 @@ class FaultyFileSystem : public FileSystem {
   std::mutex mutex_;
   std::int64_t num_calls_ = 0;
   std::string failed_call_;
+  std::optional<NameJournal> names_;
   std::map<int, Unsynced> open_;
   std::vector<Unsynced> closed_;
 };

@@ -109,7 +109,7 @@ TEST_F(LineReaderTest, RejectsOrCutsALineAboveTheLimit) {
   const LineReaderOptions cut = {.max_line_bytes = 5, .long_lines = LongLines::kCut, .chunk_size = 7};
 
   EXPECT_EQ(error_of_reading(text, {.max_line_bytes = 5}),
-            "read_lines: file:3 has more than 5 bytes in a line, needs at most that");
+            "read_lines: file:3 has more than 5 bytes in a line, needs at most 5");
   EXPECT_THAT(read(text, cut), ElementsAre("12345", "12345", "12345", "1234", "xxxxx", "last"));
   EXPECT_EQ(repairs.long_lines, 3);
 }
@@ -129,7 +129,7 @@ TEST_F(LineReaderTest, ReadsALineOfExactlyTheDefaultLimit) {
 
   EXPECT_THAT(read(line + "\n" + line), ElementsAre(line, line));
   EXPECT_EQ(error_of_reading(line + "x"),
-            "read_lines: file:1 has more than 1048576 bytes in a line, needs at most that");
+            "read_lines: file:1 has more than 1048576 bytes in a line, needs at most 1048576");
 }
 
 TEST_F(LineReaderTest, DetectsCompressionByContentAtAnyChunkSize) {
@@ -216,7 +216,8 @@ TEST_F(LineReaderTest, RefusesAFileThatExpandsMoreThanText) {
   for (const Format& format : packed_formats()) {
     EXPECT_EQ(error_of_reading(format.pack(zeros), options),
               "read_lines: file has " + format.name +
-                  " data that unpacks to more than 1000 times its size, needs text; unpack it first if it is right");
+                  " data that unpacks to more than 1000 times its size, needs at most 1000 times; if the file is "
+                  "right, unpack it first");
   }
 }
 
@@ -242,6 +243,12 @@ TEST_F(LineReaderTest, ReadSentencesSkipsEmptyLines) {
   EXPECT_THAT(read_sentences(directory.write("file", "\na\n\nb c\n"), "inspect"), ElementsAre("a", "b c"));
   EXPECT_THAT(error_of([&] { read_sentences(directory.write("file", "\n\n"), "inspect"); }),
               HasSubstr("file has no sentence, at least one is needed"));
+}
+
+TEST_F(LineReaderTest, ReadSentencesNamesTheLineThatIsNotUtf8) {
+  const std::string file = directory.write("file", "a\n\nbc\xFF\n");
+  EXPECT_EQ(error_of([&] { read_sentences(file, "inspect"); }),
+            "inspect: " + file + ":3 has a byte at 2 that is not UTF-8, needs UTF-8");
 }
 
 TEST_F(LineReaderTest, ReadsStandardInput) {

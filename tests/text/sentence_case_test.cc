@@ -115,6 +115,8 @@ TEST(CasedVocabulary, AppliesItsCaseBeforeEncodingAndUndoesItAfterDecoding) {
   EXPECT_EQ(cased->serialize(), plain->serialize());
   EXPECT_EQ(cased->serialize_case(), truecase().serialize());
   EXPECT_EQ(with_case(plain, SentenceCase()), plain);
+  EXPECT_EQ(plain->case_kind(), CaseKind::kKeep);
+  EXPECT_EQ(cased->case_kind(), CaseKind::kTruecase);
 }
 
 }  // namespace

@@ -348,7 +348,7 @@ TEST(SentencePieceCheck, ErrorsNameTheByteWhereTheWireFormatIsInvalid) {
   EXPECT_EQ(error_of_parsing(special_pieces() + "\0"s),
             "load_vocabulary: m has field number 0 at byte 61, needs 1 to 536870911");
   EXPECT_EQ(error_of_parsing("\n" + std::string(10, '\xFF')),
-            "load_vocabulary: m has a number of more than 10 bytes at byte 1, needs at most that");
+            "load_vocabulary: m has a number of more than 10 bytes at byte 1, needs at most 10");
 }
 
 TEST(SentencePieceCheck, RejectsTruncatedModels) {

@@ -50,15 +50,15 @@ TEST(CharacterMapCheck, RejectsUnitsOutsideTheTrie) {
   const std::uint32_t a = 256 ^ 'a';
 
   EXPECT_EQ(error_of_map(map_of({{0, leads_to(1024)}}, 768, "\0"s)),
-            "map has a trie of 768 units in which unit 0 leads to 1024, needs blocks inside the trie");
+            "map has a trie of 768 units in which unit 0 leads to 1024, needs a block inside the trie");
   EXPECT_EQ(error_of_map(map_of({{0, leads_to(256)}, {a, 'a' | leads_to(a ^ 4096)}}, 768, "\0"s)),
-            "map has a trie of 768 units in which unit 353 leads to 4096, needs blocks inside the trie");
+            "map has a trie of 768 units in which unit 353 leads to 4096, needs a block inside the trie");
   EXPECT_EQ(error_of_map(
                 map_of({{0, leads_to(256)}, {a, 'a' | kHasLeaf | leads_to(a ^ 512)}, {512, kLeaf | 2}}, 768, "b\0"s)),
             "map has a rule whose replacement is at byte 2, needs one of the 2 bytes of replacements");
   EXPECT_EQ(error_of_map(map_of({{0, leads_to(256)}}, 700, "\0"s)), "no error");
   EXPECT_EQ(error_of_map(map_of({{0, leads_to(256)}}, 500, "\0"s)),
-            "map has a trie of 500 units in which unit 0 leads to 256, needs blocks inside the trie");
+            "map has a trie of 500 units in which unit 0 leads to 256, needs a block inside the trie");
 }
 
 TEST(CharacterMapCheck, RejectsLoopsWithEndlessMatches) {
@@ -82,7 +82,7 @@ TEST(CharacterMapCheck, RejectsMoreMatchesThanTheLibrarySupports) {
   };
 
   EXPECT_EQ(error_of_map(chain(32)), "no error");
-  EXPECT_EQ(error_of_map(chain(33)), "map has a text with more than 32 rules for its beginning, needs at most that");
+  EXPECT_EQ(error_of_map(chain(33)), "map has a text with more than 32 rules for its beginning, needs at most 32");
 }
 
 TEST(CharacterMapCheck, RejectsInvalidReplacements) {

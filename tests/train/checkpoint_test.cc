@@ -4,13 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cmath>
 #include <fstream>
 #include <limits>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/file_system.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/listed_directory.h"
+#include "edgewise/base/regular_file.h"
 #include "edgewise/base/safetensors.h"
 #include "edgewise/nn/serialize.h"
 #include "tests/support/error_of.h"
@@ -38,8 +41,10 @@ class Checkpoint : public RunFolder {
 
   void save(NextTokenTask& task) const {
     Adam adam(task.parameters());
-    write_snapshot(snapshot_last(folder(), {task, adam}, {}));
+    write(snapshot_last(folder(), {task, adam}, {}));
   }
+
+  static void write(Snapshot snapshot) { write_snapshot(snapshot); }
 
   static TrainingState read_state(const std::filesystem::path& file) {
     return parse_training_state(read_file(file), file, "next_token");
@@ -85,7 +90,7 @@ TEST_F(Checkpoint, RestoresTheSavedState) {
   state.data_fingerprint = 0x8000000000000001;
   WeightAverage average(task.parameters(), 0.9);
   average.tensors()[1].tensor.fill_(0.125);
-  write_snapshot(snapshot_last(folder(), {task, adam, &average}, state));
+  write(snapshot_last(folder(), {task, adam, &average}, state));
 
   NextTokenTask other;
   other.table().detach().zero_();
@@ -125,7 +130,7 @@ TEST_F(Checkpoint, HoldsTheParametersAsTheyWereAtTheSnapshot) {
   Adam adam_of_task(task.parameters());
   const Snapshot snapshot = snapshot_last(folder(), {task, adam_of_task}, {});
   task.table().detach().fill_(1.0);
-  write_snapshot(snapshot);
+  write(snapshot);
 
   NextTokenTask other;
   Adam adam(other.parameters());
@@ -263,6 +268,38 @@ TEST_F(Checkpoint, IsReplacedByThePreviousOneWhenItIsAbsent) {
   EXPECT_THAT(restore_last(folder()), HasSubstr("last/manifest.json: No such file or directory); "));
 
   EXPECT_THAT(names_in(folder()), UnorderedElementsAre("last", "best", "metrics.jsonl", "lock"));
+  EXPECT_EQ(restore_last(folder()), "");
+}
+
+/// Cannot read the files of a directory.
+class UnreadableDirectory : public FileSystem {
+ public:
+  explicit UnreadableDirectory(std::filesystem::path directory) : directory_(std::move(directory)) {}
+
+  ssize_t read_at(int file, std::uint64_t offset, std::span<char> buffer) override {
+    const auto path = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file));
+    if (path.parent_path() != directory_) return FileSystem::read_at(file, offset, buffer);
+    errno = EIO;
+    return -1;
+  }
+
+ private:
+  std::filesystem::path directory_;
+};
+
+TEST_F(Checkpoint, IsNotDamagedIfTheSystemDoesNotReadIt) {
+  train();
+  const std::string last = read_file(folder() / "last/manifest.json");
+  const std::string previous = read_file(folder() / "previous/manifest.json");
+  {
+    UnreadableDirectory files(folder() / "last");
+    const ScopedFileSystem replaced(files);
+    EXPECT_THAT([this] { resume(); },
+                ThrowsMessage<UnreadableFile>("train: " + in_run("last/manifest.json") + ": Input/output error"));
+  }
+
+  EXPECT_EQ(read_file(folder() / "last/manifest.json"), last);
+  EXPECT_EQ(read_file(folder() / "previous/manifest.json"), previous);
   EXPECT_EQ(restore_last(folder()), "");
 }
 

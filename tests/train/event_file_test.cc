@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "edgewise/base/crc32c.h"
+#include "tests/support/faulty_file_system.h"
 #include "tests/train/event_reader.h"
 #include "tests/train/run_folder.h"
 
@@ -34,15 +35,18 @@ class EventFileTest : public RunFolder {
     return folder() / (std::string("events.out.tfevents.00000000") + step);
   }
 
-  void append_scalar(EventFile& events, std::int64_t step, double value) const {
+  /// Returns a state of which the log and the validation of the last step count.
+  static StartReport after(std::int64_t step) { return {.step = step, .is_logged = true, .validated_step = step}; }
+
+  static void append_scalar(EventFile& events, std::int64_t step, double value, const char* tag = "valid/bleu") {
     EventSummary summary;
-    summary.add_scalar("valid/bleu", value);
+    summary.add_scalar(tag, value);
     events.append(step, summary);
   }
 };
 
 TEST_F(EventFileTest, HoldsScalarsHistogramsAndTexts) {
-  EventFile events(folder(), 0);
+  EventFile events(folder(), {});
   EventSummary summary;
   summary.add_scalar("valid/bleu", 31.25);
   summary.add_histogram("weights/encoder", {-1, 2, 3, 1, 5, {0, 2}, {1, 2}});
@@ -75,14 +79,14 @@ TEST_F(EventFileTest, HoldsScalarsHistogramsAndTexts) {
 
 TEST_F(EventFileTest, HasNoStepTwiceAfterResumingFromAnEarlierStep) {
   {
-    EventFile events(folder(), 0);
+    EventFile events(folder(), {});
     for (std::int64_t step : {10, 20, 30}) append_scalar(events, step, 1);
   }
   {
-    EventFile resumed(folder(), 20);
+    EventFile resumed(folder(), after(20));
     for (std::int64_t step : {30, 40}) append_scalar(resumed, step, 2);
   }
-  EventFile resumed_again(folder(), 10);
+  EventFile resumed_again(folder(), after(10));
   append_scalar(resumed_again, 20, 3);
 
   EXPECT_THAT(read_run_events(folder()).steps()["valid/bleu"], ElementsAre(10, 20));
@@ -92,21 +96,69 @@ TEST_F(EventFileTest, HasNoStepTwiceAfterResumingFromAnEarlierStep) {
   EXPECT_EQ(number(fields_of_message(bytes(restart, 7)), 1), 1U);
 }
 
+TEST_F(EventFileTest, HasNoEventsOfALastStepThatWereNotDue) {
+  using Steps = std::map<std::string, std::vector<std::uint64_t>>;
+  const auto write = [](EventFile& events, std::initializer_list<const char*> tags) {
+    for (const char* tag : tags) append_scalar(events, 20, 1, tag);
+  };
+  const auto steps_after = [&](const StartReport& start) {
+    { const EventFile resumed(folder(), start); }
+    Steps steps = read_run_events(folder()).steps();
+    std::filesystem::remove_all(folder());
+    std::filesystem::create_directories(folder());
+    return steps;
+  };
+  for (const char* first : {"0000", "0020"}) {  // in the file of an earlier process, or of one that began at this step
+    SCOPED_TRACE(first);
+    const StartReport begin = {.step = std::stoi(first)};
+    {
+      EventFile events(folder(), begin);
+      write(events, {"train/loss", "valid/loss"});
+    }
+    EXPECT_EQ(steps_after({.step = 20}), Steps());
+    {
+      EventFile events(folder(), begin);
+      write(events, {"train/loss", "valid/loss"});
+    }
+    EXPECT_EQ(steps_after({.step = 20, .is_logged = true}), (Steps{{"train/loss", {20}}}));
+    {
+      EventFile events(folder(), begin);
+      write(events, {"valid/loss", "train/loss"});
+    }
+    EXPECT_EQ(steps_after({.step = 20, .validated_step = 20}), (Steps{{"valid/loss", {20}}}));
+    {
+      EventFile events(folder(), begin);
+      write(events, {"train/loss", "valid/loss"});
+    }
+    EXPECT_EQ(steps_after(after(20)), (Steps{{"train/loss", {20}}, {"valid/loss", {20}}}));
+  }
+}
+
 TEST_F(EventFileTest, LosesOnlyATruncatedEvent) {
   {
-    EventFile events(folder(), 0);
+    EventFile events(folder(), {});
     for (std::int64_t step : {10, 20}) append_scalar(events, step, 1);
   }
   std::filesystem::resize_file(file("0000"), std::filesystem::file_size(file("0000")) - 3);
 
-  EventFile resumed(folder(), 20);
+  EventFile resumed(folder(), after(20));
 
   EXPECT_THAT(read_run_events(folder()).steps()["valid/bleu"], ElementsAre(10));
 }
 
+TEST_F(EventFileTest, StaysCompleteWhenWritesFail) {
+  FaultyFileSystem files({.first = 3, .are_lasting = false});
+  const ScopedFileSystem replaced(files);
+  EventFile events(folder(), {});
+  append_scalar(events, 10, 1);
+  EXPECT_EQ(files.failed_call(), "write");
+  append_scalar(events, 20, 1);
+  EXPECT_THAT(read_run_events(folder()).steps()["valid/bleu"], ElementsAre(10, 20));
+}
+
 TEST_F(EventFileTest, RemovesTheEventFilesOfAnEarlierRun) {
   std::ofstream(file("0020")) << "of an earlier run";
-  const EventFile events(folder(), 0);
+  const EventFile events(folder(), {});
   EXPECT_FALSE(std::filesystem::exists(file("0020")));
 }
 

@@ -142,4 +142,20 @@ inline RunEvents read_run_events(const std::filesystem::path& run) {
   return events;
 }
 
+/// Returns the steps and tags of a run's events. Gradients are left out: a process has none before its first step.
+inline std::multiset<std::pair<std::uint64_t, std::string>> steps_and_tags(const std::filesystem::path& run) {
+  std::multiset<std::pair<std::uint64_t, std::string>> found;
+  const auto add = [&found](const auto& values_by_tag) {
+    for (const auto& [tag, values] : values_by_tag) {
+      if (tag.starts_with("gradient")) continue;
+      for (const auto& [step, value] : values) found.emplace(step, tag);
+    }
+  };
+  const RunEvents events = read_run_events(run);
+  add(events.scalars);
+  add(events.histograms);
+  add(events.texts);
+  return found;
+}
+
 }  // namespace edgewise

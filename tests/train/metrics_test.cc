@@ -59,6 +59,17 @@ TEST_F(Metrics, KeepTheCompleteLinesUpToTheSavedSize) {
   }));
 }
 
+TEST_F(Metrics, MayBeLargerThanMemory) {
+  constexpr std::uint64_t kLarge = std::uint64_t{1} << 41;
+  write(line(1));
+  std::filesystem::resize_file(path_, kLarge);  // zeros without memory on the disk
+  std::ofstream(path_, std::ios::app | std::ios::binary) << "\n" << line(2).substr(0, 7);
+
+  MetricsFile metrics(path_, static_cast<std::int64_t>(kLarge) + 5);
+
+  EXPECT_EQ(metrics.sync(), static_cast<std::int64_t>(kLarge) + 1);
+}
+
 TEST_F(Metrics, KeepLinesInMemoryUntilTheDiskHasSpace) {
   MetricsFile metrics(path_, 0);
   metrics.append(1, 1, {});
@@ -88,7 +99,8 @@ TEST_F(Metrics, HaveNoPartialLineAfterADiskFailure) {
 }
 
 TEST_F(Metrics, AreWrittenAgainAfterASyncThatLosesThem) {
-  FaultyFileSystem files({.first = 8});  // open, close, truncate, write, sync, write, write, sync
+  // open, close, truncate, write, sync; open, sync and close of the folder; write, write, sync
+  FaultyFileSystem files({.first = 11});
   const ScopedFileSystem replaced(files);
   MetricsFile metrics(path_, 0);
   metrics.append(1, 1, {});
@@ -101,6 +113,19 @@ TEST_F(Metrics, AreWrittenAgainAfterASyncThatLosesThem) {
   metrics.append(4, 1, {});
   EXPECT_EQ(metrics.sync(), static_cast<std::int64_t>(4 * line(1).size()));
   EXPECT_EQ(text(), line(1) + line(2) + line(3) + line(4));
+}
+
+TEST_F(Metrics, AreNotLostAtAPowerCut) {
+  FaultyFileSystem files({.removed_files = folder() / "removed"});
+  {
+    const ScopedFileSystem replaced(files);
+    MetricsFile metrics(path_, 0);
+    metrics.append(1, 1, {});
+    metrics.sync();
+    metrics.append(2, 1, {});
+  }
+  files.cut_power();
+  EXPECT_EQ(text(), line(1));
 }
 
 TEST_F(Metrics, ReportWhyTheFileCannotBeWritten) {

@@ -186,6 +186,47 @@ TEST_F(ResumeTest, ContinuesAFinishedRunWithMoreEpochs) {
   TestRun longer(first_folder(), options);
   EXPECT_EQ(longer.resume(), Outcome::kFinished);
   EXPECT_EQ(longer.steps.front().epoch, 3);
+
+  TestRun at_once(second_folder(), options);
+  at_once.start();
+  expect_same(longer, at_once);
+}
+
+TEST_F(ResumeTest, HasNoBestModelOfAStepThatAShorterRunDoesNotReach) {
+  TrainOptions options = short_run();
+  options.epochs = 0;
+  options.steps = 5;
+  options.save_every = 1'000'000;
+  options.validate_every = 2;
+  const auto improve_until_step_6 = [](TestRun& run) {
+    run.task.on_validate = [&run] {
+      const std::int64_t step = run.trainer.state().step;
+      return Validation{.loss = step > 6 ? 1.0 : 1.0 / static_cast<double>(step)};
+    };
+  };
+  TestRun at_once(first_folder(), options);
+  improve_until_step_6(at_once);
+  at_once.start();
+
+  options.steps = 1'000'000;
+  {
+    TestRun killed(second_folder(), options);
+    improve_until_step_6(killed);
+    killed.after_step = [&](const StepReport& report) {
+      if (report.step == 4) killed.requests.save = true;
+      if (report.step < 7) return;
+      const std::string scores = read_file(second_folder() / "best" / kScoreFile);
+      if (scores.starts_with("step = 6\n")) throw std::runtime_error("killed");
+    };
+    EXPECT_THROW(killed.start(), std::runtime_error);
+  }
+  EXPECT_EQ(read_last_state(second_folder(), "next_token").step, 4);
+  options.steps = 5;
+  TestRun resumed(second_folder(), options);
+  improve_until_step_6(resumed);
+  resumed.resume();
+
+  expect_same(resumed, at_once);
 }
 
 TEST_F(ResumeTest, EndsAtOnceWithFewerStepsThanAreDone) {

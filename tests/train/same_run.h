@@ -30,7 +30,7 @@ inline std::set<std::string> names_in(const std::filesystem::path& folder) {
 inline std::string read_checkpoint_file(const std::filesystem::path& file) {
   const std::string bytes = read_file(file);
   if (file.extension() != ".toml") return bytes;
-  return std::regex_replace(bytes, std::regex("\n(steps|epochs|metrics_size) = [0-9]+"), "");
+  return std::regex_replace(bytes, std::regex("\n(steps|epochs|patience|metrics_size) = [0-9]+"), "");
 }
 
 /// Returns the first difference between the bits of two runs, in weights, moments, the state of training, metrics and

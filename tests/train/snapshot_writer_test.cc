@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <fstream>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/file_system.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/listed_directory.h"
 #include "tests/train/run_folder.h"
@@ -15,6 +17,7 @@ namespace edgewise {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 using testing::ThrowsMessage;
@@ -28,6 +31,10 @@ class SnapshotWriterTest : public RunFolder, public TrainObserver {
                       .files = {{"numbers", std::to_string(step)}},
                       .is_state = name == std::string("last")};
     };
+  }
+
+  void add_state(const std::function<Snapshot()>& make_snapshot) {
+    writer_.add_state([] {}, make_snapshot);
   }
 
   void on_save(std::int64_t step, const std::filesystem::path& directory) override {
@@ -61,10 +68,21 @@ class SnapshotWriterTest : public RunFolder, public TrainObserver {
   SnapshotWriter writer_{*this};
 };
 
+/// Cannot move a directory step-*.
+class UnmovableModel : public FileSystem {
+ public:
+  int rename(const std::filesystem::path& from, const std::filesystem::path& to) override {
+    const bool is_model = from.filename().string().starts_with("step-") && from.extension().empty();
+    if (!is_model) return FileSystem::rename(from, to);
+    errno = EIO;
+    return -1;
+  }
+};
+
 TEST_F(SnapshotWriterTest, WritesTheSnapshotsOfAStepInOrder) {
   writer_.write();
   writer_.add_model(snapshot("best", 3));
-  writer_.add_state(snapshot("last", 3));
+  add_state(snapshot("last", 3));
   EXPECT_FALSE(std::filesystem::exists(folder()));
 
   writer_.finish();
@@ -75,7 +93,7 @@ TEST_F(SnapshotWriterTest, WritesTheSnapshotsOfAStepInOrder) {
 }
 
 TEST_F(SnapshotWriterTest, ReportsFinishedWritesWithoutWaiting) {
-  writer_.add_state(snapshot("last", 3));
+  add_state(snapshot("last", 3));
   write_and_wait();
   EXPECT_THAT(saves_, ElementsAre(Pair(3, "last")));
   writer_.write();
@@ -85,7 +103,7 @@ TEST_F(SnapshotWriterTest, ReportsFinishedWritesWithoutWaiting) {
 TEST_F(SnapshotWriterTest, WaitsForTheWriteInItsDestructor) {
   {
     SnapshotWriter writer(*this);
-    writer.add_state(snapshot("last", 5));
+    writer.add_state([] {}, snapshot("last", 5));
     writer.write();
   }
   EXPECT_EQ(read_file(folder() / "last/numbers"), "5");
@@ -94,7 +112,7 @@ TEST_F(SnapshotWriterTest, WaitsForTheWriteInItsDestructor) {
 TEST_F(SnapshotWriterTest, WritesAFailedModelAgainBeforeTheNextState) {
   block("best");
   writer_.add_model(snapshot("best", 3));
-  writer_.add_state(snapshot("last", 3));
+  add_state(snapshot("last", 3));
   write_and_wait();
   EXPECT_THAT(
       warnings_,
@@ -102,7 +120,7 @@ TEST_F(SnapshotWriterTest, WritesAFailedModelAgainBeforeTheNextState) {
   EXPECT_FALSE(std::filesystem::exists(folder() / "last"));
 
   unblock("best");
-  writer_.add_state(snapshot("last", 4));
+  add_state(snapshot("last", 4));
   writer_.finish();
 
   EXPECT_THAT(saves_, ElementsAre(Pair(3, "best"), Pair(4, "last")));
@@ -143,7 +161,7 @@ TEST_F(SnapshotWriterTest, ThrowsWhenTheLastSaveFails) {
 TEST_F(SnapshotWriterTest, ThrowsWhenALaterSaveSucceedsButAStateIsNotSaved) {
   block("last");
   writer_.set_saved_step(2);
-  writer_.add_state(snapshot("last", 3));
+  add_state(snapshot("last", 3));
   write_and_wait();
 
   writer_.add_model(snapshot("best", 4));
@@ -152,7 +170,7 @@ TEST_F(SnapshotWriterTest, ThrowsWhenALaterSaveSucceedsButAStateIsNotSaved) {
 
 TEST_F(SnapshotWriterTest, WritesAFailedStateAgainAtTheEnd) {
   block("last");
-  writer_.add_state(snapshot("last", 3));
+  add_state(snapshot("last", 3));
   write_and_wait();
 
   unblock("last");
@@ -164,12 +182,12 @@ TEST_F(SnapshotWriterTest, WritesAFailedStateAgainAtTheEnd) {
 
 TEST_F(SnapshotWriterTest, DropsAFailedStateForANewerOne) {
   block("last");
-  writer_.add_state(snapshot("last", 3));
+  add_state(snapshot("last", 3));
   write_and_wait();
 
   unblock("last");
   writer_.add_model(snapshot("best", 4));
-  writer_.add_state(snapshot("last", 4));
+  add_state(snapshot("last", 4));
   writer_.finish();
 
   EXPECT_THAT(saves_, ElementsAre(Pair(4, "best"), Pair(4, "last")));
@@ -178,19 +196,73 @@ TEST_F(SnapshotWriterTest, DropsAFailedStateForANewerOne) {
 TEST_F(SnapshotWriterTest, WritesTheModelsOfAFailedStateBeforeTheState) {
   block("best");
   writer_.add_model(snapshot("best", 3));
-  writer_.add_state(snapshot("last", 3));
+  add_state(snapshot("last", 3));
   write_and_wait();
 
   unblock("best");
   writer_.add_model(snapshot("best", 4));
   writer_.finish();
 
-  EXPECT_THAT(saves_, ElementsAre(Pair(4, "best"), Pair(3, "last")));
+  EXPECT_THAT(saves_, ElementsAre(Pair(3, "best"), Pair(3, "last"), Pair(4, "best")));
+}
+
+TEST_F(SnapshotWriterTest, DropsTheModelsOfAFailedStateForANewerStateAndNewerModels) {
+  block("best");
+  writer_.add_model(snapshot("best", 3));
+  add_state(snapshot("last", 3));
+  write_and_wait();
+
+  unblock("best");
+  writer_.add_model(snapshot("best", 4));
+  add_state(snapshot("last", 4));
+  writer_.finish();
+
+  EXPECT_THAT(saves_, ElementsAre(Pair(4, "best"), Pair(4, "last")));
+}
+
+TEST_F(SnapshotWriterTest, KeepsAFailedStateIfANewerOneMustNotBeSaved) {
+  block("last");
+  add_state(snapshot("last", 3));
+  write_and_wait();
+
+  unblock("last");
+  EXPECT_THROW(writer_.add_state([] { throw Error("not finite"); }, snapshot("last", 4)), Error);
+  writer_.finish();
+
+  EXPECT_THAT(saves_, ElementsAre(Pair(3, "last")));
+}
+
+TEST_F(SnapshotWriterTest, TriesAgainToRemoveAModelThatIsNotKept) {
+  writer_.add_model(snapshot("step-00000002", 2));
+  writer_.finish();
+  const auto state = [this](std::int64_t step) {
+    return [this, step] {
+      Snapshot last = snapshot("last", step)();
+      last.remaining_checkpoints.emplace();
+      return last;
+    };
+  };
+  {
+    UnmovableModel files;
+    const ScopedFileSystem replaced(files);
+    add_state(state(3));
+    write_and_wait();
+    EXPECT_THAT(warnings_, ElementsAre(Pair(3, "train: " + (folder() / "step-00000002").string() +
+                                                   " cannot be removed: Input/output error; the last saved step is 3; "
+                                                   "training goes on, and the next save tries again")));
+    EXPECT_THAT([&] { writer_.finish(); }, ThrowsMessage<Error>(HasSubstr("cannot be removed: Input/output error")));
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder() / "step-00000002"));
+
+  writer_.finish();
+
+  EXPECT_FALSE(std::filesystem::exists(folder() / "step-00000002"));
+  EXPECT_THAT(saves_, ElementsAre(Pair(2, "step-00000002"), Pair(3, "last")));
 }
 
 TEST_F(SnapshotWriterTest, TriesAgainOnlyAtTheNextSave) {
   block("last");
-  writer_.add_state(snapshot("last", 3));
+  add_state(snapshot("last", 3));
   write_and_wait();
   for (int step = 0; step < 100; ++step) writer_.write();
   EXPECT_EQ(warnings_.size(), 1U);

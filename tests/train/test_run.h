@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,10 +16,11 @@ namespace edgewise {
 /// A training run of NextTokenTask that records the calls of its observer; start() and resume() act as a new process.
 struct TestRun : TrainObserver {
   TestRun(std::filesystem::path run_folder, TrainOptions train_options, NextTokenTask::Options task_options = {},
-          BatchOptions batch_options = {.tokens = 12, .sentences = 0, .bucket = 2})
+          BatchOptions batch_options = {.tokens = 12, .sentences = 0, .bucket = 2},
+          std::shared_ptr<const PairSource> pairs = std::make_shared<PairsInMemory>(NextTokenTask::pairs()))
       : options(train_options),
         task(std::move(task_options)),
-        batches(NextTokenTask::pairs(), batch_options, train_options.seed),
+        batches(std::move(pairs), batch_options, train_options.seed),
         folder(std::move(run_folder)),
         trainer(options, task, batches, *this, folder) {}
 

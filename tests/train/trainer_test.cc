@@ -30,6 +30,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
+using testing::Not;
 using testing::Pair;
 using testing::ThrowsMessage;
 
@@ -309,6 +310,86 @@ TEST_F(TrainerTest, SavesAtARequest) {
   EXPECT_THAT(with_request.saves, Contains(Pair(3, "last")));
   EXPECT_FALSE(with_request.requests.save);
   expect_same(with_request, without_request);
+}
+
+TEST_F(TrainerTest, SavesOnceAtARequestAtAStepThatIsSavedAnyway) {
+  TrainOptions options = short_run();
+  options.save_every = 3;
+  TestRun run(first_folder(), options);
+  run.after_step = [&](const StepReport& report) {
+    EXPECT_FALSE(run.requests.save);
+    run.requests.save = report.step == 3;
+  };
+  run.start();
+  EXPECT_THAT(run.saves, Not(Contains(Pair(4, "last"))));
+}
+
+TEST_F(TrainerTest, SavesAFailedStateBeforeItEndsWithParametersThatAreNotFinite) {
+  TrainOptions options = short_run();
+  options.epochs = 0;
+  options.steps = 1'000'000;
+  options.save_every = 1000;
+  options.validate_every = options.log_every = 1'000'000;
+  TestRun run(first_folder(), options);
+  std::optional<FileSizeLimit> limit;
+  run.after_step = [&](const StepReport& report) {
+    if (report.step == 2) limit.emplace(100);
+    if (report.step == 3) run.requests.save = true;
+    if (run.warnings.empty() || !limit) return;  // the state of step 3 waits
+    limit.reset();
+    run.task.bias().detach().fill_(std::nan(""));
+    run.requests.save = true;
+  };
+
+  EXPECT_THAT(error_of([&] { run.start(); }), HasSubstr("parameter \"bias\" is not finite"));
+
+  EXPECT_EQ(run.warnings.front().first, 3);
+  EXPECT_EQ(read_last_state(first_folder(), "next_token").step, 3);
+}
+
+/// Fails when `is_changed`, like a corpus of which a file was changed on the disk.
+class ChangingPairs : public PairSource {
+ public:
+  std::vector<Visit> visits() const override { return pairs_.visits(); }
+  std::vector<TokenPair> read(const Visit& visit, std::uint64_t seed, std::int64_t epoch) const override {
+    check(!is_changed || ++num_reads_ <= kBlocksOfAWindow, "train: the corpus was changed");
+    return pairs_.read(visit, seed, epoch);
+  }
+  bool is_same_every_epoch() const override { return true; }
+  std::uint64_t fingerprint() const override { return pairs_.fingerprint(); }
+
+  static constexpr int kBlocksOfAWindow = 2;
+  bool is_changed = false;
+
+ private:
+  PairsInMemory pairs_{NextTokenTask::pairs(), /*block_size=*/5};
+  mutable std::atomic<int> num_reads_ = 0;
+};
+
+TEST_F(TrainerTest, SavesTheStepBeforeAnErrorOfTheCorpus) {
+  TrainOptions options = short_run();
+  options.accumulate = 2;
+  options.save_every = 1000;
+  options.validate_every = 2;
+  const BatchOptions batches = {.tokens = 0, .sentences = 2, .bucket = 0, .window = 10};
+  TestRun never_failed(first_folder(), options, {}, batches, std::make_shared<ChangingPairs>());
+  never_failed.start();
+
+  const auto pairs = std::make_shared<ChangingPairs>();
+  pairs->is_changed = true;
+  {
+    TestRun failed(second_folder(), options, {}, batches, pairs);
+    const std::string error = error_of([&] { failed.start(); });
+    const std::int64_t step = std::ssize(failed.steps);
+    EXPECT_GE(step, 1);
+    EXPECT_EQ(error, fmt::format("train: the corpus was changed; the last saved step is {}", step));
+    EXPECT_EQ(read_last_state(second_folder(), "next_token").step, step);
+  }
+
+  pairs->is_changed = false;
+  TestRun resumed(second_folder(), options, {}, batches, pairs);
+  resumed.resume();
+  expect_same(resumed, never_failed);
 }
 
 TEST_F(TrainerTest, KeepsTheModelOfALastValidationThatWasNotDueUntilARunGoesOn) {

@@ -63,7 +63,7 @@ TEST_F(TextLinesTest, NamesALineThatIsTooLong) {
               while (lines.next()) {
               }
             }),
-            "test: " + path_.string() + ":4 has more than 4 bytes in a line, needs at most that");
+            "test: " + path_.string() + ":4 has more than 4 bytes in a line, needs at most 4");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <future>
 #include <thread>
 
+#include "edgewise/translate/sentence_queue.h"
 #include "tests/search/table_scorer.h"
 #include "tests/support/error_of.h"
 #include "tests/translate/words.h"
@@ -264,7 +265,7 @@ ScorerFactory stopping_scorers(const TextCodec& codec, StopRequest& stop, std::a
   };
 }
 
-TEST(Translator, ThrowsStoppedWithinAStepOfARequest) {
+TEST(Translator, ThrowsStopExceptionWithinAStepOfARequest) {
   for (const int workers : {1, 3}) {
     StopRequest stop = false;
     std::atomic<int> steps = 0;
@@ -273,15 +274,38 @@ TEST(Translator, ThrowsStoppedWithinAStepOfARequest) {
                           {.capacity = {.sentences = 1}, .workers = workers, .stop = &stop});
     const std::vector<TranslationRequest> requests(50, {"a b c d e f"});
 
-    EXPECT_THROW(translator.translate(requests), Stopped);
+    EXPECT_THROW(translator.translate(requests), StopException);
     EXPECT_LT(steps, 3 + 2 * workers);
     stop = false;
     steps = 0;
-    EXPECT_THROW(stream(translator, sentences(std::vector<std::string>(50, "a b c d e f"))), Stopped);
+    EXPECT_THROW(stream(translator, sentences(std::vector<std::string>(50, "a b c d e f"))), StopException);
     EXPECT_LT(steps, 3 + 2 * workers);
     stop = false;
     EXPECT_EQ(translator.translate("a b").outputs[0].text, "a b");
   }
+}
+
+TEST(SentenceQueue, ThrowsTheErrorOfAWorkerThatFailedBeforeAStopRequest) {
+  StopRequest stop = false;
+  SentenceQueue queue({.sentences = 9, .tokens = 9}, &stop);
+  EXPECT_FALSE(queue.is_stopped());
+  queue.abort(std::make_exception_ptr(Error("the worker failed")));
+  stop = true;
+  EXPECT_TRUE(queue.is_stopped());
+  EXPECT_FALSE(queue.put({.parts = {{4}}}));
+  EXPECT_EQ(error_of([&] { queue.take(); }), "the worker failed");
+}
+
+TEST(SentenceQueue, ThrowsStopExceptionAfterAStopRequest) {
+  StopRequest stop = false;
+  SentenceQueue queue({.sentences = 9, .tokens = 9}, &stop);
+  EXPECT_TRUE(queue.put({.parts = {{4}}}));
+  stop = true;
+  EXPECT_TRUE(queue.is_stopped());
+  EXPECT_TRUE(queue.next(false).has_value());
+  queue.abort_if_requested();
+  EXPECT_FALSE(queue.next(false).has_value());
+  EXPECT_THROW(queue.take(), StopException);
 }
 
 TEST(Translator, ErrorsNameOptionsThatDoNotFit) {

@@ -110,8 +110,25 @@ TEST(BarChart, IsAValidPictureForAnyNumbers) {
     const SvgPicture picture = draw(chart);
     RC_ASSERT(find_bad_coordinate(picture) == "");
     RC_ASSERT(count_matches(picture.body, "<rect class=\"bar") == 2 * size);
+    RC_ASSERT(!std::regex_search(picture.body, std::regex("nan|inf|[0-9]{20}")));
     require_valid(picture);
   }));
+}
+
+TEST(BarChart, HasShortTitlesForAnyValue) {
+  const auto title_of = [](double value) {
+    return draw(BarChart{.title = "steps",
+                         .x_title = "steps",
+                         .categories = {"1"},
+                         .series = {{.name = "input", .values = {value}}},
+                         .highest = 1})
+        .body;
+  };
+  EXPECT_THAT(title_of(NAN), HasSubstr("<title>input, 1 steps: –</title>"));
+  EXPECT_THAT(title_of(INFINITY), HasSubstr("<title>input, 1 steps: –</title>"));
+  EXPECT_THAT(title_of(1.7e308), HasSubstr("<title>input, 1 steps: –</title>"));
+  EXPECT_THAT(title_of(9999), HasSubstr("<title>input, 1 steps: 999900.0%</title>"));
+  EXPECT_THAT(title_of(1e300), HasSubstr("<title>input, 1 steps: 1e+302%</title>"));
 }
 
 TEST(BarChart, NamesAsManyCategoriesAsHaveSpace) {
@@ -146,7 +163,7 @@ TEST(Label, IsCutToItsWidth) {
   EXPECT_LE(label_width(cut), 60);
   EXPECT_THAT(cut, testing::EndsWith("…"));
   EXPECT_LE(label_width(fit_label("漢字漢字漢字漢字漢字", 60)), 60);
-  EXPECT_EQ(label_attribute("a\"<"), "a&quot;&lt;");
+  EXPECT_EQ(label_html("a\"<"), "a&quot;&lt;");
 }
 
 TEST(ArrangePictures, PutsPicturesInRows) {

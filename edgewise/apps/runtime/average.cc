@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/translate/model_files.h"
 
 namespace edgewise {
@@ -19,7 +21,7 @@ struct AverageCommand {
 void run_average(const AverageCommand& command) {
   make_output_optional();
   average_models(command.models, command.destination);
-  print_output("{}: the mean of {} models\n", command.destination.string(), command.models.size());
+  print_output("{}: the mean of {} models\n", printable(command.destination.string()), command.models.size());
 }
 
 }  // namespace
@@ -27,8 +29,8 @@ void run_average(const AverageCommand& command) {
 void add_average(CLI::App& program) {
   auto command = std::make_shared<AverageCommand>();
   CLI::App* average = program.add_subcommand("average", "Average the parameters of several models into one model");
-  average->add_option("models", command->models, "run or model directories, at least one")->required();
-  average->add_option("--out", command->destination, "the model directory to write")->required();
+  add_path(*average, "models", command->models, "run or model directories, at least one")->required();
+  add_path(*average, "--out", command->destination, "the model directory to write")->required();
   average->callback([command] { run_average(*command); });
 }
 

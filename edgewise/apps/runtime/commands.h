@@ -8,8 +8,8 @@
 
 namespace edgewise {
 
-/// Explains an error of a library that only some programs link; returns nothing for an error that the program's own
-/// mistake must have caused.
+/// Explains an exception of a library that only some programs link, such as libtorch. Returns nothing for an exception
+/// that only a mistake in this program can cause.
 using ExplainError = std::optional<std::string> (*)(const std::exception& error);
 
 /// Prepares the standard streams, parses the arguments, which runs the given command, and returns the exit code: 0 for
@@ -23,9 +23,9 @@ int run_program(CLI::App& program, int argc, char** argv, ExplainError explain =
 std::string out_of_memory_text();
 
 /// The exception of a command that ended early because of a signal.
-class EndedBySignal : public std::exception {
+class SignalExit : public std::exception {
  public:
-  explicit EndedBySignal(int signal) : signal_(signal) {}
+  explicit SignalExit(int signal) : signal_(signal) {}
   int exit_code() const { return 128 + signal_; }
 
  private:

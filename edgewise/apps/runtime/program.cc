@@ -71,8 +71,10 @@ std::optional<std::string> describe_system_failure(const std::exception& error) 
     return fmt::format("{}: {}", file->path1().string(), file->code().message());
   }
   if (const auto* system = dynamic_cast<const std::system_error*>(&error)) {
-    return fmt::format("the system refused threads or other resources: {}; use fewer threads and workers",
-                       system->code().message());
+    return fmt::format(
+        "the system refused threads or other resources: {}; raise its limit of processes (ulimit -u), or use fewer "
+        "threads and workers",
+        system->code().message());
   }
   return std::nullopt;
 }
@@ -93,7 +95,7 @@ int run_command(CLI::App& program, int argc, char** argv, ExplainError explain) 
   try {
     program.parse(argc, argv);
     return 0;
-  } catch (const EndedBySignal& end) {
+  } catch (const SignalExit& end) {
     return end.exit_code();
   } catch (const CLI::Success& request) {
     print_help(program, request);
@@ -117,7 +119,7 @@ int run_command(CLI::App& program, int argc, char** argv, ExplainError explain) 
 
 std::string out_of_memory_text() {
   return fmt::format(
-      "the memory is not enough: {} were in use at most, {} are left; use a smaller model, smaller batches, a narrower "
+      "memory ran out: the process used up to {}, and {} are left; use a smaller model, smaller batches, a narrower "
       "beam or shorter lines",
       memory_text(static_cast<double>(peak_memory())), memory_text(static_cast<double>(available_memory())));
 }

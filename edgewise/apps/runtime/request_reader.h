@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "edgewise/base/stop_request.h"
 #include "edgewise/translate/text_lines.h"
 #include "edgewise/translate/translation.h"
 
@@ -16,7 +17,11 @@ class RequestReader {
   /// Returns nullopt at the end. Throws Error as TextLines does, and if one text has more lines than the other.
   std::optional<TranslationRequest> next();
 
+  /// Makes next(), which may wait in another thread, throw StopException.
+  void stop() { stop_ = true; }
+
  private:
+  StopRequest stop_ = false;
   TextLines inputs_;
   std::optional<TextLines> prefixes_;
 };

@@ -23,6 +23,9 @@ struct ScorePairsCommand {
 };
 
 void run_score_pairs(ScorePairsCommand command) {
+  require_alignments("score-pairs", command.settings.options.recorded_heads, command.format.has_alignments,
+                     "--alignments");
+  require_one_standard_input("score-pairs", {"the inputs", command.inputs}, {"the outputs", command.outputs});
   RequestReader pairs({.path = command.inputs, .caller = "score-pairs"},
                       TextLinesOptions{.path = command.outputs, .caller = "score-pairs"});
   std::vector<ModelFiles> models = read_models(command.settings.models, "score-pairs");
@@ -36,8 +39,7 @@ void run_score_pairs(ScorePairsCommand command) {
   Translator translator(std::move(models), options);
 
   command.format.has_scores = true;
-  write_translations(
-      translator, [&] { return pairs.next(); }, command.destination, "score-pairs", command.format);
+  write_translations(translator, pairs, command.destination, "score-pairs", command.format);
 }
 
 }  // namespace
@@ -46,9 +48,9 @@ void add_score_pairs(CLI::App& program) {
   auto command = std::make_shared<ScorePairsCommand>();
   CLI::App* score_pairs =
       program.add_subcommand("score-pairs", "Score given outputs by a model: print the score before each output");
-  score_pairs->add_option("inputs", command->inputs, "a file of input sentences, one per line")->required();
-  score_pairs->add_option("outputs", command->outputs, "a file of output sentences, one for each input")->required();
-  score_pairs->add_option("--out", command->destination, "the file to write; default: standard output");
+  add_path(*score_pairs, "inputs", command->inputs, "a file of input sentences, one per line")->required();
+  add_path(*score_pairs, "outputs", command->outputs, "a file of output sentences, one for each input")->required();
+  add_path(*score_pairs, "--out", command->destination, "the file to write; default: standard output");
   add_translator_options(*score_pairs, command->settings);
   score_pairs
       ->add_option(

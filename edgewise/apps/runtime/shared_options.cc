@@ -35,11 +35,24 @@ struct SetNumber {
   bool operator()(const Section&) const { fail("add_number: the option takes a section, needs a number"); }
 };
 
-/// Describes the numbers that an option takes; an optional is set by any text, so its "none" is no such number.
+/// Describes the numbers that an option takes. For an optional it leaves out "none", which only a config can say.
 std::string describe_numbers(FieldValue value, const Range& range) {
   if (std::holds_alternative<std::optional<std::int64_t>*>(value)) value = static_cast<std::int64_t*>(nullptr);
   if (std::holds_alternative<std::optional<double>*>(value)) value = static_cast<double*>(nullptr);
   return requirement_text(Field{"", "", range, std::move(value)});
+}
+
+/// Splits texts like CLI11 does, but keeps empty elements, so that they are errors.
+std::vector<std::string> split_at_commas(const std::vector<std::string>& texts) {
+  std::vector<std::string> elements;
+  for (const std::string& text : texts) {
+    std::size_t begin = 0;
+    for (std::size_t comma = 0; comma != std::string::npos; begin = comma + 1) {
+      comma = text.find(',', begin);
+      elements.push_back(text.substr(begin, comma - begin));
+    }
+  }
+  return elements;
 }
 
 }  // namespace
@@ -53,9 +66,10 @@ CLI::Option* add_number(CLI::App& command, const std::string& names, FieldValue 
                         const Range& range) {
   const bool is_list = std::holds_alternative<std::vector<std::int64_t>*>(value);
   const std::string needed = describe_numbers(value, range);
-  const auto set = [&command, names, value = std::move(value), needed, range](const std::vector<std::string>& texts) {
+  const auto set = [&command, names, value = std::move(value), needed, range,
+                    is_list](const std::vector<std::string>& texts) {
     if (const auto* list = std::get_if<std::vector<std::int64_t>*>(&value)) (*list)->clear();
-    for (const std::string& text : texts) {
+    for (const std::string& text : is_list ? split_at_commas(texts) : texts) {
       check(std::visit(SetNumber{range, text}, value), "{}: {} is {}, needs {}", full_name(command), names,
             quote_unless_plain(text), needed);
     }
@@ -63,7 +77,7 @@ CLI::Option* add_number(CLI::App& command, const std::string& names, FieldValue 
   const std::string described = fmt::format("{}; {}", help, needed);
   CLI::Option* option = command.add_option_function<std::vector<std::string>>(names, set, described);
   option->type_name("NUMBER")->allow_extra_args(false);  // a positional argument may follow
-  return is_list ? option->delimiter(',') : option->expected(1);
+  return is_list ? option : option->expected(1);
 }
 
 void add_threads_option(CLI::App& command, int& threads) {
@@ -78,6 +92,20 @@ void use_threads(int threads) {
   set_num_threads(threads > 0 ? threads : available_cores());
 }
 
+void require_one_standard_input(std::string_view caller, const NamedPath& first, const NamedPath& second) {
+  check(first.path != "-" || second.path != "-",
+        "{}: {} and {} are both -, needs a file for one of them, because standard input is read once", caller,
+        first.name, second.name);
+}
+
+void require_alignments(std::string_view caller, const CrossHeads& heads, bool is_aligned, std::string_view needs) {
+  const auto check_option = [&](std::string_view name, std::int64_t value) {
+    check(value == CrossHeads().layer || is_aligned, "{}: {} is {}, needs {}", caller, name, value, needs);
+  };
+  check_option("--attention-layer", heads.layer);
+  check_option("--attention-head", heads.head);
+}
+
 void add_settings_option(CLI::App& command, std::vector<std::string>& settings) {
   command.add_option("--set", settings, "section.key=value, replaces a value of the config; may be repeated")
       ->allow_extra_args(false);
@@ -85,9 +113,8 @@ void add_settings_option(CLI::App& command, std::vector<std::string>& settings) 
 
 void add_translator_options(CLI::App& command, TranslatorSettings& settings) {
   TranslatorOptions& options = settings.options;
-  command
-      .add_option("--model", settings.models,
-                  "a run or model directory; several --model options with equal vocabularies form an ensemble")
+  add_path(command, "--model", settings.models,
+           "a run or model directory; several --model options with equal vocabularies form an ensemble")
       ->allow_extra_args(false)
       ->required();
   command

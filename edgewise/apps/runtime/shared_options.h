@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "edgewise/base/error.h"
 #include "edgewise/base/fields.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/translate/translator.h"
@@ -42,6 +43,27 @@ std::string full_name(const CLI::App& command);
 CLI::Option* add_number(CLI::App& command, const std::string& names, FieldValue value, const std::string& help,
                         const Range& range);
 
+/// Adds an option that takes the name of a file or directory, or several names if `value` is a vector. Throws Error for
+/// an empty name.
+template <class Value>
+CLI::Option* add_path(CLI::App& command, const std::string& names, Value& value, const std::string& help) {
+  CLI::Option* option = command.add_option(names, value, help);
+  return option->check([&command, option](const std::string& path) {
+    check(!path.empty(), "{}: {} is empty, needs the name of a file or directory", full_name(command),
+          option->get_name());
+    return std::string();
+  });
+}
+
+/// The path of a text, and the option that gives it.
+struct NamedPath {
+  std::string_view name;
+  std::string_view path;
+};
+
+/// Throws Error if both paths are standard input, `-`.
+void require_one_standard_input(std::string_view caller, const NamedPath& first, const NamedPath& second);
+
 /// Adds --threads N. The default, 0, means OMP_NUM_THREADS or, if that is not set, the cores that this process may use.
 void add_threads_option(CLI::App& command, int& threads);
 
@@ -59,5 +81,9 @@ struct TranslatorSettings {
 };
 
 void add_translator_options(CLI::App& command, TranslatorSettings& settings);
+
+/// Throws Error if a layer or head of attention is selected, but alignments, which need it, are not printed. `needs`
+/// names the options that print them.
+void require_alignments(std::string_view caller, const CrossHeads& heads, bool is_aligned, std::string_view needs);
 
 }  // namespace edgewise

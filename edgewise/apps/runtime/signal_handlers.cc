@@ -5,7 +5,7 @@
 
 namespace edgewise {
 
-SignalHandlers::SignalHandlers(std::initializer_list<int> signals, void (*handler)(int)) {
+SignalHandlers::SignalHandlers(std::initializer_list<int> signals, void (*handler)(int), WaitingCalls waiting_calls) {
   for (const int signal : signals) {
     struct sigaction before = {};
     sigaction(signal, nullptr, &before);
@@ -13,14 +13,14 @@ SignalHandlers::SignalHandlers(std::initializer_list<int> signals, void (*handle
     struct sigaction action = {};
     action.sa_handler = handler;
     sigfillset(&action.sa_mask);
-    action.sa_flags = SA_RESTART;
+    action.sa_flags = waiting_calls == WaitingCalls::kGoOn ? SA_RESTART : 0;
     sigaction(signal, &action, nullptr);
-    replaced_.push_back({signal, before});
+    previous_.push_back({signal, before});
   }
 }
 
 SignalHandlers::~SignalHandlers() {
-  for (const Replaced& replaced : replaced_) sigaction(replaced.signal, &replaced.before, nullptr);
+  for (const PreviousAction& previous : previous_) sigaction(previous.signal, &previous.action, nullptr);
 }
 
 void end_process(int signal) {

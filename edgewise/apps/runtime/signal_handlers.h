@@ -7,21 +7,26 @@
 
 namespace edgewise {
 
+/// The effect of a signal on a system call that waits, such as reading from a pipe: the call goes on after the handler,
+/// or fails with EINTR.
+enum class WaitingCalls { kGoOn, kFail };
+
 /// Handles signals during its scope, and restores what handled them before. A signal that the process was started to
 /// ignore, for example SIGHUP under nohup and SIGINT in the background jobs of a script, stays ignored.
 class SignalHandlers {
  public:
-  SignalHandlers(std::initializer_list<int> signals, void (*handler)(int));
+  SignalHandlers(std::initializer_list<int> signals, void (*handler)(int),
+                 WaitingCalls waiting_calls = WaitingCalls::kGoOn);
   SignalHandlers(const SignalHandlers&) = delete;
   SignalHandlers& operator=(const SignalHandlers&) = delete;
   ~SignalHandlers();
 
  private:
-  struct Replaced {
+  struct PreviousAction {
     int signal;
-    struct sigaction before;
+    struct sigaction action;
   };
-  std::vector<Replaced> replaced_;
+  std::vector<PreviousAction> previous_;
 };
 
 /// A signal handler that removes the temporary files of unfinished output and ends the process by the signal.

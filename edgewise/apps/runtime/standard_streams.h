@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "edgewise/base/stop_request.h"
+
 // The standard streams of a program. Printing never throws and never ends the program, so that a full disk or a reader
 // that has ended harms no work: the first failure on standard output is kept and decides the exit code at the end.
 
@@ -18,6 +20,10 @@ void prepare_standard_streams();
 
 /// Declares that the command writes its result to files: then it is no failure that nobody reads standard output.
 void make_output_optional();
+
+/// Declares that printing must not delay the end of the process: once `stop` is set, a stream that is blocked, because
+/// its reader does not read, counts as a stream without a reader. The request must outlive the process's printing.
+void give_up_blocked_streams(const StopRequest& stop);
 
 /// Prints on standard output, without a buffer. Prints nothing after a failure.
 void write_output(std::string_view text);
@@ -35,7 +41,8 @@ void print_error(fmt::format_string<Args...> format, Args&&... args) {
   write_error(fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// Ends the process as finish_output does if printing has failed. For commands that would work on in vain.
+/// If printing has failed, ends the process as finish_output does. For commands whose further work would have no
+/// result.
 void require_output(std::string_view command);
 
 /// Returns the exit code of a program: `exit_code` if everything was printed. When the reader of standard output has

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise translate --model RUN [INPUT]
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,7 +62,30 @@ RequestReader open_requests(const TranslateCommand& command) {
   return RequestReader(text_options(command, command.input), text_options(command, command.prefixes));
 }
 
+/// Throws Error if --set repeats the option that `name` sets.
+template <class Value>
+void check_set_once(const TranslateCommand& command, std::string_view name, const std::optional<Value>& value,
+                    std::string_view option) {
+  if (!value) return;
+  const std::string beginning = fmt::format("{}=", option);
+  for (const std::string& setting : command.set) {
+    check(!setting.starts_with(beginning), "translate: {} is {} and --set has {}, needs one of them", name, *value,
+          setting);
+  }
+}
+
+void check_command(const TranslateCommand& command) {
+  const TranslatorOptions& options = command.settings.options;
+  check_set_once(command, "--beam", options.beam, "search.beam");
+  check_set_once(command, "--nbest", options.n_best, "search.n_best");
+  check_set_once(command, "--length-penalty", options.length_penalty, "search.length_penalty");
+  require_alignments("translate", options.recorded_heads, command.format.has_alignments || command.format.has_attention,
+                     "--alignments or --attention");
+  require_one_standard_input("translate", {"the input", command.input}, {"--prefix", command.prefixes});
+}
+
 void run_translate(TranslateCommand command) {
+  check_command(command);
   RequestReader requests = open_requests(command);
   std::vector<ModelFiles> models = read_models(command.settings.models, "translate");
   TranslatorOptions& options = command.settings.options;
@@ -73,8 +95,7 @@ void run_translate(TranslateCommand command) {
   Translator translator(std::move(models), options);
   command.format.is_n_best = translator.search_options().n_best > 1;
 
-  write_translations(
-      translator, [&] { return requests.next(); }, command.output, "translate", command.format);
+  write_translations(translator, requests, command.output, "translate", command.format);
 }
 
 }  // namespace
@@ -82,8 +103,8 @@ void run_translate(TranslateCommand command) {
 void make_translate_command(CLI::App& translate) {
   auto command = std::make_shared<TranslateCommand>();
   TranslatorOptions& options = command->settings.options;
-  translate.add_option("input", command->input, "the text to translate, plain or compressed; default: standard input");
-  translate.add_option("--out", command->output, "the file to write; default: standard output");
+  add_path(translate, "input", command->input, "the text to translate, plain or compressed; default: standard input");
+  add_path(translate, "--out", command->output, "the file to write; default: standard output");
   add_translator_options(translate, command->settings);
   add_number(translate, "--beam", &options.beam,
              "the number of hypotheses in the beam; 1: greedy search; default: the model's config",
@@ -98,8 +119,8 @@ void make_translate_command(CLI::App& translate) {
       .add_option("--set", command->set,
                   "search.key=value, replaces an option of [search] in the model's config; may be repeated")
       ->allow_extra_args(false);
-  translate.add_option("--prefix", command->prefixes,
-                       "a file with the beginning of the output for each input line, as many lines as the input has");
+  add_path(translate, "--prefix", command->prefixes,
+           "a file with the beginning of the output for each input line, as many lines as the input has");
   add_number(translate, "--max-input", &options.max_input,
              "the most tokens of an input; 0: no limit; default: the limit of training",
              range_of<DataOptions>("max_length"));

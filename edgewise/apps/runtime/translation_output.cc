@@ -137,12 +137,14 @@ class LineOutput {
 
 }  // namespace
 
-void write_translations(Translator& translator, const Translator::SentenceSource& next, const std::string& destination,
+void write_translations(Translator& translator, RequestReader& requests, const std::string& destination,
                         std::string_view caller, const TranslationFormat& format) {
   LineOutput output(destination, caller);
   std::int64_t number = 0;
   translator.translate(
-      next, [&](const Translation& translation) { output.write(format_translation(translation, ++number, format)); });
+      [&] { return requests.next(); },
+      [&](const Translation& translation) { output.write(format_translation(translation, ++number, format)); },
+      [&] { requests.stop(); });
   output.finish();
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "edgewise/apps/runtime/request_reader.h"
 #include "edgewise/translate/translator.h"
 
 namespace edgewise {
@@ -17,11 +18,11 @@ struct TranslationFormat {
   bool is_n_best = false;      // each line begins with the number of its input
 };
 
-/// Translates all sentences of `next` and writes the translations to a file or, for an empty path, standard output.
+/// Translates all requests and writes the translations to a file or, for an empty path, standard output.
 /// Each output is one line with these columns, separated by TABs, as far as `format` has them: the number of the input
 /// from 1, the score, the text, and the alignment as `input-output` pairs of tokens counted from 0. JSON is one line
-/// per translation.
-void write_translations(Translator& translator, const Translator::SentenceSource& next, const std::string& destination,
+/// per translation. An error ends it at once, also while a reader waits for a pipe or a terminal.
+void write_translations(Translator& translator, RequestReader& requests, const std::string& destination,
                         std::string_view caller, const TranslationFormat& format);
 
 }  // namespace edgewise

@@ -13,8 +13,8 @@
 // no thread waits for the thread of a long sentence.
 namespace edgewise::kernels {
 
-/// The least cost for which another thread is worth starting; 1 is the cost of one edge of one head.
-inline constexpr std::int64_t kMinWorkPerThread = 1024;
+/// The cost of a range, at least; 1 is the cost of one edge of one head.
+inline constexpr std::int64_t kMinWorkPerRange = 1024;
 
 /// Returns the cost of the rows before `row` for one head: 1 for each edge and 1 for each row.
 inline std::int64_t cost_before(const RelationView& relation, std::int64_t row) {
@@ -40,7 +40,7 @@ void parallel_ranges(std::int64_t num_items, CostBefore cost_before_item, Fn fn)
     }
     return first;
   };
-  parallel_for(cost_before_item(num_items), kMinWorkPerThread, [&](std::int64_t cost_begin, std::int64_t cost_end) {
+  parallel_for(cost_before_item(num_items), kMinWorkPerRange, [&](std::int64_t cost_begin, std::int64_t cost_end) {
     fn(first_item_at(cost_begin), first_item_at(cost_end));
   });
 }

@@ -54,7 +54,7 @@ HWY_EXPORT(visit_range);
 
 template <typename From, typename To>
 void dropout(const Dropout& dropout, std::int64_t count, const From* in, To* out) {
-  constexpr std::int64_t kGrain = 8192;  // values per thread, at least
+  constexpr std::int64_t kGrain = 8192;  // values per range, at least
   if (instruction_set() == InstructionSet::kReference) return reference::dropout(dropout, count, in, out);
   parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(visit_range)(DropoutRange<From, To>{dropout, in, out, begin, end});

@@ -12,7 +12,7 @@ namespace edgewise::kernels::reference {
 template <typename From, typename To>
 void dropout(const Dropout& dropout, std::int64_t count, const From* in, To* out) {
   constexpr std::int64_t kWords = 4;
-  constexpr std::int64_t kGrain = 1024;  // blocks per thread, at least
+  constexpr std::int64_t kGrain = 1024;  // blocks per range, at least
   const DropoutRule<AccumulatorType<From>> rule(dropout);
   parallel_for((count + kWords - 1) / kWords, kGrain, [&](std::int64_t block_begin, std::int64_t block_end) {
     for (std::int64_t block = block_begin; block < block_end; ++block) {

@@ -59,7 +59,7 @@ namespace edgewise::kernels {
 HWY_EXPORT(embed_rows);
 HWY_EXPORT(add_columns);
 
-constexpr std::int64_t kGrain = 8192;  // values per thread, at least
+constexpr std::int64_t kGrain = 8192;  // values per range, at least
 
 template <>
 void embed_forward(const EmbedForward<float>& p) {

@@ -129,7 +129,7 @@ HWY_EXPORT(visit_epilogue);
 
 template <typename T>
 void apply_epilogue(const RowEpilogue<T>& p) {
-  constexpr std::int64_t kGrain = 8192;  // values per thread, at least
+  constexpr std::int64_t kGrain = 8192;  // values per range, at least
   const ScopedTimer timer("passes");
   if (instruction_set() == InstructionSet::kReference) return reference::apply_epilogue(p);
   parallel_for(p.rows, kGrain / (p.columns + 1) + 1, [&](std::int64_t begin, std::int64_t end) {

@@ -74,10 +74,10 @@ struct Gemm {
 /// casts block by block and uses float instructions, with their speed. Results are equal up to the order of the sums.
 bool has_native_bf16();
 
-/// Runs a product on all threads. Calls that differ only in M if `a` is in rows, or only in K if `a` is in columns,
-/// share the code that oneDNN has compiled. The same arguments give the same bits on any number of threads. The bits of
-/// a result row may depend on the number of rows; RowProduct (row_product.h) promises that they do not. With M = 0
-/// nothing happens; with K = 0 the sums are 0.
+/// Runs a product on all threads, but with a packed b and up to 2048 rows on at most 9. Calls that differ only in M if
+/// `a` is in rows, or only in K if `a` is in columns, share the code that oneDNN has compiled. The same arguments give
+/// the same bits on any number of threads. The bits of a result row may depend on the number of rows; RowProduct
+/// (row_product.h) promises that they do not. With M = 0 nothing happens; with K = 0 the sums are 0.
 template <typename T, typename Out>
 void gemm(const Gemm<T, Out>& product);
 

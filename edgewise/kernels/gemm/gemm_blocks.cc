@@ -90,7 +90,8 @@ struct TileSize {
   std::int64_t rows, columns;
 };
 
-/// Returns about an eighth of the size, so that several threads have work, but at most `largest`.
+/// Returns about an eighth of the size, so that several threads have work, but at most `largest`. Other sizes would
+/// change the bits of results: on AVX2 the order of oneDNN's sums depends on the number of rows.
 std::int64_t choose_tile_size(std::int64_t size, std::int64_t largest) {
   constexpr std::int64_t kTiles = 8;
   return std::clamp<std::int64_t>(round_up(size / kTiles, kStep), 2 * kStep, largest);
@@ -131,7 +132,7 @@ void run_without_gaps(const GemmSlice<T, Out>& p) {
   for (std::int64_t first = 0; first < p.rows; first += kBlock) {
     const GemmSlice<T, Out> to = p.slice_rows(first, std::min(kBlock, p.rows - first));
     GemmSlice<T, Out> block = to;
-    block.out = buffer.elements<Out>((kBlock + kStep) * p.columns);
+    block.out = buffer.elements<Out>(kBlock * p.columns);
     block.out_stride = p.columns;
     if (p.result == GemmResult::kAdd) copy_rows(to.out, to.out_stride, block.out, p.columns, to.rows, p.columns);
     run_tiles(block);

@@ -36,7 +36,8 @@ void restrict_instructions() {
         "EDGEWISE_KERNELS: this process used oneDNN before, needs gemm() to be the first use; unset the variable");
 }
 
-/// Restricts oneDNN before its first use, when it chooses its instructions. Every use must follow a call.
+/// Restricts oneDNN's instructions. oneDNN chooses them at its first use, so every function that uses oneDNN calls this
+/// one first.
 void initialise() {
   static const bool is_done = (restrict_instructions(), true);
   static_cast<void>(is_done);
@@ -187,7 +188,8 @@ void copy(const memory::desc& from_desc, const void* from, const memory::desc& t
 
 // Returns how many columns of [K, N] a thread packs at a time: all of a small matrix, an eighth of a large one.
 std::int64_t choose_columns_to_pack(std::int64_t depth, std::int64_t columns) {
-  constexpr std::int64_t kMinValues = 1 << 15;  // takes ten times as long as starting oneDNN's copy
+  // Copying so many values takes ten times as long as starting oneDNN's copy.
+  constexpr std::int64_t kMinValues = 1 << 15;
   constexpr std::int64_t kColumnStep = 64;
   constexpr std::int64_t kParts = 8;
   const std::int64_t count = std::max(columns / kParts, kMinValues / std::max<std::int64_t>(depth, 1));

@@ -31,14 +31,8 @@ struct GemmSlice {
   Out* out;
   std::int64_t out_stride;
 
-  /// Returns `count` rows from `first` on. `a` must be in rows.
-  GemmSlice slice_rows(std::int64_t first, std::int64_t count) const {
-    GemmSlice part = *this;
-    part.rows = count;
-    part.a.data += first * a.stride;
-    part.out += first * out_stride;
-    return part;
-  }
+  /// Returns `count` rows from `first` on.
+  GemmSlice slice_rows(std::int64_t first, std::int64_t count) const { return slice_tile(first, count, 0, columns); }
 
   /// Returns a part of the rows and columns of the result. If `b` is packed, the part must have all columns.
   GemmSlice slice_tile(std::int64_t first_row, std::int64_t row_count, std::int64_t first_column,

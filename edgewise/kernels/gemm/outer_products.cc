@@ -288,7 +288,7 @@ bool can_sum_outer_products(const Gemm<T, float>& p) {
 
 template <typename T>
 void sum_outer_products(const Gemm<T, float>& p) {
-  constexpr std::int64_t kGrain = 1 << 18;  // multiplications per thread, at least
+  constexpr std::int64_t kGrain = 1 << 18;  // multiplications per part, at least
   const std::int64_t parts = std::clamp<std::int64_t>(p.rows * p.columns * p.depth / kGrain, 1, num_threads());
   const std::int64_t panels = divide_up(p.columns, kPanelColumns);
   const Grid grid = choose_grid(p.rows, p.columns, parts);

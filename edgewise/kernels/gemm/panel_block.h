@@ -21,14 +21,12 @@
 namespace edgewise::kernels::cpu {
 
 // 6 rows of 4 vectors take 24 of 32 registers for sums, 4 for the panel and 1 for a factor.
-inline constexpr int kPanelVectors = 4;  // vectors of a panel, at most
+inline constexpr int kPanelVectors = panel_vectors(PanelFormat::kAvx512);
 inline constexpr std::int64_t kPanelColumns = kPanelVectors * kPanelLanes;
-inline constexpr std::int64_t kStepBytes = 4;
 inline constexpr std::int64_t kPanelVectorBytes = kPanelLanes * kStepBytes;
 
-/// Elements of the depth in a step.
 template <typename T>
-inline constexpr std::int64_t kElementsOfStep = kStepBytes / std::int64_t{sizeof(T)};
+inline constexpr std::int64_t kElementsOfStep = panel_step_size<T>(PanelFormat::kAvx512);
 
 /// Returns whether this machine has the instructions of the block kernels of T, and kAvx512 is in force. BFloat16 and
 /// std::int8_t need instructions that add two or four products.

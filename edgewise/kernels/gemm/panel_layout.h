@@ -10,55 +10,81 @@
 namespace edgewise::kernels {
 
 inline constexpr std::int64_t kPanelLanes = 16;  // columns of a vector
+inline constexpr std::int64_t kStepBytes = 4;    // bytes of a step in kAvx512
+
+/// Returns the elements of a step of the depth: one instruction multiplies them and adds the products to one sum.
+template <typename T>
+constexpr std::int64_t panel_step_size(PanelFormat format) {
+  if (format == PanelFormat::kAvx512) return kStepBytes / std::int64_t{sizeof(T)};
+  return std::is_same_v<T, std::int8_t> ? 2 : 1;
+}
+
+/// Returns the vectors of each panel but the last, which may have fewer.
+constexpr int panel_vectors(PanelFormat format) { return format == PanelFormat::kAvx512 ? 4 : 1; }
 
 constexpr std::int64_t divide_up(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
 
-/// The memory layout of packed panels: [panels, steps of the depth, columns of a panel, elements of a step]. One
-/// instruction multiplies the elements of a step, and adds their products to one sum. The last panel has only as many
-/// vectors of 16 columns as it needs; zeros fill the last vector and the last step. In kAvx512 the initial values of
-/// the sums, [N], follow.
+/// The memory layout of packed panels: [panels, steps of the depth, columns of a panel, elements of a step]. The last
+/// panel has only as many vectors of 16 columns as it needs; zeros fill the last vector and the last step. In kAvx512
+/// the initial values of the sums, [N], follow.
 template <typename T>
 class PanelLayout {
  public:
   PanelLayout(PanelFormat format, std::int64_t depth, std::int64_t columns)
-      : is_avx512_(format == PanelFormat::kAvx512),
+      : format_(format),
+        step_size_(panel_step_size<T>(format)),
+        panel_vectors_(panel_vectors(format)),
         vectors_(divide_up(columns, kPanelLanes)),
-        steps_(divide_up(depth, step_size())) {}
+        steps_(divide_up(depth, step_size_)) {}
 
-  /// Returns the elements of a step.
-  std::int64_t step_size() const {
-    if (is_avx512_) return 4 / std::int64_t{sizeof(T)};
-    return std::is_same_v<T, std::int8_t> ? 2 : 1;
-  }
+  std::int64_t step_size() const { return step_size_; }
   std::int64_t steps() const { return steps_; }
 
-  /// Returns the bytes of a vector in one step.
-  std::int64_t vector_bytes() const { return kPanelLanes * step_size() * std::int64_t{sizeof(T)}; }
-  std::int64_t panel_vectors() const { return is_avx512_ ? 4 : 1; }
   std::int64_t count_vectors(std::int64_t panel) const {
-    return std::min(panel_vectors(), vectors_ - panel * panel_vectors());
+    return std::min(panel_vectors_, vectors_ - panel * panel_vectors_);
   }
-  std::int64_t panel_offset(std::int64_t panel) const { return panel * panel_vectors() * steps_ * vector_bytes(); }
 
+  /// Returns the offset of a panel in bytes.
+  std::int64_t panel_offset(std::int64_t panel) const { return panel * panel_vectors_ * steps_ * vector_bytes(); }
+
+  /// Returns the index of the first element of column n, counted in elements from the start of the memory.
+  std::int64_t first_index_of(std::int64_t n) const {
+    const std::int64_t panel = panel_of(n);
+    const std::int64_t column = n - panel * panel_vectors_ * kPanelLanes;
+    return panel_offset(panel) / std::int64_t{sizeof(T)} + column * step_size_;
+  }
+
+  /// Returns the elements from one step of column n to the next.
+  std::int64_t step_stride(std::int64_t n) const { return count_vectors(panel_of(n)) * kPanelLanes * step_size_; }
+
+  /// Returns the offset of the initial values of the sums in bytes.
   std::int64_t initial_sums_offset() const { return vectors_ * steps_ * vector_bytes(); }
+
   std::int64_t bytes() const {
-    const std::int64_t sums = is_avx512_ ? vectors_ * kPanelLanes : 0;
+    const std::int64_t sums = format_ == PanelFormat::kAvx512 ? vectors_ * kPanelLanes : 0;
     return initial_sums_offset() + sums * std::int64_t{sizeof(std::int32_t)};
   }
 
-  /// Returns the index of element (k, n), counted in elements from the start of the memory.
-  std::int64_t index_of(std::int64_t k, std::int64_t n) const {
-    const std::int64_t panel = n / (panel_vectors() * kPanelLanes);
-    const std::int64_t column = n - panel * panel_vectors() * kPanelLanes;
-    const std::int64_t in_panel =
-        (k / step_size() * count_vectors(panel) * kPanelLanes + column) * step_size() + k % step_size();
-    return panel_offset(panel) / std::int64_t{sizeof(T)} + in_panel;
-  }
-
  private:
-  bool is_avx512_;
+  /// Returns the bytes of a vector in one step.
+  std::int64_t vector_bytes() const { return kPanelLanes * step_size_ * std::int64_t{sizeof(T)}; }
+
+  std::int64_t panel_of(std::int64_t n) const { return n / (panel_vectors_ * kPanelLanes); }
+
+  PanelFormat format_;
+  std::int64_t step_size_;
+  std::int64_t panel_vectors_;
   std::int64_t vectors_;  // vectors of 16 columns, over all panels
   std::int64_t steps_;    // steps of the depth
+};
+
+/// A part of the result.
+struct OutputBlock {
+  std::int64_t rows;
+  std::int64_t columns;
+  PanelEpilogue epilogue;
+  float* out;
+  std::int64_t stride;
 };
 
 inline PanelEpilogue slice_epilogue(const PanelEpilogue& epilogue, std::int64_t row, std::int64_t column) {

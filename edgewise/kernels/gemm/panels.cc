@@ -11,14 +11,27 @@
 
 namespace edgewise::kernels {
 
+namespace {
+
+/// Packs a column of `depth` elements, `row_step` apart. Its steps in `to` are `step_stride` elements apart.
+template <PanelFormat format, typename T, typename From>
+void pack_column(const From* column, std::int64_t row_step, std::int64_t depth, T* to, std::int64_t step_stride) {
+  constexpr std::int64_t kStep = panel_step_size<T>(format);
+  std::int64_t k = 0;
+  for (; k + kStep <= depth; k += kStep, to += step_stride) {
+    for (std::int64_t i = 0; i < kStep; ++i) to[i] = T(column[(k + i) * row_step]);
+  }
+  for (std::int64_t i = 0; k + i < depth; ++i) to[i] = T(column[(k + i) * row_step]);
+}
+
+}  // namespace
+
 template <typename T>
 PanelFormat choose_panel_format() {
   return cpu::has_block_kernels<T>() ? PanelFormat::kAvx512 : PanelFormat::kNarrow;
 }
 
-std::int64_t panel_columns(PanelFormat format) {
-  return kPanelLanes * PanelLayout<float>(format, 0, 0).panel_vectors();
-}
+std::int64_t panel_columns(PanelFormat format) { return kPanelLanes * panel_vectors(format); }
 
 std::int64_t count_panels(PanelFormat format, std::int64_t columns) {
   return divide_up(columns, panel_columns(format));
@@ -41,13 +54,16 @@ void pack_panels(PanelFormat format, const Matrix<From>& from, std::int64_t dept
   // See panels_avx512.cc about the initial values of 8-bit sums.
   const bool has_initial_sums = format == PanelFormat::kAvx512 && std::is_same_v<T, std::int8_t>;
   auto* initial_sums = reinterpret_cast<std::int32_t*>(static_cast<char*>(to) + layout.initial_sums_offset());
+  const auto pack = format == PanelFormat::kAvx512 ? pack_column<PanelFormat::kAvx512, T, From>
+                                                   : pack_column<PanelFormat::kNarrow, T, From>;
   parallel_for(columns, 1 + 65'536 / (depth + 1), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t n = begin; n < end; ++n) {
-      for (std::int64_t k = 0; k < depth; ++k) {
-        const T element(from.data[k * row_step + n * column_step]);
-        elements[layout.index_of(k, n)] = element;
-        if (has_initial_sums) initial_sums[n] -= 128 * static_cast<std::int32_t>(element);
-      }
+      const From* column = from.data + n * column_step;
+      pack(column, row_step, depth, elements + layout.first_index_of(n), layout.step_stride(n));
+      if (!has_initial_sums) continue;
+      std::int32_t sum = 0;
+      for (std::int64_t k = 0; k < depth; ++k) sum += static_cast<std::int32_t>(column[k * row_step]);
+      initial_sums[n] = -128 * sum;
     }
   });
 }
@@ -57,6 +73,11 @@ void multiply_panels(const PanelProduct<T>& p, std::int64_t begin, std::int64_t 
   if (p.format == PanelFormat::kAvx512) return cpu::multiply_avx512_panels(p, begin, end);
   if (instruction_set() == InstructionSet::kReference) return reference::multiply_panels(p, begin, end);
   cpu::multiply_narrow_panels(p, begin, end);
+}
+
+template <typename T>
+bool converts_left_side(PanelFormat format) {
+  return std::is_same_v<T, std::int8_t> || (std::is_same_v<T, BFloat16> && format == PanelFormat::kNarrow);
 }
 
 template PanelFormat choose_panel_format<float>();
@@ -71,5 +92,8 @@ template void pack_panels<std::int8_t>(PanelFormat, const Matrix<std::int8_t>&, 
 template void multiply_panels(const PanelProduct<float>&, std::int64_t, std::int64_t);
 template void multiply_panels(const PanelProduct<BFloat16>&, std::int64_t, std::int64_t);
 template void multiply_panels(const PanelProduct<std::int8_t>&, std::int64_t, std::int64_t);
+template bool converts_left_side<float>(PanelFormat);
+template bool converts_left_side<BFloat16>(PanelFormat);
+template bool converts_left_side<std::int8_t>(PanelFormat);
 
 }  // namespace edgewise::kernels

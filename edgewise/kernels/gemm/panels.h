@@ -63,6 +63,10 @@ std::int64_t count_panels(PanelFormat format, std::int64_t columns);
 template <typename T>
 void multiply_panels(const PanelProduct<T>& p, std::int64_t begin, std::int64_t end);
 
+/// Returns whether each call of multiply_panels() converts the left side, which several calls would do several times.
+template <typename T>
+bool converts_left_side(PanelFormat format);
+
 namespace cpu {
 
 /// multiply_panels() of kNarrow with the vectors of the instruction set in force.

@@ -37,15 +37,6 @@ template bool has_block_kernels<std::int8_t>();
 
 namespace {
 
-/// The part of the result for one block of sums.
-struct OutputBlock {
-  std::int64_t rows;
-  std::int64_t columns;
-  PanelEpilogue epilogue;
-  float* out;
-  std::int64_t stride;
-};
-
 /// Applies the epilogue to a block of sums and writes the values. The sums are in memory, because g++ 12 would run out
 /// of registers; their memory shares no cache line with the result.
 template <typename T>

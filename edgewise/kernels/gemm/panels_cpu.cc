@@ -109,7 +109,7 @@ using SumElement = std::conditional_t<std::is_same_v<T, std::int8_t>, std::int32
 
 /// Elements of a step of the depth.
 template <typename T>
-constexpr std::int64_t kStep = std::is_same_v<T, std::int8_t> ? 2 : 1;
+constexpr std::int64_t kStep = panel_step_size<T>(PanelFormat::kNarrow);
 /// Elements of a panel in one step of the depth.
 template <typename T>
 constexpr std::int64_t kPanelStep = kPanelLanes* kStep<T>;
@@ -199,15 +199,6 @@ void multiply_blocks(NarrowBlock<T> block, std::int64_t rows, std::int64_t panel
     block.sums += kPanelLanes;
   }
 }
-
-/// A part of the result.
-struct OutputBlock {
-  std::int64_t rows;
-  std::int64_t columns;
-  PanelEpilogue epilogue;
-  float* out;
-  std::int64_t stride;
-};
 
 template <class Part>
 HWY_INLINE Floats finish_sums(Part part, const float* sums, const OutputBlock& to, std::int64_t m, std::int64_t n) {

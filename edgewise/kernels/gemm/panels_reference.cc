@@ -24,12 +24,12 @@ template <typename T>
 void compute_row(const PanelProduct<T>& p, const PanelLayout<T>& layout, std::int64_t panel, std::int64_t row) {
   std::array<Sum<T>, kPanelLanes> sums = {};
   const T* a = p.a + row * p.a_stride;
-  const T* b = static_cast<const T*>(p.panels) + layout.index_of(0, panel * kPanelLanes);
-  const std::int64_t step_size = layout.step_size();
+  const T* b = static_cast<const T*>(p.panels) + layout.first_index_of(panel * kPanelLanes);
+  constexpr std::int64_t kStep = panel_step_size<T>(PanelFormat::kNarrow);
   for (std::int64_t k = 0; k < p.depth; ++k) {
-    const T* step = b + k / step_size * kPanelLanes * step_size + k % step_size;
+    const T* step = b + k / kStep * kPanelLanes * kStep + k % kStep;
     for (std::int64_t n = 0; n < kPanelLanes; ++n) {
-      sums[n] += static_cast<Sum<T>>(a[k]) * static_cast<Sum<T>>(step[n * step_size]);
+      sums[n] += static_cast<Sum<T>>(a[k]) * static_cast<Sum<T>>(step[n * kStep]);
     }
   }
   const std::int64_t first = panel * kPanelLanes;

@@ -26,18 +26,30 @@ float* buffer_of_this_thread(std::int64_t count) {
   return buffer.elements<float>(count);
 }
 
+template <typename T>
+std::int64_t count_bytes(const RowProductWeights<T>& b) {
+  return b.columns() * b.depth() * std::int64_t{sizeof(T)};
+}
+
 /// Returns the fewest rows that a thread should compute at a time, because it loads all of b for them.
 template <typename T>
 std::int64_t choose_min_rows(const RowProduct<T>& product) {
   constexpr std::int64_t kCacheBytes = 1 << 18;
-  const std::int64_t bytes = product.b->columns() * product.b->depth() * std::int64_t{sizeof(T)};
-  return bytes <= kCacheBytes ? kMinRows / 4 : kMinRows;
+  return count_bytes(*product.b) <= kCacheBytes ? kMinRows / 4 : kMinRows;
 }
 
 /// Returns whether to divide the rows among the threads instead of the columns.
 template <typename T>
 bool can_split_rows(const RowProduct<T>& product) {
   return product.rows / num_threads() >= choose_min_rows(product);
+}
+
+/// Returns the fewest rows of a range if the rows are divided. Each range loads all of b: from a b of up to 4 MB this
+/// takes no time, because panels are prefetched; with a larger one each thread computes a single range.
+template <typename T>
+std::int64_t choose_row_grain(const RowProduct<T>& product) {
+  constexpr std::int64_t kLargeBytes = 1 << 22;
+  return count_bytes(*product.b) <= kLargeBytes ? choose_min_rows(product) : product.rows / num_threads();
 }
 
 template <typename T>
@@ -74,15 +86,18 @@ void multiply_block(const RowProduct<T>& product, std::int64_t first, std::int64
   activate_gelu(product, count, out);
 }
 
-/// Divides the panels of columns among the threads; each thread computes all rows.
+/// Divides the panels of columns among the threads; each thread computes all rows. Each thread computes a single range
+/// if it has to convert the left side.
 template <typename T>
 void split_columns(const RowProduct<T>& product, float* out) {
-  constexpr std::int64_t kGrain = 1 << 20;  // multiplications per thread, at least
+  constexpr std::int64_t kGrain = 1 << 20;  // multiplications per range, at least
   const ScopedTimer timer("products");
   const PanelProduct<T> whole = make_panel_product(product, 0, product.rows, out);
+  const std::int64_t panels = count_panels(whole.format, whole.columns);
   const std::int64_t panel_size = whole.rows * whole.depth * panel_columns(whole.format);
-  parallel_for(count_panels(whole.format, whole.columns), 1 + kGrain / std::max<std::int64_t>(1, panel_size),
-               [&](std::int64_t begin, std::int64_t end) { multiply_panels(whole, begin, end); });
+  std::int64_t grain = 1 + kGrain / std::max<std::int64_t>(1, panel_size);
+  if (converts_left_side<T>(whole.format)) grain = std::max(grain, panels / num_threads());
+  parallel_for(panels, grain, [&](std::int64_t begin, std::int64_t end) { multiply_panels(whole, begin, end); });
   activate_gelu(product, product.rows, out);
 }
 
@@ -130,7 +145,7 @@ template <typename T>
 void multiply_rows(const RowProduct<T>& product, float* out) {
   if (product.rows == 0) return;
   if (!can_split_rows(product)) return split_columns(product, out);
-  parallel_for(product.rows, choose_min_rows(product), [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(product.rows, choose_row_grain(product), [&](std::int64_t begin, std::int64_t end) {
     multiply_block(product, begin, end - begin, out + begin * product.b->columns());
   });
 }

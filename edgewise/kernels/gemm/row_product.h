@@ -16,8 +16,8 @@
 
 namespace edgewise::kernels {
 
-/// Returns whether products of BFloat16 are faster than products of float. False on an instruction set without bf16
-/// instructions and on Intel, where these instructions are slow.
+/// Returns whether products of BFloat16 are faster than products of float. The result is false without bf16
+/// instructions, and on Intel, where they are slow.
 bool has_fast_bf16_row_products();
 
 /// The right side [K, N] of row products, packed for the instruction set in force.

@@ -100,7 +100,7 @@ namespace edgewise::kernels {
 HWY_EXPORT(visit_add_dropout);
 HWY_EXPORT(visit_add_norm);
 
-constexpr std::int64_t kGrain = 8192;  // values per thread, at least
+constexpr std::int64_t kGrain = 8192;  // values per range, at least
 
 template <typename X, typename Y>
 void add_dropout(const AddDropout<X, Y>& p) {

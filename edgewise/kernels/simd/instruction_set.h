@@ -19,8 +19,8 @@ enum class InstructionSet {
 std::string_view instruction_set_name(InstructionSet set);
 
 /// Returns the instruction set in force: the best one of this machine, unless the environment variable EDGEWISE_KERNELS
-/// names another, which oneDNN then also keeps to. The first call throws Error for an unknown name and for a set that
-/// this machine cannot run.
+/// names another; oneDNN then uses no instructions beyond that set. The first call throws Error for an unknown name and
+/// for a set that this machine cannot run.
 InstructionSet instruction_set();
 
 /// Returns the set that EDGEWISE_KERNELS names, whether or not a ForcedInstructionSet exists. Throws Error as

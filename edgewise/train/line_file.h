@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "edgewise/base/file_descriptor.h"
+
+namespace edgewise {
+
+/// A file to which a run appends complete lines. Lines that cannot be written, as on a full disk, are kept in memory
+/// until the next attempt.
+class LineFile {
+ public:
+  /// Opens or creates the file. Keeps the complete lines among its first `size` bytes and removes the rest. Throws
+  /// Error when the file cannot be written.
+  LineFile(std::filesystem::path path, std::uint64_t size);
+
+  /// Appends lines, which end with a line feed. Does not throw: sync() reports errors.
+  void append(std::string_view lines);
+
+  /// Writes all lines to the disk (fsync) and returns the size of the file. Throws Error on failure. The lines stay in
+  /// memory until they are on the disk, because a system may drop written bytes whose fsync failed: the next attempt
+  /// writes them again.
+  std::uint64_t sync();
+
+ private:
+  int write_lines();
+  int cut_partial_line();
+  int sync_name();
+  void check_error(int error) const;
+
+  std::filesystem::path path_;
+  FileDescriptor file_;
+  std::uint64_t synced_size_ = 0;  // bytes of the file that are on the disk
+  std::string unsynced_;           // the lines after these bytes
+  std::size_t written_ = 0;        // bytes of unsynced_ that are written
+  bool needs_cut_ = false;         // whether the file may have other bytes after the written lines
+  bool is_name_synced_ = false;    // whether the folder's entry of the file is on the disk
+};
+
+}  // namespace edgewise
