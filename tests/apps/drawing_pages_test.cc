@@ -295,7 +295,7 @@ TEST_F(PictureDrawings, NameTheMistakeInAWrongOption) {
   write("run/attention.jsonl",
         "{\"step\": 1, \"maps\": [{\"rows\": [\"a\"], \"columns\": [\"b\"], \"weights\": [[[[1, 2]]]]}]}\n");
   EXPECT_THAT(run({"picture", "training", "run", "-o", "x.svg"}).errors,
-              HasSubstr("the maps have 2 weights of a head, need 1 rows of 1"));
+              HasSubstr("the maps have a head of 1 rows of 2 weights, need 1 rows of 1"));
   EXPECT_FALSE(std::filesystem::exists(path("x.svg")));
 }
 

@@ -432,12 +432,14 @@ TEST_F(TrainerTest, RepeatsALastValidationThatWasNotDueWhenAFinishedRunIsResumed
   expect_same_run(first_folder(), second_folder());
 }
 
-/// Cannot sync metrics.jsonl while `is_failing`. While `is_waiting`, other files wait for two such failures.
+/// Cannot sync metrics.jsonl while `is_failing`. While `is_waiting`, other regular files wait for two such failures.
 class UnsyncedMetrics : public FileSystem {
  public:
   int sync(int file) override {
-    const bool is_metrics = name_of(file) == "metrics.jsonl";
-    while (is_waiting && !is_metrics && num_failures < 2) std::this_thread::yield();
+    const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file));
+    const bool is_metrics = path.filename() == "metrics.jsonl";
+    const bool is_other_file = !is_metrics && is_regular_file(path);
+    while (is_waiting && is_other_file && num_failures < 2) std::this_thread::yield();
     if (!is_failing || !is_metrics) return 0;
     ++num_failures;
     errno = EIO;
@@ -447,11 +449,6 @@ class UnsyncedMetrics : public FileSystem {
   std::atomic<bool> is_waiting = false;
   std::atomic<bool> is_failing = false;
   std::atomic<int> num_failures = 0;
-
- private:
-  static std::string name_of(int file) {
-    return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file)).filename().string();
-  }
 };
 
 TEST_F(TrainerTest, EndsWithAnErrorWhenAnEarlierSaveSucceedsButTheLastFails) {
