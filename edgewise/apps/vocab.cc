@@ -32,7 +32,7 @@ void run_vocab(const VocabCommand& command) {
   check_data_options(experiment, "vocab");
   experiment.data.valid.clear();
   experiment.data.test.clear();
-  DirectoryWriter(command.destination, "vocab");  // throws an error of --out before the work, and leaves nothing
+  DirectoryWriter::check_target(command.destination, "vocab");
   const Corpus corpus = load_corpus(experiment.data, std::filesystem::path(command.config).parent_path());
   print_corpus_report(corpus);
   const Vocabularies vocabularies = make_vocabularies(experiment.vocabulary, corpus);

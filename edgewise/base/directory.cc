@@ -181,6 +181,10 @@ DirectoryWriter::~DirectoryWriter() {
   if (!is_committed_) file_system().remove_all(temporary_->path());
 }
 
+void DirectoryWriter::check_target(const fs::path& target, std::string_view caller) {
+  const DirectoryWriter writer(target, caller);
+}
+
 void DirectoryWriter::write(std::string_view name, std::string_view bytes) {
   check(!is_committed_, "{}: {} is committed, needs a new writer for another file", caller_, target_text_);
   check(is_plain_name(name) && name != kManifestName, "{}: file name is {}, needs a plain one without folders", caller_,

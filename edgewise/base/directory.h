@@ -58,6 +58,9 @@ class DirectoryWriter {
   DirectoryWriter& operator=(const DirectoryWriter&) = delete;
   ~DirectoryWriter();
 
+  /// Throws the errors of the constructor, and leaves nothing: for callers whose work takes long before they write.
+  static void check_target(const std::filesystem::path& target, std::string_view caller);
+
   /// Adds a file. `name` must be a plain name (is_plain_name).
   void write(std::string_view name, std::string_view bytes);
 

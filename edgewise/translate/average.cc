@@ -78,7 +78,7 @@ std::map<std::string, std::string> describe(const ModelFiles& model) {
 
 void average_models(std::span<const std::filesystem::path> models, const std::filesystem::path& destination) {
   check(!models.empty(), "{}: models is empty, needs at least one", kCaller);
-  DirectoryWriter(destination, kCaller);  // throws an error of the destination before the work, and leaves nothing
+  DirectoryWriter::check_target(destination, kCaller);
   const ModelFiles first = read_model_files(models.front(), kCaller);
   check_tensors(first);
   const std::map<std::string, std::string> description = describe(first);

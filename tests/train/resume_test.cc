@@ -201,7 +201,8 @@ TEST_F(ResumeTest, HasNoBestModelOfAStepThatAShorterRunDoesNotReach) {
   const auto improve_until_step_6 = [](TestRun& run) {
     run.task.on_validate = [&run] {
       const std::int64_t step = run.trainer.state().step;
-      return Validation{.loss = step > 6 ? 1.0 : 1.0 / static_cast<double>(step)};
+      const bool is_better = step % 2 == 0 && step <= 6;
+      return Validation{.loss = is_better ? 1.0 / static_cast<double>(step) : 1.0};
     };
   };
   TestRun at_once(first_folder(), options);
@@ -227,6 +228,7 @@ TEST_F(ResumeTest, HasNoBestModelOfAStepThatAShorterRunDoesNotReach) {
   resumed.resume();
 
   expect_same(resumed, at_once);
+  EXPECT_EQ(resumed.trainer.state().best_step, 4);
 }
 
 TEST_F(ResumeTest, EndsAtOnceWithFewerStepsThanAreDone) {
