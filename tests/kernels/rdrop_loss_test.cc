@@ -65,7 +65,7 @@ TYPED_TEST_SUITE(RDropLossOf, GradientTypes);
 
 TYPED_TEST(RDropLossOf, MatchesTheReferenceOnEveryInstructionSet) {
   constexpr double kRounding = std::is_same_v<TypeParam, float> ? 0 : 0x1p-8;
-  // Of a gradient, which reaches 20 in this test, because the logits of a pair differ by about as much.
+  // The sums of a gradient reach 20 in this test, because the logits of a pair differ by about as much.
   constexpr double kSumError = 4e-6;
   for (const std::int64_t vocabulary : {2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 1000}) {
     for (const std::int64_t ignored : {std::int64_t{-1}, std::int64_t{0}, vocabulary / 2, vocabulary - 1}) {
