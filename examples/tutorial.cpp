@@ -31,8 +31,9 @@ void print_range(const std::string& name, const auto& numbers) {
 }
 
 void print_graph_numbering() {
+  const SpecialTokens special;
   const TokenPair pair = {.input = {28, 25, 7, 26, 6, 4, 5, 9, 18},
-                          .output = {kBeginToken, 28, 25, 7, 26, 6, 4, 5, 9, 18, kEndToken}};
+                          .output = {special.begin, 28, 25, 7, 26, 6, 4, 5, 9, 18, special.end}};
   const Batch batch = make_batch(std::span(&pair, 1));
   fmt::print("The graph of a pair with 9 and 10 tokens:\n");
   print_range("encoder nodes", batch.graph.nodes(kEncoder));
@@ -123,7 +124,7 @@ struct Totals {
   double difference_to_fused = 0;  // largest difference from the fused model in a batch's loss per token
 };
 
-constexpr LossOptions kLoss = {.smoothing = 0.1, .ignored = kPaddingToken};
+constexpr LossOptions kLoss = {.smoothing = 0.1, .ignored = SpecialTokens().padding};
 
 at::Tensor batch_loss(const Transformer& model, const Batch& batch, Pass pass, Totals& totals) {
   MessageGraph graph(batch.graph);

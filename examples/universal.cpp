@@ -28,7 +28,7 @@ using namespace edgewise;
 constexpr std::int64_t kMaxSteps = 8;   // the tutorial's MAX_DEPTH
 constexpr double kThreshold = 0.99;     // the tutorial's thres
 constexpr double kPonderWeight = 0.01;  // the tutorial's act_loss_weight
-constexpr LossOptions kLoss = {.smoothing = 0.0, .ignored = kPaddingToken};
+constexpr LossOptions kLoss = {.smoothing = 0.0, .ignored = SpecialTokens().padding};
 
 at::Tensor is_active(const NodeBatch& nodes) { return nodes.data("active"); }
 at::Tensor is_halted(const NodeBatch& nodes) { return at::logical_not(nodes.data("active")); }

@@ -42,7 +42,9 @@ void print_tensors(const SafetensorsFile& file) {
 }
 
 std::string describe_vocabulary(const Vocabulary& vocabulary) {
-  return fmt::format("{} tokens ({})", vocabulary.size(), enum_name(vocabulary.kind()));
+  const std::size_t languages = vocabulary.rules().languages.size();
+  return fmt::format("{} tokens ({}){}", vocabulary.size(), enum_name(vocabulary.kind()),
+                     languages > 0 ? fmt::format(", {} languages", languages) : "");
 }
 
 void print_model(const fs::path& path) {

@@ -114,6 +114,13 @@ std::uint64_t JsonScanner::read_whole_number(std::string_view what) {
   return number;
 }
 
+bool JsonScanner::read_boolean(std::string_view what) {
+  begin_value("tf", what, "true or false");
+  const bool value = text_[position_] == 't';
+  skip_word(value ? "true" : "false");
+  return value;
+}
+
 double JsonScanner::read_number(std::string_view what) {
   begin_value("n-0123456789", what, "a number");
   if (text_[position_] == 'n') {

@@ -36,6 +36,8 @@ class JsonScanner {
   /// Reads a number from 0 to 2^64 - 1 that has digits only: neither 2.0 nor 1e3.
   std::uint64_t read_whole_number(std::string_view what);
 
+  bool read_boolean(std::string_view what);
+
   /// Reads any number as the nearest double, and null as NaN.
   double read_number(std::string_view what);
 

@@ -12,22 +12,27 @@
 namespace edgewise {
 namespace {
 
+constexpr std::string_view kCaller = "PairEncoder";
+
 void check_can_sample(const Sampling& sampling, const Vocabulary& vocabulary, std::string_view side) {
-  check(sampling.strength == 0.0 || vocabulary.kind() == VocabularyKind::kSentencePiece,
+  check(sampling.strength == 0.0 || vocabulary.piece_model(),
         "PairEncoder: vocabulary.{}_sampling is {}, but the vocabulary is of {}, needs sentencepiece", side,
         sampling.strength, enum_name(vocabulary.kind()));
 }
 
+std::vector<std::int64_t> add_frame(const std::vector<std::int64_t>& tokens, const SentenceFrame& frame) {
+  std::vector<std::int64_t> framed = frame.before;
+  framed.reserve(framed.size() + tokens.size() + frame.after.size());
+  framed.insert(framed.end(), tokens.begin(), tokens.end());
+  framed.insert(framed.end(), frame.after.begin(), frame.after.end());
+  return framed;
+}
+
 }  // namespace
 
-TokenPair add_special_tokens(std::vector<std::int64_t> input, const std::vector<std::int64_t>& output,
-                             const EncodeOptions& options) {
-  TokenPair pair = {.input = std::move(input), .output = {kBeginToken}};
-  if (options.end_input) pair.input.push_back(kEndToken);
-  pair.output.reserve(output.size() + 2);
-  pair.output.insert(pair.output.end(), output.begin(), output.end());
-  pair.output.push_back(kEndToken);
-  return pair;
+TokenPair frame_pair(const std::vector<std::int64_t>& input, const SentenceFrame& input_frame,
+                     const std::vector<std::int64_t>& output, const SentenceFrame& output_frame) {
+  return {.input = add_frame(input, input_frame), .output = add_frame(output, output_frame)};
 }
 
 EncodeOptions make_encode_options(const DataOptions& data) {
@@ -35,7 +40,8 @@ EncodeOptions make_encode_options(const DataOptions& data) {
           .too_long = data.too_long,
           .min_length = data.min_length,
           .max_ratio = data.max_ratio,
-          .end_input = data.end_input};
+          .end_input = data.end_input,
+          .languages = {data.input_language, data.output_language}};
 }
 
 std::string EncodeReport::describe_skipped() const {
@@ -62,6 +68,12 @@ PairEncoder::PairEncoder(std::shared_ptr<const Vocabulary> input_vocabulary,
       options_(options) {
   check_can_sample(options.input_sampling, *input_vocabulary_, "input");
   check_can_sample(options.output_sampling, *output_vocabulary_, "output");
+  check_sentence_options(*input_vocabulary_, *output_vocabulary_, options.end_input, options.languages, kCaller);
+  output_frame_ = frame_output(*output_vocabulary_, options.languages.output, kCaller);
+}
+
+FramedInput PairEncoder::frame(std::string_view input) const {
+  return frame_input(*input_vocabulary_, input, options_.end_input, options_.languages, kCaller);
 }
 
 bool PairEncoder::exceeds_max_length(const Tokens& tokens) const {
@@ -89,7 +101,7 @@ bool PairEncoder::check_and_count(const Tokens& input, const Tokens& output, Enc
 }
 
 void PairEncoder::count(std::string_view input, std::string_view output, EncodeReport& report) const {
-  check_and_count(input_vocabulary_->encode(input), output_vocabulary_->encode(output), report);
+  check_and_count(input_vocabulary_->encode(frame(input).text), output_vocabulary_->encode(output), report);
 }
 
 void PairEncoder::sample_tokens(const Vocabulary& vocabulary, std::string_view sentence, const Sampling& sampling,
@@ -101,15 +113,16 @@ void PairEncoder::sample_tokens(const Vocabulary& vocabulary, std::string_view s
 
 std::optional<TokenPair> PairEncoder::encode(std::string_view input, std::string_view output, std::uint64_t seed,
                                              EncodeReport& report) const {
-  Tokens inputs = input_vocabulary_->encode(input);
+  const FramedInput framed = frame(input);
+  Tokens inputs = input_vocabulary_->encode(framed.text);
   Tokens outputs = output_vocabulary_->encode(output);
   if (!check_and_count(inputs, outputs, report)) return std::nullopt;
-  sample_tokens(*input_vocabulary_, input, options_.input_sampling, mix(seed, 0), inputs);
+  sample_tokens(*input_vocabulary_, framed.text, options_.input_sampling, mix(seed, 0), inputs);
   sample_tokens(*output_vocabulary_, output, options_.output_sampling, mix(seed, 1), outputs);
   for (Tokens* tokens : {&inputs, &outputs}) {
     if (exceeds_max_length(*tokens)) tokens->resize(static_cast<std::size_t>(options_.max_length));
   }
-  return add_special_tokens(std::move(inputs), outputs, options_);
+  return frame_pair(inputs, framed.frame, outputs, output_frame_);
 }
 
 std::uint64_t PairEncoder::fingerprint() const {
@@ -117,6 +130,12 @@ std::uint64_t PairEncoder::fingerprint() const {
   for (const auto& vocabulary : {input_vocabulary_, output_vocabulary_}) {
     hash.add(vocabulary->serialize());
     hash.add(vocabulary->serialize_case());
+    // Runs that began before there were mapped vocabularies keep their fingerprints.
+    if (vocabulary->kind() == VocabularyKind::kMapped) hash.add(vocabulary->serialize_pieces());
+  }
+  if (!options_.languages.input.empty() || !options_.languages.output.empty()) {
+    hash.add(options_.languages.input);
+    hash.add(options_.languages.output);
   }
   std::uint64_t fingerprint = hash.value();
   const auto add = [&fingerprint](std::uint64_t value) { fingerprint = mix(fingerprint, value); };

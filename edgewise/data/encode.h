@@ -12,16 +12,18 @@
 #include "edgewise/graph/batch.h"
 #include "edgewise/options/data_options.h"
 #include "edgewise/text/parallel_text.h"
+#include "edgewise/text/sentence_frame.h"
 #include "edgewise/text/vocabulary.h"
 
 namespace edgewise {
 
 struct EncodeOptions {
-  std::int64_t max_length = 0;  // tokens of a sentence without begin and end tokens; 0: no limit
+  std::int64_t max_length = 0;  // tokens of a sentence without those around it; 0: no limit
   LongSentences too_long = LongSentences::kSkip;
-  std::int64_t min_length = 0;  // tokens of a sentence without begin and end tokens
+  std::int64_t min_length = 0;  // tokens of a sentence without those around it
   double max_ratio = 0.0;       // tokens of the longer side per token of the shorter side; 0: no limit
   bool end_input = false;       // inputs end with the end token, as in the textbook chapter
+  PairLanguages languages = {};  // of all pairs, for a multilingual vocabulary
   Sampling input_sampling = {};
   Sampling output_sampling = {};
 
@@ -48,14 +50,15 @@ struct EncodeReport {
   EncodeReport& operator+=(const EncodeReport& other);
 };
 
-/// Puts the output between begin and end tokens and, with `options.end_input`, an end token after the input.
-TokenPair add_special_tokens(std::vector<std::int64_t> input, const std::vector<std::int64_t>& output,
-                             const EncodeOptions& options);
+/// Puts the tokens of a pair into their frames.
+TokenPair frame_pair(const std::vector<std::int64_t>& input, const SentenceFrame& input_frame,
+                     const std::vector<std::int64_t>& output, const SentenceFrame& output_frame);
 
 /// Encodes sentence pairs as token pairs with special tokens. Immutable.
 class PairEncoder {
  public:
-  /// Throws Error for sampling with a vocabulary that is not SentencePiece's.
+  /// Throws Error for sampling with a vocabulary that has no SentencePiece model, and for options and languages that
+  /// the vocabularies do not have.
   PairEncoder(std::shared_ptr<const Vocabulary> input_vocabulary, std::shared_ptr<const Vocabulary> output_vocabulary,
               const EncodeOptions& options);
 
@@ -75,6 +78,7 @@ class PairEncoder {
  private:
   using Tokens = std::vector<std::int64_t>;
 
+  FramedInput frame(std::string_view input) const;
   bool exceeds_max_length(const Tokens& tokens) const;
   bool check_and_count(const Tokens& input, const Tokens& output, EncodeReport& report) const;
   void sample_tokens(const Vocabulary& vocabulary, std::string_view sentence, const Sampling& sampling,
@@ -83,6 +87,7 @@ class PairEncoder {
   std::shared_ptr<const Vocabulary> input_vocabulary_;
   std::shared_ptr<const Vocabulary> output_vocabulary_;
   EncodeOptions options_;
+  SentenceFrame output_frame_;
 };
 
 struct EncodedPairs {

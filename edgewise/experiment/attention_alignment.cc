@@ -8,11 +8,14 @@
 #include <span>
 
 #include "edgewise/base/error.h"
+#include "edgewise/experiment/encoded_input.h"
 #include "edgewise/experiment/map_links.h"
 #include "edgewise/text/line_reader.h"
 
 namespace edgewise {
 namespace {
+
+constexpr std::string_view kCaller = "align_words";
 
 /// The words of a sentence, and for each token the number of its word.
 struct Words {
@@ -58,16 +61,25 @@ struct PairWords {
   Words output;
 };
 
-/// The tokens of a map's rows and columns, without the end token.
+/// The tokens of a map's columns and rows without those around the sentences, and how many of these are in front.
 struct TokenTexts {
   std::span<const std::string> input;
   std::span<const std::string> output;
+  std::size_t before_input;
+  std::size_t before_output;
 };
 
-TokenTexts tokens_of(const TranslationModel& model, const AttentionMaps& cross) {
-  const std::span<const std::string> columns(cross.columns);
-  const std::span<const std::string> rows(cross.rows);
-  return {columns.first(columns.size() - (model.experiment.data.end_input ? 1 : 0)), rows.first(rows.size() - 1)};
+TokenTexts tokens_of(const TranslationModel& model, std::string_view input, const AttentionMaps& cross) {
+  const SentenceFrame columns = encode_input(model, input, kCaller).frame;
+  const SentenceFrame rows = frame_output(*model.vocabularies.output, model.experiment.data.output_language, kCaller);
+  const std::size_t before_input = columns.before.size();
+  const std::size_t before_output = rows.before.size() - 1;  // a row predicts a token, never the begin token
+  const std::span<const std::string> inputs(cross.columns);
+  const std::span<const std::string> outputs(cross.rows);
+  return {.input = inputs.subspan(before_input, inputs.size() - before_input - columns.after.size()),
+          .output = outputs.subspan(before_output, outputs.size() - before_output - rows.after.size()),
+          .before_input = before_input,
+          .before_output = before_output};
 }
 
 std::optional<PairWords> split_into_words(const TranslationModel& model, std::string_view input,
@@ -78,12 +90,17 @@ std::optional<PairWords> split_into_words(const TranslationModel& model, std::st
   return PairWords{*input_words, *output_words};
 }
 
-/// Returns the word of each row and column of a map; the end token belongs to no word.
-TokenWords token_words(const PairWords& words, const AttentionMaps& cross) {
-  TokenWords result{.of_row = words.output.word_of_token, .of_column = words.input.word_of_token};
-  result.of_row.resize(cross.rows.size(), -1);
-  result.of_column.resize(cross.columns.size(), -1);
-  return result;
+/// Returns the word of each token of a map's side: -1 for the `before` tokens in front of the sentence and those behind.
+std::vector<std::int64_t> word_of_each(const Words& words, std::size_t before, std::size_t size) {
+  std::vector<std::int64_t> word_of_token(before, -1);
+  word_of_token.insert(word_of_token.end(), words.word_of_token.begin(), words.word_of_token.end());
+  word_of_token.resize(size, -1);
+  return word_of_token;
+}
+
+TokenWords token_words(const PairWords& words, const TokenTexts& tokens, const AttentionMaps& cross) {
+  return {.of_row = word_of_each(words.output, tokens.before_output, cross.rows.size()),
+          .of_column = word_of_each(words.input, tokens.before_input, cross.columns.size())};
 }
 
 WordLinks to_word_links(const std::vector<WordLink>& links) {
@@ -104,7 +121,7 @@ std::optional<AttentionMaps> cross_attention_maps(const TranslationModel& model,
   const Vocabularies& vocabularies = model.vocabularies;
   if (!fits_model(model, *vocabularies.input, input) || !fits_model(model, *vocabularies.output, output))
     return std::nullopt;
-  return attention_maps(model, encode_pair(model, input, output, "align_words"))[kCrossMaps];
+  return attention_maps(model, encode_pair(model, input, output, kCaller))[kCrossMaps];
 }
 
 void add_error_rates(const TranslationModel& model, const AlignmentPairs& pairs, std::span<const MapIndex> maps,
@@ -112,14 +129,15 @@ void add_error_rates(const TranslationModel& model, const AlignmentPairs& pairs,
   std::vector<MapErrors> errors;
   for (const MapIndex& map : maps) errors.push_back({map});
   for (std::size_t i = 0; i < pairs.inputs.size(); ++i) {
-    const std::optional<AttentionMaps> cross = cross_attention_maps(model, pairs.inputs[i], pairs.outputs[i]);
-    const auto words =
-        cross ? split_into_words(model, pairs.inputs[i], pairs.outputs[i], tokens_of(model, *cross)) : std::nullopt;
+    const std::string& input = pairs.inputs[i];
+    const std::optional<AttentionMaps> cross = cross_attention_maps(model, input, pairs.outputs[i]);
+    const std::optional<TokenTexts> tokens = cross ? std::optional(tokens_of(model, input, *cross)) : std::nullopt;
+    const auto words = tokens ? split_into_words(model, input, pairs.outputs[i], *tokens) : std::nullopt;
     if (!words) {
       ++report.skipped_pairs;
       continue;
     }
-    add_pair(errors, *cross, token_words(*words, *cross), pairs.gold[i]);
+    add_pair(errors, *cross, token_words(*words, *tokens, *cross), pairs.gold[i]);
     ++report.corpus_pairs;
   }
   for (std::size_t i = 0; i < errors.size(); ++i) {
@@ -169,14 +187,14 @@ void read_gold_alignments(const std::string& file, std::int64_t first, Alignment
 
 AlignmentReport align_words(const TranslationModel& model, const AlignmentPairs& pairs, std::size_t drawn,
                             const AttentionMaps& cross, std::string_view caller) {
-  const TokenTexts tokens = tokens_of(model, cross);
+  const TokenTexts tokens = tokens_of(model, pairs.inputs[drawn], cross);
   const auto split = split_into_words(model, pairs.inputs[drawn], pairs.outputs[drawn], tokens);
   check(split || pairs.gold.empty(),
         "{}: tokens of pair {} are not parts of its words, which gold counts; another pair is needed", caller,
         drawn + 1);
   const PairWords words = split ? *split : PairWords{tokens_as_words(tokens.input), tokens_as_words(tokens.output)};
 
-  const TokenWords map_words = token_words(words, cross);
+  const TokenWords map_words = token_words(words, tokens, cross);
   const std::vector<MapIndex> maps = list_map_indices(cross);
   AlignmentReport report{.input_words = words.input.words,
                          .output_words = words.output.words,

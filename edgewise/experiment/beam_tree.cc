@@ -64,8 +64,9 @@ struct UnexpandedToken {
 /// Turns the recorded nodes into a drawing.
 class TreeBuilder {
  public:
-  TreeBuilder(const std::vector<ScoredNode>& scored, const Vocabulary& vocabulary)
-      : scored_(scored), vocabulary_(vocabulary), children_(scored.size()), depth_(scored.size()) {
+  /// Each output begins with the tokens `beginning`, which TranslatedText leaves out.
+  TreeBuilder(const std::vector<ScoredNode>& scored, const Vocabulary& vocabulary, Tokens beginning)
+      : scored_(scored), vocabulary_(vocabulary), beginning_(std::move(beginning)), children_(scored.size()), depth_(scored.size()) {
     for (std::size_t i = 0; i < scored.size(); ++i) {
       HypothesisDrawing node = {.parent = scored[i].parent, .label = text_of(scored[i].token)};
       if (scored[i].parent >= 0) {
@@ -84,16 +85,18 @@ class TreeBuilder {
     const HypothesisStatus status = is_best ? HypothesisStatus::kBest : HypothesisStatus::kKept;
     std::size_t node = 0;
     keep(node, status);
-    for (const std::string& token : output.tokens) {
-      const auto child = std::ranges::find_if(
-          children_[node], [&](const auto& entry) { return vocabulary_.token_text(entry.first) == token; });
+    std::vector<std::int64_t> tokens = beginning_;
+    tokens.insert(tokens.end(), output.token_numbers.begin(), output.token_numbers.end());
+    for (const std::int64_t token : tokens) {
+      const auto child = children_[node].find(token);
       if (child == children_[node].end()) return;
       node = child->second;
       keep(node, status);
     }
-    children_[node][kEndToken] = nodes_.size();
+    const std::int64_t end = vocabulary_.special().end;
+    children_[node][end] = nodes_.size();
     nodes_.push_back({.parent = static_cast<std::int64_t>(node),
-                      .label = text_of(kEndToken),
+                      .label = text_of(end),
                       .log_probability = output.log_probability,
                       .score = output.score,
                       .status = is_best ? HypothesisStatus::kBest : HypothesisStatus::kEnded});
@@ -135,6 +138,7 @@ class TreeBuilder {
 
   const std::vector<ScoredNode>& scored_;
   const Vocabulary& vocabulary_;
+  Tokens beginning_;
   std::vector<std::map<std::int64_t, std::size_t>> children_;
   std::vector<std::size_t> depth_;
   std::vector<HypothesisDrawing> nodes_;
@@ -143,7 +147,9 @@ class TreeBuilder {
 
 /// Checks that the sentence is translated in one part, so that its search is one tree.
 void check_length(const TextCodec& codec, const std::string& sentence, std::string_view caller) {
-  const std::int64_t tokens = std::ssize(codec.vocabularies.input->encode(sentence));
+  const Vocabulary& vocabulary = *codec.vocabularies.input;
+  const FramedInput input = frame_input(vocabulary, sentence, codec.end_input, codec.languages, caller);
+  const std::int64_t tokens = std::ssize(vocabulary.encode(input.text));
   check(tokens > 0, "{}: input has no tokens, needs at least one", caller);
   check(codec.max_input == 0 || tokens <= codec.max_input,
         "{}: input has {} tokens, needs at most {}, as the model was trained with", caller, tokens, codec.max_input);
@@ -166,7 +172,8 @@ TreeDrawing beam_tree(ModelFiles model, const std::string& sentence, const BeamT
       codec, [&] { return std::make_unique<RecordingScorer>(make(), scored); }, translating);
   const Translation translation = translator.translate(sentence);
 
-  TreeBuilder builder(scored, *codec.vocabularies.output);
+  TreeBuilder builder(scored, *codec.vocabularies.output,
+                      output_beginning(*codec.vocabularies.output, codec.languages.output, caller));
   for (const TranslatedText& output : translation.outputs) builder.add_output(output);
   builder.add_unexpanded(static_cast<std::size_t>(options.cut));
   return {.title = fmt::format("Beam of {}: {}", options.beam, sentence), .nodes = builder.take_nodes()};

@@ -14,6 +14,7 @@
 #include "edgewise/data/batches.h"
 #include "edgewise/nn/serialize.h"
 #include "edgewise/ops/loss.h"
+#include "edgewise/options/position_formula.h"
 #include "edgewise/runtime/runtime_model.h"
 #include "edgewise/text/bleu.h"
 
@@ -68,19 +69,30 @@ std::vector<OutputSample> first_samples(const SentencePairs& pairs, const std::v
   return samples;
 }
 
+/// Throws Error for a pair for which the model has too few learned positions. The output's last token has no position.
+void check_positions(const TransformerOptions& model, std::span<const TokenPair> pairs) {
+  if (model.num_learned_positions() == 0) return;
+  for (const TokenPair& pair : pairs) {
+    const std::int64_t positions = std::max(std::ssize(pair.input), std::ssize(pair.output) - 1);
+    check_learned_position(positions - 1, model.num_learned_positions(), "evaluate");
+  }
+}
+
 }  // namespace
 
 EvaluationPairs encode_evaluation_pairs(const Experiment& experiment, SentencePairs sentences,
                                         const Vocabularies& vocabularies, const StopRequest* stop) {
   EvaluationPairs pairs{std::move(sentences), {}};
   if (pairs.sentences.size() == 0) return pairs;
-  const EncodeOptions options{.end_input = experiment.data.end_input};
+  const EncodeOptions data = make_encode_options(experiment.data);
+  const EncodeOptions options{.end_input = data.end_input, .languages = data.languages};
   pairs.encoded = encode_pairs(pairs.sentences, PairEncoder(vocabularies.input, vocabularies.output, options), stop);
+  check_positions(experiment.model, pairs.encoded.pairs);
   return pairs;
 }
 
 BatchLoss batch_loss(const TranslationModel& model, const Batch& batch, double rdrop, Pass& pass) {
-  const LossOptions options = {.smoothing = model.experiment.train.smoothing, .ignored = kPaddingToken};
+  const LossOptions options = {.smoothing = model.experiment.train.smoothing, .ignored = model.vocabularies.output->special().padding};
   return model.model->loss(batch, options, rdrop, pass);
 }
 

@@ -19,7 +19,8 @@ struct EvaluationPairs {
 };
 
 /// Encodes the sentence pairs of a validation or test set without a limit of length. An empty set stays empty. Throws
-/// StopException if `stop` is set before the end.
+/// Error for a pair with more tokens than the model has learned positions, and StopException if `stop` is set before
+/// the end.
 EvaluationPairs encode_evaluation_pairs(const Experiment& experiment, SentencePairs sentences,
                                         const Vocabularies& vocabularies, const StopRequest* stop = nullptr);
 

@@ -83,7 +83,8 @@ void check_fits(const Vocabulary& vocabulary, const VocabularySection& options, 
   };
   check_option("kind", enum_name(vocabulary.kind()), enum_name(options.kind),
                options.kind == defaults.kind || vocabulary.kind() == options.kind);
-  const bool is_exact = vocabulary.kind() == VocabularyKind::kSentencePiece;
+  const bool is_exact =
+      vocabulary.kind() == VocabularyKind::kSentencePiece || vocabulary.kind() == VocabularyKind::kMapped;
   check_option("size", vocabulary.size(), options.size,
                options.size == 0 || (is_exact ? vocabulary.size() == options.size : vocabulary.size() <= options.size));
   check_option("separate_punctuation", vocabulary.separates_punctuation(), options.separate_punctuation,

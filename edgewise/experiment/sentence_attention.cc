@@ -11,7 +11,7 @@
 #include "edgewise/base/available_memory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/data/encode.h"
+#include "edgewise/experiment/encoded_input.h"
 #include "edgewise/models/model_attention.h"
 #include "edgewise/options/model_memory.h"
 
@@ -36,11 +36,11 @@ void require_map_memory(const TranslationModel& model, const TokenPair& pair, st
 TokenPair check_and_pair(const TranslationModel& model, std::string_view input, const std::vector<std::int64_t>& output,
                          std::string_view caller) {
   const DataOptions& data = model.experiment.data;
-  std::vector<std::int64_t> tokens = model.vocabularies.input->encode(input);
-  check(!tokens.empty(), "{}: the input has no tokens, at least one is needed", caller);
-  check_length(tokens, "input", data.max_length, caller);
+  const EncodedInput encoded = encode_input(model, input, caller);
+  check(!encoded.tokens.empty(), "{}: the input has no tokens, at least one is needed", caller);
+  check_length(encoded.tokens, "input", data.max_length, caller);
   check_length(output, "output", data.max_length, caller);
-  TokenPair pair = add_special_tokens(std::move(tokens), output, make_encode_options(data));
+  TokenPair pair = pair_with_output(model, encoded, output, caller);
   require_map_memory(model, pair, caller);
   return pair;
 }

@@ -9,11 +9,14 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/json.h"
 #include "edgewise/data/batches.h"
+#include "edgewise/experiment/encoded_input.h"
 #include "edgewise/experiment/evaluate.h"
 #include "edgewise/options/model_memory.h"
 
 namespace edgewise {
 namespace {
+
+constexpr std::string_view kCaller = "count_ponder_steps";
 
 using Side = std::vector<TokenSteps> SentenceSteps::*;
 
@@ -35,7 +38,7 @@ std::string side_json(const std::vector<TokenSteps>& tokens) {
 void check_inputs(const TranslationModel& model, const std::vector<std::string>& inputs) {
   const std::int64_t max_length = model.experiment.data.max_length;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::int64_t tokens = std::ssize(model.vocabularies.input->encode(inputs[i]));
+    const std::int64_t tokens = std::ssize(encode_input(model, inputs[i], kCaller).tokens);
     check(max_length == 0 || tokens <= max_length,
           "count_ponder_steps: sentence {} has {} tokens, needs at most {}, as in training", i + 1, tokens, max_length);
     BatchTokens size;
@@ -52,12 +55,11 @@ std::vector<TokenPair> translate_to_pairs(const TranslationModel& model, const s
   check_inputs(model, inputs);
   const std::vector<Translation> translations =
       translate_with_scorers(model, {.make_scorer = [&model] { return model.model->make_scorer(); }}, inputs);
-  const EncodeOptions encoding = make_encode_options(model.experiment.data);
   std::vector<TokenPair> pairs;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    std::vector<std::int64_t> input = model.vocabularies.input->encode(inputs[i]);
-    if (input.empty()) continue;
-    pairs.push_back(add_special_tokens(std::move(input), translations[i].outputs.front().token_numbers, encoding));
+    const EncodedInput input = encode_input(model, inputs[i], kCaller);
+    if (input.tokens.empty()) continue;
+    pairs.push_back(pair_with_output(model, input, translations[i].outputs.front().token_numbers, kCaller));
   }
   check(!pairs.empty(), "count_ponder_steps: none of {} sentences has a token, needs at least one", inputs.size());
   return pairs;

@@ -120,6 +120,8 @@ TrainResult train(const Experiment& experiment, const std::filesystem::path& run
   const TransformerOptions model_options = transformer_options(experiment, vocabularies);
   require_training_memory(model_options, experiment.train, batches);
   EvaluationPairs validation = encode_evaluation_pairs(experiment, std::move(corpus.valid), vocabularies);
+  // Test pairs for which the model has too few positions are refused before training, not after.
+  if (model_options.num_learned_positions() > 0) encode_evaluation_pairs(experiment, corpus.test, vocabularies);
   require_validation_memory(model_options, experiment.batch, validation.encoded.pairs);
   const auto model = make_model(model_options, experiment.train.seed);
   observer.on_model(*model);

@@ -9,32 +9,43 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/nn/message_attention.h"
+#include "edgewise/options/position_formula.h"
 
 namespace edgewise {
 
-Transformer::Transformer(const TransformerOptions& options, std::uint64_t seed)
-    : options_(check_options(options)), positions_(options.size, options.positions) {
+Transformer::Transformer(const TransformerOptions& options, std::uint64_t seed) : options_(check_options(options)) {
   RandomStream random(seed);
   vocabulary_ = VocabularyLayers(options, seed, random);
   encoder_ = Encoder(options, random);
   decoder_ = Decoder(options, random);
+  if (has_formula(options.positions)) {
+    input_positions_ = output_positions_ = SidePositions(PositionEncodings(options.size, options.positions));
+  } else {
+    RandomStream positions_random(seed, /*stream=*/2);
+    const auto make_table = [&] {
+      return SidePositions(options.max_positions, options.size, options.embedding_init, positions_random);
+    };
+    input_positions_ = make_table();
+    output_positions_ = make_table();
+  }
 }
 
-at::Tensor Transformer::embed(const Embedding& embedding, std::span<const std::int64_t> tokens,
-                              std::span<const std::int64_t> positions, Pass& pass) const {
+at::Tensor Transformer::embed(const Embedding& embedding, const SidePositions& side_positions,
+                              std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions,
+                              Pass& pass) const {
   check(tokens.size() == positions.size(), "Transformer: {} tokens have {} positions, one each is needed",
         tokens.size(), positions.size());
-  return embedding(tokens, positions_, positions, options_.dropout, pass);
+  return embedding(tokens, side_positions, positions, options_.dropout, pass);
 }
 
 at::Tensor Transformer::embed_input(std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions,
                                     Pass& pass) const {
-  return embed(vocabulary_.input_embedding, tokens, positions, pass);
+  return embed(vocabulary_.input_embedding, input_positions_, tokens, positions, pass);
 }
 
 at::Tensor Transformer::embed_output(std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions,
                                      Pass& pass) const {
-  return embed(vocabulary_.output_embedding, tokens, positions, pass);
+  return embed(vocabulary_.output_embedding, output_positions_, tokens, positions, pass);
 }
 
 at::Tensor Transformer::compute_logits(const at::Tensor& state_DM) const {

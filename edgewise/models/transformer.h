@@ -32,7 +32,7 @@ class Transformer {
   const Decoder& decoder() const { return decoder_; }
 
   // --- Embeddings and output projection, for fused computation and for message passing.
-  /// Computes token embeddings plus position encodings, the initial states of nodes: [T, M].
+  /// Computes token embeddings plus position vectors, the initial states of nodes: [T, M].
   at::Tensor embed_input(std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions,
                          Pass& pass) const;
   at::Tensor embed_output(std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions,
@@ -63,20 +63,23 @@ class Transformer {
   static void list_parts(Self& self, Visitor&& part) {
     part("input_embedding", self.vocabulary_.input_embedding);
     part("output_embedding", self.vocabulary_.output_embedding);
+    part("input_positions", self.input_positions_);
+    part("output_positions", self.output_positions_);
     part("encoder", self.encoder_);
     part("decoder", self.decoder_);
     part("generator", self.vocabulary_.output_projection);
   }
 
  private:
-  at::Tensor embed(const Embedding& embedding, std::span<const std::int64_t> tokens,
-                   std::span<const std::int64_t> positions, Pass& pass) const;
+  at::Tensor embed(const Embedding& embedding, const SidePositions& side_positions,
+                   std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions, Pass& pass) const;
   void encode_by_messages(MessageGraph& graph, Pass& pass) const;
   void decode_by_messages(MessageGraph& graph, Pass& pass) const;
 
   TransformerOptions options_;
   VocabularyLayers vocabulary_;
-  PositionEncodings positions_;
+  SidePositions input_positions_;
+  SidePositions output_positions_;
   Encoder encoder_;
   Decoder decoder_;
 };

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/nn/embedding.h"
 
-#include <cmath>
-
 #include "edgewise/nn/init.h"
 #include "edgewise/ops/embed.h"
 
 namespace edgewise {
 
 Embedding::Embedding(std::int64_t vocabulary, std::int64_t size, EmbeddingInit init, RandomStream& random)
-    : weight(init == EmbeddingInit::kXavier
-                 ? xavier_uniform({vocabulary, size}, size, vocabulary, random)
-                 : normal_init({vocabulary, size}, 1.0 / std::sqrt(static_cast<double>(size)), random)) {}
+    : weight(embedding_init(vocabulary, size, init, random)) {}
 
 at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens) const {
   return embed(weight, tokens, {}, {}, {.scale = scale});
@@ -23,13 +19,13 @@ at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens, const Dro
   return embed(weight, tokens, {}, {}, options);
 }
 
-at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens, const PositionEncodings& table,
+at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens, const SidePositions& side_positions,
                                  std::span<const std::int64_t> positions, const DropoutRates& dropout,
                                  Pass& pass) const {
   EmbedOptions options = {.scale = scale};
   pass.set_dropout(dropout.embedding, options.dropout, options.dropout_key);
   pass.set_dropout(dropout.word, options.word_dropout, options.word_dropout_key);
-  const auto [table_PM, rows] = table.rows(positions, weight.scalar_type());
+  const auto [table_PM, rows] = side_positions.rows(positions, weight.scalar_type());
   return embed(weight, tokens, table_PM, rows, options);
 }
 

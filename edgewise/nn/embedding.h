@@ -27,8 +27,8 @@ struct Embedding {
   /// Also applies dropout to whole tokens in training.
   at::Tensor operator()(std::span<const std::int64_t> tokens, const DropoutRates& dropout, Pass& pass) const;
 
-  /// Also adds position encodings, and in training applies dropout to whole tokens and to the sums.
-  at::Tensor operator()(std::span<const std::int64_t> tokens, const PositionEncodings& table,
+  /// Also adds position vectors, and in training applies dropout to whole tokens and to the sums.
+  at::Tensor operator()(std::span<const std::int64_t> tokens, const SidePositions& side_positions,
                         std::span<const std::int64_t> positions, const DropoutRates& dropout, Pass& pass) const;
 
   template <typename Self, typename Visitor>

@@ -28,6 +28,11 @@ at::Tensor normal_init(at::IntArrayRef shape, double deviation, RandomStream& ra
   return draw_tensor(shape, [&] { return deviation * random.normal(); });
 }
 
+at::Tensor embedding_init(std::int64_t rows, std::int64_t size, EmbeddingInit init, RandomStream& random) {
+  if (init == EmbeddingInit::kXavier) return xavier_uniform({rows, size}, size, rows, random);
+  return normal_init({rows, size}, 1.0 / std::sqrt(static_cast<double>(size)), random);
+}
+
 at::Tensor constant_init(at::IntArrayRef shape, double value) {
   return at::full(shape, value, at::kFloat).set_requires_grad(true);
 }

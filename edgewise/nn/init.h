@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "edgewise/base/random.h"
+#include "edgewise/options/layer_kinds.h"
 
 // Initial values of parameters: fp32 leaf tensors that require a gradient, determined by the random stream.
 
@@ -16,6 +17,10 @@ at::Tensor xavier_uniform(at::IntArrayRef shape, std::int64_t fan_in, std::int64
 
 /// Draws from the normal distribution with mean 0.
 at::Tensor normal_init(at::IntArrayRef shape, double deviation, RandomStream& random);
+
+/// Draws a table of `rows` vectors of `size` elements.
+at::Tensor embedding_init(std::int64_t rows, std::int64_t size, EmbeddingInit init, RandomStream& random);
+
 at::Tensor constant_init(at::IntArrayRef shape, double value);
 
 }  // namespace edgewise

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "edgewise/base/error.h"
+#include "edgewise/nn/init.h"
 #include "edgewise/options/position_formula.h"
 
 namespace edgewise {
@@ -24,12 +25,18 @@ constexpr std::int64_t kMaxTableRows = 1 << 16;
 at::Tensor compute(std::span<const std::int64_t> positions, std::int64_t size, PositionKind kind) {
   at::Tensor result_TM = at::empty({std::ssize(positions), size}, at::kDouble);
   double* row = result_TM.mutable_data_ptr<double>();
-  const std::vector<double> frequencies = position_frequencies(size, kind);
+  const PositionFormula formula(size, kind);
   for (const std::int64_t position : positions) {
-    write_position(position, frequencies, row);
+    formula.write(position, row);
     row += size;
   }
   return result_TM;
+}
+
+void check_not_negative(std::span<const std::int64_t> positions) {
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    check(positions[i] >= 0, "Positions: position {} is {}, needs 0 or more", i, positions[i]);
+  }
 }
 
 }  // namespace
@@ -57,11 +64,8 @@ struct PositionEncodings::Table {
 PositionEncodings::PositionEncodings(std::int64_t size, PositionKind kind)
     : size_(size), kind_(kind), table_(std::make_shared<Table>()) {}
 
-PositionEncodings::TableRows PositionEncodings::rows(std::span<const std::int64_t> positions,
-                                                     at::ScalarType dtype) const {
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    check(positions[i] >= 0, "Positions: position {} is {}, needs 0 or more", i, positions[i]);
-  }
+PositionRows PositionEncodings::rows(std::span<const std::int64_t> positions, at::ScalarType dtype) const {
+  check_not_negative(positions);
   std::vector<std::int64_t> rows(positions.begin(), positions.end());
   const std::int64_t last = rows.empty() ? 0 : *std::max_element(rows.begin(), rows.end());
   if (last < kMaxTableRows) return {table_->grow_to(last + 1, dtype, size_, kind_), std::move(rows)};
@@ -74,6 +78,16 @@ PositionEncodings::TableRows PositionEncodings::rows(std::span<const std::int64_
 at::Tensor PositionEncodings::operator()(std::span<const std::int64_t> positions, at::ScalarType dtype) const {
   const auto [table_PM, rows_T] = rows(positions, dtype);
   return table_PM.index_select(0, at::tensor(rows_T));
+}
+
+SidePositions::SidePositions(std::int64_t count, std::int64_t size, EmbeddingInit init, RandomStream& random)
+    : weight(embedding_init(count, size, init, random)) {}
+
+PositionRows SidePositions::rows(std::span<const std::int64_t> positions, at::ScalarType dtype) const {
+  if (!weight.defined()) return encodings.rows(positions, dtype);
+  check_not_negative(positions);
+  for (const std::int64_t position : positions) check_learned_position(position, weight.size(0), "Positions");
+  return {weight, {positions.begin(), positions.end()}};
 }
 
 }  // namespace edgewise

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/stored_parameters.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/options/transformer_options.h"
 
@@ -30,9 +32,17 @@ DType dtype_of(const NamedTensor& named) {
   }
 }
 
-template <typename Sizes>
-std::string describe(DType dtype, const Sizes& shape) {
-  return fmt::format("{} [{}]", dtype_name(dtype), fmt::join(shape, ", "));
+/// Describes the difference between a file and one with the tensor; empty if there is none. Only an fp32 tensor may be
+/// stored in another type.
+std::string describe_difference(const NamedTensor& named, const SafetensorsFile& file) {
+  const std::span<const std::int64_t> shape(named.tensor.sizes().data(), named.tensor.sizes().size());
+  const DType dtype = dtype_of(named);
+  if (dtype == DType::kF32) return edgewise::describe_difference(file, named.name, shape);
+  const TensorInfo* info = file.find(named.name);
+  if (info == nullptr) return "lacks " + quote(named.name);
+  if (info->dtype == dtype && std::ranges::equal(info->shape, shape)) return "";
+  return fmt::format("has {} as {} [{}] instead of {} [{}]", quote(named.name), dtype_name(info->dtype),
+                     fmt::join(info->shape, ", "), dtype_name(dtype), fmt::join(shape, ", "));
 }
 
 /// Lists the differences between the tensors and the file, as parts of a sentence.
@@ -42,16 +52,13 @@ std::vector<std::string> list_differences(std::span<const NamedTensor> tensors, 
   std::set<std::string_view> known;
   for (const NamedTensor& named : tensors) {
     known.insert(named.name);
-    const TensorInfo* info = file.find(named.name);
-    if (info == nullptr) {
-      by_name.push_back("lacks " + quote(named.name));
-    } else if (info->dtype != dtype_of(named) || !named.tensor.sizes().equals(info->shape)) {
-      by_type.push_back(fmt::format("has {} as {} instead of {}", quote(named.name), describe(info->dtype, info->shape),
-                                    describe(dtype_of(named), named.tensor.sizes())));
-    }
+    std::string difference = describe_difference(named, file);
+    if (difference.empty()) continue;
+    (difference.starts_with("lacks ") ? by_name : by_type).push_back(std::move(difference));
   }
   for (const TensorInfo& info : file.tensors()) {
-    if (!known.contains(info.name)) by_name.push_back("has " + quote(info.name) + ", which is not needed");
+    if (known.contains(info.name) || are_scales(file, info)) continue;
+    by_name.push_back("has " + quote(info.name) + ", which is not needed");
   }
   by_name.insert(by_name.end(), by_type.begin(), by_type.end());
   if (by_name.size() > kMaxListed) {
@@ -82,7 +89,11 @@ void load_tensors(std::span<const NamedTensor> tensors, const SafetensorsFile& f
     const TensorInfo& info = *file.find(named.name);
     at::Tensor values = at::Tensor(named.tensor.detach());
     check(values.is_contiguous(), "load_tensors: {} is strided, needs to be contiguous", named.name);
-    std::memcpy(values.mutable_data_ptr(), info.bytes.data(), info.bytes.size());
+    if (named.tensor.scalar_type() == at::kFloat) {
+      read_values(file, info, {values.mutable_data_ptr<float>(), static_cast<std::size_t>(values.numel())});
+    } else {
+      std::memcpy(values.mutable_data_ptr(), info.bytes.data(), info.bytes.size());
+    }
   }
 }
 

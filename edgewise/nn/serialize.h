@@ -18,8 +18,9 @@ namespace edgewise {
 /// Returns the bytes of a safetensors file with these tensors, which are fp32, fp64 or int64 on the CPU.
 std::string serialize_tensors(std::span<const NamedTensor> tensors, const SafetensorsMetadata& metadata = {});
 
-/// Fills the tensors from a file that has exactly these names, dtypes and shapes. Otherwise throws one Error that lists
-/// the first differences, and changes no tensor. `file_name` names the file in errors:
+/// Fills the tensors from a file that has exactly these names, dtypes and shapes. An fp32 tensor may be stored in any
+/// way that base/stored_parameters.h describes. Otherwise throws one Error that lists the first differences, and
+/// changes no tensor. `file_name` names the file in errors:
 ///
 ///     load_tensors: model.safetensors lacks "encoder.norm.bias", has "decoder.gate", which is not needed, has
 ///     "encoder.norm.gain" as F32 [8] instead of F32 [4], needs exactly the tensors that the config describes; …

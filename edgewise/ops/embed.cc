@@ -41,7 +41,6 @@ void check_arguments(const at::Tensor& weight_CM, std::span<const std::int64_t> 
   check_dimensions("embed", "table", table_PM, 2, "positions, features");
   check(table_PM.size(1) == weight_CM.size(1), "embed: table has {} features but weight has {}; they must be equal",
         table_PM.size(1), weight_CM.size(1));
-  check(!table_PM.requires_grad(), "embed: table requires a gradient, but positions have none; detach it");
   check_rows("position", positions, table_PM);
 }
 
@@ -78,7 +77,7 @@ class Embed : public Operation {
                                                       .dropout = lookup_.dropout(),
                                                       .word_dropout = lookup_.word_dropout()});
     });
-    saved = {inputs[0]};
+    saved = inputs;
     return {out_TM};
   }
 
@@ -86,22 +85,35 @@ class Embed : public Operation {
     const ScopedTimer timer("embedding");
     check_differentiated_once("embed");
     const at::Tensor grad_out_TM = pass.grad_outputs[0].contiguous();
-    const GradientBuffer grad_weight_CM = zeroed_gradient_buffer(pass.saved[0]);
-    with_float_or_double(grad_out_TM, [&](auto zero) {
-      using T = decltype(zero);
-      kernels::embed_backward(kernels::EmbedBackward<T>{.tokens = lookup_.tokens.data(),
-                                                        .grad_out = grad_out_TM.const_data_ptr<T>(),
-                                                        .grad_weight = grad_weight_CM.memory.data_ptr<T>(),
-                                                        .num_tokens = grad_out_TM.size(0),
-                                                        .size = grad_out_TM.size(1),
-                                                        .scale = static_cast<T>(lookup_.options.scale),
-                                                        .dropout = lookup_.dropout(),
-                                                        .word_dropout = lookup_.word_dropout()});
-    });
-    return {grad_weight_CM.gradient_for_autograd()};
+    Tensors gradients(2);
+    if (pass.needs_gradient[0]) {
+      gradients[0] =
+          add_rows(grad_out_TM, lookup_.tokens, pass.saved[0], lookup_.options.scale, lookup_.word_dropout());
+    }
+    // Positions have neither a scale nor word dropout.
+    if (pass.needs_gradient[1]) gradients[1] = add_rows(grad_out_TM, lookup_.positions, pass.saved[1], 1.0, {});
+    return gradients;
   }
 
  private:
+  /// Returns the gradient of a table of which the forward pass has added `rows`, times `scale`, to the sums.
+  at::Tensor add_rows(const at::Tensor& grad_out_TM, const std::vector<std::int64_t>& rows, const at::Tensor& table,
+                      double scale, const kernels::Dropout& row_dropout) const {
+    const GradientBuffer gradient = zeroed_gradient_buffer(table);
+    with_float_or_double(grad_out_TM, [&](auto zero) {
+      using T = decltype(zero);
+      kernels::embed_backward(kernels::EmbedBackward<T>{.tokens = rows.data(),
+                                                        .grad_out = grad_out_TM.const_data_ptr<T>(),
+                                                        .grad_weight = gradient.memory.data_ptr<T>(),
+                                                        .num_tokens = grad_out_TM.size(0),
+                                                        .size = grad_out_TM.size(1),
+                                                        .scale = static_cast<T>(scale),
+                                                        .dropout = lookup_.dropout(),
+                                                        .word_dropout = row_dropout});
+    });
+    return gradient.gradient_for_autograd();
+  }
+
   Lookup lookup_;
 };
 

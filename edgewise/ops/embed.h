@@ -26,8 +26,8 @@ struct EmbedOptions {
 };
 
 /// Computes dropout(word_dropout(scale * weight[token]) + table[position]), [T, M], in one pass over memory; fp32 or
-/// fp64, as the weight. With an undefined table, `positions` is empty. Differentiable once, in the weight only; its
-/// gradient is dense and adds the occurrences of a token in order. Throws Error for a token or position without a row.
+/// fp64, as the weight. With an undefined table, `positions` is empty. Differentiable once, in weight and table; the
+/// gradients are dense and add the occurrences of a row in order. Throws Error for a token or position without a row.
 at::Tensor embed(const at::Tensor& weight_CM, std::span<const std::int64_t> tokens, const at::Tensor& table_PM,
                  std::span<const std::int64_t> positions, const EmbedOptions& options = {});
 

@@ -5,6 +5,8 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/gelu_backward.h>
+#include <ATen/ops/silu.h>
+#include <ATen/ops/silu_backward.h>
 
 #include "edgewise/kernels/gemm/gemm.h"
 #include "edgewise/kernels/gemm/linear_gradient.h"
@@ -88,29 +90,54 @@ at::Tensor backward_relu_dropout(const at::Tensor& grad_out_TO, const at::Tensor
   return grad_sum_TO;
 }
 
-at::Tensor parallel_gelu(const at::Tensor& x) {
+/// Computes GELU or SiLU, whose derivatives need their argument. ReLU's derivative needs only its result.
+void compute_activation(Activation activation, const at::Tensor& x, at::Tensor& out) {
+  if (activation == Activation::kGelu) {
+    at::gelu_out(out, x);
+  } else {
+    at::silu_out(out, x);
+  }
+}
+
+void compute_activation_gradient(Activation activation, const at::Tensor& grad_out, const at::Tensor& x,
+                                 at::Tensor& grad_x) {
+  if (activation == Activation::kGelu) {
+    at::gelu_backward_out(grad_x, grad_out, x);
+  } else {
+    at::silu_backward_out(grad_x, grad_out, x);
+  }
+}
+
+/// Runs compute_activation on all threads.
+at::Tensor parallel_activation(Activation activation, const at::Tensor& x) {
   const std::vector<at::Tensor> from = {x.contiguous()};
   const std::vector<at::Tensor> to = {at::empty_like(from[0])};
   parallel_parts(split_tensors(from), [&](std::span<const TensorPart> parts) {
     for (const TensorPart& part : parts) {
       at::Tensor out = take_part(to, part);
-      at::gelu_out(out, take_part(from, part));
+      compute_activation(activation, take_part(from, part), out);
     }
   });
   return to[0];
 }
 
-at::Tensor parallel_gelu_backward(const at::Tensor& grad_out, const at::Tensor& x) {
+/// Runs compute_activation_gradient on all threads.
+at::Tensor parallel_activation_gradient(Activation activation, const at::Tensor& grad_out, const at::Tensor& x) {
   const std::vector<at::Tensor> from = {grad_out.contiguous()};
   const std::vector<at::Tensor> values = {x.contiguous()};
   const std::vector<at::Tensor> to = {at::empty_like(from[0])};
   parallel_parts(split_tensors(from), [&](std::span<const TensorPart> parts) {
     for (const TensorPart& part : parts) {
       at::Tensor grad_x = take_part(to, part);
-      at::gelu_backward_out(grad_x, take_part(from, part), take_part(values, part));
+      compute_activation_gradient(activation, take_part(from, part), take_part(values, part), grad_x);
     }
   });
   return to[0];
+}
+
+/// Returns whether the activation is ReLU, which products and the pass of dropout's gradient apply, or none.
+bool is_fused(const LinearOptions& options) {
+  return !options.activation.has_value() || *options.activation == Activation::kRelu;
 }
 
 }  // namespace
@@ -119,21 +146,18 @@ LayerResult layer_forward(const at::Tensor& x_TI, const LinearWeights& parameter
   const bool is_relu = options.activation == Activation::kRelu;
   const at::Tensor y_TO =
       project(x_TI, parameters, is_relu ? kernels::GemmActivation::kRelu : kernels::GemmActivation::kNone);
-  const bool is_gelu = options.activation == Activation::kGelu;
-  const at::Tensor out_TO = is_gelu ? parallel_gelu(y_TO) : y_TO;
+  const at::Tensor out_TO = is_fused(options) ? y_TO : parallel_activation(*options.activation, y_TO);
   apply_dropout_in_place(out_TO, dropout_rule(options.dropout, options.dropout_key));
-  return {out_TO, is_relu || is_gelu ? y_TO : at::Tensor()};
+  return {out_TO, options.activation.has_value() ? y_TO : at::Tensor()};
 }
 
 at::Tensor layer_grad_preactivation(const at::Tensor& grad_out_TO, const at::Tensor& saved_TO,
                                     const LinearOptions& options, const at::Tensor& grad_bias_O) {
-  if (options.activation != Activation::kGelu) {
-    return backward_relu_dropout(grad_out_TO, saved_TO, dropout_rule(options.dropout, options.dropout_key),
-                                 grad_bias_O);
-  }
-  const at::Tensor grad_gelu_TO =
-      backward_relu_dropout(grad_out_TO, {}, dropout_rule(options.dropout, options.dropout_key), {});
-  return backward_relu_dropout(parallel_gelu_backward(grad_gelu_TO, saved_TO), {}, {}, grad_bias_O);
+  const kernels::Dropout dropout = dropout_rule(options.dropout, options.dropout_key);
+  if (is_fused(options)) return backward_relu_dropout(grad_out_TO, saved_TO, dropout, grad_bias_O);
+  const at::Tensor grad_activation_TO = backward_relu_dropout(grad_out_TO, {}, dropout, {});
+  return backward_relu_dropout(parallel_activation_gradient(*options.activation, grad_activation_TO, saved_TO), {}, {},
+                               grad_bias_O);
 }
 
 void layer_grad_weight(const at::Tensor& grad_pre_TO, const at::Tensor& x_TI, const GradientBuffer& grad_weight_OI) {

@@ -12,7 +12,8 @@ namespace edgewise {
 
 struct LayerResult {
   at::Tensor out_TO;
-  at::Tensor saved_TO;  // saved tensor for backward: ReLU's result or GELU's argument; undefined without activation
+  // The saved tensor for backward: ReLU's result, the argument of GELU and SiLU, or undefined without activation.
+  at::Tensor saved_TO;
 };
 
 LayerResult layer_forward(const at::Tensor& x_TI, const LinearWeights& parameters, const LinearOptions& options);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/silu.h>
 
+#include "edgewise/base/error.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropout.h"
 #include "edgewise/ops/linear.h"
@@ -11,7 +13,15 @@ namespace {
 
 at::Tensor activate(const at::Tensor& x, std::optional<Activation> activation) {
   if (!activation) return x;
-  return *activation == Activation::kRelu ? x.relu() : at::gelu(x);
+  switch (*activation) {
+    case Activation::kRelu:
+      return x.relu();
+    case Activation::kGelu:
+      return at::gelu(x);
+    case Activation::kSilu:
+      return at::silu(x);
+  }
+  fail("linear: activation is {}, needs one of enum_names", static_cast<int>(*activation));
 }
 
 }  // namespace

@@ -45,6 +45,8 @@ struct DataOptions {
   std::int64_t min_length = 0;
   double max_ratio = 0.0;
   bool end_input = false;
+  std::string input_language;
+  std::string output_language;
 
   // Options of the tasks that generate letters; the defaults are the sizes of the graph tutorial.
   std::int64_t train_size = 9000;
@@ -83,6 +85,12 @@ struct DataOptions {
           "no limit",
           at_least(0).at_most(1e6));
     field("end_input", self.end_input, "end input sentences with the end token; output sentences always end with it");
+    field("input_language", self.input_language,
+          "mapped vocabulary of a multilingual model: name of the language of all inputs, such as eng_Latn; `edgewise "
+          "translate --from` names another; empty: none");
+    field("output_language", self.output_language,
+          "mapped vocabulary of a multilingual model: name of the language of all outputs; `edgewise translate --to` "
+          "names another; empty: none");
     field("train_size", self.train_size, "letters: number of training pairs", at_least(1).at_most(1e6));
     field("valid_size", self.valid_size, "letters: number of validation pairs", at_least(0).at_most(1e5));
     field("test_size", self.test_size, "letters: number of test pairs", at_least(0).at_most(1e5));

@@ -23,13 +23,15 @@ bool has_letters(const Experiment& e) { return !is_text(e); }
 bool has_validation(const Experiment& e) { return is_text(e) ? !e.data.valid.empty() : e.data.valid_size > 0; }
 bool has_pieces(const Experiment& e) { return e.vocabulary.kind == VocabularyKind::kSentencePiece; }
 bool has_words(const Experiment& e) { return e.vocabulary.kind == VocabularyKind::kWords; }
-bool has_no_pieces(const Experiment& e) { return !has_pieces(e); }
+bool is_mapped(const Experiment& e) { return e.vocabulary.kind == VocabularyKind::kMapped; }
+bool has_counted_tokens(const Experiment& e) { return !has_pieces(e) && !is_mapped(e); }
 // The kind of tokens in vocabulary.file is known only after reading the file.
 bool may_have_pieces(const Experiment& e) { return has_pieces(e) || !e.vocabulary.file.empty(); }
 bool may_have_unigrams(const Experiment& e) {
   return e.vocabulary.model == SentencePieceModel::kUnigram || !e.vocabulary.file.empty();
 }
 bool has_sampling(const Experiment& e) { return e.vocabulary.input_sampling > 0 || e.vocabulary.output_sampling > 0; }
+bool has_learned_positions(const Experiment& e) { return e.model.positions == PositionKind::kLearned; }
 bool is_universal(const Experiment& e) { return e.model.kind == ModelKind::kUniversal; }
 bool is_adaptive(const Experiment& e) { return e.model.universal.adaptive != AdaptiveSides::kNone; }
 bool has_convolution(const Experiment& e) { return e.model.universal.transition == Transition::kSeparableConvolution; }
@@ -59,8 +61,10 @@ constexpr auto kDataRules = std::to_array<OptionRule<Experiment>>({
     {"data.length_mean", has_letters, "data.task=copy, reverse or sort"},
     {"data.length_deviation", has_letters, "data.task=copy, reverse or sort"},
     {"data.seed", has_letters, "data.task=copy, reverse or sort"},
+    {"data.input_language", is_mapped, "vocabulary.kind=mapped"},
+    {"data.output_language", is_mapped, "vocabulary.kind=mapped"},
     {"data.too_long", [](const Experiment& e) { return e.data.max_length > 0; }, "data.max_length above 0"},
-    {"vocabulary.min_count", has_no_pieces, "vocabulary.kind=words or characters"},
+    {"vocabulary.min_count", has_counted_tokens, "vocabulary.kind=words or characters"},
     {"vocabulary.separate_punctuation", has_words, "vocabulary.kind=words"},
     {"vocabulary.model", has_pieces, "vocabulary.kind=sentencepiece"},
     {"vocabulary.character_coverage", has_pieces, "vocabulary.kind=sentencepiece"},
@@ -73,6 +77,7 @@ constexpr auto kDataRules = std::to_array<OptionRule<Experiment>>({
 constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
     {"batch.positions_below", [](const Experiment& e) { return e.batch.positions != TrainingPositions::kCounted; },
      "batch.positions=shifted or spread"},
+    {"model.max_positions", has_learned_positions, "model.positions=learned"},
     {"model.universal", is_universal, "model.kind=universal"},
     {"model.universal.epsilon", is_adaptive, "model.universal.adaptive other than none"},
     {"model.universal.halting_bias", is_adaptive, "model.universal.adaptive other than none"},
@@ -118,6 +123,10 @@ void check_vocabulary_size(const VocabularySection& vocabulary, std::string_view
         kSpecial);
   check(vocabulary.kind != VocabularyKind::kSentencePiece || vocabulary.size > 0 || !vocabulary.file.empty(),
         "{}: vocabulary.size is 0, needs the number of tokens to learn with vocabulary.kind=sentencepiece", caller);
+  check(vocabulary.kind != VocabularyKind::kMapped || !vocabulary.file.empty(),
+        "{}: vocabulary.kind is mapped, needs vocabulary.file, the directory of an imported model; a mapped vocabulary "
+        "cannot be learned",
+        caller);
 }
 
 void check_vocabularies(const Experiment& e, std::string_view caller) {
@@ -125,6 +134,22 @@ void check_vocabularies(const Experiment& e, std::string_view caller) {
         "{}: model.tying is all, needs vocabulary.shared=true, one vocabulary for both sides; or set "
         "model.tying=output",
         caller);
+}
+
+/// Checks that training pairs, with their begin or end token and the token of a language, fit into the tables of
+/// learned positions.
+void check_learned_positions(const Experiment& e, std::string_view caller) {
+  if (!has_learned_positions(e)) return;
+  const std::int64_t count = e.model.max_positions;
+  check(e.data.max_length > 0, "{}: data.max_length is 0, needs a limit below model.max_positions, which is {}", caller,
+        count);
+  const bool has_language = !e.data.input_language.empty() || !e.data.output_language.empty();
+  check(count > e.data.max_length + (has_language ? 1 : 0),
+        "{}: model.max_positions is {}, needs more than data.max_length, which is {}{}", caller, count,
+        e.data.max_length, has_language ? ", plus 1 for the token of the language" : "");
+  check(e.batch.positions == TrainingPositions::kCounted || e.batch.positions_below <= count,
+        "{}: batch.positions_below is {}, needs at most model.max_positions, which is {}", caller,
+        e.batch.positions_below, count);
 }
 
 void check_batch(const Experiment& e, std::string_view caller) {
@@ -191,6 +216,7 @@ void check_options(const Experiment& experiment, std::string_view caller) {
   check_effects<Experiment>(experiment, make_defaults(experiment.model.preset), kTrainingRules, caller);
   check_vocabularies(experiment, caller);
   check_layer_options(experiment.model, caller, "model.");
+  check_learned_positions(experiment, caller);
   check_batch(experiment, caller);
   check_schedule(experiment.train, caller, "train.");
   check_clipping(experiment.train, caller);

@@ -34,10 +34,15 @@ Formula norm_formula(NormKind kind, std::int64_t size, double epsilon) {
   return kind == NormKind::kLayerNorm ? Formula::layer_norm(features, epsilon) : Formula::std_norm(features, epsilon);
 }
 
-enum class Activation { kRelu, kGelu };
+enum class Activation {
+  kRelu,  // max(x, 0)
+  kGelu,  // x * Phi(x), where Phi is the distribution function of the normal distribution
+  kSilu,  // x * sigmoid(x), also called swish
+};
 
 inline constexpr auto enum_names(Activation) {
-  return std::array{EnumName{Activation::kRelu, "relu"}, EnumName{Activation::kGelu, "gelu"}};
+  return std::array{EnumName{Activation::kRelu, "relu"}, EnumName{Activation::kGelu, "gelu"},
+                    EnumName{Activation::kSilu, "silu"}};
 }
 
 /// Attention score of a query and a key.
@@ -50,12 +55,13 @@ inline constexpr auto enum_names(ScoreKind) {
   return std::array{EnumName{ScoreKind::kDot, "dot"}, EnumName{ScoreKind::kAdditive, "additive"}};
 }
 
-/// Formulas of position vectors; position_formula.h defines them.
-enum class PositionKind { kSinusoidal, kFromScratch };
+/// Kinds of position vectors: formulas, which position_formula.h defines, and a trained table (kLearned).
+enum class PositionKind { kSinusoidal, kFromScratch, kHalves, kFairseq, kLearned };
 
 inline constexpr auto enum_names(PositionKind) {
   return std::array{EnumName{PositionKind::kSinusoidal, "sinusoidal"},
-                    EnumName{PositionKind::kFromScratch, "from_scratch"}};
+                    EnumName{PositionKind::kFromScratch, "from_scratch"}, EnumName{PositionKind::kHalves, "halves"},
+                    EnumName{PositionKind::kFairseq, "fairseq"}, EnumName{PositionKind::kLearned, "learned"}};
 }
 
 /// Sharing of a Transformer's three embedding matrices.

@@ -62,7 +62,8 @@ struct LayerOptions {
     field("clamp", self.clamp,
           "largest absolute value of attention scores, as in the graph tutorial; by default no limit",
           at_least(0.001).at_most(1e6));
-    field("activation", self.activation, "activation function between the two linear layers of feed-forward layers");
+    field("activation", self.activation,
+          "activation function between the two linear layers of feed-forward layers: relu, gelu (exact) or silu");
     field("dropout", self.dropout, "dropout rates, used only in training");
   }
 };

@@ -111,7 +111,8 @@ std::int64_t count_parameters(const TransformerOptions& options) {
   const std::int64_t encoder_layer = count_layer(options, 1);
   const std::int64_t decoder_layer = count_layer(options, 2);
   const std::int64_t norms = options.final_norm ? 2 * count_norm(options) : 0;
-  const std::int64_t around = count_vocabulary_layers(options) + norms;
+  const std::int64_t positions = 2 * options.num_learned_positions() * options.size;
+  const std::int64_t around = count_vocabulary_layers(options) + positions + norms;
   if (options.kind == ModelKind::kUniversal) {
     const AdaptiveSides adaptive = options.universal.adaptive;
     return around + encoder_layer + decoder_layer + count_recurrence(options, encoder_adapts(adaptive)) +

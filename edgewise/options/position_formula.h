@@ -3,36 +3,62 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "edgewise/options/layer_kinds.h"
 
-// Position vectors (positional encodings): the sine in even dimensions j, the cosine in odd dimensions j, of the angle
-// that follows; `size` is the number of dimensions.
+// Position vectors (positional encodings) of `size` dimensions j, each of which has the sine or the cosine of an angle:
 //
-//     sinusoidal:    position / 10000^((j - j mod 2) / size), as in Vaswani et al. 2017
-//     from_scratch:  position / 10000^(2 j / size), as in the from-scratch note (docs/sources.md)
+//     sinusoidal:    position / 10000^((j - j mod 2) / size); sines in even dimensions, cosines in odd ones
+//                    (Vaswani et al. 2017)
+//     from_scratch:  position / 10000^(2 j / size), likewise (the from-scratch note, docs/sources.md)
+//     halves:        position / 10000^(2 k / size); first the sines of k = 0, 1, ..., ceil(size / 2) - 1, then the
+//                    cosines of k = 0, 1, ... (MarianMT in Hugging Face's transformers)
+//     fairseq:       (position + 2) / 10000^(k / (half - 1)) with half = floor(size / 2); first the sines, then the
+//                    cosines of k = 0, 1, ..., half - 1, then a 0 if size is odd (M2M-100 and NLLB)
+//
+// `learned` has no formula: a position's vector is a row of a trained table.
 
 namespace edgewise {
 
-/// Returns, for each dimension, the factor by which a position is multiplied to get the angle. The factors are double,
-/// because a large angle in float has few exact digits after the decimal point.
-inline std::vector<double> position_frequencies(std::int64_t size, PositionKind kind) {
-  std::vector<double> frequencies;
-  for (std::int64_t j = 0; j < size; ++j) {
-    const std::int64_t exponent = kind == PositionKind::kSinusoidal ? j - j % 2 : 2 * j;
-    frequencies.push_back(std::pow(10000.0, -static_cast<double>(exponent) / static_cast<double>(size)));
-  }
-  return frequencies;
-}
+constexpr bool has_formula(PositionKind kind) { return kind != PositionKind::kLearned; }
 
-/// Writes the vector of a position to `to`, which has as many elements as `frequencies`.
-template <typename T>
-void write_position(std::int64_t position, const std::vector<double>& frequencies, T* to) {
-  for (std::size_t j = 0; j < frequencies.size(); ++j) {
-    const double angle = static_cast<double>(position) * frequencies[j];
-    to[j] = static_cast<T>(j % 2 == 0 ? std::sin(angle) : std::cos(angle));
+/// Returns the smallest size of position vectors: fairseq divides by half - 1.
+constexpr std::int64_t smallest_position_size(PositionKind kind) { return kind == PositionKind::kFairseq ? 4 : 1; }
+
+/// A formula of position vectors. Angles are computed in double, because a large angle in float has few exact digits
+/// after the decimal point.
+class PositionFormula {
+ public:
+  /// Throws Error for a kind without a formula and for a size below smallest_position_size(kind).
+  PositionFormula(std::int64_t size, PositionKind kind);
+
+  /// Writes the vector of a position, [size].
+  template <typename T>
+  void write(std::int64_t position, T* to) const {
+    const auto shifted = static_cast<double>(position + shift_);
+    for (const Wave& wave : waves_) {
+      const double angle = shifted * wave.frequency;
+      *to++ = static_cast<T>(wave.is_sine ? std::sin(angle) : std::cos(angle));
+    }
   }
-}
+
+ private:
+  struct Wave {
+    double frequency;  // angle per position
+    bool is_sine;
+  };
+
+  void add_alternating_waves(std::int64_t size, PositionKind kind);
+  void add_halves(std::int64_t size);
+  void add_fairseq_waves(std::int64_t size);
+
+  std::vector<Wave> waves_;  // [size]
+  std::int64_t shift_;       // added to each position
+};
+
+/// Throws Error for a position that a table of `count` learned positions does not have.
+void check_learned_position(std::int64_t position, std::int64_t count, std::string_view caller);
 
 }  // namespace edgewise

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "edgewise/base/error.h"
+#include "edgewise/options/position_formula.h"
 
 namespace edgewise {
 namespace {
@@ -66,6 +67,12 @@ void check_layer_options(const TransformerOptions& options, std::string_view cal
         options.heads, prefix, options.size);
   check(options.size > 1 || options.norm != NormKind::kStdNorm,
         "{}: {}norm is std_norm, needs a {}size above 1, because std_norm divides by size - 1", caller, prefix, prefix);
+  check(options.size >= smallest_position_size(options.positions),
+        "{}: {}size is {}, needs at least {} with {}positions={}", caller, prefix, options.size,
+        smallest_position_size(options.positions), prefix, enum_name(options.positions));
+  check(options.kind != ModelKind::kUniversal || has_formula(options.positions),
+        "{}: {}positions is {}, needs a formula with {}kind=universal, whose steps have position vectors too", caller,
+        prefix, enum_name(options.positions), prefix);
   const UniversalOptions& universal = options.universal;
   check(universal.transition == Transition::kFeedForward || universal.halted_keys == HaltedKeys::kFrozen,
         "{}: {}universal.halted_keys is {}, needs frozen with {}universal.transition=separable_convolution", caller,

@@ -35,6 +35,7 @@ struct TransformerOptions : LayerOptions {
   std::int64_t decoder_layers = 6;
   bool final_norm = true;
   PositionKind positions = PositionKind::kSinusoidal;
+  std::int64_t max_positions = 512;
   bool scale_embedding = true;
   EmbeddingInit embedding_init = EmbeddingInit::kXavier;
   Tying tying = Tying::kAll;
@@ -47,6 +48,9 @@ struct TransformerOptions : LayerOptions {
   /// Returns the options of a preset; docs/sources.md gives their origin.
   static TransformerOptions from_preset(TransformerPreset preset);
 
+  /// Returns the rows of each table of learned positions; 0 for positions by a formula.
+  std::int64_t num_learned_positions() const { return positions == PositionKind::kLearned ? max_positions : 0; }
+
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
     field("preset", self.preset, "document whose choices are the defaults of the other model options");
@@ -57,7 +61,13 @@ struct TransformerOptions : LayerOptions {
           "number of decoder layers; for universal the most steps of the decoder", at_least(1).at_most(1000));
     LayerOptions::list_fields(self, field);
     field("final_norm", self.final_norm, "apply a norm to the outputs of encoder and decoder");
-    field("positions", self.positions, "formula of the position vectors");
+    field("positions", self.positions,
+          "position vectors: a formula (sinusoidal, from_scratch, halves or fairseq), or learned, a trained table for "
+          "each side");
+    field("max_positions", self.max_positions,
+          "number of learned positions: most tokens of an input with its end token, or of an output with its begin "
+          "token",
+          at_least(2).at_most(100'000));
     field("scale_embedding", self.scale_embedding, "multiply token embeddings by sqrt(size)");
     field("embedding_init", self.embedding_init, "initial values of the token embeddings: xavier (uniform) or normal");
     field("tying", self.tying,

@@ -2,6 +2,7 @@
 #include "edgewise/runtime/packed_linear.h"
 
 #include <algorithm>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -22,11 +23,30 @@ void set_norm(kernels::RowEpilogue<T>& epilogue, const NormParameters& norm) {
 }  // namespace
 
 template <typename T>
-PackedLinear<T>::PackedLinear(std::vector<float> weight, std::vector<float> bias, std::int64_t in, std::int64_t out,
-                              bool is_bf16)
-    : out_(out), bias_(std::move(bias)) {
-  if (is_bf16) std::ranges::transform(weight, weight.begin(), [](float value) { return BFloat16(value); });
-  weight_.pack({weight.data(), in, kernels::MatrixLayout::kColumns}, in, out);
+PackedLinear<T>::PackedLinear(const WeightRows& weight, std::vector<float> bias, bool is_bf16)
+    : out_(weight.count), bias_(std::move(bias)) {
+  pack(weight, is_bf16);
+}
+
+template <typename T>
+void PackedLinear<T>::pack(const WeightRows& weight, bool is_bf16) {
+  const auto& [matrix, first, count] = weight;
+  const std::int64_t in = matrix->columns();
+  using Stored = std::conditional_t<kIsInt8<T>, std::int8_t, BFloat16>;
+  if (const Stored* stored = matrix->row<Stored>(first); stored != nullptr) {
+    const std::span<const float> scales =
+        kIsInt8<T> ? matrix->scales().subspan(first, count) : std::span<const float>();
+    return weight_.pack_exactly(kernels::Matrix<Stored>{stored, in, kernels::MatrixLayout::kColumns}, in, count,
+                                scales);
+  }
+  const float* floats = is_bf16 ? nullptr : matrix->row<float>(first);
+  std::vector<float> converted;
+  if (floats == nullptr) {
+    converted = matrix->to_floats(first, count);
+    if (is_bf16) std::ranges::transform(converted, converted.begin(), [](float value) { return BFloat16(value); });
+    floats = converted.data();
+  }
+  weight_.pack(kernels::Matrix<float>{floats, in, kernels::MatrixLayout::kColumns}, in, count);
 }
 
 template <typename T>

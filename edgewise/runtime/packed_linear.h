@@ -9,6 +9,7 @@
 #include "edgewise/kernels/gemm/row_product.h"
 #include "edgewise/kernels/loss/logits_tile.h"
 #include "edgewise/runtime/activations.h"
+#include "edgewise/runtime/weight_matrix.h"
 
 namespace edgewise {
 
@@ -27,9 +28,9 @@ class PackedLinear {
  public:
   PackedLinear() = default;
 
-  /// Packs `weight`, [out, in] as in the checkpoint, and `bias`, [out] or empty. With `is_bf16`, weights are
-  /// first rounded to the nearest bf16 number.
-  PackedLinear(std::vector<float> weight, std::vector<float> bias, std::int64_t in, std::int64_t out, bool is_bf16);
+  /// Packs `weight`, [out, in], and `bias`, [out] or empty. Weights that are stored as T, with scales for std::int8_t,
+  /// are packed unchanged. With `is_bf16`, other weights are first rounded to the nearest bf16 number.
+  PackedLinear(const WeightRows& weight, std::vector<float> bias, bool is_bf16);
 
   std::int64_t out() const { return out_; }
 
@@ -50,6 +51,7 @@ class PackedLinear {
   void reduce_tile(const Activations<T>& x, kernels::LogitsTile tile) const;
 
  private:
+  void pack(const WeightRows& weight, bool is_bf16);
   kernels::RowProduct<T> product(std::int64_t rows, const Activations<T>& x, kernels::GemmActivation activation) const;
 
   std::int64_t out_ = 0;

@@ -48,7 +48,7 @@ class RuntimeScorer : public Scorer {
  private:
   void run_encoder() {
     float* states = rows_.begin(batch_.num_rows());
-    embedding_.write(weights_.input_embedding, batch_.tokens, batch_.positions, "encode", states);
+    embedding_.write(weights_.input_side(), batch_.tokens, batch_.positions, "encode", states);
     const auto& layers = weights_.encoder;
     rows_.prepare_input(rows_.pre_norm(layers.front().self_attention.norm));
     for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -84,7 +84,7 @@ class RuntimeScorer : public Scorer {
 
   void run_decoder(StepResult* recorded) {
     float* states = rows_.begin(std::ssize(cache_.tokens()));
-    embedding_.write(weights_.output_embedding(), cache_.tokens(), cache_.positions(), "step", states);
+    embedding_.write(weights_.output_side(), cache_.tokens(), cache_.positions(), "step", states);
     const auto& layers = weights_.decoder;
     rows_.prepare_input(rows_.pre_norm(layers.front().self_attention.norm));
     for (std::size_t i = 0; i < layers.size(); ++i) {

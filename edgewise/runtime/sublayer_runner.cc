@@ -5,11 +5,21 @@
 #include <cmath>
 #include <limits>
 
+#include "edgewise/base/error.h"
+
 namespace edgewise {
 namespace {
 
 kernels::GemmActivation gemm_activation(Activation activation) {
-  return activation == Activation::kRelu ? kernels::GemmActivation::kRelu : kernels::GemmActivation::kGelu;
+  switch (activation) {
+    case Activation::kRelu:
+      return kernels::GemmActivation::kRelu;
+    case Activation::kGelu:
+      return kernels::GemmActivation::kGelu;
+    case Activation::kSilu:
+      return kernels::GemmActivation::kSilu;
+  }
+  fail("RuntimeModel: activation is {}, needs one of enum_names", static_cast<int>(activation));
 }
 
 }  // namespace

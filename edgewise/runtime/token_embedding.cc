@@ -6,39 +6,49 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/kernels/embedding/embed.h"
-#include "edgewise/options/position_formula.h"
 
 namespace edgewise {
 
 TokenEmbedding::TokenEmbedding(const TransformerOptions& options)
-    : size_(options.size),
-      scale_(options.scale_embedding ? std::sqrt(static_cast<float>(options.size)) : 1.0f),
-      frequencies_(position_frequencies(options.size, options.positions)) {}
+    : size_(options.size), scale_(options.scale_embedding ? std::sqrt(static_cast<float>(options.size)) : 1.0f) {
+  if (has_formula(options.positions)) formula_.emplace(options.size, options.positions);
+}
 
 void TokenEmbedding::reserve_positions(std::int64_t position) {
   const std::int64_t count = std::ssize(positions_) / size_;
   if (position < count) return;
   const std::int64_t new_count = std::max(position + 1, 2 * count);
   positions_.resize(static_cast<std::size_t>(new_count * size_));
-  for (std::int64_t i = count; i < new_count; ++i) write_position(i, frequencies_, positions_.data() + i * size_);
+  for (std::int64_t i = count; i < new_count; ++i) formula_->write(i, positions_.data() + i * size_);
 }
 
-void TokenEmbedding::write(const EmbeddingTable& table, std::span<const std::int64_t> tokens,
+const float* TokenEmbedding::find_vectors(const EmbeddingTable& learned, std::span<const std::int64_t> positions,
+                                          const char* caller) {
+  if (positions.empty()) return nullptr;
+  const std::int64_t last = *std::ranges::max_element(positions);
+  if (formula_) {
+    reserve_positions(last);
+    return positions_.data();
+  }
+  check_learned_position(last, learned.num_rows, caller);
+  return learned.vectors.data();
+}
+
+void TokenEmbedding::write(const SideEmbeddings& side, std::span<const std::int64_t> tokens,
                            std::span<const std::int64_t> positions, const char* caller, float* out) {
-  if (!positions.empty()) reserve_positions(*std::ranges::max_element(positions));
-  embed(table, tokens, positions_.data(), positions.data(), caller, out);
+  embed(side.tokens, tokens, find_vectors(side.positions, positions, caller), positions.data(), caller, out);
 }
 
-void TokenEmbedding::write(const EmbeddingTable& table, std::span<const std::int64_t> tokens, const char* caller,
-                           float* out) {
-  embed(table, tokens, nullptr, nullptr, caller, out);
+void TokenEmbedding::write(const SideEmbeddings& side, std::span<const std::int64_t> tokens, const char* caller,
+                           float* out) const {
+  embed(side.tokens, tokens, nullptr, nullptr, caller, out);
 }
 
 void TokenEmbedding::embed(const EmbeddingTable& table, std::span<const std::int64_t> tokens, const float* vectors,
                            const std::int64_t* positions, const char* caller, float* out) const {
   for (const std::int64_t token : tokens) {
-    check(token >= 0 && token < table.num_tokens, "{}: token is {}, needs a number in [0, {})", caller, token,
-          table.num_tokens);
+    check(token >= 0 && token < table.num_rows, "{}: token is {}, needs a number in [0, {})", caller, token,
+          table.num_rows);
   }
   kernels::embed_forward(kernels::EmbedForward<float>{.weight = table.vectors.data(),
                                                       .tokens = tokens.data(),

@@ -82,7 +82,7 @@ class UniversalRuntimeScorer : public Scorer {
   void run_encoder() {
     allocate_encoder_entries();
     float* states = encoder_.begin(batch_.positions, encoder_entries_, batch_.attended);
-    embedding_.write(weights_.input_embedding, batch_.tokens, "encode", states);
+    embedding_.write(weights_.input_side(), batch_.tokens, "encode", states);
     while (!encoder_.is_done()) {
       encoder_.begin_step(embedding_);
       encoder_.self_attend(weights_.encoder.front().feed_forward.norm);
@@ -95,7 +95,7 @@ class UniversalRuntimeScorer : public Scorer {
   void run_decoder(bool records_attention) {
     if (records_attention) recorder_.begin(cache_.inputs().ranges);
     float* states = decoder_.begin(cache_.positions(), cache_.rows(), cache_.ancestors());
-    embedding_.write(weights_.output_embedding(), cache_.tokens(), "step", states);
+    embedding_.write(weights_.output_side(), cache_.tokens(), "step", states);
     while (!decoder_.is_done()) {
       decoder_.begin_step(embedding_);
       decoder_.self_attend(weights_.decoder.front().cross_attention.norm);

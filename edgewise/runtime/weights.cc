@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/runtime/weights.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <initializer_list>
-#include <set>
 #include <span>
 #include <utility>
 
-#include "edgewise/base/error.h"
-#include "edgewise/base/utf8.h"
 #include "edgewise/options/layer_kinds.h"
+#include "edgewise/runtime/parameter_reader.h"
 
 namespace edgewise {
 namespace {
@@ -24,49 +19,36 @@ constexpr std::int64_t kTileSize = 1024;
 
 constexpr std::int64_t kVectorSize = 16;  // node_attention needs rows of a multiple of 16 elements
 
-/// Reads parameters by name, each an fp32 tensor of a given shape, and records which of them were read. Throws Error;
-/// the messages begin with "read_parameters".
-class ParameterReader {
- public:
-  ParameterReader(const SafetensorsFile& file, std::string file_name) : file_(file), file_name_(std::move(file_name)) {}
-
-  std::vector<float> read(const std::string& name, std::initializer_list<std::int64_t> shape) {
-    const TensorInfo* info = file_.find(name);
-    check(info != nullptr, "read_parameters: {} lacks \"{}\", {}", file_name_, name, kNeedsTensorsOfConfig);
-    check(info->dtype == DType::kF32 && std::ranges::equal(info->shape, shape),
-          "read_parameters: {} has \"{}\" as {} [{}] instead of F32 [{}], {}", file_name_, name,
-          dtype_name(info->dtype), fmt::join(info->shape, ", "), fmt::join(shape, ", "), kNeedsTensorsOfConfig);
-    read_.insert(name);
-    std::vector<float> values(info->bytes.size() / sizeof(float));
-    if (!values.empty()) std::memcpy(values.data(), info->bytes.data(), info->bytes.size());
-    return values;
+/// Lists the index of each element of a row without padding in a row with padding: element k of a head has index
+/// head * head_size + k without padding, and k * padded_heads + head with padding.
+std::vector<std::int64_t> list_head_places(const LayerOptions& options, const HeadLayout& heads) {
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = 0; i < options.size; ++i) {
+    places.push_back(i % heads.head_size * heads.padded_heads + i / heads.head_size);
   }
-
-  void expect_all_read() const {
-    for (const TensorInfo& info : file_.tensors()) {
-      check(read_.contains(info.name), "read_parameters: {} has {}, which is not needed, {}", file_name_,
-            quote(info.name), kNeedsTensorsOfConfig);
-    }
-  }
-
- private:
-  const SafetensorsFile& file_;
-  std::string file_name_;
-  std::set<std::string, std::less<>> read_;
-};
+  return places;
+}
 
 template <typename T>
 class WeightPacker {
  public:
   WeightPacker(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
                bool is_bf16)
-      : options_(options), heads_(make_head_layout(options)), is_bf16_(is_bf16), reader_(file, file_name) {}
+      : options_(options),
+        heads_(make_head_layout(options)),
+        head_places_(list_head_places(options, heads_)),
+        is_bf16_(is_bf16),
+        reader_(file, file_name) {}
 
   Weights<T> pack() {
     Weights<T> weights;
     weights.options = options_;
     weights.heads = heads_;
     read_embeddings(weights);
+    if (options_.num_learned_positions() > 0) {
+      weights.input_positions = read_positions("input_positions.weight");
+      weights.output_positions = read_positions("output_positions.weight");
+    }
     for (std::int64_t i = 0; i < num_layers(options_.encoder_layers); ++i) {
       const std::string layer = layer_prefix("encoder", i);
       weights.encoder.push_back({read_self_attention(layer), read_feed_forward(layer)});
@@ -115,56 +97,45 @@ class WeightPacker {
   }
 
   PackedLinear<T> read_linear(const std::string& name, std::int64_t in, std::int64_t out) {
-    return {reader_.read(name + ".weight", {out, in}), reader_.read(name + ".bias", {out}), in, out, is_bf16_};
+    const WeightMatrix weight = reader_.read_matrix(name + ".weight", out, in);
+    return {weight.all_rows(), reader_.read(name + ".bias", {out}), is_bf16_};
   }
 
-  // Element k of a head is element i = head * head_size + k of a row without padding. Returns the index of this element
-  // in a row with padding: k * padded_heads + head.
-  std::int64_t padded_index(std::int64_t i) const {
-    return i % heads_.head_size * heads_.padded_heads + i / heads_.head_size;
-  }
-
-  std::vector<float> pad_heads(const std::vector<float>& values, std::int64_t row_size) const {
-    std::vector<float> padded(static_cast<std::size_t>(heads_.width() * row_size));
-    for (std::int64_t i = 0; i * row_size < std::ssize(values); ++i) {
-      std::copy_n(values.begin() + i * row_size, row_size, padded.begin() + padded_index(i) * row_size);
-    }
+  // Returns a row of heads with padding.
+  std::vector<float> pad_heads(const std::vector<float>& values) const {
+    std::vector<float> padded(static_cast<std::size_t>(heads_.width()));
+    for (std::size_t i = 0; i < values.size(); ++i) padded[static_cast<std::size_t>(head_places_[i])] = values[i];
     return padded;
   }
 
   // Reads several projections and joins them into one, whose result has the results of all of them.
   PackedLinear<T> read_projections(const std::string& name, std::initializer_list<const char*> parts) {
-    std::vector<float> weight, bias;
+    WeightMatrix weight;
+    std::vector<float> bias;
     for (const char* part : parts) {
       const std::string prefix = name + "." + part;
-      const auto append = [](std::vector<float>& to, const std::vector<float>& more) {
-        to.insert(to.end(), more.begin(), more.end());
-      };
-      append(weight, pad_heads(reader_.read(prefix + ".weight", {options_.size, options_.size}), options_.size));
-      if (options_.attention_bias) append(bias, pad_heads(reader_.read(prefix + ".bias", {options_.size}), 1));
+      weight.append(reader_.read_matrix(prefix + ".weight", options_.size, options_.size)
+                        .place_rows(head_places_, heads_.width()));
+      if (!options_.attention_bias) continue;
+      const std::vector<float> part_bias = pad_heads(reader_.read(prefix + ".bias", {options_.size}));
+      bias.insert(bias.end(), part_bias.begin(), part_bias.end());
     }
-    const auto width = heads_.width() * static_cast<std::int64_t>(parts.size());
-    return {std::move(weight), std::move(bias), options_.size, width, is_bf16_};
+    return {weight.all_rows(), std::move(bias), is_bf16_};
   }
 
   PackedLinear<T> read_attention_output(const std::string& name) {
-    const std::vector<float> stored = reader_.read(name + ".output.weight", {options_.size, options_.size});
-    std::vector<float> weight(static_cast<std::size_t>(options_.size * heads_.width()));
-    for (std::int64_t row = 0; row < options_.size; ++row) {
-      for (std::int64_t i = 0; i < options_.size; ++i) {
-        weight[row * heads_.width() + padded_index(i)] = stored[row * options_.size + i];
-      }
-    }
+    const WeightMatrix weight = reader_.read_matrix(name + ".output.weight", options_.size, options_.size)
+                                    .place_columns(head_places_, heads_.width());
     std::vector<float> bias;
     if (options_.attention_bias) bias = reader_.read(name + ".output.bias", {options_.size});
-    return {std::move(weight), std::move(bias), heads_.width(), options_.size, is_bf16_};
+    return {weight.all_rows(), std::move(bias), is_bf16_};
   }
 
   void read_common_attention_parameters(const std::string& name, AttentionParameters<T>& attention) {
     attention.output = read_attention_output(name);
     attention.norm = read_norm(name + "_norm");
     if (options_.score == ScoreKind::kAdditive) {
-      attention.score_vector = pad_heads(reader_.read(name + ".score_vector", {options_.heads, heads_.head_size}), 1);
+      attention.score_vector = pad_heads(reader_.read(name + ".score_vector", {options_.heads, heads_.head_size}));
     }
   }
 
@@ -189,33 +160,41 @@ class WeightPacker {
             read_norm(layer + "feed_forward_norm")};
   }
 
-  void read_embeddings(Weights<T>& weights) {
-    const std::int64_t num_outputs = options_.output_vocabulary;
-    weights.input_embedding = {reader_.read("input_embedding.weight", {options_.input_vocabulary, options_.size}),
-                               options_.input_vocabulary};
-    if (options_.tying != Tying::kAll) {
-      weights.own_output_embedding = {reader_.read("output_embedding.weight", {num_outputs, options_.size}),
-                                      num_outputs};
-    }
-    std::vector<float> own_weights;
-    if (options_.tying == Tying::kNone) own_weights = reader_.read("generator.weight", {num_outputs, options_.size});
-    pack_output_projection(weights, own_weights.empty() ? weights.output_embedding().vectors : own_weights);
+  EmbeddingTable read_positions(const std::string& name) {
+    return {reader_.read(name, {options_.max_positions, options_.size}), options_.max_positions};
   }
 
-  void pack_output_projection(Weights<T>& weights, const std::vector<float>& table) {
+  void read_embeddings(Weights<T>& weights) {
+    const std::int64_t num_inputs = options_.input_vocabulary;
+    const std::int64_t num_outputs = options_.output_vocabulary;
+    WeightMatrix input = reader_.read_matrix("input_embedding.weight", num_inputs, options_.size);
+    if (options_.tying == Tying::kAll) {
+      pack_output_projection(weights, input);
+    } else {
+      WeightMatrix output = reader_.read_matrix("output_embedding.weight", num_outputs, options_.size);
+      if (options_.tying == Tying::kNone) {
+        pack_output_projection(weights, reader_.read_matrix("generator.weight", num_outputs, options_.size));
+      } else {
+        pack_output_projection(weights, output);
+      }
+      weights.own_output_embedding = {output.take_floats(), num_outputs};
+    }
+    weights.input_embedding = {input.take_floats(), num_inputs};
+  }
+
+  void pack_output_projection(Weights<T>& weights, const WeightMatrix& table) {
     const std::vector<float> bias = reader_.read("generator.bias", {options_.output_vocabulary});
     weights.tile_size = std::min(kTileSize, options_.output_vocabulary);
     for (std::int64_t first = 0; first < options_.output_vocabulary; first += weights.tile_size) {
       const std::int64_t count = std::min(weights.tile_size, options_.output_vocabulary - first);
-      const std::span rows = std::span(table).subspan(first * options_.size, count * options_.size);
       const std::span biases = std::span(bias).subspan(first, count);
-      weights.output_projection.push_back(
-          {{rows.begin(), rows.end()}, {biases.begin(), biases.end()}, options_.size, count, is_bf16_});
+      weights.output_projection.push_back({table.some_rows(first, count), {biases.begin(), biases.end()}, is_bf16_});
     }
   }
 
   const TransformerOptions& options_;
   HeadLayout heads_;
+  std::vector<std::int64_t> head_places_;  // [M], the index of each element of a row of heads in a row with padding
   bool is_bf16_;
   ParameterReader reader_;
 };

@@ -73,9 +73,16 @@ struct HaltingParameters {
   float bias = 0;
 };
 
+/// A table of vectors of tokens or positions.
 struct EmbeddingTable {
-  std::vector<float> vectors;  // [num_tokens, M]
-  std::int64_t num_tokens = 0;
+  std::vector<float> vectors;  // [num_rows, M]
+  std::int64_t num_rows = 0;
+};
+
+/// The embeddings of a side of the model.
+struct SideEmbeddings {
+  const EmbeddingTable& tokens;
+  const EmbeddingTable& positions;  // empty if position vectors have a formula
 };
 
 template <typename T>
@@ -83,7 +90,9 @@ struct Weights {
   TransformerOptions options;
   HeadLayout heads;
   EmbeddingTable input_embedding;
-  EmbeddingTable own_output_embedding;             // empty if the output shares the input's table
+  EmbeddingTable own_output_embedding;  // empty if the output shares the input's table
+  EmbeddingTable input_positions;       // these tables are empty if position vectors have a formula
+  EmbeddingTable output_positions;
   std::vector<EncoderLayerParameters<T>> encoder;  // `encoder` and `decoder`: one layer in a Universal Transformer
   DepthwiseFilter encoder_filter;                  // filters and halting units: Universal Transformer only
   HaltingParameters encoder_halting;               // empty unless the side is adaptive
@@ -95,13 +104,15 @@ struct Weights {
   std::vector<PackedLinear<T>> output_projection;  // tiles of the vocabulary
   std::int64_t tile_size = 0;                      // columns of each tile but the last
 
-  const EmbeddingTable& output_embedding() const {
-    return own_output_embedding.num_tokens == 0 ? input_embedding : own_output_embedding;
+  SideEmbeddings input_side() const { return {input_embedding, input_positions}; }
+  SideEmbeddings output_side() const {
+    return {own_output_embedding.num_rows == 0 ? input_embedding : own_output_embedding, output_positions};
   }
 };
 
-/// Reads and packs the parameters in `file`. With `is_bf16`, weights are first rounded to bf16. Throws Error, which
-/// calls the file `file_name`, for a parameter that is missing, of another shape, or not part of the model.
+/// Reads and packs the parameters in `file`. With `is_bf16`, weights are first rounded to bf16. Weights that the file
+/// stores in the type T, BFloat16 or std::int8_t with scales, are packed unchanged. Throws Error, which calls the file
+/// `file_name`, for a parameter that is missing, of another shape, or not part of the model.
 template <typename T>
 Weights<T> pack_weights(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
                         bool is_bf16 = false);

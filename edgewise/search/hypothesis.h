@@ -12,9 +12,9 @@ namespace edgewise {
 struct Hypothesis {
   Tokens tokens;                 // without begin and end
   double score = 0.0;            // log_probability normalised by length, plus the coverage penalty
-  double log_probability = 0.0;  // sum over tokens and end token, with repetition penalty
+  double log_probability = 0.0;  // sum over tokens and end token, with repetition penalty, without forced tokens
   std::vector<float> attention;  // if requested, [tokens + 1, input]: attention weights from which each token, and last
-                                 // the end token, was predicted
+                                 // the end token, was predicted; zeros for the end token of an output without one
   std::vector<std::int64_t> ponder_steps;  // [tokens + 1], from models with adaptive computation time
 };
 

@@ -17,19 +17,46 @@ void check_token(std::string_view name, std::int64_t token, std::int64_t vocabul
 
 bool is_beam(const SearchOptions& options) { return options.kind == SearchKind::kBeam; }
 bool is_sampling(const SearchOptions& options) { return options.kind == SearchKind::kSampling; }
+bool follows_own_rules(const SearchOptions& options) { return !follows_hugging_face(options); }
+
+/// The limit counts the begin token and the end token.
+bool has_needed_limit(const SearchOptions& options) { return follows_own_rules(options) || options.max_length >= 2; }
+
+/// Greedy search of generate() multiplies logits by the repetition penalty; a scorer gives log-probabilities.
+bool can_penalize(const SearchOptions& options) { return follows_own_rules(options) || options.beam > 1; }
 
 constexpr auto kRules = std::to_array<OptionRule<SearchOptions>>({
+    {"rules", is_beam, "search.kind=beam"},
+    {"rules", has_needed_limit, "search.max_length of at least 2"},
     {"beam", is_beam, "search.kind=beam"},
     {"early_stop", is_beam, "search.kind=beam"},
+    {"early_stop", follows_own_rules, "search.rules=edgewise"},
+    {"length_norm", follows_own_rules, "search.rules=edgewise"},
+    {"coverage_penalty", follows_own_rules, "search.rules=edgewise"},
+    {"length_factor", follows_own_rules, "search.rules=edgewise"},
+    {"length_offset", follows_own_rules, "search.rules=edgewise"},
+    {"min_length_factor", follows_own_rules, "search.rules=edgewise"},
+    {"stop_when", follows_hugging_face, "search.rules=huggingface"},
+    {"force_end", follows_hugging_face, "search.rules=huggingface"},
+    {"renormalize", follows_hugging_face, "search.rules=huggingface"},
+    {"repetition_penalty", can_penalize, "search.beam of at least 2 with search.rules=huggingface"},
     {"temperature", is_sampling, "search.kind=sampling"},
     {"top_k", is_sampling, "search.kind=sampling"},
     {"top_p", is_sampling, "search.kind=sampling"},
     {"seed", is_sampling, "search.kind=sampling"},
-    {"length_penalty", [](const SearchOptions& options) { return options.length_norm == LengthNorm::kGnmt; },
+    {"length_penalty",
+     [](const SearchOptions& options) {
+       return options.length_norm == LengthNorm::kGnmt || follows_hugging_face(options);
+     },
      "search.length_norm=gnmt"},
 });
 
 }  // namespace
+
+std::int64_t max_length_for(const SearchOptions& options, std::int64_t positions) {
+  // The decoder has a position for the begin token, but none for the last token of an output.
+  return follows_hugging_face(options) ? positions + 1 : positions - 1;
+}
 
 void check_effects(const SearchOptions& options, const SearchOptions& before, std::string_view caller) {
   check_effects<SearchOptions>(options, before, kRules, caller, "search.");
@@ -42,6 +69,11 @@ void check_options(const SearchOptions& options, std::int64_t vocabulary_size) {
         vocabulary_size);
   check(options.kind != SearchKind::kBeam || options.n_best <= options.beam,
         "search: n_best is {}, but the beam is {}; a beam at least as wide is needed", options.n_best, options.beam);
+  check(has_needed_limit(options), "search: max_length is {}, needs at least 2 with rules=huggingface",
+        options.max_length);
+  check(options.repetition_penalty == 1 || can_penalize(options),
+        "search: repetition_penalty is {}, needs a beam of at least 2 with rules=huggingface",
+        options.repetition_penalty);
 
   check_token("begin_token", options.begin_token, vocabulary_size);
   check_token("end_token", options.end_token, vocabulary_size);

@@ -22,6 +22,28 @@ inline constexpr auto enum_names(SearchKind) {
                     EnumName{SearchKind::kScoring, "scoring"}};
 }
 
+/// Rules of beam search; search.h describes both.
+enum class BeamRules {
+  kEdgewise,    // active and finished hypotheses share one beam
+  kHuggingFace  // as in generate() of Hugging Face's transformers 5
+};
+
+inline constexpr auto enum_names(BeamRules) {
+  return std::array{EnumName{BeamRules::kEdgewise, "edgewise"}, EnumName{BeamRules::kHuggingFace, "huggingface"}};
+}
+
+/// When BeamRules::kHuggingFace end the search of a sentence that has `beam` finished hypotheses.
+enum class StopWhen {
+  kFull,    // at once; early_stopping=True of generate()
+  kLikely,  // if the best active hypothesis, ended now with probability 1, would not be better; early_stopping=False
+  kCertain  // if it would not be better, ended so at the length limit; early_stopping="never"
+};
+
+inline constexpr auto enum_names(StopWhen) {
+  return std::array{EnumName{StopWhen::kFull, "full"}, EnumName{StopWhen::kLikely, "likely"},
+                    EnumName{StopWhen::kCertain, "certain"}};
+}
+
 /// Divisors of the log-probability of an output of n tokens, end token included.
 enum class LengthNorm {
   kGnmt,     // ((5 + n) / 6) ^ length_penalty (Wu et al. 2016, eq. 14)
@@ -34,9 +56,11 @@ inline constexpr auto enum_names(LengthNorm) {
                     EnumName{LengthNorm::kNone, "none"}};
 }
 
-/// Options of a search; search.h defines their effects. Lengths are in tokens, without begin and end token.
+/// Options of a search; search.h defines their effects. Lengths are in tokens, without begin and end token; those of
+/// BeamRules::kHuggingFace count both.
 struct SearchOptions {
   SearchKind kind = SearchKind::kBeam;
+  BeamRules rules = BeamRules::kEdgewise;
   std::int64_t beam = 1;
   std::int64_t n_best = 1;
 
@@ -60,6 +84,11 @@ struct SearchOptions {
 
   bool early_stop = true;
 
+  // Options of BeamRules::kHuggingFace.
+  StopWhen stop_when = StopWhen::kLikely;
+  bool force_end = true;     // forced_eos_token_id of generate()
+  bool renormalize = false;  // renormalize_logits of generate()
+
   // Not in a config file: these depend on the vocabulary and the caller.
   std::int64_t begin_token = 2;
   std::int64_t end_token = 3;
@@ -70,6 +99,8 @@ struct SearchOptions {
   template <typename Self, typename Field>
   static void list_fields(Self& self, Field&& field) {
     field("kind", self.kind, "search method: beam, sampling, or scoring of given outputs");
+    field("rules", self.rules,
+          "rules of beam search: edgewise, or huggingface, which gives the outputs of generate() in transformers 5");
     field("beam", self.beam, "beam width: hypotheses kept for each sentence; 1 is greedy search",
           at_least(1).at_most(1000));
     field("n_best", self.n_best, "number of outputs for each input; for beam search at most the beam width",
@@ -77,18 +108,23 @@ struct SearchOptions {
     field("length_norm", self.length_norm,
           "divisor of log-probabilities in scores: gnmt (with length_penalty), average (the length) or none");
     field("length_penalty", self.length_penalty,
-          "exponent of the gnmt length norm; larger values favour longer outputs", at_least(0).at_most(10));
+          "exponent of the gnmt length norm, or with rules=huggingface of the length; larger values favour longer "
+          "outputs",
+          at_least(0).at_most(10));
     field("coverage_penalty", self.coverage_penalty,
           "weight of the penalty for input tokens with little attention; 0: no penalty", at_least(0).at_most(100));
     field("length_factor", self.length_factor, "longest output: length_factor * input length + length_offset tokens",
           at_least(0).at_most(100));
     field("length_offset", self.length_offset, "constant part of the longest output, in tokens",
           at_least(0).at_most(10'000));
-    field("max_length", self.max_length, "most tokens of an output, for inputs of any length; 0: no limit",
+    field("max_length", self.max_length,
+          "most tokens of an output, for inputs of any length; 0: no limit; with rules=huggingface, the begin and the "
+          "end token count, and a limit is needed",
           at_least(0).at_most(1e6));
     field("min_length_factor", self.min_length_factor,
           "shortest output: min_length_factor * input length + min_length tokens", at_least(0).at_most(100));
-    field("min_length", self.min_length, "constant part of the shortest output, in tokens",
+    field("min_length", self.min_length,
+          "constant part of the shortest output, in tokens; with rules=huggingface, the begin and the end token count",
           at_least(0).at_most(10'000));
     field("no_repeat_ngram", self.no_repeat_ngram,
           "length of token sequences that may not occur twice in an output; 0: no restriction",
@@ -106,8 +142,25 @@ struct SearchOptions {
     field("seed", self.seed, "sampling: seed of the random numbers");
     field("early_stop", self.early_stop,
           "end the search of a sentence as soon as its result is certain; results do not change");
+    field("stop_when", self.stop_when,
+          "rules=huggingface: when the search of a sentence ends that has as many outputs as the beam is wide: full "
+          "(at once), likely (a better output is unlikely) or certain (there is no better output); these are true, "
+          "false and never of early_stopping in generate()");
+    field("force_end", self.force_end,
+          "rules=huggingface: outputs of max_length tokens end with the end token, whose probability does not count; "
+          "if false, they may end without it");
+    field("renormalize", self.renormalize,
+          "rules=huggingface: log-probabilities are normalised again after tokens are excluded and penalised");
   }
 };
+
+/// Returns whether the rules of a search are those of Hugging Face, which exist for beam search alone.
+inline bool follows_hugging_face(const SearchOptions& options) {
+  return options.kind == SearchKind::kBeam && options.rules == BeamRules::kHuggingFace;
+}
+
+/// Returns the max_length with which the longest output needs `positions` positions of a decoder.
+std::int64_t max_length_for(const SearchOptions& options, std::int64_t positions);
 
 /// Throws Error for options that are out of range, contradict each other or do not fit the size of the vocabulary.
 void check_options(const SearchOptions& options, std::int64_t vocabulary_size);

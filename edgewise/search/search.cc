@@ -2,6 +2,8 @@
 #include "edgewise/search/search.h"
 
 #include <map>
+#include <memory>
+#include <string_view>
 #include <utility>
 
 #include "edgewise/base/error.h"
@@ -11,8 +13,8 @@
 namespace edgewise {
 namespace {
 
-// A prefix of n tokens is scored in one step, whose tokens attend to n²/2 ancestors: 0.5 GB for 10 000 tokens. All
-// prefixes of a step together have at most as many ancestors as one prefix may have.
+// A prefix of n tokens, with those that are forced, is scored in one step, whose tokens attend to n²/2 ancestors: 0.5
+// GB for 10 000 tokens. All prefixes of a step together have at most as many ancestors as one prefix may have.
 constexpr std::int64_t kMaxSquaresOfStep = kMaxPrefix * kMaxPrefix;
 
 /// Runs decoding steps for the sentences in the slots, and refills free slots from the queue.
@@ -57,24 +59,33 @@ class Search {
     while (!next_input_) {
       next_input_ = queue_.next(!running_.empty());
       if (!next_input_) return false;
-      check_prefix(next_input_->prefix);
+      check_first_tokens(*next_input_);
       if (next_input_->tokens.empty()) queue_.put_result(*std::exchange(next_input_, std::nullopt), {Hypothesis()});
     }
     return true;
   }
 
-  void check_prefix(const Tokens& prefix) const {
-    check(std::ssize(prefix) <= kMaxPrefix, "search: a prefix has {} tokens, needs at most {}", prefix.size(),
-          kMaxPrefix);
-    for (const std::int64_t token : prefix) {
+  void check_first_tokens(const SearchInput& input) const {
+    check(num_first_tokens(input) <= kMaxPrefix, "search: a prefix has {} tokens, needs at most {}",
+          num_first_tokens(input), kMaxPrefix);
+    check_tokens(input.forced, "forced beginning");
+    check_tokens(input.prefix, "prefix");
+  }
+
+  void check_tokens(const Tokens& tokens, std::string_view name) const {
+    for (const std::int64_t token : tokens) {
       check(token >= 0 && token < rules_.vocabulary_size(),
-            "search: a prefix has token {}, but the vocabulary has {} tokens, counted from 0", token,
+            "search: a {} has token {}, but the vocabulary has {} tokens, counted from 0", name, token,
             rules_.vocabulary_size());
     }
   }
 
+  static std::int64_t num_first_tokens(const SearchInput& input) {
+    return std::ssize(input.forced) + std::ssize(input.prefix);
+  }
+
   static std::int64_t square_of_prefix(const SearchInput& input) {
-    return std::ssize(input.prefix) * std::ssize(input.prefix);
+    return num_first_tokens(input) * num_first_tokens(input);
   }
 
   /// Returns whether the next input may run beside the others; `squares` is the sum of the squares of the prefixes
@@ -139,8 +150,8 @@ void search(Scorer& scorer, SearchQueue& queue, const SearchOptions& options, co
   check_options(options, scorer.vocabulary_size());
   check(capacity.sentences >= 1, "search: capacity.sentences is {}, at least 1 is needed", capacity.sentences);
   check(capacity.tokens >= 0, "search: capacity.tokens is {}, at least 0 is needed", capacity.tokens);
-  const SearchRules rules(options, scorer.vocabulary_size());
-  Search(scorer, queue, rules, capacity).run();
+  const std::unique_ptr<const SearchRules> rules = make_search_rules(options, scorer.vocabulary_size());
+  Search(scorer, queue, *rules, capacity).run();
 }
 
 std::vector<std::vector<Hypothesis>> search(Scorer& scorer, std::span<const SearchInput> inputs,
@@ -153,7 +164,7 @@ std::vector<std::vector<Hypothesis>> search(Scorer& scorer, std::span<const Sear
 std::vector<std::vector<Hypothesis>> search(Scorer& scorer, std::span<const Tokens> inputs,
                                             const SearchOptions& options, const SearchCapacity& capacity) {
   std::vector<SearchInput> with_ids;
-  for (const Tokens& tokens : inputs) with_ids.push_back({.tokens = tokens, .prefix = {}, .id = 0});
+  for (const Tokens& tokens : inputs) with_ids.push_back({.tokens = tokens});
   return search(scorer, with_ids, options, capacity);
 }
 

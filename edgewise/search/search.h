@@ -22,17 +22,41 @@ namespace edgewise {
 // log-probability counts. Among equals the earlier hypothesis wins, then the lower token. A token of log-probability
 // -inf is chosen only if there is no other. A beam of 1 is greedy search.
 //
+// Beam search with BeamRules::kHuggingFace gives the outputs of generate() in transformers 5, for models of others
+// whose results must not change:
+// - Each step ranks the best 2 · beam extensions of the active hypotheses by log-probability. An extension by the end
+//   token finishes if it is among the first `beam`, and is dropped if not. The best `beam` others stay active.
+// - The score of a finished hypothesis is its log-probability / length ^ length_penalty. The length counts the forced
+//   tokens and the end token, not the begin token. The `beam` best finished hypotheses are kept.
+// - A sentence is done when it has `beam` finished hypotheses and the condition of `stop_when` holds.
+// - max_length counts the begin and the end token (max_new_tokens=n of generate() is max_length n + 1). At max_length,
+//   the end token follows with log-probability 0; without `force_end`, the extensions that rank first finish with
+//   whatever token they have. min_length counts the begin token: the end token may follow min_length tokens.
+// - no_repeat_ngram and repetition_penalty treat the begin token as part of the output. A hypothesis that no token may
+//   follow is dropped; if all are and none has finished, they end there.
+// - The probability of excluded tokens (`never`, and those of min_length and no_repeat_ngram) is lost, unless
+//   `renormalize` divides it among the others. This costs time in proportion to the number of excluded tokens.
+// - A beam of 1 is greedy search: the likeliest token follows. Scores, which generate() does not give there, are those
+//   of a wider beam.
+// - Log-probabilities are added in double precision; generate() adds in single precision. Among equals, where
+//   generate() leaves the order to torch.topk, the earlier hypothesis wins, then the lower token. Where generate()
+//   fills up its n best outputs with repeated or unfinished ones, because there are no others, there are fewer outputs.
+//
 // Sampling: draws `n_best` outputs independently and ranks them by score. Temperature, top_k and top_p do not change
 // scores.
 //
 // Scoring: the prefix is the whole output; its score is the score in a search without repetition penalty.
 //
-// A prefix may contain tokens that the options forbid, and its log-probability counts. The options restrict the tokens
-// after the prefix; if they allow none, the end token follows. An empty input has the empty output of score 0 and is
-// not passed to the scorer. The result for a sentence is independent of the other sentences, the slot and the time of
-// the search, provided that the scorer's results are.
+// Each output begins with SearchInput::forced, whose log-probability does not count, and then the prefix, whose
+// log-probability counts. Both count as tokens of the output, and may be tokens that the options forbid. The options
+// restrict the tokens after them; if they allow none, the end token follows. With BeamRules::kHuggingFace, a prefix is
+// what generate() has in decoder_input_ids: neither its log-probability nor its length counts in the score, nor do
+// those of the forced tokens before it.
+//
+// An empty input has the empty output of score 0 and is not passed to the scorer. The result for a sentence is
+// independent of the other sentences, the slot and the time of the search, provided that the scorer's results are.
 
-/// The most tokens of a prefix.
+/// The most tokens of a prefix, forced tokens included.
 inline constexpr std::int64_t kMaxPrefix = 10'000;
 
 /// Limits the sentences that are searched at once.
@@ -66,7 +90,7 @@ void search(Scorer& scorer, SearchQueue& queue, const SearchOptions& options = {
 std::vector<std::vector<Hypothesis>> search(Scorer& scorer, std::span<const Tokens> inputs,
                                             const SearchOptions& options = {}, const SearchCapacity& capacity = {});
 
-/// Overload for inputs with prefixes. SearchInput::id is ignored: the id of inputs[i] is i.
+/// Overload for inputs with forced tokens and prefixes. SearchInput::id is ignored: the id of inputs[i] is i.
 std::vector<std::vector<Hypothesis>> search(Scorer& scorer, std::span<const SearchInput> inputs,
                                             const SearchOptions& options = {}, const SearchCapacity& capacity = {});
 

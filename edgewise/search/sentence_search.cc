@@ -8,45 +8,22 @@
 #include "edgewise/base/error.h"
 
 namespace edgewise {
-namespace {
-
-/// Returns the distinct tokens in ascending order.
-Tokens sort_unique(Tokens tokens) {
-  std::ranges::sort(tokens);
-  tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
-  return tokens;
-}
-
-/// Returns the tokens that would complete an n-gram of `size` tokens that `produced` already contains; distinct,
-/// ascending. Costs O(length · size).
-Tokens repeating_tokens(std::span<const std::int64_t> produced, std::int64_t size) {
-  const auto context_size = static_cast<std::size_t>(size - 1);
-  if (produced.size() <= context_size) return {};
-  const auto context = produced.last(context_size);
-  Tokens ends;
-  for (std::size_t begin = 0; begin + context_size < produced.size(); ++begin) {
-    if (std::ranges::equal(produced.subspan(begin, context_size), context))
-      ends.push_back(produced[begin + context_size]);
-  }
-  return sort_unique(std::move(ends));
-}
-
-}  // namespace
 
 SentenceSearch::SentenceSearch(const SearchRules& rules, std::int64_t slot, SearchInput input)
     : rules_(rules), slot_(slot), input_(std::move(input)) {
   const auto input_length = static_cast<std::int64_t>(input_.tokens.size());
-  const auto prefix_length = static_cast<std::int64_t>(input_.prefix.size());
-  longest_ = rules.options().kind == SearchKind::kScoring ? prefix_length
-                                                          : std::max(rules.longest_output(input_length), prefix_length);
+  longest_ = rules.options().kind == SearchKind::kScoring
+                 ? num_first_tokens()
+                 : std::max(rules.longest_output(input_length), num_first_tokens());
   shortest_ = rules.shortest_output(input_length);
   add_first_nodes();
 }
 
-/// Adds the begin token and the prefix as one chain of nodes. Hypotheses begin at its last node: one, or n_best
-/// samples.
+/// Adds the begin token and the first tokens of the output as one chain of nodes. Hypotheses begin at its last node:
+/// one, or n_best samples.
 void SentenceSearch::add_first_nodes() {
   NodeIndex node = tree_.grow(0, HypothesisTree::kRoot, rules_.options().begin_token);
+  for (const std::int64_t token : input_.forced) node = tree_.grow(0, node, token);
   for (const std::int64_t token : input_.prefix) node = tree_.grow(0, node, token);
   const bool draws = rules_.options().kind == SearchKind::kSampling;
   const std::int64_t count = draws ? rules_.options().n_best : 1;
@@ -56,59 +33,61 @@ void SentenceSearch::add_first_nodes() {
   }
 }
 
+/// Returns whether the token after a node is in a prefix whose log-probability counts.
+bool SentenceSearch::has_scored_next_token(NodeIndex node) const {
+  return rules_.conventions().counts_prefix && has_next_first_token(node) &&
+         tree_.depth(node) >= std::ssize(input_.forced);
+}
+
+/// Returns the length in the score of a hypothesis of `length` tokens, last one included. In generate(), a prefix is a
+/// part of decoder_input_ids, to which the forced token then belongs.
+std::int64_t SentenceSearch::scored_length(std::int64_t length) const {
+  return rules_.conventions().counts_prefix || input_.prefix.empty() ? length : length - num_first_tokens();
+}
+
 // --- requests
 
 void SentenceSearch::add_requests(Step& step) {
   first_row_ = step.nodes.size();
   first_weight_ = step.num_weights;
-  wanted_begin_.clear();
+  requests_.clear();
   for (NodeIndex node = first_node_; node < tree_.num_nodes(); ++node) {
     step.nodes.push_back({slot_, tree_.parent(node), tree_.token(node)});
     step.num_weights += input_.tokens.size();
-    wanted_begin_.push_back(step.wanted.size());
+    requests_.push_back({step.wanted.size(), 0, {}});
     request_continuations(node, step);
   }
-  wanted_begin_.push_back(step.wanted.size());
 }
 
 void SentenceSearch::request_continuations(NodeIndex node, Step& step) {
-  if (is_forced(node)) {
-    request_token(input_.prefix[static_cast<std::size_t>(tree_.depth(node))], step);
-  } else if (must_end(node)) {
-    request_token(rules_.options().end_token, step);
-  } else {
+  const std::int64_t row = std::ssize(step.nodes) - 1;
+  if (has_next_first_token(node)) {
+    if (!has_scored_next_token(node)) return;
+    step.wanted.push_back(
+        {row, input_.prefix[static_cast<std::size_t>(tree_.depth(node) - std::ssize(input_.forced))]});
+  } else if (!is_at_limit(node) || rules_.conventions().last_token == LastToken::kAny) {
     request_restricted(node, step);
+  } else if (rules_.conventions().last_token == LastToken::kEnd) {
+    step.wanted.push_back({row, rules_.options().end_token});
   }
 }
 
-void SentenceSearch::request_token(std::int64_t token, Step& step) const {
-  step.wanted.push_back({static_cast<std::int64_t>(step.nodes.size()) - 1, token});
-}
-
-bool SentenceSearch::must_end(NodeIndex node) const { return tree_.depth(node) >= longest_; }
-
-/// Excludes repetitions and an early end token from the candidates. Requests log-probabilities of excluded tokens that
-/// may still follow: those with a repetition penalty, and the end token, which follows if no other token may.
-void SentenceSearch::request_restricted(NodeIndex node, Step& step) const {
+/// Excludes the restricted tokens from the candidates, and requests the log-probabilities of those that are needed.
+void SentenceSearch::request_restricted(NodeIndex node, Step& step) {
   const SearchOptions& options = rules_.options();
-  Tokens produced;
-  if (options.no_repeat_ngram > 0 || options.repetition_penalty != 1) {
-    produced = tree_.path(node);
-    produced.erase(produced.begin());
-  }
-  Tokens forbidden;
-  if (options.no_repeat_ngram > 0) forbidden = repeating_tokens(produced, options.no_repeat_ngram);
   const bool is_too_short = tree_.depth(node) < shortest_;
-  const Tokens penalised = options.repetition_penalty != 1 ? sort_unique(produced) : Tokens();
-
-  Tokens excluded = forbidden;
-  excluded.insert(excluded.end(), penalised.begin(), penalised.end());
-  if (is_too_short) excluded.push_back(options.end_token);
-  const auto row = static_cast<std::int64_t>(step.nodes.size()) - 1;
-  for (const std::int64_t token : sort_unique(std::move(excluded))) {
-    step.excluded.push_back({row, token});
-    const bool is_forbidden = std::ranges::binary_search(forbidden, token) && token != options.end_token;
-    if (!is_forbidden && rules_.allowed()[token] != 0) request_token(token, step);
+  const bool depends_on_path = options.no_repeat_ngram > 0 || options.repetition_penalty != 1;
+  if (!depends_on_path && !is_too_short && !rules_.conventions().renormalizes) return;
+  const std::int64_t row = std::ssize(step.nodes) - 1;
+  NodeRequest& request = requests_.back();
+  for (const RestrictedToken& restricted : restricted_tokens(rules_, tree_.path(node), is_too_short)) {
+    if (rules_.allowed()[restricted.token] != 0) {
+      step.excluded.push_back({row, restricted.token});
+      ++request.num_excluded;
+    }
+    if (!is_needed(restricted, rules_)) continue;
+    step.wanted.push_back({row, restricted.token});
+    request.needed.push_back(restricted);
   }
 }
 
@@ -123,59 +102,53 @@ void SentenceSearch::advance(const Step& step) {
 
 void SentenceSearch::store_attention(const Step& step) {
   if (!rules_.needs_attention()) return;
-  const std::size_t rows = wanted_begin_.size() - 1;
   const auto begin = step.result.attention.begin() + static_cast<std::ptrdiff_t>(first_weight_);
-  attention_.insert(attention_.end(), begin, begin + static_cast<std::ptrdiff_t>(rows * input_.tokens.size()));
+  attention_.insert(attention_.end(), begin,
+                    begin + static_cast<std::ptrdiff_t>(requests_.size() * input_.tokens.size()));
 }
 
 void SentenceSearch::store_ponder_steps(const Step& step) {
   if (step.result.ponder_steps.empty()) return;
   const auto begin = step.result.ponder_steps.begin() + static_cast<std::ptrdiff_t>(first_row_);
-  ponder_steps_.insert(ponder_steps_.end(), begin, begin + static_cast<std::ptrdiff_t>(wanted_begin_.size()) - 1);
+  ponder_steps_.insert(ponder_steps_.end(), begin, begin + std::ssize(requests_));
 }
 
 void SentenceSearch::add_prefix_score(const Step& step) {
   double log_probability = 0.0;
-  for (NodeIndex node = first_node_; node < tree_.num_nodes() && is_forced(node); ++node) {
-    const std::size_t wanted = wanted_begin_[static_cast<std::size_t>(node - first_node_)];
-    log_probability += check_log_probability(step.result.wanted[wanted], node, step.wanted[wanted].token);
+  for (NodeIndex node = first_node_; node < tree_.num_nodes() && has_next_first_token(node); ++node) {
+    if (has_scored_next_token(node)) log_probability += wanted_log_probability(node, 0, step);
   }
   for (ActiveHypothesis& hypothesis : active_) hypothesis.log_probability += log_probability;
 }
 
-/// Returns at least one token: the end token if no other may follow. Throws Error if the scorer gave no candidate, as
-/// scorers do when all log-probabilities are NaN.
 std::vector<NextToken> SentenceSearch::next_tokens(NodeIndex node, const Step& step) const {
-  std::vector<NextToken> next;
-  if (!must_end(node)) add_candidates(node, step, next);
-  const auto index = static_cast<std::size_t>(node - first_node_);
-  for (std::size_t i = wanted_begin_[index]; i < wanted_begin_[index + 1]; ++i) {
-    const std::int64_t token = step.wanted[i].token;
-    const double log_probability = check_log_probability(step.result.wanted[i], node, token);
-    if (token == rules_.options().end_token) continue;
-    next.push_back({token, log_probability * rules_.options().repetition_penalty});
+  const LastToken last = rules_.conventions().last_token;
+  if (is_at_limit(node) && last != LastToken::kAny) {
+    const bool is_forced = last == LastToken::kForcedEnd;
+    return {{rules_.options().end_token, is_forced ? 0.0 : wanted_log_probability(node, 0, step)}};
   }
-  if (!next.empty()) return next;
-  for (std::size_t i = wanted_begin_[index]; i < wanted_begin_[index + 1]; ++i) {
-    const std::int64_t token = step.wanted[i].token;
-    if (token == rules_.options().end_token)
-      next.push_back({token, check_log_probability(step.result.wanted[i], node, token)});
+  const NodeRequest& request = request_of(node);
+  std::vector<double> log_probabilities;
+  for (std::size_t i = 0; i < request.needed.size(); ++i) {
+    log_probabilities.push_back(wanted_log_probability(node, i, step));
   }
-  check(!next.empty(),
-        "search: the scorer gave no continuation of {} tokens, needs one; the model computes infinite numbers or NaN",
-        tree_.depth(node));
-  return next;
+  return apply_restrictions(unrestricted_tokens(node, step), request.needed, log_probabilities, rules_);
 }
 
-void SentenceSearch::add_candidates(NodeIndex node, const Step& step, std::vector<NextToken>& next) const {
+std::vector<NextToken> SentenceSearch::unrestricted_tokens(NodeIndex node, const Step& step) const {
   const std::size_t row = row_of(node);
+  std::vector<NextToken> next;
   if (!rules_.needs_all_continuations()) {
     const auto count = static_cast<std::size_t>(rules_.num_candidates());
     for (const Candidate& candidate : std::span(step.result.candidates).subspan(row * count, count)) {
       if (candidate.token < 0) break;
       next.push_back({candidate.token, check_log_probability(candidate.log_probability, node, candidate.token)});
     }
-    return;
+    const auto num_allowed = static_cast<std::size_t>(rules_.vocabulary_size() - std::ssize(rules_.forbidden()));
+    check(!next.empty() || request_of(node).num_excluded == num_allowed,
+          "search: the scorer gave no continuation of {} tokens, needs one; the model computes infinite numbers or NaN",
+          tree_.depth(node));
+    return next;
   }
   const auto vocabulary = static_cast<std::size_t>(rules_.vocabulary_size());
   const auto all = std::span(step.result.log_probabilities).subspan(row * vocabulary, vocabulary);
@@ -188,6 +161,13 @@ void SentenceSearch::add_candidates(NodeIndex node, const Step& step, std::vecto
     if (is_excluded || rules_.allowed()[token] == 0) continue;
     next.push_back({number, check_log_probability(all[token], node, number)});
   }
+  return next;
+}
+
+/// Returns the log-probability of a node's wanted continuation number `index`.
+double SentenceSearch::wanted_log_probability(NodeIndex node, std::size_t index, const Step& step) const {
+  const std::size_t wanted = request_of(node).first_wanted + index;
+  return check_log_probability(step.result.wanted[wanted], node, step.wanted[wanted].token);
 }
 
 double SentenceSearch::check_log_probability(float log_probability, NodeIndex node, std::int64_t token) const {
@@ -205,7 +185,7 @@ double SentenceSearch::check_log_probability(float log_probability, NodeIndex no
 std::vector<Extension> SentenceSearch::choose(const Step& step) {
   const SearchOptions& options = rules_.options();
   const bool draws = options.kind == SearchKind::kSampling;
-  BestExtensions best(draws ? active_.size() : static_cast<std::size_t>(options.beam) - finished_.size());
+  BestExtensions best(draws ? active_.size() : rules_.num_ranked(finished_.size()));
   for (std::size_t parent = 0; parent < active_.size(); ++parent) {
     ActiveHypothesis& hypothesis = active_[parent];
     std::vector<NextToken> next = next_tokens(hypothesis.node, step);
@@ -217,44 +197,58 @@ std::vector<Extension> SentenceSearch::choose(const Step& step) {
   return best.take();
 }
 
-void SentenceSearch::extend(const std::vector<Extension>& extensions) {
+void SentenceSearch::extend(std::vector<Extension> best) {
+  const KeptExtensions kept = rules_.keep(std::move(best), is_at_limit(active_.front().node));
+  for (const Extension& extension : kept.finished) finish(extension);
+  if (kept.active.empty() && finished_.empty()) {
+    // No token may follow any hypothesis: the sentence needs an output nevertheless.
+    for (std::size_t i = 0; i < active_.size(); ++i) {
+      finish({i, rules_.options().end_token, active_[i].log_probability});
+    }
+  }
+  const bool stops = kept.active.empty() || can_stop(kept.active);
+  grow(stops ? std::vector<Extension>() : kept.active);
+}
+
+/// Replaces the active hypotheses by their extensions.
+void SentenceSearch::grow(const std::vector<Extension>& extensions) {
+  first_node_ = static_cast<NodeIndex>(tree_.num_nodes());
   std::vector<ActiveHypothesis> extended;
   for (const Extension& extension : extensions) {
     const ActiveHypothesis& parent = active_[extension.parent];
-    if (extension.token == rules_.options().end_token) {
-      finish(parent.node, extension.log_probability);
-    } else {
-      extended.push_back({parent.node, extension.log_probability, parent.random});
-    }
-  }
-  first_node_ = static_cast<NodeIndex>(tree_.num_nodes());
-  active_.clear();
-  if (can_stop(extended)) return;
-  auto next = extended.begin();
-  for (const Extension& extension : extensions) {
-    if (extension.token == rules_.options().end_token) continue;
-    next->node = tree_.grow(0, next->node, extension.token);
-    ++next;
+    extended.push_back({tree_.grow(0, parent.node, extension.token), extension.log_probability, parent.random});
   }
   active_ = std::move(extended);
 }
 
-void SentenceSearch::finish(NodeIndex node, double log_probability) {
+void SentenceSearch::finish(const Extension& extension) {
+  const NodeIndex node = active_[extension.parent].node;
   Hypothesis hypothesis;
   hypothesis.tokens = tree_.path(node);
   hypothesis.tokens.erase(hypothesis.tokens.begin());
-  hypothesis.log_probability = log_probability;
-  hypothesis.score = rules_.score(log_probability, tree_.depth(node) + 1) + coverage_penalty_of(node);
-  if (rules_.options().attention) hypothesis.attention = attention_of(node);
-  if (!ponder_steps_.empty()) hypothesis.ponder_steps = ponder_steps_of(node);
+  if (extension.token != rules_.options().end_token) hypothesis.tokens.push_back(extension.token);
+  const std::size_t predicted = hypothesis.tokens.size() + 1;
+  hypothesis.log_probability = extension.log_probability;
+  hypothesis.score =
+      rules_.score(extension.log_probability, scored_length(tree_.depth(node) + 1)) + coverage_penalty_of(node);
+  if (rules_.options().attention) {
+    hypothesis.attention = attention_of(node);
+    hypothesis.attention.resize(predicted * input_.tokens.size());
+  }
+  if (!ponder_steps_.empty()) {
+    hypothesis.ponder_steps = ponder_steps_of(node);
+    hypothesis.ponder_steps.resize(predicted);
+  }
   // Inserts after hypotheses of equal score: the earlier hypothesis wins.
   const auto position = std::upper_bound(finished_.begin(), finished_.end(), hypothesis,
                                          [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
   finished_.insert(position, std::move(hypothesis));
+  const std::int64_t most = std::max(rules_.options().beam, rules_.options().n_best);
+  if (std::ssize(finished_) > most) finished_.pop_back();
 }
 
 double SentenceSearch::coverage_penalty_of(NodeIndex node) const {
-  if (rules_.options().coverage_penalty == 0) return 0;
+  if (rules_.conventions().coverage_penalty == 0) return 0;
   const std::size_t inputs = input_.tokens.size();
   std::vector<double> weights(inputs, 0.0);
   for (; node != HypothesisTree::kRoot; node = tree_.parent(node)) {
@@ -281,16 +275,12 @@ std::vector<std::int64_t> SentenceSearch::ponder_steps_of(NodeIndex node) const 
   return steps;
 }
 
-/// Returns whether no active hypothesis can become one of the n_best. The upper bound of its score: log-probabilities
-/// only fall, the divisor is largest for the longest output, and a coverage penalty is at most 0. A hypothesis that can
-/// only reach an equal score ranks behind the finished one.
-bool SentenceSearch::can_stop(const std::vector<ActiveHypothesis>& extended) const {
-  const SearchOptions& options = rules_.options();
-  if (extended.empty()) return true;
-  if (options.kind != SearchKind::kBeam || !options.early_stop) return false;
-  if (static_cast<std::int64_t>(finished_.size()) < options.n_best) return false;
-  const double worst_result = finished_[static_cast<std::size_t>(options.n_best) - 1].score;
-  return worst_result >= rules_.score(extended.front().log_probability, longest_ + 1);
+bool SentenceSearch::can_stop(const std::vector<Extension>& active) const {
+  const std::int64_t length = tree_.depth(active_.front().node) + 1;
+  return rules_.is_done({.finished = finished_,
+                         .best_log_probability = active.front().log_probability,
+                         .length = scored_length(length),
+                         .longest = scored_length(longest_ + 1)});
 }
 
 std::vector<Hypothesis> SentenceSearch::take_results() {

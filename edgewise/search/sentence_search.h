@@ -10,6 +10,7 @@
 #include "edgewise/graph/hypothesis_tree.h"
 #include "edgewise/search/extension.h"
 #include "edgewise/search/hypothesis.h"
+#include "edgewise/search/restrictions.h"
 #include "edgewise/search/rules.h"
 #include "edgewise/search/step.h"
 
@@ -17,7 +18,8 @@ namespace edgewise {
 
 struct SearchInput {
   Tokens tokens;
-  Tokens prefix = {};   // first tokens of the output
+  Tokens forced = {};   // first tokens of the output, such as its language; their log-probability does not count
+  Tokens prefix = {};   // next tokens of the output
   std::int64_t id = 0;  // identifies the input to the caller, and selects the random stream of its samples
 };
 
@@ -43,29 +45,43 @@ class SentenceSearch {
     double log_probability = 0.0;
     RandomStream random;
   };
+  /// The requests for a new node.
+  struct NodeRequest {
+    std::size_t first_wanted;  // index of the first wanted continuation in the step
+    std::size_t num_excluded;
+    std::vector<RestrictedToken> needed;  // the wanted continuations, unless the next token is given
+  };
 
   void add_first_nodes();
+  std::int64_t num_first_tokens() const { return std::ssize(input_.forced) + std::ssize(input_.prefix); }
+  bool has_next_first_token(NodeIndex node) const { return tree_.depth(node) < num_first_tokens(); }
+  bool has_scored_next_token(NodeIndex node) const;
+  bool is_at_limit(NodeIndex node) const { return tree_.depth(node) >= longest_; }
+  std::int64_t scored_length(std::int64_t length) const;
+
   void request_continuations(NodeIndex node, Step& step);
-  void request_token(std::int64_t token, Step& step) const;
-  void request_restricted(NodeIndex node, Step& step) const;
-  bool is_forced(NodeIndex node) const { return tree_.depth(node) < static_cast<std::int64_t>(input_.prefix.size()); }
-  bool must_end(NodeIndex node) const;
+  void request_restricted(NodeIndex node, Step& step);
+  const NodeRequest& request_of(NodeIndex node) const {
+    return requests_[static_cast<std::size_t>(node - first_node_)];
+  }
 
   void store_attention(const Step& step);
   void store_ponder_steps(const Step& step);
   void add_prefix_score(const Step& step);
   std::vector<NextToken> next_tokens(NodeIndex node, const Step& step) const;
-  void add_candidates(NodeIndex node, const Step& step, std::vector<NextToken>& next) const;
+  std::vector<NextToken> unrestricted_tokens(NodeIndex node, const Step& step) const;
   std::size_t row_of(NodeIndex node) const { return first_row_ + static_cast<std::size_t>(node - first_node_); }
+  double wanted_log_probability(NodeIndex node, std::size_t index, const Step& step) const;
   double check_log_probability(float log_probability, NodeIndex node, std::int64_t token) const;
 
   std::vector<Extension> choose(const Step& step);
-  void extend(const std::vector<Extension>& extensions);
-  void finish(NodeIndex node, double log_probability);
+  void extend(std::vector<Extension> best);
+  void grow(const std::vector<Extension>& extensions);
+  void finish(const Extension& extension);
+  bool can_stop(const std::vector<Extension>& active) const;
   double coverage_penalty_of(NodeIndex node) const;
   std::vector<float> attention_of(NodeIndex node) const;
   std::vector<std::int64_t> ponder_steps_of(NodeIndex node) const;
-  bool can_stop(const std::vector<ActiveHypothesis>& extended) const;
 
   const SearchRules& rules_;
   std::int64_t slot_;
@@ -75,14 +91,14 @@ class SentenceSearch {
   HypothesisTree tree_;
   std::vector<float> attention_;            // [nodes, input], if needed
   std::vector<std::int64_t> ponder_steps_;  // [nodes], if the model has adaptive computation time
-  std::vector<ActiveHypothesis> active_;    // best first
+  std::vector<ActiveHypothesis> active_;    // best first; their nodes have one depth
   std::vector<Hypothesis> finished_;        // best first
 
-  // Offsets of this sentence in the current step.
+  // The part of this sentence in the current step.
   NodeIndex first_node_ = 0;
   std::size_t first_row_ = 0;
   std::size_t first_weight_ = 0;
-  std::vector<std::size_t> wanted_begin_;  // [new nodes + 1]: where each node's wanted continuations begin
+  std::vector<NodeRequest> requests_;  // [new nodes]
 };
 
 }  // namespace edgewise

@@ -13,7 +13,9 @@ class CasedVocabulary final : public Vocabulary {
 
   VocabularyKind kind() const override { return vocabulary_->kind(); }
   std::int64_t size() const override { return vocabulary_->size(); }
+  const SentenceRules& rules() const override { return vocabulary_->rules(); }
   std::string serialize() const override { return vocabulary_->serialize(); }
+  std::string serialize_pieces() const override { return vocabulary_->serialize_pieces(); }
   bool separates_punctuation() const override { return vocabulary_->separates_punctuation(); }
   std::optional<SentencePieceModel> piece_model() const override { return vocabulary_->piece_model(); }
   CaseKind case_kind() const override { return case_.kind(); }

@@ -83,7 +83,7 @@ std::vector<std::int64_t> LookupVocabulary::encode_text(std::string_view sentenc
   std::vector<std::int64_t> tokens;
   for (const std::string_view token : split(kind_, text)) {
     const auto found = token_of_.find(token);
-    tokens.push_back(found != token_of_.end() ? found->second : kUnknownToken);
+    tokens.push_back(found != token_of_.end() ? found->second : special().unknown);
   }
   return tokens;
 }

@@ -36,7 +36,7 @@ constexpr std::array<RequiredPiece, 4> kRequiredPieces = {
 /// Checks the fields that the SentencePiece library interprets. Field numbers are those of sentencepiece_model.proto.
 class ModelCheck {
  public:
-  explicit ModelCheck(std::string where) : where_(std::move(where)) {}
+  ModelCheck(std::string where, SpecialPieces special) : where_(std::move(where)), special_(special) {}
 
   std::vector<Piece> run(std::string_view bytes) && {
     check(bytes.size() <= kMaxVocabularyBytes, "{} has {} bytes, needs at most {}", where_, bytes.size(),
@@ -57,7 +57,8 @@ class ModelCheck {
     });
     check(seen.contains(2) && seen.contains(3), "{} has no {}, needs one; the file was cut, copy it again", where_,
           seen.contains(2) ? "normalizer_spec" : "trainer_spec");
-    check_required_pieces();
+    if (special_ == SpecialPieces::kOwn) check_own_pieces();
+    check_unknown_piece();
     check_byte_pieces();
     return std::move(pieces_);
   }
@@ -138,7 +139,7 @@ class ModelCheck {
     });
   }
 
-  void check_required_pieces() const {
+  void check_own_pieces() const {
     check(pieces_.size() > kRequiredPieces.size(), "{} has {} pieces, needs more than the four special ones", where_,
           pieces_.size());
     for (std::size_t i = 0; i < kRequiredPieces.size(); ++i) {
@@ -146,10 +147,15 @@ class ModelCheck {
             "{}: piece {} is {}, needs {}; train the model with --pad_id=0 --unk_id=1 --bos_id=2 --eos_id=3", where_, i,
             quote(pieces_[i].text), kRequiredPieces[i].what);
     }
-    for (std::size_t i = kRequiredPieces.size(); i < pieces_.size(); ++i) {
-      check(pieces_[i].type != PieceType::kUnknown, "{}: piece {} is a second piece for unknown text, needs one",
-            where_, i);
+  }
+
+  void check_unknown_piece() const {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      count += pieces_[i].type == PieceType::kUnknown ? 1 : 0;
+      check(count < 2, "{}: piece {} is a second piece for unknown text, needs one", where_, i);
     }
+    check(count == 1, "{} has no piece for unknown text, needs one", where_);
   }
 
   void check_byte_pieces() const {
@@ -165,6 +171,7 @@ class ModelCheck {
   }
 
   std::string where_;
+  SpecialPieces special_;
   std::vector<Piece> pieces_;
   std::unordered_map<std::string, std::size_t> index_of_;
   bool has_byte_fallback_ = false;
@@ -174,8 +181,8 @@ class ModelCheck {
 
 bool looks_like_sentencepiece_model(std::string_view bytes) { return bytes.starts_with('\n'); }
 
-std::vector<Piece> check_sentencepiece_model(std::string_view bytes, std::string_view name) {
-  return ModelCheck(fmt::format("load_vocabulary: {}", name)).run(bytes);
+std::vector<Piece> check_sentencepiece_model(std::string_view bytes, std::string_view name, SpecialPieces special) {
+  return ModelCheck(fmt::format("load_vocabulary: {}", name), special).run(bytes);
 }
 
 }  // namespace edgewise

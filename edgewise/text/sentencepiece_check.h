@@ -20,14 +20,19 @@ struct Piece {
   PieceType type = PieceType::kNormal;
 };
 
+/// The special pieces that a model needs: those of the vocabularies that Edgewise learns, at their numbers, or, in a
+/// model of another system, one piece for unknown text at any number.
+enum class SpecialPieces { kOwn, kAny };
+
 /// Returns whether bytes begin like a SentencePiece model.
 bool looks_like_sentencepiece_model(std::string_view bytes);
 
 /// Checks an untrusted model and returns its pieces. The SentencePiece library trusts sizes and offsets in a model, so
 /// a corrupt one would crash the program; a checked one can be loaded safely and encodes any UTF-8 text. Checks the
 /// wire format, the model type, the character maps and the pieces: at most kMaxPieces, distinct, short, UTF-8 without
-/// NUL, finite scores, special tokens at this program's indices, and either all byte pieces or none. Throws Error
-/// beginning with "load_vocabulary: <name>".
-std::vector<Piece> check_sentencepiece_model(std::string_view bytes, std::string_view name);
+/// NUL, finite scores, the special pieces, and either all byte pieces or none. Throws Error beginning with
+/// "load_vocabulary: <name>".
+std::vector<Piece> check_sentencepiece_model(std::string_view bytes, std::string_view name,
+                                             SpecialPieces special = SpecialPieces::kOwn);
 
 }  // namespace edgewise

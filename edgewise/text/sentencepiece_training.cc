@@ -112,7 +112,7 @@ std::unordered_map<std::string, std::string> trainer_arguments(const VocabularyO
       {"character_coverage", fmt::format("{}", options.character_coverage)},
       {"max_sentence_length", std::to_string(kMaxTrainingSentenceBytes)},
       {"num_threads", std::to_string(kThreads)},
-      {"unk_surface", std::string(kSpecialTokens[kUnknownToken])}};
+      {"unk_surface", std::string(kSpecialTokens[SpecialTokens().unknown])}};
   constexpr std::array<std::string_view, 4> kNames = {"pad", "unk", "bos", "eos"};
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     arguments.emplace(fmt::format("{}_id", kNames[i]), std::to_string(i));

@@ -32,6 +32,7 @@ bool is_punctuation(char32_t code_point) { return has_category(code_point, U_GC_
 bool is_symbol(char32_t code_point) { return has_category(code_point, U_GC_S_MASK); }
 bool is_letter(char32_t code_point) { return has_category(code_point, U_GC_L_MASK); }
 bool is_mark(char32_t code_point) { return has_category(code_point, U_GC_M_MASK); }
+bool is_control_or_format(char32_t code_point) { return has_category(code_point, U_GC_CC_MASK | U_GC_CF_MASK); }
 bool is_lowercase(char32_t code_point) { return has_category(code_point, U_GC_LL_MASK); }
 
 char32_t lowercase_letter(char32_t code_point) {
@@ -73,6 +74,16 @@ std::string_view strip_trailing_space(std::string_view text) {
     if (!is_space(point.value)) end = offset + point.size;
   });
   return text.substr(0, end);
+}
+
+std::string_view strip_space(std::string_view text) {
+  text = strip_trailing_space(text);
+  while (!text.empty()) {
+    const CodePoint point = code_point_at(text, 0);
+    if (point.size == 0 || !is_space(point.value)) break;
+    text.remove_prefix(point.size);
+  }
+  return text;
 }
 
 }  // namespace edgewise

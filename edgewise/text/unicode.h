@@ -18,6 +18,7 @@ bool is_punctuation(char32_t code_point);  // P*
 bool is_symbol(char32_t code_point);       // S*
 bool is_letter(char32_t code_point);       // L*
 bool is_mark(char32_t code_point);         // M*
+bool is_control_or_format(char32_t code_point);  // Cc, Cf
 bool is_lowercase(char32_t code_point);    // Ll
 
 // Map a code point to a single code point; return it unchanged if its counterpart is a sequence.
@@ -33,5 +34,8 @@ std::vector<std::string_view> split_words(std::string_view text);
 
 /// Returns the text without white space at its end.
 std::string_view strip_trailing_space(std::string_view text);
+
+/// Returns the text without white space at its beginning and its end.
+std::string_view strip_space(std::string_view text);
 
 }  // namespace edgewise

@@ -1,32 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/text/vocabulary.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/lookup_vocabulary.h"
+#include "edgewise/text/mapped_vocabulary.h"
 #include "edgewise/text/sentencepiece_check.h"
 #include "edgewise/text/sentencepiece_vocabulary.h"
+#include "edgewise/text/token_list.h"
 #include "edgewise/text/vocabulary_file.h"
+#include "edgewise/text/vocabulary_names.h"
 
 namespace edgewise {
 namespace {
 
 constexpr std::string_view kLoadVocabulary = "load_vocabulary";
-constexpr std::string_view kTextFile = "vocabulary.txt";
-constexpr std::string_view kModelFile = "vocabulary.model";
 
 void check_options(const VocabularyOptions& options) {
   const auto special = static_cast<std::int64_t>(kSpecialTokens.size());
   check(options.size == 0 || options.size > special,
         "build_vocabulary: size is {}, needs 0 for no limit or more than the {} special tokens", options.size, special);
   check(options.min_count >= 1, "build_vocabulary: min_count is {}, needs 1 or more", options.min_count);
+  check(options.kind != VocabularyKind::kMapped,
+        "build_vocabulary: kind is mapped, needs words, characters or sentencepiece; a mapped vocabulary comes with a "
+        "model of another system");
 }
 
 void check_sentences(const std::vector<std::span<const std::string>>& sides) {
@@ -44,7 +50,36 @@ void check_sentence(std::string_view sentence) {
   check(!bad, "encode: sentence has a byte at {} that is not UTF-8, needs UTF-8", bad.value_or(0));
 }
 
+void write_file(const std::filesystem::path& path, std::string_view bytes) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary);
+  file << bytes;
+  file.close();
+  check(file.good(), "save_vocabulary: {}: {}", path.string(), std::strerror(errno));
+}
+
+std::string read_vocabulary_file(const std::filesystem::path& path) {
+  return read_file(path, kLoadVocabulary, kMaxVocabularyBytes);
+}
+
+std::shared_ptr<const Vocabulary> load_mapped_vocabulary(const std::filesystem::path& directory) {
+  const std::filesystem::path path = directory / kMappedFile;
+  TokenList list = parse_token_list(read_vocabulary_file(path), path.string());
+  std::shared_ptr<const PieceCodec> pieces;
+  if (list.text != TokenText::kTokens) {
+    const std::filesystem::path model = directory / kPiecesFile;
+    pieces = std::make_shared<PieceCodec>(read_vocabulary_file(model), model.string(), SpecialPieces::kAny);
+  }
+  auto tokens = std::make_shared<TokenIndex>(std::move(list), fmt::format("{}: {}", kLoadVocabulary, path.string()));
+  return make_mapped_vocabulary(std::move(tokens), std::move(pieces));
+}
+
 }  // namespace
+
+const SentenceRules& Vocabulary::rules() const {
+  static const SentenceRules kOwnRules;
+  return kOwnRules;
+}
 
 std::vector<std::int64_t> Vocabulary::encode(std::string_view sentence) const {
   check_sentence(sentence);
@@ -67,7 +102,7 @@ std::string Vocabulary::decode(std::span<const std::int64_t> tokens) const {
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const std::int64_t token = tokens[i];
     check(token >= 0 && token < size(), "decode: tokens[{}] is {}, needs 0 to {}", i, token, size() - 1);
-    if (token != kPaddingToken && token != kBeginToken && token != kEndToken) kept.push_back(token);
+    if (!std::ranges::binary_search(rules().omitted, token)) kept.push_back(token);
   }
   return decode_tokens(kept);
 }
@@ -78,7 +113,16 @@ std::string_view Vocabulary::token_text(std::int64_t token) const {
 }
 
 std::string_view Vocabulary::file_name() const {
-  return kind() == VocabularyKind::kSentencePiece ? kModelFile : kTextFile;
+  switch (kind()) {
+    case VocabularyKind::kWords:
+    case VocabularyKind::kCharacters:
+      return kLookupFile;
+    case VocabularyKind::kSentencePiece:
+      return kSentencePieceFile;
+    case VocabularyKind::kMapped:
+      return kMappedFile;
+  }
+  fail("file_name: kind is {}, needs a kind of vocabulary", static_cast<int>(kind()));
 }
 
 std::shared_ptr<const Vocabulary> build_vocabulary(const std::vector<std::span<const std::string>>& sides,
@@ -90,29 +134,27 @@ std::shared_ptr<const Vocabulary> build_vocabulary(const std::vector<std::span<c
 }
 
 std::shared_ptr<const Vocabulary> parse_vocabulary(std::string_view bytes, std::string_view name) {
+  check(!bytes.starts_with('{'), "{}: {} is a mapped vocabulary, needs to be read with its directory, which may have a {}",
+        kLoadVocabulary, name, kPiecesFile);
   if (looks_like_sentencepiece_model(bytes)) return parse_sentencepiece_vocabulary(bytes, name);
   VocabularyFile file = parse_vocabulary_file(bytes, name);
   return std::make_shared<LookupVocabulary>(file.kind, file.preprocessing, std::move(file.tokens));
 }
 
 void save_vocabulary(const Vocabulary& vocabulary, const std::filesystem::path& directory) {
-  const std::filesystem::path path = directory / vocabulary.file_name();
-  errno = 0;
-  std::ofstream file(path, std::ios::binary);
-  file << vocabulary.serialize();
-  file.close();
-  check(file.good(), "save_vocabulary: {}: {}", path.string(), std::strerror(errno));
+  write_file(directory / vocabulary.file_name(), vocabulary.serialize());
+  if (const std::string pieces = vocabulary.serialize_pieces(); !pieces.empty()) {
+    write_file(directory / kPiecesFile, pieces);
+  }
 }
 
 std::shared_ptr<const Vocabulary> load_vocabulary(const std::filesystem::path& directory) {
-  const std::filesystem::path text = directory / kTextFile;
-  const std::filesystem::path model = directory / kModelFile;
-  const bool has_text = has_entry(text, kLoadVocabulary);
-  const bool has_model = has_entry(model, kLoadVocabulary);
-  check(has_text != has_model, "{}: {} has {} of {} and {}, needs one of them", kLoadVocabulary, directory.string(),
-        has_text ? "both" : "none", kTextFile, kModelFile);
-  const std::filesystem::path& path = has_text ? text : model;
-  return parse_vocabulary(read_file(path, kLoadVocabulary, kMaxVocabularyBytes), path.string());
+  const std::string name = only_vocabulary_file(
+      "", [&](const std::string& file) { return has_entry(directory / file, kLoadVocabulary); },
+      fmt::format("{}: {} has", kLoadVocabulary, directory.string()));
+  if (name == kMappedFile) return load_mapped_vocabulary(directory);
+  const std::filesystem::path path = directory / name;
+  return parse_vocabulary(read_vocabulary_file(path), path.string());
 }
 
 }  // namespace edgewise

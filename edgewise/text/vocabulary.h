@@ -13,15 +13,17 @@
 
 #include "edgewise/base/fields.h"
 #include "edgewise/text/sentence_case.h"
+#include "edgewise/text/sentence_rules.h"
 
 namespace edgewise {
 
-enum class VocabularyKind { kWords, kCharacters, kSentencePiece };
+enum class VocabularyKind { kWords, kCharacters, kSentencePiece, kMapped };
 enum class SentencePieceModel { kUnigram, kBpe };
 
 inline constexpr auto enum_names(VocabularyKind) {
   return std::array{EnumName{VocabularyKind::kWords, "words"}, EnumName{VocabularyKind::kCharacters, "characters"},
-                    EnumName{VocabularyKind::kSentencePiece, "sentencepiece"}};
+                    EnumName{VocabularyKind::kSentencePiece, "sentencepiece"},
+                    EnumName{VocabularyKind::kMapped, "mapped"}};
 }
 
 inline constexpr auto enum_names(SentencePieceModel) {
@@ -38,7 +40,9 @@ struct VocabularyOptions {
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
-    field("kind", self.kind, "kind of tokens: words between spaces, characters, or pieces that SentencePiece learns");
+    field("kind", self.kind,
+          "kind of tokens: words between spaces, characters, pieces that SentencePiece learns, or mapped: the tokens of "
+          "another system's model, which cannot be learned");
     field("size", self.size,
           "most tokens of the vocabulary, with the four special ones; 0: no limit; sentencepiece: the exact number",
           at_least(0).at_most(1e6));
@@ -56,11 +60,7 @@ struct VocabularyOptions {
 /// Limit for the size of a file of a vocabulary. In memory, a vocabulary may need twenty times as much.
 inline constexpr std::uint64_t kMaxVocabularyBytes = std::uint64_t{32} << 20;
 
-// Special tokens, equal in all vocabularies.
-inline constexpr std::int64_t kPaddingToken = 0;
-inline constexpr std::int64_t kUnknownToken = 1;
-inline constexpr std::int64_t kBeginToken = 2;
-inline constexpr std::int64_t kEndToken = 3;
+/// Names of the special tokens, by number, in the vocabularies that are learned.
 inline constexpr std::array<std::string_view, 4> kSpecialTokens = {"<pad>", "<unknown>", "<begin>", "<end>"};
 
 /// Subword regularisation: random segmentations of sentences in training.
@@ -80,31 +80,41 @@ class Vocabulary {
   virtual VocabularyKind kind() const = 0;
   virtual std::int64_t size() const = 0;
 
-  /// Returns the tokens of a sentence, without begin and end token. Text that looks like a special token, such as
-  /// `<end>`, becomes unknown. Throws Error for a sentence that is not UTF-8.
+  /// Returns the roles of tokens other than text.
+  virtual const SentenceRules& rules() const;
+  const SpecialTokens& special() const { return rules().special; }
+
+  /// Returns the tokens of a sentence, without those around it (sentence_frame.h). Text that looks like a special
+  /// token, such as `<end>`, becomes unknown, unless a mapped vocabulary says otherwise. Throws Error for a sentence
+  /// that is not UTF-8.
   std::vector<std::int64_t> encode(std::string_view sentence) const;
 
   /// Encodes with a random segmentation, a function of sentence, sampling and seed; a strength of 0 equals encode.
-  /// Throws Error also if the vocabulary is not of kind kSentencePiece.
+  /// Throws Error also if the vocabulary has no SentencePiece model.
   std::vector<std::int64_t> sample(std::string_view sentence, const Sampling& sampling, std::uint64_t seed) const;
 
-  /// Returns the sentence. Padding, begin and end are omitted; unknown tokens become `<unknown>`. Restores an encoded
-  /// sentence except for information that the vocabulary does not store: white space (words), rare characters, lowered
-  /// capitals, and differences that NFKC removes (SentencePiece). Throws Error for tokens outside the vocabulary.
+  /// Returns the sentence without the tokens that rules() omits: padding, begin and end, in mapped vocabularies others
+  /// too. Other unknown tokens become `<unknown>`. Restores an encoded sentence except for information that the
+  /// vocabulary does not store: white space (words), rare characters, lowered capitals, and differences that NFKC
+  /// removes (SentencePiece). Throws Error for tokens outside the vocabulary.
   std::string decode(std::span<const std::int64_t> tokens) const;
 
   /// Returns the text of a token: a word, a character, or a piece with `▁` for a space. Valid as long as the
   /// vocabulary.
   std::string_view token_text(std::int64_t token) const;
 
-  /// Return the name, "vocabulary.txt" or "vocabulary.model", and the bytes of the vocabulary's file.
+  /// Return the name, "vocabulary.txt", "vocabulary.model" or "vocabulary.json", and the bytes of the vocabulary's file.
   std::string_view file_name() const;
   virtual std::string serialize() const = 0;
 
   /// Returns whether words are separated from the marks behind them.
   virtual bool separates_punctuation() const { return false; }
 
-  /// Returns the algorithm that learned the pieces; nothing for words and characters.
+  /// Returns the bytes of the SentencePiece model, "pieces.model", that splits the text of a mapped vocabulary; empty if
+  /// there is no such file.
+  virtual std::string serialize_pieces() const { return {}; }
+
+  /// Returns the algorithm that learned the pieces; nothing for a vocabulary without a SentencePiece model.
   virtual std::optional<SentencePieceModel> piece_model() const { return std::nullopt; }
 
   virtual CaseKind case_kind() const { return CaseKind::kKeep; }
@@ -113,7 +123,7 @@ class Vocabulary {
   virtual std::string serialize_case() const { return {}; }
 
  protected:
-  // Implementations. Arguments are checked: UTF-8, and tokens of this vocabulary, without padding, begin and end.
+  // Implementations. Arguments are checked: UTF-8, and tokens of this vocabulary that rules() does not omit.
   virtual std::vector<std::int64_t> encode_text(std::string_view sentence) const = 0;
   virtual std::vector<std::int64_t> sample_text(std::string_view sentence, const Sampling& sampling,
                                                 std::uint64_t seed) const;
@@ -129,13 +139,14 @@ std::shared_ptr<const Vocabulary> build_vocabulary(const std::vector<std::span<c
                                                    const VocabularyOptions& options = {});
 
 /// Parses the result of serialize() after checking it; error messages contain `name`. Also accepts models from the
-/// SentencePiece tools that were trained with --pad_id=0 --unk_id=1 --bos_id=2 --eos_id=3.
+/// SentencePiece tools that were trained with --pad_id=0 --unk_id=1 --bos_id=2 --eos_id=3. Throws Error for a mapped
+/// vocabulary, which may have two files (token_list.h, mapped_vocabulary.h).
 std::shared_ptr<const Vocabulary> parse_vocabulary(std::string_view bytes, std::string_view name);
 
-/// Writes the vocabulary's file to an existing directory.
+/// Writes the vocabulary's files to an existing directory.
 void save_vocabulary(const Vocabulary& vocabulary, const std::filesystem::path& directory);
 
-/// Reads the vocabulary of a directory that holds one vocabulary file.
+/// Reads the vocabulary of a directory that holds the files of one vocabulary.
 std::shared_ptr<const Vocabulary> load_vocabulary(const std::filesystem::path& directory);
 
 }  // namespace edgewise

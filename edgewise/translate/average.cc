@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstring>
 #include <map>
 #include <string>
 #include <utility>
@@ -8,6 +7,7 @@
 #include "edgewise/base/config.h"
 #include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/stored_parameters.h"
 #include "edgewise/runtime/runtime_model.h"
 #include "edgewise/translate/model_files.h"
 
@@ -16,29 +16,24 @@ namespace {
 
 constexpr std::string_view kCaller = "average";
 
-/// Throws Error unless the parameters are the fp32 tensors that the model's config describes.
+/// Throws Error unless the parameters are the tensors that the model's config describes.
 void check_tensors(const ModelFiles& model) {
   RuntimeModel(model.experiment.model, model.parameters, model.parameters_name, RuntimePrecision::kFp32);
 }
 
-/// The sum of the parameters of several models that have the same tensors, all in fp32.
+/// The sum of the parameters of several models that have the same parameters, stored in any way.
 class ParameterSum {
  public:
-  explicit ParameterSum(const ModelFiles& first) {
-    for (const TensorInfo& tensor : first.parameters.tensors()) {
-      sums_[tensor.name] = {tensor.shape, std::vector<double>(tensor.bytes.size() / sizeof(float), 0.0)};
-    }
-  }
-
-  /// Adds a model with the same tensors as the first.
+  /// Adds a model.
   void add(const ModelFiles& model) {
     for (const TensorInfo& tensor : model.parameters.tensors()) {
-      Sum& sum = sums_.at(tensor.name);
-      for (std::size_t i = 0; i < sum.values.size(); ++i) {
-        float value = 0;
-        std::memcpy(&value, tensor.bytes.data() + i * sizeof value, sizeof value);
-        sum.values[i] += value;
-      }
+      if (are_scales(model.parameters, tensor)) continue;
+      std::vector<float> values(tensor.bytes.size() / dtype_size(tensor.dtype));
+      read_values(model.parameters, tensor, values);
+      Sum& sum = sums_[tensor.name];
+      sum.shape = tensor.shape;
+      sum.values.resize(values.size());
+      for (std::size_t i = 0; i < values.size(); ++i) sum.values[i] += values[i];
     }
     ++count_;
   }
@@ -70,6 +65,8 @@ std::map<std::string, std::string> describe(const ModelFiles& model) {
   return {{"[model] section of config.toml", to_toml(model.experiment.model)},
           {"input vocabulary", model.codec.vocabularies.input->serialize()},
           {"output vocabulary", model.codec.vocabularies.output->serialize()},
+          {"SentencePiece model of inputs", model.codec.vocabularies.input->serialize_pieces()},
+          {"SentencePiece model of outputs", model.codec.vocabularies.output->serialize_pieces()},
           {"case of inputs", model.codec.vocabularies.input->serialize_case()},
           {"case of outputs", model.codec.vocabularies.output->serialize_case()}};
 }
@@ -82,7 +79,7 @@ void average_models(std::span<const std::filesystem::path> models, const std::fi
   const ModelFiles first = read_model_files(models.front(), kCaller);
   check_tensors(first);
   const std::map<std::string, std::string> description = describe(first);
-  ParameterSum sum(first);
+  ParameterSum sum;
   sum.add(first);
   for (const std::filesystem::path& path : models.subspan(1)) {
     const ModelFiles model = read_model_files(path, kCaller);

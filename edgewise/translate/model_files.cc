@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/translate/model_files.h"
 
+#include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
+#include "edgewise/base/stored_parameters.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_equal(const Vocabulary& a, const Vocabulary& b) {
-  return a.serialize() == b.serialize() && a.serialize_case() == b.serialize_case();
-}
 
 void check_cases(const Vocabularies& vocabularies, const VocabularySection& config, const ListedDirectory& files,
                  std::string_view caller) {
@@ -36,21 +35,50 @@ void check_model_section(const TransformerOptions& options, const ListedDirector
   }
 }
 
-bool is_finite(const TensorInfo& tensor) {
-  constexpr std::uint32_t kExponent = 0x7F800000;  // all of its bits are set in infinities and NaN
+/// Returns whether each element has a bit of `exponent` that is 0. All of these bits are 1 in infinities and NaN.
+template <typename Bits>
+bool has_finite_elements(const TensorInfo& tensor, Bits exponent) {
   bool has_non_finite = false;
-  for (std::size_t i = 0; i < tensor.bytes.size(); i += sizeof(std::uint32_t)) {
-    std::uint32_t bits = 0;
+  for (std::size_t i = 0; i < tensor.bytes.size(); i += sizeof(Bits)) {
+    Bits bits = 0;
     std::memcpy(&bits, tensor.bytes.data() + i, sizeof bits);
-    has_non_finite |= (bits & kExponent) == kExponent;
+    has_non_finite |= (bits & exponent) == exponent;
   }
   return !has_non_finite;
 }
 
-/// Only fp32 parameters are checked: a model has no others, and its reader refuses them.
+/// Returns whether products of the scales with all numbers of 8 bits are finite.
+bool has_finite_products(const TensorInfo& scales) {
+  constexpr float kLargest = 128;
+  for (std::size_t i = 0; i < scales.bytes.size(); i += sizeof(float)) {
+    float scale = 0;
+    std::memcpy(&scale, scales.bytes.data() + i, sizeof scale);
+    if (!std::isfinite(scale * kLargest)) return false;
+  }
+  return true;
+}
+
+/// Returns whether the values of a parameter are finite. The reader refuses parameters of other types.
+bool is_finite(const SafetensorsFile& parameters, const TensorInfo& tensor) {
+  switch (tensor.dtype) {
+    case DType::kF32:
+      return has_finite_elements<std::uint32_t>(tensor, 0x7F800000);
+    case DType::kF16:
+      return has_finite_elements<std::uint16_t>(tensor, 0x7C00);
+    case DType::kBF16:
+      return has_finite_elements<std::uint16_t>(tensor, 0x7F80);
+    case DType::kI8: {
+      const TensorInfo* scales = find_scales(parameters, tensor);
+      return scales == nullptr || has_finite_products(*scales);
+    }
+    default:
+      return true;
+  }
+}
+
 void check_finite(const SafetensorsFile& parameters, const std::string& name, std::string_view caller) {
   for (const TensorInfo& tensor : parameters.tensors()) {
-    check(tensor.dtype != DType::kF32 || is_finite(tensor),
+    check(is_finite(parameters, tensor),
           "{}: {} has {} with infinite values or NaN, needs finite numbers; take another checkpoint", caller, name,
           quote(tensor.name));
   }
@@ -93,7 +121,7 @@ std::vector<ModelFiles> read_models(const std::vector<std::string>& paths, std::
     models.push_back(read_model_files(path, caller));
     const Vocabularies& first = models.front().codec.vocabularies;
     const Vocabularies& other = models.back().codec.vocabularies;
-    check(is_equal(*other.input, *first.input) && is_equal(*other.output, *first.output),
+    check(are_equal(*other.input, *first.input) && are_equal(*other.output, *first.output),
           "{}: {} has another vocabulary than {}, needs the same", caller, path, paths.front());
   }
   return models;
@@ -107,7 +135,12 @@ TransformerOptions transformer_options(const Experiment& experiment, const Vocab
 }
 
 TextCodec text_codec(const Experiment& experiment, const Vocabularies& vocabularies) {
-  return {vocabularies, experiment.data.end_input, experiment.data.max_length};
+  TextCodec codec = {.vocabularies = vocabularies,
+                     .end_input = experiment.data.end_input,
+                     .max_positions = experiment.model.num_learned_positions(),
+                     .languages = {experiment.data.input_language, experiment.data.output_language}};
+  codec.limit_input(experiment.data.max_length);
+  return codec;
 }
 
 }  // namespace edgewise

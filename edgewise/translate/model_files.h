@@ -46,7 +46,7 @@ std::vector<ModelFiles> read_models(const std::vector<std::string>& paths, std::
 TransformerOptions transformer_options(const Experiment& experiment, const Vocabularies& vocabularies);
 
 /// Returns the codec for a model that was trained by `experiment`: the codec's max_input is the greatest input length
-/// in training.
+/// in training, or that of the model's positions if that is smaller.
 TextCodec text_codec(const Experiment& experiment, const Vocabularies& vocabularies);
 
 /// Packs a model for translating. All scorers that the result makes share the packed parameters and return the
@@ -56,8 +56,9 @@ ScorerFactory make_runtime_scorer_factory(ModelFiles files, RuntimePrecision pre
 
 /// Writes a model directory whose parameters are the mean over several model or run directories, usually checkpoints of
 /// one training: their mean is often better than the last checkpoint. The other files are those of the first model.
-/// Sums are in double precision; one model at a time is in memory. Throws Error, without writing anything, for models
-/// that differ in their [model] section or vocabularies, and for a model whose tensors are not those of its config.
+/// Sums are in double precision, and means are written in fp32; one model at a time is in memory. Throws Error, without
+/// writing anything, for models that differ in their [model] section or vocabularies, and for a model whose tensors are
+/// not those of its config.
 void average_models(std::span<const std::filesystem::path> models, const std::filesystem::path& destination);
 
 }  // namespace edgewise

@@ -22,7 +22,10 @@ bool SentenceQueue::put(TokenizedSentence sentence) {
   for (std::size_t part = 0; part < parts; ++part) {
     part_entries_[next_id_] = {&entry, part};
     const TokenizedSentence& tokenized = entry.translated.sentence;
-    waiting_parts_.push_back({tokenized.parts[part], part == 0 ? tokenized.prefix : Tokens(), next_id_++});
+    waiting_parts_.push_back({.tokens = tokenized.parts[part],
+                              .forced = tokenized.forced,
+                              .prefix = part == 0 ? tokenized.prefix : Tokens(),
+                              .id = next_id_++});
   }
   has_parts_.notify_all();
   return true;

@@ -8,6 +8,7 @@
 
 #include "edgewise/base/fields.h"
 #include "edgewise/search/hypothesis.h"
+#include "edgewise/text/sentence_frame.h"
 #include "edgewise/translate/translation.h"
 #include "edgewise/translate/vocabulary_files.h"
 
@@ -24,7 +25,9 @@ inline constexpr auto enum_names(LongInputs) {
 /// A sentence as tokens: several parts for a long sentence, one empty part for a sentence without tokens.
 struct TokenizedSentence {
   std::vector<Tokens> parts;
-  Tokens prefix = {};  // first tokens of the first part's output
+  SentenceFrame frame = {};  // the first and last tokens of each part that is not empty
+  Tokens forced = {};        // first tokens of each part's output: its language
+  Tokens prefix = {};        // next tokens of the first part's output
   bool was_cut = false;
 
   std::int64_t num_tokens() const;
@@ -33,10 +36,16 @@ struct TokenizedSentence {
 /// Converts text into the tokens of a model, and tokens into text.
 struct TextCodec {
   Vocabularies vocabularies;
-  bool end_input = false;      // whether each input ends with the end token
-  std::int64_t max_input = 0;  // most tokens of an input, without the end token; 0: no limit
+  bool end_input = false;          // whether each input ends with the end token
+  std::int64_t max_input = 0;      // most tokens of an input, without those around it; 0: no limit
+  std::int64_t max_positions = 0;  // positions that the model has on each side; 0: no limit
+  PairLanguages languages = {};    // languages of requests that name none
 
-  /// Throws Error for text that is not UTF-8.
+  /// Sets max_input to `limit`, or to the longest input for which the model has positions if that is shorter.
+  void limit_input(std::int64_t limit);
+
+  /// Throws Error for text that is not UTF-8, for an input or a prefix for which the model has too few positions, and
+  /// for a language that is missing or that the model does not have. An input without tokens gets no tokens around it.
   TokenizedSentence encode(const TranslationRequest& request, LongInputs long_inputs = LongInputs::kSplit) const;
 
   /// Builds the translation from the hypotheses that a search found for each part, best first. An output of a sentence

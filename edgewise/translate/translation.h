@@ -5,12 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "edgewise/text/sentence_frame.h"
+
 namespace edgewise {
 
 struct TranslationRequest {
   std::string input;
   std::string prefix = {};        // first words of the output; for scoring, the whole output
   std::string prefix_place = {};  // file and line of the prefix, for errors
+  PairLanguages languages = {};   // of a multilingual model; not given: those of the model's config
 };
 
 /// An output token and the input token to which it has the highest attention weight, as indices from 0.
@@ -22,7 +25,8 @@ struct AlignedPair {
 };
 
 /// One output of a translation. For a sentence that was translated in parts, `score` is the mean over the parts. The
-/// alignment has no pair for an output token whose highest attention weight is to the end token of the input.
+/// alignment has no pair for an output token whose highest attention weight is to a token around the input, such as the
+/// end token. Tokens, alignment, attention and ponder steps leave out the language that the output begins with.
 struct TranslatedText {
   std::string text;
   double score = 0.0;

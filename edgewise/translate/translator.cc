@@ -15,9 +15,21 @@
 namespace edgewise {
 namespace {
 
+/// Returns the smaller of two limits, of which 0 is none.
+std::int64_t smaller_limit(std::int64_t a, std::int64_t b) { return a == 0 || b == 0 ? a + b : std::min(a, b); }
+
 const ModelFiles& first_model(const std::vector<ModelFiles>& models) {
   check(!models.empty(), "Translator: models is empty, needs at least one");
   return models.front();
+}
+
+/// Returns the codec of the first model, with positions for all models.
+TextCodec make_codec(const std::vector<ModelFiles>& models) {
+  TextCodec codec = first_model(models).codec;
+  for (const ModelFiles& model : models) {
+    codec.max_positions = smaller_limit(codec.max_positions, model.codec.max_positions);
+  }
+  return codec;
 }
 
 ScorerFactory make_ensemble(std::vector<ModelFiles> models, const TranslatorOptions& options) {
@@ -40,7 +52,7 @@ Translator::Translator(const std::filesystem::path& model, TranslatorOptions opt
     : Translator(read_models({model.string()}, "Translator"), std::move(options)) {}
 
 Translator::Translator(std::vector<ModelFiles> models, TranslatorOptions options)
-    : codec_(first_model(models).codec),
+    : codec_(make_codec(models)),
       search_(options.search.value_or(models.front().experiment.search)),
       make_scorer_(make_ensemble(std::move(models), options)),
       options_(std::move(options)) {
@@ -71,15 +83,31 @@ void Translator::apply_options() {
   search_.n_best = options_.n_best.value_or(search_.n_best);
   search_.length_penalty = options_.length_penalty.value_or(search_.length_penalty);
   check_effects(search_, before, "Translator");
-  search_.begin_token = kBeginToken;
-  search_.end_token = kEndToken;
-  search_.never.insert(search_.never.end(), {kPaddingToken, kBeginToken});
-  if (!options_.allow_unknown) search_.never.push_back(kUnknownToken);
+  apply_vocabulary_rules();
   search_.attention = options_.alignment;
+  if (codec_.max_positions > 0) {
+    search_.max_length = smaller_limit(search_.max_length, max_length_for(search_, codec_.max_positions));
+  }
+  codec_.limit_input(codec_.max_input);
   // Scoring does not split long inputs, because the given output cannot be split into the parts that belong to them.
   if (search_.kind == SearchKind::kScoring) codec_.max_input = 0;
   check_options(search_, codec_.vocabularies.output->size());
   if (options_.threads == 0) options_.threads = std::max(num_threads() / options_.workers, 1);
+}
+
+void Translator::apply_vocabulary_rules() {
+  const auto& [input, output] = options_.languages;
+  if (!input.empty()) codec_.languages.input = input;
+  if (!output.empty()) codec_.languages.output = output;
+  check_sentence_options(*codec_.vocabularies.input, *codec_.vocabularies.output, codec_.end_input, codec_.languages,
+                         "Translator");
+  const SentenceRules& rules = codec_.vocabularies.output->rules();
+  search_.begin_token = rules.special.begin;
+  search_.end_token = rules.special.end;
+  for (const std::int64_t token : rules.forbidden) {
+    const bool is_allowed = options_.allow_unknown && token == rules.special.unknown;
+    if (!is_allowed) search_.never.push_back(token);
+  }
 }
 
 std::unique_ptr<Scorer> Translator::borrow_scorer() {

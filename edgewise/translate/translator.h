@@ -28,8 +28,10 @@ struct TranslatorOptions {
   std::optional<std::int64_t> beam = {};                 // search.beam
   std::optional<std::int64_t> n_best = {};               // search.n_best
   std::optional<double> length_penalty = {};             // search.length_penalty
-  std::optional<std::int64_t> max_input = {};  // most tokens of an input; by default as in training; 0: no limit
+  // Most tokens of an input; by default as in training; 0: no limit but that of a model with learned positions.
+  std::optional<std::int64_t> max_input = {};
   LongInputs long_inputs = LongInputs::kSplit;
+  PairLanguages languages = {};                             // of a multilingual model; by default as in its config
   SearchCapacity capacity = {};                             // batch size of each worker
   int workers = 1;                                          // searches that run in parallel, each with its own scorer
   int threads = 0;                                          // threads of each worker; 0: num_threads() / workers
@@ -80,6 +82,7 @@ class Translator {
 
  private:
   void apply_options();
+  void apply_vocabulary_rules();
   void fill(const SentenceSource& next, SentenceQueue& queue) const;
   void drain(SentenceQueue& queue, const TranslationSink& take) const;
   void run_worker(SentenceQueue& queue);

@@ -12,18 +12,23 @@
 
 namespace edgewise {
 
-// Files of the vocabularies in a model or vocabulary directory: vocabulary.txt or vocabulary.model, after the prefix of
-// its side, or without prefix if both sides share a vocabulary. A side that changes capitals before it splits a
-// sentence into tokens also has a case.txt, always after the prefix of the side.
+// Files of the vocabularies in a model or vocabulary directory: vocabulary.txt, vocabulary.model or vocabulary.json,
+// after the prefix of its side, or without prefix if both sides share a vocabulary. The pieces.model of a vocabulary.json
+// has the prefix of its side unless both sides have the same. A side that changes capitals before it splits a sentence
+// into tokens also has a case.txt, always after the prefix of the side.
 inline constexpr std::string_view kInputPrefix = "input_";
 inline constexpr std::string_view kOutputPrefix = "output_";
 
 /// The vocabularies of inputs and outputs, each with its side's treatment of capitals. If both sides share a
-/// vocabulary, the two have the same tokens, but may treat capitals differently.
+/// vocabulary, the two have the same tokens, but may treat capitals differently and, in a mapped vocabulary, split text
+/// by different SentencePiece models.
 struct Vocabularies {
   std::shared_ptr<const Vocabulary> input;
   std::shared_ptr<const Vocabulary> output;
 };
+
+/// Returns whether two vocabularies have the same files.
+bool are_equal(const Vocabulary& a, const Vocabulary& b);
 
 /// Returns the bytes of each file by its name.
 std::map<std::string, std::string> vocabulary_files(const Vocabularies& vocabularies, bool is_shared);

@@ -202,12 +202,20 @@ TEST_F(PictureDrawings, RefuseAModelWithoutAdaptiveComputation) {
 TEST_F(PictureDrawings, DrawThePositionalEncodings) {
   const Json json = write_picture({"positions", "--positions", "30", "--size", "8", "--dimensions", "0,7"});
   for (const auto& named : enum_names(PositionKind{})) {
+    EXPECT_EQ(json.contains(named.name), has_formula(named.value)) << named.name;
+    if (!has_formula(named.value)) continue;
     std::vector<double> expected(8);
-    write_position(29, position_frequencies(8, named.value), expected.data());
+    PositionFormula(8, named.value).write(29, expected.data());
     for (std::size_t i = 0; i < 8; ++i) {
       EXPECT_NEAR(json.at(std::string(named.name))[29][i].get<double>(), expected[i], 1e-6);
     }
   }
+}
+
+TEST_F(PictureDrawings, LeaveOutAPositionalEncodingThatNeedsLargerVectors) {
+  const Json json = write_picture({"positions", "--positions", "5", "--size", "3", "--dimensions", "0"});
+  EXPECT_TRUE(json.contains("halves"));
+  EXPECT_FALSE(json.contains("fairseq"));
 }
 
 const std::vector<std::string> kShow = {"show.input=a b c", "show.output=a b c"};

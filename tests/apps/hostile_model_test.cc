@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <span>
 
 #include "edgewise/base/manifest.h"
 #include "edgewise/base/safetensors.h"
@@ -86,6 +88,36 @@ Alteration set_last_value(float value, const std::string& error) {
   return change(fmt::format("a parameter is {}", value), kModel, alter, Effect::kRefused, error);
 }
 
+/// Returns an alteration that stores each element of a parameter as these 16 bits.
+Alteration store_in_16_bits(DType dtype, std::uint16_t bits, const std::string& error) {
+  const auto elements = std::make_shared<std::vector<std::uint16_t>>();
+  const auto alter = [=](std::vector<TensorInfo>& tensors) {
+    TensorInfo& tensor = tensors.front();
+    elements->assign(tensor.bytes.size() / sizeof(float), bits);
+    tensor.dtype = dtype;
+    tensor.bytes = std::as_bytes(std::span(*elements));
+  };
+  return alter_tensors(fmt::format("a parameter of {} {:x}", dtype_name(dtype), bits), alter, error);
+}
+
+/// Returns an alteration that stores a matrix as I8, with `num_scales` scales for each row.
+Alteration store_in_8_bits(std::int64_t num_scales, float scale, const std::string& error) {
+  const auto elements = std::make_shared<std::string>();
+  const auto scales = std::make_shared<std::vector<float>>();
+  const auto alter = [=](std::vector<TensorInfo>& tensors) {
+    const auto matrix = std::ranges::find(tensors, 2U, [](const TensorInfo& tensor) { return tensor.shape.size(); });
+    elements->assign(matrix->bytes.size() / sizeof(float), '\1');
+    scales->assign(static_cast<std::size_t>(matrix->shape[0] * num_scales), scale);
+    matrix->dtype = DType::kI8;
+    matrix->bytes = std::as_bytes(std::span(*elements));
+    const TensorInfo scale_tensor = {
+        matrix->name + ".scale", DType::kF32, {std::ssize(*scales)}, std::as_bytes(std::span(*scales))};
+    if (num_scales > 0) tensors.push_back(scale_tensor);
+  };
+  return alter_tensors(fmt::format("a matrix of 8 bits with {} scales of {} for a row", num_scales, scale), alter,
+                       error);
+}
+
 std::vector<Alteration> alter_parameters() {
   const std::string config = "needs exactly the tensors that the config describes";
   const std::string zeros(64, '\0');
@@ -141,6 +173,14 @@ std::vector<Alteration> alter_parameters() {
           " instead of F32 "),
       set_last_value(std::numeric_limits<float>::quiet_NaN(), "with infinite values or NaN, needs finite numbers"),
       set_last_value(-std::numeric_limits<float>::infinity(), "with infinite values or NaN, needs finite numbers"),
+      store_in_16_bits(DType::kF16, 0x7C00, "with infinite values or NaN, needs finite numbers"),
+      store_in_16_bits(DType::kF16, 0xFE01, "with infinite values or NaN, needs finite numbers"),
+      store_in_16_bits(DType::kBF16, 0xFF80, "with infinite values or NaN, needs finite numbers"),
+      store_in_16_bits(DType::kI16, 1, "as I16 "),
+      store_in_8_bits(0, 1, ".scale\", " + config),
+      store_in_8_bits(2, 1, " instead of F32 "),
+      store_in_8_bits(1, 3e36F, "with infinite values or NaN, needs finite numbers"),
+      store_in_8_bits(1, std::numeric_limits<float>::quiet_NaN(), "with infinite values or NaN, needs finite numbers"),
   };
 }
 
@@ -182,7 +222,7 @@ std::vector<Alteration> alter_config() {
       contradict(kModel, "\nsize = 16", "\nsize = 32", "as F32 [8, 16] instead of F32 [8, 32], needs exactly"),
       contradict(kModel, "\nencoder_layers = 1", "\nencoder_layers = 2", "lacks \"encoder.layers.1."),
       contradict(kModel, "\nkind = \"transformer\"", "\nkind = \"universal\"", "lacks \"encoder.layer."),
-      contradict(kManifest, "\nshared = true", "\nshared = false", "lists none of input_vocabulary.txt and"),
+      contradict(kManifest, "\nshared = true", "\nshared = false", "lists none of input_vocabulary.txt, input_vocabulary.model and"),
       replace(kConfig, "\ninput_case = \"keep\"", "\ninput_case = \"truecase\"", Effect::kRefused,
               "has input_case keep, needs truecase as in config.toml; copy the whole directory again"),
   };
@@ -233,7 +273,7 @@ Alteration leave_out(const std::string& file) {
     return manifest_text(manifest);
   };
   const std::string error = file == kVocabulary
-                                ? "lists none of vocabulary.txt and vocabulary.model, needs one of them"
+                                ? "lists none of vocabulary.txt, vocabulary.model and vocabulary.json, needs one of them"
                                 : "does not list " + file + ", needs to; copy the whole directory again";
   return change("does not list " + file, kManifest, apply, Effect::kRefused, error);
 }

@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 
 #include "edgewise/base/error.h"
+#include "tests/text/mapped_testing.h"
 
 namespace edgewise {
 namespace {
 
 using testing::ElementsAre;
 using testing::ThrowsMessage;
+
+constexpr SpecialTokens kSpecial;
 
 SentencePairs pairs_of(std::vector<std::string> inputs, std::vector<std::string> outputs) {
   return {.inputs = std::move(inputs), .outputs = std::move(outputs), .report = {}};
@@ -39,13 +42,13 @@ TEST_F(EncodePairs, PutsOutputsBetweenBeginAndEnd) {
 
   ASSERT_EQ(encoded.pairs.size(), 1U);
   EXPECT_THAT(encoded.pairs[0].input, ElementsAre(token("a"), token("b")));
-  EXPECT_THAT(encoded.pairs[0].output, ElementsAre(kBeginToken, token("c"), kEndToken));
+  EXPECT_THAT(encoded.pairs[0].output, ElementsAre(kSpecial.begin, token("c"), kSpecial.end));
 }
 
 TEST_F(EncodePairs, EndsInputsWithTheEndTokenByOption) {
   const auto encoded = encode(pairs_of({"a b"}, {"c"}), {.end_input = true});
 
-  EXPECT_THAT(encoded.pairs[0].input, ElementsAre(token("a"), token("b"), kEndToken));
+  EXPECT_THAT(encoded.pairs[0].input, ElementsAre(token("a"), token("b"), kSpecial.end));
 }
 
 TEST_F(EncodePairs, SkipsAndCountsLongSentencesOfEitherSide) {
@@ -53,7 +56,7 @@ TEST_F(EncodePairs, SkipsAndCountsLongSentencesOfEitherSide) {
 
   EXPECT_THAT(inputs(encoded), ElementsAre("a b", "d"));
   EXPECT_EQ(encoded.report.too_long, 2);
-  EXPECT_THAT(encoded.pairs[1].output, ElementsAre(kBeginToken, token("e"), token("e"), kEndToken));
+  EXPECT_THAT(encoded.pairs[1].output, ElementsAre(kSpecial.begin, token("e"), token("e"), kSpecial.end));
 }
 
 TEST_F(EncodePairs, TruncatesLongSentencesByOption) {
@@ -62,8 +65,8 @@ TEST_F(EncodePairs, TruncatesLongSentencesByOption) {
   const auto encoded = encode(pairs_of({"a b c"}, {"c d e"}), options);
 
   EXPECT_EQ(encoded.report.truncated, 1);
-  EXPECT_THAT(encoded.pairs[0].input, ElementsAre(token("a"), token("b"), kEndToken));
-  EXPECT_THAT(encoded.pairs[0].output, ElementsAre(kBeginToken, token("c"), token("d"), kEndToken));
+  EXPECT_THAT(encoded.pairs[0].input, ElementsAre(token("a"), token("b"), kSpecial.end));
+  EXPECT_THAT(encoded.pairs[0].output, ElementsAre(kSpecial.begin, token("c"), token("d"), kSpecial.end));
 }
 
 TEST_F(EncodePairs, SkipsAndCountsShortSentencesAndUnevenPairs) {
@@ -96,6 +99,50 @@ TEST_F(EncodePairs, RejectsSamplingWithoutSentencePiece) {
   EXPECT_THAT([&] { PairEncoder(vocabulary_, vocabulary_, {.output_sampling = {.strength = 0.1}}); },
               ThrowsMessage<Error>("PairEncoder: vocabulary.output_sampling is 0.1, but the vocabulary is of words, "
                                    "needs sentencepiece"));
+}
+
+TEST(EncodePairsOfLanguages, PutsLanguagesIntoTheirPlaces) {
+  // `</s>` 0, `<unk>` 1, `a` 2, `b` 3, `eng` 4, `fra` 5, `<pad>` 6.
+  const TokenList words = list_of_words({"a", "b", "eng", "fra"});
+  const auto encode = [&](LanguagePlace place, std::string input) {
+    const auto vocabulary = vocabulary_of(with_languages(words, place, {{"eng", 4}, {"fra", 5}}));
+    const PairLanguages languages = {place == LanguagePlace::kOutputBeforeInput ? "" : "eng", "fra"};
+    const PairEncoder encoder(vocabulary, vocabulary, {.end_input = true, .languages = languages});
+    EncodeReport report;
+    return encoder.encode(input, "b", 0, report).value();
+  };
+
+  const TokenPair first = encode(LanguagePlace::kBeforeBoth, "a");
+  EXPECT_THAT(first.input, ElementsAre(4, 2, 0));
+  EXPECT_THAT(first.output, ElementsAre(6, 5, 3, 0));
+  const TokenPair last = encode(LanguagePlace::kAfterInput, "a");
+  EXPECT_THAT(last.input, ElementsAre(2, 0, 4));
+  EXPECT_THAT(last.output, ElementsAre(6, 5, 3, 0));
+  const TokenPair in_input = encode(LanguagePlace::kOutputBeforeInput, "a");
+  EXPECT_THAT(in_input.input, ElementsAre(5, 2, 0));
+  EXPECT_THAT(in_input.output, ElementsAre(6, 3, 0));
+}
+
+TEST(EncodePairsOfLanguages, NeedsOptionsThatTheVocabularyHas) {
+  const auto vocabulary = vocabulary_of(
+      with_languages(list_of_words({"a", "eng"}), LanguagePlace::kBeforeBoth, {{"eng", 3}}));
+  EXPECT_THAT([&] { PairEncoder(vocabulary, vocabulary, {.languages = {"eng", "eng"}}); },
+              ThrowsMessage<Error>("PairEncoder: data.end_input is false, needs true, as the vocabulary says; set "
+                                   "data.end_input=true"));
+  EXPECT_THAT([&] { PairEncoder(vocabulary, vocabulary, {.end_input = true, .languages = {"eng", ""}}); },
+              ThrowsMessage<Error>("PairEncoder: the output language is not given, needs one of the model's 1 "
+                                   "languages, such as eng; set --to or data.output_language"));
+}
+
+TEST(EncodePairsOfLanguages, HasAFingerprintOfItsOwn) {
+  const auto vocabulary = vocabulary_of(
+      with_languages(list_of_words({"a", "eng", "fra"}), LanguagePlace::kBeforeBoth, {{"eng", 3}, {"fra", 4}}));
+  const auto fingerprint = [&](const PairLanguages& languages) {
+    return PairEncoder(vocabulary, vocabulary, {.end_input = true, .languages = languages}).fingerprint();
+  };
+  EXPECT_EQ(fingerprint({"eng", "fra"}), fingerprint({"eng", "fra"}));
+  EXPECT_NE(fingerprint({"eng", "fra"}), fingerprint({"fra", "eng"}));
+  EXPECT_NE(fingerprint({"eng", "fra"}), fingerprint({"eng", "eng"}));
 }
 
 class SampledPairs : public testing::Test {

@@ -65,6 +65,7 @@ const std::set<std::string> kFixed = {
     "model.size",
     "model.feed_forward",
     "model.norm_epsilon",
+    "model.max_positions",
     "model.universal.epsilon",
     "model.universal.halting_bias",
     "model.universal.ponder_weight",

@@ -55,6 +55,7 @@ std::vector<std::string> context_of(const std::string& path) {
       {"train.plateau_patience", {"train.schedule=plateau", "train.validate_every=1"}},
       {"train.weight_decay", {"train.schedule=constant", "train.learning_rate=1"}},
       {"batch.positions_below", {"batch.positions=spread"}},
+      {"model.max_positions", {"model.positions=learned"}},
       {"model.universal.filter_width", {"model.kind=universal", "model.universal.transition=separable_convolution"}},
       {"vocabulary.size", {"vocabulary.kind=sentencepiece"}},
       {"vocabulary.character_coverage", {"vocabulary.kind=sentencepiece", "vocabulary.size=9"}},

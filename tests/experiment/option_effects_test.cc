@@ -43,6 +43,7 @@ std::vector<Context> contexts() {
        text_settings() + Settings{"vocabulary.kind=sentencepiece", "vocabulary.file=pieces"},
        {"vocabulary."}},
       {"additive scores", letters + Settings{"model.score=additive"}, {"model."}},
+      {"learned positions", letters + Settings{"model.positions=learned"}, {"model.", "data.max_length", "batch."}},
       {"post-norm", letters + Settings{"model.norm_placement=post"}, {"model."}},
       {"a universal model with post-norm",
        letters + Settings{"model.kind=universal", "model.norm_placement=post"},

@@ -46,6 +46,20 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
             "train: train.min_learning_rate is 0.5, needs at most the train.learning_rate of 0.25");
   EXPECT_EQ(error_with({"model.size=1", "model.heads=1", "model.norm=std_norm"}),
             "train: model.norm is std_norm, needs a model.size above 1, because std_norm divides by size - 1");
+  EXPECT_EQ(error_with({"model.max_positions=600"}),
+            "train: model.max_positions is 600, needs model.positions=learned");
+  EXPECT_EQ(error_with({"model.positions=learned"}), "no error");
+  EXPECT_EQ(error_with({"model.positions=learned", "model.max_positions=256"}),
+            "train: model.max_positions is 256, needs more than data.max_length, which is 256");
+  EXPECT_EQ(error_with({"model.positions=learned", "data.max_length=0"}),
+            "train: data.max_length is 0, needs a limit below model.max_positions, which is 512");
+  EXPECT_EQ(error_with({"model.positions=learned", "batch.positions=spread", "batch.positions_below=513"}),
+            "train: batch.positions_below is 513, needs at most model.max_positions, which is 512");
+  EXPECT_EQ(error_with({"model.positions=learned", "model.kind=universal"}),
+            "train: model.positions is learned, needs a formula with model.kind=universal, whose steps have position "
+            "vectors too");
+  EXPECT_EQ(error_with({"model.positions=fairseq", "model.size=2"}),
+            "train: model.size is 2, needs at least 4 with model.positions=fairseq");
   EXPECT_EQ(error_with({"model.kind=universal", "model.universal.adaptive=both", "model.universal.halted_keys=dropped",
                         "model.universal.transition=separable_convolution"}),
             "train: model.universal.halted_keys is dropped, needs frozen with "
@@ -72,6 +86,13 @@ TEST(OptionRules, OfDataAndVocabularyAreCheckedBeforeTrainingOpensAFile) {
   };
   EXPECT_EQ(error_without_files({"vocabulary.kind=sentencepiece"}),
             "train: vocabulary.size is 0, needs the number of tokens to learn with vocabulary.kind=sentencepiece");
+  EXPECT_EQ(error_without_files({"vocabulary.kind=mapped"}),
+            "train: vocabulary.kind is mapped, needs vocabulary.file, the directory of an imported model; a mapped "
+            "vocabulary cannot be learned");
+  EXPECT_EQ(error_without_files({"vocabulary.kind=mapped", "vocabulary.min_count=2"}),
+            "train: vocabulary.min_count is 2, needs vocabulary.kind=words or characters");
+  EXPECT_EQ(error_without_files({"data.input_language=fr"}),
+            "train: data.input_language is fr, needs vocabulary.kind=mapped");
   for (const std::string size : {"1", "4"}) {
     EXPECT_EQ(error_without_files({"vocabulary.size=" + size}),
               "train: vocabulary.size is " + size + ", needs more than the 4 special tokens, or 0 for no limit");

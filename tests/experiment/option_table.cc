@@ -19,6 +19,8 @@ const Settings kDivergence = {"train.steps=40", "train.schedule=constant", "trai
                               "train.weight_decay=0.9", "data.valid_size=0"};
 const Settings kSpikes = kConstant + Settings{"train.steps=110"};
 const Settings kPieces = {"vocabulary.kind=sentencepiece", "vocabulary.size=24"};
+const Settings kLanguages = {"vocabulary.kind=mapped", "vocabulary.file=languages", "data.end_input=true",
+                             "data.input_language=en", "data.output_language=en"};
 const Settings kBeam = {"search.beam=3", "search.n_best=3"};
 const Settings kDraws = {"search.kind=sampling", "search.n_best=3"};
 
@@ -46,6 +48,7 @@ const Settings& text_settings() {
 const std::vector<OptionRow>& option_rows() {
   static const Settings letters = letter_settings();
   static const Settings text = text_settings();
+  static const Settings theirs = kBeam + Settings{"search.rules=huggingface", "search.max_length=4"};
   static const std::vector<OptionRow> rows = {
       {"data.task", "sort", letters},
       {"data.train", R"(["other.tsv"])", text},
@@ -60,6 +63,8 @@ const std::vector<OptionRow>& option_rows() {
       {"data.min_length", "3", letters},
       {"data.max_ratio", "1.1", text, true},
       {"data.end_input", "true", letters},
+      {"data.input_language", "fr", text + kLanguages},
+      {"data.output_language", "fr", text + kLanguages},
       {"data.train_size", "40", letters},
       {"data.valid_size", "2", letters},
       {"data.test_size", "1", letters},
@@ -111,6 +116,7 @@ const std::vector<OptionRow>& option_rows() {
       {"model.dropout.word", "0.4", letters},
       {"model.final_norm", "false", letters},
       {"model.positions", "from_scratch", letters},
+      {"model.max_positions", "40", letters + Settings{"model.positions=learned", "data.max_length=30"}},
       {"model.scale_embedding", "false", letters},
       {"model.embedding_init", "normal", letters},
       {"model.tying", "none", letters},
@@ -171,6 +177,10 @@ const std::vector<OptionRow>& option_rows() {
       {"search.top_k", "2", letters + kDraws},
       {"search.top_p", "0.3", letters + kDraws},
       {"search.seed", "5", letters + kDraws},
+      {"search.rules", "huggingface", letters + kBeam + Settings{"search.max_length=4"}},
+      {"search.stop_when", "full", letters + theirs, true},
+      {"search.force_end", "false", letters + theirs, true},
+      {"search.renormalize", "true", letters + theirs},
       {"search.early_stop", "false", letters + Settings{"search.beam=3"}, true},
 
       {"show.input", "b a", letters + Settings{"show.input=a b c", "show.output=a b c"}},

@@ -13,6 +13,7 @@
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/train.h"
 #include "edgewise/runtime/runtime_model.h"
+#include "edgewise/text/mapped_vocabulary.h"
 
 namespace edgewise {
 namespace {
@@ -118,6 +119,19 @@ void write(const fs::path& path, const std::string& text) { std::ofstream(path, 
 constexpr const char* kTrainingText =
     "A b c.\tC b A\nb a\ta B\na b, c d\td c\na\ta b c d e\nc d\tc d\nB c d a\ta d c b\na a b\tb a a\nd\td a\n"
     "\xff a b\tb a\na c e\te c a\nB a c\tc a B\ne d c b\tb c d e\na b\tb a!\n";
+/// Returns a vocabulary of another system, with words of the texts and two languages.
+std::shared_ptr<const Vocabulary> make_languages() {
+  TokenList list = {.text = TokenText::kTokens,
+                    .tokens = {"<s>", "<pad>", "</s>", "<unk>", "a", "b", "c", "d", "e", "__en__", "__fr__"}};
+  list.rules = {.special = {.padding = 1, .unknown = 3, .begin = 2, .end = 2},
+                .omitted = {0, 1, 2, 3, 9, 10},
+                .forbidden = {0, 1},
+                .end_input = true,
+                .language_place = LanguagePlace::kBeforeBoth,
+                .languages = {{"en", 9}, {"fr", 10}}};
+  return make_mapped_vocabulary(std::make_shared<TokenIndex>(std::move(list), "test"), nullptr);
+}
+
 constexpr const char* kRareText = "c ß\tß c\na œ b\tb œ a\n";
 
 }  // namespace
@@ -133,6 +147,8 @@ ShortRuns::ShortRuns() : folder_(make_folder()) {
   write_vocabularies(folder_ / "vocabulary", make_vocabularies(reversed.vocabulary, corpus), true, "test");
   const Experiment pieces =
       parse_experiment("", "test", text_settings() + Settings{"vocabulary.kind=sentencepiece", "vocabulary.size=24"});
+  const auto languages = make_languages();
+  write_vocabularies(folder_ / "languages", {languages, languages}, true, "test");
   write_vocabularies(folder_ / "pieces", make_vocabularies(pieces.vocabulary, load_corpus(pieces.data, folder_)), true,
                      "test");
 }

@@ -25,8 +25,15 @@ void read_json(std::string_view bytes);
 // Vocabularies and corpora (text_readers.cc).
 void read_vocabulary(std::string_view bytes);
 void read_sentencepiece(std::string_view bytes);
+void read_token_list(std::string_view bytes);
 void read_case(std::string_view bytes);
 void read_corpus(std::string_view bytes);
+
+// Files of other programs (convert_readers.cc).
+void read_npz_archive(std::string_view bytes);
+void read_pickle(std::string_view bytes);
+void read_yaml_text(std::string_view bytes);
+void read_ctranslate2_model(std::string_view bytes);
 
 // Directories (directory_readers.cc).
 void read_model(std::string_view bytes);

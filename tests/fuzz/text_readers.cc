@@ -7,8 +7,10 @@
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/indexed_text.h"
 #include "edgewise/text/line_reader.h"
+#include "edgewise/text/mapped_vocabulary.h"
 #include "edgewise/text/parallel_text.h"
 #include "edgewise/text/sentence_case.h"
+#include "edgewise/text/sentence_frame.h"
 #include "edgewise/text/vocabulary.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/memory_file.h"
@@ -38,6 +40,17 @@ void use(const Vocabulary& vocabulary) {
   for (std::int64_t token = 0; token < vocabulary.size(); ++token) require(!vocabulary.token_text(token).empty());
 }
 
+/// Reads a model whose special pieces are those of another system.
+void read_any_pieces(std::string_view bytes) {
+  accept_errors([&] {
+    const PieceCodec codec(std::string(bytes), "fuzzed", SpecialPieces::kAny);
+    for (const std::string& sentence : sentences()) {
+      const std::vector<std::string> pieces = codec.split(sentence);
+      require(!find_bad_utf8(codec.join({pieces.begin(), pieces.end()})));
+    }
+  });
+}
+
 /// Reads a file with chunks of several sizes, which must give the same lines.
 std::vector<std::string> read_lines(const std::string& path, std::size_t chunk_size) {
   LineReader reader(path, {.max_line_bytes = kMaxLineBytes, .long_lines = LongLines::kCut, .chunk_size = chunk_size});
@@ -60,7 +73,23 @@ void read_vocabulary(std::string_view bytes) {
   });
 }
 
+void read_token_list(std::string_view bytes) {
+  accept_errors([&] {
+    TokenList list = parse_token_list(bytes, "fuzzed");
+    require(parse_token_list(write_token_list(list), "written") == list);
+    list.text = TokenText::kTokens;
+    const auto vocabulary = make_mapped_vocabulary(std::make_shared<TokenIndex>(std::move(list), "fuzzed"), nullptr);
+    use(*vocabulary);
+    const PairLanguages languages = {"en", "fr"};
+    for (const std::string& sentence : sentences()) {
+      accept_errors([&] { frame_input(*vocabulary, ">>fr<<" + sentence, true, languages, "fuzz"); });
+    }
+    accept_errors([&] { check_sentence_options(*vocabulary, *vocabulary, true, languages, "fuzz"); });
+  });
+}
+
 void read_sentencepiece(std::string_view bytes) {
+  read_any_pieces(bytes);
   accept_errors([&] {
     const auto vocabulary = parse_vocabulary(bytes, "fuzzed");
     if (vocabulary->kind() != VocabularyKind::kSentencePiece) return;

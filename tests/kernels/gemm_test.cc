@@ -48,6 +48,8 @@ std::vector<Form> all_forms() {
           {.name = "bias, ReLU", .is_packed = true, .has_bias = true, .activation = GemmActivation::kRelu},
           {.name = "transposed left, ReLU", .a = kColumns, .activation = GemmActivation::kRelu},
           {.name = "bias, GELU", .has_bias = true, .activation = GemmActivation::kGelu},
+          {.name = "packed, bias, SiLU", .is_packed = true, .has_bias = true, .activation = GemmActivation::kSilu},
+          {.name = "transposed left, SiLU", .a = kColumns, .activation = GemmActivation::kSilu},
           {.name = "add", .b = kColumns, .result = GemmResult::kAdd},
           {.name = "packed, add", .is_packed = true, .result = GemmResult::kAdd},
           {.name = "transposed left, add", .a = kColumns, .result = GemmResult::kAdd},
@@ -88,6 +90,7 @@ double element(const Matrix<T>& matrix, std::int64_t row, std::int64_t column) {
 double activate(double x, GemmActivation activation) {
   if (activation == GemmActivation::kRelu) return std::max(x, 0.0);
   if (activation == GemmActivation::kGelu) return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
+  if (activation == GemmActivation::kSilu) return x / (1 + std::exp(-x));
   return x;
 }
 

@@ -110,6 +110,7 @@ class Problem {
     allowed_.push_back(kSteepestActivation * (4 * std::sqrt(squared_errors) + 3 * error_of_sum));
     if (activation_ == GemmActivation::kRelu) sum = std::max(sum, 0.0);
     if (activation_ == GemmActivation::kGelu) sum *= 0.5 * (1 + std::erf(sum / std::sqrt(2.0)));
+    if (activation_ == GemmActivation::kSilu) sum /= 1 + std::exp(-sum);
     expected_.push_back(sum);
   }
 
@@ -130,7 +131,8 @@ TYPED_TEST(RowProductOf, MatchesItsDefinitionOnEveryInstructionSet) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     for (const Sizes& sizes : kAllSizes) {
-      for (const auto activation : {GemmActivation::kNone, GemmActivation::kRelu, GemmActivation::kGelu}) {
+      for (const auto activation :
+           {GemmActivation::kNone, GemmActivation::kRelu, GemmActivation::kGelu, GemmActivation::kSilu}) {
         SCOPED_TRACE(std::string(instruction_set_name(set)) + ", " + std::to_string(sizes.columns) + " x " +
                      std::to_string(sizes.depth));
         const Problem<TypeParam> problem(sizes, activation != GemmActivation::kNone, activation);
@@ -143,8 +145,9 @@ TYPED_TEST(RowProductOf, MatchesItsDefinitionOnEveryInstructionSet) {
 /// Expects that the last rows of a problem, computed without the other rows, have the bits that they have among all
 /// rows.
 template <typename T>
-void expect_rows_independent(const Sizes& sizes, std::int64_t row_step) {
-  const Problem<T> problem(sizes, /*has_bias=*/true, GemmActivation::kRelu);
+void expect_rows_independent(const Sizes& sizes, std::int64_t row_step,
+                             GemmActivation activation = GemmActivation::kRelu) {
+  const Problem<T> problem(sizes, /*has_bias=*/true, activation);
   const int threads_before = num_threads();
   set_num_threads(1);
   const std::vector<float> all = problem.product(0, kRows);
@@ -167,6 +170,7 @@ TYPED_TEST(RowProductOf, GivesARowTheSameBitsWithAnyOtherRowsAndOnAnyNumberOfThr
     expect_rows_independent<TypeParam>({65, 130}, 1);
     expect_rows_independent<TypeParam>({33, 301}, 1);
     expect_rows_independent<TypeParam>({320, 256}, 23);  // large enough for several threads
+    expect_rows_independent<TypeParam>({320, 256}, 23, GemmActivation::kSilu);
   }
 }
 
@@ -177,6 +181,71 @@ TYPED_TEST(RowProductOf, IsCorrectOnAnyInstructionSetWithWeightsPackedOnAnother)
     for (const InstructionSet multiplying : runnable_instruction_sets()) {
       const ForcedInstructionSet forced_too(multiplying);
       problem.expect_near(problem.product(0, kRows));
+    }
+  }
+}
+
+template <typename T>
+std::vector<float> multiply(const RowProductWeights<T>& weights, const std::vector<T>& a, std::int64_t rows) {
+  const std::vector<float> scales(static_cast<std::size_t>(rows), 0.25f);
+  std::vector<float> out(static_cast<std::size_t>(rows * weights.columns()));
+  multiply_rows(RowProduct<T>{.rows = rows, .a = a.data(), .scales = scales.data(), .b = &weights}, out.data());
+  return out;
+}
+
+/// Packs bf16 numbers as they are and as floats, and expects the same bits of a product.
+template <typename T>
+void expect_same_product_of_bf16(const Sizes& sizes) {
+  RandomStream random(/*seed=*/3);
+  std::vector<BFloat16> exact;
+  for (std::int64_t i = 0; i < sizes.columns * sizes.depth; ++i) {
+    exact.emplace_back(static_cast<float>(random.normal()));
+  }
+  const std::vector<float> floats(exact.begin(), exact.end());
+  std::vector<T> a;
+  for (std::int64_t i = 0; i < 5 * sizes.depth; ++i) a.push_back(T(static_cast<float>(random.normal())));
+  RowProductWeights<T> from_exact, from_floats;
+  from_exact.pack_exactly(Matrix<BFloat16>{exact.data(), sizes.depth, MatrixLayout::kColumns}, sizes.depth,
+                          sizes.columns);
+  from_floats.pack({floats.data(), sizes.depth, MatrixLayout::kColumns}, sizes.depth, sizes.columns);
+  EXPECT_EQ(multiply(from_exact, a, 5), multiply(from_floats, a, 5));
+}
+
+TEST(RowProductWeights, PackBf16NumbersUnchangedOnEveryInstructionSet) {
+  for (const InstructionSet set : runnable_instruction_sets()) {
+    SCOPED_TRACE(instruction_set_name(set));
+    const ForcedInstructionSet forced(set);
+    for (const Sizes& sizes : kAllSizes) {
+      if (sizes.depth == 0) continue;
+      expect_same_product_of_bf16<float>(sizes);
+      expect_same_product_of_bf16<BFloat16>(sizes);
+    }
+  }
+}
+
+// The numbers are far below 127, so that dividing them by scales of another choice would round them.
+TEST(RowProductWeights, PackNumbersOf8BitsUnchangedWithTheirScalesOnEveryInstructionSet) {
+  for (const InstructionSet set : runnable_instruction_sets()) {
+    SCOPED_TRACE(instruction_set_name(set));
+    const ForcedInstructionSet forced(set);
+    for (const auto& [columns, depth] : kAllSizes) {
+      if (depth == 0 || columns == 0) continue;
+      std::vector<std::int8_t> a, b;
+      for (std::int64_t i = 0; i < 3 * depth; ++i) a.push_back(static_cast<std::int8_t>(i % 255 - 127));
+      for (std::int64_t i = 0; i < columns * depth; ++i) b.push_back(static_cast<std::int8_t>(i % 11 - 5));
+      b.front() = -128;
+      std::vector<float> scales;
+      for (std::int64_t n = 0; n < columns; ++n) scales.push_back(std::ldexp(1.0f, static_cast<int>(n % 5)));
+      RowProductWeights<std::int8_t> weights;
+      weights.pack_exactly(Matrix<std::int8_t>{b.data(), depth, MatrixLayout::kColumns}, depth, columns, scales);
+      const std::vector<float> out = multiply(weights, a, 3);
+      for (std::int64_t i = 0; i < std::ssize(out); ++i) {
+        const std::int64_t row = i / columns;
+        const std::int64_t n = i % columns;
+        std::int64_t sum = 0;
+        for (std::int64_t k = 0; k < depth; ++k) sum += std::int64_t{a[row * depth + k]} * b[n * depth + k];
+        ASSERT_EQ(out[i], static_cast<float>(sum) * scales[n] * 0.25f) << columns << " x " << depth << ", at " << i;
+      }
     }
   }
 }

@@ -108,6 +108,22 @@ TEST(MessagesAndFused, AgreeWithAdditiveScores) {
   }
 }
 
+TEST(MessagesAndFused, AgreeForEachKindOfPositionsAndActivation) {
+  TransformerOptions options = small_options(TransformerPreset::kTutorial);
+  options.max_positions = 6;
+  options.dropout = {.embedding = 0.2, .residual = 0.0, .attention = 0.0, .activation = 0.3, .word = 0.2};
+  for (const auto& [positions, positions_name] : enum_names(PositionKind{})) {
+    for (const auto& [activation, activation_name] : enum_names(Activation{})) {
+      SCOPED_TRACE(testing::Message() << positions_name << ", " << activation_name);
+      options.positions = positions;
+      options.activation = activation;
+      const Transformer model = small_model(options);
+      expect_agreement(model, small_batch());
+      expect_agreement(model, small_batch(), Pass::training(3));
+    }
+  }
+}
+
 TEST(MessagesAndFused, AgreeWithClampedScores) {
   TransformerOptions options = small_options(TransformerPreset::kTutorial);
   for (const double clamp : {0.5, 5.0, 10.0}) {

@@ -34,6 +34,8 @@ void for_each_choice(const Visit& visit) {
             options.attention_bias = is_on;
             options.final_norm = !is_on;
             options.encoder_layers = is_on ? 3 : 1;
+            options.positions =
+                is_on && options.kind == ModelKind::kTransformer ? PositionKind::kLearned : PositionKind::kSinusoidal;
             visit(options);
           }
         }

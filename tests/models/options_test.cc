@@ -67,6 +67,13 @@ TEST(TransformerOptions, AreRejectedByErrorsThatNameTheOptionAndItsRange) {
 
   EXPECT_EQ(error_with([](auto& o) { o.size = 128, o.heads = 3; }),
             "Transformer: heads is 3, needs a divisor of size 128");
+  EXPECT_EQ(error_with([](auto& o) { o.size = 2, o.positions = PositionKind::kFairseq; }),
+            "Transformer: size is 2, needs at least 4 with positions=fairseq");
+  EXPECT_EQ(error_with([](auto& o) { o.kind = ModelKind::kUniversal, o.positions = PositionKind::kLearned; }),
+            "Transformer: positions is learned, needs a formula with kind=universal, whose steps have position vectors "
+            "too");
+  EXPECT_EQ(error_with([](auto& o) { o.max_positions = 1; }),
+            "Transformer: max_positions is 1, needs a whole number from 2 to 100000");
   EXPECT_EQ(error_with([](auto& o) { o.size = 0; }), "Transformer: size is 0, needs a whole number from 1 to 65536");
   EXPECT_EQ(error_with([](auto& o) { o.heads = 0; }), "Transformer: heads is 0, needs a whole number from 1 to 65536");
   EXPECT_EQ(error_with([](auto& o) { o.feed_forward = 0; }),

@@ -4,6 +4,10 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "edgewise/base/config.h"
 #include "edgewise/graph/builders.h"
 #include "tests/models/small_models.h"
@@ -214,6 +218,26 @@ TEST(Transformer, NeedsAPositionForEachToken) {
               model.embed_input(Tokens{4, 5}, Tokens{0}, pass);
             }),
             "Transformer: 2 tokens have 1 positions, one each is needed");
+}
+
+TEST(Transformer, HasATableOfLearnedPositionsForEachSide) {
+  TransformerOptions options = small_options(TransformerPreset::kTutorial);
+  const std::int64_t numbers = count_parameters(parameters(Transformer(options, 1)));
+  options.positions = PositionKind::kLearned;
+  options.max_positions = 5;
+  const Transformer model(options, 1);
+  std::vector<std::string> names;
+  for (const NamedTensor& named : parameters(model)) names.push_back(named.name);
+
+  EXPECT_EQ(std::ranges::count(names, "input_positions.weight"), 1);
+  EXPECT_EQ(std::ranges::count(names, "output_positions.weight"), 1);
+  EXPECT_EQ(count_parameters(parameters(model)), numbers + 2 * 5 * options.size);
+  logits_of(model, {{{4, 5, 6, 7, 8}, {2, 4, 5, 6, 7, 3}}});
+  EXPECT_EQ(error_of([&] {
+              logits_of(model, {{{4, 5, 6, 7, 8, 9}, {2, 3}}});
+            }),
+            "Positions: a sentence has position 5, needs positions below model.max_positions, which is 5; shorten the "
+            "sentence, for training by data.max_length");
 }
 
 TEST(Transformer, GivesTheSameLogitsAfterSavingAndLoading) {

@@ -71,8 +71,8 @@ TEST(FeedForwardGradients, MatchFiniteDifferences) {
   LayerOptions options;
   options.size = 3;
   options.feed_forward = 6;
-  for (const Activation activation : {Activation::kRelu, Activation::kGelu}) {
-    options.activation = activation;
+  for (const auto& activation : enum_names(Activation{})) {
+    options.activation = activation.value;
     for (const double dropout : {0.0, 0.3}) {
       options.dropout.activation = dropout;
       expect_layer_gradients_match(
@@ -96,6 +96,30 @@ TEST(EmbeddingGradients, MatchFiniteDifferencesForRepeatedTokens) {
   const std::vector<std::int64_t> tokens = {2, 0, 2, 2};
   expect_layer_gradients_match(embedding, {},
                                [&](const Embedding& layer, const Tensors&, Pass&) { return layer(tokens); });
+}
+
+struct EmbeddingWithPositions {
+  Embedding embedding;
+  SidePositions positions;
+
+  template <typename Self, typename Visitor>
+  static void list_parts(Self& self, Visitor&& part) {
+    part("embedding", self.embedding);
+    part("positions", self.positions);
+  }
+};
+
+TEST(EmbeddingGradients, MatchFiniteDifferencesForLearnedPositions) {
+  RandomStream random(1);
+  EmbeddingWithPositions both = {{4, 3, EmbeddingInit::kXavier, random}, {5, 3, EmbeddingInit::kXavier, random}};
+  both.embedding.scale = 1.5;
+  const std::vector<std::int64_t> tokens = {2, 0, 2, 2};
+  const std::vector<std::int64_t> positions = {0, 1, 4, 0};
+  for (const double dropout : {0.0, 0.3}) {
+    expect_layer_gradients_match(both, {}, [&](const EmbeddingWithPositions& layer, const Tensors&, Pass& pass) {
+      return layer.embedding(tokens, layer.positions, positions, {.embedding = dropout, .word = dropout}, pass);
+    });
+  }
 }
 
 TEST(MultiHeadAttentionGradients, MatchFiniteDifferences) {

@@ -12,6 +12,7 @@
 #include "edgewise/nn/norm.h"
 #include "edgewise/nn/positions.h"
 #include "edgewise/nn/sublayer.h"
+#include "edgewise/options/position_formula.h"
 #include "tests/nn/tensors.h"
 
 namespace edgewise {
@@ -150,16 +151,17 @@ LayerOptions feed_forward_options(std::int64_t inner_size, Activation activation
 }
 
 TEST(FeedForward, IsTwoLinearLayersWithAnActivationBetween) {
-  for (const Activation activation : {Activation::kRelu, Activation::kGelu}) {
+  for (const auto& [activation, name] : enum_names(Activation{})) {
     RandomStream random(1);
     const FeedForward layer = randomised(FeedForward(feed_forward_options(7, activation, 0.0), random));
     const at::Tensor x = random_tensor({5, 4}, 2);
     Pass pass = Pass::inference();
 
     const at::Tensor hidden = layer.inner(x);
-    const at::Tensor active =
-        activation == Activation::kRelu ? hidden.clamp_min(0) : hidden * 0.5 * (1.0 + (hidden / std::sqrt(2.0)).erf());
-    expect_close(layer(x, pass), layer.outer(active), 1e-13);
+    const at::Tensor factor = activation == Activation::kRelu   ? (hidden > 0).to(at::kDouble)
+                              : activation == Activation::kGelu ? 0.5 * (1.0 + (hidden / std::sqrt(2.0)).erf())
+                                                                : hidden.sigmoid();
+    expect_close(layer(x, pass), layer.outer(hidden * factor), 1e-13);
   }
 }
 
@@ -210,11 +212,12 @@ TEST(Embedding, AddsPositionsAndDropsOnlyWhileTraining) {
   RandomStream random(1);
   Embedding embedding(5, 40, EmbeddingInit::kXavier, random);
   embedding.scale = 2.0;
-  const PositionEncodings table(40);
+  const PositionEncodings formula(40);
+  const SidePositions table(formula);
   const std::vector<std::int64_t> tokens = {4, 0, 4};
   for (const std::vector<std::int64_t>& positions : {std::vector<std::int64_t>{0, 1, 7}, {70'000, 0, 123'456}}) {
     Pass inference = Pass::inference();
-    const at::Tensor sum = embedding(tokens) + table(positions, at::kFloat);
+    const at::Tensor sum = embedding(tokens) + formula(positions, at::kFloat);
     EXPECT_TRUE(at::equal(embedding(tokens, table, positions, {.embedding = 0.5, .word = 0.5}, inference), sum));
 
     Pass training = Pass::training(3);
@@ -240,19 +243,45 @@ TEST(Embedding, NamesATokenOutsideOfTheTable) {
   EXPECT_EQ(look_up({-1}), "embed: token 0 is -1, needs a number from 0 to 4");
 }
 
-// Computes one element by the formulas of the papers.
+// Computes one element by the formulas of the papers and of the programs whose models have these positions.
 double expected_position(std::int64_t position, std::int64_t j, std::int64_t size, PositionKind kind) {
-  const std::int64_t i = kind == PositionKind::kSinusoidal ? j / 2 : j;
-  const double angle =
-      static_cast<double>(position) / std::pow(10000.0, static_cast<double>(2 * i) / static_cast<double>(size));
-  return j % 2 == 0 ? std::sin(angle) : std::cos(angle);
+  const auto angle = [](std::int64_t at, double exponent) {
+    return static_cast<double>(at) / std::pow(10000.0, exponent);
+  };
+  const auto n = static_cast<double>(size);
+  const std::int64_t half = size / 2;
+  switch (kind) {
+    case PositionKind::kSinusoidal:
+    case PositionKind::kFromScratch: {
+      const std::int64_t i = kind == PositionKind::kSinusoidal ? j / 2 : j;
+      const double alternating = angle(position, static_cast<double>(2 * i) / n);
+      return j % 2 == 0 ? std::sin(alternating) : std::cos(alternating);
+    }
+    case PositionKind::kHalves: {
+      // The table of alternating sines and cosines, first its even and then its odd columns.
+      const std::int64_t sines = (size + 1) / 2;
+      const std::int64_t column = j < sines ? 2 * j : 2 * (j - sines) + 1;
+      const double in_column = angle(position, static_cast<double>(2 * (column / 2)) / n);
+      return j < sines ? std::sin(in_column) : std::cos(in_column);
+    }
+    case PositionKind::kFairseq: {
+      if (j == 2 * half) return 0;
+      const double of_pair = angle(position + 2, static_cast<double>(j % half) / static_cast<double>(half - 1));
+      return j < half ? std::sin(of_pair) : std::cos(of_pair);
+    }
+    case PositionKind::kLearned:
+      break;
+  }
+  return std::nan("");
 }
 
 TEST(PositionEncodings, FollowTheFormulaForAnySizeAndPosition) {
   const std::vector<std::int64_t> positions = {0, 1, 2, 79, 80, 5, 4999, 65535, 65536, 123456789};
-  for (const PositionKind kind : {PositionKind::kSinusoidal, PositionKind::kFromScratch}) {
-    for (const std::int64_t size : {1, 2, 5, 20}) {
-      SCOPED_TRACE(testing::Message() << enum_name(kind) << ", size " << size);
+  for (const auto& [kind, name] : enum_names(PositionKind{})) {
+    if (!has_formula(kind)) continue;
+    for (const std::int64_t size : {1, 2, 4, 5, 20, 21}) {
+      if (size < smallest_position_size(kind)) continue;
+      SCOPED_TRACE(testing::Message() << name << ", size " << size);
 
       const at::Tensor vectors = PositionEncodings(size, kind)(positions, at::kDouble);
 
@@ -265,6 +294,21 @@ TEST(PositionEncodings, FollowTheFormulaForAnySizeAndPosition) {
       }
     }
   }
+}
+
+// Positions 0 and 3, computed in Python as MarianSinusoidalPositionalEmbedding and M2M100SinusoidalPositionalEmbedding
+// compute them.
+TEST(PositionEncodings, AreThoseOfMarianAndOfM2m100) {
+  const std::vector<std::int64_t> positions = {0, 3};
+  const std::vector<double> marian = {0,           0,           0,           1,           1,           1,
+                                      0.141120008, 0.138798101, 0.006463259, -0.98999250, 0.990320699, 0.999979113};
+  const std::vector<double> m2m100 = {0.909297427,  0.0002, -0.416146837, 0.99999998,  0,
+                                      -0.958924275, 0.0005, 0.283662185,  0.999999875, 0};
+  const auto values = [&](std::int64_t size, PositionKind kind) {
+    return PositionEncodings(size, kind)(positions, at::kDouble).flatten();
+  };
+  expect_close(values(6, PositionKind::kHalves), at::tensor(marian), 1e-8);
+  expect_close(values(5, PositionKind::kFairseq), at::tensor(m2m100), 1e-8);
 }
 
 TEST(PositionEncodings, DoNotDependOnEarlierCalls) {
@@ -284,6 +328,32 @@ TEST(PositionEncodings, NameANegativePosition) {
 
   EXPECT_EQ(error_of([&] { PositionEncodings(4)(positions, at::kFloat); }),
             "Positions: position 1 is -3, needs 0 or more");
+}
+
+TEST(SidePositions, AreTheRowsOfATrainedTable) {
+  RandomStream random(1);
+  const SidePositions table(6, 3, EmbeddingInit::kNormal, random);
+  const std::vector<std::int64_t> positions = {5, 0, 5};
+
+  const PositionRows rows = table.rows(positions, at::kFloat);
+
+  EXPECT_TRUE(rows.table_PM.is_same(table.weight));
+  EXPECT_EQ(rows.rows, positions);
+  EXPECT_TRUE(table.weight.requires_grad());
+  EXPECT_EQ(table.weight.sizes(), (at::IntArrayRef{6, 3}));
+}
+
+TEST(SidePositions, NameAPositionThatTheTableDoesNotHave) {
+  RandomStream random(1);
+  const SidePositions table(6, 3, EmbeddingInit::kXavier, random);
+  const auto look_up = [&](std::vector<std::int64_t> positions) {
+    return error_of([&] { table.rows(positions, at::kFloat); });
+  };
+
+  EXPECT_EQ(look_up({0, 6}),
+            "Positions: a sentence has position 6, needs positions below model.max_positions, which is 6; shorten the "
+            "sentence, for training by data.max_length");
+  EXPECT_EQ(look_up({0, -1}), "Positions: position 1 is -1, needs 0 or more");
 }
 
 TEST(Pass, GivesEachDropoutItsOwnRandomNumbersDeterminedByTheSeed) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "edgewise/nn/encoder_layer.h"
+#include "tests/nn/stored_types.h"
 #include "tests/nn/tensors.h"
 
 namespace edgewise {
@@ -90,6 +91,37 @@ TEST(LoadTensors, ReadsBackWhatWasSerialised) {
 
     for (std::size_t i = 0; i < saved.size(); ++i) EXPECT_TRUE(at::equal(saved[i].tensor, loaded[i].tensor));
   }
+}
+
+TEST(LoadTensors, ReadsFp32TensorsFromAnyTypeThatAFileMayStore) {
+  const std::vector<NamedTensor> parameters = {{"matrix", random_tensor({70, 33}, 1)},
+                                               {"vector", random_tensor({33}, 2)}};
+  for (const DType dtype : kStoredTypes) {
+    SCOPED_TRACE(dtype_name(dtype));
+    const StoredParameters files = store_parameters(parameters, dtype);
+    const std::vector<NamedTensor> from_stored = {{"matrix", at::zeros({70, 33})}, {"vector", at::zeros({33})}};
+    const std::vector<NamedTensor> from_floats = {{"matrix", at::zeros({70, 33})}, {"vector", at::zeros({33})}};
+
+    load_tensors(from_stored, files.stored.file(), "model.safetensors");
+    load_tensors(from_floats, files.floats.file(), "model.safetensors");
+
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      EXPECT_TRUE(at::equal(from_stored[i].tensor, from_floats[i].tensor)) << parameters[i].name;
+      expect_close(from_stored[i].tensor, parameters[i].tensor, 0.05);
+    }
+  }
+}
+
+TEST(LoadTensors, NeedsTheScalesOfAMatrixOfEightBits) {
+  StoredTensorList file;
+  file.add("a", DType::kI8, at::ones({2, 3}, at::kChar));
+  file.add("b.scale", DType::kF32, at::ones({2}));
+  const std::vector<NamedTensor> needed = {{"a", at::zeros({2, 3})}};
+
+  EXPECT_EQ(
+      error_of([&] { load_tensors(needed, file.file(), "m"); }),
+      "load_tensors: m lacks \"a.scale\", has \"b.scale\", which is not needed, needs exactly the tensors that the "
+      "config describes; use the config and the file of one training");
 }
 
 TEST(LoadTensors, WritesIntoParametersWithoutLosingTheirTies) {

@@ -31,6 +31,9 @@ TEST(Embed, MatchesItsDefinitionInOutputAndGradient) {
         expect_same_function([&](const Tensors& x) { return embed(x[0], kTokens, table, kPositions, options); },
                              [&](const Tensors& x) { return embed_plain(x[0], kTokens, table, kPositions, options); },
                              {normal({20, 7}, 1, type).t()});
+        expect_same_function([&](const Tensors& x) { return embed(x[0], kTokens, x[1], kPositions, options); },
+                             [&](const Tensors& x) { return embed_plain(x[0], kTokens, x[1], kPositions, options); },
+                             {normal({7, 20}, 1, type), normal({20, 4}, 2, type).t()});
         expect_same_function([&](const Tensors& x) { return embed(x[0], kTokens, {}, {}, options); },
                              [&](const Tensors& x) { return embed_plain(x[0], kTokens, {}, {}, options); },
                              {normal({7, 20}, 1, type)});
@@ -40,14 +43,18 @@ TEST(Embed, MatchesItsDefinitionInOutputAndGradient) {
 }
 
 TEST(Embed, HasGradientsThatMatchFiniteDifferences) {
+  const EmbedOptions options = {
+      .scale = 2.0, .dropout = 0.3, .dropout_key = {1, 2}, .word_dropout = 0.3, .word_dropout_key = {1, 3}};
   const at::Tensor table = normal({4, 3}, 2);
+  expect_gradients_match([&](const Tensors& x) { return embed(x[0], kTokens, table, kPositions, options); },
+                         {normal({7, 3}, 1)});
+  expect_gradients_match([&](const Tensors& x) { return embed(x[0], kTokens, x[1], kPositions, options); },
+                         {normal({7, 3}, 1), table});
   expect_gradients_match(
       [&](const Tensors& x) {
-        return embed(
-            x[0], kTokens, table, kPositions,
-            {.scale = 2.0, .dropout = 0.3, .dropout_key = {1, 2}, .word_dropout = 0.3, .word_dropout_key = {1, 3}});
+        return embed(normal({7, 3}, 1), kTokens, x[0], kPositions, options);
       },
-      {normal({7, 3}, 1)});
+      {table});
 }
 
 TEST(Embed, DropsWholeTokensWithTheGivenProbabilityAndKeepsTheMean) {
@@ -68,18 +75,22 @@ TEST(Embed, WithoutTokensHasNoRowsAndAGradientOfZeros) {
   EXPECT_TRUE(at::equal(result[1], at::zeros({7, 3}, at::kDouble)));
 }
 
-TEST(Embed, AddsToTheExistingGradientOfItsWeight) {
-  const auto gradient_after_two_passes = [](bool in_place) {
+TEST(Embed, AddsToTheExistingGradientsOfItsTables) {
+  const auto gradients_after_two_passes = [](bool in_place) {
     const at::Tensor weight = normal({7, 20}, 1, at::kFloat).requires_grad_();
+    const at::Tensor table = normal({4, 20}, 3, at::kFloat).requires_grad_();
     for (int pass = 0; pass < 2; ++pass) {
       std::optional<GradientsInPlaceGuard> guard;
       if (in_place) guard.emplace();
-      (embed(weight, kTokens, {}, {}) * normal({6, 20}, 2, at::kFloat)).sum().backward();
+      (embed(weight, kTokens, table, kPositions) * normal({6, 20}, 2, at::kFloat)).sum().backward();
     }
-    return weight.grad();
+    return Tensors{weight.grad(), table.grad()};
   };
 
-  expect_close(gradient_after_two_passes(true), gradient_after_two_passes(false), "gradient");
+  const Tensors in_place = gradients_after_two_passes(true);
+  const Tensors apart = gradients_after_two_passes(false);
+  expect_close(in_place[0], apart[0], "gradient of the weight");
+  expect_close(in_place[1], apart[1], "gradient of the table");
 }
 
 }  // namespace

@@ -24,9 +24,11 @@ std::vector<NamedLinear> all_options() {
   return {{"plain", {}},
           {"ReLU", {.activation = Activation::kRelu}},
           {"GELU", {.activation = Activation::kGelu}},
+          {"SiLU", {.activation = Activation::kSilu}},
           {"dropout", {.dropout = 0.3, .dropout_key = key}},
           {"ReLU, dropout", {.activation = Activation::kRelu, .dropout = 0.3, .dropout_key = key}},
-          {"GELU, dropout", {.activation = Activation::kGelu, .dropout = 0.3, .dropout_key = key}}};
+          {"GELU, dropout", {.activation = Activation::kGelu, .dropout = 0.3, .dropout_key = key}},
+          {"SiLU, dropout", {.activation = Activation::kSilu, .dropout = 0.3, .dropout_key = key}}};
 }
 
 /// Returns the tolerance of sums of up to 300 numbers: rounding of fp32, or of bf16 before and after dropout.

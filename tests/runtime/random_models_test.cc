@@ -7,6 +7,7 @@
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/models/transformer_scorer.h"
 #include "edgewise/models/universal_scorer.h"
+#include "edgewise/options/position_formula.h"
 #include "tests/models/universal_models.h"
 #include "tests/runtime/runtime_models.h"
 
@@ -29,6 +30,12 @@ UniversalOptions arbitrary_universal_options() {
   return options;
 }
 
+PositionKind arbitrary_positions(ModelKind kind, std::int64_t size) {
+  return *rc::gen::suchThat(rc::gen::elementOf(all_of<PositionKind>()), [=](PositionKind positions) {
+    return size >= smallest_position_size(positions) && (kind == ModelKind::kTransformer || has_formula(positions));
+  });
+}
+
 TransformerOptions arbitrary_model_options(ModelKind kind) {
   TransformerOptions options;
   options.kind = kind;
@@ -44,7 +51,8 @@ TransformerOptions arbitrary_model_options(ModelKind kind) {
   options.attention_bias = *rc::gen::arbitrary<bool>();
   if (*rc::gen::arbitrary<bool>()) options.clamp = 0.7;
   options.final_norm = *rc::gen::arbitrary<bool>();
-  options.positions = any_of<PositionKind>();
+  options.positions = arbitrary_positions(kind, options.size);
+  options.max_positions = *rc::gen::inRange<std::int64_t>(17, 40);  // kInputs have at most 17 tokens
   options.scale_embedding = *rc::gen::arbitrary<bool>();
   options.tying = any_of<Tying>();
   options.output_vocabulary = *rc::gen::inRange<std::int64_t>(11, 60);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <functional>
+
+#include "tests/nn/stored_types.h"
 #include "tests/runtime/runtime_models.h"
 #include "tests/support/error_of.h"
 
@@ -51,6 +54,53 @@ TEST(RuntimeScorer, RefusesAnEmptyInputAndAnUnknownToken) {
   EXPECT_EQ(error_of([&] { scorer->encode(slots, empty); }), "encode: input 0 is empty, needs at least one token");
   const std::vector<Tokens> unknown = {{4, 11}};
   EXPECT_EQ(error_of([&] { scorer->encode(slots, unknown); }), "encode: token is 11, needs a number in [0, 11)");
+}
+
+TEST(RuntimeScorer, RefusesAPositionThatTheModelHasNotLearned) {
+  TransformerOptions options = small_options(TransformerPreset::kTutorial);
+  options.positions = PositionKind::kLearned;
+  options.max_positions = 3;
+  const RuntimeModel runtime = runtime_of(random_model(options));
+  const auto scorer = runtime.make_scorer();
+  const std::vector<std::int64_t> slots = {0};
+  const std::string limit =
+      ": a sentence has position 3, needs positions below model.max_positions, which is 3; shorten the sentence, for "
+      "training by data.max_length";
+  EXPECT_EQ(error_of([&] { scorer->encode(slots, std::vector<Tokens>{{4, 5, 6, 7}}); }), "encode" + limit);
+  scorer->encode(slots, std::vector<Tokens>{{4, 5, 6}});
+  NodeIndex parent = HypothesisTree::kRoot;
+  const auto step = [&] {
+    const std::vector<NewNode> nodes = {{0, parent, 4}};
+    StepRequest request;
+    request.nodes = nodes;
+    StepResult result;
+    scorer->step(request, result);
+    ++parent;
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(error_of(step), "no error");
+  EXPECT_EQ(error_of(step), "step" + limit);
+}
+
+TEST(RuntimeModel, RefusesAMatrixOfEightBitsWithoutScalesAndAVectorOfEightBits) {
+  const Transformer model = tutorial();
+  const auto error_with = [&](const std::function<void(StoredTensorList&, const NamedTensor&)>& store) {
+    StoredTensorList file;
+    for (const NamedTensor& named : parameters(model)) store(file, named);
+    return error_of([&] { RuntimeModel(model.options(), file.file(), "m", RuntimePrecision::kInt8); });
+  };
+  const std::string end =
+      ", needs exactly the tensors that the config describes; use the config and the file of one "
+      "training";
+  EXPECT_EQ(error_with([](StoredTensorList& file, const NamedTensor& named) {
+              if (named.tensor.dim() == 2) return file.add(named.name, DType::kI8, named.tensor.to(at::kChar));
+              file.add(named.name, DType::kF32, named.tensor.detach());
+            }),
+            "read_parameters: m lacks \"input_embedding.weight.scale\"" + end);
+  EXPECT_EQ(error_with([](StoredTensorList& file, const NamedTensor& named) {
+              if (named.tensor.dim() == 1) return file.add(named.name, DType::kI8, named.tensor.to(at::kChar));
+              file.add(named.name, DType::kF32, named.tensor.detach());
+            }),
+            "read_parameters: m has \"generator.bias\" as I8 [11] instead of F32 [11]" + end);
 }
 
 TEST(RuntimeScorer, RefusesANodeWithoutInputOrParentOrWithAnUnknownToken) {

@@ -25,8 +25,9 @@ TEST(RuntimeModel, AgreesWithTheModelOverLibtorchForAllOptions) {
   for (const InstructionSet set : kernels::runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     for (const TransformerOptions& options : all_kinds_of_options()) {
-      SCOPED_TRACE(testing::Message() << kernels::instruction_set_name(set) << ", " << enum_name(options.preset)
-                                      << ", size " << options.size << ", vocabulary " << options.output_vocabulary);
+      SCOPED_TRACE(testing::Message() << kernels::instruction_set_name(set) << ", " << enum_name(options.preset) << ", "
+                                      << enum_name(options.positions) << ", size " << options.size << ", vocabulary "
+                                      << options.output_vocabulary);
       const Transformer model = random_model(options);
       const RuntimeModel runtime = runtime_of(model);
       TransformerScorer reference(model);

@@ -52,6 +52,12 @@ inline std::vector<TransformerOptions> all_kinds_of_options() {
   kinds.push_back(small_options(TransformerPreset::kChapter));
   kinds.back().final_norm = true;
   kinds.back().clamp = 0.7;
+  for (const auto& positions : enum_names(PositionKind{})) {
+    kinds.push_back(small_options(TransformerPreset::kTutorial));
+    kinds.back().positions = positions.value;
+    kinds.back().max_positions = 17;  // as many as the longest of kInputs has tokens
+    kinds.back().activation = Activation::kSilu;
+  }
   kinds.push_back(small_options(TransformerPreset::kTutorial));
   kinds.back().input_vocabulary = kinds.back().output_vocabulary = 1100;  // two tiles of the output projection
   return kinds;

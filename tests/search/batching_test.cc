@@ -105,7 +105,7 @@ class SlowQueue : public SearchQueue {
   std::optional<SearchInput> next(bool is_busy) override {
     ++asked;
     if (given == 2 || (is_busy && asked < 4)) return std::nullopt;
-    return SearchInput{{3}, {}, given++};
+    return SearchInput{.tokens = {3}, .id = given++};
   }
   void put_result(SearchInput input, std::vector<Hypothesis>) override { ids.push_back(input.id); }
 

@@ -47,7 +47,7 @@ struct Case {
   TableScorer scorer() const { return {kVocabulary, table(), random_attention(seed)}; }
   std::vector<Hypothesis> search(const SearchOptions& used) const {
     TableScorer asked = scorer();
-    return edgewise::search(asked, std::vector<SearchInput>{{input, prefix, 0}}, used).at(0);
+    return edgewise::search(asked, std::vector<SearchInput>{{.tokens = input, .prefix = prefix}}, used).at(0);
   }
 };
 

@@ -23,7 +23,7 @@ RC_GTEST_PROP(Scoring, EqualsTheScoresOfTheSearch, ()) {
   const auto found = search(scorer, std::vector<Tokens>{input}, options).at(0);
   options.kind = SearchKind::kScoring;
   std::vector<SearchInput> outputs;
-  for (const Hypothesis& hypothesis : found) outputs.push_back({input, hypothesis.tokens, 0});
+  for (const Hypothesis& hypothesis : found) outputs.push_back({.tokens = input, .prefix = hypothesis.tokens});
   scorer.new_nodes.clear();
   const auto scored = search(scorer, outputs, options);
 
@@ -45,7 +45,8 @@ TEST(Scoring, ScoresOutputsThatASearchNeverProduces) {
   options.never = {1, 2};
   options.max_length = 1;
 
-  const Hypothesis scored = search(scorer, std::vector<SearchInput>{{{5}, {1, 2}, 0}}, options).at(0).at(0);
+  const Hypothesis scored =
+      search(scorer, std::vector<SearchInput>{{.tokens = {5}, .prefix = {1, 2}}}, options).at(0).at(0);
 
   const Table table = random_table(kVocabulary, 3);
   EXPECT_EQ(scored.score, 0.0 + table({5}, {})[1] + table({5}, {1})[2] + table({5}, {1, 2})[3]);

@@ -17,7 +17,7 @@ namespace {
 
 /// Returns the error of a search over a vocabulary of eight tokens with these options and log-probabilities.
 std::string refusal_of(const SearchOptions& options, float log_probability = -2.0f,
-                       const SearchInput& input = {{6}, {}, 0}) {
+                       const SearchInput& input = {.tokens = {6}}) {
   TableScorer scorer(8, [=](const Tokens&, const Tokens& produced) {
     if (!produced.empty()) return std::vector<float>(8, log_probability);
     std::vector<float> row(8, -2.0f);
@@ -64,8 +64,10 @@ TEST(SearchErrors, NameTokensOutsideTheVocabulary) {
             "search: never is 12, but the vocabulary has 8 tokens, counted from 0");
   EXPECT_EQ(refusal_of(&SearchOptions::only, std::vector<std::int64_t>{-2}),
             "search: only is -2, but the vocabulary has 8 tokens, counted from 0");
-  EXPECT_EQ(refusal_of(SearchOptions(), -2.0f, {{6}, {5, 8}, 0}),
+  EXPECT_EQ(refusal_of(SearchOptions(), -2.0f, {.tokens = {6}, .prefix = {5, 8}}),
             "search: a prefix has token 8, but the vocabulary has 8 tokens, counted from 0");
+  EXPECT_EQ(refusal_of(SearchOptions(), -2.0f, {.tokens = {6}, .forced = {-1}}),
+            "search: a forced beginning has token -1, but the vocabulary has 8 tokens, counted from 0");
 }
 
 /// Gives no candidates, as the scorers of a model do whose numbers are NaN.
@@ -98,7 +100,7 @@ TEST(SearchErrors, NameNaNOfAnEnsemble) {
 }
 
 TEST(SearchErrors, NameAPrefixWhoseAncestorsWouldFillTheMemory) {
-  EXPECT_EQ(refusal_of(SearchOptions(), -2.0f, {{6}, Tokens(10'001, 5), 0}),
+  EXPECT_EQ(refusal_of(SearchOptions(), -2.0f, {.tokens = {6}, .prefix = Tokens(10'001, 5)}),
             "search: a prefix has 10001 tokens, needs at most 10000");
 }
 
@@ -150,6 +152,55 @@ TEST(SearchErrors, NameAnOptionThatHasNoEffectBecauseOfAnother) {
             "translate: search.beam is 4, needs search.kind=beam");
   EXPECT_EQ(error_with({.length_norm = LengthNorm::kNone, .length_penalty = 1.0}),
             "translate: search.length_penalty is 1.0, needs search.length_norm=gnmt");
+}
+
+TEST(SearchErrors, NameAnOptionThatHasNoEffectUnderTheRulesOfTheSearch) {
+  const auto error_with = [](const SearchOptions& options) {
+    return error_of([&] { check_effects(options, {}, "translate"); });
+  };
+  const BeamRules theirs = BeamRules::kHuggingFace;
+  EXPECT_EQ(error_with({.rules = theirs, .length_penalty = 1.0, .max_length = 9, .stop_when = StopWhen::kFull}),
+            "no error");
+  EXPECT_EQ(error_with({.rules = theirs, .coverage_penalty = 0.5, .max_length = 9}),
+            "translate: search.coverage_penalty is 0.5, needs search.rules=edgewise");
+  EXPECT_EQ(error_with({.rules = theirs, .length_norm = LengthNorm::kNone, .max_length = 9}),
+            "translate: search.length_norm is \"none\", needs search.rules=edgewise");
+  EXPECT_EQ(error_with({.rules = theirs, .length_factor = 3, .max_length = 9}),
+            "translate: search.length_factor is 3.0, needs search.rules=edgewise");
+  EXPECT_EQ(error_with({.rules = theirs, .length_offset = 3, .max_length = 9}),
+            "translate: search.length_offset is 3, needs search.rules=edgewise");
+  EXPECT_EQ(error_with({.rules = theirs, .max_length = 9, .min_length_factor = 0.5}),
+            "translate: search.min_length_factor is 0.5, needs search.rules=edgewise");
+  EXPECT_EQ(error_with({.rules = theirs, .max_length = 9, .early_stop = false}),
+            "translate: search.early_stop is false, needs search.rules=edgewise");
+  EXPECT_EQ(error_with({.stop_when = StopWhen::kFull}),
+            "translate: search.stop_when is \"full\", needs search.rules=huggingface");
+  EXPECT_EQ(error_with({.force_end = false}), "translate: search.force_end is false, needs search.rules=huggingface");
+  EXPECT_EQ(error_with({.renormalize = true}), "translate: search.renormalize is true, needs search.rules=huggingface");
+  EXPECT_EQ(error_with({.rules = theirs}),
+            "translate: search.rules is \"huggingface\", needs search.max_length of at least 2");
+  EXPECT_EQ(
+      error_with({.rules = theirs, .max_length = 9, .repetition_penalty = 2}),
+      "translate: search.repetition_penalty is 2.0, needs search.beam of at least 2 with search.rules=huggingface");
+  EXPECT_EQ(error_with({.kind = SearchKind::kSampling, .rules = theirs}),
+            "translate: search.rules is \"huggingface\", needs search.kind=beam");
+}
+
+TEST(SearchErrors, NameOptionsThatTheRulesOfHuggingFaceCannotFollow) {
+  SearchOptions options = {.rules = BeamRules::kHuggingFace};
+  EXPECT_EQ(refusal_of(options), "search: max_length is 0, needs at least 2 with rules=huggingface");
+  options.max_length = 2;
+  EXPECT_EQ(refusal_of(options), "no error");
+  options.repetition_penalty = 1.5;
+  EXPECT_EQ(refusal_of(options),
+            "search: repetition_penalty is 1.5, needs a beam of at least 2 with rules=huggingface");
+  options.beam = 2;
+  EXPECT_EQ(refusal_of(options), "no error");
+}
+
+TEST(SearchOptions, LimitOutputsToTheirPositions) {
+  EXPECT_EQ(max_length_for({}, 8), 7);                                  // and the begin token
+  EXPECT_EQ(max_length_for({.rules = BeamRules::kHuggingFace}, 8), 9);  // with the last token, which needs no position
 }
 
 TEST(SearchErrors, DoNotNameAnOptionThatTheCallerLeavesAsItWas) {

@@ -324,8 +324,8 @@ TEST(Search, AcceptsALengthLimitAboveTheLargestTree) {
     options.beam = beam;
     EXPECT_EQ(search_one(scorer, {7}, options).tokens, Tokens{2});
   }
-  const SearchRules rules(options, kVocabulary);
-  EXPECT_EQ(rules.longest_output(std::int64_t{1} << 40), std::numeric_limits<NodeIndex>::max());
+  const auto rules = make_search_rules(options, kVocabulary);
+  EXPECT_EQ(rules->longest_output(std::int64_t{1} << 40), std::numeric_limits<NodeIndex>::max());
 }
 
 TEST(Search, NeverProducesForbiddenTokens) {

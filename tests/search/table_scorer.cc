@@ -83,20 +83,24 @@ void TableScorer::check_order(const StepRequest& request) const {
   EXPECT_TRUE(std::ranges::is_sorted(request.nodes, {}, &NewNode::slot));
 }
 
-Table random_table(std::int64_t vocabulary_size, std::uint64_t seed) {
+Table biased_table(std::int64_t vocabulary_size, std::uint64_t seed, double spread, std::int64_t biased, double bias) {
   return [=](const Tokens& input, const Tokens& produced) {
     std::uint64_t state = hash_of(seed, input, produced);
     std::vector<double> logits;
     double total = 0.0;
     for (std::int64_t token = 0; token < vocabulary_size; ++token) {
       state = mix_in(state, token);
-      logits.push_back(4.0 * static_cast<double>(state >> 11) / 9007199254740992.0);
+      logits.push_back(spread * static_cast<double>(state >> 11) / 9007199254740992.0 + (token == biased ? bias : 0.0));
       total += std::exp(logits.back());
     }
     std::vector<float> log_probabilities;
     for (const double logit : logits) log_probabilities.push_back(static_cast<float>(logit - std::log(total)));
     return log_probabilities;
   };
+}
+
+Table random_table(std::int64_t vocabulary_size, std::uint64_t seed) {
+  return biased_table(vocabulary_size, seed, 4.0, -1, 0.0);
 }
 
 Table table_with_equals(std::int64_t vocabulary_size, std::uint64_t seed) {

@@ -54,6 +54,9 @@ class TableScorer : public Scorer {
 /// Returns a table of random distributions, functions of seed, input and path.
 Table random_table(std::int64_t vocabulary_size, std::uint64_t seed);
 
+/// Returns a table of random distributions whose logits are from 0 to `spread`; `bias` is added to those of a token.
+Table biased_table(std::int64_t vocabulary_size, std::uint64_t seed, double spread, std::int64_t biased, double bias);
+
 /// Returns a table with few distinct values, so that scores are often equal. The values are not normalised.
 Table table_with_equals(std::int64_t vocabulary_size, std::uint64_t seed);
 

@@ -94,10 +94,10 @@ TEST_P(SentencePieceTest, RestoresSentences) {
     ASSERT_EQ(vocabulary->decode(vocabulary->encode(sentence)), sentence);
   }
   EXPECT_EQ(vocabulary->size(), kSize);
-  EXPECT_EQ(vocabulary->token_text(kPaddingToken), "<pad>");
-  EXPECT_EQ(vocabulary->token_text(kUnknownToken), "<unknown>");
-  EXPECT_EQ(vocabulary->token_text(kBeginToken), "<begin>");
-  EXPECT_EQ(vocabulary->token_text(kEndToken), "<end>");
+  EXPECT_EQ(vocabulary->token_text(kSpecial.padding), "<pad>");
+  EXPECT_EQ(vocabulary->token_text(kSpecial.unknown), "<unknown>");
+  EXPECT_EQ(vocabulary->token_text(kSpecial.begin), "<begin>");
+  EXPECT_EQ(vocabulary->token_text(kSpecial.end), "<end>");
   EXPECT_EQ(vocabulary->encode(""), Tokens());
 }
 
@@ -113,9 +113,10 @@ TEST_P(SentencePieceTest, EncodesUnseenCharactersAsUnknown) {
 
   const Tokens tokens = vocabulary->encode("<end> 猫");
 
-  EXPECT_THAT(tokens, testing::Contains(kUnknownToken));
-  EXPECT_THAT(tokens, testing::Not(testing::Contains(kEndToken)));
-  EXPECT_EQ(vocabulary->decode(Tokens{kBeginToken, kUnknownToken, kEndToken, kPaddingToken}), "<unknown>");
+  EXPECT_THAT(tokens, testing::Contains(kSpecial.unknown));
+  EXPECT_THAT(tokens, testing::Not(testing::Contains(kSpecial.end)));
+  EXPECT_EQ(vocabulary->decode(Tokens{kSpecial.begin, kSpecial.unknown, kSpecial.end, kSpecial.padding}),
+            "<unknown>");
 }
 
 TEST_P(SentencePieceTest, CanBeSavedAndLoaded) {
@@ -292,6 +293,19 @@ TEST(SentencePieceCheck, ErrorsNameInvalidPieces) {
             "load_vocabulary: m has 1 byte pieces, needs 0");
   EXPECT_EQ(error_of_pieces(specials + piece("<0x01>", PieceType::kByte)),
             "load_vocabulary: m: piece 4 is \"<0x01>\", needs byte 0 of 256");
+}
+
+TEST(SentencePieceCheck, AcceptsSpecialPiecesOfOtherSystemsAtAnyNumber) {
+  const auto check_any = [](const std::string& pieces) {
+    return error_of([&] { check_sentencepiece_model(pieces + specs(), "m", SpecialPieces::kAny); });
+  };
+  const std::string unknown = piece("<unk>", PieceType::kUnknown);
+
+  EXPECT_EQ(check_any(unknown + piece("<s>", PieceType::kControl) + piece("a")), "no error");
+  EXPECT_EQ(check_any(piece("a") + unknown), "no error");
+  EXPECT_EQ(check_any(piece("a")), "load_vocabulary: m has no piece for unknown text, needs one");
+  EXPECT_EQ(check_any(unknown + piece("a") + piece("b", PieceType::kUnknown)),
+            "load_vocabulary: m: piece 2 is a second piece for unknown text, needs one");
 }
 
 TEST(SentencePieceCheck, ErrorsNameOtherInvalidFields) {

@@ -11,9 +11,12 @@
 #include <string>
 #include <string_view>
 
+#include "edgewise/text/sentence_rules.h"
 #include "tests/support/error_of.h"
 
 namespace edgewise {
+
+inline constexpr SpecialTokens kSpecial;
 
 /// A temporary directory for one test.
 class TemporaryDirectory {

@@ -39,8 +39,9 @@ TEST(Vocabulary, PutsSpecialTokensFirstThenTheMostFrequent) {
   const auto vocabulary = build_vocabulary({sentences});
 
   EXPECT_THAT(texts_of(*vocabulary), ElementsAre("<pad>", "<unknown>", "<begin>", "<end>", "c", "b", "a", "d"));
-  EXPECT_EQ(vocabulary->encode("a b x"), (Tokens{6, 5, kUnknownToken}));
-  EXPECT_EQ(vocabulary->decode(Tokens{kBeginToken, 6, kUnknownToken, 5, kEndToken, kPaddingToken}), "a <unknown> b");
+  EXPECT_EQ(vocabulary->encode("a b x"), (Tokens{6, 5, kSpecial.unknown}));
+  EXPECT_EQ(vocabulary->decode(Tokens{kSpecial.begin, 6, kSpecial.unknown, 5, kSpecial.end, kSpecial.padding}),
+            "a <unknown> b");
 }
 
 TEST(Vocabulary, DoesNotDependOnTheOrderOfSentencesOrSides) {
@@ -64,7 +65,7 @@ TEST(Vocabulary, DoesNotEncodeTextAsSpecialTokens) {
   const auto vocabulary = build_vocabulary({sentences});
 
   EXPECT_EQ(vocabulary->size(), 5);
-  EXPECT_EQ(vocabulary->encode("<end> a"), (Tokens{kUnknownToken, 4}));
+  EXPECT_EQ(vocabulary->encode("<end> a"), (Tokens{kSpecial.unknown, 4}));
 }
 
 TEST(Vocabulary, PreprocessesSentencesAccordingToItsOptions) {
@@ -73,7 +74,7 @@ TEST(Vocabulary, PreprocessesSentencesAccordingToItsOptions) {
 
   const Tokens tokens = vocabulary->encode("merci, va !");
 
-  EXPECT_EQ(std::count(tokens.begin(), tokens.end(), kUnknownToken), 0);
+  EXPECT_EQ(std::count(tokens.begin(), tokens.end(), kSpecial.unknown), 0);
   EXPECT_EQ(vocabulary->decode(tokens), "merci, va !");
   EXPECT_EQ(parse_vocabulary(vocabulary->serialize(), "v")->decode(tokens), "merci, va !");
 }
@@ -234,13 +235,14 @@ TEST(Vocabulary, NeedsOneFileInItsDirectory) {
   const auto vocabulary = build_vocabulary({sentences});
 
   EXPECT_EQ(error_of([&] { load_vocabulary(directory.path()); }),
-            "load_vocabulary: " + name + " has none of vocabulary.txt and vocabulary.model, needs one of them");
+            "load_vocabulary: " + name +
+                " has none of vocabulary.txt, vocabulary.model and vocabulary.json, needs one of them");
   directory.write("vocabulary.txt", "");
   EXPECT_EQ(error_of([&] { load_vocabulary(directory.path()); }),
             "load_vocabulary: " + name + "/vocabulary.txt is empty, needs a vocabulary");
   directory.write("vocabulary.model", "");
   EXPECT_EQ(error_of([&] { load_vocabulary(directory.path()); }),
-            "load_vocabulary: " + name + " has both of vocabulary.txt and vocabulary.model, needs one of them");
+            "load_vocabulary: " + name + " has vocabulary.txt and vocabulary.model, needs one of them");
   std::filesystem::remove(directory.path() / "vocabulary.model");
   std::filesystem::resize_file(directory.path() / "vocabulary.txt", (std::size_t{32} << 20) + 1);
   EXPECT_EQ(error_of([&] { load_vocabulary(directory.path()); }),
@@ -257,6 +259,7 @@ TEST(VocabularyOptions, ListsItsFieldsOnce) {
 
   EXPECT_THAT(names, ElementsAre("kind", "size", "min_count", "separate_punctuation", "model", "character_coverage"));
   EXPECT_EQ(enum_names(VocabularyKind{})[2].name, "sentencepiece");
+  EXPECT_EQ(enum_names(VocabularyKind{})[3].name, "mapped");
   EXPECT_EQ(enum_names(SentencePieceModel{})[1].name, "bpe");
 }
 

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/translate/text_codec.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <random>
 
+#include "tests/support/error_of.h"
+#include "tests/text/mapped_testing.h"
 #include "tests/translate/words.h"
 
 namespace edgewise {
 namespace {
+
+using testing::ElementsAre;
 
 constexpr std::array<std::int64_t, 3> kWords = {4, 5, 6};  // tokens of words, after the special tokens
 
@@ -90,6 +95,76 @@ TEST(TextCodec, JoinsTheHypothesesOfTheParts) {
   EXPECT_EQ(found.outputs[0].text, "a c");
   EXPECT_EQ(found.outputs[1].text, "a d");
   EXPECT_EQ(found.outputs[2].text, "b c");
+}
+
+/// A codec with the tokens `</s>` 0, `<unk>` 1, `a` 2, `b` 3, `c` 4, `eng` 5, `fra` 6, `<pad>` 7.
+TextCodec codec_with_languages(LanguagePlace place) {
+  TokenList list = with_languages(list_of_words({"a", "b", "c", "eng", "fra"}), place, {{"eng", 5}, {"fra", 6}});
+  list.rules.omitted = {0, 1, 5, 6, 7};
+  const auto vocabulary = vocabulary_of(std::move(list));
+  return {.vocabularies = {vocabulary, vocabulary}, .end_input = true};
+}
+
+TEST(TextCodec, PutsLanguagesBeforeEachPartAndItsOutput) {
+  TextCodec codec = codec_with_languages(LanguagePlace::kBeforeBoth);
+  codec.languages = {"eng", "fra"};
+  codec.max_input = 2;
+
+  const TokenizedSentence sentence = codec.encode({.input = "a b c"});
+  EXPECT_THAT(sentence.parts, ElementsAre(ElementsAre(5, 2, 0), ElementsAre(5, 3, 4, 0)));
+  EXPECT_THAT(sentence.forced, ElementsAre(6));
+  EXPECT_THAT(codec.encode({.input = "a"}).parts, ElementsAre(ElementsAre(5, 2, 0)));
+  EXPECT_THAT(codec.encode({.input = ""}).parts, ElementsAre(Tokens()));
+}
+
+TEST(TextCodec, PrefersTheLanguagesOfARequest) {
+  TextCodec codec = codec_with_languages(LanguagePlace::kAfterInput);
+  codec.languages = {"eng", "fra"};
+
+  const TokenizedSentence sentence = codec.encode({.input = "a", .languages = {"fra", "eng"}});
+  EXPECT_THAT(sentence.parts, ElementsAre(ElementsAre(2, 0, 6)));
+  EXPECT_THAT(sentence.forced, ElementsAre(5));
+  EXPECT_THAT(codec.encode({.input = "a", .languages = {.output = "eng"}}).parts, ElementsAre(ElementsAre(2, 0, 5)));
+}
+
+TEST(TextCodec, NeedsTheLanguagesOfARequest) {
+  TextCodec codec = codec_with_languages(LanguagePlace::kBeforeBoth);
+  EXPECT_EQ(error_of([&] { codec.encode({.input = "a"}); }),
+            "translate: the input language is not given, needs one of the model's 2 languages, such as eng, fra; set "
+            "--from or data.input_language");
+  EXPECT_EQ(error_of([&] { codec.encode({.input = "a", .languages = {"eng", "deu"}}); }),
+            "translate: the output language is deu, needs one of the model's 2 languages, such as eng, fra");
+  EXPECT_EQ(error_of([] { four_word_codec().encode({.input = "a", .languages = {"eng", ""}}); }),
+            "translate: the input language is eng, but the model has no languages; leave out --from or "
+            "data.input_language");
+}
+
+TEST(TextCodec, LeavesOutTokensAroundInputsAndTheLanguageOfOutputs) {
+  TextCodec codec = codec_with_languages(LanguagePlace::kBeforeBoth);
+  codec.languages = {"eng", "fra"};
+  const TokenizedSentence sentence = codec.encode({.input = "a b"});
+  Hypothesis hypothesis = make_hypothesis({6, 4, 3}, -1);
+  hypothesis.ponder_steps = {9, 1, 2, 3};
+  // Rows of the language, c, b and the end token; columns of the language, a, b and the end token.
+  hypothesis.attention = {1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1};
+
+  const Translation found = codec.decode(sentence, std::vector<std::vector<Hypothesis>>{{hypothesis}}, 1);
+
+  EXPECT_THAT(found.input_tokens, ElementsAre("a", "b"));
+  const TranslatedText& output = found.outputs.at(0);
+  EXPECT_EQ(output.text, "c b");
+  EXPECT_THAT(output.tokens, ElementsAre("c", "b"));
+  EXPECT_THAT(output.token_numbers, ElementsAre(4, 3));
+  EXPECT_THAT(output.ponder_steps, ElementsAre(1, 2, 3));
+  EXPECT_THAT(output.alignment, ElementsAre(AlignedPair{1, 0}));
+  EXPECT_THAT(output.attention, ElementsAre(ElementsAre(0, 1), ElementsAre(0, 0)));
+}
+
+TEST(TextCodec, LimitsInputsToPositionsWithTheTokensAroundThem) {
+  TextCodec codec = codec_with_languages(LanguagePlace::kBeforeBoth);
+  codec.max_positions = 10;
+  codec.limit_input(0);
+  EXPECT_EQ(codec.max_input, 8);
 }
 
 }  // namespace

@@ -20,13 +20,14 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
+constexpr SpecialTokens kSpecial;
 const std::string kAllWords = "a b c d e f g. h! i";
 
 /// Returns log-probabilities that favour copying the input and then the end token.
 std::vector<float> copying_scores(std::int64_t vocabulary, const Tokens& input, const Tokens& produced) {
   std::vector<float> row(static_cast<std::size_t>(vocabulary), -9.0f);
-  const bool is_at_end = produced.size() >= input.size() || input[produced.size()] == kEndToken;
-  row[is_at_end ? kEndToken : input[produced.size()]] = -0.125f;
+  const bool is_at_end = produced.size() >= input.size() || input[produced.size()] == kSpecial.end;
+  row[is_at_end ? kSpecial.end : input[produced.size()]] = -0.125f;
   return row;
 }
 
@@ -176,6 +177,81 @@ TEST(Translator, CutsLongInputsIfRequested) {
   EXPECT_FALSE(copier(codec, cut).translate("a b").was_cut);
 }
 
+/// The longest sequences that scorers got: inputs with end tokens, and outputs with begin tokens.
+struct LongestSequences {
+  std::size_t input = 0;
+  std::size_t output = 0;
+};
+
+/// Makes scorers that favour a word, so that outputs end only at their limit.
+ScorerFactory endless_scorers(const TextCodec& codec, LongestSequences& longest) {
+  const std::int64_t size = codec.vocabularies.output->size();
+  return [size, &longest] {
+    return std::make_unique<TableScorer>(size, [size, &longest](const Tokens& input, const Tokens& produced) {
+      longest.input = std::max(longest.input, input.size());
+      longest.output = std::max(longest.output, produced.size() + 1);
+      std::vector<float> row(static_cast<std::size_t>(size), -9.0f);
+      row[kSpecialTokens.size()] = -0.125f;
+      return row;
+    });
+  };
+}
+
+TEST(Translator, NeedsNoMorePositionsThanTheModelHas) {
+  for (const bool end_input : {false, true}) {
+    for (const LongInputs long_inputs : {LongInputs::kSplit, LongInputs::kCut}) {
+      for (const std::int64_t max_input : {0, 2, 100}) {
+        TextCodec codec = make_codec();
+        codec.end_input = end_input;
+        codec.max_positions = 4;
+        LongestSequences longest;
+        Translator translator(codec, endless_scorers(codec, longest),
+                              {.max_input = max_input, .long_inputs = long_inputs});
+        const Translation found = translator.translate("a b c d e f a b c d e f");
+
+        const std::size_t most = max_input == 2 ? 2U + (end_input ? 1U : 0U) : 4U;
+        EXPECT_LE(longest.input, most);
+        EXPECT_EQ(longest.input == most, long_inputs == LongInputs::kCut || max_input == 2 || end_input);
+        EXPECT_EQ(longest.output, 4U);
+        EXPECT_EQ(found.was_cut, long_inputs == LongInputs::kCut);
+        EXPECT_EQ(translator.search_options().max_length, 3);
+      }
+    }
+  }
+}
+
+TEST(Translator, UsesEachPositionOfTheModelUnderTheRulesOfHuggingFace) {
+  for (const bool force_end : {false, true}) {
+    TextCodec codec = make_codec();
+    codec.max_positions = 4;
+    LongestSequences longest;
+    const SearchOptions search = {.rules = BeamRules::kHuggingFace, .max_length = 99, .force_end = force_end};
+    Translator translator(codec, endless_scorers(codec, longest), {.search = search});
+
+    EXPECT_EQ(translator.translate("a").outputs[0].tokens.size(), force_end ? 3u : 4u);
+    EXPECT_EQ(longest.output, 4u);
+  }
+}
+
+TEST(Translator, NamesASentenceForWhichTheModelHasTooFewPositionsIfItCannotBeSplit) {
+  TextCodec codec = make_codec();
+  codec.max_positions = 3;
+  Translator translator = copier(codec, {.search = SearchOptions{.kind = SearchKind::kScoring}});
+  const auto error_with = [&](const std::string& input, const std::string& output) {
+    const std::vector<TranslationRequest> requests = {{input, output}};
+    return error_of([&] { translator.translate(requests); });
+  };
+
+  EXPECT_EQ(error_with("a b c", "a b"), "no error");
+  EXPECT_EQ(error_with("a b c d", "a"),
+            "translate: the input \"a b c d\" has 4 tokens, needs at most model.max_positions, which is 3; shorten the "
+            "input");
+  EXPECT_EQ(
+      error_with("a", "a b c"),
+      "translate: the prefix \"a b c\" has 3 tokens, needs fewer than model.max_positions, which is 3; shorten the "
+      "prefix");
+}
+
 TEST(Translator, ReturnsSeveralOutputsBestFirst) {
   TranslatorOptions options;
   options.beam = options.n_best = 3;
@@ -283,6 +359,19 @@ TEST(Translator, ThrowsStopExceptionWithinAStepOfARequest) {
     stop = false;
     EXPECT_EQ(translator.translate("a b").outputs[0].text, "a b");
   }
+}
+
+TEST(SentenceQueue, PassesForcedTokensWithEachPartAndThePrefixWithTheFirst) {
+  SentenceQueue queue({10, 100});
+  queue.put({.parts = {{4}, {5}}, .forced = {6}, .prefix = {7}});
+
+  const auto first = queue.next(false);
+  const auto second = queue.next(false);
+
+  EXPECT_EQ(first.value().forced, Tokens{6});
+  EXPECT_EQ(first.value().prefix, Tokens{7});
+  EXPECT_EQ(second.value().forced, Tokens{6});
+  EXPECT_EQ(second.value().prefix, Tokens());
 }
 
 TEST(SentenceQueue, ThrowsTheErrorOfAWorkerThatFailedBeforeAStopRequest) {

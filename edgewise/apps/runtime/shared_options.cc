@@ -42,6 +42,13 @@ std::string describe_numbers(FieldValue value, const Range& range) {
   return requirement_text(Field{"", "", range, std::move(value)});
 }
 
+void add_language(CLI::App& command, const std::string& name, std::string& language, const std::string& help) {
+  command.add_option(name, language, help)->check([&command, name](const std::string& text) {
+    check(!text.empty(), "{}: {} is empty, needs the name of a language", full_name(command), name);
+    return std::string();
+  });
+}
+
 /// Splits texts like CLI11 does, but keeps empty elements, so that they are errors.
 std::vector<std::string> split_at_commas(const std::vector<std::string>& texts) {
   std::vector<std::string> elements;
@@ -121,6 +128,11 @@ void add_translator_options(CLI::App& command, TranslatorSettings& settings) {
       .add_option("--precision", options.precision,
                   "the number format of matrix products: fp32 (default), bf16 or int8")
       ->transform(one_of<RuntimePrecision>());
+  add_language(command, "--from", options.languages.input,
+               "a multilingual model's name of the language of the inputs, such as eng_Latn; default: the model's config");
+  add_language(command, "--to", options.languages.output,
+               "a multilingual model's name of the language of the outputs, such as fra_Latn; default: the model's "
+               "config");
   add_number(command, "--batch-sentences", &options.capacity.sentences,
              "the most sentences that a worker translates at a time; default 32", at_least(1).at_most(1e6));
   add_number(command, "--batch-tokens", &options.capacity.tokens,

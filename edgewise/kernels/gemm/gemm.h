@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "edgewise/base/bfloat16.h"
+#include "edgewise/kernels/gemm/activation.h"
 
 // Products of matrices on raw memory. Shapes: M = rows of the result, N = its columns, K = depth, the length of a sum.
 
@@ -46,8 +47,6 @@ class PackedMatrix {
   std::unique_ptr<PackedContent> content_;
 };
 
-enum class GemmActivation { kNone, kRelu, kGelu };  // kGelu is the exact formula, x * Phi(x)
-
 enum class GemmResult {
   kWrite,  // out = activation(a b + bias)
   kAdd,    // out += a b + bias
@@ -85,8 +84,6 @@ namespace reference {
 
 template <typename T, typename Out>
 void gemm(const Gemm<T, Out>& product);
-
-float activate(float x, GemmActivation activation);
 
 }  // namespace reference
 

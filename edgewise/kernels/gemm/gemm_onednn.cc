@@ -119,20 +119,31 @@ OperandDescs describe_operands(const MatmulShape& shape) {
   return operands;
 }
 
-void append_activation(dnnl::post_ops& steps, GemmActivation activation) {
-  const auto algorithm =
-      activation == GemmActivation::kRelu ? dnnl::algorithm::eltwise_relu : dnnl::algorithm::eltwise_gelu_erf;
+void append_eltwise(dnnl::post_ops& steps, dnnl::algorithm algorithm, float alpha) {
 #if DNNL_VERSION_MAJOR >= 3
-  steps.append_eltwise(algorithm, 0.0f, 0.0f);
+  steps.append_eltwise(algorithm, alpha, 0.0f);
 #else
-  steps.append_eltwise(1.0f, algorithm, 0.0f, 0.0f);
+  steps.append_eltwise(1.0f, algorithm, alpha, 0.0f);
 #endif
+}
+
+void append_activation(dnnl::post_ops& steps, GemmActivation activation) {
+  switch (activation) {
+    case GemmActivation::kNone:
+      return;
+    case GemmActivation::kRelu:
+      return append_eltwise(steps, dnnl::algorithm::eltwise_relu, 0.0f);
+    case GemmActivation::kGelu:
+      return append_eltwise(steps, dnnl::algorithm::eltwise_gelu_erf, 0.0f);
+    case GemmActivation::kSilu:
+      return append_eltwise(steps, dnnl::algorithm::eltwise_swish, /*alpha=*/1.0f);
+  }
 }
 
 dnnl::primitive_attr make_attributes(const MatmulShape& shape) {
   dnnl::post_ops steps;
   if (shape.result == GemmResult::kAdd) steps.append_sum(1.0f);
-  if (shape.activation != GemmActivation::kNone) append_activation(steps, shape.activation);
+  append_activation(steps, shape.activation);
   dnnl::primitive_attr attributes;
   attributes.set_post_ops(steps);
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 #include <vector>
 
 #include "edgewise/base/threads.h"
@@ -45,12 +43,6 @@ void compute_row(const Gemm<T, Out>& p, const float* b, std::int64_t row) {
 }
 
 }  // namespace
-
-float activate(float x, GemmActivation activation) {
-  if (activation == GemmActivation::kRelu) return std::max(x, 0.0f);
-  if (activation == GemmActivation::kGelu) return 0.5f * x * (1 + std::erf(x / std::numbers::sqrt2_v<float>));
-  return x;
-}
 
 template <typename T, typename Out>
 void gemm(const Gemm<T, Out>& product) {

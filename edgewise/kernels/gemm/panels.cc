@@ -88,6 +88,8 @@ template std::size_t count_panel_bytes<BFloat16>(PanelFormat, std::int64_t, std:
 template std::size_t count_panel_bytes<std::int8_t>(PanelFormat, std::int64_t, std::int64_t);
 template void pack_panels<float>(PanelFormat, const Matrix<float>&, std::int64_t, std::int64_t, void*);
 template void pack_panels<BFloat16>(PanelFormat, const Matrix<float>&, std::int64_t, std::int64_t, void*);
+template void pack_panels<float>(PanelFormat, const Matrix<BFloat16>&, std::int64_t, std::int64_t, void*);
+template void pack_panels<BFloat16>(PanelFormat, const Matrix<BFloat16>&, std::int64_t, std::int64_t, void*);
 template void pack_panels<std::int8_t>(PanelFormat, const Matrix<std::int8_t>&, std::int64_t, std::int64_t, void*);
 template void multiply_panels(const PanelProduct<float>&, std::int64_t, std::int64_t);
 template void multiply_panels(const PanelProduct<BFloat16>&, std::int64_t, std::int64_t);

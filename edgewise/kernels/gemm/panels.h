@@ -28,7 +28,7 @@ PanelFormat choose_panel_format();
 template <typename T>
 std::size_t count_panel_bytes(PanelFormat format, std::int64_t depth, std::int64_t columns);
 
-/// Packs [K, N] into panels, rounded to T.
+/// Packs [K, N] into panels, rounded to T. From is T, float, or BFloat16 for a T of float.
 template <typename T, typename From>
 void pack_panels(PanelFormat format, const Matrix<From>& from, std::int64_t depth, std::int64_t columns, void* to);
 

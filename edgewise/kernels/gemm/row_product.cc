@@ -70,11 +70,21 @@ PanelProduct<T> make_panel_product(const RowProduct<T>& product, std::int64_t fi
           .out_stride = b.columns()};
 }
 
+/// Returns whether an activation takes a pass of its own: the panels apply ReLU when they write the sums.
+bool needs_pass(GemmActivation activation) {
+  return activation != GemmActivation::kNone && activation != GemmActivation::kRelu;
+}
+
+/// Computes the columns of panels [begin, end) of a block of the product.
 template <typename T>
-void activate_gelu(const RowProduct<T>& product, std::int64_t rows, float* values) {
-  if (product.activation != GemmActivation::kGelu) return;
-  for (float& value : std::span(values, static_cast<std::size_t>(rows * product.b->columns()))) {
-    value = reference::activate(value, GemmActivation::kGelu);
+void multiply_and_activate(const PanelProduct<T>& block, GemmActivation activation, std::int64_t begin,
+                           std::int64_t end) {
+  multiply_panels(block, begin, end);
+  if (!needs_pass(activation)) return;
+  const std::int64_t first = begin * panel_columns(block.format);
+  const std::int64_t count = std::min(end * panel_columns(block.format), block.columns) - first;
+  for (std::int64_t row = 0; row < block.rows; ++row) {
+    activate(activation, count, block.out + row * block.out_stride + first);
   }
 }
 
@@ -82,8 +92,7 @@ template <typename T>
 void multiply_block(const RowProduct<T>& product, std::int64_t first, std::int64_t count, float* out) {
   const ScopedTimer timer("products");
   const PanelProduct<T> block = make_panel_product(product, first, count, out);
-  multiply_panels(block, 0, count_panels(block.format, block.columns));
-  activate_gelu(product, count, out);
+  multiply_and_activate(block, product.activation, 0, count_panels(block.format, block.columns));
 }
 
 /// Divides the panels of columns among the threads; each thread computes all rows. Each thread computes a single range
@@ -97,8 +106,9 @@ void split_columns(const RowProduct<T>& product, float* out) {
   const std::int64_t panel_size = whole.rows * whole.depth * panel_columns(whole.format);
   std::int64_t grain = 1 + kGrain / std::max<std::int64_t>(1, panel_size);
   if (converts_left_side<T>(whole.format)) grain = std::max(grain, panels / num_threads());
-  parallel_for(panels, grain, [&](std::int64_t begin, std::int64_t end) { multiply_panels(whole, begin, end); });
-  activate_gelu(product, product.rows, out);
+  parallel_for(panels, grain, [&](std::int64_t begin, std::int64_t end) {
+    multiply_and_activate(whole, product.activation, begin, end);
+  });
 }
 
 /// Calls body(first, count, values) for each block of rows of the product, with values [count, N]. Runs body on several
@@ -128,17 +138,31 @@ void for_blocks(const RowProduct<T>& product, const Body& body) {
 bool has_fast_bf16_row_products() { return cpu::has_block_kernels<BFloat16>() && has_fast_bf16_instructions(); }
 
 template <typename T>
-void RowProductWeights<T>::pack(const Matrix<float>& from, std::int64_t depth, std::int64_t columns) {
+template <typename From>
+void RowProductWeights<T>::pack_into_panels(const Matrix<From>& from, std::int64_t depth, std::int64_t columns) {
   depth_ = depth;
   columns_ = columns;
   format_ = choose_panel_format<T>();
   void* to = panels_.reserve_bytes(count_panel_bytes<T>(format_, depth, columns));
+  pack_panels<T>(format_, from, depth, columns, to);
+}
+
+template <typename T>
+void RowProductWeights<T>::pack(const Matrix<float>& from, std::int64_t depth, std::int64_t columns) {
   if constexpr (kIsInt8<T>) {
     static thread_local AlignedBuffer buffer;
-    pack_panels<T>(format_, quantise_columns(from, depth, columns, scales_, buffer), depth, columns, to);
+    pack_into_panels(quantise_columns(from, depth, columns, scales_, buffer), depth, columns);
   } else {
-    pack_panels<T>(format_, from, depth, columns, to);
+    pack_into_panels(from, depth, columns);
   }
+}
+
+template <typename T>
+template <typename From>
+void RowProductWeights<T>::pack_exactly(const Matrix<From>& from, std::int64_t depth, std::int64_t columns,
+                                        std::span<const float> scales) {
+  scales_.assign(scales.begin(), scales.end());
+  pack_into_panels(from, depth, columns);
 }
 
 template <typename T>
@@ -173,6 +197,12 @@ void multiply_and_reduce(const RowProduct<T>& product, const LogitsTile& tile) {
 template class RowProductWeights<float>;
 template class RowProductWeights<BFloat16>;
 template class RowProductWeights<std::int8_t>;
+template void RowProductWeights<float>::pack_exactly(const Matrix<BFloat16>&, std::int64_t, std::int64_t,
+                                                     std::span<const float>);
+template void RowProductWeights<BFloat16>::pack_exactly(const Matrix<BFloat16>&, std::int64_t, std::int64_t,
+                                                        std::span<const float>);
+template void RowProductWeights<std::int8_t>::pack_exactly(const Matrix<std::int8_t>&, std::int64_t, std::int64_t,
+                                                           std::span<const float>);
 template void multiply_rows(const RowProduct<float>&, float*);
 template void multiply_rows(const RowProduct<BFloat16>&, float*);
 template void multiply_rows(const RowProduct<std::int8_t>&, float*);

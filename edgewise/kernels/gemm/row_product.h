@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "edgewise/kernels/gemm/epilogue.h"
@@ -28,6 +29,12 @@ class RowProductWeights {
   /// magnitude 127.
   void pack(const Matrix<float>& from, std::int64_t depth, std::int64_t columns);
 
+  /// Packs [K, N] without rounding. From is T or, for a T of float, BFloat16. The columns of std::int8_t are numbers
+  /// that were divided by `scales`, [N].
+  template <typename From>
+  void pack_exactly(const Matrix<From>& from, std::int64_t depth, std::int64_t columns,
+                    std::span<const float> scales = {});
+
   std::int64_t depth() const { return depth_; }
   std::int64_t columns() const { return columns_; }
 
@@ -38,6 +45,9 @@ class RowProductWeights {
   const void* panels() const { return panels_.data(); }
 
  private:
+  template <typename From>
+  void pack_into_panels(const Matrix<From>& from, std::int64_t depth, std::int64_t columns);
+
   std::int64_t depth_ = 0;
   std::int64_t columns_ = 0;
   std::vector<float> scales_;

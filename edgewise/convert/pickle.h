@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace edgewise {
+
+/// A value of a pickle. Nothing is called: a call is a value that lists its arguments.
+struct PickleValue {
+  enum class Kind { kNone, kTruth, kInteger, kText, kTuple, kDict, kGlobal, kCall, kPersistent };
+
+  Kind kind = Kind::kNone;
+  std::int64_t integer = 0;                    // kInteger; 0 or 1 for kTruth
+  std::string text = {};                       // kText; the name of kGlobal and of kCall: "collections.OrderedDict"
+  std::vector<const PickleValue*> items = {};  // elements of kTuple; arguments of kCall; the id's elements of
+                                               // kPersistent; keys and values of kDict, in turn
+};
+
+/// A pickle of Python, protocol 2 to 5, read as data. The opcodes are those of a dict of tensors as PyTorch writes it:
+/// None, truth values, integers, text, tuples, dicts, calls of globals and persistent ids. Throws Error, which names
+/// the opcode or global, for anything else: a pickle is a program, and other opcodes and globals can run any code.
+/// Calls of collections.OrderedDict are dicts; attributes that are set on a dict are ignored. Limits: 8 MiB, 1 000 000
+/// values.
+class Pickle {
+ public:
+  /// `globals` lists the global names that the pickle may use, for example "torch.FloatStorage". Errors begin with
+  /// `where`.
+  static Pickle parse(std::string_view bytes, const std::string& where, std::span<const std::string_view> globals);
+
+  Pickle(Pickle&&) = default;
+  Pickle& operator=(Pickle&&) = default;
+
+  /// Returns the value, which may contain itself if it is hostile. The values are memory of this object.
+  const PickleValue& root() const { return *root_; }
+
+ private:
+  friend class PickleMachine;
+  Pickle() = default;
+
+  std::deque<PickleValue> values_;
+  const PickleValue* root_ = nullptr;
+};
+
+/// Describes the kind in an error: "a tuple".
+std::string_view describe_kind(PickleValue::Kind kind);
+
+}  // namespace edgewise

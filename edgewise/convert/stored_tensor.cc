@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/convert/stored_tensor.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "edgewise/base/bfloat16.h"
+#include "edgewise/base/checked.h"
+#include "edgewise/base/utf8.h"
+
+namespace edgewise {
+namespace {
+
+constexpr std::size_t kMostNamed = 5;  // unused tensors in an error
+
+template <class Element>
+Element element_at(std::span<const std::byte> bytes, std::size_t index) {
+  Element element;
+  std::memcpy(&element, bytes.data() + index * sizeof(Element), sizeof(Element));
+  return element;
+}
+
+float half_to_float(std::uint16_t half) {
+  constexpr int kFractionBits = 10;
+  const std::uint32_t sign = std::uint32_t{half & 0x8000U} << 16;
+  const std::uint32_t exponent = half >> kFractionBits & 0x1F;
+  const std::uint32_t fraction = half & 0x3FF;
+  if (exponent == 0) {
+    const float magnitude = std::ldexp(static_cast<float>(fraction), -14 - kFractionBits);
+    return sign != 0 ? -magnitude : magnitude;
+  }
+  const std::uint32_t float_exponent = exponent == 0x1F ? 0xFF : exponent - 15 + 127;
+  return std::bit_cast<float>(sign | float_exponent << 23 | fraction << (23 - kFractionBits));
+}
+
+std::vector<float> doubles_to_floats(const TensorInfo& tensor, std::size_t count, std::string_view where) {
+  std::vector<float> floats(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto value = element_at<double>(tensor.bytes, i);
+    floats[i] = static_cast<float>(value);
+    check(floats[i] == value || std::isnan(value),
+          "{}: element {} of {} is {}, needs a 32-bit float; convert the file to 32 bits first", where, i,
+          quote(tensor.name), value);
+  }
+  return floats;
+}
+
+template <class Convert>
+std::vector<float> convert_each(std::size_t count, Convert convert) {
+  std::vector<float> floats(count);
+  for (std::size_t i = 0; i < count; ++i) floats[i] = convert(i);
+  return floats;
+}
+
+}  // namespace
+
+std::string_view StoredTensors::keep(std::string bytes) {
+  return *memory.emplace_back(std::make_unique<const std::string>(std::move(bytes)));
+}
+
+TensorLookup::TensorLookup(std::span<const TensorInfo> tensors, std::string where)
+    : tensors_(tensors), where_(std::move(where)), is_used_(tensors.size(), false) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const bool is_new = index_of_.emplace(tensors[i].name, i).second;
+    check(is_new, "{}: two tensors are named {}, needs a name for each", where_, quote(tensors[i].name));
+  }
+}
+
+const TensorInfo* TensorLookup::find(std::string_view name) {
+  const auto found = index_of_.find(name);
+  if (found == index_of_.end()) return nullptr;
+  is_used_[found->second] = true;
+  return &tensors_[found->second];
+}
+
+const TensorInfo& TensorLookup::get(std::string_view name) {
+  const TensorInfo* tensor = find(name);
+  check(tensor != nullptr, "{} has no tensor {}, needs one", where_, quote(name));
+  return *tensor;
+}
+
+const TensorInfo& TensorLookup::get(std::string_view name, std::span<const std::int64_t> shape) {
+  const TensorInfo& tensor = get(name);
+  check(std::ranges::equal(tensor.shape, shape), "{}: {} has shape [{}], needs [{}]", where_, quote(name),
+        fmt::join(tensor.shape, ", "), fmt::join(shape, ", "));
+  return tensor;
+}
+
+void TensorLookup::expect_all_used() const {
+  std::vector<std::string> unused;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (!is_used_[i]) unused.push_back(quote(tensors_[i].name));
+  }
+  if (unused.empty()) return;
+  const std::size_t more = unused.size() - std::min(unused.size(), kMostNamed);
+  unused.resize(unused.size() - more);
+  fail("{} has tensors that cannot be converted, needs none: {}{}", where_, fmt::join(unused, ", "),
+       more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+std::vector<float> to_floats(const TensorInfo& tensor, std::string_view where) {
+  const std::size_t count = tensor.bytes.size() / dtype_size(tensor.dtype);
+  switch (tensor.dtype) {
+    case DType::kF32:
+      return convert_each(count, [&](std::size_t i) { return element_at<float>(tensor.bytes, i); });
+    case DType::kF16:
+      return convert_each(count,
+                          [&](std::size_t i) { return half_to_float(element_at<std::uint16_t>(tensor.bytes, i)); });
+    case DType::kBF16:
+      return convert_each(count,
+                          [&](std::size_t i) { return static_cast<float>(element_at<BFloat16>(tensor.bytes, i)); });
+    case DType::kF64:
+      return doubles_to_floats(tensor, count, where);
+    default:
+      fail("{}: {} has elements of type {}, needs F32, F16, BF16 or F64", where, quote(tensor.name),
+           dtype_name(tensor.dtype));
+  }
+}
+
+std::int64_t to_whole_number(const TensorInfo& tensor, std::string_view where) {
+  const std::size_t count = tensor.bytes.size() / dtype_size(tensor.dtype);
+  check(count == 1, "{}: {} has {} elements, needs one", where, quote(tensor.name), count);
+  switch (tensor.dtype) {
+    case DType::kI64:
+      return element_at<std::int64_t>(tensor.bytes, 0);
+    case DType::kI32:
+      return element_at<std::int32_t>(tensor.bytes, 0);
+    case DType::kI16:
+      return element_at<std::int16_t>(tensor.bytes, 0);
+    case DType::kI8:
+      return element_at<std::int8_t>(tensor.bytes, 0);
+    case DType::kU64:
+      return narrow<std::int64_t>(element_at<std::uint64_t>(tensor.bytes, 0),
+                                  fmt::format("{}: {}", where, quote(tensor.name)));
+    case DType::kU32:
+      return element_at<std::uint32_t>(tensor.bytes, 0);
+    case DType::kU16:
+      return element_at<std::uint16_t>(tensor.bytes, 0);
+    case DType::kU8:
+    case DType::kBool:
+      return element_at<std::uint8_t>(tensor.bytes, 0);
+    default:
+      fail("{}: {} has an element of type {}, needs a whole number", where, quote(tensor.name),
+           dtype_name(tensor.dtype));
+  }
+}
+
+std::string to_text(const TensorInfo& tensor, std::string_view where) {
+  const bool has_bytes = tensor.dtype == DType::kI8 || tensor.dtype == DType::kU8;
+  check(has_bytes && tensor.shape.size() == 1, "{}: {} is {} of shape [{}], needs text: I8 or U8 of one dimension",
+        where, quote(tensor.name), dtype_name(tensor.dtype), fmt::join(tensor.shape, ", "));
+  std::string text(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+  if (text.ends_with('\0')) text.pop_back();
+  check(text.find('\0') == std::string::npos && !find_bad_utf8(text),
+        "{}: {} has a NUL or bytes that are not UTF-8, needs text", where, quote(tensor.name));
+  return text;
+}
+
+std::uint64_t checked_byte_size(DType dtype, std::span<const std::int64_t> shape, std::string_view what) {
+  check(shape.size() <= detail::kMaxDimensions, "{}: the shape has {} dimensions, needs at most {}", what, shape.size(),
+        detail::kMaxDimensions);
+  std::uint64_t size = dtype_size(dtype);
+  for (const std::int64_t dimension : shape) {
+    check(dimension >= 0 && static_cast<std::uint64_t>(dimension) <= detail::kMaxDimension,
+          "{}: a dimension is {}, needs 0 to {}", what, dimension, detail::kMaxDimension);
+    size = checked_multiply(size, static_cast<std::uint64_t>(dimension), what);
+  }
+  return size;
+}
+
+void check_tensor_to_write(const TensorInfo& tensor, std::string_view function) {
+  check(!tensor.name.empty() && !has_control_character(tensor.name),
+        "{}: a tensor is named {}, needs UTF-8 without control characters", function, quote(tensor.name));
+  const std::uint64_t needed =
+      checked_byte_size(tensor.dtype, tensor.shape, fmt::format("{}: the size of {}", function, quote(tensor.name)));
+  check(tensor.bytes.size() == needed, "{}: {} has {} bytes, needs {} for {} of shape [{}]", function,
+        quote(tensor.name), tensor.bytes.size(), needed, dtype_name(tensor.dtype), fmt::join(tensor.shape, ", "));
+}
+
+std::string copy_strided(std::string_view source, std::size_t element_size, std::span<const std::int64_t> shape,
+                         std::span<const std::int64_t> strides) {
+  std::size_t count = 1;
+  for (const std::int64_t dimension : shape) count *= static_cast<std::size_t>(dimension);
+  std::string copy(count * element_size, '\0');
+  std::vector<std::int64_t> index(shape.size(), 0);
+  std::int64_t element = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::memcpy(copy.data() + i * element_size, source.data() + element * static_cast<std::int64_t>(element_size),
+                element_size);
+    // Advances the index as an odometer does.
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+      element += strides[axis];
+      if (++index[axis] < shape[axis]) break;
+      element -= index[axis] * strides[axis];
+      index[axis] = 0;
+    }
+  }
+  return copy;
+}
+
+}  // namespace edgewise

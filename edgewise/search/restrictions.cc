@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/search/restrictions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+namespace edgewise {
+namespace {
+
+/// Restrictions by token; of several restrictions of a token, the first has effect.
+class RestrictionMap {
+ public:
+  void add(std::int64_t token, Restriction restriction) { restrictions_.try_emplace(token, restriction); }
+
+  std::vector<RestrictedToken> list() const {
+    std::vector<RestrictedToken> tokens;
+    for (const auto& [token, restriction] : restrictions_) tokens.push_back({token, restriction});
+    return tokens;
+  }
+
+ private:
+  std::map<std::int64_t, Restriction> restrictions_;
+};
+
+/// Calls `visit` with the tokens that would complete an n-gram of `size` tokens that `produced` already contains.
+template <class Visit>
+void visit_repeating_tokens(std::span<const std::int64_t> produced, std::int64_t size, const Visit& visit) {
+  const auto context_size = static_cast<std::size_t>(size - 1);
+  if (produced.size() <= context_size) return;
+  const auto context = produced.last(context_size);
+  for (std::size_t begin = 0; begin + context_size < produced.size(); ++begin) {
+    if (std::ranges::equal(produced.subspan(begin, context_size), context)) visit(produced[begin + context_size]);
+  }
+}
+
+/// Returns the logarithm of the probability that all tokens have together after restrictions: 1, and what each
+/// restricted token gains or loses. The sum over `next`, which may lack unlikely tokens, is a lower bound where the
+/// restricted tokens have nearly all probability, and rounding would leave little of the difference.
+double log_normalizer(std::span<const NextToken> next, std::span<const RestrictedToken> needed,
+                      std::span<const double> log_probabilities, double repetition_penalty) {
+  double difference = 1;
+  for (std::size_t i = 0; i < needed.size(); ++i) {
+    difference -= std::exp(log_probabilities[i]);
+    if (needed[i].restriction == Restriction::kPenalized) {
+      difference += std::exp(log_probabilities[i] * repetition_penalty);
+    }
+  }
+  double sum = std::numeric_limits<double>::min();
+  for (const NextToken& token : next) sum += std::exp(token.log_probability);
+  return std::log(std::max(difference, sum));
+}
+
+}  // namespace
+
+std::vector<RestrictedToken> restricted_tokens(const SearchRules& rules, std::span<const std::int64_t> path,
+                                               bool is_too_short) {
+  const SearchOptions& options = rules.options();
+  const auto produced = path.subspan(rules.conventions().counts_begin ? 0 : 1);
+  RestrictionMap restrictions;
+  const auto forbid = [&](std::int64_t token) {
+    const bool is_last_resort = token == options.end_token && !rules.conventions().drops_stuck;
+    restrictions.add(token, is_last_resort ? Restriction::kLastResort : Restriction::kForbidden);
+  };
+  if (options.no_repeat_ngram > 0) visit_repeating_tokens(produced, options.no_repeat_ngram, forbid);
+  if (is_too_short) forbid(options.end_token);
+  if (rules.conventions().renormalizes) std::ranges::for_each(rules.forbidden(), forbid);
+  if (options.repetition_penalty != 1) {
+    for (const std::int64_t token : produced) restrictions.add(token, Restriction::kPenalized);
+  }
+  return restrictions.list();
+}
+
+bool is_needed(const RestrictedToken& token, const SearchRules& rules) {
+  if (rules.conventions().renormalizes) return true;
+  return token.restriction != Restriction::kForbidden && rules.allowed()[token.token] != 0;
+}
+
+std::vector<NextToken> apply_restrictions(std::vector<NextToken> unrestricted, std::span<const RestrictedToken> needed,
+                                          std::span<const double> log_probabilities, const SearchRules& rules) {
+  const double penalty = rules.options().repetition_penalty;
+  std::vector<NextToken> next = std::move(unrestricted);
+  for (std::size_t i = 0; i < needed.size(); ++i) {
+    if (needed[i].restriction == Restriction::kPenalized) {
+      next.push_back({needed[i].token, log_probabilities[i] * penalty});
+    }
+  }
+  if (rules.conventions().drops_stuck) {
+    std::erase_if(next, [](const NextToken& token) { return std::isinf(token.log_probability); });
+  }
+  if (rules.conventions().renormalizes) {
+    const double normalizer = log_normalizer(next, needed, log_probabilities, penalty);
+    for (NextToken& token : next) token.log_probability = std::min(token.log_probability - normalizer, 0.0);
+  }
+  if (!next.empty()) return next;
+  for (std::size_t i = 0; i < needed.size(); ++i) {
+    if (needed[i].restriction == Restriction::kLastResort) next.push_back({needed[i].token, log_probabilities[i]});
+  }
+  return next;
+}
+
+}  // namespace edgewise
