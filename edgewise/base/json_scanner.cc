@@ -65,6 +65,8 @@ JsonScanner::JsonScanner(std::string_view text, std::string where, std::size_t f
     : text_(text), where_(std::move(where)), first_byte_(first_byte) {
   if (const auto bad = find_bad_utf8(text)) {
     position_ = *bad;
+    if (is_cut_code_point(text, *bad))
+      fail_here(fmt::format("the text ends inside a character, needs its other bytes{}", kCut));
     fail_here("the text is not UTF-8, needs to be");
   }
 }

@@ -25,12 +25,14 @@ constexpr std::int64_t kTileSize = 1024;
 constexpr std::int64_t kVectorSize = 16;  // node_attention needs rows of a multiple of 16 elements
 
 /// Reads parameters by name, each an fp32 tensor of a given shape, and records which of them were read. Throws Error;
-/// the messages begin with "read_parameters".
+/// the messages begin with "read_parameters". Throws StopException if `stop` is set before a parameter is read.
 class ParameterReader {
  public:
-  ParameterReader(const SafetensorsFile& file, std::string file_name) : file_(file), file_name_(std::move(file_name)) {}
+  ParameterReader(const SafetensorsFile& file, std::string file_name, const StopRequest* stop)
+      : file_(file), file_name_(std::move(file_name)), stop_(stop) {}
 
   std::vector<float> read(const std::string& name, std::initializer_list<std::int64_t> shape) {
+    throw_if_set(stop_);
     const TensorInfo* info = file_.find(name);
     check(info != nullptr, "read_parameters: {} lacks \"{}\", {}", file_name_, name, kNeedsTensorsOfConfig);
     check(info->dtype == DType::kF32 && std::ranges::equal(info->shape, shape),
@@ -52,6 +54,7 @@ class ParameterReader {
  private:
   const SafetensorsFile& file_;
   std::string file_name_;
+  const StopRequest* stop_;
   std::set<std::string, std::less<>> read_;
 };
 
@@ -59,8 +62,11 @@ template <typename T>
 class WeightPacker {
  public:
   WeightPacker(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
-               bool is_bf16)
-      : options_(options), heads_(make_head_layout(options)), is_bf16_(is_bf16), reader_(file, file_name) {}
+               const PackingOptions& packing)
+      : options_(options),
+        heads_(make_head_layout(options)),
+        packing_(packing),
+        reader_(file, file_name, packing.stop) {}
 
   Weights<T> pack() {
     Weights<T> weights;
@@ -115,7 +121,7 @@ class WeightPacker {
   }
 
   PackedLinear<T> read_linear(const std::string& name, std::int64_t in, std::int64_t out) {
-    return {reader_.read(name + ".weight", {out, in}), reader_.read(name + ".bias", {out}), in, out, is_bf16_};
+    return {reader_.read(name + ".weight", {out, in}), reader_.read(name + ".bias", {out}), in, out, packing_.is_bf16};
   }
 
   // Element k of a head is element i = head * head_size + k of a row without padding. Returns the index of this element
@@ -144,7 +150,7 @@ class WeightPacker {
       if (options_.attention_bias) append(bias, pad_heads(reader_.read(prefix + ".bias", {options_.size}), 1));
     }
     const auto width = heads_.width() * static_cast<std::int64_t>(parts.size());
-    return {std::move(weight), std::move(bias), options_.size, width, is_bf16_};
+    return {std::move(weight), std::move(bias), options_.size, width, packing_.is_bf16};
   }
 
   PackedLinear<T> read_attention_output(const std::string& name) {
@@ -157,7 +163,7 @@ class WeightPacker {
     }
     std::vector<float> bias;
     if (options_.attention_bias) bias = reader_.read(name + ".output.bias", {options_.size});
-    return {std::move(weight), std::move(bias), heads_.width(), options_.size, is_bf16_};
+    return {std::move(weight), std::move(bias), heads_.width(), options_.size, packing_.is_bf16};
   }
 
   void read_common_attention_parameters(const std::string& name, AttentionParameters<T>& attention) {
@@ -206,17 +212,18 @@ class WeightPacker {
     const std::vector<float> bias = reader_.read("generator.bias", {options_.output_vocabulary});
     weights.tile_size = std::min(kTileSize, options_.output_vocabulary);
     for (std::int64_t first = 0; first < options_.output_vocabulary; first += weights.tile_size) {
+      throw_if_set(packing_.stop);
       const std::int64_t count = std::min(weights.tile_size, options_.output_vocabulary - first);
       const std::span rows = std::span(table).subspan(first * options_.size, count * options_.size);
       const std::span biases = std::span(bias).subspan(first, count);
       weights.output_projection.push_back(
-          {{rows.begin(), rows.end()}, {biases.begin(), biases.end()}, options_.size, count, is_bf16_});
+          {{rows.begin(), rows.end()}, {biases.begin(), biases.end()}, options_.size, count, packing_.is_bf16});
     }
   }
 
   const TransformerOptions& options_;
   HeadLayout heads_;
-  bool is_bf16_;
+  PackingOptions packing_;
   ParameterReader reader_;
 };
 
@@ -231,12 +238,15 @@ HeadLayout make_head_layout(const LayerOptions& options) {
 
 template <typename T>
 Weights<T> pack_weights(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
-                        bool is_bf16) {
-  return WeightPacker<T>(options, file, file_name, is_bf16).pack();
+                        const PackingOptions& packing) {
+  return WeightPacker<T>(options, file, file_name, packing).pack();
 }
 
-template Weights<float> pack_weights(const TransformerOptions&, const SafetensorsFile&, const std::string&, bool);
-template Weights<BFloat16> pack_weights(const TransformerOptions&, const SafetensorsFile&, const std::string&, bool);
-template Weights<std::int8_t> pack_weights(const TransformerOptions&, const SafetensorsFile&, const std::string&, bool);
+template Weights<float> pack_weights(const TransformerOptions&, const SafetensorsFile&, const std::string&,
+                                     const PackingOptions&);
+template Weights<BFloat16> pack_weights(const TransformerOptions&, const SafetensorsFile&, const std::string&,
+                                        const PackingOptions&);
+template Weights<std::int8_t> pack_weights(const TransformerOptions&, const SafetensorsFile&, const std::string&,
+                                           const PackingOptions&);
 
 }  // namespace edgewise

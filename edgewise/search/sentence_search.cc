@@ -98,16 +98,16 @@ void SentenceSearch::request_restricted(NodeIndex node, Step& step) const {
   }
   Tokens forbidden;
   if (options.no_repeat_ngram > 0) forbidden = repeating_tokens(produced, options.no_repeat_ngram);
-  const bool is_too_short = tree_.depth(node) < shortest_;
-  const Tokens penalised = options.repetition_penalty != 1 ? sort_unique(produced) : Tokens();
-
   Tokens excluded = forbidden;
-  excluded.insert(excluded.end(), penalised.begin(), penalised.end());
-  if (is_too_short) excluded.push_back(options.end_token);
+  if (options.repetition_penalty != 1) excluded.insert(excluded.end(), produced.begin(), produced.end());
+  // A prefix may contain the end token, which may follow nevertheless.
+  std::erase(forbidden, options.end_token);
+  std::erase(excluded, options.end_token);
+  if (tree_.depth(node) < shortest_) excluded.push_back(options.end_token);
   const auto row = static_cast<std::int64_t>(step.nodes.size()) - 1;
   for (const std::int64_t token : sort_unique(std::move(excluded))) {
     step.excluded.push_back({row, token});
-    const bool is_forbidden = std::ranges::binary_search(forbidden, token) && token != options.end_token;
+    const bool is_forbidden = std::ranges::binary_search(forbidden, token);
     if (!is_forbidden && rules_.allowed()[token] != 0) request_token(token, step);
   }
 }
@@ -211,7 +211,7 @@ std::vector<Extension> SentenceSearch::choose(const Step& step) {
     std::vector<NextToken> next = next_tokens(hypothesis.node, step);
     if (draws) next = {sample_token(std::move(next), options, hypothesis.random)};
     for (const NextToken& token : next) {
-      best.add({parent, token.token, hypothesis.log_probability + token.log_probability});
+      best.add({parent, token, hypothesis.log_probability + token.log_probability});
     }
   }
   return best.take();
@@ -221,7 +221,7 @@ void SentenceSearch::extend(const std::vector<Extension>& extensions) {
   std::vector<ActiveHypothesis> extended;
   for (const Extension& extension : extensions) {
     const ActiveHypothesis& parent = active_[extension.parent];
-    if (extension.token == rules_.options().end_token) {
+    if (extension.next.token == rules_.options().end_token) {
       finish(parent.node, extension.log_probability);
     } else {
       extended.push_back({parent.node, extension.log_probability, parent.random});
@@ -232,8 +232,8 @@ void SentenceSearch::extend(const std::vector<Extension>& extensions) {
   if (can_stop(extended)) return;
   auto next = extended.begin();
   for (const Extension& extension : extensions) {
-    if (extension.token == rules_.options().end_token) continue;
-    next->node = tree_.grow(0, next->node, extension.token);
+    if (extension.next.token == rules_.options().end_token) continue;
+    next->node = tree_.grow(0, next->node, extension.next.token);
     ++next;
   }
   active_ = std::move(extended);

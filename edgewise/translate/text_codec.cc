@@ -33,15 +33,15 @@ std::size_t size_without_end(const Tokens& input, const TextCodec& codec) {
   return input.empty() || !codec.end_input ? input.size() : input.size() - 1;
 }
 
-/// Appends a row of weights for each output token. A part's tokens attend only to its own input, whose tokens begin at
-/// `input_offset`; the weight of the input's end token is omitted.
+/// Appends a row of weights for each output token of a part, whose input tokens begin at `input_offset`. Omits the
+/// weight of the input's end token.
 void append_attention(TranslatedText& text, const Hypothesis& hypothesis, std::size_t num_inputs,
                       std::size_t input_offset) {
   const auto stride = static_cast<std::ptrdiff_t>(hypothesis.attention.size() / (hypothesis.tokens.size() + 1));
   auto row = hypothesis.attention.begin();
   for (std::size_t token = 0; token < hypothesis.tokens.size(); ++token, row += stride) {
-    std::vector<float>& weights = text.attention.emplace_back(input_offset);
-    weights.insert(weights.end(), row, row + static_cast<std::ptrdiff_t>(num_inputs));
+    text.attention.push_back(
+        {static_cast<std::int64_t>(input_offset), {row, row + static_cast<std::ptrdiff_t>(num_inputs)}});
   }
 }
 
@@ -168,9 +168,6 @@ Translation TextCodec::decode(const TokenizedSentence& sentence, std::span<const
       append_part(translation.outputs[i], hypothesis, num_inputs, input_offset, *this);
       translation.outputs[i].score += hypothesis.score / static_cast<double>(results.size());
     }
-  }
-  for (TranslatedText& output : translation.outputs) {
-    for (std::vector<float>& weights : output.attention) weights.resize(translation.input_tokens.size());
   }
   return translation;
 }

@@ -92,5 +92,26 @@ TEST(TextCodec, JoinsTheHypothesesOfTheParts) {
   EXPECT_EQ(found.outputs[2].text, "b c");
 }
 
+TEST(TextCodec, KeepsForEachOutputTokenTheAttentionToItsPartAndNoMore) {
+  const TextCodec codec = four_word_codec();
+  constexpr std::size_t kParts = 2000;
+  Hypothesis copied = make_hypothesis({kWords[0], kWords[1]}, -1);
+  copied.attention = {0.75, 0.25, 0.25, 0.75, 0.5, 0.5};
+  const TokenizedSentence sentence = {.parts = std::vector<Tokens>(kParts, {kWords[0], kWords[1]})};
+
+  const Translation found = codec.decode(sentence, std::vector(kParts, std::vector{copied}), 1);
+
+  const TranslatedText& output = found.outputs.at(0);
+  ASSERT_EQ(output.attention.size(), 2 * kParts);
+  ASSERT_EQ(output.alignment.size(), 2 * kParts);
+  for (std::size_t i = 0; i < output.attention.size(); ++i) {
+    const bool is_first = i % 2 == 0;
+    const auto begin = static_cast<std::int64_t>(i - i % 2);
+    const std::vector<float> weights = is_first ? std::vector{0.75f, 0.25f} : std::vector{0.25f, 0.75f};
+    ASSERT_EQ(output.attention[i], (AttentionRow{begin, weights}));
+    ASSERT_EQ(output.alignment[i], (AlignedPair{static_cast<std::int64_t>(i), static_cast<std::int64_t>(i)}));
+  }
+}
+
 }  // namespace
 }  // namespace edgewise
