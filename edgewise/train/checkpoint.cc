@@ -52,6 +52,7 @@ Snapshot make_snapshot(const fs::path& directory, const CheckpointObjects& objec
 
 std::vector<std::string> names_of(const std::map<std::string, std::string>& files) {
   std::vector<std::string> names;
+  names.reserve(files.size());
   for (const auto& [name, bytes] : files) names.push_back(name);
   return names;
 }
