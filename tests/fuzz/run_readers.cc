@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "edgewise/base/config.h"
@@ -136,8 +137,10 @@ void read_checkpoint(std::string_view bytes) {
     folder.write_archive(bytes);
     const fs::path& run = folder.path();
     // A reader waits 10 ms for a directory that is absent.
-    for (const char* directory : {"last", "previous", "best", "best-scheduled"})
-      fs::create_directories(run / directory);
+    for (const char* directory : {"last", "previous", "best", "best-scheduled"}) {
+      std::error_code is_file;
+      fs::create_directory(run / directory, is_file);
+    }
     if (!accept_errors([&] { restore_last(run); })) return;
     require(restore_last(run).empty());
     std::optional<TrainingState> state;
