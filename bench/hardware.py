@@ -51,7 +51,7 @@ def prepare(parser, out, given, *targets):
     if given:
         return f"from {given.resolve()}"
     name = f"commit {git('rev-parse', '--short=12', 'HEAD')}{' with changes' if changes else ''}"
-    if subprocess.run([ROOT / "scripts/build", "release", *targets], check=False).returncode != 0:
+    if targets and subprocess.run([ROOT / "scripts/build", "release", *targets], check=False).returncode != 0:
         sys.exit(f"scripts/build release {' '.join(targets)} failed")
     return name
 

@@ -34,11 +34,26 @@ function(edgewise_test name)
 endfunction()
 
 # edgewise_slow_tests makes the tests that match a filter of GoogleTest a CTest test of their own, <name>_slow with the
-# label slow. With sanitizers they take minutes, so CI runs them without sanitizers.
+# label slow. With SHARDS, they become several, <name>_slow_0 and so on, which share the cores. With sanitizers they take
+# minutes, so CI runs them without sanitizers.
+#   edgewise_slow_tests(apps "Kill*:Train*" SHARDS 4)
 function(edgewise_slow_tests name filter)
+  cmake_parse_arguments(slow "" "SHARDS" "" ${ARGN})
   get_test_property(${name} ENVIRONMENT environment)
-  add_test(NAME ${name}_slow COMMAND test_${name} --gtest_brief=1 "--gtest_filter=${filter}")
-  # CTest starts the tests of the highest COST first.
-  set_tests_properties(${name}_slow PROPERTIES LABELS slow TIMEOUT 3000 COST 1000 ENVIRONMENT "${environment}")
+  set(shards "${slow_SHARDS}")
+  if(NOT shards)
+    set(shards 1)
+  endif()
+  math(EXPR last "${shards} - 1")
+  foreach(shard RANGE ${last})
+    set(test ${name}_slow)
+    if(shards GREATER 1)
+      set(test ${name}_slow_${shard})
+    endif()
+    add_test(NAME ${test} COMMAND test_${name} --gtest_brief=1 "--gtest_filter=${filter}")
+    # CTest starts the tests of the highest COST first.
+    set_tests_properties(${test} PROPERTIES LABELS slow TIMEOUT 3000 COST 1000 ENVIRONMENT
+      "${environment};GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
   set_tests_properties(${name} PROPERTIES COST 900 ENVIRONMENT "${environment};GTEST_FILTER=-${filter}")
 endfunction()

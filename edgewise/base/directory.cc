@@ -9,6 +9,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/file_descriptor.h"
 #include "edgewise/base/file_system.h"
+#include "edgewise/base/real_path.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/base/version.h"
@@ -18,15 +19,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the absolute path without symbolic links, "." or a slash at the end.
-fs::path real_path(const fs::path& path, std::error_code& error) {
-  const fs::path real = fs::weakly_canonical(fs::absolute(path, error), error);
-  return real.has_filename() ? real : real.parent_path();
-}
+fs::path without_slash_at_end(const fs::path& path) { return path.has_filename() ? path : path.parent_path(); }
 
+// Whether a path is in use, even by a symbolic link that leads nowhere.
 bool is_there(const fs::path& path) {
   std::error_code error;
-  return fs::exists(path, error);
+  return fs::exists(fs::symlink_status(path, error));
+}
+
+bool is_real_directory(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(fs::symlink_status(path, error));
 }
 
 bool is_empty_directory(const fs::path& path) {
@@ -71,9 +74,11 @@ bool is_fully_listed(const fs::path& directory) {
   }
 }
 
-// Whether a directory has files that no DirectoryWriter wrote, or none of its files can be relied on.
-bool has_foreign_files(const fs::path& directory) {
-  return is_there(directory) && !is_empty_directory(directory) && !is_fully_listed(directory);
+// Whether a path has files that no DirectoryWriter wrote, or none of its files can be relied on. A symbolic link, or a
+// file in the place of a directory, is such a file too.
+bool has_foreign_files(const fs::path& path) {
+  if (!is_real_directory(path)) return is_there(path);
+  return !is_empty_directory(path) && !is_fully_listed(path);
 }
 
 // Returns the first path `<target>.kept-<pid>-<n>` that does not exist.
@@ -143,6 +148,7 @@ bool remove_listed_directory(const fs::path& directory, std::string_view caller)
   int error = rename_directory(directory, aside);
   if (error == 0) error = sync_directory(directory.parent_path());
   check(error == 0, "{}: {} cannot be removed: {}", caller, directory.string(), error_text(error));
+  const UnfinishedFile unfinished(aside);
   file_system().remove_all(aside);
   return true;
 }
@@ -165,7 +171,7 @@ void remove_leftovers(const fs::path& folder) { for_each_leftover(folder, "", re
 DirectoryWriter::DirectoryWriter(const fs::path& target, std::string_view caller)
     : target_text_(target.string()), caller_(caller) {
   std::error_code error;
-  target_ = real_path(target, error);
+  target_ = without_slash_at_end(real_path(without_slash_at_end(target), error));
   check(!error, "{}: {}: {}", caller_, target_text_, error.message());
   const int create_error = create_with_parents(target_.parent_path());
   check(create_error == 0, "{}: {}: {}", caller_, target_text_, error_text(create_error));
@@ -173,7 +179,10 @@ DirectoryWriter::DirectoryWriter(const fs::path& target, std::string_view caller
   check(is_replaceable(target_),
         "{}: {} exists without a {}, needs to be absent, empty or written by this program; choose another directory",
         caller_, target_text_, kManifestName);
-  temporary_.emplace(target_, [](const fs::path& path) { return file_system().make_directory(path) == 0 ? 0 : errno; });
+  temporary_.emplace(target_, [this](const fs::path& path) {
+    registration_.emplace(path);
+    return file_system().make_directory(path) == 0 ? 0 : errno;
+  });
   check(temporary_->error() == 0, "{}: {}: {}", caller_, target_text_, error_text(temporary_->error()));
 }
 
@@ -197,21 +206,13 @@ void DirectoryWriter::write(std::string_view name, std::string_view bytes) {
 
 void DirectoryWriter::commit() {
   complete();
-  const int error = replace_target();
-  check(error == 0, "{}: {}: {}; nothing was replaced", caller_, target_text_, error_text(error));
-  is_committed_ = true;
-  sync_parent();
-  file_system().remove_all(temporary_->path());
+  finish(replace_target());
 }
 
 void DirectoryWriter::commit_and_keep_old_as(std::string_view name) {
   if (!is_there(target_) || is_empty_directory(target_)) return commit();
   complete();
-  const int error = rotate(target_.parent_path() / name);
-  check(error == 0, "{}: {}: {}; nothing was replaced", caller_, target_text_, error_text(error));
-  is_committed_ = true;
-  sync_parent();
-  file_system().remove_all(temporary_->path());
+  finish(rotate(target_.parent_path() / name));
 }
 
 // Never gives the temporary name to a directory with foreign files, because leftovers are removed.
@@ -231,6 +232,17 @@ void DirectoryWriter::complete() {
   write_durably(kManifestName, manifest_text(manifest_));
   const int error = sync_directory(temporary_->path());
   check(error == 0, "{}: {}: {}; nothing was replaced", caller_, target_text_, error_text(error));
+  // The temporary name will have the old directory, whose files must stay until the new names are synced.
+  registration_.reset();
+}
+
+// `error` is the result of replacing the target.
+void DirectoryWriter::finish(int error) {
+  check(error == 0, "{}: {}: {}; nothing was replaced", caller_, target_text_, error_text(error));
+  is_committed_ = true;
+  sync_parent();
+  registration_.emplace(temporary_->path());
+  file_system().remove_all(temporary_->path());
 }
 
 void DirectoryWriter::write_durably(std::string_view name, std::string_view bytes) const {

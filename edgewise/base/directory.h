@@ -8,6 +8,7 @@
 
 #include "edgewise/base/manifest.h"
 #include "edgewise/base/temporary.h"
+#include "edgewise/base/unfinished_files.h"
 
 // Writes directories with a manifest.json (models, checkpoints). A reader finds a complete directory or none.
 
@@ -40,10 +41,11 @@ void remove_leftovers(const std::filesystem::path& folder);
 ///     writer.commit();
 ///
 /// At each moment, also after a crash or a power cut, the target is complete: the old directory or the new one. Without
-/// commit() the old directory stays, and the temporary files are removed. An error says "nothing was replaced" if the
-/// old directory stays, and otherwise what replaced it: when only the last sync fails, the new directory is in place,
-/// and the old one stays under the temporary name until the next writer of this target. A target may have only one
-/// writer at a time.
+/// commit() the old directory stays, and the temporary files are removed, also by remove_unfinished_files(). An error
+/// says "nothing was replaced" if the old directory stays, and otherwise what replaced it: when only the last sync
+/// fails, the new directory is in place, and the old one stays under the temporary name until the next writer of this
+/// target. If the target is a symbolic link, the link stays and the directory that it names is replaced. A target may
+/// have only one writer at a time.
 ///
 /// On a file system that cannot swap directories, the target is absent for a moment; the next writer of the target, or
 /// remove_leftovers(), puts the old directory back if the process was killed in that moment.
@@ -75,6 +77,7 @@ class DirectoryWriter {
  private:
   void write_durably(std::string_view name, std::string_view bytes) const;
   void complete();
+  void finish(int error);
   void sync_parent() const;
   int replace_target();
   int rotate(const std::filesystem::path& previous);
@@ -84,7 +87,8 @@ class DirectoryWriter {
   std::string caller_;
   std::filesystem::path target_;
   std::optional<TemporaryPath> temporary_;
-  FileDescriptor old_lock_{-1};  // the lock of the old target, which has the temporary name for a moment
+  std::optional<UnfinishedFile> registration_;  // registers `temporary_`
+  FileDescriptor old_lock_{-1};                 // the lock of the old target, which has the temporary name for a moment
   Manifest manifest_;
   bool is_committed_ = false;
 };

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <fcntl.h>
-
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -11,10 +9,6 @@
 // Durable writes on POSIX files. Functions return 0 or an errno value, which callers turn into an error text.
 
 namespace edgewise {
-
-/// Flags of open() for a file to which a run appends. With O_NONBLOCK, opening a FIFO that nobody reads is an error;
-/// without, open() waits for a reader.
-inline constexpr int kAppendFlags = O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC;
 
 /// Owns an open file, and closes the file at the end of its scope.
 class FileDescriptor {

@@ -9,6 +9,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/file_descriptor.h"
 #include "edgewise/base/file_system.h"
+#include "edgewise/base/real_path.h"
 #include "edgewise/base/regular_file.h"
 
 namespace edgewise {
@@ -25,7 +26,7 @@ struct Destination {
 
 Destination find_destination(const std::filesystem::path& path, std::string_view caller) {
   std::error_code error;
-  const std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
+  const std::filesystem::path real = real_path(path, error);
   check(!error, "{}: {}: {}; nothing was replaced", caller, path.string(), error.message());
   struct stat status {};
   if (::stat(real.c_str(), &status) != 0) return {real, kReadAndWrite};

@@ -34,8 +34,8 @@ bool path_exists(const std::filesystem::path& path, std::string_view caller);
 
 /// A file that is written in parts and replaces the old file in one step: a reader finds the complete old file before
 /// commit() and the complete new file afterwards, also after a power cut. If `path` is a symbolic link, the link stays
-/// and the file that it names is replaced. The constructor removes temporary files that killed processes left for the
-/// same file.
+/// and the file that it names is replaced, or created if the link leads nowhere. The constructor removes temporary
+/// files that killed processes left for the same file.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::filesystem::path& path, std::string_view caller = "write_file");

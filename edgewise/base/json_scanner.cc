@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kMaxDepth = 4;
 constexpr std::size_t kMaxKeysOfObject = 200'000;
+constexpr std::string_view kValueStarts = "{[\"tfn-0123456789";
 constexpr std::string_view kNumberStarts = "-0123456789";
 constexpr std::string_view kCut = "; the text was cut, copy it again";
 
@@ -65,7 +66,28 @@ JsonScanner::JsonScanner(std::string_view text, std::string where, std::size_t f
     : text_(text), where_(std::move(where)), first_byte_(first_byte) {
   if (const auto bad = find_bad_utf8(text)) {
     position_ = *bad;
+    if (is_cut_code_point(text, *bad))
+      fail_here(fmt::format("the text ends inside a character, needs its other bytes{}", kCut));
     fail_here("the text is not UTF-8, needs to be");
+  }
+}
+
+JsonKind JsonScanner::next_kind(std::string_view what) {
+  begin_value(kValueStarts, what, "a value of JSON");
+  switch (text_[position_]) {
+    case '{':
+      return JsonKind::kObject;
+    case '[':
+      return JsonKind::kArray;
+    case '"':
+      return JsonKind::kString;
+    case 't':
+    case 'f':
+      return JsonKind::kBoolean;
+    case 'n':
+      return JsonKind::kNull;
+    default:
+      return JsonKind::kNumber;
   }
 }
 
@@ -254,7 +276,7 @@ std::uint32_t JsonScanner::read_hex4() {
 
 void JsonScanner::skip_nested(int depth) {
   if (depth == 0) fail_here(fmt::format("values are nested too deep, needs at most {} levels", kMaxDepth));
-  begin_value("{[\"tfn-0123456789", "a value", "one of JSON");
+  begin_value(kValueStarts, "a value", "one of JSON");
   const auto rest = [this, depth](const auto&...) { skip_nested(depth - 1); };
   switch (text_[position_]) {
     case '{':

@@ -9,6 +9,8 @@
 
 namespace edgewise {
 
+enum class JsonKind { kObject, kArray, kString, kNumber, kBoolean, kNull };
+
 /// Reads untrusted JSON (RFC 8259) value by value: the caller requests the type that its schema has at each position.
 /// Builds no tree, and limits nesting, so that no input overflows the stack. Throws Error for two equal keys in one
 /// object, bytes that are not UTF-8 and lone surrogates.
@@ -24,6 +26,9 @@ class JsonScanner {
  public:
   /// The text must outlive the scanner.
   JsonScanner(std::string_view text, std::string where, std::size_t first_byte = 0);
+
+  /// Returns the kind of the next value, for a schema that allows several.
+  JsonKind next_kind(std::string_view what);
 
   /// Calls `member` with each key; `member` must read the value.
   void read_object(std::string_view what, const std::function<void(const std::string& key)>& member);

@@ -5,33 +5,44 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/file_descriptor.h"
+#include "edgewise/base/file_system.h"
 #include "edgewise/base/sha256.h"
 
 namespace edgewise {
 namespace {
 
-constexpr int kMaxAttempts = 10;       // at opening a directory that is replaced meanwhile
+// Attempts to open a directory that is replaced meanwhile. On a file system that cannot swap directories, the directory
+// is absent between two renames.
+constexpr int kMaxAttempts = 10;
+constexpr std::chrono::milliseconds kPause(1);
+
 constexpr std::size_t kMaxFiles = 64;  // each has a descriptor
 
-/// An open directory.
+/// A directory that is open, or could not be opened.
 class Folder {
  public:
-  Folder(const std::filesystem::path& path, std::string_view caller)
-      : path_(path), file_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    const int error = file_.is_open() ? 0 : errno;
-    if (error == 0) return;
-    const std::string text = fmt::format("{}: {}: {}", caller, (path / kManifestName).string(), error_text(error));
-    if (error == ENOENT || error == ENOTDIR) throw Error(text);
+  explicit Folder(const std::filesystem::path& path)
+      : path_(path),
+        file_(file_system().open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)),
+        error_(file_.is_open() ? 0 : errno) {}
+
+  void require_open(std::string_view caller) const {
+    if (error_ == 0) return;
+    const std::string text = fmt::format("{}: {}: {}", caller, (path_ / kManifestName).string(), error_text(error_));
+    if (error_ == ENOENT || error_ == ENOTDIR) throw Error(text);
     throw UnreadableFile(text);
   }
 
   const FileDescriptor& file() const { return file_; }
 
-  /// Returns whether the path now leads to another directory, or nowhere.
+  /// Returns whether the path was absent, or now leads to another directory or nowhere.
   bool is_replaced() const {
+    if (!file_.is_open()) return error_ == ENOENT;
     struct stat opened {};
     struct stat present {};
     return ::fstat(file_.number(), &opened) == 0 &&
@@ -41,6 +52,7 @@ class Folder {
  private:
   std::filesystem::path path_;
   FileDescriptor file_;
+  int error_;
 };
 
 Manifest read_manifest_of(const Folder& folder, const std::filesystem::path& directory, std::string_view caller) {
@@ -68,8 +80,9 @@ RegularFile open_file(const Folder& folder, const std::filesystem::path& directo
 ListedDirectory::ListedDirectory(const std::filesystem::path& directory, std::string_view caller)
     : directory_(directory), caller_(caller) {
   for (int attempt = 1;; ++attempt) {
-    const Folder folder(directory_, caller_);
+    const Folder folder(directory_);
     try {
+      folder.require_open(caller_);
       manifest_ = read_manifest_of(folder, directory_, caller_);
       for (const ManifestEntry& entry : manifest_.files) {
         files_.emplace(entry.name, File{entry, open_file(folder, directory_, entry.name, caller_)});
@@ -78,6 +91,7 @@ ListedDirectory::ListedDirectory(const std::filesystem::path& directory, std::st
     } catch (const Error&) {
       if (attempt == kMaxAttempts || !folder.is_replaced()) throw;
       files_.clear();
+      std::this_thread::sleep_for(kPause);
     }
   }
 }

@@ -13,8 +13,8 @@
 namespace edgewise {
 
 /// The files that a directory's manifest.json lists; other files of the directory cannot be read by this class. The
-/// constructor opens all files. If another process replaces or removes the directory afterwards, the files are still
-/// those of one version. Errors begin with `caller`.
+/// constructor opens all files, again if another process replaces the directory meanwhile. If the directory is replaced
+/// or removed afterwards, the files are still those of one version. Errors begin with `caller`.
 ///
 /// A symbolic link, a missing file and a name that leads out of the directory are errors.
 class ListedDirectory {

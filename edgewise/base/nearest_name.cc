@@ -5,11 +5,23 @@
 #include <cstddef>
 #include <vector>
 
+#include "edgewise/base/utf8.h"
+
 namespace edgewise {
 namespace {
 
+// Returns the code points. Each byte that belongs to none counts as a letter of its own, above all code points.
+std::u32string letters_of(std::string_view text) {
+  constexpr char32_t kFirstByte = 0x110000;
+  std::u32string letters;
+  for_each_code_point(text, [&](CodePoint point, std::size_t offset) {
+    letters += point.size > 0 ? point.value : kFirstByte + static_cast<unsigned char>(text[offset]);
+  });
+  return letters;
+}
+
 // Returns the edit distance with swaps of neighbours (optimal string alignment). Keeps three rows of its table.
-std::size_t edit_distance(std::string_view left, std::string_view right) {
+std::size_t edit_distance(std::u32string_view left, std::u32string_view right) {
   std::vector<std::size_t> two_above(right.size() + 1);
   std::vector<std::size_t> above(right.size() + 1);
   std::vector<std::size_t> row(right.size() + 1);
@@ -32,14 +44,16 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
 }  // namespace
 
 std::optional<std::string> nearest_name(std::string_view name, std::span<const std::string> names) {
+  const std::u32string wrong = letters_of(name);
   std::optional<std::string> nearest;
   std::size_t fewest = 0;
   for (const std::string& candidate : names) {
-    const std::size_t longer = std::max(name.size(), candidate.size());
+    const std::u32string right = letters_of(candidate);
+    const std::size_t longer = std::max(wrong.size(), right.size());
     const std::size_t most_edits = std::max<std::size_t>(1, longer / 3);
     // Comparing names of megabytes letter by letter would take minutes.
-    if (longer - std::min(name.size(), candidate.size()) > most_edits) continue;
-    const std::size_t edits = edit_distance(name, candidate);
+    if (longer - std::min(wrong.size(), right.size()) > most_edits) continue;
+    const std::size_t edits = edit_distance(wrong, right);
     const bool is_near = edits < longer && edits <= most_edits;
     if (is_near && (!nearest || edits < fewest)) {
       nearest = candidate;

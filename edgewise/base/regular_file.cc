@@ -21,6 +21,7 @@ constexpr std::size_t kChunk = 1 << 16;  // bytes
 constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
 
 std::string_view describe_kind(mode_t mode) {
+  if (S_ISLNK(mode)) return "a symbolic link";
   if (S_ISDIR(mode)) return "a directory";
   if (S_ISFIFO(mode)) return "a FIFO";
   if (S_ISSOCK(mode)) return "a socket";
@@ -28,39 +29,46 @@ std::string_view describe_kind(mode_t mode) {
   return "no regular file";
 }
 
+void check_regular(const struct stat& status, const std::filesystem::path& path, std::string_view caller) {
+  check(S_ISREG(status.st_mode), "{}: {} is {}, needs to be a regular file", caller, path.string(),
+        describe_kind(status.st_mode));
+}
+
 // Whether open() failed because the path is a socket, or a device that is not there.
 bool is_no_file(int error) { return error == ENXIO || error == ENODEV; }
+
+int flags_of(SymbolicLinks links) { return links == SymbolicLinks::kRefused ? kFlags | O_NOFOLLOW : kFlags; }
 
 }  // namespace
 
 /// The results of open(): a descriptor, or -1 and the error.
 struct RegularFile::OpenResult {
-  explicit OpenResult(int result, bool follows = true)
-      : number(result), error(result < 0 ? errno : 0), follows_links(follows) {}
+  OpenResult(int result, SymbolicLinks symbolic_links)
+      : number(result), error(result < 0 ? errno : 0), links(symbolic_links) {}
 
   int number;
   int error;
-  bool follows_links;
+  SymbolicLinks links;
 };
 
-RegularFile::RegularFile(const std::filesystem::path& path, std::string_view caller)
-    : RegularFile(OpenResult(::open(path.c_str(), kFlags)), path, caller) {}
+RegularFile::RegularFile(const std::filesystem::path& path, std::string_view caller, SymbolicLinks links)
+    : RegularFile(OpenResult(::open(path.c_str(), flags_of(links)), links), path, caller) {}
 
 RegularFile::RegularFile(const FileDescriptor& open_folder, const std::filesystem::path& folder, std::string_view name,
                          std::string_view caller)
-    : RegularFile(OpenResult(::openat(open_folder.number(), std::string(name).c_str(), kFlags | O_NOFOLLOW), false),
+    : RegularFile(OpenResult(::openat(open_folder.number(), std::string(name).c_str(), kFlags | O_NOFOLLOW),
+                             SymbolicLinks::kRefused),
                   folder / name, caller) {}
 
 RegularFile::RegularFile(OpenResult opened, const std::filesystem::path& path, std::string_view caller)
     : path_(path), caller_(caller), file_(opened.number) {
-  check(opened.error != ELOOP || opened.follows_links, "{}: {} is a symbolic link, needs to be a regular file", caller_,
-        path_.string());
+  check(opened.error != ELOOP || opened.links == SymbolicLinks::kFollowed,
+        "{}: {} is a symbolic link, needs to be a regular file", caller_, path_.string());
   check(!is_no_file(opened.error), "{}: {} is a socket or device, needs to be a regular file", caller_, path_.string());
   if (!file_.is_open()) fail_to_read(opened.error);
   struct stat status {};
   if (::fstat(file_.number(), &status) != 0) fail_to_read(errno);
-  check(S_ISREG(status.st_mode), "{}: {} is {}, needs to be a regular file", caller_, path_.string(),
-        describe_kind(status.st_mode));
+  check_regular(status, path_, caller_);
   size_ = static_cast<std::uint64_t>(status.st_size);
 }
 
@@ -117,6 +125,16 @@ void RegularFile::fail_to_read(int error) const {
   const bool is_absent = error == ENOENT || error == ENOTDIR || error == ELOOP || error == ENAMETOOLONG;
   if (is_absent) throw Error(text);
   throw UnreadableFile(text);
+}
+
+FileDescriptor open_regular_file(const std::filesystem::path& path, int flags, std::string_view caller) {
+  FileDescriptor file(file_system().open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0666));
+  const int error = file.is_open() ? 0 : errno;
+  struct stat status {};
+  const int result = file.is_open() ? ::fstat(file.number(), &status) : ::lstat(path.c_str(), &status);
+  if (result == 0) check_regular(status, path, caller);
+  check(error == 0, "{}: {}: {}", caller, path.string(), error_text(error));
+  return file;
 }
 
 }  // namespace edgewise

@@ -19,13 +19,16 @@ class UnreadableFile : public Error {
   using Error::Error;
 };
 
+/// Whether opening a path follows a symbolic link at its end, or the link is an error.
+enum class SymbolicLinks { kFollowed, kRefused };
+
 /// A regular file that is open for reading. Opening and reading never wait for another program: a directory, FIFO,
 /// socket or device is an error. Errors begin with `caller`; UnreadableFile is thrown for errors of the system, except
 /// for a path that does not exist.
 class RegularFile {
  public:
-  /// Opens a file. Symbolic links are followed.
-  RegularFile(const std::filesystem::path& path, std::string_view caller);
+  RegularFile(const std::filesystem::path& path, std::string_view caller,
+              SymbolicLinks links = SymbolicLinks::kFollowed);
 
   /// Opens `folder / name` by the descriptor of the open folder, so that the file is found even if the folder has been
   /// moved since. A symbolic link is an error.
@@ -59,5 +62,9 @@ class RegularFile {
   FileDescriptor file_;
   std::uint64_t size_ = 0;
 };
+
+/// Opens a regular file for writing; `flags` are further flags of open(), such as O_CREAT. Opening never waits for
+/// another program: a symbolic link, directory, FIFO, socket or device is an Error that begins with `caller`.
+FileDescriptor open_regular_file(const std::filesystem::path& path, int flags, std::string_view caller);
 
 }  // namespace edgewise

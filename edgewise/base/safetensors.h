@@ -12,6 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "edgewise/base/stop_request.h"
+
 // The safetensors format: 8 bytes with the header's length, a JSON header, then the tensors' bytes, row-major and
 // little-endian.
 
@@ -77,7 +79,9 @@ class SafetensorsFile {
 };
 
 /// Returns the bytes of a file with these tensors, sorted by dtype size (largest first) and name. The data begins at a
-/// multiple of 8. Throws Error for input that SafetensorsFile could not read.
-std::string serialize_safetensors(std::span<const TensorInfo> tensors, const SafetensorsMetadata& metadata = {});
+/// multiple of 8. Throws Error for input that SafetensorsFile could not read, and StopException if `stop` is set before
+/// a tensor is copied.
+std::string serialize_safetensors(std::span<const TensorInfo> tensors, const SafetensorsMetadata& metadata = {},
+                                  const StopRequest* stop = nullptr);
 
 }  // namespace edgewise

@@ -94,7 +94,8 @@ std::string build_header(const std::vector<const TensorInfo*>& order, const Safe
 
 }  // namespace
 
-std::string serialize_safetensors(std::span<const TensorInfo> tensors, const SafetensorsMetadata& metadata) {
+std::string serialize_safetensors(std::span<const TensorInfo> tensors, const SafetensorsMetadata& metadata,
+                                  const StopRequest* stop) {
   check_tensors(tensors);
   check_metadata(metadata);
   const auto order = sort_by_alignment(tensors);
@@ -107,6 +108,7 @@ std::string serialize_safetensors(std::span<const TensorInfo> tensors, const Saf
   for (std::size_t i = 0; i < detail::kLengthBytes; ++i) file += static_cast<char>(header.size() >> (8 * i) & 0xFF);
   file += header;
   for (const TensorInfo* tensor : order) {
+    throw_if_set(stop);
     file.append(reinterpret_cast<const char*>(tensor->bytes.data()), tensor->bytes.size());
   }
   return file;

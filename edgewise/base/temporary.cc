@@ -21,25 +21,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char kHidden = '.';
 constexpr std::string_view kMark = ".tmp-";
 
 fs::path temporary_path(const fs::path& target, int attempt) {
-  return fmt::format("{}{}{}-{}", target.string(), kMark, ::getpid(), attempt);
+  return target.parent_path() /
+         fmt::format("{}{}{}{}-{}", kHidden, target.filename().string(), kMark, ::getpid(), attempt);
 }
 
 bool has_only_digits(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-/// Returns the target of a temporary name: "model" for "model.tmp-1234-0", and "" for another name.
+/// Returns the target of a temporary name: "model" for ".model.tmp-1234-0", and "" for another name.
 std::string target_of(std::string_view name) {
   const std::size_t mark = name.rfind(kMark);
-  if (mark == std::string_view::npos) return {};
+  if (!name.starts_with(kHidden) || mark == std::string_view::npos || mark == 0) return {};
   const std::string_view numbers = name.substr(mark + kMark.size());
   const std::size_t dash = numbers.find('-');
   const bool is_temporary = dash != std::string_view::npos && has_only_digits(numbers.substr(0, dash)) &&
                             has_only_digits(numbers.substr(dash + 1));
-  return is_temporary ? std::string(name.substr(0, mark)) : std::string();
+  return is_temporary ? std::string(name.substr(1, mark - 1)) : std::string();
 }
 
 /// Opens without following links and without waiting for the other end of a pipe.

@@ -8,11 +8,11 @@
 
 #include "edgewise/base/file_descriptor.h"
 
-// Temporary files and directories beside the target that they will replace: `<target>.tmp-<pid>-<n>`. A process that is
-// killed leaves them behind. The process that writes one holds a lock on it (flock), which the kernel releases when the
-// process ends in any way; a leftover is a temporary path that nobody holds a lock on. A process
-// number does not show whether the writer still runs: the system reuses numbers, and another container that shares the
-// folder has its own.
+// Temporary files and directories beside the target that they will replace: `.<target>.tmp-<pid>-<n>`. Patterns of a
+// shell, such as `step-*`, leave out names that begin with a dot. A process that is killed leaves its temporary files
+// behind. The process that writes one holds a lock on it (flock), which the kernel releases when the process ends in
+// any way; a leftover is a temporary path that nobody holds a lock on. A process number does not show whether the
+// writer still runs: the system reuses numbers, and another container that shares the folder has its own.
 
 namespace edgewise {
 

@@ -2,26 +2,31 @@
 #include "edgewise/base/thread_team.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "edgewise/base/processor_set.h"
 #include "edgewise/base/threads.h"
 
 namespace edgewise {
 namespace {
 
 constexpr std::size_t kCacheLine = 64;
+constexpr int kNoProcessor = -1;
 
 // Longer than the time between two calls of a training step, shorter than a time slice of the scheduler.
-constexpr std::chrono::microseconds kLongestSpin(100);
+constexpr std::chrono::microseconds kLongestSpin(200);
 
 void pause_core() {
 #if defined(__x86_64__)
@@ -31,18 +36,22 @@ void pause_core() {
 #endif
 }
 
-/// Returns the value of `word` once it differs from `old`.
-std::uint32_t wait_for_change(const std::atomic<std::uint32_t>& word, std::uint32_t old) {
+/// Spins until `word` differs from `old`, or for kLongestSpin. Returns whether the word differs.
+bool spin_until_change(const std::atomic<std::uint32_t>& word, std::uint32_t old) {
   constexpr int kPausesPerClockRead = 16;
   const auto deadline = std::chrono::steady_clock::now() + kLongestSpin;
   do {
     for (int i = 0; i < kPausesPerClockRead; ++i) {
-      const std::uint32_t now = word.load(std::memory_order_acquire);
-      if (now != old) return now;
+      if (word.load(std::memory_order_acquire) != old) return true;
       pause_core();
     }
   } while (std::chrono::steady_clock::now() < deadline);
-  word.wait(old, std::memory_order_acquire);
+  return false;
+}
+
+/// Returns the value of `word` once it differs from `old`.
+std::uint32_t wait_for_change(const std::atomic<std::uint32_t>& word, std::uint32_t old) {
+  if (!spin_until_change(word, old)) word.wait(old, std::memory_order_acquire);
   return word.load(std::memory_order_acquire);
 }
 
@@ -50,6 +59,22 @@ void change_and_wake(std::atomic<std::uint32_t>& word) {
   // Sequentially consistent: notify_one() looks for a sleeping thread only after the change is visible.
   word.fetch_add(1);
   word.notify_one();
+}
+
+/// Returns whether `thread` has a processor now: its CPU time grows.
+bool is_computing(pthread_t thread) {
+  constexpr std::chrono::microseconds kMoment(5);
+  clockid_t clock = 0;
+  if (pthread_getcpuclockid(thread, &clock) != 0) return true;
+  const auto cpu_time = [&] {
+    timespec time = {};
+    clock_gettime(clock, &time);
+    return std::pair(time.tv_sec, time.tv_nsec);
+  };
+  const auto before = cpu_time();
+  const auto deadline = std::chrono::steady_clock::now() + kMoment;
+  while (std::chrono::steady_clock::now() < deadline) pause_core();
+  return cpu_time() != before;
 }
 
 // The number of forks between the start of the program and this process.
@@ -90,6 +115,8 @@ class ThreadTeam::Helpers {
 
   struct alignas(kCacheLine) Helper {
     std::atomic<std::uint32_t> wakes = 0;  // changes when there is work, and at the end
+    std::atomic<bool> is_working = false;
+    int forbidden_processor = kNoProcessor;
     Share share;
     std::thread thread;
   };
@@ -99,6 +126,8 @@ class ThreadTeam::Helpers {
   static constexpr std::uint32_t kOneHelper = 2;
 
   void start_missing(int count);
+  void keep_helpers_off_this_processor();
+  void lend_this_processor();
   void open(const PartedWork& work, int num_threads);
   void close();
   void serve(Helper& helper, int index);
@@ -123,6 +152,7 @@ class ThreadTeam::Helpers {
 
 void ThreadTeam::Helpers::run(const PartedWork& work, int num_threads) {
   start_missing(std::min(num_threads, work.num_parts) - 1);
+  keep_helpers_off_this_processor();
   open(work, num_threads);
   run_parts_from(0);
   close();
@@ -150,6 +180,36 @@ void ThreadTeam::Helpers::start_missing(int count) {
   }
 }
 
+/// Linux often wakes a helper on the caller's processor if another process computes on the helper's processor. Such a
+/// helper runs only when the caller waits, and finds no work: the team would compute on one processor.
+void ThreadTeam::Helpers::keep_helpers_off_this_processor() {
+  const int processor = sched_getcpu();
+  std::optional<ProcessorSet> others;
+  for (const auto& helper : helpers_) {
+    if (std::exchange(helper->forbidden_processor, processor) == processor) continue;
+    if (!others) {
+      others = ProcessorSet::of_this_thread();
+      others->remove(processor);
+    }
+    others->bind(helper->thread.native_handle());
+  }
+}
+
+/// Before this thread sleeps: lets the helpers that work run on its processor too, and moves one that waits for a
+/// processor there at once.
+void ThreadTeam::Helpers::lend_this_processor() {
+  const ProcessorSet all = ProcessorSet::of_this_thread();
+  bool is_lent = false;
+  for (const auto& helper : helpers_) {
+    if (!helper->is_working) continue;
+    helper->forbidden_processor = kNoProcessor;
+    const pthread_t thread = helper->thread.native_handle();
+    const bool is_moved = !is_lent && !is_computing(thread);
+    (is_moved ? ProcessorSet::of(sched_getcpu()) : all).bind(thread);
+    is_lent = is_lent || is_moved;
+  }
+}
+
 void ThreadTeam::Helpers::open(const PartedWork& work, int num_threads) {
   work_ = work;
   num_threads_ = num_threads;
@@ -166,7 +226,9 @@ void ThreadTeam::Helpers::open(const PartedWork& work, int num_threads) {
 void ThreadTeam::Helpers::close() {
   const std::uint32_t ends_before = ends_.load(std::memory_order_relaxed);
   const bool is_helped = state_.fetch_and(~kOpen, std::memory_order_acq_rel) != kOpen;
-  if (is_helped) wait_for_change(ends_, ends_before);
+  if (!is_helped || spin_until_change(ends_, ends_before)) return;
+  lend_this_processor();
+  ends_.wait(ends_before, std::memory_order_acquire);
 }
 
 void ThreadTeam::Helpers::serve(Helper& helper, int index) {
@@ -178,7 +240,9 @@ void ThreadTeam::Helpers::serve(Helper& helper, int index) {
     // A helper that was woken for earlier work may have no share of the present work.
     if (index < num_shares_) {
       set_num_threads(num_threads_);
+      helper.is_working = true;
       run_parts_from(index);
+      helper.is_working = false;
     }
     end_helping();
   }

@@ -2,29 +2,18 @@
 #include "edgewise/base/threads.h"
 
 #include <omp.h>
-#include <sched.h>
 
 #include <exception>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include "edgewise/base/cgroup.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/processor_set.h"
 #include "edgewise/base/thread_team.h"
 
 namespace edgewise {
 namespace {
-
-int count_affinity_cores() {
-  // sched_getaffinity fails if the set is smaller than the kernel's own; 2^20 cores are enough for every kernel.
-  for (std::size_t sets = 1; sets <= 1024; sets *= 2) {
-    std::vector<cpu_set_t> mask(sets);
-    const std::size_t bytes = sets * sizeof(cpu_set_t);
-    if (sched_getaffinity(0, bytes, mask.data()) == 0) return CPU_COUNT_S(bytes, mask.data());
-  }
-  return omp_get_num_procs();
-}
 
 // num_threads() within a SerialOpenMpScope of this thread; 0 outside.
 thread_local int num_threads_in_serial_scope = 0;
@@ -77,7 +66,8 @@ ThreadTeam& team_of_this_thread() {
 }  // namespace
 
 int available_cores() {
-  const int cores = count_affinity_cores();
+  const int bound = ProcessorSet::of_this_thread().size();
+  const int cores = bound > 0 ? bound : omp_get_num_procs();
   return std::max(1, std::min(cores, cgroup_cores().value_or(cores)));
 }
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/base/unfinished_files.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -36,6 +40,27 @@ std::atomic<char*>& register_name(const std::filesystem::path& path) {
   return entry->name;
 }
 
+// Removes the files whose names one system call returns. readdir() would allocate memory.
+void remove_files_of(const char* directory) noexcept {
+  const int number = ::open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (number < 0) return;
+  alignas(dirent64) std::array<char, 4096> entries;
+  const ssize_t size = ::getdents64(number, entries.data(), entries.size());
+  for (ssize_t offset = 0; offset < size;) {
+    const auto* entry = reinterpret_cast<const dirent64*>(entries.data() + offset);
+    ::unlinkat(number, entry->d_name, 0);
+    offset += entry->d_reclen;
+  }
+  ::close(number);
+}
+
+void remove_directory(const char* directory) noexcept {
+  constexpr int kMostAttempts = 100;  // other threads may create files meanwhile
+  for (int attempt = 0; attempt < kMostAttempts && ::rmdir(directory) != 0 && errno == ENOTEMPTY; ++attempt) {
+    remove_files_of(directory);
+  }
+}
+
 }  // namespace
 
 UnfinishedFile::UnfinishedFile(const std::filesystem::path& path) : name_(register_name(path)) {}
@@ -45,7 +70,7 @@ UnfinishedFile::~UnfinishedFile() { std::free(name_.exchange(nullptr)); }
 void remove_unfinished_files() noexcept {
   for (RegistryEntry* entry = first_entry; entry != nullptr; entry = entry->next) {
     const char* name = entry->name.exchange(nullptr);
-    if (name != nullptr) ::unlink(name);
+    if (name != nullptr && ::unlink(name) != 0 && errno == EISDIR) remove_directory(name);
   }
 }
 

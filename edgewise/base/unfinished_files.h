@@ -6,7 +6,7 @@
 
 namespace edgewise {
 
-/// Registers a temporary file that this process writes, until the end of its scope.
+/// Registers a temporary file that this process writes, or a temporary directory of files, until the end of its scope.
 class UnfinishedFile {
  public:
   explicit UnfinishedFile(const std::filesystem::path& path);
@@ -18,7 +18,8 @@ class UnfinishedFile {
   std::atomic<char*>& name_;
 };
 
-/// Removes all registered files. Only for a signal handler that then ends the process: async-signal-safe.
+/// Removes all registered files and directories, also while other threads write into them. Only for a signal handler
+/// that then ends the process: async-signal-safe.
 void remove_unfinished_files() noexcept;
 
 }  // namespace edgewise

@@ -30,17 +30,43 @@ Lead lead_of(unsigned byte) {
 
 bool is_control(char32_t code_point) { return code_point < 0x20 || (code_point >= 0x7F && code_point < 0xA0); }
 
-// Whether the code point could control a terminal: control characters, line separators, and direction marks.
-bool needs_escape(char32_t code_point) {
-  return is_control(code_point) || (code_point >= 0x2028 && code_point <= 0x202E) ||
-         (code_point >= 0x2066 && code_point <= 0x2069);
+struct CodePointRange {
+  char32_t first;
+  char32_t last;
+};
+
+// Unicode's Default_Ignorable_Code_Point without variation selectors, its separators of lines, and its anchors of
+// annotations.
+constexpr CodePointRange kInvisible[] = {
+    {0x00AD, 0x00AD},    // soft hyphen
+    {0x034F, 0x034F},    // combining grapheme joiner
+    {0x061C, 0x061C},    // Arabic letter mark
+    {0x115F, 0x1160},    // Hangul fillers
+    {0x17B4, 0x17B5},    // Khmer inherent vowels
+    {0x180E, 0x180E},    // Mongolian vowel separator
+    {0x200B, 0x200F},    // space, joiners and direction marks without width
+    {0x2028, 0x202E},    // separators of lines, controls of direction
+    {0x2060, 0x206F},    // word joiner, invisible operators, controls of direction
+    {0x3164, 0x3164},    // Hangul filler
+    {0xFEFF, 0xFEFF},    // byte order mark
+    {0xFFA0, 0xFFA0},    // Hangul filler
+    {0xFFF0, 0xFFFB},    // unassigned, anchors of annotations
+    {0x1BCA0, 0x1BCA3},  // controls of shorthand
+    {0x1D173, 0x1D17A},  // controls of musical notation
+    {0xE0000, 0xE00FF},  // tags
+    {0xE01F0, 0xE0FFF},  // unassigned
+};
+
+std::string escape_code_point(char32_t code_point) {
+  const auto number = static_cast<std::uint32_t>(code_point);
+  return number > 0xFFFF ? fmt::format("\\U{:08x}", number) : fmt::format("\\u{:04x}", number);
 }
 
 std::string escape(std::string_view bytes, CodePoint point) {
   if (point.size == 0) return fmt::format("\\x{:02x}", byte_at(bytes, 0));
   if (point.value == '\n') return "\\n";
   if (point.value == '\t') return "\\t";
-  if (needs_escape(point.value)) return fmt::format("\\u{:04x}", static_cast<std::uint32_t>(point.value));
+  if (is_control(point.value) || is_invisible(point.value)) return escape_code_point(point.value);
   return std::string(bytes);
 }
 
@@ -111,6 +137,21 @@ std::optional<std::size_t> find_bad_utf8(std::string_view text) {
     i += size;
   }
   return std::nullopt;
+}
+
+bool is_cut_code_point(std::string_view text, std::size_t offset) {
+  const std::string_view rest = text.substr(offset);
+  const Lead lead = lead_of(rest.empty() ? 0 : byte_at(rest, 0));
+  if (rest.empty() || rest.size() >= lead.size) return false;
+  if (rest.size() > 1 && (byte_at(rest, 1) < lead.lowest_second || byte_at(rest, 1) > lead.highest_second))
+    return false;
+  return rest.size() < 3 || is_continuation(byte_at(rest, 2));
+}
+
+bool is_invisible(char32_t code_point) {
+  return std::ranges::any_of(kInvisible, [code_point](const CodePointRange& range) {
+    return code_point >= range.first && code_point <= range.last;
+  });
 }
 
 bool has_control_character(std::string_view text) {

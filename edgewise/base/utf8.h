@@ -38,6 +38,15 @@ std::string_view utf8_prefix(std::string_view text, std::size_t size);
 /// Returns the offset of the first byte that is not part of well-formed UTF-8.
 std::optional<std::size_t> find_bad_utf8(std::string_view text);
 
+/// Returns whether all bytes from `offset` on are the beginning of one well-formed code point whose last bytes are
+/// missing, as at the end of text that was cut.
+bool is_cut_code_point(std::string_view text, std::size_t offset);
+
+/// Returns whether a reader sees nothing of the code point, though it may change the text around it: controls of the
+/// writing direction, separators of lines, joiners and spaces without width, soft hyphens, tags, and fillers. Control
+/// characters below U+00A0 and variation selectors do not count.
+bool is_invisible(char32_t code_point);
+
 /// Whether the text has a character below U+0020 or from U+007F to U+009F, or a byte outside well-formed UTF-8.
 bool has_control_character(std::string_view text);
 
@@ -48,7 +57,7 @@ std::string replace_bad_utf8(std::string_view text);
 void append_utf8(std::string& text, std::uint32_t code_point);
 
 // These functions put text of a user (names, values, tokens, paths) into messages. They escape characters that could
-// control a terminal: control characters, bytes that are not UTF-8, line separators and direction marks.
+// control a terminal or hide from a reader: control characters, bytes that are not UTF-8, and invisible characters.
 
 /// Quotes text for an error. Cuts it after about 60 bytes: `"aaa…" (1000000 bytes)`.
 std::string quote(std::string_view text);

@@ -7,6 +7,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
+#include "edgewise/base/regular_file.h"
 #include "edgewise/experiment/json_lines.h"
 
 namespace edgewise {
@@ -114,18 +115,27 @@ AttentionSnapshot read_snapshot(JsonScanner& json) {
   return snapshot;
 }
 
-/// Returns the size of the lines before the first that is damaged or of a later validation. Throws Error for a file
-/// that cannot be read.
-std::uint64_t size_of_lines(const fs::path& file, std::int64_t validated_step) {
-  const std::string text = read_file(file, kTrain, kMaxRecordBytes);
-  std::size_t size = 0;
+/// Returns the step of a line; nothing for a damaged line.
+std::optional<std::int64_t> step_of_line(std::string_view line) {
   try {
-    for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', size)) {
-      JsonScanner json(std::string_view(text).substr(size, end - size), std::string(kFile));
-      if (read_snapshot(json).step > validated_step) break;
-      size = end + 1;
-    }
-  } catch (const Error&) {  // a damaged line
+    JsonScanner json(line, std::string(kFile));
+    return read_snapshot(json).step;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+/// Returns the size of the lines up to the last that counts: the first undamaged line of a later validation, and all
+/// lines after it, do not count. Throws Error for a file that cannot be read.
+std::uint64_t size_of_lines(const fs::path& file, std::int64_t validated_step) {
+  const std::string text = RegularFile(file, kTrain, SymbolicLinks::kRefused).read(kMaxRecordBytes);
+  std::size_t size = 0;
+  std::size_t begin = 0;
+  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+    const std::optional<std::int64_t> step = step_of_line(std::string_view(text).substr(begin, end - begin));
+    if (step > validated_step) break;
+    begin = end + 1;
+    if (step) size = begin;
   }
   return size;
 }
@@ -135,7 +145,7 @@ std::uint64_t size_of_lines(const fs::path& file, std::int64_t validated_step) {
 AttentionLog::AttentionLog(const fs::path& run) : file_name_(run / kFile) {}
 
 void AttentionLog::on_begin(const StartReport& start) {
-  if (path_exists(file_name_, kTrain)) file_.emplace(file_name_, size_of_lines(file_name_, start.validated_step));
+  if (has_entry(file_name_, kTrain)) file_.emplace(file_name_, size_of_lines(file_name_, start.validated_step));
 }
 
 void AttentionLog::on_validation(std::int64_t step, const Validation& validation, bool /*is_best*/) {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/train/line_file.h"
+#include "edgewise/train/appended_file.h"
 #include "edgewise/train/observer.h"
 #include "edgewise/viz/attention_maps.h"
 
@@ -21,12 +21,13 @@ struct AttentionSnapshot {
 };
 
 /// Writes RUN/attention.jsonl: one line for each validation that records attention. A resumed run first removes the
-/// lines of validations after its last one, so that each step has one line.
+/// lines of validations after its last one, so that each step has one line. A damaged line stays if a line of a
+/// validation that counts follows it.
 class AttentionLog : public TrainObserver {
  public:
   explicit AttentionLog(const std::filesystem::path& run);
 
-  /// Throws Error when the file cannot be read or cut.
+  /// Throws Error when the file cannot be read or cut, or is no regular file.
   void on_begin(const StartReport& start) override;
 
   /// Never throws: before_save() reports a line that cannot be written, such as on a full disk.
@@ -38,8 +39,8 @@ class AttentionLog : public TrainObserver {
   void write_lines();
 
   std::filesystem::path file_name_;
-  std::optional<LineFile> file_;  // opened for the first line
-  std::string lines_;             // lines that file_ does not have
+  std::optional<AppendedFile> file_;  // opened for the first line
+  std::string lines_;                 // lines that file_ does not have
 };
 
 /// Reads a run's attention.jsonl in the order of the steps. Returns nothing for a run without the file, and skips a

@@ -25,11 +25,11 @@ constexpr std::size_t kMaxSamples = 4;  // translations that a validation keeps 
 
 /// Packs the present parameters of a model for translating by the runtime. Later changes of the parameters do not
 /// affect the scorers.
-ScorerFactory make_scorers(const SequenceModel& model) {
+ScorerFactory make_scorers(const SequenceModel& model, const StopRequest* stop) {
   constexpr const char* kName = "the model";
   const auto runtime = std::make_shared<const RuntimeModel>(
-      model.options(), SafetensorsFile::parse(serialize_tensors(model.parameters()), kName), kName,
-      RuntimePrecision::kFp32);
+      model.options(), SafetensorsFile::parse(serialize_tensors(model.parameters(), {}, stop), kName), kName,
+      RuntimePrecision::kFp32, stop);
   return [runtime] { return runtime->make_scorer(); };
 }
 
@@ -96,26 +96,19 @@ BatchLoss batch_loss(const TranslationModel& model, const Batch& batch, double r
   return model.model->loss(batch, options, rdrop, pass);
 }
 
-std::vector<Translation> translate_with_scorers(const TranslationModel& model, const Searches& searches,
-                                                const std::vector<std::string>& inputs) {
+std::vector<TranslatedText> translate(const TranslationModel& model, const std::vector<std::string>& inputs,
+                                      const StopRequest* stop) {
   TranslatorOptions options;
   options.search = model.experiment.search;
   options.n_best = 1;
-  options.workers = searches.workers;
-  options.stop = searches.stop;
-  Translator translator(text_codec(model.experiment, model.vocabularies), searches.make_scorer, options);
+  options.workers = num_threads();  // one search per thread: the steps of one search are too short to share
+  options.stop = stop;
+  Translator translator(text_codec(model.experiment, model.vocabularies), make_scorers(*model.model, stop), options);
   std::vector<TranslationRequest> requests;
   requests.reserve(inputs.size());
   for (const std::string& input : inputs) requests.push_back({input});
-  return translator.translate(requests);
-}
-
-std::vector<TranslatedText> translate(const TranslationModel& model, const std::vector<std::string>& inputs,
-                                      const StopRequest* stop) {
-  // One search per thread: the steps of a single search are too short to share among threads.
-  const Searches searches = {.make_scorer = make_scorers(*model.model), .workers = num_threads(), .stop = stop};
   std::vector<TranslatedText> outputs;
-  for (Translation& translation : translate_with_scorers(model, searches, inputs)) {
+  for (Translation& translation : translator.translate(requests)) {
     outputs.push_back(std::move(translation.outputs.front()));
   }
   return outputs;

@@ -39,15 +39,4 @@ Validation evaluate(const TranslationModel& model, SentencePairs sentences, cons
 std::vector<TranslatedText> translate(const TranslationModel& model, const std::vector<std::string>& inputs,
                                       const StopRequest* stop = nullptr);
 
-/// The searches of translate_with_scorers.
-struct Searches {
-  ScorerFactory make_scorer;
-  int workers = 1;  // parallel searches
-  const StopRequest* stop = nullptr;
-};
-
-/// Translates sentences with scorers of the caller. Every translation has one output, the best.
-std::vector<Translation> translate_with_scorers(const TranslationModel& model, const Searches& searches,
-                                                const std::vector<std::string>& inputs);
-
 }  // namespace edgewise

@@ -9,6 +9,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/json.h"
+#include "edgewise/experiment/encoded_input.h"
 #include "edgewise/experiment/pictures.h"
 #include "edgewise/experiment/run_record.h"
 #include "edgewise/experiment/sentence_steps.h"
@@ -25,6 +26,7 @@ namespace {
 
 constexpr std::string_view kPictureHalting = "picture halting";
 constexpr std::size_t kMaxSentences = 20;  // sentences that a page draws with bars under their tokens
+constexpr std::int64_t kMaxTokens = 1000;  // tokens of a side of a drawn sentence: edges grow with their square
 
 struct Halting {
   std::vector<SentenceSteps> sentences;
@@ -43,11 +45,35 @@ std::vector<std::string> read_inputs(const HaltingPictureOptions& options) {
   return sentences;
 }
 
+/// Throws Error for too many tokens. Sentences without tokens are not drawn and not counted in `number`, from 1.
+void check_drawn_tokens(std::string_view side, std::size_t number, std::int64_t tokens) {
+  check(tokens <= kMaxTokens, "{}: the {} of sentence {} has {} tokens, needs at most {}; choose a shorter sentence",
+        kPictureHalting, side, number, tokens, kMaxTokens);
+}
+
+void check_drawn_inputs(const TranslationModel& model, const std::vector<std::string>& inputs) {
+  std::size_t drawn = 0;
+  for (const std::string& input : inputs) {
+    if (drawn == kMaxSentences) return;
+    const std::int64_t tokens = std::ssize(encode_input(model, input, kPictureHalting).tokens);
+    if (tokens > 0) check_drawn_tokens("input", ++drawn, tokens);
+  }
+}
+
+void check_drawn_outputs(const std::vector<SentenceSteps>& sentences) {
+  for (std::size_t i = 0; i < std::min(sentences.size(), kMaxSentences); ++i) {
+    check_drawn_tokens("output", i + 1, std::ssize(sentences[i].output));
+  }
+}
+
 Halting measure_halting(const HaltingPictureOptions& options) {
   const TranslationModel model = open_model(options.model);
   const TransformerOptions& model_options = model.experiment.model;
   Halting halting;
-  halting.sentences = count_ponder_steps(model, read_inputs(options));
+  const std::vector<std::string> inputs = read_inputs(options);
+  check_drawn_inputs(model, inputs);
+  halting.sentences = count_ponder_steps(model, inputs);
+  check_drawn_outputs(halting.sentences);
   halting.most_steps = std::max(model_options.encoder_layers, model_options.decoder_layers);
   if (model_options.universal.halted_keys == HaltedKeys::kDropped) halting.sources = SourceFilter::kActiveOnly;
   if (path_exists(std::filesystem::path(options.model) / "metrics.jsonl", kPictureHalting)) {

@@ -90,7 +90,7 @@ TokenPair encode_pair(const TranslationModel& model, std::string_view input, con
 std::vector<AttentionMaps> attention_maps(const TranslationModel& model, const TokenPair& pair,
                                           const StopRequest* stop) {
   throw_if_set(stop);
-  const ModelAttention attention = record_attention(*model.model, make_batch(std::span(&pair, 1)));
+  const ModelAttention attention = record_attention(*model.model, make_batch(std::span(&pair, 1)), stop);
   throw_if_set(stop);
   const std::span<const std::int64_t> output(pair.output);
   const std::vector<std::string> input_texts = texts_of(*model.vocabularies.input, pair.input);

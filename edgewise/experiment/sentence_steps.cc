@@ -49,36 +49,44 @@ void check_inputs(const TranslationModel& model, const std::vector<std::string>&
   }
 }
 
-/// Translates the inputs with the libtorch model. Keeps the outputs as tokens, because encoding an output's text again
-/// may give other tokens.
-std::vector<TokenPair> translate_to_pairs(const TranslationModel& model, const std::vector<std::string>& inputs) {
-  check_inputs(model, inputs);
-  const std::vector<Translation> translations =
-      translate_with_scorers(model, {.make_scorer = [&model] { return model.model->make_scorer(); }}, inputs);
+struct TranslatedPairs {
   std::vector<TokenPair> pairs;
+  std::vector<std::vector<std::int64_t>> output_steps;  // for each pair, those of the decoder nodes, but not of nodes
+                                                        // before a language that each output begins with
+};
+
+/// Translates the inputs. Keeps the outputs as tokens, because encoding an output's text again may give other tokens.
+TranslatedPairs translate_to_pairs(const TranslationModel& model, const std::vector<std::string>& inputs) {
+  check_inputs(model, inputs);
+  const std::vector<TranslatedText> outputs = translate(model, inputs);
+  TranslatedPairs translated;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const EncodedInput input = encode_input(model, inputs[i], kCaller);
     if (input.tokens.empty()) continue;
-    pairs.push_back(pair_with_output(model, input, translations[i].outputs.front().token_numbers, kCaller));
+    translated.pairs.push_back(pair_with_output(model, input, outputs[i].token_numbers, kCaller));
+    translated.output_steps.push_back(outputs[i].ponder_steps);
   }
-  check(!pairs.empty(), "count_ponder_steps: none of {} sentences has a token, needs at least one", inputs.size());
-  return pairs;
+  check(!translated.pairs.empty(), "count_ponder_steps: none of {} sentences has a token, needs at least one",
+        inputs.size());
+  return translated;
 }
 
 }  // namespace
 
 std::vector<SentenceSteps> count_ponder_steps(const TranslationModel& model, const std::vector<std::string>& inputs) {
-  const std::vector<TokenPair> pairs = translate_to_pairs(model, inputs);
+  const TranslatedPairs translated = translate_to_pairs(model, inputs);
   std::vector<SentenceSteps> sentences;
-  auto pair = pairs.begin();
-  for (const Batch& batch : batches_in_order(pairs, model.experiment.batch)) {
+  for (const Batch& batch : batches_in_order(translated.pairs, model.experiment.batch)) {
     const NodePonderSteps steps = model.model->ponder_steps(batch);
     auto next_input = steps.encoder.begin();
-    auto next_output = steps.decoder.begin();
-    for (std::int64_t i = 0; i < batch.num_sentences(); ++i, ++pair) {
-      const std::span<const std::int64_t> output(pair->output);
-      sentences.push_back({pair_with_steps(*model.vocabularies.input, pair->input, next_input),
-                           pair_with_steps(*model.vocabularies.output, output.first(output.size() - 1), next_output)});
+    for (std::int64_t i = 0; i < batch.num_sentences(); ++i) {
+      const TokenPair& pair = translated.pairs[sentences.size()];
+      const std::vector<std::int64_t>& output_steps = translated.output_steps[sentences.size()];
+      auto next_output = output_steps.begin();
+      const auto decoder_inputs = std::span(pair.output).first(pair.output.size() - 1);
+      sentences.push_back(
+          {pair_with_steps(*model.vocabularies.input, pair.input, next_input),
+           pair_with_steps(*model.vocabularies.output, decoder_inputs.last(output_steps.size()), next_output)});
     }
   }
   return sentences;

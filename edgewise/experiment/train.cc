@@ -130,7 +130,7 @@ TrainResult train(const Experiment& experiment, const std::filesystem::path& run
   AttentionLog attention(run);
   Observers observers({&observer, &tensorboard, &attention});
   Trainer trainer(experiment.train, task, batches, observers, run, prepared.take_lock());
-  if (settings.is_resumed) trainer.resume();
+  if (settings.is_resumed) trainer.resume_from_last();
 
   observer.on_start();
   const auto begin = std::chrono::steady_clock::now();

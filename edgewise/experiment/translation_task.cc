@@ -19,10 +19,8 @@ std::optional<TokenPair> encode_recorded_pair(const TranslationModel& model) {
 
 /// Returns all attention maps of the pair as a JSON array on one line.
 std::string attention_json(const TranslationModel& model, const TokenPair& pair, const StopRequest& stop) {
-  std::string list = json_array(attention_maps(model, pair, &stop), [&stop](const AttentionMaps& maps) {
-    throw_if_set(&stop);
-    return json_of(maps);
-  });
+  std::string list = json_array(attention_maps(model, pair, &stop),
+                                [&stop](const AttentionMaps& maps) { return json_of(maps, &stop); });
   std::erase(list, '\n');  // the line feeds between rows; line feeds in token texts are escaped
   return list;
 }

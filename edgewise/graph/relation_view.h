@@ -49,7 +49,8 @@ inline std::optional<std::vector<Interval>> rows_as_intervals(const RelationView
     const NodeIndex first = relation.sources[begin];
     NodeIndex next = first;
     for (EdgeIndex edge = begin; edge < end; ++edge) {
-      if (relation.sources[edge] != next++) return std::nullopt;
+      if (relation.sources[edge] != next) return std::nullopt;
+      ++next;  // at most the number of sources, a NodeIndex
     }
     rows[row] = {.begin = first, .end = next};
   }

@@ -17,10 +17,11 @@ struct RecordedAttention {
   at::Tensor weight_EH;
 };
 
-std::vector<RecordedAttention> record(const SequenceModel& model, const Batch& batch) {
+std::vector<RecordedAttention> record(const SequenceModel& model, const Batch& batch, const StopRequest* stop) {
   const at::NoGradGuard no_gradients;
   std::vector<RecordedAttention> recorded;
-  const AttentionRecorder recorder([&recorded](const Relation& relation, const at::Tensor& weight_EH) {
+  const AttentionRecorder recorder([&recorded, stop](const Relation& relation, const at::Tensor& weight_EH) {
+    throw_if_set(stop);
     recorded.push_back({relation, weight_EH.to(at::kFloat).contiguous()});
   });
   Pass pass = Pass::inference();
@@ -94,23 +95,29 @@ class RecordReader {
 };
 
 /// Returns the number of layers or ponder steps of each node.
-NodePonderSteps count_layers(const SequenceModel& model, const Batch& batch) {
+NodePonderSteps count_layers(const SequenceModel& model, const Batch& batch, const StopRequest* stop) {
   const TransformerOptions& options = model.options();
-  if (options.kind == ModelKind::kUniversal) return model.ponder_steps(batch);
+  if (options.kind == ModelKind::kUniversal) {
+    // The recorder records nothing; its callback is called in each step.
+    const AttentionRecorder recorder([stop](const Relation&, const at::Tensor&) { throw_if_set(stop); });
+    return model.ponder_steps(batch);
+  }
   return {std::vector<std::int64_t>(batch.input_tokens.size(), options.encoder_layers),
           std::vector<std::int64_t>(batch.output_tokens.size(), options.decoder_layers)};
 }
 
 }  // namespace
 
-ModelAttention record_attention(const SequenceModel& model, const Batch& batch) {
-  const NodePonderSteps steps = count_layers(model, batch);
-  RecordReader reader(record(model, batch), std::ssize(batch.input_tokens), std::ssize(batch.output_tokens));
+ModelAttention record_attention(const SequenceModel& model, const Batch& batch, const StopRequest* stop) {
+  const NodePonderSteps steps = count_layers(model, batch, stop);
+  RecordReader reader(record(model, batch, stop), std::ssize(batch.input_tokens), std::ssize(batch.output_tokens));
   ModelAttention attention;
   for (std::size_t step = 0; static_cast<std::int64_t>(step) < std::ranges::max(steps.encoder); ++step) {
+    throw_if_set(stop);
     reader.read_encoder(attention, active_nodes(step, steps.encoder));
   }
   for (std::size_t step = 0; static_cast<std::int64_t>(step) < std::ranges::max(steps.decoder); ++step) {
+    throw_if_set(stop);
     reader.read_decoder(attention, active_nodes(step, steps.decoder));
   }
   return attention;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "edgewise/base/stop_request.h"
 #include "edgewise/graph/batch.h"
 #include "edgewise/models/sequence_model.h"
 
@@ -25,7 +26,7 @@ struct ModelAttention {
 };
 
 /// Records the attention weights that the model computes for a batch. The O(nodes²) memory suits single sentences. No
-/// other AttentionRecorder of the thread may exist.
-ModelAttention record_attention(const SequenceModel& model, const Batch& batch);
+/// other AttentionRecorder of the thread may exist. Throws StopException if `stop` is set, which is read in each layer.
+ModelAttention record_attention(const SequenceModel& model, const Batch& batch, const StopRequest* stop = nullptr);
 
 }  // namespace edgewise

@@ -71,7 +71,8 @@ std::vector<std::string> list_differences(std::span<const NamedTensor> tensors, 
 
 }  // namespace
 
-std::string serialize_tensors(std::span<const NamedTensor> tensors, const SafetensorsMetadata& metadata) {
+std::string serialize_tensors(std::span<const NamedTensor> tensors, const SafetensorsMetadata& metadata,
+                              const StopRequest* stop) {
   std::vector<at::Tensor> owners;  // hold the bytes of contiguous copies
   std::vector<TensorInfo> infos;
   for (const NamedTensor& named : tensors) {
@@ -79,7 +80,7 @@ std::string serialize_tensors(std::span<const NamedTensor> tensors, const Safete
     const auto* data = static_cast<const std::byte*>(owners.back().const_data_ptr());
     infos.push_back({named.name, dtype_of(named), named.tensor.sizes().vec(), {data, owners.back().nbytes()}});
   }
-  return serialize_safetensors(infos, metadata);
+  return serialize_safetensors(infos, metadata, stop);
 }
 
 void load_tensors(std::span<const NamedTensor> tensors, const SafetensorsFile& file, std::string_view file_name) {

@@ -15,8 +15,10 @@
 
 namespace edgewise {
 
-/// Returns the bytes of a safetensors file with these tensors, which are fp32, fp64 or int64 on the CPU.
-std::string serialize_tensors(std::span<const NamedTensor> tensors, const SafetensorsMetadata& metadata = {});
+/// Returns the bytes of a safetensors file with these tensors, which are fp32, fp64 or int64 on the CPU. Throws
+/// StopException if `stop` is set before a tensor is copied.
+std::string serialize_tensors(std::span<const NamedTensor> tensors, const SafetensorsMetadata& metadata = {},
+                              const StopRequest* stop = nullptr);
 
 /// Fills the tensors from a file that has exactly these names, dtypes and shapes. An fp32 tensor may be stored in any
 /// way that base/stored_parameters.h describes. Otherwise throws one Error that lists the first differences, and

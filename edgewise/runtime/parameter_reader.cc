@@ -28,10 +28,11 @@ std::vector<float> read_floats(const SafetensorsFile& file, const TensorInfo& te
 
 }  // namespace
 
-ParameterReader::ParameterReader(const SafetensorsFile& file, std::string file_name)
-    : file_(file), file_name_(std::move(file_name)) {}
+ParameterReader::ParameterReader(const SafetensorsFile& file, std::string file_name, const StopRequest* stop)
+    : file_(file), file_name_(std::move(file_name)), stop_(stop) {}
 
 const TensorInfo& ParameterReader::find(const std::string& name, std::initializer_list<std::int64_t> shape) {
+  throw_if_set(stop_);
   const std::string difference = describe_difference(file_, name, std::span(shape.begin(), shape.size()));
   check(difference.empty(), "read_parameters: {} {}, {}", file_name_, difference, kNeedsTensorsOfConfig);
   read_.insert(name);

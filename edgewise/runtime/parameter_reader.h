@@ -8,15 +8,17 @@
 #include <vector>
 
 #include "edgewise/base/safetensors.h"
+#include "edgewise/base/stop_request.h"
 #include "edgewise/runtime/weight_matrix.h"
 
 namespace edgewise {
 
 /// Reads parameters by name, each of a given shape and stored in any way that base/stored_parameters.h describes, and
-/// records which of them were read. Throws Error; the messages begin with "read_parameters".
+/// records which of them were read. Throws Error, whose messages begin with "read_parameters", and StopException if
+/// `stop` is set before a parameter is read.
 class ParameterReader {
  public:
-  ParameterReader(const SafetensorsFile& file, std::string file_name);
+  ParameterReader(const SafetensorsFile& file, std::string file_name, const StopRequest* stop);
 
   /// Returns the values of a parameter.
   std::vector<float> read(const std::string& name, std::initializer_list<std::int64_t> shape);
@@ -32,6 +34,7 @@ class ParameterReader {
 
   const SafetensorsFile& file_;
   std::string file_name_;
+  const StopRequest* stop_;
   std::set<std::string, std::less<>> read_;
 };
 

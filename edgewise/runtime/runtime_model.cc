@@ -13,16 +13,18 @@ namespace {
 using AnyWeights = std::variant<Weights<float>, Weights<BFloat16>, Weights<std::int8_t>>;
 
 AnyWeights pack(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
-                RuntimePrecision precision) {
+                RuntimePrecision precision, const StopRequest* stop) {
   check_options(options);
   switch (precision) {
     case RuntimePrecision::kFp32:
-      return pack_weights<float>(options, file, file_name);
+      return pack_weights<float>(options, file, file_name, {.stop = stop});
     case RuntimePrecision::kBf16:
-      if (kernels::has_fast_bf16_row_products()) return pack_weights<BFloat16>(options, file, file_name);
-      return pack_weights<float>(options, file, file_name, /*is_bf16=*/true);
+      if (kernels::has_fast_bf16_row_products()) {
+        return pack_weights<BFloat16>(options, file, file_name, {.stop = stop});
+      }
+      return pack_weights<float>(options, file, file_name, {.is_bf16 = true, .stop = stop});
     case RuntimePrecision::kInt8:
-      return pack_weights<std::int8_t>(options, file, file_name);
+      return pack_weights<std::int8_t>(options, file, file_name, {.stop = stop});
   }
   fail("RuntimeModel: precision is {}, needs one of enum_names", static_cast<int>(precision));
 }
@@ -34,8 +36,8 @@ struct RuntimeModel::Packed {
 };
 
 RuntimeModel::RuntimeModel(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
-                           RuntimePrecision precision)
-    : packed_(new Packed{pack(options, file, file_name, precision)}) {}
+                           RuntimePrecision precision, const StopRequest* stop)
+    : packed_(new Packed{pack(options, file, file_name, precision, stop)}) {}
 
 RuntimeModel::~RuntimeModel() = default;
 RuntimeModel::RuntimeModel(RuntimeModel&& other) noexcept = default;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "edgewise/base/safetensors.h"
+#include "edgewise/base/stop_request.h"
 #include "edgewise/options/precision.h"
 #include "edgewise/options/transformer_options.h"
 #include "edgewise/search/scorer.h"
@@ -18,12 +19,12 @@ class RuntimeModel {
  public:
   /// Copies the parameters in `file`, which has the tensor names of checkpoints. Weights are packed in `precision`;
   /// biases and norms stay in fp32. Error messages call the file `file_name`. Throws Error for options that contradict
-  /// each other or the file.
+  /// each other or the file, and StopException if `stop` is set meanwhile: it is read before each parameter.
   ///
   /// kBf16 on a machine without fast bf16 instructions computes in fp32 with weights rounded to bf16. kInt8 scales each
   /// column of a weight matrix and each row that is multiplied with it.
   RuntimeModel(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
-               RuntimePrecision precision);
+               RuntimePrecision precision, const StopRequest* stop = nullptr);
   ~RuntimeModel();
   RuntimeModel(RuntimeModel&& other) noexcept;
   RuntimeModel& operator=(RuntimeModel&& other) noexcept;

@@ -33,12 +33,12 @@ template <typename T>
 class WeightPacker {
  public:
   WeightPacker(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
-               bool is_bf16)
+               const PackingOptions& packing)
       : options_(options),
         heads_(make_head_layout(options)),
         head_places_(list_head_places(options, heads_)),
-        is_bf16_(is_bf16),
-        reader_(file, file_name) {}
+        packing_(packing),
+        reader_(file, file_name, packing.stop) {}
 
   Weights<T> pack() {
     Weights<T> weights;
@@ -98,7 +98,7 @@ class WeightPacker {
 
   PackedLinear<T> read_linear(const std::string& name, std::int64_t in, std::int64_t out) {
     const WeightMatrix weight = reader_.read_matrix(name + ".weight", out, in);
-    return {weight.all_rows(), reader_.read(name + ".bias", {out}), is_bf16_};
+    return {weight.all_rows(), reader_.read(name + ".bias", {out}), packing_.is_bf16};
   }
 
   // Returns a row of heads with padding.
@@ -120,7 +120,7 @@ class WeightPacker {
       const std::vector<float> part_bias = pad_heads(reader_.read(prefix + ".bias", {options_.size}));
       bias.insert(bias.end(), part_bias.begin(), part_bias.end());
     }
-    return {weight.all_rows(), std::move(bias), is_bf16_};
+    return {weight.all_rows(), std::move(bias), packing_.is_bf16};
   }
 
   PackedLinear<T> read_attention_output(const std::string& name) {
@@ -128,7 +128,7 @@ class WeightPacker {
                                     .place_columns(head_places_, heads_.width());
     std::vector<float> bias;
     if (options_.attention_bias) bias = reader_.read(name + ".output.bias", {options_.size});
-    return {weight.all_rows(), std::move(bias), is_bf16_};
+    return {weight.all_rows(), std::move(bias), packing_.is_bf16};
   }
 
   void read_common_attention_parameters(const std::string& name, AttentionParameters<T>& attention) {
@@ -186,16 +186,18 @@ class WeightPacker {
     const std::vector<float> bias = reader_.read("generator.bias", {options_.output_vocabulary});
     weights.tile_size = std::min(kTileSize, options_.output_vocabulary);
     for (std::int64_t first = 0; first < options_.output_vocabulary; first += weights.tile_size) {
+      throw_if_set(packing_.stop);
       const std::int64_t count = std::min(weights.tile_size, options_.output_vocabulary - first);
       const std::span biases = std::span(bias).subspan(first, count);
-      weights.output_projection.push_back({table.some_rows(first, count), {biases.begin(), biases.end()}, is_bf16_});
+      weights.output_projection.push_back(
+          {table.some_rows(first, count), {biases.begin(), biases.end()}, packing_.is_bf16});
     }
   }
 
   const TransformerOptions& options_;
   HeadLayout heads_;
   std::vector<std::int64_t> head_places_;  // [M], the index of each element of a row of heads in a row with padding
-  bool is_bf16_;
+  PackingOptions packing_;
   ParameterReader reader_;
 };
 
@@ -210,12 +212,15 @@ HeadLayout make_head_layout(const LayerOptions& options) {
 
 template <typename T>
 Weights<T> pack_weights(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
-                        bool is_bf16) {
-  return WeightPacker<T>(options, file, file_name, is_bf16).pack();
+                        const PackingOptions& packing) {
+  return WeightPacker<T>(options, file, file_name, packing).pack();
 }
 
-template Weights<float> pack_weights(const TransformerOptions&, const SafetensorsFile&, const std::string&, bool);
-template Weights<BFloat16> pack_weights(const TransformerOptions&, const SafetensorsFile&, const std::string&, bool);
-template Weights<std::int8_t> pack_weights(const TransformerOptions&, const SafetensorsFile&, const std::string&, bool);
+template Weights<float> pack_weights(const TransformerOptions&, const SafetensorsFile&, const std::string&,
+                                     const PackingOptions&);
+template Weights<BFloat16> pack_weights(const TransformerOptions&, const SafetensorsFile&, const std::string&,
+                                        const PackingOptions&);
+template Weights<std::int8_t> pack_weights(const TransformerOptions&, const SafetensorsFile&, const std::string&,
+                                           const PackingOptions&);
 
 }  // namespace edgewise

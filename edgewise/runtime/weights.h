@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "edgewise/base/safetensors.h"
+#include "edgewise/base/stop_request.h"
 #include "edgewise/graph/neighbours.h"
 #include "edgewise/options/transformer_options.h"
 #include "edgewise/runtime/packed_linear.h"
@@ -110,11 +111,16 @@ struct Weights {
   }
 };
 
-/// Reads and packs the parameters in `file`. With `is_bf16`, weights are first rounded to bf16. Weights that the file
-/// stores in the type T, BFloat16 or std::int8_t with scales, are packed unchanged. Throws Error, which calls the file
-/// `file_name`, for a parameter that is missing, of another shape, or not part of the model.
+struct PackingOptions {
+  bool is_bf16 = false;               // whether weights are first rounded to bf16
+  const StopRequest* stop = nullptr;  // read before each parameter, and before each tile of the vocabulary
+};
+
+/// Reads and packs the parameters in `file`. Weights that the file stores in the type T, BFloat16 or std::int8_t with
+/// scales, are packed unchanged. Throws Error, which calls the file `file_name`, for a parameter that is missing, of
+/// another shape, or not part of the model; and StopException after a stop request.
 template <typename T>
 Weights<T> pack_weights(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
-                        bool is_bf16 = false);
+                        const PackingOptions& packing = {});
 
 }  // namespace edgewise

@@ -61,7 +61,7 @@ std::size_t EdgewiseRules::num_ranked(std::size_t num_finished) const {
 KeptExtensions EdgewiseRules::keep(std::vector<Extension> best, bool /*is_at_limit*/) const {
   KeptExtensions kept;
   for (const Extension& extension : best) {
-    (extension.token == options().end_token ? kept.finished : kept.active).push_back(extension);
+    (extension.next.token == options().end_token ? kept.finished : kept.active).push_back(extension);
   }
   return kept;
 }

@@ -9,9 +9,14 @@
 namespace edgewise {
 namespace {
 
+/// Orders the tokens that may follow one hypothesis: of equals, the lower token is first.
+bool precedes(const NextToken& a, const NextToken& b) {
+  return a.log_probability != b.log_probability ? a.log_probability > b.log_probability : a.token < b.token;
+}
+
 bool is_better(const Extension& a, const Extension& b) {
   if (a.log_probability != b.log_probability) return a.log_probability > b.log_probability;
-  return std::pair(a.parent, a.token) < std::pair(b.parent, b.token);
+  return a.parent != b.parent ? a.parent < b.parent : precedes(a.next, b.next);
 }
 
 /// Returns probabilities at a temperature, scaled so that the highest is 1 and none overflows.
@@ -57,9 +62,7 @@ std::vector<Extension> BestExtensions::take() {
 
 NextToken sample_token(std::vector<NextToken> next_tokens, const SearchOptions& options, RandomStream& random) {
   const bool needs_order = options.top_k > 0 || options.top_p < 1;
-  if (needs_order) {
-    std::ranges::stable_sort(next_tokens, std::ranges::greater(), &NextToken::log_probability);
-  }
+  if (needs_order) std::ranges::sort(next_tokens, precedes);
   if (options.top_k > 0) {
     next_tokens.resize(std::min(next_tokens.size(), static_cast<std::size_t>(options.top_k)));
   }

@@ -20,11 +20,12 @@ struct NextToken {
 /// A hypothesis extended by one token.
 struct Extension {
   std::size_t parent = 0;  // index of the hypothesis among the active hypotheses
-  std::int64_t token = 0;
+  NextToken next;
   double log_probability = 0.0;  // sum over all tokens
 };
 
-/// Keeps the `count` best extensions. Among equals the earlier parent wins, then the lower token.
+/// Keeps the `count` best extensions. Among equals the earlier parent wins, then the likelier token (behind a
+/// hypothesis of log-probability -inf, all sums are equal), then the lower token.
 class BestExtensions {
  public:
   explicit BestExtensions(std::size_t count) : count_(count) {}

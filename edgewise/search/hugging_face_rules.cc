@@ -10,6 +10,7 @@ HuggingFaceRules::HuggingFaceRules(const SearchOptions& options, std::int64_t vo
     : SearchRules(options,
                   {.counts_prefix = false,
                    .counts_begin = true,
+                   .repeats_end = false,
                    .drops_stuck = true,
                    .renormalizes = options.renormalize,
                    .last_token = options.force_end ? LastToken::kForcedEnd : LastToken::kAny},
@@ -34,7 +35,7 @@ std::size_t HuggingFaceRules::num_ranked(std::size_t /*num_finished*/) const { r
 KeptExtensions HuggingFaceRules::keep(std::vector<Extension> best, bool is_at_limit) const {
   KeptExtensions kept;
   for (std::size_t rank = 0; rank < best.size(); ++rank) {
-    const bool ends = is_at_limit || best[rank].token == options().end_token;
+    const bool ends = is_at_limit || best[rank].next.token == options().end_token;
     if (ends && rank < beam()) kept.finished.push_back(best[rank]);
     if (!ends && kept.active.size() < beam()) kept.active.push_back(best[rank]);
   }

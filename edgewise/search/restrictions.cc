@@ -59,16 +59,25 @@ std::vector<RestrictedToken> restricted_tokens(const SearchRules& rules, std::sp
                                                bool is_too_short) {
   const SearchOptions& options = rules.options();
   const auto produced = path.subspan(rules.conventions().counts_begin ? 0 : 1);
+  const auto may_repeat = [&](std::int64_t token) {
+    return token == options.end_token && rules.conventions().repeats_end;
+  };
   RestrictionMap restrictions;
   const auto forbid = [&](std::int64_t token) {
     const bool is_last_resort = token == options.end_token && !rules.conventions().drops_stuck;
     restrictions.add(token, is_last_resort ? Restriction::kLastResort : Restriction::kForbidden);
   };
-  if (options.no_repeat_ngram > 0) visit_repeating_tokens(produced, options.no_repeat_ngram, forbid);
+  if (options.no_repeat_ngram > 0) {
+    visit_repeating_tokens(produced, options.no_repeat_ngram, [&](std::int64_t token) {
+      if (!may_repeat(token)) forbid(token);
+    });
+  }
   if (is_too_short) forbid(options.end_token);
   if (rules.conventions().renormalizes) std::ranges::for_each(rules.forbidden(), forbid);
   if (options.repetition_penalty != 1) {
-    for (const std::int64_t token : produced) restrictions.add(token, Restriction::kPenalized);
+    for (const std::int64_t token : produced) {
+      if (!may_repeat(token)) restrictions.add(token, Restriction::kPenalized);
+    }
   }
   return restrictions.list();
 }

@@ -25,6 +25,7 @@ struct SearchConventions {
   double coverage_penalty = 0.0;  // weight
   bool counts_prefix = true;      // whether a prefix counts in the log-probability, and in the length of the score
   bool counts_begin = false;      // whether an output contains the begin token, as to repetitions
+  bool repeats_end = true;        // whether the end token may follow, without penalty, a prefix that contains it
   bool drops_stuck = false;       // whether a hypothesis that no token may follow is dropped; if not, it ends
   bool renormalizes = false;      // whether the tokens that may follow a hypothesis have probabilities of sum 1
   LastToken last_token = LastToken::kEnd;

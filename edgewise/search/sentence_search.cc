@@ -191,7 +191,7 @@ std::vector<Extension> SentenceSearch::choose(const Step& step) {
     std::vector<NextToken> next = next_tokens(hypothesis.node, step);
     if (draws) next = {sample_token(std::move(next), options, hypothesis.random)};
     for (const NextToken& token : next) {
-      best.add({parent, token.token, hypothesis.log_probability + token.log_probability});
+      best.add({parent, token, hypothesis.log_probability + token.log_probability});
     }
   }
   return best.take();
@@ -203,7 +203,7 @@ void SentenceSearch::extend(std::vector<Extension> best) {
   if (kept.active.empty() && finished_.empty()) {
     // No token may follow any hypothesis: the sentence needs an output nevertheless.
     for (std::size_t i = 0; i < active_.size(); ++i) {
-      finish({i, rules_.options().end_token, active_[i].log_probability});
+      finish({i, {rules_.options().end_token, 0.0}, active_[i].log_probability});
     }
   }
   const bool stops = kept.active.empty() || can_stop(kept.active);
@@ -216,7 +216,7 @@ void SentenceSearch::grow(const std::vector<Extension>& extensions) {
   std::vector<ActiveHypothesis> extended;
   for (const Extension& extension : extensions) {
     const ActiveHypothesis& parent = active_[extension.parent];
-    extended.push_back({tree_.grow(0, parent.node, extension.token), extension.log_probability, parent.random});
+    extended.push_back({tree_.grow(0, parent.node, extension.next.token), extension.log_probability, parent.random});
   }
   active_ = std::move(extended);
 }
@@ -226,7 +226,7 @@ void SentenceSearch::finish(const Extension& extension) {
   Hypothesis hypothesis;
   hypothesis.tokens = tree_.path(node);
   hypothesis.tokens.erase(hypothesis.tokens.begin());
-  if (extension.token != rules_.options().end_token) hypothesis.tokens.push_back(extension.token);
+  if (extension.next.token != rules_.options().end_token) hypothesis.tokens.push_back(extension.next.token);
   const std::size_t predicted = hypothesis.tokens.size() + 1;
   hypothesis.log_probability = extension.log_probability;
   hypothesis.score =

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <system_error>
 
 #include "edgewise/base/config.h"
 #include "edgewise/base/directory.h"
 #include "edgewise/base/files.h"
+#include "edgewise/base/listed_directory.h"
 
 namespace edgewise {
 namespace {
@@ -31,13 +33,20 @@ std::vector<fs::path> list_checkpoints(const fs::path& run) {
   return found;
 }
 
+/// Reads the scores of a model; returns nothing for a directory without a manifest or scores.
+std::optional<CheckpointScore> read_score(const fs::path& directory) {
+  if (!has_entry(directory / kManifestName, "train")) return std::nullopt;
+  const ListedDirectory files(directory, "train");
+  if (!files.has(kScoreFile)) return std::nullopt;
+  return parse_config<CheckpointScore>(files.read(kScoreFile, kMaxConfigBytes), files.path(kScoreFile));
+}
+
 }  // namespace
 
 void BestCheckpoints::read(const fs::path& run, std::int64_t validated_step) {
   std::vector<CheckpointScore> found;
   for (const fs::path& directory : list_checkpoints(run)) {
-    if (path_exists(directory / kScoreFile, "train"))
-      found.push_back(read_config<CheckpointScore>(directory / kScoreFile));
+    if (const std::optional<CheckpointScore> score = read_score(directory)) found.push_back(*score);
   }
   std::ranges::sort(found, {}, &CheckpointScore::step);
   scores_.clear();

@@ -32,8 +32,8 @@ class BestCheckpoints {
   /// Keeps at most `capacity` validations.
   BestCheckpoints(std::int64_t capacity, BestMetric by) : capacity_(capacity), by_(by) {}
 
-  /// Restores the list of a run whose last validation was after step `validated_step`. Throws Error for a
-  /// validation.toml that cannot be read.
+  /// Restores the list of a run whose last validation was after step `validated_step`. Reads the files that manifests
+  /// list. Throws Error for a validation.toml that cannot be read or was altered.
   void read(const std::filesystem::path& run, std::int64_t validated_step);
 
   /// Adds a validation if it is among the best, and removes the worst above the capacity; returns whether the

@@ -50,13 +50,22 @@ Snapshot make_snapshot(const fs::path& directory, const CheckpointObjects& objec
   return snapshot;
 }
 
-/// Describes a difference between a directory and its manifest; returns "" if there is none.
+std::vector<std::string> names_of(const std::map<std::string, std::string>& files) {
+  std::vector<std::string> names;
+  names.reserve(files.size());
+  for (const auto& [name, bytes] : files) names.push_back(name);
+  return names;
+}
+
+/// Describes a difference between a checkpoint and its manifest, or a file that the manifest should list; returns "" if
+/// there is none.
 std::string find_damage(const fs::path& directory) {
   try {
     const ListedDirectory files(directory, kCaller);
-    files.require(kModelFile);
-    if (files.has(kStateFile)) files.require(kTrainingFile);
+    for (const char* name : {kModelFile, kTrainingFile, kStateFile}) files.require(name);
     files.verify();
+    const std::string state = files.read(kStateFile, kMaxConfigBytes);
+    for (const std::string& name : files_of_training_state(state)) files.require(name);
     return {};
   } catch (const UnreadableFile&) {
     throw;
@@ -153,7 +162,7 @@ void require_finite(const fs::path& directory, const CheckpointObjects& objects,
 Snapshot snapshot_last(const fs::path& run, const CheckpointObjects& objects, const TrainingState& state) {
   Snapshot snapshot = make_snapshot(run / kLast, objects, state.step);
   snapshot.files[kTrainingFile] = serialize_tensors(training_tensors(objects, state.averaged.has_value()));
-  snapshot.files[kStateFile] = training_state_text(state, objects.task.kind());
+  snapshot.files[kStateFile] = training_state_text(state, objects.task.kind(), names_of(snapshot.files));
   snapshot.is_state = true;
   snapshot.best_step = state.best_step;
   return snapshot;
@@ -181,6 +190,7 @@ void put_best_back(const fs::path& run, const TrainingState& saved) {
 std::string restore_last(const fs::path& run) {
   const fs::path last = run / kLast;
   const fs::path previous = run / kPrevious;
+  remove_leftovers(run);
   check(path_exists(last, kCaller) || path_exists(previous, kCaller),
         "train: {} has no {}, needs a run to go on with; leave --resume out to begin one", run.string(), kLast);
   const std::string damage = find_damage(last);
@@ -193,8 +203,6 @@ std::string restore_last(const fs::path& run) {
 
 TrainingState read_last_state(const fs::path& run, const std::string& kind) {
   const ListedDirectory last(run / kLast, kCaller);
-  check(last.has(kStateFile), "train: {} has no {}, needs one; it is a model, not the state of a run", last.path(),
-        kStateFile);
   return parse_training_state(last.read(kStateFile, kMaxConfigBytes), last.path(kStateFile), kind);
 }
 

@@ -74,9 +74,11 @@ void write_snapshot(Snapshot& snapshot);
 /// and a RUN/best of a later validation. Throws Error when one of them cannot be moved or read.
 void put_best_back(const std::filesystem::path& run, const TrainingState& saved);
 
-/// Replaces a damaged or missing RUN/last by an undamaged RUN/previous and returns a description of the damage; returns
-/// "" for an undamaged RUN/last. Throws Error when both are damaged or missing, and when the system does not read one
-/// of them: a missing permission or an I/O error may pass, and is no damage.
+/// Removes the leftovers of killed processes from a run. Then replaces a damaged or missing RUN/last by an undamaged
+/// RUN/previous and returns a description of the damage; returns "" for an undamaged RUN/last. A checkpoint that does
+/// not list all files with which it was written is damaged. Throws Error when both are damaged or missing, and when the
+/// system does not read one of them: a missing permission or an I/O error may pass, and is no damage. Reads all files
+/// once. The caller holds the run's lock.
 std::string restore_last(const std::filesystem::path& run);
 
 /// Reads training.toml of RUN/last. Throws Error for a directory without training.toml and for a run of another kind.

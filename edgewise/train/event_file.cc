@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/train/event_file.h"
 
-#include <fcntl.h>
-
 #include <cerrno>
 #include <chrono>
+#include <string>
+#include <string_view>
 #include <system_error>
 
 #include "edgewise/base/crc32c.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/file_descriptor.h"
 #include "edgewise/base/file_system.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/regular_file.h"
@@ -84,9 +85,16 @@ std::size_t kept_size(std::string_view file, const StartReport& start) {
 
 fs::path file_name(std::int64_t step) { return fmt::format("{}{:012}", kEventPrefix, step); }
 
-int cut_file(const fs::path& path, std::uint64_t size) {
-  const FileDescriptor file(file_system().open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC, 0));
-  return file.is_open() && file_system().truncate(file.number(), size) == 0 ? 0 : errno;
+void remove_file(const fs::path& path) {
+  const int error = file_system().remove(path) == 0 ? 0 : errno;
+  check(error == 0, "train: {}: {}", path.string(), error_text(error));
+}
+
+/// Removes the events of a file that are not kept.
+void cut_file(const fs::path& path, const StartReport& start) {
+  const std::string events = RegularFile(path, "train", SymbolicLinks::kRefused).read(kMaxRecordBytes);
+  const std::size_t size = kept_size(events, start);
+  if (size < events.size()) AppendedFile(path, size).sync();
 }
 
 void cut_files(const fs::path& run, const StartReport& start) {
@@ -94,24 +102,14 @@ void cut_files(const fs::path& run, const StartReport& start) {
   for (const fs::directory_entry& entry : fs::directory_iterator(run, list_error)) {
     const fs::path& path = entry.path();
     if (!path.filename().string().starts_with(kEventPrefix)) continue;
-    int error = 0;
-    if (path.filename() > file_name(start.step)) {  // the whole file is later than the step
-      error = file_system().remove(path) == 0 ? 0 : errno;
-    } else {
-      const std::string events = read_file(path, "train", kMaxRecordBytes);
-      const std::size_t size = kept_size(events, start);
-      if (size < events.size()) error = cut_file(path, size);
-    }
-    check(error == 0, "train: {}: {}", path.string(), error_text(error));
+    const bool is_later = path.filename() > file_name(start.step);
+    is_later ? remove_file(path) : cut_file(path, start);
   }
 }
 
-int open_file(const fs::path& run, const StartReport& start) {
+AppendedFile open_file(const fs::path& run, const StartReport& start) {
   cut_files(run, start);
-  const fs::path path = run / file_name(start.step);
-  const int file = file_system().open(path, kAppendFlags, 0666);
-  check(file >= 0, "train: {}: {}", path.string(), error_text(errno));
-  return file;
+  return AppendedFile(run / file_name(start.step));
 }
 
 /// Returns the first step whose events a running TensorBoard has to discard. It keeps a step of which some events
@@ -124,25 +122,13 @@ std::int64_t first_discarded_step(const StartReport& start) {
 }  // namespace
 
 EventFile::EventFile(const fs::path& run, const StartReport& start) : file_(open_file(run, start)) {
-  // Not empty if an earlier process ended at the step at which it had begun.
-  size_ = RegularFile(run / file_name(start.step), "train").size();
-  if (size_ == 0) write(version_event(seconds_since_1970()));
-  if (start.step > 0) write(restart_event(seconds_since_1970(), first_discarded_step(start)));
+  const bool is_new = file_.size() == 0;  // an earlier process may have ended at the step at which it had begun
+  if (is_new) file_.append(make_record(version_event(seconds_since_1970())));
+  if (start.step > 0) file_.append(make_record(restart_event(seconds_since_1970(), first_discarded_step(start))));
 }
 
 void EventFile::append(std::int64_t step, const EventSummary& summary) {
-  write(summary_event(seconds_since_1970(), step, summary));
-}
-
-void EventFile::write(std::string_view event) {
-  pending_ += make_record(event);
-  if (write_all(file_, pending_) != 0) {
-    // Removes a partial event. If the removal fails too, readers stop at the partial event.
-    file_system().truncate(file_.number(), size_);
-    return;
-  }
-  size_ += pending_.size();
-  pending_.clear();
+  file_.append(make_record(summary_event(seconds_since_1970(), step, summary)));
 }
 
 }  // namespace edgewise

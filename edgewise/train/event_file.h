@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <string>
-#include <string_view>
 
-#include "edgewise/base/file_descriptor.h"
+#include "edgewise/train/appended_file.h"
 #include "edgewise/train/event_messages.h"
 #include "edgewise/train/observer.h"
 
@@ -21,18 +18,17 @@ namespace edgewise {
 class EventFile {
  public:
   /// Begins the file of a process that continues from a saved state. Throws Error when the file cannot be created, and
-  /// when an older file cannot be read or truncated.
+  /// when an older file cannot be read or truncated, or is no regular file.
   EventFile(const std::filesystem::path& run, const StartReport& start);
 
-  /// Appends an event. If the write fails, keeps the event for the next call: write errors do not stop training.
+  /// Appends an event. Does not throw: sync() reports errors.
   void append(std::int64_t step, const EventSummary& summary);
 
- private:
-  void write(std::string_view event);
+  /// Writes all events to the disk (fsync). Throws Error as AppendedFile::sync does.
+  void sync() { file_.sync(); }
 
-  FileDescriptor file_;
-  std::uint64_t size_ = 0;
-  std::string pending_;  // records that are not in the file yet
+ private:
+  AppendedFile file_;
 };
 
 }  // namespace edgewise

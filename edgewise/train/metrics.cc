@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/train/metrics.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
+#include "edgewise/base/files.h"
 #include "edgewise/base/json.h"
+#include "edgewise/base/regular_file.h"
 
 namespace edgewise {
 namespace {
@@ -17,6 +20,21 @@ void add(JsonObject& json, std::string_view name, const PonderHistogram& histogr
   JsonObject counts;
   for (const auto& [steps, nodes] : histogram) counts.add(std::to_string(steps), nodes);
   json.add_json(name, counts.text());
+}
+
+/// Returns the size of the complete lines among the first `size` bytes of a file; 0 if there is no file. Reads from the
+/// end, because a file may be larger than memory.
+std::uint64_t size_of_lines(const std::filesystem::path& path, std::uint64_t size) {
+  constexpr std::uint64_t kChunk = 1 << 16;
+  if (!has_entry(path, "train")) return 0;
+  const RegularFile file(path, "train", SymbolicLinks::kRefused);
+  for (std::uint64_t end = std::min(size, file.size()); end > 0;) {
+    const std::uint64_t begin = end - std::min(end, kChunk);
+    const std::size_t line_feed = file.read_range(begin, end).rfind('\n');
+    if (line_feed != std::string::npos) return begin + line_feed + 1;
+    end = begin;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -43,8 +61,8 @@ MetricsFile::Values metrics_of(const Validation& validation) {
   return values;
 }
 
-MetricsFile::MetricsFile(std::filesystem::path path, std::int64_t size)
-    : file_(std::move(path), static_cast<std::uint64_t>(size)) {}
+MetricsFile::MetricsFile(const std::filesystem::path& path, std::int64_t size)
+    : file_(path, size_of_lines(path, static_cast<std::uint64_t>(size))) {}
 
 void MetricsFile::append(std::int64_t step, std::int64_t epoch, const Values& values) {
   JsonObject json;

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "edgewise/train/line_file.h"
+#include "edgewise/train/appended_file.h"
 #include "edgewise/train/observer.h"
 
 namespace edgewise {
@@ -20,17 +20,17 @@ class MetricsFile {
   using Values = std::vector<std::pair<std::string_view, Value>>;
 
   /// Opens or creates the file, and cuts it to the complete lines among its first `size` bytes, the size at the last
-  /// checkpoint. Throws Error as LineFile does.
-  MetricsFile(std::filesystem::path path, std::int64_t size);
+  /// checkpoint. Throws Error as AppendedFile does.
+  MetricsFile(const std::filesystem::path& path, std::int64_t size);
 
   /// Appends a line. A number that is not finite becomes null.
   void append(std::int64_t step, std::int64_t epoch, const Values& values);
 
-  /// Writes all lines to the disk and returns the size of the file, as LineFile::sync does.
+  /// Writes all lines to the disk and returns the size of the file, as AppendedFile::sync does.
   std::int64_t sync();
 
  private:
-  LineFile file_;
+  AppendedFile file_;
 };
 
 /// Return the names and values of a line of metrics.

@@ -9,6 +9,7 @@
 #include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/file_system.h"
+#include "edgewise/base/regular_file.h"
 
 namespace edgewise {
 namespace {
@@ -17,15 +18,9 @@ namespace fs = std::filesystem;
 
 constexpr const char* kLockFile = "lock";
 
-int open_lock(const fs::path& run, int flags) {
-  return file_system().open(run / kLockFile, O_RDWR | O_CLOEXEC | flags, 0666);
-}
-
-int create_lock(const fs::path& run) {
+FileDescriptor create_lock(const fs::path& run) {
   create_directories(run, "train");
-  const int file = open_lock(run, O_CREAT);
-  check(file >= 0, "train: {}/{}: {}", run.string(), kLockFile, error_text(errno));
-  return file;
+  return open_regular_file(run / kLockFile, O_CREAT, "train");
 }
 
 void acquire(const FileDescriptor& file, const fs::path& run) {
@@ -41,7 +36,7 @@ void acquire(const FileDescriptor& file, const fs::path& run) {
 RunLock::RunLock(const fs::path& run) : file_(create_lock(run)) { acquire(file_, run); }
 
 void require_unlocked(const fs::path& run) {
-  const FileDescriptor file(open_lock(run, 0));
+  const FileDescriptor file(file_system().open(run / kLockFile, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0));
   if (file.is_open()) acquire(file, run);
 }
 

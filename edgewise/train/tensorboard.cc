@@ -120,6 +120,11 @@ void TensorBoard::on_validation(std::int64_t step, const Validation& validation,
   file_->append(step, summary);
 }
 
+// The first state is saved before on_begin().
+void TensorBoard::before_save() {
+  if (file_) file_->sync();
+}
+
 void TensorBoard::add_layers(EventSummary& summary) {
   const at::NoGradGuard no_gradients;
   std::vector<std::string> layers;  // in the model's order

@@ -23,6 +23,7 @@ class TensorBoard : public TrainObserver {
   void on_step(const StepReport& report) override { gradient_norm_ = report.gradient_norm; }
   void on_log(const StepReport& report) override;
   void on_validation(std::int64_t step, const Validation& validation, bool is_best) override;
+  void before_save() override;
 
  private:
   void add_layers(EventSummary& summary);

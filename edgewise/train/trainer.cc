@@ -49,10 +49,19 @@ Trainer::Trainer(const TrainOptions& options, TrainingTask& task, BatchStream& b
   state_.position = batches.position();
 }
 
-void Trainer::resume() {
+void Trainer::lock() {
   if (!lock_) lock_.emplace(run_);
-  remove_leftovers(run_);
+}
+
+void Trainer::resume() {
+  lock();
   const std::string damage = restore_last(run_);
+  resume_from_last();
+  if (!damage.empty()) observer_.on_warning(state_.step, fmt::format("{}; its step is {}", damage, state_.step));
+}
+
+void Trainer::resume_from_last() {
+  lock();
   const TrainingState saved = read_last_state(run_, task_.kind());
   check(saved.seed == options_.seed, "train: seed is {}, but {} began with {}; set train.seed={} to go on",
         options_.seed, run_.string(), saved.seed, saved.seed);
@@ -71,12 +80,11 @@ void Trainer::resume() {
   put_best_back(run_, saved);
   writer_.set_saved_step(saved.step);
   is_saved_ = is_resumed_ = true;
-  if (!damage.empty()) observer_.on_warning(saved.step, fmt::format("{}; its step is {}", damage, saved.step));
 }
 
 Outcome Trainer::run(RunRequests& requests) {
   if (!is_resumed_) {
-    if (!lock_) lock_.emplace(run_);
+    lock();
     require_no_run(run_);
     remove_leftovers(run_);
   }
@@ -137,15 +145,15 @@ bool Trainer::is_due(std::int64_t every) const {
   return every > 0 ? state_.step % every == 0 : state_.position.index == 0;
 }
 
-/// Returns the batches of the next step. If they cannot be read, for example because a file of the corpus has changed,
-/// saves the state before the step.
-std::vector<Batch> Trainer::next_batches(const StopRequest& stop) {
+/// Updates the parameters by the next step. If a batch cannot be read, for example because a file of the corpus has
+/// changed, saves the state before the step.
+Update Trainer::update(const StopRequest& stop) {
   try {
-    return updater_.next_batches(&stop);
-  } catch (const Error& error) {
+    return updater_(state_.step + 1, &stop);
+  } catch (const BatchError& error) {
     try {
       save_now();
-    } catch (const Error&) {  // the error of the batches is the cause, and the text tells what is saved
+    } catch (const Error&) {  // the error of the batch is the cause, and the text tells what is saved
     }
     fail("{}; {}", error.what(), writer_.describe_saved_step());
   }
@@ -154,20 +162,19 @@ std::vector<Batch> Trainer::next_batches(const StopRequest& stop) {
 /// Throws StopException, without a change of the state, if the request is set before the step's last batch.
 void Trainer::train_one_step(const StopRequest& stop) {
   const auto begin = TrainingTimer::Clock::now();
-  const std::vector<Batch> batches = next_batches(stop);
-  const Update update = updater_(state_.step + 1, batches, &stop);
+  const Update done = update(stop);
   ++state_.step;
   is_saved_ = false;
-  state_.gradient_norm = replace_nan(update.gradient_norm);
+  state_.gradient_norm = replace_nan(done.gradient_norm);
   state_.updates = updater_.adam().num_steps();
   state_.position = updater_.batches().position();
-  if (update.is_applied()) {
-    record_update(update.sums);
+  if (done.is_applied()) {
+    record_update(done.sums);
   } else {
     count_skipped_step();
   }
-  timer_.add_step(TrainingTimer::Clock::now() - begin, update.sums.tokens);
-  observer_.on_step(make_report(update.sums));
+  timer_.add_step(TrainingTimer::Clock::now() - begin, done.sums.tokens);
+  observer_.on_step(make_report(done.sums));
 }
 
 void Trainer::record_update(const LossSums& sums) {

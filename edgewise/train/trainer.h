@@ -46,8 +46,12 @@ class Trainer {
           std::filesystem::path run_directory, std::optional<RunLock> lock = std::nullopt);
 
   /// Restores the newest undamaged checkpoint of the run directory; warns when RUN/last is damaged. Throws Error as
-  /// RunLock, restore_last, read_last_state and read_last_tensors do, and if batches or seed differ from the run's.
+  /// RunLock, restore_last and resume_from_last do.
   void resume();
+
+  /// Restores RUN/last, which the caller has checked by restore_last. Throws Error as RunLock, read_last_state and
+  /// read_last_tensors do, and if batches or seed differ from the run's.
+  void resume_from_last();
 
   /// Trains to the end or until `requests.stop`, which is read before each batch and during validations: a
   /// step that is not complete has no effect. A resumed run
@@ -65,9 +69,10 @@ class Trainer {
   const TrainingState& state() const { return state_; }
 
  private:
+  void lock();
   Outcome train(RunRequests& requests);
+  Update update(const StopRequest& stop);
   void train_one_step(const StopRequest& stop);
-  std::vector<Batch> next_batches(const StopRequest& stop);
   void record_update(const LossSums& sums);
   void count_skipped_step();
   void check_spike(double loss);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "edgewise/base/config.h"
 #include "edgewise/base/error.h"
@@ -17,6 +18,7 @@ constexpr std::int64_t kWindow = 100;  // steps
 struct StateFile {
   std::int64_t format = 2;
   std::string kind;
+  std::vector<std::string> files;
   TrainingState state;
   bool has_best = false;
   Validation best;
@@ -27,6 +29,7 @@ struct StateFile {
     const Range count = at_least(0).at_most(1e18);  // sums of two counts fit into 64 bits
     field("format", self.format, "version of this file format", at_least(2).at_most(2));
     field("kind", self.kind, "kind of the model");
+    field("files", self.files, "names of the checkpoint's other files, which resuming needs");
     field("step", state.step, "number of finished steps", count);
     field("updates", state.updates, "steps whose gradients were finite", count);
     field("skips_in_a_row", state.skips_in_a_row, "latest steps in a row whose gradients were not finite", count);
@@ -77,8 +80,9 @@ bool LossStatistics::is_spike(double loss, double deviations) const {
   return steps >= kWindow && loss > mean + deviations * deviation();
 }
 
-std::string training_state_text(const TrainingState& state, const std::string& kind) {
-  StateFile file{.kind = kind, .state = state, .has_best = state.best.has_value(), .best = {}};
+std::string training_state_text(const TrainingState& state, const std::string& kind, std::vector<std::string> files) {
+  StateFile file{
+      .kind = kind, .files = std::move(files), .state = state, .has_best = state.best.has_value(), .best = {}};
   if (state.best) file.best = *state.best;
   return to_toml(file);
 }
@@ -89,6 +93,14 @@ TrainingState parse_training_state(std::string_view text, const std::filesystem:
         quote(saved.kind), kind);
   if (saved.has_best) saved.state.best = saved.best;
   return saved.state;
+}
+
+std::vector<std::string> files_of_training_state(std::string_view text) {
+  try {
+    return parse_config<StateFile>(text, "training.toml").files;
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 }  // namespace edgewise

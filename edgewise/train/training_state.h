@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "edgewise/data/batches.h"
 #include "edgewise/train/schedule.h"
@@ -49,10 +50,15 @@ struct TrainingState {
   std::uint64_t data_fingerprint = 0;  // BatchStream::fingerprint()
 };
 
-/// Returns the text of training.toml; `kind` is the kind of the task.
-std::string training_state_text(const TrainingState& state, const std::string& kind);
+/// Returns the text of training.toml; `kind` is the kind of the task, and `files` are the names of the checkpoint's
+/// other files.
+std::string training_state_text(const TrainingState& state, const std::string& kind,
+                                std::vector<std::string> files = {});
 
 /// Parses the text of training.toml; `path` is its path for messages. Throws Error for a run of another kind.
 TrainingState parse_training_state(std::string_view text, const std::filesystem::path& path, const std::string& kind);
+
+/// Returns the file names that the text of training.toml has; none for a text that parse_training_state refuses.
+std::vector<std::string> files_of_training_state(std::string_view text);
 
 }  // namespace edgewise

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/train/updater.h"
 
-#include <iterator>
 #include <limits>
 
 #include "edgewise/base/error.h"
@@ -21,11 +20,10 @@ Updater::Updater(const TrainOptions& options, TrainingTask& task, BatchStream& b
   check(options.accumulate >= 1, "Updater: accumulate is {}, needs at least 1 batch", options.accumulate);
 }
 
-Update Updater::operator()(std::int64_t step, const std::vector<Batch>& batches, const StopRequest* stop) {
+Update Updater::operator()(std::int64_t step, const StopRequest* stop) {
   const SerialOpenMpScope serial;  // the kernels of this project use parallel_for
-  adam_.clear_gradients();
   Update update;
-  update.sums = accumulate_gradients(step, batches, stop);
+  update.sums = accumulate_gradients(step, stop);
   const ScopedTimer timer("optimiser");
   if (!std::isfinite(update.sums.loss)) {
     adam_.skip();
@@ -38,14 +36,36 @@ Update Updater::operator()(std::int64_t step, const std::vector<Batch>& batches,
   return update;
 }
 
-std::vector<Batch> Updater::next_batches(const StopRequest* stop) {
+LossSums Updater::accumulate_gradients(std::int64_t step, const StopRequest* stop) {
+  const std::uint64_t step_seed = mix(options_.seed, static_cast<std::uint64_t>(step));
+  adam_.clear_gradients();
+  try {
+    LossSums sums;
+    std::int64_t num_batches = 0;
+    do {
+      const Batch batch = next_batch(stop);
+      Pass pass = Pass::training(mix(step_seed, static_cast<std::uint64_t>(num_batches)), options_.precision);
+      const BatchLoss loss = forward(batch, pass);
+      backward(loss);
+      sums += loss.sums;
+    } while (++num_batches < options_.accumulate && batches_.position().index != 0);
+    return sums;
+  } catch (...) {
+    adam_.clear_gradients();
+    throw;
+  }
+}
+
+Batch Updater::next_batch(const StopRequest* stop) {
   const ScopedTimer timer("waiting for a batch");
-  std::vector<Batch> batches;
-  do {
+  throw_if_set(stop);
+  try {
+    Batch batch = batches_.next();
     throw_if_set(stop);
-    batches.push_back(batches_.next());
-  } while (std::ssize(batches) < options_.accumulate && batches_.position().index != 0);
-  return batches;
+    return batch;
+  } catch (const Error& error) {
+    throw BatchError(error.what());
+  }
 }
 
 BatchLoss Updater::forward(const Batch& batch, Pass& pass) {
@@ -57,19 +77,6 @@ void Updater::backward(const BatchLoss& loss) {
   const ScopedTimer timer("backward");
   const GradientsInPlaceGuard in_place;
   loss.objective.backward();
-}
-
-LossSums Updater::accumulate_gradients(std::int64_t step, const std::vector<Batch>& batches, const StopRequest* stop) {
-  const std::uint64_t step_seed = mix(options_.seed, static_cast<std::uint64_t>(step));
-  LossSums sums;
-  for (std::size_t i = 0; i < batches.size(); ++i) {
-    throw_if_set(stop);
-    Pass pass = Pass::training(mix(step_seed, i), options_.precision);
-    const BatchLoss loss = forward(batches[i], pass);
-    backward(loss);
-    sums += loss.sums;
-  }
-  return sums;
 }
 
 }  // namespace edgewise

@@ -3,8 +3,8 @@
 
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
+#include "edgewise/base/error.h"
 #include "edgewise/base/stop_request.h"
 #include "edgewise/data/batch_prefetcher.h"
 #include "edgewise/options/train_options.h"
@@ -22,20 +22,23 @@ struct Update {
   bool is_applied() const { return std::isfinite(gradient_norm); }
 };
 
+/// A batch cannot be prepared, for example because a file of the corpus has changed.
+class BatchError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Runs training steps: takes prefetched batches, computes gradients, updates the parameters. Trainer adds checkpoints
 /// and metrics; benchmarks use Updater alone. Task and batches must outlive the updater.
 class Updater {
  public:
   Updater(const TrainOptions& options, TrainingTask& task, BatchStream& batches);
 
-  /// Returns the batches of the next step: the next `options.accumulate` batches, or fewer at the end of an epoch.
-  /// Throws the errors of their preparation, and StopException if `stop` is set before the last batch.
-  std::vector<Batch> next_batches(const StopRequest* stop = nullptr);
-
-  /// Runs step number `step`, from 1, with the batches of next_batches(). The random numbers of a step are a function
-  /// of (options.seed, step). Throws StopException, without an update, if `stop` is set before the last batch.
-  Update operator()(std::int64_t step, const std::vector<Batch>& batches, const StopRequest* stop = nullptr);
-  Update operator()(std::int64_t step) { return (*this)(step, next_batches()); }
+  /// Runs step number `step`, from 1, with the next `options.accumulate` batches, or fewer at the end of an epoch.
+  /// Holds one of them at a time, while the next is prefetched. The random numbers of a step are a function of
+  /// (options.seed, step). Throws BatchError if a batch cannot be prepared, and StopException if `stop` is set before
+  /// the last batch; then the parameters stay, and all gradients are zero.
+  Update operator()(std::int64_t step, const StopRequest* stop = nullptr);
 
   BatchPrefetcher& batches() { return batches_; }
   const BatchPrefetcher& batches() const { return batches_; }
@@ -45,7 +48,8 @@ class Updater {
   const Adam& adam() const { return adam_; }
 
  private:
-  LossSums accumulate_gradients(std::int64_t step, const std::vector<Batch>& batches, const StopRequest* stop);
+  LossSums accumulate_gradients(std::int64_t step, const StopRequest* stop);
+  Batch next_batch(const StopRequest* stop);
   BatchLoss forward(const Batch& batch, Pass& pass);
   static void backward(const BatchLoss& loss);
 

@@ -51,8 +51,9 @@ TextCodec text_codec(const Experiment& experiment, const Vocabularies& vocabular
 
 /// Packs a model for translating. All scorers that the result makes share the packed parameters and return the
 /// cross-attention weights of `recorded_heads`. Making a scorer throws Error if the model lacks that layer or head.
+/// Packing throws StopException if `stop` is set meanwhile.
 ScorerFactory make_runtime_scorer_factory(ModelFiles files, RuntimePrecision precision = RuntimePrecision::kFp32,
-                                          const CrossHeads& recorded_heads = {});
+                                          const CrossHeads& recorded_heads = {}, const StopRequest* stop = nullptr);
 
 /// Writes a model directory whose parameters are the mean over several model or run directories, usually checkpoints of
 /// one training: their mean is often better than the last checkpoint. The other files are those of the first model.

@@ -8,9 +8,9 @@
 namespace edgewise {
 
 ScorerFactory make_runtime_scorer_factory(ModelFiles files, RuntimePrecision precision,
-                                          const CrossHeads& recorded_heads) {
-  const auto model =
-      std::make_shared<const RuntimeModel>(files.experiment.model, files.parameters, files.parameters_name, precision);
+                                          const CrossHeads& recorded_heads, const StopRequest* stop) {
+  const auto model = std::make_shared<const RuntimeModel>(files.experiment.model, files.parameters,
+                                                          files.parameters_name, precision, stop);
   return [model, recorded_heads] { return model->make_scorer(recorded_heads); };
 }
 

@@ -25,7 +25,7 @@ Tokens encode_beginning(std::string_view text, const TextCodec& codec, bool& was
   return tokens;
 }
 
-/// Where the tokens of a part are: in its input, between the tokens around them, and in the input tokens of the sentence.
+/// The place of a part's tokens: in its input, between the tokens around them, and in the input tokens of the sentence.
 struct PartTokens {
   std::size_t begin = 0;   // in the part
   std::size_t size = 0;    // without the tokens around them
@@ -44,8 +44,8 @@ void append_texts(std::vector<std::string>& texts, std::span<const std::int64_t>
 
 /// Returns how many tokens of an output are its language, which was given.
 std::size_t count_forced(const Hypothesis& hypothesis, const Tokens& forced) {
-  const bool begins = hypothesis.tokens.size() >= forced.size() &&
-                      std::equal(forced.begin(), forced.end(), hypothesis.tokens.begin());
+  const bool begins =
+      hypothesis.tokens.size() >= forced.size() && std::equal(forced.begin(), forced.end(), hypothesis.tokens.begin());
   return begins ? forced.size() : 0;
 }
 
@@ -53,9 +53,9 @@ std::size_t count_forced(const Hypothesis& hypothesis, const Tokens& forced) {
 void append_attention(TranslatedText& text, const Hypothesis& hypothesis, std::size_t first, const PartTokens& input) {
   const std::size_t stride = hypothesis.attention.size() / (hypothesis.tokens.size() + 1);
   for (std::size_t token = first; token < hypothesis.tokens.size(); ++token) {
-    std::vector<float>& weights = text.attention.emplace_back(input.offset);
     const auto row = hypothesis.attention.begin() + static_cast<std::ptrdiff_t>(token * stride + input.begin);
-    weights.insert(weights.end(), row, row + static_cast<std::ptrdiff_t>(input.size));
+    text.attention.push_back(
+        {static_cast<std::int64_t>(input.offset), {row, row + static_cast<std::ptrdiff_t>(input.size)}});
   }
 }
 
@@ -183,8 +183,7 @@ void TextCodec::limit_input(std::int64_t limit) {
   max_input = limit;
   if (max_positions == 0) return;
   const bool has_language = vocabularies.input->rules().language_place != LanguagePlace::kNone;
-  const std::int64_t longest =
-      std::max<std::int64_t>(max_positions - (end_input ? 1 : 0) - (has_language ? 1 : 0), 1);
+  const std::int64_t longest = std::max<std::int64_t>(max_positions - (end_input ? 1 : 0) - (has_language ? 1 : 0), 1);
   if (max_input == 0 || max_input > longest) max_input = longest;
 }
 
@@ -232,9 +231,6 @@ Translation TextCodec::decode(const TokenizedSentence& sentence, std::span<const
       append_part(translation.outputs[i], hypothesis, sentence.forced, input, *vocabularies.output);
       translation.outputs[i].score += hypothesis.score / static_cast<double>(results.size());
     }
-  }
-  for (TranslatedText& output : translation.outputs) {
-    for (std::vector<float>& weights : output.attention) weights.resize(translation.input_tokens.size());
   }
   return translation;
 }

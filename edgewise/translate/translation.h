@@ -24,6 +24,15 @@ struct AlignedPair {
   friend bool operator==(const AlignedPair&, const AlignedPair&) = default;
 };
 
+/// The cross-attention weights of an output token: weights[i] is the weight of input token first_input + i. A sentence
+/// that was translated in parts has a row's weights for the part of the row; the weights of other parts are 0.
+struct AttentionRow {
+  std::int64_t first_input = 0;
+  std::vector<float> weights;
+
+  friend bool operator==(const AttentionRow&, const AttentionRow&) = default;
+};
+
 /// One output of a translation. For a sentence that was translated in parts, `score` is the mean over the parts. The
 /// alignment has no pair for an output token whose highest attention weight is to a token around the input, such as the
 /// end token. Tokens, alignment, attention and ponder steps leave out the language that the output begins with.
@@ -32,10 +41,10 @@ struct TranslatedText {
   double score = 0.0;
   double log_probability = 0.0;  // sum over all tokens, end tokens included
   std::vector<std::string> tokens;
-  std::vector<std::int64_t> token_numbers;    // indices in the output vocabulary
-  std::vector<AlignedPair> alignment;         // if requested, in ascending order of the outputs
-  std::vector<std::vector<float>> attention;  // if requested, [output tokens, input tokens]
-  std::vector<std::int64_t> ponder_steps;     // Universal Transformer only: of each token and each part's end token
+  std::vector<std::int64_t> token_numbers;  // indices in the output vocabulary
+  std::vector<AlignedPair> alignment;       // if requested, in ascending order of the outputs
+  std::vector<AttentionRow> attention;      // if requested, one for each output token
+  std::vector<std::int64_t> ponder_steps;   // Universal Transformer only: of each token and each part's end token
 };
 
 struct Translation {

@@ -36,7 +36,8 @@ ScorerFactory make_ensemble(std::vector<ModelFiles> models, const TranslatorOpti
   std::vector<ScorerFactory> factories;
   factories.reserve(models.size());
   for (ModelFiles& model : models) {
-    factories.push_back(make_runtime_scorer_factory(std::move(model), options.precision, options.recorded_heads));
+    factories.push_back(
+        make_runtime_scorer_factory(std::move(model), options.precision, options.recorded_heads, options.stop));
   }
   if (factories.size() == 1) return std::move(factories.front());
   return [factories = std::move(factories)] {

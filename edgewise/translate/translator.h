@@ -40,7 +40,7 @@ struct TranslatorOptions {
   bool allow_unknown = false;                               // whether `<unknown>` may appear in an output
   std::int64_t max_pending_sentences = 4096;                // sentences of a stream that are read and not yet returned
   std::int64_t max_pending_tokens = std::int64_t{1} << 20;  // input tokens of these sentences
-  const StopRequest* stop = nullptr;                        // read before each step of a search; may be null
+  const StopRequest* stop = nullptr;  // read while weights are packed and in each step; may be null
 };
 
 class SentenceQueue;
@@ -56,7 +56,7 @@ class Translator {
   using TranslationSink = std::function<void(const Translation&)>;
 
   /// Loads a model directory, or the best model of a run directory. All constructors throw Error for options that
-  /// contradict each other or do not fit the vocabulary.
+  /// contradict each other or do not fit the vocabulary, and StopException if options.stop is set meanwhile.
   explicit Translator(const std::filesystem::path& model, TranslatorOptions options = {});
 
   /// Translates with models from read_models; several are an ensemble. The first model's config has the defaults.

@@ -121,8 +121,9 @@ SvgPicture draw_grid(const AttentionMaps& maps, const MapIndex& index) {
   return picture;
 }
 
-std::string json_of(const AttentionMaps& maps) {
+std::string json_of(const AttentionMaps& maps, const StopRequest* stop) {
   const auto head_json = [&](const std::vector<float>& head) {
+    throw_if_set(stop);
     return rows_json(head, maps.rows.size(), maps.columns.size());
   };
   return JsonObject()

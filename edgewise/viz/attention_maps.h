@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "edgewise/base/stop_request.h"
 #include "edgewise/viz/heat_map.h"
 #include "edgewise/viz/svg.h"
 
@@ -48,7 +49,8 @@ HeatMap make_heat_map(const AttentionMaps& maps, const MapIndex& index);
 /// `index` restricts the grid to this layer or head.
 SvgPicture draw_grid(const AttentionMaps& maps, const MapIndex& index = {});
 
-/// Writes names, tokens and weights as one JSON object. Weights have all their digits; null means no edge.
-std::string json_of(const AttentionMaps& maps);
+/// Writes names, tokens and weights as one JSON object. Weights have all their digits; null means no edge. Throws
+/// StopException if `stop` is set, which is read before each head.
+std::string json_of(const AttentionMaps& maps, const StopRequest* stop = nullptr);
 
 }  // namespace edgewise

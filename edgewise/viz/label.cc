@@ -18,6 +18,10 @@ constexpr char32_t kWordBegin = 0x2581;  // the character ▁, which begins a wo
 constexpr char32_t kReplacement = 0xFFFD;
 constexpr char32_t kDottedCircle = 0x25CC;
 
+/// Returns whether a character is a zero width (non-)joiner, which has no width of its own.
+bool is_joiner(char32_t point) { return point == 0x200C || point == 0x200D; }
+
+/// Returns whether a character is drawn on or at the one before it.
 bool is_combining(char32_t point) {
   return (point >= 0x300 && point <= 0x36F) || (point >= 0x483 && point <= 0x489) ||
          (point >= 0x591 && point <= 0x5BD) || (point >= 0x610 && point <= 0x61A) ||
@@ -25,7 +29,7 @@ bool is_combining(char32_t point) {
          (point >= 0x93A && point <= 0x94F && point != 0x93D) || (point >= 0x1AB0 && point <= 0x1AFF) ||
          (point >= 0x1DC0 && point <= 0x1DFF) || (point >= 0x20D0 && point <= 0x20FF) ||
          (point >= 0x3099 && point <= 0x309A) || (point >= 0xFE00 && point <= 0xFE0F) ||
-         (point >= 0xFE20 && point <= 0xFE2F);
+         (point >= 0xFE20 && point <= 0xFE2F) || is_joiner(point);
 }
 
 bool is_wide(char32_t point) {
@@ -34,10 +38,19 @@ bool is_wide(char32_t point) {
          (point >= 0xFE30 && point <= 0xFE6F) || (point >= 0xFF00 && point <= 0xFF60) || point >= 0x1F000;
 }
 
-/// Returns whether a character sets the writing direction, which would also apply to text after the token.
-bool is_direction_control(char32_t point) {
-  return point == 0x200E || point == 0x200F || (point >= 0x202A && point <= 0x202E) ||
-         (point >= 0x2066 && point <= 0x2069);
+/// Returns whether joiners between such characters change how they are drawn: scripts from Arabic to Myanmar and from
+/// Tagalog to Balinese and their neighbours, and emoji with their modifiers.
+bool is_joinable(char32_t point) {
+  return !is_invisible(point) && ((point >= 0x0600 && point <= 0x109F) || (point >= 0x1700 && point <= 0x1CFF) ||
+                                  (point >= 0x2190 && point <= 0x2BFF) || (point >= 0xA800 && point <= 0xABFF) ||
+                                  (point >= 0xFB50 && point <= 0xFDCF) || point == 0xFE0F ||
+                                  (point >= 0xFE70 && point <= 0xFEFC) || (point >= 0x1F000 && point <= 0x1FAFF));
+}
+
+/// Returns whether a joiner of `size` bytes at `offset` stands between two characters that it may join.
+bool joins_neighbours(std::string_view text, std::size_t offset, std::size_t size, char32_t previous) {
+  const std::size_t end = offset + size;
+  return is_joinable(previous) && end < text.size() && is_joinable(code_point_at(text, end).value);
 }
 
 char32_t make_visible(char32_t point) {
@@ -45,7 +58,7 @@ char32_t make_visible(char32_t point) {
   if (point == 0x7F) return kPictureOfDelete;
   if (point == kWordBegin) return U'_';
   const bool is_noncharacter = (point & 0xFFFE) == 0xFFFE || (point >= 0xFDD0 && point <= 0xFDEF);
-  return (point >= 0x80 && point < 0xA0) || is_noncharacter || is_direction_control(point) ? kReplacement : point;
+  return (point >= 0x80 && point < 0xA0) || is_noncharacter || is_invisible(point) ? kReplacement : point;
 }
 
 }  // namespace
@@ -54,8 +67,11 @@ std::string printable_token(std::string_view token, std::size_t max_characters) 
   std::string printable;
   std::size_t count = 0;
   bool is_cut = false;
-  for_each_code_point(token, [&](const CodePoint& point, std::size_t) {
-    const char32_t value = point.size == 0 ? kReplacement : make_visible(point.value);
+  char32_t previous = 0;
+  for_each_code_point(token, [&](const CodePoint& point, std::size_t offset) {
+    const bool is_kept = is_joiner(point.value) && joins_neighbours(token, offset, point.size, previous);
+    const char32_t value = point.size == 0 ? kReplacement : is_kept ? point.value : make_visible(point.value);
+    previous = point.value;
     const bool is_mark = is_combining(value);
     if (count >= max_characters && !is_mark) is_cut = true;
     if (is_cut || printable.size() > max_characters * kMaxBytesPerCharacter) return;

@@ -8,8 +8,9 @@
 namespace edgewise {
 
 /// Returns a token of any bytes as displayable text: ␊ for a line feed, _ for SentencePiece's ▁, U+FFFD for invalid
-/// bytes and direction controls, a dotted circle before a leading combining mark, and "…" for all text after
-/// `max_characters`.
+/// bytes and invisible characters, a dotted circle before a leading combining mark, and "…" for all text after
+/// `max_characters`. The joiners U+200C and U+200D stay between emoji and between letters of scripts that they shape,
+/// such as Arabic and Devanagari.
 std::string printable_token(std::string_view token, std::size_t max_characters = 16);
 
 /// Estimates the width of a text, in multiples of its font size.

@@ -138,7 +138,7 @@ void write_manifest(const fs::path& directory, const std::vector<std::string>& n
   for (const std::string& name : names) {
     const fs::path file = directory / name;
     std::error_code error;
-    const bool is_readable = fs::is_regular_file(file, error) && fs::file_size(file) < 10'000'000;
+    const bool is_readable = fs::is_regular_file(file, error) && fs::file_size(file) < 100'000'000;
     const std::string bytes = is_readable ? read_bytes(file) : "";
     const bool is_large = fs::is_regular_file(file, error) && !is_readable;
     manifest.files.push_back({name, is_large ? fs::file_size(file) : bytes.size(), sha256(bytes)});
@@ -147,7 +147,10 @@ void write_manifest(const fs::path& directory, const std::vector<std::string>& n
 }
 
 ProcessResult run_briefly(const std::vector<std::string>& arguments, const ProcessOptions& options) {
-  RunningProcess process(arguments, options);
+  return wait_briefly(RunningProcess(arguments, options));
+}
+
+ProcessResult wait_briefly(RunningProcess process) {
   const auto end = std::chrono::steady_clock::now() + kMaxTime;
   while (!process.has_ended() && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -156,12 +159,13 @@ ProcessResult run_briefly(const std::vector<std::string>& arguments, const Proce
   return process.wait();
 }
 
-void train_run_in(const std::filesystem::path& folder) {
+void train_run_in(const std::filesystem::path& folder, const std::vector<std::string>& settings) {
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   write_bytes(folder / "tiny.toml", kTinyConfig);
-  const ProcessResult trained =
-      run_process({EDGEWISE_PROGRAM, "train", "tiny.toml", "--out", "run"}, {.folder = folder.string()});
+  std::vector<std::string> command = {EDGEWISE_PROGRAM, "train", "tiny.toml", "--out", "run"};
+  for (const std::string& setting : settings) command.insert(command.end(), {"--set", setting});
+  const ProcessResult trained = run_process(command, {.folder = folder.string()});
   ASSERT_EQ(trained.exit_code, 0) << trained.errors;
 }
 

@@ -43,11 +43,14 @@ std::vector<Alteration> spoil(const std::string& file);
 /// Writes manifest.json again with the present sizes and sums of the files, `names`, that are regular files.
 void write_manifest(const std::filesystem::path& directory, const std::vector<std::string>& names);
 
-/// Empties `folder` and trains the model of kTinyConfig there, as `folder`/run.
-void train_run_in(const std::filesystem::path& folder);
+/// Empties `folder` and trains the model of kTinyConfig there, as `folder`/run, with settings as for --set.
+void train_run_in(const std::filesystem::path& folder, const std::vector<std::string>& settings = {});
 
-/// Runs a program for at most ten seconds (or exit code 128 + SIGKILL).
+/// Runs a program for at most a minute (or exit code 128 + SIGKILL).
 ProcessResult run_briefly(const std::vector<std::string>& arguments, const ProcessOptions& options);
+
+/// Waits for a process as run_briefly does.
+ProcessResult wait_briefly(RunningProcess process);
 
 /// Expects exit code 2, an error of one line that names the file, and less than 1 GB of memory.
 void expect_refusal(const ProcessResult& result, const Alteration& alteration);

@@ -91,6 +91,11 @@ TEST_F(BadInput, RefusesABadOutputOrVocabularyBeforeItReadsTheInput) {
   expect_refused({"picture", "report", "absent", "--input", "absent", "-o", "file/a.html"}, "picture report" + page);
   expect_refused({"picture", "attention", "--model", "absent", "--input", "a", "-o", "file/a.html"},
                  "picture attention" + page);
+  const std::string text = ": file/out: Not a directory; nothing was replaced";
+  expect_refused({"translate", "--model", "absent", "--out", "file/out", "file"}, "translate" + text);
+  expect_refused({"score-pairs", "--model", "absent", "--out", "file/out", "file", "file"}, "score-pairs" + text);
+  expect_refused({"translate", "--model", "absent", "--out", "foreign", "file"},
+                 "translate: foreign is not a regular file, needs one to replace");
   EXPECT_EQ(names_in(path("")), (std::set<std::string>{"text.toml", "file", "foreign"}));
 }
 
@@ -102,6 +107,8 @@ TEST_F(BadInput, LeavesNothingOfAGoodOutputWhenTheInputIsBad) {
       {"vocab", "text.toml", "--out", "new"},
       {"average", "absent", "--out", "new"},
       {"compare", "absent", "-o", "new.html"},
+      {"translate", "--model", "absent", "--out", "new", "text.toml"},
+      {"score-pairs", "--model", "absent", "--out", "new", "text.toml", "text.toml"},
       {"picture", "report", "absent", "--input", "absent", "-o", "new.html"},
       {"picture", "attention", "--model", "absent", "--input", "a", "-o", "new.html"}};
   for (const std::vector<std::string>& command : commands) {

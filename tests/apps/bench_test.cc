@@ -120,6 +120,10 @@ TEST_F(BenchProgram, MeasuresAttention) {
   EXPECT_NEAR(bench["total_gflops"].get<double>() * bench["total_ms"].get<double>(), 3.5 * 4 * edges * 4 * 32 / 1e6,
               1e-6);
   EXPECT_NEAR(bench["forward_edges_per_second"].get<double>() * bench["forward_ms"].get<double>(), 1e3 * edges, 1e-3);
+  for (const std::string pass : {"forward", "total"}) {  // the mean of one repetition is its median
+    EXPECT_GT(bench[pass + "_ms"], 0);
+    EXPECT_EQ(bench[pass + "_mean_ms"], bench[pass + "_ms"]);
+  }
   EXPECT_GT(bench["forward_limit_ms"], 0);
   EXPECT_GT(bench["total_limit_ms"], bench["forward_limit_ms"]);
   EXPECT_GT(bench["difference"], 0);

@@ -73,8 +73,8 @@ TEST_F(TrainHostileRun, GoesOnFromTheCheckpointBeforeASpoiledOne) {
   }
 }
 
-TEST_F(TrainHostileRun, GoesOnFromTheCheckpointBeforeOneThatDoesNotListItsTensors) {
-  for (const std::string file : {"model.safetensors", kTensors}) {
+TEST_F(TrainHostileRun, GoesOnFromTheCheckpointBeforeOneThatDoesNotListAFile) {
+  for (const std::string& file : kCheckpointFiles) {
     expect_same_end(change("does not list " + file, "manifest.json", [file](const std::string& bytes) {
       Manifest manifest = parse_manifest(bytes, "test");
       std::erase_if(manifest.files, [&](const ManifestEntry& entry) { return entry.name == file; });
@@ -95,10 +95,13 @@ TEST_F(TrainHostileRun, IsRefusedForAStateThatDoesNotFit) {
   }
 }
 
-TEST_F(TrainHostileRun, IsRefusedIfItsMetricsAreNoFile) {
-  for (const Alteration& alteration : spoil("metrics.jsonl")) {
-    for (const char* name : {"a FIFO", "a socket", "a directory", "a loop of links", "a link to /dev/zero"}) {
-      if (alteration.name == name) expect_refused_run(alteration, "", false);
+TEST_F(TrainHostileRun, IsRefusedIfAFileToWhichItAppendsIsNoFile) {
+  for (const char* file : {"metrics.jsonl", "attention.jsonl", "events.out.tfevents.000000000000", "lock"}) {
+    for (const Alteration& alteration : spoil(file)) {
+      for (const char* name : {"a FIFO", "a socket", "a directory", "a loop of links", "a link to /dev/zero",
+                               "a link that leads nowhere"}) {
+        if (alteration.name == name) expect_refused_run(alteration, "", false);
+      }
     }
   }
 }

@@ -129,8 +129,9 @@ class RandomRuns : public ProgramTest {
     bool has_begun = false;
     for (const std::string& name : names_in(path("parts"))) {
       const std::size_t mark = name.find(".tmp-");
-      if (mark != std::string::npos)
-        return "while writing " + (name.starts_with("step") ? "step" : name.substr(0, mark));
+      if (mark != std::string::npos) {
+        return "while writing " + (name.starts_with(".step") ? "step" : name.substr(1, mark - 1));
+      }
       has_begun = has_begun || (name.starts_with("events.") && last_write_time(path("parts") / name) >= begin);
     }
     if (!exists(path("parts/last"))) return "before the first checkpoint";

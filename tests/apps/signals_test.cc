@@ -269,6 +269,47 @@ TEST_F(TrainSignalsTest, StopsAtOnceAtASecondSignalAfterASecond) {
   EXPECT_EQ(stopped.output.find("all is saved"), std::string::npos);
 }
 
+/// Settings of a model of 50 MB, whose checkpoints take some tenths of a second to write.
+const Words kLargeModel = {"model.size=512", "model.feed_forward=4096"};
+
+std::set<std::string> temporary_names_in(const std::filesystem::path& folder) {
+  std::set<std::string> names = names_in(folder);
+  std::erase_if(names, [](const std::string& name) { return name.find(".tmp-") == std::string::npos; });
+  return names;
+}
+
+TEST_F(TrainSignalsTest, ASecondSignalDuringASaveLeavesNoTemporaryFile) {
+  Words settings = kLargeModel;
+  settings.emplace_back("train.log_every=1");
+  RunningProcess process = start(train("run", kEndless, settings));
+  wait_for_metrics();
+  process.send(SIGTERM);
+  EXPECT_TRUE(wait_until([&] { return process.has_ended() || !temporary_names_in(path("run")).empty(); }));
+  process.send(SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // longer than the repetitions that are ignored
+  EXPECT_FALSE(temporary_names_in(path("run")).empty());
+  process.send(SIGINT);
+  process.send(SIGCONT);
+
+  EXPECT_EQ(process.wait().exit_code, 128 + SIGINT);
+  EXPECT_EQ(temporary_names_in(path("run")), std::set<std::string>());
+  run_well({"inspect", "run/last"});
+}
+
+TEST_F(TrainSignalsTest, ASignalEndsAveragingAtOnceAndLeavesNoFile) {
+  run_well(train("run", 1, kLargeModel));
+  const std::set<std::string> before = names_in(path(""));
+  RunningProcess process = start({"average", "--out", "mean", "run"});
+  EXPECT_TRUE(wait_until([&] {
+    const std::set<std::string> names = temporary_names_in(path(""));
+    return !names.empty() && exists(path(*names.begin()) / "model.safetensors");
+  }));
+  process.send(SIGTERM);
+
+  EXPECT_EQ(process.wait().exit_code, 128 + SIGTERM);
+  EXPECT_EQ(names_in(path("")), before);
+}
+
 /// Settings of a run that validates after 5 steps; the validation takes more than a second.
 const Words kSlowValidation = {"data.valid_size=2000",    "search.beam=8",          "search.min_length=60",
                                "search.length_offset=60", "train.validate_every=5", "train.log_every=5"};

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
 
 #include "tests/apps/program.h"
 
@@ -122,6 +124,19 @@ TEST_F(TranslateProgram, PrintsTheAttentionOfTheSelectedHead) {
                  "RuntimeModel: attention's head is 2, needs a number from -1 to 1", {.input = "a\n"});
 }
 
+TEST_F(TranslateProgram, NamesTheInputTokenThatEachRowOfAttentionBeginsWith) {
+  const auto translated = nlohmann::json::parse(run_well(
+      {"translate", "--model", "run", "--json", "--attention", "--max-input", "2", "--set", "search.min_length=1"},
+      {.input = "a b c d\n"}));
+  const nlohmann::json& output = translated.at("outputs").at(0);
+  std::set<int> begins;
+  for (const nlohmann::json& row : output.at("attention")) EXPECT_EQ(row.size(), 2U);
+  for (const nlohmann::json& begin : output.at("attention_begin")) begins.insert(begin.get<int>());
+  EXPECT_EQ(begins, (std::set<int>{0, 2}));
+  EXPECT_EQ(output.at("attention").size(), output.at("tokens").size());
+  EXPECT_EQ(output.at("attention_begin").size(), output.at("tokens").size());
+}
+
 TEST_F(TranslateProgram, CutsLinesAboveTheLimit) {
   const ProcessResult result = run({"translate", "--model", "run", "--max-line", "3"}, {.input = "a\na b c d\n"});
 
@@ -184,6 +199,20 @@ TEST_F(TranslateProgram, TranslatesLongLinesInPartsOrCutsThem) {
   EXPECT_EQ(std::ranges::count(split, '\n'), 2);
   EXPECT_EQ(std::ranges::count(cut, '\n'), 2);
   EXPECT_GT(split.size(), 3 * cut.size());
+}
+
+TEST_F(TranslateProgram, AlignsALineOfTensOfThousandsOfTokensInLittleMemory) {
+  std::string line;
+  for (int i = 0; i < 5'000; ++i) line += "a b c d ";
+  for (const char* output : {"--alignments", "--attention"}) {
+    std::vector<std::string> command = {"translate", "--model", "run", "--max-input", "8", output};
+    if (output == std::string("--attention")) command.emplace_back("--json");
+    const ProcessResult result = run(command, {.input = line + "\n"});
+
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    EXPECT_GT(result.output.size(), 50'000U);
+    EXPECT_LT(result.peak_memory, 1'000'000'000) << output;
+  }
 }
 
 TEST_F(TranslateProgram, PrintsSeveralOutputsOfALineThatIsSplitToo) {

@@ -94,6 +94,26 @@ TEST(DirectoryWriter, RenamesADirectoryWithoutAManifestThatHasThePreviousName) {
   EXPECT_EQ(read_file(folder / fmt::format("last.kept-{}-0", ::getpid()) / "notes.txt"), "mine");
 }
 
+TEST(DirectoryWriter, RenamesALinkThatHasThePreviousName) {
+  for (const bool can_exchange : {true, false}) {
+    for (const char* target : {"nowhere", "disk"}) {
+      FaultyFileSystem files({.can_exchange = can_exchange});
+      const ScopedFileSystem replaced(files);
+      const TemporaryFolder folder;
+      write_model(folder / "disk", "of another program");
+      fs::create_symlink(target, folder / "previous");
+      for (const char* weights : {"first", "second", "third"}) write_and_keep(folder / "last", weights);
+
+      const std::string kept = fmt::format("last.kept-{}-0", ::getpid());
+      EXPECT_EQ(names_in(folder.path()), "disk last " + kept + " previous");
+      EXPECT_EQ(fs::read_symlink(folder / kept), target);
+      EXPECT_EQ(read_file(folder / "disk/model.safetensors"), "of another program");
+      EXPECT_EQ(read_file(folder / "last/model.safetensors"), "third");
+      EXPECT_EQ(read_file(folder / "previous/model.safetensors"), "second");
+    }
+  }
+}
+
 TEST(RemoveListedDirectory, LeavesADirectoryWithUnlistedFiles) {
   const TemporaryFolder folder;
   write_model(folder / "ours", "a");
@@ -179,7 +199,7 @@ TEST_F(PowerCut, UndoesNoRemovalAndNoMove) {
   write_model(folder_ / "model", "weights");
   EXPECT_EQ(names_after([&] { put_directory(folder_ / "model", folder_ / "moved", "train"); }), "moved");
   EXPECT_EQ(names_after([&] { remove_listed_directory(folder_ / "moved", "train"); }),
-            fmt::format("moved.tmp-{}-0", ::getpid()));  // a leftover
+            fmt::format(".moved.tmp-{}-0", ::getpid()));  // a leftover
 }
 
 TEST_F(PowerCut, UndoesChangesOfNamesThatAreNotSynced) {
@@ -210,13 +230,26 @@ TEST(DirectoryWriter, ReplacesAnEmptyDirectoryAndTheTargetOfASymbolicLink) {
   EXPECT_EQ(names_in(folder.path()), "link real");
 }
 
+TEST(DirectoryWriter, CreatesTheDirectoryThatALinkNames) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "disk");
+  fs::create_symlink("disk/real", folder / "link");
+  write_model(folder / "link", "a");
+  write_model((folder / "link").string() + "/", "b");
+
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
+  EXPECT_EQ(read_file(folder / "disk/real/model.safetensors"), "b");
+  EXPECT_EQ(names_in(folder.path()), "disk link");
+  EXPECT_EQ(names_in(folder / "disk"), "real");
+}
+
 TEST(DirectoryWriter, RemovesItsFilesWithoutCommit) {
   const TemporaryFolder folder;
   write_model(folder / "last", "old");
   {
     DirectoryWriter writer(folder / "last");
     writer.write("model.safetensors", "new");
-    EXPECT_EQ(names_in(folder.path()), fmt::format("last last.tmp-{}-0", ::getpid()));
+    EXPECT_EQ(names_in(folder.path()), fmt::format(".last.tmp-{}-0 last", ::getpid()));
   }
   EXPECT_EQ(read_file(folder / "last/model.safetensors"), "old");
   EXPECT_EQ(names_in(folder.path()), "last");

@@ -118,6 +118,36 @@ TEST(WriteFileAtomically, KeepsPermissionsAndSymbolicLinks) {
   EXPECT_EQ(fs::status(folder / "real").permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
+TEST(WriteFileAtomically, CreatesTheFileThatALinkNames) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "disk");
+  fs::create_symlink("disk/real", folder / "link");
+  fs::create_symlink("link", folder / "second");
+  write_file_atomically(folder / "second", "new");
+
+  EXPECT_EQ(names_in(folder.path()), "disk link second");
+  EXPECT_EQ(names_in(folder / "disk"), "real");
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
+  EXPECT_TRUE(fs::is_symlink(folder / "second"));
+  EXPECT_EQ(read_file(folder / "disk/real"), "new");
+}
+
+TEST(WriteFileAtomically, ReplacesNoLinkWhoseFileCannotBeWritten) {
+  const TemporaryFolder folder;
+  fs::create_symlink("loop", folder / "loop");
+  fs::create_symlink("absent/file", folder / "link");
+  const auto error = [&](const char* name) {
+    return error_of([&] { write_file_atomically(folder / name, "new", "write_config"); });
+  };
+  const auto text = [&](const char* name, const char* reason) {
+    return "write_config: " + (folder / name).string() + ": " + reason + "; nothing was replaced";
+  };
+  EXPECT_EQ(error("loop"), text("loop", "Too many levels of symbolic links"));
+  EXPECT_EQ(error("link"), text("link", "No such file or directory"));
+  EXPECT_EQ(fs::read_symlink(folder / "loop"), "loop");
+  EXPECT_EQ(fs::read_symlink(folder / "link"), "absent/file");
+}
+
 TEST(AtomicFile, HasItsOwnTemporaryNameBesideAnotherWriterOfTheSameFile) {
   const TemporaryFolder folder;
   AtomicFile other(folder / "file");
@@ -127,24 +157,6 @@ TEST(AtomicFile, HasItsOwnTemporaryNameBesideAnotherWriterOfTheSameFile) {
   EXPECT_EQ(read_file(folder / "file"), "mine");
   other.commit();
   EXPECT_EQ(read_file(folder / "file"), "another writer's");
-}
-
-TEST(RemoveUnfinishedFiles, RemovesTheFilesThatAreBeingWritten) {
-  const TemporaryFolder folder;
-  write_file_atomically(folder / "first", "old");
-  const auto end_while_writing = [&] {
-    AtomicFile first(folder / "first");
-    AtomicFile second(folder / "second");
-    AtomicFile(folder / "third").commit();
-    first.write("new");
-    remove_unfinished_files();
-    ::_exit(0);
-  };
-
-  EXPECT_EXIT(end_while_writing(), testing::ExitedWithCode(0), "");
-
-  EXPECT_EQ(names_in(folder.path()), "first third");
-  EXPECT_EQ(read_file(folder / "first"), "old");
 }
 
 TEST(WriteFileAtomically, RejectsPathsThatAreNoRegularFile) {

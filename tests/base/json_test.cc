@@ -141,6 +141,11 @@ TEST(JsonScanner, ReportsInvalidJsonWithItsPosition) {
       {"\"\\ud800\\u0041\"", "f, byte 12: a surrogate stands alone, needs its pair"},
       {"\"\\udc00\"", "f, byte 6: a surrogate stands alone, needs its pair"},
       {"\"\xC0\xAF\"", "f, byte 1: the text is not UTF-8, needs to be"},
+      {"\"\xC3\"", "f, byte 1: the text is not UTF-8, needs to be"},
+      {"\"\xC3", "f, byte 1: the text ends inside a character, needs its other bytes; the text was cut, copy it again"},
+      {"\"a\xF0\x9F\x98",
+       "f, byte 2: the text ends inside a character, needs its other bytes; the text was cut, copy it again"},
+      {"\"\xFF\" \xC3", "f, byte 1: the text is not UTF-8, needs to be"},
       {"[[[[1]]]]", "f, byte 4: values are nested too deep, needs at most 4 levels"},
   };
   for (const auto& row : rows) EXPECT_EQ(error_of_skipping(row.text), row.error) << row.text;

@@ -6,11 +6,15 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <thread>
+#include <utility>
 
 #include "edgewise/base/directory.h"
+#include "edgewise/base/file_system.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/sha256.h"
 #include "tests/base/support.h"
@@ -182,6 +186,41 @@ TEST_F(ListedDirectoryTest, ReadsOneVersionOfADirectoryThatIsReplacedAgainAndAga
   }
   is_over = true;
   writer.join();
+}
+
+/// A file system on which a directory is absent at the first attempts to open it, and is replaced after it is opened.
+class ReplacedDirectory : public FileSystem {
+ public:
+  ReplacedDirectory(fs::path directory, int absences, std::function<void()> replace)
+      : directory_(std::move(directory)), absences_(absences), replace_(std::move(replace)) {}
+
+  int open(const fs::path& path, int flags, unsigned permissions) override {
+    if (path != directory_) return FileSystem::open(path, flags, permissions);
+    if (absences_-- > 0) {
+      errno = ENOENT;
+      return -1;
+    }
+    const int file = FileSystem::open(path, flags, permissions);
+    if (const auto replace = std::exchange(replace_, nullptr)) replace();
+    return file;
+  }
+
+ private:
+  fs::path directory_;
+  int absences_;
+  std::function<void()> replace_;
+};
+
+TEST_F(ListedDirectoryTest, OpensADirectoryThatIsReplacedByRenaming) {
+  ReplacedDirectory files(path, 3, [this] { write_weights(path, "other"); });
+  const ScopedFileSystem replaced(files);
+  EXPECT_EQ(ListedDirectory(path, "open_model").read("model.safetensors", kMaxBytes), "other");
+}
+
+TEST_F(ListedDirectoryTest, ReportsADirectoryThatStaysAbsent) {
+  ReplacedDirectory files(path, 1000, nullptr);
+  const ScopedFileSystem replaced(files);
+  EXPECT_EQ(error(), "open_model: " + path + "/manifest.json: No such file or directory");
 }
 
 TEST_F(ListedDirectoryTest, LimitsTheNumberOfFiles) {

@@ -33,6 +33,13 @@ TEST(NearestName, ReturnsNothingForDistantNames) {
   EXPECT_EQ(nearest_name("steps", {}), std::nullopt);
 }
 
+TEST(NearestName, CountsALetterOfSeveralBytesOnce) {
+  EXPECT_EQ(nearest_name("sëed", kNames), "seed");
+  EXPECT_EQ(nearest_name("größe", std::vector<std::string>{"große"}), "große");
+  EXPECT_EQ(nearest_name("日本", std::vector<std::string>{"中国"}), std::nullopt);
+  EXPECT_EQ(nearest_name("se\xFF\x80", kNames), std::nullopt);
+}
+
 // NIST's example messages for FIPS 180-4, and the empty message.
 TEST(Sha256, ReturnsThePublishedDigests) {
   EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
@@ -82,6 +89,30 @@ TEST(Quote, EscapesCharactersThatGarbleATerminal) {
   EXPECT_EQ(quote("\x1B[31m\n\t"), "\"\\u001b[31m\\n\\t\"");
   EXPECT_EQ(quote("abc\u202Edef"), "\"abc\\u202edef\"");
   EXPECT_EQ(quote("\xFF"), "\"\\xff\"");
+}
+
+TEST(Quote, EscapesInvisibleCharacters) {
+  for (const auto& [character, escaped] : std::vector<std::pair<std::string, std::string>>{
+           {"\u00AD", "\\u00ad"},
+           {"\u061C", "\\u061c"},
+           {"\u200B", "\\u200b"},
+           {"\u200C", "\\u200c"},
+           {"\u200D", "\\u200d"},
+           {"\u200E", "\\u200e"},
+           {"\u2028", "\\u2028"},
+           {"\u2060", "\\u2060"},
+           {"\u2066", "\\u2066"},
+           {"\u3164", "\\u3164"},
+           {"\uFEFF", "\\ufeff"},
+           {"\U000E0001", "\\U000e0001"},
+           {"\U000E007F", "\\U000e007f"},
+       }) {
+    EXPECT_EQ(quote("a" + character + "b"), "\"a" + escaped + "b\"");
+    EXPECT_EQ(printable("a" + character + "b"), "a" + escaped + "b");
+    EXPECT_EQ(quote_unless_plain("a" + character), "\"a" + escaped + "\"");
+  }
+  const std::string visible = "naïve e\u0301 車 ❤\uFE0F 😀 नमस्ते שלום";
+  EXPECT_EQ(printable(visible), visible);
 }
 
 TEST(Quote, CutsLongTextBetweenCharacters) {

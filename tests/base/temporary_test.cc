@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/base/temporary.h"
 
+#include <glob.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -65,7 +66,7 @@ void begin_to_write(const TemporaryFolder& folder) {
 
 class Leftovers : public testing::Test {
  protected:
-  std::string name(const char* target, pid_t process) const { return fmt::format("{}.tmp-{}-0", target, process); }
+  std::string name(const char* target, pid_t process) const { return fmt::format(".{}.tmp-{}-0", target, process); }
 
   TemporaryFolder folder_;
 };
@@ -77,7 +78,7 @@ TEST_F(Leftovers, AreRemovedByTheNextWriterOfTheirTarget) {
   EXPECT_EQ(names_in(folder_.path()), name("file", process) + " " + name("model", process));
 
   write_file_atomically(folder_ / "file", "whole");
-  EXPECT_EQ(names_in(folder_.path()), "file " + name("model", process));
+  EXPECT_EQ(names_in(folder_.path()), name("model", process) + " file");
   write_model(folder_ / "model", "whole");
   EXPECT_EQ(names_in(folder_.path()), "file model");
 }
@@ -88,8 +89,7 @@ TEST_F(Leftovers, StayWhileTheirProcessLives) {
   write_file_atomically(folder_ / "file", "whole");
   write_model(folder_ / "model", "whole");
   remove_leftovers(folder_.path());
-  EXPECT_EQ(names_in(folder_.path()),
-            "file file.tmp-" + fmt::format("{}-0 model ", child.process()) + name("model", child.process()));
+  EXPECT_EQ(names_in(folder_.path()), temporary + " file model");
 
   child.kill();
   remove_leftovers(folder_.path());
@@ -105,28 +105,43 @@ TEST_F(Leftovers, AreRemovedIfTheNumberOfTheirProcessIsUsedAgain) {
 }
 
 TEST_F(Leftovers, AreNoFilesOfOtherNamesOrOtherTargets) {
-  const std::string names = ".tmp-1-0 a.tmp-1-0 file.tmp file.tmp-1 file.tmp-1- file.tmp-1-0.txt file.tmp-x-0";
-  for (const char* other :
-       {"a.tmp-1-0", "file.tmp", "file.tmp-1", "file.tmp-1-", "file.tmp-1-0.txt", "file.tmp-x-0", ".tmp-1-0"}) {
+  for (const char* other : {".a.tmp-1-0", ".file.tmp", ".file.tmp-1", ".file.tmp-1-", ".file.tmp-1-0.txt",
+                            ".file.tmp-x-0", ".tmp-1-0", "file.tmp-1-0"}) {
     write_file_atomically(folder_ / other, "mine");
   }
   write_file_atomically(folder_ / "file", "whole");
-  EXPECT_EQ(names_in(folder_.path()), ".tmp-1-0 a.tmp-1-0 file " + names.substr(names.find("file.tmp")));
+  const std::string others =
+      ".file.tmp .file.tmp-1 .file.tmp-1- .file.tmp-1-0.txt .file.tmp-x-0 .tmp-1-0 file file.tmp-1-0";
+  EXPECT_EQ(names_in(folder_.path()), ".a.tmp-1-0 " + others);
   remove_leftovers(folder_.path());
-  EXPECT_EQ(names_in(folder_.path()), ".tmp-1-0 file " + names.substr(names.find("file.tmp")));
+  EXPECT_EQ(names_in(folder_.path()), others);
 }
 
 TEST_F(Leftovers, AreNeverPipesOrLinks) {
-  ASSERT_EQ(::mkfifo((folder_ / "file.tmp-1-0").c_str(), 0600), 0);
-  fs::create_symlink("elsewhere", folder_ / "file.tmp-1-1");
+  ASSERT_EQ(::mkfifo((folder_ / ".file.tmp-1-0").c_str(), 0600), 0);
+  fs::create_symlink("elsewhere", folder_ / ".file.tmp-1-1");
   write_file_atomically(folder_ / "file", "whole");
-  EXPECT_EQ(names_in(folder_.path()), "file file.tmp-1-0 file.tmp-1-1");
+  EXPECT_EQ(names_in(folder_.path()), ".file.tmp-1-0 .file.tmp-1-1 file");
+}
+
+TEST_F(Leftovers, DoNotMatchPatternsThatMatchTheirTarget) {
+  const auto matches = [this] {
+    glob_t found = {};
+    ::glob((folder_ / "step-*").c_str(), 0, nullptr, &found);
+    const std::size_t count = found.gl_pathc;
+    ::globfree(&found);
+    return count;
+  };
+  write_model(folder_ / "step-00000007", "old");
+  const DirectoryWriter directory(folder_ / "step-00000007");
+  const AtomicFile file(folder_ / "step-8.txt");
+  EXPECT_EQ(matches(), 1U);
 }
 
 TEST_F(Leftovers, ArePutBackIfTheyWereMovedAside) {
   for (const bool is_replaced : {false, true}) {
     write_model(folder_ / "model", "old");
-    fs::rename(folder_ / "model", folder_ / "model.aside.tmp-1-0");
+    fs::rename(folder_ / "model", folder_ / ".model.aside.tmp-1-0");
     if (is_replaced) write_model(folder_ / "new", "new");
     if (is_replaced) fs::rename(folder_ / "new", folder_ / "model");
     remove_leftovers(folder_.path());

@@ -73,6 +73,18 @@ TEST(Utf8, FindsABadByteAfterGoodText) {
   }));
 }
 
+TEST(Utf8, TellsACodePointThatIsCutFromOneThatIsWrong) {
+  const std::string text = "aé€😀";
+  for (std::size_t size = 0; size <= text.size(); ++size) {
+    const std::string_view part = std::string_view(text).substr(0, size);
+    EXPECT_EQ(is_cut_code_point(part, utf8_prefix(text, size).size()), utf8_prefix(text, size).size() < size) << size;
+  }
+  for (const std::string wrong :
+       {"\x80", "\xC0", "\xFF", "\xE2\x41", "\xE0\x80", "\xED\xA0", "\xF4\x90", "\xF0\x9F\x41", "\xC3\x41"}) {
+    EXPECT_FALSE(is_cut_code_point(wrong, 0)) << quote(wrong);
+  }
+}
+
 TEST(Utf8, CutsBetweenCodePoints) {
   const std::string text = "aé€😀";
   std::vector<std::size_t> sizes;

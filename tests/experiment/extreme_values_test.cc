@@ -72,7 +72,8 @@ std::vector<std::string> context_of(const std::string& path) {
                                               : std::vector<std::string>();
 }
 
-/// Returns whether an error says that the memory is too little, names the option, or says what the option did.
+/// Returns whether an error says that the memory or the disk is too small, names the option, or says what the option
+/// did.
 bool is_explained(const std::string& error, const std::string& path) {
   static const std::map<std::string, std::string> effects = {
       {"data.min_length", "too short a sentence"},       {"data.length_mean", "too long a sentence"},
@@ -81,7 +82,8 @@ bool is_explained(const std::string& error, const std::string& path) {
   };
   const std::string name = path.substr(path.rfind('.') + 1);
   const auto effect = effects.find(path);
-  return error.find(" of memory, but ") != std::string::npos || error.find(name + " is ") != std::string::npos ||
+  return error.find(" of memory, but ") != std::string::npos || error.find(" MB left, needs ") != std::string::npos ||
+         error.find(name + " is ") != std::string::npos ||
          (effect != effects.end() && error.find(effect->second) != std::string::npos);
 }
 

@@ -9,6 +9,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/experiment/evaluate.h"
 #include "edgewise/experiment/make_vocabularies.h"
+#include "edgewise/experiment/sentence_attention.h"
 #include "edgewise/text/bleu.h"
 
 namespace edgewise {
@@ -17,7 +18,9 @@ namespace {
 /// A model whose loss is NaN, so that an evaluation does not search. Sets a request when it computes its first loss.
 class StoppingModel : public SequenceModel {
  public:
-  explicit StoppingModel(StopRequest& stop) : stop_(stop) {}
+  explicit StoppingModel(StopRequest& stop) : stop_(stop) {
+    options_.input_vocabulary = options_.output_vocabulary = 8;
+  }
 
   const TransformerOptions& options() const override { return options_; }
   std::vector<NamedTensor> parameters() const override { return {}; }
@@ -35,6 +38,35 @@ class StoppingModel : public SequenceModel {
  private:
   StopRequest& stop_;
   TransformerOptions options_;
+};
+
+/// Sets a request when a pass of a model begins, and counts the passes that end.
+class ModelThatIsStopped : public SequenceModel {
+ public:
+  ModelThatIsStopped(std::shared_ptr<const SequenceModel> model, StopRequest& stop)
+      : model_(std::move(model)), stop_(stop) {}
+
+  const TransformerOptions& options() const override { return model_->options(); }
+  std::vector<NamedTensor> parameters() const override { return model_->parameters(); }
+  BatchLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const override {
+    stop_ = true;
+    BatchLoss loss = model_->loss(batch, options, rdrop, pass);
+    ++num_ended;
+    return loss;
+  }
+  NodePonderSteps ponder_steps(const Batch& batch) const override {
+    stop_ = true;
+    NodePonderSteps steps = model_->ponder_steps(batch);
+    ++num_ended;
+    return steps;
+  }
+  std::unique_ptr<Scorer> make_scorer(CrossHeads recorded) const override { return model_->make_scorer(recorded); }
+
+  mutable int num_ended = 0;
+
+ private:
+  std::shared_ptr<const SequenceModel> model_;
+  StopRequest& stop_;
 };
 
 /// A model, and the five batches of a validation set.
@@ -78,6 +110,45 @@ TEST_F(StopTest, EncodingAndBatchingAndBleuReadTheRequest) {
   EXPECT_THROW(bleu(corpus_.valid.outputs, corpus_.valid.outputs, {}, &stop_), StopException);
   EXPECT_THROW(evaluate(translation_, corpus_.valid, &stop_), StopException);
   EXPECT_EQ(model_->num_losses, 0);
+}
+
+TEST_F(StopTest, PackingForASearchReadsTheRequestBeforeTheFirstParameter) {
+  stop_ = true;
+  EXPECT_THROW(translate(translation_, {"a"}, &stop_), StopException);  // without the request: parameters are missing
+  stop_ = false;
+  EXPECT_THROW(translate(translation_, {"a"}, &stop_), Error);
+}
+
+TEST_F(StopTest, TheRecordingOfAttentionReadsTheRequestInAPassOfTheModel) {
+  for (const ModelKind kind : {ModelKind::kTransformer, ModelKind::kUniversal}) {
+    SCOPED_TRACE(enum_name(kind));
+    TransformerOptions options = transformer_options(experiment_, translation_.vocabularies);
+    options.kind = kind;
+    options.size = options.feed_forward = 16;
+    options.heads = 2;
+    const auto model = std::make_shared<ModelThatIsStopped>(make_model(options, /*seed=*/1), stop_);
+    const TranslationModel translation = {experiment_, translation_.vocabularies, model};
+    const TokenPair pair = encode_pair(translation, "a b", "b a", "test");
+    stop_ = false;
+
+    EXPECT_THROW(attention_maps(translation, pair, &stop_), StopException);
+
+    EXPECT_EQ(model->num_ended, 0);
+    EXPECT_EQ(attention_maps(translation, pair).size(), 3U);
+  }
+}
+
+TEST_F(StopTest, TheTextOfAttentionMapsReadsTheRequestBeforeEachHead) {
+  const AttentionMaps maps = {.name = "cross-attention",
+                              .layer_name = "layer",
+                              .row_title = "output",
+                              .column_title = "input",
+                              .rows = {"a"},
+                              .columns = {"b"},
+                              .weights = {{{1.0f}}}};
+  EXPECT_EQ(json_of(maps, &stop_), json_of(maps));
+  stop_ = true;
+  EXPECT_THROW(json_of(maps, &stop_), StopException);
 }
 
 }  // namespace

@@ -12,12 +12,14 @@ inline void require(bool holds) {
   if (!holds) std::abort();
 }
 
-/// Runs a reader and ignores an Error. Other exceptions are findings.
+/// Runs a reader and ignores an Error; returns whether there was none. Other exceptions are findings.
 template <class Read>
-void accept_errors(Read read) {
+bool accept_errors(Read read) {
   try {
     read();
+    return true;
   } catch (const Error&) {
+    return false;
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "edgewise/base/config.h"
 #include "edgewise/base/json.h"
@@ -41,6 +43,25 @@ void read_config(std::string_view bytes) {
     const Experiment experiment = parse_experiment(bytes, "fuzzed.toml");
     const std::string written = to_toml(experiment);
     require(to_toml(parse_experiment(written, "written.toml")) == written);
+  });
+}
+
+void read_settings(std::string_view bytes) {
+  constexpr std::size_t kMaxSettings = 50;
+  std::vector<std::string> settings;
+  std::istringstream lines{std::string(bytes)};
+  for (std::string line; settings.size() < kMaxSettings && std::getline(lines, line);) settings.push_back(line);
+  accept_errors([&] {
+    const Experiment experiment = parse_experiment("", "fuzzed.toml", settings);
+    const std::string written = to_toml(experiment);
+    std::vector<std::string> all;
+    for (const auto& [name, value] : settings_of(experiment)) all.push_back(name + "=" + value);
+    require(to_toml(parse_experiment("", "written.toml", all)) == written);
+    accept_errors([&] { check_options(experiment, "fuzz"); });
+    accept_errors([&] { check_data_options(experiment, "fuzz"); });
+    accept_errors([&] { check_resumed(experiment, Experiment(), "run/last/config.toml", "fuzz"); });
+    accept_errors([&] { check_options(experiment.search, /*vocabulary_size=*/1000); });
+    accept_errors([&] { check_effects(experiment.search, SearchOptions(), "fuzz"); });
   });
 }
 

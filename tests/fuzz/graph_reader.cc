@@ -7,38 +7,11 @@
 #include "edgewise/graph/builders.h"
 #include "edgewise/graph/relation_ops.h"
 #include "tests/fuzz/check.h"
+#include "tests/fuzz/numbers.h"
 #include "tests/fuzz/readers.h"
 
 namespace edgewise::fuzz {
 namespace {
-
-constexpr std::int64_t kMaxNumber = 46;
-
-/// Takes numbers from the front of the bytes; 0 after their end.
-class Numbers {
- public:
-  explicit Numbers(std::string_view bytes) : rest_(bytes) {}
-
-  bool is_at_end() const { return rest_.empty(); }
-
-  /// Returns a number from -1 to kMaxNumber: large relations would make fuzzing slow.
-  std::int64_t next() {
-    if (rest_.empty()) return 0;
-    const auto byte = static_cast<unsigned char>(rest_[0]);
-    rest_.remove_prefix(1);
-    return byte % (kMaxNumber + 2) - 1;
-  }
-
-  template <class Number>
-  std::vector<Number> list(std::int64_t count) {
-    std::vector<Number> numbers;
-    for (std::int64_t i = 0; i < count; ++i) numbers.push_back(static_cast<Number>(next()));
-    return numbers;
-  }
-
- private:
-  std::string_view rest_;
-};
 
 /// Checks that a relation is consistent with its list of edges.
 void check_relation(const Relation& relation) {
@@ -68,8 +41,10 @@ Relation make_relation(Numbers& numbers) {
     case 0:
       return Relation::from_edges(num_sources, num_destinations,
                                   {numbers.list<NodeIndex>(count), numbers.list<NodeIndex>(count)});
-    case 1:
-      return Relation::from_csr(num_sources, numbers.list<EdgeIndex>(num_destinations), numbers.list<NodeIndex>(count));
+    case 1: {
+      std::vector<EdgeIndex> row_begin = numbers.list<EdgeIndex>(num_destinations);
+      return Relation::from_csr(num_sources, std::move(row_begin), numbers.list<NodeIndex>(count));
+    }
     case 2: {
       std::vector<Interval> rows;
       for (std::int64_t i = 0; i < num_destinations; ++i) {

@@ -19,6 +19,7 @@ std::span<const Reader> readers();
 // Single files (file_readers.cc).
 void read_safetensors(std::string_view bytes);
 void read_config(std::string_view bytes);
+void read_settings(std::string_view bytes);  // one `section.key=value` on each line
 void read_manifest(std::string_view bytes);
 void read_json(std::string_view bytes);
 
@@ -28,6 +29,7 @@ void read_sentencepiece(std::string_view bytes);
 void read_token_list(std::string_view bytes);
 void read_case(std::string_view bytes);
 void read_corpus(std::string_view bytes);
+void read_pairs(std::string_view bytes);  // a byte for the options, and an archive with "input" and "output"
 
 // Files of other programs (convert_readers.cc).
 void read_npz_archive(std::string_view bytes);
@@ -35,12 +37,20 @@ void read_pickle(std::string_view bytes);
 void read_yaml_text(std::string_view bytes);
 void read_ctranslate2_model(std::string_view bytes);
 
-// Directories (directory_readers.cc).
-void read_model(std::string_view bytes);
+// Archives of directories (archive.h).
+void read_model(std::string_view bytes);       // directory_readers.cc
+void read_checkpoint(std::string_view bytes);  // run_readers.cc: "last/", "previous/", "best/"
+void read_comparison(std::string_view bytes);  // run_readers.cc: "first/" and "second/"
+
+// Files of runs (run_readers.cc).
 void read_state(std::string_view bytes);
 void read_metrics(std::string_view bytes);
+void read_attention(std::string_view bytes);
 
-/// Makes a relation of the bytes (graph_reader.cc).
-void read_graph(std::string_view bytes);
+// Graphs whose nodes and edges the bytes choose.
+void read_graph(std::string_view bytes);        // graph_reader.cc: a relation
+void read_large_graph(std::string_view bytes);  // large_graph_reader.cc: a relation with up to 2^31 - 1 sources
+void read_batch(std::string_view bytes);        // batch_reader.cc: Graph::batch
+void read_tree(std::string_view bytes);         // tree_reader.cc: calls of HypothesisTree
 
 }  // namespace edgewise::fuzz

@@ -12,6 +12,7 @@
 #include "edgewise/text/sentence_case.h"
 #include "edgewise/text/sentence_frame.h"
 #include "edgewise/text/vocabulary.h"
+#include "tests/fuzz/archive.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/readers.h"
@@ -49,6 +50,21 @@ void read_any_pieces(std::string_view bytes) {
       require(!find_bad_utf8(codec.join({pieces.begin(), pieces.end()})));
     }
   });
+}
+
+/// Takes an option for each bit of the byte.
+PairOptions pair_options(unsigned bits) {
+  PairOptions options = {.max_line_bytes = (bits & 1) == 0 ? kMaxLineBytes : 20};
+  if ((bits & 2) != 0) options.bad_pairs = BadPairs::kError;
+  if ((bits & 4) != 0) options.same_sides = SameSides::kSkip;
+  if ((bits & 8) != 0) options.bad_utf8 = (bits & 16) != 0 ? BadUtf8::kError : BadUtf8::kReplace;
+  return options;
+}
+
+void require_usable(const std::string& sentence, const PairOptions& options) {
+  require(!find_bad_utf8(sentence) && !sentence.empty());
+  require(sentence.find('\0') == std::string::npos && sentence.find('\n') == std::string::npos);
+  if (options.bad_utf8 != BadUtf8::kReplace) require(sentence.size() <= options.max_line_bytes);
 }
 
 /// Reads a file with chunks of several sizes, which must give the same lines.
@@ -120,11 +136,35 @@ void read_corpus(std::string_view bytes) {
   accept_errors([&] {
     const std::vector<std::string> files = {file.path()};
     const PairOptions options = {.max_line_bytes = kMaxLineBytes};
-    const SentencePairs pairs = read_pairs(files, options);
+    const SentencePairs pairs = edgewise::read_pairs(files, options);
     const IndexedText text(files, options);
     require(text.report().kept == static_cast<std::int64_t>(pairs.size()));
     const SentencePairs all = sample_pairs(text, 0);
     require(all.inputs == pairs.inputs && all.outputs == pairs.outputs);
+  });
+}
+
+void read_pairs(std::string_view bytes) {
+  if (bytes.empty()) return;
+  const PairOptions options = pair_options(static_cast<unsigned char>(bytes[0]) - unsigned{'0'});
+  auto sides = split_archive(bytes.substr(1));
+  const MemoryFile input(sides["input"]);
+  const MemoryFile output(sides["output"]);
+  accept_errors([&] {
+    const std::vector<std::string> files = {input.path(), output.path()};
+    const SentencePairs pairs = edgewise::read_pairs(files, options);
+    const PairReport& report = pairs.report;
+    require(report.kept == std::ssize(pairs.inputs) && report.kept == std::ssize(pairs.outputs));
+    require(report.kept_identical <= report.kept && report.num_skipped() >= 0);
+    require(report.describe_skipped().empty() == (report.num_skipped() == 0));
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      require_usable(pairs.inputs[i], options);
+      require_usable(pairs.outputs[i], options);
+      if (options.same_sides == SameSides::kSkip) require(pairs.inputs[i] != pairs.outputs[i]);
+    }
+    const SentencePairs all = sample_pairs(IndexedText(files, options), 0);
+    require(all.inputs == pairs.inputs && all.outputs == pairs.outputs);
+    if (options.bad_pairs == BadPairs::kError) require(report.num_skipped() == 0);
   });
 }
 

@@ -16,6 +16,7 @@
 #include "edgewise/kernels/simd/aligned_buffer.h"
 #include "tests/kernels/attention_cases.h"
 #include "tests/kernels/instruction_sets.h"
+#include "tests/support/failures_of.h"
 #include "tests/support/relation_zoo.h"
 
 namespace edgewise::kernels {
@@ -207,10 +208,13 @@ TYPED_TEST(TileAttention, MatchesTheReferenceOnRandomIntervals) {
     for (const auto& [a, b] : bounds) rows.push_back({std::min(a, b), std::max(a, b)});
     const Relation relation = Relation::from_intervals(num_sources, rows);
 
-    expect_tiles_near_reference(
-        AttentionProblem<TypeParam>(relation, {2, 5, 7}, {.name = "", .has_bias = true, .dropout = 0.3}),
-        2 * kSeveralTiles<TypeParam>);  // twice, because other problems are drawn in each run
-    RC_ASSERT(!testing::Test::HasFailure());
+    const std::string failures = failures_of([&] {
+      expect_tiles_near_reference(
+          AttentionProblem<TypeParam>(relation, {2, 5, 7}, {.name = "", .has_bias = true, .dropout = 0.3}),
+          2 * kSeveralTiles<TypeParam>);  // twice, because other problems are drawn in each run
+    });
+
+    if (!failures.empty()) RC_FAIL(failures);
   }));
 }
 

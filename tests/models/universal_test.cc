@@ -117,6 +117,9 @@ TEST(UniversalTransformer, HasGradientsThatMatchFiniteDifferences) {
 }
 
 TEST(UniversalTransformer, HasNearlyTheSameLossInBf16AsInFp32) {
+  // A number changes by at most 2^-9 of itself when it is rounded to bf16. The errors of the tokens partly cancel in
+  // the loss, which changes by up to 0.0016.
+  constexpr double kTwoRoundings = 0x1p-8;
   for (TransformerOptions options : all_kinds_of_universal_options()) {
     for (const ScoreKind score : all_of<ScoreKind>()) {
       SCOPED_TRACE(description(options));
@@ -125,7 +128,8 @@ TEST(UniversalTransformer, HasNearlyTheSameLossInBf16AsInFp32) {
       Pass fp32 = Pass::training(1);
       Pass bf16 = Pass::training(1, Precision::kBf16);
       const double exact = model.loss(small_batch(), {}, /*rdrop=*/0, fp32).objective.item<double>();
-      EXPECT_NEAR(model.loss(small_batch(), {}, /*rdrop=*/0, bf16).objective.item<double>(), exact, 0.02 * exact);
+      EXPECT_NEAR(model.loss(small_batch(), {}, /*rdrop=*/0, bf16).objective.item<double>(), exact,
+                  kTwoRoundings * exact);
     }
   }
 }

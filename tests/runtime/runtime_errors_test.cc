@@ -38,6 +38,18 @@ TEST(RuntimeModel, RefusesAFileWithAnotherVocabularySize) {
       "exactly the tensors that the config describes; use the config and the file of one training");
 }
 
+TEST(RuntimeModel, IsPackedUntilARequestToStop) {
+  const Transformer model = tutorial();
+  StopRequest stop = false;
+  for (const RuntimePrecision precision : {RuntimePrecision::kFp32, RuntimePrecision::kBf16, RuntimePrecision::kInt8}) {
+    const auto pack = [&] { RuntimeModel(model.options(), parameter_file(model), "m.safetensors", precision, &stop); };
+    stop = false;
+    EXPECT_NO_THROW(pack());
+    stop = true;
+    EXPECT_THROW(pack(), StopException);
+  }
+}
+
 TEST(RuntimeModel, RefusesToRecordALayerOrHeadThatDoesNotExist) {
   const RuntimeModel runtime = runtime_of(tutorial());
   EXPECT_EQ(error_of([&] { runtime.make_scorer({.layer = 2}); }),

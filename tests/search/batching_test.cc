@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tests/search/table_scorer.h"
+#include "tests/search/search_cases.h"
 
 namespace edgewise {
 namespace {
@@ -13,18 +13,14 @@ namespace {
 constexpr std::int64_t kVocabulary = 12;
 
 RC_GTEST_PROP(Search, ResultOfASentenceIsIndependentOfOtherSentences, ()) {
-  SearchOptions options;
-  options.kind = *rc::gen::element(SearchKind::kBeam, SearchKind::kSampling);
-  options.beam = *rc::gen::inRange<std::int64_t>(1, 5);
-  options.n_best = *rc::gen::inRange<std::int64_t>(1, options.beam + 1);
-  options.coverage_penalty = *rc::gen::element(0.0, 0.3);
-  options.repetition_penalty = *rc::gen::element(1.0, 1.3);
-  options.no_repeat_ngram = *rc::gen::inRange<std::int64_t>(0, 4);
-  options.top_k = *rc::gen::inRange<std::int64_t>(0, 5);
-  options.attention = true;
+  const SearchOptions options = arbitrary_search_options(kVocabulary, 5);
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
-  const auto inputs = *rc::gen::container<std::vector<Tokens>>(
-      rc::gen::container<Tokens>(rc::gen::inRange<std::int64_t>(4, kVocabulary)));
+  const auto token = rc::gen::inRange<std::int64_t>(0, kVocabulary);
+  std::vector<SearchInput> inputs;
+  for (const Tokens& tokens : *rc::gen::container<std::vector<Tokens>>(rc::gen::container<Tokens>(token))) {
+    const auto size = *rc::gen::inRange<std::size_t>(0, 4);
+    inputs.push_back({.tokens = tokens, .prefix = *rc::gen::container<Tokens>(size, token)});
+  }
   const SearchCapacity capacity{.sentences = *rc::gen::inRange<std::int64_t>(1, 6),
                                 .tokens = *rc::gen::inRange<std::int64_t>(0, 12)};
   TableScorer alone(kVocabulary, random_table(kVocabulary, seed), random_attention(seed));

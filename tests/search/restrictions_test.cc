@@ -47,6 +47,17 @@ TEST(RestrictedTokens, KeepAnEarlyEndTokenAsTheLastResortUnderOurRulesAlone) {
   EXPECT_EQ(restrictions_of(options, {kBegin}, true), (Expected{{kEnd, Restriction::kForbidden}}));
 }
 
+TEST(RestrictedTokens, DoNotIncludeTheEndTokenOfAPrefixUnderOurRules) {
+  SearchOptions options = {.beam = 2, .max_length = 9, .no_repeat_ngram = 1, .repetition_penalty = 1.5};
+  EXPECT_EQ(restrictions_of(options, {kBegin, 5, kEnd}), (Expected{{5, Restriction::kForbidden}}));
+  options.no_repeat_ngram = 0;
+  EXPECT_EQ(restrictions_of(options, {kBegin, 5, kEnd}), (Expected{{5, Restriction::kPenalized}}));
+  EXPECT_EQ(restrictions_of(options, {kBegin, kEnd}, true), (Expected{{kEnd, Restriction::kLastResort}}));
+  options.rules = BeamRules::kHuggingFace;
+  EXPECT_EQ(restrictions_of(options, {kBegin, kEnd}),
+            (Expected{{kBegin, Restriction::kPenalized}, {kEnd, Restriction::kPenalized}}));
+}
+
 TEST(RestrictedTokens, IncludeThoseOfNoOutputIfProbabilitiesAreRenormalized) {
   SearchOptions options = {.rules = BeamRules::kHuggingFace, .beam = 2, .max_length = 9, .repetition_penalty = 2.0};
   options.never = {7, kBegin};

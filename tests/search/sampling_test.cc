@@ -52,6 +52,11 @@ TEST(SampleToken, TopPKeepsTheFewestTokensWithThatProbability) {
   expect_shares({.top_k = 2, .top_p = 0.5}, {{6, 1.0}});
 }
 
+TEST(SampleToken, TopKKeepsTheLowerTokenAmongEquals) {
+  RandomStream random(1);
+  EXPECT_EQ(sample_token({{7, -1.0}, {5, -1.0}}, {.top_k = 1}, random).token, 5);
+}
+
 TEST(SampleToken, DrawsImpossibleTokensOnlyIfThereAreNoOthers) {
   RandomStream random(1);
   EXPECT_EQ(sample_token({{7, -INFINITY}}, {}, random).token, 7);

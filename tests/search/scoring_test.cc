@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "tests/search/table_scorer.h"
+#include <cmath>
+
+#include "tests/search/search_cases.h"
 
 namespace edgewise {
 namespace {
@@ -35,6 +37,24 @@ RC_GTEST_PROP(Scoring, EqualsTheScoresOfTheSearch, ()) {
     RC_ASSERT(scored[i][0].log_probability == found[i].log_probability);
     RC_ASSERT(scored[i][0].attention == found[i].attention);
   }
+}
+
+RC_GTEST_PROP(Scoring, EqualsItsDefinitionForAnyOutputAndOptions, ()) {
+  SearchCase given = arbitrary_search_case(kVocabulary);
+  given.options.kind = SearchKind::kScoring;
+  const Tokens& tokens = given.input.prefix;
+
+  const std::vector<Hypothesis> found = given.search(given.options);
+
+  const std::vector<float> last = given.table(given.input.tokens, tokens);
+  const double log_probability =
+      prefix_log_probability(given) + last[static_cast<std::size_t>(given.options.end_token)];
+  RC_ASSERT(found.size() == 1u);
+  RC_ASSERT(found[0].tokens == tokens);
+  RC_ASSERT(found[0].log_probability == log_probability);
+  const double score = score_of(given, tokens, log_probability);
+  RC_ASSERT(found[0].score == score || std::abs(found[0].score - score) < 1e-9);
+  RC_ASSERT(found[0].attention.empty() != given.options.attention);
 }
 
 TEST(Scoring, ScoresOutputsThatASearchNeverProduces) {

@@ -354,6 +354,34 @@ TEST(Search, TakesImpossibleTokensOnlyIfThereAreNoOthers) {
   }
 }
 
+std::vector<Hypothesis> search_after(const Table& table, const Tokens& prefix, const SearchOptions& options) {
+  TableScorer scorer(kVocabulary, table);
+  return search(scorer, std::vector<SearchInput>{{.tokens = {7}, .prefix = prefix}}, options).at(0);
+}
+
+TEST(Search, TakesTheLikelierTokenBehindAnImpossiblePrefix) {
+  const float impossible = -std::numeric_limits<float>::infinity();
+  const Table table = written_table({{{}, {{3, impossible}}}, {{3}, {{2, -5.0f}, {4, -1.0f}}}});
+  SearchOptions options = three_words();
+  for (const std::int64_t beam : {1, 2}) {
+    options.beam = beam;
+    EXPECT_EQ(search_after(table, {3}, options).at(0).tokens, (Tokens{3, 4}));
+  }
+}
+
+TEST(Search, EndsAnOutputWhosePrefixContainsTheEndToken) {
+  const Table table = written_table({{{2, kEnd}, {{kEnd, -0.1f}, {3, -2.0f}}}});
+  SearchOptions without_repetition = three_words();
+  without_repetition.no_repeat_ngram = 1;
+  SearchOptions with_penalty = three_words();
+  with_penalty.repetition_penalty = 1.5;
+  for (const SearchOptions& options : {without_repetition, with_penalty}) {
+    const Hypothesis found = search_after(table, {2, kEnd}, options).at(0);
+    EXPECT_EQ(found.tokens, (Tokens{2, kEnd}));
+    EXPECT_FLOAT_EQ(static_cast<float>(found.log_probability), -9.1f);  // the end token is not penalised
+  }
+}
+
 TEST(Search, StartsEachTreeWithTheBeginToken) {
   TableScorer scorer(kVocabulary, written_table({}));
   SearchOptions options = three_words();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "edgewise/search/pick_candidates.h"
 
@@ -115,6 +116,19 @@ Table table_with_equals(std::int64_t vocabulary_size, std::uint64_t seed) {
   };
 }
 
+Table table_with_impossible(std::int64_t vocabulary_size, std::uint64_t seed) {
+  return [=, possible = random_table(vocabulary_size, seed)](const Tokens& input, const Tokens& produced) {
+    std::uint64_t state = hash_of(seed + 1, input, produced);
+    const bool is_end = state % 9 == 0;
+    std::vector<float> log_probabilities = possible(input, produced);
+    for (float& log_probability : log_probabilities) {
+      state = mix_in(state, 1);
+      if (is_end || state % 3 == 0) log_probability = -std::numeric_limits<float>::infinity();
+    }
+    return log_probabilities;
+  };
+}
+
 AttentionTable random_attention(std::uint64_t seed) {
   return [=](const Tokens& input, const Tokens& produced) {
     std::uint64_t state = hash_of(seed, input, produced);
@@ -122,7 +136,7 @@ AttentionTable random_attention(std::uint64_t seed) {
     float sum = 0;
     for (std::size_t i = 0; i < input.size(); ++i) {
       state = mix_in(state, static_cast<std::int64_t>(i));
-      weights.push_back(0.01f + static_cast<float>(state % 100));
+      weights.push_back(i > 0 && state % 5 == 0 ? 0.0f : 0.01f + static_cast<float>(state % 100));
       sum += weights.back();
     }
     for (float& weight : weights) weight /= sum;

@@ -60,7 +60,11 @@ Table biased_table(std::int64_t vocabulary_size, std::uint64_t seed, double spre
 /// Returns a table with few distinct values, so that scores are often equal. The values are not normalised.
 Table table_with_equals(std::int64_t vocabulary_size, std::uint64_t seed);
 
-/// Returns random weights with sum 1, functions of seed, input and path.
+/// Returns random_table() with a log-probability of -inf for a third of all tokens, and for all tokens after a ninth of
+/// all paths.
+Table table_with_impossible(std::int64_t vocabulary_size, std::uint64_t seed);
+
+/// Returns random weights with sum 1, some of them 0; functions of seed, input and path.
 AttentionTable random_attention(std::uint64_t seed);
 
 }  // namespace edgewise

@@ -47,18 +47,20 @@ class ScratchFile {
 
 namespace {
 
-[[noreturn]] void execute(const std::vector<std::string>& arguments, const ProcessOptions& options, int input,
-                          int output, int errors) {
-  dup2(input, STDIN_FILENO);
-  dup2(output, STDOUT_FILENO);
-  dup2(errors, STDERR_FILENO);
-  if (!options.folder.empty() && chdir(options.folder.c_str()) != 0) _exit(127);
-  for (const std::string& variable : options.environment) putenv(const_cast<char*>(variable.c_str()));
+constexpr int kNotStarted = 127;
+
+/// Replaces this process by a program. Returns only if that fails.
+int execute(const std::vector<std::string>& arguments) {
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   execv(argv[0], argv.data());
-  _exit(127);
+  return kNotStarted;
+}
+
+void enter(const ProcessOptions& options) {
+  if (!options.folder.empty() && chdir(options.folder.c_str()) != 0) _exit(kNotStarted);
+  for (const std::string& variable : options.environment) putenv(const_cast<char*>(variable.c_str()));
 }
 
 }  // namespace
@@ -69,12 +71,25 @@ struct RunningProcess::Files {
 
 RunningProcess::RunningProcess(const std::vector<std::string>& arguments, const ProcessOptions& options)
     : files_(std::make_unique<Files>()) {
+  start(options, [&arguments] { return execute(arguments); });
+}
+
+RunningProcess::RunningProcess(const std::function<int()>& run, const ProcessOptions& options)
+    : files_(std::make_unique<Files>()) {
+  start(options, run);
+}
+
+void RunningProcess::start(const ProcessOptions& options, const std::function<int()>& run) {
   files_->input.fill(options.input);
   child_ = fork();
   check(child_ >= 0, "RunningProcess: fork returned {}", child_);
   if (child_ == 0) {
     if (options.has_own_group) setpgid(0, 0);
-    execute(arguments, options, files_->input.descriptor(), files_->output.descriptor(), files_->errors.descriptor());
+    dup2(files_->input.descriptor(), STDIN_FILENO);
+    dup2(files_->output.descriptor(), STDOUT_FILENO);
+    dup2(files_->errors.descriptor(), STDERR_FILENO);
+    enter(options);
+    _exit(run());
   }
   if (options.has_own_group) setpgid(child_, child_);  // in both processes, so that neither needs to wait
 }

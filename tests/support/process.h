@@ -32,6 +32,8 @@ struct ProcessOptions {
 class RunningProcess {
  public:
   explicit RunningProcess(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
+  /// Runs a function in a copy of this process, which ends with the exit code that the function returns.
+  RunningProcess(const std::function<int()>& run, const ProcessOptions& options);
   RunningProcess(RunningProcess&& other) noexcept;
   RunningProcess(const RunningProcess&) = delete;
   RunningProcess& operator=(const RunningProcess&) = delete;
@@ -49,6 +51,8 @@ class RunningProcess {
 
  private:
   struct Files;
+
+  void start(const ProcessOptions& options, const std::function<int()>& run);
 
   std::unique_ptr<Files> files_;
   pid_t child_ = 0;

@@ -23,9 +23,15 @@ using testing::ThrowsMessage;
 
 class BestCheckpointsTest : public RunFolder {
  protected:
-  void write(std::int64_t step, double loss) const {
+  void write(std::int64_t step, double loss) const { write(step, kScoreFile, score_text(step, loss)); }
+
+  static std::string score_text(std::int64_t step, double loss) {
+    return to_toml(CheckpointScore{.step = step, .validation = {.loss = loss}});
+  }
+
+  void write(std::int64_t step, const std::string& name, const std::string& bytes) const {
     DirectoryWriter writer(folder() / checkpoint_name(step));
-    writer.write(kScoreFile, to_toml(CheckpointScore{.step = step, .validation = {.loss = loss}}));
+    writer.write(name, bytes);
     writer.commit();
   }
 
@@ -67,12 +73,27 @@ TEST_F(BestCheckpointsTest, AreRestoredToTheListAfterAStep) {
   EXPECT_THAT(checkpoints.names(), ElementsAre("step-00000003", "step-00000007"));
 }
 
-TEST_F(BestCheckpointsTest, ReportAFileThatCannotBeRead) {
+TEST_F(BestCheckpointsTest, AreReadFromListedFilesOnly) {
   write(3, 2.0);
-  std::ofstream(folder() / "step-00000003" / kScoreFile) << "step = -1";
+  write(7, "notes.txt", "not a model of a validation");
+  std::filesystem::create_directory(folder() / "step-00000009");
+  for (const std::int64_t step : {7, 9}) {
+    std::ofstream(folder() / checkpoint_name(step) / kScoreFile) << score_text(step, 1.0);
+  }
   BestCheckpoints checkpoints(2, BestMetric::kAuto);
-  EXPECT_THAT([&] { checkpoints.read(folder(), 10); },
-              ThrowsMessage<Error>(HasSubstr("step-00000003/validation.toml:1")));
+  checkpoints.read(folder(), 10);
+  EXPECT_THAT(checkpoints.names(), ElementsAre("step-00000003"));
+}
+
+TEST_F(BestCheckpointsTest, ReportAFileThatCannotBeReadOrWasAltered) {
+  const auto throws = [](const char* text) { return ThrowsMessage<Error>(HasSubstr(text)); };
+  BestCheckpoints checkpoints(2, BestMetric::kAuto);
+  write(3, kScoreFile, "step = -1");
+  EXPECT_THAT([&] { checkpoints.read(folder(), 10); }, throws("step-00000003/validation.toml:1"));
+
+  write(3, kScoreFile, "step = 3");
+  std::ofstream(folder() / "step-00000003" / kScoreFile) << "step = 4";
+  EXPECT_THAT([&] { checkpoints.read(folder(), 10); }, throws("step-00000003/validation.toml has SHA-256 "));
 }
 
 TEST_F(BestCheckpointsTest, AreRemovedExceptForGivenNamesAndDirectoriesWithForeignFiles) {

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <limits>
 
+#include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/file_system.h"
 #include "edgewise/base/files.h"
@@ -156,12 +157,13 @@ TEST_F(Checkpoint, StaysUndamagedWhenTheDiskIsFull) {
   EXPECT_NE(read_file(folder() / "last/model.safetensors"), before);
 }
 
-TEST_F(Checkpoint, IgnoresTheFilesOfAKilledSave) {
+TEST_F(Checkpoint, IsResumedWithoutTheFilesOfAKilledSave) {
   train();
-  std::filesystem::create_directory(folder() / "last.tmp-1");
-  std::ofstream(folder() / "last.tmp-1" / "model.safetensors") << "half of it";
+  std::filesystem::create_directory(folder() / ".last.tmp-1-0");
+  std::ofstream(folder() / ".last.tmp-1-0" / "model.safetensors") << "half of it";
 
   EXPECT_NO_THROW(resume());
+  EXPECT_THAT(names_in(folder()), UnorderedElementsAre("last", "previous", "best", "metrics.jsonl", "lock"));
   NextTokenTask task;
   EXPECT_NO_THROW(save(task));
 }
@@ -209,11 +211,37 @@ TEST_F(Checkpoint, NeedsARunToResume) {
                                    " has no last, needs a run to go on with; leave --resume out to begin one"));
 
   train();
-  std::filesystem::remove_all(folder() / "last");
+  for (const char* name : {"last", "previous"}) std::filesystem::remove_all(folder() / name);
   std::filesystem::rename(folder() / "best", folder() / "last");
-  EXPECT_THAT([this] { resume(); },
-              ThrowsMessage<Error>("train: " + in_run("last") +
-                                   " has no training.toml, needs one; it is a model, not the state of a run"));
+  EXPECT_THAT(
+      [this] { resume(); },
+      ThrowsMessage<Error>("train: " + folder().string() + " has no whole checkpoint: " + in_run("last/manifest.json") +
+                           " does not list training.safetensors, needs to; copy the whole directory again; " +
+                           in_run("previous/manifest.json") + ": No such file or directory"));
+}
+
+TEST_F(Checkpoint, IsReplacedByThePreviousOneWhenAModelHasItsPlace) {
+  train();
+  std::filesystem::remove_all(folder() / "last");
+  std::filesystem::copy(folder() / "best", folder() / "last");
+  EXPECT_THAT(restore_last(folder()), HasSubstr("last/manifest.json does not list training.safetensors, needs to"));
+  EXPECT_NO_THROW(resume());
+}
+
+TEST_F(Checkpoint, NeedsNoListOfItsFiles) {  // which earlier versions did not save
+  train();
+  std::string state = read_file(folder() / "last/training.toml");
+  const std::size_t begin = state.find("files = ");
+  ASSERT_NE(begin, std::string::npos);
+  state.erase(begin, state.find('\n', begin) + 1 - begin);
+  DirectoryWriter writer(folder() / "last");
+  for (const char* name : {"config.toml", "model.safetensors", "training.safetensors"}) {
+    writer.write(name, read_file(folder() / "last" / name));
+  }
+  writer.write("training.toml", state);
+  writer.commit();
+  EXPECT_EQ(restore_last(folder()), "");
+  EXPECT_NO_THROW(resume());
 }
 
 TEST_F(Checkpoint, NeedsARunOfTheSameKind) {

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "edgewise/base/crc32c.h"
+#include "tests/support/error_of.h"
 #include "tests/support/faulty_file_system.h"
 #include "tests/train/event_reader.h"
 #include "tests/train/run_folder.h"
@@ -154,6 +155,30 @@ TEST_F(EventFileTest, StaysCompleteWhenWritesFail) {
   EXPECT_EQ(files.failed_call(), "write");
   append_scalar(events, 20, 1);
   EXPECT_THAT(read_run_events(folder()).steps()["valid/bleu"], ElementsAre(10, 20));
+}
+
+TEST_F(EventFileTest, LosesNoSyncedEventAtAPowerCut) {
+  FaultyFileSystem files({.removed_files = folder() / "removed"});
+  {
+    const ScopedFileSystem replaced(files);
+    EventFile events(folder(), {});
+    append_scalar(events, 10, 1);
+    events.sync();
+    append_scalar(events, 20, 1);
+  }
+  files.cut_power();
+  EXPECT_THAT(read_run_events(folder()).steps()["valid/bleu"], ElementsAre(10));
+}
+
+TEST_F(EventFileTest, ReportsEventsThatCannotBeSynced) {
+  FaultyFileSystem files({.first = 5});  // open, truncate, write, write, sync
+  const ScopedFileSystem replaced(files);
+  EventFile events(folder(), {});
+  append_scalar(events, 10, 1);
+  EXPECT_EQ(error_of([&] { events.sync(); }), "train: " + file("0000").string() + ": Input/output error");
+  EXPECT_EQ(files.failed_call(), "sync");
+  events.sync();
+  EXPECT_THAT(read_run_events(folder()).steps()["valid/bleu"], ElementsAre(10));
 }
 
 TEST_F(EventFileTest, RemovesTheEventFilesOfAnEarlierRun) {

@@ -99,8 +99,8 @@ TEST_F(Metrics, HaveNoPartialLineAfterADiskFailure) {
 }
 
 TEST_F(Metrics, AreWrittenAgainAfterASyncThatLosesThem) {
-  // open, close, truncate, write, sync; open, sync and close of the folder; write, write, sync
-  FaultyFileSystem files({.first = 11});
+  // open, truncate, write, sync; open, sync and close of the folder; write, write, sync
+  FaultyFileSystem files({.first = 10});
   const ScopedFileSystem replaced(files);
   MetricsFile metrics(path_, 0);
   metrics.append(1, 1, {});

@@ -132,9 +132,13 @@ TEST(TextCodec, NeedsTheLanguagesOfARequest) {
   EXPECT_EQ(error_of([&] { codec.encode({.input = "a"}); }),
             "translate: the input language is not given, needs one of the model's 2 languages, such as eng, fra; set "
             "--from or data.input_language");
-  EXPECT_EQ(error_of([&] { codec.encode({.input = "a", .languages = {"eng", "deu"}}); }),
+  EXPECT_EQ(error_of([&] {
+              codec.encode({.input = "a", .languages = {"eng", "deu"}});
+            }),
             "translate: the output language is deu, needs one of the model's 2 languages, such as eng, fra");
-  EXPECT_EQ(error_of([] { four_word_codec().encode({.input = "a", .languages = {"eng", ""}}); }),
+  EXPECT_EQ(error_of([] {
+              four_word_codec().encode({.input = "a", .languages = {"eng", ""}});
+            }),
             "translate: the input language is eng, but the model has no languages; leave out --from or "
             "data.input_language");
 }
@@ -157,7 +161,7 @@ TEST(TextCodec, LeavesOutTokensAroundInputsAndTheLanguageOfOutputs) {
   EXPECT_THAT(output.token_numbers, ElementsAre(4, 3));
   EXPECT_THAT(output.ponder_steps, ElementsAre(1, 2, 3));
   EXPECT_THAT(output.alignment, ElementsAre(AlignedPair{1, 0}));
-  EXPECT_THAT(output.attention, ElementsAre(ElementsAre(0, 1), ElementsAre(0, 0)));
+  EXPECT_THAT(output.attention, ElementsAre(AttentionRow{0, {0, 1}}, AttentionRow{0, {0, 0}}));
 }
 
 TEST(TextCodec, LimitsInputsToPositionsWithTheTokensAroundThem) {
@@ -165,6 +169,27 @@ TEST(TextCodec, LimitsInputsToPositionsWithTheTokensAroundThem) {
   codec.max_positions = 10;
   codec.limit_input(0);
   EXPECT_EQ(codec.max_input, 8);
+}
+
+TEST(TextCodec, KeepsForEachOutputTokenTheAttentionToItsPartAndNoMore) {
+  const TextCodec codec = four_word_codec();
+  constexpr std::size_t kParts = 2000;
+  Hypothesis copied = make_hypothesis({kWords[0], kWords[1]}, -1);
+  copied.attention = {0.75, 0.25, 0.25, 0.75, 0.5, 0.5};
+  const TokenizedSentence sentence = {.parts = std::vector<Tokens>(kParts, {kWords[0], kWords[1]})};
+
+  const Translation found = codec.decode(sentence, std::vector(kParts, std::vector{copied}), 1);
+
+  const TranslatedText& output = found.outputs.at(0);
+  ASSERT_EQ(output.attention.size(), 2 * kParts);
+  ASSERT_EQ(output.alignment.size(), 2 * kParts);
+  for (std::size_t i = 0; i < output.attention.size(); ++i) {
+    const bool is_first = i % 2 == 0;
+    const auto begin = static_cast<std::int64_t>(i - i % 2);
+    const std::vector<float> weights = is_first ? std::vector{0.75f, 0.25f} : std::vector{0.25f, 0.75f};
+    ASSERT_EQ(output.attention[i], (AttentionRow{begin, weights}));
+    ASSERT_EQ(output.alignment[i], (AlignedPair{static_cast<std::int64_t>(i), static_cast<std::int64_t>(i)}));
+  }
 }
 
 }  // namespace

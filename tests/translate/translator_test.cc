@@ -157,11 +157,13 @@ TEST(Translator, SplitsLongInputsAtSentenceEndsAndKeepsAllTokens) {
   EXPECT_EQ(found.input_tokens.size(), 9u);
   EXPECT_FALSE(found.was_cut);
   ASSERT_EQ(found.outputs[0].attention.size(), 9u);
-  for (std::int64_t i = 0; i < 9; ++i) {
-    EXPECT_EQ(found.outputs[0].alignment.at(static_cast<std::size_t>(i)), (AlignedPair{i, i}));
-    std::vector<float> to_itself(9);
-    to_itself[static_cast<std::size_t>(i)] = 1;
-    EXPECT_EQ(found.outputs[0].attention[static_cast<std::size_t>(i)], to_itself);
+  const std::vector<std::vector<float>> to_itself = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 0}, {0, 1},
+                                                     {1, 0},    {0, 1},    {1, 0},    {0, 1}};
+  const std::vector<std::int64_t> part_begin = {0, 0, 0, 3, 3, 5, 5, 7, 7};
+  for (std::size_t i = 0; i < 9; ++i) {
+    const auto token = static_cast<std::int64_t>(i);
+    EXPECT_EQ(found.outputs[0].alignment.at(i), (AlignedPair{token, token}));
+    EXPECT_EQ(found.outputs[0].attention[i], (AttentionRow{part_begin[i], to_itself[i]})) << i;
   }
   EXPECT_EQ(found.outputs[0].log_probability, -0.125 * (9 + 4));  // an end token for each of four parts
 }

@@ -35,8 +35,21 @@ TEST(PrintableToken, ReplacesInvisibleCharacters) {
   EXPECT_EQ(printable_token("\u0301"), "◌\u0301");
   EXPECT_EQ(printable_token("▁the"), "_the");
   EXPECT_EQ(printable_token("\u202Eabc"), "\uFFFDabc");  // would reverse the text after it
+  EXPECT_EQ(printable_token("a\u200Bb\u2060\uFEFF\u00AD\u061C"), "a\uFFFDb\uFFFD\uFFFD\uFFFD\uFFFD");
+  EXPECT_EQ(printable_token("\U000E0041\U000E007F"), "\uFFFD\uFFFD");
   EXPECT_EQ(printable_token("\xFF"), "\uFFFD");
   EXPECT_EQ(printable_token("\uFFFE"), "\uFFFD");  // not allowed in XML
+}
+
+TEST(PrintableToken, KeepsJoinersWhereTheyShapeTheirNeighboursOnly) {
+  for (const std::string shaped : {"می\u200Cخواهم", "क्\u200Dष", "👩\u200D🚀", "❤\uFE0F\u200D🔥", "👩🏽\u200D🚀"}) {
+    EXPECT_EQ(printable_token(shaped), shaped);
+  }
+  EXPECT_EQ(printable_token("a\u200Db"), "a\uFFFDb");
+  EXPECT_EQ(printable_token("می\u200C"), "می\uFFFD");
+  EXPECT_EQ(printable_token("\u200D🚀"), "\uFFFD🚀");
+  EXPECT_EQ(printable_token("👩\u200D\u200D🚀"), "👩\uFFFD\uFFFD🚀");
+  EXPECT_EQ(printable_token("👩\u200D\xFF"), "👩\uFFFD\uFFFD");
 }
 
 TEST(PrintableToken, CutsALongSequenceOfMarks) {

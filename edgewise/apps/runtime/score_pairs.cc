@@ -28,6 +28,7 @@ void run_score_pairs(ScorePairsCommand command) {
   require_one_standard_input("score-pairs", {"the inputs", command.inputs}, {"the outputs", command.outputs});
   RequestReader pairs({.path = command.inputs, .caller = "score-pairs"},
                       TextLinesOptions{.path = command.outputs, .caller = "score-pairs"});
+  const std::unique_ptr<AtomicFile> destination = open_output(command.destination, "score-pairs");
   std::vector<ModelFiles> models = read_models(command.settings.models, "score-pairs");
   TranslatorOptions& options = command.settings.options;
   options.search = models.front().experiment.search;
@@ -39,7 +40,7 @@ void run_score_pairs(ScorePairsCommand command) {
   Translator translator(std::move(models), options);
 
   command.format.has_scores = true;
-  write_translations(translator, pairs, command.destination, "score-pairs", command.format);
+  write_translations(translator, pairs, destination.get(), "score-pairs", command.format);
 }
 
 }  // namespace

@@ -87,6 +87,7 @@ void check_command(const TranslateCommand& command) {
 void run_translate(TranslateCommand command) {
   check_command(command);
   RequestReader requests = open_requests(command);
+  const std::unique_ptr<AtomicFile> output = open_output(command.output, "translate");
   std::vector<ModelFiles> models = read_models(command.settings.models, "translate");
   TranslatorOptions& options = command.settings.options;
   options.search = search_options(command, models.front().experiment.search);
@@ -95,7 +96,7 @@ void run_translate(TranslateCommand command) {
   Translator translator(std::move(models), options);
   command.format.is_n_best = translator.search_options().n_best > 1;
 
-  write_translations(translator, requests, command.output, "translate", command.format);
+  write_translations(translator, requests, output.get(), "translate", command.format);
 }
 
 }  // namespace

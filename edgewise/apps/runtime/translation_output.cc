@@ -9,10 +9,10 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "edgewise/apps/runtime/standard_streams.h"
-#include "edgewise/base/files.h"
 #include "edgewise/base/json.h"
 
 namespace edgewise {
@@ -33,9 +33,12 @@ std::string replace_line_feeds(std::string text) {
 }
 
 std::string attention_json(const TranslatedText& output) {
-  return json_array(output.attention, [](const std::vector<float>& weights) {
-    return fmt::format("[{:.4f}]", fmt::join(weights, ", "));
-  });
+  return json_array(output.attention,
+                    [](const AttentionRow& row) { return fmt::format("[{:.4f}]", fmt::join(row.weights, ", ")); });
+}
+
+std::string attention_begin_json(const TranslatedText& output) {
+  return json_array(output.attention, [](const AttentionRow& row) { return std::to_string(row.first_input); });
 }
 
 std::string json_of(const TranslatedText& output, const TranslationFormat& format) {
@@ -45,7 +48,9 @@ std::string json_of(const TranslatedText& output, const TranslationFormat& forma
       .add("log_probability", output.log_probability)
       .add_json("tokens", json_array(output.tokens, quote_json));
   if (!output.ponder_steps.empty()) json.add_json("steps", fmt::format("[{}]", fmt::join(output.ponder_steps, ", ")));
-  if (format.has_attention) json.add_json("attention", attention_json(output));
+  if (format.has_attention) {
+    json.add_json("attention", attention_json(output)).add_json("attention_begin", attention_begin_json(output));
+  }
   if (format.has_alignments) {
     json.add_json("alignment", json_array(output.alignment, [](const AlignedPair& pair) {
                     return fmt::format("[{}, {}]", pair.input, pair.output);
@@ -82,18 +87,19 @@ std::string format_translation(const Translation& translation, std::int64_t numb
 /// that is a terminal, unless the lines go to a terminal too.
 class LineOutput {
  public:
-  /// An empty path means standard output. Errors begin with `caller`.
-  LineOutput(const std::string& path, std::string_view caller)
-      : caller_(caller), start_(Clock::now()), last_progress_(start_) {
-    if (!path.empty()) file_ = std::make_unique<AtomicFile>(path, caller);
-    is_live_ = isatty(STDERR_FILENO) == 1 && (file_ != nullptr || isatty(STDOUT_FILENO) == 0);
-  }
+  /// A null file means standard output, whose errors begin with `caller`.
+  LineOutput(AtomicFile* file, std::string_view caller)
+      : caller_(caller),
+        file_(file),
+        is_live_(isatty(STDERR_FILENO) == 1 && (file != nullptr || isatty(STDOUT_FILENO) == 0)),
+        start_(Clock::now()),
+        last_progress_(start_) {}
   ~LineOutput() { end_progress(); }
 
   /// Writes the whole lines of one sentence.
   void write(std::string_view text) {
     ++sentences_;
-    if (file_) {
+    if (file_ != nullptr) {
       file_->write(text);
     } else {
       write_output(text);
@@ -104,7 +110,7 @@ class LineOutput {
 
   /// Renames the file into place, after the last sentence.
   void finish() {
-    if (file_) file_->commit();
+    if (file_ != nullptr) file_->commit();
     end_progress();
   }
 
@@ -127,7 +133,7 @@ class LineOutput {
   }
 
   std::string caller_;
-  std::unique_ptr<AtomicFile> file_;
+  AtomicFile* file_;
   bool is_live_;
   bool has_progress_line_ = false;
   std::int64_t sentences_ = 0;
@@ -137,9 +143,13 @@ class LineOutput {
 
 }  // namespace
 
-void write_translations(Translator& translator, RequestReader& requests, const std::string& destination,
-                        std::string_view caller, const TranslationFormat& format) {
-  LineOutput output(destination, caller);
+std::unique_ptr<AtomicFile> open_output(const std::string& path, std::string_view caller) {
+  return path.empty() ? nullptr : std::make_unique<AtomicFile>(path, caller);
+}
+
+void write_translations(Translator& translator, RequestReader& requests, AtomicFile* file, std::string_view caller,
+                        const TranslationFormat& format) {
+  LineOutput output(file, caller);
   std::int64_t number = 0;
   translator.translate(
       [&] { return requests.next(); },

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/base/thread_team.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "edgewise/base/processor_set.h"
+
+namespace edgewise {
+namespace {
+
+constexpr int kCaller = 0;
+
+/// Two parts, of which the helper runs the second: each waits until both have begun.
+class PartsOfTwoThreads {
+ public:
+  virtual ~PartsOfTwoThreads() = default;
+
+  void run(ThreadTeam& team) {
+    team.run({2, [](void* self, int part) { static_cast<PartsOfTwoThreads*>(self)->run_part(part); }, this}, 2);
+  }
+
+ protected:
+  virtual void run_in_helper() = 0;
+
+  /// Called in the helper.
+  void let_caller_go() { is_caller_free_ = true; }
+
+ private:
+  void run_part(int part) {
+    if (part == kCaller) {
+      while (!is_caller_free_) std::this_thread::yield();
+    } else {
+      run_in_helper();
+      let_caller_go();
+    }
+  }
+
+  std::atomic<bool> is_caller_free_ = false;
+};
+
+/// The number of processors on which the helper may run.
+class CountProcessors : public PartsOfTwoThreads {
+ public:
+  int in_helper = 0;
+
+ private:
+  void run_in_helper() override { in_helper = ProcessorSet::of_this_thread().size(); }
+};
+
+class ThreadTeamOnProcessors : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (processors_ < 2) GTEST_SKIP() << "this process may use one processor only";
+  }
+
+  const int processors_ = ProcessorSet::of_this_thread().size();
+  ThreadTeam team_;
+};
+
+TEST_F(ThreadTeamOnProcessors, KeepsItsHelpersOffTheProcessorOfTheCaller) {
+  CountProcessors count;
+  count.run(team_);
+  EXPECT_EQ(count.in_helper, processors_ - 1);
+}
+
+TEST_F(ThreadTeamOnProcessors, LeavesTheAffinityOfTheCallerAsItIs) {
+  CountProcessors().run(team_);
+  EXPECT_EQ(ProcessorSet::of_this_thread().size(), processors_);
+}
+
+/// The helper stands still while the caller waits for it, as if another process had its processor.
+class StandStill : public PartsOfTwoThreads {
+ public:
+  int before = 0;
+  int after = 0;
+
+ private:
+  void run_in_helper() override {
+    before = ProcessorSet::of_this_thread().size();
+    let_caller_go();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    after = ProcessorSet::of_this_thread().size();
+  }
+};
+
+TEST_F(ThreadTeamOnProcessors, MovesAHelperThatStandsStillToTheProcessorOfTheSleepingCaller) {
+  StandStill work;
+  work.run(team_);
+  EXPECT_EQ(work.before, processors_ - 1);
+  EXPECT_EQ(work.after, 1);
+}
+
+TEST_F(ThreadTeamOnProcessors, TakesItsProcessorBackForTheNextWork) {
+  StandStill().run(team_);
+  CountProcessors count;
+  count.run(team_);
+  EXPECT_EQ(count.in_helper, processors_ - 1);
+}
+
+/// The helper computes for longer than the caller does.
+class ComputeLonger : public PartsOfTwoThreads {
+ public:
+  int after = 0;
+
+ private:
+  void run_in_helper() override {
+    let_caller_go();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+    after = ProcessorSet::of_this_thread().size();
+  }
+};
+
+TEST_F(ThreadTeamOnProcessors, LetsTheSystemPlaceAHelperThatComputesWhileTheCallerSleeps) {
+  // Another process may have the helper's processor at the moment at which the caller looks.
+  constexpr int kMoments = 20;
+  bool is_placed_by_system = false;
+  for (int i = 0; i < kMoments && !is_placed_by_system; ++i) {
+    ComputeLonger work;
+    work.run(team_);
+    is_placed_by_system = work.after == processors_;
+  }
+  EXPECT_TRUE(is_placed_by_system);
+}
+
+}  // namespace
+}  // namespace edgewise
