@@ -20,10 +20,10 @@ namespace edgewise {
 struct EncodeOptions {
   std::int64_t max_length = 0;  // tokens of a sentence without those around it; 0: no limit
   LongSentences too_long = LongSentences::kSkip;
-  std::int64_t min_length = 0;  // tokens of a sentence without those around it
-  double max_ratio = 0.0;       // tokens of the longer side per token of the shorter side; 0: no limit
-  bool end_input = false;       // inputs end with the end token, as in the textbook chapter
-  PairLanguages languages = {};  // of all pairs, for a multilingual vocabulary
+  std::int64_t min_length = 0;   // tokens of a sentence without those around it
+  double max_ratio = 0.0;        // tokens of the longer side per token of the shorter side; 0: no limit
+  bool end_input = false;        // inputs end with the end token, as in the textbook chapter
+  PairLanguages languages = {};  // languages of all pairs, for a multilingual vocabulary
   Sampling input_sampling = {};
   Sampling output_sampling = {};
 

@@ -66,7 +66,11 @@ class TreeBuilder {
  public:
   /// Each output begins with the tokens `beginning`, which TranslatedText leaves out.
   TreeBuilder(const std::vector<ScoredNode>& scored, const Vocabulary& vocabulary, Tokens beginning)
-      : scored_(scored), vocabulary_(vocabulary), beginning_(std::move(beginning)), children_(scored.size()), depth_(scored.size()) {
+      : scored_(scored),
+        vocabulary_(vocabulary),
+        beginning_(std::move(beginning)),
+        children_(scored.size()),
+        depth_(scored.size()) {
     for (std::size_t i = 0; i < scored.size(); ++i) {
       HypothesisDrawing node = {.parent = scored[i].parent, .label = text_of(scored[i].token)};
       if (scored[i].parent >= 0) {

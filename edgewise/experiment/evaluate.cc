@@ -92,7 +92,8 @@ EvaluationPairs encode_evaluation_pairs(const Experiment& experiment, SentencePa
 }
 
 BatchLoss batch_loss(const TranslationModel& model, const Batch& batch, double rdrop, Pass& pass) {
-  const LossOptions options = {.smoothing = model.experiment.train.smoothing, .ignored = model.vocabularies.output->special().padding};
+  const LossOptions options = {.smoothing = model.experiment.train.smoothing,
+                               .ignored = model.vocabularies.output->special().padding};
   return model.model->loss(batch, options, rdrop, pass);
 }
 

@@ -62,9 +62,8 @@ class MappedVocabulary final : public Vocabulary {
                                         std::uint64_t seed) const override {
     if (text_kind() == TokenText::kTokens) return Vocabulary::sample_text(sentence, sampling, seed);
     std::uint64_t segment = 0;
-    return encode_segments(sentence, [&](std::string_view text) {
-      return pieces_->sample_split(text, sampling, mix(seed, segment++));
-    });
+    return encode_segments(
+        sentence, [&](std::string_view text) { return pieces_->sample_split(text, sampling, mix(seed, segment++)); });
   }
 
   /// Encodes the text between the names of tokens piece by piece; `split` splits a segment into pieces.

@@ -9,8 +9,8 @@
 
 namespace edgewise {
 
-/// Makes a vocabulary of kind kMapped. `pieces` splits the text, and is null for TokenText::kTokens. Vocabularies of two
-/// sides may share the index, the pieces or both.
+/// Makes a vocabulary of kind kMapped. `pieces` splits the text, and is null for TokenText::kTokens. Vocabularies of
+/// two sides may share the index, the pieces or both.
 ///
 /// Encoding gives the tokens of Transformers' tokenizers without those around the sentence (sentence_frame.h): names of
 /// tokens that the list has `in_text` become these tokens, and the text between them is split by the SentencePiece

@@ -38,7 +38,8 @@ std::string list_near_names(std::string_view name, std::span<const Language> lan
     const bool is_near = !name.empty() && (other.starts_with(name) || name.starts_with(other));
     if (is_near && near.size() < kMost && std::ranges::find(near, other) == near.end()) near.push_back(other);
   }
-  if (near.empty()) near.assign(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(kMost, names.size())));
+  if (near.empty())
+    near.assign(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(kMost, names.size())));
   for (std::string& other : near) other = quote_unless_plain(other);
   return fmt::format("{}", fmt::join(near, ", "));
 }

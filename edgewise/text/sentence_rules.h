@@ -22,7 +22,7 @@ struct SpecialTokens {
   friend bool operator==(const SpecialTokens&, const SpecialTokens&) = default;
 };
 
-/// Where a multilingual model has the tokens of languages.
+/// The place of the languages' tokens in the sentences of a multilingual model.
 enum class LanguagePlace {
   kNone,               // nowhere
   kOutputBeforeInput,  // the output's language before the input (Marian)
@@ -31,10 +31,9 @@ enum class LanguagePlace {
 };
 
 inline constexpr auto enum_names(LanguagePlace) {
-  return std::array{EnumName{LanguagePlace::kNone, "none"},
-                    EnumName{LanguagePlace::kOutputBeforeInput, "output_before_input"},
-                    EnumName{LanguagePlace::kBeforeBoth, "before_both"},
-                    EnumName{LanguagePlace::kAfterInput, "after_input"}};
+  return std::array{
+      EnumName{LanguagePlace::kNone, "none"}, EnumName{LanguagePlace::kOutputBeforeInput, "output_before_input"},
+      EnumName{LanguagePlace::kBeforeBoth, "before_both"}, EnumName{LanguagePlace::kAfterInput, "after_input"}};
 }
 
 struct Language {

@@ -43,8 +43,8 @@ class ListCheck {
   }
 
   void check_number(std::string_view what, std::int64_t token) const {
-    check(token >= 0 && token < std::ssize(list_.tokens), "{}: {} has the number {}, needs 0 to {}", where_, what, token,
-          list_.tokens.size() - 1);
+    check(token >= 0 && token < std::ssize(list_.tokens), "{}: {} has the number {}, needs 0 to {}", where_, what,
+          token, list_.tokens.size() - 1);
   }
 
   void check_numbers(std::string_view what, const std::vector<std::int64_t>& numbers) const {
@@ -65,8 +65,7 @@ class ListCheck {
 
   void check_languages() const {
     const bool may_have_languages = rules_.language_place != LanguagePlace::kNone;
-    const bool must_have_languages =
-        may_have_languages && rules_.language_place != LanguagePlace::kOutputBeforeInput;
+    const bool must_have_languages = may_have_languages && rules_.language_place != LanguagePlace::kOutputBeforeInput;
     check(may_have_languages || rules_.languages.empty(),
           "{} has {} languages, but language_place is none; needs a place", where_, rules_.languages.size());
     check(!must_have_languages || !rules_.languages.empty(),
@@ -78,9 +77,9 @@ class ListCheck {
       }
       check_number("a language", language.token);
     }
-    check(std::ranges::adjacent_find(rules_.languages, std::greater_equal<>(), &Language::name) ==
-              rules_.languages.end(),
-          "{}: languages do not ascend by name, needs ascending names", where_);
+    check(
+        std::ranges::adjacent_find(rules_.languages, std::greater_equal<>(), &Language::name) == rules_.languages.end(),
+        "{}: languages do not ascend by name, needs ascending names", where_);
   }
 
   const TokenList& list_;

@@ -17,9 +17,9 @@ namespace edgewise {
 /// How a text is split into tokens.
 enum class TokenText {
   kPieces,     // into the pieces of a SentencePiece model
-  kMetaspace,  // likewise, with the spaces of Hugging Face's tokenizers: white space at the end of a text is a piece too,
-               // and decoding keeps it
-  kTokens      // at spaces: the text consists of tokens
+  kMetaspace,  // likewise, with the spaces of Hugging Face's tokenizers: white space at the end of a text is a piece
+               // too, and decoding keeps it
+  kTokens  // at spaces: the text consists of tokens
 };
 
 inline constexpr auto enum_names(TokenText) {

@@ -17,10 +17,12 @@ namespace edgewise {
 namespace {
 
 constexpr std::int64_t kTokenListFormat = 1;
-constexpr std::array<std::string_view, 10> kMembers = {"format",    "text",      "end_input",      "special",   "omitted",
-                                                       "forbidden", "in_text",   "language_place", "languages", "tokens"};
+constexpr std::array<std::string_view, 10> kMembers = {"format",    "text",    "end_input",      "special",   "omitted",
+                                                       "forbidden", "in_text", "language_place", "languages", "tokens"};
 
-std::string numbers_json(const std::vector<std::int64_t>& numbers) { return fmt::format("[{}]", fmt::join(numbers, ", ")); }
+std::string numbers_json(const std::vector<std::int64_t>& numbers) {
+  return fmt::format("[{}]", fmt::join(numbers, ", "));
+}
 
 std::string special_json(const SpecialTokens& special) {
   return JsonObject()
@@ -89,8 +91,8 @@ class TokenListReader {
   }
 
   [[noreturn]] void fail_at_member(const std::string& key) const {
-    json_.fail_at_value(fmt::format("{} is no member of a vocabulary, needs one of {}", quote(key),
-                                    fmt::join(kMembers, ", ")));
+    json_.fail_at_value(
+        fmt::format("{} is no member of a vocabulary, needs one of {}", quote(key), fmt::join(kMembers, ", ")));
   }
 
   std::int64_t read_number(std::string_view what) {
@@ -146,7 +148,8 @@ class TokenListReader {
 
 std::string write_token_list(const TokenList& list) {
   const SentenceRules& rules = list.rules;
-  std::string text = fmt::format(R"({{
+  std::string text =
+      fmt::format(R"({{
   "format": {},
   "text": "{}",
   "end_input": {},
@@ -157,10 +160,9 @@ std::string write_token_list(const TokenList& list) {
   "language_place": "{}",
   "languages": {},
   "tokens": [)",
-                                 kTokenListFormat, enum_name(list.text), rules.end_input.value_or(false),
-                                 special_json(rules.special), numbers_json(rules.omitted),
-                                 numbers_json(rules.forbidden), numbers_json(list.in_text),
-                                 enum_name(rules.language_place), languages_json(rules.languages));
+                  kTokenListFormat, enum_name(list.text), rules.end_input.value_or(false), special_json(rules.special),
+                  numbers_json(rules.omitted), numbers_json(rules.forbidden), numbers_json(list.in_text),
+                  enum_name(rules.language_place), languages_json(rules.languages));
   std::string_view separator = "\n    ";
   for (const std::string& token : list.tokens) {
     text += separator;

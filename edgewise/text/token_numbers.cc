@@ -21,8 +21,8 @@ std::vector<std::string> parse_token_numbers(std::string_view bytes, std::string
   std::vector<bool> is_set(numbered.size());
   for (auto& [token, number] : numbered) {
     if (number >= tokens.size()) {
-      fail("{}: {} has the number {}, needs a number below {}, because there are {} tokens", where, quote(token), number,
-           tokens.size(), tokens.size());
+      fail("{}: {} has the number {}, needs a number below {}, because there are {} tokens", where, quote(token),
+           number, tokens.size(), tokens.size());
     }
     if (is_set[number]) {
       fail("{}: {} and {} have the number {}, needs a number for each", where, quote(tokens[number]), quote(token),

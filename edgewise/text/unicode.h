@@ -13,13 +13,13 @@ namespace edgewise {
 /// between lines and fields.
 bool is_space(char32_t code_point);
 
-bool is_number(char32_t code_point);       // general category N*
-bool is_punctuation(char32_t code_point);  // P*
-bool is_symbol(char32_t code_point);       // S*
-bool is_letter(char32_t code_point);       // L*
-bool is_mark(char32_t code_point);         // M*
+bool is_number(char32_t code_point);             // general category N*
+bool is_punctuation(char32_t code_point);        // P*
+bool is_symbol(char32_t code_point);             // S*
+bool is_letter(char32_t code_point);             // L*
+bool is_mark(char32_t code_point);               // M*
 bool is_control_or_format(char32_t code_point);  // Cc, Cf
-bool is_lowercase(char32_t code_point);    // Ll
+bool is_lowercase(char32_t code_point);          // Ll
 
 // Map a code point to a single code point; return it unchanged if its counterpart is a sequence.
 char32_t lowercase_letter(char32_t code_point);

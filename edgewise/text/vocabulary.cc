@@ -134,8 +134,9 @@ std::shared_ptr<const Vocabulary> build_vocabulary(const std::vector<std::span<c
 }
 
 std::shared_ptr<const Vocabulary> parse_vocabulary(std::string_view bytes, std::string_view name) {
-  check(!bytes.starts_with('{'), "{}: {} is a mapped vocabulary, needs to be read with its directory, which may have a {}",
-        kLoadVocabulary, name, kPiecesFile);
+  check(!bytes.starts_with('{'),
+        "{}: {} is a mapped vocabulary, needs to be read with its directory, which may have a {}", kLoadVocabulary,
+        name, kPiecesFile);
   if (looks_like_sentencepiece_model(bytes)) return parse_sentencepiece_vocabulary(bytes, name);
   VocabularyFile file = parse_vocabulary_file(bytes, name);
   return std::make_shared<LookupVocabulary>(file.kind, file.preprocessing, std::move(file.tokens));

@@ -40,9 +40,10 @@ struct VocabularyOptions {
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
-    field("kind", self.kind,
-          "kind of tokens: words between spaces, characters, pieces that SentencePiece learns, or mapped: the tokens of "
-          "another system's model, which cannot be learned");
+    field(
+        "kind", self.kind,
+        "kind of tokens: words between spaces, characters, pieces that SentencePiece learns, or mapped: the tokens of "
+        "another system's model, which cannot be learned");
     field("size", self.size,
           "most tokens of the vocabulary, with the four special ones; 0: no limit; sentencepiece: the exact number",
           at_least(0).at_most(1e6));
@@ -103,15 +104,16 @@ class Vocabulary {
   /// vocabulary.
   std::string_view token_text(std::int64_t token) const;
 
-  /// Return the name, "vocabulary.txt", "vocabulary.model" or "vocabulary.json", and the bytes of the vocabulary's file.
+  /// Return the name, "vocabulary.txt", "vocabulary.model" or "vocabulary.json", and the bytes of the vocabulary's
+  /// file.
   std::string_view file_name() const;
   virtual std::string serialize() const = 0;
 
   /// Returns whether words are separated from the marks behind them.
   virtual bool separates_punctuation() const { return false; }
 
-  /// Returns the bytes of the SentencePiece model, "pieces.model", that splits the text of a mapped vocabulary; empty if
-  /// there is no such file.
+  /// Returns the bytes of the SentencePiece model, "pieces.model", that splits the text of a mapped vocabulary; empty
+  /// if there is no such file.
   virtual std::string serialize_pieces() const { return {}; }
 
   /// Returns the algorithm that learned the pieces; nothing for a vocabulary without a SentencePiece model.

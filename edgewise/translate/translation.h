@@ -13,7 +13,7 @@ struct TranslationRequest {
   std::string input;
   std::string prefix = {};        // first words of the output; for scoring, the whole output
   std::string prefix_place = {};  // file and line of the prefix, for errors
-  PairLanguages languages = {};   // of a multilingual model; not given: those of the model's config
+  PairLanguages languages = {};   // for a multilingual model; not given: those of the model's config
 };
 
 /// An output token and the input token to which it has the highest attention weight, as indices from 0.

@@ -31,7 +31,7 @@ struct TranslatorOptions {
   // Most tokens of an input; by default as in training; 0: no limit but that of a model with learned positions.
   std::optional<std::int64_t> max_input = {};
   LongInputs long_inputs = LongInputs::kSplit;
-  PairLanguages languages = {};                             // of a multilingual model; by default as in its config
+  PairLanguages languages = {};                             // for a multilingual model; by default as in its config
   SearchCapacity capacity = {};                             // batch size of each worker
   int workers = 1;                                          // searches that run in parallel, each with its own scorer
   int threads = 0;                                          // threads of each worker; 0: num_threads() / workers

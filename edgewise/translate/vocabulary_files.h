@@ -13,9 +13,9 @@
 namespace edgewise {
 
 // Files of the vocabularies in a model or vocabulary directory: vocabulary.txt, vocabulary.model or vocabulary.json,
-// after the prefix of its side, or without prefix if both sides share a vocabulary. The pieces.model of a vocabulary.json
-// has the prefix of its side unless both sides have the same. A side that changes capitals before it splits a sentence
-// into tokens also has a case.txt, always after the prefix of the side.
+// after the prefix of its side, or without prefix if both sides share a vocabulary. The pieces.model of a
+// vocabulary.json has the prefix of its side unless both sides have the same. A side that changes capitals before it
+// splits a sentence into tokens also has a case.txt, always after the prefix of the side.
 inline constexpr std::string_view kInputPrefix = "input_";
 inline constexpr std::string_view kOutputPrefix = "output_";
 

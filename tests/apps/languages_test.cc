@@ -2,6 +2,8 @@
 // Models with the vocabulary of another system, and with languages.
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "edgewise/text/mapped_vocabulary.h"
 #include "edgewise/text/token_list.h"
 #include "edgewise/text/vocabulary.h"
@@ -10,13 +12,13 @@
 namespace edgewise {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// `</s>` 0, `<unk>` 1, words, `eng` 6, `fra` 7, `>>eng<<` 8, `>>fra<<` 9, `<pad>` 10.
 TokenList list_with_languages(LanguagePlace place) {
-  TokenList list = {
-      .text = TokenText::kTokens,
-      .tokens = {"</s>", "<unk>", "a", "b", "c", "d", "eng", "fra", ">>eng<<", ">>fra<<", "<pad>"}};
+  TokenList list = {.text = TokenText::kTokens,
+                    .tokens = {"</s>", "<unk>", "a", "b", "c", "d", "eng", "fra", ">>eng<<", ">>fra<<", "<pad>"}};
   const std::int64_t first = place == LanguagePlace::kOutputBeforeInput ? 8 : 6;
   list.rules = {.special = {.padding = 10, .unknown = 1, .begin = 10, .end = 0},
                 .omitted = {0, 1, 6, 7, 10},
@@ -37,11 +39,12 @@ class LanguagesProgram : public ProgramTest {
     const auto vocabulary =
         make_mapped_vocabulary(std::make_shared<TokenIndex>(list_with_languages(place), "test"), nullptr);
     write("vocabulary/vocabulary.json", vocabulary->serialize());
-    write("tiny.toml",
-          "[data]\ntrain = [\"text.tsv\"]\nvalid = [\"text.tsv\"]\nend_input = true\n" + kTinyModelConfig);
-    std::vector<std::string> arguments = {"train",        "tiny.toml", "--out",        "run",
-                                          "--set",        "train.steps=2", "--set",    "vocabulary.kind=mapped",
-                                          "--set",        "vocabulary.file=vocabulary"};
+    write("tiny.toml", "[data]\ntrain = [\"text.tsv\"]\nvalid = [\"text.tsv\"]\nend_input = true\n" + kTinyModelConfig);
+    std::vector<std::string> arguments = {"train", "tiny.toml",
+                                          "--out", "run",
+                                          "--set", "train.steps=2",
+                                          "--set", "vocabulary.kind=mapped",
+                                          "--set", "vocabulary.file=vocabulary"};
     for (const std::string& setting : settings) {
       arguments.emplace_back("--set");
       arguments.push_back(setting);
@@ -85,6 +88,24 @@ TEST_F(LanguagesProgram, TakeTheOutputLanguageFromTheOptionOrTheLine) {
                  "data.input_language");
 }
 
+TEST_F(LanguagesProgram, HavePonderStepsInAUniversalTransformer) {
+  train(LanguagePlace::kBeforeBoth,
+        {"data.input_language=eng", "data.output_language=fra", "model.kind=universal", "model.decoder_layers=3"});
+  write("input", "a b\n");
+
+  const auto inspected = nlohmann::json::parse(run_well({"inspect", "run", "--ponder", "input", "--json"}));
+  const auto translated = nlohmann::json::parse(run_well(translate_with({"--json"})));
+
+  const nlohmann::json& sentence = inspected.at("sentences").at(0);
+  std::vector<std::string> texts;
+  for (const nlohmann::json& token : sentence.at("input")) texts.push_back(token.at("text"));
+  EXPECT_THAT(texts, ElementsAre("eng", "a", "b", "</s>"));
+  std::vector<std::int64_t> steps;
+  for (const nlohmann::json& token : sentence.at("output")) steps.push_back(token.at("steps"));
+  EXPECT_EQ(sentence.at("output").at(0).at("text"), "fra");
+  EXPECT_EQ(translated.at("outputs").at(0).at("steps"), steps);
+}
+
 TEST_F(LanguagesProgram, AreRefusedWhereTheModelHasNone) {
   train(LanguagePlace::kNone, {});
   write("input", "a b\n");
@@ -97,12 +118,12 @@ TEST_F(LanguagesProgram, AreRefusedWhereTheModelHasNone) {
 
 TEST_F(LanguagesProgram, RefuseToLearnAMappedVocabularyOrToDropTheEndOfInputs) {
   train(LanguagePlace::kNone, {});
-  expect_refused({"vocab", "tiny.toml", "--out", "v", "--set", "vocabulary.kind=mapped"},
-                 "vocab: vocabulary.kind is mapped, needs vocabulary.file, the directory of an imported model; a mapped "
-                 "vocabulary cannot be learned");
-  const ProcessResult result =
-      run({"train", "tiny.toml", "--out", "other", "--set", "vocabulary.kind=mapped", "--set",
-           "vocabulary.file=run/best", "--set", "data.end_input=false"});
+  expect_refused(
+      {"vocab", "tiny.toml", "--out", "v", "--set", "vocabulary.kind=mapped"},
+      "vocab: vocabulary.kind is mapped, needs vocabulary.file, the directory of an imported model; a mapped "
+      "vocabulary cannot be learned");
+  const ProcessResult result = run({"train", "tiny.toml", "--out", "other", "--set", "vocabulary.kind=mapped", "--set",
+                                    "vocabulary.file=run/best", "--set", "data.end_input=false"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.errors, HasSubstr("PairEncoder: data.end_input is false, needs true, as the vocabulary says"));
 }

@@ -109,7 +109,7 @@ std::string with_changed_tensor(const std::string& bytes, std::string_view name,
 /// Makes the embeddings of all letters nearly equal, so that the rounding errors of a computation decide which letter
 /// is likeliest, and the end unlikely.
 std::string with_letters_nearly_alike(const std::string& parameters) {
-  constexpr std::size_t kFirstLetter = kEndToken + 1;
+  constexpr std::size_t kFirstLetter = SpecialTokens().end + 1;
   constexpr std::size_t kSize = 16;
   const std::string alike = with_changed_tensor(parameters, "input_embedding.weight", [](std::vector<float>& values) {
     for (std::size_t i = (kFirstLetter + 1) * kSize; i < values.size(); ++i) {
@@ -118,7 +118,7 @@ std::string with_letters_nearly_alike(const std::string& parameters) {
   });
   return with_changed_tensor(alike, "generator.bias", [](std::vector<float>& values) {
     std::ranges::fill(values, 0.0f);
-    values[kEndToken] = -3.0f;
+    values[SpecialTokens().end] = -3.0f;
   });
 }
 

@@ -124,14 +124,20 @@ TEST(EncodePairsOfLanguages, PutsLanguagesIntoTheirPlaces) {
 }
 
 TEST(EncodePairsOfLanguages, NeedsOptionsThatTheVocabularyHas) {
-  const auto vocabulary = vocabulary_of(
-      with_languages(list_of_words({"a", "eng"}), LanguagePlace::kBeforeBoth, {{"eng", 3}}));
-  EXPECT_THAT([&] { PairEncoder(vocabulary, vocabulary, {.languages = {"eng", "eng"}}); },
-              ThrowsMessage<Error>("PairEncoder: data.end_input is false, needs true, as the vocabulary says; set "
-                                   "data.end_input=true"));
-  EXPECT_THAT([&] { PairEncoder(vocabulary, vocabulary, {.end_input = true, .languages = {"eng", ""}}); },
-              ThrowsMessage<Error>("PairEncoder: the output language is not given, needs one of the model's 1 "
-                                   "languages, such as eng; set --to or data.output_language"));
+  const auto vocabulary =
+      vocabulary_of(with_languages(list_of_words({"a", "eng"}), LanguagePlace::kBeforeBoth, {{"eng", 3}}));
+  EXPECT_THAT(
+      [&] {
+        PairEncoder(vocabulary, vocabulary, {.languages = {"eng", "eng"}});
+      },
+      ThrowsMessage<Error>("PairEncoder: data.end_input is false, needs true, as the vocabulary says; set "
+                           "data.end_input=true"));
+  EXPECT_THAT(
+      [&] {
+        PairEncoder(vocabulary, vocabulary, {.end_input = true, .languages = {"eng", ""}});
+      },
+      ThrowsMessage<Error>("PairEncoder: the output language is not given, needs one of the model's 1 "
+                           "languages, such as eng; set --to or data.output_language"));
 }
 
 TEST(EncodePairsOfLanguages, HasAFingerprintOfItsOwn) {

@@ -133,8 +133,8 @@ TEST(MappedTokenizers, EqualNllbTokenizer) {
 TEST(MappedTokenizers, EqualNllbTokenizerOfTheFirstModels) {
   TokenList list = parse_token_list(read_fixture("nllb/vocabulary.json"), "nllb");
   list.rules.language_place = LanguagePlace::kAfterInput;
-  const auto both = make_mapped_vocabulary(std::make_shared<TokenIndex>(std::move(list), "nllb"),
-                                           read_pieces("nllb/pieces.model"));
+  const auto both =
+      make_mapped_vocabulary(std::make_shared<TokenIndex>(std::move(list), "nllb"), read_pieces("nllb/pieces.model"));
   const Sides sides = {both, both, {"eng_Latn", "fra_Latn"}};
   for (const Case& expected : read_cases("nllb/legacy-cases.jsonl")) {
     EXPECT_EQ(encode_input(sides, expected.text), expected.ids) << expected.text;

@@ -154,19 +154,29 @@ TEST(TokenIndex, ErrorsNameValuesThatDoNotFit) {
             "load_vocabulary: v: begin has the number -1, needs 0 to 5");
   EXPECT_EQ(error_of_list([](TokenList& list) { list.rules.special.unknown = 0; }),
             "load_vocabulary: v: unknown is 0, which is another special token too, needs a token of its own");
-  EXPECT_EQ(error_of_list([](TokenList& list) { list.rules.omitted = {0, 6}; }),
+  EXPECT_EQ(error_of_list([](TokenList& list) {
+              list.rules.omitted = {0, 6};
+            }),
             "load_vocabulary: v: omitted has the number 6, needs 0 to 5");
-  EXPECT_EQ(error_of_list([](TokenList& list) { list.in_text = {5, 0}; }),
+  EXPECT_EQ(error_of_list([](TokenList& list) {
+              list.in_text = {5, 0};
+            }),
             "load_vocabulary: v: in_text holds numbers that do not ascend, needs ascending ones");
-  EXPECT_EQ(error_of_list([](TokenList& list) { list.in_text = {5, 5}; }),
+  EXPECT_EQ(error_of_list([](TokenList& list) {
+              list.in_text = {5, 5};
+            }),
             "load_vocabulary: v: in_text holds numbers that do not ascend, needs ascending ones");
-  EXPECT_EQ(error_of_list([](TokenList& list) { list.rules.forbidden = {0, 5}; }),
+  EXPECT_EQ(error_of_list([](TokenList& list) {
+              list.rules.forbidden = {0, 5};
+            }),
             "load_vocabulary: v: forbidden holds the end token 0, without which no output ends; take it out");
   EXPECT_EQ(error_of_list([](TokenList& list) { list.rules.languages[0].token = 6; }),
             "load_vocabulary: v: a language has the number 6, needs 0 to 5");
   EXPECT_EQ(error_of_list([](TokenList& list) { list.rules.languages[0].name = ""; }),
             "load_vocabulary: v: a language is \"\", needs a name without control characters");
-  EXPECT_EQ(error_of_list([](TokenList& list) { list.rules.languages.push_back({"deu", 3}); }),
+  EXPECT_EQ(error_of_list([](TokenList& list) {
+              list.rules.languages.push_back({"deu", 3});
+            }),
             "load_vocabulary: v: languages do not ascend by name, needs ascending names");
   EXPECT_EQ(error_of_list([](TokenList& list) { list.rules.language_place = LanguagePlace::kNone; }),
             "load_vocabulary: v has 1 languages, but language_place is none; needs a place");
@@ -313,9 +323,10 @@ TEST(MappedVocabulary, IsSavedWithItsPieces) {
 
 TEST(MappedVocabulary, IsNotLearnedAndNotReadFromOneFile) {
   const Lines sentences = {"a"};
-  EXPECT_EQ(error_of([&] { build_vocabulary({sentences}, {.kind = VocabularyKind::kMapped}); }),
-            "build_vocabulary: kind is mapped, needs words, characters or sentencepiece; a mapped vocabulary comes with "
-            "a model of another system");
+  EXPECT_EQ(
+      error_of([&] { build_vocabulary({sentences}, {.kind = VocabularyKind::kMapped}); }),
+      "build_vocabulary: kind is mapped, needs words, characters or sentencepiece; a mapped vocabulary comes with "
+      "a model of another system");
   EXPECT_EQ(error_of([] { parse_vocabulary(write_token_list(small_list()), "v.json"); }),
             "load_vocabulary: v.json is a mapped vocabulary, needs to be read with its directory, which may have a "
             "pieces.model");

@@ -99,9 +99,13 @@ TEST(SentenceFrame, NeedsLanguagesThatTheModelHas) {
   EXPECT_EQ(error_of([&] { output_beginning(*vocabulary, "", "f"); }),
             "f: the output language is not given, needs one of the model's 3 languages, such as eng, fra, frp; set "
             "--to or data.output_language");
-  EXPECT_EQ(error_of([&] { frame(*vocabulary, "a", {"fr", "fra"}); }),
+  EXPECT_EQ(error_of([&] {
+              frame(*vocabulary, "a", {"fr", "fra"});
+            }),
             "f: the input language is fr, needs one of the model's 3 languages, such as fra, frp");
-  EXPECT_EQ(error_of([&] { frame(*vocabulary, "a", {"zz\n", "fra"}); }),
+  EXPECT_EQ(error_of([&] {
+              frame(*vocabulary, "a", {"zz\n", "fra"});
+            }),
             "f: the input language is \"zz\\u000a\", needs one of the model's 3 languages, such as eng, fra, frp");
 }
 

@@ -115,8 +115,7 @@ TEST_P(SentencePieceTest, EncodesUnseenCharactersAsUnknown) {
 
   EXPECT_THAT(tokens, testing::Contains(kSpecial.unknown));
   EXPECT_THAT(tokens, testing::Not(testing::Contains(kSpecial.end)));
-  EXPECT_EQ(vocabulary->decode(Tokens{kSpecial.begin, kSpecial.unknown, kSpecial.end, kSpecial.padding}),
-            "<unknown>");
+  EXPECT_EQ(vocabulary->decode(Tokens{kSpecial.begin, kSpecial.unknown, kSpecial.end, kSpecial.padding}), "<unknown>");
 }
 
 TEST_P(SentencePieceTest, CanBeSavedAndLoaded) {

@@ -128,8 +128,9 @@ void add_translator_options(CLI::App& command, TranslatorSettings& settings) {
       .add_option("--precision", options.precision,
                   "the number format of matrix products: fp32 (default), bf16 or int8")
       ->transform(one_of<RuntimePrecision>());
-  add_language(command, "--from", options.languages.input,
-               "a multilingual model's name of the language of the inputs, such as eng_Latn; default: the model's config");
+  add_language(
+      command, "--from", options.languages.input,
+      "a multilingual model's name of the language of the inputs, such as eng_Latn; default: the model's config");
   add_language(command, "--to", options.languages.output,
                "a multilingual model's name of the language of the outputs, such as fra_Latn; default: the model's "
                "config");
