@@ -15,7 +15,7 @@
 namespace edgewise {
 namespace {
 
-constexpr std::string_view kCaller = "align_words";
+constexpr std::string_view kAlignWords = "align_words";
 
 /// The words of a sentence, and for each token the number of its word.
 struct Words {
@@ -70,8 +70,9 @@ struct TokenTexts {
 };
 
 TokenTexts tokens_of(const TranslationModel& model, std::string_view input, const AttentionMaps& cross) {
-  const SentenceFrame columns = encode_input(model, input, kCaller).frame;
-  const SentenceFrame rows = frame_output(*model.vocabularies.output, model.experiment.data.output_language, kCaller);
+  const SentenceFrame columns = encode_input(model, input, kAlignWords).frame;
+  const SentenceFrame rows =
+      frame_output(*model.vocabularies.output, model.experiment.data.output_language, kAlignWords);
   const std::size_t before_input = columns.before.size();
   const std::size_t before_output = rows.before.size() - 1;  // a row predicts a token, never the begin token
   const std::span<const std::string> inputs(cross.columns);
@@ -122,7 +123,7 @@ std::optional<AttentionMaps> cross_attention_maps(const TranslationModel& model,
   const Vocabularies& vocabularies = model.vocabularies;
   if (!fits_model(model, *vocabularies.input, input) || !fits_model(model, *vocabularies.output, output))
     return std::nullopt;
-  return attention_maps(model, encode_pair(model, input, output, kCaller))[kCrossMaps];
+  return attention_maps(model, encode_pair(model, input, output, kAlignWords))[kCrossMaps];
 }
 
 void add_error_rates(const TranslationModel& model, const AlignmentPairs& pairs, std::span<const MapIndex> maps,

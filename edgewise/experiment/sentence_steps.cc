@@ -16,7 +16,7 @@
 namespace edgewise {
 namespace {
 
-constexpr std::string_view kCaller = "count_ponder_steps";
+constexpr std::string_view kCountPonderSteps = "count_ponder_steps";
 
 using Side = std::vector<TokenSteps> SentenceSteps::*;
 
@@ -38,7 +38,7 @@ std::string side_json(const std::vector<TokenSteps>& tokens) {
 void check_inputs(const TranslationModel& model, const std::vector<std::string>& inputs) {
   const std::int64_t max_length = model.experiment.data.max_length;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::int64_t tokens = std::ssize(encode_input(model, inputs[i], kCaller).tokens);
+    const std::int64_t tokens = std::ssize(encode_input(model, inputs[i], kCountPonderSteps).tokens);
     check(max_length == 0 || tokens <= max_length,
           "count_ponder_steps: sentence {} has {} tokens, needs at most {}, as in training", i + 1, tokens, max_length);
     BatchTokens size;
@@ -61,9 +61,9 @@ TranslatedPairs translate_to_pairs(const TranslationModel& model, const std::vec
   const std::vector<TranslatedText> outputs = translate(model, inputs);
   TranslatedPairs translated;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const EncodedInput input = encode_input(model, inputs[i], kCaller);
+    const EncodedInput input = encode_input(model, inputs[i], kCountPonderSteps);
     if (input.tokens.empty()) continue;
-    translated.pairs.push_back(pair_with_output(model, input, outputs[i].token_numbers, kCaller));
+    translated.pairs.push_back(pair_with_output(model, input, outputs[i].token_numbers, kCountPonderSteps));
     translated.output_steps.push_back(outputs[i].ponder_steps);
   }
   check(!translated.pairs.empty(), "count_ponder_steps: none of {} sentences has a token, needs at least one",

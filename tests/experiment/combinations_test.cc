@@ -165,17 +165,6 @@ TrainedModel train_two_steps(const Experiment& experiment) {
 
 const std::vector<Tokens> kSweepInputs = {{4, 8, 5, 6}, {8}, {5, 5, 4, 7, 7, 6, 4}};
 
-double mean_difference(const std::vector<GrownStep>& found, const std::vector<GrownStep>& expected) {
-  double sum = 0;
-  std::size_t count = 0;
-  for (std::size_t t = 0; t < expected.size(); ++t) {
-    for (std::size_t i = 0; i < expected[t].result.log_probabilities.size(); ++i, ++count) {
-      sum += std::abs(found[t].result.log_probabilities[i] - expected[t].result.log_probabilities[i]);
-    }
-  }
-  return sum / static_cast<double>(count);
-}
-
 void expect_runtime_agrees(const TrainedModel& trained) {
   const auto loaded = make_model(trained.options, 9);
   load_tensors(loaded->parameters(), trained.file, "saved");

@@ -220,19 +220,6 @@ INSTANTIATE_TEST_SUITE_P(, InEachPrecision,
                          testing::Values(RuntimePrecision::kFp32, RuntimePrecision::kBf16, RuntimePrecision::kInt8),
                          [](const auto& precision) { return std::string(enum_name(precision.param)); });
 
-double mean_difference(const std::vector<GrownStep>& found, const std::vector<GrownStep>& expected) {
-  double sum = 0;
-  double count = 0;
-  for (std::size_t t = 0; t < expected.size(); ++t) {
-    const auto& values = expected[t].result.log_probabilities;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      sum += std::abs(double{found[t].result.log_probabilities[i]} - values[i]);
-    }
-    count += static_cast<double>(values.size());
-  }
-  return sum / count;
-}
-
 // The tolerances are small, because the log-probabilities of this model spread over several units.
 TEST(RuntimeModel, IsCloseToFp32InBf16AndInt8) {
   TransformerOptions options = TransformerOptions::from_preset(TransformerPreset::kTutorial);

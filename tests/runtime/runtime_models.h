@@ -105,6 +105,20 @@ inline void expect_near(const std::vector<float>& found, const std::vector<float
   }
 }
 
+/// Returns the mean distance of log-probabilities.
+inline double mean_difference(const std::vector<GrownStep>& found, const std::vector<GrownStep>& expected) {
+  double sum = 0;
+  double count = 0;
+  for (std::size_t t = 0; t < expected.size(); ++t) {
+    const auto& values = expected[t].result.log_probabilities;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      sum += std::abs(double{found[t].result.log_probabilities[i]} - values[i]);
+    }
+    count += static_cast<double>(values.size());
+  }
+  return sum / count;
+}
+
 /// Expects nearly equal probabilities and attention, and equal numbers of ponder steps.
 inline void expect_same_results(const std::vector<GrownStep>& found, const std::vector<GrownStep>& expected) {
   ASSERT_EQ(found.size(), expected.size());

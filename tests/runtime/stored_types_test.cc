@@ -69,19 +69,6 @@ TEST(StoredTypes, GiveTheResultsOfTheSameValuesInFp32) {
   });
 }
 
-double mean_difference(const std::vector<GrownStep>& found, const std::vector<GrownStep>& expected) {
-  double sum = 0;
-  double count = 0;
-  for (std::size_t t = 0; t < expected.size(); ++t) {
-    const std::vector<float>& values = expected[t].result.log_probabilities;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      sum += std::abs(double{found[t].result.log_probabilities[i]} - values[i]);
-    }
-    count += static_cast<double>(values.size());
-  }
-  return sum / count;
-}
-
 // Rounding the weights of the file once more, to other scales, would add to the error of rounded activations.
 TEST(StoredTypes, OfEightBitsAreNotRoundedAgainInInt8) {
   double error_of_stored = 0;
