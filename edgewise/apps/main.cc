@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
   add_translate(program);
   add_vocab(program);
   add_average(program);
+  add_import(program);
   add_compare(program);
   add_score(program);
   add_score_pairs(program);

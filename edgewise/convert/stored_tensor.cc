@@ -2,13 +2,13 @@
 #include "edgewise/convert/stored_tensor.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <utility>
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/checked.h"
+#include "edgewise/base/float16.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {
@@ -21,19 +21,6 @@ Element element_at(std::span<const std::byte> bytes, std::size_t index) {
   Element element;
   std::memcpy(&element, bytes.data() + index * sizeof(Element), sizeof(Element));
   return element;
-}
-
-float half_to_float(std::uint16_t half) {
-  constexpr int kFractionBits = 10;
-  const std::uint32_t sign = std::uint32_t{half & 0x8000U} << 16;
-  const std::uint32_t exponent = half >> kFractionBits & 0x1F;
-  const std::uint32_t fraction = half & 0x3FF;
-  if (exponent == 0) {
-    const float magnitude = std::ldexp(static_cast<float>(fraction), -14 - kFractionBits);
-    return sign != 0 ? -magnitude : magnitude;
-  }
-  const std::uint32_t float_exponent = exponent == 0x1F ? 0xFF : exponent - 15 + 127;
-  return std::bit_cast<float>(sign | float_exponent << 23 | fraction << (23 - kFractionBits));
 }
 
 std::vector<float> doubles_to_floats(const TensorInfo& tensor, std::size_t count, std::string_view where) {
@@ -58,7 +45,14 @@ std::vector<float> convert_each(std::size_t count, Convert convert) {
 }  // namespace
 
 std::string_view StoredTensors::keep(std::string bytes) {
-  return *memory.emplace_back(std::make_unique<const std::string>(std::move(bytes)));
+  const auto kept = std::make_shared<const std::string>(std::move(bytes));
+  memory.push_back(kept);
+  return *kept;
+}
+
+void add_zeros(std::string name, std::vector<std::int64_t> shape, StoredTensors& tensors) {
+  const std::string_view zeros = tensors.keep(std::string(checked_byte_size(DType::kF32, shape, name), '\0'));
+  tensors.tensors.push_back({std::move(name), DType::kF32, std::move(shape), std::as_bytes(std::span(zeros))});
 }
 
 TensorLookup::TensorLookup(std::span<const TensorInfo> tensors, std::string where)
@@ -108,7 +102,7 @@ std::vector<float> to_floats(const TensorInfo& tensor, std::string_view where) {
       return convert_each(count, [&](std::size_t i) { return element_at<float>(tensor.bytes, i); });
     case DType::kF16:
       return convert_each(count,
-                          [&](std::size_t i) { return half_to_float(element_at<std::uint16_t>(tensor.bytes, i)); });
+                          [&](std::size_t i) { return static_cast<float>(element_at<Float16>(tensor.bytes, i)); });
     case DType::kBF16:
       return convert_each(count,
                           [&](std::size_t i) { return static_cast<float>(element_at<BFloat16>(tensor.bytes, i)); });

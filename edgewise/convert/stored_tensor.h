@@ -20,11 +20,14 @@ namespace edgewise {
 /// The tensors of a file, in the file's order, and the memory of their bytes. Moving the object keeps the bytes.
 struct StoredTensors {
   std::vector<TensorInfo> tensors;
-  std::vector<std::unique_ptr<const std::string>> memory;
+  std::vector<std::shared_ptr<const void>> memory;
 
   /// Stores the bytes and returns them.
   std::string_view keep(std::string bytes);
 };
+
+/// Adds a tensor of F32 whose elements are 0.
+void add_zeros(std::string name, std::vector<std::int64_t> shape, StoredTensors& tensors);
 
 /// Looks up tensors by name, and records which ones were looked up.
 class TensorLookup {

@@ -76,14 +76,6 @@ bool is_finite(const SafetensorsFile& parameters, const TensorInfo& tensor) {
   }
 }
 
-void check_finite(const SafetensorsFile& parameters, const std::string& name, std::string_view caller) {
-  for (const TensorInfo& tensor : parameters.tensors()) {
-    check(is_finite(parameters, tensor),
-          "{}: {} has {} with infinite values or NaN, needs finite numbers; take another checkpoint", caller, name,
-          quote(tensor.name));
-  }
-}
-
 }  // namespace
 
 fs::path find_model(const fs::path& path, std::string_view caller) {
@@ -94,6 +86,14 @@ fs::path find_model(const fs::path& path, std::string_view caller) {
   }
   fail("{}: {} holds no model, a directory with {} (or with best/ or last/ that have one) is needed", caller,
        path.string(), kManifestName);
+}
+
+void check_finite(const SafetensorsFile& parameters, const std::string& name, std::string_view caller) {
+  for (const TensorInfo& tensor : parameters.tensors()) {
+    check(is_finite(parameters, tensor),
+          "{}: {} has {} with infinite values or NaN, needs finite numbers; take another checkpoint", caller, name,
+          quote(tensor.name));
+  }
 }
 
 ModelFiles read_model_files(const fs::path& path, std::string_view caller) {

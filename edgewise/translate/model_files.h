@@ -39,6 +39,9 @@ std::filesystem::path find_model(const std::filesystem::path& path, std::string_
 ModelFiles read_model_files(const std::filesystem::path& path, std::string_view caller);
 ModelFiles read_model_files(const ListedDirectory& files, std::string_view caller);
 
+/// Throws Error, which calls the file `name`, for a parameter that is not finite.
+void check_finite(const SafetensorsFile& parameters, const std::string& name, std::string_view caller);
+
 /// Reads the members of an ensemble, at least one. Throws Error unless their vocabularies are equal.
 std::vector<ModelFiles> read_models(const std::vector<std::string>& paths, std::string_view caller);
 

@@ -38,6 +38,7 @@ class SignalExit : public std::exception {
 void add_train(CLI::App& program);
 void add_vocab(CLI::App& program);
 void add_average(CLI::App& program);
+void add_import(CLI::App& program);
 void add_compare(CLI::App& program);
 void add_translate(CLI::App& program);
 /// Makes `command` itself the translate command.

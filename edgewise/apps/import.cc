@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// edgewise import PATH --out MODEL
+#include <filesystem>
+#include <memory>
+
+#include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/runtime/shared_options.h"
+#include "edgewise/apps/runtime/standard_streams.h"
+#include "edgewise/base/directory.h"
+#include "edgewise/base/utf8.h"
+#include "edgewise/convert/imported_model.h"
+
+namespace edgewise {
+namespace {
+
+struct ImportCommand {
+  std::filesystem::path source;
+  std::filesystem::path destination;
+};
+
+void run_import(const ImportCommand& command) {
+  constexpr std::string_view kCaller = "edgewise import";
+  make_output_optional();
+  DirectoryWriter::check_target(command.destination, kCaller);
+  const ImportedModel model = import_model(command.source, kCaller);
+  write_model(model, command.destination, kCaller);
+  print_output("{}: {}\n", printable(command.destination.string()), model.origin);
+}
+
+}  // namespace
+
+void add_import(CLI::App& program) {
+  auto command = std::make_shared<ImportCommand>();
+  CLI::App* import = program.add_subcommand("import", "Convert a model of another system into a model directory");
+  add_path(*import, "source", command->source,
+           "directory of a model of Hugging Face's transformers, Marian or CTranslate2")
+      ->required();
+  add_path(*import, "--out", command->destination, "the model directory to write")->required();
+  import->callback([command] { run_import(*command);
+});
+}  // namespace edgewise
+
+}  // namespace edgewise

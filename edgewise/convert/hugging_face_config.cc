@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/convert/hugging_face_config.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
+#include "edgewise/convert/json_settings.h"
+
+namespace edgewise {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Values of members that config.json may lack; those of the classes MarianConfig and M2M100Config.
+struct FamilyDefaults {
+  HuggingFaceFamily family;
+  std::int64_t vocabulary;
+  std::string_view activation;
+  bool scales_embedding;
+  double attention_dropout;
+  std::int64_t padding;
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+constexpr FamilyDefaults kMarianDefaults = {.family = HuggingFaceFamily::kMarian,
+                                            .vocabulary = 58101,
+                                            .activation = "gelu",
+                                            .scales_embedding = false,
+                                            .attention_dropout = 0.0,
+                                            .padding = 58100,
+                                            .begin = 58100,
+                                            .end = 0};
+constexpr FamilyDefaults kM2m100Defaults = {.family = HuggingFaceFamily::kM2m100,
+                                            .vocabulary = 128112,
+                                            .activation = "relu",
+                                            .scales_embedding = true,
+                                            .attention_dropout = 0.1,
+                                            .padding = 1,
+                                            .begin = 2,
+                                            .end = 2};
+
+const FamilyDefaults& defaults_of(const JsonSettings& config) {
+  const std::string type = config.text("model_type").value_or("");
+  if (type == "marian") return kMarianDefaults;
+  if (type == "m2m_100") return kM2m100Defaults;
+  config.refuse("model_type", quote(type), "marian or m2m_100");
+}
+
+Activation read_activation(const JsonSettings& config, std::string_view by_default) {
+  const std::string name = config.text("activation_function").value_or(std::string(by_default));
+  if (name == "relu") return Activation::kRelu;
+  if (name == "gelu") return Activation::kGelu;
+  if (name == "silu" || name == "swish") return Activation::kSilu;
+  config.refuse("activation_function", quote(name), "relu, gelu, silu or swish");
+}
+
+/// Returns a number that encoder and decoder share.
+std::int64_t read_common(const JsonSettings& config, const std::string& suffix, std::int64_t by_default) {
+  const std::int64_t encoder = config.whole_number("encoder_" + suffix).value_or(by_default);
+  const std::int64_t decoder = config.whole_number("decoder_" + suffix).value_or(by_default);
+  if (encoder != decoder) {
+    config.refuse("decoder_" + suffix, std::to_string(decoder),
+                  fmt::format("{} as encoder_{}; layers of both sides have one size", encoder, suffix));
+  }
+  return encoder;
+}
+
+TransformerOptions read_model(const JsonSettings& config, const FamilyDefaults& defaults) {
+  const bool is_marian = defaults.family == HuggingFaceFamily::kMarian;
+  TransformerOptions model;
+  model.size = config.whole_number("d_model").value_or(1024);
+  model.heads = read_common(config, "attention_heads", 16);
+  model.feed_forward = read_common(config, "ffn_dim", 4096);
+  model.encoder_layers = config.whole_number("encoder_layers").value_or(12);
+  model.decoder_layers = config.whole_number("decoder_layers").value_or(12);
+  model.norm_placement = is_marian ? NormPlacement::kPost : NormPlacement::kPre;
+  model.final_norm = !is_marian;
+  model.activation = read_activation(config, defaults.activation);
+  model.positions = is_marian ? PositionKind::kHalves : PositionKind::kFairseq;
+  model.max_positions = config.whole_number("max_position_embeddings").value_or(1024);
+  model.scale_embedding = config.boolean("scale_embedding").value_or(defaults.scales_embedding);
+  model.dropout.embedding = model.dropout.residual = config.number("dropout").value_or(0.1);
+  model.dropout.attention = config.number("attention_dropout").value_or(defaults.attention_dropout);
+  model.dropout.activation = config.number("activation_dropout").value_or(0.0);
+  model.input_vocabulary = config.whole_number("vocab_size").value_or(defaults.vocabulary);
+  model.output_vocabulary = model.input_vocabulary;
+  if (is_marian) {
+    model.output_vocabulary = config.whole_number("decoder_vocab_size").value_or(model.input_vocabulary);
+  }
+  return model;
+}
+
+std::int64_t to_token(const JsonSettings& settings, const std::string& key, const JsonValue& value) {
+  constexpr double kMost = 1e9;
+  const bool is_token = value.kind == JsonKind::kNumber && value.number >= 0 && value.number <= kMost &&
+                        std::floor(value.number) == value.number;
+  if (!is_token) settings.refuse(key, describe(value), "the number of a token");
+  return static_cast<std::int64_t>(value.number);
+}
+
+/// Returns a token that may be written as a list of one.
+std::optional<std::int64_t> read_token(const JsonSettings& settings, const std::string& key) {
+  const JsonValue* value = settings.find(key);
+  if (value == nullptr) return std::nullopt;
+  if (value->kind != JsonKind::kArray) return to_token(settings, key, *value);
+  if (value->items.size() != 1) settings.refuse(key, describe(*value), "one token");
+  return to_token(settings, key, value->items[0]);
+}
+
+/// Returns the tokens of a list whose elements are tokens or lists of one token.
+std::vector<std::int64_t> read_tokens(const JsonSettings& settings, const std::string& key) {
+  const JsonValue* list = settings.find(key);
+  if (list == nullptr) return {};
+  if (list->kind != JsonKind::kArray) settings.refuse(key, describe(*list), "a list of tokens");
+  std::vector<std::int64_t> tokens;
+  for (const JsonValue& item : list->items) {
+    const bool is_sequence = item.kind == JsonKind::kArray;
+    if (is_sequence && item.items.size() != 1) {
+      settings.refuse(key, describe(item) + " among others", "single tokens, because Edgewise cannot forbid sequences");
+    }
+    tokens.push_back(to_token(settings, key, is_sequence ? item.items[0] : item));
+  }
+  return tokens;
+}
+
+/// Throws Error for settings of generate() that change translations and that Edgewise does not have.
+void refuse_other_search(const JsonSettings& settings) {
+  const auto refuse_boolean = [&](const char* key) { settings.require_boolean(key, false); };
+  const auto refuse_number = [&](const char* key, double neutral) { settings.require_number(key, neutral); };
+  const auto refuse_any = [&](const char* key) { settings.require_absent(key); };
+  refuse_boolean("do_sample");
+  refuse_boolean("remove_invalid_values");
+  refuse_number("num_beam_groups", 1);
+  refuse_number("diversity_penalty", 0);
+  refuse_number("encoder_no_repeat_ngram_size", 0);
+  refuse_number("encoder_repetition_penalty", 1);
+  refuse_number("min_new_tokens", 0);
+  for (const char* key : {"begin_suppress_tokens", "forced_decoder_ids", "sequence_bias", "force_words_ids",
+                          "constraints", "exponential_decay_length_penalty", "stop_strings", "penalty_alpha",
+                          "guidance_scale", "watermarking_config", "prompt_lookup_num_tokens"}) {
+    refuse_any(key);
+  }
+}
+
+StopWhen read_stop(const JsonSettings& settings) {
+  const std::string key = "early_stopping";
+  const JsonValue* value = settings.find(key);
+  if (value == nullptr) return StopWhen::kLikely;
+  if (value->kind == JsonKind::kBoolean) return value->boolean ? StopWhen::kFull : StopWhen::kLikely;
+  if (value->kind == JsonKind::kString && value->text == "never") return StopWhen::kCertain;
+  settings.refuse(key, describe(*value), "true, false or \"never\"");
+}
+
+/// Returns max_length, which counts the begin token, of the form in which it is given.
+std::int64_t read_max_length(const JsonSettings& settings) {
+  constexpr std::int64_t kDefault = 20;  // of generate()
+  if (const std::optional<std::int64_t> new_tokens = settings.whole_number("max_new_tokens")) return *new_tokens + 1;
+  return settings.whole_number("max_length").value_or(kDefault);
+}
+
+SearchOptions read_search(const JsonSettings& settings, std::int64_t end) {
+  refuse_other_search(settings);
+  SearchOptions search;
+  search.rules = BeamRules::kHuggingFace;
+  search.beam = settings.whole_number("num_beams").value_or(1);
+  search.n_best = settings.whole_number("num_return_sequences").value_or(1);
+  search.length_penalty = settings.number("length_penalty").value_or(1.0);
+  search.max_length = read_max_length(settings);
+  search.min_length = settings.whole_number("min_length").value_or(0);
+  search.no_repeat_ngram = settings.whole_number("no_repeat_ngram_size").value_or(0);
+  search.repetition_penalty = settings.number("repetition_penalty").value_or(1.0);
+  search.stop_when = read_stop(settings);
+  search.renormalize = settings.boolean("renormalize_logits").value_or(false);
+  const std::optional<std::int64_t> forced_end = read_token(settings, "forced_eos_token_id");
+  if (forced_end && *forced_end != end) {
+    settings.refuse("forced_eos_token_id", std::to_string(*forced_end), fmt::format("{} as eos_token_id", end));
+  }
+  search.force_end = forced_end.has_value();
+  return search;
+}
+
+}  // namespace
+
+HuggingFaceConfig read_hugging_face_config(const fs::path& directory, std::string_view caller) {
+  const JsonSettings config = JsonSettings::read(directory / "config.json", caller);
+  const FamilyDefaults& defaults = defaults_of(config);
+  const fs::path generation = directory / "generation_config.json";
+  // As in transformers 5, members of config.json have no effect on generate() if the other file exists.
+  const bool has_generation = fs::exists(generation);
+  const JsonSettings settings = has_generation ? JsonSettings::read(generation, caller) : config;
+  const auto special_token = [&](const std::string& key, std::int64_t by_default) {
+    const std::optional<std::int64_t> token = read_token(settings, key);
+    return token ? *token : read_token(config, key).value_or(by_default);
+  };
+  HuggingFaceConfig result;
+  result.family = defaults.family;
+  result.model = read_model(config, defaults);
+  const bool is_marian = result.family == HuggingFaceFamily::kMarian;
+  result.has_shared_embedding = !is_marian || config.boolean("share_encoder_decoder_embeddings").value_or(true);
+  result.has_tied_projection = config.boolean("tie_word_embeddings").value_or(true);
+  result.padding = special_token("pad_token_id", defaults.padding);
+  result.begin = special_token("decoder_start_token_id", defaults.begin);
+  result.end = special_token("eos_token_id", defaults.end);
+  result.forced_token = read_token(settings, "forced_bos_token_id");
+  result.forbidden = read_tokens(settings, "bad_words_ids");
+  for (const std::int64_t token : read_tokens(settings, "suppress_tokens")) result.forbidden.push_back(token);
+  std::ranges::sort(result.forbidden);
+  const auto repeated = std::ranges::unique(result.forbidden);
+  result.forbidden.erase(repeated.begin(), repeated.end());
+  result.search = read_search(settings, result.end);
+  if (is_marian && !has_generation) result.search.force_end = true;  // the default of MarianConfig
+  return result;
+}
+
+}  // namespace edgewise

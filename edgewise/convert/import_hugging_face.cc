@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
+#include "edgewise/convert/hugging_face_config.h"
+#include "edgewise/convert/hugging_face_layout.h"
+#include "edgewise/convert/hugging_face_vocabulary.h"
+#include "edgewise/convert/importers.h"
+#include "edgewise/convert/json_settings.h"
+#include "edgewise/convert/position_table.h"
+#include "edgewise/convert/pytorch_model.h"
+
+namespace edgewise {
+namespace {
+
+namespace fs = std::filesystem;
+
+StoredTensors read_safetensors(const fs::path& path) {
+  const auto file = std::make_shared<const SafetensorsFile>(SafetensorsFile::open(path));
+  return {.tensors = {file->tensors().begin(), file->tensors().end()}, .memory = {file}};
+}
+
+/// Reads the files of a model that is stored in several ones.
+StoredTensors read_shards(const fs::path& index, std::string_view caller) {
+  const JsonSettings settings = JsonSettings::read(index, caller);
+  const JsonValue* files = settings.find("weight_map");
+  if (files == nullptr) settings.refuse("weight_map", "missing", "the file of each tensor");
+  std::vector<std::string> names;
+  for (const auto& [tensor, file] : files->members) names.push_back(file.text);
+  std::ranges::sort(names);
+  const auto repeated = std::ranges::unique(names);
+  names.erase(repeated.begin(), repeated.end());
+  StoredTensors all;
+  for (const std::string& name : names) {
+    if (!is_plain_name(name)) settings.refuse("weight_map", quote(name), "names of files beside it");
+    StoredTensors part = read_safetensors(index.parent_path() / name);
+    std::ranges::move(part.tensors, std::back_inserter(all.tensors));
+    std::ranges::move(part.memory, std::back_inserter(all.memory));
+  }
+  return all;
+}
+
+StoredTensors read_tensors(const fs::path& directory, std::string_view caller) {
+  constexpr const char* kSafetensors = "model.safetensors";
+  constexpr const char* kIndex = "model.safetensors.index.json";
+  constexpr const char* kPytorch = "pytorch_model.bin";
+  if (fs::exists(directory / kSafetensors)) return read_safetensors(directory / kSafetensors);
+  if (fs::exists(directory / kIndex)) return read_shards(directory / kIndex, caller);
+  check(fs::exists(directory / kPytorch), "{}: {} has no parameters, needs {}, {} or {}", caller, directory.string(),
+        kSafetensors, kIndex, kPytorch);
+  return read_pytorch_model(directory / kPytorch);
+}
+
+bool are_equal(const TensorInfo& a, const TensorInfo& b) {
+  return a.dtype == b.dtype && a.shape == b.shape && std::ranges::equal(a.bytes, b.bytes);
+}
+
+/// Chooses the tensors of the embeddings. Files may have copies of a tied table under further names; a copy that
+/// differs from the table is a table of its own, as in transformers 5.
+class EmbeddingChoice {
+ public:
+  EmbeddingChoice(const HuggingFaceConfig& config, TensorLookup& tensors) : tensors_(tensors) {
+    const std::string shared = "model.shared.weight";
+    const std::string encoder = "model.encoder.embed_tokens.weight";
+    const std::string decoder = "model.decoder.embed_tokens.weight";
+    names_.input = config.has_shared_embedding ? choose(encoder, shared) : encoder;
+    names_.output = config.has_shared_embedding ? choose(decoder, shared) : decoder;
+    names_.projection = config.has_tied_projection ? choose("lm_head.weight", names_.output) : "lm_head.weight";
+  }
+
+  const HuggingFaceEmbeddings& names() const { return names_; }
+
+  Tying tying() const {
+    if (names_.projection != names_.output) return Tying::kNone;
+    return names_.output == names_.input ? Tying::kAll : Tying::kOutput;
+  }
+
+ private:
+  std::string choose(const std::string& copy, const std::string& table) {
+    const TensorInfo* copied = tensors_.find(copy);
+    const TensorInfo* original = tensors_.find(table);
+    if (copied == nullptr) return table;
+    return original != nullptr && are_equal(*copied, *original) ? table : copy;
+  }
+
+  TensorLookup& tensors_;
+  HuggingFaceEmbeddings names_;
+};
+
+/// Uses the tables of positions that a file has, unless they are those of the formula.
+void choose_positions(TensorLookup& tensors, TransformerOptions& model) {
+  bool is_learned = false;
+  for (const char* side : {"encoder", "decoder"}) {
+    const TensorInfo* table = tensors.find(fmt::format("model.{}.embed_positions.weight", side));
+    if (table != nullptr && !is_position_table(*table, model.size, model.positions)) is_learned = true;
+  }
+  if (is_learned) model.positions = PositionKind::kLearned;
+}
+
+std::string describe(const HuggingFaceConfig& config) {
+  return fmt::format("a {} model of Hugging Face's transformers",
+                     config.family == HuggingFaceFamily::kMarian ? "MarianMT" : "M2M-100");
+}
+
+void set_data_options(const HuggingFaceConfig& config, const HuggingFaceVocabulary& vocabulary, DataOptions& data) {
+  const SentenceRules& rules = vocabulary.vocabularies.input->rules();
+  const std::int64_t around = rules.language_place == LanguagePlace::kNone ? 1 : 2;
+  data.max_length =
+      std::min(vocabulary.longest.value_or(config.model.max_positions), config.model.max_positions) - around;
+  data.end_input = true;
+  data.input_language = vocabulary.input_language;
+  data.output_language = vocabulary.output_language;
+}
+
+}  // namespace
+
+ImportedModel import_hugging_face(const fs::path& directory, std::string_view caller) {
+  HuggingFaceConfig config = read_hugging_face_config(directory, caller);
+  const HuggingFaceVocabulary vocabulary = read_hugging_face_vocabulary(directory, config, caller);
+  StoredTensors stored = read_tensors(directory, caller);
+  TensorLookup tensors(stored.tensors, fmt::format("{}: {}", caller, directory.string()));
+  const EmbeddingChoice embeddings(config, tensors);
+  config.model.tying = embeddings.tying();
+  choose_positions(tensors, config.model);
+
+  ImportedModel model;
+  model.origin = describe(config);
+  model.vocabularies = vocabulary.vocabularies;
+  model.experiment.model = config.model;
+  model.experiment.search = config.search;
+  model.experiment.vocabulary.kind = VocabularyKind::kMapped;
+  model.experiment.vocabulary.shared = vocabulary.is_shared;
+  set_data_options(config, vocabulary, model.experiment.data);
+  const bool has_bias = tensors.find("final_logits_bias") != nullptr;
+  model.parameters = import_parameters(list_parameters(config.model),
+                                       hugging_face_layout(config.model, embeddings.names(), has_bias), tensors);
+  if (!has_bias) add_zeros("generator.bias", {config.model.output_vocabulary}, model.parameters);
+  tensors.expect_all_used();
+  std::ranges::move(stored.memory, std::back_inserter(model.parameters.memory));
+  return model;
+}
+
+}  // namespace edgewise

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "edgewise/convert/stored_tensor.h"
+#include "edgewise/options/experiment.h"
+#include "edgewise/translate/vocabulary_files.h"
+
+namespace edgewise {
+
+/// A model of another system in the terms of Edgewise.
+struct ImportedModel {
+  std::string origin;  // what the model was: "a MarianMT model of Hugging Face's transformers"
+  Experiment experiment;
+  Vocabularies vocabularies;
+  StoredTensors parameters;
+};
+
+/// Reads a model of another system, which it recognises by its files: a directory of Hugging Face's transformers
+/// (MarianMT, M2M-100, NLLB-200), of Marian (decoder.yml and an npz file) or of CTranslate2 (model.bin). Throws Error,
+/// beginning with `caller`, for a part that a model directory of Edgewise cannot have exactly.
+ImportedModel import_model(const std::filesystem::path& path, std::string_view caller);
+
+/// Writes a model directory. Throws Error, without writing anything, if the model cannot be read back.
+void write_model(const ImportedModel& model, const std::filesystem::path& destination, std::string_view caller);
+
+}  // namespace edgewise

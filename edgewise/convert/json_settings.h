@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "edgewise/base/json_scanner.h"
+
+namespace edgewise {
+
+/// A value of a JSON file.
+struct JsonValue {
+  JsonKind kind = JsonKind::kNull;
+  bool boolean = false;
+  double number = 0;
+  std::string text = {};
+  std::vector<JsonValue> items = {};              // elements of a list
+  std::map<std::string, JsonValue> members = {};  // of an object
+
+  bool is_null() const { return kind == JsonKind::kNull; }
+};
+
+/// The settings in a JSON file of another system: an object whose members may be null, which means the default.
+class JsonSettings {
+ public:
+  /// Reads a file. Errors begin with `caller` and name the file. Throws Error for more than 8 levels or 1 000 000
+  /// values.
+  static JsonSettings read(const std::filesystem::path& path, std::string_view caller);
+
+  /// Parses text; errors begin with `where`.
+  static JsonSettings parse(std::string_view text, std::string where);
+
+  /// No settings.
+  explicit JsonSettings(std::string where) : where_(std::move(where)) {}
+
+  const std::string& where() const { return where_; }
+
+  /// Returns null for a member that is absent or null.
+  const JsonValue* find(const std::string& key) const;
+
+  // Return the value of a member, or nothing if it is absent or null. Throw Error for a value of another type.
+  std::optional<std::int64_t> whole_number(const std::string& key) const;
+  std::optional<double> number(const std::string& key) const;
+  std::optional<bool> boolean(const std::string& key) const;
+  std::optional<std::string> text(const std::string& key) const;
+
+  /// Throws Error unless the member is absent, null or equal to `only`: another value has no counterpart in Edgewise.
+  void require_number(const std::string& key, double only) const;
+  void require_boolean(const std::string& key, bool only) const;
+  void require_absent(const std::string& key) const;
+
+  /// Throws an Error about a member.
+  [[noreturn]] void refuse(const std::string& key, std::string_view has, std::string_view needs) const;
+
+ private:
+  const JsonValue* find(const std::string& key, JsonKind kind, std::string_view needs) const;
+
+  std::string where_;
+  std::map<std::string, JsonValue> members_;
+};
+
+/// Returns a value as text for error messages, shortened: `[[0], [5]]`.
+std::string describe(const JsonValue& value);
+
+}  // namespace edgewise

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/convert/tensor_layout.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "edgewise/base/error.h"
+
+namespace edgewise {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+Shape stored_shape(const Shape& shape, Orientation orientation) {
+  switch (orientation) {
+    case Orientation::kTransposed:
+      return {shape[1], shape[0]};
+    case Orientation::kOneRow:
+      return {1, shape[0]};
+    default:
+      return shape;
+  }
+}
+
+/// Returns a matrix [columns, rows] for a matrix [rows, columns].
+std::string transpose(std::span<const std::byte> bytes, DType dtype, std::int64_t rows, std::int64_t columns) {
+  return copy_strided(text_of(bytes), dtype_size(dtype), std::array{columns, rows},
+                      std::array{std::int64_t{1}, columns});
+}
+
+class Importer {
+ public:
+  Importer(std::span<const ParameterShape> parameters, TensorLookup& tensors) : tensors_(tensors) {
+    for (const ParameterShape& parameter : parameters) shape_of_.emplace(parameter.name, &parameter.shape);
+  }
+
+  void add(const TensorLayout& layout) {
+    Shape shape = *shape_of_.at(layout.parameters.front());
+    shape[0] = 0;
+    for (const std::string& name : layout.parameters) shape[0] += shape_of_.at(name)->front();
+    const TensorInfo& stored = tensors_.get(layout.name, stored_shape(shape, layout.orientation));
+    TensorInfo rows = stored;
+    rows.shape = shape;
+    if (layout.orientation == Orientation::kTransposed) {
+      rows.bytes = bytes_of(imported_.keep(transpose(stored.bytes, stored.dtype, shape[1], shape[0])));
+    }
+    split_rows(rows, layout.parameters, "");
+    if (stored.dtype == DType::kI8) {
+      split_rows(tensors_.get(layout.name + ".scale", std::array{shape[0]}), layout.parameters, ".scale");
+    }
+  }
+
+  StoredTensors finish() && { return std::move(imported_); }
+
+ private:
+  /// Makes a tensor of the rows of each parameter. The elements of one row of `rows` belong to one row of a parameter.
+  void split_rows(const TensorInfo& rows, const std::vector<std::string>& parameters, std::string_view suffix) {
+    const std::size_t row_bytes =
+        rows.bytes.size() / static_cast<std::size_t>(std::max<std::int64_t>(1, rows.shape[0]));
+    std::size_t begin = 0;
+    for (const std::string& name : parameters) {
+      TensorInfo part = {name + std::string(suffix), rows.dtype, rows.shape, {}};
+      part.shape[0] = shape_of_.at(name)->front();
+      const std::size_t size = static_cast<std::size_t>(part.shape[0]) * row_bytes;
+      part.bytes = rows.bytes.subspan(begin, size);
+      begin += size;
+      imported_.tensors.push_back(std::move(part));
+    }
+  }
+
+  TensorLookup& tensors_;
+  std::unordered_map<std::string_view, const Shape*> shape_of_;
+  StoredTensors imported_;
+};
+
+class Exporter {
+ public:
+  explicit Exporter(std::span<const TensorInfo> parameters) {
+    for (const TensorInfo& parameter : parameters) parameter_of_.emplace(parameter.name, &parameter);
+  }
+
+  void add(const TensorLayout& layout) {
+    TensorInfo tensor = *parameter_of_.at(layout.parameters.front());
+    tensor.name = layout.name;
+    if (layout.parameters.size() > 1) join_rows(layout.parameters, tensor);
+    if (layout.orientation == Orientation::kTransposed) {
+      tensor.bytes = bytes_of(exported_.keep(transpose(tensor.bytes, tensor.dtype, tensor.shape[0], tensor.shape[1])));
+    }
+    tensor.shape = stored_shape(tensor.shape, layout.orientation);
+    exported_.tensors.push_back(std::move(tensor));
+  }
+
+  StoredTensors finish() && { return std::move(exported_); }
+
+ private:
+  void join_rows(const std::vector<std::string>& parameters, TensorInfo& to) {
+    std::string joined;
+    to.shape[0] = 0;
+    for (const std::string& name : parameters) {
+      const TensorInfo& part = *parameter_of_.at(name);
+      joined += text_of(part.bytes);
+      to.shape[0] += part.shape[0];
+    }
+    to.bytes = bytes_of(exported_.keep(std::move(joined)));
+  }
+
+  std::unordered_map<std::string_view, const TensorInfo*> parameter_of_;
+  StoredTensors exported_;
+};
+
+}  // namespace
+
+StoredTensors import_parameters(std::span<const ParameterShape> parameters, std::span<const TensorLayout> layout,
+                                TensorLookup& tensors) {
+  Importer importer(parameters, tensors);
+  for (const TensorLayout& tensor : layout) importer.add(tensor);
+  return std::move(importer).finish();
+}
+
+StoredTensors export_parameters(std::span<const TensorInfo> parameters, std::span<const TensorLayout> layout) {
+  Exporter exporter(parameters);
+  for (const TensorLayout& tensor : layout) exporter.add(tensor);
+  return std::move(exporter).finish();
+}
+
+}  // namespace edgewise
