@@ -12,6 +12,7 @@
 #include "edgewise/base/parse_number.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/json_settings.h"
+#include "edgewise/convert/token_list_builder.h"
 #include "edgewise/text/mapped_vocabulary.h"
 
 namespace edgewise {
@@ -19,23 +20,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMaxVocabularyBytes = std::uint64_t{64} << 20;
-constexpr std::string_view kUnknown = "<unk>";
 constexpr std::string_view kMask = "<mask>";
 
 std::string where(std::string_view caller, const fs::path& path) {
   return fmt::format("{}: {}", caller, path.string());
 }
 
-void sort_unique(std::vector<std::int64_t>& tokens) {
-  std::ranges::sort(tokens);
-  const auto repeated = std::ranges::unique(tokens);
-  tokens.erase(repeated.begin(), repeated.end());
-}
-
 /// Reads a JSON object of tokens and their numbers. Returns the tokens by number.
 std::vector<std::string> read_numbered_tokens(const fs::path& path, std::string_view caller) {
-  const std::string text = read_file(path, caller, kMaxVocabularyBytes);
+  const std::string text = read_vocabulary_file(path, caller);
   JsonScanner json(text, where(caller, path));
   std::vector<std::pair<std::uint64_t, std::string>> numbered;
   json.read_object("the file",
@@ -51,8 +44,8 @@ std::vector<std::string> read_numbered_tokens(const fs::path& path, std::string_
   return tokens;
 }
 
-std::shared_ptr<const PieceCodec> read_pieces(const fs::path& path, std::string_view caller) {
-  return std::make_shared<const PieceCodec>(read_file(path, caller, kMaxVocabularyBytes), path.string(), SpecialPieces::kAny);
+SpecialTokens special_tokens(const HuggingFaceConfig& config) {
+  return {.padding = config.padding, .begin = config.begin, .end = config.end};
 }
 
 /// The settings of a tokenizer: tokenizer_config.json and, for the list of additional tokens, special_tokens_map.json.
@@ -124,99 +117,30 @@ class TokenizerSettings {
   JsonSettings special_;
 };
 
-/// Builds the list of a vocabulary's tokens.
-class TokenListBuilder {
- public:
-  /// `tokens` are those of a file at `where`; the model has `size` tokens.
-  TokenListBuilder(std::vector<std::string> tokens, std::int64_t size, const HuggingFaceConfig& config,
-                   std::string where)
-      : size_(size), where_(std::move(where)) {
-    list_.tokens = std::move(tokens);
-    list_.rules.end_input = true;
-    list_.rules.special = {
-        .padding = config.padding, .unknown = find(kUnknown), .begin = config.begin, .end = config.end};
-    list_.rules.forbidden = config.forbidden;
-    list_.rules.omitted = {config.padding, list_.rules.special.unknown, config.end};
-  }
-
-  TokenList& list() { return list_; }
-
-  std::int64_t find(std::string_view token) const {
-    const auto found = std::ranges::find(list_.tokens, token);
-    check(found != list_.tokens.end(), "{} has no token {}, needs one", where_, quote(token));
-    return found - list_.tokens.begin();
-  }
-
-  /// Adds a special token behind the others, or finds it. Returns its number.
-  std::int64_t add_special(const std::string& token) {
-    const auto found = std::ranges::find(list_.tokens, token);
-    const std::int64_t number = found - list_.tokens.begin();
-    if (found == list_.tokens.end()) list_.tokens.push_back(token);
-    list_.rules.omitted.push_back(number);
-    return number;
-  }
-
-  std::shared_ptr<const TokenIndex> finish() && {
-    const auto listed = std::ssize(list_.tokens);
-    check(listed <= size_, "{} and the files beside it have {} tokens, needs at most the {} of the model", where_,
-          listed, size_);
-    list_.in_text = list_.rules.omitted;
-    while (std::ssize(list_.tokens) < size_) {
-      list_.rules.omitted.push_back(std::ssize(list_.tokens));
-      list_.tokens.push_back(fmt::format("<unnamed {}>", list_.tokens.size()));
-    }
-    sort_unique(list_.in_text);
-    sort_unique(list_.rules.omitted);
-    std::ranges::sort(list_.rules.languages, {}, &Language::name);
-    return std::make_shared<const TokenIndex>(std::move(list_), where_);
-  }
-
- private:
-  std::int64_t size_;
-  std::string where_;
-  TokenList list_;
-};
-
-/// Adds the languages that a Marian vocabulary has: the tokens `>>name<<`.
-void add_marian_languages(TokenList& list) {
-  constexpr std::string_view kOpen = ">>", kClose = "<<";
-  for (std::size_t i = 0; i < list.tokens.size(); ++i) {
-    const std::string_view token = list.tokens[i];
-    if (token.size() <= kOpen.size() + kClose.size() || !token.starts_with(kOpen) || !token.ends_with(kClose)) continue;
-    const std::string_view name = token.substr(kOpen.size(), token.size() - kOpen.size() - kClose.size());
-    list.rules.languages.push_back({std::string(name), static_cast<std::int64_t>(i)});
-  }
-  if (!list.rules.languages.empty()) list.rules.language_place = LanguagePlace::kOutputBeforeInput;
-}
-
 HuggingFaceVocabulary read_marian(const fs::path& directory, const HuggingFaceConfig& config,
                                   const JsonSettings& settings, std::string_view caller) {
   const bool is_shared = !settings.boolean("separate_vocabs").value_or(false);
   if (!is_shared && config.has_shared_embedding) {
     settings.refuse("separate_vocabs", "true", "false, as config.json has share_encoder_decoder_embeddings");
   }
-  const auto read_tokens = [&](const char* file, std::int64_t size, bool has_languages) {
+  const auto read_list = [&](const char* file, std::int64_t size) {
     const fs::path path = directory / file;
-    TokenListBuilder tokens(read_numbered_tokens(path, caller), size, config, where(caller, path));
-    if (has_languages) add_marian_languages(tokens.list());
-    return std::move(tokens).finish();
+    return TokenListBuilder(read_numbered_tokens(path, caller), size, special_tokens(config), where(caller, path));
   };
-  const auto input_tokens = read_tokens("vocab.json", config.model.input_vocabulary, true);
-  auto output_tokens = input_tokens;
-  if (!is_shared) output_tokens = read_tokens("target_vocab.json", config.model.output_vocabulary, false);
-  const auto input_pieces = read_pieces(directory / "source.spm", caller);
-  auto output_pieces = read_pieces(directory / "target.spm", caller);
-  if (output_pieces->bytes() == input_pieces->bytes()) output_pieces = input_pieces;
-  return {.vocabularies = {make_mapped_vocabulary(input_tokens, input_pieces),
-                           make_mapped_vocabulary(output_tokens, output_pieces)},
-          .is_shared = is_shared};
+  TokenListBuilder input = read_list("vocab.json", config.model.input_vocabulary);
+  input.list().rules.forbidden = config.forbidden;
+  if (is_shared) return {.vocabularies = make_marian_vocabularies(directory, std::move(input), std::nullopt, caller)};
+  TokenListBuilder output = read_list("target_vocab.json", config.model.output_vocabulary);
+  output.list().rules.forbidden = config.forbidden;
+  return {.vocabularies = make_marian_vocabularies(directory, std::move(input), std::move(output), caller),
+          .is_shared = false};
 }
 
 /// Returns the tokens of an NLLB model without those of languages: its SentencePiece model has three special pieces,
 /// which become four others.
 std::vector<std::string> nllb_tokens(const PieceCodec& pieces) {
   constexpr std::size_t kSpecialPieces = 3;
-  std::vector<std::string> tokens = {"<s>", "<pad>", "</s>", std::string(kUnknown)};
+  std::vector<std::string> tokens = {"<s>", "<pad>", "</s>", std::string(kUnknownToken)};
   for (std::size_t i = kSpecialPieces; i < pieces.pieces().size(); ++i) tokens.push_back(pieces.pieces()[i].text);
   return tokens;
 }
@@ -233,11 +157,12 @@ std::string language_name(const std::string& token) {
 HuggingFaceVocabulary read_multilingual(const fs::path& directory, const HuggingFaceConfig& config,
                                         const TokenizerSettings& settings, std::string_view caller) {
   const fs::path list = directory / "vocab.json";
-  const auto pieces = read_pieces(directory / "sentencepiece.bpe.model", caller);
+  const auto pieces = read_piece_codec(directory / "sentencepiece.bpe.model", caller);
   const bool is_nllb = !fs::exists(list);
   TokenListBuilder tokens(is_nllb ? nllb_tokens(*pieces) : read_numbered_tokens(list, caller),
-                          config.model.input_vocabulary, config, where(caller, directory));
+                          config.model.input_vocabulary, special_tokens(config), where(caller, directory));
   SentenceRules& rules = tokens.list().rules;
+  rules.forbidden = config.forbidden;
   tokens.list().text = is_nllb ? TokenText::kMetaspace : TokenText::kPieces;
   tokens.add_special("<s>");
   for (const std::string& token : settings.tokens_from(std::ssize(tokens.list().tokens), is_nllb)) {
@@ -275,6 +200,8 @@ HuggingFaceVocabulary read_hugging_face_vocabulary(const fs::path& directory, co
                                          ? read_marian(directory, config, settings.config(), caller)
                                          : read_multilingual(directory, config, settings, caller);
   use_forced_language(config, caller, vocabulary);
+  constexpr std::int64_t kMarianDefault = 512;
+  if (config.family == HuggingFaceFamily::kMarian) vocabulary.longest = kMarianDefault;
   // Some tokenizers have the number 10^30, which means none.
   constexpr double kNone = 1e9;
   const std::optional<double> longest = settings.config().number("model_max_length");

@@ -106,10 +106,9 @@ std::string describe(const HuggingFaceConfig& config) {
 }
 
 void set_data_options(const HuggingFaceConfig& config, const HuggingFaceVocabulary& vocabulary, DataOptions& data) {
-  const SentenceRules& rules = vocabulary.vocabularies.input->rules();
-  const std::int64_t around = rules.language_place == LanguagePlace::kNone ? 1 : 2;
-  data.max_length =
-      std::min(vocabulary.longest.value_or(config.model.max_positions), config.model.max_positions) - around;
+  const std::int64_t positions =
+      std::min(vocabulary.longest.value_or(config.model.max_positions), config.model.max_positions);
+  data.max_length = longest_input(positions, *vocabulary.vocabularies.input);
   data.end_input = true;
   data.input_language = vocabulary.input_language;
   data.output_language = vocabulary.output_language;

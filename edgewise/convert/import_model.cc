@@ -22,6 +22,10 @@ ImportedModel import_model(const fs::path& path, std::string_view caller) {
       caller, path.string());
 }
 
+std::int64_t longest_input(std::int64_t positions, const Vocabulary& vocabulary) {
+  return positions - (vocabulary.rules().language_place == LanguagePlace::kNone ? 1 : 2);
+}
+
 void write_model(const ImportedModel& model, const fs::path& destination, std::string_view caller) {
   check_options(model.experiment.model);
   const SafetensorsFile parameters =

@@ -51,8 +51,7 @@ void check_inputs(const TranslationModel& model, const std::vector<std::string>&
 
 struct TranslatedPairs {
   std::vector<TokenPair> pairs;
-  std::vector<std::vector<std::int64_t>> output_steps;  // for each pair, those of the decoder nodes, but not of nodes
-                                                        // before a language that each output begins with
+  std::vector<std::vector<std::int64_t>> output_steps;  // for each pair, those of the decoder nodes
 };
 
 /// Translates the inputs. Keeps the outputs as tokens, because encoding an output's text again may give other tokens.
@@ -75,18 +74,20 @@ TranslatedPairs translate_to_pairs(const TranslationModel& model, const std::vec
 
 std::vector<SentenceSteps> count_ponder_steps(const TranslationModel& model, const std::vector<std::string>& inputs) {
   const TranslatedPairs translated = translate_to_pairs(model, inputs);
+  // A search gives no steps of a node before the language that each output begins with.
+  const std::size_t num_skipped =
+      output_beginning(*model.vocabularies.output, model.experiment.data.output_language, kCountPonderSteps).size();
   std::vector<SentenceSteps> sentences;
   for (const Batch& batch : batches_in_order(translated.pairs, model.experiment.batch)) {
     const NodePonderSteps steps = model.model->ponder_steps(batch);
     auto next_input = steps.encoder.begin();
     for (std::int64_t i = 0; i < batch.num_sentences(); ++i) {
       const TokenPair& pair = translated.pairs[sentences.size()];
-      const std::vector<std::int64_t>& output_steps = translated.output_steps[sentences.size()];
-      auto next_output = output_steps.begin();
+      auto next_output = translated.output_steps[sentences.size()].begin();
       const auto decoder_inputs = std::span(pair.output).first(pair.output.size() - 1);
       sentences.push_back(
           {pair_with_steps(*model.vocabularies.input, pair.input, next_input),
-           pair_with_steps(*model.vocabularies.output, decoder_inputs.last(output_steps.size()), next_output)});
+           pair_with_steps(*model.vocabularies.output, decoder_inputs.subspan(num_skipped), next_output)});
     }
   }
   return sentences;

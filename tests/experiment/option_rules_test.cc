@@ -92,7 +92,7 @@ TEST(OptionRules, OfDataAndVocabularyAreCheckedBeforeTrainingOpensAFile) {
   EXPECT_EQ(error_without_files({"vocabulary.kind=mapped", "vocabulary.min_count=2"}),
             "train: vocabulary.min_count is 2, needs vocabulary.kind=words or characters");
   EXPECT_EQ(error_without_files({"data.input_language=fr"}),
-            "train: data.input_language is fr, needs vocabulary.kind=mapped");
+            "train: data.input_language is \"fr\", needs vocabulary.kind=mapped");
   for (const std::string size : {"1", "4"}) {
     EXPECT_EQ(error_without_files({"vocabulary.size=" + size}),
               "train: vocabulary.size is " + size + ", needs more than the 4 special tokens, or 0 for no limit");

@@ -106,7 +106,7 @@ TEST(SentenceFrame, NeedsLanguagesThatTheModelHas) {
   EXPECT_EQ(error_of([&] {
               frame(*vocabulary, "a", {"zz\n", "fra"});
             }),
-            "f: the input language is \"zz\\u000a\", needs one of the model's 3 languages, such as eng, fra, frp");
+            "f: the input language is \"zz\\n\", needs one of the model's 3 languages, such as eng, fra, frp");
 }
 
 TEST(SentenceOptions, NeedTheEndOfInputsThatTheVocabularySays) {

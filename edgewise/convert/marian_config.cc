@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/convert/marian_config.h"
+
+#include <string>
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/manifest.h"
+#include "edgewise/base/utf8.h"
+#include "edgewise/convert/yaml_settings.h"
+
+namespace edgewise {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMarianPositions = 512;  // the length limit of transformers' tokenizer
+constexpr std::string_view kOptionsArray = "special:model.yml";
+
+/// Returns the path of a file of the directory. Absolute paths of the machine that trained a model are refused.
+fs::path path_in(const fs::path& directory, const std::string& name, const YamlSettings& settings) {
+  if (!is_plain_name(name)) settings.refuse("a file", quote(name), "the name of a file beside decoder.yml");
+  return directory / name;
+}
+
+NormPlacement read_norms(const YamlSettings& settings) {
+  const std::string before = settings.text("transformer-preprocess", "");
+  const std::string after = settings.text("transformer-postprocess", "dan");
+  const std::string top = settings.text("transformer-postprocess-top", "");
+  if (before.empty() && after == "dan" && top.empty()) return NormPlacement::kPost;
+  if (before == "n" && after == "da" && top == "n") return NormPlacement::kPre;
+  settings.refuse("transformer-preprocess",
+                  fmt::format("{} with postprocess {} and postprocess-top {}", quote(before), quote(after), quote(top)),
+                  R"("", "dan" and "", or "n", "da" and "n")");
+}
+
+Activation read_marian_activation(const YamlSettings& settings) {
+  const std::string key = "transformer-ffn-activation";
+  const std::string name = settings.text(key, "swish");
+  if (name == "relu") return Activation::kRelu;
+  if (name == "swish") return Activation::kSilu;
+  settings.refuse(key, quote(name),
+                  "relu or swish; Marian's gelu is x * sigmoid(1.702 x), which Edgewise does not have");
+}
+
+Tying read_tying(const YamlSettings& settings) {
+  if (settings.boolean("tied-embeddings-all", false)) return Tying::kAll;
+  if (settings.boolean("tied-embeddings-src", false)) {
+    settings.refuse("tied-embeddings-src", "true", "false, or tied-embeddings-all");
+  }
+  return settings.boolean("tied-embeddings", false) ? Tying::kOutput : Tying::kNone;
+}
+
+void refuse_other_models(const YamlSettings& settings) {
+  settings.require("type", "transformer");
+  settings.require("transformer-decoder-autoreg", "self-attention");
+  settings.require("transformer-no-projection", "false");
+  settings.require("transformer-ffn-depth", "2");
+  settings.require("right-left", "false");
+  settings.require("ulr-dim-emb", "0");
+  settings.require("output-omit-bias", "false");
+  settings.require("transformer-rnn-projection", "false");
+  settings.require("transformer-pool", "false");
+  const std::string embedding = settings.text("transformer-postprocess-emb", "d");
+  if (!embedding.empty() && embedding != "d") {
+    settings.refuse("transformer-postprocess-emb", quote(embedding), "\"d\" or \"\"");
+  }
+}
+
+}  // namespace
+
+MarianDecoder read_marian_decoder(const fs::path& directory, std::string_view caller) {
+  const fs::path path = directory / "decoder.yml";
+  const YamlSettings settings(read_yaml(path), fmt::format("{}: {}", caller, path.string()));
+  const std::vector<std::string> models = settings.list("models");
+  const std::vector<std::string> vocabularies = settings.list("vocabs");
+  if (models.size() != 1) settings.refuse("models", fmt::format("a list of {}", models.size()), "one model");
+  if (vocabularies.size() != 2) {
+    settings.refuse("vocabs", fmt::format("a list of {}", vocabularies.size()), "those of input and output");
+  }
+  if (settings.number("word-penalty", 0) != 0) {
+    settings.refuse("word-penalty", settings.text("word-penalty", ""), "0, because Edgewise has no such option");
+  }
+  MarianDecoder decoder = {
+      .model = path_in(directory, models[0], settings),
+      .vocabularies = {path_in(directory, vocabularies[0], settings), path_in(directory, vocabularies[1], settings)},
+      .search = {}};
+  decoder.search.rules = BeamRules::kHuggingFace;
+  decoder.search.beam = settings.whole_number("beam-size", 12);
+  decoder.search.length_penalty = settings.number("normalize", 0);
+  decoder.search.max_length = 512;
+  return decoder;
+}
+
+TransformerOptions read_marian_options(TensorLookup& arrays, std::string_view where) {
+  const std::string name = fmt::format("{}, {}", where, kOptionsArray);
+  const YamlSettings settings(parse_yaml(to_text(arrays.get(kOptionsArray), where), name), name);
+  refuse_other_models(settings);
+  TransformerOptions options;
+  options.size = settings.whole_number("dim-emb", 512);
+  options.heads = settings.whole_number("transformer-heads", 8);
+  options.feed_forward = settings.whole_number("transformer-dim-ffn", 2048);
+  const std::int64_t decoder_width = settings.whole_number("transformer-decoder-dim-ffn", 0);
+  if (decoder_width != 0 && decoder_width != options.feed_forward) {
+    settings.refuse("transformer-decoder-dim-ffn", std::to_string(decoder_width),
+                    fmt::format("{} as transformer-dim-ffn", options.feed_forward));
+  }
+  options.encoder_layers = settings.whole_number("enc-depth", 6);
+  options.decoder_layers = settings.whole_number("dec-depth", 6);
+  options.norm_placement = read_norms(settings);
+  options.final_norm = options.norm_placement == NormPlacement::kPre;
+  options.activation = read_marian_activation(settings);
+  options.tying = read_tying(settings);
+  options.positions = PositionKind::kHalves;
+  options.max_positions = kMarianPositions;
+  if (settings.boolean("transformer-train-position-embeddings", false)) {
+    options.positions = PositionKind::kLearned;
+    const TensorInfo& table = arrays.get("Wpos");
+    check(table.shape.size() == 2, "{}: Wpos has {} dimensions, needs 2", where, table.shape.size());
+    options.max_positions = table.shape[0];
+  }
+  const bool is_shared = options.tying == Tying::kAll;
+  const auto rows_with_padding = [&](const char* table_name) {
+    const TensorInfo& table = arrays.get(table_name);
+    check(table.shape.size() == 2, "{}: {} has {} dimensions, needs 2", where, table_name, table.shape.size());
+    return table.shape[0] + 1;
+  };
+  options.input_vocabulary = rows_with_padding(is_shared ? "Wemb" : "encoder_Wemb");
+  options.output_vocabulary = is_shared ? options.input_vocabulary : rows_with_padding("decoder_Wemb");
+  options.dropout.attention = 0;
+  options.dropout.activation = 0;
+  return options;
+}
+
+}  // namespace edgewise
