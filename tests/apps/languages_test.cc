@@ -7,6 +7,7 @@
 #include "edgewise/text/mapped_vocabulary.h"
 #include "edgewise/text/token_list.h"
 #include "edgewise/text/vocabulary.h"
+#include "tests/apps/alterations.h"
 #include "tests/apps/program.h"
 
 namespace edgewise {
@@ -24,8 +25,8 @@ TokenList list_with_languages(LanguagePlace place) {
                 .omitted = {0, 1, 6, 7, 10},
                 .forbidden = {6, 7, 8, 9, 10},
                 .end_input = true,
-                .language_place = place,
-                .languages = {{"eng", first}, {"fra", first + 1}}};
+                .language_place = place};
+  if (place != LanguagePlace::kNone) list.rules.languages = {{"eng", first}, {"fra", first + 1}};
   return list;
 }
 
@@ -39,6 +40,7 @@ class LanguagesProgram : public ProgramTest {
     const auto vocabulary =
         make_mapped_vocabulary(std::make_shared<TokenIndex>(list_with_languages(place), "test"), nullptr);
     write("vocabulary/vocabulary.json", vocabulary->serialize());
+    write_manifest(path("vocabulary"), {"vocabulary.json"});
     write("tiny.toml", "[data]\ntrain = [\"text.tsv\"]\nvalid = [\"text.tsv\"]\nend_input = true\n" + kTinyModelConfig);
     std::vector<std::string> arguments = {"train", "tiny.toml",
                                           "--out", "run",

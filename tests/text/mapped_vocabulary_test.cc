@@ -53,7 +53,9 @@ std::string error_of_file(const std::string& bytes) {
 }
 
 std::shared_ptr<const PieceCodec> train_pieces(SentencePieceModel model = SentencePieceModel::kUnigram) {
-  const Lines sentences = {"the river is deep", "the river is clear", "a deep clear river", "is the water cold"};
+  const Lines sentences = {"the river is deep",       "the river is clear",     "a deep clear river",
+                           "is the water cold",       "the cold water is deep", "the rivers are wider here",
+                           "water dries in the heat", "a cold winter is near"};
   const auto trained =
       build_vocabulary({sentences}, {.kind = VocabularyKind::kSentencePiece, .size = 28, .model = model});
   return std::make_shared<PieceCodec>(trained->serialize(), "pieces", SpecialPieces::kAny);

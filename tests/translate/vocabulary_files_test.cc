@@ -33,12 +33,12 @@ std::shared_ptr<const PieceCodec> train_pieces(const std::vector<std::string>& s
 }
 
 const std::shared_ptr<const PieceCodec>& input_pieces() {
-  static const auto pieces = train_pieces({"the river is deep", "is the river clear", "a clear river"});
+  static const auto pieces = train_pieces({"the river is deep", "is the river clear", "a clear river is here"});
   return pieces;
 }
 
 const std::shared_ptr<const PieceCodec>& output_pieces() {
-  static const auto pieces = train_pieces({"der Fluss ist tief", "ist der Fluss klar", "ein klarer Fluss"});
+  static const auto pieces = train_pieces({"der Fluss ist tief", "ist der Fluss klar", "ein klarer Fluss ist hier"});
   return pieces;
 }
 
