@@ -19,7 +19,7 @@ enum class TokenText {
   kPieces,     // into the pieces of a SentencePiece model
   kMetaspace,  // likewise, with the spaces of Hugging Face's tokenizers: white space at the end of a text is a piece
                // too, and decoding keeps it
-  kTokens  // at spaces: the text consists of tokens
+  kTokens      // at spaces: the text consists of tokens
 };
 
 inline constexpr auto enum_names(TokenText) {
