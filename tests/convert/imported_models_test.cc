@@ -137,10 +137,9 @@ TEST_P(ImportedModelTest, GivesTheTokensOfAnOutputTheirProbabilities) {
 /// Returns the tokens of an output of generate() without those around the sentence.
 Tokens inner_tokens(const Output& output, const SentenceRules& rules) {
   Tokens tokens(output.tokens.begin() + 1, output.tokens.end());
-  const auto is_language = [&](const Language& language) {
-    return !tokens.empty() && language.token == tokens.front();
-  };
-  if (std::ranges::any_of(rules.languages, is_language)) tokens.erase(tokens.begin());
+  const bool has_language =
+      rules.language_place == LanguagePlace::kBeforeBoth || rules.language_place == LanguagePlace::kAfterInput;
+  if (has_language) tokens.erase(tokens.begin());
   if (!tokens.empty() && tokens.back() == rules.special.end) tokens.pop_back();
   return tokens;
 }
