@@ -24,7 +24,9 @@ void run_import(const ImportCommand& command) {
   DirectoryWriter::check_target(command.destination, kCaller);
   const ImportedModel model = import_model(command.source, kCaller);
   write_model(model, command.destination, kCaller);
-  print_output("{}: {}\n", printable(command.destination.string()), model.origin);
+  const TransformerOptions& options = model.experiment.model;
+  print_output("{}: {}, {} + {} layers of size {}, {} tokens\n", printable(command.destination.string()), model.origin,
+               options.encoder_layers, options.decoder_layers, options.size, options.output_vocabulary);
 }
 
 }  // namespace
