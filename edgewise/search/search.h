@@ -19,8 +19,8 @@ namespace edgewise {
 // occupying its part of the beam, so a sentence is done when `beam` hypotheses have finished. It is done earlier when
 // no active hypothesis can still become one of the n_best, even if all its further tokens had probability 1 up to the
 // length limit; this early stop changes no result. At the length limit only the end token may follow, and its
-// log-probability counts. Among equals the earlier hypothesis wins, then the lower token. A token of log-probability
-// -inf is chosen only if there is no other. A beam of 1 is greedy search.
+// log-probability counts. Among equals the earlier hypothesis wins, then the likelier token, then the lower token. A
+// token of log-probability -inf is chosen only if there is no other. A beam of 1 is greedy search.
 //
 // Beam search with BeamRules::kHuggingFace gives the outputs of generate() in transformers 5, for models of others
 // whose results must not change:
@@ -32,8 +32,8 @@ namespace edgewise {
 // - max_length counts the begin and the end token (max_new_tokens=n of generate() is max_length n + 1). At max_length,
 //   the end token follows with log-probability 0; without `force_end`, the extensions that rank first finish with
 //   whatever token they have. min_length counts the begin token: the end token may follow min_length tokens.
-// - no_repeat_ngram and repetition_penalty treat the begin token as part of the output. A hypothesis that no token may
-//   follow is dropped; if all are and none has finished, they end there.
+// - no_repeat_ngram and repetition_penalty treat the begin token as part of the output, and restrict the end token too.
+//   A hypothesis that no token may follow is dropped; if all are and none has finished, they end there.
 // - The probability of excluded tokens (`never`, and those of min_length and no_repeat_ngram) is lost, unless
 //   `renormalize` divides it among the others. This costs time in proportion to the number of excluded tokens.
 // - A beam of 1 is greedy search: the likeliest token follows. Scores, which generate() does not give there, are those
@@ -49,9 +49,10 @@ namespace edgewise {
 //
 // Each output begins with SearchInput::forced, whose log-probability does not count, and then the prefix, whose
 // log-probability counts. Both count as tokens of the output, and may be tokens that the options forbid. The options
-// restrict the tokens after them; if they allow none, the end token follows. With BeamRules::kHuggingFace, a prefix is
-// what generate() has in decoder_input_ids: neither its log-probability nor its length counts in the score, nor do
-// those of the forced tokens before it.
+// restrict the tokens after them; if they allow none, the end token follows. An end token in a prefix is no repetition:
+// the end token may follow without penalty. With BeamRules::kHuggingFace, a prefix is what generate() has in
+// decoder_input_ids: neither its log-probability nor its length counts in the score, nor do those of the forced tokens
+// before it.
 //
 // An empty input has the empty output of score 0 and is not passed to the scorer. The result for a sentence is
 // independent of the other sentences, the slot and the time of the search, provided that the scorer's results are.
