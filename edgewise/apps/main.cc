@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
   add_vocab(program);
   add_average(program);
   add_import(program);
+  add_export(program);
   add_compare(program);
   add_score(program);
   add_score_pairs(program);

@@ -12,6 +12,7 @@
 #include "edgewise/base/parse_number.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/json_settings.h"
+#include "edgewise/convert/multilingual_tokens.h"
 #include "edgewise/convert/token_list_builder.h"
 #include "edgewise/text/mapped_vocabulary.h"
 
@@ -117,15 +118,26 @@ class TokenizerSettings {
   JsonSettings special_;
 };
 
+/// Returns the name of a special token, a string or an object with `content`.
+std::optional<std::string> token_name(const JsonSettings& settings, const std::string& key) {
+  const JsonValue* value = settings.find(key);
+  if (value == nullptr || value->kind == JsonKind::kString) return settings.text(key);
+  const auto content = value->members.find("content");
+  if (content == value->members.end()) settings.refuse(key, describe(*value), "the name of a token");
+  return content->second.text;
+}
+
 HuggingFaceVocabulary read_marian(const fs::path& directory, const HuggingFaceConfig& config,
                                   const JsonSettings& settings, std::string_view caller) {
   const bool is_shared = !settings.boolean("separate_vocabs").value_or(false);
   if (!is_shared && config.has_shared_embedding) {
     settings.refuse("separate_vocabs", "true", "false, as config.json has share_encoder_decoder_embeddings");
   }
+  const std::string unknown = token_name(settings, "unk_token").value_or(std::string(kUnknownToken));
   const auto read_list = [&](const char* file, std::int64_t size) {
     const fs::path path = directory / file;
-    return TokenListBuilder(read_numbered_tokens(path, caller), size, special_tokens(config), where(caller, path));
+    return TokenListBuilder(read_numbered_tokens(path, caller), size, special_tokens(config), unknown,
+                            where(caller, path));
   };
   TokenListBuilder input = read_list("vocab.json", config.model.input_vocabulary);
   input.list().rules.forbidden = config.forbidden;
@@ -136,45 +148,22 @@ HuggingFaceVocabulary read_marian(const fs::path& directory, const HuggingFaceCo
           .is_shared = false};
 }
 
-/// Returns the tokens of an NLLB model without those of languages: its SentencePiece model has three special pieces,
-/// which become four others.
-std::vector<std::string> nllb_tokens(const PieceCodec& pieces) {
-  constexpr std::size_t kSpecialPieces = 3;
-  std::vector<std::string> tokens = {"<s>", "<pad>", "</s>", std::string(kUnknownToken)};
-  for (std::size_t i = kSpecialPieces; i < pieces.pieces().size(); ++i) tokens.push_back(pieces.pieces()[i].text);
-  return tokens;
-}
-
-/// Returns whether a special token is a language: `__fr__` of M2M-100, `fra_Latn` of NLLB.
-bool is_language(const std::string& token) { return !token.starts_with('<'); }
-
-/// Returns the name of a language: `__fr__` is `fr`.
-std::string language_name(const std::string& token) {
-  const bool is_marked = token.size() > 4 && token.starts_with("__") && token.ends_with("__");
-  return is_marked ? token.substr(2, token.size() - 4) : token;
-}
-
 HuggingFaceVocabulary read_multilingual(const fs::path& directory, const HuggingFaceConfig& config,
                                         const TokenizerSettings& settings, std::string_view caller) {
   const fs::path list = directory / "vocab.json";
   const auto pieces = read_piece_codec(directory / "sentencepiece.bpe.model", caller);
   const bool is_nllb = !fs::exists(list);
-  TokenListBuilder tokens(is_nllb ? nllb_tokens(*pieces) : read_numbered_tokens(list, caller),
-                          config.model.input_vocabulary, special_tokens(config), where(caller, directory));
-  SentenceRules& rules = tokens.list().rules;
-  rules.forbidden = config.forbidden;
-  tokens.list().text = is_nllb ? TokenText::kMetaspace : TokenText::kPieces;
-  tokens.add_special("<s>");
-  for (const std::string& token : settings.tokens_from(std::ssize(tokens.list().tokens), is_nllb)) {
-    const std::int64_t number = tokens.add_special(token);
-    if (is_language(token)) rules.languages.push_back({language_name(token), number});
-  }
-  check(!rules.languages.empty(),
+  MultilingualTokens tokens = {
+      .listed = is_nllb ? nllb_tokens(*pieces) : read_numbered_tokens(list, caller), .added = {}, .is_nllb = is_nllb};
+  tokens.added = settings.tokens_from(std::ssize(tokens.listed), is_nllb);
+  if (settings.config().boolean("legacy_behaviour").value_or(false)) tokens.place = LanguagePlace::kAfterInput;
+  TokenListBuilder builder =
+      multilingual_list(tokens, config.model.input_vocabulary, special_tokens(config), where(caller, directory));
+  builder.list().rules.forbidden = config.forbidden;
+  check(!builder.list().rules.languages.empty(),
         "{}: {} has neither added_tokens_decoder nor additional_special_tokens, needs the tokens of the languages",
         caller, directory.string());
-  const bool is_legacy = settings.config().boolean("legacy_behaviour").value_or(false);
-  rules.language_place = is_legacy ? LanguagePlace::kAfterInput : LanguagePlace::kBeforeBoth;
-  const auto index = std::move(tokens).finish();
+  const auto index = std::move(builder).finish();
   const auto vocabulary = make_mapped_vocabulary(index, pieces);
   return {.vocabularies = {vocabulary, vocabulary},
           .input_language = settings.config().text("src_lang").value_or(""),

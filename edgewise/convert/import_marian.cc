@@ -9,17 +9,14 @@
 #include "edgewise/convert/importers.h"
 #include "edgewise/convert/marian_config.h"
 #include "edgewise/convert/marian_layout.h"
+#include "edgewise/convert/marian_tokens.h"
 #include "edgewise/convert/npz.h"
-#include "edgewise/convert/token_list_builder.h"
 #include "edgewise/convert/yaml.h"
 
 namespace edgewise {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view kPadding = "<pad>";
-constexpr std::string_view kEnd = "</s>";
 
 /// Reads a vocabulary, a map of tokens and their numbers, and adds the token for padding, which Marian does not have.
 TokenListBuilder read_marian_tokens(const fs::path& path, std::int64_t size, std::string_view caller) {
@@ -37,14 +34,8 @@ TokenListBuilder read_marian_tokens(const fs::path& path, std::int64_t size, std
           quote(file.keys[i]), quote(value.text), most - 1);
     tokens[static_cast<std::size_t>(number)] = file.keys[i];
   }
-  const auto end = std::ranges::find(tokens, kEnd);
-  check(end != tokens.end(), "{} has no token {}, needs one", where, kEnd);
   check(most + 1 == size, "{} has {} tokens, needs the {} of the model", where, most, size - 1);
-  const SpecialTokens special = {.padding = most, .begin = most, .end = end - tokens.begin()};
-  tokens.emplace_back(kPadding);
-  TokenListBuilder builder(std::move(tokens), size, special, where);
-  builder.list().rules.forbidden = {most};
-  return builder;
+  return marian_token_list(std::move(tokens), where);
 }
 
 Vocabularies read_marian_vocabularies(const fs::path& directory, const MarianDecoder& decoder,

@@ -23,12 +23,12 @@ void sort_unique(std::vector<std::int64_t>& tokens) {
 }  // namespace
 
 TokenListBuilder::TokenListBuilder(std::vector<std::string> tokens, std::int64_t size, const SpecialTokens& special,
-                                   std::string where)
+                                   std::string_view unknown, std::string where)
     : size_(size), where_(std::move(where)) {
   list_.tokens = std::move(tokens);
   list_.rules.end_input = true;
   list_.rules.special = special;
-  list_.rules.special.unknown = find(kUnknownToken);
+  list_.rules.special.unknown = find(unknown);
   list_.rules.omitted = {special.padding, list_.rules.special.unknown, special.end};
   list_.rules.forbidden = {};
 }
@@ -61,16 +61,18 @@ void TokenListBuilder::add_marian_languages() {
 std::shared_ptr<const TokenIndex> TokenListBuilder::finish() && {
   const auto listed = std::ssize(list_.tokens);
   check(listed <= size_, "{} has {} tokens, needs at most the {} of the model", where_, listed, size_);
-  list_.in_text = list_.rules.omitted;
+  if (has_names_) list_.in_text = list_.rules.omitted;
   while (std::ssize(list_.tokens) < size_) {
     list_.rules.omitted.push_back(std::ssize(list_.tokens));
-    list_.tokens.push_back(fmt::format("<unnamed {}>", list_.tokens.size()));
+    list_.tokens.push_back(unnamed_token(list_.tokens.size()));
   }
   sort_unique(list_.in_text);
   sort_unique(list_.rules.omitted);
   std::ranges::sort(list_.rules.languages, {}, &Language::name);
   return std::make_shared<const TokenIndex>(std::move(list_), where_);
 }
+
+std::string unnamed_token(std::size_t number) { return fmt::format("<unnamed {}>", number); }
 
 std::string read_vocabulary_file(const std::filesystem::path& path, std::string_view caller) {
   return read_file(path, caller, kMaxForeignVocabularyBytes);

@@ -20,20 +20,24 @@ inline constexpr std::string_view kUnknownToken = "<unk>";
 /// Builds the list of a vocabulary's tokens out of the files of another system.
 class TokenListBuilder {
  public:
-  /// `tokens` are those of a file, by number; the model has `size` tokens. The unknown token is `<unk>`. Decoding omits
-  /// the padding, unknown and end token, and their names in texts are these tokens.
-  TokenListBuilder(std::vector<std::string> tokens, std::int64_t size, const SpecialTokens& special, std::string where);
+  /// `tokens` are those of a file, by number; the model has `size` tokens. `unknown` is the name of the unknown token.
+  /// Decoding omits the padding, unknown and end token, and their names in texts are these tokens.
+  TokenListBuilder(std::vector<std::string> tokens, std::int64_t size, const SpecialTokens& special,
+                   std::string_view unknown, std::string where);
 
   TokenList& list() { return list_; }
 
   /// Adds a special token, which decoding omits, behind the others, or finds it. Returns its number.
   std::int64_t add_special(const std::string& token);
 
+  /// Makes the names of special tokens in a text ordinary text.
+  void hide_names() { has_names_ = false; }
+
   /// Makes the tokens `>>name<<` languages that are written before inputs.
   void add_marian_languages();
 
-  /// Gives tokens of the model that the files do not name a name of their own. Throws Error for more tokens than the
-  /// model has.
+  /// Gives tokens of the model that the files do not name a name of their own, that of unnamed_token. Throws Error for
+  /// more tokens than the model has.
   std::shared_ptr<const TokenIndex> finish() &&;
 
  private:
@@ -42,7 +46,11 @@ class TokenListBuilder {
   std::int64_t size_;
   std::string where_;
   TokenList list_;
+  bool has_names_ = true;
 };
+
+/// Returns the name of a token that the files of a model do not name.
+std::string unnamed_token(std::size_t number);
 
 std::string read_vocabulary_file(const std::filesystem::path& path, std::string_view caller);
 std::shared_ptr<const PieceCodec> read_piece_codec(const std::filesystem::path& path, std::string_view caller);

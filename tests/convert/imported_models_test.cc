@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models of other systems (models/make_models) give the results of those systems after import_model. To test more
-// models: EDGEWISE_MODELS=FOLDER build/tests/convert/test_convert --gtest_filter='ImportedModel*'
+// Models of other systems (models/make_models) give the results of those systems after import_model.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -17,6 +15,7 @@
 #include "edgewise/translate/model_files.h"
 #include "edgewise/translate/translator.h"
 #include "tests/base/support.h"
+#include "tests/convert/model_folders.h"
 
 namespace edgewise {
 namespace {
@@ -24,20 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kTolerance = 1e-4;  // of a log-probability
-
-std::string folder_of_models() {
-  const char* other = std::getenv("EDGEWISE_MODELS");
-  return other != nullptr ? other : EDGEWISE_CONVERT_FIXTURES "/../models";
-}
-
-std::vector<std::string> list_models() {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder_of_models())) {
-    if (fs::exists(entry.path() / "cases.json")) names.push_back(entry.path().filename().string());
-  }
-  std::ranges::sort(names);
-  return names;
-}
 
 Tokens to_tokens(const JsonValue& list) {
   Tokens tokens;
@@ -82,7 +67,7 @@ std::vector<Case> read_cases(const fs::path& model) {
 
 class ImportedModelTest : public testing::TestWithParam<std::string> {
  protected:
-  ImportedModelTest() : source_(fs::path(folder_of_models()) / GetParam()), cases_(read_cases(source_)) {
+  ImportedModelTest() : source_(folder_of_models() / GetParam()), cases_(read_cases(source_)) {
     write_model(import_model(source_, "test"), model_directory(), "test");
   }
 

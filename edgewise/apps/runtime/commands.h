@@ -39,6 +39,7 @@ void add_train(CLI::App& program);
 void add_vocab(CLI::App& program);
 void add_average(CLI::App& program);
 void add_import(CLI::App& program);
+void add_export(CLI::App& program);
 void add_compare(CLI::App& program);
 void add_translate(CLI::App& program);
 /// Makes `command` itself the translate command.

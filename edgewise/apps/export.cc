@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// edgewise export MODEL --format ctranslate2|huggingface|marian --out DIRECTORY
+#include <filesystem>
+#include <memory>
+
+#include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/runtime/shared_options.h"
+#include "edgewise/apps/runtime/standard_streams.h"
+#include "edgewise/base/directory.h"
+#include "edgewise/base/utf8.h"
+#include "edgewise/convert/exported_model.h"
+
+namespace edgewise {
+namespace {
+
+struct ExportCommand {
+  std::filesystem::path model;
+  ExportFormat format = ExportFormat::kHuggingFace;
+  std::filesystem::path destination;
+};
+
+void run_export(const ExportCommand& command) {
+  constexpr std::string_view kCaller = "edgewise export";
+  make_output_optional();
+  DirectoryWriter::check_target(command.destination, kCaller);
+  export_model(read_model_files(command.model, kCaller), command.format, command.destination, kCaller);
+  print_output("{}: a model for {}\n", printable(command.destination.string()), enum_name(command.format));
+}
+
+}  // namespace
+
+void add_export(CLI::App& program) {
+  auto command = std::make_shared<ExportCommand>();
+  CLI::App* exporter = program.add_subcommand("export", "Convert a model into the files of another system");
+  add_path(*exporter, "model", command->model, "run or model directory")->required();
+  exporter->add_option("--format", command->format, "the other system: ctranslate2, huggingface or marian")
+      ->transform(one_of<ExportFormat>())
+      ->option_text("NAME")
+      ->required();
+  add_path(*exporter, "--out", command->destination, "the directory to write")->required();
+  exporter->callback([command] { run_export(*command); });
+}
+
+}  // namespace edgewise

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "edgewise/base/fields.h"
+#include "edgewise/translate/model_files.h"
+
+namespace edgewise {
+
+/// Systems that a model can be written for.
+enum class ExportFormat { kCtranslate2, kHuggingFace, kMarian };
+
+inline constexpr auto enum_names(ExportFormat) {
+  return std::array{EnumName{ExportFormat::kCtranslate2, "ctranslate2"},
+                    EnumName{ExportFormat::kHuggingFace, "huggingface"}, EnumName{ExportFormat::kMarian, "marian"}};
+}
+
+/// Writes the directory of another system that has the parameters and the vocabularies of a model, with a manifest.json
+/// that the other system ignores. Throws Error, beginning with `caller`, for a model that the other system cannot have
+/// exactly, and writes nothing then. Dropout rates, training and data options are left out.
+void export_model(const ModelFiles& model, ExportFormat format, const std::filesystem::path& destination,
+                  std::string_view caller);
+
+// One function for each format returns the bytes of each file by its name; export_ctranslate2.h has another one.
+
+/// Returns the files of a model of Hugging Face's transformers: MarianMT for post-norm models, M2M-100 for pre-norm
+/// models.
+///
+/// Parameters keep their bits and their type; matrices of I8 become F32. A MarianMT model whose positions are not
+/// `halves` has a table of them, which from_pretrained() reads and save_pretrained() leaves out. The tokenizer gives a
+/// text the tokens of Edgewise, but with a vocabulary that Edgewise learned, the name of a special token in a text,
+/// `<end>`, is that token. A default output language of MarianMT is left out: inputs must begin with its code.
+///
+/// With search.rules=huggingface, generate() gives the outputs of Edgewise. With search.rules=edgewise, it gets the
+/// nearest options: beam, n_best, length_penalty (1 for average, 0 for none; for gnmt the exponent of the length n
+/// instead of (5 + n) / 6), max_length (the longest output for the longest input; outputs at the limit get their end
+/// token for nothing), min_length, no_repeat_ngram and repetition_penalty. The coverage penalty, lengths relative to
+/// the input and sampling are left out.
+std::map<std::string, std::string> export_hugging_face(const ModelFiles& model, std::string_view caller);
+
+/// Returns the files of a Marian model: model.npz with F32 arrays, decoder.yml, the vocabularies and the SentencePiece
+/// models. Marian begins outputs with a vector of zeros and has no token for padding, so the last token must be both,
+/// with zeros in the embeddings and the output projection. decoder.yml has the beam and the length penalty.
+///
+/// Marian's norms have epsilon 1e-6, but other programs that read its models compute with 1e-5, as is required here.
+std::map<std::string, std::string> export_marian(const ModelFiles& model, std::string_view caller);
+
+}  // namespace edgewise

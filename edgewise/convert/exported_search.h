@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "edgewise/search/options.h"
+
+namespace edgewise {
+
+/// Returns the exponent of the length by which other systems divide log-probabilities; the nearest one for
+/// LengthNorm::kGnmt.
+inline double exported_length_penalty(const SearchOptions& search) {
+  if (follows_hugging_face(search) || search.length_norm == LengthNorm::kGnmt) return search.length_penalty;
+  return search.length_norm == LengthNorm::kAverage ? 1.0 : 0.0;
+}
+
+}  // namespace edgewise

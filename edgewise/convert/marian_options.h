@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "edgewise/options/transformer_options.h"
+
+namespace edgewise {
+
+/// Returns the text of special:model.yml for a model whose vocabularies have one token more than Marian's, for padding.
+std::string write_marian_options(const TransformerOptions& options);
+
+}  // namespace edgewise
