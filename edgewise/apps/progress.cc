@@ -77,6 +77,10 @@ void Progress::on_model(const SequenceModel& model) {
                count_parameters(model.parameters()), num_threads());
 }
 
+void Progress::on_parameters(const std::string& file) {
+  print_output("starts from the parameters in {}\n", printable(file));
+}
+
 void Progress::on_start() { signals_.install(); }
 
 /// Puts the most important numbers first, because a narrow terminal cuts off the end.

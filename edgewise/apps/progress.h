@@ -23,6 +23,7 @@ class Progress : public RunObserver {
   void on_encode(const EncodeReport& report) override;
   void on_data(std::int64_t training_pairs, const Corpus& corpus, const Vocabularies& vocabularies) override;
   void on_model(const SequenceModel& model) override;
+  void on_parameters(const std::string& file) override;
   void on_start() override;
   void on_step(const StepReport& report) override;
   void on_log(const StepReport& report) override;

@@ -11,7 +11,6 @@
 #include "edgewise/base/config.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
-#include "edgewise/base/listed_directory.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/experiment/json_lines.h"
 #include "edgewise/experiment/median.h"
@@ -140,8 +139,7 @@ RunRecord read_run(const fs::path& run, std::string_view caller) {
   check(path_exists(file, caller), "{}: {} has no metrics.jsonl, a run directory is needed", caller, run.string());
   RunRecord record;
   record.name = run.string();
-  const ListedDirectory model(find_model(run, caller), caller);
-  record.settings = settings_of(parse_experiment(model.read(kConfigFile, kMaxConfigBytes), model.path(kConfigFile)));
+  record.settings = settings_of(read_model_config(run, caller));
   read_metrics(file, caller, record);
   return record;
 }

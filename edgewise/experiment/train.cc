@@ -14,7 +14,9 @@
 #include "edgewise/base/files.h"
 #include "edgewise/experiment/attention_log.h"
 #include "edgewise/experiment/make_vocabularies.h"
+#include "edgewise/experiment/run_config.h"
 #include "edgewise/experiment/translation_task.h"
+#include "edgewise/nn/serialize.h"
 #include "edgewise/options/model_memory.h"
 #include "edgewise/train/run_lock.h"
 #include "edgewise/train/tensorboard.h"
@@ -67,6 +69,22 @@ GivenVocabularies read_last_vocabularies(const Experiment& experiment, const std
   return {files.codec.vocabularies};
 }
 
+/// Returns the vocabularies that exist before the training; nullopt if they are to be learned. `start` may be null.
+std::optional<GivenVocabularies> read_vocabularies_before(const Experiment& experiment,
+                                                          const std::filesystem::path& run,
+                                                          const TrainSettings& settings, const ModelFiles* start) {
+  if (settings.is_resumed) return read_last_vocabularies(experiment, run);
+  if (start != nullptr) return GivenVocabularies{start->codec.vocabularies};
+  return read_given_vocabularies(experiment.vocabulary, settings.data_folder);
+}
+
+/// Gives the model the parameters from which the run starts, and frees those in `start`.
+void take_parameters(const SequenceModel& model, std::unique_ptr<ModelFiles> start, RunObserver& observer) {
+  if (start == nullptr) return;
+  load_tensors(model.parameters(), start->parameters, start->parameters_name);
+  observer.on_parameters(start->parameters_name);
+}
+
 void require_training_memory(const TransformerOptions& model, const TrainOptions& options, const BatchStream& batches) {
   const std::int64_t parameters = count_parameters(check_options(model));
   const BatchTokens batch =
@@ -93,14 +111,19 @@ void require_validation_memory(const TransformerOptions& model, const BatchOptio
 
 TrainResult train(const Experiment& experiment, const std::filesystem::path& run, const TrainSettings& settings,
                   RunObserver& observer, RunRequests& requests) {
+  check(!settings.is_resumed || settings.from.empty(),
+        "train: --from is given to resume a run, needs to be left out, because {} has the run's parameters",
+        (run / "last").string());
+  std::unique_ptr<ModelFiles> start;
+  if (!settings.from.empty()) {
+    start = std::make_unique<ModelFiles>(read_start_model(settings.from, experiment));
+  }
   check_options(experiment, "train");
   require_unlocked(run);
   if (!settings.is_resumed) require_no_run(run);
   PreparedRun prepared(run);
   if (settings.is_resumed) restore_run(run, observer);
-  std::optional<GivenVocabularies> given = settings.is_resumed
-                                               ? read_last_vocabularies(experiment, run)
-                                               : read_given_vocabularies(experiment.vocabulary, settings.data_folder);
+  std::optional<GivenVocabularies> given = read_vocabularies_before(experiment, run, settings, start.get());
   Corpus corpus = load_corpus(experiment.data, settings.data_folder);
   observer.on_corpus(corpus);
 
@@ -125,6 +148,7 @@ TrainResult train(const Experiment& experiment, const std::filesystem::path& run
   require_validation_memory(model_options, experiment.batch, validation.encoded.pairs);
   const auto model = make_model(model_options, experiment.train.seed);
   observer.on_model(*model);
+  take_parameters(*model, std::move(start), observer);
   TranslationTask task({experiment, vocabularies, model}, std::move(validation));
   TensorBoard tensorboard(run, task, experiment.train.clip_norm);
   AttentionLog attention(run);

@@ -24,6 +24,8 @@ class RunObserver : public TrainObserver {
   virtual void on_encode(const EncodeReport&) {}
   virtual void on_data(std::int64_t /*training_pairs*/, const Corpus&, const Vocabularies&) {}
   virtual void on_model(const SequenceModel&) {}
+  /// Called when the model has the parameters of TrainSettings::from; `file` is the path of the parameters.
+  virtual void on_parameters(const std::string& /*file*/) {}
   /// Called before the first step. train() does not read its requests before this call.
   virtual void on_start() {}
 };
@@ -31,6 +33,7 @@ class RunObserver : public TrainObserver {
 struct TrainSettings {
   std::filesystem::path data_folder = {};  // base of the config's relative paths: the folder of the config file
   bool is_resumed = false;                 // continue the run that the directory holds
+  std::filesystem::path from = {};         // model or run directory whose parameters a new run starts from
 };
 
 struct TrainResult {
@@ -45,9 +48,14 @@ struct TrainResult {
 ///     TrainResult result = train(read_experiment("demo.toml"), "runs/demo", {}, observer, requests);
 ///     Validation test = evaluate(open_model("runs/demo"), result.test);
 ///
+/// With `from`, the run has the vocabularies of that model and starts from its parameters; all other state is that of a
+/// new run. The experiment is the one of read_fine_tuning_config (run_config.h):
+///
+///     train(read_fine_tuning_config("domain.toml", {}, "runs/demo"), "runs/domain", {.from = "runs/demo"}, …);
+///
 /// Ends early when `requests.stop` becomes true. Throws Error as check_options does, before it opens a file, as
-/// Trainer, load_corpus and make_vocabularies do, when the directory holds a run that is not resumed, and when another
-/// process trains in the directory.
+/// Trainer, load_corpus, make_vocabularies and read_start_model do, when the directory holds a run that is not resumed,
+/// and when another process trains in the directory.
 TrainResult train(const Experiment& experiment, const std::filesystem::path& run, const TrainSettings& settings,
                   RunObserver& observer, RunRequests& requests);
 

@@ -94,6 +94,11 @@ struct Experiment {
 /// `section.key=value`. Throws Error, with line and column, for unknown keys and values that do not fit.
 Experiment read_experiment(const std::filesystem::path& config, std::span<const std::string> overrides = {});
 
+/// Reads a config whose model is trained already. The options of [model], [vocabulary] and [search], data.end_input and
+/// the languages of [data] have the values of `model` if the config leaves them out.
+Experiment read_experiment(const std::filesystem::path& config, std::span<const std::string> overrides,
+                           const Experiment& model);
+
 /// Throws Error, beginning with `caller`, for the first option that contradicts another one or, because of another one,
 /// has no effect on training: "train: train.patience is 3, needs validation pairs; set data.valid or data.valid_size".
 /// An option that has no effect may keep its default value.
@@ -107,6 +112,11 @@ void check_data_options(const Experiment& experiment, std::string_view caller);
 /// training alone. `config` is the path of the last config.
 void check_resumed(const Experiment& experiment, const Experiment& before, std::string_view config,
                    std::string_view caller);
+
+/// Throws Error, beginning with `caller`, for the first option of `experiment` that differs from the model from which
+/// its training starts: options of [vocabulary] and [model] except those that act in training alone, which are dropout,
+/// ponder_weight and the sampling of segmentations. `path` is the path of the model.
+void check_start(const Experiment& experiment, const Experiment& model, std::string_view path, std::string_view caller);
 
 /// Reads a config from text; error messages call the text `name`.
 Experiment parse_experiment(std::string_view toml, std::string_view name, std::span<const std::string> overrides = {});

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <optional>
+#include <string>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/option_rules.h"
@@ -188,6 +190,33 @@ bool stays_when_resumed(std::string_view path) {
   return (path.starts_with("vocabulary.") || path.starts_with("model.")) && !acts_in_training_alone;
 }
 
+/// Does the same for a run that starts from a model. A resumed run may not change the sampling of segmentations,
+/// because its training pairs stay.
+bool stays_after_start(std::string_view path) {
+  const bool is_sampling = path.starts_with("vocabulary.") && path.find("sampling") != std::string_view::npos;
+  return stays_when_resumed(path) && !is_sampling;
+}
+
+/// An option with other values in two experiments.
+struct ChangedOption {
+  std::string name;
+  std::string value;
+  std::string value_before;
+};
+
+/// Returns the first option that may not change, but did.
+std::optional<ChangedOption> find_change(const Experiment& experiment, const Experiment& before,
+                                         bool (*stays)(std::string_view path)) {
+  const auto settings = settings_of(experiment);
+  const auto settings_before = settings_of(before);
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    const auto& [path, value] = settings[i];
+    const std::string& value_before = settings_before[i].second;
+    if (value != value_before && stays(path)) return ChangedOption{path, value, value_before};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void check_data_options(const Experiment& experiment, std::string_view caller) {
@@ -199,16 +228,20 @@ void check_data_options(const Experiment& experiment, std::string_view caller) {
 
 void check_resumed(const Experiment& experiment, const Experiment& before, std::string_view config,
                    std::string_view caller) {
-  const auto settings = settings_of(experiment);
-  const auto settings_before = settings_of(before);
-  for (std::size_t i = 0; i < settings.size(); ++i) {
-    const auto& [path, value] = settings[i];
-    const std::string& value_before = settings_before[i].second;
-    check(value == value_before || !stays_when_resumed(path),
-          "{}: {} is {}, needs {} as in {}, because a resumed run keeps its vocabulary and its model; set {}={}, or "
-          "begin another run",
-          caller, path, value, value_before, config, path, value_before);
-  }
+  const std::optional<ChangedOption> option = find_change(experiment, before, stays_when_resumed);
+  if (!option) return;
+  fail(
+      "{}: {} is {}, needs {} as in {}, because a resumed run keeps its vocabulary and its model; set {}={}, or begin "
+      "another run",
+      caller, option->name, option->value, option->value_before, config, option->name, option->value_before);
+}
+
+void check_start(const Experiment& experiment, const Experiment& model, std::string_view path,
+                 std::string_view caller) {
+  const std::optional<ChangedOption> option = find_change(experiment, model, stays_after_start);
+  if (!option) return;
+  fail("{}: {} is {}, needs {} to start from {}, because fine-tuning keeps vocabulary and model; leave {} out", caller,
+       option->name, option->value, option->value_before, path, option->name);
 }
 
 void check_options(const Experiment& experiment, std::string_view caller) {

@@ -96,6 +96,11 @@ void check_finite(const SafetensorsFile& parameters, const std::string& name, st
   }
 }
 
+Experiment read_model_config(const fs::path& path, std::string_view caller) {
+  const ListedDirectory files(find_model(path, caller), caller);
+  return parse_experiment(files.read(kConfigFile, kMaxConfigBytes), files.path(kConfigFile));
+}
+
 ModelFiles read_model_files(const fs::path& path, std::string_view caller) {
   return read_model_files(ListedDirectory(find_model(path, caller), caller), caller);
 }

@@ -33,6 +33,9 @@ struct ModelFiles {
 /// Throws Error if none of these exists; the message begins with `caller`.
 std::filesystem::path find_model(const std::filesystem::path& path, std::string_view caller);
 
+/// Reads the config of the model that find_model returns, and no other file.
+Experiment read_model_config(const std::filesystem::path& path, std::string_view caller);
+
 /// Reads the directory that find_model returns, or a directory that is open already: the files that its manifest.json
 /// lists, whose bytes must have the size and SHA-256 listed. Other files have no effect. Throws Error also for
 /// parameters that are not finite.

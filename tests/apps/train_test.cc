@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
-#include <nlohmann/json.hpp>
 #include <numbers>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "edgewise/train/run_lock.h"
+#include "tests/apps/metric_of.h"
 #include "tests/apps/program.h"
 
 namespace edgewise {
@@ -28,17 +27,6 @@ using testing::Pointwise;
 using testing::SizeIs;
 
 using TrainProgram = ProgramTest;
-
-/// Returns the values of a metric in the lines that have it.
-std::vector<double> metric_of(const std::string& metrics, const std::string& name) {
-  std::vector<double> values;
-  std::istringstream lines(metrics);
-  for (std::string line; std::getline(lines, line);) {
-    const nlohmann::json json = nlohmann::json::parse(line);
-    if (json.contains(name)) values.push_back(json.at(name));
-  }
-  return values;
-}
 
 TEST_F(TrainProgram, WritesARunDirectoryAndPrintsProgress) {
   write("tiny.toml", kTinyConfig);
