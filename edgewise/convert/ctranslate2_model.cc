@@ -18,9 +18,9 @@ class Ctranslate2Reader {
   Ctranslate2Reader(std::string_view bytes, const std::string& where) : where_(where), reader_(bytes, where) {}
 
   void read(Ctranslate2Model& model) {
-    const auto version = reader_.take_number<std::uint32_t>("the version");
-    check(version >= kFirstVersion && version <= detail::kCtranslate2Version,
-          "{} has version {}, needs {} to {}; convert the original model with CTranslate2 4", where_, version,
+    model.version = reader_.take_number<std::uint32_t>("the version");
+    check(model.version >= kFirstVersion && model.version <= detail::kCtranslate2Version,
+          "{} has version {}, needs {} to {}; convert the original model with CTranslate2 4", where_, model.version,
           kFirstVersion, detail::kCtranslate2Version);
     model.specification = take_string("the specification");
     model.revision = reader_.take_number<std::uint32_t>("the revision");

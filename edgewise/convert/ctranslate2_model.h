@@ -26,6 +26,7 @@ struct Ctranslate2Alias {
 };
 
 struct Ctranslate2Model {
+  std::uint32_t version = 0;   // version of the file's layout
   std::string specification;   // the kind of model: "TransformerSpec"
   std::uint32_t revision = 0;  // revision of the specification
   StoredTensors variables;

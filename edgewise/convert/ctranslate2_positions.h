@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "edgewise/convert/stored_tensor.h"
+#include "edgewise/options/transformer_options.h"
+
+namespace edgewise {
+
+// The tables of position vectors of a CTranslate2 model.
+inline constexpr const char* kInputEncodings = "encoder/position_encodings/encodings";
+inline constexpr const char* kOutputEncodings = "decoder/position_encodings/encodings";
+
+/// Sets the options of positions. Tables with the values of a formula, bit for bit, are removed; others are learned
+/// positions. A side without a table has the positions that CTranslate2 computes, for which Edgewise has no formula:
+///
+///     (position + 1) / 10000^(k / (size / 2 - 1)); first the sines, then the cosines of k = 0, 1, ..., size / 2 - 1
+///
+/// It gets a table of them: as many as the other side has, or 1024. CTranslate2 computes them in single precision, with
+/// errors that depend on the processor; the table has the nearest single numbers. Throws Error, beginning with `where`,
+/// for tables of different lengths.
+void choose_ctranslate2_positions(StoredTensors& stored, TransformerOptions& options, const std::string& where);
+
+}  // namespace edgewise

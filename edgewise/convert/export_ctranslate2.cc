@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/convert/export_ctranslate2.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "edgewise/base/json.h"
+#include "edgewise/convert/ctranslate2_layout.h"
+#include "edgewise/convert/ctranslate2_model.h"
+#include "edgewise/convert/ctranslate2_positions.h"
+#include "edgewise/convert/exported_parameters.h"
+#include "edgewise/convert/exported_tokens.h"
+#include "edgewise/options/position_formula.h"
+
+namespace edgewise {
+namespace {
+
+using Files = std::map<std::string, std::string>;
+
+/// Throws Error for options that CTranslate2 does not have. Its norms may have any epsilon.
+void check_options(const ModelFiles& model, std::string_view caller) {
+  Experiment experiment = model.experiment;
+  experiment.model.norm_epsilon = LayerOptions().norm_epsilon;
+  check_exportable(experiment, caller);
+}
+
+std::int64_t activation_number(Activation activation) {
+  switch (activation) {
+    case Activation::kGelu:
+      return 3;
+    case Activation::kSilu:
+      return 2;
+    default:
+      return 0;
+  }
+}
+
+/// Collects the variables of a model.
+class ModelWriter {
+ public:
+  ModelWriter(const ModelFiles& model, std::string_view caller)
+      : options_(model.experiment.model), parameters_(exported_parameters(model, ExportedTypes::kF32, caller)) {}
+
+  std::string run() {
+    StoredTensors tensors = export_parameters(parameters_.tensors, ctranslate2_layout(options_));
+    std::ranges::move(tensors.tensors, std::back_inserter(variables_.tensors));
+    add_settings("encoder");
+    add_settings("decoder");
+    add_number<std::int8_t>("encoder/embeddings_merge", DType::kI8, 0);
+    add_number<std::int16_t>("decoder/alignment_layer", DType::kI16, -1);
+    add_number<std::int16_t>("decoder/alignment_heads", DType::kI16, 1);
+    add_number<std::int8_t>("decoder/start_from_zero_embedding", DType::kI8, 0);
+    if (has_formula(options_.positions)) add_positions();
+    constexpr std::uint32_t kRevision = 7;
+    std::ranges::sort(variables_.tensors, {}, &TensorInfo::name);
+    return serialize_ctranslate2("TransformerSpec", kRevision, variables_.tensors, aliases());
+  }
+
+ private:
+  template <class Number>
+  void add_number(std::string name, DType dtype, std::int64_t value) {
+    const auto number = static_cast<Number>(value);
+    const std::string_view bytes = variables_.keep(std::string(reinterpret_cast<const char*>(&number), sizeof(number)));
+    variables_.tensors.push_back({std::move(name), dtype, {}, std::as_bytes(std::span(bytes))});
+  }
+
+  void add_settings(const std::string& side) {
+    add_number<std::int32_t>(side + "/num_heads", DType::kI32, options_.heads);
+    const bool is_pre = options_.norm_placement == NormPlacement::kPre;
+    add_number<std::int8_t>(side + "/pre_norm", DType::kI8, is_pre ? 1 : 0);
+    add_number<std::int8_t>(side + "/activation", DType::kI8, activation_number(options_.activation));
+    add_number<std::int8_t>(side + "/scale_embeddings", DType::kI8, options_.scale_embedding ? 1 : 0);
+  }
+
+  /// Adds the table of both sides; the encoder's is an alias.
+  void add_positions() {
+    constexpr std::int64_t kPositions = 1024;
+    const auto size = static_cast<std::size_t>(options_.size);
+    const PositionFormula formula(options_.size, options_.positions);
+    std::vector<float> table(kPositions * size);
+    for (std::int64_t p = 0; p < kPositions; ++p) formula.write(p, table.data() + static_cast<std::size_t>(p) * size);
+    const std::string_view bytes =
+        variables_.keep(std::string(reinterpret_cast<const char*>(table.data()), table.size() * sizeof(float)));
+    variables_.tensors.push_back(
+        {kOutputEncodings, DType::kF32, {kPositions, options_.size}, std::as_bytes(std::span(bytes))});
+  }
+
+  std::vector<Ctranslate2Alias> aliases() const {
+    std::vector<Ctranslate2Alias> aliases;
+    const std::string output = "decoder/embeddings/weight";
+    const std::string table = options_.tying == Tying::kAll ? "encoder/embeddings_0/weight" : output;
+    if (options_.tying == Tying::kAll) aliases.push_back({output, table});
+    if (options_.tying != Tying::kNone) aliases.push_back({"decoder/projection/weight", table});
+    if (has_formula(options_.positions)) aliases.push_back({kInputEncodings, kOutputEncodings});
+    return aliases;
+  }
+
+  const TransformerOptions& options_;
+  StoredTensors parameters_;
+  StoredTensors variables_;
+};
+
+std::string config_json(const ModelFiles& model) {
+  const Vocabulary& output = *model.codec.vocabularies.output;
+  const SpecialTokens& special = output.special();
+  return JsonObject()
+             .add("add_source_bos", false)
+             .add("add_source_eos", model.experiment.data.end_input)
+             .add("bos_token", output.token_text(special.begin))
+             .add("decoder_start_token", output.token_text(special.begin))
+             .add("eos_token", output.token_text(special.end))
+             .add("layer_norm_epsilon", model.experiment.model.norm_epsilon)
+             .add("unk_token", output.token_text(special.unknown))
+             .text() +
+         "\n";
+}
+
+std::string token_list(const Vocabulary& vocabulary) {
+  return json_array(all_tokens(vocabulary), [](const std::string& token) { return quote_json(token); }) + "\n";
+}
+
+void add_vocabularies(const ModelFiles& model, Files& files) {
+  const Vocabularies& vocabularies = model.codec.vocabularies;
+  if (model.experiment.vocabulary.shared) {
+    files["shared_vocabulary.json"] = token_list(*vocabularies.output);
+  } else {
+    files["source_vocabulary.json"] = token_list(*vocabularies.input);
+    files["target_vocabulary.json"] = token_list(*vocabularies.output);
+  }
+  std::string input = piece_model(*vocabularies.input);
+  std::string output = piece_model(*vocabularies.output);
+  if (input.empty() && output.empty()) return;
+  if (input == output) {
+    files["sentencepiece.model"] = std::move(input);
+    return;
+  }
+  if (!input.empty()) files["source.spm"] = std::move(input);
+  if (!output.empty()) files["target.spm"] = std::move(output);
+}
+
+}  // namespace
+
+Files export_ctranslate2(const ModelFiles& model, std::string_view caller) {
+  check_options(model, caller);
+  Files files;
+  files["model.bin"] = ModelWriter(model, caller).run();
+  files["config.json"] = config_json(model);
+  add_vocabularies(model, files);
+  return files;
+}
+
+}  // namespace edgewise
