@@ -92,8 +92,10 @@ EvaluationPairs encode_evaluation_pairs(const Experiment& experiment, SentencePa
 }
 
 BatchLoss batch_loss(const TranslationModel& model, const Batch& batch, double rdrop, Pass& pass) {
-  const LossOptions options = {.smoothing = model.experiment.train.smoothing,
-                               .ignored = model.vocabularies.output->special().padding};
+  // The tokens of a benchmark are numbers without a vocabulary.
+  const auto& vocabulary = model.vocabularies.output;
+  const SpecialTokens special = vocabulary == nullptr ? SpecialTokens() : vocabulary->special();
+  const LossOptions options = {.smoothing = model.experiment.train.smoothing, .ignored = special.padding};
   return model.model->loss(batch, options, rdrop, pass);
 }
 
