@@ -60,9 +60,19 @@ class ParameterSum {
   double count_ = 0;
 };
 
+/// Returns the options that decide what a model computes: the others, which act in training alone or not at all, have
+/// their defaults.
+TransformerOptions computing_options(TransformerOptions options) {
+  const TransformerOptions defaults;
+  options.dropout = defaults.dropout;
+  options.universal.ponder_weight = defaults.universal.ponder_weight;
+  if (options.num_learned_positions() == 0) options.max_positions = defaults.max_positions;
+  return options;
+}
+
 /// Returns, by name, the texts that must be equal in all models because they determine the meaning of the parameters.
 std::map<std::string, std::string> describe(const ModelFiles& model) {
-  return {{"[model] section of config.toml", to_toml(model.experiment.model)},
+  return {{"[model] section of config.toml", to_toml(computing_options(model.experiment.model))},
           {"input vocabulary", model.codec.vocabularies.input->serialize()},
           {"output vocabulary", model.codec.vocabularies.output->serialize()},
           {"SentencePiece model of inputs", model.codec.vocabularies.input->serialize_pieces()},

@@ -64,8 +64,8 @@ ScorerFactory make_runtime_scorer_factory(ModelFiles files, RuntimePrecision pre
 /// Writes a model directory whose parameters are the mean over several model or run directories, usually checkpoints of
 /// one training: their mean is often better than the last checkpoint. The other files are those of the first model.
 /// Sums are in double precision, and means are written in fp32; one model at a time is in memory. Throws Error, without
-/// writing anything, for models that differ in their [model] section or vocabularies, and for a model whose tensors are
-/// not those of its config.
+/// writing anything, for models that differ in their vocabularies or in an option of [model] that does not act in
+/// training alone, and for a model whose tensors are not those of its config.
 void average_models(std::span<const std::filesystem::path> models, const std::filesystem::path& destination);
 
 }  // namespace edgewise

@@ -178,6 +178,13 @@ TEST_F(FineTuning, RefusesOptionsThatAreNotThoseOfTheModel) {
               AllOf(HasSubstr("\nponder_weight = 0.5\n"), HasSubstr("\nresidual = 0.3\n"), HasSubstr("\nbeam = 2\n")));
 }
 
+TEST_F(FineTuning, GivesAModelThatCanBeAveragedWithTheOneItStartedFrom) {
+  train_general({"train.epochs=1"});
+  run_well(command({"model.dropout.residual=0.3"}));
+  run_well({"average", "--out", "mean", "general", "run"});
+  run_well({"translate", "--model", "mean"}, {.input = "a b\n"});
+}
+
 TEST_F(FineTuning, RefusesAMissingOrDamagedModelAndLeavesNoRun) {
   expect_refused(command({}), "train: general does not exist, a run or model directory is needed");
   train_general({"train.epochs=1"});
@@ -217,6 +224,7 @@ TEST_P(ImportedFineTuning, TrainsAndTranslates) {
   EXPECT_EQ(read("run/last/vocabulary.json"), read("general/vocabulary.json"));
   EXPECT_FALSE(read("run/last/model.safetensors") == read("general/model.safetensors"));
   run_well({"translate", "--model", "run"}, {.input = "sœur a acheté\n"});
+  run_well({"average", "--out", "mean", "general", "run"});
   run_well(with_settings({"train", "domain.toml", "--out", "run", "--resume"}, {"train.epochs=2"}));
 }
 
