@@ -244,7 +244,7 @@ TEST_F(HostileModelTest, OfMarianNamesTheSettingThatEdgewiseDoesNotHave) {
           {"an alias", with_options("dim-emb: 8", "dim-emb: *size"),
            "{}/model.npz, special:model.yml, line 2: the value is"},
           {"word penalty", replace("decoder.yml", "word-penalty: 0", "word-penalty: 1"),
-           "{}/decoder.yml: word-penalty is \"1\", needs 0, because Edgewise has no such option"},
+           "{}/decoder.yml: word-penalty is 1, needs 0, because Edgewise has no such option"},
           {"two models", replace("decoder.yml", "  - model.npz", "  - model.npz\n  - model.npz"),
            "{}/decoder.yml: models is a list of 2, needs one model"},
           {"a file of another directory", replace("decoder.yml", "model.npz", "/tmp/model.npz"),
