@@ -11,7 +11,7 @@
 
 namespace edgewise {
 
-/// What the numbers and texts of a CTranslate2 model say.
+/// Settings of a CTranslate2 model, which its numbers and texts give.
 struct Ctranslate2Settings {
   // Without the options that depend on the tensors: final_norm, attention_bias, positions, max_positions and tying.
   TransformerOptions model;

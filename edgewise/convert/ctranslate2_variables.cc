@@ -15,7 +15,7 @@
 namespace edgewise {
 namespace {
 
-constexpr float kOldInt16Scale = 1000;  // of models that store no scale
+constexpr float kOldInt16Scale = 1000;  // scale of models that store none
 
 std::string scale_name(const std::string& name) { return name + "_scale"; }
 

@@ -20,10 +20,12 @@ namespace {
 
 using Files = std::map<std::string, std::string>;
 
-/// Throws Error for options that CTranslate2 does not have. Its norms may have any epsilon.
+/// Throws Error for options that CTranslate2 does not have. Its norms may have any epsilon, and its texts are tokens,
+/// of whatever case.
 void check_options(const ModelFiles& model, std::string_view caller) {
   Experiment experiment = model.experiment;
   experiment.model.norm_epsilon = LayerOptions().norm_epsilon;
+  experiment.vocabulary.input_case = experiment.vocabulary.output_case = CaseKind::kKeep;
   check_exportable(experiment, caller);
 }
 
@@ -49,10 +51,10 @@ class ModelWriter {
     std::ranges::move(tensors.tensors, std::back_inserter(variables_.tensors));
     add_settings("encoder");
     add_settings("decoder");
-    add_number<std::int8_t>("encoder/embeddings_merge", DType::kI8, 0);
-    add_number<std::int16_t>("decoder/alignment_layer", DType::kI16, -1);
-    add_number<std::int16_t>("decoder/alignment_heads", DType::kI16, 1);
-    add_number<std::int8_t>("decoder/start_from_zero_embedding", DType::kI8, 0);
+    put_number<std::int8_t>("encoder/embeddings_merge", DType::kI8, 0);
+    put_number<std::int16_t>("decoder/alignment_layer", DType::kI16, -1);
+    put_number<std::int16_t>("decoder/alignment_heads", DType::kI16, 1);
+    put_number<std::int8_t>("decoder/start_from_zero_embedding", DType::kI8, 0);
     if (has_formula(options_.positions)) add_positions();
     constexpr std::uint32_t kRevision = 7;
     std::ranges::sort(variables_.tensors, {}, &TensorInfo::name);
@@ -61,18 +63,18 @@ class ModelWriter {
 
  private:
   template <class Number>
-  void add_number(std::string name, DType dtype, std::int64_t value) {
+  void put_number(std::string name, DType dtype, std::int64_t value) {
     const auto number = static_cast<Number>(value);
     const std::string_view bytes = variables_.keep(std::string(reinterpret_cast<const char*>(&number), sizeof(number)));
     variables_.tensors.push_back({std::move(name), dtype, {}, std::as_bytes(std::span(bytes))});
   }
 
   void add_settings(const std::string& side) {
-    add_number<std::int32_t>(side + "/num_heads", DType::kI32, options_.heads);
+    put_number<std::int32_t>(side + "/num_heads", DType::kI32, options_.heads);
     const bool is_pre = options_.norm_placement == NormPlacement::kPre;
-    add_number<std::int8_t>(side + "/pre_norm", DType::kI8, is_pre ? 1 : 0);
-    add_number<std::int8_t>(side + "/activation", DType::kI8, activation_number(options_.activation));
-    add_number<std::int8_t>(side + "/scale_embeddings", DType::kI8, options_.scale_embedding ? 1 : 0);
+    put_number<std::int8_t>(side + "/pre_norm", DType::kI8, is_pre ? 1 : 0);
+    put_number<std::int8_t>(side + "/activation", DType::kI8, activation_number(options_.activation));
+    put_number<std::int8_t>(side + "/scale_embeddings", DType::kI8, options_.scale_embedding ? 1 : 0);
   }
 
   /// Adds the table of both sides; the encoder's is an alias.
@@ -130,6 +132,12 @@ void add_vocabularies(const ModelFiles& model, Files& files) {
     files["source_vocabulary.json"] = token_list(*vocabularies.input);
     files["target_vocabulary.json"] = token_list(*vocabularies.output);
   }
+}
+
+/// Adds the SentencePiece models, unless a text gets another case before they split it.
+void add_pieces(const Vocabularies& vocabularies, Files& files) {
+  const auto keeps_case = [](const Vocabulary& vocabulary) { return vocabulary.case_kind() == CaseKind::kKeep; };
+  if (!keeps_case(*vocabularies.input) || !keeps_case(*vocabularies.output)) return;
   std::string input = piece_model(*vocabularies.input);
   std::string output = piece_model(*vocabularies.output);
   if (input.empty() && output.empty()) return;
@@ -149,6 +157,7 @@ Files export_ctranslate2(const ModelFiles& model, std::string_view caller) {
   files["model.bin"] = ModelWriter(model, caller).run();
   files["config.json"] = config_json(model);
   add_vocabularies(model, files);
+  add_pieces(model.codec.vocabularies, files);
   return files;
 }
 

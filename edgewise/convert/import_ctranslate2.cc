@@ -158,13 +158,16 @@ std::int64_t add_begin_name(std::vector<std::string>& tokens) {
   return std::ssize(tokens) - 1;
 }
 
-/// Makes the limits and defaults of CTranslate2 those of the model.
+/// Makes the limits and defaults of CTranslate2 those of the model. The search itself is that of Edgewise: CTranslate2
+/// ends the search of a sentence as soon as it has as many outputs as the beam is wide, and an output at the limit of
+/// lengths without an end token.
 void set_search(Experiment& experiment, const Vocabulary& vocabulary) {
   constexpr std::int64_t kLongestInput = 1024, kLongestOutput = 256;
   SearchOptions& search = experiment.search;
   search.beam = 2;
   search.length_norm = LengthNorm::kAverage;
   search.length_factor = 0;
+  search.min_length = 1;
   search.length_offset = search.max_length = kLongestOutput;
   experiment.data.max_length = longest_input(std::min(experiment.model.max_positions, kLongestInput), vocabulary);
 }

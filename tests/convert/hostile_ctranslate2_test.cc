@@ -231,5 +231,41 @@ TEST(OldCtranslate2, ReadsSettingsOfBothSidesAndTextVocabularies) {
   EXPECT_EQ(serialize_safetensors(found.parameters.tensors), serialize_safetensors(expected.parameters.tensors));
 }
 
+TEST(OldCtranslate2, ReadsVariablesInPlaceOfConfigJson) {
+  AlteredModel old("opennmt_float32");
+  const ImportedModel expected = import_model(old.path(), "test");
+  fs::remove(old.path() / "config.json");
+  old.set("with_source_eos", DType::kI8, '\x01');
+  old.set("with_target_bos", DType::kI8, '\x00');
+  const std::string_view end = old.model().variables.keep("</s>");
+  old.variables().push_back({"eos_token", DType::kI8, {4}, bytes_of(end)});
+  old.write();
+  std::string file = read_file(old.path() / "model.bin", "test");
+  EXPECT_EQ(error_of([&] { import_model(old.path(), "test"); }),
+            fmt::format("test: {}/config.json: decoder_start_token is null, needs the first token of outputs",
+                        old.path().string()));
+  file[0] = '\x05';  // the version
+  write_file_atomically(old.path() / "model.bin", file);
+  const ImportedModel found = import_model(old.path(), "test");
+  EXPECT_TRUE(found.experiment.data.end_input);
+  EXPECT_FALSE(expected.experiment.data.end_input);
+  const SpecialTokens& special = found.vocabularies.output->special();
+  EXPECT_EQ(special.begin, special.end);
+  EXPECT_EQ(special.end, expected.vocabularies.output->special().end);
+}
+
+TEST(ArgosPackage, HasTheSentencePieceModelInTheParentDirectory) {
+  AlteredModel package("opennmt_float32");
+  EXPECT_EQ(import_model(package.path(), "test").vocabularies.input->serialize_pieces(), "");
+  const fs::path pieces = EDGEWISE_CONVERT_FIXTURES "/../../text/fixtures/tokenizers/marian/input_pieces.model";
+  fs::copy(pieces, package.path().parent_path() / "sentencepiece.model");
+  const ImportedModel found = import_model(package.path(), "test");
+  for (const auto& vocabulary : {found.vocabularies.input, found.vocabularies.output}) {
+    EXPECT_EQ(vocabulary->serialize_pieces(), read_file(pieces, "test"));
+    const std::vector<std::int64_t> tokens = vocabulary->encode("</s>");
+    EXPECT_EQ(std::ranges::count(tokens, vocabulary->special().end), 0);
+  }
+}
+
 }  // namespace
 }  // namespace edgewise
