@@ -147,8 +147,8 @@ void check_learned_positions(const Experiment& e, std::string_view caller) {
         count);
   const bool has_language = !e.data.input_language.empty() || !e.data.output_language.empty();
   check(count > e.data.max_length + (has_language ? 1 : 0),
-        "{}: model.max_positions is {}, needs more than data.max_length, which is {}{}", caller, count,
-        e.data.max_length, has_language ? ", plus 1 for the token of the language" : "");
+        "{}: model.max_positions is {}, needs more than data.max_length, which is {}{}; set a smaller data.max_length",
+        caller, count, e.data.max_length, has_language ? ", plus 1 for the token of the language" : "");
   check(e.batch.positions == TrainingPositions::kCounted || e.batch.positions_below <= count,
         "{}: batch.positions_below is {}, needs at most model.max_positions, which is {}", caller,
         e.batch.positions_below, count);

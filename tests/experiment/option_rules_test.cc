@@ -50,7 +50,8 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
             "train: model.max_positions is 600, needs model.positions=learned");
   EXPECT_EQ(error_with({"model.positions=learned"}), "no error");
   EXPECT_EQ(error_with({"model.positions=learned", "model.max_positions=256"}),
-            "train: model.max_positions is 256, needs more than data.max_length, which is 256");
+            "train: model.max_positions is 256, needs more than data.max_length, which is 256; set a smaller "
+            "data.max_length");
   EXPECT_EQ(error_with({"model.positions=learned", "data.max_length=0"}),
             "train: data.max_length is 0, needs a limit below model.max_positions, which is 512");
   EXPECT_EQ(error_with({"model.positions=learned", "batch.positions=spread", "batch.positions_below=513"}),
