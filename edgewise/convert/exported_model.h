@@ -47,7 +47,9 @@ std::map<std::string, std::string> export_hugging_face(const ModelFiles& model, 
 /// models. Marian begins outputs with a vector of zeros and has no token for padding, so the last token must be both,
 /// with zeros in the embeddings and the output projection. decoder.yml has the beam and the length penalty.
 ///
-/// Marian's norms have epsilon 1e-6, but other programs that read its models compute with 1e-5, as is required here.
+/// transformers and CTranslate2 compute with these files what Edgewise computes. Marian itself, as of version 1.12,
+/// has other positions, with the angles position / 10000^(k / (size / 2 - 1)), and norms with epsilon 1e-6, and does
+/// not translate with learned positions.
 std::map<std::string, std::string> export_marian(const ModelFiles& model, std::string_view caller);
 
 }  // namespace edgewise

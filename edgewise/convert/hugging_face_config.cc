@@ -69,6 +69,15 @@ std::int64_t read_common(const JsonSettings& config, const std::string& suffix, 
   return encoder;
 }
 
+/// Throws Error if position vectors do not begin with number 2: M2M-100 begins behind the number of the padding token.
+void check_first_position(const JsonSettings& config) {
+  constexpr std::int64_t kPadding = 1;
+  const std::int64_t padding = config.whole_number("pad_token_id").value_or(kPadding);
+  if (padding != kPadding) {
+    config.refuse("pad_token_id", std::to_string(padding), fmt::format("{}, from which positions count", kPadding));
+  }
+}
+
 TransformerOptions read_model(const JsonSettings& config, const FamilyDefaults& defaults) {
   const bool is_marian = defaults.family == HuggingFaceFamily::kMarian;
   TransformerOptions model;
@@ -200,6 +209,7 @@ HuggingFaceConfig read_hugging_face_config(const fs::path& directory, std::strin
   result.family = defaults.family;
   result.model = read_model(config, defaults);
   const bool is_marian = result.family == HuggingFaceFamily::kMarian;
+  if (!is_marian) check_first_position(config);
   result.has_shared_embedding = !is_marian || config.boolean("share_encoder_decoder_embeddings").value_or(true);
   result.has_tied_projection = config.boolean("tie_word_embeddings").value_or(true);
   result.padding = special_token("pad_token_id", defaults.padding);

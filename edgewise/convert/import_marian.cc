@@ -38,11 +38,17 @@ TokenListBuilder read_marian_tokens(const fs::path& path, std::int64_t size, std
   return marian_token_list(std::move(tokens), where);
 }
 
+/// Returns whether both sides have the same tokens: those of one table, or of one file.
+bool has_common_tokens(const MarianDecoder& decoder, const TransformerOptions& options) {
+  if (options.tying == Tying::kAll) return true;
+  return decoder.vocabularies[0] == decoder.vocabularies[1] && options.input_vocabulary == options.output_vocabulary;
+}
+
 Vocabularies read_marian_vocabularies(const fs::path& directory, const MarianDecoder& decoder,
                                       const TransformerOptions& options, std::string_view caller) {
   TokenListBuilder input = read_marian_tokens(decoder.vocabularies[0], options.input_vocabulary, caller);
   std::optional<TokenListBuilder> output;
-  if (options.tying != Tying::kAll) {
+  if (!has_common_tokens(decoder, options)) {
     output = read_marian_tokens(decoder.vocabularies[1], options.output_vocabulary, caller);
   }
   return make_marian_vocabularies(directory, std::move(input), std::move(output), caller);
@@ -91,7 +97,7 @@ ImportedModel import_marian(const fs::path& directory, std::string_view caller) 
   model.experiment.model = options;
   model.experiment.search = decoder.search;
   model.experiment.vocabulary.kind = VocabularyKind::kMapped;
-  model.experiment.vocabulary.shared = options.tying == Tying::kAll;
+  model.experiment.vocabulary.shared = has_common_tokens(decoder, options);
   model.experiment.data.end_input = true;
   model.experiment.data.max_length = longest_input(options.max_positions, *model.vocabularies.input);
   model.parameters = import_parameters(list_parameters(options), marian_layout(options), arrays);

@@ -163,6 +163,12 @@ TEST_F(HostileModelTest, OfTransformersNamesTheSettingThatEdgewiseDoesNotHave) {
       });
 }
 
+TEST_F(HostileModelTest, OfM2m100NamesThePaddingThatMovesPositions) {
+  expect_errors(folder_of_models() / "m2m100_1",
+                {{"padding", replace(kConfig, R"("pad_token_id": 1)", R"("pad_token_id": 0)"),
+                  "{}/config.json: pad_token_id is 0, needs 1, from which positions count"}});
+}
+
 TEST_F(HostileModelTest, OfTransformersNamesTheTensor) {
   expect_errors(
       folder_of_models() / "marian_2",
