@@ -145,8 +145,12 @@ class TokenizerWriter {
   }
 
   void add_m2m100(const MultilingualTokens& tokens) {
-    constexpr std::size_t kWmt21 = 8;  // languages of "wmt21"; "m2m100" has 100
-    settings_.add("language_codes", tokens.added.size() == kWmt21 ? "wmt21" : "m2m100");
+    constexpr std::size_t kWmt21 = 8, kM2m100 = 100;  // languages of the lists that the tokenizer has
+    const std::size_t count = tokens.added.size();
+    check(count == kWmt21 || count == kM2m100,
+          "{}: the vocabulary has {} languages, needs the {} or {} of M2M100Tokenizer", caller_, count, kM2m100,
+          kWmt21);
+    settings_.add("language_codes", count == kWmt21 ? "wmt21" : "m2m100");
     settings_.add_json("additional_special_tokens", json_array(tokens.added, quote_json));
     files_["vocab.json"] = numbered_tokens(tokens.listed);
   }

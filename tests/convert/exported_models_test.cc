@@ -238,19 +238,31 @@ TEST_F(LearnedModelTest, WordsWithoutSentencePieceAreRefused) {
             "SentencePiece models");
 }
 
-TEST(ExportTest, PaddingThatIsNotZeroIsRefusedForMarian) {
-  const TemporaryFolder folder;
-  ImportedModel model = import_model(folder_of_models() / list_marian_models().front(), kCaller);
+/// Imports a model and makes the last element of its output bias another number than 0.
+ModelFiles with_output_bias(const std::string& name, const TemporaryFolder& folder) {
+  ImportedModel model = import_model(folder_of_models() / name, kCaller);
   const auto bias = std::ranges::find(model.parameters.tensors, "generator.bias", &TensorInfo::name);
   std::string bytes(reinterpret_cast<const char*>(bias->bytes.data()), bias->bytes.size());
   bytes.back() = '\x3F';
   bias->bytes = bytes_of(bytes);
   write_model(model, folder / "model", kCaller);
-  const ModelFiles files = read_model_files(folder / "model", kCaller);
+  return read_model_files(folder / "model", kCaller);
+}
+
+TEST(ExportTest, PaddingThatIsNotZeroIsRefusedForMarian) {
+  const TemporaryFolder folder;
+  const ModelFiles files = with_output_bias(list_marian_models().front(), folder);
   EXPECT_EQ(error_of([&] { export_marian(files, kCaller); }),
             fmt::format("test: generator.bias has elements other than 0 for token {}, needs 0, because Marian begins "
                         "outputs with a vector of zeros and has no padding; export to huggingface or ctranslate2",
                         files.codec.vocabularies.output->size() - 1));
+}
+
+TEST(ExportTest, OutputBiasIsRefusedForM2m100) {
+  const TemporaryFolder folder;
+  const ModelFiles files = with_output_bias("m2m100_1", folder);
+  EXPECT_EQ(error_of([&] { export_hugging_face(files, kCaller); }),
+            "test: generator.bias has elements other than 0, needs 0, as M2M-100 has none");
 }
 
 }  // namespace
