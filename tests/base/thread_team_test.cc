@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kCaller = 0;
 
-/// Two parts, of which the helper runs the second: each waits until both have begun.
+/// Two parts. The caller runs the first, which ends when the helper, which runs the second, calls let_caller_go().
 class PartsOfTwoThreads {
  public:
   virtual ~PartsOfTwoThreads() = default;
