@@ -119,6 +119,7 @@ void write(const fs::path& path, const std::string& text) { std::ofstream(path, 
 constexpr const char* kTrainingText =
     "A b c.\tC b A\nb a\ta B\na b, c d\td c\na\ta b c d e\nc d\tc d\nB c d a\ta d c b\na a b\tb a a\nd\td a\n"
     "\xff a b\tb a\na c e\te c a\nB a c\tc a B\ne d c b\tb c d e\na b\tb a!\n";
+
 /// Returns a vocabulary of another system, with words of the texts and two languages.
 std::shared_ptr<const Vocabulary> make_languages() {
   TokenList list = {.text = TokenText::kTokens,
