@@ -166,9 +166,9 @@ StopWhen read_stop(const JsonSettings& settings) {
 
 /// Returns max_length, which counts the begin token, of the form in which it is given.
 std::int64_t read_max_length(const JsonSettings& settings) {
-  constexpr std::int64_t kDefault = 20;  // of generate()
+  constexpr std::int64_t kDefaultOfGenerate = 20;
   if (const std::optional<std::int64_t> new_tokens = settings.whole_number("max_new_tokens")) return *new_tokens + 1;
-  return settings.whole_number("max_length").value_or(kDefault);
+  return settings.whole_number("max_length").value_or(kDefaultOfGenerate);
 }
 
 SearchOptions read_search(const JsonSettings& settings, std::int64_t end) {

@@ -18,7 +18,7 @@ enum class HuggingFaceFamily {
   kM2m100   // M2M100ForConditionalGeneration: M2M-100 and NLLB-200
 };
 
-/// What config.json and generation_config.json of a model directory say.
+/// The settings of config.json and generation_config.json.
 struct HuggingFaceConfig {
   HuggingFaceFamily family = HuggingFaceFamily::kMarian;
   TransformerOptions model;          // positions by a formula, with max_positions as config.json has it

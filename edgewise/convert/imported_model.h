@@ -13,7 +13,7 @@ namespace edgewise {
 
 /// A model of another system in the terms of Edgewise.
 struct ImportedModel {
-  std::string origin;  // what the model was: "a MarianMT model of Hugging Face's transformers"
+  std::string origin;  // describes the files: "a MarianMT model of Hugging Face's transformers"
   Experiment experiment;
   Vocabularies vocabularies;
   StoredTensors parameters;

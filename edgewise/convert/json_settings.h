@@ -20,7 +20,7 @@ struct JsonValue {
   double number = 0;
   std::string text = {};
   std::vector<JsonValue> items = {};              // elements of a list
-  std::map<std::string, JsonValue> members = {};  // of an object
+  std::map<std::string, JsonValue> members = {};  // values of an object
 
   bool is_null() const { return kind == JsonKind::kNull; }
 };

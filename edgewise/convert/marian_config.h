@@ -11,10 +11,10 @@
 
 namespace edgewise {
 
-/// What decoder.yml of a model directory says.
+/// The settings of decoder.yml.
 struct MarianDecoder {
   std::filesystem::path model;            // the npz file
-  std::filesystem::path vocabularies[2];  // of input and output; equal for a common vocabulary
+  std::filesystem::path vocabularies[2];  // files of input and output; equal for a common vocabulary
   SearchOptions search;
 };
 
