@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/convert/hugging_face_config.h"
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/sort_unique.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/json_settings.h"
 
@@ -218,9 +218,7 @@ HuggingFaceConfig read_hugging_face_config(const fs::path& directory, std::strin
   result.forced_token = read_token(settings, "forced_bos_token_id");
   result.forbidden = read_tokens(settings, "bad_words_ids");
   for (const std::int64_t token : read_tokens(settings, "suppress_tokens")) result.forbidden.push_back(token);
-  std::ranges::sort(result.forbidden);
-  const auto repeated = std::ranges::unique(result.forbidden);
-  result.forbidden.erase(repeated.begin(), repeated.end());
+  sort_unique(result.forbidden);
   result.search = read_search(settings, result.end);
   if (is_marian && !has_generation) result.search.force_end = true;  // the default of MarianConfig
   return result;

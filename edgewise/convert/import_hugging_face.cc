@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/sort_unique.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/hugging_face_config.h"
 #include "edgewise/convert/hugging_face_layout.h"
@@ -30,9 +31,7 @@ StoredTensors read_shards(const fs::path& index, std::string_view caller) {
   if (files == nullptr) settings.refuse("weight_map", "missing", "the file of each tensor");
   std::vector<std::string> names;
   for (const auto& [tensor, file] : files->members) names.push_back(file.text);
-  std::ranges::sort(names);
-  const auto repeated = std::ranges::unique(names);
-  names.erase(repeated.begin(), repeated.end());
+  sort_unique(names);
   StoredTensors all;
   for (const std::string& name : names) {
     if (!is_plain_name(name)) settings.refuse("weight_map", quote(name), "names of files beside it");

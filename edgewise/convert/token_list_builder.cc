@@ -6,6 +6,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
+#include "edgewise/base/sort_unique.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/mapped_vocabulary.h"
 
@@ -13,12 +14,6 @@ namespace edgewise {
 namespace {
 
 constexpr std::uint64_t kMaxForeignVocabularyBytes = std::uint64_t{64} << 20;
-
-void sort_unique(std::vector<std::int64_t>& tokens) {
-  std::ranges::sort(tokens);
-  const auto repeated = std::ranges::unique(tokens);
-  tokens.erase(repeated.begin(), repeated.end());
-}
 
 }  // namespace
 

@@ -23,7 +23,7 @@ void add_stored(zip_t* archive, const ZipContent& entry, std::string_view functi
       source == nullptr ? -1 : zip_file_add(archive, entry.name.c_str(), source.get(), ZIP_FL_ENC_UTF_8);
   check(index >= 0, "{}: {} cannot be added to the zip archive ({}), needs another name", function, quote(entry.name),
         zip_strerror(archive));
-  source.release();  // `archive` owns the source now
+  static_cast<void>(source.release());  // `archive` owns the source now
   const auto number = static_cast<zip_uint64_t>(index);
   const bool is_set = zip_set_file_compression(archive, number, ZIP_CM_STORE, 0) == 0 &&
                       zip_file_set_dostime(archive, number, kEntryTime, kEntryDate, 0) == 0;
@@ -55,7 +55,7 @@ std::string serialize_zip(std::span<const ZipContent> entries, std::string_view 
   for (const ZipContent& entry : entries) add_stored(archive.get(), entry, function);
   check(zip_close(archive.get()) == 0, "{}: the zip archive cannot be written ({}), needs more memory", function,
         zip_strerror(archive.get()));
-  archive.release();  // closed
+  static_cast<void>(archive.release());  // closed
   return read_all(target.get(), function);
 }
 

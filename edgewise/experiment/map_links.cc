@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/experiment/map_links.h"
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <span>
+
+#include "edgewise/base/sort_unique.h"
 
 namespace edgewise {
 namespace {
@@ -30,8 +31,7 @@ std::vector<WordLink> link_words(const AttentionMaps& cross, const MapIndex& map
     if (!strongest || words.of_row[row] < 0 || words.of_column[*strongest] < 0) continue;
     links.push_back({words.of_column[*strongest], words.of_row[row]});
   }
-  std::ranges::sort(links);
-  links.erase(std::unique(links.begin(), links.end()), links.end());
+  sort_unique(links);
   return links;
 }
 

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/sort_unique.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {
@@ -16,11 +17,6 @@ std::int64_t parse_number(std::string_view text) {
   std::int64_t number = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size() ? number : -1;
-}
-
-void sort_unique(std::vector<WordLink>& links) {
-  std::ranges::sort(links);
-  links.erase(std::unique(links.begin(), links.end()), links.end());
 }
 
 std::int64_t count_common(const std::vector<WordLink>& a, const std::vector<WordLink>& b) {

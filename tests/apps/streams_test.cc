@@ -8,6 +8,7 @@
 #include <csignal>
 #include <functional>
 #include <map>
+#include <set>
 
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/file_descriptor.h"
@@ -71,6 +72,7 @@ class StreamsProgram : public ProgramTest {
   void make_models() const {
     run_well({"train", "tiny.toml", "--out", "run"});
     run_well({"train", "tiny.toml", "--out", "universal", "--set", "model.kind=universal"});
+    run_well({"export", "run", "--format", "ctranslate2", "--out", "foreign"});
   }
 
   /// Returns arguments with which each command succeeds. A new command needs a line here.
@@ -80,6 +82,8 @@ class StreamsProgram : public ProgramTest {
         {"translate", {"--model", "run", "in"}},
         {"vocab", {"tiny.toml", "--out", "vocabulary"}},
         {"average", {"run", "--out", "mean"}},
+        {"export", {"run", "--format", "huggingface", "--out", "exported"}},
+        {"import", {"foreign", "--out", "imported"}},
         {"compare", {"run", "-o", "page.html"}},
         {"score", {"--reference", "in", "in"}},
         {"score-pairs", {"--model", "run", "in", "in"}},
@@ -111,7 +115,7 @@ class StreamsProgram : public ProgramTest {
       const auto found = arguments().find(name);
       ASSERT_NE(found, arguments().end()) << "this test has no arguments for the command";
       test(name, command + found->second);
-      for (const char* file : {"new", "vocabulary", "mean", "page.html", "page.svg"}) {
+      for (const char* file : {"new", "vocabulary", "mean", "exported", "imported", "page.html", "page.svg"}) {
         std::filesystem::remove_all(path(file));
       }
     }
@@ -119,7 +123,8 @@ class StreamsProgram : public ProgramTest {
 
   /// Returns whether the command of a name writes its result to files.
   static bool writes_files(const std::string& name) {
-    return name == "train" || name == "vocab" || name == "average" || name.starts_with("picture ");
+    static const std::set<std::string> writers = {"train", "vocab", "average", "export", "import"};
+    return writers.contains(name) || name.starts_with("picture ");
   }
 };
 
@@ -146,7 +151,7 @@ TEST_F(StreamsProgram, EachOutputThatDoesNotFitIsAFailureAndFilesAreWritten) {
     const ProcessResult well = run(command);
     ASSERT_EQ(well.exit_code, 0) << well.errors;
     const std::set<std::string> files = names_in(path(""));
-    for (const char* file : {"new", "vocabulary", "mean", "page.html", "page.svg"}) {
+    for (const char* file : {"new", "vocabulary", "mean", "exported", "imported", "page.html", "page.svg"}) {
       std::filesystem::remove_all(path(file));
     }
 

@@ -20,32 +20,32 @@ namespace edgewise {
 namespace {
 
 using testing::HasSubstr;
-using testing::ThrowsMessage;
 
 class FailedSavesTest : public TwoRuns {};
 
 TEST_F(FailedSavesTest, EndsAfterThreeFailedSavesInARow) {
   TrainOptions options = short_run();
   options.epochs = 0;
-  options.steps = 50;
-  options.log_every = options.validate_every = 50;
+  options.steps = 500;
+  options.log_every = options.validate_every = 500;
   options.save_every = 5;
   TestRun run(first_folder(), options);
   std::optional<FileSizeLimit> limit;
   run.after_step = [&](const StepReport&) {
-    const bool is_written = !run.saves.empty() && run.saves.back().first == 10;
-    if (is_written && !limit) limit.emplace(100);
+    if (!run.saves.empty() && !limit) limit.emplace(100);
   };
 
-  EXPECT_THAT([&] { run.start(); },
-              ThrowsMessage<Error>(HasSubstr("File too large; nothing was replaced; the last saved step is 10; 3 saves "
-                                             "in a row have failed")));
+  const std::string error = error_of([&] { run.start(); });
 
   limit.reset();
+  EXPECT_THAT(error,
+              HasSubstr(fmt::format("File too large; nothing was replaced; the last saved step is {}; 3 saves in "
+                                    "a row have failed",
+                                    run.saves.back().first)));
   EXPECT_EQ(run.warnings.size(), 2U);
-  EXPECT_LE(run.steps.back().step, 30);
+  EXPECT_LT(run.steps.back().step, options.steps);
   EXPECT_EQ(restore_last(first_folder()), "");
-  EXPECT_GE(read_last_state(first_folder(), "next_token").step, 10);
+  EXPECT_EQ(read_last_state(first_folder(), "next_token").step, run.saves.back().first);
 }
 
 TEST_F(FailedSavesTest, ContinuesAfterAFailedSaveAndSavesTheNextTime) {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/sort_unique.h"
 #include "edgewise/kernels/attention/parallel_rows.h"
 
 namespace edgewise::kernels {
@@ -132,8 +133,7 @@ class TilePlanner {
       const auto group = static_cast<NodeIndex>(run_begin + source / kGroupSources * kGroupSources);
       if (groups.empty() || groups.back() != group) groups.push_back(group);
     }
-    std::ranges::sort(groups);
-    groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+    sort_unique(groups);
     return groups;
   }
 
