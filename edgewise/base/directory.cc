@@ -137,6 +137,10 @@ void remove_leftovers_of(const fs::path& target) {
 }  // namespace
 
 void create_directories(const fs::path& directory, std::string_view caller) {
+  std::error_code ignored;
+  check(!fs::is_symlink(directory, ignored) || fs::exists(directory, ignored),
+        "{}: {} is a link to {}, which does not exist, needs a directory or a new name", caller, directory.string(),
+        fs::read_symlink(directory, ignored).string());
   const int error = create_with_parents(directory);
   check(error == 0, "{}: {}: {}", caller, directory.string(), error_text(error));
 }

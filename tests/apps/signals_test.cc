@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the files and exit codes of programs that a signal ends.
+// Tests the files and exit codes of trainings that a signal ends.
+#include "tests/apps/signals.h"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -14,28 +16,14 @@
 #include "edgewise/base/config.h"
 #include "edgewise/base/file_descriptor.h"
 #include "edgewise/train/training_state.h"
-#include "tests/apps/program.h"
 #include "tests/support/terminal.h"
 #include "tests/train/same_run.h"
 
 namespace edgewise {
 namespace {
 
-using Words = std::vector<std::string>;
-
-constexpr auto kSoon = std::chrono::seconds(20);  // generous: the machine may be busy
-
-/// Measures the time until a process ends, and stops waiting after a minute.
-std::chrono::steady_clock::duration time_to_end(const RunningProcess& process) {
-  const auto begin = std::chrono::steady_clock::now();
-  wait_until([&] { return process.has_ended(); });
-  return std::chrono::steady_clock::now() - begin;
-}
-
-class TrainSignalsTest : public ProgramTest {
+class TrainSignalsTest : public SignalsTest {
  protected:
-  TrainSignalsTest() { write("tiny.toml", kTinyConfig); }
-
   /// Returns a command that trains for `steps` steps and saves only when it ends.
   static Words train(const std::string& run, std::int64_t steps, const Words& settings = {}) {
     Words command = {"train", "tiny.toml", "--out", run, "--threads", "1"};
@@ -47,24 +35,6 @@ class TrainSignalsTest : public ProgramTest {
   }
 
   static constexpr std::int64_t kEndless = 1'000'000;
-
-  RunningProcess start(Words command, const ProcessOptions& options = {}) const {
-    command.insert(command.begin(), EDGEWISE_PROGRAM);
-    return start_any(command, options);
-  }
-
-  RunningProcess start_any(const Words& command, ProcessOptions options = {}) const {
-    options.folder = path("").string();
-    return RunningProcess(command, options);
-  }
-
-  /// Starts a shell line in which `$0` is the program and `$@` are the arguments.
-  RunningProcess start_shell(const std::string& line, const Words& arguments,
-                             const ProcessOptions& options = {}) const {
-    Words command = {"/bin/sh", "-c", line, EDGEWISE_PROGRAM};
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    return start_any(command, options);
-  }
 
   void wait_for_metrics(const std::string& text = "\"loss\"") const {
     EXPECT_TRUE(wait_until([&] { return read("run/metrics.jsonl").find(text) != std::string::npos; }));
@@ -364,53 +334,6 @@ TEST_F(TrainSignalsTest, StopsWhileTheTestSetIsScoredWhichTheResumedRunRepeats) 
   const std::size_t test = whole.find("test: loss");
   ASSERT_NE(test, std::string::npos) << whole;
   EXPECT_NE(resumed.find(whole.substr(test)), std::string::npos) << resumed;
-}
-
-class TranslateSignalsTest : public TrainSignalsTest {
- protected:
-  TranslateSignalsTest() {
-    run_well({"train", "tiny.toml", "--out", "run"});
-    mkfifo(path("pipe").c_str(), 0600);
-    input_.emplace(::open(path("pipe").c_str(), O_RDWR | O_CLOEXEC));  // never at its end
-    write("out.txt", "earlier\n");
-  }
-
-  /// Starts to translate an endless input into out.txt, and waits until it is being written.
-  RunningProcess translate() {
-    const std::set<std::string> before = names_in(path(""));
-    RunningProcess process = start({"translate", "--model", "run", "--out", "out.txt", "pipe"});
-    write_all(*input_, "a b\nc\n");
-    EXPECT_TRUE(wait_until([&] { return names_in(path("")).size() > before.size(); }));
-    return process;
-  }
-
-  std::optional<FileDescriptor> input_;
-};
-
-TEST_F(TranslateSignalsTest, ASignalEndsTranslatingAtOnceAndLeavesNoFile) {
-  const std::set<std::string> before = names_in(path(""));
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    RunningProcess process = translate();
-    process.send(signal);
-    EXPECT_LT(time_to_end(process), kSoon);
-    EXPECT_EQ(process.wait().exit_code, 128 + signal);
-    EXPECT_EQ(names_in(path("")), before);
-    EXPECT_EQ(read("out.txt"), "earlier\n");
-  }
-}
-
-TEST_F(TranslateSignalsTest, ALaterRunRemovesWhatAKilledRunLeft) {
-  const std::set<std::string> before = names_in(path(""));
-  {
-    RunningProcess process = translate();
-    process.send(SIGKILL);
-    process.wait();
-  }
-  EXPECT_NE(names_in(path("")), before);
-  write("in", "a b\n");
-  run_well({"translate", "--model", "run", "--out", "out.txt", "in"});
-  std::filesystem::remove(path("in"));
-  EXPECT_EQ(names_in(path("")), before);
 }
 
 }  // namespace

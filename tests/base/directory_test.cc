@@ -179,6 +179,10 @@ TEST_F(PowerCut, UndoesNoDirectoryThatIsCreated) {
               create_directories(folder_ / "file/a", "train");
             }),
             "train: " + (folder_ / "file/a").string() + ": Not a directory");
+  std::filesystem::create_symlink("nothing", folder_ / "link");
+  EXPECT_EQ(error_of([&] { create_directories(folder_ / "link", "train"); }),
+            "train: " + (folder_ / "link").string() +
+                " is a link to nothing, which does not exist, needs a directory or a new name");
 }
 
 TEST_F(PowerCut, UndoesNoDirectoryThatIsWritten) {
