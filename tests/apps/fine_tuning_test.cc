@@ -21,16 +21,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 /// The config of a run that starts from the model of kTinyConfig, whose vocabulary and sizes it leaves out.
-const std::string kDomainConfig = R"(
-[data]
-task = "copy"
-train_size = 300
-valid_size = 20
-test_size = 20
-symbols = 4
-length_mean = 3.0
-length_deviation = 1.0
-
+const std::string kDomainConfig = kTinyDataConfig + R"(
 [batch]
 tokens = 0
 sentences = 32

@@ -86,8 +86,8 @@ epochs = 2
 warmup = 20
 )";
 
-/// The config of a copy task that trains in two seconds.
-inline const std::string kTinyConfig = R"(
+/// The [data] section of a tiny copy task.
+inline const std::string kTinyDataConfig = R"(
 [data]
 task = "copy"
 train_size = 300
@@ -96,6 +96,9 @@ test_size = 20
 symbols = 4
 length_mean = 3.0
 length_deviation = 1.0
-)" + kTinyModelConfig;
+)";
+
+/// The config of a copy task that trains in two seconds.
+inline const std::string kTinyConfig = kTinyDataConfig + kTinyModelConfig;
 
 }  // namespace edgewise

@@ -2,14 +2,10 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "edgewise/train/training_state.h"
 #include "tests/apps/program.h"
-#include "tests/train/same_run.h"
 
 namespace edgewise {
 

@@ -115,9 +115,13 @@ class StreamsProgram : public ProgramTest {
       const auto found = arguments().find(name);
       ASSERT_NE(found, arguments().end()) << "this test has no arguments for the command";
       test(name, command + found->second);
-      for (const char* file : {"new", "vocabulary", "mean", "exported", "imported", "page.html", "page.svg"}) {
-        std::filesystem::remove_all(path(file));
-      }
+      remove_results();
+    }
+  }
+
+  void remove_results() const {
+    for (const char* file : {"new", "vocabulary", "mean", "exported", "imported", "page.html", "page.svg"}) {
+      std::filesystem::remove_all(path(file));
     }
   }
 
@@ -151,9 +155,7 @@ TEST_F(StreamsProgram, EachOutputThatDoesNotFitIsAFailureAndFilesAreWritten) {
     const ProcessResult well = run(command);
     ASSERT_EQ(well.exit_code, 0) << well.errors;
     const std::set<std::string> files = names_in(path(""));
-    for (const char* file : {"new", "vocabulary", "mean", "exported", "imported", "page.html", "page.svg"}) {
-      std::filesystem::remove_all(path(file));
-    }
+    remove_results();
 
     const ProcessResult full = run_shell("\"$0\" \"$@\" >/dev/full", command);
 

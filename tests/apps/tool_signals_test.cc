@@ -5,9 +5,12 @@
 #include <sys/stat.h>
 
 #include <csignal>
+#include <optional>
+#include <thread>
 
 #include "edgewise/base/file_descriptor.h"
 #include "tests/apps/signals.h"
+#include "tests/train/same_run.h"
 
 namespace edgewise {
 namespace {
