@@ -128,6 +128,16 @@ int create_with_parents(const fs::path& directory) {
   return fs::is_directory(directory, error) ? 0 : ENOTDIR;  // another process created it, or it is a file
 }
 
+// Refuses a directory that is, or lies below, a link to nothing: the system's error for it names no cause.
+void check_links(const fs::path& directory, std::string_view caller) {
+  std::error_code ignored;
+  for (fs::path path = directory; path.has_relative_path(); path = path.parent_path()) {
+    check(!fs::is_symlink(path, ignored) || fs::exists(path, ignored),
+          "{}: {} is a link to {}, which does not exist, needs a directory or a new name", caller, path.string(),
+          fs::read_symlink(path, ignored).string());
+  }
+}
+
 void remove_leftovers_of(const fs::path& target) {
   const std::string name = target.filename().string();
   for_each_leftover(target.parent_path(), name + std::string(kAside), remove_leftover);
@@ -137,10 +147,7 @@ void remove_leftovers_of(const fs::path& target) {
 }  // namespace
 
 void create_directories(const fs::path& directory, std::string_view caller) {
-  std::error_code ignored;
-  check(!fs::is_symlink(directory, ignored) || fs::exists(directory, ignored),
-        "{}: {} is a link to {}, which does not exist, needs a directory or a new name", caller, directory.string(),
-        fs::read_symlink(directory, ignored).string());
+  check_links(directory, caller);
   const int error = create_with_parents(directory);
   check(error == 0, "{}: {}: {}", caller, directory.string(), error_text(error));
 }

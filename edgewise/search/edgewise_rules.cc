@@ -71,9 +71,8 @@ KeptExtensions EdgewiseRules::keep(std::vector<Extension> best, bool /*is_at_lim
 /// finished one.
 bool EdgewiseRules::is_done(const BeamState& state) const {
   if (options().kind != SearchKind::kBeam || !options().early_stop) return false;
-  const auto n_best = static_cast<std::size_t>(options().n_best);
-  return state.finished.size() >= n_best &&
-         state.finished[n_best - 1].score >= score(state.best_log_probability, state.longest);
+  return state.finished.size() >= state.n_best &&
+         state.finished[state.n_best - 1].score >= score(state.best_log_probability, state.longest);
 }
 
 }  // namespace edgewise

@@ -40,6 +40,7 @@ struct KeptExtensions {
 /// The hypotheses of a sentence after a step, with at least one active. Lengths are those in scores.
 struct BeamState {
   std::span<const Hypothesis> finished;  // best first
+  std::size_t n_best;                    // number of hypotheses that the search returns
   double best_log_probability;           // the highest of an active hypothesis
   std::int64_t length;                   // length of hypotheses that finished in this step
   std::int64_t longest;                  // length of hypotheses that finish at the length limit

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/search/search.h"
 
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string_view>
@@ -26,7 +27,9 @@ class Search {
   }
 
   void run() {
-    while (!queue_.is_stopped() && refill()) {
+    while (!queue_.is_stopped()) {
+      release_stopped();
+      if (!refill()) return;
       step_.clear();
       for (auto& [slot, sentence] : running_) sentence.add_requests(step_);
       step_.run(scorer_, rules_);
@@ -36,6 +39,8 @@ class Search {
   }
 
  private:
+  using RunningSentences = std::map<std::int64_t, SentenceSearch>;  // by slot
+
   /// Returns false at the end of the search.
   bool refill() {
     std::vector<std::int64_t> slots;
@@ -98,16 +103,22 @@ class Search {
 
   void release_finished() {
     for (auto running = running_.begin(); running != running_.end();) {
-      auto& [slot, sentence] = *running;
-      if (!sentence.is_done()) {
-        ++running;
-        continue;
-      }
-      free_slots_.push_back(slot);
-      num_tokens_ -= std::ssize(sentence.input().tokens);
-      queue_.put_result(sentence.input(), sentence.take_results());
-      running = running_.erase(running);
+      running = running->second.is_done() ? release(running, running->second.take_results()) : std::next(running);
     }
+  }
+
+  void release_stopped() {
+    for (auto running = running_.begin(); running != running_.end();) {
+      running = running->second.is_stopped() ? release(running, {}) : std::next(running);
+    }
+  }
+
+  RunningSentences::iterator release(RunningSentences::iterator running, std::vector<Hypothesis> best) {
+    const auto& [slot, sentence] = *running;
+    free_slots_.push_back(slot);
+    num_tokens_ -= std::ssize(sentence.input().tokens);
+    queue_.put_result(sentence.input(), std::move(best));
+    return running_.erase(running);
   }
 
   Scorer& scorer_;
@@ -115,7 +126,7 @@ class Search {
   const SearchRules& rules_;
   SearchCapacity capacity_;
   std::vector<std::int64_t> free_slots_;
-  std::map<std::int64_t, SentenceSearch> running_;  // by slot
+  RunningSentences running_;
   std::optional<SearchInput> next_input_;
   std::int64_t num_tokens_ = 0;  // input tokens of the sentences in running_
   Step step_;

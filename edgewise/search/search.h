@@ -74,7 +74,8 @@ class SearchQueue {
   /// Returns the next input; nullopt at the end, or if no input is available yet and the search `is_busy` with others.
   virtual std::optional<SearchInput> next(bool is_busy) = 0;
 
-  /// Receives the hypotheses of an input, best first. Inputs finish in any order.
+  /// Receives the hypotheses of an input, best first: none if SearchInput::stop was set before the search of the input
+  /// ended. Inputs finish in any order.
   virtual void put_result(SearchInput input, std::vector<Hypothesis> best) = 0;
 
   /// Returns whether the search shall end now, without results for the inputs that it has. Called before each step.

@@ -11,6 +11,8 @@ namespace edgewise {
 
 SentenceSearch::SentenceSearch(const SearchRules& rules, std::int64_t slot, SearchInput input)
     : rules_(rules), slot_(slot), input_(std::move(input)) {
+  n_best_ = rules.options().n_best;
+  if (input_.n_best > 0) n_best_ = std::min(n_best_, input_.n_best);
   const auto input_length = static_cast<std::int64_t>(input_.tokens.size());
   longest_ = rules.options().kind == SearchKind::kScoring
                  ? num_first_tokens()
@@ -26,7 +28,7 @@ void SentenceSearch::add_first_nodes() {
   for (const std::int64_t token : input_.forced) node = tree_.grow(0, node, token);
   for (const std::int64_t token : input_.prefix) node = tree_.grow(0, node, token);
   const bool draws = rules_.options().kind == SearchKind::kSampling;
-  const std::int64_t count = draws ? rules_.options().n_best : 1;
+  const std::int64_t count = draws ? n_best_ : 1;
   const std::uint64_t seed = mix(rules_.options().seed, static_cast<std::uint64_t>(input_.id));
   for (std::int64_t i = 0; i < count; ++i) {
     active_.push_back({node, 0.0, RandomStream(seed, static_cast<std::uint64_t>(i))});
@@ -243,7 +245,7 @@ void SentenceSearch::finish(const Extension& extension) {
   const auto position = std::upper_bound(finished_.begin(), finished_.end(), hypothesis,
                                          [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
   finished_.insert(position, std::move(hypothesis));
-  const std::int64_t most = std::max(rules_.options().beam, rules_.options().n_best);
+  const std::int64_t most = std::max(rules_.options().beam, n_best_);
   if (std::ssize(finished_) > most) finished_.pop_back();
 }
 
@@ -278,14 +280,14 @@ std::vector<std::int64_t> SentenceSearch::ponder_steps_of(NodeIndex node) const 
 bool SentenceSearch::can_stop(const std::vector<Extension>& active) const {
   const std::int64_t length = tree_.depth(active_.front().node) + 1;
   return rules_.is_done({.finished = finished_,
+                         .n_best = static_cast<std::size_t>(n_best_),
                          .best_log_probability = active.front().log_probability,
                          .length = scored_length(length),
                          .longest = scored_length(longest_ + 1)});
 }
 
 std::vector<Hypothesis> SentenceSearch::take_results() {
-  const auto n_best = static_cast<std::size_t>(rules_.options().n_best);
-  if (finished_.size() > n_best) finished_.resize(n_best);
+  if (std::ssize(finished_) > n_best_) finished_.resize(static_cast<std::size_t>(n_best_));
   return std::move(finished_);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "edgewise/base/random.h"
+#include "edgewise/base/stop_request.h"
 #include "edgewise/graph/hypothesis_tree.h"
 #include "edgewise/search/extension.h"
 #include "edgewise/search/hypothesis.h"
@@ -18,9 +19,11 @@ namespace edgewise {
 
 struct SearchInput {
   Tokens tokens;
-  Tokens forced = {};   // first tokens of the output, such as its language; their log-probability does not count
-  Tokens prefix = {};   // next tokens of the output
-  std::int64_t id = 0;  // identifies the input to the caller, and selects the random stream of its samples
+  Tokens forced = {};       // first tokens of the output, such as its language; their log-probability does not count
+  Tokens prefix = {};       // next tokens of the output
+  std::int64_t id = 0;      // identifies the input to the caller, and selects the random stream of its samples
+  std::int64_t n_best = 0;  // most hypotheses, if fewer than those of the options; 0: as in the options
+  const StopRequest* stop = nullptr;  // ends the search of this input, which then has no hypothesis; may be null
 };
 
 /// The search of one sentence. In each step `add_requests` requests scores for its new nodes, and `advance` extends the
@@ -34,6 +37,7 @@ class SentenceSearch {
   void advance(const Step& step);
 
   bool is_done() const { return active_.empty(); }
+  bool is_stopped() const { return input_.stop != nullptr && *input_.stop; }
   const SearchInput& input() const { return input_; }
 
   /// Returns at most n_best hypotheses, best first.
@@ -86,6 +90,7 @@ class SentenceSearch {
   const SearchRules& rules_;
   std::int64_t slot_;
   SearchInput input_;
+  std::int64_t n_best_;
   std::int64_t longest_;
   std::int64_t shortest_;
   HypothesisTree tree_;

@@ -180,9 +180,11 @@ TEST_F(PowerCut, UndoesNoDirectoryThatIsCreated) {
             }),
             "train: " + (folder_ / "file/a").string() + ": Not a directory");
   std::filesystem::create_symlink("nothing", folder_ / "link");
-  EXPECT_EQ(error_of([&] { create_directories(folder_ / "link", "train"); }),
-            "train: " + (folder_ / "link").string() +
-                " is a link to nothing, which does not exist, needs a directory or a new name");
+  for (const char* path : {"link", "link/", "link/a/b"}) {
+    EXPECT_EQ(error_of([&] { create_directories(folder_ / path, "train"); }),
+              "train: " + (folder_ / "link").string() +
+                  " is a link to nothing, which does not exist, needs a directory or a new name");
+  }
 }
 
 TEST_F(PowerCut, UndoesNoDirectoryThatIsWritten) {

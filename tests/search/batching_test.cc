@@ -66,6 +66,23 @@ TEST(Search, RespectsTheTokenCapacity) {
   EXPECT_EQ(scorer.new_nodes, (std::vector<std::int64_t>{2, 2, 1, 1, 1, 1}));
 }
 
+TEST(Search, EndsAnInputWhoseStopIsSetAndGivesItsSlotToTheNext) {
+  StopRequest stop = false;
+  TableScorer scorer(kVocabulary, [&](const Tokens& input, const Tokens& produced) {
+    if (input.front() == 9 && produced.size() == 2) stop = true;  // in the third step of the first input
+    return as_long_as_told(input, produced);
+  });
+  const std::vector<SearchInput> inputs = {{.tokens = {9}, .stop = &stop}, {.tokens = {5}}, {.tokens = {1}}};
+
+  const auto found = search(scorer, inputs, {}, {.sentences = 2});
+
+  EXPECT_TRUE(found[0].empty());
+  EXPECT_EQ(found[1].at(0).tokens.size(), 5u);
+  EXPECT_EQ(found[2].at(0).tokens.size(), 1u);
+  // The third input runs beside the second one in the steps after the third.
+  EXPECT_EQ(scorer.new_nodes, (std::vector<std::int64_t>{2, 2, 2, 2, 2, 1}));
+}
+
 /// A scorer after which each output ends at once; counts the new nodes of each step.
 class EndingScorer : public Scorer {
  public:

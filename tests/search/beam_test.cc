@@ -63,6 +63,16 @@ RC_GTEST_PROP(Beam, EarlyStoppingDoesNotChangeResults, ()) {
   }
 }
 
+RC_GTEST_PROP(Beam, ReturnsAsManyOutputsAsTheInputWants, ()) {
+  SearchCase given = arbitrary_beam_case();
+  const auto all = given.search(given.options);
+  given.input.n_best = *rc::gen::inRange<std::int64_t>(1, 10);
+  const auto found = given.search(given.options);
+
+  RC_ASSERT(found.size() == std::min(all.size(), static_cast<std::size_t>(given.input.n_best)));
+  for (std::size_t i = 0; i < found.size(); ++i) RC_ASSERT(found[i].tokens == all[i].tokens);
+}
+
 TEST(Beam, StopsEarlyWherePossible) {
   SearchOptions options;
   options.beam = 4;

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "edgewise/translate/client_queue.h"
+#include "edgewise/translate/translation.h"
+#include "edgewise/translate/translation_engine.h"
+
+namespace edgewise {
+
+/// Sentences that a client of a TranslationService wants to be translated.
+struct ServiceRequest {
+  std::string client;  // clients take turns
+  std::vector<TranslationRequest> sentences;
+  std::int64_t n_best = 1;  // most outputs of a sentence; at most search.n_best of the service
+};
+
+/// Receives the results of a request, in threads of the service. Must be quick and must not throw.
+struct ServiceReceiver {
+  /// Receives the translation of sentences[index]. Sentences are complete in any order.
+  std::function<void(std::size_t index, Translation translation)> take;
+  /// Called once, after the last translation or instead of it; `error` is null if all is well.
+  std::function<void(const std::exception_ptr& error)> end;
+};
+
+/// Translates the sentences of many clients at once, until it is destroyed. The sentences of all requests share the
+/// batches of options.workers searches; a translation has the same bits in any company.
+class TranslationService {
+ public:
+  using Ticket = ClientQueue::JobId;
+
+  /// Loads the models as the constructors of Translator do, and starts the workers. options.max_pending_tokens bounds
+  /// the input tokens of all requests together; options.n_best is the most outputs of a sentence. Throws Error if the
+  /// system refuses to start a thread; with fewer workers than options.workers, translation only takes longer.
+  TranslationService(std::vector<ModelFiles> models, TranslatorOptions options);
+  TranslationService(TextCodec codec, ScorerFactory make_scorer, TranslatorOptions options);
+
+  /// Cancels all requests.
+  ~TranslationService();
+
+  TranslationService(const TranslationService&) = delete;
+  TranslationService& operator=(const TranslationService&) = delete;
+
+  /// Returns nullopt if the request does not fit beside the others, and during drain(). Throws Error for sentences that
+  /// TextCodec::encode refuses. Encodes in the calling thread.
+  std::optional<Ticket> submit(ServiceRequest request, ServiceReceiver receiver);
+
+  /// Ends a request; its sentences leave the batch before the next step. A call of the receiver that has begun may
+  /// still be running when this function returns.
+  void cancel(Ticket ticket) { queue_.cancel(ticket); }
+
+  /// Refuses new requests, and waits for the end of the others.
+  void drain();
+
+  ClientQueue::Load load() const { return queue_.load(); }
+
+ private:
+  void start_workers();
+  void run_worker();
+
+  TranslationEngine engine_;
+  ClientQueue queue_;
+  std::vector<std::jthread> workers_;
+};
+
+}  // namespace edgewise

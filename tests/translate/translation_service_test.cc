@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/translate/translation_service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include "edgewise/translate/translator.h"
+#include "tests/support/error_of.h"
+#include "tests/translate/copying_model.h"
+
+namespace edgewise {
+namespace {
+
+using testing::ElementsAre;
+using Texts = std::vector<std::string>;
+
+TranslatorOptions options_of_service() {
+  TranslatorOptions options{.capacity = {.sentences = 4}, .workers = 2};
+  options.search = SearchOptions{.beam = 3, .n_best = 3, .length_norm = LengthNorm::kNone};
+  return options;
+}
+
+/// A request whose translations can be waited for.
+class Pending {
+ public:
+  Pending(TranslationService& service, const std::string& client, const Texts& texts, std::int64_t n_best = 1)
+      : translations_(texts.size()) {
+    ServiceRequest request{.client = client, .sentences = {}, .n_best = n_best};
+    for (const std::string& text : texts) request.sentences.push_back({text});
+    ticket = service.submit(std::move(request),
+                            {.take = [this](std::size_t i, Translation found) { translations_[i] = std::move(found); },
+                             .end = [this](const std::exception_ptr& error) { end_.set_value(error); }});
+  }
+
+  std::vector<Translation> wait() {
+    if (const std::exception_ptr error = end_.get_future().get()) std::rethrow_exception(error);
+    return std::move(translations_);
+  }
+
+  Texts wait_for_texts() {
+    Texts texts;
+    for (const Translation& translation : wait()) texts.push_back(translation.outputs.at(0).text);
+    return texts;
+  }
+
+  std::optional<TranslationService::Ticket> ticket;
+
+ private:
+  std::vector<Translation> translations_;
+  std::promise<std::exception_ptr> end_;
+};
+
+TEST(TranslationService, GivesManyClientsTheTranslationsOfATranslator) {
+  TextCodec codec = make_codec();
+  TranslationService service(codec, copying_scorers(codec), options_of_service());
+  Translator translator(codec, copying_scorers(codec), options_of_service());
+  std::vector<std::jthread> clients;
+  std::atomic<int> wrong = 0;
+  for (int client = 0; client < 8; ++client) {
+    clients.emplace_back([&, client] {
+      for (int i = 0; i < 25; ++i) {
+        Texts texts;
+        for (int j = 0; j < 1 + (client + i) % 4; ++j) texts.push_back(std::string(1, "abcdef"[(i + j) % 6]) + " b c");
+        const std::vector<Translation> found = Pending(service, std::to_string(client % 3), texts, 3).wait();
+        for (std::size_t j = 0; j < texts.size(); ++j) {
+          const Translation expected = translator.translate(texts[j]);
+          for (std::size_t k = 0; k < 3; ++k) {
+            wrong += found[j].outputs.at(k).text != expected.outputs.at(k).text ||
+                     found[j].outputs[k].score != expected.outputs[k].score;
+          }
+        }
+      }
+    });
+  }
+  clients.clear();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(service.load().tokens, 0);
+}
+
+TEST(TranslationService, ReturnsAsManyOutputsAsARequestWants) {
+  TextCodec codec = make_codec();
+  TranslationService service(codec, copying_scorers(codec), options_of_service());
+  for (const std::int64_t n_best : {1, 2, 3, 9}) {
+    EXPECT_EQ(Pending(service, "a", {"a b"}, n_best).wait().at(0).outputs.size(), std::min<std::size_t>(n_best, 3));
+  }
+}
+
+TEST(TranslationService, TranslatesSentencesWithoutTokens) {
+  TextCodec codec = make_codec();
+  TranslationService service(codec, copying_scorers(codec), options_of_service());
+  EXPECT_THAT(Pending(service, "a", {"", "a", "  "}).wait_for_texts(), ElementsAre("", "a", ""));
+}
+
+/// Returns scorers whose steps wait until `may_go_on` is set.
+ScorerFactory waiting_scorers(const TextCodec& codec, const std::atomic<bool>& may_go_on) {
+  const std::int64_t size = codec.vocabularies.output->size();
+  return [size, &may_go_on] {
+    return std::make_unique<TableScorer>(size, [size, &may_go_on](const Tokens& input, const Tokens& produced) {
+      may_go_on.wait(false);
+      return copying_scores(size, input, produced);
+    });
+  };
+}
+
+TEST(TranslationService, DropsACancelledRequestBeforeTheNextStep) {
+  TextCodec codec = make_codec();
+  std::atomic<bool> may_go_on = false;
+  TranslatorOptions options = options_of_service();
+  options.workers = 1;
+  TranslationService service(codec, waiting_scorers(codec, may_go_on), options);
+  Pending cancelled(service, "a", {"a b c d e f a b c d e f"});
+  while (service.load().running_parts == 0) std::this_thread::yield();
+  service.cancel(*cancelled.ticket);
+  EXPECT_EQ(service.load().tokens, 0);
+  may_go_on = true;
+  may_go_on.notify_all();
+  EXPECT_THAT(Pending(service, "a", {"b"}).wait_for_texts(), ElementsAre("b"));
+  EXPECT_EQ(service.load().running_parts, 0);
+}
+
+TEST(TranslationService, FinishesAcceptedRequestsWhenItDrains) {
+  TextCodec codec = make_codec();
+  std::atomic<bool> may_go_on = false;
+  TranslationService service(codec, waiting_scorers(codec, may_go_on), options_of_service());
+  Pending accepted(service, "a", {"a b", "c"});
+  std::jthread drain([&] { service.drain(); });
+  const auto is_accepted = [&] {
+    const ServiceReceiver nobody = {.take = [](auto&&...) {}, .end = [](auto&&...) {}};
+    return service.submit({.client = "b", .sentences = {{"a"}}}, nobody).has_value();
+  };
+  while (is_accepted()) std::this_thread::yield();
+  may_go_on = true;
+  may_go_on.notify_all();
+  EXPECT_THAT(accepted.wait_for_texts(), ElementsAre("a b", "c"));
+}
+
+TEST(TranslationService, SurvivesAFailedSearch) {
+  TextCodec codec = make_codec();
+  const std::int64_t size = codec.vocabularies.output->size();
+  std::atomic<int> scorers = 0;
+  const ScorerFactory factory = [&] {
+    const bool fails = scorers++ < 2;
+    return std::make_unique<TableScorer>(size, [size, fails](const Tokens& input, const Tokens& produced) {
+      if (fails) throw std::bad_alloc();
+      return copying_scores(size, input, produced);
+    });
+  };
+  TranslatorOptions options = options_of_service();
+  options.workers = 1;
+  TranslationService service(codec, factory, options);
+  EXPECT_THROW(Pending(service, "a", {"a"}).wait(), std::bad_alloc);
+  EXPECT_THROW(Pending(service, "a", {"a", "b"}).wait(), std::bad_alloc);
+  EXPECT_THAT(Pending(service, "a", {"a"}).wait_for_texts(), ElementsAre("a"));
+}
+
+TEST(TranslationService, RefusesASentenceThatIsNotUtf8) {
+  TextCodec codec = make_codec();
+  TranslationService service(codec, copying_scorers(codec), options_of_service());
+  EXPECT_NE(error_of([&] { Pending(service, "a", {"\xff"}); }), "");
+  EXPECT_THAT(Pending(service, "a", {"a"}).wait_for_texts(), ElementsAre("a"));
+}
+
+}  // namespace
+}  // namespace edgewise
