@@ -1,0 +1,539 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/server/http_connection.h"
+
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/beast/ssl.hpp>
+#include <chrono>
+#include <deque>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "edgewise/server/http_error.h"
+#include "edgewise/server/http_exchange.h"
+#include "edgewise/server/http_syntax.h"
+
+namespace edgewise {
+namespace {
+
+namespace net = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using beast::error_code;
+using Clock = std::chrono::steady_clock;
+
+using PlainStream = beast::basic_stream<net::generic::stream_protocol>;
+using TlsStream = beast::ssl_stream<PlainStream>;
+
+constexpr std::size_t kReadSize = 8 * 1024;
+constexpr std::int64_t kMaxRefusedConnections = 128;  // number of refused connections that get an answer at a time
+constexpr std::size_t kMaxLingerBytes = 1024 * 1024;
+constexpr std::chrono::seconds kLingerTime{2};
+constexpr std::chrono::milliseconds kPollTime{100};
+
+std::chrono::milliseconds duration(double seconds) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+}
+
+std::string_view view_of(const beast::flat_buffer& buffer) {
+  return {static_cast<const char*>(buffer.data().data()), buffer.size()};
+}
+
+/// Returns whether the other side has closed the connection; bytes that were not read do not matter.
+bool is_closed_by_peer(int socket) {
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0) {
+    return info.tcpi_state != TCP_ESTABLISHED;
+  }
+  char byte = 0;  // a Unix socket
+  return ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+template <class Stream>
+class Connection final : public ExchangeConnection,
+                         public ClosableConnection,
+                         public std::enable_shared_from_this<Connection<Stream>> {
+ public:
+  Connection(Stream stream, std::string peer, HttpShared& shared)
+      : stream_(std::move(stream)), timer_(shared.io), peer_(std::move(peer)), shared_(shared) {
+    shared_.add(this, peer_);
+  }
+
+  ~Connection() override { shared_.remove(this, peer_); }
+
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void start() {
+    if constexpr (std::is_same_v<Stream, TlsStream>) {
+      socket_stream().expires_after(duration(shared_.options.head_seconds));
+      stream_.async_handshake(net::ssl::stream_base::server, on_result([](Connection& self, error_code error) {
+                                if (!error) self.begin_request();
+                              }));
+    } else {
+      begin_request();
+    }
+  }
+
+  /// Answers with an error, and closes the connection.
+  void refuse(int status, std::string_view text) {
+    if (!exchange_) record_ = {.client = shared_.proxies.client_of(peer_, "")};
+    send(error_response(status, text), /*stays=*/false);
+  }
+
+  // --- ClosableConnection
+
+  void close_if_idle() override {
+    if (is_idle_ && buffer_.size() == 0) close();
+  }
+
+  void close() override {
+    if (exchange_) abandon_exchange();
+    error_code ignored;
+    socket_stream().socket().close(ignored);
+    timer_.cancel();
+  }
+
+  // --- ExchangeConnection
+
+  void respond(std::int64_t id, HttpResponse response) override {
+    if (!is_current(id) || is_streaming_) return;
+    is_answered_ = true;
+    stop_waiting();
+    send(std::move(response), keeps_alive());
+  }
+
+  void begin_stream(std::int64_t id, HttpResponse head) override {
+    if (!is_current(id) || is_streaming_) return;
+    if (is_head_) return respond(id, std::move(head));
+    timer_.cancel();  // the response has begun in time; the socket is still watched
+    is_streaming_ = true;
+    status_ = head.status;
+    stream_head_.emplace(make_head<http::empty_body>(head, can_chunk() && keeps_alive()));
+    if (can_chunk()) stream_head_->chunked(true);
+    serializer_.emplace(*stream_head_);
+    is_writing_ = true;
+    expire_after(shared_.options.write_seconds);
+    http::async_write_header(stream_, *serializer_, on_bytes([](Connection& self, error_code error, std::size_t) {
+                               self.finish_piece(error, 0);
+                             }));
+  }
+
+  void write(std::int64_t id, std::string piece) override {
+    if (!is_current(id) || !is_streaming_) return;
+    pieces_.push_back(std::move(piece));
+    write_next_piece();
+  }
+
+  void end_stream(std::int64_t id) override {
+    if (!is_current(id) || !is_streaming_) return;
+    is_answered_ = true;
+    write_next_piece();
+  }
+
+ private:
+  using Request = http::request<http::string_body>;
+
+  /// Returns a completion handler that keeps the connection and calls `call` with it.
+  template <class Call>
+  auto on_result(Call call) {
+    return [self = this->shared_from_this(), call](error_code error) { call(*self, error); };
+  }
+  template <class Call>
+  auto on_bytes(Call call) {
+    return [self = this->shared_from_this(), call](error_code error, std::size_t bytes) { call(*self, error, bytes); };
+  }
+
+  PlainStream& socket_stream() { return beast::get_lowest_layer(stream_); }
+  void expire_after(double seconds) { socket_stream().expires_after(duration(seconds)); }
+
+  // --- reading a request
+
+  void begin_request() {
+    parser_.emplace();
+    parser_->header_limit(static_cast<std::uint32_t>(shared_.options.max_head));
+    parser_->body_limit(static_cast<std::uint64_t>(shared_.options.max_body));
+    is_idle_ = true;
+    socket_stream().expires_never();
+    limit_reading(buffer_.size() > 0 ? shared_.options.head_seconds : shared_.options.idle_seconds);
+    read_head();
+  }
+
+  /// Ends a read in `seconds`. The deadline of the stream itself would close the socket, so that no answer could
+  /// follow.
+  void limit_reading(double seconds) {
+    is_late_ = false;
+    timer_.expires_after(duration(seconds));
+    timer_.async_wait(on_result([](Connection& self, error_code error) {
+      if (error) return;
+      self.is_late_ = true;
+      error_code ignored;
+      self.socket_stream().socket().cancel(ignored);
+    }));
+  }
+
+  void read_head() {
+    if (buffer_.size() > 0) {
+      const std::size_t end = find_head_end(view_of(buffer_));
+      if (end > 0) return parse_head(end);
+      if (buffer_.size() >= static_cast<std::size_t>(shared_.options.max_head)) {
+        return refuse(431, "the head of the request is too long");
+      }
+    } else if (shared_.is_draining) {
+      return close();
+    }
+    const std::size_t space = static_cast<std::size_t>(shared_.options.max_head) - buffer_.size();
+    stream_.async_read_some(
+        buffer_.prepare(std::min(space, kReadSize)),
+        on_bytes([](Connection& self, error_code error, std::size_t bytes) { self.take_head_bytes(error, bytes); }));
+  }
+
+  void take_head_bytes(error_code error, std::size_t bytes) {
+    if (is_late_ && buffer_.size() > 0) return refuse(408, "the request took too long to arrive");
+    if (error) return close();
+    // The time for the head begins with its first byte, and later bytes do not extend it.
+    if (buffer_.size() == 0) limit_reading(shared_.options.head_seconds);
+    buffer_.commit(bytes);
+    read_head();
+  }
+
+  void parse_head(std::size_t size) {
+    is_idle_ = false;
+    if (const std::string wrong = check_head(view_of(buffer_).substr(0, size)); !wrong.empty()) {
+      return refuse(400, "the request has " + wrong);
+    }
+    error_code error;
+    const std::size_t parsed = parser_->put(net::buffer(buffer_.data(), size), error);
+    if (error == http::error::body_limit) return refuse(413, "the body of the request is too long");
+    if (error || parsed != size || !parser_->is_header_done()) {
+      return refuse(400, "the request is malformed: " + error.message());
+    }
+    buffer_.consume(size);
+    check_fields();
+  }
+
+  void check_fields() {
+    const Request& message = parser_->get();
+    if (message.count(http::field::transfer_encoding) > 0) {
+      return refuse(411, "the request has Transfer-Encoding, needs Content-Length");
+    }
+    if (message.count(http::field::content_length) > 1) return refuse(400, "the request has several Content-Length");
+    const std::string_view length_text = message[http::field::content_length];
+    if (length_text.find_first_not_of("0123456789") != std::string_view::npos) {
+      return refuse(400, "the request has a Content-Length that is no number");
+    }
+    const std::size_t hosts = message.count(http::field::host);
+    if (hosts > 1 || (hosts == 0 && message.version() >= 11)) return refuse(400, "the request needs one Host");
+    const auto length = parser_->content_length();
+    if (length && *length > static_cast<std::uint64_t>(shared_.options.max_body)) {
+      return refuse(413, "the body of the request is too long");
+    }
+    if (message.count(http::field::expect) > 0) return answer_expectation(message[http::field::expect]);
+    read_body();
+  }
+
+  void answer_expectation(std::string_view expectation) {
+    if (!beast::iequals(expectation, "100-continue")) return refuse(417, "the only expectation is 100-continue");
+    expire_after(shared_.options.write_seconds);
+    static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+    net::async_write(stream_, net::buffer(kContinue), on_bytes([](Connection& self, error_code error, std::size_t) {
+                       if (!error) self.read_body();
+                     }));
+  }
+
+  void read_body() {
+    if (parser_->is_done()) return begin_exchange();
+    limit_reading(shared_.options.body_seconds);
+    http::async_read(stream_, buffer_, *parser_,
+                     on_bytes([](Connection& self, error_code error, std::size_t) { self.take_body(error); }));
+  }
+
+  void take_body(error_code error) {
+    if (is_late_) return refuse(408, "the body of the request took too long to arrive");
+    if (error == http::error::body_limit) return refuse(413, "the body of the request is too long");
+    if (error) return close();
+    begin_exchange();
+  }
+
+  // --- an exchange
+
+  void begin_exchange() {
+    Request message = parser_->release();
+    begin_ = Clock::now();
+    status_ = 0;
+    version_ = message.version();
+    wants_to_stay_ = message.keep_alive();
+    is_head_ = message.method() == http::verb::head;
+    RequestTarget target = divide_target(message.target());
+    if (target.path.empty()) return refuse(400, "the target of the request has no path");
+
+    HttpRequest request{.method = std::string(message.method_string()),
+                        .path = std::move(target.path),
+                        .query = std::move(target.query),
+                        .headers = {},
+                        .body = std::move(message.body()),
+                        .client = {}};
+    for (const auto& field : message)
+      request.headers.push_back({std::string(field.name_string()), std::string(field.value())});
+    request.client = shared_.proxies.client_of(peer_, request.header("X-Forwarded-For").value_or(""));
+    record_ = {.client = request.client,
+               .method = request.method,
+               .path = request.path,
+               .request_bytes = std::ssize(request.body)};
+
+    exchange_ = std::make_shared<ConnectionExchange>(shared_.io.get_executor(), this->shared_from_this(), ++last_id_,
+                                                     std::move(request));
+    if (shared_.requests >= shared_.options.max_requests) {
+      HttpResponse busy = error_response(429, "the server has too many requests; try again later");
+      busy.headers.push_back({"Retry-After", "1"});
+      return respond(last_id_, std::move(busy));
+    }
+    socket_stream().expires_never();
+    wait_for_answer();
+    run_handler();
+  }
+
+  void run_handler() {
+    ++shared_.requests;
+    // The deleter runs when the handler has dropped its last reference; the connection keeps one of its own.
+    std::shared_ptr<HttpExchange> answered(exchange_.get(),
+                                           [exchange = exchange_](HttpExchange*) { exchange->answer_if_forgotten(); });
+    net::post(shared_.pool, [&shared = shared_, exchange = std::move(answered)]() mutable {
+      try {
+        shared.handlers.answer(exchange);
+      } catch (const std::exception& error) {
+        if (shared.handlers.report) shared.handlers.report(error.what());
+        exchange->respond(error_response(500, "the server failed to answer"));
+      }
+      exchange.reset();
+      --shared.requests;
+    });
+  }
+
+  /// Returns whether the exchange waits for its answer, or for more of it.
+  bool is_current(std::int64_t id) const { return exchange_ && exchange_->id() == id && !is_answered_; }
+  bool can_chunk() const { return version_ >= 11; }
+  bool keeps_alive() const { return wants_to_stay_ && !shared_.is_draining; }
+
+  /// Watches the socket and the time until the response begins.
+  void wait_for_answer() {
+    timer_.expires_after(duration(shared_.options.request_seconds));
+    timer_.async_wait(on_result([id = last_id_](Connection& self, error_code error) {
+      if (!error && self.is_current(id) && !self.is_streaming_) self.end_late_exchange();
+    }));
+    socket_stream().socket().async_wait(net::socket_base::wait_read,
+                                        on_result([id = last_id_](Connection& self, error_code error) {
+                                          if (!error && self.is_current(id)) self.check_peer();
+                                        }));
+  }
+
+  /// Ends the exchange if the client hung up. Bytes of a next request may wait, too; then the end shows only in the
+  /// state of the socket, which is read again and again.
+  void check_peer() {
+    if (is_closed_by_peer(socket_stream().socket().native_handle())) return close();
+    auto poll = std::make_shared<net::steady_timer>(shared_.io, kPollTime);
+    poll->async_wait(on_result([id = last_id_, poll](Connection& self, error_code) {
+      if (self.is_current(id)) self.check_peer();
+    }));
+  }
+
+  void end_late_exchange() {
+    exchange_->abandon();
+    HttpResponse late = error_response(503, "the request took too long");
+    late.headers.push_back({"Retry-After", "1"});
+    respond(exchange_->id(), std::move(late));
+  }
+
+  void abandon_exchange() {
+    record_.was_abandoned = true;
+    exchange_->abandon();
+    end_exchange();
+    record_response();
+  }
+
+  void stop_waiting() {
+    timer_.cancel();
+    error_code ignored;
+    socket_stream().socket().cancel(ignored);
+  }
+
+  void end_exchange() {
+    if (!exchange_) return;
+    exchange_->complete();
+    exchange_.reset();
+    is_streaming_ = is_answered_ = is_writing_ = false;
+    pieces_.clear();
+  }
+
+  void record_response() {
+    record_.status = status_;
+    record_.response_bytes = response_bytes_;
+    record_.seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+    if (shared_.handlers.record) shared_.handlers.record(record_);
+  }
+
+  // --- writing
+
+  template <class Body>
+  http::response<Body> make_head(const HttpResponse& response, bool stays) {
+    http::response<Body> message(static_cast<http::status>(response.status), version_);
+    for (const HttpHeader& header : response.headers) message.insert(header.name, header.value);
+    message.set(http::field::date, http_date());
+    if (!response.content_type.empty()) message.set(http::field::content_type, response.content_type);
+    message.keep_alive(stays);
+    response_bytes_ = 0;
+    return message;
+  }
+
+  void send(HttpResponse response, bool stays) {
+    status_ = response.status;
+    timer_.cancel();
+    response_.emplace(make_head<http::string_body>(response, stays));
+    response_bytes_ = std::ssize(response.body);
+    response_->body() = std::move(response.body);
+    response_->prepare_payload();
+    if (is_head_) response_->body().clear();
+    expire_after(shared_.options.write_seconds);
+    http::async_write(stream_, *response_, on_bytes([stays](Connection& self, error_code error, std::size_t) {
+                        self.finish_response(error, stays);
+                      }));
+  }
+
+  void finish_response(error_code error, bool stays) {
+    if (error) return close();
+    end_exchange();
+    record_response();
+    response_.reset();
+    if (stays) return begin_request();
+    begin_linger();
+  }
+
+  void write_next_piece() {
+    if (is_writing_) return;
+    if (!pieces_.empty()) {
+      is_writing_ = true;
+      expire_after(shared_.options.write_seconds);
+      const std::size_t size = pieces_.front().size();
+      const auto done =
+          on_bytes([size](Connection& self, error_code error, std::size_t) { self.finish_piece(error, size); });
+      if (can_chunk()) {
+        net::async_write(stream_, http::make_chunk(net::buffer(pieces_.front())), done);
+      } else {
+        net::async_write(stream_, net::buffer(pieces_.front()), done);
+      }
+    } else if (is_answered_) {
+      end_pieces();
+    }
+  }
+
+  void finish_piece(error_code error, std::size_t size) {
+    if (error || !exchange_) return close();
+    is_writing_ = false;
+    if (size > 0) {
+      pieces_.pop_front();
+      response_bytes_ += static_cast<std::int64_t>(size);
+      exchange_->finish_write(size);
+    }
+    socket_stream().expires_never();
+    write_next_piece();
+  }
+
+  void end_pieces() {
+    stop_waiting();
+    const bool stays = can_chunk() && stream_head_->keep_alive();
+    if (!can_chunk()) return finish_response({}, false);
+    is_writing_ = true;
+    expire_after(shared_.options.write_seconds);
+    net::async_write(
+        stream_, http::make_chunk_last(),
+        on_bytes([stays](Connection& self, error_code error, std::size_t) { self.finish_response(error, stays); }));
+  }
+
+  // --- closing
+
+  /// Ends sending, and reads a little of what the client still sends: closing at once would reset the connection, and
+  /// the client might lose the response.
+  void begin_linger() {
+    socket_stream().expires_after(kLingerTime);
+    if constexpr (std::is_same_v<Stream, TlsStream>) {
+      stream_.async_shutdown(on_result([](Connection& self, error_code) { self.linger(); }));
+    } else {
+      error_code ignored;
+      socket_stream().socket().shutdown(net::socket_base::shutdown_send, ignored);
+      linger();
+    }
+  }
+
+  void linger() {
+    buffer_.clear();
+    socket_stream().async_read_some(buffer_.prepare(kReadSize),
+                                    on_bytes([](Connection& self, error_code error, std::size_t bytes) {
+                                      self.lingered_ += bytes;
+                                      if (!error && self.lingered_ < kMaxLingerBytes) self.linger();
+                                    }));
+  }
+
+  static std::string http_date() {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    ::gmtime_r(&now, &parts);
+    std::array<char, 64> text{};
+    const std::size_t size = std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+    return {text.data(), size};
+  }
+
+  Stream stream_;
+  net::steady_timer timer_;
+  std::string peer_;
+  HttpShared& shared_;
+  beast::flat_buffer buffer_;
+  std::optional<http::request_parser<http::string_body>> parser_;
+  bool is_idle_ = true;   // whether no byte of a request has been parsed
+  bool is_late_ = false;  // whether the time for reading is over
+  unsigned version_ = 11;
+  bool wants_to_stay_ = false;
+  bool is_head_ = false;  // whether the method is HEAD
+  std::size_t lingered_ = 0;
+
+  std::shared_ptr<ConnectionExchange> exchange_;
+  std::int64_t last_id_ = 0;
+  bool is_answered_ = false;  // whether the exchange has its whole answer
+  Clock::time_point begin_;
+  HttpRecord record_;
+  int status_ = 0;
+  std::int64_t response_bytes_ = 0;
+
+  std::optional<http::response<http::string_body>> response_;
+  std::optional<http::response<http::empty_body>> stream_head_;
+  std::optional<http::response_serializer<http::empty_body>> serializer_;
+  std::deque<std::string> pieces_;
+  bool is_streaming_ = false;
+  bool is_writing_ = false;
+};
+
+}  // namespace
+
+void serve_connection(HttpSocket socket, const std::string& peer, HttpShared& shared,
+                      const std::shared_ptr<net::ssl::context>& tls) {
+  const std::int64_t surplus = shared.surplus_connections(peer);
+  if (surplus >= kMaxRefusedConnections || (surplus >= 0 && tls)) return;  // closes the socket
+  PlainStream stream(std::move(socket));
+  if (surplus >= 0) {
+    std::make_shared<Connection<PlainStream>>(std::move(stream), peer, shared)
+        ->refuse(429, "there are too many connections");
+  } else if (tls) {
+    std::make_shared<Connection<TlsStream>>(TlsStream(std::move(stream), *tls), peer, shared)->start();
+  } else {
+    std::make_shared<Connection<PlainStream>>(std::move(stream), peer, shared)->start();
+  }
+}
+
+}  // namespace edgewise

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/server/http_exchange.h"
+
+#include <boost/asio/post.hpp>
+#include <utility>
+
+#include "edgewise/server/http_error.h"
+
+namespace edgewise {
+namespace {
+
+constexpr std::size_t kMaxPendingBytes = 256 * 1024;
+
+}  // namespace
+
+ConnectionExchange::ConnectionExchange(boost::asio::any_io_executor executor,
+                                       std::weak_ptr<ExchangeConnection> connection, std::int64_t id,
+                                       HttpRequest request)
+    : executor_(std::move(executor)), connection_(std::move(connection)), id_(id), request_(std::move(request)) {}
+
+void ConnectionExchange::answer_if_forgotten() {
+  if (!is_answered_) respond(error_response(500, "the request has no answer"));
+}
+
+/// Calls `call` with the connection in the connection's thread, unless the connection is gone.
+template <class Call>
+void ConnectionExchange::post(Call call) {
+  boost::asio::post(executor_, [weak = connection_, call = std::move(call)]() mutable {
+    if (const auto connection = weak.lock()) call(*connection);
+  });
+}
+
+void ConnectionExchange::respond(HttpResponse response) {
+  is_answered_ = true;
+  post([id = id_, response = std::move(response)](ExchangeConnection& connection) mutable {
+    connection.respond(id, std::move(response));
+  });
+}
+
+void ConnectionExchange::begin_stream(HttpResponse head) {
+  is_answered_ = true;
+  post([id = id_, head = std::move(head)](ExchangeConnection& connection) mutable {
+    connection.begin_stream(id, std::move(head));
+  });
+}
+
+bool ConnectionExchange::write(std::string piece) {
+  if (piece.empty()) return true;
+  {
+    std::unique_lock lock(mutex_);
+    const auto is_over = [&] { return is_abandoned_ || is_complete_; };
+    has_space_.wait(lock, [&] { return is_over() || pending_bytes_ < kMaxPendingBytes; });
+    if (is_over()) return false;
+    pending_bytes_ += piece.size();
+  }
+  post([id = id_, piece = std::move(piece)](ExchangeConnection& connection) mutable {
+    connection.write(id, std::move(piece));
+  });
+  return true;
+}
+
+void ConnectionExchange::end_stream() {
+  post([id = id_](ExchangeConnection& connection) { connection.end_stream(id); });
+}
+
+void ConnectionExchange::on_abandon(std::function<void()> function) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_abandoned_) {
+      if (!is_complete_) on_abandon_ = std::move(function);
+      return;
+    }
+  }
+  function();
+}
+
+void ConnectionExchange::abandon() {
+  std::function<void()> function;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_complete_) return;
+    is_abandoned_ = true;
+    function = std::exchange(on_abandon_, {});
+    has_space_.notify_all();
+  }
+  if (function) function();
+}
+
+void ConnectionExchange::complete() {
+  const std::lock_guard lock(mutex_);
+  is_complete_ = true;
+  on_abandon_ = {};
+  has_space_.notify_all();
+}
+
+void ConnectionExchange::finish_write(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  pending_bytes_ -= bytes;
+  has_space_.notify_all();
+}
+
+}  // namespace edgewise

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/server/http_listener.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <utility>
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/parse_number.h"
+#include "edgewise/base/utf8.h"
+
+namespace edgewise {
+namespace {
+
+namespace net = boost::asio;
+using boost::system::error_code;
+using net::ip::tcp;
+using Local = net::local::stream_protocol;
+
+constexpr std::string_view kUnixPrefix = "unix:";
+constexpr std::chrono::milliseconds kRetryTime{100};
+
+std::string peer_name(const tcp::endpoint& peer) { return peer.address().to_string(); }
+std::string peer_name(const Local::endpoint&) { return {}; }
+
+void prepare(tcp::socket& socket) {
+  error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+}
+void prepare(Local::socket&) {}
+
+std::uint16_t port_of(const tcp::endpoint& endpoint) { return endpoint.port(); }
+std::uint16_t port_of(const Local::endpoint&) { return 0; }
+
+template <class Protocol>
+class Listener final : public HttpListener {
+ public:
+  using Acceptor = typename Protocol::acceptor;
+
+  explicit Listener(Acceptor acceptor) : acceptor_(std::move(acceptor)), retry_(acceptor_.get_executor()) {}
+
+  void start(AcceptFunction accept) override {
+    accept_ = std::move(accept);
+    accept_next();
+  }
+
+  void close() override {
+    error_code ignored;
+    acceptor_.close(ignored);
+    retry_.cancel();
+  }
+
+  std::uint16_t port() const override { return port_of(acceptor_.local_endpoint()); }
+
+ private:
+  void accept_next() {
+    acceptor_.async_accept(peer_, [this](error_code error, typename Protocol::socket socket) {
+      if (error == net::error::operation_aborted || !acceptor_.is_open()) return;
+      if (error) return retry_later();
+      prepare(socket);
+      accept_(HttpSocket(std::move(socket)), peer_name(peer_));
+      accept_next();
+    });
+  }
+
+  /// Without a pause, a process at its limit of open files would try in an endless loop.
+  void retry_later() {
+    retry_.expires_after(kRetryTime);
+    retry_.async_wait([this](error_code error) {
+      if (!error) accept_next();
+    });
+  }
+
+  Acceptor acceptor_;
+  net::steady_timer retry_;
+  typename Protocol::endpoint peer_;
+  AcceptFunction accept_;
+};
+
+template <class Protocol>
+std::unique_ptr<HttpListener> listen_on(net::io_context& io, const typename Protocol::endpoint& endpoint,
+                                        const std::string& address) {
+  error_code error;
+  typename Protocol::acceptor acceptor(io);
+  acceptor.open(endpoint.protocol(), error);
+  if (!error) acceptor.set_option(net::socket_base::reuse_address(true), error);
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(net::socket_base::max_listen_connections, error);
+  check(!error, "serve: cannot listen on {}: {}", address, error.message());
+  return std::make_unique<Listener<Protocol>>(std::move(acceptor));
+}
+
+/// Removes the socket file of a server that has ended.
+void remove_dead_socket(net::io_context& io, const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return;
+  error_code error;
+  Local::socket probe(io);
+  probe.connect(Local::endpoint(path), error);
+  if (error == net::error::connection_refused) ::unlink(path.c_str());
+}
+
+std::unique_ptr<HttpListener> listen_on_unix(net::io_context& io, const std::string& address) {
+  const std::string path = address.substr(kUnixPrefix.size());
+  const std::size_t longest = Local::endpoint().capacity() - sizeof(sa_family_t) - 1;
+  check(!path.empty() && path.size() <= longest, "serve: listen is {}, needs a path of 1 to {} bytes", quote(address),
+        longest);
+  remove_dead_socket(io, path);
+  return listen_on<Local>(io, Local::endpoint(path), address);
+}
+
+std::unique_ptr<HttpListener> listen_on_tcp(net::io_context& io, const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  std::uint16_t port = 0;
+  const bool has_port =
+      colon != std::string::npos && parse_number(address.substr(colon + 1), at_least(0).at_most(65535), port);
+  std::string host = address.substr(0, has_port ? colon : 0);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  check(has_port && !host.empty(), "serve: listen is {}, needs ADDRESS:PORT, [IPV6]:PORT or unix:PATH", quote(address));
+  error_code error;
+  const auto found = tcp::resolver(io).resolve(host, std::to_string(port), error);
+  check(!error && !found.empty(), "serve: listen is {}, whose address is not found: {}", quote(address),
+        error.message());
+  return listen_on<tcp>(io, found.begin()->endpoint(), address);
+}
+
+template <class Protocol>
+std::unique_ptr<HttpListener> adopt(net::io_context& io, const Protocol& protocol, int socket) {
+  typename Protocol::acceptor acceptor(io);
+  error_code error;
+  acceptor.assign(protocol, socket, error);
+  check(!error, "serve: socket {} cannot be used: {}", socket, error.message());
+  return std::make_unique<Listener<Protocol>>(std::move(acceptor));
+}
+
+std::unique_ptr<HttpListener> adopt_socket(net::io_context& io, int socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  int is_listening = 0;
+  socklen_t option_size = sizeof(is_listening);
+  const bool is_known = ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
+                        ::getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &option_size) == 0;
+  check(is_known && is_listening != 0, "serve: descriptor {} is no listening socket, needs one", socket);
+  if (address.ss_family == AF_UNIX) return adopt(io, Local(), socket);
+  return adopt(io, address.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), socket);
+}
+
+}  // namespace
+
+std::unique_ptr<HttpListener> listen(net::io_context& io, const std::string& address, int socket) {
+  if (socket != -1) return adopt_socket(io, socket);
+  return address.starts_with(kUnixPrefix) ? listen_on_unix(io, address) : listen_on_tcp(io, address);
+}
+
+}  // namespace edgewise

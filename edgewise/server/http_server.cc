@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/server/http_server.h"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "edgewise/base/background.h"
+#include "edgewise/base/error.h"
+#include "edgewise/server/http_listener.h"
+#include "edgewise/server/http_shared.h"
+
+namespace edgewise {
+namespace {
+
+namespace net = boost::asio;
+
+std::shared_ptr<net::ssl::context> make_tls(const HttpServerOptions& options) {
+  if (options.certificate.empty() && options.key.empty()) return nullptr;
+  check(!options.certificate.empty() && !options.key.empty(),
+        "serve: only one of certificate and key is given, TLS needs both");
+  auto tls = std::make_shared<net::ssl::context>(net::ssl::context::tls_server);
+  tls->set_options(net::ssl::context::default_workarounds | net::ssl::context::no_tlsv1 |
+                   net::ssl::context::no_tlsv1_1);
+  boost::system::error_code error;
+  tls->use_certificate_chain_file(options.certificate, error);
+  check(!error, "serve: certificate {} cannot be used: {}", options.certificate, error.message());
+  tls->use_private_key_file(options.key, net::ssl::context::pem, error);
+  check(!error, "serve: key {} cannot be used: {}", options.key, error.message());
+  return tls;
+}
+
+}  // namespace
+
+class HttpServer::Implementation {
+ public:
+  Implementation(const HttpServerOptions& options, HttpHandlers handlers)
+      : shared_(options, std::move(handlers)),
+        tls_(make_tls(options)),
+        listener_(listen(shared_.io, options.listen, options.socket)),
+        port_(listener_->port()),
+        work_(shared_.io.get_executor()) {
+    listener_->start([this](HttpSocket socket, const std::string& peer) {
+      if (!shared_.is_draining) serve_connection(std::move(socket), peer, shared_, tls_);
+    });
+    auto thread = try_start_thread([this] { shared_.io.run(); });
+    check(thread.has_value(), "serve: the system refuses to start a thread, needs one for the connections");
+    thread_ = std::move(*thread);
+  }
+
+  ~Implementation() {
+    close_all();
+    shared_.pool.join();  // handlers end soon: their exchanges are abandoned
+    work_.reset();
+    thread_.join();
+  }
+
+  Implementation(const Implementation&) = delete;
+  Implementation& operator=(const Implementation&) = delete;
+
+  std::uint16_t port() const { return port_; }
+
+  Load load() {
+    const std::lock_guard lock(shared_.mutex);
+    return {.connections = shared_.num_connections, .requests = shared_.requests};
+  }
+
+  bool drain(double seconds) {
+    net::post(shared_.io, [this] {
+      shared_.is_draining = true;
+      listener_->close();
+      for_each_connection([](ClosableConnection& connection) { connection.close_if_idle(); });
+    });
+    std::unique_lock lock(shared_.mutex);
+    return shared_.changed.wait_for(lock, std::chrono::duration<double>(seconds),
+                                    [&] { return shared_.num_connections == 0; });
+  }
+
+ private:
+  void close_all() {
+    net::post(shared_.io, [this] {
+      shared_.is_draining = true;
+      listener_->close();
+      for_each_connection([](ClosableConnection& connection) { connection.close(); });
+    });
+  }
+
+  /// Visits a copy of the set, because a connection that closes leaves the set.
+  template <class Visit>
+  void for_each_connection(Visit visit) {
+    for (ClosableConnection* connection : std::set(shared_.connections)) visit(*connection);
+  }
+
+  HttpShared shared_;
+  std::shared_ptr<net::ssl::context> tls_;
+  std::unique_ptr<HttpListener> listener_;
+  std::uint16_t port_;
+  net::executor_work_guard<net::io_context::executor_type> work_;
+  std::jthread thread_;
+};
+
+HttpServer::HttpServer(const HttpServerOptions& options, HttpHandlers handlers)
+    : implementation_(std::make_unique<Implementation>(options, std::move(handlers))) {}
+
+HttpServer::~HttpServer() = default;
+
+std::uint16_t HttpServer::port() const { return implementation_->port(); }
+
+HttpServer::Load HttpServer::load() const { return implementation_->load(); }
+
+bool HttpServer::drain(double seconds) { return implementation_->drain(seconds); }
+
+}  // namespace edgewise

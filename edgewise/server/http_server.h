@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "edgewise/server/http.h"
+
+namespace edgewise {
+
+/// Limits keep the memory of the connections below max_connections · (max_head + max_body), and end connections that
+/// send or read too slowly.
+struct HttpServerOptions {
+  std::string listen = "127.0.0.1:5000";  // ADDRESS:PORT, [IPV6]:PORT, or unix:PATH; port 0: any free port
+  int socket = -1;                        // a socket that listens already, as systemd passes it; -1: none
+
+  std::int64_t max_connections = 1024;
+  std::int64_t max_connections_per_client = 64;
+  std::int64_t max_requests = 128;                // requests in handlers, each in a thread
+  std::int64_t max_head = 16 * 1024;              // bytes of a request's head
+  std::int64_t max_body = 1024 * 1024;            // bytes
+  double idle_seconds = 60;                       // between two requests of a connection
+  double head_seconds = 10;                       // to receive a request's head
+  double body_seconds = 30;                       // to receive a request's body
+  double request_seconds = 60;                    // from the whole request to the beginning of its response
+  double write_seconds = 30;                      // to send a response, or a piece of a stream
+  std::vector<std::string> trusted_proxies = {};  // TrustedProxies
+  std::string certificate = {};                   // PEM files; TLS if both are given
+  std::string key = {};
+};
+
+/// A request that has been answered, for logs and metrics.
+struct HttpRecord {
+  std::string client = {};
+  std::string method = {};
+  std::string path = {};
+  int status = 0;
+  std::int64_t request_bytes = 0;   // size of the body
+  std::int64_t response_bytes = 0;  // size of the body
+  double seconds = 0;               // from the whole request to the whole response
+  bool was_abandoned = false;       // whether the client hung up before
+};
+
+struct HttpHandlers {
+  HttpHandler answer;
+  std::function<void(const HttpRecord&)> record = {};
+  /// Receives the message of an exception of `answer`.
+  std::function<void(const std::string&)> report = {};
+};
+
+/// An HTTP/1.1 server on Boost.Beast. Refuses requests whose framing is ambiguous (http_syntax.h): those with
+/// Transfer-Encoding, several or malformed lengths, folded fields or no Host are answered with 4xx, and the connection
+/// closes. Requests beyond the limits are answered at once with 413, 429 or 431.
+class HttpServer {
+ public:
+  /// Listens, and starts the threads. Throws Error if the address is in use, a file of TLS cannot be read, or the
+  /// system refuses a thread.
+  HttpServer(const HttpServerOptions& options, HttpHandlers handlers);
+
+  /// Closes all connections, and waits for the handlers.
+  ~HttpServer();
+
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  /// Returns the port of the socket; 0 for a Unix socket.
+  std::uint16_t port() const;
+
+  struct Load {
+    std::int64_t connections = 0;
+    std::int64_t requests = 0;  // in handlers
+  };
+  Load load() const;
+
+  /// Accepts no more connections, closes idle ones, and waits until all others are answered, at most for `seconds`.
+  /// Returns whether all were.
+  bool drain(double seconds);
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace edgewise

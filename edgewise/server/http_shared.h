@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "edgewise/server/client_address.h"
+#include "edgewise/server/http_server.h"
+
+namespace edgewise {
+
+/// A connection as the server ends it. All functions run in the thread of the connections.
+class ClosableConnection {
+ public:
+  virtual ~ClosableConnection() = default;
+  /// Closes the connection if it has no request.
+  virtual void close_if_idle() = 0;
+  virtual void close() = 0;
+};
+
+/// The state that the connections of a server share. One thread runs `io` and all connections; the threads of `pool` run the
+/// handlers.
+struct HttpShared {
+  HttpShared(const HttpServerOptions& given, HttpHandlers handlers_given)
+      : options(given),
+        handlers(std::move(handlers_given)),
+        proxies(given.trusted_proxies),
+        pool(static_cast<std::size_t>(given.max_requests)) {}
+
+  const HttpServerOptions options;
+  const HttpHandlers handlers;
+  const TrustedProxies proxies;
+  boost::asio::io_context io{1};
+  boost::asio::thread_pool pool;
+  std::atomic<std::int64_t> requests = 0;  // in handlers
+
+  // Of the thread of the connections:
+  bool is_draining = false;
+  std::set<ClosableConnection*> connections;
+  std::map<std::string, std::int64_t, std::less<>> connections_by_client;
+
+  void add(ClosableConnection* connection, const std::string& client);
+  void remove(ClosableConnection* connection, const std::string& client);
+  /// Returns by how many connections the limits are exceeded if a client connects; negative if it may.
+  std::int64_t surplus_connections(const std::string& client) const;
+
+  // Of all threads:
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::int64_t num_connections = 0;
+};
+
+}  // namespace edgewise
