@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/server/http.h"
 
-#include <fmt/format.h>
+#include <fmt/chrono.h>
 
 #include <algorithm>
 
@@ -22,6 +22,12 @@ std::optional<std::string_view> HttpRequest::header(std::string_view name) const
       headers, [&](const HttpHeader& header) { return std::ranges::equal(header.name, name, {}, lower, lower); });
   if (found == headers.end()) return std::nullopt;
   return found->value;
+}
+
+std::string http_date(std::time_t time) {
+  std::tm parts{};
+  ::gmtime_r(&time, &parts);
+  return fmt::format("{:%a, %d %b %Y %H:%M:%S GMT}", parts);
 }
 
 HttpResponse error_response(int status, std::string_view text) {

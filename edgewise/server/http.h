@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -37,6 +38,9 @@ struct HttpResponse {
   std::string body = {};
   std::vector<HttpHeader> headers = {};
 };
+
+/// Returns the time in the form of the header field Date.
+std::string http_date(std::time_t time);
 
 /// The answer to one request: respond(), or begin_stream(), any number of write(), and end_stream(). Threads may call
 /// the functions; calls after the connection is gone have no effect.

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/server/http_connection.h"
 
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
@@ -18,7 +15,7 @@
 
 #include "edgewise/server/http_error.h"
 #include "edgewise/server/http_exchange.h"
-#include "edgewise/server/http_syntax.h"
+#include "edgewise/server/http_request_reader.h"
 
 namespace edgewise {
 namespace {
@@ -29,33 +26,10 @@ namespace http = beast::http;
 using beast::error_code;
 using Clock = std::chrono::steady_clock;
 
-using PlainStream = beast::basic_stream<net::generic::stream_protocol>;
-using TlsStream = beast::ssl_stream<PlainStream>;
-
-constexpr std::size_t kReadSize = 8 * 1024;
 constexpr std::int64_t kMaxRefusedConnections = 128;  // number of refused connections that get an answer at a time
 constexpr std::size_t kMaxLingerBytes = 1024 * 1024;
 constexpr std::chrono::seconds kLingerTime{2};
 constexpr std::chrono::milliseconds kPollTime{100};
-
-std::chrono::milliseconds duration(double seconds) {
-  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
-}
-
-std::string_view view_of(const beast::flat_buffer& buffer) {
-  return {static_cast<const char*>(buffer.data().data()), buffer.size()};
-}
-
-/// Returns whether the other side has closed the connection; bytes that were not read do not matter.
-bool is_closed_by_peer(int socket) {
-  tcp_info info{};
-  socklen_t size = sizeof(info);
-  if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0) {
-    return info.tcpi_state != TCP_ESTABLISHED;
-  }
-  char byte = 0;  // a Unix socket
-  return ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
-}
 
 template <class Stream>
 class Connection final : public ExchangeConnection,
@@ -63,7 +37,11 @@ class Connection final : public ExchangeConnection,
                          public std::enable_shared_from_this<Connection<Stream>> {
  public:
   Connection(Stream stream, std::string peer, HttpShared& shared)
-      : stream_(std::move(stream)), timer_(shared.io), peer_(std::move(peer)), shared_(shared) {
+      : stream_(std::move(stream)),
+        timer_(shared.io),
+        peer_(std::move(peer)),
+        shared_(shared),
+        reader_(stream_, shared) {
     shared_.add(this, peer_);
   }
 
@@ -74,12 +52,12 @@ class Connection final : public ExchangeConnection,
 
   void start() {
     if constexpr (std::is_same_v<Stream, TlsStream>) {
-      socket_stream().expires_after(duration(shared_.options.head_seconds));
+      socket_stream().expires_after(milliseconds_of(shared_.options.head_seconds));
       stream_.async_handshake(net::ssl::stream_base::server, on_result([](Connection& self, error_code error) {
-                                if (!error) self.begin_request();
+                                if (!error) self.read_request();
                               }));
     } else {
-      begin_request();
+      read_request();
     }
   }
 
@@ -92,7 +70,7 @@ class Connection final : public ExchangeConnection,
   // --- ClosableConnection
 
   void close_if_idle() override {
-    if (is_idle_ && buffer_.size() == 0) close();
+    if (reader_.is_idle()) close();
   }
 
   void close() override {
@@ -140,8 +118,6 @@ class Connection final : public ExchangeConnection,
   }
 
  private:
-  using Request = http::request<http::string_body>;
-
   /// Returns a completion handler that keeps the connection and calls `call` with it.
   template <class Call>
   auto on_result(Call call) {
@@ -153,120 +129,24 @@ class Connection final : public ExchangeConnection,
   }
 
   PlainStream& socket_stream() { return beast::get_lowest_layer(stream_); }
-  void expire_after(double seconds) { socket_stream().expires_after(duration(seconds)); }
+  void expire_after(double seconds) { socket_stream().expires_after(milliseconds_of(seconds)); }
 
-  // --- reading a request
-
-  void begin_request() {
-    parser_.emplace();
-    parser_->header_limit(static_cast<std::uint32_t>(shared_.options.max_head));
-    parser_->body_limit(static_cast<std::uint64_t>(shared_.options.max_body));
-    is_idle_ = true;
-    socket_stream().expires_never();
-    limit_reading(buffer_.size() > 0 ? shared_.options.head_seconds : shared_.options.idle_seconds);
-    read_head();
-  }
-
-  /// Ends a read in `seconds`. The deadline of the stream itself would close the socket, so that no answer could
-  /// follow.
-  void limit_reading(double seconds) {
-    is_late_ = false;
-    timer_.expires_after(duration(seconds));
-    timer_.async_wait(on_result([](Connection& self, error_code error) {
-      if (error) return;
-      self.is_late_ = true;
-      error_code ignored;
-      self.socket_stream().socket().cancel(ignored);
-    }));
-  }
-
-  void read_head() {
-    if (buffer_.size() > 0) {
-      const std::size_t end = find_head_end(view_of(buffer_));
-      if (end > 0) return parse_head(end);
-      if (buffer_.size() >= static_cast<std::size_t>(shared_.options.max_head)) {
-        return refuse(431, "the head of the request is too long");
+  void read_request() {
+    reader_.read([self = this->shared_from_this()](HttpReadResult result) {
+      switch (result.kind) {
+        case HttpReadResult::Kind::kRequest:
+          return self->begin_exchange(std::move(result.message));
+        case HttpReadResult::Kind::kRefused:
+          return self->refuse(result.status, result.text);
+        case HttpReadResult::Kind::kEnd:
+          return self->close();
       }
-    } else if (shared_.is_draining) {
-      return close();
-    }
-    const std::size_t space = static_cast<std::size_t>(shared_.options.max_head) - buffer_.size();
-    stream_.async_read_some(
-        buffer_.prepare(std::min(space, kReadSize)),
-        on_bytes([](Connection& self, error_code error, std::size_t bytes) { self.take_head_bytes(error, bytes); }));
-  }
-
-  void take_head_bytes(error_code error, std::size_t bytes) {
-    if (is_late_ && buffer_.size() > 0) return refuse(408, "the request took too long to arrive");
-    if (error) return close();
-    // The time for the head begins with its first byte, and later bytes do not extend it.
-    if (buffer_.size() == 0) limit_reading(shared_.options.head_seconds);
-    buffer_.commit(bytes);
-    read_head();
-  }
-
-  void parse_head(std::size_t size) {
-    is_idle_ = false;
-    if (const std::string wrong = check_head(view_of(buffer_).substr(0, size)); !wrong.empty()) {
-      return refuse(400, "the request has " + wrong);
-    }
-    error_code error;
-    const std::size_t parsed = parser_->put(net::buffer(buffer_.data(), size), error);
-    if (error == http::error::body_limit) return refuse(413, "the body of the request is too long");
-    if (error || parsed != size || !parser_->is_header_done()) {
-      return refuse(400, "the request is malformed: " + error.message());
-    }
-    buffer_.consume(size);
-    check_fields();
-  }
-
-  void check_fields() {
-    const Request& message = parser_->get();
-    if (message.count(http::field::transfer_encoding) > 0) {
-      return refuse(411, "the request has Transfer-Encoding, needs Content-Length");
-    }
-    if (message.count(http::field::content_length) > 1) return refuse(400, "the request has several Content-Length");
-    const std::string_view length_text = message[http::field::content_length];
-    if (length_text.find_first_not_of("0123456789") != std::string_view::npos) {
-      return refuse(400, "the request has a Content-Length that is no number");
-    }
-    const std::size_t hosts = message.count(http::field::host);
-    if (hosts > 1 || (hosts == 0 && message.version() >= 11)) return refuse(400, "the request needs one Host");
-    const auto length = parser_->content_length();
-    if (length && *length > static_cast<std::uint64_t>(shared_.options.max_body)) {
-      return refuse(413, "the body of the request is too long");
-    }
-    if (message.count(http::field::expect) > 0) return answer_expectation(message[http::field::expect]);
-    read_body();
-  }
-
-  void answer_expectation(std::string_view expectation) {
-    if (!beast::iequals(expectation, "100-continue")) return refuse(417, "the only expectation is 100-continue");
-    expire_after(shared_.options.write_seconds);
-    static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-    net::async_write(stream_, net::buffer(kContinue), on_bytes([](Connection& self, error_code error, std::size_t) {
-                       if (!error) self.read_body();
-                     }));
-  }
-
-  void read_body() {
-    if (parser_->is_done()) return begin_exchange();
-    limit_reading(shared_.options.body_seconds);
-    http::async_read(stream_, buffer_, *parser_,
-                     on_bytes([](Connection& self, error_code error, std::size_t) { self.take_body(error); }));
-  }
-
-  void take_body(error_code error) {
-    if (is_late_) return refuse(408, "the body of the request took too long to arrive");
-    if (error == http::error::body_limit) return refuse(413, "the body of the request is too long");
-    if (error) return close();
-    begin_exchange();
+    });
   }
 
   // --- an exchange
 
-  void begin_exchange() {
-    Request message = parser_->release();
+  void begin_exchange(HttpMessage message) {
     begin_ = Clock::now();
     status_ = 0;
     version_ = message.version();
@@ -325,7 +205,7 @@ class Connection final : public ExchangeConnection,
 
   /// Watches the socket and the time until the response begins.
   void wait_for_answer() {
-    timer_.expires_after(duration(shared_.options.request_seconds));
+    timer_.expires_after(milliseconds_of(shared_.options.request_seconds));
     timer_.async_wait(on_result([id = last_id_](Connection& self, error_code error) {
       if (!error && self.is_current(id) && !self.is_streaming_) self.end_late_exchange();
     }));
@@ -386,7 +266,7 @@ class Connection final : public ExchangeConnection,
   http::response<Body> make_head(const HttpResponse& response, bool stays) {
     http::response<Body> message(static_cast<http::status>(response.status), version_);
     for (const HttpHeader& header : response.headers) message.insert(header.name, header.value);
-    message.set(http::field::date, http_date());
+    message.set(http::field::date, http_date(std::time(nullptr)));
     if (!response.content_type.empty()) message.set(http::field::content_type, response.content_type);
     message.keep_alive(stays);
     response_bytes_ = 0;
@@ -412,7 +292,7 @@ class Connection final : public ExchangeConnection,
     end_exchange();
     record_response();
     response_.reset();
-    if (stays) return begin_request();
+    if (stays) return read_request();
     begin_linger();
   }
 
@@ -473,34 +353,22 @@ class Connection final : public ExchangeConnection,
   }
 
   void linger() {
-    buffer_.clear();
-    socket_stream().async_read_some(buffer_.prepare(kReadSize),
+    socket_stream().async_read_some(net::buffer(lingering_),
                                     on_bytes([](Connection& self, error_code error, std::size_t bytes) {
                                       self.lingered_ += bytes;
                                       if (!error && self.lingered_ < kMaxLingerBytes) self.linger();
                                     }));
   }
 
-  static std::string http_date() {
-    const std::time_t now = std::time(nullptr);
-    std::tm parts{};
-    ::gmtime_r(&now, &parts);
-    std::array<char, 64> text{};
-    const std::size_t size = std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
-    return {text.data(), size};
-  }
-
   Stream stream_;
   net::steady_timer timer_;
   std::string peer_;
   HttpShared& shared_;
-  beast::flat_buffer buffer_;
-  std::optional<http::request_parser<http::string_body>> parser_;
-  bool is_idle_ = true;   // whether no byte of a request has been parsed
-  bool is_late_ = false;  // whether the time for reading is over
+  HttpRequestReader<Stream> reader_;
   unsigned version_ = 11;
   bool wants_to_stay_ = false;
   bool is_head_ = false;  // whether the method is HEAD
+  std::array<char, 4096> lingering_{};
   std::size_t lingered_ = 0;
 
   std::shared_ptr<ConnectionExchange> exchange_;

@@ -25,8 +25,8 @@ class ClosableConnection {
   virtual void close() = 0;
 };
 
-/// The state that the connections of a server share. One thread runs `io` and all connections; the threads of `pool` run the
-/// handlers.
+/// The state that the connections of a server share. One thread runs `io` and all connections; the threads of `pool`
+/// run the handlers.
 struct HttpShared {
   HttpShared(const HttpServerOptions& given, HttpHandlers handlers_given)
       : options(given),

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http.hpp>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "edgewise/server/http_shared.h"
+#include "edgewise/server/http_streams.h"
+#include "edgewise/server/http_syntax.h"
+
+namespace edgewise {
+
+using HttpMessage = boost::beast::http::request<boost::beast::http::string_body>;
+
+/// What a connection received: a request, a request that must be refused, or its end.
+struct HttpReadResult {
+  enum class Kind { kRequest, kRefused, kEnd };
+
+  Kind kind = Kind::kEnd;
+  HttpMessage message = {};
+  int status = 0;  // the answer to a refused request, behind which the connection closes
+  std::string text = {};
+};
+
+/// Reads the requests of a connection, one after another, within the limits of the server.
+template <class Stream>
+class HttpRequestReader {
+ public:
+  /// Holds a reference to the connection, so that the reader exists until the call.
+  using Done = std::function<void(HttpReadResult)>;
+
+  HttpRequestReader(Stream& stream, HttpShared& shared) : stream_(stream), shared_(shared), timer_(shared.io) {}
+
+  /// Calls `done` once, with the next request.
+  void read(Done done) {
+    done_ = std::move(done);
+    parser_.emplace();
+    parser_->header_limit(static_cast<std::uint32_t>(shared_.options.max_head));
+    parser_->body_limit(static_cast<std::uint64_t>(shared_.options.max_body));
+    socket_stream().expires_never();
+    limit_time(buffer_.size() > 0 ? shared_.options.head_seconds : shared_.options.idle_seconds);
+    read_head();
+  }
+
+  /// Returns whether the reader waits for the first byte of a request.
+  bool is_idle() const { return done_ && buffer_.size() == 0 && !is_in_body_; }
+
+ private:
+  static constexpr std::size_t kReadSize = 8 * 1024;
+  using ErrorCode = boost::beast::error_code;
+
+  PlainStream& socket_stream() { return boost::beast::get_lowest_layer(stream_); }
+  std::size_t max_head() const { return static_cast<std::size_t>(shared_.options.max_head); }
+  std::string_view bytes() const { return {static_cast<const char*>(buffer_.data().data()), buffer_.size()}; }
+
+  void finish(HttpReadResult result) {
+    is_in_body_ = false;
+    timer_.cancel();
+    const Done done = std::exchange(done_, {});
+    done(std::move(result));
+  }
+
+  void refuse(int status, std::string text) {
+    finish({.kind = HttpReadResult::Kind::kRefused, .status = status, .text = std::move(text)});
+  }
+
+  /// Ends a read in `seconds`. The deadline of the stream itself would close the socket, so that no answer could
+  /// follow.
+  void limit_time(double seconds) {
+    is_late_ = false;
+    timer_.expires_after(milliseconds_of(seconds));
+    timer_.async_wait([this, done = done_](ErrorCode error) {
+      if (error) return;
+      is_late_ = true;
+      ErrorCode ignored;
+      socket_stream().socket().cancel(ignored);
+    });
+  }
+
+  void read_head() {
+    if (buffer_.size() > 0) {
+      const std::size_t end = find_head_end(bytes());
+      if (end > 0) return parse_head(end);
+      if (buffer_.size() >= max_head()) return refuse(431, "the head of the request is too long");
+    } else if (shared_.is_draining) {
+      return finish({});
+    }
+    stream_.async_read_some(buffer_.prepare(std::min(max_head() - buffer_.size(), kReadSize)),
+                            [this](ErrorCode error, std::size_t size) { take_head_bytes(error, size); });
+  }
+
+  void take_head_bytes(ErrorCode error, std::size_t size) {
+    if (is_late_ && buffer_.size() > 0) return refuse(408, "the request took too long to arrive");
+    if (error) return finish({});
+    // The time for the head begins with its first byte, and later bytes do not extend it.
+    if (buffer_.size() == 0) limit_time(shared_.options.head_seconds);
+    buffer_.commit(size);
+    read_head();
+  }
+
+  void parse_head(std::size_t size) {
+    if (const std::string wrong = check_head(bytes().substr(0, size)); !wrong.empty()) {
+      return refuse(400, "the request has " + wrong);
+    }
+    ErrorCode error;
+    const std::size_t parsed = parser_->put(boost::asio::buffer(buffer_.data(), size), error);
+    if (error == boost::beast::http::error::body_limit) return refuse(413, "the body of the request is too long");
+    if (error || parsed != size || !parser_->is_header_done()) {
+      return refuse(400, "the request is malformed: " + error.message());
+    }
+    buffer_.consume(size);
+    is_in_body_ = true;
+    check_fields();
+  }
+
+  void check_fields() {
+    using boost::beast::http::field;
+    const HttpMessage& message = parser_->get();
+    if (message.count(field::transfer_encoding) > 0) {
+      return refuse(411, "the request has Transfer-Encoding, needs Content-Length");
+    }
+    if (message.count(field::content_length) > 1) return refuse(400, "the request has several Content-Length");
+    const std::string_view length_text = message[field::content_length];
+    if (length_text.find_first_not_of("0123456789") != std::string_view::npos) {
+      return refuse(400, "the request has a Content-Length that is no number");
+    }
+    const std::size_t hosts = message.count(field::host);
+    if (hosts > 1 || (hosts == 0 && message.version() >= 11)) return refuse(400, "the request needs one Host");
+    const auto length = parser_->content_length();
+    if (length && *length > static_cast<std::uint64_t>(shared_.options.max_body)) {
+      return refuse(413, "the body of the request is too long");
+    }
+    if (message.count(field::expect) > 0) return answer_expectation(message[field::expect]);
+    read_body();
+  }
+
+  void answer_expectation(std::string_view expectation) {
+    if (!boost::beast::iequals(expectation, "100-continue")) {
+      return refuse(417, "the only expectation is 100-continue");
+    }
+    static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+    limit_time(shared_.options.write_seconds);
+    boost::asio::async_write(stream_, boost::asio::buffer(kContinue), [this](ErrorCode error, std::size_t) {
+      if (error) return finish({});
+      read_body();
+    });
+  }
+
+  void read_body() {
+    if (parser_->is_done()) return finish_request();
+    limit_time(shared_.options.body_seconds);
+    boost::beast::http::async_read(stream_, buffer_, *parser_,
+                                   [this](ErrorCode error, std::size_t) { take_body(error); });
+  }
+
+  void take_body(ErrorCode error) {
+    if (is_late_) return refuse(408, "the body of the request took too long to arrive");
+    if (error == boost::beast::http::error::body_limit) return refuse(413, "the body of the request is too long");
+    if (error) return finish({});
+    finish_request();
+  }
+
+  void finish_request() { finish({.kind = HttpReadResult::Kind::kRequest, .message = parser_->release()}); }
+
+  Stream& stream_;
+  HttpShared& shared_;
+  boost::asio::steady_timer timer_;
+  boost::beast::flat_buffer buffer_;
+  std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
+  bool is_in_body_ = false;
+  bool is_late_ = false;  // whether the time for reading is over
+  Done done_;
+};
+
+}  // namespace edgewise
