@@ -29,7 +29,7 @@ void check_norms(const TransformerOptions& options, std::string_view caller) {
   if (options.final_norm) refuse_option(caller, "model.final_norm", "true", "false with norm_placement post");
   if (options.norm_epsilon != kMarianEpsilon) {
     refuse_option(caller, "model.norm_epsilon", json_number(options.norm_epsilon),
-                  fmt::format("{}, which Marian has", json_number(kMarianEpsilon)));
+                  fmt::format("{}, as Marian has", json_number(kMarianEpsilon)));
   }
 }
 
