@@ -151,7 +151,8 @@ std::map<std::string, std::string> export_marian(const ModelFiles& model, std::s
   if (!is_shared) files[output] = write_marian_vocabulary(*vocabularies.output, false, caller);
   files["source.spm"] = piece_model(*vocabularies.input);
   files["target.spm"] = piece_model(*vocabularies.output);
-  files["decoder.yml"] = write_decoder(model.experiment.search, marian_token_rules(*vocabularies.output), input, output);
+  files["decoder.yml"] =
+      write_decoder(model.experiment.search, marian_token_rules(*vocabularies.output), input, output);
   files["model.npz"] = write_arrays(model, caller);
   return files;
 }

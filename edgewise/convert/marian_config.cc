@@ -99,12 +99,13 @@ MarianDecoder read_marian_decoder(const fs::path& directory, std::string_view ca
   if (vocabularies.size() != 2) {
     settings.refuse("vocabs", fmt::format("a list of {}", vocabularies.size()), "those of input and output");
   }
-  return {.model = path_in(directory, models[0], settings),
-          .vocabularies = {path_in(directory, vocabularies[0], settings), path_in(directory, vocabularies[1], settings)},
-          .max_length = settings.whole_number("max-length", 1000),
-          .token_rules = {.allow_unknown = settings.boolean("allow-unk", false),
-                          .allow_control = settings.boolean("allow-special", false)},
-          .search = read_search(settings)};
+  return {
+      .model = path_in(directory, models[0], settings),
+      .vocabularies = {path_in(directory, vocabularies[0], settings), path_in(directory, vocabularies[1], settings)},
+      .max_length = settings.whole_number("max-length", 1000),
+      .token_rules = {.allow_unknown = settings.boolean("allow-unk", false),
+                      .allow_control = settings.boolean("allow-special", false)},
+      .search = read_search(settings)};
 }
 
 TransformerOptions read_marian_options(TensorLookup& arrays, std::string_view where) {

@@ -46,7 +46,8 @@ void TranslationTask::clear_constant_gradients() {
   const TransformerOptions& options = model_.model->options();
   if (options.begin_embedding == BeginEmbedding::kLearned) return;
   for (const NamedTensor& parameter : parameters()) {
-    if (parameter.name == options.output_embedding_name()) parameter.tensor.grad().select(0, options.begin_token).zero_();
+    if (parameter.name == options.output_embedding_name())
+      parameter.tensor.grad().select(0, options.begin_token).zero_();
   }
 }
 

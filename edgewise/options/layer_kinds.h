@@ -59,10 +59,10 @@ inline constexpr auto enum_names(ScoreKind) {
 enum class PositionKind { kSinusoidal, kFromScratch, kHalves, kMarian, kFairseq, kLearned };
 
 inline constexpr auto enum_names(PositionKind) {
-  return std::array{EnumName{PositionKind::kSinusoidal, "sinusoidal"},
-                    EnumName{PositionKind::kFromScratch, "from_scratch"}, EnumName{PositionKind::kHalves, "halves"},
-                    EnumName{PositionKind::kMarian, "marian"}, EnumName{PositionKind::kFairseq, "fairseq"},
-                    EnumName{PositionKind::kLearned, "learned"}};
+  return std::array{
+      EnumName{PositionKind::kSinusoidal, "sinusoidal"}, EnumName{PositionKind::kFromScratch, "from_scratch"},
+      EnumName{PositionKind::kHalves, "halves"},         EnumName{PositionKind::kMarian, "marian"},
+      EnumName{PositionKind::kFairseq, "fairseq"},       EnumName{PositionKind::kLearned, "learned"}};
 }
 
 /// Sharing of a Transformer's three embedding matrices.

@@ -43,10 +43,10 @@ struct TransformerOptions : LayerOptions {
   Tying tying = Tying::kAll;
   UniversalOptions universal;
 
-  // Properties of the vocabularies, which are not in a config file.
+  // Sizes of the vocabularies and the token that begins outputs, which are not in a config file.
   std::int64_t input_vocabulary = 0;
   std::int64_t output_vocabulary = 0;
-  std::int64_t begin_token = SpecialTokens().begin;  // of outputs
+  std::int64_t begin_token = SpecialTokens().begin;
 
   /// Returns the options of a preset; docs/sources.md gives their origin.
   static TransformerOptions from_preset(TransformerPreset preset);
@@ -87,7 +87,7 @@ struct TransformerOptions : LayerOptions {
   }
 };
 
-/// Throws Error for the first option, except those of the vocabularies, that is out of range or contradicts
+/// Throws Error for the first option, except those that are not in a config file, that is out of range or contradicts
 /// another. The message begins with `caller`; `prefix` is the section of `options` in a config, such as "model.".
 void check_layer_options(const TransformerOptions& options, std::string_view caller, std::string_view prefix = "");
 

@@ -108,10 +108,11 @@ struct SearchOptions {
           at_least(1).at_most(1000));
     field("length_norm", self.length_norm,
           "divisor of log-probabilities in scores: gnmt and power (with length_penalty), average (the length) or none");
-    field("length_penalty", self.length_penalty,
-          "exponent of the gnmt length norm, or of the length with length_norm=power and with rules=huggingface; larger "
-          "values favour longer outputs",
-          at_least(0).at_most(10));
+    field(
+        "length_penalty", self.length_penalty,
+        "exponent of the gnmt length norm, or of the length with length_norm=power and with rules=huggingface; larger "
+        "values favour longer outputs",
+        at_least(0).at_most(10));
     field("coverage_penalty", self.coverage_penalty,
           "weight of the penalty for input tokens with little attention; 0: no penalty", at_least(0).at_most(100));
     field("length_factor", self.length_factor, "longest output: length_factor * input length + length_offset tokens",

@@ -119,7 +119,7 @@ void expect_survives(const Experiment& experiment, DType dtype) {
 
 TEST(ExportCtranslate2, WritesModelsThatImportCtranslate2Reads) {
   constexpr PositionKind kPositions[] = {PositionKind::kSinusoidal, PositionKind::kFromScratch, PositionKind::kHalves,
-                                         PositionKind::kMarian, PositionKind::kFairseq, PositionKind::kLearned};
+                                         PositionKind::kMarian,     PositionKind::kFairseq,     PositionKind::kLearned};
   constexpr Activation kActivations[] = {Activation::kRelu, Activation::kGelu, Activation::kSilu};
   constexpr DType kTypes[] = {DType::kF32, DType::kBF16, DType::kF16, DType::kI8};
   for (int i = 0; i < 60; ++i) {

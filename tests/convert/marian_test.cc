@@ -34,8 +34,7 @@ struct MarianOutput {
 };
 
 MarianOutput parse_output(const JsonValue& json) {
-  MarianOutput output = {
-      {}, to_numbers(json.members.at("log_probabilities")), json.members.at("score").number};
+  MarianOutput output = {{}, to_numbers(json.members.at("log_probabilities")), json.members.at("score").number};
   for (const JsonValue& token : json.members.at("tokens").items) output.tokens.push_back(token.text);
   return output;
 }

@@ -26,8 +26,9 @@ class BeginEmbeddingTest : public testing::TestWithParam<std::string> {
  protected:
   Settings settings() const {
     return letter_settings() + Settings{"model.begin_embedding=zero", "model.tying=" + GetParam(),
-                                        "train.schedule=constant", "train.learning_rate=0.05",
-                                        "train.weight_decay=0.1", "train.average=0.5", "train.precision=bf16"};
+                                        "train.schedule=constant",    "train.learning_rate=0.05",
+                                        "train.weight_decay=0.1",     "train.average=0.5",
+                                        "train.precision=bf16"};
   }
 
   void train_run(const Settings& settings, const fs::path& run, const TrainSettings& train_settings = {}) const {

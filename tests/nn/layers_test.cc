@@ -303,9 +303,8 @@ TEST(PositionEncodings, FollowTheFormulaForAnySizeAndPosition) {
 TEST(PositionEncodings, AreThoseOfMarianMtMarianAndM2m100) {
   const std::vector<std::int64_t> positions = {0, 3};
   const std::vector<double> marian_mt = {0,           0,           0,           1,           1,           1,
-                                      0.141120008, 0.138798101, 0.006463259, -0.98999250, 0.990320699, 0.999979113};
-  const std::vector<double> marian = {0,           0,      1,           1,           0,
-                                      0.141120008, 0.0003, -0.98999250, 0.999999955, 0};
+                                         0.141120008, 0.138798101, 0.006463259, -0.98999250, 0.990320699, 0.999979113};
+  const std::vector<double> marian = {0, 0, 1, 1, 0, 0.141120008, 0.0003, -0.98999250, 0.999999955, 0};
   const std::vector<double> m2m100 = {0.909297427,  0.0002, -0.416146837, 0.99999998,  0,
                                       -0.958924275, 0.0005, 0.283662185,  0.999999875, 0};
   const auto values = [&](std::int64_t size, PositionKind kind) {

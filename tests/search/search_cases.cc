@@ -59,7 +59,8 @@ SearchOptions draw_options(std::int64_t vocabulary, std::int64_t input_length, T
   options.kind = *rc::gen::element(SearchKind::kBeam, SearchKind::kSampling, SearchKind::kScoring);
   options.beam = *rc::gen::inRange<std::int64_t>(1, 9);
   options.n_best = *rc::gen::inRange<std::int64_t>(1, options.beam + 1);
-  options.length_norm = *rc::gen::element(LengthNorm::kGnmt, LengthNorm::kPower, LengthNorm::kAverage, LengthNorm::kNone);
+  options.length_norm =
+      *rc::gen::element(LengthNorm::kGnmt, LengthNorm::kPower, LengthNorm::kAverage, LengthNorm::kNone);
   options.length_penalty = *rc::gen::element(0.0, 0.6, 2.0, 10.0);
   options.coverage_penalty = *rc::gen::element(0.0, 0.0, 0.2, 3.0);
   options.no_repeat_ngram = *rc::gen::inRange<std::int64_t>(0, 5);
