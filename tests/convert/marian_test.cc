@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kTolerance = 1e-4;  // of a score, and of a log-probability; Marian prints six digits
+constexpr double kMarianTolerance = 1e-4;  // of a score, and of a log-probability; Marian prints six digits
 
 /// An output of Marian.
 struct MarianOutput {
@@ -67,7 +67,7 @@ TEST_F(MarianFixtureTest, TranslatesAsMarianDoes) {
       for (std::size_t i = 0; i < found.size(); ++i) {
         const MarianOutput expected = parse_output(outputs[i]);
         EXPECT_EQ(found[i].tokens, expected.tokens);
-        EXPECT_NEAR(found[i].score, expected.score, kTolerance);
+        EXPECT_NEAR(found[i].score, expected.score, kMarianTolerance);
       }
     }
   }
@@ -90,7 +90,7 @@ TEST_F(MarianFixtureTest, GivesTheTokensOfAnOutputTheProbabilitiesOfMarian) {
         forced.push_back(vocabulary.special().end);
         const auto found = log_probabilities_of(*scorer, input, forced, vocabulary.special().begin);
         for (std::size_t i = 0; i < expected.log_probabilities.size(); ++i) {
-          EXPECT_NEAR(found[i], expected.log_probabilities[i], kTolerance) << result.members.at("text").text;
+          EXPECT_NEAR(found[i], expected.log_probabilities[i], kMarianTolerance) << result.members.at("text").text;
         }
       }
     }
