@@ -60,7 +60,8 @@ void choose_ctranslate2_positions(StoredTensors& stored, TransformerOptions& opt
         input.shape[0], output.shape[0], quote(kOutputEncodings));
   options.max_positions = count;
   options.positions = PositionKind::kLearned;
-  for (const PositionKind kind : {PositionKind::kSinusoidal, PositionKind::kHalves, PositionKind::kFairseq}) {
+  for (const PositionKind kind :
+       {PositionKind::kSinusoidal, PositionKind::kHalves, PositionKind::kMarian, PositionKind::kFairseq}) {
     if (options.size < smallest_position_size(kind) || !is_position_table(input, options.size, kind) ||
         !is_position_table(output, options.size, kind)) {
       continue;

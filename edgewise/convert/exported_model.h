@@ -44,12 +44,10 @@ void export_model(const ModelFiles& model, ExportFormat format, const std::files
 std::map<std::string, std::string> export_hugging_face(const ModelFiles& model, std::string_view caller);
 
 /// Returns the files of a Marian model: model.npz with F32 arrays, decoder.yml, the vocabularies and the SentencePiece
-/// models. Marian begins outputs with a vector of zeros and has no token for padding, so the last token must be both,
-/// with zeros in the embeddings and the output projection. decoder.yml has the beam and the length penalty.
-///
-/// transformers and CTranslate2 compute with these files what Edgewise computes. Marian itself, as of version 1.12,
-/// has other positions, with the angles position / 10000^(k / (size / 2 - 1)), and norms with epsilon 1e-6, and does
-/// not translate with learned positions.
+/// models. The model must have the positions and the norm_epsilon of Marian, and begin outputs with a vector of zeros.
+/// Marian 1.12 translates as Edgewise does with the options of an imported Marian model: beam, length_norm=power,
+/// length_penalty, length_factor and force_end=false. With other search options, decoder.yml has the beam and the
+/// nearest length penalty.
 std::map<std::string, std::string> export_marian(const ModelFiles& model, std::string_view caller);
 
 }  // namespace edgewise

@@ -112,7 +112,7 @@ std::string write_generation_config(const ModelFiles& model, const HuggingFaceLe
   const SentenceRules& rules = output_rules(model);
   JsonObject json;
   add_special_tokens(rules.special, json);
-  if (!follows_hugging_face(search) || search.force_end) json.add("forced_eos_token_id", rules.special.end);
+  if (search.force_end) json.add("forced_eos_token_id", rules.special.end);
   const auto language = std::ranges::find(rules.languages, model.experiment.data.output_language, &Language::name);
   const bool is_forced = rules.language_place != LanguagePlace::kOutputBeforeInput;
   if (is_forced && language != rules.languages.end()) json.add("forced_bos_token_id", language->token);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/convert/marian_config.h"
 
+#include <cmath>
 #include <string>
 
 #include "edgewise/base/error.h"
@@ -13,7 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMarianPositions = 512;  // the length limit of transformers' tokenizer
 constexpr std::string_view kOptionsArray = "special:model.yml";
 
 /// Returns the path of a file of the directory. Absolute paths of the machine that trained a model are refused.
@@ -60,10 +60,32 @@ void refuse_other_models(const YamlSettings& settings) {
   settings.require("output-omit-bias", "false");
   settings.require("transformer-rnn-projection", "false");
   settings.require("transformer-pool", "false");
+  settings.require("transformer-train-position-embeddings", "false");
+  settings.require("transformer-train-positions", "false");
+  settings.require("transformer-disable-position-embeddings", "false");
   const std::string embedding = settings.text("transformer-postprocess-emb", "d");
   if (!embedding.empty() && embedding != "d") {
     settings.refuse("transformer-postprocess-emb", quote(embedding), "\"d\" or \"\"");
   }
+}
+
+/// Returns the search of Marian. Its active and finished hypotheses share a beam, as those of Edgewise do.
+SearchOptions read_search(const YamlSettings& settings) {
+  const std::string key = "max-length-factor";
+  SearchOptions search;
+  search.beam = settings.whole_number("beam-size", 12);
+  search.length_norm = LengthNorm::kPower;
+  search.length_penalty = settings.number("normalize", 0);
+  search.length_factor = settings.number(key, 3);
+  search.length_offset = 0;
+  search.force_end = false;
+  if (search.length_factor != std::floor(search.length_factor)) {
+    settings.refuse(key, settings.text(key, ""), "a whole number");
+  }
+  if (settings.number("word-penalty", 0) != 0) {
+    settings.refuse("word-penalty", settings.text("word-penalty", ""), "0, because Edgewise has no such option");
+  }
+  return search;
 }
 
 }  // namespace
@@ -77,18 +99,13 @@ MarianDecoder read_marian_decoder(const fs::path& directory, std::string_view ca
   if (vocabularies.size() != 2) {
     settings.refuse("vocabs", fmt::format("a list of {}", vocabularies.size()), "those of input and output");
   }
-  if (settings.number("word-penalty", 0) != 0) {
-    settings.refuse("word-penalty", settings.text("word-penalty", ""), "0, because Edgewise has no such option");
-  }
-  MarianDecoder decoder = {
+  return {
       .model = path_in(directory, models[0], settings),
       .vocabularies = {path_in(directory, vocabularies[0], settings), path_in(directory, vocabularies[1], settings)},
-      .search = {}};
-  decoder.search.rules = BeamRules::kHuggingFace;
-  decoder.search.beam = settings.whole_number("beam-size", 12);
-  decoder.search.length_penalty = settings.number("normalize", 0);
-  decoder.search.max_length = 512;
-  return decoder;
+      .max_length = settings.whole_number("max-length", 1000),
+      .token_rules = {.allow_unknown = settings.boolean("allow-unk", false),
+                      .allow_control = settings.boolean("allow-special", false)},
+      .search = read_search(settings)};
 }
 
 TransformerOptions read_marian_options(TensorLookup& arrays, std::string_view where) {
@@ -110,14 +127,9 @@ TransformerOptions read_marian_options(TensorLookup& arrays, std::string_view wh
   options.final_norm = options.norm_placement == NormPlacement::kPre;
   options.activation = read_marian_activation(settings);
   options.tying = read_tying(settings);
-  options.positions = PositionKind::kHalves;
-  options.max_positions = kMarianPositions;
-  if (settings.boolean("transformer-train-position-embeddings", false)) {
-    options.positions = PositionKind::kLearned;
-    const TensorInfo& table = arrays.get("Wpos");
-    check(table.shape.size() == 2, "{}: Wpos has {} dimensions, needs 2", where, table.shape.size());
-    options.max_positions = table.shape[0];
-  }
+  options.norm_epsilon = kMarianEpsilon;
+  options.positions = PositionKind::kMarian;
+  options.begin_embedding = BeginEmbedding::kZero;
   const bool is_shared = options.tying == Tying::kAll;
   const auto rows_with_padding = [&](const char* table_name) {
     const TensorInfo& table = arrays.get(table_name);

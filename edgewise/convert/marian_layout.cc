@@ -71,10 +71,6 @@ class MarianLayout {
     }
     if (options_.tying == Tying::kNone) add("decoder_ff_logit_out_W", "generator.weight", Orientation::kTransposed);
     add("decoder_ff_logit_out_b", "generator.bias", Orientation::kOneRow);
-    if (options_.num_learned_positions() == 0) return;
-    // One table has the positions of both sides.
-    add("Wpos", "input_positions.weight", Orientation::kRows);
-    add("Wpos", "output_positions.weight", Orientation::kRows);
   }
 
   const TransformerOptions& options_;

@@ -15,7 +15,7 @@ class OptionsWriter {
   std::string run() && {
     add("type", "transformer");
     add("dim-emb", options_.size);
-    add("dim-vocabs", fmt::format("[{}, {}]", options_.input_vocabulary - 1, options_.output_vocabulary - 1));
+    add("dim-vocabs", fmt::format("[{}, {}]", options_.input_vocabulary, options_.output_vocabulary));
     add("enc-depth", options_.encoder_layers);
     add("dec-depth", options_.decoder_layers);
     add_layers();
@@ -52,9 +52,7 @@ class OptionsWriter {
     add("tied-embeddings-all", options_.tying == Tying::kAll);
     add("tied-embeddings", options_.tying == Tying::kOutput);
     add("tied-embeddings-src", false);
-    add("transformer-train-position-embeddings", options_.positions == PositionKind::kLearned);
-    // With a trained table, Marian needs its number of positions.
-    if (options_.positions == PositionKind::kLearned) add("max-length", options_.max_positions - 1);
+    add("transformer-train-position-embeddings", false);
   }
 
   /// Adds the options with only one value that Edgewise has. Other programs require many of them.

@@ -7,7 +7,7 @@
 
 namespace edgewise {
 
-/// Returns the text of special:model.yml for a model whose vocabularies have one token more than Marian's, for padding.
+/// Returns the text of special:model.yml for a model whose vocabularies are those of Marian.
 std::string write_marian_options(const TransformerOptions& options);
 
 }  // namespace edgewise

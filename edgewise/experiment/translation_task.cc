@@ -42,6 +42,15 @@ std::map<std::string, std::string> TranslationTask::model_files() {
   return files;
 }
 
+void TranslationTask::clear_constant_gradients() {
+  const TransformerOptions& options = model_.model->options();
+  if (options.begin_embedding == BeginEmbedding::kLearned) return;
+  for (const NamedTensor& parameter : parameters()) {
+    if (parameter.name == options.output_embedding_name())
+      parameter.tensor.grad().select(0, options.begin_token).zero_();
+  }
+}
+
 BatchLoss TranslationTask::loss(const Batch& batch, Pass& pass) {
   const double rdrop = model_.experiment.train.rdrop;
   return batch_loss(model_, rdrop > 0 ? repeat_batch(batch) : batch, rdrop, pass);

@@ -24,6 +24,7 @@ class TranslationTask : public TrainingTask {
   std::int64_t size() const override { return model_.experiment.model.size; }
   std::vector<NamedTensor> parameters() override { return model_.model->parameters(); }
   BatchLoss loss(const Batch& batch, Pass& pass) override;
+  void clear_constant_gradients() override;
   bool can_validate() const override { return validation_.sentences.size() > 0; }
   Validation validate(const StopRequest& stop) override;
   std::map<std::string, std::string> model_files() override;

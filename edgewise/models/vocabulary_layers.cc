@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/models/vocabulary_layers.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/tensor.h>
 
 #include <cmath>
@@ -17,6 +18,10 @@ VocabularyLayers::VocabularyLayers(const TransformerOptions& options, std::uint6
 
   if (options.tying == Tying::kAll) output_embedding.weight = input_embedding.weight;
   if (options.tying != Tying::kNone) output_projection.weight = output_embedding.weight;
+  if (options.begin_embedding == BeginEmbedding::kZero) {
+    const at::NoGradGuard no_gradients;
+    output_embedding.weight.select(0, options.begin_token).zero_();
+  }
   if (options.scale_embedding) {
     input_embedding.scale = output_embedding.scale = std::sqrt(static_cast<double>(options.size));
   }

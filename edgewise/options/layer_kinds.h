@@ -56,12 +56,13 @@ inline constexpr auto enum_names(ScoreKind) {
 }
 
 /// Kinds of position vectors: formulas, which position_formula.h defines, and a trained table (kLearned).
-enum class PositionKind { kSinusoidal, kFromScratch, kHalves, kFairseq, kLearned };
+enum class PositionKind { kSinusoidal, kFromScratch, kHalves, kMarian, kFairseq, kLearned };
 
 inline constexpr auto enum_names(PositionKind) {
-  return std::array{EnumName{PositionKind::kSinusoidal, "sinusoidal"},
-                    EnumName{PositionKind::kFromScratch, "from_scratch"}, EnumName{PositionKind::kHalves, "halves"},
-                    EnumName{PositionKind::kFairseq, "fairseq"}, EnumName{PositionKind::kLearned, "learned"}};
+  return std::array{
+      EnumName{PositionKind::kSinusoidal, "sinusoidal"}, EnumName{PositionKind::kFromScratch, "from_scratch"},
+      EnumName{PositionKind::kHalves, "halves"},         EnumName{PositionKind::kMarian, "marian"},
+      EnumName{PositionKind::kFairseq, "fairseq"},       EnumName{PositionKind::kLearned, "learned"}};
 }
 
 /// Sharing of a Transformer's three embedding matrices.
@@ -73,6 +74,16 @@ enum class Tying {
 
 inline constexpr auto enum_names(Tying) {
   return std::array{EnumName{Tying::kNone, "none"}, EnumName{Tying::kOutput, "output"}, EnumName{Tying::kAll, "all"}};
+}
+
+/// Embedding of the token that begins outputs.
+enum class BeginEmbedding {
+  kLearned,
+  kZero,  // zeros, which training does not change, as in Marian
+};
+
+inline constexpr auto enum_names(BeginEmbedding) {
+  return std::array{EnumName{BeginEmbedding::kLearned, "learned"}, EnumName{BeginEmbedding::kZero, "zero"}};
 }
 
 /// Initial values of token embeddings.

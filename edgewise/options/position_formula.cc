@@ -25,8 +25,9 @@ PositionFormula::PositionFormula(std::int64_t size, PositionKind kind)
     case PositionKind::kHalves:
       add_halves(size);
       break;
+    case PositionKind::kMarian:
     case PositionKind::kFairseq:
-      add_fairseq_waves(size);
+      add_marian_waves(size);
       break;
     case PositionKind::kLearned:
       fail("PositionFormula: kind is {}, needs one with a formula", enum_name(kind));
@@ -45,7 +46,7 @@ void PositionFormula::add_halves(std::int64_t size) {
   for (std::int64_t k = 0; k < size - sines; ++k) waves_.push_back({frequency(2 * k, size), false});
 }
 
-void PositionFormula::add_fairseq_waves(std::int64_t size) {
+void PositionFormula::add_marian_waves(std::int64_t size) {
   const std::int64_t half = size / 2;
   for (const bool is_sine : {true, false}) {
     for (std::int64_t k = 0; k < half; ++k) waves_.push_back({frequency(k, half - 1), is_sine});

@@ -15,8 +15,9 @@
 //     from_scratch:  position / 10000^(2 j / size), likewise (the from-scratch note, docs/sources.md)
 //     halves:        position / 10000^(2 k / size); first the sines of k = 0, 1, ..., ceil(size / 2) - 1, then the
 //                    cosines of k = 0, 1, ... (MarianMT in Hugging Face's transformers)
-//     fairseq:       (position + 2) / 10000^(k / (half - 1)) with half = floor(size / 2); first the sines, then the
-//                    cosines of k = 0, 1, ..., half - 1, then a 0 if size is odd (M2M-100 and NLLB)
+//     marian:        position / 10000^(k / (half - 1)) with half = floor(size / 2); first the sines, then the cosines
+//                    of k = 0, 1, ..., half - 1, then a 0 if size is odd (Marian)
+//     fairseq:       (position + 2) / 10000^(k / (half - 1)), likewise (M2M-100 and NLLB)
 //
 // `learned` has no formula: a position's vector is a row of a trained table.
 
@@ -24,8 +25,10 @@ namespace edgewise {
 
 constexpr bool has_formula(PositionKind kind) { return kind != PositionKind::kLearned; }
 
-/// Returns the smallest size of position vectors: fairseq divides by half - 1.
-constexpr std::int64_t smallest_position_size(PositionKind kind) { return kind == PositionKind::kFairseq ? 4 : 1; }
+/// Returns the smallest size of position vectors: marian and fairseq divide by half - 1.
+constexpr std::int64_t smallest_position_size(PositionKind kind) {
+  return kind == PositionKind::kMarian || kind == PositionKind::kFairseq ? 4 : 1;
+}
 
 /// A formula of position vectors. Angles are computed in double, because a large angle in float has few exact digits
 /// after the decimal point.
@@ -52,7 +55,7 @@ class PositionFormula {
 
   void add_alternating_waves(std::int64_t size, PositionKind kind);
   void add_halves(std::int64_t size);
-  void add_fairseq_waves(std::int64_t size);
+  void add_marian_waves(std::int64_t size);
 
   std::vector<Wave> waves_;  // [size]
   std::int64_t shift_;       // added to each position

@@ -45,6 +45,10 @@ void check_vocabularies(const TransformerOptions& options) {
   };
   check_size("input_vocabulary", options.input_vocabulary);
   check_size("output_vocabulary", options.output_vocabulary);
+  check(options.begin_embedding == BeginEmbedding::kLearned ||
+            (options.begin_token >= 0 && options.begin_token < options.output_vocabulary),
+        "Transformer: begin_token is {}, needs one of the {} tokens of output_vocabulary with begin_embedding=zero",
+        options.begin_token, options.output_vocabulary);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "edgewise/base/fields.h"
 #include "edgewise/options/layer_options.h"
 #include "edgewise/options/universal_options.h"
+#include "edgewise/text/sentence_rules.h"
 
 namespace edgewise {
 
@@ -38,18 +39,25 @@ struct TransformerOptions : LayerOptions {
   std::int64_t max_positions = 512;
   bool scale_embedding = true;
   EmbeddingInit embedding_init = EmbeddingInit::kXavier;
+  BeginEmbedding begin_embedding = BeginEmbedding::kLearned;
   Tying tying = Tying::kAll;
   UniversalOptions universal;
 
-  // Sizes of the vocabularies, which are not in a config file.
+  // Sizes of the vocabularies and the token that begins outputs, which are not in a config file.
   std::int64_t input_vocabulary = 0;
   std::int64_t output_vocabulary = 0;
+  std::int64_t begin_token = SpecialTokens().begin;
 
   /// Returns the options of a preset; docs/sources.md gives their origin.
   static TransformerOptions from_preset(TransformerPreset preset);
 
   /// Returns the rows of each table of learned positions; 0 for positions by a formula.
   std::int64_t num_learned_positions() const { return positions == PositionKind::kLearned ? max_positions : 0; }
+
+  /// Returns the name of the parameter whose rows are the embeddings of output tokens.
+  std::string_view output_embedding_name() const {
+    return tying == Tying::kAll ? "input_embedding.weight" : "output_embedding.weight";
+  }
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
@@ -62,14 +70,16 @@ struct TransformerOptions : LayerOptions {
     LayerOptions::list_fields(self, field);
     field("final_norm", self.final_norm, "apply a norm to the outputs of encoder and decoder");
     field("positions", self.positions,
-          "position vectors: a formula (sinusoidal, from_scratch, halves or fairseq), or learned, a trained table for "
-          "each side");
+          "position vectors: a formula (sinusoidal, from_scratch, halves, marian or fairseq), or learned, a trained "
+          "table for each side");
     field("max_positions", self.max_positions,
           "number of learned positions: most tokens of an input with its end token, or of an output with its begin "
           "token",
           at_least(2).at_most(100'000));
     field("scale_embedding", self.scale_embedding, "multiply token embeddings by sqrt(size)");
     field("embedding_init", self.embedding_init, "initial values of the token embeddings: xavier (uniform) or normal");
+    field("begin_embedding", self.begin_embedding,
+          "embedding of the token that begins outputs: learned, or zero, which training keeps at 0; Marian needs zero");
     field("tying", self.tying,
           "sharing of the embedding matrices: none, output (output embedding and output projection), or all (input "
           "embedding too)");
@@ -77,7 +87,7 @@ struct TransformerOptions : LayerOptions {
   }
 };
 
-/// Throws Error for the first option, except the sizes of the vocabularies, that is out of range or contradicts
+/// Throws Error for the first option, except those that are not in a config file, that is out of range or contradicts
 /// another. The message begins with `caller`; `prefix` is the section of `options` in a config, such as "model.".
 void check_layer_options(const TransformerOptions& options, std::string_view caller, std::string_view prefix = "");
 

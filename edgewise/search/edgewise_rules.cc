@@ -17,14 +17,25 @@ std::int64_t linear_length(double factor, std::int64_t offset, std::int64_t inpu
   return static_cast<std::int64_t>(std::min(length, kLongest));
 }
 
+LastToken last_token(const SearchOptions& options) {
+  return options.kind == SearchKind::kBeam && !options.force_end ? LastToken::kAny : LastToken::kEnd;
+}
+
 }  // namespace
 
 EdgewiseRules::EdgewiseRules(const SearchOptions& options, std::int64_t vocabulary_size)
-    : SearchRules(options, {.coverage_penalty = options.coverage_penalty}, vocabulary_size) {}
+    : SearchRules(options, {.coverage_penalty = options.coverage_penalty, .last_token = last_token(options)},
+                  vocabulary_size) {}
 
-std::int64_t EdgewiseRules::longest_output(std::int64_t input_length) const {
+std::int64_t EdgewiseRules::length_limit(std::int64_t input_length) const {
   const std::int64_t longest = linear_length(options().length_factor, options().length_offset, input_length);
   return options().max_length > 0 ? std::min(longest, options().max_length) : longest;
+}
+
+/// A last token other than the end token belongs to the output.
+std::int64_t EdgewiseRules::longest_output(std::int64_t input_length) const {
+  const std::int64_t limit = length_limit(input_length);
+  return conventions().last_token == LastToken::kAny ? std::max<std::int64_t>(limit - 1, 0) : limit;
 }
 
 std::int64_t EdgewiseRules::shortest_output(std::int64_t input_length) const {
@@ -46,6 +57,8 @@ double EdgewiseRules::score(double log_probability, std::int64_t length) const {
   switch (options().length_norm) {
     case LengthNorm::kGnmt:
       return log_probability / std::pow((5.0 + tokens) / 6.0, options().length_penalty);
+    case LengthNorm::kPower:
+      return log_probability / std::pow(tokens, options().length_penalty);
     case LengthNorm::kAverage:
       return log_probability / tokens;
     case LengthNorm::kNone:
@@ -58,10 +71,11 @@ std::size_t EdgewiseRules::num_ranked(std::size_t num_finished) const {
   return static_cast<std::size_t>(options().beam) - num_finished;
 }
 
-KeptExtensions EdgewiseRules::keep(std::vector<Extension> best, bool /*is_at_limit*/) const {
+KeptExtensions EdgewiseRules::keep(std::vector<Extension> best, bool is_at_limit) const {
   KeptExtensions kept;
   for (const Extension& extension : best) {
-    (extension.next.token == options().end_token ? kept.finished : kept.active).push_back(extension);
+    const bool ends = is_at_limit || extension.next.token == options().end_token;
+    (ends ? kept.finished : kept.active).push_back(extension);
   }
   return kept;
 }

@@ -22,6 +22,10 @@ class EdgewiseRules final : public SearchRules {
   std::size_t num_ranked(std::size_t num_finished) const override;
   KeptExtensions keep(std::vector<Extension> best, bool is_at_limit) const override;
   bool is_done(const BeamState& state) const override;
+
+ private:
+  /// Returns the most tokens of an output, without its end token.
+  std::int64_t length_limit(std::int64_t input_length) const;
 };
 
 }  // namespace edgewise

@@ -19,6 +19,11 @@ bool is_beam(const SearchOptions& options) { return options.kind == SearchKind::
 bool is_sampling(const SearchOptions& options) { return options.kind == SearchKind::kSampling; }
 bool follows_own_rules(const SearchOptions& options) { return !follows_hugging_face(options); }
 
+bool has_length_exponent(const SearchOptions& options) {
+  return options.length_norm == LengthNorm::kGnmt || options.length_norm == LengthNorm::kPower ||
+         follows_hugging_face(options);
+}
+
 /// The limit counts the begin token and the end token.
 bool has_needed_limit(const SearchOptions& options) { return follows_own_rules(options) || options.max_length >= 2; }
 
@@ -30,6 +35,7 @@ constexpr auto kRules = std::to_array<OptionRule<SearchOptions>>({
     {"rules", has_needed_limit, "search.max_length of at least 2"},
     {"beam", is_beam, "search.kind=beam"},
     {"early_stop", is_beam, "search.kind=beam"},
+    {"force_end", is_beam, "search.kind=beam"},
     {"early_stop", follows_own_rules, "search.rules=edgewise"},
     {"length_norm", follows_own_rules, "search.rules=edgewise"},
     {"coverage_penalty", follows_own_rules, "search.rules=edgewise"},
@@ -37,18 +43,13 @@ constexpr auto kRules = std::to_array<OptionRule<SearchOptions>>({
     {"length_offset", follows_own_rules, "search.rules=edgewise"},
     {"min_length_factor", follows_own_rules, "search.rules=edgewise"},
     {"stop_when", follows_hugging_face, "search.rules=huggingface"},
-    {"force_end", follows_hugging_face, "search.rules=huggingface"},
     {"renormalize", follows_hugging_face, "search.rules=huggingface"},
     {"repetition_penalty", can_penalize, "search.beam of at least 2 with search.rules=huggingface"},
     {"temperature", is_sampling, "search.kind=sampling"},
     {"top_k", is_sampling, "search.kind=sampling"},
     {"top_p", is_sampling, "search.kind=sampling"},
     {"seed", is_sampling, "search.kind=sampling"},
-    {"length_penalty",
-     [](const SearchOptions& options) {
-       return options.length_norm == LengthNorm::kGnmt || follows_hugging_face(options);
-     },
-     "search.length_norm=gnmt"},
+    {"length_penalty", has_length_exponent, "search.length_norm=gnmt or power"},
 });
 
 }  // namespace

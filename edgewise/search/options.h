@@ -47,13 +47,14 @@ inline constexpr auto enum_names(StopWhen) {
 /// Divisors of the log-probability of an output of n tokens, end token included.
 enum class LengthNorm {
   kGnmt,     // ((5 + n) / 6) ^ length_penalty (Wu et al. 2016, eq. 14)
+  kPower,    // n ^ length_penalty (Marian)
   kAverage,  // n
   kNone      // 1
 };
 
 inline constexpr auto enum_names(LengthNorm) {
-  return std::array{EnumName{LengthNorm::kGnmt, "gnmt"}, EnumName{LengthNorm::kAverage, "average"},
-                    EnumName{LengthNorm::kNone, "none"}};
+  return std::array{EnumName{LengthNorm::kGnmt, "gnmt"}, EnumName{LengthNorm::kPower, "power"},
+                    EnumName{LengthNorm::kAverage, "average"}, EnumName{LengthNorm::kNone, "none"}};
 }
 
 /// Options of a search; search.h defines their effects. Lengths are in tokens, without begin and end token; those of
@@ -83,10 +84,10 @@ struct SearchOptions {
   std::uint64_t seed = 1;
 
   bool early_stop = true;
+  bool force_end = true;  // with BeamRules::kHuggingFace, forced_eos_token_id of generate()
 
   // Options of BeamRules::kHuggingFace.
   StopWhen stop_when = StopWhen::kLikely;
-  bool force_end = true;     // forced_eos_token_id of generate()
   bool renormalize = false;  // renormalize_logits of generate()
 
   // Not in a config file: these depend on the vocabulary and the caller.
@@ -106,11 +107,12 @@ struct SearchOptions {
     field("n_best", self.n_best, "number of outputs for each input; for beam search at most the beam width",
           at_least(1).at_most(1000));
     field("length_norm", self.length_norm,
-          "divisor of log-probabilities in scores: gnmt (with length_penalty), average (the length) or none");
-    field("length_penalty", self.length_penalty,
-          "exponent of the gnmt length norm, or with rules=huggingface of the length; larger values favour longer "
-          "outputs",
-          at_least(0).at_most(10));
+          "divisor of log-probabilities in scores: gnmt and power (with length_penalty), average (the length) or none");
+    field(
+        "length_penalty", self.length_penalty,
+        "exponent of the gnmt length norm, or of the length with length_norm=power and with rules=huggingface; larger "
+        "values favour longer outputs",
+        at_least(0).at_most(10));
     field("coverage_penalty", self.coverage_penalty,
           "weight of the penalty for input tokens with little attention; 0: no penalty", at_least(0).at_most(100));
     field("length_factor", self.length_factor, "longest output: length_factor * input length + length_offset tokens",
@@ -142,13 +144,13 @@ struct SearchOptions {
     field("seed", self.seed, "sampling: seed of the random numbers");
     field("early_stop", self.early_stop,
           "end the search of a sentence as soon as its result is certain; results do not change");
+    field("force_end", self.force_end,
+          "outputs at the limit of their length end with the end token; if false, the last token of such an output may "
+          "be any token; with rules=huggingface, the probability of this end token does not count");
     field("stop_when", self.stop_when,
           "rules=huggingface: when the search of a sentence ends that has as many outputs as the beam is wide: full "
           "(at once), likely (a better output is unlikely) or certain (there is no better output); these are true, "
           "false and never of early_stopping in generate()");
-    field("force_end", self.force_end,
-          "rules=huggingface: outputs of max_length tokens end with the end token, whose probability does not count; "
-          "if false, they may end without it");
     field("renormalize", self.renormalize,
           "rules=huggingface: log-probabilities are normalised again after tokens are excluded and penalised");
   }

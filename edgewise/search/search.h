@@ -19,7 +19,8 @@ namespace edgewise {
 // occupying its part of the beam, so a sentence is done when `beam` hypotheses have finished. It is done earlier when
 // no active hypothesis can still become one of the n_best, even if all its further tokens had probability 1 up to the
 // length limit; this early stop changes no result. At the length limit only the end token may follow, and its
-// log-probability counts. Among equals the earlier hypothesis wins, then the likelier token, then the lower token. A
+// log-probability counts; without `force_end`, hypotheses of as many tokens as the limit allows finish with whatever
+// token they have. Among equals the earlier hypothesis wins, then the likelier token, then the lower token. A
 // token of log-probability -inf is chosen only if there is no other. A beam of 1 is greedy search.
 //
 // Beam search with BeamRules::kHuggingFace gives the outputs of generate() in transformers 5, for models of others

@@ -65,6 +65,9 @@ class TrainingTask {
 
   virtual BatchLoss loss(const Batch& batch, Pass& pass) = 0;
 
+  /// Sets the gradients of numbers that training keeps constant to 0. Called after the backward passes of a step.
+  virtual void clear_constant_gradients() {}
+
   /// Returns whether there are validation pairs. Without them, validate() is not called and RUN/best is not written.
   virtual bool can_validate() const { return true; }
 

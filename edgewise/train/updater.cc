@@ -49,6 +49,7 @@ LossSums Updater::accumulate_gradients(std::int64_t step, const StopRequest* sto
       backward(loss);
       sums += loss.sums;
     } while (++num_batches < options_.accumulate && batches_.position().index != 0);
+    task_.clear_constant_gradients();
     return sums;
   } catch (...) {
     adam_.clear_gradients();

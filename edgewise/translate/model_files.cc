@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/translate/model_files.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
@@ -76,6 +79,23 @@ bool is_finite(const SafetensorsFile& parameters, const TensorInfo& tensor) {
   }
 }
 
+/// Throws Error if the embedding of the begin token has other numbers than 0 although the config says that it is zero.
+void check_begin_embedding(const TransformerOptions& options, const SafetensorsFile& parameters,
+                           const std::string& name, std::string_view caller) {
+  const TensorInfo* table = parameters.find(options.output_embedding_name());
+  const std::vector<std::int64_t> shape = {options.output_vocabulary, options.size};
+  const bool has_table = table != nullptr && describe_difference(parameters, table->name, shape).empty();
+  if (options.begin_embedding == BeginEmbedding::kLearned || !has_table) return;
+  std::vector<float> values(static_cast<std::size_t>(options.output_vocabulary * options.size));
+  read_values(parameters, *table, values);
+  const auto begin = std::span(values).subspan(static_cast<std::size_t>(options.begin_token * options.size),
+                                               static_cast<std::size_t>(options.size));
+  check(std::ranges::all_of(begin, [](float value) { return value == 0; }),
+        "{}: {} has elements other than 0 for the begin token {} in {}, needs 0 with model.begin_embedding=zero; set "
+        "model.begin_embedding=learned in {}",
+        caller, name, options.begin_token, quote(table->name), kConfigFile);
+}
+
 }  // namespace
 
 fs::path find_model(const fs::path& path, std::string_view caller) {
@@ -116,6 +136,7 @@ ModelFiles read_model_files(const ListedDirectory& files, std::string_view calle
   const std::string name = files.path(kParametersFile);
   SafetensorsFile parameters = SafetensorsFile::parse(files.read(kParametersFile, SafetensorsFile::max_bytes()), name);
   check_finite(parameters, name, caller);
+  check_begin_embedding(experiment.model, parameters, name, caller);
   return {experiment, text_codec(experiment, vocabularies), std::move(parameters), name, std::move(config)};
 }
 
@@ -136,6 +157,12 @@ TransformerOptions transformer_options(const Experiment& experiment, const Vocab
   TransformerOptions options = experiment.model;
   options.input_vocabulary = vocabularies.input->size();
   options.output_vocabulary = vocabularies.output->size();
+  const SentenceRules& rules = vocabularies.output->rules();
+  options.begin_token = rules.special.begin;
+  check(options.begin_embedding == BeginEmbedding::kLearned ||
+            std::ranges::binary_search(rules.forbidden, options.begin_token),
+        "Transformer: begin_embedding is zero, needs a vocabulary whose outputs cannot contain the begin token {}",
+        quote(vocabularies.output->token_text(options.begin_token)));
   return options;
 }
 

@@ -38,7 +38,7 @@ Experiment read_model_config(const std::filesystem::path& path, std::string_view
 
 /// Reads the directory that find_model returns, or a directory that is open already: the files that its manifest.json
 /// lists, whose bytes must have the size and SHA-256 listed. Other files have no effect. Throws Error also for
-/// parameters that are not finite.
+/// parameters that are not finite, and for a begin token whose embedding the config calls zero, but is not.
 ModelFiles read_model_files(const std::filesystem::path& path, std::string_view caller);
 ModelFiles read_model_files(const ListedDirectory& files, std::string_view caller);
 
@@ -48,7 +48,8 @@ void check_finite(const SafetensorsFile& parameters, const std::string& name, st
 /// Reads the members of an ensemble, at least one. Throws Error unless their vocabularies are equal.
 std::vector<ModelFiles> read_models(const std::vector<std::string>& paths, std::string_view caller);
 
-/// Returns the options of the [model] section, with the sizes of these vocabularies.
+/// Returns the options of the [model] section, with the properties of these vocabularies. Throws Error if outputs may
+/// contain the begin token although its embedding is zero.
 TransformerOptions transformer_options(const Experiment& experiment, const Vocabularies& vocabularies);
 
 /// Returns the codec for a model that was trained by `experiment`: the codec's max_input is the greatest input length

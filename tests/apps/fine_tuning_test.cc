@@ -226,6 +226,16 @@ TEST_P(ImportedFineTuning, TrainsAndTranslates) {
 INSTANTIATE_TEST_SUITE_P(, ImportedFineTuning, testing::Values("marian_1", "marian_2", "m2m100_1"),
                          [](const auto& model) { return model.param; });
 
+TEST_F(FineTuning, KeepsAModelOfMarianOneThatMarianCanHave) {
+  run_well({"import", EDGEWISE_SOURCE "/tests/convert/models/marian_npz", "--out", "general"});
+  write("pairs.tsv", "a b\tb a\nb c\tc b\n");
+  write("domain.toml",
+        "[data]\ntrain = [\"pairs.tsv\"]\n[train]\nepochs = 2\nschedule = \"constant\"\nweight_decay = 0.1\n");
+  run_well(command({}));
+  EXPECT_FALSE(read("run/last/model.safetensors") == read("general/model.safetensors"));
+  run_well({"export", "run", "--format", "marian", "--out", "exported"});
+}
+
 TEST_F(FineTuning, BeginsWithTheLossThatTheImportedModelHas) {
   run_well({"import", EDGEWISE_SOURCE "/tests/convert/models/marian_2", "--out", "general"});
   write("pairs.tsv", "eu.\tsœur\nsœur a acheté\tu duru\n");

@@ -119,14 +119,14 @@ void expect_survives(const Experiment& experiment, DType dtype) {
 
 TEST(ExportCtranslate2, WritesModelsThatImportCtranslate2Reads) {
   constexpr PositionKind kPositions[] = {PositionKind::kSinusoidal, PositionKind::kFromScratch, PositionKind::kHalves,
-                                         PositionKind::kFairseq, PositionKind::kLearned};
+                                         PositionKind::kMarian,     PositionKind::kFairseq,     PositionKind::kLearned};
   constexpr Activation kActivations[] = {Activation::kRelu, Activation::kGelu, Activation::kSilu};
   constexpr DType kTypes[] = {DType::kF32, DType::kBF16, DType::kF16, DType::kI8};
   for (int i = 0; i < 60; ++i) {
     SCOPED_TRACE(i);
     Experiment experiment = small_experiment();
     TransformerOptions& model = experiment.model;
-    model.positions = kPositions[i % 5];
+    model.positions = kPositions[i / 2 % 6];
     model.activation = kActivations[i % 3];
     model.norm_placement = i % 4 < 2 ? NormPlacement::kPre : NormPlacement::kPost;
     model.final_norm = i % 2 == 0;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "edgewise/base/config.h"
 #include "edgewise/base/files.h"
 #include "edgewise/convert/exported_model.h"
 #include "edgewise/convert/imported_model.h"
@@ -15,6 +16,7 @@
 #include "edgewise/options/position_formula.h"
 #include "tests/base/support.h"
 #include "tests/convert/learned_model.h"
+#include "tests/convert/marian_twin.h"
 #include "tests/convert/model_folders.h"
 
 namespace edgewise {
@@ -63,7 +65,7 @@ TEST_P(ExportedModelTest, HuggingFaceFilesAreImportedAsTheSameFiles) {
 INSTANTIATE_TEST_SUITE_P(All, ExportedModelTest, testing::ValuesIn(list_models()),
                          [](const auto& given) { return std::string(given.param); });
 
-/// Returns the models that Marian can have; make_models zeroes their padding.
+/// Returns the models of transformers that have a twin in Marian; make_models zeroes their padding.
 std::vector<std::string> list_marian_models() {
   std::vector<std::string> names = list_models();
   std::erase_if(names, [](const std::string& name) {
@@ -77,11 +79,16 @@ std::vector<std::string> list_marian_models() {
 
 class MarianTwinTest : public ExportedModelTest {};
 
-TEST_P(MarianTwinTest, NpzAndHuggingFaceDirectoryAreImportedWithTheSameBits) {
-  const fs::path twin = export_and_import(model_, ExportFormat::kMarian, folder_);
-  EXPECT_TRUE(read_file(twin / kParametersFile, kCaller) == read_file(model_ / kParametersFile, kCaller));
+TEST_P(MarianTwinTest, NpzAndHuggingFaceDirectoryAreImportedWithTheSameBitsExceptTheBiasOfPadding) {
+  const ImportedModel original = import_model(folder_of_models() / GetParam(), kCaller);
+  write_model(marian_twin(original), folder_ / "twin", kCaller);
+  const fs::path twin = export_and_import(folder_ / "twin", ExportFormat::kMarian, folder_);
+  ImportedModel expected = original;
+  set_last_output_bias(expected, kPaddingBias);
+  EXPECT_TRUE(read_file(twin / kParametersFile, kCaller) == serialize_safetensors(expected.parameters.tensors));
   const ModelFiles before = read_model_files(model_, kCaller);
   const ModelFiles after = read_model_files(twin, kCaller);
+  EXPECT_EQ(settings_of(after.experiment.search), settings_of(marian_twin(original).experiment.search));
   EXPECT_TRUE(are_equal(*after.codec.vocabularies.input, *before.codec.vocabularies.input));
   EXPECT_TRUE(are_equal(*after.codec.vocabularies.output, *before.codec.vocabularies.output));
 }
@@ -95,6 +102,11 @@ TEST(ExportTest, FixturesHaveModelsOfMarian) {
   }
 }
 
+struct Refusal {
+  std::function<void(Experiment&)> change;
+  std::string error;
+};
+
 class LearnedModelTest : public testing::Test {
  protected:
   ModelFiles write(const LearnedModel& model) {
@@ -105,6 +117,17 @@ class LearnedModelTest : public testing::Test {
   ModelFiles export_and_read(const LearnedModel& model) {
     write(model);
     return read_model_files(export_and_import(folder_ / "model", ExportFormat::kHuggingFace, folder_), kCaller);
+  }
+
+  /// Applies each change to the model, and compares the errors of exporting it.
+  void expect_refusals(ModelFiles files, ExportFormat format, const std::vector<Refusal>& refusals) const {
+    const Experiment kept = files.experiment;
+    for (const auto& [change, error] : refusals) {
+      files.experiment = kept;
+      change(files.experiment);
+      EXPECT_EQ(error_of([&] { export_model(files, format, folder_ / "refused", kCaller); }), "test: " + error);
+      EXPECT_FALSE(fs::exists(folder_ / "refused"));
+    }
   }
 
   const TemporaryFolder folder_;
@@ -160,64 +183,110 @@ TEST_F(LearnedModelTest, IntegersOf8BitsBecomeTheirValues) {
   }
 }
 
-struct Refusal {
-  ExportFormat format;
-  std::function<void(Experiment&)> change;
-  std::string error;
-};
-
 TEST_F(LearnedModelTest, OptionsThatTheOtherSystemLacksAreRefusedByName) {
-  using enum ExportFormat;
   const std::vector<Refusal> refusals = {
-      {kHuggingFace, [](Experiment& e) { e.model.score = ScoreKind::kAdditive; }, "model.score is additive, needs dot"},
-      {kHuggingFace, [](Experiment& e) { e.model.clamp = 5; }, "model.clamp is 5, needs no limit"},
-      {kHuggingFace, [](Experiment& e) { e.model.kind = ModelKind::kUniversal; },
-       "model.kind is universal, needs transformer"},
-      {kHuggingFace, [](Experiment& e) { e.model.norm = NormKind::kStdNorm; },
-       "model.norm is std_norm, needs layer_norm"},
-      {kHuggingFace, [](Experiment& e) { e.model.norm_epsilon = 1e-6; }, "model.norm_epsilon is 1e-06, needs 1e-05"},
-      {kHuggingFace, [](Experiment& e) { e.vocabulary.output_case = CaseKind::kLower; },
+      {[](Experiment& e) { e.model.score = ScoreKind::kAdditive; }, "model.score is additive, needs dot"},
+      {[](Experiment& e) { e.model.clamp = 5; }, "model.clamp is 5, needs no limit"},
+      {[](Experiment& e) { e.model.kind = ModelKind::kUniversal; }, "model.kind is universal, needs transformer"},
+      {[](Experiment& e) { e.model.norm = NormKind::kStdNorm; }, "model.norm is std_norm, needs layer_norm"},
+      {[](Experiment& e) { e.model.norm_epsilon = 1e-6; }, "model.norm_epsilon is 1e-06, needs 1e-05"},
+      {[](Experiment& e) { e.vocabulary.output_case = CaseKind::kLower; },
        "vocabulary.output_case is lower, needs keep"},
-      {kHuggingFace, [](Experiment& e) { e.model.norm_placement = NormPlacement::kPre; },
+      {[](Experiment& e) { e.model.norm_placement = NormPlacement::kPre; },
        "model.norm_placement is pre with final_norm false, needs post with final_norm false (MarianMT), or pre with "
        "final_norm true (M2M-100)"},
-      {kHuggingFace,
-       [](Experiment& e) {
+      {[](Experiment& e) {
          e.model.norm_placement = NormPlacement::kPre;
          e.model.final_norm = true;
        },
        "model.positions is halves, needs fairseq for a pre-norm model, which becomes M2M-100; a post-norm model may "
        "have "
        "any positions"},
-      {kHuggingFace,
-       [](Experiment& e) {
+      {[](Experiment& e) {
          e.model.norm_placement = NormPlacement::kPre;
          e.model.final_norm = true;
          e.model.positions = PositionKind::kFairseq;
        },
        "the vocabularies have no languages or are not equal, needs those of an M2M-100 or NLLB-200 model; train with "
        "model.norm_placement=post, model.final_norm=false for MarianMT"},
-      {kMarian, [](Experiment& e) { e.model.final_norm = true; },
-       "model.final_norm is true, needs false with norm_placement post"},
-      {kMarian, [](Experiment& e) { e.model.activation = Activation::kGelu; },
-       "model.activation is gelu, needs relu or silu, because Marian's gelu is x * sigmoid(1.702 x), another function"},
-      {kMarian, [](Experiment& e) { e.model.scale_embedding = false; },
-       "model.scale_embedding is false, needs true, because Marian multiplies by sqrt(size)"},
-      {kMarian, [](Experiment& e) { e.model.positions = PositionKind::kSinusoidal; },
-       "model.positions is sinusoidal, needs halves, or learned with equal tables"},
-      {kMarian, [](Experiment&) {},
-       "vocabulary.kind is sentencepiece, needs mapped, because Marian begins outputs with a vector of zeros; export "
-       "to "
-       "huggingface or ctranslate2"},
   };
-  ModelFiles files = write(LearnedModel());
-  for (const auto& [format, change, error] : refusals) {
-    const Experiment kept = files.experiment;
-    change(files.experiment);
-    EXPECT_EQ(error_of([&] { export_model(files, format, folder_ / "refused", kCaller); }), "test: " + error);
-    EXPECT_FALSE(fs::exists(folder_ / "refused"));
-    files.experiment = kept;
+  expect_refusals(write(LearnedModel()), ExportFormat::kHuggingFace, refusals);
+}
+
+TEST_F(LearnedModelTest, OptionsThatMarianLacksAreRefusedByName) {
+  const std::vector<Refusal> refusals = {
+      {[](Experiment& e) { e.model.score = ScoreKind::kAdditive; }, "model.score is additive, needs dot"},
+      {[](Experiment& e) { e.model.norm_placement = NormPlacement::kPre; },
+       "model.norm_placement is pre, needs post, because Marian computes pre-norm models in another way when it "
+       "translates than in training"},
+      {[](Experiment& e) { e.model.final_norm = true; },
+       "model.final_norm is true, needs false with norm_placement post"},
+      {[](Experiment& e) { e.model.norm_epsilon = 1e-5; }, "model.norm_epsilon is 1e-05, needs 1e-06, as Marian has"},
+      {[](Experiment& e) { e.model.activation = Activation::kGelu; },
+       "model.activation is gelu, needs relu or silu, because Marian's gelu is x * sigmoid(1.702 x), another function"},
+      {[](Experiment& e) { e.model.scale_embedding = false; },
+       "model.scale_embedding is false, needs true, because Marian multiplies by sqrt(size)"},
+      {[](Experiment& e) { e.model.positions = PositionKind::kLearned; }, "model.positions is learned, needs marian"},
+      {[](Experiment& e) { e.model.begin_embedding = BeginEmbedding::kLearned; },
+       "model.begin_embedding is learned, needs zero, because Marian begins outputs with a vector of zeros"},
+      {[](Experiment& e) { e.data.end_input = false; },
+       "data.end_input is false, needs true, because Marian ends each input with the end token; train with "
+       "data.end_input=true"},
+  };
+  LearnedModel model;
+  model.use_marian();
+  expect_refusals(write(model), ExportFormat::kMarian, refusals);
+}
+
+TEST_F(LearnedModelTest, MarianFilesHaveTheParametersAndTokensOfALearnedModel) {
+  LearnedModel model;
+  model.use_marian();
+  const ModelFiles before = write(model);
+  const ModelFiles after =
+      read_model_files(export_and_import(folder_ / "model", ExportFormat::kMarian, folder_), kCaller);
+  for (const TensorInfo& tensor : before.parameters.tensors()) {
+    SCOPED_TRACE(tensor.name);
+    const std::vector<float> values = to_floats(tensor, kCaller);
+    std::vector<float> found = to_floats(*after.parameters.find(tensor.name), kCaller);
+    const bool has_padding = found.size() > values.size();  // in another row
+    EXPECT_EQ(has_padding, tensor.name == "input_embedding.weight" || tensor.name == "generator.bias");
+    found.resize(values.size());
+    EXPECT_EQ(found, values);
   }
+  for (const std::string& sentence : model.sentences()) {
+    EXPECT_EQ(after.codec.encode({.input = sentence}).parts, before.codec.encode({.input = sentence}).parts);
+  }
+  const SentenceRules& rules = after.codec.vocabularies.output->rules();
+  EXPECT_EQ(rules.forbidden, (std::vector<std::int64_t>{0, 1, 2, after.codec.vocabularies.output->size() - 1}));
+  EXPECT_EQ(rules.special.end, before.codec.vocabularies.output->special().end);
+}
+
+TEST_F(LearnedModelTest, ABeginTokenWithAnEmbeddingIsRefusedIfTheConfigCallsTheEmbeddingZero) {
+  ImportedModel model = LearnedModel().model();
+  model.experiment.model.begin_embedding = BeginEmbedding::kZero;
+  write_model(model, folder_ / "model", kCaller);
+  EXPECT_EQ(error_of([&] { read_model_files(folder_ / "model", kCaller); }),
+            fmt::format("test: {} has elements other than 0 for the begin token 2 in \"input_embedding.weight\", needs "
+                        "0 with model.begin_embedding=zero; set model.begin_embedding=learned in config.toml",
+                        (folder_ / "model" / kParametersFile).string()));
+}
+
+TEST_F(LearnedModelTest, ABeginTokenThatOutputsMayContainNeedsAnEmbedding) {
+  ImportedModel model = import_model(folder_of_models() / "m2m100_1", kCaller);
+  model.experiment.model.begin_embedding = BeginEmbedding::kZero;
+  write_model(model, folder_ / "model", kCaller);
+  EXPECT_EQ(error_of([&] { read_model_files(folder_ / "model", kCaller); }),
+            "Transformer: begin_embedding is zero, needs a vocabulary whose outputs cannot contain the begin token "
+            "\"</s>\"");
+}
+
+TEST_F(LearnedModelTest, WordsAreRefusedForMarian) {
+  LearnedModel model;
+  model.use_marian();
+  model.use_words();
+  const ModelFiles files = write(model);
+  EXPECT_EQ(error_of([&] { export_marian(files, kCaller); }),
+            "test: vocabulary.kind is words, needs sentencepiece, or mapped as in an import");
 }
 
 TEST_F(LearnedModelTest, InputsWithoutEndTokenAreRefused) {
@@ -238,29 +307,24 @@ TEST_F(LearnedModelTest, WordsWithoutSentencePieceAreRefused) {
             "SentencePiece models");
 }
 
-/// Imports a model and makes the last element of its output bias another number than 0.
-ModelFiles with_output_bias(const std::string& name, const TemporaryFolder& folder) {
-  ImportedModel model = import_model(folder_of_models() / name, kCaller);
-  const auto bias = std::ranges::find(model.parameters.tensors, "generator.bias", &TensorInfo::name);
-  std::string bytes(reinterpret_cast<const char*>(bias->bytes.data()), bias->bytes.size());
-  bytes.back() = '\x3F';
-  bias->bytes = bytes_of(bytes);
-  write_model(model, folder / "model", kCaller);
-  return read_model_files(folder / "model", kCaller);
-}
-
-TEST(ExportTest, PaddingThatIsNotZeroIsRefusedForMarian) {
+TEST(ExportTest, PaddingWithAProbabilityIsRefusedForMarian) {
   const TemporaryFolder folder;
-  const ModelFiles files = with_output_bias(list_marian_models().front(), folder);
+  ImportedModel model = marian_twin(import_model(folder_of_models() / list_marian_models().front(), kCaller));
+  set_last_output_bias(model, 0);
+  write_model(model, folder / "model", kCaller);
+  const ModelFiles files = read_model_files(folder / "model", kCaller);
   EXPECT_EQ(error_of([&] { export_marian(files, kCaller); }),
-            fmt::format("test: generator.bias has elements other than 0 for token {}, needs 0, because Marian begins "
-                        "outputs with a vector of zeros and has no padding; export to huggingface or ctranslate2",
+            fmt::format("test: generator.bias has other elements than -8192 for token {}, needs -8192, because Marian "
+                        "has no such token",
                         files.codec.vocabularies.output->size() - 1));
 }
 
 TEST(ExportTest, OutputBiasIsRefusedForM2m100) {
   const TemporaryFolder folder;
-  const ModelFiles files = with_output_bias("m2m100_1", folder);
+  ImportedModel model = import_model(folder_of_models() / "m2m100_1", kCaller);
+  set_last_output_bias(model, 0.5F);
+  write_model(model, folder / "model", kCaller);
+  const ModelFiles files = read_model_files(folder / "model", kCaller);
   EXPECT_EQ(error_of([&] { export_hugging_face(files, kCaller); }),
             "test: generator.bias has elements other than 0, needs 0, as M2M-100 has none");
 }

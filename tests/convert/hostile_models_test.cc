@@ -13,6 +13,7 @@
 #include "edgewise/convert/npz.h"
 #include "edgewise/convert/zip_archive.h"
 #include "tests/base/support.h"
+#include "tests/convert/marian_twin.h"
 #include "tests/convert/model_folders.h"
 #include "tests/convert/pickle_bytes.h"
 
@@ -112,9 +113,9 @@ class HostileModelTest : public testing::Test {
     }
   }
 
-  /// Makes the Marian files of a model of transformers.
+  /// Makes the files of the twin of a model of transformers.
   fs::path marian_model() const {
-    write_model(import_model(folder_of_models() / "marian_2", "test"), folder_ / "model", "test");
+    write_model(marian_twin(import_model(folder_of_models() / "marian_2", "test")), folder_ / "model", "test");
     export_model(read_model_files(folder_ / "model", "test"), ExportFormat::kMarian, folder_ / "marian", "test");
     return folder_ / "marian";
   }
@@ -240,6 +241,7 @@ TEST_F(HostileModelTest, OfMarianNamesTheSettingThatEdgewiseDoesNotHave) {
           has_no_such_option("transformer-decoder-autoreg", "rnn", "self-attention"),
           has_no_such_option("transformer-ffn-depth", "3", "2"),
           has_no_such_option("right-left", "true", "false"),
+          has_no_such_option("transformer-train-position-embeddings", "true", "false"),
           {"gelu", with_options("activation: swish", "activation: gelu"),
            where +
                "transformer-ffn-activation is \"gelu\", needs relu or swish; Marian's gelu is x * sigmoid(1.702 x), "
@@ -251,6 +253,8 @@ TEST_F(HostileModelTest, OfMarianNamesTheSettingThatEdgewiseDoesNotHave) {
            "{}/model.npz, special:model.yml, line 2: the value is"},
           {"word penalty", replace("decoder.yml", "word-penalty: 0", "word-penalty: 1"),
            "{}/decoder.yml: word-penalty is 1, needs 0, because Edgewise has no such option"},
+          {"a broken factor", replace("decoder.yml", "max-length-factor: 3", "max-length-factor: 1.5"),
+           "{}/decoder.yml: max-length-factor is 1.5, needs a whole number"},
           {"two models", replace("decoder.yml", "  - model.npz", "  - model.npz\n  - model.npz"),
            "{}/decoder.yml: models is a list of 2, needs one model"},
           {"a file of another directory", replace("decoder.yml", "model.npz", "/tmp/model.npz"),

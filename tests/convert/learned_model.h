@@ -11,6 +11,7 @@
 #include "edgewise/convert/imported_model.h"
 #include "edgewise/convert/parameter_list.h"
 #include "edgewise/text/vocabulary.h"
+#include "tests/convert/marian_twin.h"
 
 namespace edgewise {
 
@@ -36,6 +37,12 @@ class LearnedModel {
   Experiment& experiment() { return experiment_; }
   TransformerOptions& options() { return experiment_.model; }
   std::vector<std::string> sentences() const { return sentences_; }
+
+  /// Makes the model one that Marian can have.
+  void use_marian() {
+    set_marian_options(experiment_);
+    options().activation = Activation::kSilu;
+  }
 
   void use_words() { learn(VocabularyKind::kWords, 0); }
 
@@ -88,7 +95,13 @@ class LearnedModel {
       return;
     }
     const DType dtype = stream % 3 == 0 ? DType::kF16 : DType::kF32;
-    keep(parameter.name, dtype, parameter.shape, random_bytes(count * dtype_size(dtype), stream), to);
+    std::string bytes = random_bytes(count * dtype_size(dtype), stream);
+    const TransformerOptions& options = experiment_.model;
+    if (options.begin_embedding == BeginEmbedding::kZero && parameter.name == options.output_embedding_name()) {
+      const std::size_t row_size = static_cast<std::size_t>(options.size) * dtype_size(dtype);
+      bytes.replace(static_cast<std::size_t>(options.begin_token) * row_size, row_size, row_size, '\0');
+    }
+    keep(parameter.name, dtype, parameter.shape, std::move(bytes), to);
   }
 
   const std::vector<std::string> sentences_ = {

@@ -119,6 +119,7 @@ const std::vector<OptionRow>& option_rows() {
       {"model.max_positions", "40", letters + Settings{"model.positions=learned", "data.max_length=30"}},
       {"model.scale_embedding", "false", letters},
       {"model.embedding_init", "normal", letters},
+      {"model.begin_embedding", "zero", letters},
       {"model.tying", "none", letters},
       {"model.universal.adaptive", "encoder", letters + kUniversal},
       {"model.universal.epsilon", "0.5", letters + kUniversal},
@@ -180,7 +181,7 @@ const std::vector<OptionRow>& option_rows() {
       {"search.rules", "huggingface", letters + kBeam + Settings{"search.max_length=4"}},
       {"search.stop_when", "full", letters + theirs + kConstant + Settings{"train.steps=8", "search.max_length=8"},
        true},
-      {"search.force_end", "false", letters + theirs, true},
+      {"search.force_end", "false", letters + kBeam + Settings{"search.max_length=3"}, true},
       {"search.renormalize", "true", letters + theirs},
       {"search.early_stop", "false", letters + Settings{"search.beam=3"}, true},
 

@@ -264,9 +264,11 @@ double expected_position(std::int64_t position, std::int64_t j, std::int64_t siz
       const double in_column = angle(position, static_cast<double>(2 * (column / 2)) / n);
       return j < sines ? std::sin(in_column) : std::cos(in_column);
     }
+    case PositionKind::kMarian:
     case PositionKind::kFairseq: {
       if (j == 2 * half) return 0;
-      const double of_pair = angle(position + 2, static_cast<double>(j % half) / static_cast<double>(half - 1));
+      const std::int64_t shifted = kind == PositionKind::kFairseq ? position + 2 : position;
+      const double of_pair = angle(shifted, static_cast<double>(j % half) / static_cast<double>(half - 1));
       return j < half ? std::sin(of_pair) : std::cos(of_pair);
     }
     case PositionKind::kLearned:
@@ -296,18 +298,20 @@ TEST(PositionEncodings, FollowTheFormulaForAnySizeAndPosition) {
   }
 }
 
-// Positions 0 and 3, computed in Python as MarianSinusoidalPositionalEmbedding and M2M100SinusoidalPositionalEmbedding
-// compute them.
-TEST(PositionEncodings, AreThoseOfMarianAndOfM2m100) {
+// Positions 0 and 3, computed in Python as transformers' MarianSinusoidalPositionalEmbedding, Marian's
+// SinusoidalPositionEmbeddings and transformers' M2M100SinusoidalPositionalEmbedding compute them.
+TEST(PositionEncodings, AreThoseOfMarianMtMarianAndM2m100) {
   const std::vector<std::int64_t> positions = {0, 3};
-  const std::vector<double> marian = {0,           0,           0,           1,           1,           1,
-                                      0.141120008, 0.138798101, 0.006463259, -0.98999250, 0.990320699, 0.999979113};
+  const std::vector<double> marian_mt = {0,           0,           0,           1,           1,           1,
+                                         0.141120008, 0.138798101, 0.006463259, -0.98999250, 0.990320699, 0.999979113};
+  const std::vector<double> marian = {0, 0, 1, 1, 0, 0.141120008, 0.0003, -0.98999250, 0.999999955, 0};
   const std::vector<double> m2m100 = {0.909297427,  0.0002, -0.416146837, 0.99999998,  0,
                                       -0.958924275, 0.0005, 0.283662185,  0.999999875, 0};
   const auto values = [&](std::int64_t size, PositionKind kind) {
     return PositionEncodings(size, kind)(positions, at::kDouble).flatten();
   };
-  expect_close(values(6, PositionKind::kHalves), at::tensor(marian), 1e-8);
+  expect_close(values(6, PositionKind::kHalves), at::tensor(marian_mt), 1e-8);
+  expect_close(values(5, PositionKind::kMarian), at::tensor(marian), 1e-8);
   expect_close(values(5, PositionKind::kFairseq), at::tensor(m2m100), 1e-8);
 }
 

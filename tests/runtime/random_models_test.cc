@@ -65,6 +65,7 @@ TransformerOptions arbitrary_model_options(ModelKind kind) {
   options.positions = arbitrary_positions(kind, options.size);
   options.max_positions = *rc::gen::inRange<std::int64_t>(17, 40);  // kInputs have at most 17 tokens
   options.scale_embedding = *rc::gen::arbitrary<bool>();
+  options.begin_embedding = any_of<BeginEmbedding>();
   options.tying = any_of<Tying>();
   options.output_vocabulary = arbitrary_vocabulary();
   options.input_vocabulary = options.tying == Tying::kAll ? options.output_vocabulary : arbitrary_vocabulary();

@@ -29,6 +29,7 @@ bool are_near(double a, double b) { return a == b || std::abs(a - b) <= 1e-9 * s
 
 RC_GTEST_PROP(Beam, FindsTheBestOutputsAtFullWidth, ()) {
   SearchCase given = arbitrary_beam_case();
+  given.options.force_end = *rc::gen::arbitrary<bool>();
   given.options.beam = kVocabulary;
   given.options.n_best = *rc::gen::inRange<std::int64_t>(1, kVocabulary + 1);
 
@@ -48,6 +49,7 @@ RC_GTEST_PROP(Beam, FindsTheBestOutputsAtFullWidth, ()) {
 
 RC_GTEST_PROP(Beam, EarlyStoppingDoesNotChangeResults, ()) {
   SearchCase given = arbitrary_beam_case();
+  given.options.force_end = *rc::gen::arbitrary<bool>();
   given.options.early_stop = true;
   SearchOptions patient = given.options;
   patient.early_stop = false;
@@ -150,6 +152,25 @@ TEST(Beam, LimitsLengthsByTheInputLength) {
   EXPECT_EQ(length({.max_length = 4, .min_length = 1, .end_token = kEnd}), 4u);
   EXPECT_EQ(length({.max_length = 4, .min_length = 9, .end_token = kEnd}), 4u);
   EXPECT_EQ(length({.length_offset = 90, .min_length_factor = 0.5, .min_length = 1, .end_token = kEnd}), 98u);
+}
+
+TEST(Beam, EndsOutputsAtTheLimitWithAnyTokenUnlessTheEndIsForced) {
+  TableScorer scorer(kVocabulary, [](const Tokens&, const Tokens&) {
+    std::vector<float> row(kVocabulary, -9.0f);
+    row[2] = -0.5f;
+    return row;
+  });
+  const auto best = [&](bool force_end) {
+    SearchOptions options = {.length_norm = LengthNorm::kPower, .length_penalty = 2.0, .max_length = 3};
+    options.force_end = force_end;
+    options.end_token = kEnd;
+    return search(scorer, std::vector<Tokens>{{5, 6, 7, 8}}, options).at(0).at(0);
+  };
+
+  EXPECT_EQ(best(true).tokens, (Tokens{2, 2, 2}));
+  EXPECT_DOUBLE_EQ(best(true).score, (3 * -0.5 - 9) / 16);
+  EXPECT_EQ(best(false).tokens, (Tokens{2, 2, 2}));
+  EXPECT_DOUBLE_EQ(best(false).score, 3 * -0.5 / 9);
 }
 
 }  // namespace

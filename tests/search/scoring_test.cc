@@ -15,7 +15,8 @@ RC_GTEST_PROP(Scoring, EqualsTheScoresOfTheSearch, ()) {
   SearchOptions options;
   options.beam = options.n_best = 4;
   options.never = {0, 1};
-  options.length_norm = *rc::gen::element(LengthNorm::kGnmt, LengthNorm::kAverage, LengthNorm::kNone);
+  options.length_norm =
+      *rc::gen::element(LengthNorm::kGnmt, LengthNorm::kPower, LengthNorm::kAverage, LengthNorm::kNone);
   options.coverage_penalty = *rc::gen::element(0.0, 0.4);
   options.attention = true;
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();

@@ -59,7 +59,8 @@ SearchOptions draw_options(std::int64_t vocabulary, std::int64_t input_length, T
   options.kind = *rc::gen::element(SearchKind::kBeam, SearchKind::kSampling, SearchKind::kScoring);
   options.beam = *rc::gen::inRange<std::int64_t>(1, 9);
   options.n_best = *rc::gen::inRange<std::int64_t>(1, options.beam + 1);
-  options.length_norm = *rc::gen::element(LengthNorm::kGnmt, LengthNorm::kAverage, LengthNorm::kNone);
+  options.length_norm =
+      *rc::gen::element(LengthNorm::kGnmt, LengthNorm::kPower, LengthNorm::kAverage, LengthNorm::kNone);
   options.length_penalty = *rc::gen::element(0.0, 0.6, 2.0, 10.0);
   options.coverage_penalty = *rc::gen::element(0.0, 0.0, 0.2, 3.0);
   options.no_repeat_ngram = *rc::gen::inRange<std::int64_t>(0, 5);
@@ -99,11 +100,16 @@ std::int64_t length_of(double factor, std::int64_t constant, const SearchCase& g
   return static_cast<std::int64_t>(factor * static_cast<double>(given.input.tokens.size())) + constant;
 }
 
+/// Returns whether any token may be the last one of an output at the limit.
+bool may_lack_end(const SearchOptions& options) { return options.kind == SearchKind::kBeam && !options.force_end; }
+
+/// Returns the length of the longest hypothesis that another token follows.
 std::int64_t longest_output(const SearchCase& given) {
   const SearchOptions& options = given.options;
   std::int64_t longest = length_of(options.length_factor, options.length_offset, given);
   if (options.max_length > 0) longest = std::min(longest, options.max_length);
-  return std::max(longest, std::ssize(given.input.prefix));
+  if (may_lack_end(options)) --longest;
+  return std::max({longest, std::ssize(given.input.prefix), std::int64_t{0}});
 }
 
 Tokens append(Tokens tokens, std::int64_t token) {
@@ -164,7 +170,7 @@ std::vector<NextToken> tokens_after(const SearchCase& given, const Tokens& produ
   const NextToken end{options.end_token, row[static_cast<std::size_t>(options.end_token)]};
   const std::int64_t longest = longest_output(given);
   const std::int64_t shortest = std::min(length_of(options.min_length_factor, options.min_length, given), longest);
-  if (std::ssize(produced) >= longest) return {end};
+  if (std::ssize(produced) >= longest && !may_lack_end(options)) return {end};
   std::vector<NextToken> next;
   for (std::int64_t token = 0; token < given.vocabulary; ++token) {
     if (token == options.end_token) {
@@ -181,14 +187,17 @@ std::vector<NextToken> tokens_after(const SearchCase& given, const Tokens& produ
 double score_of(const SearchCase& given, const Tokens& tokens, double log_probability) {
   const SearchOptions& options = given.options;
   const Tokens& input = given.input.tokens;
-  const auto length = static_cast<double>(tokens.size() + 1);
+  const bool lacks_end = may_lack_end(options) && std::ssize(tokens) > longest_output(given);
+  const std::size_t num_predicted = tokens.size() + (lacks_end ? 0 : 1);
+  const auto length = static_cast<double>(num_predicted);
   double divisor = 1;
   if (options.length_norm == LengthNorm::kGnmt) divisor = std::pow((5.0 + length) / 6.0, options.length_penalty);
+  if (options.length_norm == LengthNorm::kPower) divisor = std::pow(length, options.length_penalty);
   if (options.length_norm == LengthNorm::kAverage) divisor = length;
   double score = log_probability / divisor;
   for (std::size_t i = 0; i < input.size() && options.coverage_penalty > 0; ++i) {
     double coverage = 0;
-    for (std::size_t size = 0; size <= tokens.size(); ++size) {
+    for (std::size_t size = 0; size < num_predicted; ++size) {
       coverage += given.attention(input, Tokens(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(size)))[i];
     }
     score += options.coverage_penalty * std::log(std::min(coverage, 1.0));
@@ -211,14 +220,16 @@ std::vector<Hypothesis> all_outputs(const SearchCase& given) {
   const auto visit = [&](const auto& self, const Tokens& produced, double log_probability) -> void {
     for (const NextToken& next : tokens_after(given, produced)) {
       const double sum = log_probability + next.log_probability;
-      if (next.token != given.options.end_token) {
-        self(self, append(produced, next.token), sum);
+      const bool is_end = next.token == given.options.end_token;
+      const Tokens tokens = is_end ? produced : append(produced, next.token);
+      if (!is_end && std::ssize(produced) < longest_output(given)) {
+        self(self, tokens, sum);
         continue;
       }
       outputs.emplace_back();
-      outputs.back().tokens = produced;
+      outputs.back().tokens = tokens;
       outputs.back().log_probability = sum;
-      outputs.back().score = score_of(given, produced, sum);
+      outputs.back().score = score_of(given, tokens, sum);
     }
   };
   visit(visit, given.input.prefix, prefix_log_probability(given));

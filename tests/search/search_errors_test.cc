@@ -151,7 +151,7 @@ TEST(SearchErrors, NameAnOptionThatHasNoEffectBecauseOfAnother) {
   EXPECT_EQ(error_with({.kind = SearchKind::kSampling, .beam = 4}),
             "translate: search.beam is 4, needs search.kind=beam");
   EXPECT_EQ(error_with({.length_norm = LengthNorm::kNone, .length_penalty = 1.0}),
-            "translate: search.length_penalty is 1.0, needs search.length_norm=gnmt");
+            "translate: search.length_penalty is 1.0, needs search.length_norm=gnmt or power");
 }
 
 TEST(SearchErrors, NameAnOptionThatHasNoEffectUnderTheRulesOfTheSearch) {
@@ -175,7 +175,8 @@ TEST(SearchErrors, NameAnOptionThatHasNoEffectUnderTheRulesOfTheSearch) {
             "translate: search.early_stop is false, needs search.rules=edgewise");
   EXPECT_EQ(error_with({.stop_when = StopWhen::kFull}),
             "translate: search.stop_when is \"full\", needs search.rules=huggingface");
-  EXPECT_EQ(error_with({.force_end = false}), "translate: search.force_end is false, needs search.rules=huggingface");
+  EXPECT_EQ(error_with({.kind = SearchKind::kSampling, .force_end = false}),
+            "translate: search.force_end is false, needs search.kind=beam");
   EXPECT_EQ(error_with({.renormalize = true}), "translate: search.renormalize is true, needs search.rules=huggingface");
   EXPECT_EQ(error_with({.rules = theirs}),
             "translate: search.rules is \"huggingface\", needs search.max_length of at least 2");

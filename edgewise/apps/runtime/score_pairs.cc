@@ -56,7 +56,8 @@ void add_score_pairs(CLI::App& program) {
   score_pairs
       ->add_option(
           "--length-norm", command->length_norm,
-          "the divisor of a log-probability: none (default), average (the length) or gnmt (GNMT's length penalty)")
+          "the divisor of a log-probability: none (default), average (the length), gnmt (GNMT's length penalty) or "
+          "power (a power of the length)")
       ->transform(one_of<LengthNorm>());
   score_pairs->add_flag("--alignments", command->format.has_alignments,
                         "print the aligned token pairs after each output, INPUT-OUTPUT from 0");
