@@ -9,7 +9,7 @@
 
 namespace edgewise {
 
-/// What a benchmark of decoding computes.
+/// The model, the inputs and the search that a benchmark of decoding measures.
 struct DecodingWorkload {
   RuntimeModel model;
   std::vector<Tokens> inputs;

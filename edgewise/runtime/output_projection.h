@@ -46,7 +46,7 @@ class OutputProjection {
   std::vector<std::int32_t> top_tokens_;
   std::vector<std::uint8_t> allowed_;
   std::vector<float> penalty_;               // [vocabulary], by `allowed_`; empty: all tokens are allowed
-  std::vector<float> group_logits_;          // of some tiles: [R, columns] of the first tile, then of the second
+  std::vector<float> group_logits_;          // logits of some tiles (GroupedLogits)
   std::vector<float> wanted_logits_;         // [rows with wanted tokens, tile]
   std::vector<std::int64_t> wanted_row_;     // [R], index into `wanted_logits_`; -1: the row has no wanted tokens
   std::vector<std::size_t> excluded_begin_;  // [R + 1], offsets into request.excluded

@@ -91,12 +91,12 @@ void multiply_block(const RowProduct<T>& product, std::int64_t first, std::int64
   multiply_and_activate(block, product.activation, 0, count_panels(block.format, block.columns));
 }
 
-/// Returns the fewest panels that a thread should compute at a time: as many as a thread needs 10 to 20 µs for, because
-/// threads need a few to begin and to end together, and enough that converting the left side takes little of the time.
+/// Returns the fewest panels that a thread should compute at a time. They take 10 to 20 µs, because threads need a few
+/// microseconds to begin and to end together, and much longer than converting the left side.
 template <typename T>
 std::int64_t choose_panel_grain(const PanelProduct<T>& product) {
   constexpr std::int64_t kMultiplications = 1 << 19;
-  constexpr std::int64_t kMultiplicationsPerByte = 4;  // that take as long as loading a byte of b
+  constexpr std::int64_t kMultiplicationsPerByte = 4;  // as many take as long as loading a byte of b
   constexpr std::int64_t kColumns = 256;
   const std::int64_t columns = panel_columns(product.format);
   const std::int64_t element = product.rows + kMultiplicationsPerByte * std::int64_t{sizeof(T)};
@@ -168,7 +168,7 @@ void multiply_all(std::span<const RowProduct<T>> products, float* out) {
   if (products.empty() || products.front().rows == 0) return;
   const ScopedTimer timer("products");
   std::vector<PanelProduct<T>> blocks;
-  std::vector<std::int64_t> ends;  // of the panels of each block, numbered over all blocks
+  std::vector<std::int64_t> ends;  // the end of each block's panels, numbered over all blocks
   for (const RowProduct<T>& product : products) {
     const PanelProduct<T>& block = blocks.emplace_back(make_panel_product(product, 0, product.rows, out));
     ends.push_back((ends.empty() ? 0 : ends.back()) + count_panels(block.format, block.columns));
