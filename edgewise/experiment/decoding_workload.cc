@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kDecodingSeed = 1;
 
-std::vector<std::string> read_sentences(const DecodingBenchOptions& options) {
+std::vector<std::string> read_first_sentences(const DecodingBenchOptions& options) {
   LineReader lines(options.input);
   std::vector<std::string> sentences;
   for (std::string line; std::ssize(sentences) < options.sentences && lines.next(line);) sentences.push_back(line);
@@ -34,7 +34,7 @@ SearchOptions search_options(const DecodingBenchOptions& options) {
 }
 
 DecodingWorkload make_random_workload(const DecodingBenchOptions& options) {
-  const std::vector<std::string> sentences = read_sentences(options);
+  const std::vector<std::string> sentences = read_first_sentences(options);
   TransformerOptions model = bench_model_options(options.size);
   model.norm_placement = NormPlacement::kPost;
   model.final_norm = false;
@@ -56,7 +56,7 @@ DecodingWorkload make_random_workload(const DecodingBenchOptions& options) {
 
 std::vector<Tokens> encode_inputs(const TextCodec& codec, const DecodingBenchOptions& options) {
   std::vector<Tokens> inputs;
-  for (std::string& sentence : read_sentences(options)) {
+  for (std::string& sentence : read_first_sentences(options)) {
     for (Tokens& part : codec.encode({.input = std::move(sentence)}).parts) {
       if (!part.empty()) inputs.push_back(std::move(part));
     }
