@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Translates with CTranslate2: a Transformer with random weights, and outputs forced to have 16 tokens.
+"""Translates with CTranslate2, with outputs forced to have 16 tokens.
 
 Prints one line of JSON, with the better result of two divisions of the threads: one translator with all threads, or one
-translator per thread. Inputs are as long as a file's sentences would be in subwords; their tokens are random.
+translator per thread. The model is one of random weights, and its inputs, of random tokens, are as long as a file's
+sentences would be in subwords. Or the model is that of --model, and its inputs are the tokens in the file's lines.
 """
 import argparse
 import itertools
 import json
 import math
+import pathlib
 import random
 import statistics
 import tempfile
@@ -16,9 +18,9 @@ import time
 
 import ctranslate2
 import numpy as np
-from ctranslate2.specs import common_spec, transformer_spec
 
 from peak_memory import peak_memory
+from random_spec import RandomSpec
 
 VOCABULARY = 10_000
 OUTPUT_TOKENS = 16
@@ -29,76 +31,34 @@ SIZES = {  # size, feed-forward, heads, encoder layers, decoder layers
 }
 
 
-class RandomSpec:
-    """Fills a CTranslate2 model specification with random weights."""
-
-    def __init__(self, size, feed_forward, heads, encoder_layers, decoder_layers):
-        self.size = size
-        self.random = np.random.default_rng(0)
-        self.spec = transformer_spec.TransformerSpec.from_config(
-            (encoder_layers, decoder_layers), heads, pre_norm=False, activation=common_spec.Activation.RELU)
-        words = self.weight(VOCABULARY, size)
-        positions = np.zeros((512, size), np.float32)
-        encoder, decoder = self.spec.encoder, self.spec.decoder
-        encoder.embeddings[0].weight = decoder.embeddings.weight = decoder.projection.weight = words
-        decoder.projection.bias = np.zeros(VOCABULARY, np.float32)
-        encoder.position_encodings.encodings = decoder.position_encodings.encodings = positions
-        for layer in [*encoder.layer, *decoder.layer]:
-            self.fill_self_attention(layer.self_attention)
-            if hasattr(layer, "attention"):
-                self.fill_cross_attention(layer.attention)
-            self.fill_linear(layer.ffn.linear_0, feed_forward, size)
-            self.fill_linear(layer.ffn.linear_1, size, feed_forward)
-            self.fill_norm(layer.ffn.layer_norm)
-
-    def weight(self, *shape):
-        return (self.random.standard_normal(shape) / math.sqrt(shape[-1])).astype(np.float32)
-
-    def fill_norm(self, norm):
-        norm.gamma, norm.beta = np.ones(self.size, np.float32), np.zeros(self.size, np.float32)
-
-    def fill_linear(self, linear, outputs, inputs):
-        linear.weight, linear.bias = self.weight(outputs, inputs), np.zeros(outputs, np.float32)
-
-    def fill_self_attention(self, attention):
-        self.fill_linear(attention.linear[0], 3 * self.size, self.size)
-        self.fill_linear(attention.linear[1], self.size, self.size)
-        self.fill_norm(attention.layer_norm)
-
-    def fill_cross_attention(self, attention):
-        self.fill_linear(attention.linear[0], self.size, self.size)
-        self.fill_linear(attention.linear[1], 2 * self.size, self.size)
-        self.fill_linear(attention.linear[2], self.size, self.size)
-        self.fill_norm(attention.layer_norm)
-
-    def save(self):
-        words = ["<unk>", "<s>", "</s>"] + [f"t{i}" for i in range(VOCABULARY - 3)]
-        self.spec.register_source_vocabulary(words)
-        self.spec.register_target_vocabulary(words)
-        self.spec.validate()
-        self.spec.optimize(quantization=None)
-        directory = tempfile.mkdtemp()
-        self.spec.save(directory)
-        return directory
+def make_model(size):
+    """Returns the directory of a random model."""
+    spec = RandomSpec(*SIZES[size], vocabulary=VOCABULARY, activation="RELU")
+    spec.fill(np.zeros((512, spec.size), np.float32))
+    return spec.save(tempfile.mkdtemp(), ["<unk>", "<s>", "</s>"] + [f"t{i}" for i in range(VOCABULARY - 3)])
 
 
-def read_inputs(path, count):
+def read_inputs(arguments):
+    with open(arguments.input, encoding="utf-8") as file:
+        lines = list(itertools.islice(file, arguments.sentences))
+    if arguments.model:
+        return [line.split() + ["</s>"] for line in lines]
     generator = random.Random(1)
-    with open(path, encoding="utf-8") as lines:
-        sizes = [len(line.split()) * 5 // 4 for line in lines][:count]
+    sizes = [len(line.split()) * 5 // 4 for line in lines]
     return [[f"t{generator.randrange(VOCABULARY - 3)}" for _ in range(size)] + ["</s>"] for size in sizes]
 
 
-def translate(translator, inputs, arguments):
+def translate(translator, inputs, arguments, **options):
+    """Returns the tokens of the best output of each input."""
     results = translator.translate_batch(
         inputs, beam_size=arguments.beam, max_batch_size=arguments.batch, min_decoding_length=OUTPUT_TOKENS,
-        max_decoding_length=OUTPUT_TOKENS)
-    return sum(len(result.hypotheses[0]) for result in results)
+        max_decoding_length=OUTPUT_TOKENS, **options)
+    return [result.hypotheses[0] for result in results]
 
 
 def seconds_of(translator, inputs, arguments):
     begin = time.perf_counter()
-    tokens = translate(translator, inputs, arguments)
+    tokens = sum(map(len, translate(translator, inputs, arguments)))
     return tokens, time.perf_counter() - begin
 
 
@@ -121,19 +81,15 @@ def median_latency(translator, inputs, arguments):
             return statistics.median(seconds)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=SIZES, default="tiny")
-    parser.add_argument("--precision", choices=["float32", "int8"], default="float32")
-    parser.add_argument("--beam", type=int, default=4)
-    parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--input", required=True)
-    parser.add_argument("--sentences", type=int, default=400)
-    parser.add_argument("--threads", type=int, default=2)
-    arguments = parser.parse_args()
+def write_outputs(directory, inputs, arguments):
+    """Writes outputs without repetitions: a random model would repeat the first token."""
+    translator = ctranslate2.Translator(directory, device="cpu", compute_type=arguments.precision,
+                                        intra_threads=arguments.threads)
+    outputs = translate(translator, inputs, arguments, no_repeat_ngram_size=1)
+    arguments.outputs.write_text("".join(" ".join(output) + "\n" for output in outputs), encoding="utf-8")
 
-    directory = RandomSpec(*SIZES[arguments.size]).save()
-    inputs = read_inputs(arguments.input, arguments.sentences)
+
+def measure(directory, inputs, arguments):
     speeds, latencies = [], []
     for translators, threads in {(1, arguments.threads), (arguments.threads, 1)}:
         translator = ctranslate2.Translator(directory, device="cpu", compute_type=arguments.precision,
@@ -143,12 +99,35 @@ def main():
         else:
             latencies.append(median_latency(translator, inputs, arguments))
             speeds.append(OUTPUT_TOKENS / latencies[-1])
-    result = {"version": f"CTranslate2 {ctranslate2.__version__}", "size": arguments.size,
+    result = {"version": f"CTranslate2 {ctranslate2.__version__}", "model": arguments.model or arguments.size,
               "precision": arguments.precision, "beam": arguments.beam, "batch": arguments.batch,
               "output_tokens_per_second": max(speeds), "peak_memory_bytes": peak_memory()}
     if latencies:
         result["median_latency_ms"] = 1e3 * min(latencies)
     print(json.dumps(result))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    model = parser.add_mutually_exclusive_group()
+    model.add_argument("--size", choices=SIZES, default="tiny")
+    model.add_argument("--model", help="the directory of a model; the lines of --input then have its tokens")
+    parser.add_argument("--precision", choices=["float32", "int8"], default="float32")
+    parser.add_argument("--beam", type=int, default=4)
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--input", required=True)
+    parser.add_argument("--sentences", type=int, default=400)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--outputs", type=pathlib.Path,
+                        help="a file to write instead of a measurement: the tokens of outputs without repetitions")
+    arguments = parser.parse_args()
+
+    directory = arguments.model or make_model(arguments.size)
+    inputs = read_inputs(arguments)
+    if arguments.outputs:
+        write_outputs(directory, inputs, arguments)
+    else:
+        measure(directory, inputs, arguments)
 
 
 if __name__ == "__main__":

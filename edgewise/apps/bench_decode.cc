@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// edgewise bench decode --size SIZE --input FILE
+// edgewise bench decode [--size SIZE | --model MODEL] --input FILE
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -10,6 +10,7 @@
 #include "edgewise/base/json.h"
 #include "edgewise/base/peak_memory.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/experiment/decoding_bench.h"
 
 namespace edgewise {
@@ -41,11 +42,16 @@ std::string splits_json(const std::vector<DecodingBench>& results) {
   });
 }
 
+/// Returns the model directory or, without one, the size of the random model.
+std::string model_name(const DecodingBenchOptions& options) {
+  return options.model.empty() ? std::string(enum_name(options.size)) : options.model;
+}
+
 void print_json(const BenchDecodeCommand& command, const std::vector<DecodingBench>& results) {
   const auto fastest = std::ranges::max(results, {}, &DecodingBench::tokens_per_second);
   const auto lowest_latency = std::ranges::min(results, {}, &DecodingBench::median_latency);
   print_output("{}\n", JsonObject()
-                           .add("size", enum_name(command.options.size))
+                           .add(command.options.model.empty() ? "size" : "model", model_name(command.options))
                            .add("precision", enum_name(command.options.precision))
                            .add("beam", command.options.beam)
                            .add("batch", command.options.batch)
@@ -67,7 +73,7 @@ void print_profile(const DecodingBench& result) {
 }
 
 void print_text(const BenchDecodeCommand& command, const std::vector<DecodingBench>& results) {
-  print_output("{}, {}, beam {}, {} sentences at once, {} output tokens each\n", enum_name(command.options.size),
+  print_output("{}, {}, beam {}, {} sentences at once, {} output tokens each\n", printable(model_name(command.options)),
                enum_name(command.options.precision), command.options.beam, command.options.batch,
                command.options.output_tokens);
   for (const DecodingBench& result : results) {
@@ -90,18 +96,23 @@ void add_bench_decode(CLI::App& bench) {
   DecodingBenchOptions& options = command->options;
   CLI::App* decode =
       bench.add_subcommand("decode", "Time decoding by the runtime, for sentences with the lengths of a corpus");
-  decode->add_option("--size", options.size, "the size of the model: tiny (default), small or base")
-      ->transform(one_of<ModelSize>());
+  CLI::Option* size =
+      decode->add_option("--size", options.size, "the size of a random model: tiny (default), small or base")
+          ->transform(one_of<ModelSize>());
+  add_path(*decode, "--model", options.model, "a run or model directory, instead of a random model")->excludes(size);
   decode->add_option("--precision", options.precision, "the number format of the weights: fp32 (default), bf16 or int8")
       ->transform(one_of<RuntimePrecision>());
   add_number(*decode, "--beam", &options.beam, "the number of hypotheses in the beam; 1: greedy search; default 4",
              range_of<SearchOptions>("beam"));
   add_number(*decode, "--batch", &options.batch, "the number of sentences that a worker decodes at a time; default 32",
              at_least(1).at_most(1e5));
-  add_path(*decode, "--input", options.input, "a file of sentences, one per line, which give the input lengths")
+  add_path(*decode, "--input", options.input,
+           "a file of sentences, one per line, which give a random model its input lengths, and --model its inputs")
       ->required();
   add_number(*decode, "--sentences", &options.sentences, "the number of sentences to decode; default 400",
              at_least(1).at_most(1e6));
+  add_number(*decode, "--output-length", &options.output_tokens,
+             "the number of tokens of each output, the end token among them; default 16", at_least(1).at_most(10'000));
   add_number(*decode, "--min-seconds", &options.min_seconds,
              "decode all sentences again until this time has passed; default 3", at_least(0).at_most(3600));
   add_number(*decode, "--workers", &command->workers,

@@ -10,54 +10,17 @@
 
 #include "edgewise/base/background.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/experiment/decoding_workload.h"
 #include "edgewise/experiment/median.h"
-#include "edgewise/models/sequence_model.h"
-#include "edgewise/nn/serialize.h"
-#include "edgewise/runtime/runtime_model.h"
 #include "edgewise/search/search.h"
-#include "edgewise/text/line_reader.h"
 
 namespace edgewise {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kDecodingSeed = 1;
-
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-std::vector<Tokens> random_inputs(const DecodingBenchOptions& options, std::int64_t vocabulary) {
-  RandomStream random(kDecodingSeed);
-  LineReader lines(options.input);
-  std::vector<Tokens> inputs;
-  for (std::string line; std::ssize(inputs) < options.sentences && lines.next(line);) {
-    Tokens& input = inputs.emplace_back(estimate_subwords(line));
-    for (std::int64_t& token : input) token = 4 + static_cast<std::int64_t>(random.next_below(vocabulary - 4));
-  }
-  check(!inputs.empty(), "bench decode: {} has no sentences, needs one", options.input);
-  return inputs;
-}
-
-RuntimeModel random_model(const DecodingBenchOptions& options) {
-  TransformerOptions model = bench_model_options(options.size);
-  model.norm_placement = NormPlacement::kPost;
-  model.final_norm = false;
-  std::string bytes = serialize_tensors(make_model(model, kDecodingSeed)->parameters());
-  return RuntimeModel(model, SafetensorsFile::parse(std::move(bytes), "random"), "random", options.precision);
-}
-
-SearchOptions search_options(const DecodingBenchOptions& options) {
-  SearchOptions search;
-  search.beam = options.beam;
-  search.length_norm = LengthNorm::kNone;
-  search.length_factor = 0;
-  search.length_offset = options.output_tokens - 1;
-  search.min_length = options.output_tokens - 1;
-  search.never = {0, 1, 2};
-  return search;
-}
 
 /// Distributes the inputs to all workers, again and again until `min_seconds` have passed, and measures the latency of
 /// each.
@@ -104,9 +67,9 @@ class TimedQueue : public SearchQueue {
 /// Workers that decode several queues one after the other: the first queue allocates all memory for the timed one.
 class Workers {
  public:
-  Workers(const RuntimeModel& model, const DecodingBenchOptions& options, const ThreadSplit& split)
-      : options_(options), split_(split), errors_(static_cast<std::size_t>(split.workers)) {
-    for (int i = 0; i < split.workers; ++i) scorers_.push_back(model.make_scorer());
+  Workers(const DecodingWorkload& workload, const DecodingBenchOptions& options, const ThreadSplit& split)
+      : search_(workload.search), options_(options), split_(split), errors_(static_cast<std::size_t>(split.workers)) {
+    for (int i = 0; i < split.workers; ++i) scorers_.push_back(workload.model.make_scorer());
   }
 
   // The first worker runs in the calling thread, whose team of threads exists already.
@@ -136,13 +99,14 @@ class Workers {
       const NumThreadsScope threads(split_.threads);
       std::optional<Profile> profile;
       if (options_.is_profiled && worker == 0) profile.emplace();
-      search(*scorers_[worker], queue, search_options(options_), {.sentences = options_.batch});
+      search(*scorers_[worker], queue, search_, {.sentences = options_.batch});
       if (profile) profile_ = profile->lines();
     } catch (...) {
       errors_[worker] = std::current_exception();
     }
   }
 
+  const SearchOptions& search_;
   const DecodingBenchOptions& options_;
   ThreadSplit split_;
   std::vector<std::unique_ptr<Scorer>> scorers_;
@@ -150,9 +114,9 @@ class Workers {
   std::vector<Profile::Line> profile_;
 };
 
-DecodingBench measure(const RuntimeModel& model, const std::vector<Tokens>& inputs, const DecodingBenchOptions& options,
-                      const ThreadSplit& split) {
-  Workers workers(model, options, split);
+DecodingBench measure(const DecodingWorkload& workload, const DecodingBenchOptions& options, const ThreadSplit& split) {
+  const std::vector<Tokens>& inputs = workload.inputs;
+  Workers workers(workload, options, split);
   const auto num_first = std::min<std::int64_t>(std::ssize(inputs), options.batch * split.workers);
   const std::vector<Tokens> first(inputs.begin(), inputs.begin() + num_first);
   TimedQueue warmup(first, options.output_tokens, /*min_seconds=*/0);
@@ -172,11 +136,10 @@ DecodingBench measure(const RuntimeModel& model, const std::vector<Tokens>& inpu
 
 std::vector<DecodingBench> measure_decoding(const DecodingBenchOptions& options,
                                             const std::vector<ThreadSplit>& splits) {
-  const RuntimeModel model = random_model(options);
-  const std::vector<Tokens> inputs = random_inputs(options, model.options().input_vocabulary);
+  const DecodingWorkload workload = make_decoding_workload(options);
   std::vector<DecodingBench> results;
   results.reserve(splits.size());
-  for (const ThreadSplit& split : splits) results.push_back(measure(model, inputs, options, split));
+  for (const ThreadSplit& split : splits) results.push_back(measure(workload, options, split));
   return results;
 }
 

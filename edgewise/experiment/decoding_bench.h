@@ -13,6 +13,7 @@ namespace edgewise {
 
 struct DecodingBenchOptions {
   ModelSize size = ModelSize::kTiny;
+  std::string model;  // a run or model directory; empty: a model of random parameters of `size`
   RuntimePrecision precision = RuntimePrecision::kFp32;
   std::string input;  // a file of sentences, which give the input lengths
   std::int64_t sentences = 400;
@@ -39,9 +40,8 @@ struct DecodingBench {
   double tokens_per_second() const { return static_cast<double>(output_tokens) / seconds; }
 };
 
-/// Times decoding with a model of random parameters, post-norm without final norms, for each split in turn, after a
-/// warm-up. An input has as many random tokens as its sentence would have subwords (words · 5/4 + 1); the search
-/// options force each output to `output_tokens`. Throws Error when an output has a different length.
+/// Times decoding (decoding_workload.h) for each split in turn, after a warm-up. The search options force each output
+/// to `output_tokens`. Throws Error when an output has a different length.
 std::vector<DecodingBench> measure_decoding(const DecodingBenchOptions& options,
                                             const std::vector<ThreadSplit>& splits);
 

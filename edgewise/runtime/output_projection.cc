@@ -6,11 +6,48 @@
 #include <limits>
 
 #include "edgewise/base/profile.h"
+#include "edgewise/base/threads.h"
 
 namespace edgewise {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// The logits of few rows. The threads divide the columns of several tiles at a time: those of one tile would be too
+/// little work.
+template <typename T>
+class GroupedLogits {
+ public:
+  /// `buffer` receives the logits of a group of tiles: [R, columns] of the first, then of the second.
+  GroupedLogits(std::span<const PackedLinear<T>> tiles, std::int64_t rows, const Activations<T>& states,
+                std::vector<float>& buffer)
+      : tiles_(tiles), rows_(rows), states_(states), buffer_(buffer) {}
+
+  /// Returns the logits of a tile, [R, columns]. The first call has the index 0, each later one the next index.
+  const float* compute(std::size_t index) {
+    const std::int64_t tile_values = rows_ * tiles_.front().out();
+    if (index == end_of_group_) {
+      const std::int64_t most =
+          std::max<std::int64_t>(1, kValuesPerThread * num_threads() / std::max<std::int64_t>(1, tile_values));
+      const auto group = tiles_.subspan(index).first(std::min(tiles_.size() - index, static_cast<std::size_t>(most)));
+      buffer_.resize(group.size() * static_cast<std::size_t>(tile_values));
+      PackedLinear<T>::write_all(group, rows_, states_, buffer_.data());
+      first_of_group_ = index;
+      end_of_group_ = index + group.size();
+    }
+    return buffer_.data() + static_cast<std::int64_t>(index - first_of_group_) * tile_values;
+  }
+
+ private:
+  static constexpr std::int64_t kValuesPerThread = 1 << 17;  // stay in its second-level cache until they are reduced
+
+  std::span<const PackedLinear<T>> tiles_;
+  std::int64_t rows_;
+  const Activations<T>& states_;
+  std::vector<float>& buffer_;
+  std::size_t first_of_group_ = 0;
+  std::size_t end_of_group_ = 0;
+};
 
 }  // namespace
 
@@ -21,18 +58,34 @@ void OutputProjection::write(const Weights<T>& weights, const Activations<T>& st
   vocabulary_size_ = weights.options.output_vocabulary;
   tile_size_ = weights.tile_size;
   begin(request, result);
-  std::int64_t first_token = 0;
-  for (const PackedLinear<T>& tile : weights.output_projection) {
-    set_logits_out(request, first_token, tile.out(), result);
-    tile.reduce_tile(states, {.rows = std::ssize(request.nodes),
-                              .columns = 0,
-                              .first_token = first_token,
-                              .penalty = penalty_.empty() ? nullptr : penalty_.data() + first_token,
-                              .accumulators = rows_.data()});
-    copy_wanted_logits(request, first_token, tile.out(), result);
-    first_token += tile.out();
-  }
+  reduce_tiles(weights, states, request, result);
   compute_log_probabilities(request, result);
+}
+
+template <typename T>
+void OutputProjection::reduce_tiles(const Weights<T>& weights, const Activations<T>& states, const StepRequest& request,
+                                    StepResult& result) {
+  const auto num_rows = std::ssize(request.nodes);
+  const std::span<const PackedLinear<T>> tiles = weights.output_projection;
+  GroupedLogits<T> grouped(tiles, num_rows, states, group_logits_);
+  std::int64_t first_token = 0;
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    const std::int64_t count = tiles[i].out();
+    set_logits_out(request, first_token, count, result);
+    kernels::LogitsTile tile = {.rows = num_rows,
+                                .columns = count,
+                                .first_token = first_token,
+                                .penalty = penalty_.empty() ? nullptr : penalty_.data() + first_token,
+                                .accumulators = rows_.data()};
+    if (tiles[i].splits_rows(num_rows, states)) {
+      tiles[i].reduce_tile(states, tile);
+    } else {
+      tile.logits = grouped.compute(i);
+      kernels::reduce_logits_tile(tile);
+    }
+    copy_wanted_logits(request, first_token, count, result);
+    first_token += count;
+  }
 }
 
 void OutputProjection::begin(const StepRequest& request, StepResult& result) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -12,7 +13,7 @@
 namespace edgewise {
 
 /// Computes candidates and log-probabilities of the next token from the decoder's final states. The vocabulary is
-/// processed in tiles: only one tile's logits are in memory, unless a request asks for all log-probabilities.
+/// processed in tiles: only the logits of a few tiles are in memory, unless a request asks for all log-probabilities.
 class OutputProjection {
  public:
   /// Writes all fields of `result` but `attention` and `ponder_steps`. `states` has one row per node of the request.
@@ -20,6 +21,10 @@ class OutputProjection {
   void write(const Weights<T>& weights, const Activations<T>& states, const StepRequest& request, StepResult& result);
 
  private:
+  template <typename T>
+  void reduce_tiles(const Weights<T>& weights, const Activations<T>& states, const StepRequest& request,
+                    StepResult& result);
+
   void begin(const StepRequest& request, StepResult& result);
   void index_excluded(const StepRequest& request);
   void allocate_candidates(std::int64_t num_candidates);
@@ -41,6 +46,7 @@ class OutputProjection {
   std::vector<std::int32_t> top_tokens_;
   std::vector<std::uint8_t> allowed_;
   std::vector<float> penalty_;               // [vocabulary], by `allowed_`; empty: all tokens are allowed
+  std::vector<float> group_logits_;          // logits of some tiles (GroupedLogits)
   std::vector<float> wanted_logits_;         // [rows with wanted tokens, tile]
   std::vector<std::int64_t> wanted_row_;     // [R], index into `wanted_logits_`; -1: the row has no wanted tokens
   std::vector<std::size_t> excluded_begin_;  // [R + 1], offsets into request.excluded

@@ -62,6 +62,19 @@ void PackedLinear<T>::write(std::int64_t rows, const Activations<T>& x, float* o
 }
 
 template <typename T>
+void PackedLinear<T>::write_all(std::span<const PackedLinear> layers, std::int64_t rows, const Activations<T>& x,
+                                float* out) {
+  std::vector<kernels::RowProduct<T>> products;
+  for (const PackedLinear& layer : layers) products.push_back(layer.product(rows, x, GemmActivation::kNone));
+  kernels::multiply_all<T>(products, out);
+}
+
+template <typename T>
+bool PackedLinear<T>::splits_rows(std::int64_t rows, const Activations<T>& x) const {
+  return kernels::splits_rows(product(rows, x, GemmActivation::kNone));
+}
+
+template <typename T>
 void PackedLinear<T>::activate(std::int64_t rows, const Activations<T>& x, GemmActivation activation,
                                const Activations<T>& out) const {
   if constexpr (std::is_same_v<T, float>) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "edgewise/kernels/gemm/epilogue.h"
@@ -45,6 +46,12 @@ class PackedLinear {
   /// `norms_sum`, norm(sum) also replaces `sum`.
   void add_and_norm(std::int64_t rows, const Activations<T>& x, float* sum, const NormParameters& norm, bool norms_sum,
                     const Activations<T>& out) const;
+
+  /// Writes the results of layers with the same `x` one behind the other: [R, out()] of the first, then of the second.
+  static void write_all(std::span<const PackedLinear> layers, std::int64_t rows, const Activations<T>& x, float* out);
+
+  /// Returns whether the threads divide the rows of x W + b. If not, they divide its columns.
+  bool splits_rows(std::int64_t rows, const Activations<T>& x) const;
 
   /// Calls kernels::reduce_logits_tile with `tile`, whose columns and values become those of x W + b. Computes the
   /// logits block by block of rows, so that each block is reduced while it is in cache.

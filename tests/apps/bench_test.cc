@@ -106,6 +106,36 @@ TEST_F(BenchProgram, MeasuresDecodingInEachPrecision) {
   }
 }
 
+TEST_F(BenchProgram, MeasuresDecodingOfAGivenModel) {
+  write_corpus();
+  write("config.toml", kTinyConfig);
+  run_well({"train", "config.toml", "--out", "run", "--set", "train.epochs=1"});
+  const auto bench =
+      nlohmann::json::parse(run_well({"bench", "decode", "--model", "run", "--input", "a.en", "--output-length", "5",
+                                      "--sentences", "2", "--min-seconds", "0", "--workers", "1", "--json"}));
+  EXPECT_EQ(bench["model"], "run");
+  EXPECT_FALSE(bench.contains("size"));
+  EXPECT_GT(bench["output_tokens_per_second"], 0);
+}
+
+TEST_F(BenchProgram, RefusesAGivenModelWithASizeWithoutPositionsOrWithoutInputs) {
+  const std::vector<std::string> decode = {"bench", "decode", "--model", "run", "--input", "a.en"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), decode.begin(), decode.end());
+    return more;
+  };
+  write("a.en", "\n");
+  expect_refused(with({"--size", "base"}),
+                 "edgewise bench decode: --model excludes --size; see edgewise bench decode --help");
+  expect_refused(with({}), "bench decode: run: No such file or directory");
+  write("config.toml", kTinyConfig);
+  run_well({"train", "config.toml", "--out", "run", "--set", "train.epochs=1", "--set", "model.positions=learned",
+            "--set", "model.max_positions=64"});
+  expect_refused(with({"--output-length", "65"}),
+                 "bench decode: output_tokens is 65, needs at most 64, the number of positions of run");
+  expect_refused(with({}), "bench decode: a.en has no tokens of run, needs one");
+}
+
 TEST_F(BenchProgram, MeasuresAttention) {
   const auto bench = nlohmann::json::parse(
       run_well({"bench", "attention", "--case", "small", "--repetitions", "1", "--threads", "1", "--json"}));

@@ -174,6 +174,38 @@ TYPED_TEST(RowProductOf, GivesARowTheSameBitsWithAnyOtherRowsAndOnAnyNumberOfThr
   }
 }
 
+/// Writes the products of all problems with rows of the first one by one call, and expects the bits of single calls.
+template <typename T>
+void expect_same_bits_of_all(std::int64_t rows) {
+  const Problem<T> first({192, 256}, /*has_bias=*/true, GemmActivation::kNone);
+  const Problem<T> second({65, 256}, /*has_bias=*/false, GemmActivation::kSilu);
+  const Problem<T> third({700, 256}, /*has_bias=*/true, GemmActivation::kRelu);
+  std::vector<RowProduct<T>> products;
+  std::vector<float> expected;
+  for (const Problem<T>* problem : {&first, &second, &third, &first}) {
+    RowProduct<T>& product = products.emplace_back(problem->row_product(0, rows));
+    product.a = products.front().a;
+    product.scales = products.front().scales;
+    std::vector<float> one(static_cast<std::size_t>(rows * product.b->columns()));
+    multiply_rows(product, one.data());
+    expected.insert(expected.end(), one.begin(), one.end());
+  }
+  for (const int threads : {1, 2, 3}) {
+    const NumThreadsScope scope(threads);
+    std::vector<float> all(expected.size());
+    multiply_all<T>(products, all.data());
+    EXPECT_EQ(all, expected) << rows << " rows on " << threads << " threads";
+  }
+}
+
+TYPED_TEST(RowProductOf, HasTheSameBitsInASeriesOfProductsOnAnyNumberOfThreadsOnEveryInstructionSet) {
+  for (const InstructionSet set : runnable_instruction_sets()) {
+    SCOPED_TRACE(instruction_set_name(set));
+    const ForcedInstructionSet forced(set);
+    for (const std::int64_t rows : {0, 1, 4, 47}) expect_same_bits_of_all<TypeParam>(rows);
+  }
+}
+
 TYPED_TEST(RowProductOf, IsCorrectOnAnyInstructionSetWithWeightsPackedOnAnother) {
   for (const InstructionSet packing : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(packing);

@@ -268,12 +268,15 @@ void multiply(const PanelProduct<T>& p, std::int64_t begin, std::int64_t end) {
   for (std::int64_t panel = begin; panel < end; panel += panels_at_once) {
     const std::int64_t count = std::min(panels_at_once, end - panel);
     const std::int64_t first = panel * kPanelLanes;
+    const std::int64_t next = std::min(panel + count, end - 1);
     for_row_groups(p.rows, [&](std::int64_t row, std::int64_t rows) {
+      // If every group of rows prefetched the next panels, their loads would delay those of this panel.
+      const std::int64_t prefetched = row == 0 ? next : panel;
       multiply_blocks<T>({.a = a.rows + row * a.stride,
                           .a_stride = a.stride,
                           .panel = panels + panel * panel_stride,
                           .panel_stride = panel_stride,
-                          .prefetch = panels + std::min(panel + count, end - 1) * panel_stride,
+                          .prefetch = panels + prefetched * panel_stride,
                           .steps = layout.steps(),
                           .sums = sums},
                          rows, count);

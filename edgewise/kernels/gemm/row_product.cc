@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include "edgewise/base/profile.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/gemm/panel_block.h"
+#include "edgewise/kernels/gemm/panel_layout.h"
 #include "edgewise/kernels/gemm/quantise_columns.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 
@@ -36,12 +38,6 @@ template <typename T>
 std::int64_t choose_min_rows(const RowProduct<T>& product) {
   constexpr std::int64_t kCacheBytes = 1 << 18;
   return count_bytes(*product.b) <= kCacheBytes ? kMinRows / 4 : kMinRows;
-}
-
-/// Returns whether to divide the rows among the threads instead of the columns.
-template <typename T>
-bool can_split_rows(const RowProduct<T>& product) {
-  return product.rows / num_threads() >= choose_min_rows(product);
 }
 
 /// Returns the fewest rows of a range if the rows are divided. Each range loads all of b: from a b of up to 4 MB this
@@ -95,20 +91,17 @@ void multiply_block(const RowProduct<T>& product, std::int64_t first, std::int64
   multiply_and_activate(block, product.activation, 0, count_panels(block.format, block.columns));
 }
 
-/// Divides the panels of columns among the threads; each thread computes all rows. Each thread computes a single range
-/// if it has to convert the left side.
+/// Returns the fewest panels that a thread should compute at a time. They take 10 to 20 µs, because threads need a few
+/// microseconds to begin and to end together, and much longer than converting the left side.
 template <typename T>
-void split_columns(const RowProduct<T>& product, float* out) {
-  constexpr std::int64_t kGrain = 1 << 20;  // multiplications per range, at least
-  const ScopedTimer timer("products");
-  const PanelProduct<T> whole = make_panel_product(product, 0, product.rows, out);
-  const std::int64_t panels = count_panels(whole.format, whole.columns);
-  const std::int64_t panel_size = whole.rows * whole.depth * panel_columns(whole.format);
-  std::int64_t grain = 1 + kGrain / std::max<std::int64_t>(1, panel_size);
-  if (converts_left_side<T>(whole.format)) grain = std::max(grain, panels / num_threads());
-  parallel_for(panels, grain, [&](std::int64_t begin, std::int64_t end) {
-    multiply_and_activate(whole, product.activation, begin, end);
-  });
+std::int64_t choose_panel_grain(const PanelProduct<T>& product) {
+  constexpr std::int64_t kMultiplications = 1 << 19;
+  constexpr std::int64_t kMultiplicationsPerByte = 4;  // as many take as long as loading a byte of b
+  constexpr std::int64_t kColumns = 256;
+  const std::int64_t columns = panel_columns(product.format);
+  const std::int64_t element = product.rows + kMultiplicationsPerByte * std::int64_t{sizeof(T)};
+  const std::int64_t panels = 1 + kMultiplications / std::max<std::int64_t>(1, element * product.depth * columns);
+  return converts_left_side<T>(product.format) ? std::max(panels, divide_up(kColumns, columns)) : panels;
 }
 
 /// Calls body(first, count, values) for each block of rows of the product, with values [count, N]. Runs body on several
@@ -116,7 +109,7 @@ void split_columns(const RowProduct<T>& product, float* out) {
 template <typename T, class Body>
 void for_blocks(const RowProduct<T>& product, const Body& body) {
   const std::int64_t columns = product.b->columns();
-  if (!can_split_rows(product)) {
+  if (!splits_rows(product)) {
     float* values = buffer_of_this_thread(product.rows * columns);
     multiply_rows(product, values);
     return body(0, product.rows, values);
@@ -166,9 +159,34 @@ void RowProductWeights<T>::pack_exactly(const Matrix<From>& from, std::int64_t d
 }
 
 template <typename T>
+bool splits_rows(const RowProduct<T>& product) {
+  return product.rows / num_threads() >= choose_min_rows(product);
+}
+
+template <typename T>
+void multiply_all(std::span<const RowProduct<T>> products, float* out) {
+  if (products.empty() || products.front().rows == 0) return;
+  const ScopedTimer timer("products");
+  std::vector<PanelProduct<T>> blocks;
+  std::vector<std::int64_t> ends;  // the end of each block's panels, numbered over all blocks
+  for (const RowProduct<T>& product : products) {
+    const PanelProduct<T>& block = blocks.emplace_back(make_panel_product(product, 0, product.rows, out));
+    ends.push_back((ends.empty() ? 0 : ends.back()) + count_panels(block.format, block.columns));
+    out += block.rows * block.columns;
+  }
+  parallel_for(ends.back(), choose_panel_grain(blocks.front()), [&](std::int64_t begin, std::int64_t end) {
+    auto i = static_cast<std::size_t>(std::ranges::upper_bound(ends, begin) - ends.begin());
+    for (; begin < end; begin = ends[i++]) {
+      const std::int64_t first = i == 0 ? 0 : ends[i - 1];
+      multiply_and_activate(blocks[i], products[i].activation, begin - first, std::min(end, ends[i]) - first);
+    }
+  });
+}
+
+template <typename T>
 void multiply_rows(const RowProduct<T>& product, float* out) {
   if (product.rows == 0) return;
-  if (!can_split_rows(product)) return split_columns(product, out);
+  if (!splits_rows(product)) return multiply_all(std::span(&product, 1), out);
   parallel_for(product.rows, choose_row_grain(product), [&](std::int64_t begin, std::int64_t end) {
     multiply_block(product, begin, end - begin, out + begin * product.b->columns());
   });
@@ -203,6 +221,12 @@ template void RowProductWeights<BFloat16>::pack_exactly(const Matrix<BFloat16>&,
                                                         std::span<const float>);
 template void RowProductWeights<std::int8_t>::pack_exactly(const Matrix<std::int8_t>&, std::int64_t, std::int64_t,
                                                            std::span<const float>);
+template bool splits_rows(const RowProduct<float>&);
+template bool splits_rows(const RowProduct<BFloat16>&);
+template bool splits_rows(const RowProduct<std::int8_t>&);
+template void multiply_all(std::span<const RowProduct<float>>, float*);
+template void multiply_all(std::span<const RowProduct<BFloat16>>, float*);
+template void multiply_all(std::span<const RowProduct<std::int8_t>>, float*);
 template void multiply_rows(const RowProduct<float>&, float*);
 template void multiply_rows(const RowProduct<BFloat16>&, float*);
 template void multiply_rows(const RowProduct<std::int8_t>&, float*);

@@ -71,6 +71,16 @@ struct RowProduct {
 template <typename T>
 void multiply_rows(const RowProduct<T>& product, float* out);
 
+/// Returns whether multiply_rows() gives each thread some rows and all columns. If not, each thread computes all rows
+/// and some columns.
+template <typename T>
+bool splits_rows(const RowProduct<T>& product);
+
+/// Writes products of the same left side one behind the other: [R, N] of the first, then [R, N] of the second. The
+/// threads divide the columns of all products.
+template <typename T>
+void multiply_all(std::span<const RowProduct<T>> products, float* out);
+
 /// Computes a product and applies `epilogue` with the product as `epilogue.values`.
 template <typename T>
 void multiply_with_epilogue(const RowProduct<T>& product, const RowEpilogue<T>& epilogue);
