@@ -99,7 +99,7 @@ class TokenizerSettings {
   }
 
   static JsonSettings read_if_exists(const fs::path& path, std::string_view caller) {
-    return fs::exists(path) ? JsonSettings::read(path, caller) : JsonSettings(where(caller, path));
+    return has_entry(path, caller) ? JsonSettings::read(path, caller) : JsonSettings(where(caller, path));
   }
 
   /// Returns the texts of tokens that are strings or objects with `content`.
@@ -152,7 +152,7 @@ HuggingFaceVocabulary read_multilingual(const fs::path& directory, const Hugging
                                         const TokenizerSettings& settings, std::string_view caller) {
   const fs::path list = directory / "vocab.json";
   const auto pieces = read_piece_codec(directory / "sentencepiece.bpe.model", caller);
-  const bool is_nllb = !fs::exists(list);
+  const bool is_nllb = !has_entry(list, caller);
   MultilingualTokens tokens = {
       .listed = is_nllb ? nllb_tokens(*pieces) : read_numbered_tokens(list, caller), .added = {}, .is_nllb = is_nllb};
   tokens.added = settings.tokens_from(std::ssize(tokens.listed), is_nllb);

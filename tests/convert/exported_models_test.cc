@@ -16,6 +16,7 @@
 #include "tests/base/support.h"
 #include "tests/convert/learned_model.h"
 #include "tests/convert/model_folders.h"
+#include "tests/convert/trainable_model.h"
 
 namespace edgewise {
 namespace {
@@ -84,6 +85,7 @@ TEST_P(MarianTwinTest, NpzAndHuggingFaceDirectoryAreImportedWithTheSameBits) {
   const ModelFiles after = read_model_files(twin, kCaller);
   EXPECT_TRUE(are_equal(*after.codec.vocabularies.input, *before.codec.vocabularies.input));
   EXPECT_TRUE(are_equal(*after.codec.vocabularies.output, *before.codec.vocabularies.output));
+  expect_trainable(twin);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, MarianTwinTest, testing::ValuesIn(list_marian_models()),

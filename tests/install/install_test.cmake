@@ -25,6 +25,18 @@ foreach(program "${WORK}/infer/example" "${WORK}/installed/bin/edgewise-translat
 endforeach()
 run("${WORK}/installed/bin/edgewise-translate" --version)
 
+run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component convert)
+build_example(import convert)
+# Both programs translate with the imported model.
+execute_process(COMMAND "${WORK}/convert/example" "${SOURCE}/tests/convert/models/marian_2" "${WORK}/model" "œur a"
+  OUTPUT_VARIABLE found COMMAND_ERROR_IS_FATAL ANY)
+file(WRITE "${WORK}/line" "œur a\n")
+execute_process(COMMAND "${WORK}/installed/bin/edgewise-translate" --model "${WORK}/model" "${WORK}/line"
+  OUTPUT_VARIABLE expected COMMAND_ERROR_IS_FATAL ANY)
+if(found STREQUAL "\n" OR NOT found STREQUAL expected)
+  message(FATAL_ERROR "examples/import.cpp prints \"${found}\", needs \"${expected}\"")
+endif()
+
 run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component train)
 build_example(train train)
 # The program starts and reports that the config is missing.

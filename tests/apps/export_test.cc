@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// `edgewise export` to each format: models as they are, damaged, and with disks and signals that end it early.
+#include <gmock/gmock.h>
+
+#include <csignal>
+
+#include "tests/apps/foreign_models.h"
+#include "tests/apps/forked_program.h"
+#include "tests/apps/signals.h"
+#include "tests/train/same_run.h"
+
+namespace edgewise {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array kFormats = {"ctranslate2", "huggingface", "marian"};
+
+/// Has a MarianMT model as the model directory "model".
+class ExportTest : public SignalsTest {
+ protected:
+  ExportTest() { import_from(EDGEWISE_SOURCE "/tests/convert/models/marian_2"); }
+
+  void import_from(const fs::path& source) const { write_model(import_model(source, "test"), path("model"), "test"); }
+
+  std::string translate(const std::string& model) const {
+    const ProcessResult result = run_process({EDGEWISE_TRANSLATE, "--model", model, "--beam", "1"},
+                                             {.input = "eu.\nœur a acheté\n", .folder = path("").string()});
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    return result.output;
+  }
+};
+
+TEST_F(ExportTest, EachFormatIsImportedAgainAndTranslatesTheSame) {
+  const std::string expected = translate("model");
+  for (const char* format : kFormats) {
+    SCOPED_TRACE(format);
+    EXPECT_EQ(run_well({"export", "model", "--format", format, "--out", "exported"}),
+              std::string("exported: a model for ") + format + "\n");
+    run_well({"import", "exported", "--out", "imported"});
+    EXPECT_EQ(translate("imported"), expected);
+  }
+}
+
+TEST_F(ExportTest, AWarningListsTheOptionsThatTheFilesLeaveOut) {
+  const ProcessResult same = run({"export", "model", "--format", "huggingface", "--out", "exported"});
+  EXPECT_EQ(same.errors, "");
+  const ProcessResult result = run({"export", "model", "--format", "marian", "--out", "exported"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.output, "exported: a model for marian\n");
+  EXPECT_EQ(result.errors, "");
+}
+
+TEST_F(ExportTest, ADamagedFileIsRefusedByItsNameAndNothingIsWritten) {
+  const fs::path pristine = path("pristine");
+  fs::copy(path("model"), pristine);
+  for (const std::string& file : names_in(pristine)) {
+    for (const Alteration& alteration : spoil(file)) {
+      SCOPED_TRACE(file + ": " + alteration.name);
+      fs::remove_all(path("model"));
+      fs::copy(pristine, path("model"));
+      alteration.apply(path("model"));
+      const ProcessResult result = run_forked({"export", "model", "--format", "huggingface", "--out", "exported"},
+                                              {.folder = path("").string()});
+      expect_refusal(result, alteration);
+      EXPECT_EQ(result.output, "");
+      EXPECT_FALSE(fs::exists(path("exported")));
+    }
+  }
+}
+
+TEST_F(ExportTest, ADestinationWithOtherFilesStays) {
+  fs::create_directory(path("notes"));
+  write("notes/mine", "text");
+  write("file", "text");
+  for (const char* format : kFormats) {
+    expect_refused({"export", "model", "--format", format, "--out", "notes"},
+                   "edgewise export: notes exists and has no manifest.json; choose another directory");
+    expect_refused({"export", "model", "--format", format, "--out", "file"}, "edgewise export: file is no directory");
+  }
+  EXPECT_EQ(read("notes/mine"), "text");
+  EXPECT_EQ(read("file"), "text");
+}
+
+TEST_F(ExportTest, AFullDiskLeavesNothing) {
+  const std::set<std::string> before = names_in(path(""));
+  for (const char* format : kFormats) {
+    const ProcessResult result =
+        start_shell(R"(ulimit -f 1; exec "$0" "$@")", {"export", "model", "--format", format, "--out", "exported"})
+            .wait();
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.errors,
+                testing::MatchesRegex("edgewise export: exported/.*: File too large; nothing was replaced\n"));
+    EXPECT_EQ(names_in(path("")), before);
+  }
+}
+
+TEST_F(ExportTest, ASignalLeavesNothing) {
+  fs::copy(EDGEWISE_SOURCE "/tests/convert/models/marian_2", path("wide"));
+  widen(path("wide"));
+  import_from(path("wide"));
+  const std::set<std::string> before = names_in(path(""));
+  RunningProcess process = start({"export", "model", "--format", "huggingface", "--out", "exported"});
+  EXPECT_TRUE(wait_until([&] { return names_in(path("")).size() > before.size(); }));
+  process.send(SIGTERM);
+  EXPECT_LT(time_to_end(process), kSoon);
+  EXPECT_EQ(process.wait().exit_code, 128 + SIGTERM);
+  EXPECT_EQ(names_in(path("")), before);
+}
+
+}  // namespace
+}  // namespace edgewise
