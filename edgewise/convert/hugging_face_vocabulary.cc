@@ -171,11 +171,11 @@ HuggingFaceVocabulary read_multilingual(const fs::path& directory, const Hugging
 }
 
 /// Makes the language of config.json's forced token the default.
-void use_forced_language(const HuggingFaceConfig& config, std::string_view caller, HuggingFaceVocabulary& vocabulary) {
+void use_forced_language(const HuggingFaceConfig& config, const std::string& where, HuggingFaceVocabulary& vocabulary) {
   if (!config.forced_token) return;
   const auto& languages = vocabulary.vocabularies.output->rules().languages;
   const auto found = std::ranges::find(languages, *config.forced_token, &Language::token);
-  check(found != languages.end(), "{}: forced_bos_token_id is {}, needs the token of a language", caller,
+  check(found != languages.end(), "{}: forced_bos_token_id is {}, needs the token of a language", where,
         *config.forced_token);
   vocabulary.output_language = found->name;
 }
@@ -188,7 +188,7 @@ HuggingFaceVocabulary read_hugging_face_vocabulary(const fs::path& directory, co
   HuggingFaceVocabulary vocabulary = config.family == HuggingFaceFamily::kMarian
                                          ? read_marian(directory, config, settings.config(), caller)
                                          : read_multilingual(directory, config, settings, caller);
-  use_forced_language(config, caller, vocabulary);
+  use_forced_language(config, where(caller, directory), vocabulary);
   constexpr std::int64_t kMarianDefault = 512;
   if (config.family == HuggingFaceFamily::kMarian) vocabulary.longest = kMarianDefault;
   // Some tokenizers have the number 10^30, which means none.

@@ -13,7 +13,7 @@
 namespace edgewise {
 namespace {
 
-constexpr std::size_t kMostNamed = 5;  // tokens
+constexpr std::size_t kMostNamedTokens = 5;
 
 /// Returns the options that files of Hugging Face keep (exported_model.h), in the terms of the model's own rules.
 SearchOptions kept_by_hugging_face(const SearchOptions& search) {
@@ -154,7 +154,7 @@ class LeftOutOptions {
     const std::vector<std::int64_t>& forbidden = vocabulary.rules().forbidden;
     if (forbidden.empty()) return;
     std::vector<std::string> names;
-    for (std::size_t i = 0; i < std::min(forbidden.size(), kMostNamed); ++i) {
+    for (std::size_t i = 0; i < std::min(forbidden.size(), kMostNamedTokens); ++i) {
       names.push_back(quote(vocabulary.token_text(forbidden[i])));
     }
     const std::size_t more = forbidden.size() - names.size();

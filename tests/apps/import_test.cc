@@ -8,6 +8,7 @@
 #include "tests/apps/foreign_models.h"
 #include "tests/apps/forked_program.h"
 #include "tests/apps/signals.h"
+#include "tests/support/error_of.h"
 #include "tests/train/same_run.h"
 
 namespace edgewise {
