@@ -236,8 +236,8 @@ Ctranslate2Tokens read_ctranslate2_tokens(const fs::path& directory, const Ctran
   }
   const auto source = find_list(directory, kSource, caller);
   const auto target = find_list(directory, kTarget, caller);
-  check(source && target, "{}: {} has no vocabulary, needs {}, or {} and {}, as .json or .txt", caller,
-        directory.string(), kShared, kSource, kTarget);
+  check(source && target, "{}: {} has no vocabulary, needs {}.json, or {}.json and {}.json, or the same as .txt",
+        caller, directory.string(), kShared, kSource, kTarget);
   return {.input = read_list(*source, settings.unknown, caller),
           .output = read_list(*target, settings.unknown, caller)};
 }

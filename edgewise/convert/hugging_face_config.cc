@@ -45,10 +45,11 @@ constexpr FamilyDefaults kM2m100Defaults = {.family = HuggingFaceFamily::kM2m100
                                             .end = 2};
 
 const FamilyDefaults& defaults_of(const JsonSettings& config) {
-  const std::string type = config.text("model_type").value_or("");
-  if (type == "marian") return kMarianDefaults;
-  if (type == "m2m_100") return kM2m100Defaults;
-  config.refuse("model_type", quote(type), "marian or m2m_100");
+  const std::optional<std::string> type = config.text("model_type");
+  if (!type) config.refuse("model_type", "missing", "marian or m2m_100; a model of CTranslate2 needs model.bin");
+  if (*type == "marian") return kMarianDefaults;
+  if (*type == "m2m_100") return kM2m100Defaults;
+  config.refuse("model_type", quote(*type), "marian or m2m_100");
 }
 
 Activation read_activation(const JsonSettings& config, std::string_view by_default) {

@@ -152,7 +152,8 @@ HuggingFaceVocabulary read_multilingual(const fs::path& directory, const Hugging
                                         const TokenizerSettings& settings, std::string_view caller) {
   const fs::path list = directory / "vocab.json";
   const auto pieces = read_piece_codec(directory / "sentencepiece.bpe.model", caller);
-  const bool is_nllb = !has_entry(list, caller);
+  const std::string tokenizer = settings.config().text("tokenizer_class").value_or("");
+  const bool is_nllb = tokenizer != "M2M100Tokenizer" && !has_entry(list, caller);
   MultilingualTokens tokens = {
       .listed = is_nllb ? nllb_tokens(*pieces) : read_numbered_tokens(list, caller), .added = {}, .is_nllb = is_nllb};
   tokens.added = settings.tokens_from(std::ssize(tokens.listed), is_nllb);
@@ -161,7 +162,8 @@ HuggingFaceVocabulary read_multilingual(const fs::path& directory, const Hugging
       multilingual_list(tokens, config.model.input_vocabulary, special_tokens(config), where(caller, directory));
   builder.list().rules.forbidden = config.forbidden;
   check(!builder.list().rules.languages.empty(),
-        "{}: {} has neither added_tokens_decoder nor additional_special_tokens, needs the tokens of the languages",
+        "{}: {} has neither added_tokens_decoder nor additional_special_tokens in tokenizer_config.json or "
+        "special_tokens_map.json, needs the tokens of the languages",
         caller, directory.string());
   const auto index = std::move(builder).finish();
   const auto vocabulary = make_mapped_vocabulary(index, pieces);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,83 +95,87 @@ bool has_other_rules(const SearchOptions& search, ExportFormat format) {
   return !is_greedy && (format == ExportFormat::kCtranslate2 || !follows_hugging_face(search));
 }
 
+/// Collects the names of the options.
 class LeftOutOptions {
  public:
   LeftOutOptions(const ModelFiles& model, ExportFormat format) : model_(model), format_(format) {}
 
-  std::vector<std::string> run() && {
+  std::set<std::string> run() && {
     add_languages();
     if (format_ == ExportFormat::kCtranslate2) {
       add_longest_input();
       add_text_options();
     }
     add_search();
-    if (format_ == ExportFormat::kCtranslate2) add_forbidden_tokens();
-    return std::move(list_);
+    return std::move(names_);
   }
 
  private:
-  void add(std::string_view option, std::string_view value) { list_.push_back(fmt::format("{}={}", option, value)); }
-
   void add_languages() {
     const DataOptions& data = model_.experiment.data;
     const LanguagePlace place = model_.codec.vocabularies.output->rules().language_place;
     const bool keeps = format_ == ExportFormat::kHuggingFace && place != LanguagePlace::kOutputBeforeInput;
     if (keeps) return;
-    if (!data.input_language.empty()) add("data.input_language", data.input_language);
-    if (!data.output_language.empty()) add("data.output_language", data.output_language);
+    if (!data.input_language.empty()) names_.insert("data.input_language");
+    if (!data.output_language.empty()) names_.insert("data.output_language");
   }
 
   void add_longest_input() {
-    const std::int64_t longest = longest_input(kLongestCtranslate2Input, *model_.codec.vocabularies.input);
+    const std::int64_t learned = model_.experiment.model.num_learned_positions();
+    const std::int64_t positions = learned > 0 ? std::min(learned, kLongestCtranslate2Input) : kLongestCtranslate2Input;
     const std::int64_t limit = model_.experiment.data.max_length;
-    if (limit > 0 && limit < longest) add("data.max_length", std::to_string(limit));
+    const bool is_shorter = limit > 0 && limit < longest_input(positions, *model_.codec.vocabularies.input);
+    if (is_shorter) names_.insert("data.max_length");
   }
 
   /// Files of CTranslate2 have tokens; only SentencePiece models say how a text becomes tokens.
   void add_text_options() {
     const VocabularySection& vocabulary = model_.experiment.vocabulary;
-    if (vocabulary.kind == VocabularyKind::kCharacters) add("vocabulary.kind", enum_name(vocabulary.kind));
-    if (vocabulary.input_case != CaseKind::kKeep) add("vocabulary.input_case", enum_name(vocabulary.input_case));
-    if (vocabulary.output_case != CaseKind::kKeep) add("vocabulary.output_case", enum_name(vocabulary.output_case));
-    if (vocabulary.kind == VocabularyKind::kWords && vocabulary.separate_punctuation) {
-      add("vocabulary.separate_punctuation", "true");
-    }
+    const bool is_words = vocabulary.kind == VocabularyKind::kWords;
+    if (vocabulary.kind == VocabularyKind::kCharacters) names_.insert("vocabulary.kind");
+    if (vocabulary.input_case != CaseKind::kKeep) names_.insert("vocabulary.input_case");
+    if (vocabulary.output_case != CaseKind::kKeep) names_.insert("vocabulary.output_case");
+    if (is_words && vocabulary.separate_punctuation) names_.insert("vocabulary.separate_punctuation");
   }
 
   void add_search() {
     const SearchOptions& search = model_.experiment.search;
+    if (has_other_rules(search, format_)) names_.insert("search.rules");
     const auto settings = settings_of(search);
     const auto kept = settings_of(kept_search(search, format_));
     for (std::size_t i = 0; i < settings.size(); ++i) {
-      const auto& [option, value] = settings[i];
-      const bool is_other_rule = option == "rules" && has_other_rules(search, format_);
-      if (is_other_rule || value != kept[i].second) add("search." + option, value);
+      if (settings[i].second != kept[i].second) names_.insert("search." + settings[i].first);
     }
-  }
-
-  void add_forbidden_tokens() {
-    const Vocabulary& vocabulary = *model_.codec.vocabularies.output;
-    const std::vector<std::int64_t>& forbidden = vocabulary.rules().forbidden;
-    if (forbidden.empty()) return;
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < std::min(forbidden.size(), kMostNamedTokens); ++i) {
-      names.push_back(quote(vocabulary.token_text(forbidden[i])));
-    }
-    const std::size_t more = forbidden.size() - names.size();
-    list_.push_back(fmt::format("tokens that outputs may not contain: {}{}", fmt::join(names, ", "),
-                                more > 0 ? fmt::format(" and {} more", more) : ""));
   }
 
   const ModelFiles& model_;
   ExportFormat format_;
-  std::vector<std::string> list_;
+  std::set<std::string> names_;
 };
+
+std::string describe_forbidden_tokens(const Vocabulary& vocabulary) {
+  const std::vector<std::int64_t>& forbidden = vocabulary.rules().forbidden;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(forbidden.size(), kMostNamedTokens); ++i) {
+    names.push_back(quote(vocabulary.token_text(forbidden[i])));
+  }
+  const std::size_t more = forbidden.size() - names.size();
+  return fmt::format("tokens that outputs may not contain: {}{}", fmt::join(names, ", "),
+                     more > 0 ? fmt::format(" and {} more", more) : "");
+}
 
 }  // namespace
 
 std::vector<std::string> left_out_options(const ModelFiles& model, ExportFormat format) {
-  return LeftOutOptions(model, format).run();
+  const std::set<std::string> names = LeftOutOptions(model, format).run();
+  std::vector<std::string> list;
+  for (const auto& [option, value] : settings_of(model.experiment)) {
+    if (names.contains(option)) list.push_back(fmt::format("{}={}", option, value));
+  }
+  const Vocabulary& output = *model.codec.vocabularies.output;
+  const bool has_forbidden = format == ExportFormat::kCtranslate2 && !output.rules().forbidden.empty();
+  if (has_forbidden) list.push_back(describe_forbidden_tokens(output));
+  return list;
 }
 
 }  // namespace edgewise

@@ -43,7 +43,7 @@ inline std::vector<ForeignModel> list_foreign_models(const std::filesystem::path
        models / "m2m100_1",
        {"config.json", "generation_config.json", "model.safetensors", "sentencepiece.bpe.model",
         "special_tokens_map.json", "tokenizer_config.json", "vocab.json"},
-       {"generation_config.json"}},
+       {"generation_config.json", "tokenizer_config.json"}},
       {"Marian", folder / "npz", {"decoder.yml", "model.npz", "source.spm", "target.spm", "vocab.yml"}, {}},
       {"CTranslate2",
        ctranslate2 / "marian_2_float32",
