@@ -13,6 +13,10 @@
 
 namespace edgewise {
 
+/// The end of an error about a destination with other files.
+inline const std::string kNoManifest =
+    " exists without a manifest.json, needs to be absent, empty or written by this program; choose another directory";
+
 /// A small model of another system.
 struct ForeignModel {
   std::string family;
