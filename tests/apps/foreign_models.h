@@ -60,7 +60,7 @@ inline std::vector<ForeignModel> list_foreign_models(const std::filesystem::path
   };
 }
 
-/// Widens the layers of a MarianMT model to 100 MB, so that writing it takes a while.
+/// Widens the layers of a MarianMT model to 50 MB, so that writing it takes a while.
 inline void widen(const std::filesystem::path& model) {
   constexpr std::int64_t kWidth = 262'144;
   const SafetensorsFile file = SafetensorsFile::open(model / "model.safetensors");
@@ -69,7 +69,7 @@ inline void widen(const std::filesystem::path& model) {
   for (const TensorInfo& tensor : tensors) {
     if (tensor.name.ends_with("fc1.bias")) width = tensor.shape[0];
   }
-  const std::string zeros(static_cast<std::size_t>(kWidth) * 64 * sizeof(float), '\0');
+  const std::string zeros(static_cast<std::size_t>(kWidth) * 8 * sizeof(float), '\0');
   for (TensorInfo& tensor : tensors) {
     const bool is_wide = tensor.name.find(".fc1.") != std::string::npos || tensor.name.ends_with("fc2.weight");
     if (!is_wide) continue;

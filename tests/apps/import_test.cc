@@ -83,12 +83,12 @@ TEST_F(ImportTest, AnyFlippedBitGivesAModelOrOneSentence) {
   for (const ForeignModel& model : models_) {
     for (const std::string& file : model.files) {
       const std::string bytes = read_bytes(model.directory / file);
-      for (std::size_t i = 0; i < 16; ++i) {
-        const std::size_t place_of_byte = i * 7919 % std::min<std::size_t>(bytes.size(), i < 8 ? 512 : bytes.size());
+      for (std::size_t i = 0; i < 6; ++i) {
+        const std::size_t place_of_byte = i * 7919 % std::min<std::size_t>(bytes.size(), i < 3 ? 512 : bytes.size());
         SCOPED_TRACE(model.family + ", " + file + ", byte " + std::to_string(place_of_byte));
         place(model);
         std::string altered = bytes;
-        altered[place_of_byte] = static_cast<char>(altered[place_of_byte] ^ (1 << (i % 8)));
+        altered[place_of_byte] = static_cast<char>(altered[place_of_byte] ^ (1 << (i + 2)));
         write_bytes(path("model") / file, altered);
         const ProcessResult result =
             run_forked({"import", "model", "--out", "imported"}, {.folder = path("").string()});
