@@ -114,7 +114,7 @@ TEST_F(LeftOutOptionsTest, OfMarianAreAllButTheBeamAndTheLengthPenalty) {
 }
 
 TEST_F(LeftOutOptionsTest, OfCtranslate2AreTheSearchAndTheTokensThatOutputsMayNotContain) {
-  const std::string tokens = "tokens that outputs may not contain: \"<padding>\", \"<unknown>\", \"<begin>\"";
+  const std::string tokens = "tokens that outputs may not contain: \"<pad>\", \"<unknown>\", \"<begin>\"";
   SearchOptions search = common_search();
   EXPECT_THAT(list(kCtranslate2, search), ElementsAre("data.max_length=32", "search.beam=1", tokens));
   search.beam = 4;
