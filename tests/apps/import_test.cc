@@ -83,8 +83,8 @@ TEST_F(ImportTest, AnyFlippedBitGivesAModelOrOneSentence) {
   for (const ForeignModel& model : models_) {
     for (const std::string& file : model.files) {
       const std::string bytes = read_bytes(model.directory / file);
-      for (std::size_t i = 0; i < 6; ++i) {
-        const std::size_t place_of_byte = i * 7919 % std::min<std::size_t>(bytes.size(), i < 3 ? 512 : bytes.size());
+      for (std::size_t i = 0; i < 3; ++i) {
+        const std::size_t place_of_byte = i * 7919 % std::min<std::size_t>(bytes.size(), i == 0 ? 512 : bytes.size());
         SCOPED_TRACE(model.family + ", " + file + ", byte " + std::to_string(place_of_byte));
         place(model);
         std::string altered = bytes;
@@ -119,7 +119,7 @@ TEST_F(ImportTest, AnEarlierModelStaysUntilTheNewOneIsComplete) {
   run_well({"import", "model", "--out", "imported"});
   const std::string earlier = read("imported/config.toml");
   write_bytes(path("model/vocab.json"), "{}");
-  EXPECT_EQ(run({"import", "model", "--out", "imported"}).exit_code, 2);
+  EXPECT_EQ(run_forked({"import", "model", "--out", "imported"}, {.folder = path("").string()}).exit_code, 2);
   EXPECT_EQ(read("imported/config.toml"), earlier);
   place(models_[1]);
   run_well({"import", "model", "--out", "imported"});
