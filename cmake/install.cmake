@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cmake --install build` installs the programs and the package that find_package(edgewise COMPONENTS …) finds. The
-# component infer translates and needs no libtorch; the component train adds the libraries above libtorch.
+# component infer translates and needs no libtorch; the component convert adds models of other systems, and the component
+# train the libraries above libtorch.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/edgewise")
 set(infer_layers base graph kernels text search options runtime translate)
+set(convert_layers convert)
 set(train_layers message ops nn models data train viz experiment)
 
 # Installs the libraries and headers of the listed layers as one component.
@@ -26,6 +28,7 @@ function(edgewise_install component)
 endfunction()
 
 edgewise_install(infer ${infer_layers})
+edgewise_install(convert ${convert_layers})
 edgewise_install(train ${train_layers})
 # The target of the component is edgewise::train.
 set_target_properties(edgewise_train PROPERTIES EXPORT_NAME trainer)

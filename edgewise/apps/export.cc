@@ -2,6 +2,8 @@
 // edgewise export MODEL --format ctranslate2|huggingface|marian --out DIRECTORY
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
@@ -23,8 +25,13 @@ void run_export(const ExportCommand& command) {
   constexpr std::string_view kCaller = "edgewise export";
   make_output_optional();
   DirectoryWriter::check_target(command.destination, kCaller);
-  export_model(read_model_files(command.model, kCaller), command.format, command.destination, kCaller);
+  const ModelFiles model = read_model_files(command.model, kCaller);
+  export_model(model, command.format, command.destination, kCaller);
   print_output("{}: a model for {}\n", printable(command.destination.string()), enum_name(command.format));
+  const std::vector<std::string> left_out = left_out_options(model, command.format);
+  if (left_out.empty()) return;
+  print_error("{}: warning: the files leave out {}\n", kCaller,
+              printable(fmt::format("{}", fmt::join(left_out, ", "))));
 }
 
 }  // namespace

@@ -33,13 +33,12 @@ void run_import(const ImportCommand& command) {
 
 void add_import(CLI::App& program) {
   auto command = std::make_shared<ImportCommand>();
-  CLI::App* import = program.add_subcommand("import", "Convert a model of another system into a model directory");
-  add_path(*import, "source", command->source,
+  CLI::App* importer = program.add_subcommand("import", "Convert a model of another system into a model directory");
+  add_path(*importer, "source", command->source,
            "directory of a model of Hugging Face's transformers, Marian or CTranslate2")
       ->required();
-  add_path(*import, "--out", command->destination, "the model directory to write")->required();
-  import->callback([command] { run_import(*command);
-});
-}  // namespace edgewise
+  add_path(*importer, "--out", command->destination, "the model directory to write")->required();
+  importer->callback([command] { run_import(*command); });
+}
 
 }  // namespace edgewise

@@ -194,9 +194,8 @@ std::uint64_t read_header_size(std::span<const std::byte> bytes, const std::stri
 std::string_view dtype_name(DType dtype) { return dtype_info(dtype).name; }
 std::size_t dtype_size(DType dtype) { return dtype_info(dtype).size; }
 
-SafetensorsFile::SafetensorsFile(std::string bytes, std::string_view name)
+SafetensorsFile::SafetensorsFile(std::string bytes, const std::string& where)
     : bytes_(std::make_unique<const std::string>(std::move(bytes))) {
-  const std::string where = fmt::format("read_safetensors: {}", name);
   const std::span<const std::byte> file = std::as_bytes(std::span(*bytes_));
   const std::uint64_t header_size = read_header_size(file, where);
   const auto header = file.subspan(detail::kLengthBytes, header_size);
@@ -219,11 +218,13 @@ SafetensorsFile::SafetensorsFile(std::string bytes, std::string_view name)
   metadata_ = std::move(reader.metadata);
 }
 
-SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path) {
-  return parse(read_file(path, "read_safetensors", max_bytes()), path.string());
+SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path, std::string_view caller) {
+  return parse(read_file(path, caller, max_bytes()), path.string(), caller);
 }
 
-SafetensorsFile SafetensorsFile::parse(std::string bytes, std::string_view name) { return {std::move(bytes), name}; }
+SafetensorsFile SafetensorsFile::parse(std::string bytes, std::string_view name, std::string_view caller) {
+  return {std::move(bytes), fmt::format("{}: {}", caller, name)};
+}
 
 std::uint64_t SafetensorsFile::max_bytes() { return static_cast<std::uint64_t>(available_memory()); }
 

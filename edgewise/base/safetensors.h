@@ -53,10 +53,10 @@ using SafetensorsMetadata = std::map<std::string, std::string>;
 class SafetensorsFile {
  public:
   /// Reads the file into memory. The file is not mapped, since a mapped file that shrinks kills the process.
-  static SafetensorsFile open(const std::filesystem::path& path);
+  static SafetensorsFile open(const std::filesystem::path& path, std::string_view caller = kReader);
 
   /// Parses the bytes of a file. Errors call the file `name`.
-  static SafetensorsFile parse(std::string bytes, std::string_view name);
+  static SafetensorsFile parse(std::string bytes, std::string_view name, std::string_view caller = kReader);
 
   /// Returns the largest size of a file that open() reads: the memory that is available now.
   static std::uint64_t max_bytes();
@@ -69,8 +69,13 @@ class SafetensorsFile {
 
   const SafetensorsMetadata& metadata() const { return metadata_; }
 
+  /// Returns the bytes of the file.
+  std::string_view bytes() const { return *bytes_; }
+
  private:
-  SafetensorsFile(std::string bytes, std::string_view name);
+  static constexpr std::string_view kReader = "read_safetensors";
+
+  SafetensorsFile(std::string bytes, const std::string& where);
 
   std::unique_ptr<const std::string> bytes_;
   std::vector<TensorInfo> tensors_;

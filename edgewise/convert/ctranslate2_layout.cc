@@ -7,23 +7,16 @@
 #include <string_view>
 #include <utility>
 
+#include "edgewise/convert/layout_builder.h"
+
 namespace edgewise {
 namespace {
 
-class Ctranslate2Layout {
+class Ctranslate2Layout : public LayoutBuilder {
  public:
-  explicit Ctranslate2Layout(const TransformerOptions& options) : options_(options) {}
-
-  std::vector<TensorLayout> run() && {
-    add_embeddings();
-    add_side("encoder", options_.encoder_layers);
-    add_side("decoder", options_.decoder_layers);
-    return std::move(layout_);
-  }
+  using LayoutBuilder::LayoutBuilder;
 
  private:
-  void add(const std::string& theirs, std::vector<std::string> ours) { layout_.push_back({theirs, std::move(ours)}); }
-
   /// Adds a linear layer of the rows of several projections of `ours`.
   void add_linear(const std::string& theirs, const std::string& ours, const std::vector<std::string>& projections,
                   bool has_bias) {
@@ -45,38 +38,35 @@ class Ctranslate2Layout {
   void add_attention(const std::string& theirs, const std::string& ours,
                      const std::vector<std::vector<std::string>>& layers) {
     for (std::size_t i = 0; i < layers.size(); ++i) {
-      add_linear(fmt::format("{}/linear_{}", theirs, i), ours, layers[i], options_.attention_bias);
+      add_linear(fmt::format("{}/linear_{}", theirs, i), ours, layers[i], options().attention_bias);
     }
     add_norm(theirs + "/layer_norm", ours + "_norm");
   }
 
-  void add_side(std::string_view side, std::int64_t layers) {
-    for (std::int64_t i = 0; i < layers; ++i) {
-      const std::string ours = fmt::format("{}.layers.{}.", side, i);
-      const std::string theirs = fmt::format("{}/layer_{}/", side, i);
-      add_attention(theirs + "self_attention", ours + "self_attention", {{"query", "key", "value"}, {"output"}});
-      if (side == "decoder") {
-        add_attention(theirs + "attention", ours + "cross_attention", {{"query"}, {"key", "value"}, {"output"}});
-      }
-      add_linear(theirs + "ffn/linear_0", ours + "feed_forward", {"inner"}, true);
-      add_linear(theirs + "ffn/linear_1", ours + "feed_forward", {"outer"}, true);
-      add_norm(theirs + "ffn/layer_norm", ours + "feed_forward_norm");
+  void add_layer(std::string_view side, std::int64_t i, const std::string& ours) override {
+    const std::string theirs = fmt::format("{}/layer_{}/", side, i);
+    add_attention(theirs + "self_attention", ours + "self_attention", {{"query", "key", "value"}, {"output"}});
+    if (side == "decoder") {
+      add_attention(theirs + "attention", ours + "cross_attention", {{"query"}, {"key", "value"}, {"output"}});
     }
-    if (options_.final_norm) add_norm(fmt::format("{}/layer_norm", side), fmt::format("{}.norm", side));
+    add_linear(theirs + "ffn/linear_0", ours + "feed_forward", {"inner"}, true);
+    add_linear(theirs + "ffn/linear_1", ours + "feed_forward", {"outer"}, true);
+    add_norm(theirs + "ffn/layer_norm", ours + "feed_forward_norm");
   }
 
-  void add_embeddings() {
+  void add_final_norm(std::string_view side, const std::string& ours) override {
+    add_norm(fmt::format("{}/layer_norm", side), ours);
+  }
+
+  void add_embeddings() override {
     add("encoder/embeddings_0/weight", {"input_embedding.weight"});
-    if (options_.tying != Tying::kAll) add("decoder/embeddings/weight", {"output_embedding.weight"});
-    if (options_.tying == Tying::kNone) add("decoder/projection/weight", {"generator.weight"});
+    if (options().tying != Tying::kAll) add("decoder/embeddings/weight", {"output_embedding.weight"});
+    if (options().tying == Tying::kNone) add("decoder/projection/weight", {"generator.weight"});
     add("decoder/projection/bias", {"generator.bias"});
-    if (options_.num_learned_positions() == 0) return;
+    if (options().num_learned_positions() == 0) return;
     add("encoder/position_encodings/encodings", {"input_positions.weight"});
     add("decoder/position_encodings/encodings", {"output_positions.weight"});
   }
-
-  const TransformerOptions& options_;
-  std::vector<TensorLayout> layout_;
 };
 
 }  // namespace

@@ -81,12 +81,12 @@ class Ctranslate2Reader {
 
 }  // namespace
 
-Ctranslate2Model read_ctranslate2(const std::filesystem::path& path) {
-  return parse_ctranslate2(read_file(path, "read_ctranslate2", SafetensorsFile::max_bytes()), path.string());
+Ctranslate2Model read_ctranslate2(const std::filesystem::path& path, std::string_view caller) {
+  return parse_ctranslate2(read_file(path, caller, SafetensorsFile::max_bytes()), path.string(), caller);
 }
 
-Ctranslate2Model parse_ctranslate2(std::string bytes, std::string_view name) {
-  const std::string where = fmt::format("read_ctranslate2: {}", name);
+Ctranslate2Model parse_ctranslate2(std::string bytes, std::string_view name, std::string_view caller) {
+  const std::string where = fmt::format("{}: {}", caller, name);
   Ctranslate2Model model;
   Ctranslate2Reader(model.variables.keep(std::move(bytes)), where).read(model);
   return model;

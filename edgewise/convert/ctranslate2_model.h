@@ -35,10 +35,11 @@ struct Ctranslate2Model {
 
 /// Reads model.bin of version 4, 5 or 6, which have one layout. Throws Error for other versions, names that occur
 /// twice, aliases of unknown variables, and bytes after the aliases.
-Ctranslate2Model read_ctranslate2(const std::filesystem::path& path);
+Ctranslate2Model read_ctranslate2(const std::filesystem::path& path, std::string_view caller = "read_ctranslate2");
 
 /// Parses the bytes of such a file. Errors call it `name`.
-Ctranslate2Model parse_ctranslate2(std::string bytes, std::string_view name);
+Ctranslate2Model parse_ctranslate2(std::string bytes, std::string_view name,
+                                   std::string_view caller = "read_ctranslate2");
 
 /// Returns the bytes of a model.bin of version 6. Throws Error for element types other than F32, F16, BF16, I8, I16 and
 /// I32, for a variable of 4 GiB or more, and for names that parse_ctranslate2 refuses.

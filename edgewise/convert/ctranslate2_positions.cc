@@ -39,7 +39,8 @@ void add_computed_table(std::string name, std::int64_t count, const TransformerO
 
 }  // namespace
 
-void choose_ctranslate2_positions(StoredTensors& stored, TransformerOptions& options, const std::string& where) {
+std::int64_t choose_ctranslate2_positions(StoredTensors& stored, TransformerOptions& options,
+                                          const std::string& where) {
   std::int64_t count = kComputedPositions;
   for (const char* name : {kInputEncodings, kOutputEncodings}) {
     const TensorInfo* table = find_table(stored, name);
@@ -58,8 +59,6 @@ void choose_ctranslate2_positions(StoredTensors& stored, TransformerOptions& opt
   const TensorInfo& output = *find_table(stored, kOutputEncodings);
   check(input.shape == output.shape, "{}: {} has {} rows, needs the {} of {}", where, quote(kInputEncodings),
         input.shape[0], output.shape[0], quote(kOutputEncodings));
-  options.max_positions = count;
-  options.positions = PositionKind::kLearned;
   for (const PositionKind kind :
        {PositionKind::kSinusoidal, PositionKind::kHalves, PositionKind::kMarian, PositionKind::kFairseq}) {
     if (options.size < smallest_position_size(kind) || !is_position_table(input, options.size, kind) ||
@@ -70,8 +69,11 @@ void choose_ctranslate2_positions(StoredTensors& stored, TransformerOptions& opt
     std::erase_if(stored.tensors, [](const TensorInfo& tensor) {
       return tensor.name == kInputEncodings || tensor.name == kOutputEncodings;
     });
-    return;
+    return count;
   }
+  options.positions = PositionKind::kLearned;
+  options.max_positions = count;
+  return count;
 }
 
 }  // namespace edgewise

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "edgewise/convert/stored_tensor.h"
@@ -18,8 +19,8 @@ inline constexpr const char* kOutputEncodings = "decoder/position_encodings/enco
 ///     (position + 1) / 10000^(k / (size / 2 - 1)); first the sines, then the cosines of k = 0, 1, ..., size / 2 - 1
 ///
 /// It gets a table of them: as many as the other side has, or 1024. CTranslate2 computes them in single precision, with
-/// errors that depend on the processor; the table has the nearest single numbers. Throws Error, beginning with `where`,
-/// for tables of different lengths.
-void choose_ctranslate2_positions(StoredTensors& stored, TransformerOptions& options, const std::string& where);
+/// errors that depend on the processor; the table has the nearest single numbers. Returns the number of positions that
+/// each side has in CTranslate2. Throws Error, beginning with `where`, for tables of different lengths.
+std::int64_t choose_ctranslate2_positions(StoredTensors& stored, TransformerOptions& options, const std::string& where);
 
 }  // namespace edgewise

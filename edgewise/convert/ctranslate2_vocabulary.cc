@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/files.h"
 #include "edgewise/base/json_scanner.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/token_list_builder.h"
@@ -20,10 +21,10 @@ constexpr std::string_view kShared = "shared_vocabulary";
 constexpr std::string_view kSource = "source_vocabulary";
 constexpr std::string_view kTarget = "target_vocabulary";
 
-std::optional<fs::path> find_list(const fs::path& directory, std::string_view name) {
+std::optional<fs::path> find_list(const fs::path& directory, std::string_view name, std::string_view caller) {
   for (const char* extension : {".json", ".txt"}) {
     const fs::path path = directory / (std::string(name) + extension);
-    if (fs::exists(path)) return path;
+    if (has_entry(path, caller)) return path;
   }
   return std::nullopt;
 }
@@ -133,7 +134,7 @@ struct SidePieces {
 SidePieces read_pieces(const fs::path& directory, std::string_view caller) {
   const fs::path source = directory / "source.spm";
   const fs::path target = directory / "target.spm";
-  if (fs::exists(source) || fs::exists(target)) {
+  if (has_entry(source, caller) || has_entry(target, caller)) {
     SidePieces pieces = {read_piece_codec(source, caller), read_piece_codec(target, caller)};
     if (pieces.input->bytes() == pieces.output->bytes()) pieces.output = pieces.input;
     return pieces;
@@ -141,7 +142,7 @@ SidePieces read_pieces(const fs::path& directory, std::string_view caller) {
   const fs::path parent = fs::weakly_canonical(directory).parent_path();
   for (const fs::path& path :
        {directory / "sentencepiece.bpe.model", directory / "sentencepiece.model", parent / "sentencepiece.model"}) {
-    if (!fs::exists(path)) continue;
+    if (!has_entry(path, caller)) continue;
     const Pieces both = read_piece_codec(path, caller);
     return {both, both, path.stem() != "sentencepiece"};
   }
@@ -230,13 +231,13 @@ class VocabularyMaker {
 
 Ctranslate2Tokens read_ctranslate2_tokens(const fs::path& directory, const Ctranslate2Settings& settings,
                                           std::string_view caller) {
-  if (const auto shared = find_list(directory, kShared)) {
+  if (const auto shared = find_list(directory, kShared, caller)) {
     return {.input = read_list(*shared, settings.unknown, caller), .output = {}};
   }
-  const auto source = find_list(directory, kSource);
-  const auto target = find_list(directory, kTarget);
-  check(source && target, "{}: {} has no vocabulary, needs {}, or {} and {}, as .json or .txt", caller,
-        directory.string(), kShared, kSource, kTarget);
+  const auto source = find_list(directory, kSource, caller);
+  const auto target = find_list(directory, kTarget, caller);
+  check(source && target, "{}: {} has no vocabulary, needs {}.json, or {}.json and {}.json, or the same as .txt",
+        caller, directory.string(), kShared, kSource, kTarget);
   return {.input = read_list(*source, settings.unknown, caller),
           .output = read_list(*target, settings.unknown, caller)};
 }

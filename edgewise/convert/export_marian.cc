@@ -119,13 +119,6 @@ std::string write_arrays(const ModelFiles& model, std::string_view caller) {
   return serialize_npz(arrays.tensors);
 }
 
-/// Returns whether the search gives the outputs of Marian.
-bool follows_marian(const SearchOptions& search) {
-  return search.kind == SearchKind::kBeam && search.rules == BeamRules::kEdgewise &&
-         search.length_norm == LengthNorm::kPower && search.length_offset == 0 && search.max_length == 0 &&
-         !search.force_end;
-}
-
 std::string write_decoder(const SearchOptions& search, const MarianTokenRules& rules, std::string_view input,
                           std::string_view output) {
   std::string text = fmt::format(
@@ -134,7 +127,7 @@ std::string write_decoder(const SearchOptions& search, const MarianTokenRules& r
       input, output, search.beam, json_number(exported_length_penalty(search)));
   if (rules.allow_unknown) text += "allow-unk: true\n";
   if (rules.allow_control) text += "allow-special: true\n";
-  if (follows_marian(search)) text += fmt::format("max-length-factor: {}\n", json_number(search.length_factor));
+  if (has_marian_lengths(search)) text += fmt::format("max-length-factor: {}\n", json_number(search.length_factor));
   return text;
 }
 

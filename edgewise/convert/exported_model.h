@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "edgewise/base/fields.h"
 #include "edgewise/translate/model_files.h"
@@ -22,9 +23,14 @@ inline constexpr auto enum_names(ExportFormat) {
 
 /// Writes the directory of another system that has the parameters and the vocabularies of a model, with a manifest.json
 /// that the other system ignores. Throws Error, beginning with `caller`, for a model that the other system cannot have
-/// exactly, and writes nothing then. Dropout rates, training and data options are left out.
+/// exactly, and writes nothing then. left_out_options lists what the files do not have.
 void export_model(const ModelFiles& model, ExportFormat format, const std::filesystem::path& destination,
                   std::string_view caller);
+
+/// Lists what exported files leave out although it changes translations: options in the form of settings, such as
+/// "search.coverage_penalty=0.2", and for CTranslate2 the tokens that outputs may not contain. An option whose value
+/// the other system has by default is not listed; neither are options of training.
+std::vector<std::string> left_out_options(const ModelFiles& model, ExportFormat format);
 
 // One function for each format returns the bytes of each file by its name; export_ctranslate2.h has another one.
 
@@ -39,8 +45,7 @@ void export_model(const ModelFiles& model, ExportFormat format, const std::files
 /// With search.rules=huggingface, generate() gives the outputs of Edgewise. With search.rules=edgewise, it gets the
 /// nearest options: beam, n_best, length_penalty (1 for average, 0 for none; for gnmt the exponent of the length n
 /// instead of (5 + n) / 6), max_length (the longest output for the longest input; outputs at the limit get their end
-/// token for nothing), min_length, no_repeat_ngram and repetition_penalty. The coverage penalty, lengths relative to
-/// the input and sampling are left out.
+/// token for nothing), min_length, no_repeat_ngram and repetition_penalty; left_out_options lists the others.
 std::map<std::string, std::string> export_hugging_face(const ModelFiles& model, std::string_view caller);
 
 /// Returns the files of a Marian model: model.npz with F32 arrays, decoder.yml, the vocabularies and the SentencePiece

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/files.h"
 #include "edgewise/base/sort_unique.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/json_settings.h"
@@ -44,10 +45,11 @@ constexpr FamilyDefaults kM2m100Defaults = {.family = HuggingFaceFamily::kM2m100
                                             .end = 2};
 
 const FamilyDefaults& defaults_of(const JsonSettings& config) {
-  const std::string type = config.text("model_type").value_or("");
-  if (type == "marian") return kMarianDefaults;
-  if (type == "m2m_100") return kM2m100Defaults;
-  config.refuse("model_type", quote(type), "marian or m2m_100");
+  const std::optional<std::string> type = config.text("model_type");
+  if (!type) config.refuse("model_type", "missing", "marian or m2m_100; a model of CTranslate2 needs model.bin");
+  if (*type == "marian") return kMarianDefaults;
+  if (*type == "m2m_100") return kM2m100Defaults;
+  config.refuse("model_type", quote(*type), "marian or m2m_100");
 }
 
 Activation read_activation(const JsonSettings& config, std::string_view by_default) {
@@ -90,7 +92,6 @@ TransformerOptions read_model(const JsonSettings& config, const FamilyDefaults& 
   model.final_norm = !is_marian;
   model.activation = read_activation(config, defaults.activation);
   model.positions = is_marian ? PositionKind::kHalves : PositionKind::kFairseq;
-  model.max_positions = config.whole_number("max_position_embeddings").value_or(1024);
   model.scale_embedding = config.boolean("scale_embedding").value_or(defaults.scales_embedding);
   model.dropout.embedding = model.dropout.residual = config.number("dropout").value_or(0.1);
   model.dropout.attention = config.number("attention_dropout").value_or(defaults.attention_dropout);
@@ -199,7 +200,7 @@ HuggingFaceConfig read_hugging_face_config(const fs::path& directory, std::strin
   const FamilyDefaults& defaults = defaults_of(config);
   const fs::path generation = directory / "generation_config.json";
   // As in transformers 5, members of config.json have no effect on generate() if the other file exists.
-  const bool has_generation = fs::exists(generation);
+  const bool has_generation = has_entry(generation, caller);
   const JsonSettings settings = has_generation ? JsonSettings::read(generation, caller) : config;
   const auto special_token = [&](const std::string& key, std::int64_t by_default) {
     const std::optional<std::int64_t> token = read_token(settings, key);
@@ -208,6 +209,7 @@ HuggingFaceConfig read_hugging_face_config(const fs::path& directory, std::strin
   HuggingFaceConfig result;
   result.family = defaults.family;
   result.model = read_model(config, defaults);
+  result.positions = config.whole_number("max_position_embeddings").value_or(1024);
   const bool is_marian = result.family == HuggingFaceFamily::kMarian;
   if (!is_marian) check_first_position(config);
   result.has_shared_embedding = !is_marian || config.boolean("share_encoder_decoder_embeddings").value_or(true);

@@ -21,7 +21,8 @@ enum class HuggingFaceFamily {
 /// The settings of config.json and generation_config.json.
 struct HuggingFaceConfig {
   HuggingFaceFamily family = HuggingFaceFamily::kMarian;
-  TransformerOptions model;          // positions by a formula, with max_positions as config.json has it
+  TransformerOptions model;          // with positions by a formula
+  std::int64_t positions = 0;        // on each side
   bool has_shared_embedding = true;  // Marian: whether input and output have one table
   bool has_tied_projection = true;   // whether the output projection is the table of the output
   std::int64_t padding = 0;

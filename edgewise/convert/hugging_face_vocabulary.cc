@@ -99,7 +99,7 @@ class TokenizerSettings {
   }
 
   static JsonSettings read_if_exists(const fs::path& path, std::string_view caller) {
-    return fs::exists(path) ? JsonSettings::read(path, caller) : JsonSettings(where(caller, path));
+    return has_entry(path, caller) ? JsonSettings::read(path, caller) : JsonSettings(where(caller, path));
   }
 
   /// Returns the texts of tokens that are strings or objects with `content`.
@@ -152,7 +152,8 @@ HuggingFaceVocabulary read_multilingual(const fs::path& directory, const Hugging
                                         const TokenizerSettings& settings, std::string_view caller) {
   const fs::path list = directory / "vocab.json";
   const auto pieces = read_piece_codec(directory / "sentencepiece.bpe.model", caller);
-  const bool is_nllb = !fs::exists(list);
+  const std::string tokenizer = settings.config().text("tokenizer_class").value_or("");
+  const bool is_nllb = tokenizer != "M2M100Tokenizer" && !has_entry(list, caller);
   MultilingualTokens tokens = {
       .listed = is_nllb ? nllb_tokens(*pieces) : read_numbered_tokens(list, caller), .added = {}, .is_nllb = is_nllb};
   tokens.added = settings.tokens_from(std::ssize(tokens.listed), is_nllb);
@@ -161,7 +162,8 @@ HuggingFaceVocabulary read_multilingual(const fs::path& directory, const Hugging
       multilingual_list(tokens, config.model.input_vocabulary, special_tokens(config), where(caller, directory));
   builder.list().rules.forbidden = config.forbidden;
   check(!builder.list().rules.languages.empty(),
-        "{}: {} has neither added_tokens_decoder nor additional_special_tokens, needs the tokens of the languages",
+        "{}: {} has neither added_tokens_decoder nor additional_special_tokens in tokenizer_config.json or "
+        "special_tokens_map.json, needs the tokens of the languages",
         caller, directory.string());
   const auto index = std::move(builder).finish();
   const auto vocabulary = make_mapped_vocabulary(index, pieces);
@@ -171,11 +173,11 @@ HuggingFaceVocabulary read_multilingual(const fs::path& directory, const Hugging
 }
 
 /// Makes the language of config.json's forced token the default.
-void use_forced_language(const HuggingFaceConfig& config, std::string_view caller, HuggingFaceVocabulary& vocabulary) {
+void use_forced_language(const HuggingFaceConfig& config, const std::string& where, HuggingFaceVocabulary& vocabulary) {
   if (!config.forced_token) return;
   const auto& languages = vocabulary.vocabularies.output->rules().languages;
   const auto found = std::ranges::find(languages, *config.forced_token, &Language::token);
-  check(found != languages.end(), "{}: forced_bos_token_id is {}, needs the token of a language", caller,
+  check(found != languages.end(), "{}: forced_bos_token_id is {}, needs the token of a language", where,
         *config.forced_token);
   vocabulary.output_language = found->name;
 }
@@ -188,7 +190,7 @@ HuggingFaceVocabulary read_hugging_face_vocabulary(const fs::path& directory, co
   HuggingFaceVocabulary vocabulary = config.family == HuggingFaceFamily::kMarian
                                          ? read_marian(directory, config, settings.config(), caller)
                                          : read_multilingual(directory, config, settings, caller);
-  use_forced_language(config, caller, vocabulary);
+  use_forced_language(config, where(caller, directory), vocabulary);
   constexpr std::int64_t kMarianDefault = 512;
   if (config.family == HuggingFaceFamily::kMarian) vocabulary.longest = kMarianDefault;
   // Some tokenizers have the number 10^30, which means none.

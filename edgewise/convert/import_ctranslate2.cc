@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/files.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/ctranslate2_layout.h"
 #include "edgewise/convert/ctranslate2_positions.h"
+#include "edgewise/convert/ctranslate2_search.h"
 #include "edgewise/convert/ctranslate2_settings.h"
 #include "edgewise/convert/ctranslate2_vocabulary.h"
 #include "edgewise/convert/importers.h"
@@ -158,37 +160,24 @@ std::int64_t add_begin_name(std::vector<std::string>& tokens) {
   return std::ssize(tokens) - 1;
 }
 
-/// Makes the limits and defaults of CTranslate2 those of the model. The search itself is that of Edgewise: CTranslate2
-/// ends the search of a sentence as soon as it has as many outputs as the beam is wide, and an output at the limit of
-/// lengths without an end token.
-void set_search(Experiment& experiment, const Vocabulary& vocabulary) {
-  constexpr std::int64_t kLongestInput = 1024, kLongestOutput = 256;
-  SearchOptions& search = experiment.search;
-  search.beam = 2;
-  search.length_norm = LengthNorm::kAverage;
-  search.length_factor = 0;
-  search.min_length = 1;
-  search.length_offset = search.max_length = kLongestOutput;
-  experiment.data.max_length = longest_input(std::min(experiment.model.max_positions, kLongestInput), vocabulary);
-}
-
 /// The files of a directory, read and checked one by one.
 struct Ctranslate2Files {
   Ctranslate2Variables variables;
   Ctranslate2Settings settings;
   Ctranslate2Tokens tokens;
-  std::string where;  // beginning of errors about model.bin
+  std::int64_t positions = 0;  // on each side
+  std::string where;           // beginning of errors about model.bin
 };
 
 Ctranslate2Files read_files(const fs::path& directory, std::string_view caller) {
   const fs::path path = directory / "model.bin";
   const fs::path config_path = directory / "config.json";
-  const JsonSettings config = fs::exists(config_path)
+  const JsonSettings config = has_entry(config_path, caller)
                                   ? JsonSettings::read(config_path, caller)
                                   : JsonSettings(fmt::format("{}: {}", caller, config_path.string()));
   Ctranslate2Files files;
   files.where = fmt::format("{}: {}", caller, path.string());
-  const Ctranslate2Model model = read_ctranslate2(path);
+  const Ctranslate2Model model = read_ctranslate2(path, caller);
   check_specification(model, files.where);
   files.variables = take_ctranslate2_variables(model, files.where);
   files.settings = read_ctranslate2_settings(model, files.variables, config, files.where);
@@ -203,7 +192,7 @@ std::optional<std::int64_t> edit_tensors(Ctranslate2Files& files) {
   StoredTensors& tensors = files.variables.tensors;
   TensorEditor editor(tensors, files.settings.model, files.where);
   editor.set_options(is_shared);
-  choose_ctranslate2_positions(tensors, files.settings.model, files.where);
+  files.positions = choose_ctranslate2_positions(tensors, files.settings.model, files.where);
   editor.add_missing_biases();
   if (!files.settings.starts_from_zero) return std::nullopt;
   editor.add_begin_token(is_shared);
@@ -226,7 +215,9 @@ ImportedModel import_ctranslate2(const fs::path& directory, std::string_view cal
       make_ctranslate2_vocabulary(directory, std::move(files.tokens), files.settings, added, caller);
   model.vocabularies = vocabulary.vocabularies;
   model.experiment.data.end_input = vocabulary.end_input;
-  set_search(model.experiment, *model.vocabularies.input);
+  model.experiment.search = ctranslate2_search();
+  model.experiment.data.max_length =
+      longest_input(std::min(files.positions, kLongestCtranslate2Input), *model.vocabularies.input);
   TensorLookup tensors(stored.tensors, files.where);
   model.parameters = import_parameters(list_parameters(options), ctranslate2_layout(options), tensors);
   tensors.expect_all_used();

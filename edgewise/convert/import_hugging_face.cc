@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/files.h"
 #include "edgewise/base/sort_unique.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/hugging_face_config.h"
@@ -19,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-StoredTensors read_safetensors(const fs::path& path) {
-  const auto file = std::make_shared<const SafetensorsFile>(SafetensorsFile::open(path));
+StoredTensors read_safetensors(const fs::path& path, std::string_view caller) {
+  const auto file = std::make_shared<const SafetensorsFile>(SafetensorsFile::open(path, caller));
   return {.tensors = {file->tensors().begin(), file->tensors().end()}, .memory = {file}};
 }
 
@@ -35,7 +36,7 @@ StoredTensors read_shards(const fs::path& index, std::string_view caller) {
   StoredTensors all;
   for (const std::string& name : names) {
     if (!is_plain_name(name)) settings.refuse("weight_map", quote(name), "names of files beside it");
-    StoredTensors part = read_safetensors(index.parent_path() / name);
+    StoredTensors part = read_safetensors(index.parent_path() / name, caller);
     std::ranges::move(part.tensors, std::back_inserter(all.tensors));
     std::ranges::move(part.memory, std::back_inserter(all.memory));
   }
@@ -46,11 +47,11 @@ StoredTensors read_tensors(const fs::path& directory, std::string_view caller) {
   constexpr const char* kSafetensors = "model.safetensors";
   constexpr const char* kIndex = "model.safetensors.index.json";
   constexpr const char* kPytorch = "pytorch_model.bin";
-  if (fs::exists(directory / kSafetensors)) return read_safetensors(directory / kSafetensors);
-  if (fs::exists(directory / kIndex)) return read_shards(directory / kIndex, caller);
-  check(fs::exists(directory / kPytorch), "{}: {} has no parameters, needs {}, {} or {}", caller, directory.string(),
-        kSafetensors, kIndex, kPytorch);
-  return read_pytorch_model(directory / kPytorch);
+  if (has_entry(directory / kSafetensors, caller)) return read_safetensors(directory / kSafetensors, caller);
+  if (has_entry(directory / kIndex, caller)) return read_shards(directory / kIndex, caller);
+  check(has_entry(directory / kPytorch, caller), "{}: {} has no parameters, needs {}, {} or {}", caller,
+        directory.string(), kSafetensors, kIndex, kPytorch);
+  return read_pytorch_model(directory / kPytorch, caller);
 }
 
 bool are_equal(const TensorInfo& a, const TensorInfo& b) {
@@ -90,13 +91,15 @@ class EmbeddingChoice {
 };
 
 /// Uses the tables of positions that a file has, unless they are those of the formula.
-void choose_positions(TensorLookup& tensors, TransformerOptions& model) {
+void choose_positions(TensorLookup& tensors, std::int64_t positions, TransformerOptions& model) {
   bool is_learned = false;
   for (const char* side : {"encoder", "decoder"}) {
     const TensorInfo* table = tensors.find(fmt::format("model.{}.embed_positions.weight", side));
     if (table != nullptr && !is_position_table(*table, model.size, model.positions)) is_learned = true;
   }
-  if (is_learned) model.positions = PositionKind::kLearned;
+  if (!is_learned) return;
+  model.positions = PositionKind::kLearned;
+  model.max_positions = positions;
 }
 
 std::string describe(const HuggingFaceConfig& config) {
@@ -105,8 +108,7 @@ std::string describe(const HuggingFaceConfig& config) {
 }
 
 void set_data_options(const HuggingFaceConfig& config, const HuggingFaceVocabulary& vocabulary, DataOptions& data) {
-  const std::int64_t positions =
-      std::min(vocabulary.longest.value_or(config.model.max_positions), config.model.max_positions);
+  const std::int64_t positions = std::min(vocabulary.longest.value_or(config.positions), config.positions);
   data.max_length = longest_input(positions, *vocabulary.vocabularies.input);
   data.end_input = true;
   data.input_language = vocabulary.input_language;
@@ -122,7 +124,7 @@ ImportedModel import_hugging_face(const fs::path& directory, std::string_view ca
   TensorLookup tensors(stored.tensors, fmt::format("{}: {}", caller, directory.string()));
   const EmbeddingChoice embeddings(config, tensors);
   config.model.tying = embeddings.tying();
-  choose_positions(tensors, config.model);
+  choose_positions(tensors, config.positions, config.model);
 
   ImportedModel model;
   model.origin = describe(config);

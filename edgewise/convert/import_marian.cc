@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 TokenListBuilder read_marian_tokens(const fs::path& path, std::int64_t size, const MarianTokenRules& rules,
                                     std::string_view caller) {
   const std::string where = fmt::format("{}: {}", caller, path.string());
-  const YamlValue file = read_yaml(path);
+  const YamlValue file = read_yaml(path, caller);
   check(file.kind == YamlValue::Kind::kMap, "{} is no map, needs the number of each token", where);
   const auto most = static_cast<std::int64_t>(file.keys.size());
   std::vector<std::string> tokens(file.keys.size());
@@ -96,7 +96,7 @@ void add_padding(StoredTensors& arrays, const std::string& where) {
 
 ImportedModel import_marian(const fs::path& directory, std::string_view caller) {
   const MarianDecoder decoder = read_marian_decoder(directory, caller);
-  StoredTensors stored = read_npz(decoder.model);
+  StoredTensors stored = read_npz(decoder.model, caller);
   const std::string where = fmt::format("{}: {}", caller, decoder.model.string());
   TransformerOptions options;
   {

@@ -17,6 +17,7 @@ struct ImportedModel {
   Experiment experiment;
   Vocabularies vocabularies;
   StoredTensors parameters;
+  std::filesystem::path source = {};  // the directory with the files
 };
 
 /// Reads a model of another system, which it recognises by its files: a directory of Hugging Face's transformers
@@ -24,7 +25,8 @@ struct ImportedModel {
 /// beginning with `caller`, for a part that a model directory of Edgewise cannot have exactly.
 ImportedModel import_model(const std::filesystem::path& path, std::string_view caller);
 
-/// Writes a model directory. Throws Error, without writing anything, if the model cannot be read back.
+/// Writes a model directory. Throws Error, beginning with `caller` and the name of the source and without writing
+/// anything, if the model cannot be read back.
 void write_model(const ImportedModel& model, const std::filesystem::path& destination, std::string_view caller);
 
 }  // namespace edgewise

@@ -92,7 +92,7 @@ SearchOptions read_search(const YamlSettings& settings) {
 
 MarianDecoder read_marian_decoder(const fs::path& directory, std::string_view caller) {
   const fs::path path = directory / "decoder.yml";
-  const YamlSettings settings(read_yaml(path), fmt::format("{}: {}", caller, path.string()));
+  const YamlSettings settings(read_yaml(path, caller), fmt::format("{}: {}", caller, path.string()));
   const std::vector<std::string> models = settings.list("models");
   const std::vector<std::string> vocabularies = settings.list("vocabs");
   if (models.size() != 1) settings.refuse("models", fmt::format("a list of {}", models.size()), "one model");

@@ -26,9 +26,9 @@ StoredTensors read_arrays(const ZipArchive& archive, const std::string& where) {
 
 }  // namespace
 
-StoredTensors read_npz(const std::filesystem::path& path) {
-  const std::string where = fmt::format("read_npz: {}", path.string());
-  return read_arrays(ZipArchive::open(RegularFile(path, "read_npz"), where), where);
+StoredTensors read_npz(const std::filesystem::path& path, std::string_view caller) {
+  const std::string where = fmt::format("{}: {}", caller, path.string());
+  return read_arrays(ZipArchive::open(RegularFile(path, caller), where), where);
 }
 
 StoredTensors parse_npz(std::string bytes, std::string_view name) {

@@ -14,7 +14,7 @@
 namespace edgewise {
 
 /// Reads an archive. Throws Error for an entry that is no npy file; ZipArchive and parse_npy describe further limits.
-StoredTensors read_npz(const std::filesystem::path& path);
+StoredTensors read_npz(const std::filesystem::path& path, std::string_view caller = "read_npz");
 
 /// Parses the bytes of an archive. Errors call it `name`.
 StoredTensors parse_npz(std::string bytes, std::string_view name);

@@ -74,9 +74,9 @@ class PytorchArchive {
 
 }  // namespace
 
-StoredTensors read_pytorch_model(const std::filesystem::path& path) {
-  const std::string where = fmt::format("read_pytorch_model: {}", path.string());
-  RegularFile file(path, "read_pytorch_model");
+StoredTensors read_pytorch_model(const std::filesystem::path& path, std::string_view caller) {
+  const std::string where = fmt::format("{}: {}", caller, path.string());
+  RegularFile file(path, caller);
   check_not_legacy(file.read_range(0, kLegacyMagic.size()), where);
   const ZipArchive archive = ZipArchive::open(std::move(file), where);
   return PytorchArchive(archive, where).read();

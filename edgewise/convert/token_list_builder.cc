@@ -74,7 +74,8 @@ std::string read_vocabulary_file(const std::filesystem::path& path, std::string_
 }
 
 std::shared_ptr<const PieceCodec> read_piece_codec(const std::filesystem::path& path, std::string_view caller) {
-  return std::make_shared<const PieceCodec>(read_vocabulary_file(path, caller), path.string(), SpecialPieces::kAny);
+  return std::make_shared<const PieceCodec>(read_vocabulary_file(path, caller), path.string(), SpecialPieces::kAny,
+                                            caller);
 }
 
 Vocabularies make_marian_vocabularies(const std::filesystem::path& directory, TokenListBuilder input,

@@ -165,9 +165,9 @@ const YamlValue* YamlValue::find(std::string_view key) const {
   return found == keys.end() ? nullptr : &items[static_cast<std::size_t>(found - keys.begin())];
 }
 
-YamlValue read_yaml(const std::filesystem::path& path) {
-  const std::string text = read_file(path, "read_yaml", kMaxYamlBytes);
-  return parse_yaml(text, fmt::format("read_yaml: {}", path.string()));
+YamlValue read_yaml(const std::filesystem::path& path, std::string_view caller) {
+  const std::string text = read_file(path, caller, kMaxYamlBytes);
+  return parse_yaml(text, fmt::format("{}: {}", caller, path.string()));
 }
 
 YamlValue parse_yaml(std::string_view text, std::string_view where) {

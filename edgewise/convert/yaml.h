@@ -26,7 +26,7 @@ struct YamlValue {
 
 /// Reads a file. Throws Error for YAML with anchors, aliases, tags, several documents, duplicate keys, or lists and
 /// maps as keys, and for more than 16 levels, 1 000 000 values or 32 MiB.
-YamlValue read_yaml(const std::filesystem::path& path);
+YamlValue read_yaml(const std::filesystem::path& path, std::string_view caller = "read_yaml");
 
 /// Parses text. Errors begin with `where`.
 YamlValue parse_yaml(std::string_view text, std::string_view where);

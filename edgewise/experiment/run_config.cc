@@ -12,14 +12,9 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kCommand = "train";
 
-/// Returns the config of a model for runs that start from the model: vocabulary.file names the model. The config of an
-/// imported model may have the max_positions of the other system, without effect if positions follow a formula.
+/// Returns the config of a model for runs that start from the model: vocabulary.file names the model.
 Experiment as_start(Experiment experiment, const fs::path& path) {
   experiment.vocabulary.file = fs::absolute(path).lexically_normal().string();
-  TransformerOptions& model = experiment.model;
-  if (model.num_learned_positions() == 0) {
-    model.max_positions = TransformerOptions::from_preset(model.preset).max_positions;
-  }
   return experiment;
 }
 

@@ -38,10 +38,10 @@ TransformerOptions make_chapter_options() {
   return options;
 }
 
-void check_vocabularies(const TransformerOptions& options) {
-  const auto check_size = [](std::string_view name, std::int64_t value) {
+void check_vocabularies(const TransformerOptions& options, std::string_view caller) {
+  const auto check_size = [&](std::string_view name, std::int64_t value) {
     check(value >= 1 && value <= std::numeric_limits<std::int32_t>::max(),
-          "Transformer: {} is {}, needs a whole number from 1 to 2147483647", name, value);
+          "{}: {} is {}, needs a whole number from 1 to 2147483647", caller, name, value);
   };
   check_size("input_vocabulary", options.input_vocabulary);
   check_size("output_vocabulary", options.output_vocabulary);
@@ -83,13 +83,13 @@ void check_layer_options(const TransformerOptions& options, std::string_view cal
         prefix, enum_name(universal.halted_keys), prefix);
 }
 
-const TransformerOptions& check_options(const TransformerOptions& options) {
-  check_layer_options(options, "Transformer");
-  check_vocabularies(options);
+const TransformerOptions& check_options(const TransformerOptions& options, std::string_view caller) {
+  check_layer_options(options, caller);
+  check_vocabularies(options, caller);
   check(options.tying != Tying::kAll || options.input_vocabulary == options.output_vocabulary,
-        "Transformer: tying is all with vocabularies of {} and {} words, needs one vocabulary for both sides; tie the "
-        "output only, or build one vocabulary",
-        options.input_vocabulary, options.output_vocabulary);
+        "{}: tying is all with vocabularies of {} and {} words, needs one vocabulary for both sides; tie the output "
+        "only, or build one vocabulary",
+        caller, options.input_vocabulary, options.output_vocabulary);
   return options;
 }
 

@@ -91,8 +91,9 @@ struct TransformerOptions : LayerOptions {
 /// another. The message begins with `caller`; `prefix` is the section of `options` in a config, such as "model.".
 void check_layer_options(const TransformerOptions& options, std::string_view caller, std::string_view prefix = "");
 
-/// Returns the options. Throws Error for the first option that is out of range or contradicts another.
-const TransformerOptions& check_options(const TransformerOptions& options);
+/// Returns the options. Throws Error, beginning with `caller`, for the first option that is out of range or contradicts
+/// another.
+const TransformerOptions& check_options(const TransformerOptions& options, std::string_view caller = "Transformer");
 
 /// The end of an error about a file whose tensors are not those of a model.
 inline constexpr std::string_view kNeedsTensorsOfConfig =

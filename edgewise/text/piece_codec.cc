@@ -105,26 +105,26 @@ std::vector<std::int64_t> widen(const std::vector<int>& numbers) { return {numbe
 
 }  // namespace
 
-PieceCodec::PieceCodec(std::string bytes, std::string_view name, SpecialPieces special)
+PieceCodec::PieceCodec(std::string bytes, std::string_view name, SpecialPieces special, std::string_view caller)
     : bytes_(std::move(bytes)),
-      pieces_(check_sentencepiece_model(bytes_, name, special)),
+      pieces_(check_sentencepiece_model(bytes_, name, special, caller)),
       algorithm_(find_piece_model(bytes_)),
       processor_(std::make_unique<SentencePieceProcessor>()) {
   silence_sentencepiece();
-  load(name);
+  load(fmt::format("{}: {}", caller, name));
 }
 
 PieceCodec::~PieceCodec() = default;
 
-void PieceCodec::load(std::string_view name) {
-  constexpr auto kMessage = "load_vocabulary: {} has a model that SentencePiece does not read: {}";
+void PieceCodec::load(const std::string& where) {
+  constexpr auto kMessage = "{} has a model that SentencePiece does not read: {}";
   try {
     const auto status = processor_->LoadFromSerializedProto(bytes_);
-    check(status.ok(), kMessage, name, status.error_message());
+    check(status.ok(), kMessage, where, status.error_message());
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {  // the library's trie builder throws
-    fail(kMessage, name, error.what());
+    fail(kMessage, where, error.what());
   }
 }
 

@@ -24,8 +24,9 @@ namespace edgewise {
 class PieceCodec {
  public:
   /// Checks the bytes of a model file (sentencepiece_check.h), then loads them with the SentencePiece library. Errors
-  /// begin with "load_vocabulary: <name>".
-  PieceCodec(std::string bytes, std::string_view name, SpecialPieces special);
+  /// begin with "<caller>: <name>".
+  PieceCodec(std::string bytes, std::string_view name, SpecialPieces special,
+             std::string_view caller = "load_vocabulary");
   PieceCodec(const PieceCodec&) = delete;
   PieceCodec& operator=(const PieceCodec&) = delete;
   ~PieceCodec();
@@ -50,7 +51,7 @@ class PieceCodec {
   std::string join(const std::vector<std::string_view>& pieces) const;
 
  private:
-  void load(std::string_view name);
+  void load(const std::string& where);
 
   std::string bytes_;
   std::vector<Piece> pieces_;

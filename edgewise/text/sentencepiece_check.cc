@@ -181,8 +181,9 @@ class ModelCheck {
 
 bool looks_like_sentencepiece_model(std::string_view bytes) { return bytes.starts_with('\n'); }
 
-std::vector<Piece> check_sentencepiece_model(std::string_view bytes, std::string_view name, SpecialPieces special) {
-  return ModelCheck(fmt::format("load_vocabulary: {}", name), special).run(bytes);
+std::vector<Piece> check_sentencepiece_model(std::string_view bytes, std::string_view name, SpecialPieces special,
+                                             std::string_view caller) {
+  return ModelCheck(fmt::format("{}: {}", caller, name), special).run(bytes);
 }
 
 }  // namespace edgewise

@@ -31,8 +31,9 @@ bool looks_like_sentencepiece_model(std::string_view bytes);
 /// a corrupt one would crash the program; a checked one can be loaded safely and encodes any UTF-8 text. Checks the
 /// wire format, the model type, the character maps and the pieces: at most kMaxPieces, distinct, short, UTF-8 without
 /// NUL, finite scores, the special pieces, and either all byte pieces or none. Throws Error beginning with
-/// "load_vocabulary: <name>".
+/// "<caller>: <name>".
 std::vector<Piece> check_sentencepiece_model(std::string_view bytes, std::string_view name,
-                                             SpecialPieces special = SpecialPieces::kOwn);
+                                             SpecialPieces special = SpecialPieces::kOwn,
+                                             std::string_view caller = "load_vocabulary");
 
 }  // namespace edgewise

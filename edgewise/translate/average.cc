@@ -66,7 +66,6 @@ TransformerOptions computing_options(TransformerOptions options) {
   const TransformerOptions defaults;
   options.dropout = defaults.dropout;
   options.universal.ponder_weight = defaults.universal.ponder_weight;
-  if (options.num_learned_positions() == 0) options.max_positions = defaults.max_positions;
   return options;
 }
 

@@ -12,7 +12,10 @@ namespace {
 int run_command(std::vector<std::string> arguments) {
   CLI::App program("", "edgewise");
   program.require_subcommand(1);
-  for (const auto add : {add_average, add_compare, add_inspect, add_score, add_score_pairs, add_vocab}) add(program);
+  for (const auto add :
+       {add_average, add_compare, add_export, add_import, add_inspect, add_score, add_score_pairs, add_vocab}) {
+    add(program);
+  }
   arguments.insert(arguments.begin(), "edgewise");
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());

@@ -18,6 +18,7 @@
 #include "tests/convert/learned_model.h"
 #include "tests/convert/marian_twin.h"
 #include "tests/convert/model_folders.h"
+#include "tests/convert/trainable_model.h"
 
 namespace edgewise {
 namespace {
@@ -91,6 +92,7 @@ TEST_P(MarianTwinTest, NpzAndHuggingFaceDirectoryAreImportedWithTheSameBitsExcep
   EXPECT_EQ(settings_of(after.experiment.search), settings_of(marian_twin(original).experiment.search));
   EXPECT_TRUE(are_equal(*after.codec.vocabularies.input, *before.codec.vocabularies.input));
   EXPECT_TRUE(are_equal(*after.codec.vocabularies.output, *before.codec.vocabularies.output));
+  expect_trainable(twin);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, MarianTwinTest, testing::ValuesIn(list_marian_models()),

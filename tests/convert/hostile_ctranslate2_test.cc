@@ -201,7 +201,8 @@ TEST(HostileCtranslate2, NamesSettingsAndTokensThatDoNotFit) {
         "/config.json: decoder_start_token is null, needs the first token of outputs"},
        {edited("config.json", "\"<unk>\"", "1"), "/config.json: unk_token is 1, needs a string"},
        {[](AlteredModel& model) { fs::remove(model.path() / "source_vocabulary.json"); },
-        " has no vocabulary, needs shared_vocabulary, or source_vocabulary and target_vocabulary, as .json or .txt"}});
+        " has no vocabulary, needs shared_vocabulary.json, or source_vocabulary.json and target_vocabulary.json, or "
+        "the same as .txt"}});
 }
 
 TEST(OldCtranslate2, ReadsSettingsOfBothSidesAndTextVocabularies) {

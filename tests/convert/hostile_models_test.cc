@@ -134,7 +134,7 @@ TEST_F(HostileModelTest, OfTransformersNamesTheSettingThatEdgewiseDoesNotHave) {
           {"another model", replace(kConfig, R"("marian")", R"("bart")"),
            R"({}/config.json: model_type is "bart", needs marian or m2m_100)"},
           {"no model type", replace(kConfig, R"("model_type")", R"("type")"),
-           R"({}/config.json: model_type is "", needs marian or m2m_100)"},
+           "{}/config.json: model_type is missing, needs marian or m2m_100; a model of CTranslate2 needs model.bin"},
           {"an activation", replace(kConfig, R"("swish")", R"("gelu_new")"),
            R"({}/config.json: activation_function is "gelu_new", needs relu, gelu, silu or swish)"},
           {"heads of the sides", replace(kConfig, R"("decoder_attention_heads": 1)", R"("decoder_attention_heads": 2)"),

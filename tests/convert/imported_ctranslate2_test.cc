@@ -18,6 +18,7 @@
 #include "edgewise/translate/translator.h"
 #include "tests/base/support.h"
 #include "tests/convert/scored_case.h"
+#include "tests/convert/trainable_model.h"
 
 namespace edgewise {
 namespace {
@@ -133,6 +134,11 @@ TEST_P(ImportedCtranslate2Test, IsEqualAfterExportAndImport) {
     EXPECT_EQ(again.codec.vocabularies.input->encode(expected.text),
               model.codec.vocabularies.input->encode(expected.text));
   }
+}
+
+TEST_P(ImportedCtranslate2Test, HasAConfigWithWhichTrainingCanStart) {
+  read(source_);
+  expect_trainable(temporary_ / "model");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ImportedCtranslate2Test, testing::ValuesIn(list_ctranslate2()),

@@ -16,6 +16,7 @@
 #include "edgewise/translate/translator.h"
 #include "tests/base/support.h"
 #include "tests/convert/model_folders.h"
+#include "tests/convert/trainable_model.h"
 
 namespace edgewise {
 namespace {
@@ -153,6 +154,8 @@ TEST_P(ImportedModelTest, TranslatesAsGenerateDoes) {
     EXPECT_LE(ties, std::ssize(cases_) / 20);
   }
 }
+
+TEST_P(ImportedModelTest, HasAConfigWithWhichTrainingCanStart) { expect_trainable(model_directory()); }
 
 INSTANTIATE_TEST_SUITE_P(All, ImportedModelTest, testing::ValuesIn(list_models()),
                          [](const auto& given) { return std::string(given.param); });

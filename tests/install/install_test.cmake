@@ -25,6 +25,16 @@ foreach(program "${WORK}/infer/example" "${WORK}/installed/bin/edgewise-translat
 endforeach()
 run("${WORK}/installed/bin/edgewise-translate" --version)
 
+run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component convert)
+build_example(import convert)
+# The expected output is that of transformers (tests/convert/models/marian_2/cases.json).
+set(expected "j j j j j j j j j j\n")
+execute_process(COMMAND "${WORK}/convert/example" "${SOURCE}/tests/convert/models/marian_2" "${WORK}/model"
+  "y sister bought three red apples" OUTPUT_VARIABLE found COMMAND_ERROR_IS_FATAL ANY)
+if(NOT found STREQUAL expected)
+  message(FATAL_ERROR "examples/import.cpp prints ${found}, needs ${expected}")
+endif()
+
 run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component train)
 build_example(train train)
 # The program starts and reports that the config is missing.
