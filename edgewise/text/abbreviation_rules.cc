@@ -37,10 +37,12 @@ std::string short_language_code(std::string_view language) {
   return known == kLanguageCodes.end() ? code : std::string(known->short_code);
 }
 
-/// Adds an abbreviation in three spellings: as in the file, with a capital as at the beginning of a sentence, and in
-/// capitals as in titles.
+/// Adds an abbreviation as it is in the file and, unless it is a single letter, with a capital as at the beginning of a
+/// sentence. Adds an abbreviation of three letters or more in capitals, too: `NO.` is more often the word.
 void add_abbreviation(WordSet& words, std::string_view word) {
   words.insert(word);
+  const std::size_t num_letters = count_code_points(word);
+  if (num_letters == 1) return;
   std::string capitalised;
   std::string capitals;
   for_each_code_point(word, [&](CodePoint point, std::size_t offset) {
@@ -49,8 +51,7 @@ void add_abbreviation(WordSet& words, std::string_view word) {
     append_utf8(capitalised, offset == 0 ? capital : point.value);
   });
   words.insert(capitalised);
-  // `NO.` is more often the word than an abbreviation of few letters.
-  if (count_code_points(word) > 2) words.insert(capitals);
+  if (num_letters > 2) words.insert(capitals);
 }
 
 class RulesParser {

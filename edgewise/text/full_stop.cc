@@ -19,8 +19,8 @@ struct PreviousWord {
 
 bool is_inside_word(char32_t code_point) {
   constexpr std::u32string_view kMarks = U".-'’&/@";
-  return is_letter(code_point) || is_mark(code_point) || is_number(code_point) ||
-         kMarks.find(code_point) != std::u32string_view::npos;
+  if (kMarks.find(code_point) != std::u32string_view::npos) return true;
+  return (is_letter(code_point) && !is_wide_letter(code_point)) || is_mark(code_point) || is_number(code_point);
 }
 
 PreviousWord word_before(std::string_view text, std::size_t end) {
@@ -93,6 +93,11 @@ bool is_capital(std::string_view word) {
   return point.size == word.size() && lowercase_letter(point.value) != point.value;
 }
 
+/// Returns whether the word is a capital, also of a double name: `J.-J`.
+bool is_initial(std::string_view word) {
+  return is_capital(word) || (word.find(".-") != std::string_view::npos && is_capital(last_part(word)));
+}
+
 /// Returns whether the word is letters with full stops between them, at most three behind each other: `U.S`, `Ph.D`.
 bool is_dotted(std::string_view word) {
   constexpr std::size_t kMaxLetters = 3;
@@ -136,7 +141,7 @@ WordKind classify(std::string_view text, const PreviousWord& word, const NextWor
   if (is_in(rules.before_numbers) && (is_digit(next.first) || is_roman_number(next.text)))
     return WordKind::kBeforeNumber;
   if (is_decimal_number(word.text)) return WordKind::kOrdinal;
-  if (is_capital(word.text)) return WordKind::kInitial;
+  if (is_initial(word.text)) return WordKind::kInitial;
   if (is_roman_number(word.text)) return WordKind::kOrdinal;
   if (is_dotted(word.text)) return WordKind::kInsideOrEnd;
   return WordKind::kPlain;

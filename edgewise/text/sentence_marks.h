@@ -39,6 +39,9 @@ bool is_two_way_quote(char32_t code_point);
 /// a dash, a bullet.
 bool is_opening_mark(char32_t code_point);
 
+/// Returns whether the code point is an emoji or another symbol that is no sign of currency, mathematics or accents.
+bool is_emoji(char32_t code_point);
+
 /// Returns whether the code point is a Chinese character or a letter of Japanese kana.
 bool is_wide_letter(char32_t code_point);
 

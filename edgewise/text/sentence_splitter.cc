@@ -107,8 +107,8 @@ class TextScan {
   LineBreaks line_breaks_;
   std::vector<SentenceSpan> sentences_;
   std::size_t offset_ = 0;
-  std::optional<std::size_t> begin_;  // of the sentence; nothing between sentences
-  std::size_t end_ = 0;               // of the last character that is not white space
+  std::optional<std::size_t> begin_;  // the sentence's first byte; nothing between sentences
+  std::size_t end_ = 0;               // behind the last character that is not white space
   SentenceContext sentence_;
   int bracket_depth_ = 0;
   std::size_t bracket_begin_ = 0;

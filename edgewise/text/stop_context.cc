@@ -20,9 +20,10 @@ bool can_close(std::string_view text, std::size_t offset) {
 
 /// Returns the end of a footnote's number, `[12]` or `²`, that begins at `begin`; `begin` if there is none.
 std::size_t skip_footnote(std::string_view text, std::size_t begin) {
+  constexpr std::u32string_view kSuperscripts = U"⁰¹²³⁴⁵⁶⁷⁸⁹";
   constexpr std::size_t kMaxDigits = 4;
   const CodePoint first = text_point_at(text, begin);
-  if (first.value >= 0x80 && is_number(first.value) && !is_wide_letter(first.value)) return begin + first.size;
+  if (kSuperscripts.find(first.value) != std::u32string_view::npos) return begin + first.size;
   if (first.value != U'[') return begin;
   std::size_t end = begin + 1;
   while (end - begin <= kMaxDigits && is_digit(text_point_at(text, end).value)) ++end;
@@ -48,6 +49,7 @@ class StopReader {
     if (is_closing_mark(point.value) || (is_two_way_quote(point.value) && can_close(text_, end))) {
       return add_closing(point.value, end);
     }
+    if (is_emoji(point.value) && can_close(text_, end)) return add_emoji(end);
     const std::size_t footnote_end = skip_footnote(text_, stop_.end);
     const bool has_footnote = footnote_end > stop_.end;
     stop_.end = footnote_end;
@@ -66,6 +68,7 @@ class StopReader {
       stop_.end = gap.end;
       return add_mark(point);
     }
+    if (is_emoji(point.value)) return add_emoji(end);
     const bool closes = is_closing_mark(point.value) || point.value == U'»' || (point.value == U'"' && is_quote_open_);
     return closes && add_closing(point.value, end);
   }
@@ -77,6 +80,11 @@ class StopReader {
     stop_.is_ellipsis =
         stop_.is_ellipsis || stop_.num_points > 1 || !(is_clear_stop_mark(point.value) || point.value == U'.');
     stop_.end += point.size;
+    return true;
+  }
+
+  bool add_emoji(std::size_t end) {
+    stop_.end = end;
     return true;
   }
 
@@ -103,7 +111,7 @@ bool ends_without_gap(std::string_view text, const Stop& stop, const NextWord& n
   const char32_t before = text_point_before(text, stop.begin).value;
   const char32_t behind = text_point_at(text, stop.end).value;
   if (stop.is_wide) return !continues_quote(stop, behind) && !(is_number(before) && is_number(behind));
-  if (!is_wide_letter(next.first)) return false;
+  if (!is_wide_letter(next.first) || stop.is_ellipsis) return false;
   return stop.is_clear || is_wide_letter(before);
 }
 

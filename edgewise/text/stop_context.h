@@ -40,7 +40,7 @@ Stop read_stop(std::string_view text, std::size_t begin, bool is_quote_open);
 /// The sentence before a stop.
 struct SentenceContext {
   std::size_t begin = 0;
-  std::optional<std::size_t> first_word = {};  // where the first letter or digit is
+  std::optional<std::size_t> first_word = {};  // offset of the first letter or digit
   bool begins_lowercase = false;
   bool is_quote_open = false;  // whether it has an odd number of `"`
 };
