@@ -86,8 +86,6 @@ bool is_decimal_number(std::string_view word) {
          word.find_first_not_of("0123456789.,") == std::string_view::npos;
 }
 
-bool is_digit(char32_t code_point) { return code_point >= U'0' && code_point <= U'9'; }
-
 bool is_capital(std::string_view word) {
   const CodePoint point = text_point_at(word, 0);
   return point.size == word.size() && lowercase_letter(point.value) != point.value;

@@ -9,8 +9,6 @@
 namespace edgewise {
 namespace {
 
-bool is_digit(char32_t code_point) { return code_point >= U'0' && code_point <= U'9'; }
-
 /// Returns whether a quote or mark that ends at `offset` can close: no letter or digit is behind it.
 bool can_close(std::string_view text, std::size_t offset) {
   const CodePoint next = text_point_at(text, offset);
