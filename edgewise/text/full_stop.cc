@@ -136,7 +136,7 @@ WordKind classify(std::string_view text, const PreviousWord& word, const NextWor
   if (is_in(rules.inside_or_end)) return WordKind::kInsideOrEnd;
   if (is_in(rules.inside)) return WordKind::kInside;
   if (has_suffix(word.text, rules)) return WordKind::kInsideOrEnd;
-  if (is_in(rules.before_numbers) && (is_digit(next.first) || is_roman_number(next.text)))
+  if (is_in(rules.before_numbers) && (is_ascii_digit(next.first) || is_roman_number(next.text)))
     return WordKind::kBeforeNumber;
   if (is_decimal_number(word.text)) return WordKind::kOrdinal;
   if (is_initial(word.text)) return WordKind::kInitial;
@@ -158,7 +158,7 @@ bool is_after(std::string_view text, const PreviousWord& word, const WordSet& wo
 
 bool ends_after_initial(std::string_view text, const PreviousWord& word, const NextWord& next,
                         const AbbreviationRules& rules) {
-  return is_digit(next.first) || begins_sentence(next, rules) || is_after(text, word, rules.before_letters);
+  return is_ascii_digit(next.first) || begins_sentence(next, rules) || is_after(text, word, rules.before_letters);
 }
 
 bool ends_after_number(std::string_view text, const PreviousWord& word, const NextWord& next,
@@ -168,7 +168,7 @@ bool ends_after_number(std::string_view text, const PreviousWord& word, const Ne
   const bool is_dotted_number = word.text.find_first_of(".,") != std::string_view::npos;
   if (rules.before_ordinals.is_empty()) return true;
   if (!is_roman && !is_dotted_number && word.text.size() > kMostDigits) return true;
-  if (is_digit(next.first)) return word.text.size() > 2 && !is_dotted_number;
+  if (is_ascii_digit(next.first)) return word.text.size() > 2 && !is_dotted_number;
   if (rules.after_ordinals.contains(next.text)) return false;
   if (begins_sentence(next, rules)) return true;
   return !is_roman && !is_after(text, word, rules.before_ordinals);
