@@ -122,6 +122,11 @@ bool continues(const std::string& chain, const NextWord& next, const Abbreviatio
   return rules.partial.contains(longer) || rules.inside.contains(longer) || rules.inside_or_end.contains(longer);
 }
 
+/// Returns whether the word is a number, also a Roman one; the English `I` is a word.
+bool is_number_word(const NextWord& next, const AbbreviationRules& rules) {
+  return is_ascii_digit(next.first) || (is_roman_number(next.text) && !rules.first_words.contains(next.text));
+}
+
 WordKind classify(std::string_view text, const PreviousWord& word, const NextWord& next,
                   const AbbreviationRules& rules) {
   std::vector<std::string> spellings = chain_words(text, word);
@@ -136,8 +141,7 @@ WordKind classify(std::string_view text, const PreviousWord& word, const NextWor
   if (is_in(rules.inside_or_end)) return WordKind::kInsideOrEnd;
   if (is_in(rules.inside)) return WordKind::kInside;
   if (has_suffix(word.text, rules)) return WordKind::kInsideOrEnd;
-  if (is_in(rules.before_numbers) && (is_ascii_digit(next.first) || is_roman_number(next.text)))
-    return WordKind::kBeforeNumber;
+  if (is_in(rules.before_numbers) && is_number_word(next, rules)) return WordKind::kBeforeNumber;
   if (is_decimal_number(word.text)) return WordKind::kOrdinal;
   if (is_initial(word.text)) return WordKind::kInitial;
   if (is_roman_number(word.text)) return WordKind::kOrdinal;
