@@ -19,14 +19,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-Translator copier(TextCodec codec = make_codec(), TranslatorOptions options = {}) {
-  SearchOptions search = options.search.value_or(SearchOptions());
-  search.length_norm = LengthNorm::kNone;
-  options.search = search;
-  auto scorers = copying_scorers(codec);
-  return Translator(std::move(codec), scorers, std::move(options));
-}
-
 Translator::SentenceSource sentences(std::vector<std::string> texts) {
   return [texts = std::move(texts), next = std::size_t{0}]() mutable -> std::optional<TranslationRequest> {
     if (next == texts.size()) return std::nullopt;
@@ -372,7 +364,7 @@ TEST(Translator, ErrorsNameOptionsThatDoNotFit) {
   EXPECT_EQ(error_with({.search = SearchOptions{.kind = SearchKind::kSampling}, .beam = 4}),
             "Translator: search.beam is 4, needs search.kind=beam");
   EXPECT_EQ(error_with({.search = SearchOptions{.length_norm = LengthNorm::kAverage}, .length_penalty = 1.0}),
-            "Translator: search.length_penalty is 1.0, needs search.length_norm=gnmt or power");
+            "Translator: search.length_penalty is 1.0, needs search.length_norm=gnmt");
   EXPECT_EQ(error_with({.threads = -1}), "Translator: threads is -1, at least 0 is needed");
   EXPECT_EQ(error_with({.max_pending_sentences = 0}), "Translator: max_pending_sentences is 0, at least 1 is needed");
   EXPECT_EQ(error_with({.max_pending_tokens = 0}), "Translator: max_pending_tokens is 0, at least 1 is needed");
