@@ -5,7 +5,6 @@
 #include <unicode/unistr.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
@@ -84,21 +83,24 @@ class TokenMatcher {
 
   std::vector<ByteRange> match() {
     std::vector<ByteRange> ranges(tokens_.size());
-    std::optional<std::size_t> first_missing;
+    std::size_t missing = 0;  // tokens in front of this one that are not in the text
     std::size_t position = 0;
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
-      if (tokens_[i].empty() && first_missing) continue;
-      const std::size_t found = find(i, position, first_missing.has_value());
-      if (found == letters_.size() && !tokens_[i].empty()) {
-        if (!first_missing) first_missing = i;
+      if (tokens_[i].empty() && missing > 0) {
+        ++missing;
         continue;
       }
-      if (first_missing) fill(ranges, *first_missing, i, {position, found});
-      first_missing.reset();
+      const std::size_t found = find(i, position, missing > 0);
+      if (found == letters_.size() && !tokens_[i].empty()) {
+        ++missing;
+        continue;
+      }
+      fill(ranges, i - missing, i, {position, found});
+      missing = 0;
       position = found + tokens_[i].size();
       ranges[i] = bytes_of({found, position});
     }
-    if (first_missing) fill(ranges, *first_missing, tokens_.size(), {position, letters_.size()});
+    fill(ranges, tokens_.size() - missing, tokens_.size(), {position, letters_.size()});
     separate(ranges);
     return ranges;
   }
@@ -133,7 +135,9 @@ class TokenMatcher {
     return first;
   }
 
+  /// Gives letters to the tokens from `first` to before `last`.
   void fill(std::vector<ByteRange>& ranges, std::size_t first, std::size_t last, LetterRange letters) const {
+    if (first == last) return;
     ranges[first] = bytes_of(letters);
     for (std::size_t i = first + 1; i < last; ++i) ranges[i] = {ranges[first].end, ranges[first].end};
   }

@@ -34,6 +34,7 @@ class ElementStack {
     by_name_[element.name].push_back(index);
     if (is_block_element(element.name)) blocks_.push_back(index);
     if (bounds_end_tags(element.name)) bounds_.push_back(index);
+    if (element.name == "table") tables_.push_back(index);
     if (has_optional_end_tag(element.name)) {
       optional_.push_back(index);
     } else if (element.is_block || bounds_end_tags(element.name)) {
@@ -45,7 +46,7 @@ class ElementStack {
   void pop() {
     const std::size_t index = size() - 1;
     by_name_[elements_.back().name].pop_back();
-    for (auto* list : {&blocks_, &bounds_, &optional_, &stops_}) {
+    for (auto* list : {&blocks_, &bounds_, &tables_, &optional_, &stops_}) {
       if (!list->empty() && list->back() == index) list->pop_back();
     }
     elements_.pop_back();
@@ -67,7 +68,7 @@ class ElementStack {
     const auto found = by_name_.find(name);
     if (found == by_name_.end() || found->second.empty()) return std::nullopt;
     const std::size_t index = found->second.back();
-    const auto& limits = is_block_element(name) ? bounds_ : blocks_;
+    const auto& limits = !is_block_element(name) ? blocks_ : is_table_part(name) ? tables_ : bounds_;
     if (!limits.empty() && limits.back() > index) return std::nullopt;
     return index;
   }
@@ -85,10 +86,11 @@ class ElementStack {
  private:
   std::vector<OpenElement> elements_;
   std::unordered_map<std::string, std::vector<std::size_t>> by_name_;
-  // Ascending indices: block elements; bounds of end tags; elements that a start tag may close; those that end the
+  // Ascending indices: block elements; bounds of end tags; tables; elements that a start tag may close; those that end the
   // search for the latter.
   std::vector<std::size_t> blocks_;
   std::vector<std::size_t> bounds_;
+  std::vector<std::size_t> tables_;
   std::vector<std::size_t> optional_;
   std::vector<std::size_t> stops_;
 };

@@ -27,7 +27,7 @@ bool has_word(std::string_view text, std::string_view word) {
 
 bool is_block_element(std::string_view name) {
   static const Names kNames = {
-      "address",  "article", "aside",  "blockquote", "body",       "br",
+      "address",  "article", "aside",  "blockquote", "body",
       "caption",  "center",  "col",    "colgroup", "dd",       "details",  "dialog",     "dir",        "div",
       "dl",       "dt",      "fieldset", "figcaption", "figure", "footer", "form",       "frame",      "frameset",
       "h1",       "h2",      "h3",     "h4",       "h5",       "h6",       "head",       "header",     "hgroup",
@@ -60,6 +60,11 @@ bool has_foreign_content(std::string_view name) { return name == "svg" || name =
 
 bool bounds_end_tags(std::string_view name) {
   static const Names kNames = {"caption", "marquee", "object", "table", "td", "template", "th"};
+  return kNames.contains(name);
+}
+
+bool is_table_part(std::string_view name) {
+  static const Names kNames = {"caption", "colgroup", "table", "tbody", "td", "tfoot", "th", "thead", "tr"};
   return kNames.contains(name);
 }
 

@@ -25,8 +25,10 @@ bool has_untranslated_content(std::string_view name);
 /// Whether the content is SVG or MathML.
 bool has_foreign_content(std::string_view name);
 
-/// Whether elements outside `name` are not closed by end tags within it, such as a table's cell.
+/// Whether elements outside `name` are not closed by end tags within it, such as a table's cell. End tags of parts of a
+/// table are bounded by tables alone.
 bool bounds_end_tags(std::string_view name);
+bool is_table_part(std::string_view name);
 
 /// Whether the end tag may be missing: a later start tag or the end of the parent closes the element.
 bool has_optional_end_tag(std::string_view name);

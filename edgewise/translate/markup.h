@@ -15,9 +15,9 @@ namespace edgewise {
 /// The translation of a text of one or several sentences, with the bytes of its tokens in both texts, which ascend.
 struct AlignedTranslation {
   std::string text;
-  std::vector<ByteRange> input_tokens;
-  std::vector<ByteRange> output_tokens;
-  std::vector<AlignedPair> alignment;  // in ascending order of the outputs
+  std::vector<ByteRange> input_tokens = {};
+  std::vector<ByteRange> output_tokens = {};
+  std::vector<AlignedPair> alignment = {};  // in ascending order of the outputs
 };
 
 /// Translates texts of one line each, and returns as many translations.
