@@ -58,8 +58,8 @@ std::size_t find_end_tag(std::string_view text, std::size_t position, std::strin
   }
 }
 
-/// Finds the end tag of a script, which does not end within `<!-- <script> … </script>`, as far as `-->`.
-std::size_t find_script_end(std::string_view text, std::size_t position) {
+/// Finds the end tag of a script `name`, which does not end within `<!-- <script> … </script>`, as far as `-->`.
+std::size_t find_script_end(std::string_view text, std::size_t position, std::string_view name) {
   constexpr std::string_view kScript = "script";
   enum class Escape { kNone, kSingle, kDouble } escape = Escape::kNone;
   std::size_t dashes = 0;  // before the position
@@ -71,8 +71,8 @@ std::size_t find_script_end(std::string_view text, std::size_t position) {
       dashes = 2;
       continue;
     }
-    if (has_name(text, position, "</", kScript)) {
-      if (escape != Escape::kDouble) return position;
+    if (escape != Escape::kDouble && has_name(text, position, "</", name)) return position;
+    if (escape == Escape::kDouble && has_name(text, position, "</", kScript)) {
       escape = Escape::kSingle;
     } else if (escape == Escape::kSingle && has_name(text, position, "<", kScript)) {
       escape = Escape::kDouble;
@@ -220,7 +220,7 @@ std::size_t HtmlTokenizer::find_text_end() const {
     case HtmlTextKind::kRawText:
       return find_end_tag(html_, position_, text_element_);
     case HtmlTextKind::kScript:
-      return find_script_end(html_, position_);
+      return find_script_end(html_, position_, text_element_);
     case HtmlTextKind::kPlaintext:
     case HtmlTextKind::kCdata:
       break;

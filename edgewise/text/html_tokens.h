@@ -45,8 +45,8 @@ class HtmlTokenizer {
   /// Returns nullopt at the end.
   std::optional<HtmlToken> next();
 
-  /// Declares the syntax of the following text, but not kCdata. Text of kRcdata and kRawText ends before the end tag of
-  /// `element`, a name in lower case. After a start tag, the tokenizer itself does so.
+  /// Declares the syntax of the following text, but not kCdata. Text of kRcdata, kRawText and kScript ends before the
+  /// end tag of `element`, a name in lower case. After a start tag, the tokenizer itself does so.
   void set_text_kind(HtmlTextKind kind, std::string_view element = {});
 
   /// Declares whether the following tokens are within an svg or math element, where `<![CDATA[` begins text and a start

@@ -10,9 +10,8 @@
 #include <thread>
 
 #include "edgewise/translate/sentence_queue.h"
-#include "tests/search/table_scorer.h"
 #include "tests/support/error_of.h"
-#include "tests/translate/words.h"
+#include "tests/translate/copying_model.h"
 
 namespace edgewise {
 namespace {
@@ -23,41 +22,13 @@ using testing::IsEmpty;
 constexpr SpecialTokens kSpecial;
 const std::string kAllWords = "a b c d e f g. h! i";
 
-/// Returns log-probabilities that favour copying the input and then the end token.
-std::vector<float> copying_scores(std::int64_t vocabulary, const Tokens& input, const Tokens& produced) {
-  std::vector<float> row(static_cast<std::size_t>(vocabulary), -9.0f);
-  const bool is_at_end = produced.size() >= input.size() || input[produced.size()] == kSpecial.end;
-  row[is_at_end ? kSpecial.end : input[produced.size()]] = -0.125f;
-  return row;
-}
-
-/// Returns attention to the token that is copied.
-std::vector<float> copying_attention(const Tokens& input, const Tokens& produced) {
-  std::vector<float> weights(input.size(), 0.0f);
-  weights[std::min(produced.size(), input.size() - 1)] = 1.0f;
-  return weights;
-}
-
 TextCodec make_codec() {
   const auto vocabulary = make_word_vocabulary(kAllWords);
   return {.vocabularies = {vocabulary, vocabulary}};
 }
 
-ScorerFactory copying_scorers(const TextCodec& codec) {
-  const std::int64_t size = codec.vocabularies.output->size();
-  return [size] {
-    return std::make_unique<TableScorer>(
-        size, [size](const Tokens& input, const Tokens& produced) { return copying_scores(size, input, produced); },
-        copying_attention);
-  };
-}
-
 Translator copier(TextCodec codec = make_codec(), TranslatorOptions options = {}) {
-  SearchOptions search = options.search.value_or(SearchOptions());
-  search.length_norm = LengthNorm::kNone;
-  options.search = search;
-  auto scorers = copying_scorers(codec);
-  return Translator(std::move(codec), scorers, std::move(options));
+  return copying_translator(std::move(codec), std::move(options));
 }
 
 Translator::SentenceSource sentences(std::vector<std::string> texts) {
