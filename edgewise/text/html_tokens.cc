@@ -27,7 +27,7 @@ bool begins_with(std::string_view text, std::size_t position, std::string_view l
 /// Returns whether `prefix`, a name, and a character that ends the name are at the position.
 bool has_name(std::string_view text, std::size_t position, std::string_view prefix, std::string_view name) {
   const std::size_t end = position + prefix.size() + name.size();
-  return begins_with(text, position, prefix) && begins_with(text, position + prefix.size(), name) &&
+  return !name.empty() && begins_with(text, position, prefix) && begins_with(text, position + prefix.size(), name) &&
          end < text.size() && ends_name(text[end]);
 }
 
@@ -49,7 +49,6 @@ std::size_t find_markup(std::string_view text, std::size_t position) {
 }
 
 std::size_t find_end_tag(std::string_view text, std::size_t position, std::string_view name) {
-  if (name.empty()) return text.size();
   for (;;) {
     position = text.find('<', position);
     if (position == std::string_view::npos) return text.size();

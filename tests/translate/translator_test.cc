@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "edgewise/translate/sentence_queue.h"
+#include "tests/search/table_scorer.h"
 #include "tests/support/error_of.h"
 #include "tests/translate/copying_model.h"
 
