@@ -258,6 +258,8 @@ class HtmlParser {
 
   /// Closes the open elements from number `first` on.
   void close_elements(std::size_t first) {
+    const bool is_text_open = copied_.ends_with('<') || copied_.ends_with("</");
+    if (is_text_open && stack_.size() > first) separate_copied_text();
     while (stack_.size() > first) close_last(missing_end_tag());
   }
 
@@ -301,7 +303,8 @@ class HtmlParser {
     copied_.clear();
   }
 
-  /// Without an end tag that is left out, the text before it could join the text behind it to a tag or a reference.
+  /// Without an end tag that is left out, the text before it could join the text behind it to a tag or a reference. So
+  /// could the beginning of a tag at the end of the text join an end tag that is added.
   void separate_copied_text() {
     if (!is_copying() || !copied_text_) return;
     const std::string text = escape_html_text(decode_html_references(std::string_view(copied_).substr(*copied_text_)));

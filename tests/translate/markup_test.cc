@@ -83,6 +83,10 @@ TEST(Markup, ALineBreakStaysBetweenTheTranslationsOfItsLines) {
   EXPECT_EQ(copied("one<br>\n<br/>\n two<br>"), "one<br>\n<br/>\n two<br>");
 }
 
+TEST(Markup, ALineBreakStaysInItsElementWithoutWords) {
+  EXPECT_EQ(translate_markup("a <b>b<i><br></i></b>c", fixed_words({{"x"}, {0}})), "x<b><i><br></i></b>x");
+}
+
 TEST(Markup, AWordKeepsTheElementsOfItsInputWord) {
   EXPECT_EQ(reversed("<p>hello <b>big <i>world</i></b> !</p>"), "<p>! <b><i>world</i> big</b> hello</p>");
 }
