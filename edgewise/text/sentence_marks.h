@@ -39,13 +39,13 @@ bool is_two_way_quote(char32_t code_point);
 /// a dash, a bullet.
 bool is_opening_mark(char32_t code_point);
 
+/// Returns whether the code point is one of 0 to 9.
+bool is_ascii_digit(char32_t code_point);
+
 /// Returns whether the code point is an emoji or another symbol that is no sign of currency, mathematics or accents.
 bool is_emoji(char32_t code_point);
 
 /// Returns whether the code point is a Chinese character or a letter of Japanese kana.
 bool is_wide_letter(char32_t code_point);
-
-/// Returns whether the code point is a letter of hiragana.
-bool is_hiragana(char32_t code_point);
 
 }  // namespace edgewise

@@ -42,6 +42,11 @@ bool has_letters_without_spaces(char32_t code_point) {
   return U_SUCCESS(status) != 0 && uscript_breaksBetweenLetters(script) != 0;
 }
 
+bool is_wide(char32_t code_point) {
+  const auto width = u_getIntPropertyValue(static_cast<UChar32>(code_point), UCHAR_EAST_ASIAN_WIDTH);
+  return width == U_EA_WIDE || width == U_EA_FULLWIDTH;
+}
+
 char32_t lowercase_letter(char32_t code_point) {
   return static_cast<char32_t>(u_tolower(static_cast<UChar32>(code_point)));
 }

@@ -80,6 +80,9 @@ class Translator {
 
   const SearchOptions& search_options() const { return search_; }
 
+  /// Returns the languages of requests that name none.
+  const PairLanguages& languages() const { return codec_.languages; }
+
  private:
   void apply_options();
   void apply_vocabulary_rules();

@@ -10,27 +10,14 @@
 #include <thread>
 
 #include "edgewise/translate/sentence_queue.h"
-#include "tests/search/table_scorer.h"
 #include "tests/support/error_of.h"
-#include "tests/translate/copying_model.h"
+#include "tests/translate/copying_translator.h"
 
 namespace edgewise {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-constexpr SpecialTokens kSpecial;
-const std::string kAllWords = "a b c d e f g. h! i";
-
-TextCodec make_codec() {
-  const auto vocabulary = make_word_vocabulary(kAllWords);
-  return {.vocabularies = {vocabulary, vocabulary}};
-}
-
-Translator copier(TextCodec codec = make_codec(), TranslatorOptions options = {}) {
-  return copying_translator(std::move(codec), std::move(options));
-}
 
 Translator::SentenceSource sentences(std::vector<std::string> texts) {
   return [texts = std::move(texts), next = std::size_t{0}]() mutable -> std::optional<TranslationRequest> {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,16 +10,16 @@
 #include "tests/search/table_scorer.h"
 #include "tests/translate/words.h"
 
-// A model of words that copies its input, with attention to the word that it copies.
-
 namespace edgewise {
+
+inline constexpr SpecialTokens kSpecial;
+inline const std::string kAllWords = "a b c d e f g. h! i";
 
 /// Returns log-probabilities that favour copying the input and then the end token.
 inline std::vector<float> copying_scores(std::int64_t vocabulary, const Tokens& input, const Tokens& produced) {
-  constexpr SpecialTokens kTokens;
   std::vector<float> row(static_cast<std::size_t>(vocabulary), -9.0f);
-  const bool is_at_end = produced.size() >= input.size() || input[produced.size()] == kTokens.end;
-  row[static_cast<std::size_t>(is_at_end ? kTokens.end : input[produced.size()])] = -0.125f;
+  const bool is_at_end = produced.size() >= input.size() || input[produced.size()] == kSpecial.end;
+  row[is_at_end ? kSpecial.end : input[produced.size()]] = -0.125f;
   return row;
 }
 
@@ -31,6 +30,13 @@ inline std::vector<float> copying_attention(const Tokens& input, const Tokens& p
   return weights;
 }
 
+/// Returns a codec of the words above.
+inline TextCodec make_codec() {
+  const auto vocabulary = make_word_vocabulary(kAllWords);
+  return {.vocabularies = {vocabulary, vocabulary}};
+}
+
+/// Returns scorers of a model whose output is its input.
 inline ScorerFactory copying_scorers(const TextCodec& codec) {
   const std::int64_t size = codec.vocabularies.output->size();
   return [size] {
@@ -40,18 +46,13 @@ inline ScorerFactory copying_scorers(const TextCodec& codec) {
   };
 }
 
-inline Translator copying_translator(TextCodec codec, TranslatorOptions options = {}) {
+/// Returns a translator whose output is its input.
+inline Translator copier(TextCodec codec = make_codec(), TranslatorOptions options = {}) {
   SearchOptions search = options.search.value_or(SearchOptions());
   search.length_norm = LengthNorm::kNone;
   options.search = search;
   auto scorers = copying_scorers(codec);
   return Translator(std::move(codec), scorers, std::move(options));
-}
-
-/// Returns a translator with a vocabulary of the words of a text.
-inline Translator copying_translator(const std::string& words, TranslatorOptions options = {}) {
-  const auto vocabulary = make_word_vocabulary(words);
-  return copying_translator(TextCodec{.vocabularies = {vocabulary, vocabulary}}, std::move(options));
 }
 
 }  // namespace edgewise
