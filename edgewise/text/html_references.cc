@@ -20,15 +20,15 @@ constexpr NamedReference kNamedReferences[] = {
 #include "edgewise/text/html_references.inc"
 };
 
-constexpr std::uint32_t kReplacement = 0xFFFD;
+constexpr std::uint32_t kReplacementCharacter = 0xFFFD;
 constexpr std::size_t kMaxName = 32;
 
-bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_ascii_alphanumeric(char c) { return is_ascii_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_digit_byte(char c) { return c >= '0' && c <= '9'; }
+bool is_name_byte(char c) { return is_digit_byte(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /// Returns 16 for a character that is no hexadecimal digit.
 std::uint32_t digit_value(char c) {
-  if (is_ascii_digit(c)) return static_cast<std::uint32_t>(c - '0');
+  if (is_digit_byte(c)) return static_cast<std::uint32_t>(c - '0');
   if (c >= 'a' && c <= 'f') return static_cast<std::uint32_t>(c - 'a' + 10);
   if (c >= 'A' && c <= 'F') return static_cast<std::uint32_t>(c - 'A' + 10);
   return 16;
@@ -45,7 +45,7 @@ std::uint32_t from_windows_1252(std::uint32_t number) {
 
 std::uint32_t referenced_code_point(std::uint32_t number) {
   const bool is_surrogate = number >= 0xD800 && number <= 0xDFFF;
-  if (number == 0 || is_surrogate || number > 0x10FFFF) return kReplacement;
+  if (number == 0 || is_surrogate || number > 0x10FFFF) return kReplacementCharacter;
   return number >= 0x80 && number <= 0x9F ? from_windows_1252(number) : number;
 }
 
@@ -68,7 +68,7 @@ std::size_t append_numeric(std::string& decoded, std::string_view text) {
 /// Finds the longest name at the beginning of `text`; null if there is none.
 const NamedReference* find_named(std::string_view text) {
   std::size_t size = 0;
-  while (size < std::min(text.size(), kMaxName) && is_ascii_alphanumeric(text[size])) ++size;
+  while (size < std::min(text.size(), kMaxName) && is_name_byte(text[size])) ++size;
   if (size < text.size() && text[size] == ';') ++size;
   for (; size > 1; --size) {
     const auto* const found = std::ranges::lower_bound(kNamedReferences, text.substr(0, size), {}, &NamedReference::name);
@@ -83,7 +83,7 @@ std::size_t append_named(std::string& decoded, std::string_view text, HtmlTextPl
   if (found == nullptr) return 0;
   const std::size_t size = found->name.size();
   if (place == HtmlTextPlace::kAttribute && !found->name.ends_with(';') && size < text.size() &&
-      (text[size] == '=' || is_ascii_alphanumeric(text[size]))) {
+      (text[size] == '=' || is_name_byte(text[size]))) {
     return 0;
   }
   decoded += found->text;

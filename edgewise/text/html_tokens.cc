@@ -12,16 +12,16 @@ constexpr std::string_view kCommentBegin = "<!--";
 constexpr std::string_view kCdataBegin = "<![CDATA[";
 constexpr std::string_view kCdataEnd = "]]>";
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool ends_name(char c) { return is_html_space(c) || c == '/' || c == '>'; }
 
 bool begins_with(std::string_view text, std::size_t position, std::string_view lowercase) {
   if (position > text.size() || text.size() - position < lowercase.size()) return false;
   return std::equal(lowercase.begin(), lowercase.end(), text.begin() + static_cast<std::ptrdiff_t>(position),
-                    [](char expected, char c) { return expected == lower(c); });
+                    [](char expected, char c) { return expected == ascii_lower(c); });
 }
 
 /// Returns whether `prefix`, a name, and a character that ends the name are at the position.
@@ -36,7 +36,7 @@ bool begins_markup(std::string_view text, std::size_t position) {
   if (position + 1 >= text.size()) return false;
   const char next = text[position + 1];
   if (next == '/') return position + 2 < text.size();
-  return next == '!' || next == '?' || is_letter(next);
+  return next == '!' || next == '?' || is_ascii_letter(next);
 }
 
 std::size_t find_markup(std::string_view text, std::size_t position) {
@@ -190,7 +190,7 @@ bool is_html_space(char character) {
 
 std::string ascii_lower_case(std::string_view text) {
   std::string lowercase(text);
-  std::ranges::transform(lowercase, lowercase.begin(), lower);
+  std::ranges::transform(lowercase, lowercase.begin(), ascii_lower);
   return lowercase;
 }
 
@@ -207,7 +207,7 @@ std::optional<HtmlToken> HtmlTokenizer::next() {
   if (is_foreign_ && html_.substr(position_).starts_with(kCdataBegin)) return take_cdata();
   const char next = html_[position_ + 1];
   if (next == '!' || next == '?') return take_comment();
-  if (next == '/' && html_[position_ + 2] != '>' && !is_letter(html_[position_ + 2])) return take_comment();
+  if (next == '/' && html_[position_ + 2] != '>' && !is_ascii_letter(html_[position_ + 2])) return take_comment();
   return take_tag();
 }
 
