@@ -36,10 +36,10 @@ std::uint32_t digit_value(char c) {
 
 /// Returns the code point that a number from 0x80 to 0x9F has in windows-1252, where it is not a control character.
 std::uint32_t from_windows_1252(std::uint32_t number) {
-  constexpr std::array<std::uint16_t, 32> kPoints = {
-      0x20AC, 0x81,   0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
-      0x2039, 0x0152, 0x8D,   0x017D, 0x8F,   0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
-      0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D,   0x017E, 0x0178};
+  constexpr std::array<std::uint16_t, 32> kPoints = {0x20AC, 0x81,   0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
+                                                     0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8D,   0x017D, 0x8F,
+                                                     0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
+                                                     0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D,   0x017E, 0x0178};
   return kPoints[number - 0x80];
 }
 
@@ -71,7 +71,8 @@ const NamedReference* find_named(std::string_view text) {
   while (size < std::min(text.size(), kMaxName) && is_name_byte(text[size])) ++size;
   if (size < text.size() && text[size] == ';') ++size;
   for (; size > 1; --size) {
-    const auto* const found = std::ranges::lower_bound(kNamedReferences, text.substr(0, size), {}, &NamedReference::name);
+    const auto* const found =
+        std::ranges::lower_bound(kNamedReferences, text.substr(0, size), {}, &NamedReference::name);
     if (found != std::end(kNamedReferences) && found->name == text.substr(0, size)) return found;
   }
   return nullptr;

@@ -168,16 +168,16 @@ class TagReader {
 };
 
 HtmlTextKind text_kind_of(std::string_view element) {
-  constexpr auto kKinds = std::to_array<std::pair<std::string_view, HtmlTextKind>>(
-      {{"title", HtmlTextKind::kRcdata},
-       {"textarea", HtmlTextKind::kRcdata},
-       {"style", HtmlTextKind::kRawText},
-       {"xmp", HtmlTextKind::kRawText},
-       {"iframe", HtmlTextKind::kRawText},
-       {"noembed", HtmlTextKind::kRawText},
-       {"noframes", HtmlTextKind::kRawText},
-       {"script", HtmlTextKind::kScript},
-       {"plaintext", HtmlTextKind::kPlaintext}});
+  constexpr auto kKinds =
+      std::to_array<std::pair<std::string_view, HtmlTextKind>>({{"title", HtmlTextKind::kRcdata},
+                                                                {"textarea", HtmlTextKind::kRcdata},
+                                                                {"style", HtmlTextKind::kRawText},
+                                                                {"xmp", HtmlTextKind::kRawText},
+                                                                {"iframe", HtmlTextKind::kRawText},
+                                                                {"noembed", HtmlTextKind::kRawText},
+                                                                {"noframes", HtmlTextKind::kRawText},
+                                                                {"script", HtmlTextKind::kScript},
+                                                                {"plaintext", HtmlTextKind::kPlaintext}});
   const auto* const found = std::ranges::find(kKinds, element, &std::pair<std::string_view, HtmlTextKind>::first);
   return found == kKinds.end() ? HtmlTextKind::kData : found->second;
 }
@@ -247,8 +247,8 @@ HtmlToken HtmlTokenizer::take_cdata() {
 HtmlToken HtmlTokenizer::take_comment() {
   const bool is_doctype = begins_with(html_, position_, "<!doctype");
   const bool is_comment = begins_with(html_, position_, kCommentBegin);
-  const std::size_t end = is_comment ? find_comment_end(html_, position_ + kCommentBegin.size())
-                                     : find_behind(html_, position_ + 2, ">");
+  const std::size_t end =
+      is_comment ? find_comment_end(html_, position_ + kCommentBegin.size()) : find_behind(html_, position_ + 2, ">");
   const bool is_complete = end != std::string_view::npos;
   return take(is_doctype ? HtmlTokenKind::kDoctype : HtmlTokenKind::kComment, is_complete ? end : html_.size(),
               is_complete);

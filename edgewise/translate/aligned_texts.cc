@@ -73,11 +73,10 @@ std::vector<AlignedTranslation> translate_aligned(Translator& translator, std::s
   check(translator.search_options().attention,
         "translate_aligned: translator has no alignments, needs TranslatorOptions::alignment");
   const std::string input = join_lines(texts);
-  const TextOptions options = {
-      .language = std::string(language.empty() ? translator.languages().input : language)};
-  const TextTranslation translated = translate_text(
-      input, options,
-      [&](std::span<const TranslationRequest> requests) { return translate_sentences(translator, requests); });
+  const TextOptions options = {.language = std::string(language.empty() ? translator.languages().input : language)};
+  const TextTranslation translated = translate_text(input, options, [&](std::span<const TranslationRequest> requests) {
+    return translate_sentences(translator, requests);
+  });
 
   std::vector<AlignedTranslation> lines(texts.size());
   LinePlace place;

@@ -22,8 +22,8 @@ struct OpenElement {
   std::string name;
   std::string_view written_name;
   std::string start_tag;
-  bool is_block = false;       // whether its tags are outside of paragraphs
-  std::size_t item = 0;        // of an inline element: the number of its start tag in the paragraph
+  bool is_block = false;  // whether its tags are outside of paragraphs
+  std::size_t item = 0;   // of an inline element: the number of its start tag in the paragraph
 };
 
 /// The stack of open elements, with indices that answer each question about it in constant time.
@@ -86,8 +86,8 @@ class ElementStack {
  private:
   std::vector<OpenElement> elements_;
   std::unordered_map<std::string, std::vector<std::size_t>> by_name_;
-  // Ascending indices: block elements; bounds of end tags; tables; elements that a start tag may close; those that end the
-  // search for the latter.
+  // Ascending indices: block elements; bounds of end tags; tables; elements that a start tag may close; those that end
+  // the search for the latter.
   std::vector<std::size_t> blocks_;
   std::vector<std::size_t> bounds_;
   std::vector<std::size_t> tables_;
@@ -349,9 +349,9 @@ class HtmlParser {
   HtmlTokenizer tokenizer_;
   ElementStack stack_;
   HtmlDocument document_;
-  std::string literal_;             // HTML behind the last paragraph
-  std::vector<InlineItem> items_;   // of the paragraph that has begun
-  std::string copied_;              // the element that is copied, so far
+  std::string literal_;                        // HTML behind the last paragraph
+  std::vector<InlineItem> items_;              // of the paragraph that has begun
+  std::string copied_;                         // the element that is copied, so far
   std::optional<std::size_t> copied_element_;  // its number in the stack
   std::string_view script_text_;               // of the script that was opened last
   std::optional<std::size_t> copied_text_;     // where its last text begins, if nothing is behind this text

@@ -40,9 +40,7 @@ void mark(std::vector<bool>& is_marked, const std::vector<InlineElement>& elemen
 class UsedElements {
  public:
   UsedElements(const ParagraphText& paragraph, const std::vector<std::int32_t>& word_elements)
-      : elements_(paragraph.elements),
-        carriers_(find_carriers(elements_)),
-        has_word_(elements_.size()) {
+      : elements_(paragraph.elements), carriers_(find_carriers(elements_)), has_word_(elements_.size()) {
     for (const std::int32_t element : word_elements) mark(has_word_, elements_, element);
     is_used_ = has_word_;
     for (const MarkupPiece& piece : paragraph.pieces) {
@@ -86,7 +84,8 @@ class AlignedPlaces {
     MarkupPlace place = {.line = piece.line, .piece = piece_number};
     const std::size_t begin = line_begin(piece.line);
     const std::size_t end = line_begin(piece.line + 1);
-    const bool is_behind_word = !is_before_line(piece) && !is_behind_line(piece) && paragraph_.text[piece.offset] == ' ';
+    const bool is_behind_word =
+        !is_before_line(piece) && !is_behind_line(piece) && paragraph_.text[piece.offset] == ' ';
     if (piece.kind == PieceKind::kLineBreak || is_behind_line(piece)) {
       place.word = end;
     } else if (is_before_line(piece)) {
@@ -172,8 +171,8 @@ std::vector<std::int32_t> elements_of_words(const ParagraphText& paragraph, cons
         end < words.size() ? translation.input_tokens[*words[end].input_token].begin : paragraph.text.size();
     const std::int32_t after = carrier_at(offset);
     const std::int32_t common = end > begin ? common_element(paragraph.elements, before, after) : kNoElement;
-    std::fill(elements.begin() + static_cast<std::ptrdiff_t>(begin), elements.begin() + static_cast<std::ptrdiff_t>(end),
-              common);
+    std::fill(elements.begin() + static_cast<std::ptrdiff_t>(begin),
+              elements.begin() + static_cast<std::ptrdiff_t>(end), common);
     if (end < words.size()) elements[end] = after;
     before = after;
     begin = end + 1;
@@ -205,13 +204,13 @@ std::vector<MarkupPlace> place_markup(const ParagraphText& paragraph, const Alig
       place = *outer;
       place.piece = i;
     }
-    const bool needs_no_element = kind == PieceKind::kSpace || (kind == PieceKind::kLineBreak && used.has_word(element));
+    const bool needs_no_element =
+        kind == PieceKind::kSpace || (kind == PieceKind::kLineBreak && used.has_word(element));
     place.opens_element = !needs_no_element;
     result.push_back(place);
   }
-  std::ranges::stable_sort(result, {}, [](const MarkupPlace& place) {
-    return std::tuple(place.line, place.word, place.is_after_space);
-  });
+  std::ranges::stable_sort(
+      result, {}, [](const MarkupPlace& place) { return std::tuple(place.line, place.word, place.is_after_space); });
   return result;
 }
 

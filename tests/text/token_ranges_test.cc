@@ -17,7 +17,8 @@ namespace {
 /// Returns the bytes of each token.
 std::vector<std::string> parts_of(const std::string& text, const std::vector<std::string>& tokens) {
   std::vector<std::string> parts;
-  for (const ByteRange& range : find_token_ranges(text, tokens)) parts.push_back(text.substr(range.begin, range.size()));
+  for (const ByteRange& range : find_token_ranges(text, tokens))
+    parts.push_back(text.substr(range.begin, range.size()));
   return parts;
 }
 
@@ -48,7 +49,8 @@ TEST(TokenRanges, AShortTokenIsNotFoundInsideTheTextOfAMissingOne) {
 }
 
 /// Returns the bytes that the SentencePiece library gives for each piece, without white space at their ends.
-std::vector<std::string> library_parts(const sentencepiece::SentencePieceProcessor& processor, const std::string& text) {
+std::vector<std::string> library_parts(const sentencepiece::SentencePieceProcessor& processor,
+                                       const std::string& text) {
   std::vector<std::string> parts;
   const auto encoded = processor.EncodeAsImmutableProto(text);
   for (const auto& piece : encoded.pieces()) {

@@ -131,8 +131,8 @@ void run_lines(TranslateCommand command) {
 /// Throws Error unless the search finds one output. `mode` is the option that needs it.
 void require_one_output(const Translator& translator, std::string_view mode) {
   const std::int64_t n_best = translator.search_options().n_best;
-  check(n_best == 1, "translate: {} is set and n_best is {}, needs 1, because a text has one output; set --nbest 1", mode,
-        n_best);
+  check(n_best == 1, "translate: {} is set and n_best is {}, needs 1, because a text has one output; set --nbest 1",
+        mode, n_best);
 }
 
 void run_text(TranslateCommand command) {
@@ -210,15 +210,15 @@ void make_translate_command(CLI::App& translate) {
   CLI::Option* text = translate.add_flag(
       "--text", command->is_text,
       "translate a text: split its lines into sentences, and keep all line breaks and spaces between sentences");
-  CLI::Option* html = translate.add_flag(
-      "--html", command->is_html, "translate the text of an HTML document, and keep its markup");
-  add_number(translate, "--max-document", &command->max_document,
-             "the most bytes of an HTML document; default: 16 MiB", at_least(1).at_most(1 << 30))
+  CLI::Option* html =
+      translate.add_flag("--html", command->is_html, "translate the text of an HTML document, and keep its markup");
+  add_number(translate, "--max-document", &command->max_document, "the most bytes of an HTML document; default: 16 MiB",
+             at_least(1).at_most(1 << 30))
       ->needs(html);
-  translate
-      .add_option("--text-language", command->text.language,
-                  "the language of the text, by whose abbreviations it is split, such as de; default: --from or the "
-                  "model's input language, or else rules for most languages");
+  translate.add_option(
+      "--text-language", command->text.language,
+      "the language of the text, by whose abbreviations it is split, such as de; default: --from or the "
+      "model's input language, or else rules for most languages");
   translate
       .add_option("--line-breaks", command->text.line_breaks,
                   "line breaks of the text: a line break ends a sentence (end, default), or is a space as in wrapped "
