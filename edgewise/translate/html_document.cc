@@ -23,7 +23,7 @@ struct OpenElement {
   std::string_view written_name;
   std::string start_tag;
   bool is_block = false;  // whether its tags are outside of paragraphs
-  std::size_t item = 0;   // of an inline element: the number of its start tag in the paragraph
+  std::size_t item = 0;   // number of an inline element's start tag in its paragraph
 };
 
 /// The stack of open elements, with indices that answer each question about it in constant time.
@@ -350,11 +350,11 @@ class HtmlParser {
   ElementStack stack_;
   HtmlDocument document_;
   std::string literal_;                        // HTML behind the last paragraph
-  std::vector<InlineItem> items_;              // of the paragraph that has begun
+  std::vector<InlineItem> items_;              // paragraph that has begun
   std::string copied_;                         // the element that is copied, so far
   std::optional<std::size_t> copied_element_;  // its number in the stack
-  std::string_view script_text_;               // of the script that was opened last
-  std::optional<std::size_t> copied_text_;     // where its last text begins, if nothing is behind this text
+  std::string_view script_text_;               // text of the script that was opened last
+  std::optional<std::size_t> copied_text_;     // beginning of its last text, if nothing is behind this text
   std::int64_t foreign_depth_ = 0;             // number of open svg and math elements
   bool is_open_ended_ = false;                 // whether no end tag can end the rest, because it is plaintext
 };

@@ -138,8 +138,8 @@ class AlignedPlaces {
   const ParagraphText& paragraph_;
   const std::vector<ByteRange>& tokens_;
   const std::vector<OutputWord>& words_;
-  std::vector<std::size_t> first_word_;   // of each token; at the end the number of words
-  std::vector<std::size_t> end_word_;     // of the tokens before each one: the word behind those aligned to the last
+  std::vector<std::size_t> first_word_;   // first word aligned to each token; at the end the number of words
+  std::vector<std::size_t> end_word_;     // word behind those aligned to the token before each one
   std::vector<std::size_t> line_begins_;  // first word of each line
 };
 

@@ -10,7 +10,7 @@
 
 namespace edgewise {
 
-/// Where a piece of markup is written.
+/// The place where a piece of markup is written.
 struct MarkupPlace {
   std::size_t line = 0;
   std::size_t word = 0;        // the word behind the piece, or the number of words
@@ -20,7 +20,7 @@ struct MarkupPlace {
   bool opens_element = true;          // false: written as well where the element is not open
 };
 
-/// For each word the innermost element that it gets.
+/// Returns for each word the innermost element that it gets.
 std::vector<std::int32_t> elements_of_words(const ParagraphText& paragraph, const AlignedTranslation& translation,
                                             const std::vector<OutputWord>& words);
 
