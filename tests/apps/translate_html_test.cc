@@ -63,7 +63,7 @@ TEST_F(TranslateHtmlProgram, RefusesOptionsOfLines) {
   expect_html_refused({"--max-line", "9"}, needs_one("--max-line"));
   expect_html_refused({"--text"}, "translate: --text and --html are set, needs one of them");
   expect_html_refused(
-      {"--nbest", "2"},
+      {"--beam", "2", "--nbest", "2"},
       "translate: --html is set and n_best is 2, needs 1, because a text has one output; set --nbest 1");
   expect_refused({"translate", "--model", "run", "--max-document", "9"},
                  "edgewise translate: --max-document requires --html; see edgewise translate --help", {.input = "a\n"});
