@@ -192,7 +192,7 @@ std::vector<MarkupPlace> place_markup(const ParagraphText& paragraph, const Alig
   for (std::size_t i = 0; i < paragraph.pieces.size(); ++i) {
     const auto& [kind, bytes, offset, line, element] = paragraph.pieces[i];
     const bool is_tag = kind == PieceKind::kStartTag || kind == PieceKind::kEndTag;
-    if (is_tag && (used.is_used(element) || elements[index(element)].is_repeated)) continue;
+    if (is_tag && used.is_used(element)) continue;
     MarkupPlace place = places.place(i);
     if (used.is_used(element)) {
       place.element = element;
@@ -207,7 +207,8 @@ std::vector<MarkupPlace> place_markup(const ParagraphText& paragraph, const Alig
     const bool needs_no_element =
         kind == PieceKind::kSpace || (kind == PieceKind::kLineBreak && used.has_word(element));
     place.opens_element = !needs_no_element;
-    result.push_back(place);
+    const bool is_left_out = is_tag && elements[index(element)].is_repeated;
+    if (!is_left_out) result.push_back(place);
   }
   std::ranges::stable_sort(
       result, {}, [](const MarkupPlace& place) { return std::tuple(place.line, place.word, place.is_after_space); });

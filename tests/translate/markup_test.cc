@@ -176,6 +176,10 @@ TEST(Markup, MisplacedEndTagsEndAndRepeatElements) {
   EXPECT_EQ(copied("<b>one <i>two</b> three</i>"), "<b>one <i>two</i></b> <i>three</i>");
 }
 
+TEST(Markup, ARepeatedElementWithoutAWordIsNotWritten) {
+  EXPECT_EQ(copied("<b>one <i>two</b><u></u></i>"), "<b>one <i>two</i></b><u></u>");
+}
+
 TEST(Markup, LeftOutEndTagsJoinNoTextToMarkup) {
   EXPECT_EQ(copied("<code><</x>b>&am</x>p;</code>"), "<code>&lt;b&gt;&amp;amp;</code>");
   EXPECT_EQ(copied("<</x>b>&am</x>p;"), "&lt;b&gt;&amp;amp;");
