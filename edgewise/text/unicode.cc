@@ -4,6 +4,7 @@
 #include <unicode/bytestream.h>
 #include <unicode/casemap.h>
 #include <unicode/uchar.h>
+#include <unicode/uscript.h>
 
 #include <algorithm>
 
@@ -34,6 +35,12 @@ bool is_letter(char32_t code_point) { return has_category(code_point, U_GC_L_MAS
 bool is_mark(char32_t code_point) { return has_category(code_point, U_GC_M_MASK); }
 bool is_control_or_format(char32_t code_point) { return has_category(code_point, U_GC_CC_MASK | U_GC_CF_MASK); }
 bool is_lowercase(char32_t code_point) { return has_category(code_point, U_GC_LL_MASK); }
+
+bool has_letters_without_spaces(char32_t code_point) {
+  UErrorCode status = U_ZERO_ERROR;
+  const UScriptCode script = uscript_getScript(static_cast<UChar32>(code_point), &status);
+  return U_SUCCESS(status) != 0 && uscript_breaksBetweenLetters(script) != 0;
+}
 
 bool is_wide(char32_t code_point) {
   const auto width = u_getIntPropertyValue(static_cast<UChar32>(code_point), UCHAR_EAST_ASIAN_WIDTH);

@@ -10,6 +10,7 @@
 #include "edgewise/apps/runtime/request_reader.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
+#include "edgewise/apps/runtime/translate_html.h"
 #include "edgewise/apps/runtime/translation_output.h"
 #include "edgewise/base/config.h"
 #include "edgewise/base/error.h"
@@ -28,7 +29,11 @@ struct TranslateCommand {
   std::uint64_t max_line = 0;  // bytes; 0: the default of TextLinesOptions
   TranslationFormat format;
   bool is_text = false;  // the input is a text and not one sentence per line
+  bool is_html = false;
   TextOptions text;
+  std::uint64_t max_document = HtmlDocumentOptions().max_bytes;
+
+  bool needs_alignments() const { return format.has_alignments || format.has_attention || is_html; }
 };
 
 /// The sections of a config that --set can change.
@@ -77,11 +82,15 @@ void check_set_once(const TranslateCommand& command, std::string_view name, cons
   }
 }
 
-/// Throws Error if a text is translated with an option that needs one sentence per line.
+/// Throws Error if a text or a document is translated with an option that needs one sentence per line, and for the
+/// language of a text that is neither.
 void check_text_options(const TranslateCommand& command) {
-  if (!command.is_text) return;
-  const auto refuse = [](std::string_view option, bool is_set) {
-    check(!is_set, "translate: --text and {} are set, needs one of them; {} is for one sentence per line", option,
+  check(!command.is_text || !command.is_html, "translate: --text and --html are set, needs one of them");
+  check(command.text.language.empty() || command.is_text || command.is_html,
+        "translate: --text-language is set, needs --text or --html");
+  if (!command.is_text && !command.is_html) return;
+  const auto refuse = [mode = command.is_html ? "--html" : "--text"](std::string_view option, bool is_set) {
+    check(!is_set, "translate: {} and {} are set, needs one of them; {} is for one sentence per line", mode, option,
           option);
   };
   refuse("--json", command.format.is_json);
@@ -97,8 +106,8 @@ void check_command(const TranslateCommand& command) {
   check_set_once(command, "--beam", options.beam, "search.beam");
   check_set_once(command, "--nbest", options.n_best, "search.n_best");
   check_set_once(command, "--length-penalty", options.length_penalty, "search.length_penalty");
-  require_alignments("translate", options.recorded_heads, command.format.has_alignments || command.format.has_attention,
-                     "--alignments or --attention");
+  require_alignments("translate", options.recorded_heads, command.needs_alignments(),
+                     "--alignments, --attention or --html");
   require_one_standard_input("translate", {"the input", command.input}, {"--prefix", command.prefixes});
 }
 
@@ -106,7 +115,7 @@ Translator open_translator(TranslateCommand& command) {
   std::vector<ModelFiles> models = read_models(command.settings.models, "translate");
   TranslatorOptions& options = command.settings.options;
   options.search = search_options(command, models.front().experiment.search);
-  options.alignment = command.format.has_alignments || command.format.has_attention;
+  options.alignment = command.needs_alignments();
   use_threads(command.settings.threads);
   return Translator(std::move(models), options);
 }
@@ -119,19 +128,42 @@ void run_lines(TranslateCommand command) {
   write_translations(translator, requests, output.get(), "translate", command.format);
 }
 
+/// Throws Error unless the search finds one output. `mode` is the option that needs it.
+void require_one_output(const Translator& translator, std::string_view mode) {
+  const std::int64_t n_best = translator.search_options().n_best;
+  check(n_best == 1, "translate: {} is set and n_best is {}, needs 1, because a text has one output; set --nbest 1",
+        mode, n_best);
+}
+
 void run_text(TranslateCommand command) {
   TextReader reader(text_options(command, command.input), command.text.line_breaks);
   const std::unique_ptr<AtomicFile> output = open_output(command.output, "translate");
   Translator translator = open_translator(command);
-  const std::int64_t n_best = translator.search_options().n_best;
-  check(n_best == 1, "translate: --text is set and n_best is {}, needs 1, because a text has one output; set --nbest 1",
-        n_best);
+  require_one_output(translator, "--text");
   write_text(translator, reader, output.get(), "translate", command.text);
+}
+
+void run_html(TranslateCommand command) {
+  const std::string html = read_html_document({.path = command.input,
+                                               .caller = "translate",
+                                               .bad_text = command.bad_text,
+                                               .max_bytes = command.max_document,
+                                               .report = print_report});
+  const std::unique_ptr<AtomicFile> output = open_output(command.output, "translate");
+  Translator translator = open_translator(command);
+  require_one_output(translator, "--html");
+  write_html(translator, html, output.get(), "translate", command.text.language);
 }
 
 void run_translate(TranslateCommand command) {
   check_command(command);
-  command.is_text ? run_text(std::move(command)) : run_lines(std::move(command));
+  if (command.is_html) {
+    run_html(std::move(command));
+  } else if (command.is_text) {
+    run_text(std::move(command));
+  } else {
+    run_lines(std::move(command));
+  }
 }
 
 }  // namespace
@@ -178,11 +210,15 @@ void make_translate_command(CLI::App& translate) {
   CLI::Option* text = translate.add_flag(
       "--text", command->is_text,
       "translate a text: split its lines into sentences, and keep all line breaks and spaces between sentences");
-  translate
-      .add_option("--text-language", command->text.language,
-                  "the language of the text, by whose abbreviations it is split, such as de; default: --from or the "
-                  "model's input language, or else rules for most languages")
-      ->needs(text);
+  CLI::Option* html =
+      translate.add_flag("--html", command->is_html, "translate the text of an HTML document, and keep its markup");
+  add_number(translate, "--max-document", &command->max_document, "the most bytes of an HTML document; default: 16 MiB",
+             at_least(1).at_most(1 << 30))
+      ->needs(html);
+  translate.add_option(
+      "--text-language", command->text.language,
+      "the language of the text, by whose abbreviations it is split, such as de; default: --from or the "
+      "model's input language, or else rules for most languages");
   translate
       .add_option("--line-breaks", command->text.line_breaks,
                   "line breaks of the text: a line break ends a sentence (end, default), or is a space as in wrapped "
