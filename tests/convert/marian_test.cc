@@ -44,8 +44,8 @@ class MarianFixtureTest : public testing::Test {
   MarianFixtureTest() { write_model(import_model(source_, "test"), directory(), "test"); }
 
   fs::path directory() const { return temporary_.path() / "model"; }
-  std::vector<JsonValue> searches() const {
-    return JsonSettings::read(source_ / "marian_outputs.json", "test").find("searches")->items;
+  std::vector<JsonValue> cases() const {
+    return JsonSettings::read(source_ / "marian_outputs.json", "test").find("cases")->items;
   }
 
   const fs::path source_ = fs::path(EDGEWISE_CONVERT_FIXTURES) / "../models/marian_npz";
@@ -55,20 +55,19 @@ class MarianFixtureTest : public testing::Test {
 };
 
 TEST_F(MarianFixtureTest, TranslatesAsMarianDoes) {
-  for (const JsonValue& search : searches()) {
-    const auto beam = static_cast<std::int64_t>(search.members.at("beam").number);
-    const double penalty = search.members.at("length_penalty").number;
+  for (const JsonValue& given : cases()) {
+    const auto beam = static_cast<std::int64_t>(given.members.at("beam").number);
+    const double penalty = given.members.at("length_penalty").number;
+    const std::string& text = given.members.at("text").text;
+    SCOPED_TRACE(fmt::format("beam {}: {}", beam, text));
     Translator translator(directory(), {.beam = beam, .n_best = beam, .length_penalty = penalty});
-    for (const JsonValue& result : search.members.at("results").items) {
-      SCOPED_TRACE(fmt::format("beam {}: {}", beam, result.members.at("text").text));
-      const auto found = translator.translate(result.members.at("text").text).outputs;
-      const std::vector<JsonValue>& outputs = result.members.at("outputs").items;
-      ASSERT_EQ(found.size(), outputs.size());
-      for (std::size_t i = 0; i < found.size(); ++i) {
-        const MarianOutput expected = parse_output(outputs[i]);
-        EXPECT_EQ(found[i].tokens, expected.tokens);
-        EXPECT_NEAR(found[i].score, expected.score, kMarianTolerance);
-      }
+    const auto found = translator.translate(text).outputs;
+    const std::vector<JsonValue>& outputs = given.members.at("outputs").items;
+    ASSERT_EQ(found.size(), outputs.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const MarianOutput expected = parse_output(outputs[i]);
+      EXPECT_EQ(found[i].tokens, expected.tokens);
+      EXPECT_NEAR(found[i].score, expected.score, kMarianTolerance);
     }
   }
 }
@@ -79,19 +78,19 @@ TEST_F(MarianFixtureTest, GivesTheTokensOfAnOutputTheProbabilitiesOfMarian) {
   const Vocabulary& vocabulary = *codec.vocabularies.output;
   std::map<std::string, std::int64_t, std::less<>> number_of;
   for (std::int64_t i = 0; i < vocabulary.size(); ++i) number_of.emplace(vocabulary.token_text(i), i);
-  const auto scorer = make_runtime_scorer_factory(std::move(model))();
-  for (const JsonValue& search : searches()) {
-    for (const JsonValue& result : search.members.at("results").items) {
-      const Tokens input = codec.encode({.input = result.members.at("text").text}).parts.at(0);
-      for (const JsonValue& json : result.members.at("outputs").items) {
-        const MarianOutput expected = parse_output(json);
-        Tokens forced;
-        for (const std::string& token : expected.tokens) forced.push_back(number_of.at(token));
-        forced.push_back(vocabulary.special().end);
-        const auto found = log_probabilities_of(*scorer, input, forced, vocabulary.special().begin);
-        for (std::size_t i = 0; i < expected.log_probabilities.size(); ++i) {
-          EXPECT_NEAR(found[i], expected.log_probabilities[i], kMarianTolerance) << result.members.at("text").text;
-        }
+  const ScorerFactory make_scorer = make_runtime_scorer_factory(std::move(model));
+  const auto scorer = make_scorer();
+  for (const JsonValue& given : cases()) {
+    SCOPED_TRACE(given.members.at("text").text);
+    const Tokens input = codec.encode({.input = given.members.at("text").text}).parts.at(0);
+    for (const JsonValue& json : given.members.at("outputs").items) {
+      const MarianOutput expected = parse_output(json);
+      Tokens forced;
+      for (const std::string& token : expected.tokens) forced.push_back(number_of.at(token));
+      forced.push_back(vocabulary.special().end);
+      const auto found = log_probabilities_of(*scorer, input, forced, vocabulary.special().begin);
+      for (std::size_t i = 0; i < expected.log_probabilities.size(); ++i) {
+        EXPECT_NEAR(found[i], expected.log_probabilities[i], kMarianTolerance);
       }
     }
   }
@@ -102,7 +101,8 @@ TEST_F(MarianFixtureTest, GivesPaddingNoProbabilityInAnyPrecision) {
     SCOPED_TRACE(name);
     ModelFiles model = read_model_files(directory(), "test");
     const SpecialTokens special = model.codec.vocabularies.output->special();
-    const auto scorer = make_runtime_scorer_factory(std::move(model), precision)();
+    const ScorerFactory make_scorer = make_runtime_scorer_factory(std::move(model), precision);
+    const auto scorer = make_scorer();
     scorer->encode(std::vector<std::int64_t>{0}, std::vector<Tokens>{{9, 8, special.end}});
     const std::vector<NewNode> nodes = {{.slot = 0, .parent = HypothesisTree::kRoot, .token = special.begin}};
     StepResult result;
