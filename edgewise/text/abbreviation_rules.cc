@@ -69,23 +69,17 @@ class RulesParser {
 
  private:
   void add(std::string_view word) {
-    if (section_ == "[inside]") {
-      add_inside(word);
+    if (section_ == "[inside or end]" && word.starts_with('-')) {
+      rules_.suffixes.emplace_back(word.substr(1));
+    } else if (section_ == "[inside]") {
+      add_abbreviation(rules_.inside, word);
+      add_beginnings(word);
     } else if (section_ == "[inside or end]") {
       add_abbreviation(rules_.inside_or_end, word);
       add_beginnings(word);
     } else {
       find_word_list().insert(word);
     }
-  }
-
-  void add_inside(std::string_view word) {
-    if (word.starts_with('-')) {
-      rules_.suffixes.emplace_back(word.substr(1));
-      return;
-    }
-    add_abbreviation(rules_.inside, word);
-    add_beginnings(word);
   }
 
   void add_beginnings(std::string_view word) {

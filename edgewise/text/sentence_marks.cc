@@ -47,10 +47,10 @@ bool is_clear_stop_mark(char32_t code_point) { return !is_in(U".…‥․", code
 
 bool is_closing_mark(char32_t code_point) { return is_in(U")]}”’」』）］】》〉〕｣", code_point); }
 
-bool is_two_way_quote(char32_t code_point) { return is_in(U"\"'“‘«»‹›", code_point); }
+bool is_two_way_quote(char32_t code_point) { return is_in(U"\"'“‘«»‹›*_", code_point); }
 
 bool is_opening_mark(char32_t code_point) {
-  return is_two_way_quote(code_point) || is_in(U"([{„‚”’「『（［【《〈〔｢¿¡-–—―•·*‣◦▪", code_point);
+  return is_two_way_quote(code_point) || is_in(U"([{„‚”’「『（［【《〈〔｢¿¡-–—―•·‣◦▪", code_point);
 }
 
 bool is_ascii_digit(char32_t code_point) { return code_point >= U'0' && code_point <= U'9'; }
