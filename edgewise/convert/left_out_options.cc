@@ -43,8 +43,8 @@ SearchOptions kept_by_hugging_face(const SearchOptions& search) {
   return kept;
 }
 
-/// Returns the same for files of Marian, which have the beam, the length penalty and, if the search has Marian's lengths,
-/// search.length_factor.
+/// Returns the same for files of Marian, which have the beam and the length penalty. If the search has the lengths of
+/// Marian, they also have search.length_factor.
 SearchOptions kept_by_marian(const SearchOptions& search) {
   constexpr double kLengthFactor = 3;  // Marian's default
   SearchOptions kept = without_sampling(search);

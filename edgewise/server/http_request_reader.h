@@ -19,7 +19,7 @@ namespace edgewise {
 
 using HttpMessage = boost::beast::http::request<boost::beast::http::string_body>;
 
-/// What a connection received: a request, a request that must be refused, or its end.
+/// The result of reading: a request, a request that must be refused, or the end of the connection.
 struct HttpReadResult {
   enum class Kind { kRequest, kRefused, kEnd };
 

@@ -120,8 +120,8 @@ TEST_F(LeftOutOptionsTest, OfMarianAreTheLengthsThatItDoesNotHave) {
   search.length_offset = 10;
   search.max_length = 100;
   EXPECT_THAT(list(kMarian, search),
-              UnorderedElementsAre(R"(search.length_norm="gnmt")", "search.length_factor=2.0", "search.length_offset=10",
-                                   "search.max_length=100", "search.force_end=true"));
+              UnorderedElementsAre(R"(search.length_norm="gnmt")", "search.length_factor=2.0",
+                                   "search.length_offset=10", "search.max_length=100", "search.force_end=true"));
 }
 
 TEST_F(LeftOutOptionsTest, OfMarianAreTheRulesOfHuggingFace) {
