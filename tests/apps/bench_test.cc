@@ -126,7 +126,7 @@ TEST_F(BenchProgram, RefusesAGivenModelWithASizeWithoutPositionsOrWithoutInputs)
   };
   write("a.en", "\n");
   expect_refused(with({"--size", "base"}),
-                 "edgewise bench decode: --model excludes --size; see edgewise bench decode --help");
+                 "edgewise bench decode: --size excludes --model; see edgewise bench decode --help");
   expect_refused(with({}), "bench decode: run: No such file or directory");
   write("config.toml", kTinyConfig);
   run_well({"train", "config.toml", "--out", "run", "--set", "train.epochs=1", "--set", "model.positions=learned",
