@@ -9,6 +9,8 @@
 
 namespace edgewise {
 
+inline constexpr char32_t kReplacementCharacter = 0xFFFD;  // stands for bytes that are not UTF-8
+
 struct CodePoint {
   char32_t value = 0;
   std::size_t size = 0;  // bytes; 0 if no well-formed code point begins here

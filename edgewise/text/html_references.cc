@@ -20,7 +20,6 @@ constexpr NamedReference kNamedReferences[] = {
 #include "edgewise/text/html_references.inc"
 };
 
-constexpr std::uint32_t kReplacementCharacter = 0xFFFD;
 constexpr std::size_t kMaxName = 32;
 
 bool is_digit_byte(char c) { return c >= '0' && c <= '9'; }

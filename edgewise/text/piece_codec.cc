@@ -84,9 +84,8 @@ std::string decode_as(const SentencePieceProcessor& processor, const std::vector
 /// characters, and the symbols for a space and for a bad character.
 bool may_be_space(char32_t code_point) {
   constexpr char32_t kSpaceSymbolPoint = U'\u2581';
-  constexpr char32_t kReplacement = U'\uFFFD';
   return is_space(code_point) || is_control_or_format(code_point) || code_point == kSpaceSymbolPoint ||
-         code_point == kReplacement;
+         code_point == kReplacementCharacter;
 }
 
 /// Returns the offset of the code points at the end of a text in UTF-8 that a model may normalise to a space.

@@ -120,7 +120,7 @@ std::string decode_text(std::string_view text) {
   std::string result;
   for (const char c : decoded) {
     if (c == '\0') {
-      append_utf8(result, 0xFFFD);
+      append_utf8(result, kReplacementCharacter);
     } else {
       result += c;
     }

@@ -15,7 +15,6 @@ constexpr std::size_t kMaxBytesPerCharacter = 16;  // limits the number of combi
 constexpr char32_t kPictureOfNul = 0x2400;
 constexpr char32_t kPictureOfDelete = 0x2421;
 constexpr char32_t kWordBegin = 0x2581;  // the character ▁, which begins a word in SentencePiece
-constexpr char32_t kReplacement = 0xFFFD;
 constexpr char32_t kDottedCircle = 0x25CC;
 
 /// Returns whether a character is a zero width (non-)joiner, which has no width of its own.
@@ -58,7 +57,7 @@ char32_t make_visible(char32_t point) {
   if (point == 0x7F) return kPictureOfDelete;
   if (point == kWordBegin) return U'_';
   const bool is_noncharacter = (point & 0xFFFE) == 0xFFFE || (point >= 0xFDD0 && point <= 0xFDEF);
-  return (point >= 0x80 && point < 0xA0) || is_noncharacter || is_invisible(point) ? kReplacement : point;
+  return (point >= 0x80 && point < 0xA0) || is_noncharacter || is_invisible(point) ? kReplacementCharacter : point;
 }
 
 }  // namespace
@@ -70,7 +69,7 @@ std::string printable_token(std::string_view token, std::size_t max_characters) 
   char32_t previous = 0;
   for_each_code_point(token, [&](const CodePoint& point, std::size_t offset) {
     const bool is_kept = is_joiner(point.value) && joins_neighbours(token, offset, point.size, previous);
-    const char32_t value = point.size == 0 ? kReplacement : is_kept ? point.value : make_visible(point.value);
+    const char32_t value = point.size == 0 ? kReplacementCharacter : is_kept ? point.value : make_visible(point.value);
     previous = point.value;
     const bool is_mark = is_combining(value);
     if (count >= max_characters && !is_mark) is_cut = true;
