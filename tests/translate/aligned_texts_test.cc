@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/error_of.h"
-#include "tests/translate/copying_translator.h"
+#include "tests/translate/copying_model.h"
 
 namespace edgewise {
 namespace {
