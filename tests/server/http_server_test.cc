@@ -356,6 +356,7 @@ TEST(HttpServer, FinishesItsRequestsWhenItDrains) {
   });
   RawClient idle(server.port());
   EXPECT_THAT(idle.ask(get("/")), StartsWith("HTTP/1.1 200 "));
+  ASSERT_TRUE(becomes_true([&] { return server->load().requests == 0; }));
   RawClient slow(server.port());
   slow.send(get("/slow"));
   ASSERT_TRUE(becomes_true([&] { return server->load().requests == 1; }));

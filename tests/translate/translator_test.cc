@@ -364,7 +364,7 @@ TEST(Translator, ErrorsNameOptionsThatDoNotFit) {
   EXPECT_EQ(error_with({.search = SearchOptions{.kind = SearchKind::kSampling}, .beam = 4}),
             "Translator: search.beam is 4, needs search.kind=beam");
   EXPECT_EQ(error_with({.search = SearchOptions{.length_norm = LengthNorm::kAverage}, .length_penalty = 1.0}),
-            "Translator: search.length_penalty is 1.0, needs search.length_norm=gnmt");
+            "Translator: search.length_penalty is 1.0, needs search.length_norm=gnmt or power");
   EXPECT_EQ(error_with({.threads = -1}), "Translator: threads is -1, at least 0 is needed");
   EXPECT_EQ(error_with({.max_pending_sentences = 0}), "Translator: max_pending_sentences is 0, at least 1 is needed");
   EXPECT_EQ(error_with({.max_pending_tokens = 0}), "Translator: max_pending_tokens is 0, at least 1 is needed");
