@@ -422,9 +422,9 @@ TEST_F(BadInput, NamesOptionsOfACommandThatHaveNoEffectTogether) {
     return more;
   };
   expect_refused(translate({"--attention-layer", "0"}),
-                 "translate: --attention-layer is 0, needs --alignments or --attention");
+                 "translate: --attention-layer is 0, needs --alignments, --attention or --html");
   expect_refused(translate({"--json", "--attention-head", "1"}),
-                 "translate: --attention-head is 1, needs --alignments or --attention");
+                 "translate: --attention-head is 1, needs --alignments, --attention or --html");
   expect_refused({"score-pairs", "--model", "nowhere", "in", "in", "--json", "--attention-head", "1"},
                  "score-pairs: --attention-head is 1, needs --alignments");
   for (const auto& [option, setting] :

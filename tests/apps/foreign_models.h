@@ -31,12 +31,10 @@ inline void copy_model(const ForeignModel& model, const std::filesystem::path& t
   for (const std::string& file : model.files) std::filesystem::copy_file(model.directory / file, to / file);
 }
 
-/// Lists a model of each family. That of Marian is made in `folder`.
-inline std::vector<ForeignModel> list_foreign_models(const std::filesystem::path& folder) {
+/// Lists a model of each family.
+inline std::vector<ForeignModel> list_foreign_models() {
   const std::filesystem::path models = EDGEWISE_SOURCE "/tests/convert/models";
   const std::filesystem::path ctranslate2 = EDGEWISE_SOURCE "/tests/convert/ctranslate2_models";
-  write_model(import_model(models / "marian_2", "test"), folder / "edgewise", "test");
-  export_model(read_model_files(folder / "edgewise", "test"), ExportFormat::kMarian, folder / "npz", "test");
   return {
       {"MarianMT",
        models / "marian_2",
@@ -48,7 +46,7 @@ inline std::vector<ForeignModel> list_foreign_models(const std::filesystem::path
        {"config.json", "generation_config.json", "model.safetensors", "sentencepiece.bpe.model",
         "special_tokens_map.json", "tokenizer_config.json", "vocab.json"},
        {"generation_config.json", "tokenizer_config.json"}},
-      {"Marian", folder / "npz", {"decoder.yml", "model.npz", "source.spm", "target.spm", "vocab.yml"}, {}},
+      {"Marian", models / "marian_npz", {"decoder.yml", "model.npz", "source.spm", "target.spm", "vocab.yml"}, {}},
       {"CTranslate2",
        ctranslate2 / "marian_2_float32",
        {"config.json", "model.bin", "shared_vocabulary.json", "source.spm", "target.spm"},

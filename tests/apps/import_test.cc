@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 class ImportTest : public SignalsTest {
  protected:
-  const std::vector<ForeignModel> models_ = list_foreign_models(path("sources"));
+  const std::vector<ForeignModel> models_ = list_foreign_models();
 
   /// Copies a model to the directory "model".
   void place(const ForeignModel& model) const {
@@ -51,7 +51,9 @@ TEST_F(ImportTest, EachFamilyIsImportedTranslatedAndInspected) {
 bool may_be_valid(const ForeignModel& model, const Alteration& alteration) {
   const auto& optional = model.optional_files;
   const bool is_optional = std::ranges::find(optional, alteration.file) != optional.end();
-  return alteration.name == kFlippedBit || (alteration.name == "missing" && is_optional);
+  // A decoder.yml may end after any option behind the names of the files.
+  const bool is_cut = alteration.name == "cut in the middle" && alteration.file == "decoder.yml";
+  return alteration.name == kFlippedBit || (alteration.name == "missing" && is_optional) || is_cut;
 }
 
 TEST_F(ImportTest, ADamagedFileIsRefusedByItsNameAndNothingIsWritten) {
@@ -76,7 +78,7 @@ TEST_F(ImportTest, ADamagedFileIsRefusedByItsNameAndNothingIsWritten) {
       }
     }
   }
-  EXPECT_THAT(names_in(path("")), testing::IsSubsetOf({"model", "moved", "sources", "tiny.toml"}));
+  EXPECT_THAT(names_in(path("")), testing::IsSubsetOf({"model", "moved", "tiny.toml"}));
 }
 
 TEST_F(ImportTest, AnyFlippedBitGivesAModelOrOneSentence) {
