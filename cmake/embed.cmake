@@ -17,6 +17,8 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
               "-DFILES=${paths}" -P "${script}"
       DEPENDS ${paths} "${script}"
       VERBATIM)
+    # clang-tidy, which runs before a build, skips a file that is compiled alone and does not exist yet.
+    set_source_files_properties("${output}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     set(${sources} ${${sources}} "${output}" PARENT_SCOPE)
   endfunction()
   return()

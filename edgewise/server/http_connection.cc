@@ -27,7 +27,7 @@ using beast::error_code;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kMaxRefusedConnections = 128;  // number of refused connections that get an answer at a time
-constexpr std::size_t kMaxLingerBytes = 1024 * 1024;
+constexpr std::size_t kMaxLingerBytes = std::size_t{1024} * 1024;
 constexpr std::chrono::seconds kLingerTime{2};
 constexpr std::chrono::milliseconds kPollTime{100};
 

@@ -9,7 +9,7 @@
 namespace edgewise {
 namespace {
 
-constexpr std::size_t kMaxPendingBytes = 256 * 1024;
+constexpr std::size_t kMaxPendingBytes = std::size_t{256} * 1024;
 
 }  // namespace
 

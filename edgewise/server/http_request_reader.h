@@ -53,7 +53,7 @@ class HttpRequestReader {
   bool is_idle() const { return done_ && buffer_.size() == 0 && !is_in_body_; }
 
  private:
-  static constexpr std::size_t kReadSize = 8 * 1024;
+  static constexpr std::size_t kReadSize = std::size_t{8} * 1024;
   using ErrorCode = boost::beast::error_code;
 
   PlainStream& socket_stream() { return boost::beast::get_lowest_layer(stream_); }
@@ -67,8 +67,8 @@ class HttpRequestReader {
     done(std::move(result));
   }
 
-  void refuse(int status, std::string text) {
-    finish({.kind = HttpReadResult::Kind::kRefused, .status = status, .text = std::move(text)});
+  void refuse(int status, const std::string& text) {
+    finish({.kind = HttpReadResult::Kind::kRefused, .status = status, .text = text});
   }
 
   /// Ends a read in `seconds`. The deadline of the stream itself would close the socket, so that no answer could

@@ -20,16 +20,16 @@ struct HttpServerOptions {
 
   std::int64_t max_connections = 1024;
   std::int64_t max_connections_per_client = 64;
-  std::int64_t max_requests = 128;                // requests in handlers, each in a thread
-  std::int64_t max_head = 16 * 1024;              // bytes of a request's head
-  std::int64_t max_body = 1024 * 1024;            // bytes
-  double idle_seconds = 60;                       // between two requests of a connection
-  double head_seconds = 10;                       // to receive a request's head
-  double body_seconds = 30;                       // to receive a request's body
-  double request_seconds = 60;                    // from the whole request to the beginning of its response
-  double write_seconds = 30;                      // to send a response, or a piece of a stream
-  std::vector<std::string> trusted_proxies = {};  // TrustedProxies
-  std::string certificate = {};                   // PEM files; TLS if both are given
+  std::int64_t max_requests = 128;                    // requests in handlers, each in a thread
+  std::int64_t max_head = std::int64_t{16} * 1024;    // bytes of a request's head
+  std::int64_t max_body = std::int64_t{1024} * 1024;  // bytes
+  double idle_seconds = 60;                           // between two requests of a connection
+  double head_seconds = 10;                           // to receive a request's head
+  double body_seconds = 30;                           // to receive a request's body
+  double request_seconds = 60;                        // from the whole request to the beginning of its response
+  double write_seconds = 30;                          // to send a response, or a piece of a stream
+  std::vector<std::string> trusted_proxies = {};      // TrustedProxies
+  std::string certificate = {};                       // PEM files; TLS if both are given
   std::string key = {};
 };
 
