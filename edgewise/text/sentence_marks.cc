@@ -12,7 +12,6 @@ namespace {
 
 bool is_in(std::u32string_view set, char32_t code_point) { return set.find(code_point) != std::u32string_view::npos; }
 
-
 CodePoint replace_bad(CodePoint point) { return point.size > 0 ? point : CodePoint{kReplacementCharacter, 1}; }
 
 }  // namespace
