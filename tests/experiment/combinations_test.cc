@@ -165,18 +165,29 @@ TrainedModel train_two_steps(const Experiment& experiment) {
 
 const std::vector<Tokens> kSweepInputs = {{4, 8, 5, 6}, {8}, {5, 5, 4, 7, 7, 6, 4}};
 
+/// Returns the results of the model over libtorch. With bf16, its matrices are rounded as the runtime rounds them: a
+/// model without a norm at its end may amplify this rounding to any size.
+std::vector<GrownStep> reference_results(const TrainedModel& trained, RuntimePrecision precision) {
+  const auto model = make_model(trained.options, 9);
+  const std::vector<NamedTensor> parameters = model->parameters();
+  load_tensors(parameters, trained.file, "saved");
+  for (const NamedTensor& parameter : parameters) {
+    const bool is_rounded = precision == RuntimePrecision::kBf16 && parameter.tensor.dim() >= 2;
+    if (is_rounded) parameter.tensor.detach().copy_(parameter.tensor.detach().to(at::kBFloat16));
+  }
+  return grow_branches(*model->make_scorer(), kSweepInputs, 4);
+}
+
 void expect_runtime_agrees(const TrainedModel& trained) {
-  const auto loaded = make_model(trained.options, 9);
-  load_tensors(loaded->parameters(), trained.file, "saved");
-  const auto reference = grow_branches(*loaded->make_scorer(), kSweepInputs, 4);
   for (const RuntimePrecision precision : {RuntimePrecision::kFp32, RuntimePrecision::kBf16, RuntimePrecision::kInt8}) {
     SCOPED_TRACE(enum_name(precision));
+    const auto reference = reference_results(trained, precision);
     const RuntimeModel runtime(trained.options, trained.file, "saved", precision);
     const auto found = grow_branches(*runtime.make_scorer(), kSweepInputs, 4);
     if (precision == RuntimePrecision::kFp32) {
       expect_same_results(found, reference);
     } else {
-      EXPECT_LE(mean_difference(found, reference), precision == RuntimePrecision::kBf16 ? 0.1 : 0.15);
+      EXPECT_LE(mean_difference(found, reference), precision == RuntimePrecision::kBf16 ? 0.05 : 0.15);
     }
   }
 }
