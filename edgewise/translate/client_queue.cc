@@ -93,16 +93,21 @@ SearchInput ClientQueue::take_next_part() {
   return input;
 }
 
+/// Waits for a part, or for close(). Returns whether there is a part.
+bool ClientQueue::wait_for_part(std::unique_lock<std::mutex>& lock) {
+  has_parts_.wait(lock, [&] { return !clients_.empty() || is_closed_; });
+  return !clients_.empty();
+}
+
 bool ClientQueue::Consumer::wait() {
   std::unique_lock lock(queue_.mutex_);
-  queue_.has_parts_.wait(lock, [&] { return !queue_.clients_.empty() || queue_.is_closed_; });
-  return !queue_.clients_.empty();
+  return queue_.wait_for_part(lock);
 }
 
 std::optional<SearchInput> ClientQueue::Consumer::next(bool is_busy) {
-  if (!is_busy) wait();
-  const std::lock_guard lock(queue_.mutex_);
-  if (queue_.clients_.empty()) return std::nullopt;
+  std::unique_lock lock(queue_.mutex_);
+  const bool has_part = is_busy ? !queue_.clients_.empty() : queue_.wait_for_part(lock);
+  if (!has_part) return std::nullopt;
   SearchInput input = queue_.take_next_part();
   parts_.push_back(input.id);
   return input;

@@ -116,6 +116,7 @@ class ClientQueue {
 
   void add_to_client(SharedJob job);
   void remove_from_client(const Job& job);
+  bool wait_for_part(std::unique_lock<std::mutex>& lock);
   SearchInput take_next_part();
   std::optional<RunningPart> end_part(std::int64_t id);
   void end_job(Job& job);
