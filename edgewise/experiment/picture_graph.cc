@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/escape_html.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/experiment/pictures.h"
 #include "edgewise/graph/pair_graphs.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "edgewise/base/escape_html.h"
 #include "edgewise/experiment/evaluate.h"
 #include "edgewise/experiment/pictures.h"
 #include "edgewise/experiment/run_charts.h"

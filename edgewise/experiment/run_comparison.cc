@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "edgewise/base/escape_html.h"
 #include "edgewise/experiment/run_charts.h"
 #include "edgewise/viz/label.h"
 #include "edgewise/viz/page.h"

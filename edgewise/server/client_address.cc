@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
 
+#include "edgewise/base/ascii.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/parse_number.h"
 #include "edgewise/base/utf8.h"
@@ -26,12 +27,6 @@ std::optional<ip::address> parse_address(std::string_view text) {
 
 std::array<unsigned char, 16> bytes_of(const ip::address& address) {
   return (address.is_v4() ? ip::make_address_v6(ip::v4_mapped, address.to_v4()) : address.to_v6()).to_bytes();
-}
-
-std::string_view trim(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
 /// Returns the text of an address without its port, as some proxies write it: `1.2.3.4:5`, `[2001:db8::1]:5`.
@@ -90,7 +85,7 @@ std::string TrustedProxies::client_of(std::string_view peer, std::string_view fo
   while (trust(client) && !forwarded.empty()) {
     const std::size_t comma = forwarded.rfind(',');
     const std::string_view last = comma == std::string_view::npos ? forwarded : forwarded.substr(comma + 1);
-    const std::string_view address = without_port(trim(last));
+    const std::string_view address = without_port(trim_ascii(last));
     if (!parse_address(address)) break;
     client = address;
     forwarded = comma == std::string_view::npos ? std::string_view() : forwarded.substr(0, comma);

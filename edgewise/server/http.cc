@@ -5,21 +5,15 @@
 
 #include <algorithm>
 
+#include "edgewise/base/ascii.h"
 #include "edgewise/base/json.h"
 #include "edgewise/server/http_error.h"
 
 namespace edgewise {
-namespace {
-
-char lower(char character) {
-  return character >= 'A' && character <= 'Z' ? static_cast<char>(character - 'A' + 'a') : character;
-}
-
-}  // namespace
 
 std::optional<std::string_view> HttpRequest::header(std::string_view name) const {
-  const auto found = std::ranges::find_if(
-      headers, [&](const HttpHeader& header) { return std::ranges::equal(header.name, name, {}, lower, lower); });
+  const auto found =
+      std::ranges::find_if(headers, [&](const HttpHeader& header) { return equal_without_case(header.name, name); });
   if (found == headers.end()) return std::nullopt;
   return found->value;
 }

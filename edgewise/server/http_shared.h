@@ -41,7 +41,7 @@ struct HttpShared {
   boost::asio::thread_pool pool;
   std::atomic<std::int64_t> requests = 0;  // in handlers
 
-  // Of the thread of the connections:
+  // The thread of the connections alone uses these:
   bool is_draining = false;
   std::set<ClosableConnection*> connections;
   std::map<std::string, std::int64_t, std::less<>> connections_by_client;
@@ -51,7 +51,7 @@ struct HttpShared {
   /// Returns by how many connections the limits are exceeded if a client connects; negative if it may.
   std::int64_t surplus_connections(const std::string& client) const;
 
-  // Of all threads:
+  // All threads use these, the second and the third under the mutex:
   std::mutex mutex;
   std::condition_variable changed;
   std::int64_t num_connections = 0;

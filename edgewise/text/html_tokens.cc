@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "edgewise/base/ascii.h"
+
 namespace edgewise {
 namespace {
 
@@ -14,14 +16,12 @@ constexpr std::string_view kCdataEnd = "]]>";
 
 bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 bool ends_name(char c) { return is_html_space(c) || c == '/' || c == '>'; }
 
 bool begins_with(std::string_view text, std::size_t position, std::string_view lowercase) {
   if (position > text.size() || text.size() - position < lowercase.size()) return false;
   return std::equal(lowercase.begin(), lowercase.end(), text.begin() + static_cast<std::ptrdiff_t>(position),
-                    [](char expected, char c) { return expected == ascii_lower(c); });
+                    [](char expected, char c) { return expected == lower_ascii(c); });
 }
 
 /// Returns whether `prefix`, a name, and a character that ends the name are at the position.
@@ -112,7 +112,7 @@ class TagReader {
   /// Returns false if the document ends within the tag.
   bool read(HtmlToken& token) {
     token.written_name = take_until(ends_name);
-    token.name = ascii_lower_case(token.written_name);
+    token.name = lower_ascii(token.written_name);
     for (;;) {
       take_until([](char c) { return !is_html_space(c); });
       if (is_at_end()) return false;
@@ -186,12 +186,6 @@ HtmlTextKind text_kind_of(std::string_view element) {
 
 bool is_html_space(char character) {
   return character == ' ' || character == '\t' || character == '\n' || character == '\f' || character == '\r';
-}
-
-std::string ascii_lower_case(std::string_view text) {
-  std::string lowercase(text);
-  std::ranges::transform(lowercase, lowercase.begin(), ascii_lower);
-  return lowercase;
 }
 
 void HtmlTokenizer::set_text_kind(HtmlTextKind kind, std::string_view element) {

@@ -71,7 +71,4 @@ class HtmlTokenizer {
 /// Returns whether HTML treats the character as white space: space, tab, line feed, form feed and carriage return.
 bool is_html_space(char character);
 
-/// Returns the text with the letters A to Z in lower case.
-std::string ascii_lower_case(std::string_view text);
-
 }  // namespace edgewise

@@ -19,7 +19,7 @@ class TextScan {
   TextScan(std::string_view text, const AbbreviationRules& rules, LineBreaks line_breaks)
       : text_(text), rules_(rules), line_breaks_(line_breaks) {}
 
-  std::vector<SentenceSpan> run() && {
+  std::vector<ByteRange> run() && {
     if (text_point_at(text_, 0).value == kByteOrderMark) offset_ = kMarkSize;
     while (offset_ < text_.size()) {
       const CodePoint point = text_point_at(text_, offset_);
@@ -105,7 +105,7 @@ class TextScan {
   std::string_view text_;
   const AbbreviationRules& rules_;
   LineBreaks line_breaks_;
-  std::vector<SentenceSpan> sentences_;
+  std::vector<ByteRange> sentences_;
   std::size_t offset_ = 0;
   std::optional<std::size_t> begin_;  // the sentence's first byte; nothing between sentences
   std::size_t end_ = 0;               // behind the last character that is not white space
@@ -119,7 +119,7 @@ class TextScan {
 SentenceSplitter::SentenceSplitter(std::string_view language, LineBreaks line_breaks)
     : rules_(&find_abbreviation_rules(language)), line_breaks_(line_breaks) {}
 
-std::vector<SentenceSpan> SentenceSplitter::split(std::string_view text) const {
+std::vector<ByteRange> SentenceSplitter::split(std::string_view text) const {
   return TextScan(text, *rules_, line_breaks_).run();
 }
 

@@ -2,23 +2,15 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <string_view>
 #include <vector>
 
 #include "edgewise/base/fields.h"
+#include "edgewise/text/byte_range.h"
 
 namespace edgewise {
 
 struct AbbreviationRules;
-
-/// The bytes [begin, end) of a sentence within a text. Its first and its last character are not white space.
-struct SentenceSpan {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-
-  friend bool operator==(const SentenceSpan&, const SentenceSpan&) = default;
-};
 
 /// The meaning of a line break in a text. kEnd: each line break ends a sentence, as in titles, lists and chats. kSpace:
 /// a line break is a space, as in text whose lines were wrapped; an empty line or the mark of a list item (`-`, `*`,
@@ -38,11 +30,12 @@ class SentenceSplitter {
   /// languages.
   explicit SentenceSplitter(std::string_view language = {}, LineBreaks line_breaks = LineBreaks::kEnd);
 
-  /// Returns the sentences in the order of the text, which may be of any length. Between two sentences, before the
+  /// Returns the sentences in the order of the text, which may be of any length. The first and the last character of a
+  /// sentence are not white space. Between two sentences, before the
   /// first and after the last sentence there is white space only, or nothing; a byte order mark at the beginning of the
   /// text counts as white space. So every other character is in a sentence. A byte that is not UTF-8 counts as
   /// U+FFFD. Costs O(bytes).
-  std::vector<SentenceSpan> split(std::string_view text) const;
+  std::vector<ByteRange> split(std::string_view text) const;
 
  private:
   const AbbreviationRules* rules_;

@@ -7,16 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "edgewise/text/byte_range.h"
+
 namespace edgewise {
-
-/// The bytes of a part of a text, from `begin` to before `end`.
-struct ByteRange {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-
-  std::size_t size() const { return end - begin; }
-  friend bool operator==(const ByteRange&, const ByteRange&) = default;
-};
 
 /// Finds the bytes of each token in the text that was encoded or decoded, whatever vocabulary the tokens are from. The
 /// ranges ascend without overlap, and neither begin nor end with white space; a token of white space alone has an empty

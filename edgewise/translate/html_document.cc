@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "edgewise/base/escape_html.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/html_references.h"
 #include "edgewise/text/html_tokens.h"
@@ -307,7 +308,8 @@ class HtmlParser {
   /// could the beginning of a tag at the end of the text join an end tag that is added.
   void separate_copied_text() {
     if (!is_copying() || !copied_text_) return;
-    const std::string text = escape_html_text(decode_html_references(std::string_view(copied_).substr(*copied_text_)));
+    const std::string text =
+        escape_html(decode_html_references(std::string_view(copied_).substr(*copied_text_)), HtmlTextPlace::kContent);
     copied_.resize(*copied_text_);
     copied_ += text;
     copied_text_.reset();

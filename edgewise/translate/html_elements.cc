@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "edgewise/base/ascii.h"
 #include "edgewise/text/html_references.h"
 
 namespace edgewise {
@@ -17,7 +18,7 @@ bool has_word(std::string_view text, std::string_view word) {
   for (std::size_t begin = 0; begin < text.size();) {
     std::size_t end = begin;
     while (end < text.size() && !is_html_space(text[end])) ++end;
-    if (ascii_lower_case(text.substr(begin, end - begin)) == word) return true;
+    if (equal_without_case(text.substr(begin, end - begin), word)) return true;
     begin = end + 1;
   }
   return false;
@@ -99,11 +100,11 @@ bool closes_element(std::string_view next, std::string_view name) {
 
 bool forbids_translation(const HtmlToken& start_tag) {
   for (const HtmlAttribute& attribute : start_tag.attributes) {
-    const std::string name = ascii_lower_case(attribute.name);
+    const std::string name = lower_ascii(attribute.name);
     if (name != "translate" && name != "class") continue;
     const std::string value = decode_html_references(attribute.value, HtmlTextPlace::kAttribute);
     if (name == "class" && has_word(value, "notranslate")) return true;
-    if (name == "translate" && ascii_lower_case(value) == "no") return true;
+    if (name == "translate" && equal_without_case(value, "no")) return true;
   }
   return false;
 }

@@ -5,7 +5,7 @@
 
 #include "edgewise/text/html_tokens.h"
 
-// What the HTML standard says of elements, by their names in lower case.
+// The properties of elements in the HTML standard, by their names in lower case.
 
 namespace edgewise {
 

@@ -44,7 +44,7 @@ class TextSplitter {
 
   std::vector<Tokens> run(std::string_view text, const SentenceSplitter& splitter) && {
     if (try_add(text)) return std::move(parts_);
-    for (const SentenceSpan& span : splitter.split(text)) add(text.substr(span.begin, span.end - span.begin));
+    for (const ByteRange& span : splitter.split(text)) add(text.substr(span.begin, span.end - span.begin));
     return std::move(parts_);
   }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/escape_html.h"
 #include "edgewise/text/html_references.h"
 #include "edgewise/translate/html_document.h"
 #include "edgewise/translate/html_paragraph.h"
@@ -83,7 +84,7 @@ class ParagraphWriter {
   void write_text(const ByteRange& bytes) {
     std::string text = text_.substr(bytes.begin, bytes.size());
     std::erase(text, '\n');  // the line break's tag is a piece of markup
-    html_ += escape_html_text(text);
+    html_ += escape_html(text, HtmlTextPlace::kContent);
   }
 
   const ParagraphText& paragraph_;

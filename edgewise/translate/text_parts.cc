@@ -32,7 +32,7 @@ std::string TextPart::input() const {
 std::vector<TextPart> split_parts(std::string_view text, const SentenceSplitter& splitter) {
   std::vector<TextPart> parts;
   std::size_t end = 0;
-  for (const SentenceSpan& span : splitter.split(text)) {
+  for (const ByteRange& span : splitter.split(text)) {
     parts.push_back(
         {std::string(text.substr(end, span.begin - end)), std::string(text.substr(span.begin, span.end - span.begin))});
     end = span.end;

@@ -111,7 +111,7 @@ TextTranslation translate_text(std::string_view text, const TextOptions& options
     Translation translation;
     if (part.needs_translation()) translation = std::move(translations.at(num_translated++));
     result.text += join(joiner, part, translation);
-    const SentenceSpan input = {input_end + part.space.size(), input_end + part.space.size() + part.sentence.size()};
+    const ByteRange input = {input_end + part.space.size(), input_end + part.space.size() + part.sentence.size()};
     input_end = input.end;
     if (part.sentence.empty()) continue;
     const std::size_t size = part.needs_translation() ? translation.outputs.front().text.size() : part.sentence.size();

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "edgewise/text/byte_range.h"
 #include "edgewise/text/sentence_splitter.h"
 #include "edgewise/translate/translation.h"
 #include "edgewise/translate/translator.h"
@@ -25,8 +26,8 @@ struct TextOptions {
 /// A sentence of a text, and where its translation is in the translated text. A sentence that was copied has a
 /// translation without outputs.
 struct TextSentence {
-  SentenceSpan input;
-  SentenceSpan output;
+  ByteRange input;
+  ByteRange output;
   Translation translation;
 };
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "edgewise/base/escape_html.h"
 #include "edgewise/viz/axis.h"
 #include "edgewise/viz/graph_picture.h"
 #include "edgewise/viz/label.h"
-#include "edgewise/viz/page.h"
 #include "edgewise/viz/palette.h"
 
 namespace edgewise {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 
+#include "edgewise/base/escape_html.h"
 #include "edgewise/base/json.h"
 #include "edgewise/viz/colour_scale.h"
 #include "edgewise/viz/label.h"

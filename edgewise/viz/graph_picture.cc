@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "edgewise/base/escape_html.h"
 #include "edgewise/base/json.h"
 #include "edgewise/viz/label.h"
-#include "edgewise/viz/page.h"
 #include "edgewise/viz/palette.h"
 
 namespace edgewise {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "edgewise/base/escape_html.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/viz/page.h"
 
 namespace edgewise {
 namespace {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/escape_html.h"
 #include "edgewise/viz/label.h"
 #include "edgewise/viz/page_files.h"
 #include "edgewise/viz/palette.h"
@@ -62,29 +63,6 @@ std::string scripts_of(const HtmlPage& page) {
 }
 
 }  // namespace
-
-std::string escape_html(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
 
 std::string html_page(const HtmlPage& page) {
   return fmt::format(

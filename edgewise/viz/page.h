@@ -6,9 +6,6 @@
 
 namespace edgewise {
 
-/// Escapes &, <, > and " for HTML and XML.
-std::string escape_html(std::string_view text);
-
 struct HtmlPage {
   std::string title;
   std::string body;

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "edgewise/base/escape_html.h"
 #include "edgewise/viz/label.h"
-#include "edgewise/viz/page.h"
 #include "edgewise/viz/palette.h"
 
 namespace edgewise {

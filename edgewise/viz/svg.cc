@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "edgewise/base/escape_html.h"
 #include "edgewise/viz/colour_scale.h"
 #include "edgewise/viz/label.h"
-#include "edgewise/viz/page.h"
 #include "edgewise/viz/palette.h"
 
 namespace edgewise {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "edgewise/base/escape_html.h"
 #include "edgewise/base/json.h"
 #include "edgewise/viz/label.h"
-#include "edgewise/viz/page.h"
 
 namespace edgewise {
 namespace {

@@ -116,8 +116,8 @@ TEST(HtmlReferences, InAnAttributeANameWithoutSemicolonMayBeAParameter) {
 }
 
 TEST(HtmlReferences, EscapedTextDecodesToTheText) {
-  EXPECT_EQ(escape_html_text("a<b> &amp; \"c\""), "a&lt;b&gt; &amp;amp; \"c\"");
-  EXPECT_EQ(decode_html_references(escape_html_text("&#1;<&lt")), "&#1;<&lt");
+  EXPECT_EQ(escape_html("a<b> &amp; \"c\"", HtmlTextPlace::kContent), "a&lt;b&gt; &amp;amp; \"c\"");
+  EXPECT_EQ(decode_html_references(escape_html("&#1;<&lt", HtmlTextPlace::kContent)), "&#1;<&lt");
 }
 
 }  // namespace

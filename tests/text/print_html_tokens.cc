@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 
+#include "edgewise/base/ascii.h"
 #include "edgewise/base/json.h"
 #include "edgewise/text/html_references.h"
 #include "edgewise/text/html_tokens.h"
@@ -18,9 +19,8 @@ namespace {
 std::string tag_json(const HtmlToken& token) {
   std::string attributes;
   for (const HtmlAttribute& attribute : token.attributes) {
-    attributes +=
-        fmt::format("{}[{}, {}]", attributes.empty() ? "" : ", ", quote_json(ascii_lower_case(attribute.name)),
-                    quote_json(decode_html_references(attribute.value, HtmlTextPlace::kAttribute)));
+    attributes += fmt::format("{}[{}, {}]", attributes.empty() ? "" : ", ", quote_json(lower_ascii(attribute.name)),
+                              quote_json(decode_html_references(attribute.value, HtmlTextPlace::kAttribute)));
   }
   return fmt::format("{}, [{}], {}", quote_json(token.name), attributes, token.is_self_closing);
 }

@@ -26,7 +26,7 @@ using Sentences = std::vector<std::string>;
 
 Sentences split(std::string_view text, std::string_view language = "en", LineBreaks line_breaks = LineBreaks::kEnd) {
   Sentences sentences;
-  for (const SentenceSpan& span : SentenceSplitter(language, line_breaks).split(text)) {
+  for (const ByteRange& span : SentenceSplitter(language, line_breaks).split(text)) {
     sentences.emplace_back(text.substr(span.begin, span.end - span.begin));
   }
   return sentences;
@@ -146,9 +146,9 @@ bool begins_code_point(std::string_view text, std::size_t offset) {
 
 /// Checks that the sentences are in order, that only white space is between them, and that they begin and end with
 /// whole characters that are not white space.
-void check_spans(const std::string& text, const std::vector<SentenceSpan>& spans) {
+void check_spans(const std::string& text, const std::vector<ByteRange>& spans) {
   std::size_t end = 0;
-  for (const SentenceSpan& span : spans) {
+  for (const ByteRange& span : spans) {
     RC_ASSERT(end <= span.begin);
     RC_ASSERT(span.begin < span.end);
     RC_ASSERT(span.end <= text.size());
@@ -178,7 +178,7 @@ RC_GTEST_PROP(SentenceSplitter, CoversAllTextButWhiteSpace, ()) {
 RC_GTEST_PROP(SentenceSplitter, CoversAnyBytes, ()) {
   const auto bytes = *rc::gen::container<std::string>(rc::gen::arbitrary<char>());
   std::size_t end = 0;
-  for (const SentenceSpan& span : SentenceSplitter("de").split(bytes)) {
+  for (const ByteRange& span : SentenceSplitter("de").split(bytes)) {
     RC_ASSERT(end <= span.begin && span.begin < span.end && span.end <= bytes.size());
     end = span.end;
   }
@@ -212,7 +212,7 @@ TEST(SentenceSplitter, SplitsAMegabyteOfHostileText) {
     std::string text;
     while (text.size() < 1'000'000) text += unit;
     std::size_t end = 0;
-    for (const SentenceSpan& span : SentenceSplitter("de").split(text)) end = span.end;
+    for (const ByteRange& span : SentenceSplitter("de").split(text)) end = span.end;
     EXPECT_GE(end, unit == std::string(" ") || unit == std::string("\n") ? 0 : text.size() - 1) << unit;
   }
 }

@@ -66,13 +66,13 @@ TEST(TranslateText, ReturnsWhereEachSentenceIs) {
 
   ASSERT_EQ(found.text, " <One.> <Two!>\n***");
   ASSERT_EQ(found.sentences.size(), 3U);
-  EXPECT_EQ(found.sentences[0].input, (SentenceSpan{1, 5}));
-  EXPECT_EQ(found.sentences[0].output, (SentenceSpan{1, 7}));
+  EXPECT_EQ(found.sentences[0].input, (ByteRange{1, 5}));
+  EXPECT_EQ(found.sentences[0].output, (ByteRange{1, 7}));
   EXPECT_EQ(found.sentences[0].translation.outputs.front().text, "<One.>");
-  EXPECT_EQ(found.sentences[1].input, (SentenceSpan{6, 10}));
-  EXPECT_EQ(found.sentences[1].output, (SentenceSpan{8, 14}));
-  EXPECT_EQ(found.sentences[2].input, (SentenceSpan{11, 14}));
-  EXPECT_EQ(found.sentences[2].output, (SentenceSpan{15, 18}));
+  EXPECT_EQ(found.sentences[1].input, (ByteRange{6, 10}));
+  EXPECT_EQ(found.sentences[1].output, (ByteRange{8, 14}));
+  EXPECT_EQ(found.sentences[2].input, (ByteRange{11, 14}));
+  EXPECT_EQ(found.sentences[2].output, (ByteRange{15, 18}));
   EXPECT_THAT(found.sentences[2].translation.outputs, IsEmpty());
 }
 
@@ -85,7 +85,7 @@ TEST(TranslateText, InsertsASpaceBetweenSentencesThatHadNoneUnlessTheyAreWide) {
   };
 
   EXPECT_EQ(translate_to("Good.", "Let's go.").text, "Good. Let's go.");
-  EXPECT_EQ(translate_to("Good.", "Let's go.").sentences[1].output, (SentenceSpan{6, 15}));
+  EXPECT_EQ(translate_to("Good.", "Let's go.").sentences[1].output, (ByteRange{6, 15}));
   EXPECT_EQ(translate_to("はい。", "行こう。").text, "はい。行こう。");
   EXPECT_EQ(translate_to("Good. ", "Let's go.").text, "Good. Let's go.");
   EXPECT_EQ(translate_to("", "Let's go.").text, "Let's go.");

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+// The letters A to Z and the white space of formats that are written in ASCII, such as HTML and HTTP. Other bytes, those
+// of UTF-8 among them, are unchanged.
+
+namespace edgewise {
+
+inline char lower_ascii(char letter) {
+  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
+inline std::string lower_ascii(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](char letter) { return lower_ascii(letter); });
+  return lower;
+}
+
+inline bool equal_without_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return lower_ascii(x) == lower_ascii(y); });
+}
+
+/// Returns the text without spaces and tabs at its ends.
+inline std::string_view trim_ascii(std::string_view text) {
+  constexpr std::string_view kSpace = " \t";
+  const std::size_t begin = std::min(text.find_first_not_of(kSpace), text.size());
+  return text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
+}
+
+}  // namespace edgewise
