@@ -127,10 +127,10 @@ TEST_F(BenchProgram, RefusesAGivenModelWithASizeWithoutPositionsOrWithoutInputs)
   write("a.en", "\n");
   expect_refused(with({"--size", "base"}),
                  "edgewise bench decode: --size excludes --model; see edgewise bench decode --help");
-  expect_refused(with({}), "bench decode: run: No such file or directory");
+  expect_refused(with({}), "bench decode: run does not exist, a run or model directory is needed");
   write("config.toml", kTinyConfig);
   run_well({"train", "config.toml", "--out", "run", "--set", "train.epochs=1", "--set", "model.positions=learned",
-            "--set", "model.max_positions=64"});
+            "--set", "model.max_positions=64", "--set", "data.max_length=60"});
   expect_refused(with({"--output-length", "65"}),
                  "bench decode: output_tokens is 65, needs at most 64, the number of positions of run");
   expect_refused(with({}), "bench decode: a.en has no tokens of run, needs one");
