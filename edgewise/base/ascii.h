@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-// The letters A to Z and the white space of formats that are written in ASCII, such as HTML and HTTP. Other bytes, those
-// of UTF-8 among them, are unchanged.
+// The letters A to Z and the white space of formats in ASCII, such as HTML and HTTP. Other bytes, those of UTF-8 among
+// them, are unchanged.
 
 namespace edgewise {
 
