@@ -121,7 +121,10 @@ TEST_F(TranslateTextProgram, WritesTheFirstLineBeforeItReadsTheLast) {
   EXPECT_EQ(read("out"), translate("a. b\nb"));
 }
 
-TEST_F(TranslateTextProgram, NeedsLittleMemoryForALongText) {
+// The name puts this test among the slow ones, which run without sanitizers: these use several times the memory.
+class TranslateTextMemory : public TranslateTextProgram {};
+
+TEST_F(TranslateTextMemory, IsSmallForALongText) {
   // Files keep the memory of this process small, which counts for a process that it starts.
   constexpr int kLines = 3000;
   const std::string line = std::string(100'000, ' ') + "a\n\n";
