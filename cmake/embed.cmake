@@ -1,6 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes a C++ source that contains the text of files, for viz/page.h:
-#   cmake -DOUTPUT=pages.cc "-DFILES=pages/attention.js;…" -P embed.cmake
+# edgewise_embed writes a C++ source with the text of files, sorted by their names, and appends its path to `sources`:
+#   edgewise_embed(sources FUNCTION page_files HEADER edgewise/viz/page_files.h FILES pages/attention.js …)
+# The header declares the function, which returns a std::span<const EmbeddedFile>.
+#
+# The build runs this file as a script, too: cmake -DOUTPUT=… -DFUNCTION=… -DHEADER=… "-DFILES=…" -P embed.cmake
+if(NOT CMAKE_SCRIPT_MODE_FILE)
+  function(edgewise_embed sources)
+    cmake_parse_arguments(embed "" "FUNCTION;HEADER" "FILES" ${ARGN})
+    set(output "${CMAKE_CURRENT_BINARY_DIR}/${embed_FUNCTION}.cc")
+    set(script "${PROJECT_SOURCE_DIR}/cmake/embed.cmake")
+    list(TRANSFORM embed_FILES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/" OUTPUT_VARIABLE paths)
+    list(SORT paths)
+    add_custom_command(
+      OUTPUT "${output}"
+      COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${output}" "-DFUNCTION=${embed_FUNCTION}" "-DHEADER=${embed_HEADER}"
+              "-DFILES=${paths}" -P "${script}"
+      DEPENDS ${paths} "${script}"
+      VERBATIM)
+    set(${sources} ${${sources}} "${output}" PARENT_SCOPE)
+  endfunction()
+  return()
+endif()
+
 set(entries "")
 foreach(path ${FILES})
   get_filename_component(name "${path}" NAME)
@@ -8,19 +29,16 @@ foreach(path ${FILES})
   string(APPEND entries "    {\"${name}\", R\"embedded(${text})embedded\"},\n")
 endforeach()
 file(WRITE "${OUTPUT}" "// Made by cmake/embed.cmake.
-#include <map>
+#include \"${HEADER}\"
 
-#include \"edgewise/base/error.h\"
-#include \"edgewise/viz/page.h\"
+#include <array>
 
 namespace edgewise {
 
-std::string_view page_file(std::string_view name) {
-  static const std::map<std::string_view, std::string_view> files = {
-${entries}  };
-  const auto found = files.find(name);
-  check(found != files.end(), \"page_file: name is {}, needs that of a file in viz/pages\", name);
-  return found->second;
+std::span<const EmbeddedFile> ${FUNCTION}() {
+  static constexpr auto kFiles = std::to_array<EmbeddedFile>({
+${entries}  });
+  return kFiles;
 }
 
 }  // namespace edgewise

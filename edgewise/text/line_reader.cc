@@ -77,7 +77,7 @@ void LineReader::skip_byte_order_mark() {
           "{}: {} begins with the byte order mark of {}, needs UTF-8; convert it with iconv -f {} -t UTF-8",
           options_.caller, path_, mark.encoding, mark.encoding);
   }
-  if (start.starts_with(kUtf8Mark)) {
+  if (start.starts_with(kUtf8Mark) && options_.line_ends == LineEnds::kRemove) {
     repairs_.byte_order_mark = true;
     begin_ = kUtf8Mark.size();
   }
@@ -118,12 +118,16 @@ void LineReader::append(std::string& line, std::string_view piece) {
 }
 
 void LineReader::finish(std::string& line, bool has_line_feed) {
-  if (has_line_feed && !was_cut_ && line.ends_with('\r')) {
+  const bool is_kept = options_.line_ends == LineEnds::kKeep;
+  if (has_line_feed && !was_cut_ && !is_kept && line.ends_with('\r')) {
     line.pop_back();
     ++repairs_.carriage_returns;
   }
   was_cut_ = was_cut_ || line.size() > options_.max_line_bytes;
-  if (!was_cut_) return;
+  if (!was_cut_) {
+    if (has_line_feed && is_kept) line += '\n';
+    return;
+  }
   check(options_.long_lines == LongLines::kCut, "{}: {}:{} has more than {} bytes in a line, needs at most {}",
         options_.caller, path_, line_number_, options_.max_line_bytes, options_.max_line_bytes);
   line.resize(utf8_prefix(line, options_.max_line_bytes).size());

@@ -16,9 +16,14 @@ namespace edgewise {
 /// Treatment of lines above the limit: an error, or cutting the line at the limit.
 enum class LongLines { kError, kCut };
 
+/// The bytes around lines: their line feeds, the carriage returns before the line feeds, and a byte order mark at the
+/// beginning of the text. kRemove leaves them out of the lines, kKeep keeps all of them.
+enum class LineEnds { kRemove, kKeep };
+
 struct LineReaderOptions {
   std::size_t max_line_bytes = std::size_t{1} << 20;
   LongLines long_lines = LongLines::kError;
+  LineEnds line_ends = LineEnds::kRemove;
   std::size_t chunk_size = std::size_t{64} * 1024;  // bytes read at a time
   std::string caller = "read_lines";                // error messages begin with this function name
   const StopRequest* stop = nullptr;                // ends reading (byte_source.h)
@@ -32,8 +37,8 @@ struct LineRepairs {
 };
 
 /// Reads a text file, plain or compressed (byte_source.h), line by line. Memory grows neither with the file nor beyond
-/// max_line_bytes. Only a line feed ends a line; a carriage return before it is removed. The last line needs no line
-/// feed. The caller must check whether lines are UTF-8 (base/utf8.h).
+/// max_line_bytes. Only a line feed ends a line; by default, the line feed and a carriage return before it are removed.
+/// The last line needs no line feed. The caller must check whether lines are UTF-8 (base/utf8.h).
 class LineReader {
  public:
   /// Reads a file, or standard input for "-". Throws Error if it cannot be read or begins like UTF-16 or UTF-32.

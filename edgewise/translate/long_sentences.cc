@@ -2,7 +2,6 @@
 #include "edgewise/translate/long_sentences.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 
@@ -12,43 +11,6 @@
 
 namespace edgewise {
 namespace {
-
-bool ends_sentence(char32_t code_point) {
-  constexpr std::array<char32_t, 8> kEnds = {U'.', U'!', U'?', U'…', U'。', U'！', U'？', U'।'};
-  return std::ranges::find(kEnds, code_point) != kEnds.end();
-}
-
-/// Returns whether the code point is a closing quote or bracket, which belongs to the sentence before it, also after a
-/// space: « Stop. »
-bool is_closing_mark(char32_t code_point) {
-  constexpr std::array<char32_t, 6> kClosing = {U'»', U'”', U'’', U')', U']', U'"'};
-  return std::ranges::find(kClosing, code_point) != kClosing.end();
-}
-
-/// Splits the text after the white space that follows each sentence. The concatenated results are the text.
-std::vector<std::string_view> split_sentences(std::string_view text) {
-  enum class State { kInside, kBehindEnd, kBehindSpace } state = State::kInside;
-  std::vector<std::string_view> sentences;
-  std::size_t begin = 0;
-  for_each_code_point(text, [&](CodePoint point, std::size_t offset) {
-    if (state != State::kInside && is_space(point.value)) {
-      state = State::kBehindSpace;
-    } else if (state == State::kBehindSpace && !is_closing_mark(point.value)) {
-      sentences.push_back(text.substr(begin, offset - begin));
-      begin = offset;
-      state = State::kInside;
-    }
-    if (ends_sentence(point.value)) {
-      state = State::kBehindEnd;
-    } else if (is_closing_mark(point.value)) {
-      if (state == State::kBehindSpace) state = State::kBehindEnd;
-    } else if (state == State::kBehindEnd && !is_space(point.value)) {
-      state = State::kInside;
-    }
-  });
-  sentences.push_back(text.substr(begin));
-  return sentences;
-}
 
 /// Returns the offset at which the code point at `offset` begins.
 std::size_t align_to_code_point(std::string_view text, std::size_t offset) {
@@ -80,9 +42,9 @@ class TextSplitter {
   TextSplitter(const Vocabulary& vocabulary, std::int64_t max_tokens)
       : vocabulary_(vocabulary), max_tokens_(max_tokens) {}
 
-  std::vector<Tokens> run(std::string_view text) && {
+  std::vector<Tokens> run(std::string_view text, const SentenceSplitter& splitter) && {
     if (try_add(text)) return std::move(parts_);
-    for (const std::string_view sentence : split_sentences(text)) add(sentence);
+    for (const SentenceSpan& span : splitter.split(text)) add(text.substr(span.begin, span.end - span.begin));
     return std::move(parts_);
   }
 
@@ -112,8 +74,9 @@ class TextSplitter {
 
 }  // namespace
 
-std::vector<Tokens> split_to_fit(std::string_view text, const Vocabulary& vocabulary, std::int64_t max_tokens) {
-  return TextSplitter(vocabulary, max_tokens).run(text);
+std::vector<Tokens> split_to_fit(std::string_view text, const Vocabulary& vocabulary, std::int64_t max_tokens,
+                                 const SentenceSplitter& splitter) {
+  return TextSplitter(vocabulary, max_tokens).run(text, splitter);
 }
 
 }  // namespace edgewise

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "edgewise/search/scorer.h"
+#include "edgewise/text/sentence_splitter.h"
 #include "edgewise/text/vocabulary.h"
 
 namespace edgewise {
@@ -15,11 +16,11 @@ namespace edgewise {
 // seconds.
 inline constexpr std::size_t kMaxBytesPerToken = 64;
 
-/// Splits a text of more than `max_tokens` tokens into parts of at most `max_tokens`. Each sentence becomes a part; a
-/// sentence ends with `.`, `!`, `?`, `…` or a similar mark before white space. A sentence that is too long is split at
-/// white space near its middle, or else inside a word. Only white space between parts is lost. Short sentences are not
-/// merged into one part, because a model that was trained on single sentences would translate only one of them. Costs
-/// as much as encoding the text a few times.
-std::vector<Tokens> split_to_fit(std::string_view text, const Vocabulary& vocabulary, std::int64_t max_tokens);
+/// Splits a text of more than `max_tokens` tokens into parts of at most `max_tokens`: a part for each sentence that the
+/// splitter finds. A sentence that is too long is split at white space near its middle, or else inside a word. Only
+/// white space between parts is lost. Short sentences are not merged into one part, because a model that was trained on
+/// single sentences would translate only one of them. Costs as much as encoding the text a few times.
+std::vector<Tokens> split_to_fit(std::string_view text, const Vocabulary& vocabulary, std::int64_t max_tokens,
+                                 const SentenceSplitter& splitter = SentenceSplitter());
 
 }  // namespace edgewise

@@ -204,7 +204,7 @@ TokenizedSentence TextCodec::encode(const TranslationRequest& request, LongInput
   } else if (long_inputs == LongInputs::kCut) {
     sentence.parts = {encode_beginning(input.text, *this, sentence.was_cut)};
   } else {
-    sentence.parts = split_to_fit(input.text, vocabulary, max_input);
+    sentence.parts = split_to_fit(input.text, vocabulary, max_input, SentenceSplitter(chosen.input));
   }
   if (sentence.parts.empty()) sentence.parts.emplace_back();
   sentence.frame = std::move(input.frame);

@@ -12,6 +12,7 @@ TextLines::TextLines(TextLinesOptions options)
     : options_(std::move(options)),
       reader_(options_.path, {.max_line_bytes = options_.max_line_bytes,
                               .long_lines = options_.long_lines,
+                              .line_ends = options_.line_ends,
                               .caller = options_.caller,
                               .stop = options_.stop}) {}
 

@@ -25,6 +25,7 @@ struct TextLinesOptions {
   BadText bad_text = BadText::kStop;
   std::size_t max_line_bytes = std::size_t{64} << 20;
   LongLines long_lines = LongLines::kError;
+  LineEnds line_ends = LineEnds::kRemove;
   std::function<void(const std::string& report)> report = {};  // receives a line for each repair
   const StopRequest* stop = nullptr;                           // ends reading (byte_source.h)
 };

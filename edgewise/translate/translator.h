@@ -51,6 +51,9 @@ class Translator {
 
   const SearchOptions& search_options() const { return engine_.search_options(); }
 
+  /// Returns the languages of requests that name none.
+  const PairLanguages& languages() const { return codec_.languages; }
+
  private:
   void fill(const SentenceSource& next, SentenceQueue& queue) const;
   void drain(SentenceQueue& queue, const TranslationSink& take) const;

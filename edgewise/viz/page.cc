@@ -3,7 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "edgewise/base/error.h"
 #include "edgewise/viz/label.h"
+#include "edgewise/viz/page_files.h"
 #include "edgewise/viz/palette.h"
 #include "edgewise/viz/svg.h"
 
@@ -93,6 +97,13 @@ std::string html_page(const HtmlPage& page) {
 
 std::string html_page(std::string_view title, std::string_view body) {
   return html_page({.title = std::string(title), .body = std::string(body)});
+}
+
+std::string_view page_file(std::string_view name) {
+  const auto files = page_files();
+  const auto found = std::ranges::find(files, name, &EmbeddedFile::name);
+  check(found != files.end(), "page_file: name is {}, needs that of a file in viz/pages", name);
+  return found->text;
 }
 
 }  // namespace edgewise

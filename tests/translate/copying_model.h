@@ -4,24 +4,23 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "edgewise/translate/model_files.h"
-#include "edgewise/translate/text_codec.h"
+#include "edgewise/translate/translator.h"
 #include "tests/search/table_scorer.h"
 #include "tests/translate/words.h"
 
-// A model that copies its input.
-namespace edgewise {
+// A model of words that copies its input, with attention to the word that it copies.
 
-inline constexpr SpecialTokens kSpecial;
-inline const std::string kAllWords = "a b c d e f g. h! i";
+namespace edgewise {
 
 /// Returns log-probabilities that favour copying the input and then the end token.
 inline std::vector<float> copying_scores(std::int64_t vocabulary, const Tokens& input, const Tokens& produced) {
+  constexpr SpecialTokens kTokens;
   std::vector<float> row(static_cast<std::size_t>(vocabulary), -9.0f);
-  const bool is_at_end = produced.size() >= input.size() || input[produced.size()] == kSpecial.end;
-  row[is_at_end ? kSpecial.end : input[produced.size()]] = -0.125f;
+  const bool is_at_end = produced.size() >= input.size() || input[produced.size()] == kTokens.end;
+  row[static_cast<std::size_t>(is_at_end ? kTokens.end : input[produced.size()])] = -0.125f;
   return row;
 }
 
@@ -32,11 +31,6 @@ inline std::vector<float> copying_attention(const Tokens& input, const Tokens& p
   return weights;
 }
 
-inline TextCodec make_codec() {
-  const auto vocabulary = make_word_vocabulary(kAllWords);
-  return {.vocabularies = {vocabulary, vocabulary}};
-}
-
 inline ScorerFactory copying_scorers(const TextCodec& codec) {
   const std::int64_t size = codec.vocabularies.output->size();
   return [size] {
@@ -44,6 +38,20 @@ inline ScorerFactory copying_scorers(const TextCodec& codec) {
         size, [size](const Tokens& input, const Tokens& produced) { return copying_scores(size, input, produced); },
         copying_attention);
   };
+}
+
+inline Translator copying_translator(TextCodec codec, TranslatorOptions options = {}) {
+  SearchOptions search = options.search.value_or(SearchOptions());
+  search.length_norm = LengthNorm::kNone;
+  options.search = search;
+  auto scorers = copying_scorers(codec);
+  return Translator(std::move(codec), scorers, std::move(options));
+}
+
+/// Returns a translator with a vocabulary of the words of a text.
+inline Translator copying_translator(const std::string& words, TranslatorOptions options = {}) {
+  const auto vocabulary = make_word_vocabulary(words);
+  return copying_translator(TextCodec{.vocabularies = {vocabulary, vocabulary}}, std::move(options));
 }
 
 }  // namespace edgewise

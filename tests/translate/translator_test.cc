@@ -19,14 +19,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-Translator copier(TextCodec codec = make_codec(), TranslatorOptions options = {}) {
-  SearchOptions search = options.search.value_or(SearchOptions());
-  search.length_norm = LengthNorm::kNone;
-  options.search = search;
-  auto scorers = copying_scorers(codec);
-  return Translator(std::move(codec), scorers, std::move(options));
-}
-
 Translator::SentenceSource sentences(std::vector<std::string> texts) {
   return [texts = std::move(texts), next = std::size_t{0}]() mutable -> std::optional<TranslationRequest> {
     if (next == texts.size()) return std::nullopt;

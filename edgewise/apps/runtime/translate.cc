@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/runtime/line_output.h"
 #include "edgewise/apps/runtime/request_reader.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
@@ -26,6 +27,8 @@ struct TranslateCommand {
   BadText bad_text = BadText::kStop;
   std::uint64_t max_line = 0;  // bytes; 0: the default of TextLinesOptions
   TranslationFormat format;
+  bool is_text = false;  // the input is a text and not one sentence per line
+  TextOptions text;
 };
 
 /// The sections of a config that --set can change.
@@ -74,8 +77,23 @@ void check_set_once(const TranslateCommand& command, std::string_view name, cons
   }
 }
 
+/// Throws Error if a text is translated with an option that needs one sentence per line.
+void check_text_options(const TranslateCommand& command) {
+  if (!command.is_text) return;
+  const auto refuse = [](std::string_view option, bool is_set) {
+    check(!is_set, "translate: --text and {} are set, needs one of them; {} is for one sentence per line", option,
+          option);
+  };
+  refuse("--json", command.format.is_json);
+  refuse("--scores", command.format.has_scores);
+  refuse("--alignments", command.format.has_alignments);
+  refuse("--prefix", !command.prefixes.empty());
+  refuse("--max-line", command.max_line > 0);
+}
+
 void check_command(const TranslateCommand& command) {
   const TranslatorOptions& options = command.settings.options;
+  check_text_options(command);
   check_set_once(command, "--beam", options.beam, "search.beam");
   check_set_once(command, "--nbest", options.n_best, "search.n_best");
   check_set_once(command, "--length-penalty", options.length_penalty, "search.length_penalty");
@@ -84,19 +102,36 @@ void check_command(const TranslateCommand& command) {
   require_one_standard_input("translate", {"the input", command.input}, {"--prefix", command.prefixes});
 }
 
-void run_translate(TranslateCommand command) {
-  check_command(command);
-  RequestReader requests = open_requests(command);
-  const std::unique_ptr<AtomicFile> output = open_output(command.output, "translate");
+Translator open_translator(TranslateCommand& command) {
   std::vector<ModelFiles> models = read_models(command.settings.models, "translate");
   TranslatorOptions& options = command.settings.options;
   options.search = search_options(command, models.front().experiment.search);
   options.alignment = command.format.has_alignments || command.format.has_attention;
   use_threads(command.settings.threads);
-  Translator translator(std::move(models), options);
-  command.format.is_n_best = translator.search_options().n_best > 1;
+  return Translator(std::move(models), options);
+}
 
+void run_lines(TranslateCommand command) {
+  RequestReader requests = open_requests(command);
+  const std::unique_ptr<AtomicFile> output = open_output(command.output, "translate");
+  Translator translator = open_translator(command);
+  command.format.is_n_best = translator.search_options().n_best > 1;
   write_translations(translator, requests, output.get(), "translate", command.format);
+}
+
+void run_text(TranslateCommand command) {
+  TextReader reader(text_options(command, command.input), command.text.line_breaks);
+  const std::unique_ptr<AtomicFile> output = open_output(command.output, "translate");
+  Translator translator = open_translator(command);
+  const std::int64_t n_best = translator.search_options().n_best;
+  check(n_best == 1, "translate: --text is set and n_best is {}, needs 1, because a text has one output; set --nbest 1",
+        n_best);
+  write_text(translator, reader, output.get(), "translate", command.text);
+}
+
+void run_translate(TranslateCommand command) {
+  check_command(command);
+  command.is_text ? run_text(std::move(command)) : run_lines(std::move(command));
 }
 
 }  // namespace
@@ -140,6 +175,20 @@ void make_translate_command(CLI::App& translate) {
   translate.add_flag("--scores", command->format.has_scores, "print the score before each output");
   translate.add_flag("--alignments", command->format.has_alignments,
                      "print the aligned token pairs after each output, INPUT-OUTPUT from 0");
+  CLI::Option* text = translate.add_flag(
+      "--text", command->is_text,
+      "translate a text: split its lines into sentences, and keep all line breaks and spaces between sentences");
+  translate
+      .add_option("--text-language", command->text.language,
+                  "the language of the text, by whose abbreviations it is split, such as de; default: --from or the "
+                  "model's input language, or else rules for most languages")
+      ->needs(text);
+  translate
+      .add_option("--line-breaks", command->text.line_breaks,
+                  "line breaks of the text: a line break ends a sentence (end, default), or is a space as in wrapped "
+                  "text, which an empty line or a list item ends (space)")
+      ->transform(one_of<LineBreaks>())
+      ->needs(text);
   CLI::Option* json = translate.add_flag("--json", command->format.is_json, "print one line of JSON for each sentence");
   translate
       .add_flag("--attention", command->format.has_attention,

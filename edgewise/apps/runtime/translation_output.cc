@@ -3,17 +3,16 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "edgewise/apps/runtime/standard_streams.h"
+#include "edgewise/apps/runtime/line_output.h"
 #include "edgewise/base/json.h"
+#include "edgewise/translate/text_parts.h"
 
 namespace edgewise {
 namespace {
@@ -23,12 +22,6 @@ std::string alignment_text(const TranslatedText& output) {
   for (const AlignedPair& pair : output.alignment) {
     text += fmt::format("{}{}-{}", text.empty() ? "" : " ", pair.input, pair.output);
   }
-  return text;
-}
-
-/// Replaces line feeds, which a vocabulary may have learned as tokens, by spaces.
-std::string replace_line_feeds(std::string text) {
-  std::ranges::replace(text, '\n', ' ');
   return text;
 }
 
@@ -82,70 +75,7 @@ std::string format_translation(const Translation& translation, std::int64_t numb
   return lines;
 }
 
-/// Writes the lines of a command to a file, which is renamed into place at the end, or to standard output. Standard
-/// output has whole lines only, even when the program is killed. Prints the number of sentences on standard error if
-/// that is a terminal, unless the lines go to a terminal too.
-class LineOutput {
- public:
-  /// A null file means standard output, whose errors begin with `caller`.
-  LineOutput(AtomicFile* file, std::string_view caller)
-      : caller_(caller),
-        file_(file),
-        is_live_(isatty(STDERR_FILENO) == 1 && (file != nullptr || isatty(STDOUT_FILENO) == 0)),
-        start_(Clock::now()),
-        last_progress_(start_) {}
-  ~LineOutput() { end_progress(); }
-
-  /// Writes the whole lines of one sentence.
-  void write(std::string_view text) {
-    ++sentences_;
-    if (file_ != nullptr) {
-      file_->write(text);
-    } else {
-      write_output(text);
-      require_output(caller_);
-    }
-    if (is_live_) print_progress();
-  }
-
-  /// Renames the file into place, after the last sentence.
-  void finish() {
-    if (file_ != nullptr) file_->commit();
-    end_progress();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  void print_progress() {
-    const auto now = Clock::now();
-    if (now - last_progress_ < std::chrono::milliseconds(200)) return;
-    last_progress_ = now;
-    has_progress_line_ = true;
-    const double seconds = std::chrono::duration<double>(now - start_).count();
-    // Return to the start of the line, and clear the rest of a longer line.
-    print_error("\r{} sentences, {:.1f} a second\x1b[K", sentences_, static_cast<double>(sentences_) / seconds);
-  }
-
-  void end_progress() {
-    if (has_progress_line_) print_error("\n");
-    has_progress_line_ = false;
-  }
-
-  std::string caller_;
-  AtomicFile* file_;
-  bool is_live_;
-  bool has_progress_line_ = false;
-  std::int64_t sentences_ = 0;
-  Clock::time_point start_;
-  Clock::time_point last_progress_;
-};
-
 }  // namespace
-
-std::unique_ptr<AtomicFile> open_output(const std::string& path, std::string_view caller) {
-  return path.empty() ? nullptr : std::make_unique<AtomicFile>(path, caller);
-}
 
 void write_translations(Translator& translator, RequestReader& requests, AtomicFile* file, std::string_view caller,
                         const TranslationFormat& format) {
@@ -153,8 +83,29 @@ void write_translations(Translator& translator, RequestReader& requests, AtomicF
   std::int64_t number = 0;
   translator.translate(
       [&] { return requests.next(); },
-      [&](const Translation& translation) { output.write(format_translation(translation, ++number, format)); },
+      [&](const Translation& translation) { output.write(format_translation(translation, ++number, format), 1); },
       [&] { requests.stop(); });
+  output.finish();
+}
+
+void write_text(Translator& translator, TextReader& reader, AtomicFile* file, std::string_view caller,
+                const TextOptions& options) {
+  LineOutput output(file, caller);
+  std::string line;
+  int sentences = 0;
+  translate_text(
+      translator, [&] { return reader.next(); },
+      [&](std::string_view text, int num_sentences) {
+        const std::size_t end = line.size() + text.rfind('\n') + 1;
+        const bool ends_line = text.find('\n') != std::string_view::npos;
+        line += text;
+        sentences += num_sentences;
+        if (!ends_line) return;
+        output.write(std::string_view(line).substr(0, end), std::exchange(sentences, 0));
+        line.erase(0, end);
+      },
+      options, [&] { reader.stop(); });
+  if (!line.empty()) output.write(line, sentences);
   output.finish();
 }
 

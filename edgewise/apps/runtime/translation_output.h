@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
-#include <string>
 #include <string_view>
 
 #include "edgewise/apps/runtime/request_reader.h"
+#include "edgewise/apps/runtime/text_reader.h"
 #include "edgewise/base/files.h"
+#include "edgewise/translate/text_translator.h"
 #include "edgewise/translate/translator.h"
 
 namespace edgewise {
@@ -20,15 +20,17 @@ struct TranslationFormat {
   bool is_n_best = false;      // each line begins with the number of its input
 };
 
-/// Opens the file to write, or returns null for an empty path, which means standard output. Throws Error for a path
-/// that cannot be written; commands call this before they read a model, which takes long.
-std::unique_ptr<AtomicFile> open_output(const std::string& path, std::string_view caller);
-
 /// Translates all requests and writes the translations to a file or, if it is null, standard output. Commits the file.
 /// Each output is one line with these columns, separated by TABs, as far as `format` has them: the number of the input
 /// from 1, the score, the text, and the alignment as `input-output` pairs of tokens counted from 0. JSON is one line
 /// per translation. An error ends it at once, also while a reader waits for a pipe or a terminal.
 void write_translations(Translator& translator, RequestReader& requests, AtomicFile* file, std::string_view caller,
                         const TranslationFormat& format);
+
+/// Translates a text and writes the translated text to a file or, if it is null, standard output. Commits the file.
+/// Standard output has whole lines, and the end of a text that does not end with a line feed. An error ends it at once,
+/// as it ends write_translations.
+void write_text(Translator& translator, TextReader& reader, AtomicFile* file, std::string_view caller,
+                const TextOptions& options);
 
 }  // namespace edgewise

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/translate/text_translator.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include "edgewise/translate/text_parts.h"
+
+namespace edgewise {
+namespace {
+
+SentenceSplitter make_splitter(const TextOptions& options, const PairLanguages& languages) {
+  return SentenceSplitter(options.language.empty() ? languages.input : options.language, options.line_breaks);
+}
+
+TranslationRequest make_request(const TextPart& part, const TextOptions& options) {
+  return {.input = part.needs_translation() ? part.input() : std::string(), .languages = options.languages};
+}
+
+std::string join(PartJoiner& joiner, const TextPart& part, const Translation& translation) {
+  return part.needs_translation() ? joiner.translated(part, translation.outputs.front().text) : joiner.copied(part);
+}
+
+/// The parts of a text that were read and whose translations are missing. A thread adds parts, another thread removes
+/// them. The parts have a limited number of bytes together, because white space, which costs the translator's queue
+/// nothing, may be long.
+class PendingParts {
+ public:
+  /// Waits until the part fits. Throws StopException after `stop`.
+  void put(TextPart part) {
+    const std::size_t size = size_of(part);
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return is_stopped_ || parts_.empty() || num_bytes_ + size <= kMaxBytes; });
+    if (is_stopped_) throw StopException();
+    num_bytes_ += size;
+    parts_.push_back(std::move(part));
+  }
+
+  TextPart take() {
+    const std::lock_guard lock(mutex_);
+    TextPart part = std::move(parts_.front());
+    parts_.pop_front();
+    num_bytes_ -= size_of(part);
+    changed_.notify_all();
+    return part;
+  }
+
+  void stop() {
+    const std::lock_guard lock(mutex_);
+    is_stopped_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  static constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
+
+  static std::size_t size_of(const TextPart& part) { return part.space.size() + part.sentence.size(); }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<TextPart> parts_;
+  std::size_t num_bytes_ = 0;
+  bool is_stopped_ = false;
+};
+
+/// Splits the pieces of a text into parts.
+class PartSource {
+ public:
+  PartSource(const TextSource& next, const SentenceSplitter& splitter) : next_(next), splitter_(splitter) {}
+
+  std::optional<TextPart> next() {
+    while (index_ == parts_.size()) {
+      const auto piece = next_();
+      if (!piece) return std::nullopt;
+      parts_ = split_parts(*piece, splitter_);
+      index_ = 0;
+    }
+    return std::move(parts_[index_++]);
+  }
+
+ private:
+  const TextSource& next_;
+  SentenceSplitter splitter_;
+  std::vector<TextPart> parts_;
+  std::size_t index_ = 0;
+};
+
+/// Returns the translations of the parts that need one.
+std::vector<Translation> translate_parts(std::span<const TextPart> parts, const TextOptions& options,
+                                         const TranslateSentences& translate) {
+  std::vector<TranslationRequest> requests;
+  for (const TextPart& part : parts) {
+    if (part.needs_translation()) requests.push_back(make_request(part, options));
+  }
+  return requests.empty() ? std::vector<Translation>() : translate(requests);
+}
+
+}  // namespace
+
+TextTranslation translate_text(std::string_view text, const TextOptions& options, const TranslateSentences& translate) {
+  const std::vector<TextPart> parts = split_parts(text, make_splitter(options, options.languages));
+  std::vector<Translation> translations = translate_parts(parts, options, translate);
+
+  TextTranslation result;
+  PartJoiner joiner;
+  std::size_t input_end = 0;
+  std::size_t num_translated = 0;
+  for (const TextPart& part : parts) {
+    Translation translation;
+    if (part.needs_translation()) translation = std::move(translations.at(num_translated++));
+    result.text += join(joiner, part, translation);
+    const SentenceSpan input = {input_end + part.space.size(), input_end + part.space.size() + part.sentence.size()};
+    input_end = input.end;
+    if (part.sentence.empty()) continue;
+    const std::size_t size = part.needs_translation() ? translation.outputs.front().text.size() : part.sentence.size();
+    result.sentences.push_back({input, {result.text.size() - size, result.text.size()}, std::move(translation)});
+  }
+  return result;
+}
+
+void translate_text(Translator& translator, const TextSource& next, const TextSink& take, const TextOptions& options,
+                    const std::function<void()>& interrupt) {
+  const bool has_input_language = !options.languages.input.empty();
+  PartSource source(next, make_splitter(options, has_input_language ? options.languages : translator.languages()));
+  PendingParts pending;
+  PartJoiner joiner;
+  const auto next_request = [&]() -> std::optional<TranslationRequest> {
+    auto part = source.next();
+    if (!part) return std::nullopt;
+    TranslationRequest request = make_request(*part, options);
+    pending.put(*std::move(part));
+    return request;
+  };
+  const auto take_translation = [&](const Translation& translation) {
+    const TextPart part = pending.take();
+    take(join(joiner, part, translation), part.sentence.empty() ? 0 : 1);
+  };
+  translator.translate(next_request, take_translation, [&] {
+    pending.stop();
+    if (interrupt) interrupt();
+  });
+}
+
+}  // namespace edgewise

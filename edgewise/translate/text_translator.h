@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "edgewise/text/sentence_splitter.h"
+#include "edgewise/translate/translation.h"
+#include "edgewise/translate/translator.h"
+
+// Translates whole texts: each sentence alone, and everything between the sentences stays as it is (text_parts.h).
+
+namespace edgewise {
+
+struct TextOptions {
+  std::string language = {};  // the text's, for SentenceSplitter; empty: that of `languages`
+  LineBreaks line_breaks = LineBreaks::kEnd;
+  PairLanguages languages = {};  // languages of each request
+};
+
+/// A sentence of a text, and where its translation is in the translated text. A sentence that was copied has a
+/// translation without outputs.
+struct TextSentence {
+  SentenceSpan input;
+  SentenceSpan output;
+  Translation translation;
+};
+
+struct TextTranslation {
+  std::string text;
+  std::vector<TextSentence> sentences;
+};
+
+/// Returns one translation for each request, in their order; each has one output or more, of which a text has the
+/// first.
+using TranslateSentences = std::function<std::vector<Translation>(std::span<const TranslationRequest>)>;
+
+/// Translates a text in UTF-8 with one call of `translate`; without a call if no sentence needs a translation.
+TextTranslation translate_text(std::string_view text, const TextOptions& options, const TranslateSentences& translate);
+
+/// Returns the next piece of a text; nullopt at the end. A sentence does not go on in the next piece.
+using TextSource = std::function<std::optional<std::string>()>;
+
+/// Receives the next part of a translated text, and the number of sentences in it.
+using TextSink = std::function<void(std::string_view text, int sentences)>;
+
+/// Translates a text of any length in the memory of a few pieces and of the translator's queue. Calls `next` and `take`
+/// from two threads, and throws and calls `interrupt` as Translator::translate does. If `options.languages` names no
+/// languages, those of the translator hold.
+void translate_text(Translator& translator, const TextSource& next, const TextSink& take, const TextOptions& options,
+                    const std::function<void()>& interrupt = {});
+
+}  // namespace edgewise
