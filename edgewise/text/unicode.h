@@ -24,6 +24,9 @@ bool is_lowercase(char32_t code_point);          // Ll
 /// Returns whether the code point fills two columns of a terminal: Chinese, Japanese and Korean characters and marks.
 bool is_wide(char32_t code_point);
 
+/// Returns whether the code point is of a script that is written without spaces between words: Han, Thai and others.
+bool has_letters_without_spaces(char32_t code_point);
+
 // Map a code point to a single code point; return it unchanged if its counterpart is a sequence.
 char32_t lowercase_letter(char32_t code_point);
 char32_t titlecase_letter(char32_t code_point);  // title case: `ǆ` becomes `ǅ`

@@ -14,6 +14,7 @@ constexpr Reader kReaders[] = {
     {"corpus", read_corpus},
     {"ctranslate2", read_ctranslate2_model},
     {"graph", read_graph},
+    {"html", read_html},
     {"json", read_json},
     {"large_graph", read_large_graph},
     {"manifest", read_manifest},

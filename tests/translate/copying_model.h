@@ -15,12 +15,14 @@
 
 namespace edgewise {
 
+inline constexpr SpecialTokens kSpecial;
+inline const std::string kAllWords = "a b c d e f g. h! i";
+
 /// Returns log-probabilities that favour copying the input and then the end token.
 inline std::vector<float> copying_scores(std::int64_t vocabulary, const Tokens& input, const Tokens& produced) {
-  constexpr SpecialTokens kTokens;
   std::vector<float> row(static_cast<std::size_t>(vocabulary), -9.0f);
-  const bool is_at_end = produced.size() >= input.size() || input[produced.size()] == kTokens.end;
-  row[static_cast<std::size_t>(is_at_end ? kTokens.end : input[produced.size()])] = -0.125f;
+  const bool is_at_end = produced.size() >= input.size() || input[produced.size()] == kSpecial.end;
+  row[static_cast<std::size_t>(is_at_end ? kSpecial.end : input[produced.size()])] = -0.125f;
   return row;
 }
 
@@ -29,6 +31,12 @@ inline std::vector<float> copying_attention(const Tokens& input, const Tokens& p
   std::vector<float> weights(input.size(), 0.0f);
   weights[std::min(produced.size(), input.size() - 1)] = 1.0f;
   return weights;
+}
+
+/// Returns a codec of the words above.
+inline TextCodec make_codec() {
+  const auto vocabulary = make_word_vocabulary(kAllWords);
+  return {.vocabularies = {vocabulary, vocabulary}};
 }
 
 inline ScorerFactory copying_scorers(const TextCodec& codec) {
@@ -46,6 +54,11 @@ inline Translator copying_translator(TextCodec codec, TranslatorOptions options 
   options.search = search;
   auto scorers = copying_scorers(codec);
   return Translator(std::move(codec), scorers, std::move(options));
+}
+
+/// Returns a translator with the words above.
+inline Translator copier(TextCodec codec = make_codec(), TranslatorOptions options = {}) {
+  return copying_translator(std::move(codec), std::move(options));
 }
 
 /// Returns a translator with a vocabulary of the words of a text.

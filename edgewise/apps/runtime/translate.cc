@@ -10,6 +10,7 @@
 #include "edgewise/apps/runtime/request_reader.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
+#include "edgewise/apps/runtime/translate_html.h"
 #include "edgewise/apps/runtime/translation_output.h"
 #include "edgewise/base/config.h"
 #include "edgewise/base/error.h"
@@ -29,6 +30,10 @@ struct TranslateCommand {
   TranslationFormat format;
   bool is_text = false;  // the input is a text and not one sentence per line
   TextOptions text;
+  bool is_html = false;
+  std::uint64_t max_document = std::uint64_t{16} << 20;  // bytes
+
+  bool needs_alignments() const { return format.has_alignments || format.has_attention || is_html; }
 };
 
 /// The sections of a config that --set can change.
@@ -91,14 +96,28 @@ void check_text_options(const TranslateCommand& command) {
   refuse("--max-line", command.max_line > 0);
 }
 
+/// Throws Error for options of the output or of lines, which HTML does not have.
+void check_html(const TranslateCommand& command) {
+  const TranslationFormat& format = command.format;
+  const auto refuse = [](bool is_given, std::string_view option) {
+    check(!is_given, "translate: --html and {} are given, needs one of them", option);
+  };
+  refuse(format.is_json, "--json");
+  refuse(format.has_scores, "--scores");
+  refuse(format.has_alignments, "--alignments");
+  refuse(!command.prefixes.empty(), "--prefix");
+  refuse(command.max_line > 0, "--max-line");
+}
+
 void check_command(const TranslateCommand& command) {
   const TranslatorOptions& options = command.settings.options;
   check_text_options(command);
   check_set_once(command, "--beam", options.beam, "search.beam");
   check_set_once(command, "--nbest", options.n_best, "search.n_best");
   check_set_once(command, "--length-penalty", options.length_penalty, "search.length_penalty");
-  require_alignments("translate", options.recorded_heads, command.format.has_alignments || command.format.has_attention,
-                     "--alignments or --attention");
+  require_alignments("translate", options.recorded_heads, command.needs_alignments(),
+                     "--alignments, --attention or --html");
+  if (command.is_html) check_html(command);
   require_one_standard_input("translate", {"the input", command.input}, {"--prefix", command.prefixes});
 }
 
@@ -106,12 +125,12 @@ Translator open_translator(TranslateCommand& command) {
   std::vector<ModelFiles> models = read_models(command.settings.models, "translate");
   TranslatorOptions& options = command.settings.options;
   options.search = search_options(command, models.front().experiment.search);
-  options.alignment = command.format.has_alignments || command.format.has_attention;
+  options.alignment = command.needs_alignments();
   use_threads(command.settings.threads);
   return Translator(std::move(models), options);
 }
 
-void run_lines(TranslateCommand command) {
+void translate_lines(TranslateCommand& command) {
   RequestReader requests = open_requests(command);
   const std::unique_ptr<AtomicFile> output = open_output(command.output, "translate");
   Translator translator = open_translator(command);
@@ -119,7 +138,21 @@ void run_lines(TranslateCommand command) {
   write_translations(translator, requests, output.get(), "translate", command.format);
 }
 
-void run_text(TranslateCommand command) {
+void translate_html(TranslateCommand& command) {
+  const std::string html = read_html_document({.path = command.input,
+                                               .caller = "translate",
+                                               .bad_text = command.bad_text,
+                                               .max_bytes = command.max_document,
+                                               .report = print_report});
+  const std::unique_ptr<AtomicFile> output = open_output(command.output, "translate");
+  Translator translator = open_translator(command);
+  const std::int64_t n_best = translator.search_options().n_best;
+  check(n_best == 1, "translate: search.n_best is {}, needs 1 with --html", n_best);
+  write_html_translation(translator, SentenceSplitter(command.settings.options.languages.input), html, output.get(),
+                         "translate");
+}
+
+void translate_whole_text(TranslateCommand& command) {
   TextReader reader(text_options(command, command.input), command.text.line_breaks);
   const std::unique_ptr<AtomicFile> output = open_output(command.output, "translate");
   Translator translator = open_translator(command);
@@ -131,7 +164,13 @@ void run_text(TranslateCommand command) {
 
 void run_translate(TranslateCommand command) {
   check_command(command);
-  command.is_text ? run_text(std::move(command)) : run_lines(std::move(command));
+  if (command.is_html) {
+    translate_html(command);
+  } else if (command.is_text) {
+    translate_whole_text(command);
+  } else {
+    translate_lines(command);
+  }
 }
 
 }  // namespace
@@ -171,6 +210,11 @@ void make_translate_command(CLI::App& translate) {
       .add_option("--bad-text", command->bad_text,
                   "lines that are not UTF-8: an error (stop, default), or U+FFFD for each bad byte (replace)")
       ->transform(one_of<BadText>());
+  CLI::Option* html = translate.add_flag("--html", command->is_html,
+                                         "the input is one HTML document, whose text is translated, with its markup");
+  add_number(translate, "--max-document", &command->max_document,
+             "the most bytes of an HTML document; default: 16 MiB", at_least(1).at_most(1 << 30))
+      ->needs(html);
   translate.add_flag("--unknown", options.allow_unknown, "allow the token <unknown> in outputs");
   translate.add_flag("--scores", command->format.has_scores, "print the score before each output");
   translate.add_flag("--alignments", command->format.has_alignments,

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "edgewise/text/token_ranges.h"
+#include "edgewise/translate/translation.h"
+
+namespace edgewise {
+
+/// The translation of a text of one or several sentences, with the bytes of its tokens in both texts, which ascend.
+struct AlignedTranslation {
+  std::string text;
+  std::vector<ByteRange> input_tokens = {};
+  std::vector<ByteRange> output_tokens = {};
+  std::vector<AlignedPair> alignment = {};  // in ascending order of the outputs
+};
+
+/// Translates texts of one line each, and returns as many translations.
+using TranslateTexts = std::function<std::vector<AlignedTranslation>(std::span<const std::string> texts)>;
+
+/// Translates the text of an HTML document or a part of one, in UTF-8, and returns HTML (html_document.h). Calls
+/// `translate` once, with the lines of all paragraphs.
+///
+/// White space in a line is translated as one space; inline tags are no white space. Each word of a translation gets
+/// the inline elements of the input token to which its first aligned token is aligned; a word without alignment gets
+/// the elements that both its neighbours have. An element whose words are not next to each other is written several
+/// times; an element without a word, and an image or comment, is put next to the word that is aligned to its neighbour.
+/// The tags of the result are nested. Takes linear time if `translate` does; words get at most 512 of the elements
+/// around them.
+std::string translate_markup(std::string_view html, const TranslateTexts& translate);
+
+}  // namespace edgewise

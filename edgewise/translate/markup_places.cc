@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/translate/markup_places.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <tuple>
+
+namespace edgewise {
+namespace {
+
+constexpr std::int32_t kMaxDepth = 512;  // elements around a word, as in browsers; bounds the tags of each word
+
+std::size_t index(std::int32_t element) { return static_cast<std::size_t>(element); }
+
+/// Returns the innermost element around the text at an offset.
+std::int32_t element_at(const ParagraphText& paragraph, std::size_t offset) {
+  const auto next = std::ranges::upper_bound(paragraph.spans, offset, {}, &TextSpan::offset);
+  return next == paragraph.spans.begin() ? kNoElement : std::prev(next)->element;
+}
+
+/// Returns for each element the innermost one around it that is not too deep for a word.
+std::vector<std::int32_t> find_carriers(const std::vector<InlineElement>& elements) {
+  std::vector<std::int32_t> carriers(elements.size());
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const bool is_deep = elements[i].depth >= kMaxDepth;
+    carriers[i] = is_deep ? carriers[index(elements[i].parent)] : static_cast<std::int32_t>(i);
+  }
+  return carriers;
+}
+
+/// Marks the elements of words, and those around them.
+std::vector<bool> find_used(const std::vector<InlineElement>& elements, const std::vector<std::int32_t>& word_elements) {
+  std::vector<bool> is_used(elements.size());
+  for (std::int32_t element : word_elements) {
+    for (; element != kNoElement && !is_used[index(element)]; element = elements[index(element)].parent) {
+      is_used[index(element)] = true;
+    }
+  }
+  return is_used;
+}
+
+/// Finds the words that are aligned to the input tokens in front of and behind an offset of the input.
+class AlignedPlaces {
+ public:
+  AlignedPlaces(const ParagraphText& paragraph, const AlignedTranslation& translation,
+                const std::vector<OutputWord>& words)
+      : paragraph_(paragraph), tokens_(translation.input_tokens), words_(words) {
+    first_word_.assign(tokens_.size() + 1, words.size());
+    end_word_.assign(tokens_.size() + 1, 0);
+    for (std::size_t word = words.size(); word-- > 0;) {
+      if (!words[word].input_token) continue;
+      const std::size_t token = *words[word].input_token;
+      first_word_[token] = word;
+      end_word_[token + 1] = std::max(end_word_[token + 1], word + 1);
+    }
+    fill_missing();
+    for (const OutputWord& word : words) {
+      if (word.line >= line_begins_.size()) line_begins_.resize(word.line + 1, index_of(word));
+    }
+  }
+
+  MarkupPlace place(std::size_t piece_number) const {
+    const MarkupPiece& piece = paragraph_.pieces[piece_number];
+    MarkupPlace place = {.line = piece.line, .piece = piece_number};
+    const std::size_t begin = line_begin(piece.line);
+    const std::size_t end = line_begin(piece.line + 1);
+    const bool is_behind_word = !is_before_line(piece) && !is_behind_line(piece) && paragraph_.text[piece.offset] == ' ';
+    if (piece.kind == PieceKind::kLineBreak || is_behind_line(piece)) {
+      place.word = end;
+    } else if (is_before_line(piece)) {
+      place.word = begin;
+    } else {
+      const std::size_t word =
+          is_behind_word ? end_word_[tokens_before(piece.offset)] : first_word_[token_at(piece.offset)];
+      place.word = std::clamp(word, begin, end);
+    }
+    place.is_after_space = place.word < end && !is_behind_word;
+    return place;
+  }
+
+ private:
+  std::size_t index_of(const OutputWord& word) const { return static_cast<std::size_t>(&word - words_.data()); }
+
+  /// Lets tokens without a word have the place of the next token behind or in front of them that has one.
+  void fill_missing() {
+    for (std::size_t token = tokens_.size(); token-- > 0;) {
+      if (first_word_[token] == words_.size()) first_word_[token] = first_word_[token + 1];
+    }
+    for (std::size_t token = 1; token < end_word_.size(); ++token) {
+      if (end_word_[token] == 0) end_word_[token] = end_word_[token - 1];
+    }
+  }
+
+  std::size_t line_begin(std::size_t line) const {
+    return line < line_begins_.size() ? line_begins_[line] : words_.size();
+  }
+
+  bool is_behind_line(const MarkupPiece& piece) const {
+    return piece.offset == paragraph_.text.size() || paragraph_.text[piece.offset] == '\n';
+  }
+  bool is_before_line(const MarkupPiece& piece) const {
+    return piece.offset == 0 || paragraph_.text[piece.offset - 1] == '\n';
+  }
+
+  /// Returns the number of tokens that begin before the offset.
+  std::size_t tokens_before(std::size_t offset) const {
+    const auto next = std::ranges::lower_bound(tokens_, offset, {}, &ByteRange::begin);
+    return static_cast<std::size_t>(next - tokens_.begin());
+  }
+
+  /// Returns the token that has the byte at the offset, or the next one.
+  std::size_t token_at(std::size_t offset) const {
+    const auto next = std::ranges::upper_bound(tokens_, offset, {}, &ByteRange::end);
+    return static_cast<std::size_t>(next - tokens_.begin());
+  }
+
+  const ParagraphText& paragraph_;
+  const std::vector<ByteRange>& tokens_;
+  const std::vector<OutputWord>& words_;
+  std::vector<std::size_t> first_word_;   // of each token; at the end the number of words
+  std::vector<std::size_t> end_word_;     // of the tokens before each one: the word behind those aligned to the last
+  std::vector<std::size_t> line_begins_;  // first word of each line
+};
+
+}  // namespace
+
+std::int32_t common_element(const std::vector<InlineElement>& elements, std::int32_t a, std::int32_t b) {
+  while (a != b) {
+    // A parent has a smaller number than its elements.
+    std::int32_t& inner = a > b ? a : b;
+    inner = elements[index(inner)].parent;
+  }
+  return a;
+}
+
+std::vector<std::int32_t> elements_of_words(const ParagraphText& paragraph, const AlignedTranslation& translation,
+                                            const std::vector<OutputWord>& words) {
+  const std::vector<std::int32_t> carriers = find_carriers(paragraph.elements);
+  const auto carrier_at = [&](std::size_t offset) {
+    const std::int32_t element = element_at(paragraph, offset);
+    return element == kNoElement ? kNoElement : carriers[index(element)];
+  };
+  const std::size_t first_offset = paragraph.spans.empty() ? 0 : paragraph.spans.front().offset;
+  std::vector<std::int32_t> elements(words.size());
+  std::int32_t before = carrier_at(first_offset);
+  for (std::size_t begin = 0; begin < words.size();) {
+    std::size_t end = begin;
+    while (end < words.size() && !words[end].input_token) ++end;
+    const std::size_t offset =
+        end < words.size() ? translation.input_tokens[*words[end].input_token].begin : paragraph.text.size();
+    const std::int32_t after = carrier_at(offset);
+    const std::int32_t common = end > begin ? common_element(paragraph.elements, before, after) : kNoElement;
+    std::fill(elements.begin() + static_cast<std::ptrdiff_t>(begin), elements.begin() + static_cast<std::ptrdiff_t>(end),
+              common);
+    if (end < words.size()) elements[end] = after;
+    before = after;
+    begin = end + 1;
+  }
+  return elements;
+}
+
+std::vector<MarkupPlace> place_markup(const ParagraphText& paragraph, const AlignedTranslation& translation,
+                                      const std::vector<OutputWord>& words,
+                                      const std::vector<std::int32_t>& word_elements) {
+  const std::vector<InlineElement>& elements = paragraph.elements;
+  const std::vector<bool> is_used = find_used(elements, word_elements);
+  const AlignedPlaces places(paragraph, translation, words);
+  // For each element without a word: the place of its outermost element without a word.
+  std::vector<std::optional<MarkupPlace>> unused(elements.size());
+  std::vector<MarkupPlace> result;
+  for (std::size_t i = 0; i < paragraph.pieces.size(); ++i) {
+    const MarkupPiece& piece = paragraph.pieces[i];
+    const bool is_tag = piece.kind == PieceKind::kStartTag || piece.kind == PieceKind::kEndTag;
+    const std::int32_t element = piece.element;
+    if (is_tag && (is_used[index(element)] || elements[index(element)].is_repeated)) continue;
+    MarkupPlace place = places.place(i);
+    if (element == kNoElement || is_used[index(element)]) {
+      place.element = element;
+    } else {
+      std::optional<MarkupPlace>& outer = unused[index(element)];
+      const std::int32_t parent = elements[index(element)].parent;
+      const bool is_inner = parent != kNoElement && !is_used[index(parent)];
+      if (!outer) outer = is_inner ? unused[index(parent)] : place;
+      if (!is_inner) outer->element = parent;
+      place = *outer;
+      place.piece = i;
+    }
+    result.push_back(place);
+  }
+  std::ranges::stable_sort(result, {}, [](const MarkupPlace& place) {
+    return std::tuple(place.line, place.word, place.is_after_space);
+  });
+  return result;
+}
+
+}  // namespace edgewise

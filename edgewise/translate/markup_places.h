@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "edgewise/translate/html_paragraph.h"
+#include "edgewise/translate/output_words.h"
+
+namespace edgewise {
+
+/// Where a piece of markup is written.
+struct MarkupPlace {
+  std::size_t line = 0;
+  std::size_t word = 0;        // the word behind the piece, or the number of words
+  bool is_after_space = true;  // whether the piece is behind the white space in front of the word
+  std::size_t piece = 0;
+  std::int32_t element = kNoElement;  // the innermost element around the piece of those that words have
+};
+
+/// For each word the innermost element that it gets.
+std::vector<std::int32_t> elements_of_words(const ParagraphText& paragraph, const AlignedTranslation& translation,
+                                            const std::vector<OutputWord>& words);
+
+/// Returns the innermost element that is around both elements or is one of them.
+std::int32_t common_element(const std::vector<InlineElement>& elements, std::int32_t a, std::int32_t b);
+
+/// Returns the places of all pieces but the tags of elements that words have, in the order of writing.
+std::vector<MarkupPlace> place_markup(const ParagraphText& paragraph, const AlignedTranslation& translation,
+                                      const std::vector<OutputWord>& words,
+                                      const std::vector<std::int32_t>& word_elements);
+
+}  // namespace edgewise
