@@ -12,7 +12,7 @@ constexpr std::string_view kCommentBegin = "<!--";
 constexpr std::string_view kCdataBegin = "<![CDATA[";
 constexpr std::string_view kCdataEnd = "]]>";
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -36,7 +36,7 @@ bool begins_markup(std::string_view text, std::size_t position) {
   if (position + 1 >= text.size()) return false;
   const char next = text[position + 1];
   if (next == '/') return position + 2 < text.size();
-  return next == '!' || next == '?' || is_letter(next);
+  return next == '!' || next == '?' || is_ascii_letter(next);
 }
 
 std::size_t find_markup(std::string_view text, std::size_t position) {
@@ -207,7 +207,7 @@ std::optional<HtmlToken> HtmlTokenizer::next() {
   if (is_foreign_ && html_.substr(position_).starts_with(kCdataBegin)) return take_cdata();
   const char next = html_[position_ + 1];
   if (next == '!' || next == '?') return take_comment();
-  if (next == '/' && html_[position_ + 2] != '>' && !is_letter(html_[position_ + 2])) return take_comment();
+  if (next == '/' && html_[position_ + 2] != '>' && !is_ascii_letter(html_[position_ + 2])) return take_comment();
   return take_tag();
 }
 

@@ -52,7 +52,7 @@ class Translator {
   const SearchOptions& search_options() const { return engine_.search_options(); }
 
   /// Returns the languages of requests that name none.
-  const PairLanguages& languages() const { return codec_.languages; }
+  const PairLanguages& languages() const { return engine_.codec().languages; }
 
  private:
   void fill(const SentenceSource& next, SentenceQueue& queue) const;

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+// The letters and the white space of the ASCII text of HTTP: names of headers, media types and codes of languages.
+
+namespace edgewise {
+
+inline char lower_ascii(char letter) {
+  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
+inline char upper_ascii(char letter) {
+  return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
+}
+
+inline bool is_letter_of_ascii(char letter) { return lower_ascii(letter) >= 'a' && lower_ascii(letter) <= 'z'; }
+inline bool is_digit_of_ascii(char letter) { return letter >= '0' && letter <= '9'; }
+
+inline std::string lower_ascii(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](char letter) { return lower_ascii(letter); });
+  return lower;
+}
+
+inline std::string upper_ascii(std::string_view text) {
+  std::string upper(text);
+  std::ranges::transform(upper, upper.begin(), [](char letter) { return upper_ascii(letter); });
+  return upper;
+}
+
+inline bool equal_without_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return lower_ascii(x) == lower_ascii(y); });
+}
+
+/// Removes spaces and tabs from both ends.
+inline std::string_view trim(std::string_view text) {
+  constexpr std::string_view kSpace = " \t";
+  const std::size_t begin = std::min(text.find_first_not_of(kSpace), text.size());
+  const std::size_t end = text.find_last_not_of(kSpace) + 1;
+  return text.substr(begin, end > begin ? end - begin : 0);
+}
+
+}  // namespace edgewise
