@@ -122,6 +122,11 @@ bool continues(const std::string& chain, const NextWord& next, const Abbreviatio
   return rules.partial.contains(longer) || rules.inside.contains(longer) || rules.inside_or_end.contains(longer);
 }
 
+/// Returns whether the word is a number, also a Roman one; the English `I` is a word.
+bool is_number_word(const NextWord& next, const AbbreviationRules& rules) {
+  return is_ascii_digit(next.first) || (is_roman_number(next.text) && !rules.first_words.contains(next.text));
+}
+
 WordKind classify(std::string_view text, const PreviousWord& word, const NextWord& next,
                   const AbbreviationRules& rules) {
   std::vector<std::string> spellings = chain_words(text, word);
@@ -136,8 +141,7 @@ WordKind classify(std::string_view text, const PreviousWord& word, const NextWor
   if (is_in(rules.inside_or_end)) return WordKind::kInsideOrEnd;
   if (is_in(rules.inside)) return WordKind::kInside;
   if (has_suffix(word.text, rules)) return WordKind::kInsideOrEnd;
-  if (is_in(rules.before_numbers) && (is_digit(next.first) || is_roman_number(next.text)))
-    return WordKind::kBeforeNumber;
+  if (is_in(rules.before_numbers) && is_number_word(next, rules)) return WordKind::kBeforeNumber;
   if (is_decimal_number(word.text)) return WordKind::kOrdinal;
   if (is_initial(word.text)) return WordKind::kInitial;
   if (is_roman_number(word.text)) return WordKind::kOrdinal;
@@ -158,7 +162,7 @@ bool is_after(std::string_view text, const PreviousWord& word, const WordSet& wo
 
 bool ends_after_initial(std::string_view text, const PreviousWord& word, const NextWord& next,
                         const AbbreviationRules& rules) {
-  return is_digit(next.first) || begins_sentence(next, rules) || is_after(text, word, rules.before_letters);
+  return is_ascii_digit(next.first) || begins_sentence(next, rules) || is_after(text, word, rules.before_letters);
 }
 
 bool ends_after_number(std::string_view text, const PreviousWord& word, const NextWord& next,
@@ -168,7 +172,7 @@ bool ends_after_number(std::string_view text, const PreviousWord& word, const Ne
   const bool is_dotted_number = word.text.find_first_of(".,") != std::string_view::npos;
   if (rules.before_ordinals.is_empty()) return true;
   if (!is_roman && !is_dotted_number && word.text.size() > kMostDigits) return true;
-  if (is_digit(next.first)) return word.text.size() > 2 && !is_dotted_number;
+  if (is_ascii_digit(next.first)) return word.text.size() > 2 && !is_dotted_number;
   if (rules.after_ordinals.contains(next.text)) return false;
   if (begins_sentence(next, rules)) return true;
   return !is_roman && !is_after(text, word, rules.before_ordinals);

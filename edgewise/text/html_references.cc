@@ -23,12 +23,12 @@ constexpr NamedReference kNamedReferences[] = {
 constexpr std::uint32_t kReplacementCharacter = 0xFFFD;
 constexpr std::size_t kMaxName = 32;
 
-bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_ascii_alphanumeric(char c) { return is_ascii_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_decimal_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_ascii_alphanumeric(char c) { return is_decimal_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /// Returns 16 for a character that is no hexadecimal digit.
 std::uint32_t digit_value(char c) {
-  if (is_ascii_digit(c)) return static_cast<std::uint32_t>(c - '0');
+  if (is_decimal_digit(c)) return static_cast<std::uint32_t>(c - '0');
   if (c >= 'a' && c <= 'f') return static_cast<std::uint32_t>(c - 'a' + 10);
   if (c >= 'A' && c <= 'F') return static_cast<std::uint32_t>(c - 'A' + 10);
   return 16;

@@ -51,7 +51,7 @@ bool is_opening_mark(char32_t code_point) {
   return is_two_way_quote(code_point) || is_in(U"([{„‚”’「『（［【《〈〔｢¿¡-–—―•·*‣◦▪", code_point);
 }
 
-bool is_digit(char32_t code_point) { return code_point >= U'0' && code_point <= U'9'; }
+bool is_ascii_digit(char32_t code_point) { return code_point >= U'0' && code_point <= U'9'; }
 
 bool is_emoji(char32_t code_point) { return u_charType(static_cast<UChar32>(code_point)) == U_OTHER_SYMBOL; }
 

@@ -40,7 +40,7 @@ bool is_two_way_quote(char32_t code_point);
 bool is_opening_mark(char32_t code_point);
 
 /// Returns whether the code point is one of 0 to 9.
-bool is_digit(char32_t code_point);
+bool is_ascii_digit(char32_t code_point);
 
 /// Returns whether the code point is an emoji or another symbol that is no sign of currency, mathematics or accents.
 bool is_emoji(char32_t code_point);

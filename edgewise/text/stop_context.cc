@@ -24,7 +24,7 @@ std::size_t skip_footnote(std::string_view text, std::size_t begin) {
   if (kSuperscripts.find(first.value) != std::u32string_view::npos) return begin + first.size;
   if (first.value != U'[') return begin;
   std::size_t end = begin + 1;
-  while (end - begin <= kMaxDigits && is_digit(text_point_at(text, end).value)) ++end;
+  while (end - begin <= kMaxDigits && is_ascii_digit(text_point_at(text, end).value)) ++end;
   return end > begin + 1 && text_point_at(text, end).value == U']' ? end + 1 : begin;
 }
 
@@ -143,7 +143,7 @@ bool begins_list_item(std::string_view text, std::size_t offset) {
   CodePoint point = text_point_at(text, offset);
   if (kBullets.find(point.value) == std::u32string_view::npos) {
     const std::size_t begin = offset;
-    while (offset - begin < kMaxDigits && is_digit(text_point_at(text, offset).value)) ++offset;
+    while (offset - begin < kMaxDigits && is_ascii_digit(text_point_at(text, offset).value)) ++offset;
     point = text_point_at(text, offset);
     if (offset == begin || (point.value != U'.' && point.value != U')')) return false;
   }

@@ -75,6 +75,19 @@ TEST_F(LanguagesProgram, TranslateBetweenTheLanguagesOfTheOptionsOrTheConfig) {
   expect_refused(translate_with({"--from", ""}), "edgewise translate: --from is empty, needs the name of a language");
 }
 
+TEST_F(LanguagesProgram, SplitATextByTheInputLanguageOfTheOptionsOrTheConfig) {
+  train(LanguagePlace::kBeforeBoth, {"data.input_language=eng", "data.output_language=fra"});
+  write("input", "a b Mme. A b\n");  // one sentence in French, two in English
+  const auto translate_text = [&](std::vector<std::string> options) {
+    options.insert(options.end(), {"--text", "--set", "search.min_length=2"});
+    return run_well(translate_with(options));
+  };
+
+  EXPECT_NE(translate_text({"--text-language", "fr"}), translate_text({"--text-language", "en"}));
+  EXPECT_EQ(translate_text({}), translate_text({"--text-language", "en"}));
+  EXPECT_EQ(translate_text({"--from", "fra"}), translate_text({"--from", "fra", "--text-language", "fr"}));
+}
+
 TEST_F(LanguagesProgram, TakeTheOutputLanguageFromTheOptionOrTheLine) {
   train(LanguagePlace::kOutputBeforeInput, {"data.output_language=fra"});
   write("input", "a b\n");

@@ -85,6 +85,15 @@ TEST_F(LineReaderTest, RemovesOneCarriageReturnBeforeALineFeed) {
   EXPECT_EQ(repairs.carriage_returns, 3);
 }
 
+TEST_F(LineReaderTest, KeepsAllBytesOfATextIfAsked) {
+  const LineReaderOptions keep = {.max_line_bytes = 4, .line_ends = LineEnds::kKeep, .chunk_size = 1};
+  EXPECT_THAT(read("a\r\n\n\r\nb", keep), ElementsAre("a\r\n", "\n", "\r\n", "b"));
+  EXPECT_THAT(read("\uFEFFa\nabcd\nabc\r\n\r", keep), ElementsAre("\uFEFFa\n", "abcd\n", "abc\r\n", "\r"));
+  EXPECT_EQ(error_of_reading("abcde\n", keep), error_of_reading("abcde\n", {.max_line_bytes = 4}));
+  EXPECT_EQ(repairs.carriage_returns, 0);
+  EXPECT_FALSE(repairs.byte_order_mark);
+}
+
 TEST_F(LineReaderTest, SkipsAByteOrderMarkAtTheStartOnly) {
   EXPECT_THAT(read("\uFEFFa\n\uFEFFb\n"), ElementsAre("a", "\uFEFFb"));
   EXPECT_TRUE(repairs.byte_order_mark);

@@ -184,8 +184,8 @@ RC_GTEST_PROP(SentenceSplitter, CoversAnyBytes, ()) {
   }
 }
 
-// A cost that grows with the square of the length would take hours here.
-TEST(SentenceSplitter, SplitsTensOfMegabytesOfHostileText) {
+// A cost that grows with the square of the length would take minutes here.
+TEST(SentenceSplitter, SplitsAMegabyteOfHostileText) {
   for (const char* unit : {".",
                            "\"",
                            ". ",
@@ -210,7 +210,7 @@ TEST(SentenceSplitter, SplitsTensOfMegabytesOfHostileText) {
                            "\xFF",
                            ". \xF0\x9F\x98\x80"}) {
     std::string text;
-    while (text.size() < 10'000'000) text += unit;
+    while (text.size() < 1'000'000) text += unit;
     std::size_t end = 0;
     for (const SentenceSpan& span : SentenceSplitter("de").split(text)) end = span.end;
     EXPECT_GE(end, unit == std::string(" ") || unit == std::string("\n") ? 0 : text.size() - 1) << unit;
