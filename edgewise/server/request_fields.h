@@ -15,9 +15,9 @@ namespace edgewise {
 /// The values of a field. JSON has numbers, true and false as text, and a list for a list; null is the
 /// same as no field. A form has a value for each time that the field is there.
 struct RequestField {
-  std::vector<std::string> values;
-  bool is_list = false;          // a list of JSON
-  bool is_other_kind = false;    // an object, or a list with other values than strings
+  std::vector<std::string> values = {};
+  bool is_list = false;        // a list of JSON
+  bool is_other_kind = false;  // an object, or a list with other values than strings
 };
 
 /// The fields of a request by name, from wherever the client puts them.

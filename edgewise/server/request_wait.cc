@@ -11,6 +11,20 @@
 
 namespace edgewise {
 
+namespace {
+
+void count_tokens(const std::vector<Translation>& translations, Metrics& metrics) {
+  std::size_t input = 0;
+  std::size_t output = 0;
+  for (const Translation& translation : translations) {
+    input += translation.input_tokens.size();
+    output += translation.outputs.front().tokens.size();
+  }
+  metrics.count_tokens(static_cast<std::int64_t>(input), static_cast<std::int64_t>(output));
+}
+
+}  // namespace
+
 /// Threads of the service and of the connection hold the client and the call, which may live longer than RequestWait.
 struct RequestWait::Client {
   std::mutex mutex;
@@ -40,8 +54,8 @@ struct RequestWait::Call {
   }
 };
 
-RequestWait::RequestWait(HttpExchange& exchange, Clock::time_point deadline)
-    : client_(std::make_shared<Client>()), deadline_(deadline) {
+RequestWait::RequestWait(HttpExchange& exchange, Clock::time_point deadline, Metrics& metrics)
+    : client_(std::make_shared<Client>()), deadline_(deadline), metrics_(metrics) {
   exchange.on_abandon([client = client_] {
     const std::lock_guard lock(client->mutex);
     client->is_gone = true;
@@ -66,6 +80,7 @@ std::vector<Translation> RequestWait::translate(TranslationService& service, Ser
     service.cancel(*ticket);
     throw;
   }
+  count_tokens(call->translations, metrics_);
   return std::move(call->translations);
 }
 

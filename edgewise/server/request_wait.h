@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "edgewise/server/http.h"
+#include "edgewise/server/metrics.h"
 #include "edgewise/translate/translation_service.h"
 
 namespace edgewise {
@@ -21,7 +22,8 @@ class RequestWait {
  public:
   using Clock = std::chrono::steady_clock;
 
-  RequestWait(HttpExchange& exchange, Clock::time_point deadline);
+  /// The metrics count the tokens of complete translations.
+  RequestWait(HttpExchange& exchange, Clock::time_point deadline, Metrics& metrics);
 
   /// Translates sentences, at least one, and calls `sink`, which may be empty, in this thread. Throws RequestError with
   /// status 429 if the request does not fit beside the others, and with status 504 behind the deadline; StopException
@@ -37,6 +39,7 @@ class RequestWait {
 
   std::shared_ptr<Client> client_;
   Clock::time_point deadline_;
+  Metrics& metrics_;
 };
 
 }  // namespace edgewise
