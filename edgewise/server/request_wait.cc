@@ -73,7 +73,10 @@ std::vector<Translation> RequestWait::translate(TranslationService& service, Ser
       std::move(request),
       {.take = [call](std::size_t i, Translation translation) { call->take(i, std::move(translation)); },
        .end = [call](const std::exception_ptr& error) { call->end(error); }});
-  if (!ticket) throw RequestError(429, "Slowdown: too many texts are waiting", {{"Retry-After", "1"}});
+  if (!ticket) {
+    metrics_.count_rejection("queue");
+    throw RequestError(429, "Slowdown: too many texts are waiting", {{"Retry-After", "1"}});
+  }
   try {
     wait(*call, sink);
   } catch (...) {
@@ -89,6 +92,7 @@ void RequestWait::wait(Call& call, const SentenceSink& sink) {
   const auto has_news = [&] { return client_->is_gone || call.has_ended || (sink && !call.complete.empty()); };
   while (true) {
     if (!client_->changed.wait_until(lock, deadline_, has_news)) {
+      metrics_.count_rejection("deadline");
       throw RequestError(504, "the time for the request is over");
     }
     if (client_->is_gone) throw StopException();

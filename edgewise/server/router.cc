@@ -30,20 +30,6 @@ std::vector<HttpHeader> cors_headers(const std::string& origin) {
           {"Access-Control-Max-Age", "1728000"}};
 }
 
-/// Returns the reason for a rejection in the metrics; empty for a status that is no rejection.
-std::string_view rejection_reason(int status) {
-  switch (status) {
-    case 429:
-      return "queue";
-    case 503:
-      return "drain";
-    case 504:
-      return "deadline";
-    default:
-      return "";
-  }
-}
-
 }  // namespace
 
 std::string error_body(std::string_view message) { return JsonObject().add("error", message).text(); }
@@ -63,7 +49,6 @@ void Router::handle(const std::shared_ptr<HttpExchange>& exchange) {
   const int status = observed->status() == 0 ? kClientIsGone : observed->status();
   const double seconds = seconds_since(begin);
   state_.metrics.count_response(endpoint, status, seconds);
-  if (const auto reason = rejection_reason(status); !reason.empty()) state_.metrics.count_rejection(reason);
   if (!state_.access_log) return;
   state_.access_log(access_log_line(
       exchange->request(),

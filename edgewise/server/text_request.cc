@@ -23,19 +23,26 @@ class TextTranslator {
   TextTranslator(const TextRequest& request, RequestWait& wait, const SentenceSink& sink)
       : request_(request), wait_(wait), sink_(sink) {}
 
-  std::vector<TextTranslation> run() {
-    std::vector<TextTranslation> results;
-    for (const std::string& text : request_.texts) results.push_back({.text = text, .sentences = {}});
-    for (const RouteStep& step : request_.route) results = run_step(step, results);
+  std::vector<TextResult> run() {
+    std::vector<TextResult> results;
+    for (const std::string& text : request_.texts) results.push_back({.translation = {.text = text, .sentences = {}}});
+    for (const RouteStep& step : request_.route) run_step(step, results);
     return results;
   }
 
  private:
-  std::vector<TextTranslation> run_step(const RouteStep& step, std::vector<TextTranslation>& inputs) {
-    std::vector<std::string> texts;
-    for (TextTranslation& input : inputs) texts.push_back(std::move(input.text));
+  void run_step(const RouteStep& step, std::vector<TextResult>& results) {
+    const bool is_first = &step == &request_.route.front();
     const bool is_last = &step == &request_.route.back();
-    return request_.format == TextFormat::kText ? translate_plain(step, texts, is_last) : translate_html(step, texts);
+    std::vector<std::string> texts;
+    for (TextResult& result : results) texts.push_back(std::move(result.translation.text));
+    std::vector<TextTranslation> translations = request_.format == TextFormat::kText
+                                                    ? translate_plain(step, texts, is_last)
+                                                    : translate_html(step, texts);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      results[i].translation = std::move(translations[i]);
+      if (!is_first) results[i].intermediate = std::move(texts[i]);
+    }
   }
 
   std::vector<TextTranslation> translate_plain(const RouteStep& step, std::span<const std::string> texts, bool is_last) {
@@ -89,11 +96,8 @@ void check_limits(const TextRequest& request, const ServerOptions& options) {
 }
 
 std::vector<TextResult> translate(const TextRequest& request, RequestWait& wait, const SentenceSink& sink) {
-  std::vector<TextResult> results;
-  for (TextTranslation& translation : TextTranslator(request, wait, sink).run()) {
-    std::vector<std::string> alternatives = alternatives_of(translation, request.alternatives);
-    results.push_back({std::move(translation), std::move(alternatives)});
-  }
+  std::vector<TextResult> results = TextTranslator(request, wait, sink).run();
+  for (TextResult& result : results) result.alternatives = alternatives_of(result.translation, request.alternatives);
   return results;
 }
 

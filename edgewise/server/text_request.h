@@ -3,7 +3,7 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,10 +31,11 @@ struct TextRequest {
   Route route;
 };
 
-/// The translation of a text. HTML has neither alternatives nor sentences. After two models, the sentences are those of
-/// the text between them.
+/// The translation of a text. HTML has neither alternatives nor sentences. After two models, the inputs of the sentences
+/// are in the text between the models.
 struct TextResult {
   TextTranslation translation;
+  std::optional<std::string> intermediate = {};  // after two models: the text between them
   std::vector<std::string> alternatives = {};  // best first, without duplicates
 };
 

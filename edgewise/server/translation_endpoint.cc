@@ -60,7 +60,10 @@ std::int64_t parse_alternatives(const std::optional<std::string>& text) {
 
 std::vector<TextResult> run_request(ServerState& state, HttpExchange& exchange, const TextRequest& request,
                                     const SentenceSink& sink) {
-  if (state.is_draining) throw RequestError(503, "the server is about to end", {{"Retry-After", "10"}});
+  if (state.is_draining) {
+    state.metrics.count_rejection("drain");
+    throw RequestError(503, "the server is about to end", {{"Retry-After", "10"}});
+  }
   const auto time = std::chrono::duration_cast<RequestWait::Clock::duration>(
       std::chrono::duration<double>(state.options.request_seconds));
   RequestWait wait(exchange, RequestWait::Clock::now() + time, state.metrics);
