@@ -23,12 +23,12 @@ inline constexpr auto enum_names(TextFormat) {
 
 /// Texts that a client wants to be translated, whatever the interface of the server.
 struct TextRequest {
-  std::string client;  // clients take turns
-  std::vector<std::string> texts;
+  std::string client = {};  // clients take turns
+  std::vector<std::string> texts = {};
   TextFormat format = TextFormat::kText;
   LineBreaks line_breaks = LineBreaks::kEnd;
   std::int64_t alternatives = 0;
-  Route route;
+  Route route = {};
 };
 
 /// The translation of a text. HTML has neither alternatives nor sentences. After two models, the inputs of the sentences

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -44,6 +45,20 @@ inline ScorerFactory copying_scorers(const TextCodec& codec) {
   return [size] {
     return std::make_unique<TableScorer>(
         size, [size](const Tokens& input, const Tokens& produced) { return copying_scores(size, input, produced); },
+        copying_attention);
+  };
+}
+
+/// Returns scorers whose steps wait until `may_go_on` is set.
+inline ScorerFactory waiting_scorers(const TextCodec& codec, const std::atomic<bool>& may_go_on) {
+  const std::int64_t size = codec.vocabularies.output->size();
+  return [size, &may_go_on] {
+    return std::make_unique<TableScorer>(
+        size,
+        [size, &may_go_on](const Tokens& input, const Tokens& produced) {
+          may_go_on.wait(false);
+          return copying_scores(size, input, produced);
+        },
         copying_attention);
   };
 }

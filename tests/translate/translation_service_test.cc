@@ -95,17 +95,6 @@ TEST(TranslationService, TranslatesSentencesWithoutTokens) {
   EXPECT_THAT(Pending(service, "a", {"", "a", "  "}).wait_for_texts(), ElementsAre("", "a", ""));
 }
 
-/// Returns scorers whose steps wait until `may_go_on` is set.
-ScorerFactory waiting_scorers(const TextCodec& codec, const std::atomic<bool>& may_go_on) {
-  const std::int64_t size = codec.vocabularies.output->size();
-  return [size, &may_go_on] {
-    return std::make_unique<TableScorer>(size, [size, &may_go_on](const Tokens& input, const Tokens& produced) {
-      may_go_on.wait(false);
-      return copying_scores(size, input, produced);
-    });
-  };
-}
-
 TEST(TranslationService, DropsACancelledRequestBeforeTheNextStep) {
   TextCodec codec = make_codec();
   std::atomic<bool> may_go_on = false;
