@@ -19,7 +19,8 @@ std::string time_in_utc() {
 
 /// Returns the method, or a word for all methods that HTTP does not define: the name of a method may be any text.
 std::string_view known_method(const std::string& method) {
-  for (const std::string_view known : {"GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH", "TRACE", "CONNECT"}) {
+  for (const std::string_view known :
+       {"GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH", "TRACE", "CONNECT"}) {
     if (method == known) return known;
   }
   return "other";

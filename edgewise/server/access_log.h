@@ -13,7 +13,7 @@ namespace edgewise {
 struct LoggedResponse {
   std::string_view endpoint;  // a path of the server, or a word for all other paths
   int status = 0;
-  std::int64_t bytes = 0;  // of the body
+  std::int64_t bytes = 0;  // size of the body
   double seconds = 0;      // from the whole request to the whole response
 };
 

@@ -115,10 +115,9 @@ void handle_usage(ServerState& state, HttpExchange& exchange) {
   constexpr std::int64_t kNoLimit = 1'000'000'000'000;  // DeepL's number for accounts without a limit
   const RequestFields fields = read_request_fields(exchange.request());
   check_api_key(state.options, read_key(exchange.request(), fields));
-  exchange.respond({.body = JsonObject()
-                                .add("character_count", state.deepl_characters.load())
-                                .add("character_limit", kNoLimit)
-                                .text()});
+  exchange.respond(
+      {.body =
+           JsonObject().add("character_count", state.deepl_characters.load()).add("character_limit", kNoLimit).text()});
 }
 
 }  // namespace
@@ -126,7 +125,8 @@ void handle_usage(ServerState& state, HttpExchange& exchange) {
 void add_deepl(Router& router, ServerState& state) {
   const auto add = [&](const std::string& method, const std::string& path,
                        void (*handle)(ServerState&, HttpExchange&)) {
-    router.add(method, path, [&state, handle](const auto& exchange) { handle(state, *exchange); }, message_body);
+    router.add(
+        method, path, [&state, handle](const auto& exchange) { handle(state, *exchange); }, message_body);
   };
   add("POST", "/v2/translate", handle_translate);
   for (const char* method : {"GET", "POST"}) {

@@ -19,13 +19,13 @@ struct CodeAlias {
 
 // LibreTranslate's codes, old codes, and codes of NLLB-200 for single languages of a macrolanguage with a short code.
 constexpr std::array kAliases = {
-    CodeAlias{"als", "sq"}, CodeAlias{"arb", "ar"}, CodeAlias{"ayr", "ay"}, CodeAlias{"azj", "az"},
-    CodeAlias{"cmn", "zh"}, CodeAlias{"ekk", "et"}, CodeAlias{"fil", "tl"}, CodeAlias{"gaz", "om"},
-    CodeAlias{"in", "id"}, CodeAlias{"iw", "he"}, CodeAlias{"ji", "yi"}, CodeAlias{"jw", "jv"},
-    CodeAlias{"khk", "mn"}, CodeAlias{"kmr", "ku"}, CodeAlias{"no", "nb"}, CodeAlias{"lvs", "lv"}, CodeAlias{"npi", "ne"}, CodeAlias{"ory", "or"},
-    CodeAlias{"pb", "pt_BR"}, CodeAlias{"pbt", "ps"}, CodeAlias{"pes", "fa"}, CodeAlias{"plt", "mg"},
-    CodeAlias{"quy", "qu"}, CodeAlias{"swh", "sw"}, CodeAlias{"uzn", "uz"}, CodeAlias{"ydd", "yi"},
-    CodeAlias{"zsm", "ms"}, CodeAlias{"zt", "zh_Hant"}};
+    CodeAlias{"als", "sq"}, CodeAlias{"arb", "ar"}, CodeAlias{"ayr", "ay"},   CodeAlias{"azj", "az"},
+    CodeAlias{"cmn", "zh"}, CodeAlias{"ekk", "et"}, CodeAlias{"fil", "tl"},   CodeAlias{"gaz", "om"},
+    CodeAlias{"in", "id"},  CodeAlias{"iw", "he"},  CodeAlias{"ji", "yi"},    CodeAlias{"jw", "jv"},
+    CodeAlias{"khk", "mn"}, CodeAlias{"kmr", "ku"}, CodeAlias{"no", "nb"},    CodeAlias{"lvs", "lv"},
+    CodeAlias{"npi", "ne"}, CodeAlias{"ory", "or"}, CodeAlias{"pb", "pt_BR"}, CodeAlias{"pbt", "ps"},
+    CodeAlias{"pes", "fa"}, CodeAlias{"plt", "mg"}, CodeAlias{"quy", "qu"},   CodeAlias{"swh", "sw"},
+    CodeAlias{"uzn", "uz"}, CodeAlias{"ydd", "yi"}, CodeAlias{"zsm", "ms"},   CodeAlias{"zt", "zh_Hant"}};
 
 struct CodeParts {
   std::string language;

@@ -12,7 +12,7 @@
 namespace edgewise {
 namespace {
 
-constexpr int kNumGuesses = 3;  // of CLD2
+constexpr int kNumGuesses = 3;  // CLD2 returns three
 
 struct LanguageGuess {
   std::string code;  // CLD2's

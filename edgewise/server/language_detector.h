@@ -10,7 +10,7 @@
 namespace edgewise {
 
 struct DetectedLanguage {
-  std::string code;       // of a language of the server
+  std::string code;       // a language of the server
   double confidence = 0;  // from 0 to 100
 };
 

@@ -64,9 +64,8 @@ std::string translation_json(const std::vector<TextResult>& results, const Reque
                   return quote_json(result.translation.text);
                 }));
   if (languages.detected) {
-    json.add_json("detectedLanguage", one_or_list(results, is_list, [&](const TextResult&) {
-                    return detected_json(*languages.detected);
-                  }));
+    json.add_json("detectedLanguage",
+                  one_or_list(results, is_list, [&](const TextResult&) { return detected_json(*languages.detected); }));
   }
   if (has_alternatives) {
     json.add_json("alternatives", one_or_list(results, is_list, [](const TextResult& result) {
@@ -86,8 +85,7 @@ void handle_translate(ServerState& state, HttpExchange& exchange) {
   request.alternatives = parse_alternatives(fields.text("alternatives"));
   check_limits(request, state.options);
   request.format = parse_format(fields.text("format"));
-  RequestLanguages languages =
-      find_languages(*state.models.languages(), source, target, request.texts, request.format);
+  RequestLanguages languages = find_languages(*state.models.languages(), source, target, request.texts, request.format);
   request.route = languages.route;
   const std::vector<TextResult> results = run_request(state, exchange, request);
   exchange.respond({.body = translation_json(results, languages, query.is_list, request.alternatives > 0)});
@@ -149,9 +147,8 @@ void add_libretranslate(Router& router, ServerState& state) {
   add("POST", "/detect", handle_detect);
   add("GET", "/languages", handle_languages);
   add("GET", "/frontend/settings", handle_settings);
-  add("POST", "/translate_file", [](ServerState&, HttpExchange&) {
-    throw RequestError(403, "Files translation are disabled on this server.");
-  });
+  add("POST", "/translate_file",
+      [](ServerState&, HttpExchange&) { throw RequestError(403, "Files translation are disabled on this server."); });
 }
 
 }  // namespace edgewise

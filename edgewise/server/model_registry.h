@@ -36,8 +36,8 @@ class ServedLanguages {
   /// Returns the codes of all languages, and the codes into which each is translated; its own is among them.
   const std::map<std::string, std::set<std::string>, std::less<>>& targets() const { return targets_; }
 
-  /// Returns the code of the language that a client calls `name`, or a broader one, such as `en` for `en-US`; nothing if
-  /// no model has such a language.
+  /// Returns the code of the language that a client calls `name`, or a broader one, such as `en` for `en-US`; nothing
+  /// if no model has such a language.
   std::optional<std::string> find_code(std::string_view name) const;
 
   /// Returns nothing if the models do not translate between the languages. The first model that does has precedence.

@@ -80,9 +80,8 @@ std::string result_json(const TextResult& result, const TranslationParts& parts)
   JsonObject json;
   json.add("text", result.translation.text).add_json("alternatives", json_array(result.alternatives, quote_json));
   if (result.intermediate) json.add("intermediate", *result.intermediate);
-  json.add_json("sentences", json_array(result.translation.sentences, [&](const TextSentence& sentence) {
-                  return sentence_json(sentence, parts);
-                }));
+  json.add_json("sentences", json_array(result.translation.sentences,
+                                        [&](const TextSentence& sentence) { return sentence_json(sentence, parts); }));
   return json.text();
 }
 

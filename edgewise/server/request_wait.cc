@@ -69,10 +69,10 @@ std::vector<Translation> RequestWait::translate(TranslationService& service, Ser
   call->client = client_;
   call->translations.resize(request.sentences.size());
   // The receiver must not hold the service: its threads would then destroy it.
-  const auto ticket = service.submit(
-      std::move(request),
-      {.take = [call](std::size_t i, Translation translation) { call->take(i, std::move(translation)); },
-       .end = [call](const std::exception_ptr& error) { call->end(error); }});
+  const auto ticket =
+      service.submit(std::move(request),
+                     {.take = [call](std::size_t i, Translation translation) { call->take(i, std::move(translation)); },
+                      .end = [call](const std::exception_ptr& error) { call->end(error); }});
   if (!ticket) {
     metrics_.count_rejection("queue");
     throw RequestError(429, "Slowdown: too many texts are waiting", {{"Retry-After", "1"}});

@@ -50,9 +50,9 @@ void Router::handle(const std::shared_ptr<HttpExchange>& exchange) {
   const double seconds = seconds_since(begin);
   state_.metrics.count_response(endpoint, status, seconds);
   if (!state_.access_log) return;
-  state_.access_log(access_log_line(
-      exchange->request(),
-      {.endpoint = endpoint, .status = status, .bytes = observed->num_bytes(), .seconds = seconds}));
+  state_.access_log(
+      access_log_line(exchange->request(),
+                      {.endpoint = endpoint, .status = status, .bytes = observed->num_bytes(), .seconds = seconds}));
 }
 
 void Router::dispatch(const std::shared_ptr<HttpExchange>& exchange, const Methods* methods) {
@@ -67,7 +67,8 @@ void Router::dispatch(const std::shared_ptr<HttpExchange>& exchange, const Metho
   }
   const auto found = methods->find(method == "HEAD" ? "GET" : method);
   if (found == methods->end()) {
-    return exchange->respond({.status = 405, .body = error_body("Method Not Allowed"), .headers = {{"Allow", allowed}}});
+    return exchange->respond(
+        {.status = 405, .body = error_body("Method Not Allowed"), .headers = {{"Allow", allowed}}});
   }
   run(exchange, found->second);
 }

@@ -38,8 +38,8 @@ std::vector<std::string> names_of(const std::vector<Language>& languages) {
 /// Returns the languages of the inputs that the model distinguishes.
 std::vector<std::string> input_names(const Vocabularies& vocabularies) {
   const SentenceRules& rules = vocabularies.input->rules();
-  const bool has_list = rules.language_place != LanguagePlace::kNone &&
-                        rules.language_place != LanguagePlace::kOutputBeforeInput;
+  const bool has_list =
+      rules.language_place != LanguagePlace::kNone && rules.language_place != LanguagePlace::kOutputBeforeInput;
   return has_list ? names_of(rules.languages) : std::vector<std::string>();
 }
 

@@ -18,8 +18,8 @@ namespace edgewise {
 /// model that knows no names.
 using ModelLanguages = std::map<std::string, std::string, std::less<>>;
 
-/// A model as the command line names it: `en-de=DIR`, `en+fr-*=DIR`, or `DIR`, which is `*-*=DIR`. A language whose code
-/// has a region or script is written with `_`: `pt_BR-en=DIR`.
+/// A model as the command line names it: `en-de=DIR`, `en+fr-*=DIR`, or `DIR`, which is `*-*=DIR`. A language whose
+/// code has a region or script is written with `_`: `pt_BR-en=DIR`.
 struct ModelSpec {
   std::vector<std::string> sources = {};  // codes; empty: all languages that the model has on this side
   std::vector<std::string> targets = {};

@@ -32,10 +32,10 @@ struct ServerOptions {
   std::int64_t queue_tokens = 1 << 16;
 
   // Translations.
-  std::string pivot;
+  std::string pivot = {};
 
   // Clients.
-  std::vector<std::string> api_keys;
+  std::vector<std::string> api_keys = {};
   bool require_api_key = false;
   std::string cors_origin = "*";
 
@@ -45,7 +45,8 @@ struct ServerOptions {
     field("connections", self.connections, "most connections at a time", at_least(1).at_most(1e6));
     field("connections_per_client", self.connections_per_client, "most connections of one address at a time",
           at_least(1).at_most(1e6));
-    field("handlers", self.handlers, "most requests that are worked on at a time; others wait", at_least(1).at_most(1e4));
+    field("handlers", self.handlers, "most requests that are worked on at a time; others wait",
+          at_least(1).at_most(1e4));
     field("header_bytes", self.header_bytes, "most bytes of the headers of a request", at_least(256).at_most(1 << 20));
     field("body_bytes", self.body_bytes, "most bytes of the body of a request", at_least(1).at_most(1 << 30));
     field("header_seconds", self.header_seconds, "time in which a client must send the headers, in seconds",
@@ -65,8 +66,8 @@ struct ServerOptions {
     field("alternatives", self.alternatives,
           "most alternatives to a translation; a model has at most one less than its beam has hypotheses",
           at_least(0).at_most(100));
-    field("queue_tokens", self.queue_tokens, "most input tokens of all requests to a model; more requests get status 429",
-          at_least(1).at_most(1e9));
+    field("queue_tokens", self.queue_tokens,
+          "most input tokens of all requests to a model; more requests get status 429", at_least(1).at_most(1e9));
     field("pivot", self.pivot,
           "language through which texts are translated if no model translates directly, such as en; empty: none");
     field("api_keys", self.api_keys, "keys that clients may send; empty: keys have no effect");

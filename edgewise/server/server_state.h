@@ -13,7 +13,7 @@
 
 namespace edgewise {
 
-/// What the interfaces of a server share. The object must outlive all requests.
+/// Options, models, logs and metrics, which the interfaces of a server share. The object must outlive all requests.
 struct ServerState {
   ServerOptions options;
   ModelRegistry& models;
@@ -21,7 +21,7 @@ struct ServerState {
   std::function<void(std::string_view line)> access_log = {};  // receives a line of JSON for each response
   Metrics metrics = {};
   std::atomic<std::int64_t> deepl_characters = 0;  // characters of texts that DeepL's interface has translated
-  std::atomic<bool> is_draining = false;  // whether the server is about to end and takes no more texts
+  std::atomic<bool> is_draining = false;           // whether the server is about to end and takes no more texts
 };
 
 }  // namespace edgewise

@@ -36,16 +36,16 @@ class TextTranslator {
     const bool is_last = &step == &request_.route.back();
     std::vector<std::string> texts;
     for (TextResult& result : results) texts.push_back(std::move(result.translation.text));
-    std::vector<TextTranslation> translations = request_.format == TextFormat::kText
-                                                    ? translate_plain(step, texts, is_last)
-                                                    : translate_html(step, texts);
+    std::vector<TextTranslation> translations =
+        request_.format == TextFormat::kText ? translate_plain(step, texts, is_last) : translate_html(step, texts);
     for (std::size_t i = 0; i < results.size(); ++i) {
       results[i].translation = std::move(translations[i]);
       if (!is_first) results[i].intermediate = std::move(texts[i]);
     }
   }
 
-  std::vector<TextTranslation> translate_plain(const RouteStep& step, std::span<const std::string> texts, bool is_last) {
+  std::vector<TextTranslation> translate_plain(const RouteStep& step, std::span<const std::string> texts,
+                                               bool is_last) {
     const TextOptions options = {
         .language = step.source, .line_breaks = request_.line_breaks, .languages = step.languages};
     return translate_texts(texts, options, [&](auto sentences) { return submit(step, sentences, is_last); });

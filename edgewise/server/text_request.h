@@ -31,12 +31,12 @@ struct TextRequest {
   Route route = {};
 };
 
-/// The translation of a text. HTML has neither alternatives nor sentences. After two models, the inputs of the sentences
-/// are in the text between the models.
+/// The translation of a text. HTML has neither alternatives nor sentences. After two models, the inputs of the
+/// sentences are in the text between the models.
 struct TextResult {
   TextTranslation translation;
   std::optional<std::string> intermediate = {};  // after two models: the text between them
-  std::vector<std::string> alternatives = {};  // best first, without duplicates
+  std::vector<std::string> alternatives = {};    // best first, without duplicates
 };
 
 /// Throws Error for more texts, longer texts or more alternatives than the options allow. The errors have the texts of

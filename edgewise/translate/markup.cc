@@ -55,7 +55,8 @@ class ParagraphWriter {
     for (; next_place_ < places_.size(); ++next_place_) {
       const MarkupPlace& place = places_[next_place_];
       const bool is_on_this_line = place.line == words_[word].line;
-      if (place.word > word || (place.word == word && is_on_this_line && place.is_after_space && !is_after_space)) return;
+      if (place.word > word || (place.word == word && is_on_this_line && place.is_after_space && !is_after_space))
+        return;
       write_piece(place);
     }
   }
@@ -113,7 +114,8 @@ void append_shifted(std::vector<ByteRange>& ranges, const std::vector<ByteRange>
 void append_line(AlignedTranslation& joined, const AlignedTranslation& line, std::size_t input_offset) {
   const auto first_input = std::ssize(joined.input_tokens);
   const auto first_output = std::ssize(joined.output_tokens);
-  for (const auto& [input, output] : line.alignment) joined.alignment.push_back({input + first_input, output + first_output});
+  for (const auto& [input, output] : line.alignment)
+    joined.alignment.push_back({input + first_input, output + first_output});
   append_shifted(joined.input_tokens, line.input_tokens, input_offset);
   append_shifted(joined.output_tokens, line.output_tokens, joined.text.size());
   joined.text += line.text;

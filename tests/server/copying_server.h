@@ -45,7 +45,8 @@ inline ModelLoader copying_loader() {
 /// A server with all interfaces and without connections.
 class CopyingServer {
  public:
-  explicit CopyingServer(ServerOptions options = {}, const std::vector<std::string>& models = {"en-de=one", "de-en=two"},
+  explicit CopyingServer(ServerOptions options = {},
+                         const std::vector<std::string>& models = {"en-de=one", "de-en=two"},
                          ModelLoader loader = copying_loader())
       : registry(parse_specs(models), std::move(loader), options.pivot),
         state{.options = std::move(options), .models = registry},

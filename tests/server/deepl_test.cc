@@ -11,9 +11,10 @@ namespace {
 
 TEST(DeepL, TranslatesTheTextsOfAList) {
   CopyingServer server;
-  EXPECT_EQ(server.post_json("/v2/translate", R"({"text": ["a b", "c"], "source_lang": "EN", "target_lang": "DE"})").body,
-            R"({"translations": [{"detected_source_language": "EN", "text": "a b", "billed_characters": 3}, )"
-            R"({"detected_source_language": "EN", "text": "c", "billed_characters": 1}]})");
+  EXPECT_EQ(
+      server.post_json("/v2/translate", R"({"text": ["a b", "c"], "source_lang": "EN", "target_lang": "DE"})").body,
+      R"({"translations": [{"detected_source_language": "EN", "text": "a b", "billed_characters": 3}, )"
+      R"({"detected_source_language": "EN", "text": "c", "billed_characters": 1}]})");
   EXPECT_EQ(server.get("/v2/usage").body, R"({"character_count": 4, "character_limit": 1000000000000})");
 }
 
@@ -71,9 +72,9 @@ TEST(DeepL, RefusesWhatItDoesNotHave) {
 TEST(DeepL, ListsLanguages) {
   CopyingServer server({}, {"zh+en-pb=one"});
   EXPECT_EQ(server.get("/v2/languages").body,
-            R"([{"language": "EN", "name": "English"}, {"language": "ZH", "name": "Chinese (Simplified)"}])");
+            R"json([{"language": "EN", "name": "English"}, {"language": "ZH", "name": "Chinese (Simplified)"}])json");
   EXPECT_EQ(server.get("/v2/languages", "type=target").body,
-            R"([{"language": "PT-BR", "name": "Portuguese (Brazil)", "supports_formality": false}])");
+            R"json([{"language": "PT-BR", "name": "Portuguese (Brazil)", "supports_formality": false}])json");
   EXPECT_EQ(server.get("/v2/languages", "type=x").body, R"({"message": "type is x, needs source or target"})");
 }
 

@@ -16,8 +16,8 @@ class FakeExchange final : public HttpExchange {
   explicit FakeExchange(HttpRequest request) : request_(std::move(request)) {}
 
   const HttpRequest& request() const override { return request_; }
-  void respond(HttpResponse response) override {
-    this->response = std::move(response);
+  void respond(HttpResponse answer) override {
+    response = std::move(answer);
     ++num_responses;
   }
   void begin_stream(HttpResponse head) override {

@@ -12,17 +12,36 @@ namespace {
 using testing::ElementsAre;
 
 TEST(LanguageCode, IsThatOfBcp47ForTheNamesOfClientsAndModels) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"de", "de"},          {"DE", "de"},           {"deu", "de"},        {"deu_Latn", "de"}, {"__de__", "de"},
-      {">>deu<<", "de"},     {"pb", "pt-BR"},        {"pt-BR", "pt-BR"},   {"PT-br", "pt-BR"}, {"zh", "zh-Hans"},
-      {"zh-Hans", "zh-Hans"}, {"zh-hant", "zh-Hant"}, {"zt", "zh-Hant"},    {"zh_TW", "zh-Hant"}, {"zho_Hans", "zh-Hans"},
-      {"cmn_Hant", "zh-Hant"}, {"arb_Arab", "ar"},   {"kor_Hang", "ko"},   {"sr_Latn", "sr-Latn"}, {"srp_Cyrl", "sr"},
-      {"EN-US", "en-US"},    {"ace_Arab", "ace-Arab"}, {"nob_Latn", "nb"}, {"es-419", "es-419"}};
+  const std::pair<const char*, const char*> cases[] = {{"de", "de"},
+                                                       {"DE", "de"},
+                                                       {"deu", "de"},
+                                                       {"deu_Latn", "de"},
+                                                       {"__de__", "de"},
+                                                       {">>deu<<", "de"},
+                                                       {"pb", "pt-BR"},
+                                                       {"pt-BR", "pt-BR"},
+                                                       {"PT-br", "pt-BR"},
+                                                       {"zh", "zh-Hans"},
+                                                       {"zh-Hans", "zh-Hans"},
+                                                       {"zh-hant", "zh-Hant"},
+                                                       {"zt", "zh-Hant"},
+                                                       {"zh_TW", "zh-Hant"},
+                                                       {"zho_Hans", "zh-Hans"},
+                                                       {"cmn_Hant", "zh-Hant"},
+                                                       {"arb_Arab", "ar"},
+                                                       {"kor_Hang", "ko"},
+                                                       {"sr_Latn", "sr-Latn"},
+                                                       {"srp_Cyrl", "sr"},
+                                                       {"EN-US", "en-US"},
+                                                       {"ace_Arab", "ace-Arab"},
+                                                       {"nob_Latn", "nb"},
+                                                       {"es-419", "es-419"}};
   for (const auto& [name, code] : cases) EXPECT_EQ(find_language_code(name), code) << name;
 }
 
 TEST(LanguageCode, IsMissingForOtherTexts) {
-  for (const char* name : {"", "a", "auto", "<pad>", "d1", "de-", "-de", "de--AT", "de AT", "deu_Latn_AT_x", "dé", "__"}) {
+  for (const char* name :
+       {"", "a", "auto", "<pad>", "d1", "de-", "-de", "de--AT", "de AT", "deu_Latn_AT_x", "dé", "__"}) {
     EXPECT_EQ(find_language_code(name), std::nullopt) << name;
   }
 }

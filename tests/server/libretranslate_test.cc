@@ -45,22 +45,21 @@ TEST(LibreTranslate, DetectsTheSource) {
   const std::string detected = R"({"confidence": 98, "language": "de"})";
   EXPECT_THAT(server.post_json("/translate", R"({"q": ")" + german + R"(", "source": "auto", "target": "en"})").body,
               testing::EndsWith(R"(, "detectedLanguage": )" + detected + "}"));
-  EXPECT_THAT(server.post_json("/translate", R"({"q": [")" + german + R"(", "a"], "source": "auto", "target": "en"})").body,
-              testing::EndsWith(R"(, "detectedLanguage": [)" + detected + ", " + detected + "]}"));
+  EXPECT_THAT(
+      server.post_json("/translate", R"({"q": [")" + german + R"(", "a"], "source": "auto", "target": "en"})").body,
+      testing::EndsWith(R"(, "detectedLanguage": [)" + detected + ", " + detected + "]}"));
   EXPECT_EQ(server.post_json("/detect", R"({"q": ")" + german + R"("})").body, "[" + detected + "]");
   EXPECT_EQ(server.post_json("/detect", R"({"q": "123"})").body, R"([{"confidence": 0, "language": "en"}])");
 }
 
 TEST(LibreTranslate, ReturnsAlternativesOnlyIfAskedFor) {
   CopyingServer server;
-  const std::string beginning = R"({"translatedText": "a", "alternatives": [)";
   EXPECT_THAT(server.post_json("/translate", R"({"q": "a", "source": "en", "target": "de", "alternatives": 1})").body,
               testing::MatchesRegex(R"(\{"translatedText": "a", "alternatives": \["[^"]*"\]\})"));
   EXPECT_EQ(server.post_json("/translate", R"({"q": "a", "source": "en", "target": "de", "alternatives": 0})").body,
             R"({"translatedText": "a"})");
   EXPECT_THAT(server.post_json("/translate", R"({"q": ["a"], "source": "en", "target": "de", "alternatives": 2})").body,
-              testing::MatchesRegex(
-                  R"(\{"translatedText": \["a"\], "alternatives": \[\["[^"]*", "[^"]*"\]\]\})"));
+              testing::MatchesRegex(R"(\{"translatedText": \["a"\], "alternatives": \[\["[^"]*", "[^"]*"\]\]\})"));
 }
 
 TEST(LibreTranslate, TranslatesHtml) {
@@ -81,7 +80,8 @@ TEST(LibreTranslate, CopiesATextInItsOwnLanguage) {
 TEST(LibreTranslate, RefusesMissingFields) {
   CopyingServer server;
   EXPECT_EQ(error_of_json(server, "{}"), R"({"error": "Invalid request: missing q parameter"})");
-  EXPECT_EQ(error_of_json(server, R"({"q": "", "source": "en"})"), R"({"error": "Invalid request: missing q parameter"})");
+  EXPECT_EQ(error_of_json(server, R"({"q": "", "source": "en"})"),
+            R"({"error": "Invalid request: missing q parameter"})");
   EXPECT_EQ(error_of_json(server, R"({"q": []})"), R"({"error": "Invalid request: missing q parameter"})");
   EXPECT_EQ(error_of_json(server, R"({"q": "a"})"), R"({"error": "Invalid request: missing source parameter"})");
   EXPECT_EQ(error_of_json(server, R"({"q": "a", "source": "en"})"),
@@ -90,11 +90,12 @@ TEST(LibreTranslate, RefusesMissingFields) {
 
 TEST(LibreTranslate, RefusesOtherLanguagesAndFormats) {
   CopyingServer server({}, {"en-de=one", "fr-en=two"});
-  EXPECT_EQ(error_of_json(server, R"({"q": "a", "source": "zz", "target": "de"})"), R"({"error": "zz is not supported"})");
+  EXPECT_EQ(error_of_json(server, R"({"q": "a", "source": "zz", "target": "de"})"),
+            R"({"error": "zz is not supported"})");
   EXPECT_EQ(error_of_json(server, R"({"q": "a", "source": "en", "target": "no language"})"),
             R"({"error": "no language is not supported"})");
   EXPECT_EQ(error_of_json(server, R"({"q": "a", "source": "en", "target": "fr"})"),
-            R"({"error": "French (fr) is not available as a target language from English (en)"})");
+            R"json({"error": "French (fr) is not available as a target language from English (en)"})json");
   EXPECT_EQ(error_of_json(server, R"({"q": "a", "source": "en", "target": "de", "format": "pdf"})"),
             R"({"error": "pdf format is not supported"})");
 }
@@ -104,9 +105,9 @@ TEST(LibreTranslate, RefusesMoreThanItsLimits) {
   const std::string end = R"(, "source": "en", "target": "de"})";
   EXPECT_EQ(server.post_json("/translate", R"({"q": "äbc")" + end).status, 200);
   EXPECT_EQ(error_of_json(server, R"({"q": "abcd")" + end),
-            R"({"error": "Invalid request: request (4) exceeds text limit (3)"})");
+            R"json({"error": "Invalid request: request (4) exceeds text limit (3)"})json");
   EXPECT_EQ(error_of_json(server, R"({"q": ["a", "b", "c"])" + end),
-            R"({"error": "Invalid request: request (3) exceeds text limit (2)"})");
+            R"json({"error": "Invalid request: request (3) exceeds text limit (2)"})json");
   EXPECT_EQ(error_of_json(server, R"({"q": "a", "alternatives": 2)" + end),
             R"({"error": "Invalid request: alternatives parameter must be <= 1"})");
   EXPECT_EQ(error_of_json(server, R"({"q": "a", "alternatives": "x")" + end),
@@ -133,7 +134,7 @@ TEST(LibreTranslate, ListsLanguages) {
   EXPECT_EQ(server.get("/languages").body,
             R"([{"code": "de", "name": "German", "targets": ["de"]}, )"
             R"({"code": "en", "name": "English", "targets": ["de", "en"]}, )"
-            R"({"code": "pt-BR", "name": "Portuguese (Brazil)", "targets": ["en", "pt-BR"]}])");
+            R"json({"code": "pt-BR", "name": "Portuguese (Brazil)", "targets": ["en", "pt-BR"]}])json");
 }
 
 TEST(LibreTranslate, AcceptsAliasesOfLanguages) {

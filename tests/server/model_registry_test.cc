@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <map>
 
+#include "edgewise/server/text_request.h"
 #include "tests/server/copying_server.h"
 #include "tests/support/error_of.h"
 
@@ -55,8 +57,9 @@ std::vector<std::shared_ptr<ServedModel>> make_models(const std::vector<std::str
 
 TEST(ServedLanguages, HaveTheTargetsOfEachLanguage) {
   const ServedLanguages languages(make_models({"en+de-en+de=one", "en-fr=two"}), "");
-  EXPECT_THAT(languages.targets(), ElementsAre(Pair("de", ElementsAre("de", "en")),
-                                               Pair("en", ElementsAre("de", "en", "fr")), Pair("fr", ElementsAre("fr"))));
+  EXPECT_THAT(languages.targets(),
+              ElementsAre(Pair("de", ElementsAre("de", "en")), Pair("en", ElementsAre("de", "en", "fr")),
+                          Pair("fr", ElementsAre("fr"))));
 }
 
 TEST(ServedLanguages, FindTheFirstModelOfAPair) {
@@ -159,7 +162,8 @@ TEST(ModelRegistry, LetsARequestFinishWithItsModel) {
 }
 
 TEST(ModelRegistry, NeedsAModel) {
-  EXPECT_EQ(error_of([] { ModelRegistry({}, copying_loader()); }), "serve: --model is missing, needs at least one model");
+  EXPECT_EQ(error_of([] { ModelRegistry({}, copying_loader()); }),
+            "serve: --model is missing, needs at least one model");
 }
 
 }  // namespace

@@ -55,16 +55,13 @@ TEST(RequestFields, HaveTheListsOfJson) {
 TEST(RequestFields, OfAnotherKindAreAnErrorWhenTheyAreRead) {
   const RequestFields fields = json_fields(R"({"o": {"a": 1}, "l": [1, "b"], "q": "a"})");
   EXPECT_THAT(fields.text("q"), Optional(std::string("a")));
-  EXPECT_EQ(error_of([&] { fields.text("o"); }),
-            "request: o has other values, needs a string or a list of strings");
-  EXPECT_EQ(error_of([&] { fields.texts("l"); }),
-            "request: l has other values, needs a string or a list of strings");
+  EXPECT_EQ(error_of([&] { fields.text("o"); }), "request: o has other values, needs a string or a list of strings");
+  EXPECT_EQ(error_of([&] { fields.texts("l"); }), "request: l has other values, needs a string or a list of strings");
 }
 
 TEST(RequestFields, RefuseMalformedJson) {
   const auto error = [](const std::string& body) { return error_of([&] { json_fields(body); }); };
-  EXPECT_EQ(error(R"({"q": "a", "q": "b"})"),
-            "request: body, byte 11: \"q\" is there twice, needs to be there once");
+  EXPECT_EQ(error(R"({"q": "a", "q": "b"})"), "request: body, byte 11: \"q\" is there twice, needs to be there once");
   EXPECT_EQ(error("[1]"), "request: body, byte 0: the body is a list, needs an object");
   EXPECT_EQ(error("{} x"), "request: body, byte 3: more text follows, needs to end here");
   EXPECT_EQ(error("{\"q\": \"\xFF\"}"), "request: body, byte 7: the text is not UTF-8, needs to be");
@@ -73,8 +70,8 @@ TEST(RequestFields, RefuseMalformedJson) {
 }
 
 TEST(RequestFields, ComeFromTheQueryAndAForm) {
-  const RequestFields fields = read_request_fields(
-      request_of("application/x-www-form-urlencoded; charset=UTF-8", "q=second&target=de+x%2B&empty", "q=first&&source=%C3%A9"));
+  const RequestFields fields = read_request_fields(request_of(
+      "application/x-www-form-urlencoded; charset=UTF-8", "q=second&target=de+x%2B&empty", "q=first&&source=%C3%A9"));
   EXPECT_FALSE(fields.is_json());
   EXPECT_THAT(fields.texts("q"), ElementsAre("first", "second"));
   EXPECT_THAT(fields.text("q"), Optional(std::string("first")));
@@ -102,7 +99,8 @@ TEST(RequestFields, RefuseMalformedForms) {
   std::string many;
   for (int i = 0; i < 1001; ++i) many += "a&";
   EXPECT_EQ(error(many), "request: body has more than 1000 fields, needs at most 1000");
-  EXPECT_EQ(error_of_request(request_of("", "", "a=%")), "request: query has \"%\", needs two hexadecimal digits after %");
+  EXPECT_EQ(error_of_request(request_of("", "", "a=%")),
+            "request: query has \"%\", needs two hexadecimal digits after %");
 }
 
 TEST(RequestFields, RefuseOtherTypes) {
@@ -117,17 +115,18 @@ TEST(RequestFields, RefuseOtherTypes) {
 }
 
 TEST(RequestFields, ComeFromMultipart) {
-  const RequestFields fields = read_request_fields(request_of("multipart/form-data; boundary=\"b c\"",
-                                                              "--b c\r\n"
-                                                              "Content-Disposition: form-data; name=\"q\"\r\n"
-                                                              "Content-Type: text/plain\r\n\r\n"
-                                                              "a\r\n--b\r\n"
-                                                              "\r\n--b c\r\n"
-                                                              "content-disposition: form-data; name=f; filename=x\r\n\r\n"
-                                                              "\xFF"
-                                                              "\r\n--b c\r\n"
-                                                              "Content-Disposition: form-data; name=\"a\\\"b\"\r\n\r\n"
-                                                              "\r\n--b c--\r\n"));
+  const RequestFields fields =
+      read_request_fields(request_of("multipart/form-data; boundary=\"b c\"",
+                                     "--b c\r\n"
+                                     "Content-Disposition: form-data; name=\"q\"\r\n"
+                                     "Content-Type: text/plain\r\n\r\n"
+                                     "a\r\n--b\r\n"
+                                     "\r\n--b c\r\n"
+                                     "content-disposition: form-data; name=f; filename=x\r\n\r\n"
+                                     "\xFF"
+                                     "\r\n--b c\r\n"
+                                     "Content-Disposition: form-data; name=\"a\\\"b\"\r\n\r\n"
+                                     "\r\n--b c--\r\n"));
   EXPECT_THAT(fields.text("q"), Optional(std::string("a\r\n--b\r\n")));
   EXPECT_FALSE(fields.text("f"));
   EXPECT_THAT(fields.text("a\"b"), Optional(std::string()));
@@ -146,7 +145,8 @@ TEST(RequestFields, RefuseMalformedMultipart) {
   EXPECT_EQ(error(header + "abc"), beginning + "the boundary behind each part");
   EXPECT_EQ(error(header + "abc\r\n--b"), beginning + "the closing boundary at its end");
   EXPECT_EQ(error(header + "abc\r\n--b--x"), beginning + "the closing boundary at its end");
-  EXPECT_EQ(error_of_request(request_of("multipart/form-data", "x")), "request: Content-Type has no boundary, needs one");
+  EXPECT_EQ(error_of_request(request_of("multipart/form-data", "x")),
+            "request: Content-Type has no boundary, needs one");
   EXPECT_EQ(error_of_request(request_of("multipart/form-data; boundary=" + std::string(71, 'b'), "x")),
             "request: boundary of multipart/form-data has 71 bytes, needs 1 to 70");
 }
@@ -176,8 +176,9 @@ RC_GTEST_PROP(RequestFields, AreTheSameInEveryEncoding, (const std::string& byte
   const std::string part = "--b\r\nContent-Disposition: form-data; name=q\r\n\r\n";
   RC_PRE(text.find("\r\n--b") == std::string::npos);
   RC_ASSERT(json_fields(JsonObject().add("q", text).text()).text("q") == text);
-  RC_ASSERT(read_request_fields(request_of("application/x-www-form-urlencoded", "q=" + escape_everything(text)))
-                .text("q") == text);
+  RC_ASSERT(
+      read_request_fields(request_of("application/x-www-form-urlencoded", "q=" + escape_everything(text))).text("q") ==
+      text);
   RC_ASSERT(read_request_fields(request_of("multipart/form-data; boundary=b", part + text + "\r\n--b--")).text("q") ==
             text);
 }

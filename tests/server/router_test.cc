@@ -120,18 +120,15 @@ TEST(Metrics, CountRequestsTokensAndRejections) {
   server.post_json("/translate", R"({"q": "a b", "source": "en", "target": "de"})");
   const HttpResponse response = server.get("/metrics");
   EXPECT_EQ(response.content_type, "text/plain; version=0.0.4; charset=utf-8");
-  for (const char* line : {"edgewise_requests_total{endpoint=\"/translate\",code=\"200\"} 1\n",
-                           "edgewise_requests_total{endpoint=\"/translate\",code=\"400\"} 1\n",
-                           "edgewise_requests_total{endpoint=\"/translate\",code=\"503\"} 1\n",
-                           "edgewise_requests_total{endpoint=\"other\",code=\"404\"} 1\n",
-                           "edgewise_request_seconds_bucket{endpoint=\"/translate\",le=\"+Inf\"} 3\n",
-                           "edgewise_request_seconds_count{endpoint=\"/translate\"} 3\n",
-                           "edgewise_rejected_total{reason=\"drain\"} 1\n",
-                           "edgewise_requests_running 1\n",
-                           "edgewise_queue_tokens 0\n",
-                           "edgewise_input_tokens_total 2\n",
-                           "edgewise_output_tokens_total 2\n",
-                           "edgewise_model_info{model=\"one\"} 1\n"}) {
+  for (const char* line :
+       {"edgewise_requests_total{endpoint=\"/translate\",code=\"200\"} 1\n",
+        "edgewise_requests_total{endpoint=\"/translate\",code=\"400\"} 1\n",
+        "edgewise_requests_total{endpoint=\"/translate\",code=\"503\"} 1\n",
+        "edgewise_requests_total{endpoint=\"other\",code=\"404\"} 1\n",
+        "edgewise_request_seconds_bucket{endpoint=\"/translate\",le=\"+Inf\"} 3\n",
+        "edgewise_request_seconds_count{endpoint=\"/translate\"} 3\n", "edgewise_rejected_total{reason=\"drain\"} 1\n",
+        "edgewise_requests_running 1\n", "edgewise_queue_tokens 0\n", "edgewise_input_tokens_total 2\n",
+        "edgewise_output_tokens_total 2\n", "edgewise_model_info{model=\"one\"} 1\n"}) {
     EXPECT_THAT(response.body, testing::HasSubstr(line));
   }
 }

@@ -21,7 +21,7 @@ TextTranslation translation_of(const std::string& text, std::vector<TextSentence
 
 TextSentence sentence_at(std::size_t begin, std::size_t end, const std::vector<std::string>& outputs) {
   TextSentence sentence{.input = {}, .output = {begin, end}, .translation = {}};
-  for (const std::string& output : outputs) sentence.translation.outputs.push_back({.text = output});
+  for (const std::string& output : outputs) sentence.translation.outputs.emplace_back().text = output;
   return sentence;
 }
 
@@ -74,8 +74,7 @@ TEST(TextRequest, GivesTheSentencesOfTheLastModelToTheSink) {
 
 TEST(TextRequest, TranslatesHtmlByTwoModels) {
   CopyingServer server({.pivot = "en"}, {"fr-en=one", "en-de=two"});
-  const auto results =
-      Translating(server).run({.texts = {"<b>a</b> b", "c"}, .format = TextFormat::kHtml}, "fr", "de");
+  const auto results = Translating(server).run({.texts = {"<b>a</b> b", "c"}, .format = TextFormat::kHtml}, "fr", "de");
   EXPECT_EQ(results.at(0).translation.text, "<b>a</b> b");
   EXPECT_EQ(results.at(1).translation.text, "c");
 }
@@ -83,7 +82,8 @@ TEST(TextRequest, TranslatesHtmlByTwoModels) {
 TEST(DetectLanguages, ReturnsOnlyLanguagesOfTheServer) {
   CopyingServer server({}, {"nl-da=one"});
   const auto languages = server.registry.languages();
-  const auto detected = detect_languages("Das ist ein deutscher Satz, den jeder Mensch sofort erkennen kann.", *languages);
+  const auto detected =
+      detect_languages("Das ist ein deutscher Satz, den jeder Mensch sofort erkennen kann.", *languages);
   ASSERT_EQ(detected.size(), 1U);
   EXPECT_EQ(detected[0].code, "nl");
   EXPECT_EQ(detected[0].confidence, 0);
@@ -101,7 +101,8 @@ TEST(DetectLanguages, AcceptsAllTexts) {
 
 TEST(DetectLanguages, IgnoresTheTagsOfHtml) {
   CopyingServer server({}, {"nl-en=one"});
-  const std::string html = "<section style=\"background: nothing but the english of the words\">Dit is een zin.</section>";
+  const std::string html =
+      "<section style=\"background: nothing but the english of the words\">Dit is een zin.</section>";
   EXPECT_EQ(detect_languages(html, *server.registry.languages(), true).at(0).code, "nl");
 }
 
