@@ -14,8 +14,8 @@
 
 namespace edgewise {
 
-/// Counts the work of a server since its start, for Prometheus. No label has an address, a key or text of a user. Threads
-/// may call all functions at the same time.
+/// Counts the work of a server since its start, for Prometheus. No label has an address, a key or text of a user.
+/// Threads may call all functions at the same time.
 class Metrics {
  public:
   /// Upper ends of the buckets of request_seconds.

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "edgewise/base/json.h"
+#include "edgewise/base/version.h"
 #include "edgewise/server/request_error.h"
+#include "edgewise/server/server_files.h"
 
 namespace edgewise {
 namespace {
@@ -28,10 +30,18 @@ void handle_metrics(ServerState& state, HttpExchange& exchange) {
                     .body = state.metrics.text(state.models.load(), models)});
 }
 
+/// Returns openapi.json with the version of this build.
+std::string openapi_text() {
+  constexpr std::string_view kVersion = "VERSION";
+  std::string text(server_files().front().text);
+  return text.replace(text.find(kVersion), kVersion.size(), version());
+}
+
 }  // namespace
 
 void add_operation(Router& router, ServerState& state) {
   router.add("GET", "/health", [](const auto& exchange) { exchange->respond({.body = status_json("ok")}); });
+  router.add("GET", "/spec", [](const auto& exchange) { exchange->respond({.body = openapi_text()}); });
   router.add("GET", "/ready", [&state](const auto& exchange) { handle_ready(state, *exchange); });
   router.add("GET", "/metrics", [&state](const auto& exchange) { handle_metrics(state, *exchange); });
 }

@@ -6,8 +6,8 @@
 
 namespace edgewise {
 
-/// Adds what an operator asks for: /health, whether the process answers; /ready, whether the server takes more texts,
-/// or else status 503; /metrics, for Prometheus.
+/// Adds the endpoints of operators and tools: /health, whether the process answers; /ready, whether the server takes
+/// more texts, or else status 503; /metrics, for Prometheus; /spec, the interfaces as OpenAPI.
 void add_operation(Router& router, ServerState& state);
 
 }  // namespace edgewise

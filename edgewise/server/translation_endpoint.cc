@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "edgewise/base/parse_number.h"
+#include "edgewise/server/ascii.h"
 #include "edgewise/server/language_codes.h"
 #include "edgewise/server/request_error.h"
 
@@ -30,7 +31,7 @@ std::string require_code(const ServedLanguages& languages, const std::string& na
 RequestLanguages find_languages(const ServedLanguages& languages, const std::string& source, const std::string& target,
                                 const std::vector<std::string>& texts, TextFormat format) {
   RequestLanguages found;
-  if (source == kDetectSource) {
+  if (equal_without_case(source, kDetectSource)) {
     found.detected = detect_source(languages, texts, format);
     found.source = found.detected->code;
   } else {

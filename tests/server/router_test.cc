@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "edgewise/base/stop_request.h"
+#include "edgewise/base/version.h"
 #include "edgewise/server/request_error.h"
 #include "tests/server/copying_server.h"
 
@@ -98,6 +99,18 @@ TEST(AccessLog, HasNoTextOfUsers) {
   EXPECT_THAT(json["time"].get<std::string>(), testing::MatchesRegex("....-..-..T..:..:..\\....Z"));
   EXPECT_EQ(nlohmann::json::parse(lines[1])["endpoint"], "/translate");
   EXPECT_EQ(nlohmann::json::parse(lines[1])["response_bytes"], 31);
+}
+
+TEST(Operation, DescribesAllPathsOfTheSpecification) {
+  CopyingServer server;
+  const auto spec = nlohmann::json::parse(server.get("/spec").body);
+  EXPECT_EQ(spec["info"]["version"], std::string(version()));
+  for (const auto& [path, methods] : spec["paths"].items()) {
+    for (const auto& [method, operation] : methods.items()) {
+      const HttpResponse response = method == "get" ? server.get(path) : server.post_json(path, "{}");
+      EXPECT_TRUE(operation["responses"].contains(std::to_string(response.status))) << path << " " << response.status;
+    }
+  }
 }
 
 TEST(Operation, IsHealthyAndReadyUntilTheServerEnds) {
