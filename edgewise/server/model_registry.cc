@@ -9,7 +9,7 @@
 
 namespace edgewise {
 
-ServedLanguages::ServedLanguages(std::vector<std::shared_ptr<ServedModel>> models, std::string pivot)
+ServedLanguages::ServedLanguages(std::vector<std::shared_ptr<ServedModel>> models, const std::string& pivot)
     : models_(std::move(models)), pivot_(find_language_code(pivot).value_or("")) {
   for (const auto& model : models_) {
     for (const auto& [source, source_name] : model->sources) {

@@ -29,7 +29,7 @@ using Route = std::vector<RouteStep>;
 class ServedLanguages {
  public:
   /// Two models translate by way of the language with the code `pivot` where no single one does; empty: never.
-  ServedLanguages(std::vector<std::shared_ptr<ServedModel>> models, std::string pivot);
+  ServedLanguages(std::vector<std::shared_ptr<ServedModel>> models, const std::string& pivot);
 
   const std::vector<std::shared_ptr<ServedModel>>& models() const { return models_; }
 
