@@ -24,8 +24,8 @@ class TextTranslator {
       : request_(request), wait_(wait), sink_(sink) {}
 
   std::vector<TextResult> run() {
-    std::vector<TextResult> results;
-    for (const std::string& text : request_.texts) results.push_back({.translation = {.text = text, .sentences = {}}});
+    std::vector<TextResult> results(request_.texts.size());
+    for (std::size_t i = 0; i < results.size(); ++i) results[i].translation.text = request_.texts[i];
     for (const RouteStep& step : request_.route) run_step(step, results);
     return results;
   }

@@ -60,7 +60,7 @@ class Translating {
 
 TEST(TextRequest, KeepsWhatIsBetweenSentences) {
   CopyingServer server;
-  const std::string text = "\n  a b g.  c h!\r\n\r\n *** d\t";
+  const std::string text = "\n  a b g.  c h!\r\n\r\n ***\n d\t";
   EXPECT_EQ(Translating(server).run({.texts = {text}}, "en", "de").at(0).translation.text, text);
 }
 
