@@ -29,7 +29,7 @@ class ParameterReader {
  private:
   std::string read_plain() {
     const std::size_t end = std::min(rest_.find(';'), rest_.size());
-    const std::string value(trim(rest_.substr(0, end)));
+    std::string value(trim(rest_.substr(0, end)));
     require(!value.empty() && value.find('"') == std::string::npos);
     skip_semicolon(end);
     return value;

@@ -30,8 +30,8 @@ std::vector<std::string> parse_codes(std::string_view text, std::string_view spe
 }
 
 std::vector<std::string> names_of(const std::vector<Language>& languages) {
-  std::vector<std::string> names;
-  for (const Language& language : languages) names.push_back(language.name);
+  std::vector<std::string> names(languages.size());
+  std::ranges::transform(languages, names.begin(), &Language::name);
   return names;
 }
 

@@ -9,6 +9,7 @@
 #include "edgewise/server/request_error.h"
 #include "edgewise/translate/aligned_texts.h"
 #include "edgewise/translate/markup.h"
+#include "edgewise/translate/text_parts.h"
 
 namespace edgewise {
 namespace {
@@ -80,7 +81,7 @@ std::string text_of_rank(const TextTranslation& translation, std::size_t rank) {
     const std::vector<TranslatedText>& outputs = sentence.translation.outputs;
     if (outputs.size() < 2) continue;
     text += translation.text.substr(end, sentence.output.begin - end);
-    text += outputs[std::min(rank, outputs.size() - 1)].text;
+    text += replace_line_feeds(outputs[std::min(rank, outputs.size() - 1)].text);
     end = sentence.output.end;
   }
   return text + translation.text.substr(end);

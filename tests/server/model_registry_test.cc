@@ -120,6 +120,7 @@ TEST(ModelRegistry, LoadsChangedModelsBesideTheRunningOnes) {
 
   models.revisions["two"] = "changed";
   registry.reload(report);
+  registry.reload(report);
   EXPECT_EQ(models.num_loads, 3);
   EXPECT_THAT(reports, ElementsAre("reload: two is loaded"));
   EXPECT_EQ(registry.languages()->models()[0], before->models()[0]);

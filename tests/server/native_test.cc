@@ -24,6 +24,7 @@ TEST(NativeInterface, SaysEverythingAboutATranslation) {
   EXPECT_FALSE(json.contains("confidence"));
   const Json& translation = json["translations"].at(0);
   EXPECT_EQ(translation["text"], "a g. b");
+  EXPECT_FALSE(translation.contains("intermediate"));
   EXPECT_EQ(translation["alternatives"].size(), 1U);
   ASSERT_EQ(translation["sentences"].size(), 2U);
   const Json& second = translation["sentences"][1];
