@@ -60,7 +60,7 @@ TEST(Router, LetsOnlyPagesOfTheOriginUseTheServer) {
   CopyingServer server({.cors_origin = "https://a.example"});
   EXPECT_EQ(header_of(server.get("/health"), "Access-Control-Allow-Origin"), "https://a.example");
   server.state.options.cors_origin = "";
-  EXPECT_EQ(header_of(server.get("/health"), "Access-Control-Allow-Origin"), "");
+  EXPECT_TRUE(server.get("/health").headers.empty());
 }
 
 TEST(Router, AnswersTheErrorsOfHandlers) {
