@@ -54,7 +54,7 @@ std::vector<AlignedTranslation> translate_aligned(const TranslateSentences& tran
   }
   const std::vector<Translation> outputs = requests.empty() ? std::vector<Translation>() : translate(requests);
   std::vector<AlignedTranslation> translations(texts.size());
-  std::vector<std::size_t> ends(texts.size());  // of the input that is translated
+  std::vector<std::size_t> ends(texts.size());  // the ends of the inputs that are translated
   for (std::size_t i = 0; i < sentences.size(); ++i) {
     const auto& [number, span] = sentences[i];
     AlignedTranslation& joined = translations[number];

@@ -212,8 +212,8 @@ void make_translate_command(CLI::App& translate) {
       ->transform(one_of<BadText>());
   CLI::Option* html = translate.add_flag("--html", command->is_html,
                                          "the input is one HTML document, whose text is translated, with its markup");
-  add_number(translate, "--max-document", &command->max_document,
-             "the most bytes of an HTML document; default: 16 MiB", at_least(1).at_most(1 << 30))
+  add_number(translate, "--max-document", &command->max_document, "the most bytes of an HTML document; default: 16 MiB",
+             at_least(1).at_most(1 << 30))
       ->needs(html);
   translate.add_flag("--unknown", options.allow_unknown, "allow the token <unknown> in outputs");
   translate.add_flag("--scores", command->format.has_scores, "print the score before each output");

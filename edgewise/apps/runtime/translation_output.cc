@@ -27,8 +27,7 @@ std::string alignment_text(const TranslatedText& output) {
 std::string json_of(const Translation& translation, std::int64_t number, const TranslationFormat& format) {
   JsonObject json;
   json.add("line", number);
-  add_translation(json, translation,
-                  {.has_alignments = format.has_alignments, .has_attention = format.has_attention});
+  add_translation(json, translation, {.has_alignments = format.has_alignments, .has_attention = format.has_attention});
   return json.text() + "\n";
 }
 
