@@ -19,13 +19,11 @@ struct LanguageCode {
   std::string_view short_code;
 };
 
-constexpr std::array kLanguageCodes = {
-    LanguageCode{"ces", "cs"}, LanguageCode{"cze", "cs"}, LanguageCode{"dan", "da"}, LanguageCode{"deu", "de"},
-    LanguageCode{"dut", "nl"}, LanguageCode{"ell", "el"}, LanguageCode{"eng", "en"}, LanguageCode{"fin", "fi"},
-    LanguageCode{"fra", "fr"}, LanguageCode{"fre", "fr"}, LanguageCode{"ger", "de"}, LanguageCode{"gre", "el"},
-    LanguageCode{"hun", "hu"}, LanguageCode{"ita", "it"}, LanguageCode{"nld", "nl"}, LanguageCode{"nob", "no"},
-    LanguageCode{"nor", "no"}, LanguageCode{"pol", "pl"}, LanguageCode{"por", "pt"}, LanguageCode{"rus", "ru"},
-    LanguageCode{"spa", "es"}, LanguageCode{"swe", "sv"}, LanguageCode{"tur", "tr"}, LanguageCode{"ukr", "uk"}};
+constexpr std::array kLanguageCodes = {LanguageCode{"ces", "cs"}, LanguageCode{"cze", "cs"}, LanguageCode{"deu", "de"},
+                                       LanguageCode{"dut", "nl"}, LanguageCode{"eng", "en"}, LanguageCode{"fra", "fr"},
+                                       LanguageCode{"fre", "fr"}, LanguageCode{"ger", "de"}, LanguageCode{"ita", "it"},
+                                       LanguageCode{"nld", "nl"}, LanguageCode{"pol", "pl"}, LanguageCode{"por", "pt"},
+                                       LanguageCode{"rus", "ru"}, LanguageCode{"spa", "es"}};
 
 /// Returns the letters of a code before its country or script, in lower case and with two letters if the language has
 /// a list: `de` for `>>deu<<`, `deu_Latn`, `__de__` and `de-AT`.
@@ -71,23 +69,17 @@ class RulesParser {
 
  private:
   void add(std::string_view word) {
-    if (section_ == "[inside]") {
-      add_inside(word);
+    if (section_ == "[inside or end]" && word.starts_with('-')) {
+      rules_.suffixes.emplace_back(word.substr(1));
+    } else if (section_ == "[inside]") {
+      add_abbreviation(rules_.inside, word);
+      add_beginnings(word);
     } else if (section_ == "[inside or end]") {
       add_abbreviation(rules_.inside_or_end, word);
       add_beginnings(word);
     } else {
       find_word_list().insert(word);
     }
-  }
-
-  void add_inside(std::string_view word) {
-    if (word.starts_with('-')) {
-      rules_.suffixes.emplace_back(word.substr(1));
-      return;
-    }
-    add_abbreviation(rules_.inside, word);
-    add_beginnings(word);
   }
 
   void add_beginnings(std::string_view word) {

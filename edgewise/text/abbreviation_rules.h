@@ -30,7 +30,7 @@ class WordSet {
 /// full stop.
 struct AbbreviationRules {
   WordSet inside;                     // abbreviations that do not end a sentence: `Mr`
-  std::vector<std::string> suffixes;  // ends of such abbreviations: `str` for `Hauptstr.`
+  std::vector<std::string> suffixes;  // ends of words in `inside_or_end`: `str` for `Hauptstr.`
   WordSet inside_or_end;              // abbreviations that end a sentence if a word of `first_words` follows: `etc`
   WordSet before_numbers;             // abbreviations if a number follows: `No`
   WordSet partial;                    // beginnings of abbreviations with several full stops: `z` for `z.B.`

@@ -12,7 +12,9 @@ namespace {
 
 bool is_in(std::u32string_view set, char32_t code_point) { return set.find(code_point) != std::u32string_view::npos; }
 
-CodePoint replace_bad(CodePoint point) { return point.size > 0 ? point : CodePoint{0xFFFD, 1}; }
+constexpr char32_t kReplacementCharacter = 0xFFFD;
+
+CodePoint replace_bad(CodePoint point) { return point.size > 0 ? point : CodePoint{kReplacementCharacter, 1}; }
 
 }  // namespace
 
@@ -45,15 +47,17 @@ bool is_clear_stop_mark(char32_t code_point) { return !is_in(U".…‥․", code
 
 bool is_closing_mark(char32_t code_point) { return is_in(U")]}”’」』）］】》〉〕｣", code_point); }
 
-bool is_two_way_quote(char32_t code_point) { return is_in(U"\"'“‘«»‹›", code_point); }
+bool is_two_way_quote(char32_t code_point) { return is_in(U"\"'“‘«»‹›*_", code_point); }
 
 bool is_opening_mark(char32_t code_point) {
-  return is_two_way_quote(code_point) || is_in(U"([{„‚”’「『（［【《〈〔｢¿¡-–—―•·*‣◦▪", code_point);
+  return is_two_way_quote(code_point) || is_in(U"([{„‚”’「『（［【《〈〔｢¿¡-–—―•·‣◦▪", code_point);
 }
 
 bool is_ascii_digit(char32_t code_point) { return code_point >= U'0' && code_point <= U'9'; }
 
-bool is_emoji(char32_t code_point) { return u_charType(static_cast<UChar32>(code_point)) == U_OTHER_SYMBOL; }
+bool is_emoji(char32_t code_point) {
+  return code_point != kReplacementCharacter && u_charType(static_cast<UChar32>(code_point)) == U_OTHER_SYMBOL;
+}
 
 bool is_wide_letter(char32_t code_point) {
   return (code_point >= 0x3040 && code_point <= 0x30FF) ||

@@ -32,7 +32,8 @@ bool is_clear_stop_mark(char32_t code_point);
 /// Returns whether the code point is a bracket or quote that closes in every language: `)`, `」`, `”`.
 bool is_closing_mark(char32_t code_point);
 
-/// Returns whether the code point is a quote that opens in some languages and closes in other ones: `"`, `“`, `«`.
+/// Returns whether the code point is a quote that opens in some languages and closes in other ones, `"`, `“` or `«`, or
+/// a mark of bold text, `*` or `_`.
 bool is_two_way_quote(char32_t code_point);
 
 /// Returns whether the code point may stand before the first word of a sentence: an opening quote or bracket, `¿`, `¡`,

@@ -40,8 +40,8 @@ class SentenceSplitter {
 
   /// Returns the sentences in the order of the text, which may be of any length. Between two sentences, before the
   /// first and after the last sentence there is white space only, or nothing; a byte order mark at the beginning of the
-  /// text counts as white space. So every other character is in a sentence. A byte that is not UTF-8 counts as a
-  /// letter. Costs O(bytes).
+  /// text counts as white space. So every other character is in a sentence. A byte that is not UTF-8 counts as
+  /// U+FFFD. Costs O(bytes).
   std::vector<SentenceSpan> split(std::string_view text) const;
 
  private:

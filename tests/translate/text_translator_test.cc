@@ -173,13 +173,13 @@ TEST(TranslateTextStream, HoldsNoMoreThanALimitOfWhiteSpace) {
   std::int64_t most = 0;
   const TextSource next = [&]() -> std::optional<std::string> {
     most = std::max(most, read - written);
-    if (read == 40) return std::nullopt;
+    if (read == 12) return std::nullopt;
     ++read;
     return std::string(kPiece, ' ');
   };
   translate_text(translator, next, [&](std::string_view, int) { ++written; }, {});
 
-  EXPECT_EQ(written, 40);
+  EXPECT_EQ(written, 12);
   EXPECT_LE(most, 7);
 }
 
