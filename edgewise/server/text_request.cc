@@ -54,8 +54,8 @@ class TextTranslator {
 
   std::vector<TextTranslation> translate_html(const RouteStep& step, std::span<const std::string> documents) {
     const auto translate_lines = [&](std::span<const std::string> lines) {
-      return translate_aligned([&](auto sentences) { return submit(step, sentences, false); },
-                               SentenceSplitter(step.source), lines, step.languages);
+      return translate_aligned([&](auto sentences) { return submit(step, sentences, false); }, lines,
+                               {.language = step.source, .languages = step.languages});
     };
     std::vector<TextTranslation> results;
     for (std::string& html : translate_markups(documents, translate_lines)) results.push_back({std::move(html), {}});

@@ -23,12 +23,12 @@ constexpr NamedReference kNamedReferences[] = {
 constexpr std::uint32_t kReplacementCharacter = 0xFFFD;
 constexpr std::size_t kMaxName = 32;
 
-bool is_decimal_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_ascii_alphanumeric(char c) { return is_decimal_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_digit_byte(char c) { return c >= '0' && c <= '9'; }
+bool is_name_byte(char c) { return is_digit_byte(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /// Returns 16 for a character that is no hexadecimal digit.
 std::uint32_t digit_value(char c) {
-  if (is_decimal_digit(c)) return static_cast<std::uint32_t>(c - '0');
+  if (is_digit_byte(c)) return static_cast<std::uint32_t>(c - '0');
   if (c >= 'a' && c <= 'f') return static_cast<std::uint32_t>(c - 'a' + 10);
   if (c >= 'A' && c <= 'F') return static_cast<std::uint32_t>(c - 'A' + 10);
   return 16;
@@ -36,10 +36,10 @@ std::uint32_t digit_value(char c) {
 
 /// Returns the code point that a number from 0x80 to 0x9F has in windows-1252, where it is not a control character.
 std::uint32_t from_windows_1252(std::uint32_t number) {
-  constexpr std::array<std::uint16_t, 32> kPoints = {
-      0x20AC, 0x81,   0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
-      0x2039, 0x0152, 0x8D,   0x017D, 0x8F,   0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
-      0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D,   0x017E, 0x0178};
+  constexpr std::array<std::uint16_t, 32> kPoints = {0x20AC, 0x81,   0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
+                                                     0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8D,   0x017D, 0x8F,
+                                                     0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
+                                                     0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D,   0x017E, 0x0178};
   return kPoints[number - 0x80];
 }
 
@@ -68,10 +68,11 @@ std::size_t append_numeric(std::string& decoded, std::string_view text) {
 /// Finds the longest name at the beginning of `text`; null if there is none.
 const NamedReference* find_named(std::string_view text) {
   std::size_t size = 0;
-  while (size < std::min(text.size(), kMaxName) && is_ascii_alphanumeric(text[size])) ++size;
+  while (size < std::min(text.size(), kMaxName) && is_name_byte(text[size])) ++size;
   if (size < text.size() && text[size] == ';') ++size;
   for (; size > 1; --size) {
-    const auto* const found = std::ranges::lower_bound(kNamedReferences, text.substr(0, size), {}, &NamedReference::name);
+    const auto* const found =
+        std::ranges::lower_bound(kNamedReferences, text.substr(0, size), {}, &NamedReference::name);
     if (found != std::end(kNamedReferences) && found->name == text.substr(0, size)) return found;
   }
   return nullptr;
@@ -83,7 +84,7 @@ std::size_t append_named(std::string& decoded, std::string_view text, HtmlTextPl
   if (found == nullptr) return 0;
   const std::size_t size = found->name.size();
   if (place == HtmlTextPlace::kAttribute && !found->name.ends_with(';') && size < text.size() &&
-      (text[size] == '=' || is_ascii_alphanumeric(text[size]))) {
+      (text[size] == '=' || is_name_byte(text[size]))) {
     return 0;
   }
   decoded += found->text;

@@ -6,7 +6,7 @@
 
 namespace edgewise {
 
-/// Where a text stands in an HTML document. In an attribute's value, a name without its semicolon is plain text before
+/// The place of a text in an HTML document. In an attribute's value, a name without its semicolon is plain text before
 /// `=`, a letter or a digit, so that `?a=1&copy=2` is unchanged.
 enum class HtmlTextPlace { kContent, kAttribute };
 

@@ -14,14 +14,14 @@ constexpr std::string_view kCdataEnd = "]]>";
 
 bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool ends_name(char c) { return is_html_space(c) || c == '/' || c == '>'; }
 
 bool begins_with(std::string_view text, std::size_t position, std::string_view lowercase) {
   if (position > text.size() || text.size() - position < lowercase.size()) return false;
   return std::equal(lowercase.begin(), lowercase.end(), text.begin() + static_cast<std::ptrdiff_t>(position),
-                    [](char expected, char c) { return expected == lower(c); });
+                    [](char expected, char c) { return expected == ascii_lower(c); });
 }
 
 /// Returns whether `prefix`, a name, and a character that ends the name are at the position.
@@ -168,16 +168,16 @@ class TagReader {
 };
 
 HtmlTextKind text_kind_of(std::string_view element) {
-  constexpr auto kKinds = std::to_array<std::pair<std::string_view, HtmlTextKind>>(
-      {{"title", HtmlTextKind::kRcdata},
-       {"textarea", HtmlTextKind::kRcdata},
-       {"style", HtmlTextKind::kRawText},
-       {"xmp", HtmlTextKind::kRawText},
-       {"iframe", HtmlTextKind::kRawText},
-       {"noembed", HtmlTextKind::kRawText},
-       {"noframes", HtmlTextKind::kRawText},
-       {"script", HtmlTextKind::kScript},
-       {"plaintext", HtmlTextKind::kPlaintext}});
+  constexpr auto kKinds =
+      std::to_array<std::pair<std::string_view, HtmlTextKind>>({{"title", HtmlTextKind::kRcdata},
+                                                                {"textarea", HtmlTextKind::kRcdata},
+                                                                {"style", HtmlTextKind::kRawText},
+                                                                {"xmp", HtmlTextKind::kRawText},
+                                                                {"iframe", HtmlTextKind::kRawText},
+                                                                {"noembed", HtmlTextKind::kRawText},
+                                                                {"noframes", HtmlTextKind::kRawText},
+                                                                {"script", HtmlTextKind::kScript},
+                                                                {"plaintext", HtmlTextKind::kPlaintext}});
   const auto* const found = std::ranges::find(kKinds, element, &std::pair<std::string_view, HtmlTextKind>::first);
   return found == kKinds.end() ? HtmlTextKind::kData : found->second;
 }
@@ -190,7 +190,7 @@ bool is_html_space(char character) {
 
 std::string ascii_lower_case(std::string_view text) {
   std::string lowercase(text);
-  std::ranges::transform(lowercase, lowercase.begin(), lower);
+  std::ranges::transform(lowercase, lowercase.begin(), ascii_lower);
   return lowercase;
 }
 
@@ -247,8 +247,8 @@ HtmlToken HtmlTokenizer::take_cdata() {
 HtmlToken HtmlTokenizer::take_comment() {
   const bool is_doctype = begins_with(html_, position_, "<!doctype");
   const bool is_comment = begins_with(html_, position_, kCommentBegin);
-  const std::size_t end = is_comment ? find_comment_end(html_, position_ + kCommentBegin.size())
-                                     : find_behind(html_, position_ + 2, ">");
+  const std::size_t end =
+      is_comment ? find_comment_end(html_, position_ + kCommentBegin.size()) : find_behind(html_, position_ + 2, ">");
   const bool is_complete = end != std::string_view::npos;
   return take(is_doctype ? HtmlTokenKind::kDoctype : HtmlTokenKind::kComment, is_complete ? end : html_.size(),
               is_complete);

@@ -26,13 +26,13 @@ struct HtmlAttribute {
 struct HtmlToken {
   HtmlTokenKind kind = HtmlTokenKind::kText;
   std::string_view source;                // all bytes of the token
-  std::string_view text = {};             // of text: the characters, with character references in kData and kRcdata
-  HtmlTextKind text_kind = {};            // of text
-  std::string_view written_name = {};     // of a tag
-  std::string name = {};                  // of a tag, in lower case; empty for the end tag `</>`
-  std::vector<HtmlAttribute> attributes;  // of a tag
-  bool is_self_closing = false;           // of a tag: whether it ends with `/>`
-  bool is_complete = true;                // of a comment or doctype: false if the document ends within it
+  std::string_view text = {};             // characters of text, with character references in kData and kRcdata
+  HtmlTextKind text_kind = {};            // syntax of text
+  std::string_view written_name = {};     // name of a tag
+  std::string name = {};                  // name of a tag in lower case; empty for the end tag `</>`
+  std::vector<HtmlAttribute> attributes;  // attributes of a tag
+  bool is_self_closing = false;           // whether a tag ends with `/>`
+  bool is_complete = true;                // false for markup within which the document ends
 };
 
 /// Splits a document into tokens as section 13.2.5 of the HTML standard does. Accepts all bytes, and takes linear time.

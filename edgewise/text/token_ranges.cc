@@ -14,7 +14,7 @@ namespace edgewise {
 namespace {
 
 constexpr std::size_t kMaxSkipped = 256;  // letters between two tokens that are searched for the second one
-constexpr char32_t kSpaceMark = U'\u2581';
+constexpr char32_t kSpaceCodePoint = U'\u2581';
 
 /// A letter of the text: a code point after folding, and the bytes of the text that it comes from.
 struct Letter {
@@ -37,7 +37,7 @@ class Folding {
     bool begins_word = true;
     for_each_code_point(text, [&](CodePoint point, std::size_t offset) {
       if (point.size == 0) return;
-      if (is_space(point.value) || point.value == kSpaceMark) {
+      if (is_space(point.value) || point.value == kSpaceCodePoint) {
         begins_word = true;
         return;
       }

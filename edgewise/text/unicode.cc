@@ -36,15 +36,15 @@ bool is_mark(char32_t code_point) { return has_category(code_point, U_GC_M_MASK)
 bool is_control_or_format(char32_t code_point) { return has_category(code_point, U_GC_CC_MASK | U_GC_CF_MASK); }
 bool is_lowercase(char32_t code_point) { return has_category(code_point, U_GC_LL_MASK); }
 
-bool is_wide(char32_t code_point) {
-  const auto width = u_getIntPropertyValue(static_cast<UChar32>(code_point), UCHAR_EAST_ASIAN_WIDTH);
-  return width == U_EA_WIDE || width == U_EA_FULLWIDTH;
-}
-
 bool has_letters_without_spaces(char32_t code_point) {
   UErrorCode status = U_ZERO_ERROR;
   const UScriptCode script = uscript_getScript(static_cast<UChar32>(code_point), &status);
   return U_SUCCESS(status) != 0 && uscript_breaksBetweenLetters(script) != 0;
+}
+
+bool is_wide(char32_t code_point) {
+  const auto width = u_getIntPropertyValue(static_cast<UChar32>(code_point), UCHAR_EAST_ASIAN_WIDTH);
+  return width == U_EA_WIDE || width == U_EA_FULLWIDTH;
 }
 
 char32_t lowercase_letter(char32_t code_point) {

@@ -21,11 +21,11 @@ bool is_mark(char32_t code_point);               // M*
 bool is_control_or_format(char32_t code_point);  // Cc, Cf
 bool is_lowercase(char32_t code_point);          // Ll
 
-/// Returns whether the code point fills two columns of a terminal: Chinese, Japanese and Korean characters and marks.
-bool is_wide(char32_t code_point);
-
 /// Returns whether the code point is of a script that is written without spaces between words: Han, Thai and others.
 bool has_letters_without_spaces(char32_t code_point);
+
+/// Returns whether the code point fills two columns of a terminal: Chinese, Japanese and Korean characters and marks.
+bool is_wide(char32_t code_point);
 
 // Map a code point to a single code point; return it unchanged if its counterpart is a sequence.
 char32_t lowercase_letter(char32_t code_point);

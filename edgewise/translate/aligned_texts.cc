@@ -1,22 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/translate/aligned_texts.h"
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+
 #include "edgewise/base/error.h"
+#include "edgewise/translate/text_translator.h"
 
 namespace edgewise {
 namespace {
 
-struct Sentence {
-  std::size_t text = 0;  // number of the text
-  SentenceSpan span;
-};
+/// Translates without keeping attention weights, which need much more memory than alignments.
+std::vector<Translation> translate_sentences(Translator& translator, std::span<const TranslationRequest> requests) {
+  std::vector<Translation> translations;
+  std::size_t next = 0;
+  translator.translate(
+      [&]() -> std::optional<TranslationRequest> {
+        return next < requests.size() ? std::optional(requests[next++]) : std::nullopt;
+      },
+      [&](Translation translation) {
+        for (TranslatedText& output : translation.outputs) output.attention.clear();
+        translations.push_back(std::move(translation));
+      });
+  return translations;
+}
 
-std::vector<Sentence> find_sentences(const SentenceSplitter& splitter, std::span<const std::string> texts) {
-  std::vector<Sentence> sentences;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    for (const SentenceSpan& span : splitter.split(texts[i])) sentences.push_back({i, span});
-  }
-  return sentences;
+std::string join_lines(std::span<const std::string> texts) {
+  std::string lines;
+  for (const std::string& text : texts) lines += text + '\n';
+  return lines;
 }
 
 void append_ranges(std::vector<ByteRange>& ranges, std::string_view text, const std::vector<std::string>& tokens,
@@ -26,51 +39,62 @@ void append_ranges(std::vector<ByteRange>& ranges, std::string_view text, const 
   }
 }
 
-/// Appends the translation of the sentence at a byte of the input.
-void append_sentence(AlignedTranslation& joined, std::string_view sentence, const Translation& translation,
-                     std::size_t input_offset) {
-  const TranslatedText& output = translation.outputs.front();
-  const auto first_input = std::ssize(joined.input_tokens);
-  const auto first_output = std::ssize(joined.output_tokens);
-  for (const auto& [input_token, output_token] : output.alignment) {
-    joined.alignment.push_back({input_token + first_input, output_token + first_output});
+/// Places of a line in the input and the output.
+struct LinePlace {
+  std::size_t input = 0;
+  std::size_t output = 0;
+};
+
+/// Appends the tokens of a sentence; a sentence that was copied is one token.
+void append_sentence(AlignedTranslation& line, const LinePlace& place, std::string_view input,
+                     const TextSentence& sentence) {
+  const auto first_input = std::ssize(line.input_tokens);
+  const auto first_output = std::ssize(line.output_tokens);
+  const ByteRange input_bytes = {sentence.input.begin - place.input, sentence.input.end - place.input};
+  const ByteRange output_bytes = {sentence.output.begin - place.output, sentence.output.end - place.output};
+  if (sentence.translation.outputs.empty()) {
+    line.input_tokens.push_back(input_bytes);
+    line.output_tokens.push_back(output_bytes);
+    line.alignment.push_back({first_input, first_output});
+    return;
   }
-  append_ranges(joined.input_tokens, sentence, translation.input_tokens, input_offset);
-  append_ranges(joined.output_tokens, output.text, output.tokens, joined.text.size());
-  joined.text += output.text;
+  const TranslatedText& output = sentence.translation.outputs.front();
+  append_ranges(line.input_tokens, input, sentence.translation.input_tokens, input_bytes.begin);
+  append_ranges(line.output_tokens, output.text, output.tokens, output_bytes.begin);
+  for (const auto& [input_token, output_token] : output.alignment) {
+    line.alignment.push_back({input_token + first_input, output_token + first_output});
+  }
 }
 
 }  // namespace
 
-std::vector<AlignedTranslation> translate_aligned(const TranslateSentences& translate, const SentenceSplitter& splitter,
-                                                  std::span<const std::string> texts, const PairLanguages& languages) {
-  const std::vector<Sentence> sentences = find_sentences(splitter, texts);
-  const auto text_of = [&](const Sentence& sentence) {
-    return std::string_view(texts[sentence.text]).substr(sentence.span.begin, sentence.span.end - sentence.span.begin);
-  };
-  std::vector<TranslationRequest> requests;
-  for (const Sentence& sentence : sentences) {
-    requests.push_back({.input = std::string(text_of(sentence)), .languages = languages});
+std::vector<AlignedTranslation> translate_aligned(const TranslateSentences& translate,
+                                                  std::span<const std::string> texts, const TextOptions& options) {
+  const std::string input = join_lines(texts);
+  const TextTranslation translated = translate_text(input, options, translate);
+
+  std::vector<AlignedTranslation> lines(texts.size());
+  LinePlace place;
+  auto sentence = translated.sentences.begin();
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::size_t input_end = place.input + texts[i].size();
+    const std::size_t output_end = std::min(translated.text.find('\n', place.output), translated.text.size());
+    lines[i].text = translated.text.substr(place.output, output_end - place.output);
+    for (; sentence != translated.sentences.end() && sentence->input.begin < input_end; ++sentence) {
+      const auto [begin, end] = sentence->input;
+      append_sentence(lines[i], place, std::string_view(input).substr(begin, end - begin), *sentence);
+    }
+    place = {input_end + 1, output_end + 1};
   }
-  const std::vector<Translation> outputs = requests.empty() ? std::vector<Translation>() : translate(requests);
-  std::vector<AlignedTranslation> translations(texts.size());
-  std::vector<std::size_t> ends(texts.size());  // the ends of the inputs that are translated
-  for (std::size_t i = 0; i < sentences.size(); ++i) {
-    const auto& [number, span] = sentences[i];
-    AlignedTranslation& joined = translations[number];
-    joined.text += texts[number].substr(ends[number], span.begin - ends[number]);
-    append_sentence(joined, text_of(sentences[i]), outputs[i], span.begin);
-    ends[number] = span.end;
-  }
-  for (std::size_t i = 0; i < texts.size(); ++i) translations[i].text += texts[i].substr(ends[i]);
-  return translations;
+  return lines;
 }
 
-std::vector<AlignedTranslation> translate_aligned(Translator& translator, const SentenceSplitter& splitter,
-                                                  std::span<const std::string> texts) {
+std::vector<AlignedTranslation> translate_aligned(Translator& translator, std::span<const std::string> texts,
+                                                  std::string_view language) {
   check(translator.search_options().attention,
         "translate_aligned: translator has no alignments, needs TranslatorOptions::alignment");
-  return translate_aligned([&](auto requests) { return translator.translate(requests); }, splitter, texts);
+  const TextOptions options = {.language = std::string(language.empty() ? translator.languages().input : language)};
+  return translate_aligned([&](auto requests) { return translate_sentences(translator, requests); }, texts, options);
 }
 
 }  // namespace edgewise

@@ -22,8 +22,8 @@ struct OpenElement {
   std::string name;
   std::string_view written_name;
   std::string start_tag;
-  bool is_block = false;       // whether its tags are outside of paragraphs
-  std::size_t item = 0;        // of an inline element: the number of its start tag in the paragraph
+  bool is_block = false;  // whether its tags are outside of paragraphs
+  std::size_t item = 0;   // number of an inline element's start tag in its paragraph
 };
 
 /// The stack of open elements, with indices that answer each question about it in constant time.
@@ -86,8 +86,8 @@ class ElementStack {
  private:
   std::vector<OpenElement> elements_;
   std::unordered_map<std::string, std::vector<std::size_t>> by_name_;
-  // Ascending indices: block elements; bounds of end tags; tables; elements that a start tag may close; those that end the
-  // search for the latter.
+  // Ascending indices: block elements; bounds of end tags; tables; elements that a start tag may close; those that end
+  // the search for the latter.
   std::vector<std::size_t> blocks_;
   std::vector<std::size_t> bounds_;
   std::vector<std::size_t> tables_;
@@ -258,6 +258,8 @@ class HtmlParser {
 
   /// Closes the open elements from number `first` on.
   void close_elements(std::size_t first) {
+    const bool is_text_open = copied_.ends_with('<') || copied_.ends_with("</");
+    if (is_text_open && stack_.size() > first) separate_copied_text();
     while (stack_.size() > first) close_last(missing_end_tag());
   }
 
@@ -301,7 +303,8 @@ class HtmlParser {
     copied_.clear();
   }
 
-  /// Without an end tag that is left out, the text before it could join the text behind it to a tag or a reference.
+  /// Without an end tag that is left out, the text before it could join the text behind it to a tag or a reference. So
+  /// could the beginning of a tag at the end of the text join an end tag that is added.
   void separate_copied_text() {
     if (!is_copying() || !copied_text_) return;
     const std::string text = escape_html_text(decode_html_references(std::string_view(copied_).substr(*copied_text_)));
@@ -346,12 +349,12 @@ class HtmlParser {
   HtmlTokenizer tokenizer_;
   ElementStack stack_;
   HtmlDocument document_;
-  std::string literal_;             // HTML behind the last paragraph
-  std::vector<InlineItem> items_;   // of the paragraph that has begun
-  std::string copied_;              // the element that is copied, so far
+  std::string literal_;                        // HTML behind the last paragraph
+  std::vector<InlineItem> items_;              // paragraph that has begun
+  std::string copied_;                         // the element that is copied, so far
   std::optional<std::size_t> copied_element_;  // its number in the stack
-  std::string_view script_text_;               // of the script that was opened last
-  std::optional<std::size_t> copied_text_;     // where its last text begins, if nothing is behind this text
+  std::string_view script_text_;               // text of the script that was opened last
+  std::optional<std::size_t> copied_text_;     // beginning of its last text, if nothing is behind this text
   std::int64_t foreign_depth_ = 0;             // number of open svg and math elements
   bool is_open_ended_ = false;                 // whether no end tag can end the rest, because it is plaintext
 };

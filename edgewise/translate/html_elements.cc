@@ -27,32 +27,31 @@ bool has_word(std::string_view text, std::string_view word) {
 
 bool is_block_element(std::string_view name) {
   static const Names kNames = {
-      "address",  "article", "aside",  "blockquote", "body",
-      "caption",  "center",  "col",    "colgroup", "dd",       "details",  "dialog",     "dir",        "div",
-      "dl",       "dt",      "fieldset", "figcaption", "figure", "footer", "form",       "frame",      "frameset",
-      "h1",       "h2",      "h3",     "h4",       "h5",       "h6",       "head",       "header",     "hgroup",
-      "hr",       "html",    "legend", "li",       "listing",  "main",     "menu",       "nav",        "noframes",
-      "ol",       "optgroup", "option", "p",       "plaintext", "pre",     "search",     "section",    "summary",
-      "table",    "tbody",   "td",     "template", "tfoot",    "th",       "thead",      "title",      "tr",
-      "ul",       "xmp"};
+      "address",   "article", "aside",  "blockquote", "body",     "caption", "center",   "col",      "colgroup",
+      "dd",        "details", "dialog", "dir",        "div",      "dl",      "dt",       "fieldset", "figcaption",
+      "figure",    "footer",  "form",   "frame",      "frameset", "h1",      "h2",       "h3",       "h4",
+      "h5",        "h6",      "head",   "header",     "hgroup",   "hr",      "html",     "legend",   "li",
+      "listing",   "main",    "menu",   "nav",        "noframes", "ol",      "optgroup", "option",   "p",
+      "plaintext", "pre",     "search", "section",    "summary",  "table",   "tbody",    "td",       "template",
+      "tfoot",     "th",      "thead",  "title",      "tr",       "ul",      "xmp"};
   return kNames.contains(name);
 }
 
 bool is_void_element(std::string_view name) {
-  static const Names kNames = {"area",  "base",  "basefont", "bgsound", "br",   "col",   "embed",  "frame", "hr",
-                               "img",   "input", "keygen",   "link",    "meta", "param", "source", "track", "wbr"};
+  static const Names kNames = {"area", "base",  "basefont", "bgsound", "br",   "col",   "embed",  "frame", "hr",
+                               "img",  "input", "keygen",   "link",    "meta", "param", "source", "track", "wbr"};
   return kNames.contains(name);
 }
 
 bool is_hidden_element(std::string_view name) {
-  static const Names kNames = {"area",     "base", "basefont", "bgsound",  "link",   "meta",  "noembed",
-                               "noframes", "param", "script",   "source", "style", "track"};
+  static const Names kNames = {"area",     "base",  "basefont", "bgsound", "link",  "meta", "noembed",
+                               "noframes", "param", "script",   "source",  "style", "track"};
   return kNames.contains(name);
 }
 
 bool has_untranslated_content(std::string_view name) {
-  static const Names kNames = {"code",  "iframe", "kbd",    "listing", "math", "noembed", "noframes", "plaintext",
-                               "pre",   "samp",   "script", "style",   "svg",  "textarea", "var",     "xmp"};
+  static const Names kNames = {"code", "iframe", "kbd",    "listing", "math", "noembed",  "noframes", "plaintext",
+                               "pre",  "samp",   "script", "style",   "svg",  "textarea", "var",      "xmp"};
   return kNames.contains(name);
 }
 
@@ -69,19 +68,19 @@ bool is_table_part(std::string_view name) {
 }
 
 bool has_optional_end_tag(std::string_view name) {
-  static const Names kNames = {"colgroup", "dd", "dt", "head", "li",    "optgroup", "option", "p",
-                               "tbody",    "td", "tfoot", "th", "thead", "tr"};
+  static const Names kNames = {"colgroup", "dd",    "dt", "head",  "li", "optgroup", "option",
+                               "p",        "tbody", "td", "tfoot", "th", "thead",    "tr"};
   return kNames.contains(name);
 }
 
 bool closes_element(std::string_view next, std::string_view name) {
   static const std::unordered_map<std::string_view, Names> kClosedBy = {
       {"head", {"body", "frameset", "head"}},
-      {"p", {"address", "article", "aside",  "blockquote", "center", "dd",   "details", "dialog", "dir",     "div",
-             "dl",      "dt",      "fieldset", "figcaption", "figure", "footer", "form", "h1",     "h2",      "h3",
-             "h4",      "h5",      "h6",     "header",     "hgroup", "hr",   "li",      "listing", "main",   "menu",
-             "nav",     "ol",      "p",      "plaintext",  "pre",    "search", "section", "summary", "table", "td",
-             "th",      "tr",      "ul",     "xmp"}},
+      {"p", {"address", "article", "aside", "blockquote", "center",     "dd",     "details",   "dialog", "dir",
+             "div",     "dl",      "dt",    "fieldset",   "figcaption", "figure", "footer",    "form",   "h1",
+             "h2",      "h3",      "h4",    "h5",         "h6",         "header", "hgroup",    "hr",     "li",
+             "listing", "main",    "menu",  "nav",        "ol",         "p",      "plaintext", "pre",    "search",
+             "section", "summary", "table", "td",         "th",         "tr",     "ul",        "xmp"}},
       {"li", {"li"}},
       {"dt", {"dt", "dd"}},
       {"dd", {"dt", "dd"}},

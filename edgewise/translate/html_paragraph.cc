@@ -75,7 +75,8 @@ class ParagraphReader {
     begin_pieces_after_text();
   }
 
-  /// Replaces the white space since the last text by one space in the text. Markup that shows something is a space, too.
+  /// Replaces the white space since the last text by one space in the text. Markup that shows something is a space,
+  /// too.
   void join_spaces() {
     std::vector<MarkupPiece>& pieces = paragraph_.pieces;
     const auto begin = pieces.begin() + static_cast<std::ptrdiff_t>(first_piece_);

@@ -30,7 +30,7 @@ struct MarkupPiece {
   std::string bytes;
   std::size_t offset = 0;             // in the text
   std::size_t line = 0;               // number of line breaks before it
-  std::int32_t element = kNoElement;  // of a tag: its element; otherwise the innermost element around it
+  std::int32_t element = kNoElement;  // element of a tag; otherwise the innermost element around the piece
 };
 
 /// From `offset` to the next span, the text is in `element`.

@@ -62,10 +62,9 @@ class ParagraphWriter {
   }
 
   void write_piece(const MarkupPlace& place) {
-    const MarkupPiece& piece = paragraph_.pieces[place.piece];
-    const bool begins_no_element = piece.kind == PieceKind::kSpace || piece.kind == PieceKind::kLineBreak;
-    enter(begins_no_element ? common_element(paragraph_.elements, current_, place.element) : place.element);
-    html_ += piece.bytes;
+    const std::int32_t common = common_element(paragraph_.elements, current_, place.element);
+    enter(place.opens_element ? place.element : common);
+    html_ += paragraph_.pieces[place.piece].bytes;
   }
 
   /// Writes the end tags and start tags that lead from the current element to another one.

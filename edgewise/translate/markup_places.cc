@@ -29,16 +29,35 @@ std::vector<std::int32_t> find_carriers(const std::vector<InlineElement>& elemen
   return carriers;
 }
 
-/// Marks the elements of words, and those around them.
-std::vector<bool> find_used(const std::vector<InlineElement>& elements, const std::vector<std::int32_t>& word_elements) {
-  std::vector<bool> is_used(elements.size());
-  for (std::int32_t element : word_elements) {
-    for (; element != kNoElement && !is_used[index(element)]; element = elements[index(element)].parent) {
-      is_used[index(element)] = true;
+/// Marks an element and those around it.
+void mark(std::vector<bool>& is_marked, const std::vector<InlineElement>& elements, std::int32_t element) {
+  for (; element != kNoElement && !is_marked[index(element)]; element = elements[index(element)].parent) {
+    is_marked[index(element)] = true;
+  }
+}
+
+/// Decides which elements are written around words and line breaks. The others are pieces of markup.
+class UsedElements {
+ public:
+  UsedElements(const ParagraphText& paragraph, const std::vector<std::int32_t>& word_elements)
+      : elements_(paragraph.elements), carriers_(find_carriers(elements_)), has_word_(elements_.size()) {
+    for (const std::int32_t element : word_elements) mark(has_word_, elements_, element);
+    is_used_ = has_word_;
+    for (const MarkupPiece& piece : paragraph.pieces) {
+      if (piece.kind != PieceKind::kLineBreak || piece.element == kNoElement) continue;
+      mark(is_used_, elements_, carriers_[index(piece.element)]);
     }
   }
-  return is_used;
-}
+
+  bool has_word(std::int32_t element) const { return element == kNoElement || has_word_[index(element)]; }
+  bool is_used(std::int32_t element) const { return element == kNoElement || is_used_[index(element)]; }
+
+ private:
+  const std::vector<InlineElement>& elements_;
+  std::vector<std::int32_t> carriers_;
+  std::vector<bool> has_word_;
+  std::vector<bool> is_used_;
+};
 
 /// Finds the words that are aligned to the input tokens in front of and behind an offset of the input.
 class AlignedPlaces {
@@ -65,7 +84,8 @@ class AlignedPlaces {
     MarkupPlace place = {.line = piece.line, .piece = piece_number};
     const std::size_t begin = line_begin(piece.line);
     const std::size_t end = line_begin(piece.line + 1);
-    const bool is_behind_word = !is_before_line(piece) && !is_behind_line(piece) && paragraph_.text[piece.offset] == ' ';
+    const bool is_behind_word =
+        !is_before_line(piece) && !is_behind_line(piece) && paragraph_.text[piece.offset] == ' ';
     if (piece.kind == PieceKind::kLineBreak || is_behind_line(piece)) {
       place.word = end;
     } else if (is_before_line(piece)) {
@@ -118,8 +138,8 @@ class AlignedPlaces {
   const ParagraphText& paragraph_;
   const std::vector<ByteRange>& tokens_;
   const std::vector<OutputWord>& words_;
-  std::vector<std::size_t> first_word_;   // of each token; at the end the number of words
-  std::vector<std::size_t> end_word_;     // of the tokens before each one: the word behind those aligned to the last
+  std::vector<std::size_t> first_word_;   // first word aligned to each token; at the end the number of words
+  std::vector<std::size_t> end_word_;     // word behind those aligned to the token before each one
   std::vector<std::size_t> line_begins_;  // first word of each line
 };
 
@@ -151,8 +171,8 @@ std::vector<std::int32_t> elements_of_words(const ParagraphText& paragraph, cons
         end < words.size() ? translation.input_tokens[*words[end].input_token].begin : paragraph.text.size();
     const std::int32_t after = carrier_at(offset);
     const std::int32_t common = end > begin ? common_element(paragraph.elements, before, after) : kNoElement;
-    std::fill(elements.begin() + static_cast<std::ptrdiff_t>(begin), elements.begin() + static_cast<std::ptrdiff_t>(end),
-              common);
+    std::fill(elements.begin() + static_cast<std::ptrdiff_t>(begin),
+              elements.begin() + static_cast<std::ptrdiff_t>(end), common);
     if (end < words.size()) elements[end] = after;
     before = after;
     begin = end + 1;
@@ -164,33 +184,34 @@ std::vector<MarkupPlace> place_markup(const ParagraphText& paragraph, const Alig
                                       const std::vector<OutputWord>& words,
                                       const std::vector<std::int32_t>& word_elements) {
   const std::vector<InlineElement>& elements = paragraph.elements;
-  const std::vector<bool> is_used = find_used(elements, word_elements);
+  const UsedElements used(paragraph, word_elements);
   const AlignedPlaces places(paragraph, translation, words);
-  // For each element without a word: the place of its outermost element without a word.
+  // For each element that is not used: the place of its outermost element that is not used.
   std::vector<std::optional<MarkupPlace>> unused(elements.size());
   std::vector<MarkupPlace> result;
   for (std::size_t i = 0; i < paragraph.pieces.size(); ++i) {
-    const MarkupPiece& piece = paragraph.pieces[i];
-    const bool is_tag = piece.kind == PieceKind::kStartTag || piece.kind == PieceKind::kEndTag;
-    const std::int32_t element = piece.element;
-    if (is_tag && (is_used[index(element)] || elements[index(element)].is_repeated)) continue;
+    const auto& [kind, bytes, offset, line, element] = paragraph.pieces[i];
+    const bool is_tag = kind == PieceKind::kStartTag || kind == PieceKind::kEndTag;
+    if (is_tag && used.is_used(element)) continue;
     MarkupPlace place = places.place(i);
-    if (element == kNoElement || is_used[index(element)]) {
+    if (used.is_used(element)) {
       place.element = element;
     } else {
       std::optional<MarkupPlace>& outer = unused[index(element)];
       const std::int32_t parent = elements[index(element)].parent;
-      const bool is_inner = parent != kNoElement && !is_used[index(parent)];
-      if (!outer) outer = is_inner ? unused[index(parent)] : place;
-      if (!is_inner) outer->element = parent;
+      if (!outer) outer = used.is_used(parent) ? place : unused[index(parent)];
+      if (used.is_used(parent)) outer->element = parent;
       place = *outer;
       place.piece = i;
     }
-    result.push_back(place);
+    const bool needs_no_element =
+        kind == PieceKind::kSpace || (kind == PieceKind::kLineBreak && used.has_word(element));
+    place.opens_element = !needs_no_element;
+    const bool is_left_out = is_tag && elements[index(element)].is_repeated;
+    if (!is_left_out) result.push_back(place);
   }
-  std::ranges::stable_sort(result, {}, [](const MarkupPlace& place) {
-    return std::tuple(place.line, place.word, place.is_after_space);
-  });
+  std::ranges::stable_sort(
+      result, {}, [](const MarkupPlace& place) { return std::tuple(place.line, place.word, place.is_after_space); });
   return result;
 }
 

@@ -10,23 +10,24 @@
 
 namespace edgewise {
 
-/// Where a piece of markup is written.
+/// The place where a piece of markup is written.
 struct MarkupPlace {
   std::size_t line = 0;
   std::size_t word = 0;        // the word behind the piece, or the number of words
   bool is_after_space = true;  // whether the piece is behind the white space in front of the word
   std::size_t piece = 0;
-  std::int32_t element = kNoElement;  // the innermost element around the piece of those that words have
+  std::int32_t element = kNoElement;  // the innermost element around the piece of those that words or line breaks have
+  bool opens_element = true;          // false: written as well where the element is not open
 };
 
-/// For each word the innermost element that it gets.
+/// Returns for each word the innermost element that it gets.
 std::vector<std::int32_t> elements_of_words(const ParagraphText& paragraph, const AlignedTranslation& translation,
                                             const std::vector<OutputWord>& words);
 
 /// Returns the innermost element that is around both elements or is one of them.
 std::int32_t common_element(const std::vector<InlineElement>& elements, std::int32_t a, std::int32_t b);
 
-/// Returns the places of all pieces but the tags of elements that words have, in the order of writing.
+/// Returns the places of all pieces but the tags of elements that words or line breaks have, in the order of writing.
 std::vector<MarkupPlace> place_markup(const ParagraphText& paragraph, const AlignedTranslation& translation,
                                       const std::vector<OutputWord>& words,
                                       const std::vector<std::int32_t>& word_elements);

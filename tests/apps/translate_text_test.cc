@@ -84,8 +84,7 @@ TEST_F(TranslateTextProgram, RefusesOptionsForOneSentencePerLine) {
 
 TEST_F(TranslateTextProgram, RefusesOptionsOfATextWithoutAText) {
   expect_refused({"translate", "--model", "run", "--text-language", "de"},
-                 "edgewise translate: --text-language requires --text; see edgewise translate --help",
-                 {.input = "a\n"});
+                 "translate: --text-language is set, needs --text or --html", {.input = "a\n"});
   expect_refused({"translate", "--model", "run", "--line-breaks", "end"},
                  "edgewise translate: --line-breaks requires --text; see edgewise translate --help", {.input = "a\n"});
   expect_text_refused(

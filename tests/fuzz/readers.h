@@ -30,7 +30,7 @@ void read_token_list(std::string_view bytes);
 void read_case(std::string_view bytes);
 void read_corpus(std::string_view bytes);
 void read_pairs(std::string_view bytes);  // a byte for the options, and an archive with "input" and "output"
-void read_html(std::string_view bytes);  // html_reader.cc: a document to translate
+void read_html(std::string_view bytes);   // html_reader.cc: a document to translate
 
 // Files of other programs (convert_readers.cc).
 void read_npz_archive(std::string_view bytes);

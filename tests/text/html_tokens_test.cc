@@ -34,9 +34,8 @@ TEST(HtmlTokens, ALessThanSignWithoutALetterBehindItIsText) {
 }
 
 TEST(HtmlTokens, CommentsEndWhereTheStandardSays) {
-  for (const std::string comment :
-       {"<!-->", "<!--->", "<!---->", "<!-- a -- b -->", "<!-- a --!>", "<!-- <!-->", "<!-- - ->->-->", "<?php a?>",
-        "<!x>", "</ x>", "<![CDATA[x]]>", "<!>"}) {
+  for (const std::string comment : {"<!-->", "<!--->", "<!---->", "<!-- a -- b -->", "<!-- a --!>", "<!-- <!-->",
+                                    "<!-- - ->->-->", "<?php a?>", "<!x>", "</ x>", "<![CDATA[x]]>", "<!>"}) {
     EXPECT_EQ(describe_tokens(comment + "b"), (Texts{"Comment " + comment, "Text b"})) << comment;
   }
   EXPECT_EQ(describe_tokens("<!-- a"), (Texts{"Comment, not ended <!-- a"}));
@@ -63,7 +62,8 @@ TEST(HtmlTokens, TheTextOfSomeElementsHasNoTags) {
 TEST(HtmlTokens, AScriptInACommentOfAScriptDoesNotEndIt) {
   EXPECT_EQ(describe_tokens("<script><!-- <script> </script> --></script>a"),
             (Texts{"StartTag script", "Text <!-- <script> </script> -->", "EndTag script", "Text a"}));
-  EXPECT_EQ(describe_tokens("<script><!-- </script>a"), (Texts{"StartTag script", "Text <!-- ", "EndTag script", "Text a"}));
+  EXPECT_EQ(describe_tokens("<script><!-- </script>a"),
+            (Texts{"StartTag script", "Text <!-- ", "EndTag script", "Text a"}));
   EXPECT_EQ(describe_tokens("<script><!--> <script> </script>a"),
             (Texts{"StartTag script", "Text <!--> <script> ", "EndTag script", "Text a"}));
 }
@@ -92,7 +92,8 @@ RC_GTEST_PROP(HtmlTokens, TheSourcesOfAllTokensAreTheDocument, ()) {
 }
 
 TEST(HtmlReferences, NamesAndNumbersBecomeCharacters) {
-  EXPECT_EQ(decode_html_references("&amp;&lt;&eacute;&#233;&#xE9;&#XE9;&NotEqualTilde;"), "&<\u00e9\u00e9\u00e9\u00e9\u2242\u0338");
+  EXPECT_EQ(decode_html_references("&amp;&lt;&eacute;&#233;&#xE9;&#XE9;&NotEqualTilde;"),
+            "&<\u00e9\u00e9\u00e9\u00e9\u2242\u0338");
   EXPECT_EQ(decode_html_references("&#128;&#x9F;&#x81;"), "\u20ac\u0178\u0081");
   EXPECT_EQ(decode_html_references("&#0;&#xD800;&#x110000;&#99999999999999999999;"), "\uFFFD\uFFFD\uFFFD\uFFFD");
 }
@@ -110,7 +111,8 @@ TEST(HtmlReferences, OtherTextIsUnchanged) {
 
 TEST(HtmlReferences, InAnAttributeANameWithoutSemicolonMayBeAParameter) {
   constexpr auto kAttribute = HtmlTextPlace::kAttribute;
-  EXPECT_EQ(decode_html_references("?a&copy=1&copyx&copy1&copy;&copy", kAttribute), "?a&copy=1&copyx&copy1\u00a9\u00a9");
+  EXPECT_EQ(decode_html_references("?a&copy=1&copyx&copy1&copy;&copy", kAttribute),
+            "?a&copy=1&copyx&copy1\u00a9\u00a9");
 }
 
 TEST(HtmlReferences, EscapedTextDecodesToTheText) {

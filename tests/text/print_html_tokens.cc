@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads cases from standard input and prints the tokens of each as one line of JSON. A case is a line with the kind of
-// text at the beginning (data, rcdata, rawtext, script, plaintext or foreign), the name of the element that has the text
-// or `-`, and the number of bytes; then these bytes of HTML.
+// text at the beginning (data, rcdata, rawtext, script, plaintext or foreign), the name of the element that has the
+// text or `-`, and the number of bytes; then these bytes of HTML.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -18,8 +18,9 @@ namespace {
 std::string tag_json(const HtmlToken& token) {
   std::string attributes;
   for (const HtmlAttribute& attribute : token.attributes) {
-    attributes += fmt::format("{}[{}, {}]", attributes.empty() ? "" : ", ", quote_json(ascii_lower_case(attribute.name)),
-                              quote_json(decode_html_references(attribute.value, HtmlTextPlace::kAttribute)));
+    attributes +=
+        fmt::format("{}[{}, {}]", attributes.empty() ? "" : ", ", quote_json(ascii_lower_case(attribute.name)),
+                    quote_json(decode_html_references(attribute.value, HtmlTextPlace::kAttribute)));
   }
   return fmt::format("{}, [{}], {}", quote_json(token.name), attributes, token.is_self_closing);
 }

@@ -94,9 +94,20 @@ inline TranslateTexts reverse_words() {
   });
 }
 
+/// Returns the texts of a document that are to be translated.
+inline std::vector<std::string> texts_of(std::string_view html) {
+  std::vector<std::string> texts;
+  translate_markup(html, [&](std::span<const std::string> given) {
+    texts.assign(given.begin(), given.end());
+    return copy_words()(given);
+  });
+  return texts;
+}
+
 /// Returns these words, with these input words.
 inline TranslateTexts fixed_words(WordTranslation translation) {
-  return translate_with([translation = std::move(translation)](const std::vector<std::string>&) { return translation; });
+  return translate_with(
+      [translation = std::move(translation)](const std::vector<std::string>&) { return translation; });
 }
 
 }  // namespace edgewise

@@ -19,16 +19,6 @@ std::string copied(std::string_view html) { return translate_markup(html, copy_w
 
 std::string reversed(std::string_view html) { return translate_markup(html, reverse_words()); }
 
-/// Returns the texts that are to be translated.
-std::vector<std::string> texts_of(std::string_view html) {
-  std::vector<std::string> texts;
-  translate_markup(html, [&](std::span<const std::string> given) {
-    texts.assign(given.begin(), given.end());
-    return copy_words()(given);
-  });
-  return texts;
-}
-
 using Texts = std::vector<std::string>;
 
 TEST(Markup, TextWithoutTagsIsTranslated) { EXPECT_EQ(in_capitals("hello world"), "HELLO WORLD"); }
@@ -81,6 +71,10 @@ TEST(Markup, ALineBreakStaysBetweenTheTranslationsOfItsLines) {
   EXPECT_EQ(reversed("<p>say <b>one<br>two</b> more</p>"), "<p><b>one</b> say<br>more <b>two</b></p>");
   EXPECT_EQ(copied("<p>say <b>one<br>two</b> more</p>"), "<p>say <b>one<br>two</b> more</p>");
   EXPECT_EQ(copied("one<br>\n<br/>\n two<br>"), "one<br>\n<br/>\n two<br>");
+}
+
+TEST(Markup, ALineBreakStaysInItsElementWithoutWords) {
+  EXPECT_EQ(translate_markup("a <b>b<i><br></i></b>c", fixed_words({{"x"}, {0}})), "x<b><i><br></i></b>x");
 }
 
 TEST(Markup, AWordKeepsTheElementsOfItsInputWord) {
@@ -137,10 +131,11 @@ TEST(Markup, EmptyElementsStayInTheirOrder) {
 TEST(Markup, ScriptsStylesAndCodeAreCopied) {
   for (const std::string markup :
        {"<script>if (a < b) c = \"</p>\";</script>", "<style>p > b { }</style>", "<code>x <b>&lt;</b></code>",
-        "<kbd>q</kbd>", "<svg><path d=1 /><title>a</title><![CDATA[ </svg> ]]></svg>",
-        "<textarea> a <b> </textarea>", "<span translate=No>name</span>", "<i class='x NoTranslate'>n<i>o</i></i>",
-        "<math><mi>x</mi></math>", "<var><var>y</var></var>"}) {
-    EXPECT_EQ(in_capitals("<p>one " + markup + " two</p>"), in_capitals("<p>one </p>").substr(0, 7) + markup + "TWO</p>")
+        "<kbd>q</kbd>", "<svg><path d=1 /><title>a</title><![CDATA[ </svg> ]]></svg>", "<textarea> a <b> </textarea>",
+        "<span translate=No>name</span>", "<i class='x NoTranslate'>n<i>o</i></i>", "<math><mi>x</mi></math>",
+        "<var><var>y</var></var>"}) {
+    EXPECT_EQ(in_capitals("<p>one " + markup + " two</p>"),
+              in_capitals("<p>one </p>").substr(0, 7) + markup + "TWO</p>")
         << markup;
   }
 }
@@ -174,12 +169,15 @@ TEST(Markup, MissingEndTagsAreWritten) {
 TEST(Markup, EndTagsWithoutAnElementAreLeftOut) {
   EXPECT_EQ(copied("one</b> two</p></x></>"), "one two");
   EXPECT_EQ(copied("<table><tr><td>one</table></td></div>two"), "<table><tr><td>one</td></tr></table>two");
-  EXPECT_EQ(copied("<div><table><td>one</div>two</td></table></div>"),
-            "<div><table><td>onetwo</td></table></div>");
+  EXPECT_EQ(copied("<div><table><td>one</div>two</td></table></div>"), "<div><table><td>onetwo</td></table></div>");
 }
 
 TEST(Markup, MisplacedEndTagsEndAndRepeatElements) {
   EXPECT_EQ(copied("<b>one <i>two</b> three</i>"), "<b>one <i>two</i></b> <i>three</i>");
+}
+
+TEST(Markup, ARepeatedElementWithoutAWordIsNotWritten) {
+  EXPECT_EQ(copied("<b>one <i>two</b><u></u></i>"), "<b>one <i>two</i></b><u></u>");
 }
 
 TEST(Markup, LeftOutEndTagsJoinNoTextToMarkup) {
@@ -215,7 +213,8 @@ TEST(Markup, ManyNestedElementsNeedNoStackAndLinearTime) {
 
 TEST(Markup, ATranslationIsNeededForEachLine) {
   EXPECT_EQ(error_of([] {
-              translate_markup("one<br>two", [](std::span<const std::string>) { return std::vector<AlignedTranslation>(1); });
+              translate_markup("one<br>two",
+                               [](std::span<const std::string>) { return std::vector<AlignedTranslation>(1); });
             }),
             "translate_markup: translate returns 1 translations, needs 2");
 }

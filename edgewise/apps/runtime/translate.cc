@@ -29,9 +29,9 @@ struct TranslateCommand {
   std::uint64_t max_line = 0;  // bytes; 0: the default of TextLinesOptions
   TranslationFormat format;
   bool is_text = false;  // the input is a text and not one sentence per line
-  TextOptions text;
   bool is_html = false;
-  std::uint64_t max_document = std::uint64_t{16} << 20;  // bytes
+  TextOptions text;
+  std::uint64_t max_document = HtmlDocumentOptions().max_bytes;
 
   bool needs_alignments() const { return format.has_alignments || format.has_attention || is_html; }
 };
@@ -82,11 +82,15 @@ void check_set_once(const TranslateCommand& command, std::string_view name, cons
   }
 }
 
-/// Throws Error if a text is translated with an option that needs one sentence per line.
+/// Throws Error if a text or a document is translated with an option that needs one sentence per line, and for the
+/// language of a text that is neither.
 void check_text_options(const TranslateCommand& command) {
-  if (!command.is_text) return;
-  const auto refuse = [](std::string_view option, bool is_set) {
-    check(!is_set, "translate: --text and {} are set, needs one of them; {} is for one sentence per line", option,
+  check(!command.is_text || !command.is_html, "translate: --text and --html are set, needs one of them");
+  check(command.text.language.empty() || command.is_text || command.is_html,
+        "translate: --text-language is set, needs --text or --html");
+  if (!command.is_text && !command.is_html) return;
+  const auto refuse = [mode = command.is_html ? "--html" : "--text"](std::string_view option, bool is_set) {
+    check(!is_set, "translate: {} and {} are set, needs one of them; {} is for one sentence per line", mode, option,
           option);
   };
   refuse("--json", command.format.is_json);
@@ -94,19 +98,6 @@ void check_text_options(const TranslateCommand& command) {
   refuse("--alignments", command.format.has_alignments);
   refuse("--prefix", !command.prefixes.empty());
   refuse("--max-line", command.max_line > 0);
-}
-
-/// Throws Error for options of the output or of lines, which HTML does not have.
-void check_html(const TranslateCommand& command) {
-  const TranslationFormat& format = command.format;
-  const auto refuse = [](bool is_given, std::string_view option) {
-    check(!is_given, "translate: --html and {} are given, needs one of them", option);
-  };
-  refuse(format.is_json, "--json");
-  refuse(format.has_scores, "--scores");
-  refuse(format.has_alignments, "--alignments");
-  refuse(!command.prefixes.empty(), "--prefix");
-  refuse(command.max_line > 0, "--max-line");
 }
 
 void check_command(const TranslateCommand& command) {
@@ -117,7 +108,6 @@ void check_command(const TranslateCommand& command) {
   check_set_once(command, "--length-penalty", options.length_penalty, "search.length_penalty");
   require_alignments("translate", options.recorded_heads, command.needs_alignments(),
                      "--alignments, --attention or --html");
-  if (command.is_html) check_html(command);
   require_one_standard_input("translate", {"the input", command.input}, {"--prefix", command.prefixes});
 }
 
@@ -130,7 +120,7 @@ Translator open_translator(TranslateCommand& command) {
   return Translator(std::move(models), options);
 }
 
-void translate_lines(TranslateCommand& command) {
+void run_lines(TranslateCommand command) {
   RequestReader requests = open_requests(command);
   const std::unique_ptr<AtomicFile> output = open_output(command.output, "translate");
   Translator translator = open_translator(command);
@@ -138,7 +128,22 @@ void translate_lines(TranslateCommand& command) {
   write_translations(translator, requests, output.get(), "translate", command.format);
 }
 
-void translate_html(TranslateCommand& command) {
+/// Throws Error unless the search finds one output. `mode` is the option that needs it.
+void require_one_output(const Translator& translator, std::string_view mode) {
+  const std::int64_t n_best = translator.search_options().n_best;
+  check(n_best == 1, "translate: {} is set and n_best is {}, needs 1, because a text has one output; set --nbest 1",
+        mode, n_best);
+}
+
+void run_text(TranslateCommand command) {
+  TextReader reader(text_options(command, command.input), command.text.line_breaks);
+  const std::unique_ptr<AtomicFile> output = open_output(command.output, "translate");
+  Translator translator = open_translator(command);
+  require_one_output(translator, "--text");
+  write_text(translator, reader, output.get(), "translate", command.text);
+}
+
+void run_html(TranslateCommand command) {
   const std::string html = read_html_document({.path = command.input,
                                                .caller = "translate",
                                                .bad_text = command.bad_text,
@@ -146,30 +151,18 @@ void translate_html(TranslateCommand& command) {
                                                .report = print_report});
   const std::unique_ptr<AtomicFile> output = open_output(command.output, "translate");
   Translator translator = open_translator(command);
-  const std::int64_t n_best = translator.search_options().n_best;
-  check(n_best == 1, "translate: search.n_best is {}, needs 1 with --html", n_best);
-  write_html_translation(translator, SentenceSplitter(command.settings.options.languages.input), html, output.get(),
-                         "translate");
-}
-
-void translate_whole_text(TranslateCommand& command) {
-  TextReader reader(text_options(command, command.input), command.text.line_breaks);
-  const std::unique_ptr<AtomicFile> output = open_output(command.output, "translate");
-  Translator translator = open_translator(command);
-  const std::int64_t n_best = translator.search_options().n_best;
-  check(n_best == 1, "translate: --text is set and n_best is {}, needs 1, because a text has one output; set --nbest 1",
-        n_best);
-  write_text(translator, reader, output.get(), "translate", command.text);
+  require_one_output(translator, "--html");
+  write_html(translator, html, output.get(), "translate", command.text.language);
 }
 
 void run_translate(TranslateCommand command) {
   check_command(command);
   if (command.is_html) {
-    translate_html(command);
+    run_html(std::move(command));
   } else if (command.is_text) {
-    translate_whole_text(command);
+    run_text(std::move(command));
   } else {
-    translate_lines(command);
+    run_lines(std::move(command));
   }
 }
 
@@ -210,11 +203,6 @@ void make_translate_command(CLI::App& translate) {
       .add_option("--bad-text", command->bad_text,
                   "lines that are not UTF-8: an error (stop, default), or U+FFFD for each bad byte (replace)")
       ->transform(one_of<BadText>());
-  CLI::Option* html = translate.add_flag("--html", command->is_html,
-                                         "the input is one HTML document, whose text is translated, with its markup");
-  add_number(translate, "--max-document", &command->max_document, "the most bytes of an HTML document; default: 16 MiB",
-             at_least(1).at_most(1 << 30))
-      ->needs(html);
   translate.add_flag("--unknown", options.allow_unknown, "allow the token <unknown> in outputs");
   translate.add_flag("--scores", command->format.has_scores, "print the score before each output");
   translate.add_flag("--alignments", command->format.has_alignments,
@@ -222,11 +210,15 @@ void make_translate_command(CLI::App& translate) {
   CLI::Option* text = translate.add_flag(
       "--text", command->is_text,
       "translate a text: split its lines into sentences, and keep all line breaks and spaces between sentences");
-  translate
-      .add_option("--text-language", command->text.language,
-                  "the language of the text, by whose abbreviations it is split, such as de; default: --from or the "
-                  "model's input language, or else rules for most languages")
-      ->needs(text);
+  CLI::Option* html =
+      translate.add_flag("--html", command->is_html, "translate the text of an HTML document, and keep its markup");
+  add_number(translate, "--max-document", &command->max_document, "the most bytes of an HTML document; default: 16 MiB",
+             at_least(1).at_most(1 << 30))
+      ->needs(html);
+  translate.add_option(
+      "--text-language", command->text.language,
+      "the language of the text, by whose abbreviations it is split, such as de; default: --from or the "
+      "model's input language, or else rules for most languages");
   translate
       .add_option("--line-breaks", command->text.line_breaks,
                   "line breaks of the text: a line break ends a sentence (end, default), or is a space as in wrapped "

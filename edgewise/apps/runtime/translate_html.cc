@@ -39,11 +39,10 @@ std::string read_html_document(const HtmlDocumentOptions& options) {
   return html;
 }
 
-void write_html_translation(Translator& translator, const SentenceSplitter& splitter, std::string_view html,
-                            AtomicFile* file, std::string_view caller) {
-  const std::string translated = translate_markup(html, [&](std::span<const std::string> texts) {
-    return translate_aligned(translator, splitter, texts);
-  });
+void write_html(Translator& translator, std::string_view html, AtomicFile* file, std::string_view caller,
+                const std::string& language) {
+  const std::string translated = translate_markup(
+      html, [&](std::span<const std::string> texts) { return translate_aligned(translator, texts, language); });
   if (file != nullptr) {
     file->write(translated);
     file->commit();

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "edgewise/base/files.h"
-#include "edgewise/text/sentence_splitter.h"
 #include "edgewise/translate/text_lines.h"
 #include "edgewise/translate/translator.h"
 
@@ -26,8 +25,8 @@ struct HtmlDocumentOptions {
 std::string read_html_document(const HtmlDocumentOptions& options);
 
 /// Translates a document and writes it to a file, which is committed, or to standard output if the file is null. The
-/// translator needs TranslatorOptions::alignment.
-void write_html_translation(Translator& translator, const SentenceSplitter& splitter, std::string_view html,
-                            AtomicFile* file, std::string_view caller);
+/// translator needs TranslatorOptions::alignment. The text's language is that of TextOptions.
+void write_html(Translator& translator, std::string_view html, AtomicFile* file, std::string_view caller,
+                const std::string& language);
 
 }  // namespace edgewise
