@@ -20,7 +20,7 @@ constexpr NamedReference kNamedReferences[] = {
 #include "edgewise/text/html_references.inc"
 };
 
-constexpr std::uint32_t kReplacementCharacter = 0xFFFD;
+constexpr std::uint32_t kReplacementPoint = 0xFFFD;
 constexpr std::size_t kMaxName = 32;
 
 bool is_digit_byte(char c) { return c >= '0' && c <= '9'; }
@@ -45,7 +45,7 @@ std::uint32_t from_windows_1252(std::uint32_t number) {
 
 std::uint32_t referenced_code_point(std::uint32_t number) {
   const bool is_surrogate = number >= 0xD800 && number <= 0xDFFF;
-  if (number == 0 || is_surrogate || number > 0x10FFFF) return kReplacementCharacter;
+  if (number == 0 || is_surrogate || number > 0x10FFFF) return kReplacementPoint;
   return number >= 0x80 && number <= 0x9F ? from_windows_1252(number) : number;
 }
 

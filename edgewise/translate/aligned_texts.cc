@@ -71,7 +71,9 @@ void append_sentence(AlignedTranslation& line, const LinePlace& place, std::stri
 std::vector<AlignedTranslation> translate_aligned(const TranslateSentences& translate,
                                                   std::span<const std::string> texts, const TextOptions& options) {
   const std::string input = join_lines(texts);
-  const TextTranslation translated = translate_text(input, options, translate);
+  TextOptions line_options = options;
+  line_options.line_breaks = LineBreaks::kEnd;
+  const TextTranslation translated = translate_text(input, line_options, translate);
 
   std::vector<AlignedTranslation> lines(texts.size());
   LinePlace place;

@@ -63,23 +63,13 @@ inline ScorerFactory waiting_scorers(const TextCodec& codec, const std::atomic<b
   };
 }
 
-inline Translator copying_translator(TextCodec codec, TranslatorOptions options = {}) {
+/// Returns a translator whose output is its input.
+inline Translator copier(TextCodec codec = make_codec(), TranslatorOptions options = {}) {
   SearchOptions search = options.search.value_or(SearchOptions());
   search.length_norm = LengthNorm::kNone;
   options.search = search;
   auto scorers = copying_scorers(codec);
   return Translator(std::move(codec), scorers, std::move(options));
-}
-
-/// Returns a translator with the words above.
-inline Translator copier(TextCodec codec = make_codec(), TranslatorOptions options = {}) {
-  return copying_translator(std::move(codec), std::move(options));
-}
-
-/// Returns a translator with a vocabulary of the words of a text.
-inline Translator copying_translator(const std::string& words, TranslatorOptions options = {}) {
-  const auto vocabulary = make_word_vocabulary(words);
-  return copying_translator(TextCodec{.vocabularies = {vocabulary, vocabulary}}, std::move(options));
 }
 
 }  // namespace edgewise
