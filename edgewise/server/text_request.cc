@@ -36,6 +36,7 @@ class TextTranslator {
     const bool is_first = &step == &request_.route.front();
     const bool is_last = &step == &request_.route.back();
     std::vector<std::string> texts;
+    texts.reserve(results.size());
     for (TextResult& result : results) texts.push_back(std::move(result.translation.text));
     std::vector<TextTranslation> translations =
         request_.format == TextFormat::kText ? translate_plain(step, texts, is_last) : translate_html(step, texts);

@@ -173,6 +173,7 @@ std::vector<std::string> translate_markups(std::span<const std::string> document
   check(translations.size() == lines.size(), "translate_markup: translate returns {} translations, needs {}",
         translations.size(), lines.size());
   std::vector<std::string> results;
+  results.reserve(documents.size());
   std::size_t next = 0;
   for (const MarkupDocument& document : parsed) results.push_back(document.write(translations, next));
   return results;

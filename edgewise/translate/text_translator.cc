@@ -126,6 +126,7 @@ std::vector<TextTranslation> translate_texts(std::span<const std::string> texts,
   }
   std::vector<Translation> translations = requests.empty() ? std::vector<Translation>() : translate(requests);
   std::vector<TextTranslation> results;
+  results.reserve(texts.size());
   std::size_t next = 0;
   for (const std::vector<TextPart>& text : parts) results.push_back(join_parts(text, translations, next));
   return results;
