@@ -14,10 +14,23 @@ inline char lower_ascii(char letter) {
   return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
 }
 
+inline char upper_ascii(char letter) {
+  return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
+}
+
+inline bool is_letter_of_ascii(char letter) { return lower_ascii(letter) >= 'a' && lower_ascii(letter) <= 'z'; }
+inline bool is_digit_of_ascii(char letter) { return letter >= '0' && letter <= '9'; }
+
 inline std::string lower_ascii(std::string_view text) {
   std::string lower(text);
   std::ranges::transform(lower, lower.begin(), [](char letter) { return lower_ascii(letter); });
   return lower;
+}
+
+inline std::string upper_ascii(std::string_view text) {
+  std::string upper(text);
+  std::ranges::transform(upper, upper.begin(), [](char letter) { return upper_ascii(letter); });
+  return upper;
 }
 
 inline bool equal_without_case(std::string_view a, std::string_view b) {

@@ -21,12 +21,12 @@ struct HttpHeader {
 
 /// A request with its whole body.
 struct HttpRequest {
-  std::string method;  // in upper case
-  std::string path;    // without the query; percent-encoded
-  std::string query;   // without `?`; percent-encoded
-  std::vector<HttpHeader> headers;
-  std::string body;
-  std::string client;  // address of the client, for turns and limits
+  std::string method = {};  // in upper case
+  std::string path = {};    // without the query; percent-encoded
+  std::string query = {};   // without `?`; percent-encoded
+  std::vector<HttpHeader> headers = {};
+  std::string body = {};
+  std::string client = {};  // address of the client, for turns and limits
 
   /// Returns the value of the first header of this name, whose case does not matter.
   std::optional<std::string_view> header(std::string_view name) const;

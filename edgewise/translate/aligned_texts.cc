@@ -68,15 +68,12 @@ void append_sentence(AlignedTranslation& line, const LinePlace& place, std::stri
 
 }  // namespace
 
-std::vector<AlignedTranslation> translate_aligned(Translator& translator, std::span<const std::string> texts,
-                                                  std::string_view language) {
-  check(translator.search_options().attention,
-        "translate_aligned: translator has no alignments, needs TranslatorOptions::alignment");
+std::vector<AlignedTranslation> translate_aligned(const TranslateSentences& translate,
+                                                  std::span<const std::string> texts, const TextOptions& options) {
   const std::string input = join_lines(texts);
-  const TextOptions options = {.language = std::string(language.empty() ? translator.languages().input : language)};
-  const TextTranslation translated = translate_text(input, options, [&](std::span<const TranslationRequest> requests) {
-    return translate_sentences(translator, requests);
-  });
+  TextOptions line_options = options;
+  line_options.line_breaks = LineBreaks::kEnd;
+  const TextTranslation translated = translate_text(input, line_options, translate);
 
   std::vector<AlignedTranslation> lines(texts.size());
   LinePlace place;
@@ -92,6 +89,14 @@ std::vector<AlignedTranslation> translate_aligned(Translator& translator, std::s
     place = {input_end + 1, output_end + 1};
   }
   return lines;
+}
+
+std::vector<AlignedTranslation> translate_aligned(Translator& translator, std::span<const std::string> texts,
+                                                  std::string_view language) {
+  check(translator.search_options().attention,
+        "translate_aligned: translator has no alignments, needs TranslatorOptions::alignment");
+  const TextOptions options = {.language = std::string(language.empty() ? translator.languages().input : language)};
+  return translate_aligned([&](auto requests) { return translate_sentences(translator, requests); }, texts, options);
 }
 
 }  // namespace edgewise

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "edgewise/translate/markup.h"
+#include "edgewise/translate/text_translator.h"
 #include "edgewise/translate/translator.h"
 
 namespace edgewise {
@@ -14,5 +15,10 @@ namespace edgewise {
 /// translator was made without TranslatorOptions::alignment, and as Translator::translate does.
 std::vector<AlignedTranslation> translate_aligned(Translator& translator, std::span<const std::string> texts,
                                                   std::string_view language = {});
+
+/// Translates texts in the same way with one call of `translate`, whose translations have alignments; without a call if
+/// no sentence needs a translation. options.line_breaks has no effect.
+std::vector<AlignedTranslation> translate_aligned(const TranslateSentences& translate,
+                                                  std::span<const std::string> texts, const TextOptions& options);
 
 }  // namespace edgewise

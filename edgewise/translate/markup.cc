@@ -135,26 +135,54 @@ AlignedTranslation join_lines(std::string_view text, std::span<const AlignedTran
   return joined;
 }
 
+/// A document whose text is divided into lines.
+class MarkupDocument {
+ public:
+  explicit MarkupDocument(std::string_view html) : document_(parse_html(html)) {
+    for (HtmlParagraph& paragraph : document_.paragraphs) texts_.push_back(read_paragraph(std::move(paragraph.items)));
+  }
+
+  void append_lines_to(std::vector<std::string>& lines) const {
+    for (const ParagraphText& paragraph : texts_) append_lines(lines, paragraph.text);
+  }
+
+  /// Writes the document with the translations from number `next` on, which becomes the number behind the last one.
+  std::string write(std::span<const AlignedTranslation> translations, std::size_t& next) const {
+    std::string html;
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      const AlignedTranslation translation = join_lines(texts_[i].text, translations, next);
+      html += document_.paragraphs[i].before + ParagraphWriter(texts_[i], translation).write();
+    }
+    return html + document_.after;
+  }
+
+ private:
+  HtmlDocument document_;
+  std::vector<ParagraphText> texts_;
+};
+
 }  // namespace
 
-std::string translate_markup(std::string_view html, const TranslateTexts& translate) {
-  HtmlDocument document = parse_html(html);
-  std::vector<ParagraphText> texts;
+std::vector<std::string> translate_markups(std::span<const std::string> documents, const TranslateTexts& translate) {
+  std::vector<MarkupDocument> parsed;
   std::vector<std::string> lines;
-  for (HtmlParagraph& paragraph : document.paragraphs) {
-    texts.push_back(read_paragraph(std::move(paragraph.items)));
-    append_lines(lines, texts.back().text);
+  for (const std::string& document : documents) {
+    parsed.emplace_back(document);
+    parsed.back().append_lines_to(lines);
   }
   const std::vector<AlignedTranslation> translations = translate(lines);
   check(translations.size() == lines.size(), "translate_markup: translate returns {} translations, needs {}",
         translations.size(), lines.size());
-  std::string result;
+  std::vector<std::string> results;
+  results.reserve(documents.size());
   std::size_t next = 0;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    const AlignedTranslation translation = join_lines(texts[i].text, translations, next);
-    result += document.paragraphs[i].before + ParagraphWriter(texts[i], translation).write();
-  }
-  return result + document.after;
+  for (const MarkupDocument& document : parsed) results.push_back(document.write(translations, next));
+  return results;
+}
+
+std::string translate_markup(std::string_view html, const TranslateTexts& translate) {
+  const std::string documents[] = {std::string(html)};
+  return std::move(translate_markups(documents, translate).front());
 }
 
 }  // namespace edgewise

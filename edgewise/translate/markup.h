@@ -34,4 +34,7 @@ using TranslateTexts = std::function<std::vector<AlignedTranslation>(std::span<c
 /// around them.
 std::string translate_markup(std::string_view html, const TranslateTexts& translate);
 
+/// Translates several documents with one call of `translate`.
+std::vector<std::string> translate_markups(std::span<const std::string> documents, const TranslateTexts& translate);
+
 }  // namespace edgewise

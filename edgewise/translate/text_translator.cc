@@ -87,29 +87,22 @@ class PartSource {
   std::size_t index_ = 0;
 };
 
-/// Returns the translations of the parts that need one.
-std::vector<Translation> translate_parts(std::span<const TextPart> parts, const TextOptions& options,
-                                         const TranslateSentences& translate) {
-  std::vector<TranslationRequest> requests;
+/// Appends the requests of the parts that need a translation.
+void append_requests(std::vector<TranslationRequest>& requests, std::span<const TextPart> parts,
+                     const TextOptions& options) {
   for (const TextPart& part : parts) {
     if (part.needs_translation()) requests.push_back(make_request(part, options));
   }
-  return requests.empty() ? std::vector<Translation>() : translate(requests);
 }
 
-}  // namespace
-
-TextTranslation translate_text(std::string_view text, const TextOptions& options, const TranslateSentences& translate) {
-  const std::vector<TextPart> parts = split_parts(text, make_splitter(options, options.languages));
-  std::vector<Translation> translations = translate_parts(parts, options, translate);
-
+/// Joins a text whose translations begin with number `next`, which becomes the number behind the last one.
+TextTranslation join_parts(std::span<const TextPart> parts, std::span<Translation> translations, std::size_t& next) {
   TextTranslation result;
   PartJoiner joiner;
   std::size_t input_end = 0;
-  std::size_t num_translated = 0;
   for (const TextPart& part : parts) {
     Translation translation;
-    if (part.needs_translation()) translation = std::move(translations.at(num_translated++));
+    if (part.needs_translation()) translation = std::move(translations[next++]);
     result.text += join(joiner, part, translation);
     const ByteRange input = {input_end + part.space.size(), input_end + part.space.size() + part.sentence.size()};
     input_end = input.end;
@@ -118,6 +111,30 @@ TextTranslation translate_text(std::string_view text, const TextOptions& options
     result.sentences.push_back({input, {result.text.size() - size, result.text.size()}, std::move(translation)});
   }
   return result;
+}
+
+}  // namespace
+
+std::vector<TextTranslation> translate_texts(std::span<const std::string> texts, const TextOptions& options,
+                                             const TranslateSentences& translate) {
+  const SentenceSplitter splitter = make_splitter(options, options.languages);
+  std::vector<std::vector<TextPart>> parts;
+  std::vector<TranslationRequest> requests;
+  for (const std::string& text : texts) {
+    parts.push_back(split_parts(text, splitter));
+    append_requests(requests, parts.back(), options);
+  }
+  std::vector<Translation> translations = requests.empty() ? std::vector<Translation>() : translate(requests);
+  std::vector<TextTranslation> results;
+  results.reserve(texts.size());
+  std::size_t next = 0;
+  for (const std::vector<TextPart>& text : parts) results.push_back(join_parts(text, translations, next));
+  return results;
+}
+
+TextTranslation translate_text(std::string_view text, const TextOptions& options, const TranslateSentences& translate) {
+  const std::string texts[] = {std::string(text)};
+  return std::move(translate_texts(texts, options, translate).front());
 }
 
 void translate_text(Translator& translator, const TextSource& next, const TextSink& take, const TextOptions& options,

@@ -40,7 +40,9 @@ struct TextTranslation {
 /// first.
 using TranslateSentences = std::function<std::vector<Translation>(std::span<const TranslationRequest>)>;
 
-/// Translates a text in UTF-8 with one call of `translate`; without a call if no sentence needs a translation.
+/// Translates texts in UTF-8 with one call of `translate`; without a call if no sentence needs a translation.
+std::vector<TextTranslation> translate_texts(std::span<const std::string> texts, const TextOptions& options,
+                                             const TranslateSentences& translate);
 TextTranslation translate_text(std::string_view text, const TextOptions& options, const TranslateSentences& translate);
 
 /// Returns the next piece of a text; nullopt at the end. A sentence does not go on in the next piece.

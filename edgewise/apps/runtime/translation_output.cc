@@ -2,9 +2,7 @@
 #include "edgewise/apps/runtime/translation_output.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -13,6 +11,7 @@
 #include "edgewise/apps/runtime/line_output.h"
 #include "edgewise/base/json.h"
 #include "edgewise/translate/text_parts.h"
+#include "edgewise/translate/translation_json.h"
 
 namespace edgewise {
 namespace {
@@ -25,40 +24,10 @@ std::string alignment_text(const TranslatedText& output) {
   return text;
 }
 
-std::string attention_json(const TranslatedText& output) {
-  return json_array(output.attention,
-                    [](const AttentionRow& row) { return fmt::format("[{:.4f}]", fmt::join(row.weights, ", ")); });
-}
-
-std::string attention_begin_json(const TranslatedText& output) {
-  return json_array(output.attention, [](const AttentionRow& row) { return std::to_string(row.first_input); });
-}
-
-std::string json_of(const TranslatedText& output, const TranslationFormat& format) {
-  JsonObject json;
-  json.add("text", output.text)
-      .add("score", output.score)
-      .add("log_probability", output.log_probability)
-      .add_json("tokens", json_array(output.tokens, quote_json));
-  if (!output.ponder_steps.empty()) json.add_json("steps", fmt::format("[{}]", fmt::join(output.ponder_steps, ", ")));
-  if (format.has_attention) {
-    json.add_json("attention", attention_json(output)).add_json("attention_begin", attention_begin_json(output));
-  }
-  if (format.has_alignments) {
-    json.add_json("alignment", json_array(output.alignment, [](const AlignedPair& pair) {
-                    return fmt::format("[{}, {}]", pair.input, pair.output);
-                  }));
-  }
-  return json.text();
-}
-
 std::string json_of(const Translation& translation, std::int64_t number, const TranslationFormat& format) {
   JsonObject json;
-  json.add("line", number)
-      .add_json("input_tokens", json_array(translation.input_tokens, quote_json))
-      .add_json("outputs",
-                json_array(translation.outputs, [&](const TranslatedText& output) { return json_of(output, format); }));
-  if (translation.was_cut) json.add("was_cut", true);
+  json.add("line", number);
+  add_translation(json, translation, {.has_alignments = format.has_alignments, .has_attention = format.has_attention});
   return json.text() + "\n";
 }
 

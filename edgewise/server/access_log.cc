@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/server/access_log.h"
+
+#include <fmt/chrono.h>
+
+#include <chrono>
+
+#include "edgewise/base/json.h"
+
+namespace edgewise {
+namespace {
+
+std::string time_in_utc() {
+  using std::chrono::milliseconds;
+  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+  const std::int64_t now = std::chrono::duration_cast<milliseconds>(since_1970).count();
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(static_cast<std::time_t>(now / 1000)), now % 1000);
+}
+
+/// Returns the method, or a word for all methods that HTTP does not define: the name of a method may be any text.
+std::string_view known_method(const std::string& method) {
+  for (const std::string_view known :
+       {"GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH", "TRACE", "CONNECT"}) {
+    if (method == known) return known;
+  }
+  return "other";
+}
+
+}  // namespace
+
+std::string access_log_line(const HttpRequest& request, const LoggedResponse& response) {
+  return JsonObject()
+      .add("time", time_in_utc())
+      .add("client", request.client)
+      .add("method", known_method(request.method))
+      .add("endpoint", response.endpoint)
+      .add("status", response.status)
+      .add("request_bytes", request.body.size())
+      .add("response_bytes", response.bytes)
+      .add("seconds", response.seconds)
+      .text();
+}
+
+}  // namespace edgewise

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/server/deepl.h"
+
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "edgewise/base/ascii.h"
+#include "edgewise/base/json.h"
+#include "edgewise/base/utf8.h"
+#include "edgewise/server/api_key.h"
+#include "edgewise/server/language_codes.h"
+#include "edgewise/server/request_fields.h"
+#include "edgewise/server/translation_endpoint.h"
+
+namespace edgewise {
+namespace {
+
+std::string message_body(std::string_view message) { return JsonObject().add("message", message).text(); }
+
+/// Returns the key of the header `Authorization: DeepL-Auth-Key KEY` or of the field auth_key.
+std::optional<std::string> read_key(const HttpRequest& request, const RequestFields& fields) {
+  constexpr std::string_view kScheme = "DeepL-Auth-Key ";
+  const auto header = request.header("Authorization");
+  if (header && header->starts_with(kScheme)) return std::string(trim_ascii(header->substr(kScheme.size())));
+  return fields.text("auth_key");
+}
+
+/// DeepL calls Chinese in its usual script ZH.
+std::string deepl_code(const std::string& code) { return code == "zh-Hans" ? "ZH" : upper_ascii(code); }
+
+void refuse_unknown_options(const RequestFields& fields) {
+  const std::string formality = fields.text("formality").value_or("");
+  check(formality != "more" && formality != "less", "formality is {}, needs default, prefer_more or prefer_less",
+        formality);
+  check(fields.text("glossary_id").value_or("").empty(), "glossary_id is set, but this server has no glossaries");
+}
+
+TextFormat read_format(const RequestFields& fields) {
+  const std::string handling = fields.text("tag_handling").value_or("");
+  check(handling.empty() || handling == "html", "tag_handling is {}, needs html", quote_unless_plain(handling));
+  return handling.empty() ? TextFormat::kText : TextFormat::kHtml;
+}
+
+LineBreaks read_split_sentences(const RequestFields& fields) {
+  const std::string split = fields.text("split_sentences").value_or("1");
+  check(split == "0" || split == "1" || split == "nonewlines", "split_sentences is {}, needs 0, 1 or nonewlines",
+        quote_unless_plain(split));
+  return split == "1" ? LineBreaks::kEnd : LineBreaks::kSpace;
+}
+
+TextRequest read_deepl_request(const HttpRequest& http, const RequestFields& fields) {
+  TextRequest request{.client = http.client, .texts = fields.texts("text")};
+  check(!request.texts.empty(), "Parameter 'text' not specified.");
+  request.format = read_format(fields);
+  request.line_breaks = read_split_sentences(fields);
+  return request;
+}
+
+RequestLanguages read_languages(ServerState& state, const RequestFields& fields, const TextRequest& request) {
+  const std::string target = fields.text("target_lang").value_or("");
+  check(!target.empty(), "Value for 'target_lang' not specified.");
+  const std::string source = fields.text("source_lang").value_or("");
+  return find_languages(*state.models.languages(), source.empty() ? std::string(kDetectSource) : source, target,
+                        request.texts, request.format);
+}
+
+std::string translations_json(const TextRequest& request, const RequestLanguages& languages,
+                              const std::vector<TextResult>& results) {
+  std::size_t next = 0;
+  return json_array(results, [&](const TextResult& result) {
+    return JsonObject()
+        .add("detected_source_language", deepl_code(languages.source))
+        .add("text", result.translation.text)
+        .add("billed_characters", count_code_points(request.texts[next++]))
+        .text();
+  });
+}
+
+void handle_deepl_translate(ServerState& state, HttpExchange& exchange) {
+  const RequestFields fields = read_request_fields(exchange.request());
+  check_api_key(state.options, read_key(exchange.request(), fields));
+  refuse_unknown_options(fields);
+  TextRequest request = read_deepl_request(exchange.request(), fields);
+  check_limits(request, state.options);
+  RequestLanguages languages = read_languages(state, fields, request);
+  request.route = languages.route;
+  const std::vector<TextResult> results = run_request(state, exchange, request);
+  for (const std::string& text : request.texts) {
+    state.deepl_characters += static_cast<std::int64_t>(count_code_points(text));
+  }
+  exchange.respond(
+      {.body = JsonObject().add_json("translations", translations_json(request, languages, results)).text()});
+}
+
+void handle_deepl_languages(ServerState& state, HttpExchange& exchange) {
+  const RequestFields fields = read_request_fields(exchange.request());
+  check_api_key(state.options, read_key(exchange.request(), fields));
+  const std::string type = fields.text("type").value_or("source");
+  check(type == "source" || type == "target", "type is {}, needs source or target", quote_unless_plain(type));
+  std::set<std::string> codes;
+  for (const auto& model : state.models.languages()->models()) {
+    for (const auto& [code, name] : type == "source" ? model->sources : model->targets) codes.insert(code);
+  }
+  exchange.respond({.body = json_array(codes, [&](const std::string& code) {
+                      JsonObject json;
+                      json.add("language", deepl_code(code)).add("name", language_name(code));
+                      if (type == "target") json.add("supports_formality", false);
+                      return json.text();
+                    })});
+}
+
+void handle_usage(ServerState& state, HttpExchange& exchange) {
+  constexpr std::int64_t kNoLimit = 1'000'000'000'000;  // DeepL's number for accounts without a limit
+  const RequestFields fields = read_request_fields(exchange.request());
+  check_api_key(state.options, read_key(exchange.request(), fields));
+  exchange.respond(
+      {.body =
+           JsonObject().add("character_count", state.deepl_characters.load()).add("character_limit", kNoLimit).text()});
+}
+
+}  // namespace
+
+void add_deepl(Router& router, ServerState& state) {
+  const auto add = [&](const std::string& method, const std::string& path,
+                       void (*handle)(ServerState&, HttpExchange&)) {
+    router.add(
+        method, path, [&state, handle](const auto& exchange) { handle(state, *exchange); }, message_body);
+  };
+  add("POST", "/v2/translate", handle_deepl_translate);
+  for (const char* method : {"GET", "POST"}) {
+    add(method, "/v2/languages", handle_deepl_languages);
+    add(method, "/v2/usage", handle_usage);
+  }
+}
+
+}  // namespace edgewise

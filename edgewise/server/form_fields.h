@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace edgewise {
+
+struct FormField {
+  std::string name;
+  std::string value;
+
+  friend bool operator==(const FormField&, const FormField&) = default;
+};
+
+/// Most fields of a form.
+inline constexpr std::size_t kMaxFormFields = 1000;
+
+// All functions take linear time, and throw Error for text that does not have the form, for more than kMaxFormFields
+// fields, and for names and values that are not UTF-8. `what` names the text in errors.
+
+/// Reads the fields of application/x-www-form-urlencoded or of a query, in their order.
+std::vector<FormField> parse_urlencoded(std::string_view text, std::string_view what);
+
+/// Reads the fields of multipart/form-data (RFC 7578), in their order, without files. The body must begin with the
+/// first boundary and end with the last one.
+std::vector<FormField> parse_multipart(std::string_view body, std::string_view boundary);
+
+}  // namespace edgewise

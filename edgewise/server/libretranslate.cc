@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/server/libretranslate.h"
+
+#include <utility>
+
+#include "edgewise/base/json.h"
+#include "edgewise/server/api_key.h"
+#include "edgewise/server/language_codes.h"
+#include "edgewise/server/request_error.h"
+#include "edgewise/server/request_fields.h"
+#include "edgewise/server/translation_endpoint.h"
+
+namespace edgewise {
+namespace {
+
+/// Browsers send the line breaks of a form as CR LF.
+std::string replace_carriage_returns(const std::string& text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool begins_pair = text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n';
+    if (!begins_pair) result += text[i] == '\r' ? '\n' : text[i];
+  }
+  return result;
+}
+
+/// The texts of the field q.
+struct QueryTexts {
+  std::vector<std::string> texts;
+  bool is_list = false;
+};
+
+QueryTexts read_texts(const RequestFields& fields) {
+  const RequestField* field = fields.find("q");
+  QueryTexts query;
+  if (field != nullptr && field->is_list) {
+    query = {field->values, true};
+  } else if (const auto text = fields.text("q"); text && !text->empty()) {
+    query.texts.push_back(fields.is_json() ? *text : replace_carriage_returns(*text));
+  }
+  check(!query.texts.empty(), "Invalid request: missing q parameter");
+  return query;
+}
+
+std::string require_field(const RequestFields& fields, std::string_view name) {
+  auto text = fields.text(name);
+  check(text && !text->empty(), "Invalid request: missing {} parameter", name);
+  return *std::move(text);
+}
+
+std::string detected_json(const DetectedLanguage& language) {
+  return JsonObject().add("confidence", language.confidence).add("language", language.code).text();
+}
+
+/// Returns the JSON of the first element, or a list of all.
+template <class Element, class JsonOf>
+std::string one_or_list(const std::vector<Element>& elements, bool is_list, JsonOf json_of) {
+  return is_list ? json_array(elements, json_of) : json_of(elements.front());
+}
+
+std::string translation_json(const std::vector<TextResult>& results, const RequestLanguages& languages, bool is_list,
+                             bool has_alternatives) {
+  JsonObject json;
+  json.add_json("translatedText", one_or_list(results, is_list, [](const TextResult& result) {
+                  return quote_json(result.translation.text);
+                }));
+  if (languages.detected) {
+    json.add_json("detectedLanguage",
+                  one_or_list(results, is_list, [&](const TextResult&) { return detected_json(*languages.detected); }));
+  }
+  if (has_alternatives) {
+    json.add_json("alternatives", one_or_list(results, is_list, [](const TextResult& result) {
+                    return json_array(result.alternatives, quote_json);
+                  }));
+  }
+  return json.text();
+}
+
+void handle_translate(ServerState& state, HttpExchange& exchange) {
+  const RequestFields fields = read_request_fields(exchange.request());
+  check_api_key(state.options, fields.text("api_key"));
+  const QueryTexts query = read_texts(fields);
+  const std::string source = require_field(fields, "source");
+  const std::string target = require_field(fields, "target");
+  TextRequest request{.client = exchange.request().client, .texts = query.texts};
+  request.alternatives = parse_alternatives(fields.text("alternatives"));
+  check_limits(request, state.options);
+  request.format = parse_format(fields.text("format"));
+  RequestLanguages languages = find_languages(*state.models.languages(), source, target, request.texts, request.format);
+  request.route = languages.route;
+  const std::vector<TextResult> results = run_request(state, exchange, request);
+  exchange.respond({.body = translation_json(results, languages, query.is_list, request.alternatives > 0)});
+}
+
+void handle_detect(ServerState& state, HttpExchange& exchange) {
+  const RequestFields fields = read_request_fields(exchange.request());
+  check_api_key(state.options, fields.text("api_key"));
+  const TextRequest request{.texts = read_texts(fields).texts};
+  check_limits(request, state.options);
+  std::string text;
+  for (const std::string& each : request.texts) text += each + "\n";
+  exchange.respond({.body = json_array(detect_languages(text, *state.models.languages()), detected_json)});
+}
+
+void handle_languages(ServerState& state, HttpExchange& exchange) {
+  const auto languages = state.models.languages();
+  exchange.respond({.body = json_array(languages->targets(), [](const auto& language) {
+                      return JsonObject()
+                          .add("code", language.first)
+                          .add("name", language_name(language.first))
+                          .add_json("targets", json_array(language.second, quote_json))
+                          .text();
+                    })});
+}
+
+std::string named_language_json(const std::string& code, const std::string& name) {
+  return JsonObject().add("code", code).add("name", name).text();
+}
+
+void handle_settings(ServerState& state, HttpExchange& exchange) {
+  const auto languages = state.models.languages();
+  const std::string target = languages->models().front()->targets.begin()->first;
+  const std::string pair = JsonObject()
+                               .add_json("source", named_language_json(std::string(kDetectSource), "Auto Detect"))
+                               .add_json("target", named_language_json(target, language_name(target)))
+                               .text();
+  constexpr int kMillisecondsBetweenKeys = 500;  // how long a page waits for the next key
+  exchange.respond({.body = JsonObject()
+                                .add("charLimit", state.options.characters)
+                                .add("frontendTimeout", kMillisecondsBetweenKeys)
+                                .add("apiKeys", !state.options.api_keys.empty())
+                                .add("keyRequired", state.options.require_api_key)
+                                .add("suggestions", false)
+                                .add("filesTranslation", false)
+                                .add_json("supportedFilesFormat", "[]")
+                                .add_json("language", pair)
+                                .text()});
+}
+
+}  // namespace
+
+void add_libretranslate(Router& router, ServerState& state) {
+  const auto add = [&](const std::string& method, const std::string& path,
+                       void (*handle)(ServerState&, HttpExchange&)) {
+    router.add(method, path, [&state, handle](const auto& exchange) { handle(state, *exchange); });
+  };
+  add("POST", "/translate", handle_translate);
+  add("POST", "/detect", handle_detect);
+  add("GET", "/languages", handle_languages);
+  add("GET", "/frontend/settings", handle_settings);
+  add("POST", "/translate_file",
+      [](ServerState&, HttpExchange&) { throw RequestError(403, "Files translation are disabled on this server."); });
+}
+
+}  // namespace edgewise

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/server/model_registry.h"
+
+#include <exception>
+#include <utility>
+
+#include "edgewise/base/error.h"
+#include "edgewise/server/language_codes.h"
+
+namespace edgewise {
+
+ServedLanguages::ServedLanguages(std::vector<std::shared_ptr<ServedModel>> models, const std::string& pivot)
+    : models_(std::move(models)), pivot_(find_language_code(pivot).value_or("")) {
+  for (const auto& model : models_) {
+    for (const auto& [source, source_name] : model->sources) {
+      targets_[source].insert(source);
+      for (const auto& [target, target_name] : model->targets) targets_[source].insert(target);
+    }
+    for (const auto& [target, name] : model->targets) targets_[target].insert(target);
+  }
+  const auto pivot_targets = targets_.find(pivot_);
+  if (pivot_targets == targets_.end()) return;
+  for (auto& [source, targets] : targets_) {
+    if (targets.contains(pivot_)) targets.insert(pivot_targets->second.begin(), pivot_targets->second.end());
+  }
+}
+
+std::optional<std::string> ServedLanguages::find_code(std::string_view name) const {
+  const auto exact = find_language_code(name);
+  if (!exact) return std::nullopt;
+  for (std::string& code : broader_codes(*exact)) {
+    if (targets_.contains(code)) return std::move(code);
+  }
+  return std::nullopt;
+}
+
+std::optional<RouteStep> ServedLanguages::find_step(const std::string& source, const std::string& target) const {
+  for (const auto& model : models_) {
+    if (auto languages = model->languages_of(source, target)) return RouteStep{model, *std::move(languages), source};
+  }
+  return std::nullopt;
+}
+
+std::optional<Route> ServedLanguages::find_route(const std::string& source, const std::string& target) const {
+  if (source == target) return Route();
+  if (auto step = find_step(source, target)) return Route{*std::move(step)};
+  auto first = find_step(source, pivot_);
+  auto second = find_step(pivot_, target);
+  if (!first || !second) return std::nullopt;
+  return Route{*std::move(first), *std::move(second)};
+}
+
+ModelRegistry::ModelRegistry(std::vector<ModelSpec> specs, ModelLoader loader, std::string pivot)
+    : loader_(std::move(loader)), pivot_(std::move(pivot)) {
+  check(!specs.empty(), "serve: --model is missing, needs at least one model");
+  for (ModelSpec& spec : specs) {
+    loaded_.push_back({.spec = std::move(spec), .revision = {}, .model = {}});
+    load_model(loaded_.back());
+  }
+  publish();
+}
+
+std::shared_ptr<const ServedLanguages> ModelRegistry::languages() const {
+  const std::lock_guard lock(mutex_);
+  return languages_;
+}
+
+void ModelRegistry::reload(const std::function<void(std::string_view line)>& report) {
+  const std::lock_guard lock(reload_mutex_);
+  for (LoadedModel& loaded : loaded_) {
+    try {
+      if (loader_.revision(loaded.spec) == loaded.revision) continue;
+      load_model(loaded);
+      publish();
+      report(fmt::format("reload: {} is loaded", loaded.spec.path));
+    } catch (const std::exception& error) {
+      report(fmt::format("reload: {} is not loaded, and its last version stays: {}", loaded.spec.path, error.what()));
+    }
+  }
+}
+
+void ModelRegistry::drain() {
+  for (const auto& model : languages()->models()) model->service->drain();
+}
+
+ClientQueue::Load ModelRegistry::load() const {
+  ClientQueue::Load sum;
+  for (const auto& model : languages()->models()) {
+    const ClientQueue::Load load = model->service->load();
+    sum.jobs += load.jobs;
+    sum.waiting_parts += load.waiting_parts;
+    sum.running_parts += load.running_parts;
+    sum.tokens += load.tokens;
+  }
+  return sum;
+}
+
+void ModelRegistry::load_model(LoadedModel& loaded) const {
+  // The revision is read first: files that change meanwhile are loaded again by the next reload().
+  std::string revision = loader_.revision(loaded.spec);
+  loaded.model = loader_.load(loaded.spec);
+  loaded.revision = std::move(revision);
+}
+
+void ModelRegistry::publish() {
+  std::vector<std::shared_ptr<ServedModel>> models;
+  for (const LoadedModel& loaded : loaded_) models.push_back(loaded.model);
+  auto languages = std::make_shared<const ServedLanguages>(std::move(models), pivot_);
+  // The old languages, and with them perhaps a model, are destroyed behind the lock.
+  const std::lock_guard lock(mutex_);
+  languages_.swap(languages);
+}
+
+}  // namespace edgewise

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/server/native.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "edgewise/base/ascii.h"
+#include "edgewise/base/json.h"
+#include "edgewise/base/stop_request.h"
+#include "edgewise/base/utf8.h"
+#include "edgewise/server/api_key.h"
+#include "edgewise/server/request_error.h"
+#include "edgewise/server/request_fields.h"
+#include "edgewise/server/translation_endpoint.h"
+#include "edgewise/translate/translation_json.h"
+
+namespace edgewise {
+namespace {
+
+struct NativeRequest {
+  TextRequest texts;
+  RequestLanguages languages;
+  TranslationParts parts = {.has_alignments = true, .has_attention = false};
+  bool is_stream = false;
+};
+
+std::optional<std::string> bearer_key(const HttpRequest& request) {
+  constexpr std::string_view kScheme = "bearer ";
+  const auto header = request.header("Authorization");
+  if (!header || !equal_without_case(header->substr(0, kScheme.size()), kScheme)) return std::nullopt;
+  return std::string(trim_ascii(header->substr(kScheme.size())));
+}
+
+bool read_flag(const RequestFields& fields, std::string_view name) {
+  const std::string text = fields.text(name).value_or("false");
+  check(text == "true" || text == "false", "request: {} is {}, needs true or false", name, quote_unless_plain(text));
+  return text == "true";
+}
+
+LineBreaks read_line_breaks(const RequestFields& fields) {
+  const std::string name = fields.text("line_breaks").value_or("end");
+  for (const auto& line_breaks : enum_names(LineBreaks())) {
+    if (line_breaks.name == name) return line_breaks.value;
+  }
+  fail("request: line_breaks is {}, needs end or space", quote_unless_plain(name));
+}
+
+NativeRequest read_native_request(ServerState& state, const HttpRequest& http) {
+  const RequestFields fields = read_request_fields(http);
+  NativeRequest request;
+  TextRequest& texts = request.texts;
+  texts.client = http.client;
+  texts.texts = fields.texts("text");
+  check(!texts.texts.empty(), "request: text is missing, needs a text or a list of texts");
+  texts.format = parse_format(fields.text("format"));
+  texts.line_breaks = read_line_breaks(fields);
+  texts.alternatives = parse_alternatives(fields.text("alternatives"));
+  check_limits(texts, state.options);
+  const auto target = fields.text("target");
+  check(target.has_value(), "request: target is missing, needs the code of a language");
+  const std::string source = fields.text("source").value_or(std::string(kDetectSource));
+  request.languages = find_languages(*state.models.languages(), source, *target, texts.texts, texts.format);
+  texts.route = request.languages.route;
+  request.parts.has_attention = read_flag(fields, "attention");
+  request.is_stream = read_flag(fields, "stream");
+  return request;
+}
+
+std::string range_json(const ByteRange& range) { return fmt::format("[{}, {}]", range.begin, range.end); }
+
+std::string sentence_json(const TextSentence& sentence, const TranslationParts& parts) {
+  JsonObject json;
+  json.add_json("input", range_json(sentence.input)).add_json("output", range_json(sentence.output));
+  add_translation(json, sentence.translation, parts);
+  return json.text();
+}
+
+std::string result_json(const TextResult& result, const TranslationParts& parts) {
+  JsonObject json;
+  json.add("text", result.translation.text).add_json("alternatives", json_array(result.alternatives, quote_json));
+  if (result.intermediate) json.add("intermediate", *result.intermediate);
+  json.add_json("sentences", json_array(result.translation.sentences,
+                                        [&](const TextSentence& sentence) { return sentence_json(sentence, parts); }));
+  return json.text();
+}
+
+std::string response_json(const NativeRequest& request, const std::vector<TextResult>& results) {
+  JsonObject json;
+  json.add("source", request.languages.source).add("target", request.languages.target);
+  if (request.languages.detected) json.add("confidence", request.languages.detected->confidence);
+  json.add_json("translations",
+                json_array(results, [&](const TextResult& result) { return result_json(result, request.parts); }));
+  return json.text();
+}
+
+/// A stream of server-sent events, which begins with the first event.
+class EventStream {
+ public:
+  explicit EventStream(HttpExchange& exchange) : exchange_(exchange) {}
+
+  bool has_begun() const { return has_begun_; }
+
+  /// Throws StopException if the client is gone.
+  void send(std::string_view event, const std::string& json) {
+    if (!std::exchange(has_begun_, true)) {
+      exchange_.begin_stream({.content_type = "text/event-stream", .headers = {{"Cache-Control", "no-store"}}});
+    }
+    if (!exchange_.write(fmt::format("event: {}\ndata: {}\n\n", event, json))) throw StopException();
+  }
+
+  void end() { exchange_.end_stream(); }
+
+ private:
+  HttpExchange& exchange_;
+  bool has_begun_ = false;
+};
+
+void send_error(EventStream& events, int status, std::string_view message) {
+  events.send("error", JsonObject().add("status", status).add("error", message).text());
+  events.end();
+}
+
+/// Errors before the first sentence are responses with their status; the events of the others have it.
+void stream_translation(ServerState& state, HttpExchange& exchange, const NativeRequest& request) {
+  EventStream events(exchange);
+  const SentenceSink send_sentence = [&](std::size_t number, const Translation& translation) {
+    JsonObject json;
+    json.add("number", number);
+    add_translation(json, translation, request.parts);
+    events.send("sentence", json.text());
+  };
+  try {
+    const std::vector<TextResult> results = run_request(state, exchange, request.texts, send_sentence);
+    events.send("result", response_json(request, results));
+    events.end();
+  } catch (const StopException&) {
+    throw;
+  } catch (const RequestError& error) {
+    if (!events.has_begun()) throw;
+    send_error(events, error.status(), error.what());
+  } catch (const std::exception& error) {
+    if (!events.has_begun()) throw;
+    if (state.log) state.log(fmt::format("{}: {}", exchange.request().path, error.what()));
+    send_error(events, 500, "Internal Server Error");
+  }
+}
+
+void handle_native_translate(ServerState& state, HttpExchange& exchange) {
+  check_api_key(state.options, bearer_key(exchange.request()));
+  const NativeRequest request = read_native_request(state, exchange.request());
+  if (request.is_stream) return stream_translation(state, exchange, request);
+  exchange.respond({.body = response_json(request, run_request(state, exchange, request.texts))});
+}
+
+}  // namespace
+
+void add_native(Router& router, ServerState& state) {
+  router.add("POST", "/v1/translate", [&state](const auto& exchange) { handle_native_translate(state, *exchange); });
+}
+
+}  // namespace edgewise

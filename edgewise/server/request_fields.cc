@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/server/request_fields.h"
+
+#include "edgewise/base/ascii.h"
+#include "edgewise/base/error.h"
+#include "edgewise/base/json.h"
+#include "edgewise/base/json_scanner.h"
+#include "edgewise/base/utf8.h"
+#include "edgewise/server/form_fields.h"
+#include "edgewise/server/header_value.h"
+
+namespace edgewise {
+namespace {
+
+constexpr std::string_view kJson = "application/json";
+constexpr std::string_view kUrlencoded = "application/x-www-form-urlencoded";
+constexpr std::string_view kMultipart = "multipart/form-data";
+
+HeaderValue content_type(const HttpRequest& request) {
+  const auto header = request.header("Content-Type");
+  if (!header) return {};
+  HeaderValue type = parse_header_value(*header, "Content-Type");
+  const auto charset = type.parameters.find("charset");
+  check(charset == type.parameters.end() || equal_without_case(charset->second, "utf-8"),
+        "request: Content-Type has charset {}, needs utf-8", charset->second);
+  return type;
+}
+
+/// Reads a value, and appends it if it is text.
+void read_value(JsonScanner& json, const std::string& name, RequestField& field) {
+  switch (json.next_kind(name)) {
+    case JsonKind::kString:
+      field.values.push_back(json.read_string(name));
+      break;
+    case JsonKind::kNumber:
+      field.values.push_back(json_number(json.read_number(name)));
+      break;
+    case JsonKind::kBoolean:
+      field.values.emplace_back(json.read_boolean(name) ? "true" : "false");
+      break;
+    default:
+      field.is_other_kind = true;
+      json.skip();
+  }
+}
+
+RequestField read_list(JsonScanner& json, const std::string& name) {
+  RequestField field{.is_list = true};
+  json.read_array(name, [&] {
+    if (json.next_kind(name) == JsonKind::kString) {
+      field.values.push_back(json.read_string(name));
+    } else {
+      field.is_other_kind = true;
+      json.skip();
+    }
+  });
+  return field;
+}
+
+}  // namespace
+
+const RequestField* RequestFields::find(std::string_view name) const {
+  const auto found = fields_.find(name);
+  if (found == fields_.end()) return nullptr;
+  check(!found->second.is_other_kind, "request: {} has other values, needs a string or a list of strings", name);
+  return &found->second;
+}
+
+std::optional<std::string> RequestFields::text(std::string_view name) const {
+  const RequestField* field = find(name);
+  if (field == nullptr) return std::nullopt;
+  check(!field->is_list, "request: {} is a list, needs one value", name);
+  return field->values.front();
+}
+
+std::vector<std::string> RequestFields::texts(std::string_view name) const {
+  const RequestField* field = find(name);
+  return field == nullptr ? std::vector<std::string>() : field->values;
+}
+
+void RequestFields::read_json(std::string_view body) {
+  is_json_ = true;
+  JsonScanner json(body, "request: body");
+  json.read_object("the body", [&](const std::string& name) {
+    const JsonKind kind = json.next_kind(name);
+    if (kind == JsonKind::kNull) return json.skip();
+    if (kind == JsonKind::kArray) {
+      fields_[name] = read_list(json, name);
+    } else {
+      read_value(json, name, fields_[name]);
+    }
+  });
+  json.expect_end();
+}
+
+RequestFields read_request_fields(const HttpRequest& request) {
+  RequestFields fields;
+  const HeaderValue type = content_type(request);
+  if (type.value == kJson && !request.body.empty()) {
+    fields.read_json(request.body);
+    return fields;
+  }
+  for (const auto& [name, value] : parse_urlencoded(request.query, "query")) fields.add(name, value);
+  if (request.body.empty()) return fields;
+  if (type.value == kMultipart) {
+    const auto boundary = type.parameters.find("boundary");
+    check(boundary != type.parameters.end(), "request: Content-Type has no boundary, needs one");
+    for (const auto& [name, value] : parse_multipart(request.body, boundary->second)) fields.add(name, value);
+    return fields;
+  }
+  check(type.value == kUrlencoded, "request: Content-Type is {}, needs {}, {} or {}",
+        type.value.empty() ? "missing" : quote_unless_plain(type.value), kJson, kUrlencoded, kMultipart);
+  for (const auto& [name, value] : parse_urlencoded(request.body, "body")) fields.add(name, value);
+  return fields;
+}
+
+}  // namespace edgewise

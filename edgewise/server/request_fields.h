@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "edgewise/server/http.h"
+
+namespace edgewise {
+
+/// The values of a field. JSON has numbers, true and false as text, and a list for a list; null is the
+/// same as no field. A form has a value for each time that the field is there.
+struct RequestField {
+  std::vector<std::string> values = {};
+  bool is_list = false;        // a list of JSON
+  bool is_other_kind = false;  // an object, or a list with other values than strings
+};
+
+/// The fields of a request by name, from wherever the client puts them.
+class RequestFields {
+ public:
+  bool is_json() const { return is_json_; }
+
+  /// Returns nothing if there is no such field. Throws Error for an object and for a list of other values than strings.
+  const RequestField* find(std::string_view name) const;
+
+  /// Returns the first value, or nothing. Throws Error for a list of JSON.
+  std::optional<std::string> text(std::string_view name) const;
+
+  /// Returns all values.
+  std::vector<std::string> texts(std::string_view name) const;
+
+ private:
+  friend RequestFields read_request_fields(const HttpRequest& request);
+
+  void read_json(std::string_view body);
+  void add(const std::string& name, const std::string& value) { fields_[name].values.push_back(value); }
+
+  std::map<std::string, RequestField, std::less<>> fields_;
+  bool is_json_ = false;
+};
+
+/// Reads the fields of a body of JSON: one object, in which each key is there once; the query is not read then. Without
+/// JSON, reads the query, and behind it a body of application/x-www-form-urlencoded or multipart/form-data, whatever
+/// the method. An empty body may have any type. Throws Error, whose text is fit for the client, for anything else.
+RequestFields read_request_fields(const HttpRequest& request);
+
+}  // namespace edgewise

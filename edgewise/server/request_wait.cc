@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/server/request_wait.h"
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <utility>
+
+#include "edgewise/base/stop_request.h"
+#include "edgewise/server/request_error.h"
+
+namespace edgewise {
+
+namespace {
+
+void count_tokens(const std::vector<Translation>& translations, Metrics& metrics) {
+  std::size_t input = 0;
+  std::size_t output = 0;
+  for (const Translation& translation : translations) {
+    input += translation.input_tokens.size();
+    output += translation.outputs.front().tokens.size();
+  }
+  metrics.count_tokens(static_cast<std::int64_t>(input), static_cast<std::int64_t>(output));
+}
+
+}  // namespace
+
+/// Threads of the service and of the connection hold the client and the call, which may live longer than RequestWait.
+struct RequestWait::Client {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool is_gone = false;
+};
+
+struct RequestWait::Call {
+  std::shared_ptr<Client> client;         // its mutex guards the other members
+  std::vector<Translation> translations;  // [sentences]
+  std::vector<std::size_t> complete;      // sentences that `sink` has not received
+  std::exception_ptr error;
+  bool has_ended = false;
+
+  void take(std::size_t index, Translation translation) {
+    const std::lock_guard lock(client->mutex);
+    translations[index] = std::move(translation);
+    complete.push_back(index);
+    client->changed.notify_all();
+  }
+
+  void end(const std::exception_ptr& reason) {
+    const std::lock_guard lock(client->mutex);
+    error = reason;
+    has_ended = true;
+    client->changed.notify_all();
+  }
+};
+
+RequestWait::RequestWait(HttpExchange& exchange, Clock::time_point deadline, Metrics& metrics)
+    : client_(std::make_shared<Client>()), deadline_(deadline), metrics_(metrics) {
+  exchange.on_abandon([client = client_] {
+    const std::lock_guard lock(client->mutex);
+    client->is_gone = true;
+    client->changed.notify_all();
+  });
+}
+
+std::vector<Translation> RequestWait::translate(TranslationService& service, ServiceRequest request,
+                                                const SentenceSink& sink) {
+  auto call = std::make_shared<Call>();
+  call->client = client_;
+  call->translations.resize(request.sentences.size());
+  // The receiver must not hold the service: its threads would then destroy it.
+  const auto ticket =
+      service.submit(std::move(request),
+                     {.take = [call](std::size_t i, Translation translation) { call->take(i, std::move(translation)); },
+                      .end = [call](const std::exception_ptr& error) { call->end(error); }});
+  if (!ticket) {
+    metrics_.count_rejection("queue");
+    throw RequestError(429, "Slowdown: too many texts are waiting", {{"Retry-After", "1"}});
+  }
+  try {
+    wait(*call, sink);
+  } catch (...) {
+    service.cancel(*ticket);
+    throw;
+  }
+  count_tokens(call->translations, metrics_);
+  return std::move(call->translations);
+}
+
+void RequestWait::wait(Call& call, const SentenceSink& sink) {
+  std::unique_lock lock(client_->mutex);
+  const auto has_news = [&] { return client_->is_gone || call.has_ended || (sink && !call.complete.empty()); };
+  while (true) {
+    if (!client_->changed.wait_until(lock, deadline_, has_news)) {
+      metrics_.count_rejection("deadline");
+      throw RequestError(504, "the time for the request is over");
+    }
+    if (client_->is_gone) throw StopException();
+    const std::vector<std::size_t> complete = std::exchange(call.complete, {});
+    const bool has_ended = call.has_ended;
+    lock.unlock();
+    // A sentence that is complete does not change any more, so that `sink` reads it without the lock.
+    for (const std::size_t index : complete) {
+      if (sink) sink(index, call.translations[index]);
+    }
+    if (has_ended) break;
+    lock.lock();
+  }
+  if (call.error) std::rethrow_exception(call.error);
+}
+
+}  // namespace edgewise

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "edgewise/server/http.h"
+#include "edgewise/server/server_state.h"
+
+namespace edgewise {
+
+/// Writes the body of an error as an interface writes it, in JSON.
+using ErrorBody = std::string (*)(std::string_view message);
+
+/// `{"error": message}`.
+std::string error_body(std::string_view message);
+
+/// Passes requests to the handlers of their paths, and counts and logs the responses.
+///
+/// A path that no handler has gets status 404, and another method 405 with `Allow`; HEAD is the same as GET, and the
+/// connection must leave out the body; OPTIONS is answered for all paths. An Error of a handler gets its status
+/// (request_error.h) and any other exception 500; StopException, because the client is gone, gets no response. Browsers
+/// may use the responses in pages of options.cors_origin.
+class Router {
+ public:
+  explicit Router(ServerState& state) : state_(state) {}
+
+  /// Adds the handler of a path and a method, GET or POST. The handler answers before it returns.
+  void add(const std::string& method, const std::string& path, HttpHandler handler, ErrorBody error = error_body);
+
+  /// Answers a request. The handlers must not be added meanwhile.
+  void handle(const std::shared_ptr<HttpExchange>& exchange);
+
+ private:
+  struct Endpoint {
+    HttpHandler handler;
+    ErrorBody error;
+  };
+  using Methods = std::map<std::string, Endpoint, std::less<>>;
+
+  void dispatch(const std::shared_ptr<HttpExchange>& exchange, const Methods* methods);
+  void run(const std::shared_ptr<HttpExchange>& exchange, const Endpoint& endpoint);
+
+  ServerState& state_;
+  std::map<std::string, Methods, std::less<>> paths_;
+};
+
+}  // namespace edgewise

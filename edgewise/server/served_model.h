@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "edgewise/translate/translation_service.h"
+#include "edgewise/translate/translator_options.h"
+
+namespace edgewise {
+
+/// The languages of one side of a model: from codes (language_codes.h) to the model's own names, which are empty in a
+/// model that knows no names.
+using ModelLanguages = std::map<std::string, std::string, std::less<>>;
+
+/// A model as the command line names it: `en-de=DIR`, `en+fr-*=DIR`, or `DIR`, which is `*-*=DIR`. A language whose
+/// code has a region or script is written with `_`: `pt_BR-en=DIR`.
+struct ModelSpec {
+  std::vector<std::string> sources = {};  // codes; empty: all languages that the model has on this side
+  std::vector<std::string> targets = {};
+  std::string path;  // as for Translator
+};
+
+/// Throws Error for text that does not have this form.
+ModelSpec parse_model_spec(std::string_view text);
+
+/// A model that translates requests, and its languages. Requests hold it, so that it lives until the last one ends.
+struct ServedModel {
+  std::string path;
+  ModelLanguages sources;
+  ModelLanguages targets;
+  std::int64_t max_outputs = 1;  // most outputs of a sentence
+  std::unique_ptr<TranslationService> service;
+
+  /// Returns the model's names of two languages; nothing if the model does not translate between them.
+  std::optional<PairLanguages> languages_of(std::string_view source, std::string_view target) const;
+};
+
+/// Returns a text that changes with the model's files: the bytes of manifest.json, which has their hashes.
+std::string model_revision(const ModelSpec& spec);
+
+/// Loads a model. Its outputs have alignments, and a sentence has at most `max_outputs` outputs, or as many as the beam
+/// has hypotheses. Throws Error as TranslationService does, and if the model lacks a language of `spec` or has no list
+/// of languages and `spec` names none.
+std::shared_ptr<ServedModel> load_served_model(const ModelSpec& spec, TranslatorOptions options,
+                                               std::int64_t max_outputs);
+
+/// Returns the languages of one side: those of `codes`, or all of `names` if there are none. Throws Error, which calls
+/// the model `path`, for a code that `names` lacks, and if both are empty. Names that are no codes are left out.
+ModelLanguages select_languages(const std::vector<std::string>& codes, const std::vector<std::string>& names,
+                                const std::string& path);
+
+}  // namespace edgewise

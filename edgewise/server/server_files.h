@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "edgewise/base/embedded_file.h"
+
+namespace edgewise {
+
+/// Returns the files that the server sends: openapi.json.
+std::span<const EmbeddedFile> server_files();
+
+}  // namespace edgewise

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "edgewise/base/fields.h"
+#include "edgewise/server/model_registry.h"
+#include "edgewise/server/request_wait.h"
+#include "edgewise/server/server_options.h"
+#include "edgewise/translate/text_translator.h"
+
+namespace edgewise {
+
+enum class TextFormat { kText, kHtml };
+
+inline constexpr auto enum_names(TextFormat) {
+  return std::array{EnumName{TextFormat::kText, "text"}, EnumName{TextFormat::kHtml, "html"}};
+}
+
+/// Texts that a client wants to be translated, whatever the interface of the server.
+struct TextRequest {
+  std::string client = {};  // clients take turns
+  std::vector<std::string> texts = {};
+  TextFormat format = TextFormat::kText;
+  LineBreaks line_breaks = LineBreaks::kEnd;
+  std::int64_t alternatives = 0;
+  Route route = {};
+};
+
+/// The translation of a text. HTML has neither alternatives nor sentences. After two models, the inputs of the
+/// sentences are in the text between the models.
+struct TextResult {
+  TextTranslation translation;
+  std::optional<std::string> intermediate = {};  // after two models: the text between them
+  std::vector<std::string> alternatives = {};    // best first, without duplicates
+};
+
+/// Throws Error for more texts, longer texts or more alternatives than the options allow. The errors have the texts of
+/// LibreTranslate.
+void check_limits(const TextRequest& request, const ServerOptions& options);
+
+/// Translates the texts, all sentences together. Texts that need no model are copied. The sink, which may be empty,
+/// receives the sentences that the last model translates, numbered through all texts, but not those of HTML. Throws as
+/// RequestWait::translate does.
+std::vector<TextResult> translate(const TextRequest& request, RequestWait& wait, const SentenceSink& sink = {});
+
+/// Returns whole texts with other outputs of their sentences: the second outputs of all sentences, the third ones, and
+/// so on, at most `count`. A sentence that has fewer outputs keeps its last one.
+std::vector<std::string> alternatives_of(const TextTranslation& translation, std::int64_t count);
+
+}  // namespace edgewise

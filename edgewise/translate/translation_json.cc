@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/translate/translation_json.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace edgewise {
+namespace {
+
+std::string attention_json(const TranslatedText& output) {
+  return json_array(output.attention,
+                    [](const AttentionRow& row) { return fmt::format("[{:.4f}]", fmt::join(row.weights, ", ")); });
+}
+
+std::string attention_begin_json(const TranslatedText& output) {
+  return json_array(output.attention, [](const AttentionRow& row) { return std::to_string(row.first_input); });
+}
+
+std::string output_json(const TranslatedText& output, const TranslationParts& parts) {
+  JsonObject json;
+  json.add("text", output.text)
+      .add("score", output.score)
+      .add("log_probability", output.log_probability)
+      .add_json("tokens", json_array(output.tokens, quote_json));
+  if (!output.ponder_steps.empty()) json.add_json("steps", fmt::format("[{}]", fmt::join(output.ponder_steps, ", ")));
+  if (parts.has_attention) {
+    json.add_json("attention", attention_json(output)).add_json("attention_begin", attention_begin_json(output));
+  }
+  if (parts.has_alignments) {
+    json.add_json("alignment", json_array(output.alignment, [](const AlignedPair& pair) {
+                    return fmt::format("[{}, {}]", pair.input, pair.output);
+                  }));
+  }
+  return json.text();
+}
+
+}  // namespace
+
+void add_translation(JsonObject& json, const Translation& translation, const TranslationParts& parts) {
+  json.add_json("input_tokens", json_array(translation.input_tokens, quote_json))
+      .add_json("outputs", json_array(translation.outputs,
+                                      [&](const TranslatedText& output) { return output_json(output, parts); }));
+  if (translation.was_cut) json.add("was_cut", true);
+}
+
+}  // namespace edgewise

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/server/native.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/server/copying_server.h"
+
+namespace edgewise {
+namespace {
+
+using Json = nlohmann::json;
+
+TEST(NativeInterface, SaysEverythingAboutATranslation) {
+  CopyingServer server;
+  const HttpResponse response = server.post_json(
+      "/v1/translate", R"({"text": "a g. b", "source": "en", "target": "de", "alternatives": 1, "attention": true})");
+  ASSERT_EQ(response.status, 200) << response.body;
+  const Json json = Json::parse(response.body);
+  EXPECT_EQ(json["source"], "en");
+  EXPECT_EQ(json["target"], "de");
+  EXPECT_FALSE(json.contains("confidence"));
+  const Json& translation = json["translations"].at(0);
+  EXPECT_EQ(translation["text"], "a g. b");
+  EXPECT_FALSE(translation.contains("intermediate"));
+  EXPECT_EQ(translation["alternatives"].size(), 1U);
+  ASSERT_EQ(translation["sentences"].size(), 2U);
+  const Json& second = translation["sentences"][1];
+  EXPECT_EQ(second["input"], Json::parse("[5, 6]"));
+  EXPECT_EQ(second["output"], Json::parse("[5, 6]"));
+  EXPECT_EQ(second["input_tokens"], Json::parse(R"(["b"])"));
+  ASSERT_EQ(second["outputs"].size(), 2U);
+  EXPECT_EQ(second["outputs"][0]["text"], "b");
+  EXPECT_EQ(second["outputs"][0]["log_probability"], -0.25);
+  EXPECT_EQ(second["outputs"][0]["alignment"], Json::parse("[[0, 0]]"));
+  EXPECT_EQ(second["outputs"][0]["attention"], Json::parse("[[1.0]]"));
+}
+
+TEST(NativeInterface, TranslatesSeveralTexts) {
+  CopyingServer server;
+  const Json json = Json::parse(server.post_json("/v1/translate", R"({"text": ["a", "b"], "target": "en"})").body);
+  EXPECT_EQ(json["translations"].size(), 2U);
+  EXPECT_EQ(json["translations"][1]["text"], "b");
+  EXPECT_TRUE(json.contains("confidence"));
+}
+
+TEST(NativeInterface, ShowsTheTextBetweenTwoModels) {
+  CopyingServer server({.pivot = "en"}, {"fr-en=one", "en-de=two"});
+  const Json json =
+      Json::parse(server.post_json("/v1/translate", R"({"text": "a b", "source": "fr", "target": "de"})").body);
+  EXPECT_EQ(json["translations"][0]["intermediate"], "a b");
+}
+
+TEST(NativeInterface, StreamsEachSentence) {
+  CopyingServer server;
+  const auto exchange = std::make_shared<FakeExchange>(
+      HttpRequest{.method = "POST",
+                  .path = "/v1/translate",
+                  .headers = {{"Content-Type", "application/json"}},
+                  .body = R"({"text": ["a g. b", "c"], "source": "en", "target": "de", "stream": true})"});
+  server.router.handle(exchange);
+  EXPECT_TRUE(exchange->has_ended_stream);
+  EXPECT_EQ(exchange->num_responses, 1);
+  EXPECT_EQ(exchange->response.content_type, "text/event-stream");
+  const std::string& body = exchange->response.body;
+  for (const char* number : {"0", "1", "2"}) {
+    EXPECT_THAT(body, testing::HasSubstr("event: sentence\ndata: {\"number\": " + std::string(number) + ", "));
+  }
+  const std::size_t result = body.find("event: result\ndata: ");
+  ASSERT_NE(result, std::string::npos);
+  const Json json = Json::parse(body.substr(result + 20));
+  EXPECT_EQ(json["translations"][1]["text"], "c");
+  EXPECT_EQ(body.substr(body.size() - 2), "\n\n");
+}
+
+TEST(NativeInterface, RefusesBadFields) {
+  CopyingServer server;
+  const auto error = [&](const std::string& fields) {
+    const HttpResponse response = server.post_json("/v1/translate", "{" + fields + "}");
+    EXPECT_EQ(response.status, 400) << fields;
+    return response.body;
+  };
+  EXPECT_EQ(error(""), R"({"error": "request: text is missing, needs a text or a list of texts"})");
+  EXPECT_EQ(error(R"("text": "a")"), R"({"error": "request: target is missing, needs the code of a language"})");
+  EXPECT_EQ(error(R"("text": "a", "target": "de", "stream": 1)"),
+            R"({"error": "request: stream is 1, needs true or false"})");
+  EXPECT_EQ(error(R"("text": "a", "target": "de", "line_breaks": "x")"),
+            R"({"error": "request: line_breaks is x, needs end or space"})");
+}
+
+TEST(NativeInterface, ChecksTheKey) {
+  CopyingServer server({.api_keys = {"secret"}, .require_api_key = true});
+  const auto status = [&](const std::string& value) {
+    return server
+        .post_json("/v1/translate", R"({"text": "a", "source": "en", "target": "de"})", {{"Authorization", value}})
+        .status;
+  };
+  EXPECT_EQ(status("Bearer secret"), 200);
+  EXPECT_EQ(status("Bearer other"), 403);
+  EXPECT_EQ(status("secret"), 400);
+}
+
+}  // namespace
+}  // namespace edgewise

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/server/router.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "edgewise/base/stop_request.h"
+#include "edgewise/base/version.h"
+#include "edgewise/server/request_error.h"
+#include "tests/server/copying_server.h"
+
+namespace edgewise {
+namespace {
+
+using std::string_literals::operator""s;
+
+std::string header_of(const HttpResponse& response, const std::string& name) {
+  for (const HttpHeader& header : response.headers) {
+    if (header.name == name) return header.value;
+  }
+  return "";
+}
+
+TEST(Router, AnswersAnUnknownPathWith404) {
+  CopyingServer server;
+  const HttpResponse response = server.get("/translate/");
+  EXPECT_EQ(response.status, 404);
+  EXPECT_EQ(response.body, R"({"error": "Not Found"})");
+}
+
+TEST(Router, AnswersAnotherMethodWith405) {
+  CopyingServer server;
+  const HttpResponse response = server.get("/translate");
+  EXPECT_EQ(response.status, 405);
+  EXPECT_EQ(response.body, R"({"error": "Method Not Allowed"})");
+  EXPECT_EQ(header_of(response, "Allow"), "OPTIONS, POST");
+  EXPECT_EQ(header_of(server.post_form("/health", ""), "Allow"), "OPTIONS, GET, HEAD");
+}
+
+TEST(Router, AnswersHeadAsGet) {
+  CopyingServer server;
+  const HttpResponse response = server.respond({.method = "HEAD", .path = "/health"});
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.body, R"({"status": "ok"})");
+}
+
+TEST(Router, AnswersThePreflightRequestsOfBrowsers) {
+  CopyingServer server;
+  const HttpResponse response = server.respond({.method = "OPTIONS", .path = "/translate"});
+  EXPECT_EQ(response.status, 204);
+  EXPECT_EQ(response.body, "");
+  EXPECT_EQ(header_of(response, "Allow"), "OPTIONS, POST");
+  EXPECT_EQ(header_of(response, "Access-Control-Allow-Origin"), "*");
+  EXPECT_EQ(header_of(response, "Access-Control-Allow-Methods"), "GET, POST");
+}
+
+TEST(Router, LetsOnlyPagesOfTheOriginUseTheServer) {
+  CopyingServer server({.cors_origin = "https://a.example"});
+  EXPECT_EQ(header_of(server.get("/health"), "Access-Control-Allow-Origin"), "https://a.example");
+  server.state.options.cors_origin = "";
+  EXPECT_TRUE(server.get("/health").headers.empty());
+}
+
+TEST(Router, AnswersTheErrorsOfHandlers) {
+  CopyingServer server;
+  std::string log;
+  server.state.log = [&](std::string_view line) { log += line; };
+  const auto add = [&](const std::string& path, auto function) {
+    server.router.add("GET", path, [function](const auto&) { function(); });
+  };
+  add("/error", [] { fail("x: a is 1, needs 2"); });
+  add("/request-error", [] { throw RequestError(418, "tea", {{"Retry-After", "3"}}); });
+  add("/bug", [] { throw std::logic_error("secret"); });
+  add("/gone", [] { throw StopException(); });
+  EXPECT_EQ(server.get("/error").status, 400);
+  EXPECT_EQ(server.get("/error").body, R"({"error": "x: a is 1, needs 2"})");
+  EXPECT_EQ(server.get("/request-error").status, 418);
+  EXPECT_EQ(header_of(server.get("/request-error"), "Retry-After"), "3");
+  EXPECT_EQ(server.get("/bug").status, 500);
+  EXPECT_EQ(server.get("/bug").body, R"({"error": "Internal Server Error"})");
+  EXPECT_EQ(log, "/bug: secret/bug: secret");
+  EXPECT_EQ(server.get("/gone").status, 0);
+}
+
+TEST(AccessLog, HasNoTextOfUsers) {
+  CopyingServer server;
+  std::vector<std::string> lines;
+  server.state.access_log = [&](std::string_view line) { lines.emplace_back(line); };
+  server.respond({.method = "secret", .path = "/secret", .query = "secret", .body = "secret", .client = "1.2.3.4"});
+  server.post_json("/translate", R"({"q": "secret", "source": "en", "target": "de", "api_key": "secret"})");
+  ASSERT_EQ(lines.size(), 2U);
+  for (const std::string& line : lines) EXPECT_THAT(line, testing::Not(testing::HasSubstr("secret")));
+  const auto json = nlohmann::json::parse(lines[0]);
+  EXPECT_EQ(json["client"], "1.2.3.4");
+  EXPECT_EQ(json["method"], "other");
+  EXPECT_EQ(json["endpoint"], "other");
+  EXPECT_EQ(json["status"], 404);
+  EXPECT_EQ(json["request_bytes"], 6);
+  EXPECT_THAT(json["time"].get<std::string>(), testing::MatchesRegex("....-..-..T..:..:..\\....Z"));
+  EXPECT_EQ(nlohmann::json::parse(lines[1])["endpoint"], "/translate");
+  EXPECT_EQ(nlohmann::json::parse(lines[1])["response_bytes"], R"({"translatedText": ""})"s.size());
+}
+
+TEST(Operation, DescribesAllPathsOfTheSpecification) {
+  CopyingServer server;
+  const auto spec = nlohmann::json::parse(server.get("/spec").body);
+  EXPECT_EQ(spec["info"]["version"], std::string(version()));
+  for (const auto& [path, methods] : spec["paths"].items()) {
+    for (const auto& [method, operation] : methods.items()) {
+      const HttpResponse response = method == "get" ? server.get(path) : server.post_json(path, "{}");
+      EXPECT_TRUE(operation["responses"].contains(std::to_string(response.status))) << path << " " << response.status;
+    }
+  }
+}
+
+TEST(Operation, IsHealthyAndReadyUntilTheServerEnds) {
+  CopyingServer server;
+  EXPECT_EQ(server.get("/ready").status, 200);
+  server.state.is_draining = true;
+  EXPECT_EQ(server.get("/ready").status, 503);
+  EXPECT_EQ(server.get("/health").status, 200);
+  const HttpResponse refused = server.post_json("/translate", R"({"q": "a", "source": "en", "target": "de"})");
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(header_of(refused, "Retry-After"), "10");
+}
+
+TEST(Metrics, CountRequestsTokensAndRejections) {
+  CopyingServer server;
+  server.post_json("/translate", R"({"q": "a b", "source": "en", "target": "de"})");
+  server.post_json("/translate", "{");
+  server.get("/some text");
+  server.state.is_draining = true;
+  server.post_json("/translate", R"({"q": "a b", "source": "en", "target": "de"})");
+  const HttpResponse response = server.get("/metrics");
+  EXPECT_EQ(response.content_type, "text/plain; version=0.0.4; charset=utf-8");
+  for (const char* line :
+       {"edgewise_requests_total{endpoint=\"/translate\",code=\"200\"} 1\n",
+        "edgewise_requests_total{endpoint=\"/translate\",code=\"400\"} 1\n",
+        "edgewise_requests_total{endpoint=\"/translate\",code=\"503\"} 1\n",
+        "edgewise_requests_total{endpoint=\"other\",code=\"404\"} 1\n",
+        "edgewise_request_seconds_bucket{endpoint=\"/translate\",le=\"+Inf\"} 3\n",
+        "edgewise_request_seconds_count{endpoint=\"/translate\"} 3\n", "edgewise_rejected_total{reason=\"drain\"} 1\n",
+        "edgewise_requests_running 1\n", "edgewise_queue_tokens 0\n", "edgewise_input_tokens_total 2\n",
+        "edgewise_output_tokens_total 2\n", "edgewise_model_info{model=\"one\"} 1\n"}) {
+    EXPECT_THAT(response.body, testing::HasSubstr(line));
+  }
+}
+
+TEST(Metrics, HaveTheFormatOfPrometheus) {
+  Metrics metrics;
+  metrics.count_response("/a\"\\\n", 200, 0.02);
+  const std::string text = metrics.text({}, {});
+  EXPECT_THAT(text, testing::StartsWith("# HELP edgewise_requests_total Responses by endpoint and status.\n"
+                                        "# TYPE edgewise_requests_total counter\n"
+                                        "edgewise_requests_total{endpoint=\"/a\\\"\\\\\\n\",code=\"200\"} 1\n"));
+  EXPECT_THAT(text, testing::HasSubstr(",le=\"0.01\"} 0\n"));
+  EXPECT_THAT(text, testing::HasSubstr(",le=\"0.025\"} 1\n"));
+  EXPECT_THAT(text, testing::HasSubstr(",le=\"30\"} 1\n"));
+}
+
+}  // namespace
+}  // namespace edgewise
