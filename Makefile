@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The commands of this project. Every target installs what it needs on its first call.
-.PHONY: help setup build demo serve test test-pages gallery test-sanitized test-threads fuzz lint-tools format format-check \
-  tidy bench-kernels bench-peers clean
+.PHONY: help setup build demo serve test test-pages gallery test-sanitized test-threads fuzz lint-tools format \
+  format-check tidy bench-kernels bench-peers clean
 
 help:  ## list all targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
