@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
   program.require_subcommand(1);
   add_train(program);
   add_translate(program);
+  add_serve(program);
   add_vocab(program);
   add_average(program);
   add_import(program);

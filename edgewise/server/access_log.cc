@@ -28,16 +28,16 @@ std::string_view known_method(const std::string& method) {
 
 }  // namespace
 
-std::string access_log_line(const HttpRequest& request, const LoggedResponse& response) {
+std::string access_log_line(const HttpRecord& record, std::string_view endpoint) {
   return JsonObject()
       .add("time", time_in_utc())
-      .add("client", request.client)
-      .add("method", known_method(request.method))
-      .add("endpoint", response.endpoint)
-      .add("status", response.status)
-      .add("request_bytes", request.body.size())
-      .add("response_bytes", response.bytes)
-      .add("seconds", response.seconds)
+      .add("client", record.client)
+      .add("method", known_method(record.method))
+      .add("endpoint", endpoint)
+      .add("status", record.status)
+      .add("request_bytes", record.request_bytes)
+      .add("response_bytes", record.response_bytes)
+      .add("seconds", record.seconds)
       .text();
 }
 

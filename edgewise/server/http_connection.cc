@@ -262,6 +262,7 @@ class Connection final : public ExchangeConnection,
   http::response<Body> make_head(const HttpResponse& response, bool stays) {
     http::response<Body> message(static_cast<http::status>(response.status), version_);
     for (const HttpHeader& header : response.headers) message.insert(header.name, header.value);
+    for (const HttpHeader& header : shared_.handlers.headers) message.insert(header.name, header.value);
     message.set(http::field::date, http_date(std::time(nullptr)));
     if (!response.content_type.empty()) message.set(http::field::content_type, response.content_type);
     message.keep_alive(stays);

@@ -9,29 +9,9 @@
 #include <vector>
 
 #include "edgewise/server/http.h"
+#include "edgewise/server/http_options.h"
 
 namespace edgewise {
-
-/// Limits keep the memory of the connections below max_connections · (max_head + max_body), and end connections that
-/// send or read too slowly.
-struct HttpServerOptions {
-  std::string listen = "127.0.0.1:5000";  // ADDRESS:PORT, [IPV6]:PORT, or unix:PATH; port 0: any free port
-  int socket = -1;                        // a socket that listens already, as systemd passes it; -1: none
-
-  std::int64_t max_connections = 1024;
-  std::int64_t max_connections_per_client = 64;
-  std::int64_t max_requests = 128;                    // requests in handlers, each in a thread
-  std::int64_t max_head = std::int64_t{16} * 1024;    // bytes of a request's head
-  std::int64_t max_body = std::int64_t{1024} * 1024;  // bytes
-  double idle_seconds = 60;                           // between two requests of a connection
-  double head_seconds = 10;                           // to receive a request's head
-  double body_seconds = 30;                           // to receive a request's body
-  double request_seconds = 60;                        // from the whole request to the beginning of its response
-  double write_seconds = 30;                          // to send a response, or a piece of a stream
-  std::vector<std::string> trusted_proxies = {};      // TrustedProxies
-  std::string certificate = {};                       // PEM files; TLS if both are given
-  std::string key = {};
-};
 
 /// A request that has been answered, for logs and metrics.
 struct HttpRecord {
@@ -47,6 +27,8 @@ struct HttpRecord {
 
 struct HttpHandlers {
   HttpHandler answer;
+  std::vector<HttpHeader> headers = {};  // of every response
+  /// Called in the thread of the connections, so it must be quick.
   std::function<void(const HttpRecord&)> record = {};
   /// Receives the message of an exception of `answer`.
   std::function<void(const std::string&)> report = {};

@@ -51,7 +51,8 @@ std::string openapi_text(const ServerOptions& options) {
 
 void add_operation(Router& router, ServerState& state) {
   router.add("GET", "/health", [](const auto& exchange) { exchange->respond({.body = status_json("ok")}); });
-  router.add("GET", "/spec", [&state](const auto& exchange) { exchange->respond({.body = openapi_text(state.options)}); });
+  router.add("GET", "/spec",
+             [&state](const auto& exchange) { exchange->respond({.body = openapi_text(state.options)}); });
   router.add("GET", "/ready", [&state](const auto& exchange) { handle_ready(state, *exchange); });
   router.add("GET", "/metrics", [&state](const auto& exchange) { handle_metrics(state, *exchange); });
 }

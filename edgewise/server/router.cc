@@ -1,34 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/server/router.h"
 
-#include <chrono>
 #include <exception>
 #include <utility>
 
 #include "edgewise/base/json.h"
 #include "edgewise/base/stop_request.h"
-#include "edgewise/server/access_log.h"
-#include "edgewise/server/observed_exchange.h"
 #include "edgewise/server/request_error.h"
 
 namespace edgewise {
 namespace {
 
-constexpr int kClientIsGone = 499;  // nginx's number for a request whose client hung up; only in logs and metrics
 constexpr std::string_view kOtherPaths = "other";
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-std::vector<HttpHeader> cors_headers(const std::string& origin) {
-  if (origin.empty()) return {};
-  return {{"Access-Control-Allow-Origin", origin},
-          {"Access-Control-Allow-Headers", "Authorization, Content-Type"},
-          {"Access-Control-Expose-Headers", "Authorization"},
-          {"Access-Control-Allow-Methods", "GET, POST"},
-          {"Access-Control-Max-Age", "1728000"}};
-}
 
 }  // namespace
 
@@ -48,19 +31,13 @@ std::map<std::string, std::vector<std::string>> Router::endpoints() const {
 
 void Router::handle(const std::shared_ptr<HttpExchange>& exchange) {
   const Metrics::RunningRequest running(state_.metrics);
-  const auto begin = std::chrono::steady_clock::now();
-  const auto observed = std::make_shared<ObservedExchange>(exchange, cors_headers(state_.options.cors_origin));
   const auto found = paths_.find(exchange->request().path);
-  const std::string_view endpoint = found == paths_.end() ? kOtherPaths : std::string_view(found->first);
-  dispatch(observed, found == paths_.end() ? nullptr : &found->second);
+  dispatch(exchange, found == paths_.end() ? nullptr : &found->second);
+}
 
-  const int status = observed->status() == 0 ? kClientIsGone : observed->status();
-  const double seconds = seconds_since(begin);
-  state_.metrics.count_response(endpoint, status, seconds);
-  if (!state_.access_log) return;
-  state_.access_log(
-      access_log_line(exchange->request(),
-                      {.endpoint = endpoint, .status = status, .bytes = observed->num_bytes(), .seconds = seconds}));
+std::string_view Router::endpoint(std::string_view path) const {
+  const auto found = paths_.find(path);
+  return found == paths_.end() ? kOtherPaths : std::string_view(found->first);
 }
 
 void Router::dispatch(const std::shared_ptr<HttpExchange>& exchange, const Methods* methods) {

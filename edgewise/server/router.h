@@ -19,12 +19,11 @@ using ErrorBody = std::string (*)(std::string_view message);
 /// `{"error": message}`.
 std::string error_body(std::string_view message);
 
-/// Passes requests to the handlers of their paths, and counts and logs the responses.
+/// Passes requests to the handlers of their paths.
 ///
 /// A path that no handler has gets status 404, and another method 405 with `Allow`; HEAD is the same as GET, and the
 /// connection must leave out the body; OPTIONS is answered for all paths. An Error of a handler gets its status
-/// (request_error.h) and any other exception 500; StopException, because the client is gone, gets no response. Browsers
-/// may use the responses in pages of options.cors_origin.
+/// (request_error.h) and any other exception 500; StopException, because the client is gone, gets no response.
 class Router {
  public:
   explicit Router(ServerState& state) : state_(state) {}
@@ -37,6 +36,10 @@ class Router {
 
   /// Answers a request. The handlers must not be added meanwhile.
   void handle(const std::shared_ptr<HttpExchange>& exchange);
+
+  /// Returns the path if it has a handler, or else a word for all other paths: for metrics and logs, which must not
+  /// have text of users.
+  std::string_view endpoint(std::string_view path) const;
 
  private:
   struct Endpoint {

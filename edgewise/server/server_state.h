@@ -17,8 +17,7 @@ namespace edgewise {
 struct ServerState {
   ServerOptions options;
   ModelRegistry& models;
-  std::function<void(std::string_view line)> log = {};         // receives errors; threads may call it at the same time
-  std::function<void(std::string_view line)> access_log = {};  // receives a line of JSON for each response
+  std::function<void(std::string_view line)> log = {};  // receives errors; threads may call it at the same time
   Metrics metrics = {};
   std::atomic<std::int64_t> deepl_characters = 0;  // characters of texts that DeepL's interface has translated
   std::atomic<bool> is_draining = false;           // whether the server is about to end and takes no more texts

@@ -115,7 +115,7 @@ TEST(ServerOptions, HaveARangeForEachNumber) {
 TEST(ServerOptions, AreCheckedTogether) {
   const auto error = [](const ServerOptions& options) { return error_of([&] { check_server_options(options); }); };
   EXPECT_EQ(error({}), "no error");
-  EXPECT_EQ(error({.body_bytes = 0}), "serve: server.body_bytes is 0, needs a whole number from 1 to 1073741824");
+  EXPECT_EQ(error({.texts = 0}), "serve: server.texts is 0, needs a whole number from 1 to 1000000");
   EXPECT_EQ(error({.api_keys = {""}}), "serve: server.api_keys has an empty key, needs characters");
   EXPECT_EQ(error({.require_api_key = true}),
             "serve: server.require_api_key is true and server.api_keys has no key, needs a key");

@@ -44,6 +44,9 @@ void add_compare(CLI::App& program);
 void add_translate(CLI::App& program);
 /// Makes `command` itself the translate command.
 void make_translate_command(CLI::App& command);
+void add_serve(CLI::App& program);
+/// Makes `command` itself the serve command.
+void make_serve_command(CLI::App& command);
 void add_score_pairs(CLI::App& program);
 void add_inspect(CLI::App& program);
 void add_score(CLI::App& program);

@@ -94,6 +94,8 @@ void make_output_optional() { is_output_optional = true; }
 
 void give_up_blocked_streams(const StopRequest& stop) { stop_request = &stop; }
 
+bool try_write_output(std::string_view text) { return write_stream(STDOUT_FILENO, text) == 0; }
+
 void write_output(std::string_view text) {
   if (output_error == 0) output_error = write_stream(STDOUT_FILENO, text);
 }

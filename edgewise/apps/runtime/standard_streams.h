@@ -28,6 +28,9 @@ void give_up_blocked_streams(const StopRequest& stop);
 /// Prints on standard output, without a buffer. Prints nothing after a failure.
 void write_output(std::string_view text);
 
+/// Prints on standard output, and returns whether all was written; a failure has no other effect. For logs.
+bool try_write_output(std::string_view text);
+
 template <typename... Args>
 void print_output(fmt::format_string<Args...> format, Args&&... args) {
   write_output(fmt::format(format, std::forward<Args>(args)...));

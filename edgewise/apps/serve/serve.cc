@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// edgewise serve --model en-de=RUN
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/runtime/shared_options.h"
+#include "edgewise/apps/runtime/standard_streams.h"
+#include "edgewise/apps/serve/line_log.h"
+#include "edgewise/apps/serve/service_manager.h"
+#include "edgewise/apps/serve/signal_pipe.h"
+#include "edgewise/base/background.h"
+#include "edgewise/base/config.h"
+#include "edgewise/base/stop_request.h"
+#include "edgewise/server/translation_server.h"
+
+namespace edgewise {
+namespace {
+
+struct ServeCommand {
+  std::vector<std::string> models;
+  std::string config;
+  std::string listen;
+  std::optional<double> drain_seconds;
+  std::vector<std::string> set;
+  int threads = 0;
+  bool prints_config = false;
+};
+
+ServerConfig read_server_config(const ServeCommand& command) {
+  ServerConfig config = command.config.empty() ? parse_config<ServerConfig>("", "serve", command.set)
+                                               : read_config<ServerConfig>(command.config, command.set);
+  if (!command.models.empty()) config.server.models = command.models;
+  if (!command.listen.empty()) config.http.listen = command.listen;
+  if (command.drain_seconds) config.server.drain_seconds = *command.drain_seconds;
+  return config;
+}
+
+void report(std::string_view line) { print_error("serve: {}\n", printable(line)); }
+
+/// Returns the address for people: a URL, or the path of a Unix socket.
+std::string address_of(const HttpServerOptions& options, std::uint16_t port) {
+  if (options.socket != -1) return "the socket of the service manager";
+  if (port == 0) return options.listen;
+  const std::string host = options.listen.substr(0, options.listen.rfind(':'));
+  return fmt::format("{}://{}:{}", options.certificate.empty() ? "http" : "https", host, port);
+}
+
+std::string monotonic_microseconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::to_string(std::int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000);
+}
+
+/// Reloads in the background, because a signal to end must not wait for the models.
+class Reloads {
+ public:
+  explicit Reloads(TranslationServer& server) : server_(server) {}
+
+  void start() {
+    std::erase_if(running_, [](const auto& reload) {
+      return reload.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    });
+    running_.push_back(run_in_background([&server = server_] {
+      notify_service_manager("RELOADING=1\nMONOTONIC_USEC=" + monotonic_microseconds());
+      server.reload();
+      notify_service_manager("READY=1");
+    }));
+  }
+
+ private:
+  TranslationServer& server_;
+  std::vector<std::future<void>> running_;
+};
+
+/// Reloads models at each SIGHUP, and returns after SIGINT or SIGTERM.
+void wait_for_end(Reloads& reloads) {
+  const SignalPipe signals;
+  while (signals.wait() == SIGHUP) reloads.start();
+}
+
+void run_server(const ServerConfig& config) {
+  static StopRequest is_ending = false;
+  give_up_blocked_streams(is_ending);
+  make_output_optional();
+  LineLog access_log(try_write_output);
+  TranslationServer server(
+      config, {.report = report, .access = [&access_log](std::string_view line) { access_log.add(line); }});
+  Reloads reloads(server);
+  report("ready at " + address_of(config.http, server.port()));
+  notify_service_manager("READY=1");
+  wait_for_end(reloads);
+  // From here on, a second signal ends the process at once.
+  notify_service_manager("STOPPING=1");
+  report("ends after the running requests");
+  const std::int64_t open_connections = server.drain();
+  if (open_connections > 0) report(fmt::format("closes {} connections with unfinished requests", open_connections));
+  is_ending = true;
+}
+
+void run_serve(const ServeCommand& command) {
+  ServerConfig config = read_server_config(command);
+  if (command.prints_config) {
+    write_output(to_toml(config, TomlComments::kHelp));
+    return;
+  }
+  if (const auto socket = passed_socket()) config.http.socket = *socket;
+  use_threads(command.threads);
+  run_server(config);
+}
+
+}  // namespace
+
+void make_serve_command(CLI::App& serve) {
+  auto command = std::make_shared<ServeCommand>();
+  serve
+      .add_option("--model", command->models,
+                  "a run or model directory with its languages, such as en-de=runs/en-de, or alone if the model knows "
+                  "the names of its languages; may be repeated; replaces server.models")
+      ->allow_extra_args(false);
+  add_path(serve, "--config", command->config, "a server's config, SERVER.toml; --print-config shows all options");
+  serve.add_option("--listen", command->listen,
+                   "ADDRESS:PORT, [IPV6]:PORT or unix:PATH; default 127.0.0.1:5000; replaces http.listen");
+  add_number(serve, "--drain-seconds", &command->drain_seconds,
+             "time for running requests after SIGTERM or SIGINT; default 30; replaces server.drain_seconds",
+             range_of<ServerOptions>("drain_seconds"));
+  add_settings_option(serve, command->set);
+  add_threads_option(serve, command->threads);
+  serve.add_flag("--print-config", command->prints_config, "print the config with all options, and end");
+  serve.callback([command] { run_serve(*command); });
+}
+
+void add_serve(CLI::App& program) {
+  make_serve_command(*program.add_subcommand(
+      "serve", "Translate texts for clients that speak HTTP, with the interfaces of LibreTranslate and DeepL"));
+}
+
+}  // namespace edgewise

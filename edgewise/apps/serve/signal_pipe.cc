@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/apps/serve/signal_pipe.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "edgewise/base/error.h"
+
+namespace edgewise {
+namespace {
+
+std::atomic<int> signal_writer = -1;
+
+void write_signal(int signal) {
+  const int error = errno;
+  const auto number = static_cast<unsigned char>(signal);
+  // A pipe that is full has thousands of signals already.
+  [[maybe_unused]] const ssize_t written = ::write(signal_writer, &number, 1);
+  errno = error;
+}
+
+std::pair<FileDescriptor, FileDescriptor> open_pipe() {
+  std::array<int, 2> ends{};
+  check(::pipe2(ends.data(), O_CLOEXEC) == 0, "serve: the system refuses a pipe: {}", error_text(errno));
+  ::fcntl(ends[1], F_SETFL, O_NONBLOCK);  // a handler must not wait
+  signal_writer = ends[1];
+  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+}  // namespace
+
+SignalPipe::SignalPipe() : SignalPipe(open_pipe()) {}
+
+SignalPipe::SignalPipe(std::pair<FileDescriptor, FileDescriptor> ends)
+    : reader_(std::move(ends.first)),
+      writer_(std::move(ends.second)),
+      handlers_({SIGINT, SIGTERM, SIGHUP}, write_signal) {}
+
+int SignalPipe::wait() const {
+  unsigned char signal = 0;
+  while (::read(reader_.number(), &signal, 1) != 1) check(errno == EINTR, "serve: {}", error_text(errno));
+  return signal;
+}
+
+}  // namespace edgewise

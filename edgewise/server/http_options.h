@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "edgewise/base/fields.h"
+
+namespace edgewise {
+
+/// The section [http] of a server's config. The limits keep the memory of the connections below
+/// max_connections · (max_head + max_body), and end connections that send or read too slowly.
+struct HttpServerOptions {
+  std::string listen = "127.0.0.1:5000";
+  int socket = -1;  // a descriptor that listens already, as systemd passes it; -1: none
+
+  std::int64_t max_connections = 1024;
+  std::int64_t max_connections_per_client = 64;
+  std::int64_t max_requests = 128;
+  std::int64_t max_head = std::int64_t{16} * 1024;
+  std::int64_t max_body = std::int64_t{1024} * 1024;
+  double idle_seconds = 60;
+  double head_seconds = 10;
+  double body_seconds = 30;
+  double request_seconds = 65;  // from the whole request to the beginning of its response; 503 after it
+  double write_seconds = 30;
+  std::vector<std::string> trusted_proxies = {};  // TrustedProxies
+  std::string certificate = {};
+  std::string key = {};
+
+  template <class Self, class Field>
+  static void list_fields(Self& self, Field&& field) {
+    const Range bytes = at_least(1).at_most(1 << 30);
+    const Range seconds = above(0).at_most(1e6);
+    field("listen", self.listen, "ADDRESS:PORT, [IPV6]:PORT or unix:PATH; port 0: any free port");
+    field("max_connections", self.max_connections, "connections at a time; one more gets status 429",
+          at_least(1).at_most(1e6));
+    field("max_connections_per_client", self.max_connections_per_client, "connections of one address at a time",
+          at_least(1).at_most(1e6));
+    field("max_requests", self.max_requests, "requests at a time, each in a thread; one more gets status 429",
+          at_least(1).at_most(1e4));
+    field("max_head", self.max_head, "bytes of the head of a request", at_least(1024).at_most(1 << 20));
+    field("max_body", self.max_body, "bytes of the body of a request", bytes);
+    field("idle_seconds", self.idle_seconds, "time after which a connection without a request is closed", seconds);
+    field("head_seconds", self.head_seconds, "time in which a client must send the head of a request", seconds);
+    field("body_seconds", self.body_seconds, "time in which a client must send the body of a request", seconds);
+    field("write_seconds", self.write_seconds, "time in which a client must accept a response, or a piece of a stream",
+          seconds);
+    field("trusted_proxies", self.trusted_proxies,
+          "addresses or networks, such as 10.0.0.0/8, of proxies whose X-Forwarded-For names the client");
+    field("certificate", self.certificate, "PEM file with the certificate chain for TLS; empty: no TLS");
+    field("key", self.key, "PEM file with the key of the certificate");
+  }
+};
+
+}  // namespace edgewise

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/server/server_config.h"
+
+#include "edgewise/base/error.h"
+
+namespace edgewise {
+
+TranslatorOptions ServedTranslationOptions::translator_options() const {
+  return {.precision = precision,
+          .beam = beam,
+          .capacity = {.sentences = batch_sentences, .tokens = batch_tokens},
+          .workers = workers};
+}
+
+void check_server_config(const ServerConfig& config) {
+  check_ranges(config, "serve");
+  check_server_options(config.server);
+  check(config.http.certificate.empty() == config.http.key.empty(),
+        "serve: only one of http.certificate and http.key is set, TLS needs both");
+}
+
+}  // namespace edgewise

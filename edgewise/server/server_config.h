@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "edgewise/base/fields.h"
+#include "edgewise/options/precision.h"
+#include "edgewise/server/http_options.h"
+#include "edgewise/server/server_options.h"
+#include "edgewise/translate/translator_options.h"
+
+namespace edgewise {
+
+/// The section [translation] of a server's config: how all models translate.
+struct ServedTranslationOptions {
+  RuntimePrecision precision = RuntimePrecision::kFp32;
+  std::optional<std::int64_t> beam = {};
+  std::int64_t batch_sentences = SearchCapacity().sentences;
+  std::int64_t batch_tokens = SearchCapacity().tokens;
+  int workers = 1;
+
+  template <class Self, class Field>
+  static void list_fields(Self& self, Field&& field) {
+    field("precision", self.precision, "number format of matrix products");
+    field("beam", self.beam, "hypotheses in the beam; none: as the config of each model says",
+          range_of<SearchOptions>("beam"));
+    field("batch_sentences", self.batch_sentences, "most sentences that a worker translates at a time",
+          at_least(1).at_most(1e6));
+    field("batch_tokens", self.batch_tokens, "most input tokens that a worker translates at a time; 0: no limit",
+          at_least(0).at_most(1e9));
+    field("workers", self.workers, "searches of each model that run in parallel and share the threads",
+          at_least(1).at_most(1024));
+  }
+
+  TranslatorOptions translator_options() const;
+};
+
+/// The config of a translation server, SERVER.toml.
+struct ServerConfig {
+  ServerOptions server;
+  HttpServerOptions http;
+  ServedTranslationOptions translation;
+
+  template <class Self, class Field>
+  static void list_fields(Self& self, Field&& field) {
+    field("server", self.server, "models, and limits of requests");
+    field("http", self.http, "connections");
+    field("translation", self.translation, "how all models translate");
+  }
+};
+
+/// Throws Error for options out of their range, and for options that contradict each other.
+void check_server_config(const ServerConfig& config);
+
+}  // namespace edgewise

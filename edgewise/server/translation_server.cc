@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/server/translation_server.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "edgewise/server/access_log.h"
+#include "edgewise/server/cors.h"
+#include "edgewise/server/deepl.h"
+#include "edgewise/server/libretranslate.h"
+#include "edgewise/server/model_loader.h"
+#include "edgewise/server/native.h"
+#include "edgewise/server/operation.h"
+#include "edgewise/server/router.h"
+#include "edgewise/server/server_state.h"
+
+namespace edgewise {
+namespace {
+
+constexpr int kClientIsGone = 499;  // nginx's number for a request whose client hung up; only in logs and metrics
+
+/// The handlers of requests know better how to end a late request than the connection, which is the second to do so.
+constexpr double kSecondsAfterHandlers = 5;
+
+std::vector<ModelSpec> parse_specs(const std::vector<std::string>& texts) {
+  std::vector<ModelSpec> specs;
+  for (const std::string& text : texts) specs.push_back(parse_model_spec(text));
+  return specs;
+}
+
+const ServerConfig& checked(const ServerConfig& config) {
+  check_server_config(config);
+  return config;
+}
+
+HttpServerOptions http_options(const ServerConfig& config) {
+  HttpServerOptions options = config.http;
+  options.request_seconds = config.server.request_seconds + kSecondsAfterHandlers;
+  return options;
+}
+
+}  // namespace
+
+class TranslationServer::Implementation {
+ public:
+  Implementation(const ServerConfig& config, ServerLogs logs, ModelLoader loader)
+      : logs_(std::move(logs)),
+        models_(parse_specs(checked(config).server.models), std::move(loader), config.server.pivot),
+        state_{.options = config.server, .models = models_, .log = logs_.report},
+        router_(state_) {
+    add_libretranslate(router_, state_);
+    add_deepl(router_, state_);
+    add_native(router_, state_);
+    add_operation(router_, state_);
+    http_.emplace(http_options(config),
+                  HttpHandlers{.answer = [this](const auto& exchange) { router_.handle(exchange); },
+                               .headers = cors_headers(config.server.cors_origin),
+                               .record = [this](const HttpRecord& record) { count(record); },
+                               .report = logs_.report});
+  }
+
+  std::uint16_t port() const { return http_->port(); }
+
+  void reload() {
+    models_.reload([this](std::string_view line) {
+      if (logs_.report) logs_.report(line);
+    });
+  }
+
+  std::int64_t drain() {
+    state_.is_draining = true;
+    return http_->drain(state_.options.drain_seconds) ? 0 : http_->load().connections;
+  }
+
+ private:
+  void count(const HttpRecord& record) {
+    HttpRecord counted = record;
+    if (counted.was_abandoned) counted.status = kClientIsGone;
+    const std::string_view endpoint = router_.endpoint(record.path);
+    state_.metrics.count_response(endpoint, counted.status, counted.seconds);
+    if (logs_.access && state_.options.access_log) logs_.access(access_log_line(counted, endpoint));
+  }
+
+  ServerLogs logs_;
+  ModelRegistry models_;
+  ServerState state_;
+  Router router_;
+  std::optional<HttpServer> http_;  // destroyed first: its threads use all others
+};
+
+TranslationServer::TranslationServer(const ServerConfig& config, ServerLogs logs)
+    : TranslationServer(config, std::move(logs),
+                        make_model_loader(config.translation.translator_options(), config.server)) {}
+
+TranslationServer::TranslationServer(const ServerConfig& config, ServerLogs logs, ModelLoader loader)
+    : implementation_(std::make_unique<Implementation>(config, std::move(logs), std::move(loader))) {}
+
+TranslationServer::~TranslationServer() = default;
+
+std::uint16_t TranslationServer::port() const { return implementation_->port(); }
+
+void TranslationServer::reload() { implementation_->reload(); }
+
+std::int64_t TranslationServer::drain() { return implementation_->drain(); }
+
+}  // namespace edgewise

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "edgewise/server/http_server.h"
+#include "edgewise/server/model_registry.h"
+#include "edgewise/server/server_config.h"
+
+namespace edgewise {
+
+/// Receives lines without line feeds. Threads may call the functions at the same time; the functions must be quick.
+struct ServerLogs {
+  std::function<void(std::string_view line)> report = {};  // errors, and reloaded models
+  std::function<void(std::string_view line)> access = {};  // JSON for each response (access_log.h)
+};
+
+/// A translation server: models behind HTTP with the interfaces of LibreTranslate and DeepL, and our own.
+///
+///     TranslationServer server({.server = {.models = {"en-de=runs/en-de"}}});
+///     …
+///     server.drain();
+class TranslationServer {
+ public:
+  /// Loads the models, listens, and starts the threads. Throws Error for a config that contradicts itself, a model that
+  /// cannot be loaded, and as HttpServer does.
+  explicit TranslationServer(const ServerConfig& config, ServerLogs logs = {});
+
+  /// Serves models that `loader` loads.
+  TranslationServer(const ServerConfig& config, ServerLogs logs, ModelLoader loader);
+
+  /// Closes all connections, and ends all requests.
+  ~TranslationServer();
+
+  TranslationServer(const TranslationServer&) = delete;
+  TranslationServer& operator=(const TranslationServer&) = delete;
+
+  /// Returns the port of the socket; 0 for a Unix socket.
+  std::uint16_t port() const;
+
+  /// Loads changed models as ModelRegistry::reload does. Reports one line for each.
+  void reload();
+
+  /// Refuses new connections and new texts, and waits until all requests are answered, at most server.drain_seconds.
+  /// Returns the number of connections that remain.
+  std::int64_t drain();
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace edgewise
