@@ -37,6 +37,13 @@ void replace_all(std::string& text, std::string_view name, std::string_view valu
   }
 }
 
+/// Returns a regular expression of the numbers up to `most`, as a client may write them.
+std::string alternatives_pattern(std::int64_t most) {
+  std::string numbers = "0";
+  for (std::int64_t number = 1; number <= most; ++number) numbers += fmt::format("|{}", number);
+  return fmt::format("^(-[0-9]{{1,18}}|0*({}))$", numbers);
+}
+
 /// Returns openapi.json with the version of this build and the limits of this server.
 std::string openapi_text(const ServerOptions& options) {
   std::string text(server_files().front().text);
@@ -44,6 +51,7 @@ std::string openapi_text(const ServerOptions& options) {
   replace_all(text, R"("CHARACTERS")", std::to_string(options.characters));
   replace_all(text, R"("TEXTS")", std::to_string(options.texts));
   replace_all(text, R"("ALTERNATIVES")", std::to_string(options.alternatives));
+  replace_all(text, "ALTERNATIVES_PATTERN", alternatives_pattern(options.alternatives));
   return text;
 }
 
