@@ -29,4 +29,10 @@ HttpResponse error_response(int status, std::string_view text) {
   return {.status = status, .body = fmt::format(R"({{"error":{},"message":{}}})", quoted, quoted)};
 }
 
+HttpResponse busy_response(int status, std::string_view text) {
+  HttpResponse response = error_response(status, text);
+  response.headers.push_back({"Retry-After", "1"});
+  return response;
+}
+
 }  // namespace edgewise

@@ -11,4 +11,7 @@ namespace edgewise {
 /// DeepL's.
 HttpResponse error_response(int status, std::string_view text);
 
+/// Returns an error of a server that has too much work, with the time after which the client may try again.
+HttpResponse busy_response(int status, std::string_view text);
+
 }  // namespace edgewise
