@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The commands of this project. Every target installs what it needs on its first call.
-.PHONY: help setup build demo test test-pages gallery test-sanitized test-threads fuzz lint-tools format format-check \
-  tidy bench-kernels bench-peers clean
+.PHONY: help setup build demo serve test test-pages gallery test-sanitized test-threads fuzz lint-tools format \
+  format-check tidy bench-kernels bench-peers clean
 
 help:  ## list all targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -15,6 +15,10 @@ build: setup  ## build the program, build/edgewise, and all tests
 demo: setup  ## train an English-French model, score it, translate a few sentences (minutes)
 	@scripts/build release edgewise
 	@scripts/demo
+
+serve: setup  ## serve the demo's model at http://127.0.0.1:5000 until Ctrl-C
+	@scripts/build release edgewise
+	@scripts/serve
 
 test: build  ## build and run all tests
 	@ctest --test-dir build --output-on-failure --parallel "$$(nproc)"

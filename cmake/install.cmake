@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cmake --install build` installs the programs and the package that find_package(edgewise COMPONENTS …) finds. The
-# component infer translates and needs no libtorch; the component convert adds models of other systems, and the component
-# train the libraries above libtorch.
+# component infer translates and needs no libtorch; the component server adds the program edgewise-server, the component
+# convert models of other systems, and the component train the libraries above libtorch.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -41,4 +41,5 @@ install(FILES "${PROJECT_BINARY_DIR}/edgewise-config.cmake" "${PROJECT_BINARY_DI
 install(FILES "${CMAKE_CURRENT_LIST_DIR}/libtorch.cmake" DESTINATION "${package_dir}" COMPONENT train)
 
 install(TARGETS edgewise-translate COMPONENT infer)
+install(TARGETS edgewise-server COMPONENT server)
 install(TARGETS edgewise COMPONENT train)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # edgewise_test declares the test program of a layer; one program per layer keeps heavy headers to few files.
-#   edgewise_test(graph SOURCES relation_test.cc … [LIBRARIES edgewise_graph …] [SEPARATE])
+#   edgewise_test(graph SOURCES relation_test.cc … [LIBRARIES edgewise_graph …] [ENVIRONMENT NAME=value …] [SHARDS 2]
+#                 [SEPARATE])
+# SHARDS: CTest runs the program as several tests, <name>_0 and so on, which share the cores.
 # SEPARATE: each file is compiled alone, because several files define the same names.
 if(EDGEWISE_TESTS)
   find_package(GTest REQUIRED)
@@ -9,7 +11,7 @@ if(EDGEWISE_TESTS)
 endif()
 
 function(edgewise_test name)
-  cmake_parse_arguments(test "SEPARATE" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(test "SEPARATE" "SHARDS" "SOURCES;LIBRARIES;ENVIRONMENT" ${ARGN})
   add_executable(test_${name} ${test_SOURCES})
   if(NOT test_SEPARATE)
     set_target_properties(test_${name} PROPERTIES UNITY_BUILD ${EDGEWISE_UNITY})
@@ -23,37 +25,58 @@ function(edgewise_test name)
     # optimising tests takes longer than it saves.
     target_compile_options(test_${name} PRIVATE -fno-sanitize=undefined -O0)
   endif()
-  # One process per program: starting libtorch for each of hundreds of tests would take longer than the tests.
-  add_test(NAME ${name} COMMAND test_${name} --gtest_brief=1)
   # Several programs share the cores at a time, and the busy-waiting threads of libtorch's OpenMP would take the cores
   # from other programs. die_after_fork=0: some tests start threads in a forked process. RC_PARAMS: a run of CTest has
   # the same random cases each time; scripts/soak and a program that is started by hand draw other ones.
   set(support "${PROJECT_SOURCE_DIR}/tests/support")
-  set_tests_properties(${name} PROPERTIES TIMEOUT 3000 ENVIRONMENT
-    "OMP_WAIT_POLICY=passive;RC_PARAMS=seed=1;LSAN_OPTIONS=suppressions=${support}/leaks.txt:print_suppressions=0;TSAN_OPTIONS=suppressions=${support}/threads.txt:print_suppressions=0:die_after_fork=0")
+  set(environment
+    "OMP_WAIT_POLICY=passive" "RC_PARAMS=seed=1"
+    "LSAN_OPTIONS=suppressions=${support}/leaks.txt:print_suppressions=0"
+    "TSAN_OPTIONS=suppressions=${support}/threads.txt:print_suppressions=0:die_after_fork=0" ${test_ENVIRONMENT})
+  set_target_properties(test_${name} PROPERTIES EDGEWISE_ENVIRONMENT "${environment}")
+  edgewise_test_shards(${name} "${test_SHARDS}" "${environment}" tests)
+  set_target_properties(test_${name} PROPERTIES EDGEWISE_TESTS "${tests}")
+endfunction()
+
+# edgewise_test_shards runs the program test_<name> as a CTest test <test>, or as several, <test>_0 and so on, if there
+# are several shards, and puts their names into the variable `tests`. One process for many tests: starting libtorch for
+# each of hundreds of tests would take longer than the tests.
+function(edgewise_test_shards test shards environment tests)
+  string(REGEX REPLACE "_slow$" "" program "test_${test}")
+  set(names ${test})
+  if(shards)
+    math(EXPR last "${shards} - 1")
+    set(names "")
+    foreach(shard RANGE ${last})
+      list(APPEND names ${test}_${shard})
+    endforeach()
+  endif()
+  set(shard 0)
+  foreach(name ${names})
+    set(shard_environment ${environment})
+    if(shards)
+      list(APPEND shard_environment GTEST_TOTAL_SHARDS=${shards} GTEST_SHARD_INDEX=${shard})
+    endif()
+    math(EXPR shard "${shard} + 1")
+    add_test(NAME ${name} COMMAND ${program} --gtest_brief=1)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 3000 ENVIRONMENT "${shard_environment}")
+  endforeach()
+  set(${tests} ${names} PARENT_SCOPE)
 endfunction()
 
 # edgewise_slow_tests makes the tests that match a filter of GoogleTest a CTest test of their own, <name>_slow with the
-# label slow. With SHARDS, they become several, <name>_slow_0 and so on, which share the cores. With sanitizers they take
-# minutes, so CI runs them without sanitizers.
+# label slow; with SHARDS, several. With sanitizers they take minutes, so CI runs them without sanitizers.
 #   edgewise_slow_tests(apps "Kill*:Train*" SHARDS 4)
 function(edgewise_slow_tests name filter)
   cmake_parse_arguments(slow "" "SHARDS" "" ${ARGN})
-  get_test_property(${name} ENVIRONMENT environment)
-  set(shards "${slow_SHARDS}")
-  if(NOT shards)
-    set(shards 1)
-  endif()
-  math(EXPR last "${shards} - 1")
-  foreach(shard RANGE ${last})
-    set(test ${name}_slow)
-    if(shards GREATER 1)
-      set(test ${name}_slow_${shard})
-    endif()
-    add_test(NAME ${test} COMMAND test_${name} --gtest_brief=1 "--gtest_filter=${filter}")
-    # CTest starts the tests of the highest COST first.
-    set_tests_properties(${test} PROPERTIES LABELS slow TIMEOUT 3000 COST 1000 ENVIRONMENT
-      "${environment};GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
+  get_target_property(environment test_${name} EDGEWISE_ENVIRONMENT)
+  edgewise_test_shards(${name}_slow "${slow_SHARDS}" "${environment};GTEST_FILTER=${filter}" slow_tests)
+  # CTest starts the tests of the highest COST first.
+  set_tests_properties(${slow_tests} PROPERTIES LABELS slow COST 1000)
+  get_target_property(quick_tests test_${name} EDGEWISE_TESTS)
+  set_tests_properties(${quick_tests} PROPERTIES COST 900)
+  foreach(test ${quick_tests})
+    get_test_property(${test} ENVIRONMENT environment)
+    set_tests_properties(${test} PROPERTIES ENVIRONMENT "${environment};GTEST_FILTER=-${filter}")
   endforeach()
-  set_tests_properties(${name} PROPERTIES COST 900 ENVIRONMENT "${environment};GTEST_FILTER=-${filter}")
 endfunction()

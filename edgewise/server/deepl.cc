@@ -32,8 +32,8 @@ std::string deepl_code(const std::string& code) { return code == "zh-Hans" ? "ZH
 
 void refuse_unknown_options(const RequestFields& fields) {
   const std::string formality = fields.text("formality").value_or("");
-  check(formality != "more" && formality != "less", "formality is {}, needs default, prefer_more or prefer_less",
-        formality);
+  check(formality.empty() || formality == "default" || formality == "prefer_more" || formality == "prefer_less",
+        "formality is {}, needs default, prefer_more or prefer_less", quote_unless_plain(formality));
   check(fields.text("glossary_id").value_or("").empty(), "glossary_id is set, but this server has no glossaries");
 }
 
@@ -44,7 +44,7 @@ TextFormat read_format(const RequestFields& fields) {
 }
 
 LineBreaks read_split_sentences(const RequestFields& fields) {
-  const std::string split = fields.text("split_sentences").value_or("1");
+  const std::string split = fields.word("split_sentences").value_or("1");
   check(split == "0" || split == "1" || split == "nonewlines", "split_sentences is {}, needs 0, 1 or nonewlines",
         quote_unless_plain(split));
   return split == "1" ? LineBreaks::kEnd : LineBreaks::kSpace;

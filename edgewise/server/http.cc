@@ -26,7 +26,9 @@ std::string http_date(std::time_t time) {
 
 HttpResponse error_response(int status, std::string_view text) {
   const std::string quoted = quote_json(text);
-  return {.status = status, .body = fmt::format(R"({{"error":{},"message":{}}})", quoted, quoted)};
+  HttpResponse response{.status = status, .body = fmt::format(R"({{"error":{},"message":{}}})", quoted, quoted)};
+  if (status == 429 || status == 503) response.headers.push_back({"Retry-After", "1"});
+  return response;
 }
 
 }  // namespace edgewise

@@ -172,9 +172,7 @@ class Connection final : public ExchangeConnection,
     exchange_ = std::make_shared<ConnectionExchange>(shared_.io.get_executor(), this->shared_from_this(), ++last_id_,
                                                      std::move(request));
     if (shared_.requests >= shared_.options.max_requests) {
-      HttpResponse busy = error_response(429, "the server has too many requests; try again later");
-      busy.headers.push_back({"Retry-After", "1"});
-      return respond(last_id_, std::move(busy));
+      return respond(last_id_, error_response(429, "the server has too many requests; try again later"));
     }
     socket_stream().expires_never();
     wait_for_answer();
@@ -227,9 +225,7 @@ class Connection final : public ExchangeConnection,
 
   void end_late_exchange() {
     exchange_->abandon();
-    HttpResponse late = error_response(503, "the request took too long");
-    late.headers.push_back({"Retry-After", "1"});
-    respond(exchange_->id(), std::move(late));
+    respond(exchange_->id(), error_response(503, "the request took too long"));
   }
 
   void abandon_exchange() {

@@ -82,7 +82,7 @@ void handle_translate(ServerState& state, HttpExchange& exchange) {
   const std::string source = require_field(fields, "source");
   const std::string target = require_field(fields, "target");
   TextRequest request{.client = exchange.request().client, .texts = query.texts};
-  request.alternatives = parse_alternatives(fields.text("alternatives"));
+  request.alternatives = parse_alternatives(fields.word("alternatives"));
   check_limits(request, state.options);
   request.format = parse_format(fields.text("format"));
   RequestLanguages languages = find_languages(*state.models.languages(), source, target, request.texts, request.format);

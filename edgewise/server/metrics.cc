@@ -31,18 +31,35 @@ std::string escape_label(std::string_view value) {
 
 }  // namespace
 
+void Metrics::Histogram::add(double value) {
+  for (std::size_t i = 0; i < kBuckets.size(); ++i) counts[i] += value <= kBuckets[i] ? 1 : 0;
+  ++count;
+  sum += value;
+}
+
+void Metrics::Histogram::append_to(std::string& text, std::string_view name, std::string_view labels) const {
+  for (std::size_t i = 0; i < kBuckets.size(); ++i) {
+    text += fmt::format("{}_bucket{{{}le=\"{}\"}} {}\n", name, labels, kBuckets[i], counts[i]);
+  }
+  text += fmt::format("{}_bucket{{{}le=\"+Inf\"}} {}\n", name, labels, count);
+  const std::string own = labels.empty() ? "" : fmt::format("{{{}}}", labels.substr(0, labels.size() - 1));
+  text += fmt::format("{0}_sum{1} {2}\n{0}_count{1} {3}\n", name, own, sum, count);
+}
+
 void Metrics::count_response(std::string_view endpoint, int status, double seconds) {
   const std::lock_guard lock(mutex_);
   ++responses_[{std::string(endpoint), status}];
-  Histogram& histogram = seconds_[std::string(endpoint)];
-  for (std::size_t i = 0; i < kBuckets.size(); ++i) histogram.counts[i] += seconds <= kBuckets[i] ? 1 : 0;
-  ++histogram.count;
-  histogram.sum += seconds;
+  seconds_[std::string(endpoint)].add(seconds);
 }
 
 void Metrics::count_rejection(std::string_view reason) {
   const std::lock_guard lock(mutex_);
   ++rejections_[std::string(reason)];
+}
+
+void Metrics::count_wait(double seconds) {
+  const std::lock_guard lock(mutex_);
+  waits_.add(seconds);
 }
 
 void Metrics::count_tokens(std::int64_t input, std::int64_t output) {
@@ -65,18 +82,16 @@ std::string Metrics::text(const ClientQueue::Load& load, const std::vector<std::
   }
   name = begin_metric(text, "request_seconds", "histogram", "Time from the whole request to the whole response.");
   for (const auto& [endpoint, histogram] : seconds_) {
-    const std::string label = fmt::format("endpoint=\"{}\"", escape_label(endpoint));
-    for (std::size_t i = 0; i < kBuckets.size(); ++i) {
-      text += fmt::format("{}_bucket{{{},le=\"{}\"}} {}\n", name, label, kBuckets[i], histogram.counts[i]);
-    }
-    text += fmt::format("{}_bucket{{{},le=\"+Inf\"}} {}\n", name, label, histogram.count);
-    text += fmt::format("{0}_sum{{{1}}} {2}\n{0}_count{{{1}}} {3}\n", name, label, histogram.sum, histogram.count);
+    histogram.append_to(text, name, fmt::format("endpoint=\"{}\",", escape_label(endpoint)));
   }
+  name = begin_metric(text, "queue_seconds", "histogram", "Time that a sentence waits for its first step.");
+  waits_.append_to(text, name, "");
   name = begin_metric(text, "rejected_total", "counter", "Requests that a limit refused, by reason.");
   for (const auto& [reason, count] : rejections_) {
     text += fmt::format("{}{{reason=\"{}\"}} {}\n", name, escape_label(reason), count);
   }
   append_value(text, "requests_running", "gauge", "Requests without a complete response.", running_);
+  append_value(text, "requests_waiting", "gauge", "Requests of which no model has a sentence yet.", load.waiting_jobs);
   append_value(text, "sentences_waiting", "gauge", "Parts of sentences that wait for a model.", load.waiting_parts);
   append_value(text, "sentences_running", "gauge", "Parts of sentences that a model translates.", load.running_parts);
   append_value(text, "queue_tokens", "gauge", "Input tokens of all requests to models.", load.tokens);

@@ -18,7 +18,7 @@ namespace edgewise {
 /// Threads may call all functions at the same time.
 class Metrics {
  public:
-  /// Upper ends of the buckets of request_seconds.
+  /// Upper ends of the buckets of request_seconds and queue_seconds.
   static constexpr std::array<double, 12> kBuckets = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
 
   /// Counts a request from its construction to its destruction as running.
@@ -40,6 +40,9 @@ class Metrics {
   /// Counts a request that the server refused because of a limit, `reason`.
   void count_rejection(std::string_view reason);
 
+  /// Counts a sentence that a model begins to translate after it waited for so long.
+  void count_wait(double seconds);
+
   void count_tokens(std::int64_t input, std::int64_t output);
 
   /// Returns the text of the present values. `models` are the paths of the models.
@@ -47,9 +50,13 @@ class Metrics {
 
  private:
   struct Histogram {
-    std::array<std::int64_t, kBuckets.size()> counts{};  // requests of at most the bucket's end
+    std::array<std::int64_t, kBuckets.size()> counts{};  // values of at most the bucket's end
     std::int64_t count = 0;
     double sum = 0;
+
+    void add(double value);
+    /// Appends the lines of the metric `name`; `labels` is empty or ends with a comma.
+    void append_to(std::string& text, std::string_view name, std::string_view labels) const;
   };
 
   void add_running(std::int64_t change);
@@ -57,6 +64,7 @@ class Metrics {
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, int>, std::int64_t> responses_;  // by endpoint and status
   std::map<std::string, Histogram> seconds_;                       // by endpoint
+  Histogram waits_;
   std::map<std::string, std::int64_t, std::less<>> rejections_;
   std::int64_t running_ = 0;
   std::int64_t input_tokens_ = 0;

@@ -88,6 +88,7 @@ ClientQueue::Load ModelRegistry::load() const {
   for (const auto& model : languages()->models()) {
     const ClientQueue::Load load = model->service->load();
     sum.jobs += load.jobs;
+    sum.waiting_jobs += load.waiting_jobs;
     sum.waiting_parts += load.waiting_parts;
     sum.running_parts += load.running_parts;
     sum.tokens += load.tokens;

@@ -33,7 +33,7 @@ std::optional<std::string> bearer_key(const HttpRequest& request) {
 }
 
 bool read_flag(const RequestFields& fields, std::string_view name) {
-  const std::string text = fields.text(name).value_or("false");
+  const std::string text = fields.word(name).value_or("false");
   check(text == "true" || text == "false", "request: {} is {}, needs true or false", name, quote_unless_plain(text));
   return text == "true";
 }
@@ -55,7 +55,7 @@ NativeRequest read_native_request(ServerState& state, const HttpRequest& http) {
   check(!texts.texts.empty(), "request: text is missing, needs a text or a list of texts");
   texts.format = parse_format(fields.text("format"));
   texts.line_breaks = read_line_breaks(fields);
-  texts.alternatives = parse_alternatives(fields.text("alternatives"));
+  texts.alternatives = parse_alternatives(fields.word("alternatives"));
   check_limits(texts, state.options);
   const auto target = fields.text("target");
   check(target.has_value(), "request: target is missing, needs the code of a language");

@@ -15,10 +15,11 @@ namespace {
 std::string status_json(std::string_view status) { return JsonObject().add("status", status).text(); }
 
 void handle_ready(ServerState& state, HttpExchange& exchange) {
-  if (state.is_draining) throw RequestError(503, "the server is about to end");
+  const std::vector<HttpHeader> retry = {{"Retry-After", "1"}};
+  if (state.is_draining) throw RequestError(503, "the server is about to end", retry);
   for (const auto& model : state.models.languages()->models()) {
     const ClientQueue::Load load = model->service->load();
-    if (load.tokens >= state.options.queue_tokens) throw RequestError(503, "a queue is full");
+    if (load.tokens >= state.options.queue_tokens) throw RequestError(503, "a queue is full", retry);
   }
   exchange.respond({.body = status_json("ok")});
 }
@@ -30,18 +31,36 @@ void handle_metrics(ServerState& state, HttpExchange& exchange) {
                     .body = state.metrics.text(state.models.load(), models)});
 }
 
-/// Returns openapi.json with the version of this build.
-std::string openapi_text() {
-  constexpr std::string_view kVersion = "VERSION";
+void replace_all(std::string& text, std::string_view name, std::string_view value) {
+  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + value.size())) {
+    text.replace(at, name.size(), value);
+  }
+}
+
+/// Returns a regular expression of the numbers up to `most`, as a client may write them.
+std::string alternatives_pattern(std::int64_t most) {
+  std::string numbers = "0";
+  for (std::int64_t number = 1; number <= most; ++number) numbers += fmt::format("|{}", number);
+  return fmt::format("^(-[0-9]{{1,18}}|0*({}))$", numbers);
+}
+
+/// Returns openapi.json with the version of this build and the limits of this server.
+std::string openapi_text(const ServerOptions& options) {
   std::string text(server_files().front().text);
-  return text.replace(text.find(kVersion), kVersion.size(), version());
+  replace_all(text, R"("VERSION")", quote_json(version()));
+  replace_all(text, R"("CHARACTERS")", std::to_string(options.characters));
+  replace_all(text, R"("TEXTS")", std::to_string(options.texts));
+  replace_all(text, R"("ALTERNATIVES")", std::to_string(options.alternatives));
+  replace_all(text, "ALTERNATIVES_PATTERN", alternatives_pattern(options.alternatives));
+  return text;
 }
 
 }  // namespace
 
 void add_operation(Router& router, ServerState& state) {
   router.add("GET", "/health", [](const auto& exchange) { exchange->respond({.body = status_json("ok")}); });
-  router.add("GET", "/spec", [](const auto& exchange) { exchange->respond({.body = openapi_text()}); });
+  router.add("GET", "/spec",
+             [&state](const auto& exchange) { exchange->respond({.body = openapi_text(state.options)}); });
   router.add("GET", "/ready", [&state](const auto& exchange) { handle_ready(state, *exchange); });
   router.add("GET", "/metrics", [&state](const auto& exchange) { handle_metrics(state, *exchange); });
 }

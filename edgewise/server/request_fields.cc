@@ -33,9 +33,11 @@ void read_value(JsonScanner& json, const std::string& name, RequestField& field)
       field.values.push_back(json.read_string(name));
       break;
     case JsonKind::kNumber:
+      field.is_word = true;
       field.values.push_back(json_number(json.read_number(name)));
       break;
     case JsonKind::kBoolean:
+      field.is_word = true;
       field.values.emplace_back(json.read_boolean(name) ? "true" : "false");
       break;
     default:
@@ -66,7 +68,20 @@ const RequestField* RequestFields::find(std::string_view name) const {
   return &found->second;
 }
 
+/// Returns the field, which is text or a list of texts.
+const RequestField* RequestFields::find_text(std::string_view name) const {
+  const RequestField* field = find(name);
+  check(field == nullptr || !field->is_word, "request: {} is {}, needs a string", name,
+        field == nullptr ? "" : field->values.front());
+  return field;
+}
+
 std::optional<std::string> RequestFields::text(std::string_view name) const {
+  find_text(name);
+  return word(name);
+}
+
+std::optional<std::string> RequestFields::word(std::string_view name) const {
   const RequestField* field = find(name);
   if (field == nullptr) return std::nullopt;
   check(!field->is_list, "request: {} is a list, needs one value", name);
@@ -74,7 +89,7 @@ std::optional<std::string> RequestFields::text(std::string_view name) const {
 }
 
 std::vector<std::string> RequestFields::texts(std::string_view name) const {
-  const RequestField* field = find(name);
+  const RequestField* field = find_text(name);
   return field == nullptr ? std::vector<std::string>() : field->values;
 }
 

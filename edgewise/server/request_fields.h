@@ -12,11 +12,12 @@
 
 namespace edgewise {
 
-/// The values of a field. JSON has numbers, true and false as text, and a list for a list; null is the
-/// same as no field. A form has a value for each time that the field is there.
+/// The values of a field. JSON has a list for a list; null is the same as no field. A form has a value for each time
+/// that the field is there.
 struct RequestField {
   std::vector<std::string> values = {};
   bool is_list = false;        // a list of JSON
+  bool is_word = false;        // a number, true or false of JSON
   bool is_other_kind = false;  // an object, or a list with other values than strings
 };
 
@@ -28,15 +29,19 @@ class RequestFields {
   /// Returns nothing if there is no such field. Throws Error for an object and for a list of other values than strings.
   const RequestField* find(std::string_view name) const;
 
-  /// Returns the first value, or nothing. Throws Error for a list of JSON.
+  /// Returns the first value, or nothing. Throws Error for a list, a number, true and false of JSON.
   std::optional<std::string> text(std::string_view name) const;
 
-  /// Returns all values.
+  /// Returns the same, or the text of a number, true or false.
+  std::optional<std::string> word(std::string_view name) const;
+
+  /// Returns all values. Throws Error for a number, true and false of JSON.
   std::vector<std::string> texts(std::string_view name) const;
 
  private:
   friend RequestFields read_request_fields(const HttpRequest& request);
 
+  const RequestField* find_text(std::string_view name) const;
   void read_json(std::string_view body);
   void add(const std::string& name, const std::string& value) { fields_[name].values.push_back(value); }
 

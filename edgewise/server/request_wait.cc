@@ -71,7 +71,8 @@ std::vector<Translation> RequestWait::translate(TranslationService& service, Ser
   // The receiver must not hold the service: its threads would then destroy it.
   const auto ticket =
       service.submit(std::move(request),
-                     {.take = [call](std::size_t i, Translation translation) { call->take(i, std::move(translation)); },
+                     {.begin = [&metrics = metrics_](double seconds) { metrics.count_wait(seconds); },
+                      .take = [call](std::size_t i, Translation translation) { call->take(i, std::move(translation)); },
                       .end = [call](const std::exception_ptr& error) { call->end(error); }});
   if (!ticket) {
     metrics_.count_rejection("queue");

@@ -22,7 +22,7 @@ class RequestWait {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// The metrics count the tokens of complete translations.
+  /// The metrics count the waits of sentences, and the tokens of complete translations.
   RequestWait(HttpExchange& exchange, Clock::time_point deadline, Metrics& metrics);
 
   /// Translates sentences, at least one, and calls `sink`, which may be empty, in this thread. Throws RequestError with

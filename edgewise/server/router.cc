@@ -21,6 +21,14 @@ void Router::add(const std::string& method, const std::string& path, HttpHandler
   paths_[path][method] = {std::move(handler), error};
 }
 
+std::map<std::string, std::vector<std::string>> Router::endpoints() const {
+  std::map<std::string, std::vector<std::string>> endpoints;
+  for (const auto& [path, methods] : paths_) {
+    for (const auto& [method, endpoint] : methods) endpoints[path].push_back(method);
+  }
+  return endpoints;
+}
+
 void Router::handle(const std::shared_ptr<HttpExchange>& exchange) {
   const Metrics::RunningRequest running(state_.metrics);
   const auto found = paths_.find(exchange->request().path);
@@ -44,8 +52,8 @@ void Router::dispatch(const std::shared_ptr<HttpExchange>& exchange, const Metho
   }
   const auto found = methods->find(method == "HEAD" ? "GET" : method);
   if (found == methods->end()) {
-    return exchange->respond(
-        {.status = 405, .body = error_body("Method Not Allowed"), .headers = {{"Allow", allowed}}});
+    const ErrorBody error = methods->begin()->second.error;
+    return exchange->respond({.status = 405, .body = error("Method Not Allowed"), .headers = {{"Allow", allowed}}});
   }
   run(exchange, found->second);
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "edgewise/server/http.h"
 #include "edgewise/server/server_state.h"
@@ -29,6 +30,9 @@ class Router {
 
   /// Adds the handler of a path and a method, GET or POST. The handler answers before it returns.
   void add(const std::string& method, const std::string& path, HttpHandler handler, ErrorBody error = error_body);
+
+  /// The methods of each path.
+  std::map<std::string, std::vector<std::string>> endpoints() const;
 
   /// Answers a request. The handlers must not be added meanwhile.
   void handle(const std::shared_ptr<HttpExchange>& exchange);

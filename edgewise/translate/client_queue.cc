@@ -78,6 +78,9 @@ SearchInput ClientQueue::take_next_part() {
                        .n_best = job->request.n_best,
                        .stop = &job->stop};
   running_[input.id] = {job, sentence, part};
+  if (part == 0 && job->request.begin) {
+    job->request.begin(std::chrono::duration<double>(Clock::now() - job->put_time).count());
+  }
   --waiting_parts_;
   if (++job->next_part == tokenized.parts.size()) {
     job->next_part = 0;
@@ -200,6 +203,7 @@ void ClientQueue::wait_until_empty() {
 ClientQueue::Load ClientQueue::load() const {
   const std::lock_guard lock(mutex_);
   return {.jobs = std::ssize(jobs_),
+          .waiting_jobs = std::ranges::count_if(jobs_, [](const auto& job) { return job.second->waits(); }),
           .waiting_parts = waiting_parts_,
           .running_parts = std::ssize(running_),
           .tokens = num_tokens_};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -26,6 +27,8 @@ struct ClientJob {
   std::vector<TokenizedSentence> sentences;
   std::int64_t n_best = 0;  // most hypotheses of a part; 0: as in the search options
 
+  /// Receives the time between put() and the first search of each sentence, or is empty. Must not call the queue.
+  std::function<void(double seconds)> begin = {};
   /// Receives the hypotheses of each part of sentences[index]. Sentences are complete in any order, and several threads
   /// may call the function at the same time.
   std::function<void(std::size_t index, const TokenizedSentence& sentence,
@@ -48,6 +51,7 @@ class ClientQueue {
 
   struct Load {
     std::int64_t jobs = 0;
+    std::int64_t waiting_jobs = 0;   // jobs of which no search has had a part
     std::int64_t waiting_parts = 0;  // parts of sentences that no search has
     std::int64_t running_parts = 0;
     std::int64_t tokens = 0;  // input tokens of all jobs
@@ -92,9 +96,11 @@ class ClientQueue {
   };
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Job {
     JobId id = 0;
     ClientJob request;
+    Clock::time_point put_time = Clock::now();
     std::vector<std::vector<std::vector<Hypothesis>>> results;  // [sentences][parts]
     std::vector<std::size_t> missing_parts;                     // [sentences]
     std::size_t missing_sentences = 0;
@@ -102,6 +108,8 @@ class ClientQueue {
     std::size_t next_part = 0;
     std::int64_t num_tokens = 0;
     StopRequest stop = false;
+
+    bool waits() const { return next_sentence == 0 && next_part == 0; }
   };
   using SharedJob = std::shared_ptr<Job>;
   struct Client {

@@ -49,8 +49,12 @@ void TranslationService::run_worker() {
 }
 
 std::optional<TranslationService::Ticket> TranslationService::submit(ServiceRequest request, ServiceReceiver receiver) {
-  ClientJob job = {
-      .client = std::move(request.client), .sentences = {}, .n_best = request.n_best, .take = {}, .end = {}};
+  ClientJob job = {.client = std::move(request.client),
+                   .sentences = {},
+                   .n_best = request.n_best,
+                   .begin = std::move(receiver.begin),
+                   .take = {},
+                   .end = {}};
   for (const TranslationRequest& sentence : request.sentences) job.sentences.push_back(engine_.encode(sentence));
   const std::int64_t n_best = std::min(request.n_best, engine_.search_options().n_best);
   job.take = [this, n_best, take = std::move(receiver.take)](std::size_t index, const TokenizedSentence& sentence,

@@ -24,6 +24,8 @@ struct ServiceRequest {
 
 /// Receives the results of a request, in threads of the service. Must be quick and must not throw.
 struct ServiceReceiver {
+  /// As ClientJob::begin.
+  std::function<void(double seconds)> begin = {};
   /// Receives the translation of sentences[index]. Sentences are complete in any order.
   std::function<void(std::size_t index, Translation translation)> take;
   /// Called once, after the last translation or instead of it; `error` is null if all is well.

@@ -248,7 +248,8 @@ TEST(HttpServer, RefusesConnectionsBeyondTheLimitOfAClient) {
   RawClient second(server.port());
   EXPECT_THAT(first.ask(get("/")), StartsWith("HTTP/1.1 200 "));
   EXPECT_THAT(second.ask(get("/")), StartsWith("HTTP/1.1 200 "));
-  EXPECT_THAT(RawClient(server.port()).read_response(), StartsWith("HTTP/1.1 429 "));
+  EXPECT_THAT(RawClient(server.port()).read_response(),
+              AllOf(StartsWith("HTTP/1.1 429 "), HasSubstr("Retry-After: 1\r\n")));
   first.close();
   EXPECT_TRUE(becomes_true([&] { return RawClient(server.port()).ask(get("/")).starts_with("HTTP/1.1 200 "); }));
 }

@@ -37,11 +37,17 @@ TEST(RequestFields, ComeFromJson) {
   const RequestFields fields = json_fields(R"({"q": "a \u00e9", "n": 3, "f": 0.5, "b": true, "none": null})");
   EXPECT_TRUE(fields.is_json());
   EXPECT_THAT(fields.text("q"), Optional(std::string("a é")));
-  EXPECT_THAT(fields.text("n"), Optional(std::string("3")));
-  EXPECT_THAT(fields.text("f"), Optional(std::string("0.5")));
-  EXPECT_THAT(fields.text("b"), Optional(std::string("true")));
+  EXPECT_THAT(fields.word("n"), Optional(std::string("3")));
+  EXPECT_THAT(fields.word("f"), Optional(std::string("0.5")));
+  EXPECT_THAT(fields.word("b"), Optional(std::string("true")));
   EXPECT_FALSE(fields.text("none"));
   EXPECT_FALSE(fields.text("missing"));
+}
+
+TEST(RequestFields, OfJsonAreNoTextsIfTheyAreNumbersOrBooleans) {
+  const RequestFields fields = json_fields(R"({"n": 3, "b": true})");
+  EXPECT_EQ(error_of([&] { fields.text("n"); }), "request: n is 3, needs a string");
+  EXPECT_EQ(error_of([&] { fields.texts("b"); }), "request: b is true, needs a string");
 }
 
 TEST(RequestFields, HaveTheListsOfJson) {

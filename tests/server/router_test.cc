@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "edgewise/base/ascii.h"
 #include "edgewise/base/stop_request.h"
 #include "edgewise/base/version.h"
 #include "edgewise/server/access_log.h"
@@ -32,6 +33,7 @@ TEST(Router, AnswersAnotherMethodWith405) {
   EXPECT_EQ(response.body, R"({"error": "Method Not Allowed"})");
   EXPECT_EQ(header_of(response, "Allow"), "OPTIONS, POST");
   EXPECT_EQ(header_of(server.post_form("/health", ""), "Allow"), "OPTIONS, GET, HEAD");
+  EXPECT_EQ(server.get("/v2/translate").body, R"({"message": "Method Not Allowed"})");
 }
 
 TEST(Router, AnswersHeadAsGet) {
@@ -93,7 +95,26 @@ TEST(AccessLog, HasNoTextOfUsers) {
   EXPECT_EQ(nlohmann::json::parse(line_of("POST", "/translate"))["endpoint"], "/translate");
 }
 
-TEST(Operation, DescribesAllPathsOfTheSpecification) {
+TEST(Operation, DescribesAllEndpointsAndNoOthers) {
+  CopyingServer server;
+  std::map<std::string, std::vector<std::string>> described;
+  const auto spec = nlohmann::json::parse(server.get("/spec").body);
+  for (const auto& [path, methods] : spec["paths"].items()) {
+    for (const auto& [method, operation] : methods.items()) described[path].push_back(upper_ascii(method));
+  }
+  EXPECT_EQ(described, server.router.endpoints());
+}
+
+TEST(Operation, DescribesTheLimitsOfTheServer) {
+  CopyingServer server({.characters = 7, .texts = 8, .alternatives = 9});
+  const auto schemas = nlohmann::json::parse(server.get("/spec").body)["components"]["schemas"];
+  EXPECT_EQ(schemas["Text"]["maxLength"], 7);
+  EXPECT_EQ(schemas["OneOrSeveralTexts"]["oneOf"][1]["maxItems"], 8);
+  EXPECT_EQ(schemas["AlternativesInForm"]["maximum"], 9);
+  EXPECT_EQ(schemas["Alternatives"]["anyOf"][1]["pattern"], "^(-[0-9]{1,18}|0*(0|1|2|3|4|5|6|7|8|9))$");
+}
+
+TEST(Operation, AnswersWithTheStatusesOfTheDescription) {
   CopyingServer server;
   const auto spec = nlohmann::json::parse(server.get("/spec").body);
   EXPECT_EQ(spec["info"]["version"], std::string(version()));
@@ -110,6 +131,7 @@ TEST(Operation, IsHealthyAndReadyUntilTheServerEnds) {
   EXPECT_EQ(server.get("/ready").status, 200);
   server.state.is_draining = true;
   EXPECT_EQ(server.get("/ready").status, 503);
+  EXPECT_EQ(header_of(server.get("/ready"), "Retry-After"), "1");
   EXPECT_EQ(server.get("/health").status, 200);
   const HttpResponse refused = server.post_json("/translate", R"({"q": "a", "source": "en", "target": "de"})");
   EXPECT_EQ(refused.status, 503);
@@ -123,9 +145,11 @@ TEST(Metrics, CountTokensAndRejections) {
   server.post_json("/translate", R"({"q": "a b", "source": "en", "target": "de"})");
   const HttpResponse response = server.get("/metrics");
   EXPECT_EQ(response.content_type, "text/plain; version=0.0.4; charset=utf-8");
-  for (const char* line : {"edgewise_rejected_total{reason=\"drain\"} 1\n", "edgewise_requests_running 1\n",
-                           "edgewise_queue_tokens 0\n", "edgewise_input_tokens_total 2\n",
-                           "edgewise_output_tokens_total 2\n", "edgewise_model_info{model=\"one\"} 1\n"}) {
+  for (const char* line :
+       {"edgewise_rejected_total{reason=\"drain\"} 1\n", "edgewise_queue_seconds_bucket{le=\"+Inf\"} 1\n",
+        "edgewise_queue_seconds_count 1\n", "edgewise_requests_running 1\n", "edgewise_requests_waiting 0\n",
+        "edgewise_queue_tokens 0\n", "edgewise_input_tokens_total 2\n", "edgewise_output_tokens_total 2\n",
+        "edgewise_model_info{model=\"one\"} 1\n"}) {
     EXPECT_THAT(response.body, testing::HasSubstr(line));
   }
 }
@@ -140,6 +164,18 @@ TEST(Metrics, HaveTheFormatOfPrometheus) {
   EXPECT_THAT(text, testing::HasSubstr(",le=\"0.01\"} 0\n"));
   EXPECT_THAT(text, testing::HasSubstr(",le=\"0.025\"} 1\n"));
   EXPECT_THAT(text, testing::HasSubstr(",le=\"30\"} 1\n"));
+}
+
+TEST(Metrics, CountTheWaitsOfSentences) {
+  Metrics metrics;
+  metrics.count_wait(0.25);
+  metrics.count_wait(40);
+  const std::string text = metrics.text({.waiting_jobs = 3}, {});
+  EXPECT_THAT(text, testing::HasSubstr("edgewise_queue_seconds_bucket{le=\"0.1\"} 0\n"
+                                       "edgewise_queue_seconds_bucket{le=\"0.25\"} 1\n"));
+  EXPECT_THAT(text, testing::HasSubstr("edgewise_queue_seconds_bucket{le=\"+Inf\"} 2\n"
+                                       "edgewise_queue_seconds_sum 40.25\nedgewise_queue_seconds_count 2\n"));
+  EXPECT_THAT(text, testing::HasSubstr("edgewise_requests_waiting 3\n"));
 }
 
 }  // namespace

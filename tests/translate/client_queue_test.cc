@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 
 namespace edgewise {
 namespace {
@@ -80,6 +82,35 @@ TEST(ClientQueue, PassesTheResultsOfAllPartsOfASentence) {
   }
   EXPECT_THAT(results, ElementsAre(std::pair(1u, Tokens{9}), std::pair(0u, Tokens{7}), std::pair(0u, Tokens{8})));
   EXPECT_EQ(queue.load().jobs, 0);
+}
+
+TEST(ClientQueue, TellsHowLongEachSentenceWaited) {
+  ClientQueue queue(100);
+  std::vector<double> waits;
+  ClientJob job = make_job("c", {});
+  job.sentences = {sentence_of({1, 2}), sentence_of({3})};
+  job.begin = [&](double seconds) { waits.push_back(seconds); };
+  queue.put(std::move(job));
+  ClientQueue::Consumer consumer(queue);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  next_tokens(consumer, 2);
+  EXPECT_THAT(waits, ElementsAre(testing::Ge(0.02)));
+  next_tokens(consumer, 1);
+  ASSERT_EQ(waits.size(), 2U);
+  EXPECT_GE(waits[1], waits[0]);
+}
+
+TEST(ClientQueue, CountsTheJobsOfWhichNoSearchHasHadAPart) {
+  ClientQueue queue(100);
+  queue.put(make_job("a", {1, 2}));
+  queue.put(make_job("b", {3}));
+  ClientQueue::Consumer consumer(queue);
+  EXPECT_EQ(queue.load().waiting_jobs, 2);
+  next_tokens(consumer, 1);
+  EXPECT_EQ(queue.load().waiting_jobs, 1);
+  next_tokens(consumer, 2);
+  EXPECT_EQ(queue.load().waiting_jobs, 0);
+  EXPECT_EQ(queue.load().jobs, 2);
 }
 
 TEST(ClientQueue, EndsAJobAfterItsLastSentence) {
