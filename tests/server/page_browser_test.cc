@@ -57,8 +57,7 @@ class PageInBrowser : public testing::Test {
       const std::lock_guard lock(mutex_);
       lines_.push_back(Json::parse(line));
     };
-    const ServerConfig config{
-        .server = std::move(options), .http = {.listen = "127.0.0.1:0"}, .translation = {}};
+    const ServerConfig config{.server = std::move(options), .http = {.listen = "127.0.0.1:0"}, .translation = {}};
     server_.emplace(config, ServerLogs{.report = {}, .access = log}, std::move(loader));
     browser_->open(url());
     EXPECT_EQ(browser_->wait_for_value(by_id("target-language") + ".disabled", false), false);
@@ -91,9 +90,8 @@ class PageInBrowser : public testing::Test {
   /// Returns the number of requests for translations that ended with a status.
   std::int64_t count_translations(int status) {
     const std::lock_guard lock(mutex_);
-    return std::ranges::count_if(lines_, [&](const Json& line) {
-      return line["endpoint"] == "/v1/translate" && line["status"] == status;
-    });
+    return std::ranges::count_if(
+        lines_, [&](const Json& line) { return line["endpoint"] == "/v1/translate" && line["status"] == status; });
   }
 
   void expect_clean() {
@@ -231,7 +229,8 @@ TEST_F(PageInBrowser, DrawsTheAttentionWeights) {
   translate("a b");
   browser_->click(by_id("attention-button"));
   const std::string weights =
-      "[...document.querySelectorAll('.attention tbody tr')].map(row => [...row.cells].map(c => c.textContent).join(' '))"
+      "[...document.querySelectorAll('.attention tbody tr')].map(row => [...row.cells].map(c => c.textContent).join(' "
+      "'))"
       ".join('; ')";
   EXPECT_EQ(browser_->wait_for_value(weights, "a 1.00 0.00; b 0.00 1.00"), "a 1.00 0.00; b 0.00 1.00");
   EXPECT_EQ(evaluate(by_id("attention-button") + ".ariaExpanded"), "true");
@@ -384,7 +383,8 @@ TEST_F(PageInBrowser, FitsANarrowPhone) {
 /// Returns an expression for the contrast ratio of the text of an element and a background (WCAG 2.2).
 std::string contrast(const std::string& element, const std::string& background) {
   return "(() => {"
-         "const part = (value) => { const c = value / 255; return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };"
+         "const part = (value) => { const c = value / 255; return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** "
+         "2.4; };"
          "const luminance = (colour) => { const [r, g, b] = colour.match(/[0-9.]+/g).map(Number).map(part);"
          "  return 0.2126 * r + 0.7152 * g + 0.0722 * b; };"
          "const ends = [luminance(getComputedStyle(" +
@@ -403,13 +403,13 @@ TEST_F(PageInBrowser, FollowsThePreferredColours) {
     EXPECT_EQ(browser_->wait_for_value(lit_words("text"), "a"), "a");
     constexpr double kLeastContrast = 4.5;
     const std::string lit = "document.querySelector('.origin')";
-    for (const auto& [element, ground] : std::vector<std::pair<std::string, std::string>>{
-             {by_id("text"), "document.body"},
-             {by_id("text"), lit},
-             {by_id("status"), "document.body"},
-             {by_id("count"), "document.body"},
-             {by_id("copy"), "document.querySelector('.result')"},
-             {"document.querySelector('footer a')", "document.body"}}) {
+    for (const auto& [element, ground] :
+         std::vector<std::pair<std::string, std::string>>{{by_id("text"), "document.body"},
+                                                          {by_id("text"), lit},
+                                                          {by_id("status"), "document.body"},
+                                                          {by_id("count"), "document.body"},
+                                                          {by_id("copy"), "document.querySelector('.result')"},
+                                                          {"document.querySelector('footer a')", "document.body"}}) {
       EXPECT_GE(evaluate(contrast(element, ground)).get<double>(), kLeastContrast) << is_dark << element << ground;
     }
     EXPECT_EQ(evaluate("getComputedStyle(" + lit + ").transitionDuration"), "0s");
