@@ -87,12 +87,13 @@ class PageInBrowser : public testing::Test {
 
   std::string url() const { return fmt::format("http://127.0.0.1:{}/", server_->port()); }
 
-  /// Returns the number of requests for translations that ended with a status.
-  std::int64_t count_translations(int status) {
+  /// Returns the number of responses with a status.
+  std::int64_t count_responses(const std::string& endpoint, int status) {
     const std::lock_guard lock(mutex_);
     return std::ranges::count_if(
-        lines_, [&](const Json& line) { return line["endpoint"] == "/v1/translate" && line["status"] == status; });
+        lines_, [&](const Json& line) { return line["endpoint"] == endpoint && line["status"] == status; });
   }
+  std::int64_t count_translations(int status) { return count_responses("/v1/translate", status); }
 
   void expect_clean() {
     EXPECT_THAT(browser_->errors(), IsEmpty());
@@ -104,6 +105,15 @@ class PageInBrowser : public testing::Test {
   std::optional<TranslationServer> server_;
   std::optional<BrowserSession> browser_;
 };
+
+TEST_F(PageInBrowser, LoadsUnchangedFilesOnlyOnce) {
+  start();
+  browser_->open(url());
+  EXPECT_EQ(browser_->wait_for_value(by_id("target-language") + ".disabled", false), false);
+  EXPECT_GT(count_responses("/page.js", 304), 0);
+  translate("a");
+  expect_clean();
+}
 
 TEST_F(PageInBrowser, TranslatesWhileAPersonTypes) {
   start();
@@ -167,6 +177,19 @@ TEST_F(PageInBrowser, PutsAnAlternativeInPlace) {
   browser_->click("document.querySelectorAll('#alternatives label')[1]");
   EXPECT_EQ(browser_->wait_for_value(kTranslation, second + " c d"), second + " c d");
   EXPECT_EQ(evaluate(std::string(kRadios) + ".map(radio => radio.checked).slice(0, 2).join()"), "false,true");
+  expect_clean();
+}
+
+TEST_F(PageInBrowser, KeepsAChosenAlternativeInANewTranslation) {
+  start();
+  translate("a b g.");
+  browser_->click("document.querySelectorAll('#alternatives label')[1]");
+  const std::string chosen = evaluate(kTranslation).get<std::string>();
+  ASSERT_NE(chosen, "a b g.");
+  browser_->click(by_id("text"));
+  press("End");
+  browser_->type(" c d");
+  EXPECT_EQ(browser_->wait_for_value(kTranslation, chosen + " c d"), chosen + " c d");
   expect_clean();
 }
 
