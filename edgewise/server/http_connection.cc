@@ -277,6 +277,8 @@ class Connection final : public ExchangeConnection,
     response_bytes_ = std::ssize(response.body);
     response_->body() = std::move(response.body);
     response_->prepare_payload();
+    // RFC 9110: the length would be that of the response with status 200, which browsers know.
+    if (status_ == 304) response_->erase(http::field::content_length);
     if (is_head_) response_->body().clear();
     expire_after(shared_.options.write_seconds);
     http::async_write(stream_, *response_, on_bytes([stays](Connection& self, error_code error, std::size_t) {

@@ -99,6 +99,18 @@ TEST(HttpServer, AnswersARequestThatArrivesByteByByte) {
   EXPECT_THAT(client.read_response(), EndsWith("POST /  text"));
 }
 
+TEST(HttpServer, AnswersThatAFileIsUnchangedWithoutALength) {
+  Server server([](const auto& exchange) {
+    exchange->respond({.status = 304, .content_type = "", .headers = {{"ETag", "\"1\""}}});
+  });
+  RawClient client(server.port());
+  for (int i = 0; i < 2; ++i) {
+    const std::string response = client.ask(get("/"));
+    EXPECT_THAT(response, AllOf(StartsWith("HTTP/1.1 304 Not Modified\r\n"), HasSubstr("ETag: \"1\"\r\n")));
+    EXPECT_THAT(response, testing::Not(HasSubstr("Content-Length")));
+  }
+}
+
 TEST(HttpServer, ReadsTheBodyOfAGet) {
   Server server;
   RawClient client(server.port());
