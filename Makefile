@@ -27,6 +27,7 @@ test-pages: build  ## install Chromium and validators, and test pages and drawin
 	@scripts/setup pages
 	@build/tests/viz/test_viz --gtest_brief=1
 	@build/tests/apps/test_apps --gtest_brief=1 --gtest_filter='Picture*'
+	@build/tests/server/test_server --gtest_brief=1 --gtest_filter='Page*'
 
 gallery: setup  ## draw docs/gallery again from the demo's model; installs Chromium
 	@scripts/setup pages

@@ -63,25 +63,30 @@ NativeRequest read_native_request(ServerState& state, const HttpRequest& http) {
   request.languages = find_languages(*state.models.languages(), source, *target, texts.texts, texts.format);
   texts.route = request.languages.route;
   request.parts.has_attention = read_flag(fields, "attention");
+  request.parts.has_token_ranges = read_flag(fields, "token_ranges");
   request.is_stream = read_flag(fields, "stream");
   return request;
 }
 
-std::string range_json(const ByteRange& range) { return fmt::format("[{}, {}]", range.begin, range.end); }
-
-std::string sentence_json(const TextSentence& sentence, const TranslationParts& parts) {
+/// `input` is the text that has the bytes of sentence.input.
+std::string sentence_json(const TextSentence& sentence, std::string_view input, const TranslationParts& parts) {
   JsonObject json;
   json.add_json("input", range_json(sentence.input)).add_json("output", range_json(sentence.output));
+  if (parts.has_token_ranges) {
+    const std::string_view text = input.substr(sentence.input.begin, sentence.input.size());
+    json.add_json("input_token_ranges", token_ranges_json(text, sentence.translation.input_tokens));
+  }
   add_translation(json, sentence.translation, parts);
   return json.text();
 }
 
-std::string result_json(const TextResult& result, const TranslationParts& parts) {
+std::string result_json(const TextResult& result, const std::string& text, const TranslationParts& parts) {
+  const std::string& input = result.intermediate ? *result.intermediate : text;
   JsonObject json;
   json.add("text", result.translation.text).add_json("alternatives", json_array(result.alternatives, quote_json));
   if (result.intermediate) json.add("intermediate", *result.intermediate);
   json.add_json("sentences", json_array(result.translation.sentences,
-                                        [&](const TextSentence& sentence) { return sentence_json(sentence, parts); }));
+                                        [&](const auto& sentence) { return sentence_json(sentence, input, parts); }));
   return json.text();
 }
 
@@ -89,8 +94,10 @@ std::string response_json(const NativeRequest& request, const std::vector<TextRe
   JsonObject json;
   json.add("source", request.languages.source).add("target", request.languages.target);
   if (request.languages.detected) json.add("confidence", request.languages.detected->confidence);
-  json.add_json("translations",
-                json_array(results, [&](const TextResult& result) { return result_json(result, request.parts); }));
+  auto text = request.texts.texts.begin();
+  json.add_json("translations", json_array(results, [&](const TextResult& result) {
+                  return result_json(result, *text++, request.parts);
+                }));
   return json.text();
 }
 

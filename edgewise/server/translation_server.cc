@@ -12,6 +12,7 @@
 #include "edgewise/server/model_loader.h"
 #include "edgewise/server/native.h"
 #include "edgewise/server/operation.h"
+#include "edgewise/server/page.h"
 #include "edgewise/server/router.h"
 #include "edgewise/server/server_state.h"
 
@@ -53,6 +54,7 @@ class TranslationServer::Implementation {
     add_deepl(router_, state_);
     add_native(router_, state_);
     add_operation(router_, state_);
+    add_page(router_, state_);
     http_.emplace(http_options(config),
                   HttpHandlers{.answer = [this](const auto& exchange) { router_.handle(exchange); },
                                .headers = cors_headers(config.server.cors_origin),

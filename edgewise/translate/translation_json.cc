@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "edgewise/text/token_ranges.h"
+
 namespace edgewise {
 namespace {
 
@@ -22,6 +24,7 @@ std::string output_json(const TranslatedText& output, const TranslationParts& pa
       .add("score", output.score)
       .add("log_probability", output.log_probability)
       .add_json("tokens", json_array(output.tokens, quote_json));
+  if (parts.has_token_ranges) json.add_json("token_ranges", token_ranges_json(output.text, output.tokens));
   if (!output.ponder_steps.empty()) json.add_json("steps", fmt::format("[{}]", fmt::join(output.ponder_steps, ", ")));
   if (parts.has_attention) {
     json.add_json("attention", attention_json(output)).add_json("attention_begin", attention_begin_json(output));
@@ -35,6 +38,12 @@ std::string output_json(const TranslatedText& output, const TranslationParts& pa
 }
 
 }  // namespace
+
+std::string range_json(const ByteRange& range) { return fmt::format("[{}, {}]", range.begin, range.end); }
+
+std::string token_ranges_json(std::string_view text, std::span<const std::string> tokens) {
+  return json_array(find_token_ranges(text, tokens), range_json);
+}
 
 void add_translation(JsonObject& json, const Translation& translation, const TranslationParts& parts) {
   json.add_json("input_tokens", json_array(translation.input_tokens, quote_json))

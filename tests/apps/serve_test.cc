@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <csignal>
@@ -46,6 +47,7 @@ class ServeProgram : public ProgramTest {
     Words command = {"/bin/sh",       "-c",       "exec \"$0\" \"$@\" 2>log " + redirection,
                      EDGEWISE_SERVER, "--listen", "127.0.0.1:0"};
     command.insert(command.end(), more.begin(), more.end());
+    std::filesystem::remove(path("log"));
     RunningProcess server(command, {.folder = path("").string()});
     EXPECT_TRUE(wait_until([&] { return server.has_ended() || log_has("ready at "); }));
     EXPECT_THAT(read("log"), StartsWith("serve: ready at http://127.0.0.1:"));
@@ -242,18 +244,22 @@ TEST_F(ServeProgram, UsesTheSocketOfTheServiceManagerAndTellsItsStates) {
 
 TEST(LineLog, CountsTheLinesThatItLoses) {
   std::string written;
+  std::ptrdiff_t num_lost = 0;
   std::atomic<bool> is_counted = false;
   {
     LineLog log([&](std::string_view text) {
-      if (text == "a\n") return false;
+      if (num_lost == 0) {
+        num_lost = std::ranges::count(text, '\n');
+        return false;
+      }
       written += text;
-      if (written.find("lost_lines") != std::string::npos) is_counted = true;
+      is_counted = true;
       return true;
     });
-    log.add("a");
-    while (!is_counted) log.add("b");
+    while (!is_counted) log.add("a");
   }
-  EXPECT_THAT(written, HasSubstr("{\"lost_lines\": 1}\nb\n"));
+  EXPECT_EQ(written.find(fmt::format("{{\"lost_lines\": {}}}\na\n", num_lost)), written.find('{'));
+  EXPECT_NE(written.find('{'), std::string::npos);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "edgewise/server/model_registry.h"
 #include "edgewise/server/native.h"
 #include "edgewise/server/operation.h"
+#include "edgewise/server/page.h"
 #include "edgewise/server/router.h"
 #include "edgewise/server/server_state.h"
 #include "tests/server/fake_exchange.h"
@@ -55,6 +56,7 @@ class CopyingServer {
     add_deepl(router, state);
     add_native(router, state);
     add_operation(router, state);
+    add_page(router, state);
   }
 
   HttpResponse respond(HttpRequest request) {

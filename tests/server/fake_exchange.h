@@ -4,11 +4,17 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "edgewise/server/http.h"
 
 namespace edgewise {
+
+/// Returns the value of a header; an empty text if the response does not have the header.
+inline std::string header_of(const HttpResponse& response, std::string_view name) {
+  return std::string(HttpRequest{.headers = response.headers}.header(name).value_or(""));
+}
 
 /// An exchange without a connection, which keeps the response.
 class FakeExchange final : public HttpExchange {

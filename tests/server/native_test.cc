@@ -38,6 +38,32 @@ TEST(NativeInterface, SaysEverythingAboutATranslation) {
   EXPECT_EQ(second["outputs"][0]["attention"], Json::parse("[[1.0]]"));
 }
 
+TEST(NativeInterface, SaysTheBytesOfEachTokenOnRequest) {
+  CopyingServer server;
+  const auto sentence = [&](const std::string& fields) {
+    const HttpResponse response = server.post_json(
+        "/v1/translate", R"({"text": ["a", "a g. é  b"], "source": "en", "target": "de", )" + fields + "}");
+    EXPECT_EQ(response.status, 200) << response.body;
+    return Json::parse(response.body)["translations"].at(1)["sentences"].at(1);
+  };
+  const Json with = sentence(R"("token_ranges": true)");
+  EXPECT_EQ(with["input"], Json::parse("[5, 10]"));
+  EXPECT_EQ(with["input_token_ranges"], Json::parse("[[0, 2], [4, 5]]"));
+  EXPECT_EQ(with["outputs"][0]["token_ranges"].size(), with["outputs"][0]["tokens"].size());
+  const Json without = sentence(R"("token_ranges": false)");
+  EXPECT_FALSE(without.contains("input_token_ranges"));
+  EXPECT_FALSE(without["outputs"][0].contains("token_ranges"));
+}
+
+TEST(NativeInterface, MeasuresTokensInTheTextBetweenTwoModels) {
+  CopyingServer server({.pivot = "en"}, {"fr-en=one", "en-de=two"});
+  const Json json = Json::parse(
+      server
+          .post_json("/v1/translate", R"({"text": "  a b", "source": "fr", "target": "de", "token_ranges": true})")
+          .body);
+  EXPECT_EQ(json["translations"][0]["sentences"][0]["input_token_ranges"], Json::parse("[[0, 1], [2, 3]]"));
+}
+
 TEST(NativeInterface, TranslatesSeveralTexts) {
   CopyingServer server;
   const Json json = Json::parse(server.post_json("/v1/translate", R"({"text": ["a", "b"], "target": "en"})").body);

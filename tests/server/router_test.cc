@@ -19,13 +19,6 @@ namespace {
 
 using std::string_literals::operator""s;
 
-std::string header_of(const HttpResponse& response, const std::string& name) {
-  for (const HttpHeader& header : response.headers) {
-    if (header.name == name) return header.value;
-  }
-  return "";
-}
-
 TEST(Router, AnswersAnUnknownPathWith404) {
   CopyingServer server;
   const HttpResponse response = server.get("/translate/");

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests to the server. The paths are relative, so that the page also works behind a proxy that adds a prefix.
+import { readEvents } from "./event_stream.js";
+
+/// An answer of the server that is no translation. `retryAfter` is a number of seconds, or null.
+export class ServerError extends Error {
+  constructor(status, message, retryAfter = null) {
+    super(message);
+    this.status = status;
+    this.retryAfter = retryAfter;
+  }
+}
+
+async function errorOf(response) {
+  const body = await response.json().catch(() => ({}));
+  const seconds = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
+  return new ServerError(response.status, body.error ?? response.statusText, Number.isNaN(seconds) ? null : seconds);
+}
+
+export async function fetchJson(path) {
+  const response = await fetch(path);
+  if (!response.ok) throw await errorOf(response);
+  return response.json();
+}
+
+/// Translates with the fields of /v1/translate. Calls `onSentence(number, translation)` for each sentence, and returns
+/// the whole response. Throws ServerError, or TypeError if the server does not answer.
+export async function translate(fields, { key, signal, onSentence }) {
+  const headers = { "Content-Type": "application/json" };
+  if (key) headers.Authorization = `Bearer ${key}`;
+  const body = JSON.stringify({ ...fields, stream: true });
+  const response = await fetch("v1/translate", { method: "POST", headers, body, signal });
+  if (!response.ok) throw await errorOf(response);
+  for await (const { name, data } of readEvents(response)) {
+    if (name === "sentence") onSentence(data.number, data);
+    if (name === "error") throw new ServerError(data.status, data.error);
+    if (name === "result") return data;
+  }
+  throw new TypeError("The response has no end.");
+}
