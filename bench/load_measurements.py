@@ -19,12 +19,14 @@ def run(server, programs, expected, send, *arguments):
     """Sends load. Returns the Load, all answers, the moment of the beginning, and the figures of each measurement."""
     load = Load(server.port, programs.sentences, expected, programs.source, programs.target)
     gc.disable()
-    begin, cpu = time.monotonic(), time.process_time()
+    begin, cpu, server_cpu = time.monotonic(), time.process_time(), server.cpu_seconds()
     answers = asyncio.run(send(load, *arguments))
-    seconds, cpu = time.monotonic() - begin, time.process_time() - cpu
+    seconds, cpu, server_cpu = (time.monotonic() - begin, time.process_time() - cpu,
+                                server.cpu_seconds() - server_cpu)
     gc.enable()
     statuses = collections.Counter(answer.status for answer in answers)
-    figures = {"seconds": seconds, "client_cores": round(cpu / seconds, 2), "connections": load.num_connections,
+    figures = {"seconds": seconds, "cpu_ms": round(1e3 * server_cpu / max(statuses[200], 1), 2),
+               "client_cores": round(cpu / seconds, 2), "connections": load.num_connections,
                "requests": len(answers), "wrong": statuses[200] - sum(answer.is_right for answer in answers),
                "refused": statuses[429], "lost": statuses[NO_ANSWER], "unexpected": load.num_unexpected,
                "other_statuses": sum(statuses.values()) - statuses[200] - statuses[429] - statuses[NO_ANSWER]}
@@ -69,7 +71,8 @@ def counted_translations(server):
 
 
 def measure_overload(server, programs, expected, maximum, seconds):
-    """Sends OVERLOAD times the maximum, after a while with the maximum, which shows the memory before."""
+    """Sends OVERLOAD times the maximum, after a while near the maximum, which shows the memory before. The requests
+    that wait at the end count for the throughput, and so does their time."""
     run(server, programs, expected, send_at_times, 0.9 * maximum, WARM_UP_S + seconds / 4)
     before, translations_before = server.samples[-1], counted_translations(server)
     answers, begin, figures = run(server, programs, expected, send_at_times, OVERLOAD * maximum, WARM_UP_S + seconds)
@@ -78,7 +81,7 @@ def measure_overload(server, programs, expected, maximum, seconds):
     refused_latencies = latencies(refused)
     memory = [round(sample[1], 1) for sample in samples]
     return {"rate": OVERLOAD * maximum, "maximum": maximum,
-            "throughput": throughput(answers, begin + WARM_UP_S, begin + WARM_UP_S + seconds),
+            "throughput": len(translated(answers)) / (max(answer.end for answer in translated(answers)) - begin),
             **latencies(translated(answers)), **figures,
             "refused_p50_ms": refused_latencies["p50_ms"], "refused_p99_ms": refused_latencies["p99_ms"],
             "refused_without_retry_after": sum(not answer.has_retry_after for answer in refused),

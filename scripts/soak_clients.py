@@ -186,8 +186,8 @@ def events_of(body):
 
 
 class Requests:
-    """Makes random requests of all interfaces for known texts, `texts.draw_…`, and checks the answers: an answer must be
-    that of one model, which `texts.answers(model, kind, …)` gives."""
+    """Makes random requests of all interfaces for known texts, and functions that check the answers: an answer must be
+    the translation by one of the models that may have answered."""
 
     def __init__(self, texts, random):
         self.texts, self.random = texts, random
@@ -245,8 +245,8 @@ class Requests:
         def got(response):
             fields = response.json()
             return [fields["translatedText"], *fields["alternatives"]]
-        return self.exchange("alternatives",
-                             json_request("/translate", self.libre_fields("sentence", [index], alternatives=count)), got,
+        data = json_request("/translate", self.libre_fields("sentence", [index], alternatives=count))
+        return self.exchange("alternatives", data, got,
                              lambda model: self.texts.alternatives(model, index)[:count + 1])
 
     def deepl(self, make=json_request):
