@@ -12,7 +12,7 @@ from load_client import NO_ANSWER, Load, quantile, send_at_times, send_in_turn
 
 WARM_UP_S = 2
 OVERLOAD = 10  # times the maximum
-MEMORY_POINTS = 12  # samples of the memory in the results
+MEMORY_POINTS = 24  # samples of the memory in the results
 
 
 def run(server, programs, expected, send, *arguments):

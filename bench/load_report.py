@@ -62,7 +62,7 @@ def describe_overload(overload):
         return ""
     share = overload["throughput"] / overload["maximum"]
     quarter = len(overload["memory_mb"]) // 4
-    growth = max(overload["memory_mb"][-quarter:]) / max(overload["memory_mb"][:quarter])
+    growth = max(overload["memory_mb"][-quarter:]) / max(overload["memory_mb"][quarter:2 * quarter])
     memory = ", ".join(f"{megabytes:.0f}" for megabytes in overload["memory_mb"])
     rows = [
         ["translations/s", digits(overload["throughput"]), f"≥ {OF_MAXIMUM:.0%} of {digits(overload['maximum'])}",
@@ -79,7 +79,7 @@ def describe_overload(overload):
          f"{overload['counted_by_server']}, {overload['translated']}", "equal",
          yes_or_no(overload["counted_by_server"] == overload["translated"])],
         [f"memory in MB over time, {overload['memory_before_mb']:.0f} before", memory,
-         f"last quarter ≤ {LARGEST_GROWTH} × first", yes_or_no(growth <= LARGEST_GROWTH)],
+         f"last quarter ≤ {LARGEST_GROWTH} × second quarter", yes_or_no(growth <= LARGEST_GROWTH)],
         ["connections; most descriptors and threads of the server",
          f"{overload['connections']}; {overload['most_descriptors']}, {overload['most_threads']}", "", ""]]
     return (f"\n\nTen times the maximum, {digits(overload['rate'])} requests/s, {overload['requests']} requests; the "
