@@ -22,9 +22,10 @@ std::string message_body(std::string_view message) { return JsonObject().add("me
 /// Returns the key of the header `Authorization: DeepL-Auth-Key KEY` or of the field auth_key.
 std::optional<std::string> read_key(const HttpRequest& request, const RequestFields& fields) {
   constexpr std::string_view kScheme = "DeepL-Auth-Key ";
+  auto field = fields.text("auth_key");
   const auto header = request.header("Authorization");
   if (header && header->starts_with(kScheme)) return std::string(trim_ascii(header->substr(kScheme.size())));
-  return fields.text("auth_key");
+  return field;
 }
 
 /// DeepL calls Chinese in its usual script ZH.

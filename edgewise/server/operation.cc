@@ -41,7 +41,7 @@ void replace_all(std::string& text, std::string_view name, std::string_view valu
 std::string alternatives_pattern(std::int64_t most) {
   std::string numbers = "0";
   for (std::int64_t number = 1; number <= most; ++number) numbers += fmt::format("|{}", number);
-  return fmt::format("^(-[0-9]{{1,18}}|0*({}))$", numbers);
+  return fmt::format("^(-[0-9]+|0*({}))$", numbers);
 }
 
 /// Returns openapi.json with the version of this build and the limits of this server.

@@ -71,8 +71,9 @@ const RequestField* RequestFields::find(std::string_view name) const {
 /// Returns the field, which is text or a list of texts.
 const RequestField* RequestFields::find_text(std::string_view name) const {
   const RequestField* field = find(name);
-  check(field == nullptr || !field->is_word, "request: {} is {}, needs a string", name,
-        field == nullptr ? "" : field->values.front());
+  if (field != nullptr && field->is_word) {
+    fail("request: {} is {}, needs a string", name, field->values.front());
+  }
   return field;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "edgewise/base/ascii.h"
@@ -54,9 +55,11 @@ TextFormat parse_format(const std::optional<std::string>& name) {
 }
 
 std::int64_t parse_alternatives(const std::optional<std::string>& text) {
-  std::int64_t number = 0;
-  check(!text || parse_number(*text, Range(), number), "Invalid request: alternatives parameter is not a number");
-  return std::max<std::int64_t>(number, 0);
+  constexpr double kMost = 1e9;  // far beyond any limit
+  double number = 0;
+  const bool is_whole = !text || (parse_number(*text, Range(), number) && number == std::round(number));
+  check(is_whole, "Invalid request: alternatives parameter is not a number");
+  return static_cast<std::int64_t>(std::clamp(number, 0.0, kMost));
 }
 
 std::vector<TextResult> run_request(ServerState& state, HttpExchange& exchange, const TextRequest& request,

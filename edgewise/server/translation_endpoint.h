@@ -34,7 +34,8 @@ RequestLanguages find_languages(const ServedLanguages& languages, const std::str
 /// Reads the names of formats, by default text. Throws Error for others.
 TextFormat parse_format(const std::optional<std::string>& name);
 
-/// Reads the number of alternatives, by default 0; a negative number is 0. Throws Error for text that is no number.
+/// Reads the number of alternatives, by default 0; a negative number is 0. Throws Error for text that is no whole
+/// number.
 std::int64_t parse_alternatives(const std::optional<std::string>& text);
 
 /// Translates for the client of an exchange within options.request_seconds, as translate() of text_request.h does.

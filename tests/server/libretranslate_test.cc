@@ -110,6 +110,10 @@ TEST(LibreTranslate, RefusesMoreThanItsLimits) {
             R"json({"error": "Invalid request: request (3) exceeds text limit (2)"})json");
   EXPECT_EQ(error_of_json(server, R"({"q": "a", "alternatives": 2)" + end),
             R"({"error": "Invalid request: alternatives parameter must be <= 1"})");
+  EXPECT_EQ(error_of_json(server, R"({"q": "a", "alternatives": 1e300)" + end),
+            R"({"error": "Invalid request: alternatives parameter must be <= 1"})");
+  EXPECT_EQ(error_of_json(server, R"({"q": "a", "alternatives": 0.5)" + end),
+            R"({"error": "Invalid request: alternatives parameter is not a number"})");
   EXPECT_EQ(error_of_json(server, R"({"q": "a", "alternatives": "x")" + end),
             R"({"error": "Invalid request: alternatives parameter is not a number"})");
 }
