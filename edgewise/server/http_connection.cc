@@ -15,6 +15,7 @@
 
 #include "edgewise/server/http_error.h"
 #include "edgewise/server/http_exchange.h"
+#include "edgewise/server/http_messages.h"
 #include "edgewise/server/http_request_reader.h"
 
 namespace edgewise {
@@ -63,7 +64,8 @@ class Connection final : public ExchangeConnection,
 
   /// Answers with an error, and closes the connection.
   void refuse(int status, std::string_view text) {
-    if (!exchange_) record_ = {.client = shared_.proxies.client_of(peer_, "")};
+    begin_ = Clock::now();
+    record_ = {.client = shared_.proxies.client_of(peer_, "")};
     send(error_response(status, text), /*stays=*/false);
   }
 
@@ -91,18 +93,24 @@ class Connection final : public ExchangeConnection,
 
   void begin_stream(std::int64_t id, HttpResponse head) override {
     if (!is_current(id) || is_streaming_) return;
-    if (is_head_) return respond(id, std::move(head));
     timer_.cancel();  // the response has begun in time; the socket is still watched
     is_streaming_ = true;
     status_ = head.status;
-    stream_head_.emplace(make_head<http::empty_body>(head, can_chunk() && keeps_alive()));
-    if (can_chunk()) stream_head_->chunked(true);
+    response_bytes_ = 0;
+    is_answered_ = leaves_out_body();
+    stream_head_.emplace(make_response_head<http::empty_body>(head, version_, can_chunk() && keeps_alive()));
+    add_common_headers(*stream_head_);
+    if (can_chunk() && !has_no_body(status_)) stream_head_->chunked(true);
     serializer_.emplace(*stream_head_);
     is_writing_ = true;
     expire_after(shared_.options.write_seconds);
     http::async_write_header(stream_, *serializer_, on_bytes([](Connection& self, error_code error, std::size_t) {
                                self.finish_piece(error, 0);
                              }));
+  }
+
+  void cut_off(std::int64_t id) override {
+    if (is_current(id)) close();
   }
 
   void write(std::int64_t id, std::string piece) override {
@@ -132,6 +140,7 @@ class Connection final : public ExchangeConnection,
   void expire_after(double seconds) { socket_stream().expires_after(milliseconds_of(seconds)); }
 
   void read_request() {
+    is_head_ = false;
     reader_.read([self = this->shared_from_this()](HttpReadResult result) {
       switch (result.kind) {
         case HttpReadResult::Kind::kRequest:
@@ -153,16 +162,9 @@ class Connection final : public ExchangeConnection,
     wants_to_stay_ = message.keep_alive();
     is_head_ = message.method() == http::verb::head;
     RequestTarget target = divide_target(message.target());
-    if (target.path.empty()) return refuse(400, "the target of the request has no path");
+    if (target.path.empty()) return refuse(400, "the request has a malformed target");
 
-    HttpRequest request{.method = std::string(message.method_string()),
-                        .path = std::move(target.path),
-                        .query = std::move(target.query),
-                        .headers = {},
-                        .body = std::move(message.body()),
-                        .client = {}};
-    for (const auto& field : message)
-      request.headers.push_back({std::string(field.name_string()), std::string(field.value())});
+    HttpRequest request = make_http_request(message, std::move(target));
     request.client = shared_.proxies.client_of(peer_, request.header("X-Forwarded-For").value_or(""));
     record_ = {.client = request.client,
                .method = request.method,
@@ -183,7 +185,7 @@ class Connection final : public ExchangeConnection,
     ++shared_.requests;
     // The deleter runs when the handler has dropped its last reference; the connection keeps one of its own.
     std::shared_ptr<HttpExchange> answered(exchange_.get(),
-                                           [exchange = exchange_](HttpExchange*) { exchange->answer_if_forgotten(); });
+                                           [exchange = exchange_](HttpExchange*) { exchange->finish_if_forgotten(); });
     net::post(shared_.pool, [&shared = shared_, exchange = std::move(answered)]() mutable {
       try {
         shared.handlers.answer(exchange);
@@ -199,6 +201,7 @@ class Connection final : public ExchangeConnection,
   /// Returns whether the exchange waits for its answer, or for more of it.
   bool is_current(std::int64_t id) const { return exchange_ && exchange_->id() == id && !is_answered_; }
   bool can_chunk() const { return version_ >= 11; }
+  bool leaves_out_body() const { return is_head_ || has_no_body(status_); }
   bool keeps_alive() const { return wants_to_stay_ && !shared_.is_draining; }
 
   /// Watches the socket and the time until the response begins.
@@ -258,26 +261,19 @@ class Connection final : public ExchangeConnection,
 
   // --- writing
 
-  template <class Body>
-  http::response<Body> make_head(const HttpResponse& response, bool stays) {
-    http::response<Body> message(static_cast<http::status>(response.status), version_);
-    for (const HttpHeader& header : response.headers) message.insert(header.name, header.value);
+  template <class Message>
+  void add_common_headers(Message& message) const {
     for (const HttpHeader& header : shared_.handlers.headers) message.insert(header.name, header.value);
-    message.set(http::field::date, http_date(std::time(nullptr)));
-    if (!response.content_type.empty()) message.set(http::field::content_type, response.content_type);
-    message.keep_alive(stays);
-    response_bytes_ = 0;
-    return message;
   }
 
   void send(HttpResponse response, bool stays) {
     status_ = response.status;
     timer_.cancel();
-    response_.emplace(make_head<http::string_body>(response, stays));
-    response_bytes_ = std::ssize(response.body);
-    response_->body() = std::move(response.body);
-    response_->prepare_payload();
-    if (is_head_) response_->body().clear();
+    response_.emplace(make_response_head<http::string_body>(response, version_, stays));
+    add_common_headers(*response_);
+    if (!has_no_body(status_)) response_->content_length(response.body.size());
+    if (!leaves_out_body()) response_->body() = std::move(response.body);
+    response_bytes_ = std::ssize(response_->body());
     expire_after(shared_.options.write_seconds);
     http::async_write(stream_, *response_, on_bytes([stays](Connection& self, error_code error, std::size_t) {
                         self.finish_response(error, stays);
@@ -298,13 +294,14 @@ class Connection final : public ExchangeConnection,
     if (!pieces_.empty()) {
       is_writing_ = true;
       expire_after(shared_.options.write_seconds);
-      const std::size_t size = pieces_.front().size();
-      const auto done =
-          on_bytes([size](Connection& self, error_code error, std::size_t) { self.finish_piece(error, size); });
+      piece_ = std::move(pieces_.front());
+      pieces_.pop_front();
+      const auto done = on_bytes(
+          [](Connection& self, error_code error, std::size_t) { self.finish_piece(error, self.piece_.size()); });
       if (can_chunk()) {
-        net::async_write(stream_, http::make_chunk(net::buffer(pieces_.front())), done);
+        net::async_write(stream_, http::make_chunk(net::buffer(piece_)), done);
       } else {
-        net::async_write(stream_, net::buffer(pieces_.front()), done);
+        net::async_write(stream_, net::buffer(piece_), done);
       }
     } else if (is_answered_) {
       end_pieces();
@@ -315,7 +312,6 @@ class Connection final : public ExchangeConnection,
     if (error || !exchange_) return close();
     is_writing_ = false;
     if (size > 0) {
-      pieces_.pop_front();
       response_bytes_ += static_cast<std::int64_t>(size);
       exchange_->finish_write(size);
     }
@@ -326,7 +322,7 @@ class Connection final : public ExchangeConnection,
   void end_pieces() {
     stop_waiting();
     const bool stays = can_chunk() && stream_head_->keep_alive();
-    if (!can_chunk()) return finish_response({}, false);
+    if (!can_chunk() || leaves_out_body()) return finish_response({}, stays);
     is_writing_ = true;
     expire_after(shared_.options.write_seconds);
     net::async_write(
@@ -341,12 +337,16 @@ class Connection final : public ExchangeConnection,
   void begin_linger() {
     socket_stream().expires_after(kLingerTime);
     if constexpr (std::is_same_v<Stream, TlsStream>) {
-      stream_.async_shutdown(on_result([](Connection& self, error_code) { self.linger(); }));
+      stream_.async_shutdown(on_result([](Connection& self, error_code) { self.end_sending(); }));
     } else {
-      error_code ignored;
-      socket_stream().socket().shutdown(net::socket_base::shutdown_send, ignored);
-      linger();
+      end_sending();
     }
+  }
+
+  void end_sending() {
+    error_code ignored;
+    socket_stream().socket().shutdown(net::socket_base::shutdown_send, ignored);
+    linger();
   }
 
   void linger() {
@@ -380,6 +380,7 @@ class Connection final : public ExchangeConnection,
   std::optional<http::response<http::empty_body>> stream_head_;
   std::optional<http::response_serializer<http::empty_body>> serializer_;
   std::deque<std::string> pieces_;
+  std::string piece_;  // being written; a write that is cancelled may still read its bytes
   bool is_streaming_ = false;
   bool is_writing_ = false;
 };

@@ -18,8 +18,10 @@ ConnectionExchange::ConnectionExchange(boost::asio::any_io_executor executor,
                                        HttpRequest request)
     : executor_(std::move(executor)), connection_(std::move(connection)), id_(id), request_(std::move(request)) {}
 
-void ConnectionExchange::answer_if_forgotten() {
-  if (!is_answered_) respond(error_response(500, "the request has no answer"));
+void ConnectionExchange::finish_if_forgotten() {
+  if (!is_answered_) return respond(error_response(500, "the request has no answer"));
+  if (is_finished_) return;
+  post([id = id_](ExchangeConnection& connection) { connection.cut_off(id); });
 }
 
 /// Calls `call` with the connection in the connection's thread, unless the connection is gone.
@@ -31,7 +33,8 @@ void ConnectionExchange::post(Call call) {
 }
 
 void ConnectionExchange::respond(HttpResponse response) {
-  is_answered_ = true;
+  if (is_answered_.exchange(true)) return;
+  is_finished_ = true;
   post([id = id_, response = std::move(response)](ExchangeConnection& connection) mutable {
     connection.respond(id, std::move(response));
   });
@@ -60,6 +63,7 @@ bool ConnectionExchange::write(std::string piece) {
 }
 
 void ConnectionExchange::end_stream() {
+  is_finished_ = true;
   post([id = id_](ExchangeConnection& connection) { connection.end_stream(id); });
 }
 

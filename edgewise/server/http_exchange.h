@@ -24,6 +24,8 @@ class ExchangeConnection {
   virtual void begin_stream(std::int64_t exchange, HttpResponse head) = 0;
   virtual void write(std::int64_t exchange, std::string piece) = 0;
   virtual void end_stream(std::int64_t exchange) = 0;
+  /// Closes the connection without the end of a stream, so that the client sees that something is missing.
+  virtual void cut_off(std::int64_t exchange) = 0;
 };
 
 /// The exchange of a connection. Passes the answer to the thread of the connections.
@@ -42,8 +44,8 @@ class ConnectionExchange final : public HttpExchange {
   // --- for the connection
 
   std::int64_t id() const { return id_; }
-  /// Answers with status 500 if there was no answer.
-  void answer_if_forgotten();
+  /// Answers with status 500 if there was no answer, and cuts off a stream that has no end.
+  void finish_if_forgotten();
   /// Calls the function of on_abandon(), and lets write() return false.
   void abandon();
   /// Forgets the function of on_abandon().
@@ -58,7 +60,8 @@ class ConnectionExchange final : public HttpExchange {
   std::weak_ptr<ExchangeConnection> connection_;
   std::int64_t id_;
   HttpRequest request_;
-  std::atomic<bool> is_answered_ = false;
+  std::atomic<bool> is_answered_ = false;  // whether the answer has begun
+  std::atomic<bool> is_finished_ = false;
 
   std::mutex mutex_;
   std::condition_variable has_space_;

@@ -5,19 +5,20 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http.hpp>
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "edgewise/server/http_messages.h"
 #include "edgewise/server/http_shared.h"
 #include "edgewise/server/http_streams.h"
 #include "edgewise/server/http_syntax.h"
 
 namespace edgewise {
-
-using HttpMessage = boost::beast::http::request<boost::beast::http::string_body>;
 
 /// The result of reading: a request, a request that must be refused, or the end of the connection.
 struct HttpReadResult {
@@ -54,14 +55,18 @@ class HttpRequestReader {
 
  private:
   static constexpr std::size_t kReadSize = std::size_t{8} * 1024;
+  static constexpr std::chrono::milliseconds kCancelTime{10};
+  static constexpr int kMaxCancels = 100;
   using ErrorCode = boost::beast::error_code;
 
-  PlainStream& socket_stream() { return boost::beast::get_lowest_layer(stream_); }
+  auto& socket_stream() { return boost::beast::get_lowest_layer(stream_); }
   std::size_t max_head() const { return static_cast<std::size_t>(shared_.options.max_head); }
   std::string_view bytes() const { return {static_cast<const char*>(buffer_.data().data()), buffer_.size()}; }
 
   void finish(HttpReadResult result) {
+    if (!done_) return;
     is_in_body_ = false;
+    ++deadline_;
     timer_.cancel();
     const Done done = std::exchange(done_, {});
     done(std::move(result));
@@ -75,25 +80,33 @@ class HttpRequestReader {
   /// follow.
   void limit_time(double seconds) {
     is_late_ = false;
-    timer_.expires_after(milliseconds_of(seconds));
-    timer_.async_wait([this, done = done_](ErrorCode error) {
-      if (error) return;
+    cancel_in(milliseconds_of(seconds), ++deadline_, kMaxCancels);
+  }
+
+  /// Cancels the read after a time, unless another deadline has replaced this one, and again until the read ends: an
+  /// operation of TLS that has just received a part of a record cannot be cancelled, and goes on to wait for the rest.
+  void cancel_in(std::chrono::milliseconds time, std::int64_t deadline, int tries) {
+    timer_.expires_after(time);
+    timer_.async_wait([this, deadline, tries, done = done_](ErrorCode error) {
+      if (error || deadline != deadline_) return;
       is_late_ = true;
+      if (tries == 0) return finish({});
       ErrorCode ignored;
       socket_stream().socket().cancel(ignored);
+      cancel_in(kCancelTime, deadline, tries - 1);
     });
   }
 
   void read_head() {
     if (buffer_.size() > 0) {
       const std::size_t end = find_head_end(bytes());
-      if (end > 0) return parse_head(end);
+      if (end > 0 && end <= max_head()) return parse_head(end);
       if (buffer_.size() >= max_head()) return refuse(431, "the head of the request is too long");
     } else if (shared_.is_draining) {
       return finish({});
     }
     stream_.async_read_some(buffer_.prepare(std::min(max_head() - buffer_.size(), kReadSize)),
-                            [this](ErrorCode error, std::size_t size) { take_head_bytes(error, size); });
+                            [this, done = done_](ErrorCode error, std::size_t size) { take_head_bytes(error, size); });
   }
 
   void take_head_bytes(ErrorCode error, std::size_t size) {
@@ -133,37 +146,47 @@ class HttpRequestReader {
     }
     const std::size_t hosts = message.count(field::host);
     if (hosts > 1 || (hosts == 0 && message.version() >= 11)) return refuse(400, "the request needs one Host");
+    if (!is_host(message[field::host])) return refuse(400, "the request has a malformed Host");
     const auto length = parser_->content_length();
     if (length && *length > static_cast<std::uint64_t>(shared_.options.max_body)) {
       return refuse(413, "the body of the request is too long");
     }
-    if (message.count(field::expect) > 0) return answer_expectation(message[field::expect]);
+    if (message.count(field::expect) > 0) return answer_expectation(message);
     read_body();
   }
 
-  void answer_expectation(std::string_view expectation) {
-    if (!boost::beast::iequals(expectation, "100-continue")) {
+  void answer_expectation(const HttpMessage& message) {
+    using boost::beast::http::field;
+    const std::string_view expectation = message[field::expect];
+    if (message.count(field::expect) > 1 || !boost::beast::iequals(expectation, "100-continue")) {
       return refuse(417, "the only expectation is 100-continue");
     }
     static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
     limit_time(shared_.options.write_seconds);
-    boost::asio::async_write(stream_, boost::asio::buffer(kContinue), [this](ErrorCode error, std::size_t) {
-      if (error) return finish({});
-      read_body();
-    });
+    boost::asio::async_write(stream_, boost::asio::buffer(kContinue),
+                             [this, done = done_](ErrorCode error, std::size_t) {
+                               if (error) return finish({});
+                               read_body();
+                             });
   }
 
   void read_body() {
     if (parser_->is_done()) return finish_request();
     limit_time(shared_.options.body_seconds);
-    boost::beast::http::async_read(stream_, buffer_, *parser_,
-                                   [this](ErrorCode error, std::size_t) { take_body(error); });
+    read_part_of_body();
+  }
+
+  /// Reads one part, because a read of the whole body could not be cancelled while it never has to wait for bytes.
+  void read_part_of_body() {
+    boost::beast::http::async_read_some(stream_, buffer_, *parser_,
+                                        [this, done = done_](ErrorCode error, std::size_t) { take_body(error); });
   }
 
   void take_body(ErrorCode error) {
     if (is_late_) return refuse(408, "the body of the request took too long to arrive");
     if (error == boost::beast::http::error::body_limit) return refuse(413, "the body of the request is too long");
     if (error) return finish({});
+    if (!parser_->is_done()) return read_part_of_body();
     finish_request();
   }
 
@@ -175,7 +198,8 @@ class HttpRequestReader {
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
   bool is_in_body_ = false;
-  bool is_late_ = false;  // whether the time for reading is over
+  bool is_late_ = false;       // whether the time for reading is over
+  std::int64_t deadline_ = 0;  // number of the last deadline
   Done done_;
 };
 

@@ -5,6 +5,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <chrono>
+#include <exception>
 #include <thread>
 #include <utility>
 
@@ -12,25 +13,19 @@
 #include "edgewise/base/error.h"
 #include "edgewise/server/http_listener.h"
 #include "edgewise/server/http_shared.h"
+#include "edgewise/server/http_tls.h"
 
 namespace edgewise {
 namespace {
 
 namespace net = boost::asio;
 
+/// Returns nothing without the files of TLS.
 std::shared_ptr<net::ssl::context> make_tls(const HttpServerOptions& options) {
   if (options.certificate.empty() && options.key.empty()) return nullptr;
   check(!options.certificate.empty() && !options.key.empty(),
         "serve: only one of certificate and key is given, TLS needs both");
-  auto tls = std::make_shared<net::ssl::context>(net::ssl::context::tls_server);
-  tls->set_options(net::ssl::context::default_workarounds | net::ssl::context::no_tlsv1 |
-                   net::ssl::context::no_tlsv1_1);
-  boost::system::error_code error;
-  tls->use_certificate_chain_file(options.certificate, error);
-  check(!error, "serve: certificate {} cannot be used: {}", options.certificate, error.message());
-  tls->use_private_key_file(options.key, net::ssl::context::pem, error);
-  check(!error, "serve: key {} cannot be used: {}", options.key, error.message());
-  return tls;
+  return make_tls_context(options.certificate, options.key);
 }
 
 }  // namespace
@@ -46,7 +41,7 @@ class HttpServer::Implementation {
     listener_->start([this](HttpSocket socket, const std::string& peer) {
       if (!shared_.is_draining) serve_connection(std::move(socket), peer, shared_, tls_);
     });
-    auto thread = try_start_thread([this] { shared_.io.run(); });
+    auto thread = try_start_thread([this] { run_connections(); });
     check(thread.has_value(), "serve: the system refuses to start a thread, needs one for the connections");
     thread_ = std::move(*thread);
   }
@@ -80,6 +75,18 @@ class HttpServer::Implementation {
   }
 
  private:
+  /// An exception, such as that of a full memory, ends the connection whose function threw it, but not the server.
+  void run_connections() {
+    for (bool is_running = true; is_running;) {
+      try {
+        shared_.io.run();
+        is_running = false;
+      } catch (const std::exception& error) {
+        if (shared_.handlers.report) shared_.handlers.report(error.what());
+      }
+    }
+  }
+
   void close_all() {
     net::post(shared_.io, [this] {
       shared_.is_draining = true;

@@ -22,7 +22,7 @@ struct HttpRecord {
   std::int64_t request_bytes = 0;   // size of the body
   std::int64_t response_bytes = 0;  // size of the body
   double seconds = 0;               // from the whole request to the whole response
-  bool was_abandoned = false;       // whether the client hung up before
+  bool was_abandoned = false;       // whether the connection ended before
 };
 
 struct HttpHandlers {
@@ -30,7 +30,7 @@ struct HttpHandlers {
   std::vector<HttpHeader> headers = {};  // of every response
   /// Called in the thread of the connections, so it must be quick.
   std::function<void(const HttpRecord&)> record = {};
-  /// Receives the message of an exception of `answer`.
+  /// Receives the message of an exception of `answer`, or of another one, which closes its connection.
   std::function<void(const std::string&)> report = {};
 };
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "edgewise/base/ascii.h"
+
 namespace edgewise {
 namespace {
 
@@ -22,6 +24,14 @@ std::string check_field(std::string_view line) {
   if (colon == std::string_view::npos || colon == 0) return "a header field without a name";
   if (line[colon - 1] == ' ' || line[colon - 1] == '\t') return "white space before the colon of a header field";
   return check_line(line);
+}
+
+/// Returns where the host of a target in absolute form begins, or 0.
+std::size_t find_host(std::string_view target) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (equal_without_case(target.substr(0, scheme.size()), scheme)) return scheme.size();
+  }
+  return 0;
 }
 
 }  // namespace
@@ -48,13 +58,21 @@ std::string check_head(std::string_view head) {
   return {};
 }
 
+bool is_host(std::string_view text) {
+  constexpr std::string_view kOthers = "-._~%!$&'()*+;=:[]";  // RFC 3986, section 3.2.2
+  return std::ranges::all_of(text, [&](char character) {
+    return is_letter_of_ascii(character) || is_digit_of_ascii(character) || kOthers.find(character) != kOthers.npos;
+  });
+}
+
 RequestTarget divide_target(std::string_view target) {
   if (target == "*") return {"*", ""};
-  for (const std::string_view scheme : {"http://", "https://"}) {
-    if (!target.starts_with(scheme)) continue;
-    const std::size_t path = target.find_first_of("/?", scheme.size());
-    if (path == std::string_view::npos) return {"/", ""};
+  if (target.find('#') != std::string_view::npos) return {};
+  if (const std::size_t host = find_host(target); host > 0) {
+    const std::size_t path = std::min(target.find_first_of("/?", host), target.size());
+    if (path == host) return {};
     target.remove_prefix(path);
+    if (target.empty()) return {"/", ""};
     if (target.front() == '?') return {"/", std::string(target.substr(1))};
   }
   if (!target.starts_with('/')) return {};

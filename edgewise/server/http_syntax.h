@@ -23,8 +23,11 @@ struct RequestTarget {
   std::string query;
 };
 
+/// Returns whether the characters of a field Host are those of a host with or without a port; it may be empty.
+bool is_host(std::string_view text);
+
 /// Divides a request target in origin form (`/path?query`), absolute form (`http://host/path`) or asterisk form (`*`).
-/// The path is empty for another form.
+/// The path is empty for another form, and for a target with a fragment (`#`).
 RequestTarget divide_target(std::string_view target);
 
 }  // namespace edgewise

@@ -37,6 +37,12 @@ TEST(HttpSyntax, NamesWhatIsWrongWithAHead) {
   EXPECT_EQ(check_head("\r\n"), "an empty line before the request");
 }
 
+TEST(HttpSyntax, KnowsTheCharactersOfAHost) {
+  for (const char* host : {"", "a", "a.b:80", "[::1]:80", "127.0.0.1"}) EXPECT_TRUE(is_host(host)) << host;
+  for (const char* host : {"a b", "a/b", "a@b", "a, b", "a?b", "a#b", "a\\b", "\xE9"})
+    EXPECT_FALSE(is_host(host)) << host;
+}
+
 TEST(HttpSyntax, DividesTargets) {
   const auto divide = [](std::string_view target) {
     const auto [path, query] = divide_target(target);
@@ -47,6 +53,11 @@ TEST(HttpSyntax, DividesTargets) {
   EXPECT_EQ(divide("http://host:80/a?b"), "/a b");
   EXPECT_EQ(divide("https://host"), "/ ");
   EXPECT_EQ(divide("http://host?b"), "/ b");
+  EXPECT_EQ(divide("HTTP://host/a"), "/a ");
+  EXPECT_EQ(divide("http:///a"), " ");
+  EXPECT_EQ(divide("http://"), " ");
+  EXPECT_EQ(divide("ftp://host/a"), " ");
+  EXPECT_EQ(divide("/a#b"), " ");
   EXPECT_EQ(divide("*"), "* ");
   EXPECT_EQ(divide("host:443"), " ");
   EXPECT_EQ(divide(""), " ");

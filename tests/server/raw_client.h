@@ -19,9 +19,12 @@ namespace edgewise {
 /// A client that sends bytes as they are, so that tests can send what no library would.
 class RawClient {
  public:
-  explicit RawClient(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  /// `from` is the address of the client, one of this machine.
+  explicit RawClient(std::uint16_t port, const char* from = "127.0.0.1") : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
+    address.sin_addr.s_addr = ::inet_addr(from);
+    check(::bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0, "no such address");
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     check(::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0, "no connection");
@@ -37,6 +40,12 @@ class RawClient {
       if (sent <= 0) return;
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     }
+  }
+
+  /// Returns whether bytes of a response, or the end of the connection, wait to be read.
+  bool has_response() const {
+    pollfd waiting{.fd = socket_, .events = POLLIN, .revents = 0};
+    return ::poll(&waiting, 1, 0) == 1;
   }
 
   /// Reads until `end` arrives, the server closes the connection, or ten seconds have passed.

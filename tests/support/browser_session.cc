@@ -41,7 +41,7 @@ std::array<int, 2> make_pipe() {
 
 int key_code(const std::string& key) {
   static const std::map<std::string, int> kCodes = {
-      {"Tab", 9},        {"Enter", 13},   {" ", 32},           {"End", 35},       {"Home", 36},
+      {"Tab", 9},        {"Enter", 13},   {" ", 32},          {"End", 35},       {"Home", 36},
       {"ArrowLeft", 37}, {"ArrowUp", 38}, {"ArrowRight", 39}, {"ArrowDown", 40}, {"Backspace", 8}};
   return kCodes.at(key);
 }

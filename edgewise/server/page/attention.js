@@ -68,8 +68,8 @@ export function drawAttention(place, readout, sentence) {
     const row = rows.findIndex((cells) => cells.includes(event.target));
     if (row < 0) return;
     const column = rows[row].indexOf(event.target);
-    readout.textContent =
-      `“${printable(output.tokens[row])}” attends to “${printable(inputs[column])}” with the weight ${event.target.textContent}.`;
+    const [from, to] = [output.tokens[row], inputs[column]].map(printable);
+    readout.textContent = `“${from}” attends to “${to}” with the weight ${event.target.textContent}.`;
     rowHeads.forEach((cell, i) => cell.classList.toggle("lit", i === row));
     columnHeads.forEach((cell, i) => cell.classList.toggle("lit", i === column));
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { ServerError } from "./server.js";
+import { kNoAnswer, ServerError } from "./server.js";
 
 const kLongestWait = 30; // seconds
 
@@ -18,8 +18,10 @@ const lasting = (text) => ({ text, seconds: null });
 /// Says in words what went wrong, and after how many seconds a request should be sent again; null: only if the person
 /// asks for it. `attempt` is the number of failures before this one.
 export function describeError(error, attempt) {
-  if (!(error instanceof ServerError)) return temporary("The server does not answer.", {}, attempt);
+  if (!(error instanceof ServerError)) return lasting(`The page has an error: ${error.message}.`);
   switch (error.status) {
+    case kNoAnswer:
+      return temporary("The server does not answer.", error, attempt);
     case 400:
       return lasting(`The server refuses this request: ${error.message}.`);
     case 403:

@@ -9,12 +9,13 @@ function parseEvent(text) {
   return event;
 }
 
-/// Yields the server-sent events of a response as {name, data}. The data of each event is one line of JSON.
+/// Yields the server-sent events of a response as {name, data}, until the response or the connection ends. The data of
+/// each event is one line of JSON.
 export async function* readEvents(response) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let received = "";
   while (true) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().catch(() => ({ done: true }));
     if (done) return;
     received += value;
     const events = received.split("\n\n");

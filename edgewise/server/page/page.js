@@ -48,8 +48,7 @@ async function persist(run, signal) {
 
 async function requestTranslation(text, signal) {
   const { source, target } = menus;
-  const before = shown?.target === target ? shown.translation : null;
-  const draft = new Draft(before);
+  const draft = new Draft(shown?.target === target ? shown.translation : null);
   const fields = {
     text, source, target, alternatives: settings.alternatives, token_ranges: true,
     attention: !at("attention").hidden,
@@ -98,6 +97,7 @@ function showCount() {
 
 function showNothing() {
   shown = null;
+  sentence = 0;
   lights.clear();
   boxes.translation.text = "";
   boxes.translation.setBusy(false);
@@ -107,16 +107,22 @@ function showNothing() {
 }
 
 function showResponse(text, { source, target, translations: [data] }) {
-  shown = { translation: new TextTranslation(text, data), source, target };
+  const translation = new TextTranslation(text, data);
+  if (shown?.target === target) translation.keepChoices(shown.translation);
+  shown = { translation, source, target };
   sentence = Math.min(sentence, Math.max(shown.translation.sentences.length - 1, 0));
   if (menus.source === kDetect) menus.showDetected(source);
   boxes.text.language = source;
   boxes.translation.language = target;
   showTranslation();
   showParts();
-  const isCopy = source === target;
-  status.say(isCopy ? `The text is already in ${menus.nameOf(target)}.`
-    : `Translated from ${menus.nameOf(source)} to ${menus.nameOf(target)}.`);
+  status.say(summary());
+}
+
+function summary() {
+  const [source, target] = [menus.nameOf(shown.source), menus.nameOf(shown.target)];
+  if (shown.translation.wasCut) return "A sentence is too long: the end of the sentence is not translated.";
+  return source === target ? `The text is already in ${target}.` : `Translated from ${source} to ${target}.`;
 }
 
 function showTranslation() {
@@ -160,7 +166,7 @@ function choose(chosenSentence, rank) {
   chosenSentence.chosen = rank;
   showTranslation();
   showAttention();
-  status.say("The translation has the alternative.");
+  status.say("The alternative is now in the translation.");
 }
 
 /// Forgets the words of the translation, which no longer belongs to the text.
@@ -242,5 +248,11 @@ async function load() {
   changeText();
 }
 
-at("again").addEventListener("click", () => (menus === null ? location.reload() : start()));
+function tryAgain() {
+  if (menus === null) return location.reload();
+  at("text").focus(); // the button disappears
+  start();
+}
+
+at("again").addEventListener("click", tryAgain);
 persist(load, new AbortController().signal);

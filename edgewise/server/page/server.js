@@ -2,6 +2,9 @@
 // Requests to the server. The paths are relative, so that the page also works behind a proxy that adds a prefix.
 import { readEvents } from "./event_stream.js";
 
+/// The status of a ServerError if there is no complete answer.
+export const kNoAnswer = 0;
+
 /// An answer of the server that is no translation. `retryAfter` is a number of seconds, or null.
 export class ServerError extends Error {
   constructor(status, message, retryAfter = null) {
@@ -17,24 +20,29 @@ async function errorOf(response) {
   return new ServerError(response.status, body.error ?? response.statusText, Number.isNaN(seconds) ? null : seconds);
 }
 
-export async function fetchJson(path) {
-  const response = await fetch(path);
+async function request(path, options) {
+  const response = await fetch(path, options).catch((error) => {
+    throw new ServerError(kNoAnswer, error.message);
+  });
   if (!response.ok) throw await errorOf(response);
-  return response.json();
+  return response;
+}
+
+export async function fetchJson(path) {
+  return (await request(path)).json();
 }
 
 /// Translates with the fields of /v1/translate. Calls `onSentence(number, translation)` for each sentence, and returns
-/// the whole response. Throws ServerError, or TypeError if the server does not answer.
+/// the whole response.
 export async function translate(fields, { key, signal, onSentence }) {
   const headers = { "Content-Type": "application/json" };
   if (key) headers.Authorization = `Bearer ${key}`;
   const body = JSON.stringify({ ...fields, stream: true });
-  const response = await fetch("v1/translate", { method: "POST", headers, body, signal });
-  if (!response.ok) throw await errorOf(response);
+  const response = await request("v1/translate", { method: "POST", headers, body, signal });
   for await (const { name, data } of readEvents(response)) {
     if (name === "sentence") onSentence(data.number, data);
     if (name === "error") throw new ServerError(data.status, data.error);
     if (name === "result") return data;
   }
-  throw new TypeError("The response has no end.");
+  throw new ServerError(kNoAnswer, "The response has no end.");
 }

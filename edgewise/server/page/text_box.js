@@ -1,26 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// A text field that can light words. A field cannot colour parts of its text, so a mirror behind it has the same text in
-// the same place, invisible, and the coloured words. The mirror also gives the field its height.
+// A text field that can light words. A field cannot colour parts of its text. So a mirror behind the field has the same
+// text in the same place, invisible, on coloured words. The mirror also gives the field its height.
 
 export class TextBox {
   #field;
   #mirror;
   #words = [];
   #spans = [];
+  #caret = 0;
+  #pointed = -1; // index of the word under the pointer
 
   /// Calls `onPoint(word)` when the pointer is on a word, and `onCaret(word)` when the caret is in a word; with -1 when
   /// it is elsewhere.
   constructor(field, { onPoint, onCaret }) {
     this.#field = field;
     this.#mirror = field.parentElement.querySelector(".mirror");
-    field.addEventListener("pointermove", (event) => onPoint(this.#wordUnder(event)));
-    field.addEventListener("pointerdown", (event) => onPoint(this.#wordUnder(event)));
-    field.addEventListener("pointerleave", () => onPoint(-1));
+    const point = (word) => {
+      if (word !== this.#pointed) onPoint((this.#pointed = word));
+    };
+    field.addEventListener("pointermove", (event) => point(this.#wordUnder(event)));
+    field.addEventListener("pointerdown", (event) => point(this.#wordUnder(event)));
+    field.addEventListener("pointerleave", () => point(-1));
     field.addEventListener("blur", () => onCaret(-1));
+    field.addEventListener("focus", () => (this.#caret = -1));
     document.addEventListener("selectionchange", () => {
-      if (document.activeElement === field) onCaret(this.wordAtCaret());
+      // Browsers also send the event when a script changes the selection of another field.
+      if (document.activeElement !== field || field.selectionStart === this.#caret) return;
+      this.#caret = field.selectionStart;
+      onCaret(this.#wordAtCaret());
     });
     if (field.readOnly) field.addEventListener("keydown", (event) => this.#selectByKey(event));
+    this.language = ""; // not that of the page
     this.setWords([]);
   }
 
@@ -46,6 +56,7 @@ export class TextBox {
   /// Sets the words of the text: ranges {begin, end} in ascending order.
   setWords(words) {
     this.#words = words;
+    this.#pointed = -1;
     const text = this.text;
     const parts = [];
     let end = 0;
@@ -67,13 +78,12 @@ export class TextBox {
     for (const i of indices) this.#spans[i]?.classList.add(style);
   }
 
-  wordAtCaret() {
-    const caret = this.#field.selectionStart;
-    return this.#words.findIndex((word) => word.begin <= caret && caret <= word.end);
-  }
-
   select() {
     this.#field.select();
+  }
+
+  #wordAtCaret() {
+    return this.#words.findIndex((word) => word.begin <= this.#caret && this.#caret <= word.end);
   }
 
   #wordUnder(event) {

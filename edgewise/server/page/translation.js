@@ -61,8 +61,22 @@ export class TextTranslation {
     this.tail = data.text.slice(end);
   }
 
+  /// Whether the end of a sentence is not translated.
+  get wasCut() {
+    return this.sentences.some((sentence) => sentence.data.was_cut === true);
+  }
+
   get text() {
     return this.sentences.map((sentence) => sentence.gap + sentence.text).join("") + this.tail;
+  }
+
+  /// Chooses the outputs that a person has chosen in the translation before, where the sentences are the same.
+  keepChoices(before) {
+    const chosen = new Map(before.sentences.map((sentence) => [sentence.input, sentence.text]));
+    for (const sentence of this.sentences) {
+      const rank = sentence.outputs.findIndex((output) => inOneLine(output.text) === chosen.get(sentence.input));
+      sentence.chosen = Math.max(rank, 0);
+    }
   }
 
   /// Returns the words of the input and of the output as {begin, end, sentence, partners}: a range of the text, the
