@@ -23,6 +23,7 @@ BEAM = 4
 CLIENTS = 10
 SWAP_S, BROKEN_EVERY = 60, 3  # a broken model comes before every third swap
 BURST_S, BURST = 20, 300  # requests at the same time
+MEMORY_POINTS = 60  # of the memory over time in the figures
 WARM_UP = 0.25  # the share of the time before memory is judged
 LARGEST_GROWTH = 1.1
 LAST_REQUESTS = 8  # run when the server is asked to end
@@ -221,7 +222,7 @@ class Soak:
     async def end_server(self):
         """Asks the server to end while requests run, and checks that all of them are answered."""
         last = [asyncio.create_task(self.behave("ask_much")) for _ in range(LAST_REQUESTS)]
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.2)
         code, seconds = await asyncio.to_thread(self.server.stop)
         await asyncio.gather(*last)
         if code != 0:
@@ -243,6 +244,10 @@ class Soak:
         if final > LARGEST_GROWTH * first and not self.options.build:  # sanitizers keep freed memory
             self.add_defect(f"memory grew from {first:.0f} to {final:.0f} MB")
         return first, final
+
+    def memory_over_time(self):
+        samples = self.server.samples
+        return [round(sample[1], 1) for sample in samples[::max(len(samples) // MEMORY_POINTS, 1)]]
 
     def check_counts(self, before, after):
         if after[2] > before[2]:
@@ -282,6 +287,7 @@ class Soak:
             self.add_defect("a sanitizer reports: " + "\n".join(self.log[-60:]))
         return {"counts": dict(self.counts.most_common()), "swaps": dict(self.swaps), "defects": self.defects,
                 "memory_mb": memory, "most_memory_mb": max(sample[1] for sample in self.server.samples),
+                "memory_over_time_mb": self.memory_over_time(),
                 "descriptors": (before[2], after[2]), "threads": (before[3], after[3]), "exit_code": code,
                 "seconds_to_end": seconds}
 

@@ -72,7 +72,8 @@ class Connection final : public ExchangeConnection,
   // --- ClosableConnection
 
   void close_if_idle() override {
-    if (reader_.is_idle()) close();
+    error_code ignored;
+    if (reader_.is_idle() && socket_stream().socket().available(ignored) == 0) close();
   }
 
   void close() override {

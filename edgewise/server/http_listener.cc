@@ -51,6 +51,7 @@ class Listener final : public HttpListener {
   }
 
   void close() override {
+    accept_waiting();
     error_code ignored;
     acceptor_.close(ignored);
     retry_.cancel();
@@ -68,6 +69,19 @@ class Listener final : public HttpListener {
       accept_next();  // first, because accept_ may throw
       accept_(HttpSocket(std::move(socket)), peer);
     });
+  }
+
+  /// Accepts the connections that the system has made already: closing would break them off.
+  void accept_waiting() {
+    error_code error;
+    acceptor_.non_blocking(true, error);
+    while (!error) {
+      typename Protocol::endpoint peer;
+      auto socket = acceptor_.accept(peer, error);
+      if (error) return;
+      prepare(socket);
+      accept_(HttpSocket(std::move(socket)), peer_name(peer));
+    }
   }
 
   /// Without a pause, a process at its limit of open files would try in an endless loop.

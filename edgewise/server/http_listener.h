@@ -19,6 +19,7 @@ class HttpListener {
  public:
   virtual ~HttpListener() = default;
   virtual void start(AcceptFunction accept) = 0;
+  /// Accepts the connections that wait, and no more.
   virtual void close() = 0;
   /// Returns the port; 0 for a Unix socket.
   virtual std::uint16_t port() const = 0;

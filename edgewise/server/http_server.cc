@@ -65,13 +65,19 @@ class HttpServer::Implementation {
 
   bool drain(double seconds) {
     net::post(shared_.io, [this] {
-      shared_.is_draining = true;
       listener_->close();
-      for_each_connection([](ClosableConnection& connection) { connection.close_if_idle(); });
+      shared_.is_draining = true;
+      // Bytes that have arrived are received first, so that a connection with a request is not idle any more.
+      net::post(shared_.io, [this] {
+        for_each_connection([](ClosableConnection& connection) { connection.close_if_idle(); });
+        const std::lock_guard lock(shared_.mutex);
+        shared_.has_closed_idle = true;
+        shared_.changed.notify_all();
+      });
     });
     std::unique_lock lock(shared_.mutex);
     return shared_.changed.wait_for(lock, std::chrono::duration<double>(seconds),
-                                    [&] { return shared_.num_connections == 0; });
+                                    [&] { return shared_.has_closed_idle && shared_.num_connections == 0; });
   }
 
  private:

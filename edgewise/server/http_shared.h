@@ -20,7 +20,7 @@ namespace edgewise {
 class ClosableConnection {
  public:
   virtual ~ClosableConnection() = default;
-  /// Closes the connection if it has no request.
+  /// Closes the connection if no bytes of a request have arrived.
   virtual void close_if_idle() = 0;
   virtual void close() = 0;
 };
@@ -51,10 +51,11 @@ struct HttpShared {
   /// Returns by how many connections the limits are exceeded if a client connects; negative if it may.
   std::int64_t surplus_connections(const std::string& client) const;
 
-  // All threads use these, the second and the third under the mutex:
+  // All threads use these, those behind the mutex under it:
   std::mutex mutex;
   std::condition_variable changed;
   std::int64_t num_connections = 0;
+  bool has_closed_idle = false;  // whether connections without a request are closed, and no other ones are accepted
 };
 
 }  // namespace edgewise

@@ -6,6 +6,7 @@
 #include <future>
 #include <new>
 #include <stdexcept>
+#include <thread>
 
 #include "tests/server/raw_client.h"
 #include "tests/server/recording_server.h"
@@ -263,6 +264,29 @@ TEST(HttpServer, FinishesItsRequestsWhenItDrains) {
   may_go_on.set_value();
   EXPECT_TRUE(server->drain(20));
   EXPECT_THAT(slow.read_response(), AllOf(HasSubstr("Connection: close\r\n"), EndsWith("GET /slow  ")));
+}
+
+TEST(HttpServer, AnswersRequestsThatArriveBeforeItDrains) {
+  std::promise<void> may_go_on;
+  auto wait = may_go_on.get_future().share();
+  HttpServerOptions options;
+  options.listen = "127.0.0.1:0";
+  const auto block_connections = [wait](const HttpRecord& record) {
+    if (record.path == "/block") wait.wait();
+  };
+  HttpServer server(options, {.answer = echo, .record = block_connections});
+  RawClient open(server.port());
+  EXPECT_THAT(open.ask(get("/")), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(RawClient(server.port()).ask(get("/block")), StartsWith("HTTP/1.1 200 "));
+  open.send(get("/open"));
+  RawClient unaccepted(server.port());
+  unaccepted.send(get("/unaccepted"));
+  auto is_drained = std::async(std::launch::async, [&] { return server.drain(20); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until drain() waits
+  may_go_on.set_value();
+  EXPECT_THAT(open.read_response(), EndsWith("GET /open  "));
+  EXPECT_THAT(unaccepted.read_response(), EndsWith("GET /unaccepted  "));
+  EXPECT_TRUE(is_drained.get());
 }
 
 TEST(HttpServer, ListensOnAUnixSocketAndReplacesThatOfADeadServer) {

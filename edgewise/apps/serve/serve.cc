@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise serve --model en-de=RUN
+#include <malloc.h>
+
 #include <chrono>
 #include <csignal>
 #include <ctime>
@@ -58,6 +60,13 @@ std::string monotonic_microseconds() {
   return std::to_string(std::int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000);
 }
 
+/// Gives free memory back to the system. The process would keep that of files and of replaced models.
+void return_free_memory() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
+}
+
 /// Reloads in the background, because a signal to end must not wait for the models.
 class Reloads {
  public:
@@ -70,6 +79,7 @@ class Reloads {
     running_.push_back(run_in_background([&server = server_] {
       notify_service_manager("RELOADING=1\nMONOTONIC_USEC=" + monotonic_microseconds());
       server.reload();
+      return_free_memory();
       notify_service_manager("READY=1");
     }));
   }
@@ -92,6 +102,7 @@ void run_server(const ServerConfig& config) {
   LineLog access_log(try_write_output);
   TranslationServer server(
       config, {.report = report, .access = [&access_log](std::string_view line) { access_log.add(line); }});
+  return_free_memory();
   Reloads reloads(server);
   report("ready at " + address_of(config.http, server.port()));
   notify_service_manager("READY=1");
