@@ -39,8 +39,8 @@ test-sanitized: setup  ## run the tests under AddressSanitizer and UndefinedBeha
 	@ctest --test-dir build-asan --output-on-failure --parallel "$$(nproc)" $(TESTS)
 
 test-threads: setup  ## run the tests of code with threads under ThreadSanitizer
-	@scripts/build tsan test_threads
-	@ctest --test-dir build-tsan --output-on-failure --tests-regex '^threads$$'
+	@scripts/build tsan test_threads test_server_threads
+	@ctest --test-dir build-tsan --output-on-failure --tests-regex '^(server_)?threads$$'
 
 fuzz: setup  ## feed altered files to all readers of files, SECONDS=600 for each; stops at a finding; needs clang
 	@scripts/fuzz $(or $(SECONDS),600)

@@ -18,6 +18,10 @@ if(EDGEWISE_SANITIZE)
   target_compile_options(edgewise_compiler INTERFACE
     -fsanitize=${EDGEWISE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -Wno-maybe-uninitialized)
   target_link_options(edgewise_compiler INTERFACE -fsanitize=${EDGEWISE_SANITIZE})
+  if(EDGEWISE_SANITIZE MATCHES thread)
+    # ThreadSanitizer does not support the fences with which Asio surrounds the calls of completion handlers.
+    target_compile_definitions(edgewise_compiler INTERFACE BOOST_ASIO_DISABLE_FENCED_BLOCK)
+  endif()
   if(EDGEWISE_SANITIZE MATCHES undefined)
     # AddressSanitizer reports null pointers too, and these two checks are an eighth of the build time.
     target_compile_options(edgewise_compiler INTERFACE -fno-sanitize=null,vptr)

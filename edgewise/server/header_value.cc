@@ -35,11 +35,12 @@ class ParameterReader {
     return value;
   }
 
+  /// A backslash before the last quotation mark is text: browsers do not escape backslashes in names of fields.
   std::string read_quoted() {
     std::string value;
     std::size_t i = 1;
     for (; i < rest_.size() && rest_[i] != '"'; ++i) {
-      if (rest_[i] == '\\' && i + 1 < rest_.size()) ++i;
+      if (rest_[i] == '\\' && rest_.find('"', i + 2) != std::string_view::npos) ++i;
       value += rest_[i];
     }
     require(i < rest_.size());

@@ -65,8 +65,9 @@ class Listener final : public HttpListener {
       if (error == net::error::operation_aborted || !acceptor_.is_open()) return;
       if (error) return retry_later();
       prepare(socket);
-      accept_(HttpSocket(std::move(socket)), peer_name(peer_));
-      accept_next();
+      const std::string peer = peer_name(peer_);
+      accept_next();  // first, because accept_ may throw
+      accept_(HttpSocket(std::move(socket)), peer);
     });
   }
 

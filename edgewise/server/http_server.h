@@ -27,7 +27,7 @@ struct HttpRecord {
 
 struct HttpHandlers {
   HttpHandler answer;
-  std::vector<HttpHeader> headers = {};  // of every response
+  std::vector<HttpHeader> headers = {};  // headers of every response
   /// Called in the thread of the connections, so it must be quick.
   std::function<void(const HttpRecord&)> record = {};
   /// Receives the message of an exception of `answer`, or of another one, which closes its connection.

@@ -9,10 +9,10 @@ namespace edgewise {
 /// Adds /v1/translate, the interface with everything that a model says.
 ///
 /// Fields: `text` (one or several), `source` (by default detected), `target`, `format` (text, html), `line_breaks`
-/// (end, space), `alternatives`, `attention` (true: with attention weights), `token_ranges` (true: with the bytes of each
-/// token), `stream`. The key is in the header `Authorization: Bearer KEY`. The response has `source`, `target`,
-/// `confidence` if the source is detected, and `translations`: for each text its `text`, `alternatives` and `sentences`.
-/// A sentence has its bytes [begin, end) in the input and in the translated text, and the members of
+/// (end, space), `alternatives`, `attention` (true: with attention weights), `token_ranges` (true: with the bytes of
+/// each token), `stream`. The key is in the header `Authorization: Bearer KEY`. The response has `source`, `target`,
+/// `confidence` if the source is detected, and `translations`: for each text its `text`, `alternatives` and
+/// `sentences`. A sentence has its bytes [begin, end) in the input and in the translated text, and the members of
 /// translation_json.h. After two models, the input of a sentence is in the text between them, `intermediate`. The
 /// ranges of tokens begin at the first byte of the sentence: `input_token_ranges` of a sentence, and `token_ranges` of
 /// an output.

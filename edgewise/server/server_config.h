@@ -45,7 +45,7 @@ struct ServerConfig {
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
     field("server", self.server, "models, and limits of requests");
-    field("http", self.http, "connections");
+    field("http", self.http, "connections and their limits");
     field("translation", self.translation, "how all models translate");
   }
 };

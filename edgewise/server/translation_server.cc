@@ -26,6 +26,7 @@ constexpr double kSecondsAfterHandlers = 5;
 
 std::vector<ModelSpec> parse_specs(const std::vector<std::string>& texts) {
   std::vector<ModelSpec> specs;
+  specs.reserve(texts.size());
   for (const std::string& text : texts) specs.push_back(parse_model_spec(text));
   return specs;
 }

@@ -32,6 +32,11 @@ void read_corpus(std::string_view bytes);
 void read_pairs(std::string_view bytes);  // a byte for the options, and an archive with "input" and "output"
 void read_html(std::string_view bytes);   // html_reader.cc: a document to translate
 
+// Clients of the server.
+void read_http(std::string_view bytes);     // http_reader.cc: sizes of fragments, a line feed, and the client's bytes
+void read_request(std::string_view bytes);  // request_reader.cc: lines with method, path, query, Content-Type and
+                                            // Authorization, and a body
+
 // Files of other programs (convert_readers.cc).
 void read_npz_archive(std::string_view bytes);
 void read_pickle(std::string_view bytes);

@@ -58,8 +58,7 @@ TEST(NativeInterface, SaysTheBytesOfEachTokenOnRequest) {
 TEST(NativeInterface, MeasuresTokensInTheTextBetweenTwoModels) {
   CopyingServer server({.pivot = "en"}, {"fr-en=one", "en-de=two"});
   const Json json = Json::parse(
-      server
-          .post_json("/v1/translate", R"({"text": "  a b", "source": "fr", "target": "de", "token_ranges": true})")
+      server.post_json("/v1/translate", R"({"text": "  a b", "source": "fr", "target": "de", "token_ranges": true})")
           .body);
   EXPECT_EQ(json["translations"][0]["sentences"][0]["input_token_ranges"], Json::parse("[[0, 1], [2, 3]]"));
 }

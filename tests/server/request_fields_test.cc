@@ -163,6 +163,12 @@ TEST(HeaderValue, HasParameters) {
   EXPECT_THAT(value.parameters, ElementsAre(std::pair("a", "b"), std::pair("c", "d;\"e")));
 }
 
+TEST(HeaderValue, MayHaveABackslashAtTheEndOfAParameter) {
+  const auto value_of = [](const std::string& text) { return parse_header_value(text, "X").parameters.at("b"); };
+  EXPECT_EQ(value_of("a;b=\"c\\\""), "c\\");
+  EXPECT_EQ(value_of("a;b=\"c\\\\\""), "c\\");
+}
+
 TEST(HeaderValue, RefusesMalformedParameters) {
   for (const char* text : {"a;b", "a;=c", "a;b=", "a;b=\"c", "a;b=\"c\"d", "a;b=c\"", "a;b=c;b=d"}) {
     EXPECT_THAT(error_of([&] { parse_header_value(text, "X"); }),

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -25,6 +26,7 @@ class TlsClient {
   /// Shakes hands with a protocol from `oldest` to `newest`, numbers of OpenSSL such as TLS1_2_VERSION; 0: any.
   explicit TlsClient(std::uint16_t port, int oldest = 0, int newest = 0)
       : context_(SSL_CTX_new(TLS_client_method())), socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to sockets that the server has closed
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);

@@ -55,6 +55,12 @@ TEST(Markup, WhiteSpaceInALineIsOneSpace) {
   EXPECT_EQ(copied("<p>\n  one\n\t two <b> three</b>\n</p>"), "<p>\n  one two <b>three</b>\n</p>");
 }
 
+TEST(Markup, WhiteSpaceThatBrowsersLeaveOutStaysInFrontOfWhiteSpaceThatTheyShow) {
+  EXPECT_EQ(copied("<p>\n\u00a0one</p>"), "<p>\n\u00a0one</p>");
+  EXPECT_EQ(copied("<p>one<br>\n\u00a0two</p>"), "<p>one<br>\n\u00a0two</p>");
+  EXPECT_EQ(copied("<p><!-- one -->\u00a0two</p>"), "<p><!-- one -->\u00a0two</p>");
+}
+
 TEST(Markup, InlineTagsAreNoWhiteSpace) {
   EXPECT_EQ(texts_of("un<u>der</u>line hel<wbr>lo"), Texts{"underline hello"});
   EXPECT_EQ(texts_of("one<!-- two -->three"), Texts{"onethree"});

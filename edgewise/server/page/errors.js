@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { kNoAnswer, ServerError } from "./server.js";
 
-const kLongestWait = 30; // seconds
+const kLongestWait = 30; // seconds, unless the server says how long
 
 const inSeconds = (seconds) => (seconds === 1 ? "in 1 second" : `in ${seconds} seconds`);
 
@@ -9,7 +9,7 @@ const inSeconds = (seconds) => (seconds === 1 ? "in 1 second" : `in ${seconds} s
 const backOff = (attempt) => Math.min(2 ** attempt, kLongestWait);
 
 function temporary(text, error, attempt) {
-  const seconds = Math.max(1, Math.min(error.retryAfter ?? backOff(attempt), kLongestWait));
+  const seconds = Math.max(1, error.retryAfter ?? backOff(attempt));
   return { text: `${text} The page tries again ${inSeconds(seconds)}.`, seconds };
 }
 
