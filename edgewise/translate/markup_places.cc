@@ -196,6 +196,9 @@ std::vector<MarkupPlace> place_markup(const ParagraphText& paragraph, const Alig
     MarkupPlace place = places.place(i);
     if (used.is_used(element)) {
       place.element = element;
+    } else if (kind == PieceKind::kSpace) {
+      // Stays where browsers leave it out: between words, where the tags of its element may go, it would show.
+      place.element = unused[index(element)]->element;
     } else {
       std::optional<MarkupPlace>& outer = unused[index(element)];
       const std::int32_t parent = elements[index(element)].parent;

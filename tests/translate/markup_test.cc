@@ -122,6 +122,16 @@ TEST(Markup, AnElementWithoutAWordIsWrittenEmpty) {
   EXPECT_EQ(copied("<i class=icon></i> one <a name=x></a>"), "<i class=icon></i> one <a name=x></a>");
 }
 
+TEST(Markup, WhiteSpaceAtTheEndOfALineStaysThereWhenTheTagsAroundItGoElsewhere) {
+  AlignedTranslation translation = {.text = "x-onetwo",
+                                    .input_tokens = {{0, 1}, {1, 2}, {2, 8}},
+                                    .output_tokens = {{0, 1}, {1, 2}, {2, 8}},
+                                    .alignment = {{0, 0}, {1, 1}, {2, 2}}};
+  const TranslateTexts translate = [&](std::span<const std::string>) { return std::vector{translation}; };
+  EXPECT_EQ(translate_markup("x-one<b>two </b>", translate), "x-<b></b>onetwo ");
+  EXPECT_EQ(reversed("&#11;one<b>two </b>"), "\v<b></b>onetwo ");
+}
+
 TEST(Markup, VoidElementsAndCommentsStandAtTheWordsOfTheirNeighbours) {
   EXPECT_EQ(reversed("one <img src=x>two end"), "end <img src=x>two one");
   EXPECT_EQ(reversed("one<!--c--> two end"), "end two one<!--c-->");
