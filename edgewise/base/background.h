@@ -14,6 +14,10 @@
 // or out of memory.
 namespace edgewise {
 
+/// The advice at the end of an error about a thread that the system refuses.
+inline constexpr const char* kRaiseProcessLimit =
+    "raise its limit of processes (ulimit -u, or pids.max of the control group)";
+
 /// Starts a thread that calls `fn`. Returns nothing if the system refuses.
 template <class Fn>
 std::optional<std::jthread> try_start_thread(Fn fn) {

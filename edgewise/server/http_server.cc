@@ -42,7 +42,8 @@ class HttpServer::Implementation {
       if (!shared_.is_draining) serve_connection(std::move(socket), peer, shared_, tls_);
     });
     auto thread = try_start_thread([this] { run_connections(); });
-    check(thread.has_value(), "serve: the system refuses to start a thread, needs one for the connections");
+    check(thread.has_value(), "serve: the system refuses to start a thread, needs one for the connections; {}",
+          kRaiseProcessLimit);
     thread_ = std::move(*thread);
   }
 

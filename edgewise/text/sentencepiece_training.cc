@@ -98,10 +98,8 @@ void require_threads() {
     threads.push_back(std::move(*thread));
   }
   all_started.count_down();
-  check(threads.size() == kThreads,
-        "build_vocabulary: the system starts {} threads, needs {} for SentencePiece; raise its limit of processes "
-        "(ulimit -u, or pids.max of the control group)",
-        threads.size(), kThreads);
+  check(threads.size() == kThreads, "build_vocabulary: the system starts {} threads, needs {} for SentencePiece; {}",
+        threads.size(), kThreads, kRaiseProcessLimit);
 }
 
 std::unordered_map<std::string, std::string> trainer_arguments(const VocabularyOptions& options) {

@@ -31,9 +31,8 @@ void TranslationService::start_workers() {
     if (!thread) break;
     workers_.push_back(std::move(*thread));
   }
-  check(!workers_.empty(),
-        "TranslationService: the system refuses to start a thread, needs at least one; raise its limit of processes "
-        "(ulimit -u, or pids.max of the control group)");
+  check(!workers_.empty(), "TranslationService: the system refuses to start a thread, needs at least one; {}",
+        kRaiseProcessLimit);
 }
 
 /// Runs searches until the queue is closed. A search that failed ends the requests of its batch, and no others.

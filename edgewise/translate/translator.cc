@@ -66,9 +66,7 @@ void Translator::translate(const SentenceSource& next, const TranslationSink& ta
     const auto start = [&](auto run) {
       auto thread = try_start_thread(run);
       if (!thread) queue.abort(nullptr);
-      check(thread.has_value(),
-            "translate: the system refuses to start a thread, needs two; raise its limit of "
-            "processes (ulimit -u, or pids.max of the control group)");
+      check(thread.has_value(), "translate: the system refuses to start a thread, needs two; {}", kRaiseProcessLimit);
       others.push_back(std::move(*thread));
     };
     start([&] {

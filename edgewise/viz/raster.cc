@@ -35,8 +35,7 @@ using Handle = std::unique_ptr<RsvgHandle, Deleter<g_object_unref>>;
 /// Throws Error if the system starts no thread: Pango needs one for its fonts, and GLib ends the process without it.
 void require_thread() {
   check(try_start_thread([] {}).has_value(),
-        "rasterise: the system refuses to start a thread, needs one for drawing text; raise its limit of processes "
-        "(ulimit -u, or pids.max of the control group)");
+        "rasterise: the system refuses to start a thread, needs one for drawing text; {}", kRaiseProcessLimit);
 }
 
 Handle parse(std::string_view svg) {

@@ -189,6 +189,27 @@ TEST_F(ServeProgram, IsNotDelayedByAReaderOfTheAccessLogThatDoesNotReadOrThatEnd
   ::close(ends[1]);
 }
 
+TEST_F(ServeProgram, ServesThoughItsStandardStreamsAreFullOrClosed) {
+  for (const std::string redirection : {">/dev/full", "<&- >&-"}) {
+    RunningProcess server = start({"--model", "en-de=run"}, redirection);
+    RawClient client(port());
+    for (int i = 0; i < 3; ++i) EXPECT_THAT(client.ask(get("/health")), StartsWith("HTTP/1.1 200 OK"));
+    server.send(SIGTERM);
+    EXPECT_EQ(server.wait().exit_code, 0);
+  }
+}
+
+TEST_F(ServeProgram, NamesTheReasonIfTheSystemStartsNoThread) {
+  const ProcessResult result =
+      run_process({EDGEWISE_WITHOUT_THREADS, EDGEWISE_SERVER, "--listen", "127.0.0.1:0", "--model", "en-de=run"},
+                  {.folder = path("").string()});
+  if (result.exit_code == 77) GTEST_SKIP() << "this system has no seccomp filters";
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.errors, HasSubstr("thread"));
+  EXPECT_THAT(result.errors, HasSubstr("ulimit -u"));
+  EXPECT_EQ(std::ranges::count(result.errors, '\n'), 1) << result.errors;
+}
+
 /// The socket on which a service manager receives the states of its service.
 class ServiceManager {
  public:

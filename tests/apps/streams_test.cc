@@ -86,6 +86,7 @@ class StreamsProgram : public ProgramTest {
         {"import", {"foreign", "--out", "imported"}},
         {"compare", {"run", "-o", "page.html"}},
         {"score", {"--reference", "in", "in"}},
+        {"serve", {"--print-config"}},
         {"score-pairs", {"--model", "run", "in", "in"}},
         {"inspect", {"run"}},
         {"picture attention", {"--model", "run", "--input", "a b", "-o", "page.html"}},

@@ -18,7 +18,8 @@ constexpr std::size_t kMaxWaitingBytes = std::size_t{4} << 20;
 
 LineLog::LineLog(Write write) : write_(std::move(write)) {
   auto thread = try_start_thread([this] { write_lines(); });
-  check(thread.has_value(), "serve: the system refuses to start a thread, needs one for the access log");
+  check(thread.has_value(), "serve: the system refuses to start a thread, needs one for the access log; {}",
+        kRaiseProcessLimit);
   thread_ = std::move(*thread);
 }
 
