@@ -62,31 +62,35 @@ def measure_load(server, programs, expected, rate, seconds):
             **figures}
 
 
-def counted_translations(server):
-    """Returns the number of translations in the server's metrics."""
+def counted(server):
+    """Returns the numbers of translations and of their output tokens in the server's metrics."""
     with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics") as metrics:
         text = metrics.read().decode()
-    match = re.search(r'edgewise_requests_total\{endpoint="/translate",code="200"\} (\d+)', text)
-    return int(match[1]) if match else 0
+    names = ('edgewise_requests_total{endpoint="/translate",code="200"}', "edgewise_output_tokens_total")
+    matches = [re.search(f"^{re.escape(name)} (\\d+)$", text, re.MULTILINE) for name in names]
+    return [int(match[1]) if match else 0 for match in matches]
 
 
 def measure_overload(server, programs, expected, maximum, seconds):
     """Sends OVERLOAD times the maximum, after a while near the maximum, which shows the memory before. The requests
     that wait at the end count for the throughput, and so does their time."""
     run(server, programs, expected, send_at_times, 0.9 * maximum, WARM_UP_S + seconds / 4)
-    before, translations_before = server.samples[-1], counted_translations(server)
+    before, counted_before = server.samples[-1], counted(server)
     answers, begin, figures = run(server, programs, expected, send_at_times, OVERLOAD * maximum, WARM_UP_S + seconds)
     samples = [sample for sample in server.samples if sample[0] >= begin + WARM_UP_S]
     refused = [answer for answer in answers if answer.status == 429]
     refused_latencies = latencies(refused)
     memory = [round(sample[1], 1) for sample in samples]
+    translations, output_tokens = (after - earlier for after, earlier in zip(counted(server), counted_before))
     return {"rate": OVERLOAD * maximum, "maximum": maximum,
             "throughput": len(translated(answers)) / (max(answer.end for answer in translated(answers)) - begin),
             **latencies(translated(answers)), **figures,
             "refused_p50_ms": refused_latencies["p50_ms"], "refused_p99_ms": refused_latencies["p99_ms"],
             "refused_without_retry_after": sum(not answer.has_retry_after for answer in refused),
-            "counted_by_server": counted_translations(server) - translations_before,
-            "translated": len(translated(answers)), "memory_before_mb": round(before[1], 1),
+            "counted_by_server": translations, "translated": len(translated(answers)),
+            "tokens_per_core_second": output_tokens / (1e-3 * figures["cpu_ms"] * len(translated(answers))),
+            "memory_idle_mb": round(server.samples[0][1], 1), "memory_before_mb": round(before[1], 1),
+            "most_memory_mb": max(memory),
             "memory_mb": memory[::max(1, len(memory) // MEMORY_POINTS)],
             "most_descriptors": max(sample[2] for sample in samples),
             "most_threads": max(sample[3] for sample in samples)}

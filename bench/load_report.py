@@ -80,6 +80,9 @@ def describe_overload(overload):
          yes_or_no(overload["counted_by_server"] == overload["translated"])],
         [f"memory in MB over time, {overload['memory_before_mb']:.0f} before", memory,
          f"last quarter ≤ {LARGEST_GROWTH} × second quarter", yes_or_no(growth <= LARGEST_GROWTH)],
+        ["output tokens per second of a core", digits(overload["tokens_per_core_second"]), "", ""],
+        ["memory in MB of the server without requests, and at most",
+         f"{overload['memory_idle_mb']:.0f}, {overload['most_memory_mb']:.0f}", "", ""],
         ["connections; most descriptors and threads of the server",
          f"{overload['connections']}; {overload['most_descriptors']}, {overload['most_threads']}", "", ""]]
     return (f"\n\nTen times the maximum, {digits(overload['rate'])} requests/s, {overload['requests']} requests; the "
