@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "edgewise/apps/serve/line_log.h"
+#include "edgewise/apps/serve/signal_pipe.h"
 #include "edgewise/base/file_descriptor.h"
 #include "tests/apps/program.h"
 #include "tests/server/raw_client.h"
@@ -261,6 +262,16 @@ TEST_F(ServeProgram, UsesTheSocketOfTheServiceManagerAndTellsItsStates) {
   server.send(SIGTERM);
   EXPECT_EQ(manager.receive_state(), "STOPPING=1");
   EXPECT_EQ(server.wait().exit_code, 0);
+}
+
+TEST(SignalPipe, PassesSighupUnderNohupAndRestoresIt) {
+  const auto before = std::signal(SIGHUP, SIG_IGN);
+  {
+    const SignalPipe signals;
+    std::raise(SIGHUP);
+    EXPECT_EQ(signals.wait(), SIGHUP);
+  }
+  EXPECT_EQ(std::signal(SIGHUP, before), SIG_IGN);
 }
 
 TEST(LineLog, CountsTheLinesThatItLoses) {

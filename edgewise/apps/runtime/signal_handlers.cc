@@ -5,11 +5,12 @@
 
 namespace edgewise {
 
-SignalHandlers::SignalHandlers(std::initializer_list<int> signals, void (*handler)(int), WaitingCalls waiting_calls) {
+SignalHandlers::SignalHandlers(std::initializer_list<int> signals, void (*handler)(int), WaitingCalls waiting_calls,
+                               IgnoredSignals ignored) {
   for (const int signal : signals) {
     struct sigaction before = {};
     sigaction(signal, nullptr, &before);
-    if (before.sa_handler == SIG_IGN) continue;
+    if (before.sa_handler == SIG_IGN && ignored == IgnoredSignals::kStayIgnored) continue;
     struct sigaction action = {};
     action.sa_handler = handler;
     sigfillset(&action.sa_mask);

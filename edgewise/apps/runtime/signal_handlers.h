@@ -11,12 +11,16 @@ namespace edgewise {
 /// or fails with EINTR.
 enum class WaitingCalls { kGoOn, kFail };
 
-/// Handles signals during its scope, and restores what handled them before. A signal that the process was started to
-/// ignore, for example SIGHUP under nohup and SIGINT in the background jobs of a script, stays ignored.
+/// Signals that the process was started to ignore, for example SIGHUP under nohup and SIGINT in the background jobs of
+/// a script.
+enum class IgnoredSignals { kStayIgnored, kAreHandled };
+
+/// Handles signals during its scope, and restores what handled them before.
 class SignalHandlers {
  public:
   SignalHandlers(std::initializer_list<int> signals, void (*handler)(int),
-                 WaitingCalls waiting_calls = WaitingCalls::kGoOn);
+                 WaitingCalls waiting_calls = WaitingCalls::kGoOn,
+                 IgnoredSignals ignored = IgnoredSignals::kStayIgnored);
   SignalHandlers(const SignalHandlers&) = delete;
   SignalHandlers& operator=(const SignalHandlers&) = delete;
   ~SignalHandlers();

@@ -40,7 +40,8 @@ SignalPipe::SignalPipe() : SignalPipe(open_pipe()) {}
 SignalPipe::SignalPipe(std::pair<FileDescriptor, FileDescriptor> ends)
     : reader_(std::move(ends.first)),
       writer_(std::move(ends.second)),
-      handlers_({SIGINT, SIGTERM, SIGHUP}, write_signal) {}
+      end_handlers_({SIGINT, SIGTERM}, write_signal),
+      reload_handler_({SIGHUP}, write_signal, WaitingCalls::kGoOn, IgnoredSignals::kAreHandled) {}
 
 int SignalPipe::wait() const {
   unsigned char signal = 0;

@@ -9,6 +9,7 @@
 namespace edgewise {
 
 /// Passes SIGINT, SIGTERM and SIGHUP to the thread that waits for them, during its scope. Only one object may exist.
+/// SIGHUP is a command to a server, so it is passed under nohup, too.
 class SignalPipe {
  public:
   /// Throws Error if the system has no descriptor left.
@@ -24,7 +25,9 @@ class SignalPipe {
 
   FileDescriptor reader_;
   FileDescriptor writer_;
-  SignalHandlers handlers_;  // destroyed first: a handler writes to the pipe
+  // Destroyed first: the handlers write to the pipe.
+  SignalHandlers end_handlers_;
+  SignalHandlers reload_handler_;
 };
 
 }  // namespace edgewise
