@@ -127,6 +127,22 @@ TEST_F(PageInBrowser, TranslatesWhileAPersonTypes) {
   expect_clean();
 }
 
+TEST_F(PageInBrowser, TranslatesTheTextOfALink) {
+  start();
+  for (const auto& [link, text] : std::vector<std::pair<std::string, std::string>>{
+           {"#de/en/a%20b/c%0A100%", "a b/c\n100%"}, {"#de//x", "x"}, {"#de/xx/y", "y"}}) {
+    browser_->open(url() + link);
+    EXPECT_EQ(browser_->wait_for_value(kTranslation, text), text);
+    EXPECT_EQ(evaluate(by_id("source-language") + ".value"), "de");
+    EXPECT_EQ(evaluate(by_id("target-language") + ".value"), "en");
+  }
+  browser_->open(url() + "#xx/de");
+  EXPECT_EQ(browser_->wait_for_value(by_id("source-language") + ".value", "auto"), "auto");
+  EXPECT_EQ(evaluate(by_id("target-language") + ".value"), "de");
+  EXPECT_EQ(evaluate(kText), "");
+  expect_clean();
+}
+
 TEST_F(PageInBrowser, KeepsLineBreaks) {
   start();
   translate("a b g.\n\n  c d h! e\n");

@@ -17,8 +17,8 @@ export class LanguageMenus {
   #target;
   #languages;
 
-  /// `languages` is the response of /languages. A language is translated into itself by copying, which needs no menu.
-  constructor(source, target, languages, defaults) {
+  /// `languages` is the response of /languages; `wishes` has codes that the menus show if they are among them. A language is translated into itself by copying, which needs no menu.
+  constructor(source, target, languages, wishes) {
     this.#source = source;
     this.#target = target;
     this.#languages = languages.map(({ code, name, targets }) => ({
@@ -27,10 +27,10 @@ export class LanguageMenus {
     this.#languages.sort(byName);
     const sources = this.#languages.filter(({ targets }) => targets.length > 0);
     source.replaceChildren(makeOption(kDetect, ""), ...sources.map(({ code, name }) => makeOption(code, name)));
-    source.value = defaults.source.code;
+    source.value = wishes.source;
     if (source.selectedIndex < 0) source.value = kDetect;
     this.showDetected(null);
-    this.updateTargets(defaults.target.code);
+    this.updateTargets(wishes.target);
   }
 
   get source() {

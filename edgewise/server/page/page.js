@@ -7,6 +7,7 @@ import { describeError, wait } from "./page/errors.js";
 import { kDetect, LanguageMenus } from "./page/languages.js";
 import { LatestTask } from "./page/latest_task.js";
 import { Lights } from "./page/lights.js";
+import { readLink } from "./page/link.js";
 import { fetchJson, translate } from "./page/server.js";
 import { StatusLine } from "./page/status_line.js";
 import { TextTranslation } from "./page/translation.js";
@@ -238,7 +239,12 @@ async function load() {
   const paths = ["frontend/settings", "page/settings.json", "languages"];
   const [frontend, page, languages] = await Promise.all(paths.map(fetchJson));
   settings = { ...frontend, ...page };
-  menus = new LanguageMenus(at("source-language"), at("target-language"), languages, settings.language);
+  const link = readLink(location.hash);
+  menus = new LanguageMenus(at("source-language"), at("target-language"), languages, {
+    source: link.source || settings.language.source.code,
+    target: link.target || settings.language.target.code,
+  });
+  if (link.text) boxes.text.text = link.text;
   at("key-row").hidden = !settings.keyRequired;
   at("source-language").disabled = false;
   at("target-language").disabled = false;
@@ -255,4 +261,5 @@ function tryAgain() {
 }
 
 at("again").addEventListener("click", tryAgain);
+addEventListener("hashchange", () => location.reload());
 persist(load, new AbortController().signal);
