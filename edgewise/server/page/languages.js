@@ -17,8 +17,8 @@ export class LanguageMenus {
   #target;
   #languages;
 
-  /// `languages` is the response of /languages; `wishes` has codes that the menus show if they are among them. A language is translated into itself by copying, which needs no menu.
-  constructor(source, target, languages, wishes) {
+  /// `languages` is the response of /languages. A language is translated into itself by copying, which needs no menu.
+  constructor(source, target, languages, defaults) {
     this.#source = source;
     this.#target = target;
     this.#languages = languages.map(({ code, name, targets }) => ({
@@ -27,10 +27,8 @@ export class LanguageMenus {
     this.#languages.sort(byName);
     const sources = this.#languages.filter(({ targets }) => targets.length > 0);
     source.replaceChildren(makeOption(kDetect, ""), ...sources.map(({ code, name }) => makeOption(code, name)));
-    source.value = wishes.source;
-    if (source.selectedIndex < 0) source.value = kDetect;
     this.showDetected(null);
-    this.updateTargets(wishes.target);
+    this.choose(defaults.source.code, defaults.target.code);
   }
 
   get source() {
@@ -45,14 +43,23 @@ export class LanguageMenus {
     return this.#languages.find((language) => language.code === code)?.name ?? code;
   }
 
-  /// Offers the targets of the source. Keeps the target if it is one of them, or else takes `wish` or the first one.
-  updateTargets(wish = null) {
+  /// Chooses the languages of these codes that the menus have.
+  choose(source, target) {
+    const select = (menu, code) => {
+      if ([...menu.options].some(({ value }) => value === code)) menu.value = code;
+    };
+    select(this.#source, source);
+    this.updateTargets();
+    select(this.#target, target);
+  }
+
+  /// Offers the targets of the source. Keeps the target if it is one of them, or else takes the first one.
+  updateTargets() {
     const codes = this.#targetsOf(this.source);
     const names = this.#languages.filter(({ code }) => codes.has(code));
     const before = this.#target.value;
     this.#target.replaceChildren(...names.map(({ code, name }) => makeOption(code, name)));
-    const code = [before, wish].find((each) => codes.has(each)) ?? names[0]?.code ?? "";
-    this.#target.value = code;
+    this.#target.value = codes.has(before) ? before : names[0]?.code ?? "";
   }
 
   /// Names the detected language in the menu; null: none.

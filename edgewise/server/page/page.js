@@ -224,7 +224,17 @@ function clear() {
   changeText();
 }
 
+/// Does what the link to the page names.
+function followLink() {
+  const { source, target, text } = readLink(location.hash);
+  menus.choose(source, target);
+  if (text) boxes.text.text = text;
+  showCount();
+  changeLanguages();
+}
+
 function listen() {
+  addEventListener("hashchange", followLink);
   at("text").addEventListener("input", changeText);
   at("key").addEventListener("input", () => start(settings.frontendTimeout));
   at("source-language").addEventListener("change", changeLanguages);
@@ -239,19 +249,14 @@ async function load() {
   const paths = ["frontend/settings", "page/settings.json", "languages"];
   const [frontend, page, languages] = await Promise.all(paths.map(fetchJson));
   settings = { ...frontend, ...page };
-  const link = readLink(location.hash);
-  menus = new LanguageMenus(at("source-language"), at("target-language"), languages, {
-    source: link.source || settings.language.source.code,
-    target: link.target || settings.language.target.code,
-  });
-  if (link.text) boxes.text.text = link.text;
+  menus = new LanguageMenus(at("source-language"), at("target-language"), languages, settings.language);
   at("key-row").hidden = !settings.keyRequired;
   at("source-language").disabled = false;
   at("target-language").disabled = false;
   status.say("");
   listen();
   showParts();
-  changeText();
+  followLink();
 }
 
 function tryAgain() {
@@ -261,5 +266,4 @@ function tryAgain() {
 }
 
 at("again").addEventListener("click", tryAgain);
-addEventListener("hashchange", () => location.reload());
 persist(load, new AbortController().signal);
