@@ -95,7 +95,7 @@ class AlignedPlaces {
           is_behind_word ? end_word_[tokens_before(piece.offset)] : first_word_[token_at(piece.offset)];
       place.word = std::clamp(word, begin, end);
     }
-    place.is_after_space = place.word < end && !is_behind_word && !is_before_line(piece);
+    place.is_after_space = place.word < end && !is_behind_word;
     return place;
   }
 

@@ -9,6 +9,8 @@
 namespace edgewise {
 namespace {
 
+constexpr std::string_view kHtmlSpaces = " \t\n\f\r";
+
 bool is_in_word(char32_t code_point) { return is_letter(code_point) || is_number(code_point) || is_mark(code_point); }
 
 /// Returns the code point that ends at `offset`, which is not 0.
@@ -40,7 +42,12 @@ std::vector<OutputWord> join_tokens(const AlignedTranslation& translation) {
       const auto between = std::string_view(translation.text).substr(end, token.begin - end);
       line += static_cast<std::size_t>(std::ranges::count(between, '\n'));
       const bool begins_word = words.empty() || token.begin > end || is_word_boundary(translation.text, token.begin);
-      if (begins_word) words.push_back({{token.begin, token.begin}, line});
+      if (begins_word) {
+        const std::size_t space = between.find_first_of(kHtmlSpaces);
+        if (!words.empty() && space != std::string_view::npos) words.back().bytes.end += space;
+        const std::size_t begin = end + between.find_last_of(kHtmlSpaces) + 1;
+        words.push_back({{begin, begin}, line});
+      }
       words.back().bytes.end = token.end;
       end = token.end;
     }
@@ -48,6 +55,9 @@ std::vector<OutputWord> join_tokens(const AlignedTranslation& translation) {
       const bool is_first = token.size() > 0 && !words.back().input_token;
       if (is_first) words.back().input_token = static_cast<std::size_t>(pair->input);
     }
+  }
+  if (!words.empty()) {
+    words.back().bytes.end = std::min(translation.text.find_first_of(kHtmlSpaces, end), translation.text.size());
   }
   return words;
 }

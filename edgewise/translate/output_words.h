@@ -19,7 +19,9 @@ struct OutputWord {
 };
 
 /// Joins the tokens of a translation to words, at most one for each token. A word ends before white space, between
-/// letters and other characters, and between letters of a script without spaces.
+/// letters and other characters, and between letters of a script without spaces. What tokens leave out and browsers
+/// show, such as a no-break space or a vertical tab, belongs to the next word, or to the word before if white space
+/// follows.
 std::vector<OutputWord> join_tokens(const AlignedTranslation& translation);
 
 }  // namespace edgewise

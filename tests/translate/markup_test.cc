@@ -61,6 +61,13 @@ TEST(Markup, WhiteSpaceThatBrowsersLeaveOutStaysInFrontOfWhiteSpaceThatTheyShow)
   EXPECT_EQ(copied("<p><!-- one -->\u00a0two</p>"), "<p><!-- one -->\u00a0two</p>");
 }
 
+TEST(Markup, CharactersThatBrowsersShowStayWithTheirWordThoughNoTokenHasThem) {
+  EXPECT_EQ(reversed("one\u00a0<img> two"), "two one\u00a0<img>");
+  EXPECT_EQ(reversed("one <img>\vtwo"), "<img>\vtwo one");
+  EXPECT_EQ(copied("<b>one\v</b>"), "<b>one\v</b>");
+  EXPECT_EQ(copied("\vone<b>two<code>c</code></b>"), "<b><code>c</code></b>\vonetwo");
+}
+
 TEST(Markup, InlineTagsAreNoWhiteSpace) {
   EXPECT_EQ(texts_of("un<u>der</u>line hel<wbr>lo"), Texts{"underline hello"});
   EXPECT_EQ(texts_of("one<!-- two -->three"), Texts{"onethree"});
@@ -129,7 +136,7 @@ TEST(Markup, WhiteSpaceAtTheEndOfALineStaysThereWhenTheTagsAroundItGoElsewhere) 
                                     .alignment = {{0, 0}, {1, 1}, {2, 2}}};
   const TranslateTexts translate = [&](std::span<const std::string>) { return std::vector{translation}; };
   EXPECT_EQ(translate_markup("x-one<b>two </b>", translate), "x-<b></b>onetwo ");
-  EXPECT_EQ(reversed("&#11;one<b>two </b>"), "\v<b></b>onetwo ");
+  EXPECT_EQ(reversed("&#11;one<b>two </b>"), "<b></b>\vonetwo ");
 }
 
 TEST(Markup, VoidElementsAndCommentsStandAtTheWordsOfTheirNeighbours) {
