@@ -29,24 +29,50 @@ bool is_word_boundary(std::string_view text, std::size_t offset) {
          has_letters_without_spaces(after);
 }
 
+/// Divides the text between two tokens, or around all tokens, at white space: the first part belongs to the word
+/// before, the last one to the next word, and the others are words of their own.
+class GapReader {
+ public:
+  GapReader(std::string_view text, std::vector<OutputWord>& words) : text_(text), words_(words) {}
+
+  /// Returns the first byte of the word that begins behind the gap, with the last part of the gap.
+  std::size_t read(const ByteRange& gap, bool has_next_word) {
+    for (std::size_t begin = gap.begin;; ++begin) {
+      const std::size_t end = std::min(text_.find_first_of(kHtmlSpaces, begin), gap.end);
+      if (end == gap.end && has_next_word) return begin;
+      if (begin == gap.begin && !words_.empty()) {
+        words_.back().bytes.end = end;
+      } else if (end > begin) {
+        words_.push_back({{begin, end}, line_});
+      }
+      if (end == gap.end) return end;
+      if (text_[end] == '\n') ++line_;
+      begin = end;
+    }
+  }
+
+  /// Returns the number of line feeds in the gaps.
+  std::size_t line() const { return line_; }
+
+ private:
+  std::string_view text_;
+  std::vector<OutputWord>& words_;
+  std::size_t line_ = 0;
+};
+
 }  // namespace
 
 std::vector<OutputWord> join_tokens(const AlignedTranslation& translation) {
   std::vector<OutputWord> words;
-  std::size_t line = 0;
+  GapReader gaps(translation.text, words);
   std::size_t end = 0;
   auto pair = translation.alignment.begin();
   for (std::size_t i = 0; i < translation.output_tokens.size(); ++i) {
     const ByteRange& token = translation.output_tokens[i];
     if (token.size() > 0) {
-      const auto between = std::string_view(translation.text).substr(end, token.begin - end);
-      line += static_cast<std::size_t>(std::ranges::count(between, '\n'));
-      const bool begins_word = words.empty() || token.begin > end || is_word_boundary(translation.text, token.begin);
-      if (begins_word) {
-        const std::size_t space = between.find_first_of(kHtmlSpaces);
-        if (!words.empty() && space != std::string_view::npos) words.back().bytes.end += space;
-        const std::size_t begin = end + between.find_last_of(kHtmlSpaces) + 1;
-        words.push_back({{begin, begin}, line});
+      if (words.empty() || token.begin > end || is_word_boundary(translation.text, token.begin)) {
+        const std::size_t begin = gaps.read({end, token.begin}, true);
+        words.push_back({{begin, begin}, gaps.line()});
       }
       words.back().bytes.end = token.end;
       end = token.end;
@@ -56,9 +82,7 @@ std::vector<OutputWord> join_tokens(const AlignedTranslation& translation) {
       if (is_first) words.back().input_token = static_cast<std::size_t>(pair->input);
     }
   }
-  if (!words.empty()) {
-    words.back().bytes.end = std::min(translation.text.find_first_of(kHtmlSpaces, end), translation.text.size());
-  }
+  gaps.read({end, translation.text.size()}, false);
   return words;
 }
 

@@ -65,6 +65,7 @@ TEST(Markup, CharactersThatBrowsersShowStayWithTheirWordThoughNoTokenHasThem) {
   EXPECT_EQ(reversed("one\u00a0<img> two"), "two one\u00a0<img>");
   EXPECT_EQ(reversed("one <img>\vtwo"), "<img>\vtwo one");
   EXPECT_EQ(copied("<b>one\v</b>"), "<b>one\v</b>");
+  EXPECT_EQ(copied("\v<br>one<br>\v\v<br>two"), "\v<br>one<br>\v\v<br>two");
   EXPECT_EQ(copied("\vone<b>two<code>c</code></b>"), "<b><code>c</code></b>\vonetwo");
 }
 
