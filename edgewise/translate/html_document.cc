@@ -192,7 +192,9 @@ class HtmlParser {
     const bool is_foreign = foreign_depth_ > 0 || has_foreign_content(token.name);
     const bool is_empty = is_foreign ? token.is_self_closing : is_void_element(token.name);
     const bool is_block = !is_copying() && is_block_element(token.name);
-    if (is_block) end_paragraph_before_block();
+    // Nothing can stand behind plaintext, so an inline element that is copied must not go elsewhere with it.
+    const bool is_plaintext = token.name == "plaintext" && foreign_depth_ == 0;
+    if (is_block || is_plaintext) end_paragraph_before_block();
     if (is_empty) {
       add_empty_element(token, is_block);
     } else {
@@ -327,7 +329,8 @@ class HtmlParser {
     std::size_t first = stack_.size();
     while (first > 0 && !stack_[first - 1].is_block) --first;
     auto begin = items.begin();
-    for (std::size_t i = first; i < stack_.size(); ++i) {
+    const std::size_t end = copied_element_.value_or(stack_.size());
+    for (std::size_t i = first; i < end; ++i) {
       const auto start_tag = items.begin() + static_cast<std::ptrdiff_t>(stack_[i].item);
       end_paragraph(std::vector(std::move_iterator(begin), std::move_iterator(start_tag)));
       literal_ += start_tag->bytes;

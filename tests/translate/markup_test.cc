@@ -164,6 +164,11 @@ TEST(Markup, ScriptsStylesAndCodeAreCopied) {
   }
 }
 
+TEST(Markup, NothingGoesBehindPlaintext) {
+  EXPECT_EQ(reversed("one<i>two <b translate=no>x<plaintext>y"), "one<i>two <b translate=no>x<plaintext>y");
+  EXPECT_EQ(reversed("one two<code><plaintext>x"), "two one<code><plaintext>x");
+}
+
 TEST(Markup, ABlockThatMustNotBeTranslatedIsCopied) {
   const std::string html = "<pre>\n a  b\n</pre> <div translate=no> one <p>two</p> <!-- x --> &eacute; </div>";
   EXPECT_EQ(in_capitals(html + "three"), html + "THREE");
