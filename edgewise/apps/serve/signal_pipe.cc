@@ -2,6 +2,7 @@
 #include "edgewise/apps/serve/signal_pipe.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <array>
@@ -44,8 +45,11 @@ SignalPipe::SignalPipe(std::pair<FileDescriptor, FileDescriptor> ends)
       reload_handler_({SIGHUP}, write_signal, WaitingCalls::kGoOn, IgnoredSignals::kAreHandled) {}
 
 int SignalPipe::wait() const {
+  // ThreadSanitizer calls a handler while poll waits, but not while read does.
+  pollfd waiting{.fd = reader_.number(), .events = POLLIN, .revents = 0};
+  while (::poll(&waiting, 1, -1) != 1) check(errno == EINTR, "serve: {}", error_text(errno));
   unsigned char signal = 0;
-  while (::read(reader_.number(), &signal, 1) != 1) check(errno == EINTR, "serve: {}", error_text(errno));
+  check(::read(reader_.number(), &signal, 1) == 1, "serve: {}", error_text(errno));
   return signal;
 }
 
