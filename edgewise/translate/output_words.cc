@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/translate/output_words.h"
 
-#include <algorithm>
-
 #include "edgewise/base/utf8.h"
+#include "edgewise/text/html_tokens.h"
 #include "edgewise/text/unicode.h"
 
 namespace edgewise {
 namespace {
-
-constexpr std::string_view kHtmlSpaces = " \t\n\f\r";
 
 bool is_in_word(char32_t code_point) { return is_letter(code_point) || is_number(code_point) || is_mark(code_point); }
 
@@ -35,26 +32,36 @@ class GapReader {
  public:
   GapReader(std::string_view text, std::vector<OutputWord>& words) : text_(text), words_(words) {}
 
-  /// Returns the first byte of the word that begins behind the gap, with the last part of the gap.
-  std::size_t read(const ByteRange& gap, bool has_next_word) {
-    for (std::size_t begin = gap.begin;; ++begin) {
-      const std::size_t end = std::min(text_.find_first_of(kHtmlSpaces, begin), gap.end);
-      if (end == gap.end && has_next_word) return begin;
-      if (begin == gap.begin && !words_.empty()) {
-        words_.back().bytes.end = end;
-      } else if (end > begin) {
-        words_.push_back({{begin, end}, line_});
-      }
-      if (end == gap.end) return end;
+  /// Returns the first byte of the gap's last part, with which the next word begins.
+  std::size_t read(const ByteRange& gap) {
+    std::size_t begin = gap.begin;
+    for (std::size_t end = gap.begin; end < gap.end; ++end) {
+      if (!is_html_space(text_[end])) continue;
+      add_part({begin, end}, begin == gap.begin);
       if (text_[end] == '\n') ++line_;
-      begin = end;
+      begin = end + 1;
     }
+    return begin;
+  }
+
+  /// Reads the text behind the last token, which no word follows.
+  void read_rest(std::size_t begin) {
+    const std::size_t last = read({begin, text_.size()});
+    add_part({last, text_.size()}, last == begin);
   }
 
   /// Returns the number of line feeds in the gaps.
   std::size_t line() const { return line_; }
 
  private:
+  void add_part(const ByteRange& part, bool is_first) {
+    if (is_first && !words_.empty()) {
+      words_.back().bytes.end = part.end;
+    } else if (part.size() > 0) {
+      words_.push_back({part, line_});
+    }
+  }
+
   std::string_view text_;
   std::vector<OutputWord>& words_;
   std::size_t line_ = 0;
@@ -71,7 +78,7 @@ std::vector<OutputWord> join_tokens(const AlignedTranslation& translation) {
     const ByteRange& token = translation.output_tokens[i];
     if (token.size() > 0) {
       if (words.empty() || token.begin > end || is_word_boundary(translation.text, token.begin)) {
-        const std::size_t begin = gaps.read({end, token.begin}, true);
+        const std::size_t begin = gaps.read({end, token.begin});
         words.push_back({{begin, begin}, gaps.line()});
       }
       words.back().bytes.end = token.end;
@@ -82,7 +89,7 @@ std::vector<OutputWord> join_tokens(const AlignedTranslation& translation) {
       if (is_first) words.back().input_token = static_cast<std::size_t>(pair->input);
     }
   }
-  gaps.read({end, translation.text.size()}, false);
+  gaps.read_rest(end);
   return words;
 }
 
