@@ -185,6 +185,10 @@ class HtmlParser {
     }
   }
 
+  bool begins_plaintext(const HtmlToken& start_tag) const {
+    return start_tag.name == "plaintext" && foreign_depth_ == 0;
+  }
+
   void add_start_tag(const HtmlToken& token) {
     if (foreign_depth_ == 0) {
       if (const auto closed = stack_.find_closed_by(token.name)) close_elements(*closed);
@@ -193,8 +197,7 @@ class HtmlParser {
     const bool is_empty = is_foreign ? token.is_self_closing : is_void_element(token.name);
     const bool is_block = !is_copying() && is_block_element(token.name);
     // Nothing can stand behind plaintext, so an inline element that is copied must not go elsewhere with it.
-    const bool is_plaintext = token.name == "plaintext" && foreign_depth_ == 0;
-    if (is_block || is_plaintext) end_paragraph_before_block();
+    if (is_block || begins_plaintext(token)) end_paragraph_before_block();
     if (is_empty) {
       add_empty_element(token, is_block);
     } else {
@@ -227,7 +230,7 @@ class HtmlParser {
     script_text_ = {};
     stack_.push({token.name, token.written_name, std::string(token.source), is_block, item});
     if (has_foreign_content(token.name)) set_foreign_depth(foreign_depth_ + 1);
-    is_open_ended_ = is_open_ended_ || (token.name == "plaintext" && foreign_depth_ == 0);
+    is_open_ended_ = is_open_ended_ || begins_plaintext(token);
   }
 
   void add_end_tag(const HtmlToken& token) {

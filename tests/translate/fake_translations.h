@@ -104,6 +104,11 @@ inline std::vector<std::string> texts_of(std::string_view html) {
   return texts;
 }
 
+/// Returns this translation for the only text.
+inline TranslateTexts fixed_translation(AlignedTranslation translation) {
+  return [translation = std::move(translation)](std::span<const std::string>) { return std::vector{translation}; };
+}
+
 /// Returns these words, with these input words.
 inline TranslateTexts fixed_words(WordTranslation translation) {
   return translate_with(

@@ -101,21 +101,19 @@ TEST(Markup, AnElementIsWrittenTwiceAroundWordsThatAreApart) {
 }
 
 TEST(Markup, SubwordsOfAWordShareTheElementsOfTheFirstOne) {
-  AlignedTranslation translation = {.text = "unbroken end",
-                                    .input_tokens = {{0, 3}, {4, 7}},
-                                    .output_tokens = {{0, 2}, {2, 8}, {9, 12}},
-                                    .alignment = {{0, 0}, {1, 1}, {1, 2}}};
-  const TranslateTexts translate = [&](std::span<const std::string>) { return std::vector{translation}; };
-  EXPECT_EQ(translate_markup("<b>one</b> two", translate), "<b>unbroken</b> end");
+  const AlignedTranslation translation = {.text = "unbroken end",
+                                          .input_tokens = {{0, 3}, {4, 7}},
+                                          .output_tokens = {{0, 2}, {2, 8}, {9, 12}},
+                                          .alignment = {{0, 0}, {1, 1}, {1, 2}}};
+  EXPECT_EQ(translate_markup("<b>one</b> two", fixed_translation(translation)), "<b>unbroken</b> end");
 }
 
 TEST(Markup, LettersOfAScriptWithoutSpacesHaveElementsOfTheirOwn) {
-  AlignedTranslation translation = {.text = "\u4f60\u597d",
-                                    .input_tokens = {{0, 3}, {4, 7}},
-                                    .output_tokens = {{0, 3}, {3, 6}},
-                                    .alignment = {{0, 0}, {1, 1}}};
-  const TranslateTexts translate = [&](std::span<const std::string>) { return std::vector{translation}; };
-  EXPECT_EQ(translate_markup("<b>one</b> two", translate), "<b>\u4f60</b>\u597d");
+  const AlignedTranslation translation = {.text = "\u4f60\u597d",
+                                          .input_tokens = {{0, 3}, {4, 7}},
+                                          .output_tokens = {{0, 3}, {3, 6}},
+                                          .alignment = {{0, 0}, {1, 1}}};
+  EXPECT_EQ(translate_markup("<b>one</b> two", fixed_translation(translation)), "<b>\u4f60</b>\u597d");
 }
 
 TEST(Markup, AWordWithoutAlignmentHasTheElementsOfBothItsNeighbours) {
@@ -131,12 +129,11 @@ TEST(Markup, AnElementWithoutAWordIsWrittenEmpty) {
 }
 
 TEST(Markup, WhiteSpaceAtTheEndOfALineStaysThereWhenTheTagsAroundItGoElsewhere) {
-  AlignedTranslation translation = {.text = "x-onetwo",
-                                    .input_tokens = {{0, 1}, {1, 2}, {2, 8}},
-                                    .output_tokens = {{0, 1}, {1, 2}, {2, 8}},
-                                    .alignment = {{0, 0}, {1, 1}, {2, 2}}};
-  const TranslateTexts translate = [&](std::span<const std::string>) { return std::vector{translation}; };
-  EXPECT_EQ(translate_markup("x-one<b>two </b>", translate), "x-<b></b>onetwo ");
+  const AlignedTranslation translation = {.text = "x-onetwo",
+                                          .input_tokens = {{0, 1}, {1, 2}, {2, 8}},
+                                          .output_tokens = {{0, 1}, {1, 2}, {2, 8}},
+                                          .alignment = {{0, 0}, {1, 1}, {2, 2}}};
+  EXPECT_EQ(translate_markup("x-one<b>two </b>", fixed_translation(translation)), "x-<b></b>onetwo ");
   EXPECT_EQ(reversed("&#11;one<b>two </b>"), "<b></b>\vonetwo ");
 }
 
