@@ -131,10 +131,10 @@ void send_error(EventStream& events, int status, std::string_view message) {
 /// Errors before the first sentence are responses with their status; the events of the others have it.
 void stream_translation(ServerState& state, HttpExchange& exchange, const NativeRequest& request) {
   EventStream events(exchange);
-  const SentenceSink send_sentence = [&](std::size_t number, const Translation& translation) {
+  const StreamSink send_sentence = [&](const StreamedSentence& sentence) {
     JsonObject json;
-    json.add("number", number);
-    add_translation(json, translation, request.parts);
+    json.add("number", sentence.number).add("gap", sentence.gap);
+    add_translation(json, sentence.translation, request.parts);
     events.send("sentence", json.text());
   };
   try {

@@ -21,7 +21,7 @@ void check_size(std::size_t size, std::int64_t limit) {
 /// Translates the texts of a request by one model after another.
 class TextTranslator {
  public:
-  TextTranslator(const TextRequest& request, RequestWait& wait, const SentenceSink& sink)
+  TextTranslator(const TextRequest& request, RequestWait& wait, const StreamSink& sink)
       : request_(request), wait_(wait), sink_(sink) {}
 
   std::vector<TextResult> run() {
@@ -50,7 +50,14 @@ class TextTranslator {
                                                bool is_last) {
     const TextOptions options = {
         .language = step.source, .line_breaks = request_.line_breaks, .languages = step.languages};
-    return translate_texts(texts, options, [&](auto sentences) { return submit(step, sentences, is_last); });
+    const DividedTexts divided(texts, options);
+    const std::vector<std::string> gaps = divided.gaps();
+    const SentenceSink send = [&](std::size_t number, const Translation& translation) {
+      sink_({.number = number, .gap = gaps[number], .translation = translation});
+    };
+    std::vector<Translation> translations =
+        submit(step, divided.requests(), is_last, is_last && sink_ ? send : SentenceSink());
+    return divided.join(translations);
   }
 
   std::vector<TextTranslation> translate_html(const RouteStep& step, std::span<const std::string> documents) {
@@ -63,15 +70,17 @@ class TextTranslator {
     return results;
   }
 
-  std::vector<Translation> submit(const RouteStep& step, std::span<const TranslationRequest> sentences, bool is_last) {
+  std::vector<Translation> submit(const RouteStep& step, std::span<const TranslationRequest> sentences, bool is_last,
+                                  const SentenceSink& sink = {}) {
+    if (sentences.empty()) return {};
     ServiceRequest request{.client = request_.client, .sentences = {sentences.begin(), sentences.end()}};
     request.n_best = is_last ? std::min(request_.alternatives + 1, step.model->max_outputs) : 1;
-    return wait_.translate(*step.model->service, std::move(request), is_last ? sink_ : SentenceSink());
+    return wait_.translate(*step.model->service, std::move(request), sink);
   }
 
   const TextRequest& request_;
   RequestWait& wait_;
-  const SentenceSink& sink_;
+  const StreamSink& sink_;
 };
 
 /// Returns the text with output number `rank` of each sentence.
@@ -97,7 +106,7 @@ void check_limits(const TextRequest& request, const ServerOptions& options) {
         options.alternatives);
 }
 
-std::vector<TextResult> translate(const TextRequest& request, RequestWait& wait, const SentenceSink& sink) {
+std::vector<TextResult> translate(const TextRequest& request, RequestWait& wait, const StreamSink& sink) {
   std::vector<TextResult> results = TextTranslator(request, wait, sink).run();
   for (TextResult& result : results) result.alternatives = alternatives_of(result.translation, request.alternatives);
   return results;

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "edgewise/base/fields.h"
@@ -39,14 +42,23 @@ struct TextResult {
   std::vector<std::string> alternatives = {};    // best first, without duplicates
 };
 
+/// A sentence whose translation is complete, maybe before those of other sentences.
+struct StreamedSentence {
+  std::size_t number;    // through all texts, without sentences that are copied
+  std::string_view gap;  // text between the sentence and the one before, in the same text
+  const Translation& translation;
+};
+
+/// Receives the sentences of a request, in any order.
+using StreamSink = std::function<void(const StreamedSentence& sentence)>;
+
 /// Throws Error for more texts, longer texts or more alternatives than the options allow. The errors have the texts of
 /// LibreTranslate.
 void check_limits(const TextRequest& request, const ServerOptions& options);
 
 /// Translates the texts, all sentences together. Texts that need no model are copied. The sink, which may be empty,
-/// receives the sentences that the last model translates, numbered through all texts, but not those of HTML. Throws as
-/// RequestWait::translate does.
-std::vector<TextResult> translate(const TextRequest& request, RequestWait& wait, const SentenceSink& sink = {});
+/// receives the sentences that the last model translates, but not those of HTML. Throws as RequestWait::translate does.
+std::vector<TextResult> translate(const TextRequest& request, RequestWait& wait, const StreamSink& sink = {});
 
 /// Returns whole texts with other outputs of their sentences: the second outputs of all sentences, the third ones, and
 /// so on, at most `count`. A sentence that has fewer outputs keeps its last one.

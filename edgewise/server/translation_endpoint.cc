@@ -63,7 +63,7 @@ std::int64_t parse_alternatives(const std::optional<std::string>& text) {
 }
 
 std::vector<TextResult> run_request(ServerState& state, HttpExchange& exchange, const TextRequest& request,
-                                    const SentenceSink& sink) {
+                                    const StreamSink& sink) {
   if (state.is_draining) {
     state.metrics.count_rejection("drain");
     throw RequestError(503, "the server is about to end", {{"Retry-After", "10"}});

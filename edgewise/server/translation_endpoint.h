@@ -41,6 +41,6 @@ std::int64_t parse_alternatives(const std::optional<std::string>& text);
 /// Translates for the client of an exchange within options.request_seconds, as translate() of text_request.h does.
 /// Throws RequestError with status 503 if the server is about to end.
 std::vector<TextResult> run_request(ServerState& state, HttpExchange& exchange, const TextRequest& request,
-                                    const SentenceSink& sink = {});
+                                    const StreamSink& sink = {});
 
 }  // namespace edgewise

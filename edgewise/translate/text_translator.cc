@@ -15,8 +15,8 @@ SentenceSplitter make_splitter(const TextOptions& options, const PairLanguages& 
   return SentenceSplitter(options.language.empty() ? languages.input : options.language, options.line_breaks);
 }
 
-TranslationRequest make_request(const TextPart& part, const TextOptions& options) {
-  return {.input = part.needs_translation() ? part.input() : std::string(), .languages = options.languages};
+TranslationRequest make_request(const TextPart& part, const PairLanguages& languages) {
+  return {.input = part.needs_translation() ? part.input() : std::string(), .languages = languages};
 }
 
 std::string join(PartJoiner& joiner, const TextPart& part, const Translation& translation) {
@@ -87,14 +87,6 @@ class PartSource {
   std::size_t index_ = 0;
 };
 
-/// Appends the requests of the parts that need a translation.
-void append_requests(std::vector<TranslationRequest>& requests, std::span<const TextPart> parts,
-                     const TextOptions& options) {
-  for (const TextPart& part : parts) {
-    if (part.needs_translation()) requests.push_back(make_request(part, options));
-  }
-}
-
 /// Joins a text whose translations begin with number `next`, which becomes the number behind the last one.
 TextTranslation join_parts(std::span<const TextPart> parts, std::span<Translation> translations, std::size_t& next) {
   TextTranslation result;
@@ -115,21 +107,54 @@ TextTranslation join_parts(std::span<const TextPart> parts, std::span<Translatio
 
 }  // namespace
 
+DividedTexts::DividedTexts(std::span<const std::string> texts, const TextOptions& options)
+    : languages_(options.languages) {
+  const SentenceSplitter splitter = make_splitter(options, options.languages);
+  for (const std::string& text : texts) parts_.push_back(split_parts(text, splitter));
+}
+
+DividedTexts::~DividedTexts() = default;
+
+std::vector<TranslationRequest> DividedTexts::requests() const {
+  std::vector<TranslationRequest> requests;
+  for (const std::vector<TextPart>& text : parts_) {
+    for (const TextPart& part : text) {
+      if (part.needs_translation()) requests.push_back(make_request(part, languages_));
+    }
+  }
+  return requests;
+}
+
+std::vector<std::string> DividedTexts::gaps() const {
+  std::vector<std::string> gaps;
+  for (const std::vector<TextPart>& text : parts_) {
+    std::string gap;
+    for (const TextPart& part : text) {
+      gap += part.space;
+      if (part.needs_translation()) {
+        gaps.push_back(std::exchange(gap, {}));
+      } else {
+        gap += part.sentence;
+      }
+    }
+  }
+  return gaps;
+}
+
+std::vector<TextTranslation> DividedTexts::join(std::span<Translation> translations) const {
+  std::vector<TextTranslation> results;
+  results.reserve(parts_.size());
+  std::size_t next = 0;
+  for (const std::vector<TextPart>& text : parts_) results.push_back(join_parts(text, translations, next));
+  return results;
+}
+
 std::vector<TextTranslation> translate_texts(std::span<const std::string> texts, const TextOptions& options,
                                              const TranslateSentences& translate) {
-  const SentenceSplitter splitter = make_splitter(options, options.languages);
-  std::vector<std::vector<TextPart>> parts;
-  std::vector<TranslationRequest> requests;
-  for (const std::string& text : texts) {
-    parts.push_back(split_parts(text, splitter));
-    append_requests(requests, parts.back(), options);
-  }
+  const DividedTexts divided(texts, options);
+  const std::vector<TranslationRequest> requests = divided.requests();
   std::vector<Translation> translations = requests.empty() ? std::vector<Translation>() : translate(requests);
-  std::vector<TextTranslation> results;
-  results.reserve(texts.size());
-  std::size_t next = 0;
-  for (const std::vector<TextPart>& text : parts) results.push_back(join_parts(text, translations, next));
-  return results;
+  return divided.join(translations);
 }
 
 TextTranslation translate_text(std::string_view text, const TextOptions& options, const TranslateSentences& translate) {
@@ -146,7 +171,7 @@ void translate_text(Translator& translator, const TextSource& next, const TextSi
   const auto next_request = [&]() -> std::optional<TranslationRequest> {
     auto part = source.next();
     if (!part) return std::nullopt;
-    TranslationRequest request = make_request(*part, options);
+    TranslationRequest request = make_request(*part, options.languages);
     pending.put(*std::move(part));
     return request;
   };

@@ -40,6 +40,30 @@ struct TextTranslation {
 /// first.
 using TranslateSentences = std::function<std::vector<Translation>(std::span<const TranslationRequest>)>;
 
+struct TextPart;
+
+/// Texts in UTF-8 as sentences, which the requests number through all texts.
+class DividedTexts {
+ public:
+  DividedTexts(std::span<const std::string> texts, const TextOptions& options);
+  ~DividedTexts();
+
+  /// Returns a request for each sentence that needs a translation.
+  std::vector<TranslationRequest> requests() const;
+
+  /// Returns the text between each requested sentence and the one before in its text: white space, and sentences that
+  /// are copied.
+  std::vector<std::string> gaps() const;
+
+  /// Returns the translated texts. `translations` has one for each request, with one output or more, of which a text
+  /// has the first.
+  std::vector<TextTranslation> join(std::span<Translation> translations) const;
+
+ private:
+  std::vector<std::vector<TextPart>> parts_;  // of each text
+  PairLanguages languages_;
+};
+
 /// Translates texts in UTF-8 with one call of `translate`; without a call if no sentence needs a translation.
 std::vector<TextTranslation> translate_texts(std::span<const std::string> texts, const TextOptions& options,
                                              const TranslateSentences& translate);

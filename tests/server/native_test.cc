@@ -78,25 +78,26 @@ TEST(NativeInterface, ShowsTheTextBetweenTwoModels) {
   EXPECT_EQ(json["translations"][0]["intermediate"], "a b");
 }
 
-TEST(NativeInterface, StreamsEachSentence) {
+TEST(NativeInterface, StreamsEachSentenceWithTheGapBeforeIt) {
   CopyingServer server;
   const auto exchange = std::make_shared<FakeExchange>(
       HttpRequest{.method = "POST",
                   .path = "/v1/translate",
                   .headers = {{"Content-Type", "application/json"}},
-                  .body = R"({"text": ["a g. b", "c"], "source": "en", "target": "de", "stream": true})"});
+                  .body = R"({"text": ["a g.\n***\n b", " c"], "source": "en", "target": "de", "stream": true})"});
   server.router.handle(exchange);
   EXPECT_TRUE(exchange->has_ended_stream);
   EXPECT_EQ(exchange->num_responses, 1);
   EXPECT_EQ(exchange->response.content_type, "text/event-stream");
   const std::string& body = exchange->response.body;
-  for (const char* number : {"0", "1", "2"}) {
-    EXPECT_THAT(body, testing::HasSubstr("event: sentence\ndata: {\"number\": " + std::string(number) + ", "));
+  for (const char* sentence :
+       {R"({"number": 0, "gap": "", )", R"({"number": 1, "gap": "\u000a***\u000a ", )", R"({"number": 2, "gap": " ", )"}) {
+    EXPECT_THAT(body, testing::HasSubstr(std::string("event: sentence\ndata: ") + sentence));
   }
   const std::size_t result = body.find("event: result\ndata: ");
   ASSERT_NE(result, std::string::npos);
   const Json json = Json::parse(body.substr(result + 20));
-  EXPECT_EQ(json["translations"][1]["text"], "c");
+  EXPECT_EQ(json["translations"][1]["text"], " c");
   EXPECT_EQ(body.substr(body.size() - 2), "\n\n");
 }
 

@@ -49,7 +49,7 @@ class Translating {
     request.route = server_.registry.languages()->find_route(source, target).value();
     FakeExchange exchange({});
     RequestWait wait(exchange, RequestWait::Clock::now() + std::chrono::minutes(10), server_.state.metrics);
-    return translate(request, wait, [&](std::size_t, const Translation&) { ++num_sentences; });
+    return translate(request, wait, [&](const StreamedSentence&) { ++num_sentences; });
   }
 
   int num_sentences = 0;

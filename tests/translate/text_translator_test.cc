@@ -116,6 +116,11 @@ TEST(TranslateText, ReplacesLineFeedsInOutputs) {
   EXPECT_EQ(translate_text("One\n", {}, translate).text, "a b\n");
 }
 
+TEST(DividedTexts, ListTheGapsBeforeTheirRequests) {
+  const std::vector<std::string> texts = {" One. \n***\nTwo!", "---", "Three.\n"};
+  EXPECT_THAT(DividedTexts(texts, {}).gaps(), ElementsAre(" ", " \n***\n", ""));
+}
+
 std::string any_text() {
   const auto parts = *rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>(
       "One.", "Mr.", "two", "?", "好。", "…", " ", "  ", "\n", "\r\n", "\t", "\u00A0", "\u3000", "***", "\uFEFF"));

@@ -12,12 +12,10 @@ export class Draft {
     this.#tail = before ? before.tail : "";
   }
 
-  /// Sentences may arrive in any order.
-  add(number, text) {
-    while (this.#sentences.length <= number) {
-      this.#sentences.push({ gap: this.#sentences.length === 0 ? "" : " ", text: "…" });
-    }
-    this.#sentences[number].text = text;
+  /// Sentences may arrive in any order. `gap` is the text between the sentence and the one before.
+  add(number, gap, text) {
+    while (this.#sentences.length < number) this.#sentences.push({ gap: " ", text: "…" });
+    this.#sentences[number] = { gap: gap || (number > 0 ? " " : ""), text };
   }
 
   get text() {

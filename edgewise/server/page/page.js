@@ -58,8 +58,8 @@ async function requestTranslation(text, signal) {
   status.sayLater("Translating …", kPatience);
   const response = await translate(fields, {
     key: at("key").value, signal,
-    onSentence: (number, { outputs }) => {
-      draft.add(number, outputs[0].text);
+    onSentence: ({ number, gap, outputs }) => {
+      draft.add(number, gap, outputs[0].text);
       boxes.translation.text = draft.text;
     },
   });

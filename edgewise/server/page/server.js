@@ -32,7 +32,7 @@ export async function fetchJson(path) {
   return (await request(path)).json();
 }
 
-/// Translates with the fields of /v1/translate. Calls `onSentence(number, translation)` for each sentence, and returns
+/// Translates with the fields of /v1/translate. Calls `onSentence(sentence)` for each sentence, and returns
 /// the whole response.
 export async function translate(fields, { key, signal, onSentence }) {
   const headers = { "Content-Type": "application/json" };
@@ -40,7 +40,7 @@ export async function translate(fields, { key, signal, onSentence }) {
   const body = JSON.stringify({ ...fields, stream: true });
   const response = await request("v1/translate", { method: "POST", headers, body, signal });
   for await (const { name, data } of readEvents(response)) {
-    if (name === "sentence") onSentence(data.number, data);
+    if (name === "sentence") onSentence(data);
     if (name === "error") throw new ServerError(data.status, data.error);
     if (name === "result") return data;
   }
