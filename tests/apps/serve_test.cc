@@ -10,8 +10,11 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "edgewise/apps/serve/line_log.h"
 #include "edgewise/apps/serve/signal_pipe.h"
@@ -274,24 +277,33 @@ TEST(SignalPipe, PassesSighupUnderNohupAndRestoresIt) {
   EXPECT_EQ(std::signal(SIGHUP, before), SIG_IGN);
 }
 
-TEST(LineLog, CountsTheLinesThatItLoses) {
-  std::string written;
+/// Writes lines until `is_enough`, and fails to write the first of them. Returns their number and the other lines.
+std::pair<std::ptrdiff_t, std::string> lose_first_lines(
+    const std::function<bool(std::string_view written)>& is_enough) {
   std::ptrdiff_t num_lost = 0;
-  std::atomic<bool> is_counted = false;
+  std::string written;
+  std::atomic<bool> ends = false;
   {
     LineLog log([&](std::string_view text) {
-      if (num_lost == 0) {
-        num_lost = std::ranges::count(text, '\n');
-        return false;
-      }
-      written += text;
-      is_counted = true;
-      return true;
+      const bool is_first = num_lost == 0;
+      if (is_first) num_lost = std::ranges::count(text, '\n');
+      if (!is_first) written += text;
+      ends = is_enough(written);
+      return !is_first;
     });
-    while (!is_counted) log.add("a");
+    while (!ends) log.add("a");
   }
-  EXPECT_EQ(written.find(fmt::format("{{\"lost_lines\": {}}}\na\n", num_lost)), written.find('{'));
-  EXPECT_NE(written.find('{'), std::string::npos);
+  return {num_lost, written};
+}
+
+TEST(LineLog, TellsBeforeTheNextLineHowManyLinesWereLost) {
+  const auto [num_lost, written] = lose_first_lines([](std::string_view text) { return !text.empty(); });
+  EXPECT_THAT(written, StartsWith(fmt::format("{{\"lost_lines\": {}}}\na\n", num_lost)));
+}
+
+TEST(LineLog, TellsAtItsEndHowManyLinesWereLost) {
+  const auto [num_lost, written] = lose_first_lines([](std::string_view) { return true; });
+  EXPECT_THAT(written, StartsWith(fmt::format("{{\"lost_lines\": {}}}\n", num_lost)));
 }
 
 }  // namespace

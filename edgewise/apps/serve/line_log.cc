@@ -14,6 +14,11 @@ namespace {
 
 constexpr std::size_t kMaxWaitingBytes = std::size_t{4} << 20;
 
+/// Returns a line that tells how many lines were lost; nothing for none.
+std::string loss_line(std::size_t num_lost) {
+  return num_lost == 0 ? "" : JsonObject().add("lost_lines", num_lost).text() + "\n";
+}
+
 }  // namespace
 
 LineLog::LineLog(Write write) : write_(std::move(write)) {
@@ -39,24 +44,25 @@ void LineLog::add(std::string_view line) {
       ++num_lost_;
       return;
     }
-    if (num_lost_ > 0) waiting_ += JsonObject().add("lost_lines", std::exchange(num_lost_, 0)).text() + "\n";
-    waiting_.append(line).append("\n");
+    waiting_.append(loss_line(std::exchange(num_lost_, 0))).append(line).append("\n");
     ++num_waiting_;
   }
   changed_.notify_one();
 }
 
 void LineLog::write_lines() {
+  std::size_t num_unwritten = 0;  // lines that `write_` lost
   std::unique_lock lock(mutex_);
-  while (true) {
+  for (bool is_last = false; !is_last;) {
     changed_.wait(lock, [&] { return is_at_end_ || !waiting_.empty(); });
-    if (waiting_.empty()) return;
-    const std::string lines = std::exchange(waiting_, {});
-    const std::size_t num_lines = std::exchange(num_waiting_, 0);
+    is_last = waiting_.empty();
+    std::string lines = loss_line(num_unwritten) + std::exchange(waiting_, {});
+    if (is_last) lines += loss_line(num_lost_);
+    if (lines.empty()) return;
+    const std::size_t num_lines = num_unwritten + std::exchange(num_waiting_, 0);
     lock.unlock();
-    const bool is_written = write_(lines);
+    num_unwritten = write_(lines) ? 0 : num_lines;
     lock.lock();
-    if (!is_written) num_lost_ += num_lines;
   }
 }
 

@@ -20,7 +20,7 @@ class LineLog {
   /// Throws Error if the system refuses to start a thread.
   explicit LineLog(Write write);
 
-  /// Writes the lines that wait.
+  /// Writes the lines that wait, and how many were lost since the last line.
   ~LineLog();
 
   LineLog(const LineLog&) = delete;
@@ -38,7 +38,7 @@ class LineLog {
   std::condition_variable changed_;
   std::string waiting_;
   std::size_t num_waiting_ = 0;  // lines
-  std::size_t num_lost_ = 0;
+  std::size_t num_lost_ = 0;     // lines that did not fit
   bool is_at_end_ = false;
   std::jthread thread_;
 };
