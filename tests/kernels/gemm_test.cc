@@ -168,8 +168,10 @@ class Problem {
     double sum = form_.has_bias ? bias_.values[column] : 0.0;
     if (form_.result == GemmResult::kAdd) sum += out_.values[row * out_.stride + column];
     double size = std::abs(sum);
+    const double* a_row = a_rows_.data() + row * sizes_.depth;
+    const double* b_column = b_columns_.data() + column * sizes_.depth;
     for (std::int64_t k = 0; k < sizes_.depth; ++k) {
-      const double term = a_rows_[row * sizes_.depth + k] * b_columns_[column * sizes_.depth + k];
+      const double term = a_row[k] * b_column[k];
       sum += term;
       size += std::abs(term);
     }
