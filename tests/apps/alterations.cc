@@ -18,6 +18,7 @@
 
 #include "edgewise/base/manifest.h"
 #include "edgewise/base/sha256.h"
+#include "tests/apps/forked_program.h"
 #include "tests/apps/program.h"
 
 namespace edgewise {
@@ -163,9 +164,9 @@ void train_run_in(const std::filesystem::path& folder, const std::vector<std::st
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   write_bytes(folder / "tiny.toml", kTinyConfig);
-  std::vector<std::string> command = {EDGEWISE_PROGRAM, "train", "tiny.toml", "--out", "run"};
+  std::vector<std::string> command = {"train", "tiny.toml", "--out", "run"};
   for (const std::string& setting : settings) command.insert(command.end(), {"--set", setting});
-  const ProcessResult trained = run_process(command, {.folder = folder.string()});
+  const ProcessResult trained = start_edgewise(command, {.folder = folder.string()}).wait();
   ASSERT_EQ(trained.exit_code, 0) << trained.errors;
 }
 

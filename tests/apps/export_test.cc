@@ -77,8 +77,8 @@ TEST_F(ExportTest, ADamagedFileIsRefusedByItsNameAndNothingIsWritten) {
       fs::remove_all(path("model"));
       fs::copy(pristine, path("model"));
       alteration.apply(path("model"));
-      const ProcessResult result = run_forked({"export", "model", "--format", "huggingface", "--out", "exported"},
-                                              {.folder = path("").string()});
+      const ProcessResult result = run_edgewise_briefly(
+          {"export", "model", "--format", "huggingface", "--out", "exported"}, {.folder = path("").string()});
       expect_refusal(result, alteration);
       EXPECT_EQ(result.output, "");
       EXPECT_FALSE(fs::exists(path("exported")));

@@ -1,31 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/apps/forked_program.h"
 
-#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iterator>
 
-#include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/program.h"
 #include "tests/apps/alterations.h"
 
 namespace edgewise {
 namespace {
 
+bool has_one_thread() { return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}) == 1; }
+
 int run_command(std::vector<std::string> arguments) {
-  CLI::App program("", "edgewise");
-  program.require_subcommand(1);
-  for (const auto add :
-       {add_average, add_compare, add_export, add_import, add_inspect, add_score, add_score_pairs, add_vocab}) {
-    add(program);
-  }
-  arguments.insert(arguments.begin(), "edgewise");
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
-  return run_program(program, static_cast<int>(argv.size()), argv.data());
+  return run_edgewise(static_cast<int>(argv.size()), argv.data());
 }
 
 }  // namespace
 
-ProcessResult run_forked(const std::vector<std::string>& arguments, const ProcessOptions& options) {
-  return wait_briefly(RunningProcess([&arguments] { return run_command(arguments); }, options));
+RunningProcess start_edgewise(std::vector<std::string> arguments, const ProcessOptions& options) {
+  arguments.insert(arguments.begin(), EDGEWISE_PROGRAM);
+  // The libraries read their variables when they are loaded, and expect their threads to exist.
+  if (!options.environment.empty() || !has_one_thread()) return RunningProcess(arguments, options);
+  return RunningProcess([&arguments] { return run_command(arguments); }, options);
+}
+
+ProcessResult run_edgewise_briefly(const std::vector<std::string>& arguments, const ProcessOptions& options) {
+  return wait_briefly(start_edgewise(arguments, options));
 }
 
 }  // namespace edgewise

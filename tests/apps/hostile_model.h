@@ -84,7 +84,7 @@ class HostileModelTest : public ProgramTest {
  private:
   void expect_answer(const Names& command, const Alteration& alteration) const {
     SCOPED_TRACE(command[0] + ", " + alteration.file + ": " + alteration.name);
-    const ProcessResult result = run_forked(command, {.folder = path("").string()});
+    const ProcessResult result = run_edgewise_briefly(command, {.folder = path("").string()});
     if (alteration.effect == Effect::kRefused) {
       expect_refusal(result, alteration);
       EXPECT_EQ(result.output, "");

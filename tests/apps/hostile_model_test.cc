@@ -24,7 +24,7 @@ class HostileModel : public HostileModelTest {
     for (const auto& models : {Names{model.string()}, Names{unaltered.string(), model.string()}}) {
       Names command = {"average", "--out", path("mean").string()};
       command.insert(command.end(), models.begin(), models.end());
-      expect_refusal(run_forked(command, {}), alteration);
+      expect_refusal(run_edgewise_briefly(command, {}), alteration);
       EXPECT_FALSE(fs::exists(path("mean")));
     }
   }
@@ -34,7 +34,7 @@ class HostileModel : public HostileModelTest {
     SCOPED_TRACE(alteration.file + ": " + alteration.name);
     alter_copy(alteration, is_listed);
     fs::copy(pristine() / "run/metrics.jsonl", path("run/metrics.jsonl"), fs::copy_options::overwrite_existing);
-    const ProcessResult result = run_forked({"compare", "run"}, {.folder = path("").string()});
+    const ProcessResult result = run_edgewise_briefly({"compare", "run"}, {.folder = path("").string()});
     if (alteration.effect == Effect::kRefused) {
       expect_refusal(result, alteration);
       EXPECT_EQ(result.output, "");

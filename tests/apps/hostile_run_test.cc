@@ -5,6 +5,7 @@
 
 #include "edgewise/base/manifest.h"
 #include "tests/apps/alterations.h"
+#include "tests/apps/forked_program.h"
 #include "tests/apps/program.h"
 
 namespace edgewise {
@@ -36,8 +37,7 @@ class TrainHostileRun : public ProgramTest {
   }
 
   ProcessResult resume() const {
-    return run_briefly({EDGEWISE_PROGRAM, "train", "tiny.toml", "--out", "run", "--resume"},
-                       {.folder = path("").string()});
+    return run_edgewise_briefly({"train", "tiny.toml", "--out", "run", "--resume"}, {.folder = path("").string()});
   }
 
   /// Expects that resuming ends with the bits of the unaltered run.

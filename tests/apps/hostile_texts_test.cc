@@ -73,7 +73,7 @@ class HostileTexts : public ProgramTest {
   ProcessResult answer(const std::vector<std::string>& command, const std::string& text) const {
     write("text", text);
     const ProcessOptions options = {.folder = path("").string()};
-    return command[0] == EDGEWISE_TRANSLATE ? run_briefly(command, options) : run_forked(command, options);
+    return command[0] == EDGEWISE_TRANSLATE ? run_briefly(command, options) : run_edgewise_briefly(command, options);
   }
 
   /// Expects exit code 2 and one sentence that contains `error`.

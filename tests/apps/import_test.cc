@@ -64,7 +64,7 @@ TEST_F(ImportTest, ADamagedFileIsRefusedByItsNameAndNothingIsWritten) {
         place(model);
         alteration.apply(path("model"));
         const ProcessResult result =
-            run_forked({"import", "model", "--out", "imported"}, {.folder = path("").string()});
+            run_edgewise_briefly({"import", "model", "--out", "imported"}, {.folder = path("").string()});
         if (result.exit_code == 0) {
           const bool is_whole = alteration.name == "a link out of the directory";
           EXPECT_TRUE(is_whole || may_be_valid(model, alteration));
@@ -93,7 +93,7 @@ TEST_F(ImportTest, AnyFlippedBitGivesAModelOrOneSentence) {
         altered[place_of_byte] = static_cast<char>(altered[place_of_byte] ^ (1 << (i + 2)));
         write_bytes(path("model") / file, altered);
         const ProcessResult result =
-            run_forked({"import", "model", "--out", "imported"}, {.folder = path("").string()});
+            run_edgewise_briefly({"import", "model", "--out", "imported"}, {.folder = path("").string()});
         if (result.exit_code == 0) {
           EXPECT_EQ(error_of([&] { read_model_files(path("imported"), "test"); }), "no error");
           fs::remove_all(path("imported"));
@@ -121,7 +121,7 @@ TEST_F(ImportTest, AnEarlierModelStaysUntilTheNewOneIsComplete) {
   run_well({"import", "model", "--out", "imported"});
   const std::string earlier = read("imported/config.toml");
   write_bytes(path("model/vocab.json"), "{}");
-  EXPECT_EQ(run_forked({"import", "model", "--out", "imported"}, {.folder = path("").string()}).exit_code, 2);
+  EXPECT_EQ(run_edgewise_briefly({"import", "model", "--out", "imported"}, {.folder = path("").string()}).exit_code, 2);
   EXPECT_EQ(read("imported/config.toml"), earlier);
   place(models_[1]);
   run_well({"import", "model", "--out", "imported"});

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/apps/forked_program.h"
 #include "tests/support/process.h"
 
 namespace edgewise {
@@ -35,10 +36,9 @@ class ProgramTest : public testing::Test {
     return text.str();
   }
 
-  ProcessResult run(std::vector<std::string> arguments, ProcessOptions options = {}) const {
-    arguments.insert(arguments.begin(), EDGEWISE_PROGRAM);
+  ProcessResult run(const std::vector<std::string>& arguments, ProcessOptions options = {}) const {
     options.folder = folder_.string();
-    return run_process(arguments, options);
+    return complete(start_edgewise(arguments, options), options);
   }
 
   /// Runs a command that must succeed and returns its output.

@@ -134,13 +134,16 @@ bool wait_until(const std::function<bool()>& is_true) {
   return is_true();
 }
 
-ProcessResult run_process(const std::vector<std::string>& arguments, const ProcessOptions& options) {
-  RunningProcess process(arguments, options);
+ProcessResult complete(RunningProcess process, const ProcessOptions& options) {
   if (options.signal != 0) {
     wait_for(options.signal_when);
     process.send(options.signal);
   }
   return process.wait();
+}
+
+ProcessResult run_process(const std::vector<std::string>& arguments, const ProcessOptions& options) {
+  return complete(RunningProcess(arguments, options), options);
 }
 
 }  // namespace edgewise

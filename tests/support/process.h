@@ -64,6 +64,9 @@ void wait_for(const std::filesystem::path& path);
 /// Waits until `is_true` returns true, for at most one minute. Returns its last result.
 bool wait_until(const std::function<bool()>& is_true);
 
+/// Sends the signal of `options`, if it has one, and waits for the end.
+ProcessResult complete(RunningProcess process, const ProcessOptions& options);
+
 /// Runs a program to completion.
 ProcessResult run_process(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
 

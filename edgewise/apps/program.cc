@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/apps/program.h"
+
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "edgewise/apps/runtime/commands.h"
+#include "edgewise/base/version.h"
+
+namespace edgewise {
+namespace {
+
+/// Explains the error of a failed allocation of libtorch, whose type is that of all its errors.
+std::optional<std::string> explain_torch_error(const std::exception& error) {
+  const auto* torch = dynamic_cast<const c10::Error*>(&error);
+  if (torch == nullptr) return std::nullopt;
+  const std::string_view message = torch->what_without_backtrace();
+  const bool is_out_of_memory = message.find("DefaultCPUAllocator") != std::string_view::npos;
+  return is_out_of_memory ? std::optional(out_of_memory_text()) : std::nullopt;
+}
+
+}  // namespace
+
+int run_edgewise(int argc, char** argv) {
+  CLI::App program(
+      "Transformers as message passing on graphs: train them, translate with them, and draw what they compute.",
+      "edgewise");
+  program.set_version_flag("--version", fmt::format("edgewise {}", version()));
+  program.require_subcommand(1);
+  add_train(program);
+  add_translate(program);
+  add_serve(program);
+  add_vocab(program);
+  add_average(program);
+  add_import(program);
+  add_export(program);
+  add_compare(program);
+  add_score(program);
+  add_score_pairs(program);
+  add_inspect(program);
+  add_picture(program);
+  CLI::App* bench =
+      program.add_subcommand("bench", "Measure the speed of training, attention and decoding on this machine");
+  bench->require_subcommand(1);
+  add_bench_train(*bench);
+  add_bench_attention(*bench);
+  add_bench_decode(*bench);
+  return run_program(program, argc, argv, explain_torch_error);
+}
+
+}  // namespace edgewise
