@@ -60,7 +60,7 @@ class DividedTexts {
   std::vector<TextTranslation> join(std::span<Translation> translations) const;
 
  private:
-  std::vector<std::vector<TextPart>> parts_;  // of each text
+  std::vector<std::vector<TextPart>> parts_;  // a list for each text
   PairLanguages languages_;
 };
 

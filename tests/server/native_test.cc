@@ -90,8 +90,8 @@ TEST(NativeInterface, StreamsEachSentenceWithTheGapBeforeIt) {
   EXPECT_EQ(exchange->num_responses, 1);
   EXPECT_EQ(exchange->response.content_type, "text/event-stream");
   const std::string& body = exchange->response.body;
-  for (const char* sentence :
-       {R"({"number": 0, "gap": "", )", R"({"number": 1, "gap": "\u000a***\u000a ", )", R"({"number": 2, "gap": " ", )"}) {
+  for (const char* sentence : {R"({"number": 0, "gap": "", )", R"({"number": 1, "gap": "\u000a***\u000a ", )",
+                               R"({"number": 2, "gap": " ", )"}) {
     EXPECT_THAT(body, testing::HasSubstr(std::string("event: sentence\ndata: ") + sentence));
   }
   const std::size_t result = body.find("event: result\ndata: ");
