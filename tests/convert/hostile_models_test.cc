@@ -115,7 +115,8 @@ class HostileModelTest : public testing::Test {
 
   /// Makes the files of the twin of a model of transformers.
   fs::path marian_model() const {
-    write_model(marian_twin(import_model(folder_of_models() / "marian_2", "test")), folder_ / "model", "test");
+    write_model(marian_twin(import_model(folder_of_committed_models() / "marian_2", "test")), folder_ / "model",
+                "test");
     export_model(read_model_files(folder_ / "model", "test"), ExportFormat::kMarian, folder_ / "marian", "test");
     return folder_ / "marian";
   }
@@ -129,7 +130,7 @@ const std::string kBias = "model.encoder.layers.0.fc1.bias";
 
 TEST_F(HostileModelTest, OfTransformersNamesTheSettingThatEdgewiseDoesNotHave) {
   expect_errors(
-      folder_of_models() / "marian_2",
+      folder_of_committed_models() / "marian_2",
       {
           {"another model", replace(kConfig, R"("marian")", R"("bart")"),
            R"({}/config.json: model_type is "bart", needs marian or m2m_100)"},
@@ -165,14 +166,14 @@ TEST_F(HostileModelTest, OfTransformersNamesTheSettingThatEdgewiseDoesNotHave) {
 }
 
 TEST_F(HostileModelTest, OfM2m100NamesThePaddingThatMovesPositions) {
-  expect_errors(folder_of_models() / "m2m100_1",
+  expect_errors(folder_of_committed_models() / "m2m100_1",
                 {{"padding", replace(kConfig, R"("pad_token_id": 1)", R"("pad_token_id": 0)"),
                   "{}/config.json: pad_token_id is 0, needs 1, from which positions count"}});
 }
 
 TEST_F(HostileModelTest, OfTransformersNamesTheTensor) {
   expect_errors(
-      folder_of_models() / "marian_2",
+      folder_of_committed_models() / "marian_2",
       {
           {"a missing tensor", with_tensors([](auto& tensors) { remove_tensor(tensors, kBias); }),
            "{} has no tensor \"" + kBias + "\", needs one"},
@@ -199,7 +200,7 @@ TEST_F(HostileModelTest, OfTransformersNamesTheTensor) {
 
 TEST_F(HostileModelTest, OfTransformersRunsNoPickledCode) {
   const fs::path copy = folder_ / "copy";
-  fs::copy(folder_of_models() / "marian_2", copy);
+  fs::copy(folder_of_committed_models() / "marian_2", copy);
   fs::remove(copy / "model.safetensors");
   const std::string pickle =
       opcodes::kBegin + opcodes::call(opcodes::global("os", "system"), {opcodes::text("id")}) + ".";
@@ -211,7 +212,7 @@ TEST_F(HostileModelTest, OfTransformersRunsNoPickledCode) {
 }
 
 TEST_F(HostileModelTest, OfTransformersNamesTheTokens) {
-  expect_errors(folder_of_models() / "marian_2",
+  expect_errors(folder_of_committed_models() / "marian_2",
                 {
                     {"a gap", replace("vocab.json", ": 5,", ": 5000,"), "{}/vocab.json: "},
                     {"a number twice", replace("vocab.json", ": 5,", ": 4,"), "{}/vocab.json: "},

@@ -11,11 +11,13 @@
 
 namespace edgewise {
 
+inline std::filesystem::path folder_of_committed_models() { return EDGEWISE_CONVERT_FIXTURES "/../models"; }
+
 /// Returns the folder of the models that models/make_models makes. To test more models:
 /// EDGEWISE_MODELS=FOLDER build/tests/convert/test_convert --gtest_filter='*Model*'
 inline std::filesystem::path folder_of_models() {
   const char* other = std::getenv("EDGEWISE_MODELS");
-  return other != nullptr ? other : EDGEWISE_CONVERT_FIXTURES "/../models";
+  return other != nullptr ? other : folder_of_committed_models();
 }
 
 inline std::vector<std::string> list_models() {
