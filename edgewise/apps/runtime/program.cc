@@ -95,7 +95,7 @@ int run_command(CLI::App& program, int argc, char** argv, ExplainError explain) 
   try {
     program.parse(argc, argv);
     return 0;
-  } catch (const SignalExit& end) {
+  } catch (const EarlyExit& end) {
     return end.exit_code();
   } catch (const CLI::Success& request) {
     print_help(program, request);
