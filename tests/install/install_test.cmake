@@ -16,6 +16,7 @@ if(FLAGS)
 endif()
 file(REMOVE_RECURSE "${WORK}")
 run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component infer)
+run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component runtime)
 run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component server)
 build_example(translate infer)
 foreach(program
