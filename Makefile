@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The commands of this project. Every target installs what it needs on its first call.
 .PHONY: help setup build demo serve test test-pages gallery test-sanitized test-threads fuzz lint-tools format \
-  format-check tidy bench-kernels bench-peers clean
+  format-check tidy bench-kernels bench-peers packages check-packages clean
 
 help:  ## list all targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -68,5 +68,12 @@ bench-peers: setup  ## compare speed with PyTorch, DGL and CTranslate2: INPUT=co
 	@scripts/build release edgewise
 	@bench/peers/run $(if $(INPUT),--input "$(INPUT)") $(if $(OUTPUT),--output "$(OUTPUT)")
 
-clean:  ## delete all build folders and demo/; .venv stays
-	@rm -rf build build-asan build-tsan build-fuzz build-tidy demo
+packages: setup  ## build packages for other machines in packages/: KINDS=deb, Debian packages
+	@scripts/make_packages $(KINDS)
+
+check-packages: packages  ## install the packages in a clean Debian and translate; needs root, debootstrap, systemd-nspawn
+	@scripts/build release edgewise
+	@tests/install/check_packages
+
+clean:  ## delete all build folders, packages/ and demo/; .venv stays
+	@rm -rf build build-asan build-tsan build-fuzz build-packages build-tidy demo packages

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cmake --install build` installs the programs and the package that find_package(edgewise COMPONENTS …) finds. The
-# component infer translates and needs no libtorch; the component server adds the program edgewise-server, the component
-# convert models of other systems, and the component train the libraries above libtorch.
+# component runtime has the programs that translate without libtorch, and the component server the program
+# edgewise-server. The component infer is the library that translates; the component convert adds models of other
+# systems, and the component train the libraries above libtorch, with the program edgewise.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/edgewise")
-set(infer_layers base graph kernels text search options runtime translate)
+set(infer_layers base graph kernels text search options runtime translate)  # lowest layer first
 set(convert_layers convert)
 set(train_layers message ops nn models data train viz experiment)
 
@@ -40,6 +41,16 @@ install(FILES "${PROJECT_BINARY_DIR}/edgewise-config.cmake" "${PROJECT_BINARY_DI
   DESTINATION "${package_dir}" COMPONENT infer)
 install(FILES "${CMAKE_CURRENT_LIST_DIR}/libtorch.cmake" DESTINATION "${package_dir}" COMPONENT train)
 
-install(TARGETS edgewise-translate COMPONENT infer)
+# For projects that use pkg-config instead of CMake.
+file(RELATIVE_PATH EDGEWISE_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" EDGEWISE_PC_PREFIX "${EDGEWISE_PC_PREFIX}")
+set(EDGEWISE_PC_LIBS "")
+foreach(layer ${infer_layers})
+  string(PREPEND EDGEWISE_PC_LIBS "-ledgewise_${layer} ")
+endforeach()
+configure_file("${CMAKE_CURRENT_LIST_DIR}/edgewise.pc.in" "${PROJECT_BINARY_DIR}/edgewise.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/edgewise.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT infer)
+
+install(TARGETS edgewise-translate edgewise-doctor COMPONENT runtime)
 install(TARGETS edgewise-server COMPONENT server)
 install(TARGETS edgewise COMPONENT train)

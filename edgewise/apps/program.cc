@@ -3,6 +3,7 @@
 
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
+#include <torch/version.h>
 
 #include <exception>
 #include <optional>
@@ -43,6 +44,7 @@ int run_edgewise(int argc, char** argv) {
   add_score(program);
   add_score_pairs(program);
   add_inspect(program);
+  add_doctor(program, TORCH_VERSION);
   add_picture(program);
   CLI::App* bench =
       program.add_subcommand("bench", "Measure the speed of training, attention and decoding on this machine");

@@ -68,7 +68,7 @@ std::vector<DetectedLanguage> detect_languages(std::string_view text, const Serv
     const bool is_new = code && std::ranges::find(detected, *code, &DetectedLanguage::code) == detected.end();
     if (is_new) detected.push_back({*code, guess.percent});
   }
-  if (detected.empty()) detected.push_back({default_language(languages), 0});
+  if (detected.empty() && !languages.models().empty()) detected.push_back({default_language(languages), 0});
   return detected;
 }
 

@@ -16,7 +16,8 @@ struct DetectedLanguage {
 
 /// Returns the languages of a text in UTF-8 that the server has, most probable first, by CLD2. Texts of a few words are
 /// often mistaken. If CLD2 finds none of the server's languages, returns one with confidence 0: English if the server
-/// has it, or else the first language of its first model. `is_html`: the tags in the text are no words.
+/// has it, or else the first language of its first model; nothing if it has no model. `is_html`: the tags in the text
+/// are no words.
 std::vector<DetectedLanguage> detect_languages(std::string_view text, const ServedLanguages& languages,
                                                bool is_html = false);
 

@@ -118,7 +118,7 @@ std::string named_language_json(const std::string& code, const std::string& name
 
 void handle_settings(ServerState& state, HttpExchange& exchange) {
   const auto languages = state.models.languages();
-  const std::string target = languages->models().front()->targets.begin()->first;
+  const std::string target = languages->models().empty() ? "" : languages->models().front()->targets.begin()->first;
   const std::string pair = JsonObject()
                                .add_json("source", named_language_json(std::string(kDetectSource), "Auto Detect"))
                                .add_json("target", named_language_json(target, language_name(target)))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/server/model_registry.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -50,12 +51,15 @@ std::optional<Route> ServedLanguages::find_route(const std::string& source, cons
   return Route{*std::move(first), *std::move(second)};
 }
 
-ModelRegistry::ModelRegistry(std::vector<ModelSpec> specs, ModelLoader loader, std::string pivot)
+ModelRegistry::ModelRegistry(std::vector<ModelSpec> specs, ModelLoader loader, std::string pivot, const Report& report)
     : loader_(std::move(loader)), pivot_(std::move(pivot)) {
-  check(!specs.empty(), "serve: --model is missing, needs at least one model");
+  check(!specs.empty() || loader_.list, "serve: --model is missing, needs at least one model");
   for (ModelSpec& spec : specs) {
-    loaded_.push_back({.spec = std::move(spec), .revision = {}, .model = {}});
+    loaded_.push_back({.spec = std::move(spec), .revision = {}, .model = {}, .is_listed = false});
     load_model(loaded_.back());
+  }
+  if (loader_.list) {
+    for (const ModelSpec& spec : loader_.list()) add_listed(spec, report);
   }
   publish();
 }
@@ -65,8 +69,52 @@ std::shared_ptr<const ServedLanguages> ModelRegistry::languages() const {
   return languages_;
 }
 
-void ModelRegistry::reload(const std::function<void(std::string_view line)>& report) {
+void ModelRegistry::add_listed(const ModelSpec& spec, const Report& report) {
+  LoadedModel loaded{.spec = spec, .revision = {}, .model = {}, .is_listed = true};
+  try {
+    load_model(loaded);
+  } catch (const std::exception& error) {
+    if (report) report(fmt::format("{} is not loaded: {}", spec.path, error.what()));
+    return;
+  }
+  loaded_.push_back(std::move(loaded));
+}
+
+void ModelRegistry::update_list(const Report& report) {
+  const std::vector<ModelSpec> specs = loader_.list();
+  const auto has_path = [](const std::string& path) {
+    return [&](const ModelSpec& spec) { return spec.path == path; };
+  };
+  std::vector<std::string> removed;
+  for (const LoadedModel& loaded : loaded_) {
+    if (loaded.is_listed && std::ranges::none_of(specs, has_path(loaded.spec.path)))
+      removed.push_back(loaded.spec.path);
+  }
+  std::erase_if(loaded_, [&](const LoadedModel& loaded) {
+    return loaded.is_listed && std::ranges::count(removed, loaded.spec.path) > 0;
+  });
+  if (!removed.empty()) publish();
+  for (const std::string& path : removed) report(fmt::format("reload: {} is removed", path));
+  for (const ModelSpec& spec : specs) {
+    const auto is_loaded = [&](const LoadedModel& loaded) { return loaded.is_listed && loaded.spec.path == spec.path; };
+    if (std::ranges::any_of(loaded_, is_loaded)) continue;
+    const std::size_t before = loaded_.size();
+    add_listed(spec, [&](std::string_view line) { report(fmt::format("reload: {}", line)); });
+    if (loaded_.size() == before) continue;
+    publish();
+    report(fmt::format("reload: {} is loaded", spec.path));
+  }
+}
+
+void ModelRegistry::reload(const Report& report) {
   const std::lock_guard lock(reload_mutex_);
+  if (loader_.list) {
+    try {
+      update_list(report);
+    } catch (const std::exception& error) {
+      report(fmt::format("reload: no model is added or removed: {}", error.what()));
+    }
+  }
   for (LoadedModel& loaded : loaded_) {
     try {
       if (loader_.revision(loaded.spec) == loaded.revision) continue;

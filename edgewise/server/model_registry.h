@@ -55,21 +55,25 @@ class ServedLanguages {
 struct ModelLoader {
   std::function<std::string(const ModelSpec&)> revision;  // as model_revision
   std::function<std::shared_ptr<ServedModel>(const ModelSpec&)> load;
+  std::function<std::vector<ModelSpec>()> list = {};  // returns models that come and go, as list_models; may be empty
 };
 
 /// The models of a server. Threads may call all functions at the same time.
 class ModelRegistry {
  public:
-  /// Loads the models; throws Error if one cannot be loaded.
-  ModelRegistry(std::vector<ModelSpec> specs, ModelLoader loader, std::string pivot = {});
+  using Report = std::function<void(std::string_view line)>;
+
+  /// Loads the models of `specs`, and throws Error if one cannot be loaded. Then loads those that the loader lists, and
+  /// calls `report` with the error of each that cannot be loaded. Without a list, at least one model is needed.
+  ModelRegistry(std::vector<ModelSpec> specs, ModelLoader loader, std::string pivot = {}, const Report& report = {});
 
   /// Returns the languages of the moment. A request keeps the result until the request ends.
   std::shared_ptr<const ServedLanguages> languages() const;
 
   /// Loads each model whose revision has changed beside the running one, which goes on until its last request ends.
-  /// Calls `report` with one line for each model that was loaded, and with the error of each that could not be loaded,
-  /// which stays as it was.
-  void reload(const std::function<void(std::string_view line)>& report);
+  /// Also adds and removes models as the loader lists them. Calls `report` with one line for each model that was loaded
+  /// or removed, and with the error of each that could not be loaded, which stays as it was.
+  void reload(const Report& report);
 
   /// Refuses new requests, and waits for the end of the others.
   void drain();
@@ -82,8 +86,11 @@ class ModelRegistry {
     ModelSpec spec;
     std::string revision;
     std::shared_ptr<ServedModel> model;
+    bool is_listed = false;  // whether the loader listed it
   };
 
+  void update_list(const Report& report);
+  void add_listed(const ModelSpec& spec, const Report& report);
   void load_model(LoadedModel& loaded) const;
   void publish();
 

@@ -17,7 +17,9 @@ std::string status_json(std::string_view status) { return JsonObject().add("stat
 void handle_ready(ServerState& state, HttpExchange& exchange) {
   const std::vector<HttpHeader> retry = {{"Retry-After", "1"}};
   if (state.is_draining) throw RequestError(503, "the server is about to end", retry);
-  for (const auto& model : state.models.languages()->models()) {
+  const auto languages = state.models.languages();
+  if (languages->models().empty()) throw RequestError(503, "the server has no model", retry);
+  for (const auto& model : languages->models()) {
     const ClientQueue::Load load = model->service->load();
     if (load.tokens >= state.options.queue_tokens) throw RequestError(503, "a queue is full", retry);
   }

@@ -12,6 +12,7 @@ namespace edgewise {
 /// The section [server] of a server's config. Every limit is on unless the help text says otherwise.
 struct ServerOptions {
   std::vector<std::string> models = {};
+  std::string models_folder = {};
   std::string pivot = {};
 
   std::int64_t characters = 5000;
@@ -29,6 +30,10 @@ struct ServerOptions {
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
     field("models", self.models, "models, each as PAIR=DIRECTORY, such as en-de=runs/en-de");
+    field(
+        "models_folder", self.models_folder,
+        "folder of more models, each in a folder that is named by its languages, such as en-de; models that are there "
+        "or gone at SIGHUP are added and removed; empty: none");
     field("pivot", self.pivot,
           "language through which texts are translated if no model translates directly, such as en; empty: none");
     field("characters", self.characters, "most characters of a text", at_least(1).at_most(1e9));

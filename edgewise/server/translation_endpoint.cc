@@ -18,7 +18,9 @@ DetectedLanguage detect_source(const ServedLanguages& languages, const std::vect
                                TextFormat format) {
   std::string all;
   for (const std::string& text : texts) all += text + "\n";
-  return detect_languages(all, languages, format == TextFormat::kHtml).front();
+  const std::vector<DetectedLanguage> detected = detect_languages(all, languages, format == TextFormat::kHtml);
+  check(!detected.empty(), "the server has no model");
+  return detected.front();
 }
 
 std::string require_code(const ServedLanguages& languages, const std::string& name) {

@@ -48,7 +48,7 @@ class TranslationServer::Implementation {
  public:
   Implementation(const ServerConfig& config, ServerLogs logs, ModelLoader loader)
       : logs_(std::move(logs)),
-        models_(parse_specs(checked(config).server.models), std::move(loader), config.server.pivot),
+        models_(parse_specs(checked(config).server.models), std::move(loader), config.server.pivot, logs_.report),
         state_{.options = config.server, .models = models_, .log = logs_.report},
         router_(state_) {
     add_libretranslate(router_, state_);

@@ -96,6 +96,25 @@ TEST_F(ServeProgram, AnswersAsTheCommandTranslateDoes) {
   EXPECT_EQ(Json::parse(result.output.substr(0, result.output.find('\n')))["endpoint"], "/translate");
 }
 
+TEST_F(ServeProgram, FindsTheModelsOfAFolderAfterSighup) {
+  std::filesystem::create_directory(path("models"));
+  RunningProcess server = start({"--set", "server.models_folder=models"});
+  RawClient client(port());
+  EXPECT_THAT(client.ask(get("/ready")), HasSubstr("503 Service Unavailable"));
+  std::filesystem::copy(path("run/best"), path("models/en-de"));
+  std::filesystem::create_directory(path("models/en-fr"));
+  server.send(SIGHUP);
+  ASSERT_TRUE(wait_until([&] { return log_has("serve: reload: models/en-fr is not loaded: serve: models/en-fr"); }));
+  EXPECT_TRUE(log_has("serve: reload: models/en-de is loaded\n"));
+  EXPECT_EQ(served_translation("a b c"), translate("run", "a b c"));
+  std::filesystem::remove_all(path("models/en-de"));
+  server.send(SIGHUP);
+  ASSERT_TRUE(wait_until([&] { return log_has("serve: reload: models/en-de is removed\n"); }));
+  EXPECT_THAT(client.ask(get("/languages")), HasSubstr("[]"));
+  server.send(SIGTERM);
+  EXPECT_EQ(server.wait().exit_code, 0);
+}
+
 TEST_F(ServeProgram, AnswersRunningRequestsBeforeSigtermEndsIt) {
   RunningProcess server = start({"--model", "en-de=run"});
   RawClient client(port());

@@ -89,6 +89,7 @@ class StreamsProgram : public ProgramTest {
         {"serve", {"--print-config"}},
         {"score-pairs", {"--model", "run", "in", "in"}},
         {"inspect", {"run"}},
+        {"doctor", {"--json"}},
         {"picture attention", {"--model", "run", "--input", "a b", "-o", "page.html"}},
         {"picture report", {"run", "--input", "in", "-o", "page.html"}},
         {"picture graph complete", {"-o", "page.svg"}},

@@ -16,10 +16,24 @@ if(FLAGS)
 endif()
 file(REMOVE_RECURSE "${WORK}")
 run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component infer)
+run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component runtime)
 run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component server)
 build_example(translate infer)
+
+# The same example by pkg-config.
+file(GLOB_RECURSE pc_file "${WORK}/installed/edgewise.pc")
+get_filename_component(pc_folder "${pc_file}" DIRECTORY)
+execute_process(COMMAND "${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${pc_folder}" pkg-config --cflags --libs edgewise
+  OUTPUT_VARIABLE pc_flags COMMAND_ERROR_IS_FATAL ANY)
+separate_arguments(pc_flags UNIX_COMMAND "${pc_flags}")
+if(FLAGS)
+  list(APPEND pc_flags -fsanitize=${FLAGS})
+endif()
+run(${COMPILER} -std=c++20 "${SOURCE}/examples/translate.cpp" -o "${WORK}/by-pkg-config" ${pc_flags})
+
 foreach(program
-    "${WORK}/infer/example" "${WORK}/installed/bin/edgewise-translate" "${WORK}/installed/bin/edgewise-server")
+    "${WORK}/infer/example" "${WORK}/by-pkg-config" "${WORK}/installed/bin/edgewise-doctor"
+    "${WORK}/installed/bin/edgewise-translate" "${WORK}/installed/bin/edgewise-server")
   execute_process(COMMAND ldd "${program}" OUTPUT_VARIABLE libraries COMMAND_ERROR_IS_FATAL ANY)
   if(libraries MATCHES "torch")
     message(FATAL_ERROR "${program} needs libtorch:\n${libraries}")

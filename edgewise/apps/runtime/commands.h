@@ -22,14 +22,20 @@ int run_program(CLI::App& program, int argc, char** argv, ExplainError explain =
 /// Describes how much memory was used and is left, when there was too little.
 std::string out_of_memory_text();
 
-/// The exception of a command that ended early because of a signal.
-class SignalExit : public std::exception {
+/// The exception of a command that ends with an exit code and has printed everything.
+class EarlyExit : public std::exception {
  public:
-  explicit SignalExit(int signal) : signal_(signal) {}
-  int exit_code() const { return 128 + signal_; }
+  explicit EarlyExit(int exit_code) : exit_code_(exit_code) {}
+  int exit_code() const { return exit_code_; }
 
  private:
-  int signal_;
+  int exit_code_;
+};
+
+/// The exception of a command that ended early because of a signal.
+class SignalExit : public EarlyExit {
+ public:
+  explicit SignalExit(int signal) : EarlyExit(128 + signal) {}
 };
 
 // Each function adds the subcommand of its name: it declares the options, and a callback that runs the command when the
@@ -48,6 +54,10 @@ void add_serve(CLI::App& program);
 /// Makes `command` itself the serve command.
 void make_serve_command(CLI::App& command);
 void add_score_pairs(CLI::App& program);
+/// `libtorch` is the version of libtorch in a program that links it.
+void add_doctor(CLI::App& program, const std::string& libtorch);
+/// Makes `command` itself the doctor command.
+void make_doctor_command(CLI::App& command, const std::string& libtorch = "");
 void add_inspect(CLI::App& program);
 void add_score(CLI::App& program);
 void add_picture(CLI::App& program);

@@ -2,13 +2,16 @@
 #include "edgewise/kernels/gemm/gemm_onednn.h"
 
 #include <algorithm>
+#include <array>
 #include <dnnl.hpp>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
@@ -214,6 +217,22 @@ bool has_isa(dnnl::cpu_isa isa) {
 }
 
 }  // namespace
+
+std::string_view instructions() {
+  static constexpr std::array<std::pair<dnnl::cpu_isa, std::string_view>, 7> kAscending = {
+      {{dnnl::cpu_isa::sse41, "sse41"},
+       {dnnl::cpu_isa::avx, "avx"},
+       {dnnl::cpu_isa::avx2, "avx2"},
+       {dnnl::cpu_isa::avx512_core, "avx512_core"},
+       {dnnl::cpu_isa::avx512_core_vnni, "avx512_core_vnni"},
+       {dnnl::cpu_isa::avx512_core_bf16, "avx512_core_bf16"},
+       {dnnl::cpu_isa::avx512_core_amx, "avx512_core_amx"}}};
+  std::string_view best = "basic";
+  for (const auto& [isa, name] : kAscending) {
+    if (has_isa(isa)) best = name;
+  }
+  return best;
+}
 
 bool has_bf16() { return has_isa(dnnl::cpu_isa::avx512_core); }
 

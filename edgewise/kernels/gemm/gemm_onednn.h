@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "edgewise/kernels/gemm/gemm.h"
 
@@ -52,6 +53,9 @@ bool has_bf16();
 
 /// Returns whether oneDNN multiplies bf16 faster than floats on this machine.
 bool has_fast_bf16();
+
+/// Returns oneDNN's name of the best instructions that it uses, such as "avx512_core_bf16".
+std::string_view instructions();
 
 /// Returns whether oneDNN uses AMX, instructions that multiply small bf16 matrices.
 bool has_amx();

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/doctor/machine.h"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string_view>
+
+#include "edgewise/base/available_memory.h"
+#include "edgewise/base/cgroup.h"
+#include "edgewise/base/processor_set.h"
+
+namespace edgewise {
+namespace {
+
+using Properties = std::map<std::string, std::string>;
+
+constexpr std::array<std::string_view, 24> kInstructions = {
+    "sse4_1",   "sse4_2",   "avx",      "f16c",        "fma",         "avx2",        "avx_vnni", "avx512f",
+    "avx512bw", "avx512dq", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16",
+    "amx_int8", "asimd",    "asimdhp",  "asimddp",     "i8mm",        "bf16",        "sve",      "sve2"};
+
+std::string trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  const std::size_t end = text.find_last_not_of(" \t");
+  return begin == std::string_view::npos ? "" : std::string(text.substr(begin, end - begin + 1));
+}
+
+/// Reads lines such as "model name : AMD EPYC" up to the first empty line.
+Properties read_properties(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  Properties properties;
+  for (std::string line; std::getline(file, line) && !line.empty();) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    properties.emplace(trimmed(std::string_view(line).substr(0, colon)),
+                       trimmed(std::string_view(line).substr(colon + 1)));
+  }
+  return properties;
+}
+
+/// Returns the first of the properties that the map has, or "".
+std::string first_of(const Properties& properties, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (const auto found = properties.find(name); found != properties.end()) return found->second;
+  }
+  return "";
+}
+
+std::string architecture() {
+  struct utsname names {};
+  return ::uname(&names) == 0 ? names.machine : "unknown";
+}
+
+/// Returns the name of a processor, with the numbers by which errata and benchmarks name it.
+std::string processor_name(const Properties& processor) {
+  std::string name = first_of(processor, {"model name", "Model", "cpu"});
+  if (name.empty()) name = architecture();
+  if (processor.contains("cpu family")) {
+    return fmt::format("{} (family {}, model {}, stepping {})", name, processor.at("cpu family"),
+                       first_of(processor, {"model"}), first_of(processor, {"stepping"}));
+  }
+  if (processor.contains("CPU part")) {
+    return fmt::format("{} (implementer {}, part {})", name, first_of(processor, {"CPU implementer"}),
+                       processor.at("CPU part"));
+  }
+  return name;
+}
+
+std::vector<std::string> known_instructions(const std::string& flags) {
+  std::istringstream words(flags);
+  std::set<std::string, std::less<>> all;
+  for (std::string word; words >> word;) all.insert(word);
+  std::vector<std::string> known;
+  for (const std::string_view name : kInstructions) {
+    if (all.contains(name)) known.emplace_back(name);
+  }
+  return known;
+}
+
+/// Reads a text such as "24684092 kB"; 0 for another text.
+std::int64_t bytes_of(const std::string& text) {
+  std::istringstream words(text);
+  std::int64_t kibibytes = 0;
+  words >> kibibytes;
+  return kibibytes * 1024;
+}
+
+}  // namespace
+
+Machine examine_machine(const std::string& root) {
+  const Properties processor = read_properties(std::filesystem::path(root) / "proc/cpuinfo");
+  const Properties memory = read_properties(std::filesystem::path(root) / "proc/meminfo");
+  return {.processor = processor_name(processor),
+          .instructions = known_instructions(first_of(processor, {"flags", "Features"})),
+          .cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)),
+          .allowed_cores = ProcessorSet::of_this_thread().size(),
+          .quota_cores = cgroup_cores(root),
+          .memory = bytes_of(first_of(memory, {"MemTotal"})),
+          .available_memory = available_memory(root),
+          .group_memory = cgroup_memory(root)};
+}
+
+}  // namespace edgewise
