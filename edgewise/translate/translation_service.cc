@@ -9,7 +9,10 @@
 
 namespace edgewise {
 
-TranslationService::TranslationService(std::vector<ModelFiles> models, TranslatorOptions options)
+TranslationService::TranslationService(std::vector<ModelFiles> models, const TranslatorOptions& options)
+    : TranslationService(load_models(std::move(models), options), options) {}
+
+TranslationService::TranslationService(LoadedModels models, TranslatorOptions options)
     : engine_(std::move(models), std::move(options)), queue_(engine_.options().max_pending_tokens) {
   start_workers();
 }
@@ -20,9 +23,12 @@ TranslationService::TranslationService(TextCodec codec, ScorerFactory make_score
   start_workers();
 }
 
-TranslationService::~TranslationService() {
+TranslationService::~TranslationService() { stop(); }
+
+void TranslationService::stop() {
   queue_.close();
   queue_.cancel_all();
+  workers_.clear();
 }
 
 void TranslationService::start_workers() {

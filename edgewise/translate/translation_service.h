@@ -41,10 +41,11 @@ class TranslationService {
   /// Loads the models as the constructors of Translator do, and starts the workers. options.max_pending_tokens bounds
   /// the input tokens of all requests together; options.n_best is the most outputs of a sentence. Throws Error if the
   /// system refuses to start a thread; with fewer workers than options.workers, translation only takes longer.
-  TranslationService(std::vector<ModelFiles> models, TranslatorOptions options);
+  TranslationService(std::vector<ModelFiles> models, const TranslatorOptions& options);
+  TranslationService(LoadedModels models, TranslatorOptions options);
   TranslationService(TextCodec codec, ScorerFactory make_scorer, TranslatorOptions options);
 
-  /// Cancels all requests.
+  /// Calls stop().
   ~TranslationService();
 
   TranslationService(const TranslationService&) = delete;
@@ -60,6 +61,9 @@ class TranslationService {
 
   /// Refuses new requests, and waits for the end of the others.
   void drain();
+
+  /// Cancels all requests, refuses new ones, and waits for the end of the workers.
+  void stop();
 
   ClientQueue::Load load() const { return queue_.load(); }
 
