@@ -142,8 +142,9 @@ class Translator:
     ) -> None: ...
     @property
     def options(self) -> dict[str, Any]: ...
+    # A str is an iterable of str, too; its overload comes first.
     @overload
-    def translate(
+    def translate(  # type: ignore[overload-overlap]
         self,
         sentences: str,
         *,
@@ -175,7 +176,7 @@ class Translator:
         attention: bool = False,
     ) -> TranslationStream: ...
     @overload
-    def translate_text(
+    def translate_text(  # type: ignore[overload-overlap]
         self,
         texts: str,
         *,
@@ -195,7 +196,7 @@ class Translator:
         output_language: str | None = None,
     ) -> list[str]: ...
     @overload
-    def translate_html(
+    def translate_html(  # type: ignore[overload-overlap]
         self,
         documents: str,
         *,

@@ -33,7 +33,7 @@ except KeyboardInterrupt:
 """
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "ready\n"
-    time.sleep(2)
+    time.sleep(1)
     sent = time.time()
     process.send_signal(signal.SIGINT)
     received = float(process.stdout.readline())

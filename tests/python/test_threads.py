@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 
+import pytest
 from conftest import sentences
 
 import edgewise
@@ -77,6 +78,8 @@ def translate_in_child(translator, line, results):
     results.put((os.getpid(), translator.translate(line).text))
 
 
+# Python warns at each fork of a process with threads, from 3.12 on.
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_forked_process_translates_with_the_model_of_its_parent(translator):
     context = multiprocessing.get_context("fork")
     expected = translator.translate("a b c").text
@@ -103,3 +106,13 @@ time.sleep(0.2)
     for _ in range(5):
         end = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
         assert (end.returncode, end.stdout, end.stderr) == (0, "", "")
+
+
+def test_a_translator_that_is_deleted_ends_its_threads(model):
+    before = len(os.listdir("/proc/self/task"))
+    for _ in range(5):
+        translator = edgewise.Translator(model, workers=3)
+        translator.translate(["a b"], alignment=True)
+        assert len(os.listdir("/proc/self/task")) >= before + 6
+        del translator
+    assert len(os.listdir("/proc/self/task")) == before
