@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <utility>
 
@@ -30,7 +29,7 @@ struct ServiceCall::Job {
   std::mutex mutex = {};
   std::condition_variable has_ended = {};
   bool is_at_end = false;
-  std::optional<Translation> translation = {};
+  SearchedSentence searched = {};
   std::exception_ptr error = {};
   TranslationService::Ticket ticket = 0;
 };
@@ -44,22 +43,18 @@ ServiceCall::~ServiceCall() {
 
 void ServiceCall::put(TranslationRequest sentence) {
   auto job = std::make_shared<Job>();
-  const ServiceReceiver receiver = {
-      .take =
-          [job, keep_attention = options_.attention](std::size_t, Translation translation) {
-            if (!keep_attention) {
-              for (TranslatedText& output : translation.outputs) output.attention = {};
-            }
-            const std::lock_guard lock(job->mutex);
-            job->translation = std::move(translation);
-          },
-      .end =
-          [job](const std::exception_ptr& error) {
-            const std::lock_guard lock(job->mutex);
-            job->is_at_end = true;
-            job->error = error;
-            job->has_ended.notify_all();
-          }};
+  const ServiceReceiver receiver = {.take_searched =
+                                        [job](std::size_t, SearchedSentence searched) {
+                                          const std::lock_guard lock(job->mutex);
+                                          job->searched = std::move(searched);
+                                        },
+                                    .end =
+                                        [job](const std::exception_ptr& error) {
+                                          const std::lock_guard lock(job->mutex);
+                                          job->is_at_end = true;
+                                          job->error = error;
+                                          job->has_ended.notify_all();
+                                        }};
   // One sentence a request: the service gives turns to the requests of a client, so that it begins sentences in their
   // order.
   ServiceRequest request = {.client = client_, .sentences = {}, .n_best = options_.n_best};
@@ -83,7 +78,11 @@ Translation ServiceCall::take() {
   }
   jobs_.pop_front();
   if (job->error) std::rethrow_exception(job->error);
-  return *std::move(job->translation);
+  Translation translation = service_->decode(job->searched);
+  if (!options_.attention) {
+    for (TranslatedText& output : translation.outputs) output.attention = {};
+  }
+  return translation;
 }
 
 std::vector<Translation> translate_all(std::shared_ptr<TranslationService> service,

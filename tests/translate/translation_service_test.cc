@@ -127,6 +127,22 @@ TEST(TranslationService, FinishesAcceptedRequestsWhenItDrains) {
   EXPECT_THAT(accepted.wait_for_texts(), ElementsAre("a b", "c"));
 }
 
+TEST(TranslationService, LeavesDecodingToAReceiverThatWantsIt) {
+  TextCodec codec = make_codec();
+  TranslationService service(codec, copying_scorers(codec), options_of_service());
+  const Translation expected = Pending(service, "a", {"a b"}, 2).wait().at(0);
+  std::promise<SearchedSentence> searched;
+  service.submit({.client = "a", .sentences = {{"a b"}}, .n_best = 2},
+                 {.take_searched = [&](std::size_t, SearchedSentence found) { searched.set_value(std::move(found)); },
+                  .end = [](auto&&...) {}});
+  const Translation translation = service.decode(searched.get_future().get());
+  ASSERT_EQ(translation.outputs.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(translation.outputs[i].text, expected.outputs.at(i).text);
+    EXPECT_EQ(translation.outputs[i].score, expected.outputs[i].score);
+  }
+}
+
 TEST(TranslationService, StopEndsRunningRequestsAndRefusesNewOnes) {
   TextCodec codec = make_codec();
   std::atomic<bool> may_go_on = false;
