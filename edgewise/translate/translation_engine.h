@@ -15,7 +15,7 @@ namespace edgewise {
 /// A model or an ensemble, ready for translating. Copies share the packed parameters.
 struct LoadedModels {
   TextCodec codec;
-  SearchOptions search;  // of the first model's config
+  SearchOptions search;  // options of the first model's config
   ScorerFactory make_scorer;
 };
 

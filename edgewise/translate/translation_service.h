@@ -25,7 +25,7 @@ struct ServiceRequest {
 /// A sentence after its search; TranslationService::decode returns its translation.
 struct SearchedSentence {
   TokenizedSentence sentence;
-  std::vector<std::vector<Hypothesis>> results;  // of each part, best first
+  std::vector<std::vector<Hypothesis>> results;  // hypotheses of each part, best first
   std::int64_t n_best = 1;
 };
 
