@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The commands of this project. Every target installs what it needs on its first call.
-.PHONY: help setup build demo serve test test-pages gallery test-sanitized test-threads fuzz lint-tools format \
-  format-check tidy bench-kernels bench-peers packages check-packages clean
+.PHONY: help setup build demo serve test test-pages gallery python-wheel test-python test-sanitized test-threads fuzz \
+  lint-tools format format-check tidy bench-kernels bench-peers packages check-packages clean
 
 help:  ## list all targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -33,6 +33,13 @@ gallery: setup  ## draw docs/gallery again from the demo's model; installs Chrom
 	@scripts/setup pages
 	@scripts/build release edgewise
 	@scripts/gallery
+
+python-wheel: setup  ## build the wheel of the Python package, dist/edgewise-*.whl, and check it
+	@scripts/python_wheel
+
+test-python: setup python-wheel  ## install the wheel into new environments of Python 3.10 and later, and test it there
+	@scripts/build release edgewise
+	@scripts/test_python
 
 test-sanitized: setup  ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/build asan
@@ -75,5 +82,5 @@ check-packages: packages  ## install the packages in a clean Debian and translat
 	@scripts/build release edgewise
 	@tests/install/check_packages
 
-clean:  ## delete all build folders, packages/ and demo/; .venv stays
-	@rm -rf build build-asan build-tsan build-fuzz build-packages build-tidy demo packages
+clean:  ## delete all build folders, packages/, demo/ and dist/; .venv stays
+	@rm -rf build build-asan build-tsan build-fuzz build-packages build-tidy build-python demo dist packages

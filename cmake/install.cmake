@@ -30,16 +30,17 @@ endfunction()
 
 edgewise_install(infer ${infer_layers})
 edgewise_install(convert ${convert_layers})
-edgewise_install(train ${train_layers})
-# The target of the component is edgewise::train.
-set_target_properties(edgewise_train PROPERTIES EXPORT_NAME trainer)
+if(EDGEWISE_TORCH)
+  edgewise_install(train ${train_layers})
+  # The target of the component is edgewise::train.
+  set_target_properties(edgewise_train PROPERTIES EXPORT_NAME trainer)
+endif()
 
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/edgewise-config.cmake.in"
   "${PROJECT_BINARY_DIR}/edgewise-config.cmake" INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/edgewise-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/edgewise-config.cmake" "${PROJECT_BINARY_DIR}/edgewise-config-version.cmake"
   DESTINATION "${package_dir}" COMPONENT infer)
-install(FILES "${CMAKE_CURRENT_LIST_DIR}/libtorch.cmake" DESTINATION "${package_dir}" COMPONENT train)
 
 # For projects that use pkg-config instead of CMake.
 file(RELATIVE_PATH EDGEWISE_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
@@ -53,4 +54,7 @@ install(FILES "${PROJECT_BINARY_DIR}/edgewise.pc" DESTINATION "${CMAKE_INSTALL_L
 
 install(TARGETS edgewise-translate edgewise-doctor COMPONENT runtime)
 install(TARGETS edgewise-server COMPONENT server)
-install(TARGETS edgewise COMPONENT train)
+if(EDGEWISE_TORCH)
+  install(FILES "${CMAKE_CURRENT_LIST_DIR}/libtorch.cmake" DESTINATION "${package_dir}" COMPONENT train)
+  install(TARGETS edgewise COMPONENT train)
+endif()

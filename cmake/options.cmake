@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # Build options and global defaults.
-option(EDGEWISE_TESTS "Build the tests" ON)
+option(EDGEWISE_TORCH "Build the layers above libtorch; without them, only what translates is built, and no tests" ON)
+option(EDGEWISE_PYTHON "Build the extension module of the Python package, which translates; needs nanobind" OFF)
+option(EDGEWISE_TESTS "Build the tests" ${EDGEWISE_TORCH})
 option(EDGEWISE_BENCHMARKS "Build the benchmarks of single kernels" OFF)
 option(EDGEWISE_FUZZ "Build the fuzzers of the readers of untrusted files; needs clang" OFF)
 option(EDGEWISE_UNITY "Compile the files of a layer together: halves the time of a full build, but one changed file takes longer" ON)
 set(EDGEWISE_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
 set(EDGEWISE_TORCH_DIR "" CACHE PATH "The libtorch or PyPI torch folder; empty means the one in .venv")
 
+if(EDGEWISE_TESTS AND NOT EDGEWISE_TORCH)
+  message(FATAL_ERROR "EDGEWISE_TESTS is ON and EDGEWISE_TORCH is OFF, the tests need libtorch")
+endif()
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()

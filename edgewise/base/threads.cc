@@ -3,6 +3,8 @@
 
 #include <omp.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -78,6 +80,11 @@ void set_num_threads(int n) {
   } else {
     omp_set_num_threads(n);
   }
+}
+
+int default_num_threads() {
+  // num_threads() is OMP_NUM_THREADS unless another number is set.
+  return std::getenv("OMP_NUM_THREADS") != nullptr ? num_threads() : available_cores();
 }
 
 int num_threads() { return num_threads_in_serial_scope > 0 ? num_threads_in_serial_scope : omp_get_max_threads(); }

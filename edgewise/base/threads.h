@@ -15,6 +15,10 @@ int available_cores();
 void set_num_threads(int n);
 int num_threads();
 
+/// Returns the number of threads that a program uses unless its user says otherwise: OMP_NUM_THREADS or, if the
+/// environment does not have it, available_cores().
+int default_num_threads();
+
 /// Sets the number of threads for a scope.
 class NumThreadsScope {
  public:

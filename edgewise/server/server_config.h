@@ -26,11 +26,11 @@ struct ServedTranslationOptions {
     field("beam", self.beam, "hypotheses in the beam; none: as the config of each model says",
           range_of<SearchOptions>("beam"));
     field("batch_sentences", self.batch_sentences, "most sentences that a worker translates at a time",
-          at_least(1).at_most(1e6));
+          range_of<TranslatorOptions>("batch_sentences"));
     field("batch_tokens", self.batch_tokens, "most input tokens that a worker translates at a time; 0: no limit",
-          at_least(0).at_most(1e9));
+          range_of<TranslatorOptions>("batch_tokens"));
     field("workers", self.workers, "searches of each model that run in parallel and share the threads",
-          at_least(1).at_most(1024));
+          range_of<TranslatorOptions>("workers"));
   }
 
   TranslatorOptions translator_options() const;

@@ -45,10 +45,20 @@ ScorerFactory make_ensemble(std::vector<ModelFiles> models, const TranslatorOpti
 
 }  // namespace
 
-TranslationEngine::TranslationEngine(std::vector<ModelFiles> models, TranslatorOptions options)
-    : codec_(make_codec(models)),
-      search_(options.search.value_or(models.front().experiment.search)),
-      make_scorer_(make_ensemble(std::move(models), options)),
+LoadedModels load_models(std::vector<ModelFiles> models, const TranslatorOptions& options) {
+  TextCodec codec = make_codec(models);
+  SearchOptions search = models.front().experiment.search;
+  return {
+      .codec = std::move(codec), .search = std::move(search), .make_scorer = make_ensemble(std::move(models), options)};
+}
+
+TranslationEngine::TranslationEngine(std::vector<ModelFiles> models, const TranslatorOptions& options)
+    : TranslationEngine(load_models(std::move(models), options), options) {}
+
+TranslationEngine::TranslationEngine(LoadedModels models, TranslatorOptions options)
+    : codec_(std::move(models.codec)),
+      search_(options.search.value_or(std::move(models.search))),
+      make_scorer_(std::move(models.make_scorer)),
       options_(std::move(options)) {
   apply_options();
 }

@@ -12,12 +12,24 @@
 
 namespace edgewise {
 
+/// A model or an ensemble, ready for translating. Copies share the packed parameters.
+struct LoadedModels {
+  TextCodec codec;
+  SearchOptions search;  // options of the first model's config
+  ScorerFactory make_scorer;
+};
+
+/// Packs models from read_models; several are an ensemble. Of the options, precision, recorded_heads and stop have an
+/// effect. Throws Error for an empty list, and StopException if options.stop is set meanwhile.
+LoadedModels load_models(std::vector<ModelFiles> models, const TranslatorOptions& options);
+
 /// The text codec, the search options and the scorers of a model or an ensemble: what translating needs apart from a
 /// queue of sentences. Threads may call all functions at the same time.
 class TranslationEngine {
  public:
   /// See the constructors of Translator.
-  TranslationEngine(std::vector<ModelFiles> models, TranslatorOptions options);
+  TranslationEngine(std::vector<ModelFiles> models, const TranslatorOptions& options);
+  TranslationEngine(LoadedModels models, TranslatorOptions options);
   TranslationEngine(TextCodec codec, ScorerFactory make_scorer, TranslatorOptions options);
 
   const TextCodec& codec() const { return codec_; }

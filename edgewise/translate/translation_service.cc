@@ -9,7 +9,10 @@
 
 namespace edgewise {
 
-TranslationService::TranslationService(std::vector<ModelFiles> models, TranslatorOptions options)
+TranslationService::TranslationService(std::vector<ModelFiles> models, const TranslatorOptions& options)
+    : TranslationService(load_models(std::move(models), options), options) {}
+
+TranslationService::TranslationService(LoadedModels models, TranslatorOptions options)
     : engine_(std::move(models), std::move(options)), queue_(engine_.options().max_pending_tokens) {
   start_workers();
 }
@@ -20,9 +23,12 @@ TranslationService::TranslationService(TextCodec codec, ScorerFactory make_score
   start_workers();
 }
 
-TranslationService::~TranslationService() {
+TranslationService::~TranslationService() { stop(); }
+
+void TranslationService::stop() {
   queue_.close();
   queue_.cancel_all();
+  workers_.clear();
 }
 
 void TranslationService::start_workers() {
@@ -56,10 +62,17 @@ std::optional<TranslationService::Ticket> TranslationService::submit(ServiceRequ
                    .end = {}};
   for (const TranslationRequest& sentence : request.sentences) job.sentences.push_back(engine_.encode(sentence));
   const std::int64_t n_best = std::min(request.n_best, engine_.search_options().n_best);
-  job.take = [this, n_best, take = std::move(receiver.take)](std::size_t index, const TokenizedSentence& sentence,
-                                                             const std::vector<std::vector<Hypothesis>>& results) {
-    take(index, engine_.codec().decode(sentence, results, n_best));
-  };
+  if (receiver.take_searched) {
+    job.take = [n_best, take = std::move(receiver.take_searched)](std::size_t index, const TokenizedSentence& sentence,
+                                                                  std::vector<std::vector<Hypothesis>> results) {
+      take(index, {sentence, std::move(results), n_best});
+    };
+  } else {
+    job.take = [this, n_best, take = std::move(receiver.take)](std::size_t index, const TokenizedSentence& sentence,
+                                                               std::vector<std::vector<Hypothesis>> results) {
+      take(index, decode({sentence, std::move(results), n_best}));
+    };
+  }
   job.end = std::move(receiver.end);
   return queue_.put(std::move(job));
 }

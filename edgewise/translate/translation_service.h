@@ -22,12 +22,21 @@ struct ServiceRequest {
   std::int64_t n_best = 1;  // most outputs of a sentence; at most search.n_best of the service
 };
 
+/// A sentence after its search; TranslationService::decode returns its translation.
+struct SearchedSentence {
+  TokenizedSentence sentence;
+  std::vector<std::vector<Hypothesis>> results;  // hypotheses of each part, best first
+  std::int64_t n_best = 1;
+};
+
 /// Receives the results of a request, in threads of the service. Must be quick and must not throw.
 struct ServiceReceiver {
   /// As ClientJob::begin.
   std::function<void(double seconds)> begin = {};
   /// Receives the translation of sentences[index]. Sentences are complete in any order.
-  std::function<void(std::size_t index, Translation translation)> take;
+  std::function<void(std::size_t index, Translation translation)> take = {};
+  /// Is called instead of `take` if it is given: a thread of the receiver can then decode while the service searches.
+  std::function<void(std::size_t index, SearchedSentence searched)> take_searched = {};
   /// Called once, after the last translation or instead of it; `error` is null if all is well.
   std::function<void(const std::exception_ptr& error)> end;
 };
@@ -41,10 +50,11 @@ class TranslationService {
   /// Loads the models as the constructors of Translator do, and starts the workers. options.max_pending_tokens bounds
   /// the input tokens of all requests together; options.n_best is the most outputs of a sentence. Throws Error if the
   /// system refuses to start a thread; with fewer workers than options.workers, translation only takes longer.
-  TranslationService(std::vector<ModelFiles> models, TranslatorOptions options);
+  TranslationService(std::vector<ModelFiles> models, const TranslatorOptions& options);
+  TranslationService(LoadedModels models, TranslatorOptions options);
   TranslationService(TextCodec codec, ScorerFactory make_scorer, TranslatorOptions options);
 
-  /// Cancels all requests.
+  /// Calls stop().
   ~TranslationService();
 
   TranslationService(const TranslationService&) = delete;
@@ -54,12 +64,20 @@ class TranslationService {
   /// TextCodec::encode refuses. Encodes in the calling thread.
   std::optional<Ticket> submit(ServiceRequest request, ServiceReceiver receiver);
 
+  /// Returns the translation of a sentence that this service has searched. Threads may call it at the same time.
+  Translation decode(const SearchedSentence& searched) const {
+    return engine_.codec().decode(searched.sentence, searched.results, searched.n_best);
+  }
+
   /// Ends a request; its sentences leave the batch before the next step. A call of the receiver that has begun may
   /// still be running when this function returns.
   void cancel(Ticket ticket) { queue_.cancel(ticket); }
 
   /// Refuses new requests, and waits for the end of the others.
   void drain();
+
+  /// Cancels all requests, refuses new ones, and waits for the end of the workers.
+  void stop();
 
   ClientQueue::Load load() const { return queue_.load(); }
 

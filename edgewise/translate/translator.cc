@@ -11,11 +11,11 @@
 
 namespace edgewise {
 
-Translator::Translator(const std::filesystem::path& model, TranslatorOptions options)
-    : Translator(read_models({model.string()}, "Translator"), std::move(options)) {}
+Translator::Translator(const std::filesystem::path& model, const TranslatorOptions& options)
+    : Translator(read_models({model.string()}, "Translator"), options) {}
 
-Translator::Translator(std::vector<ModelFiles> models, TranslatorOptions options)
-    : engine_(std::move(models), std::move(options)) {}
+Translator::Translator(std::vector<ModelFiles> models, const TranslatorOptions& options)
+    : engine_(std::move(models), options) {}
 
 Translator::Translator(TextCodec codec, ScorerFactory make_scorer, TranslatorOptions options)
     : engine_(std::move(codec), std::move(make_scorer), std::move(options)) {}

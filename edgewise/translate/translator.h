@@ -28,10 +28,10 @@ class Translator {
 
   /// Loads a model directory, or the best model of a run directory. All constructors throw Error for options that
   /// contradict each other or do not fit the vocabulary, and StopException if options.stop is set meanwhile.
-  explicit Translator(const std::filesystem::path& model, TranslatorOptions options = {});
+  explicit Translator(const std::filesystem::path& model, const TranslatorOptions& options = {});
 
   /// Translates with models from read_models; several are an ensemble. The first model's config has the defaults.
-  explicit Translator(std::vector<ModelFiles> models, TranslatorOptions options = {});
+  explicit Translator(std::vector<ModelFiles> models, const TranslatorOptions& options = {});
 
   /// Translates with scorers that `make_scorer` makes when a worker first needs one, at most one for each worker. Does
   /// not use options.precision and options.recorded_heads.

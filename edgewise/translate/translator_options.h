@@ -4,14 +4,17 @@
 #include <cstdint>
 #include <optional>
 
+#include "edgewise/base/fields.h"
 #include "edgewise/base/stop_request.h"
+#include "edgewise/options/data_options.h"
 #include "edgewise/search/search.h"
 #include "edgewise/translate/model_files.h"
 #include "edgewise/translate/text_codec.h"
 
 namespace edgewise {
 
-/// Options of a Translator. Search options that are not set come from the [search] section of the model's config.
+/// Options of a Translator. Search options that are not set come from the [search] section of the model's config. The
+/// listed fields are those that a user may set by name, beside the fields of SearchOptions.
 struct TranslatorOptions {
   RuntimePrecision precision = RuntimePrecision::kFp32;  // number format of the model's matrix products
   std::optional<SearchOptions> search = {};              // all search options but the special tokens
@@ -31,6 +34,38 @@ struct TranslatorOptions {
   std::int64_t max_pending_sentences = 4096;                // sentences of a stream that are read and not yet returned
   std::int64_t max_pending_tokens = std::int64_t{1} << 20;  // input tokens of these sentences
   const StopRequest* stop = nullptr;  // read while weights are packed and in each step; may be null
+
+  template <class Self, class Field>
+  static void list_fields(Self& self, Field&& field) {
+    field("precision", self.precision, "number format of matrix products");
+    field("input_language", self.languages.input,
+          "a multilingual model's name of the language of inputs, such as eng_Latn; empty: as in the model's config");
+    field("output_language", self.languages.output,
+          "a multilingual model's name of the language of outputs, such as fra_Latn; empty: as in the model's config");
+    field("max_input", self.max_input,
+          "most tokens of an input; 0: no limit but that of a model with learned positions; by default the limit of "
+          "training",
+          range_of<DataOptions>("max_length"));
+    field("long_inputs", self.long_inputs,
+          "treatment of inputs above max_input: split at sentence ends, or cut off at the end");
+    field("allow_unknown", self.allow_unknown, "allow the token <unknown> in outputs");
+    field("batch_sentences", self.capacity.sentences, "most sentences that a worker translates at a time",
+          at_least(1).at_most(1e6));
+    field("batch_tokens", self.capacity.tokens, "most input tokens that a worker translates at a time; 0: no limit",
+          at_least(0).at_most(1e9));
+    field("workers", self.workers, "searches that run in parallel and share the cores", at_least(1).at_most(1024));
+    field("threads", self.threads,
+          "threads of each worker; 0: OMP_NUM_THREADS, or the number of available cores, divided by the workers",
+          at_least(0).at_most(1024));
+    field("attention_layer", self.recorded_heads.layer,
+          "decoder layer whose cross-attention gives the alignments, from 0; -1: the last layer",
+          at_least(-1).at_most(1000));
+    field("attention_head", self.recorded_heads.head, "head of attention_layer, from 0; -1: the mean of all heads",
+          at_least(-1).at_most(65536));
+    field("max_pending_tokens", self.max_pending_tokens,
+          "most input tokens of all sentences that wait or are in translation; a call with more waits",
+          at_least(1).at_most(1e12));
+  }
 };
 
 }  // namespace edgewise

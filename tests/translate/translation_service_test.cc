@@ -127,6 +127,48 @@ TEST(TranslationService, FinishesAcceptedRequestsWhenItDrains) {
   EXPECT_THAT(accepted.wait_for_texts(), ElementsAre("a b", "c"));
 }
 
+TEST(TranslationService, LeavesDecodingToAReceiverThatWantsIt) {
+  TextCodec codec = make_codec();
+  TranslationService service(codec, copying_scorers(codec), options_of_service());
+  const Translation expected = Pending(service, "a", {"a b"}, 2).wait().at(0);
+  std::promise<SearchedSentence> searched;
+  service.submit({.client = "a", .sentences = {{"a b"}}, .n_best = 2},
+                 {.take_searched = [&](std::size_t, SearchedSentence found) { searched.set_value(std::move(found)); },
+                  .end = [](auto&&...) {}});
+  const Translation translation = service.decode(searched.get_future().get());
+  ASSERT_EQ(translation.outputs.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(translation.outputs[i].text, expected.outputs.at(i).text);
+    EXPECT_EQ(translation.outputs[i].score, expected.outputs[i].score);
+  }
+}
+
+TEST(TranslationService, StopEndsRunningRequestsAndRefusesNewOnes) {
+  TextCodec codec = make_codec();
+  std::atomic<bool> may_go_on = false;
+  TranslationService service(codec, waiting_scorers(codec, may_go_on), options_of_service());
+  Pending stopped(service, "a", {"a b c d e f"});
+  while (service.load().running_parts == 0) std::this_thread::yield();
+  std::jthread stop([&] { service.stop(); });
+  while (service.load().tokens > 0) std::this_thread::yield();
+  may_go_on = true;
+  may_go_on.notify_all();
+  stop.join();
+  EXPECT_EQ(service.load().running_parts, 0);
+  EXPECT_EQ(Pending(service, "a", {"b"}).ticket, std::nullopt);
+}
+
+TEST(TranslationService, SharesLoadedModelsWithAnotherService) {
+  TextCodec codec = make_codec();
+  const LoadedModels models = {.codec = codec, .search = {.beam = 2}, .make_scorer = copying_scorers(codec)};
+  TranslationService plain(models, {.n_best = 2});
+  TranslationService aligned(models, {.alignment = true});
+  EXPECT_EQ(Pending(plain, "a", {"a b"}, 2).wait().at(0).outputs.size(), 2u);
+  const Translation translation = Pending(aligned, "a", {"a b"}).wait().at(0);
+  EXPECT_EQ(translation.outputs.at(0).text, "a b");
+  EXPECT_EQ(translation.outputs[0].alignment, (std::vector<AlignedPair>{{0, 0}, {1, 1}}));
+}
+
 TEST(TranslationService, SurvivesAFailedSearch) {
   TextCodec codec = make_codec();
   const std::int64_t size = codec.vocabularies.output->size();

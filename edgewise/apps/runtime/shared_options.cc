@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/apps/runtime/shared_options.h"
 
-#include <cstdlib>
 #include <type_traits>
 #include <utility>
 
@@ -93,11 +92,7 @@ void add_threads_option(CLI::App& command, int& threads) {
              at_least(0).at_most(1024));
 }
 
-void use_threads(int threads) {
-  // num_threads() is OMP_NUM_THREADS unless another number is set.
-  if (threads == 0 && std::getenv("OMP_NUM_THREADS") != nullptr) return;
-  set_num_threads(threads > 0 ? threads : available_cores());
-}
+void use_threads(int threads) { set_num_threads(threads > 0 ? threads : default_num_threads()); }
 
 void require_one_standard_input(std::string_view caller, const NamedPath& first, const NamedPath& second) {
   check(first.path != "-" || second.path != "-",
@@ -135,16 +130,20 @@ void add_translator_options(CLI::App& command, TranslatorSettings& settings) {
                "a multilingual model's name of the language of the outputs, such as fra_Latn; default: the model's "
                "config");
   add_number(command, "--batch-sentences", &options.capacity.sentences,
-             "the most sentences that a worker translates at a time; default 32", at_least(1).at_most(1e6));
+             "the most sentences that a worker translates at a time; default 32",
+             range_of<TranslatorOptions>("batch_sentences"));
   add_number(command, "--batch-tokens", &options.capacity.tokens,
-             "the most input tokens that a worker translates at a time; default 0: no limit", at_least(0).at_most(1e9));
+             "the most input tokens that a worker translates at a time; default 0: no limit",
+             range_of<TranslatorOptions>("batch_tokens"));
   add_number(command, "--workers", &options.workers,
-             "the number of searches that run in parallel and share the threads; default 1", at_least(1).at_most(1024));
+             "the number of searches that run in parallel and share the threads; default 1",
+             range_of<TranslatorOptions>("workers"));
   add_number(command, "--attention-layer", &options.recorded_heads.layer,
              "the decoder layer whose cross-attention gives the alignments, from 0; -1 (default): the last layer",
-             at_least(-1).at_most(1000));
+             range_of<TranslatorOptions>("attention_layer"));
   add_number(command, "--attention-head", &options.recorded_heads.head,
-             "the head of --attention-layer, from 0; -1 (default): the mean of all heads", at_least(-1).at_most(65536));
+             "the head of --attention-layer, from 0; -1 (default): the mean of all heads",
+             range_of<TranslatorOptions>("attention_head"));
   add_threads_option(command, settings.threads);
 }
 

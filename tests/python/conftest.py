@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the installed Python package. EDGEWISE_PROGRAM names the program that trains the models of the tests."""
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+import edgewise
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+# A copy task that trains in two seconds; its words are a, b, c and d.
+TINY_CONFIG = """
+[data]
+task = "copy"
+train_size = 300
+valid_size = 20
+test_size = 20
+symbols = 4
+length_mean = 3.0
+length_deviation = 1.0
+
+[vocabulary]
+shared = true
+
+[batch]
+tokens = 0
+sentences = 32
+
+[model]
+encoder_layers = 1
+decoder_layers = 1
+size = 16
+heads = 2
+feed_forward = 16
+
+[train]
+epochs = 2
+warmup = 20
+"""
+
+
+def program():
+    return os.environ.get("EDGEWISE_PROGRAM", str(SOURCE / "build/edgewise"))
+
+
+def run_program(*arguments, text=""):
+    """Runs a command that must succeed, and returns its output."""
+    command = [program(), *map(str, arguments)]
+    # Not as text, which would change line ends.
+    return subprocess.run(command, input=text.encode(), check=True, stdout=subprocess.PIPE).stdout.decode()
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory):
+    """The directory of a trained tiny model."""
+    folder = tmp_path_factory.mktemp("tiny")
+    (folder / "tiny.toml").write_text(TINY_CONFIG)
+    run_program("train", folder / "tiny.toml", "--out", folder / "run")
+    return folder / "run/best"
+
+
+@pytest.fixture(scope="session")
+def translator(model):
+    return edgewise.Translator(model)
+
+
+@pytest.fixture(scope="session")
+def foreign_model():
+    """A MarianMT model of Hugging Face's transformers, with the outputs that transformers gives."""
+    return SOURCE / "tests/convert/models/marian_2"
+
+
+def sentences(count):
+    """Returns sentences of the tiny model's words; sentence i differs from its neighbours."""
+    return [" ".join("abcd"[(i >> shift) % 4] for shift in range(0, 2 * (1 + i % 6), 2)) for i in range(count)]

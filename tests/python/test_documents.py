@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the examples of documents with the tiny model in the place of theirs."""
+import re
+
+import pytest
+from conftest import SOURCE, sentences
+
+DOCUMENTS = ["docs/python.md", "python/README.md", "README.md"]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_examples_run(document, model, foreign_model, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs/demo").symlink_to(model.parent)
+    (tmp_path / "model").symlink_to(model)
+    (tmp_path / "opus-mt-en-de").symlink_to(foreign_model)
+    (tmp_path / "text.en").write_text("\n".join(sentences(20)) + "\n")
+    examples = re.findall(r"^```python\n(.*?)^```$", (SOURCE / document).read_text(), re.DOTALL | re.MULTILINE)
+    assert examples
+    names = {"hypotheses": ["a b c"], "references": ["a b d"]}
+    for example in examples:
+        exec(compile(example, document, "exec"), names)
+    assert capsys.readouterr().out.strip()
