@@ -35,6 +35,7 @@ using Hypotheses = std::vector<std::vector<Hypothesis>>;
 
 std::vector<SearchInput> inputs_of(const std::vector<FixedOutput>& outputs) {
   std::vector<SearchInput> inputs;
+  inputs.reserve(outputs.size());
   for (const FixedOutput& output : outputs) inputs.push_back({.tokens = output.input});
   return inputs;
 }

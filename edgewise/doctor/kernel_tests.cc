@@ -97,24 +97,24 @@ Finding test_attention(const Relation& relation) {
 
 Finding test_embedding() {
   constexpr std::int64_t kTokens = 300;
-  constexpr std::int64_t kVocabulary = 50;
-  constexpr std::int64_t kSize = 45;
+  constexpr std::int64_t kVocabularySize = 50;
+  constexpr std::int64_t kEmbeddingSize = 45;
   RandomStream random(/*seed=*/4);
-  const std::vector<float> weight = draw_numbers(kVocabulary * kSize, random);
-  const std::vector<float> positions_table = draw_numbers(kTokens * kSize, random);
+  const std::vector<float> weight = draw_numbers(kVocabularySize * kEmbeddingSize, random);
+  const std::vector<float> positions_table = draw_numbers(kTokens * kEmbeddingSize, random);
   std::vector<std::int64_t> tokens, positions;
   for (std::int64_t i = 0; i < kTokens; ++i) {
-    tokens.push_back(static_cast<std::int64_t>(random.next_below(kVocabulary)));
+    tokens.push_back(static_cast<std::int64_t>(random.next_below(kVocabularySize)));
     positions.push_back(i);
   }
-  std::vector<float> out(static_cast<std::size_t>(kTokens * kSize));
+  std::vector<float> out(static_cast<std::size_t>(kTokens * kEmbeddingSize));
   kernels::embed_forward<float>({.weight = weight.data(),
                                  .tokens = tokens.data(),
                                  .position_table = positions_table.data(),
                                  .positions = positions.data(),
                                  .out = out.data(),
                                  .num_tokens = kTokens,
-                                 .size = kSize,
+                                 .size = kEmbeddingSize,
                                  .scale = 6.7f,
                                  .dropout = {.rate = 0.3, .seed = 5, .stream = 6},
                                  .word_dropout = {.rate = 0.2, .seed = 5, .stream = 7}});
@@ -123,13 +123,13 @@ Finding test_embedding() {
 
 Finding test_norm() {
   constexpr std::int64_t kRows = 60;
-  constexpr std::int64_t kSize = 333;
+  constexpr std::int64_t kColumns = 333;
   constexpr double kEpsilon = 1e-5;
   RandomStream random(/*seed=*/5);
-  const std::vector<float> x = draw_numbers(kRows * kSize, random);
-  const std::vector<float> y = draw_numbers(kRows * kSize, random);
-  const std::vector<float> gain = draw_numbers(kSize, random);
-  const std::vector<float> bias = draw_numbers(kSize, random);
+  const std::vector<float> x = draw_numbers(kRows * kColumns, random);
+  const std::vector<float> y = draw_numbers(kRows * kColumns, random);
+  const std::vector<float> gain = draw_numbers(kColumns, random);
+  const std::vector<float> bias = draw_numbers(kColumns, random);
   std::vector<float> sum(x.size()), normed(x.size()), mean(kRows), deviation(kRows);
   kernels::add_norm_forward<float, float, float>({.x = x.data(),
                                                   .y = y.data(),
@@ -140,18 +140,19 @@ Finding test_norm() {
                                                   .mean = mean.data(),
                                                   .deviation = deviation.data(),
                                                   .num_rows = kRows,
-                                                  .size = kSize,
-                                                  .formula = kernels::NormFormula::layer_norm(kSize, kEpsilon),
+                                                  .size = kColumns,
+                                                  .formula = kernels::NormFormula::layer_norm(kColumns, kEpsilon),
                                                   .dropout = {.rate = 0.1, .seed = 8, .stream = 9}});
   if (Finding bits = compare_bits(sum, "16646ff3fc66f272"); !bits.is_right) return bits;
   std::vector<double> expected;
   for (std::int64_t row = 0; row < kRows; ++row) {
-    const float* values = sum.data() + row * kSize;
+    const float* values = sum.data() + row * kColumns;
     double row_mean = 0;
-    for (std::int64_t i = 0; i < kSize; ++i) row_mean += values[i] / static_cast<double>(kSize);
+    for (std::int64_t i = 0; i < kColumns; ++i) row_mean += values[i] / static_cast<double>(kColumns);
     double variance = 0;
-    for (std::int64_t i = 0; i < kSize; ++i) variance += std::pow(values[i] - row_mean, 2) / static_cast<double>(kSize);
-    for (std::int64_t i = 0; i < kSize; ++i) {
+    for (std::int64_t i = 0; i < kColumns; ++i)
+      variance += std::pow(values[i] - row_mean, 2) / static_cast<double>(kColumns);
+    for (std::int64_t i = 0; i < kColumns; ++i) {
       expected.push_back((values[i] - row_mean) / std::sqrt(variance + kEpsilon) * gain[i] + bias[i]);
     }
   }

@@ -34,6 +34,7 @@ std::vector<ModelSpec> list_models(const std::string& folder) {
   check(!error, "serve: server.models_folder {}: {}", quote(folder), error.message());
   std::ranges::sort(directories);
   std::vector<ModelSpec> specs;
+  specs.reserve(directories.size());
   for (const fs::path& directory : directories) specs.push_back(spec_of(directory));
   return specs;
 }
