@@ -128,10 +128,11 @@ void wait_for(const std::filesystem::path& path) {
 
 bool wait_until(const std::function<bool()>& is_true) {
   constexpr int kMostPolls = 60'000;
-  for (int poll = 0; poll < kMostPolls && !is_true(); ++poll) {
+  for (int poll = 0; poll < kMostPolls; ++poll) {
+    if (is_true()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  return is_true();
+  return false;
 }
 
 ProcessResult complete(RunningProcess process, const ProcessOptions& options) {

@@ -61,7 +61,7 @@ class RunningProcess {
 /// Waits until a path exists. Throws Error after one minute.
 void wait_for(const std::filesystem::path& path);
 
-/// Waits until `is_true` returns true, for at most one minute. Returns its last result.
+/// Waits until `is_true` returns true, for at most one minute. Returns whether it did.
 bool wait_until(const std::function<bool()>& is_true);
 
 /// Sends the signal of `options`, if it has one, and waits for the end.
