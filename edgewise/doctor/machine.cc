@@ -13,6 +13,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "edgewise/base/ascii.h"
 #include "edgewise/base/available_memory.h"
 #include "edgewise/base/cgroup.h"
 #include "edgewise/base/processor_set.h"
@@ -27,12 +28,6 @@ constexpr std::array<std::string_view, 24> kInstructions = {
     "avx512bw", "avx512dq", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16",
     "amx_int8", "asimd",    "asimdhp",  "asimddp",     "i8mm",        "bf16",        "sve",      "sve2"};
 
-std::string trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  const std::size_t end = text.find_last_not_of(" \t");
-  return begin == std::string_view::npos ? "" : std::string(text.substr(begin, end - begin + 1));
-}
-
 /// Reads lines such as "model name : AMD EPYC" up to the first empty line.
 Properties read_properties(const std::filesystem::path& path) {
   std::ifstream file(path);
@@ -40,8 +35,8 @@ Properties read_properties(const std::filesystem::path& path) {
   for (std::string line; std::getline(file, line) && !line.empty();) {
     const std::size_t colon = line.find(':');
     if (colon == std::string::npos) continue;
-    properties.emplace(trimmed(std::string_view(line).substr(0, colon)),
-                       trimmed(std::string_view(line).substr(colon + 1)));
+    const std::string_view text = line;
+    properties.emplace(trim_ascii(text.substr(0, colon)), trim_ascii(text.substr(colon + 1)));
   }
   return properties;
 }

@@ -69,38 +69,33 @@ std::shared_ptr<const ServedLanguages> ModelRegistry::languages() const {
   return languages_;
 }
 
-void ModelRegistry::add_listed(const ModelSpec& spec, const Report& report) {
+bool ModelRegistry::add_listed(const ModelSpec& spec, const Report& report) {
   LoadedModel loaded{.spec = spec, .revision = {}, .model = {}, .is_listed = true};
   try {
     load_model(loaded);
   } catch (const std::exception& error) {
     if (report) report(fmt::format("{} is not loaded: {}", spec.path, error.what()));
-    return;
+    return false;
   }
   loaded_.push_back(std::move(loaded));
+  return true;
 }
 
 void ModelRegistry::update_list(const Report& report) {
   const std::vector<ModelSpec> specs = loader_.list();
-  const auto has_path = [](const std::string& path) {
-    return [&](const ModelSpec& spec) { return spec.path == path; };
-  };
   std::vector<std::string> removed;
-  for (const LoadedModel& loaded : loaded_) {
-    if (loaded.is_listed && std::ranges::none_of(specs, has_path(loaded.spec.path)))
-      removed.push_back(loaded.spec.path);
-  }
   std::erase_if(loaded_, [&](const LoadedModel& loaded) {
-    return loaded.is_listed && std::ranges::count(removed, loaded.spec.path) > 0;
+    const auto is_same = [&](const ModelSpec& spec) { return spec.path == loaded.spec.path; };
+    const bool is_removed = loaded.is_listed && std::ranges::none_of(specs, is_same);
+    if (is_removed) removed.push_back(loaded.spec.path);
+    return is_removed;
   });
   if (!removed.empty()) publish();
   for (const std::string& path : removed) report(fmt::format("reload: {} is removed", path));
   for (const ModelSpec& spec : specs) {
     const auto is_loaded = [&](const LoadedModel& loaded) { return loaded.is_listed && loaded.spec.path == spec.path; };
     if (std::ranges::any_of(loaded_, is_loaded)) continue;
-    const std::size_t before = loaded_.size();
-    add_listed(spec, [&](std::string_view line) { report(fmt::format("reload: {}", line)); });
-    if (loaded_.size() == before) continue;
+    if (!add_listed(spec, [&](std::string_view line) { report(fmt::format("reload: {}", line)); })) continue;
     publish();
     report(fmt::format("reload: {} is loaded", spec.path));
   }

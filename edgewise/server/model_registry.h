@@ -90,7 +90,8 @@ class ModelRegistry {
   };
 
   void update_list(const Report& report);
-  void add_listed(const ModelSpec& spec, const Report& report);
+  /// Returns whether the model could be loaded.
+  bool add_listed(const ModelSpec& spec, const Report& report);
   void load_model(LoadedModel& loaded) const;
   void publish();
 

@@ -6,8 +6,6 @@
 #include <mutex>
 #include <utility>
 
-#include "edgewise/translate/text_parts.h"
-
 namespace edgewise {
 namespace {
 
@@ -112,8 +110,6 @@ DividedTexts::DividedTexts(std::span<const std::string> texts, const TextOptions
   const SentenceSplitter splitter = make_splitter(options, options.languages);
   for (const std::string& text : texts) parts_.push_back(split_parts(text, splitter));
 }
-
-DividedTexts::~DividedTexts() = default;
 
 std::vector<TranslationRequest> DividedTexts::requests() const {
   std::vector<TranslationRequest> requests;

@@ -10,6 +10,7 @@
 
 #include "edgewise/text/byte_range.h"
 #include "edgewise/text/sentence_splitter.h"
+#include "edgewise/translate/text_parts.h"
 #include "edgewise/translate/translation.h"
 #include "edgewise/translate/translator.h"
 
@@ -40,13 +41,10 @@ struct TextTranslation {
 /// first.
 using TranslateSentences = std::function<std::vector<Translation>(std::span<const TranslationRequest>)>;
 
-struct TextPart;
-
 /// Texts in UTF-8 as sentences, which the requests number through all texts.
 class DividedTexts {
  public:
   DividedTexts(std::span<const std::string> texts, const TextOptions& options);
-  ~DividedTexts();
 
   /// Returns a request for each sentence that needs a translation.
   std::vector<TranslationRequest> requests() const;

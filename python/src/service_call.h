@@ -13,7 +13,7 @@
 
 namespace edgewise::python {
 
-/// What a call wants of each translation.
+/// Selects the parts of each translation that a call returns.
 struct CallOptions {
   std::int64_t n_best = 1;
   bool attention = false;  // whether translations keep their attention weights, which need much memory
