@@ -116,10 +116,10 @@ TEST_F(ServeProgram, FindsTheModelsOfAFolderAfterSighup) {
 }
 
 TEST_F(ServeProgram, AnswersRunningRequestsBeforeSigtermEndsIt) {
-  RunningProcess server = start({"--model", "en-de=run"});
+  RunningProcess server = start({"--model", "en-de=run", "--set", "server.characters=1000000"});
   RawClient client(port());
-  std::string text;
-  for (int i = 0; i < 1000; ++i) text += "a b. ";
+  std::string text;  // takes 0.5 s on fast processors: a poll sees its sentences running
+  for (int i = 0; i < 100'000; ++i) text += "a b. ";
   const Json request = {{"q", text}, {"source", "en"}, {"target", "de"}};
   client.send(post("/translate", request.dump()));
   RawClient other(port());
