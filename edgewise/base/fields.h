@@ -102,6 +102,15 @@ std::string_view enum_name(Enum value) {
   fail("enum_name: value is {}, needs one that enum_names lists", static_cast<long long>(value));
 }
 
+/// Returns nothing for a name that enum_names does not list.
+template <NamedEnum Enum>
+std::optional<Enum> find_enum(std::string_view name) {
+  for (const auto& named : enum_names(Enum())) {
+    if (named.name == name) return named.value;
+  }
+  return std::nullopt;
+}
+
 namespace detail {
 
 struct AnyField {

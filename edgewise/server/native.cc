@@ -40,9 +40,7 @@ bool read_flag(const RequestFields& fields, std::string_view name) {
 
 LineBreaks read_line_breaks(const RequestFields& fields) {
   const std::string name = fields.text("line_breaks").value_or("end");
-  for (const auto& line_breaks : enum_names(LineBreaks())) {
-    if (line_breaks.name == name) return line_breaks.value;
-  }
+  if (const auto line_breaks = find_enum<LineBreaks>(name)) return *line_breaks;
   fail("request: line_breaks is {}, needs end or space", quote_unless_plain(name));
 }
 

@@ -50,9 +50,7 @@ RequestLanguages find_languages(const ServedLanguages& languages, const std::str
 
 TextFormat parse_format(const std::optional<std::string>& name) {
   if (!name || name->empty()) return TextFormat::kText;
-  for (const auto& format : enum_names(TextFormat())) {
-    if (format.name == *name) return format.value;
-  }
+  if (const auto format = find_enum<TextFormat>(*name)) return *format;
   fail("{} format is not supported", *name);
 }
 

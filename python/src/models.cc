@@ -34,9 +34,7 @@ std::string import_from(nb::handle source, nb::handle destination) {
 }
 
 ExportFormat read_format(const std::string& name) {
-  for (const auto& [value, known] : enum_names(ExportFormat())) {
-    if (known == name) return value;
-  }
+  if (const auto format = find_enum<ExportFormat>(name)) return *format;
   fail("export_model: format is {}, needs \"ctranslate2\", \"huggingface\" or \"marian\"", quote(name));
 }
 

@@ -44,10 +44,10 @@ struct Score {
 };
 
 BleuTokenizer read_tokenizer(const std::string& name) {
+  if (const auto tokenizer = find_enum<BleuTokenizer>(name)) return *tokenizer;
   std::string names;
-  for (const auto& [value, known] : enum_names(BleuTokenizer())) {
-    if (known == name) return value;
-    names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", known);
+  for (const auto& known : enum_names(BleuTokenizer())) {
+    names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", known.name);
   }
   fail("score: tokenize is {}, needs one of {}", quote(name), names);
 }

@@ -104,9 +104,7 @@ nb::object make_texts(const Texts& texts) {
 }
 
 LineBreaks read_line_breaks(const std::string& name) {
-  for (const auto& [value, known] : enum_names(LineBreaks())) {
-    if (known == name) return value;
-  }
+  if (const auto line_breaks = find_enum<LineBreaks>(name)) return *line_breaks;
   fail("translate_text: line_breaks is {}, needs \"end\" or \"space\"", quote(name));
 }
 

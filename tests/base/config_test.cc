@@ -478,6 +478,8 @@ TEST(Range, ContainsItsInclusiveEndsOnly) {
 
 TEST(EnumName, ReturnsTheListedName) {
   EXPECT_EQ(enum_name(NormPlacement::kPost), "post");
+  EXPECT_EQ(find_enum<NormPlacement>("post"), NormPlacement::kPost);
+  EXPECT_EQ(find_enum<NormPlacement>("Post"), std::nullopt);
   EXPECT_EQ(error_of([] { enum_name(static_cast<NormPlacement>(7)); }),
             "enum_name: value is 7, needs one that enum_names lists");
 }
