@@ -33,16 +33,14 @@ struct RequestWait::Client {
 };
 
 struct RequestWait::Call {
-  std::shared_ptr<Client> client;         // its mutex guards the other members
-  std::vector<Translation> translations;  // [sentences]
-  std::vector<std::size_t> complete;      // sentences that `sink` has not received
+  std::shared_ptr<Client> client;                                  // its mutex guards the other members
+  std::vector<std::pair<std::size_t, SearchedSentence>> searched;  // sentences that wait() has not decoded
   std::exception_ptr error;
   bool has_ended = false;
 
-  void take(std::size_t index, Translation translation) {
+  void take(std::size_t index, SearchedSentence sentence) {
     const std::lock_guard lock(client->mutex);
-    translations[index] = std::move(translation);
-    complete.push_back(index);
+    searched.emplace_back(index, std::move(sentence));
     client->changed.notify_all();
   }
 
@@ -67,43 +65,44 @@ std::vector<Translation> RequestWait::translate(TranslationService& service, Ser
                                                 const SentenceSink& sink) {
   auto call = std::make_shared<Call>();
   call->client = client_;
-  call->translations.resize(request.sentences.size());
+  std::vector<Translation> translations(request.sentences.size());
+  const auto decode = [&](std::size_t index, const SearchedSentence& searched) {
+    translations[index] = service.decode(searched);
+    if (sink) sink(index, translations[index]);
+  };
   // The receiver must not hold the service: its threads would then destroy it.
   const auto ticket =
       service.submit(std::move(request),
                      {.begin = [&metrics = metrics_](double seconds) { metrics.count_wait(seconds); },
-                      .take = [call](std::size_t i, Translation translation) { call->take(i, std::move(translation)); },
+                      .take = [call](std::size_t i, SearchedSentence searched) { call->take(i, std::move(searched)); },
                       .end = [call](const std::exception_ptr& error) { call->end(error); }});
   if (!ticket) {
     metrics_.count_rejection("queue");
     throw RequestError(429, "Slowdown: too many texts are waiting", {{"Retry-After", "1"}});
   }
   try {
-    wait(*call, sink);
+    wait(*call, decode);
   } catch (...) {
     service.cancel(*ticket);
     throw;
   }
-  count_tokens(call->translations, metrics_);
-  return std::move(call->translations);
+  count_tokens(translations, metrics_);
+  return translations;
 }
 
-void RequestWait::wait(Call& call, const SentenceSink& sink) {
+void RequestWait::wait(Call& call, const SearchedSink& decode) {
   std::unique_lock lock(client_->mutex);
-  const auto has_news = [&] { return client_->is_gone || call.has_ended || (sink && !call.complete.empty()); };
+  const auto has_news = [&] { return client_->is_gone || call.has_ended || !call.searched.empty(); };
   while (true) {
     if (!client_->changed.wait_until(lock, deadline_, has_news)) {
       metrics_.count_rejection("deadline");
       throw RequestError(504, "the time for the request is over");
     }
     if (client_->is_gone) throw StopException();
-    const std::vector<std::size_t> complete = std::exchange(call.complete, {});
+    const auto searched = std::exchange(call.searched, {});
     const bool has_ended = call.has_ended;
     lock.unlock();
-    // A sentence that is complete does not change any more, so that `sink` reads it without the lock.
-    for (const std::size_t index : complete) {
-      if (sink) sink(index, call.translations[index]);
-    }
+    for (const auto& [index, sentence] : searched) decode(index, sentence);
     if (has_ended) break;
     lock.lock();
   }

@@ -34,8 +34,9 @@ class RequestWait {
  private:
   struct Client;
   struct Call;
+  using SearchedSink = std::function<void(std::size_t index, const SearchedSentence& searched)>;
 
-  void wait(Call& call, const SentenceSink& sink);
+  void wait(Call& call, const SearchedSink& decode);
 
   std::shared_ptr<Client> client_;
   Clock::time_point deadline_;

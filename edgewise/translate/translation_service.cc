@@ -59,21 +59,12 @@ std::optional<TranslationService::Ticket> TranslationService::submit(ServiceRequ
                    .n_best = request.n_best,
                    .begin = std::move(receiver.begin),
                    .take = {},
-                   .end = {}};
+                   .end = std::move(receiver.end)};
   for (const TranslationRequest& sentence : request.sentences) job.sentences.push_back(engine_.encode(sentence));
-  const std::int64_t n_best = std::min(request.n_best, engine_.search_options().n_best);
-  if (receiver.take_searched) {
-    job.take = [n_best, take = std::move(receiver.take_searched)](std::size_t index, const TokenizedSentence& sentence,
-                                                                  std::vector<std::vector<Hypothesis>> results) {
-      take(index, {sentence, std::move(results), n_best});
-    };
-  } else {
-    job.take = [this, n_best, take = std::move(receiver.take)](std::size_t index, const TokenizedSentence& sentence,
-                                                               std::vector<std::vector<Hypothesis>> results) {
-      take(index, decode({sentence, std::move(results), n_best}));
-    };
-  }
-  job.end = std::move(receiver.end);
+  job.take = [n_best = std::min(request.n_best, engine_.search_options().n_best), take = std::move(receiver.take)](
+                 std::size_t index, const TokenizedSentence& sentence, std::vector<std::vector<Hypothesis>> results) {
+    take(index, {sentence, std::move(results), n_best});
+  };
   return queue_.put(std::move(job));
 }
 

@@ -33,10 +33,9 @@ struct SearchedSentence {
 struct ServiceReceiver {
   /// As ClientJob::begin.
   std::function<void(double seconds)> begin = {};
-  /// Receives the translation of sentences[index]. Sentences are complete in any order.
-  std::function<void(std::size_t index, Translation translation)> take = {};
-  /// Is called instead of `take` if it is given: a thread of the receiver can then decode while the service searches.
-  std::function<void(std::size_t index, SearchedSentence searched)> take_searched = {};
+  /// Receives sentences[index] after its search, in any order. A thread of the receiver can decode the sentence while
+  /// the service searches.
+  std::function<void(std::size_t index, SearchedSentence searched)> take;
   /// Called once, after the last translation or instead of it; `error` is null if all is well.
   std::function<void(const std::exception_ptr& error)> end;
 };

@@ -43,7 +43,7 @@ ServiceCall::~ServiceCall() {
 
 void ServiceCall::put(TranslationRequest sentence) {
   auto job = std::make_shared<Job>();
-  const ServiceReceiver receiver = {.take_searched =
+  const ServiceReceiver receiver = {.take =
                                         [job](std::size_t, SearchedSentence searched) {
                                           const std::lock_guard lock(job->mutex);
                                           job->searched = std::move(searched);

@@ -28,17 +28,19 @@ TranslatorOptions options_of_service() {
 class Pending {
  public:
   Pending(TranslationService& service, const std::string& client, const Texts& texts, std::int64_t n_best = 1)
-      : translations_(texts.size()) {
+      : service_(service), searched_(texts.size()) {
     ServiceRequest request{.client = client, .sentences = {}, .n_best = n_best};
     for (const std::string& text : texts) request.sentences.push_back({text});
     ticket = service.submit(std::move(request),
-                            {.take = [this](std::size_t i, Translation found) { translations_[i] = std::move(found); },
+                            {.take = [this](std::size_t i, SearchedSentence found) { searched_[i] = std::move(found); },
                              .end = [this](const std::exception_ptr& error) { end_.set_value(error); }});
   }
 
   std::vector<Translation> wait() {
     if (const std::exception_ptr error = end_.get_future().get()) std::rethrow_exception(error);
-    return std::move(translations_);
+    std::vector<Translation> translations;
+    for (const SearchedSentence& searched : searched_) translations.push_back(service_.decode(searched));
+    return translations;
   }
 
   Texts wait_for_texts() {
@@ -50,7 +52,8 @@ class Pending {
   std::optional<TranslationService::Ticket> ticket;
 
  private:
-  std::vector<Translation> translations_;
+  TranslationService& service_;
+  std::vector<SearchedSentence> searched_;
   std::promise<std::exception_ptr> end_;
 };
 
@@ -125,22 +128,6 @@ TEST(TranslationService, FinishesAcceptedRequestsWhenItDrains) {
   may_go_on = true;
   may_go_on.notify_all();
   EXPECT_THAT(accepted.wait_for_texts(), ElementsAre("a b", "c"));
-}
-
-TEST(TranslationService, LeavesDecodingToAReceiverThatWantsIt) {
-  TextCodec codec = make_codec();
-  TranslationService service(codec, copying_scorers(codec), options_of_service());
-  const Translation expected = Pending(service, "a", {"a b"}, 2).wait().at(0);
-  std::promise<SearchedSentence> searched;
-  service.submit({.client = "a", .sentences = {{"a b"}}, .n_best = 2},
-                 {.take_searched = [&](std::size_t, SearchedSentence found) { searched.set_value(std::move(found)); },
-                  .end = [](auto&&...) {}});
-  const Translation translation = service.decode(searched.get_future().get());
-  ASSERT_EQ(translation.outputs.size(), 2u);
-  for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(translation.outputs[i].text, expected.outputs.at(i).text);
-    EXPECT_EQ(translation.outputs[i].score, expected.outputs[i].score);
-  }
 }
 
 TEST(TranslationService, StopEndsRunningRequestsAndRefusesNewOnes) {
