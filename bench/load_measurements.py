@@ -72,8 +72,8 @@ def counted(server):
 
 
 def measure_overload(server, programs, expected, maximum, seconds):
-    """Sends OVERLOAD times the maximum, after a while near the maximum, which shows the memory before. The requests
-    that wait at the end count for the throughput, and so does their time."""
+    """Sends OVERLOAD times the maximum, after a while near the maximum, which shows the memory before. The throughput
+    is that of the same time as in measure_maximum: after the warm-up, before the last request."""
     run(server, programs, expected, send_at_times, 0.9 * maximum, WARM_UP_S + seconds / 4)
     before, counted_before = server.samples[-1], counted(server)
     answers, begin, figures = run(server, programs, expected, send_at_times, OVERLOAD * maximum, WARM_UP_S + seconds)
@@ -83,7 +83,7 @@ def measure_overload(server, programs, expected, maximum, seconds):
     memory = [round(sample[1], 1) for sample in samples]
     translations, output_tokens = (after - earlier for after, earlier in zip(counted(server), counted_before))
     return {"rate": OVERLOAD * maximum, "maximum": maximum,
-            "throughput": len(translated(answers)) / (max(answer.end for answer in translated(answers)) - begin),
+            "throughput": throughput(answers, begin + WARM_UP_S, begin + WARM_UP_S + seconds),
             **latencies(translated(answers)), **figures,
             "refused_p50_ms": refused_latencies["p50_ms"], "refused_p99_ms": refused_latencies["p99_ms"],
             "refused_without_retry_after": sum(not answer.has_retry_after for answer in refused),
