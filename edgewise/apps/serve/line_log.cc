@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <utility>
 
 #include "edgewise/base/background.h"
@@ -13,6 +14,8 @@ namespace edgewise {
 namespace {
 
 constexpr std::size_t kMaxWaitingBytes = std::size_t{4} << 20;
+constexpr std::size_t kManyBytes = kMaxWaitingBytes / 4;  // are written at once
+constexpr std::chrono::milliseconds kCollectTime{10};
 
 /// Returns a line that tells how many lines were lost; nothing for none.
 std::string loss_line(std::size_t num_lost) {
@@ -38,16 +41,18 @@ LineLog::~LineLog() {
 }
 
 void LineLog::add(std::string_view line) {
+  bool is_due = false;
   {
     const std::lock_guard lock(mutex_);
     if (waiting_.size() > kMaxWaitingBytes) {
       ++num_lost_;
       return;
     }
+    is_due = waiting_.empty() || waiting_.size() > kManyBytes;
     waiting_.append(loss_line(std::exchange(num_lost_, 0))).append(line).append("\n");
     ++num_waiting_;
   }
-  changed_.notify_one();
+  if (is_due) changed_.notify_one();
 }
 
 void LineLog::write_lines() {
@@ -55,6 +60,8 @@ void LineLog::write_lines() {
   std::unique_lock lock(mutex_);
   for (bool is_last = false; !is_last;) {
     changed_.wait(lock, [&] { return is_at_end_ || !waiting_.empty(); });
+    // Each wake-up of this thread for a single line would delay a thread that searches.
+    changed_.wait_for(lock, kCollectTime, [&] { return is_at_end_ || waiting_.size() > kManyBytes; });
     is_last = waiting_.empty();
     std::string lines = loss_line(num_unwritten) + std::exchange(waiting_, {});
     if (is_last) lines += loss_line(num_lost_);
