@@ -273,12 +273,12 @@ TEST_F(ServeProgram, UsesTheSocketOfTheServiceManagerAndTellsItsStates) {
   };
   RunningProcess server(run_server, {.folder = path("").string()});
   EXPECT_EQ(manager.receive_state(), "READY=1");
+  server.send(SIGHUP);
   sockaddr_in address{};
   socklen_t size = sizeof(address);
   ::getsockname(manager.connections(), reinterpret_cast<sockaddr*>(&address), &size);
   RawClient client(ntohs(address.sin_port));
   EXPECT_THAT(client.ask(get("/ready")), StartsWith("HTTP/1.1 200 OK"));
-  server.send(SIGHUP);
   EXPECT_THAT(manager.receive_state(), StartsWith("RELOADING=1\nMONOTONIC_USEC="));
   EXPECT_EQ(manager.receive_state(), "READY=1");
   server.send(SIGTERM);

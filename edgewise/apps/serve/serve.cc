@@ -89,9 +89,11 @@ class Reloads {
   std::vector<std::future<void>> running_;
 };
 
-/// Reloads models at each SIGHUP, and returns after SIGINT or SIGTERM.
-void wait_for_end(Reloads& reloads) {
-  const SignalPipe signals;
+/// Reports that the server is ready, reloads models at each SIGHUP, and returns after SIGINT or SIGTERM.
+void wait_for_end(const TranslationServer& server, const ServerConfig& config, Reloads& reloads) {
+  const SignalPipe signals;  // first: a reader of the report may send a signal at once
+  report("ready at " + address_of(config.http, server.port()));
+  notify_service_manager("READY=1");
   while (signals.wait() == SIGHUP) reloads.start();
 }
 
@@ -104,9 +106,7 @@ void run_server(const ServerConfig& config) {
       config, {.report = report, .access = [&access_log](std::string_view line) { access_log.add(line); }});
   return_free_memory();
   Reloads reloads(server);
-  report("ready at " + address_of(config.http, server.port()));
-  notify_service_manager("READY=1");
-  wait_for_end(reloads);
+  wait_for_end(server, config, reloads);
   // From here on, a second signal ends the process at once.
   notify_service_manager("STOPPING=1");
   report("ends after the running requests");
