@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from . import _checks as checks
+from . import _operations as operations
 from ._builders import jagged_lengths
-from ._operations import operations
 from ._relation import Relation
 
 

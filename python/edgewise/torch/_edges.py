@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from . import _checks as checks
-from ._operations import operations
+from . import _operations as operations
 from ._relation import Relation
 
 

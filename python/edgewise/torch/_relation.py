@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from edgewise import Error
+
 from . import _builders as builders
 from ._checks import fail
 from ._operations import operations
@@ -62,7 +64,10 @@ class Relation:
         if torch.compiler.is_compiling() or type(row_begin) is not Tensor or row_begin.device.type != "cpu":
             self._handle = torch.empty(0, dtype=torch.int64)
         else:
-            number, self._num_saved = operations.keep_relation(row_begin, sources, num_sources)
+            try:
+                number, self._num_saved = operations.keep_relation(row_begin, sources, num_sources)
+            except RuntimeError as error:  # such as an unknown name in EDGEWISE_KERNELS
+                raise Error(str(error)) from None
             self._handle = _make_handle(number)
 
     @staticmethod
