@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The commands of this project. Every target installs what it needs on its first call.
-.PHONY: help setup build demo serve test test-pages gallery python-wheel test-python test-sanitized test-threads fuzz \
+.PHONY: help setup build demo serve test test-pages gallery python-wheel test-python test-python-torch test-sanitized test-threads fuzz \
   lint-tools format format-check tidy bench-kernels bench-peers packages check-packages clean
 
 help:  ## list all targets
@@ -40,6 +40,9 @@ python-wheel: setup  ## build the wheel of the Python package, dist/edgewise-*.w
 test-python: setup python-wheel  ## install the wheel into new environments of Python 3.10 and later, and test it there
 	@scripts/build release edgewise
 	@scripts/test_python
+
+test-python-torch: setup python-wheel  ## install the wheel beside several versions of PyTorch (gigabytes each), and test edgewise.torch
+	@scripts/test_python_torch
 
 test-sanitized: setup  ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/build asan

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -102,6 +103,11 @@ std::tuple<Tensor, Tensor, Tensor> attend(const Tensor& query, const Tensor& key
     using T = decltype(zero);
     AttentionForward<T> p = kernel_arguments<T>(a, out, log_normalizer);
     p.saved_weights = saved_weights_or_null<T>(saved, plan, num_heads);
+    // The kernels write a part of the buffer with dropout, and nothing with a clamp. The rest is zero, because results of
+    // an operation must not depend on what the memory held before.
+    if (p.saved_weights == nullptr || dropout > 0.0 || clamp) {
+      std::fill_n(data_of<AccumulatorType<T>>(saved), saved.numel(), AccumulatorType<T>{0});
+    }
     kernels::attention_forward(p, plan);
   });
   return {out, log_normalizer, saved};

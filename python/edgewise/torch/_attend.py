@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -36,7 +37,7 @@ def attend(relation: Relation, query: Tensor, key: Tensor, value: Tensor, edge_b
     """
     checks.check_no_transform("attend")
     checks.check_relation("attend", relation)
-    if query.is_nested if isinstance(query, Tensor) else False:
+    if isinstance(query, Tensor) and query.is_nested:
         return _attend_jagged(relation, query, key, value, edge_bias, dropout, scale, clamp)
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         checks.check_floating_point("attend", name, tensor)
@@ -53,11 +54,12 @@ def attend(relation: Relation, query: Tensor, key: Tensor, value: Tensor, edge_b
 
     has_gradients = torch.is_grad_enabled() and (query.requires_grad or key.requires_grad or value.requires_grad
                                                  or (bias is not None and bias.requires_grad))
-    num_saved = relation._num_saved if has_gradients and query.dtype != torch.float64 else 0
+    saves_weights = has_gradients and clamp is None and query.dtype != torch.float64
     seed = torch.randint(2**63 - 1, (1,), dtype=torch.int64) if dropout > 0 else None
     out: Tensor = operations.attend(
         query.contiguous(), key.contiguous(), value.contiguous(), bias, relation._row_begin, relation._sources,
-        relation._handle, seed, 1 / math.sqrt(query.shape[2]) if scale is None else scale, clamp, dropout, num_saved)[0]
+        relation._handle, seed, 1 / math.sqrt(query.shape[2]) if scale is None else scale, clamp, dropout,
+        relation._num_saved if saves_weights else 0)[0]
     return out
 
 
@@ -78,7 +80,7 @@ def attention_weights(relation: Relation, query: Tensor, key: Tensor, edge_bias:
     checks.check_scale("attention_weights", scale)
     checks.check_clamp("attention_weights", clamp)
     bias = None if edge_bias is None else _edge_bias("attention_weights", relation, query, edge_bias)
-    weight = operations.attention_weights(
+    weight: Tensor = operations.attention_weights(
         query.contiguous(), key.contiguous(), bias, relation._row_begin, relation._sources, relation._handle,
         relation._num_edges, 1 / math.sqrt(query.shape[2]) if scale is None else scale, clamp)
     return relation._from_rows(weight)
@@ -86,14 +88,13 @@ def attention_weights(relation: Relation, query: Tensor, key: Tensor, edge_bias:
 
 def _attend_jagged(relation: Relation, query: Tensor, key: Tensor, value: Tensor, edge_bias: Tensor | None,
                    dropout: float, scale: float | None, clamp: float | None) -> Tensor:
-    rows = []
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         if not isinstance(tensor, Tensor) or not tensor.is_nested:
             raise TypeError(f"attend: {name} is no jagged tensor, needs to be one, as query is")
         jagged_lengths("attend", name, tensor)
-        rows.append(tensor.values())
-    out = attend(relation, *rows, edge_bias, dropout, scale=scale, clamp=clamp)
-    return torch.nested.nested_tensor_from_jagged(out, offsets=query.offsets())
+    out = attend(relation, query.values(), key.values(), value.values(), edge_bias, dropout, scale=scale, clamp=clamp)
+    jagged: Any = query
+    return torch.nested.nested_tensor_from_jagged(out, offsets=jagged.offsets())
 
 
 def _autocast(tensor: Tensor) -> Tensor:

@@ -20,11 +20,13 @@ _INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 def check_count(function: str, name: str, count: Any) -> int:
-    if isinstance(count, bool) or not isinstance(count, (int, torch.SymInt)):
+    integers: Any = (int, torch.SymInt)
+    if isinstance(count, bool) or not isinstance(count, integers):
         raise TypeError(f"{function}: {name} is {count!r:.80}, needs an int")
     if not 0 <= count <= MAX_NODES:
         fail(f"{function}: {name} is {count}, needs a number from 0 to {MAX_NODES}")
-    return count
+    number: int = count
+    return number
 
 
 def check_integers(function: str, name: str, tensor: Tensor, dimensions: int, meaning: str) -> Tensor:
@@ -46,6 +48,11 @@ def _check_range(function: str, name: str, numbers: Tensor, bound: int) -> None:
         fail(f"{function}: {name}[{i}] is {int(numbers[i])}, needs a number in [0, {bound})")
 
 
+def _as_tensor(function: str, name: str, numbers: Sequence[Any]) -> Tensor:
+    return torch.tensor([check_count(function, f"{name}[{i}]", count) for i, count in enumerate(numbers)],
+                        dtype=torch.int64)
+
+
 def lengths_of(function: str, name: str, lengths: Any) -> int | Tensor:
     """Returns a number of nodes, or the numbers of nodes of several graphs, int64 [graphs]."""
     if isinstance(lengths, Tensor):
@@ -53,21 +60,24 @@ def lengths_of(function: str, name: str, lengths: Any) -> int | Tensor:
             return jagged_lengths(function, name, lengths)
         numbers = check_integers(function, name, lengths, 1, "graphs")
     elif isinstance(lengths, Sequence) and not isinstance(lengths, (str, bytes)):
-        numbers = torch.tensor([check_count(function, f"{name}[{i}]", count) for i, count in enumerate(lengths)],
-                               dtype=torch.int64)
+        numbers = _as_tensor(function, name, lengths)
     else:
         return check_count(function, name, lengths)
     _check_range(function, name, numbers, MAX_NODES + 1)
+    if not torch.compiler.is_compiling() and int(numbers.sum()) > MAX_NODES:
+        fail(f"{function}: the sum of {name} is {int(numbers.sum())}, needs at most {MAX_NODES}")
     return numbers
 
 
 def jagged_lengths(function: str, name: str, tensor: Tensor) -> Tensor:
     if tensor.layout != torch.jagged:
         fail(f"{function}: {name} is a nested tensor of layout {tensor.layout}, needs torch.jagged")
-    if tensor.lengths() is not None:
+    jagged: Any = tensor
+    if jagged.lengths() is not None:
         fail(f"{function}: {name} is a jagged tensor with lengths of its own, needs rows that follow each other; make it "
              "contiguous")
-    return tensor.offsets().diff()
+    lengths: Tensor = jagged.offsets().diff()
+    return lengths
 
 
 def _begin_of(lengths: Tensor) -> Tensor:
@@ -155,9 +165,12 @@ def _steps(total: int, reach: int) -> int:
 
 def prefix(num_sources: Any, lengths: Any) -> Arrays:
     count = check_count("prefix", "num_sources", num_sources)
-    numbers = lengths_of("prefix", "lengths", lengths)
-    if not isinstance(numbers, Tensor):
-        raise TypeError(f"prefix: lengths is {lengths!r}, needs a list or tensor with a number for each destination")
+    if isinstance(lengths, Tensor):
+        numbers = check_integers("prefix", "lengths", lengths, 1, "destinations")
+    elif isinstance(lengths, Sequence) and not isinstance(lengths, (str, bytes)):
+        numbers = _as_tensor("prefix", "lengths", lengths)
+    else:
+        raise TypeError(f"prefix: lengths is {lengths!r:.80}, needs a list or tensor with a number for each destination")
     _check_range("prefix", "lengths", numbers, count + 1)
     return _from_intervals(count, torch.zeros_like(numbers), numbers)
 
@@ -242,6 +255,10 @@ def batch(parts: list[Arrays]) -> Arrays:
         return _from_intervals(0, torch.zeros(0, dtype=torch.int64), torch.zeros(0, dtype=torch.int64), 0)
     has_intervals = all(sources.dim() == 2 for _, _, sources, _, _ in parts)
     has_orders = any(order is not None for *_, order in parts)
+    for name, count in (("sources", sum(part[0] for part in parts)),
+                        ("destinations", sum(len(part[1]) - 1 for part in parts))):
+        if count > MAX_NODES:
+            fail(f"batch: the relations have {count} {name}, needs at most {MAX_NODES}")
     first_source = first_edge = 0
     row_begins, all_sources, orders = [torch.zeros(1, dtype=torch.int64)], [], []
     for num_sources, row_begin, sources, num_edges, order in parts:
@@ -253,8 +270,6 @@ def batch(parts: list[Arrays]) -> Arrays:
             orders.append((torch.arange(num_edges) if order is None else order) + first_edge)
         first_source += num_sources
         first_edge += num_edges
-        if first_source > MAX_NODES:
-            fail(f"batch: the relations have more than {MAX_NODES} sources, needs at most that many")
     return (first_source, torch.cat(row_begins), torch.cat(all_sources), first_edge,
             torch.cat(orders) if has_orders else None)
 

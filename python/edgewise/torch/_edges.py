@@ -27,8 +27,9 @@ def edge_softmax(relation: Relation, score: Tensor) -> Tensor:
     for size in score.shape[1:]:
         heads *= size
     rows = relation._to_rows(score.reshape(relation._num_edges, heads))
-    weight = operations.edge_softmax(rows.to(checks.accumulator_type(score.dtype)).contiguous(), relation._row_begin,
-                                     relation._sources, relation._handle, relation._num_sources)
+    weight: Tensor = operations.edge_softmax(
+        rows.to(checks.accumulator_type(score.dtype)).contiguous(), relation._row_begin, relation._sources,
+        relation._handle, relation._num_sources)
     return relation._from_rows(weight).to(score.dtype).reshape(score.shape)
 
 

@@ -3,6 +3,7 @@
 
 import os
 import re
+from typing import Any
 
 import torch
 
@@ -18,6 +19,9 @@ def _check_torch(version: str) -> None:
 
 
 _check_torch(torch.__version__)
-torch.ops.load_library(os.path.join(os.path.dirname(__file__), "libedgewise_torch.so"))
 
-operations = torch.ops.edgewise
+# Any: torch has no types for the operations of a library, and those of its functions differ among versions.
+_ops: Any = torch.ops
+_ops.load_library(os.path.join(os.path.dirname(__file__), "libedgewise_torch.so"))
+
+operations: Any = _ops.edgewise

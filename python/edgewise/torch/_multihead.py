@@ -85,41 +85,37 @@ class MultiheadAttention(nn.Module):
 
         `key` is by default `query`, and `value` is by default `key`. Drops weights in training mode only.
         """
-        heads = self._project(query, key, value)
-        dropout = self.dropout if self.training else 0.0
-        out = attend(relation, *heads, edge_bias, dropout)
+        key = query if key is None else key
+        queries, keys, values = self._project(query, key, key if value is None else value)
+        out = attend(relation, queries, keys, values, edge_bias, self.dropout if self.training else 0.0)
         result: Tensor = self.out_proj(out.flatten(-2))
         return result
 
     def attention_weights(self, relation: Relation, query: Tensor, key: Tensor | None = None,
                           edge_bias: Tensor | None = None) -> Tensor:
         """Returns the weights of all edges and heads, [edges, heads], before dropout."""
-        heads = [x.values() if x.is_nested else x for x in self._project(query, key, None)[:2]]
-        return attention_weights(relation, *heads, edge_bias)
+        projected = self._project(query, query if key is None else key)
+        queries, keys = (tensor.values() if tensor.is_nested else tensor for tensor in projected)
+        return attention_weights(relation, queries, keys, edge_bias)
 
     def _weights(self) -> list[Tensor]:
         if self._has_one_weight:
             return list(self.in_proj_weight.chunk(3))
         return [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight]
 
-    def _project(self, query: Tensor, key: Tensor | None, value: Tensor | None) -> list[Tensor]:
-        """Returns queries, keys and values, [..., heads, head size]."""
-        key = query if key is None else key
-        value = key if value is None else value
-        inputs = (("query", query, self.embed_dim), ("key", key, self.kdim), ("value", value, self.vdim))
-        for name, tensor, size in inputs:
+    def _project(self, *inputs: Tensor) -> list[Tensor]:
+        """Returns the heads of query, key and, if given, value: [..., heads, head size]."""
+        for name, tensor, size in zip(("query", "key", "value"), inputs, (self.embed_dim, self.kdim, self.vdim)):
             if not isinstance(tensor, Tensor):
                 raise TypeError(f"MultiheadAttention: {name} is {tensor!r:.80}, needs a tensor")
-            dimensions = 3 if tensor.is_nested else 2
-            if tensor.dim() != dimensions or tensor.shape[-1] != size:
+            if tensor.dim() != (3 if tensor.is_nested else 2) or tensor.shape[-1] != size:
                 checks.fail(f"MultiheadAttention: {name} has shape {list(tensor.shape)}, needs [nodes, {size}] or a jagged "
                             f"tensor [graphs, nodes, {size}]")
-        split = (self.num_heads, self.embed_dim // self.num_heads)
-        if self._has_one_weight and key is query and value is query:
-            projected = F.linear(query, self.in_proj_weight, self.in_proj_bias)
-            parts = list(projected.chunk(3, -1))
+        bias = self.in_proj_bias
+        if self._has_one_weight and len(inputs) == 3 and all(tensor is inputs[0] for tensor in inputs):
+            parts = F.linear(inputs[0], self.in_proj_weight, bias).chunk(3, -1)
         else:
-            biases = [None] * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
-            parts = [F.linear(tensor, weight, bias)
-                     for (_, tensor, _), weight, bias in zip(inputs, self._weights(), biases)]
-        return [part.unflatten(-1, split) for part in parts]
+            biases = (None,) * 3 if bias is None else bias.chunk(3)
+            parts = tuple(map(F.linear, inputs, self._weights(), biases))
+        split = (self.num_heads, self.embed_dim // self.num_heads)
+        return [torch.unflatten(part, -1, split) for part in parts]

@@ -12,60 +12,61 @@ from torch import Tensor
 from ._checks import accumulator_type, fail
 from ._library import operations
 
+_library: Any = torch.library
+
 Gradients = tuple[Tensor | None, ...]
 
 
-@torch.library.register_fake("edgewise::attend")
-def _(query: Tensor, key: Tensor, value: Tensor, edge_bias: Tensor | None, row_begin: Tensor, sources: Tensor,
-      handle: Tensor, seed: Tensor | None, scale: float, clamp: float | None, dropout: float,
-      num_saved: int) -> tuple[Tensor, Tensor, Tensor]:
+def _fake_attend(
+        query: Tensor, key: Tensor, value: Tensor, edge_bias: Tensor | None, row_begin: Tensor, sources: Tensor,
+        handle: Tensor, seed: Tensor | None, scale: float, clamp: float | None, dropout: float, num_saved: int
+) -> tuple[Tensor, Tensor, Tensor]:
     rows, heads, _ = query.shape
     sums = accumulator_type(query.dtype)
     return (query.new_empty((rows, heads, value.shape[2])), query.new_empty((rows, heads), dtype=sums),
             query.new_empty((num_saved * heads,), dtype=sums))
 
 
-@torch.library.register_fake("edgewise::attend_backward")
-def _(grad_out: Tensor, query: Tensor, key: Tensor, value: Tensor, edge_bias: Tensor | None, out: Tensor,
-      log_normalizer: Tensor, saved_weights: Tensor, row_begin: Tensor, sources: Tensor, handle: Tensor,
-      seed: Tensor | None, scale: float, clamp: float | None, dropout: float,
-      needs_bias_gradient: bool) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _fake_attend_backward(
+        grad_out: Tensor, query: Tensor, key: Tensor, value: Tensor, edge_bias: Tensor | None, out: Tensor,
+        log_normalizer: Tensor, saved_weights: Tensor, row_begin: Tensor, sources: Tensor, handle: Tensor,
+        seed: Tensor | None, scale: float, clamp: float | None, dropout: float, needs_bias_gradient: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     bias_shape = edge_bias.shape if needs_bias_gradient and edge_bias is not None else (0,)
     grad_bias = query.new_empty(bias_shape, dtype=accumulator_type(query.dtype))
     return query.new_empty(query.shape), key.new_empty(key.shape), value.new_empty(value.shape), grad_bias
 
 
-@torch.library.register_fake("edgewise::attention_weights")
-def _(query: Tensor, key: Tensor, edge_bias: Tensor | None, row_begin: Tensor, sources: Tensor, handle: Tensor,
-      num_edges: int, scale: float, clamp: float | None) -> Tensor:
+def _fake_attention_weights(
+        query: Tensor, key: Tensor, edge_bias: Tensor | None, row_begin: Tensor, sources: Tensor, handle: Tensor,
+        num_edges: int, scale: float, clamp: float | None
+) -> Tensor:
     return query.new_empty((num_edges, query.shape[1]))
 
 
-@torch.library.register_fake("edgewise::attention_weights_backward")
-def _(grad_weight: Tensor, weight: Tensor, query: Tensor, key: Tensor, row_begin: Tensor, sources: Tensor,
-      handle: Tensor, scale: float, clamp: float | None) -> tuple[Tensor, Tensor, Tensor]:
+def _fake_attention_weights_backward(
+        grad_weight: Tensor, weight: Tensor, query: Tensor, key: Tensor, row_begin: Tensor, sources: Tensor,
+        handle: Tensor, scale: float, clamp: float | None
+) -> tuple[Tensor, Tensor, Tensor]:
     return query.new_empty(query.shape), key.new_empty(key.shape), weight.new_empty(weight.shape)
 
 
-@torch.library.register_fake("edgewise::edge_softmax")
-def _(score: Tensor, row_begin: Tensor, sources: Tensor, handle: Tensor, num_sources: int) -> Tensor:
+def _fake_edge_softmax(score: Tensor, row_begin: Tensor, sources: Tensor, handle: Tensor, num_sources: int) -> Tensor:
     return score.new_empty(score.shape)
 
 
-@torch.library.register_fake("edgewise::edge_softmax_backward")
-def _(grad_weight: Tensor, weight: Tensor, row_begin: Tensor, sources: Tensor, handle: Tensor,
-      num_sources: int) -> Tensor:
+def _fake_edge_softmax_backward(
+        grad_weight: Tensor, weight: Tensor, row_begin: Tensor, sources: Tensor, handle: Tensor, num_sources: int
+) -> Tensor:
     return weight.new_empty(weight.shape)
 
 
-@torch.library.register_fake("edgewise::aggregate")
-def _(weight: Tensor, value: Tensor, row_begin: Tensor, sources: Tensor, handle: Tensor) -> Tensor:
+def _fake_aggregate(weight: Tensor, value: Tensor, row_begin: Tensor, sources: Tensor, handle: Tensor) -> Tensor:
     return value.new_empty((row_begin.shape[0] - 1, value.shape[1], value.shape[2]))
 
 
-@torch.library.register_fake("edgewise::aggregate_backward")
-def _(grad_out: Tensor, weight: Tensor, value: Tensor, row_begin: Tensor, sources: Tensor,
-      handle: Tensor) -> tuple[Tensor, Tensor]:
+def _fake_aggregate_backward(grad_out: Tensor, weight: Tensor, value: Tensor, row_begin: Tensor, sources: Tensor,
+                             handle: Tensor) -> tuple[Tensor, Tensor]:
     return weight.new_empty(weight.shape), value.new_empty(value.shape)
 
 
@@ -121,7 +122,7 @@ def _differentiate_aggregate(ctx: Any, grad_out: Tensor) -> Gradients:
 def _make_differentiable(name: str, save: Callable[..., None], differentiate: Callable[..., Gradients]) -> Any:
     """Registers the gradients of an operation, and returns the function to call it by."""
     operation = getattr(operations, name).default
-    torch.library.register_autograd(f"edgewise::{name}", differentiate, setup_context=save)
+    _library.register_autograd(f"edgewise::{name}", differentiate, setup_context=save)
 
     # The registered gradients suffice, but calling them takes three times as long outside torch.compile.
     class Operation(torch.autograd.Function):
@@ -136,8 +137,9 @@ def _make_differentiable(name: str, save: Callable[..., None], differentiate: Ca
     def call(*inputs: Any) -> Any:
         if torch.compiler.is_compiling() or not torch.is_grad_enabled():
             return operation(*inputs)
-        return Operation.apply(*inputs)
+        return apply(*inputs)
 
+    apply: Any = Operation.apply
     return call
 
 
@@ -152,16 +154,18 @@ def _refuse_second_derivative(name: str) -> None:
         fail(f"{name}: a second derivative is asked for (create_graph), needs a first one; {name} can be differentiated "
              "once")
 
-    torch.library.register_autograd(f"edgewise::{name}_backward", refuse)
+    _library.register_autograd(f"edgewise::{name}_backward", refuse)
 
 
 def _refuse_vmap(name: str) -> None:
     def refuse(*arguments: Any) -> Any:
         fail(f"{name}: the call is inside torch.vmap, needs to be outside; batch graphs with Relation.batch")
 
-    torch.library.register_vmap(f"edgewise::{name}", refuse)
+    _library.register_vmap(f"edgewise::{name}", refuse)
 
 
 for _name in ("attend", "attention_weights", "edge_softmax", "aggregate"):
+    for _full_name in (_name, f"{_name}_backward"):
+        _library.register_fake(f"edgewise::{_full_name}", globals()[f"_fake_{_full_name}"])
     _refuse_second_derivative(_name)
     _refuse_vmap(_name)

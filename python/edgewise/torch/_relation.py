@@ -12,8 +12,7 @@ from torch import Tensor
 from edgewise import Error
 
 from . import _builders as builders
-from ._checks import fail
-from ._operations import operations
+from ._library import operations
 
 Lengths = int | Sequence[int] | Tensor
 
@@ -77,7 +76,7 @@ class Relation:
         `size` is the number of nodes, or the numbers of sources and destinations; by default one more than the largest
         number in `edge_index`. Equal edges are separate edges.
         """
-        return _make(builders.from_edge_index(edge_index, size))
+        return Relation(*builders.from_edge_index(edge_index, size))
 
     @staticmethod
     def from_csr(row_begin: Tensor, sources: Tensor, num_sources: int | None = None) -> Relation:
@@ -85,42 +84,42 @@ class Relation:
 
         `num_sources` is by default the number of rows. Equal sources are separate edges.
         """
-        return _make(builders.from_csr(row_begin, sources, num_sources))
+        return Relation(*builders.from_csr(row_begin, sources, num_sources))
 
     @staticmethod
     def from_dgl(graph: Any, etype: Any = None) -> Relation:
         """Makes the relation of a DGL graph, or of its edges of the type `etype`, in the order of the graph's edges."""
-        return _make(builders.from_dgl(graph, etype))
+        return Relation(*builders.from_dgl(graph, etype))
 
     @staticmethod
     def from_mask(mask: Tensor) -> Relation:
         """Makes a relation from a mask of booleans [destinations, sources]: True means that there is an edge."""
-        return _make(builders.from_mask(mask))
+        return Relation(*builders.from_mask(mask))
 
     @staticmethod
     def complete(lengths: Lengths) -> Relation:
         """Connects every node to every node of its graph, itself included: the self-attention of an encoder."""
-        return _make(builders.complete(lengths))
+        return Relation(*builders.complete(lengths))
 
     @staticmethod
     def causal(lengths: Lengths) -> Relation:
         """Connects node i of a graph to the nodes 0 … i: the self-attention of a decoder."""
-        return _make(builders.causal(lengths))
+        return Relation(*builders.causal(lengths))
 
     @staticmethod
     def bipartite(num_sources: Lengths, num_destinations: Lengths) -> Relation:
         """Connects every source of a graph to every destination of the same graph: cross-attention."""
-        return _make(builders.bipartite(num_sources, num_destinations))
+        return Relation(*builders.bipartite(num_sources, num_destinations))
 
     @staticmethod
     def window(lengths: Lengths, before: int, after: int = 0, dilation: int = 1) -> Relation:
         """Connects node i to the nodes i + step · dilation for the steps -before … after, where these nodes exist."""
-        return _make(builders.window(lengths, before, after, dilation))
+        return Relation(*builders.window(lengths, before, after, dilation))
 
     @staticmethod
     def prefix(num_sources: int, lengths: Sequence[int] | Tensor) -> Relation:
         """Connects destination d to the first `lengths[d]` sources."""
-        return _make(builders.prefix(num_sources, lengths))
+        return Relation(*builders.prefix(num_sources, lengths))
 
     @staticmethod
     def batch(relations: Sequence[Relation]) -> Relation:
@@ -129,7 +128,7 @@ class Relation:
         for i, part in enumerate(parts):
             if not isinstance(part, Relation):
                 raise TypeError(f"batch: relations[{i}] is {part!r:.80}, needs a Relation")
-        return _make(builders.batch([(part._num_sources, part._row_begin, part._sources, part._num_edges, part._order)
+        return Relation(*builders.batch([(part._num_sources, part._row_begin, part._sources, part._num_edges, part._order)
                                      for part in parts]))
 
     @property
@@ -188,10 +187,3 @@ class Relation:
     def _from_rows(self, edges: Tensor) -> Tensor:
         return edges if self._position is None else edges.index_select(0, self._position)
 
-
-def _make(arrays: builders.Arrays) -> Relation:
-    num_sources, row_begin, *_ = arrays
-    for name, count in (("sources", num_sources), ("destinations", row_begin.shape[0] - 1)):
-        if count > builders.MAX_NODES:
-            fail(f"Relation: the number of {name} is {count}, needs at most {builders.MAX_NODES}")
-    return Relation(*arrays)
