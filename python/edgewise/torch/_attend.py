@@ -113,8 +113,8 @@ def _check_query_and_key(function: str, relation: Relation, query: Tensor, key: 
     checks.check_rows(function, "query", query, relation._num_destinations, "destination")
     checks.check_rows(function, "key", key, relation._num_sources, "source")
     if query.shape[2] != key.shape[2] or query.shape[2] == 0:
-        checks.fail(f"{function}: key has shape {list(key.shape)} and query {list(query.shape)}, needs the same head size "
-                    "of at least 1")
+        checks.fail(f"{function}: key has shape {list(key.shape)} and query {list(query.shape)}, needs the same head "
+                    "size of at least 1")
     return _expand_heads(function, "key", key, query)
 
 

@@ -74,8 +74,8 @@ def jagged_lengths(function: str, name: str, tensor: Tensor) -> Tensor:
         fail(f"{function}: {name} is a nested tensor of layout {tensor.layout}, needs torch.jagged")
     jagged: Any = tensor
     if jagged.lengths() is not None:
-        fail(f"{function}: {name} is a jagged tensor with lengths of its own, needs rows that follow each other; make it "
-             "contiguous")
+        fail(f"{function}: {name} is a jagged tensor with lengths of its own, needs rows that follow each other; make "
+             "it contiguous")
     lengths: Tensor = jagged.offsets().diff()
     return lengths
 
@@ -100,8 +100,8 @@ def bipartite(num_sources: Any, num_destinations: Any) -> Arrays:
 def _bipartite(function: str, sources: int | Tensor, destinations: int | Tensor) -> Arrays:
     if isinstance(sources, Tensor) and isinstance(destinations, Tensor):
         if sources.shape != destinations.shape:
-            fail(f"{function}: num_sources has {len(sources)} graphs and num_destinations has {len(destinations)}, needs "
-                 "as many of each")
+            fail(f"{function}: num_sources has {len(sources)} graphs and num_destinations has {len(destinations)}, "
+                 "needs as many of each")
         begin = _begin_of(sources)
         return _from_intervals(int(begin[-1]), begin[:-1].repeat_interleave(destinations),
                                begin[1:].repeat_interleave(destinations))
@@ -170,7 +170,8 @@ def prefix(num_sources: Any, lengths: Any) -> Arrays:
     elif isinstance(lengths, Sequence) and not isinstance(lengths, (str, bytes)):
         numbers = _as_tensor("prefix", "lengths", lengths)
     else:
-        raise TypeError(f"prefix: lengths is {lengths!r:.80}, needs a list or tensor with a number for each destination")
+        raise TypeError(f"prefix: lengths is {lengths!r:.80}, needs a list or tensor with a number for each "
+                        "destination")
     _check_range("prefix", "lengths", numbers, count + 1)
     return _from_intervals(count, torch.zeros_like(numbers), numbers)
 
@@ -187,8 +188,8 @@ def from_csr(row_begin: Any, sources: Any, num_sources: Any) -> Arrays:
         falling = (begin.diff() < 0).nonzero()
         if len(falling) > 0:
             i = int(falling[0, 0])
-            fail(f"from_csr: row_begin[{i + 1}] is {int(begin[i + 1])}, needs at least {int(begin[i])}, the number before "
-                 "it")
+            fail(f"from_csr: row_begin[{i + 1}] is {int(begin[i + 1])}, needs at least {int(begin[i])}, the number "
+                 "before it")
         if int(begin[-1]) != len(numbers):
             fail(f"from_csr: row_begin ends with {int(begin[-1])}, needs {len(numbers)}, the number of sources given")
     _check_range("from_csr", "sources", numbers, count)

@@ -41,8 +41,8 @@ def check_relation(function: str, relation: Relation) -> None:
 def check_no_transform(function: str) -> None:
     """Refuses torch.vmap, torch.func.grad and other transforms of functorch, for which the operations have no rules."""
     if not torch.compiler.is_compiling() and torch._C._functorch.peek_interpreter_stack() is not None:
-        fail(f"{function}: the call is inside torch.vmap, torch.func.grad or another transform of torch.func, needs to be "
-             "outside; batch graphs with Relation.batch, and differentiate with torch.autograd")
+        fail(f"{function}: the call is inside torch.vmap, torch.func.grad or another transform of torch.func, needs to "
+             "be outside; batch graphs with Relation.batch, and differentiate with torch.autograd")
 
 
 def check_tensor(function: str, name: str, tensor: Tensor) -> None:

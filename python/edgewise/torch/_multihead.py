@@ -58,7 +58,8 @@ class MultiheadAttention(nn.Module):
             raise TypeError(f"from_torch: module is {type(module).__name__}, needs a torch.nn.MultiheadAttention")
         for name, is_used in (("add_bias_kv", module.bias_k is not None), ("add_zero_attn", module.add_zero_attn)):
             if is_used:
-                checks.fail(f"from_torch: module has {name}=True, needs False; add a node and its edges to the relation")
+                checks.fail(f"from_torch: module has {name}=True, needs False; add a node and its edges to the "
+                            "relation")
         has_bias = module.in_proj_bias is not None
         result = MultiheadAttention(module.embed_dim, module.num_heads, module.dropout, has_bias, module.kdim,
                                     module.vdim, device="meta")
@@ -109,8 +110,8 @@ class MultiheadAttention(nn.Module):
             if not isinstance(tensor, Tensor):
                 raise TypeError(f"MultiheadAttention: {name} is {tensor!r:.80}, needs a tensor")
             if tensor.dim() != (3 if tensor.is_nested else 2) or tensor.shape[-1] != size:
-                checks.fail(f"MultiheadAttention: {name} has shape {list(tensor.shape)}, needs [nodes, {size}] or a jagged "
-                            f"tensor [graphs, nodes, {size}]")
+                checks.fail(f"MultiheadAttention: {name} has shape {list(tensor.shape)}, needs [nodes, {size}] or a "
+                            f"jagged tensor [graphs, nodes, {size}]")
         bias = self.in_proj_bias
         if self._has_one_weight and len(inputs) == 3 and all(tensor is inputs[0] for tensor in inputs):
             parts = F.linear(inputs[0], self.in_proj_weight, bias).chunk(3, -1)

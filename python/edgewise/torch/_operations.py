@@ -151,8 +151,8 @@ aggregate = _make_differentiable("aggregate", _save_aggregate, _differentiate_ag
 
 def _refuse_second_derivative(name: str) -> None:
     def refuse(ctx: Any, *grads: Tensor | None) -> Gradients:
-        fail(f"{name}: a second derivative is asked for (create_graph), needs a first one; {name} can be differentiated "
-             "once")
+        fail(f"{name}: a second derivative is asked for (create_graph), needs a first one; {name} can be "
+             "differentiated once")
 
     _library.register_autograd(f"edgewise::{name}_backward", refuse)
 

@@ -113,7 +113,7 @@ class Relation:
 
     @staticmethod
     def window(lengths: Lengths, before: int, after: int = 0, dilation: int = 1) -> Relation:
-        """Connects node i to the nodes i + step · dilation for the steps -before … after, where these nodes exist."""
+        """Connects node i to the nodes i + step · dilation for the steps -before … after, where they exist."""
         return Relation(*builders.window(lengths, before, after, dilation))
 
     @staticmethod
@@ -128,8 +128,8 @@ class Relation:
         for i, part in enumerate(parts):
             if not isinstance(part, Relation):
                 raise TypeError(f"batch: relations[{i}] is {part!r:.80}, needs a Relation")
-        return Relation(*builders.batch([(part._num_sources, part._row_begin, part._sources, part._num_edges, part._order)
-                                     for part in parts]))
+        return Relation(*builders.batch([
+            (part._num_sources, part._row_begin, part._sources, part._num_edges, part._order) for part in parts]))
 
     @property
     def num_sources(self) -> int:
@@ -145,7 +145,7 @@ class Relation:
 
     @property
     def has_intervals(self) -> bool:
-        """Whether the relation stores an interval of sources for each row, so that its memory does not grow with edges."""
+        """Whether the relation stores an interval of sources for each row; its memory then does not grow with edges."""
         return self._sources.dim() == 2
 
     def in_degrees(self) -> Tensor:
