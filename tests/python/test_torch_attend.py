@@ -196,5 +196,22 @@ def test_results_do_not_depend_on_the_number_of_threads():
         assert all(torch.equal(a, b) for a, b in zip(results[0], other))
 
 
+def test_the_number_of_threads_is_that_of_torch():
+    code = """
+import os, torch
+from edgewise.torch import Relation, attend
+relation = Relation.causal(400)
+nodes = torch.randn(400, 4, 16)
+counts = []
+for number in (1, 2, 4):
+    torch.set_num_threads(number)
+    attend(relation, nodes, nodes, nodes)
+    counts.append(len(os.listdir("/proc/self/task")))
+assert [count - counts[0] for count in counts] == [0, 1, 3], counts
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_mask_of_a_relation_is_that_of_its_edges():
     assert torch.equal(dense_mask(Relation.causal(5)), torch.ones(5, 5).tril().bool())

@@ -20,6 +20,8 @@ def refused(error, text, call, *arguments, **options):
 
 @pytest.mark.parametrize("arguments, options, error, text", [
     ((3, NODES, NODES, NODES), {}, TypeError, "attend: relation is 3, needs a Relation"),
+    ((torch.zeros(2, 3), NODES, NODES, NODES), {}, TypeError,
+     "attend: relation is a tensor, needs a Relation; make one with Relation.from_edge_index"),
     ((RELATION, 3, NODES, NODES), {}, TypeError, "attend: query is 3, needs a tensor"),
     ((RELATION, NODES.int(), NODES, NODES), {}, edgewise.Error,
      "attend: query has type int32, needs float32, bfloat16 or float64"),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The examples of python/examples do what they say."""
 import importlib.util
+import re
 
 import pytest
 
@@ -10,6 +11,17 @@ from conftest import SOURCE  # noqa: E402
 from torch_reference import assert_near  # noqa: E402
 
 from edgewise.torch import Relation  # noqa: E402
+
+
+@pytest.mark.parametrize("document", ["docs/python.md", "python/README.md"])
+def test_the_examples_of_documents_run(document, capsys):
+    blocks = re.findall(r"^```python\n(.*?)^```$", (SOURCE / document).read_text(), re.DOTALL | re.MULTILINE)
+    examples = [block for block in blocks if "edgewise.torch" in block]
+    assert examples
+    names = {}
+    for text in examples:
+        exec(compile(text, document, "exec"), names)
+    assert "torch.Size" in capsys.readouterr().out
 
 
 def example(name):

@@ -57,8 +57,9 @@ def test_gradients_of_some_arguments_only():
     for i, gradient in enumerate(expected):
         parts = [x.detach().requires_grad_(i == j) for j, x in enumerate(inputs)]
         assert_near(gradients(attend(relation, *parts), [parts[i]])[0], gradient, 1e-13)
-    with torch.no_grad():
-        assert not attend(relation, *inputs).requires_grad
+    for no_gradients in (torch.no_grad, torch.inference_mode):
+        with no_gradients():
+            assert not attend(relation, *inputs).requires_grad
 
 
 def test_a_second_derivative_is_refused():
@@ -161,6 +162,8 @@ def test_tensors_without_memory_give_shapes():
         query = torch.randn(5, 2, 8)
         assert attend(relation, query, query, torch.randn(5, 2, 3)).shape == (5, 2, 3)
         assert attention_weights(relation, query, query).shape == (15, 2)
+        with pytest.raises(edgewise.Error, match=r"^attend: query is on cuda:0, needs the CPU; move it with .cpu\(\)$"):
+            attend(relation, torch.empty(5, 2, 8, device="cuda"), query, query)
 
 
 @pytest.mark.parametrize("is_compiled", [False, True], ids=["eager", "compiled"])

@@ -209,6 +209,20 @@ def test_threads_may_use_one_relation_at_once():
     assert failures == []
 
 
+def test_a_process_may_end_with_relations():
+    code = """
+import threading, torch
+from edgewise.torch import Relation, attend
+relation = Relation.causal(300)
+nodes = torch.randn(300, 4, 16, requires_grad=True)
+out = attend(relation, nodes, nodes, nodes)
+torch.kept = Relation.complete(5), out
+threading.kept = relation
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_a_forked_process_attends():
     code = """
 import os, torch

@@ -34,6 +34,8 @@ def accumulator_type(dtype: torch.dtype) -> torch.dtype:
 def check_relation(function: str, relation: Relation) -> None:
     from ._relation import Relation
 
+    if isinstance(relation, Tensor):
+        raise TypeError(f"{function}: relation is a tensor, needs a Relation; make one with Relation.from_edge_index")
     if not isinstance(relation, Relation):
         raise TypeError(f"{function}: relation is {relation!r:.80}, needs a Relation")
 
