@@ -103,8 +103,8 @@ std::tuple<Tensor, Tensor, Tensor> attend(const Tensor& query, const Tensor& key
     using T = decltype(zero);
     AttentionForward<T> p = kernel_arguments<T>(a, out, log_normalizer);
     p.saved_weights = saved_weights_or_null<T>(saved, plan, num_heads);
-    // The kernels write a part of the buffer with dropout, and nothing with a clamp. The rest is zero, because results of
-    // an operation must not depend on what the memory held before.
+    // The kernels write a part of the buffer with dropout, and nothing with a clamp. The rest is zero, because results
+    // of an operation must not depend on what the memory held before.
     if (p.saved_weights == nullptr || dropout > 0.0 || clamp) {
       std::fill_n(data_of<AccumulatorType<T>>(saved), saved.numel(), AccumulatorType<T>{0});
     }
@@ -113,12 +113,14 @@ std::tuple<Tensor, Tensor, Tensor> attend(const Tensor& query, const Tensor& key
   return {out, log_normalizer, saved};
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor> attend_backward(
-    const Tensor& grad_out, const Tensor& query, const Tensor& key, const Tensor& value,
-    const std::optional<Tensor>& edge_bias, const Tensor& out, const Tensor& log_normalizer,
-    const Tensor& saved_weights, const Tensor& row_begin, const Tensor& sources, const Tensor& handle,
-    const std::optional<Tensor>& seed, double scale, std::optional<double> clamp, double dropout,
-    bool needs_bias_gradient) {
+std::tuple<Tensor, Tensor, Tensor, Tensor> attend_backward(const Tensor& grad_out, const Tensor& query,
+                                                           const Tensor& key, const Tensor& value,
+                                                           const std::optional<Tensor>& edge_bias, const Tensor& out,
+                                                           const Tensor& log_normalizer, const Tensor& saved_weights,
+                                                           const Tensor& row_begin, const Tensor& sources,
+                                                           const Tensor& handle, const std::optional<Tensor>& seed,
+                                                           double scale, std::optional<double> clamp, double dropout,
+                                                           bool needs_bias_gradient) {
   const Arguments a = {torch::stable::contiguous(query),
                        torch::stable::contiguous(key),
                        torch::stable::contiguous(value),

@@ -127,8 +127,7 @@ Tensor edge_softmax_backward(const Tensor& grad_weight, const Tensor& weight, co
   const Tensor grad_score = torch::stable::empty_like(w);
   with_float_or_double(kName, w, [&](auto zero) {
     using T = decltype(zero);
-    kernels::edge_softmax_backward(relation.view(), w.size(1), data_of<T>(w), data_of<T>(grad),
-                                   data_of<T>(grad_score));
+    kernels::edge_softmax_backward(relation.view(), w.size(1), data_of<T>(w), data_of<T>(grad), data_of<T>(grad_score));
   });
   return grad_score;
 }

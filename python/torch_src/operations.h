@@ -21,12 +21,14 @@ std::tuple<Tensor, Tensor, Tensor> attend(const Tensor& query, const Tensor& key
                                           double dropout, std::int64_t num_saved);
 
 /// Returns the gradients of query, key, value and edge_bias.
-std::tuple<Tensor, Tensor, Tensor, Tensor> attend_backward(
-    const Tensor& grad_out, const Tensor& query, const Tensor& key, const Tensor& value,
-    const std::optional<Tensor>& edge_bias, const Tensor& out, const Tensor& log_normalizer,
-    const Tensor& saved_weights, const Tensor& row_begin, const Tensor& sources, const Tensor& handle,
-    const std::optional<Tensor>& seed, double scale, std::optional<double> clamp, double dropout,
-    bool needs_bias_gradient);
+std::tuple<Tensor, Tensor, Tensor, Tensor> attend_backward(const Tensor& grad_out, const Tensor& query,
+                                                           const Tensor& key, const Tensor& value,
+                                                           const std::optional<Tensor>& edge_bias, const Tensor& out,
+                                                           const Tensor& log_normalizer, const Tensor& saved_weights,
+                                                           const Tensor& row_begin, const Tensor& sources,
+                                                           const Tensor& handle, const std::optional<Tensor>& seed,
+                                                           double scale, std::optional<double> clamp, double dropout,
+                                                           bool needs_bias_gradient);
 
 /// Returns the weights [E, H] of `num_edges` edges. Float32 and float64 only, as all functions below.
 Tensor attention_weights(const Tensor& query, const Tensor& key, const std::optional<Tensor>& edge_bias,

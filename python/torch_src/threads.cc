@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of OpenMP that base/threads.cc calls, for this library alone. Torch's wheels contain a runtime of OpenMP,
-// and a second one in the process would not have the number of threads that torch.set_num_threads sets. The kernels run
-// on threads of their own (base/thread_team.h) and contain no OpenMP regions.
+// The functions of OpenMP that base/threads.cc calls, for this library alone. Torch's wheels contain a runtime of
+// OpenMP, and a second one in the process would not have the number of threads that torch.set_num_threads sets. The
+// kernels run on threads of their own (base/thread_team.h) and contain no OpenMP regions.
 #include <torch/csrc/stable/ops.h>
 
 extern "C" {
