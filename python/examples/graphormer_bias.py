@@ -4,7 +4,8 @@
 
 A batch of graphs is one relation: there is no padding, and each pair of nodes has one row in `edge_bias`.
 
-`python graphormer_bias.py` learns the mean of a feature over the nodes at distance 2, which attention without biases does not find.
+`python graphormer_bias.py` learns the mean of a feature over the nodes at distance 2, which attention without biases does
+not find.
 """
 
 from __future__ import annotations
