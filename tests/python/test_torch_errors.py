@@ -61,6 +61,20 @@ def test_attend_names_what_it_needs(arguments, options, error, text):
     refused(error, text, attend, *arguments, **options)
 
 
+def test_jagged_tensors_name_what_they_need():
+    parts = [torch.zeros(2, 2, 8), torch.zeros(2, 2, 8)]
+    jagged = torch.nested.nested_tensor(parts, layout=torch.jagged)
+    refused(TypeError, "attend: key is no jagged tensor, needs to be one, as query is", attend, RELATION, jagged, NODES,
+            NODES)
+    refused(edgewise.Error, "attend: key has layout torch.jagged, needs torch.strided", attend, RELATION, NODES, jagged,
+            NODES)
+    strided = torch.nested.nested_tensor(parts, layout=torch.strided)
+    refused(edgewise.Error, "attend: query is a nested tensor of layout torch.strided, needs torch.jagged", attend,
+            RELATION, strided, jagged, jagged)
+    refused(edgewise.Error, "causal: lengths is a nested tensor of layout torch.strided, needs torch.jagged",
+            Relation.causal, strided)
+
+
 @pytest.mark.parametrize("call, error, text", [
     (lambda: attention_weights(RELATION, NODES, NODES, BIAS[:1]), edgewise.Error,
      "attention_weights: edge_bias has 1 rows, needs 10, one for each edge of the relation"),

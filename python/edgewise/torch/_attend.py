@@ -71,6 +71,7 @@ def attention_weights(relation: Relation, query: Tensor, key: Tensor, edge_bias:
     """
     checks.check_no_transform("attention_weights")
     checks.check_relation("attention_weights", relation)
+    query, key = _rows("attention_weights", "query", query), _rows("attention_weights", "key", key)
     for name, tensor in (("query", query), ("key", key)):
         checks.check_floating_point("attention_weights", name, tensor)
     checks.check_same_type("attention_weights", "key", key, "query", query)
@@ -88,17 +89,25 @@ def attention_weights(relation: Relation, query: Tensor, key: Tensor, edge_bias:
 
 def _attend_jagged(relation: Relation, query: Tensor, key: Tensor, value: Tensor, edge_bias: Tensor | None,
                    dropout: float, scale: float | None, clamp: float | None) -> Tensor:
-    for name, tensor in (("query", query), ("key", key), ("value", value)):
+    for name, tensor in (("key", key), ("value", value)):
         if not isinstance(tensor, Tensor) or not tensor.is_nested:
             raise TypeError(f"attend: {name} is no jagged tensor, needs to be one, as query is")
-        jagged_lengths("attend", name, tensor)
-    out = attend(relation, query.values(), key.values(), value.values(), edge_bias, dropout, scale=scale, clamp=clamp)
+    rows = [_rows("attend", name, tensor) for name, tensor in (("query", query), ("key", key), ("value", value))]
+    out = attend(relation, rows[0], rows[1], rows[2], edge_bias, dropout, scale=scale, clamp=clamp)
     jagged: Any = query
     return torch.nested.nested_tensor_from_jagged(out, offsets=jagged.offsets())
 
 
+def _rows(function: str, name: str, tensor: Tensor) -> Tensor:
+    """Returns the nodes of all graphs of a jagged tensor, one after the other, and other tensors as they are."""
+    if not isinstance(tensor, Tensor) or not tensor.is_nested:
+        return tensor
+    jagged_lengths(function, name, tensor)
+    return tensor.values()
+
+
 def _autocast(tensor: Tensor) -> Tensor:
-    """Converts float32 under autocast for the CPU. The kernels have no float16: autocast to it changes nothing."""
+    """Converts to the type of autocast for the CPU. The kernels have no float16 and compute in float32 instead."""
     if torch.is_autocast_enabled("cpu") and tensor.dtype in (torch.float32, torch.bfloat16):
         dtype = torch.get_autocast_dtype("cpu")
         return tensor.to(torch.float32 if dtype == torch.float16 else dtype)

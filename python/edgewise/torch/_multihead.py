@@ -95,8 +95,7 @@ class MultiheadAttention(nn.Module):
     def attention_weights(self, relation: Relation, query: Tensor, key: Tensor | None = None,
                           edge_bias: Tensor | None = None) -> Tensor:
         """Returns the weights of all edges and heads, [edges, heads], before dropout."""
-        projected = self._project(query, query if key is None else key)
-        queries, keys = (tensor.values() if tensor.is_nested else tensor for tensor in projected)
+        queries, keys = self._project(query, query if key is None else key)
         return attention_weights(relation, queries, keys, edge_bias)
 
     def _weights(self) -> list[Tensor]:
