@@ -43,7 +43,7 @@ class GATLayer(nn.Module):
         states = self.lin(x).unflatten(-1, (self.heads, self.out_channels))
         sources, destinations = relation.edge_index()
         source_score, destination_score = (states * self.att_src).sum(-1), (states * self.att_dst).sum(-1)
-        score = source_score[sources] + destination_score[destinations]
+        score = source_score.index_select(0, sources) + destination_score.index_select(0, destinations)
         weight = edge_softmax(relation, F.leaky_relu(score, self.negative_slope))
         out = aggregate(relation, F.dropout(weight, self.dropout, self.training), states)
         out = out.flatten(1) if self.concat else out.mean(1)
