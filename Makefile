@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The commands of this project. Every target installs what it needs on its first call.
-.PHONY: help setup build demo serve test test-pages gallery python-wheel test-python test-sanitized test-threads fuzz \
-  lint-tools format format-check tidy bench-kernels bench-peers packages check-packages clean
+.PHONY: help setup build demo serve test test-pages gallery python-wheel test-python test-torch test-sanitized test-threads \
+  fuzz lint-tools format format-check tidy bench-kernels bench-peers packages check-packages clean
 
 help:  ## list all targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -40,6 +40,9 @@ python-wheel: setup  ## build the wheel of the Python package, dist/edgewise-*.w
 test-python: setup python-wheel  ## install the wheel into new environments of Python 3.10 and later, and test it there
 	@scripts/build release edgewise
 	@scripts/test_python
+
+test-torch: setup python-wheel  ## test edgewise.torch beside the oldest and the newest PyTorch; installs gigabytes
+	@scripts/test_python_torch
 
 test-sanitized: setup  ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/build asan

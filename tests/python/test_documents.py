@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the examples of documents with the tiny model in the place of theirs."""
+import importlib.util
 import re
 
 import pytest
@@ -20,5 +21,7 @@ def test_the_examples_run(document, model, foreign_model, tmp_path, monkeypatch,
     assert examples
     names = {"hypotheses": ["a b c"], "references": ["a b d"]}
     for example in examples:
+        if "edgewise.torch" in example and importlib.util.find_spec("torch") is None:
+            continue
         exec(compile(example, document, "exec"), names)
     assert capsys.readouterr().out.strip()

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention along the edges of a relation."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from . import _checks as checks
+from . import _operations as operations
+from ._builders import jagged_lengths
+from ._relation import Relation
+
+
+def attend(relation: Relation, query: Tensor, key: Tensor, value: Tensor, edge_bias: Tensor | None = None,
+           dropout: float = 0.0, *, scale: float | None = None, clamp: float | None = None) -> Tensor:
+    """Passes one message along every edge and averages them at its destination.
+
+        weight[e] = softmax, over the edges into d, of scale * <query[d], key[s]> + edge_bias[e]
+        out[d]    = sum over the edges into d of weight[e] * value[s]
+
+    `query` is [destinations, heads, head size], `key` is [sources, heads, head size] and `value` is [sources, heads,
+    size of a head's value]; one head of key or value may serve all heads of the query. The tensors may be jagged
+    nested tensors [graphs, nodes, heads, size] instead; the result is then jagged, too. A destination without edges
+    gets zeros. The types are float32, bfloat16 and float64; under autocast for the CPU, float32 becomes its type.
+
+    `edge_bias` is [edges, heads], [edges, 1] or [edges], in the order of the relation's edges. For bfloat16, sums and
+    softmax are computed in float32, and `edge_bias` is converted to float32. An edge of score -inf has the effect of
+    an absent edge.
+
+    `dropout` is the share of weights that are set to zero, in [0, 1); the others are multiplied by 1 / (1 - dropout).
+    Like torch.nn.functional.dropout, it draws from torch's generator of the CPU. `scale` is by default
+    1 / sqrt(head size). `clamp` bounds the scaled scores to [-clamp, clamp]; the gradient of a bounded score is zero.
+    """
+    checks.check_no_transform("attend")
+    checks.check_relation("attend", relation)
+    if isinstance(query, Tensor) and query.is_nested:
+        return _attend_jagged(relation, query, key, value, edge_bias, dropout, scale, clamp)
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        checks.check_floating_point("attend", name, tensor)
+    query, key, value = _autocast(query), _autocast(key), _autocast(value)
+    key = _check_query_and_key("attend", relation, query, key)
+    checks.check_same_type("attend", "value", value, "query", query)
+    checks.check_dimensions("attend", "value", value, 3, "sources, heads, size of a head's value")
+    checks.check_rows("attend", "value", value, relation._num_sources, "source")
+    value = _expand_heads("attend", "value", value, query)
+    checks.check_scale("attend", scale)
+    checks.check_clamp("attend", clamp)
+    checks.check_dropout("attend", dropout)
+    bias = None if edge_bias is None else _edge_bias("attend", relation, query, edge_bias)
+
+    has_gradients = torch.is_grad_enabled() and (query.requires_grad or key.requires_grad or value.requires_grad
+                                                 or (bias is not None and bias.requires_grad))
+    saves_weights = has_gradients and clamp is None and query.dtype != torch.float64
+    seed = torch.randint(2**63 - 1, (1,), dtype=torch.int64) if dropout > 0 else None
+    out: Tensor = operations.attend(
+        query.contiguous(), key.contiguous(), value.contiguous(), bias, relation._row_begin, relation._sources,
+        relation._handle, seed, 1 / math.sqrt(query.shape[2]) if scale is None else scale, clamp, dropout,
+        relation._num_saved if saves_weights else 0)[0]
+    return out
+
+
+def attention_weights(relation: Relation, query: Tensor, key: Tensor, edge_bias: Tensor | None = None, *,
+                      scale: float | None = None, clamp: float | None = None) -> Tensor:
+    """Returns the weights that `attend` uses, before dropout: [edges, heads], in the order of the relation's edges.
+
+    The weights are float64 if query and key are, else float32. The arguments are those of `attend`.
+    """
+    checks.check_no_transform("attention_weights")
+    checks.check_relation("attention_weights", relation)
+    query, key = _rows("attention_weights", "query", query), _rows("attention_weights", "key", key)
+    for name, tensor in (("query", query), ("key", key)):
+        checks.check_floating_point("attention_weights", name, tensor)
+    checks.check_same_type("attention_weights", "key", key, "query", query)
+    dtype = checks.accumulator_type(query.dtype)
+    query, key = query.to(dtype), key.to(dtype)
+    key = _check_query_and_key("attention_weights", relation, query, key)
+    checks.check_scale("attention_weights", scale)
+    checks.check_clamp("attention_weights", clamp)
+    bias = None if edge_bias is None else _edge_bias("attention_weights", relation, query, edge_bias)
+    weight: Tensor = operations.attention_weights(
+        query.contiguous(), key.contiguous(), bias, relation._row_begin, relation._sources, relation._handle,
+        relation._num_edges, 1 / math.sqrt(query.shape[2]) if scale is None else scale, clamp)
+    return relation._from_rows(weight)
+
+
+def _attend_jagged(relation: Relation, query: Tensor, key: Tensor, value: Tensor, edge_bias: Tensor | None,
+                   dropout: float, scale: float | None, clamp: float | None) -> Tensor:
+    for name, tensor in (("key", key), ("value", value)):
+        if not isinstance(tensor, Tensor) or not tensor.is_nested:
+            raise TypeError(f"attend: {name} is no jagged tensor, needs to be one, as query is")
+    rows = [_rows("attend", name, tensor) for name, tensor in (("query", query), ("key", key), ("value", value))]
+    out = attend(relation, rows[0], rows[1], rows[2], edge_bias, dropout, scale=scale, clamp=clamp)
+    jagged: Any = query
+    return torch.nested.nested_tensor_from_jagged(out, offsets=jagged.offsets())
+
+
+def _rows(function: str, name: str, tensor: Tensor) -> Tensor:
+    """Returns the nodes of all graphs of a jagged tensor, one after the other, and other tensors as they are."""
+    if not isinstance(tensor, Tensor) or not tensor.is_nested:
+        return tensor
+    jagged_lengths(function, name, tensor)
+    return tensor.values()
+
+
+def _autocast(tensor: Tensor) -> Tensor:
+    """Converts to the type of autocast for the CPU. The kernels have no float16 and compute in float32 instead."""
+    if torch.is_autocast_enabled("cpu") and tensor.dtype in (torch.float32, torch.bfloat16):
+        dtype = torch.get_autocast_dtype("cpu")
+        return tensor.to(torch.float32 if dtype == torch.float16 else dtype)
+    return tensor
+
+
+def _check_query_and_key(function: str, relation: Relation, query: Tensor, key: Tensor) -> Tensor:
+    """Returns the key with as many heads as the query has."""
+    checks.check_same_type(function, "key", key, "query", query)
+    checks.check_dimensions(function, "query", query, 3, "destinations, heads, head size")
+    checks.check_dimensions(function, "key", key, 3, "sources, heads, head size")
+    checks.check_rows(function, "query", query, relation._num_destinations, "destination")
+    checks.check_rows(function, "key", key, relation._num_sources, "source")
+    if query.shape[2] != key.shape[2] or query.shape[2] == 0:
+        checks.fail(f"{function}: key has shape {list(key.shape)} and query {list(query.shape)}, needs the same head "
+                    "size of at least 1")
+    return _expand_heads(function, "key", key, query)
+
+
+def _expand_heads(function: str, name: str, tensor: Tensor, query: Tensor) -> Tensor:
+    heads = query.shape[1]
+    if tensor.shape[1] == heads:
+        return tensor
+    if tensor.shape[1] != 1:
+        checks.fail(f"{function}: {name} has {tensor.shape[1]} heads, needs {heads}, the heads of query, or 1")
+    return tensor.expand(-1, heads, -1)
+
+
+def _edge_bias(function: str, relation: Relation, query: Tensor, edge_bias: Tensor) -> Tensor:
+    """Returns the bias as [edges, heads] in the order of the rows."""
+    checks.check_floating_point(function, "edge_bias", edge_bias)
+    if edge_bias.dim() == 1:
+        edge_bias = edge_bias.unsqueeze(1)
+    checks.check_dimensions(function, "edge_bias", edge_bias, 2, "edges, heads")
+    checks.check_rows(function, "edge_bias", edge_bias, relation._num_edges, "edge")
+    needed = checks.accumulator_type(query.dtype)
+    if edge_bias.dtype != needed:
+        if torch.float64 in (edge_bias.dtype, needed):
+            checks.check_same_type(function, "edge_bias", edge_bias, "query", query)
+        edge_bias = edge_bias.to(needed)
+    return relation._to_rows(_expand_heads_of_edges(function, edge_bias, query)).contiguous()
+
+
+def _expand_heads_of_edges(function: str, edge_bias: Tensor, query: Tensor) -> Tensor:
+    heads = query.shape[1]
+    if edge_bias.shape[1] not in (1, heads):
+        checks.fail(f"{function}: edge_bias has {edge_bias.shape[1]} heads, needs {heads}, the heads of query, or 1")
+    return edge_bias.expand(-1, heads)
