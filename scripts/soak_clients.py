@@ -9,6 +9,7 @@ import urllib.parse
 
 HOST = "127.0.0.1"
 ANSWER_S = 100
+RECEIVE_S = 2  # time that the server gives clients for a head, and for a body
 SMALL_BUFFER = 4096
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 
@@ -297,7 +298,9 @@ class Behaviours:
         self.port, self.requests, self.models, self.random = port, requests, models, random
 
     async def checked(self, peer, exchange, begin):
-        response = await peer.receive()
+        return self.check(await peer.receive(), exchange, begin)
+
+    def check(self, response, exchange, begin):
         exchange.check(response, self.models.between(begin, time.monotonic()))
         return exchange.kind
 
@@ -348,7 +351,11 @@ class Behaviours:
             for first, last in zip([0, *cuts], [*cuts, len(exchange.data)]):
                 await peer.send(exchange.data[first:last])
                 await asyncio.sleep(self.random.uniform(0, 0.1))
-            await self.checked(peer, exchange, begin)
+            send_s = time.monotonic() - begin  # at most 0.7, and what other programs take
+            response = await peer.receive()
+        if response.status == 408 and send_s > RECEIVE_S:
+            return ["sender that was too slow"]
+        self.check(response, exchange, begin)
         return ["slow sender"]
 
     async def stall(self):

@@ -16,7 +16,7 @@ import time
 
 from hardware import ROOT, format_table, write_results
 from served_program import ServedProgram
-from soak_clients import Behaviours, Busy, HungUp, Requests, WrongAnswer
+from soak_clients import RECEIVE_S, Behaviours, Busy, HungUp, Requests, WrongAnswer
 
 MODELS = ("a", "b")
 BEAM = 4
@@ -27,8 +27,8 @@ MEMORY_POINTS = 60  # of the memory over time in the figures
 WARM_UP = 0.25  # the share of the time before memory is judged
 LARGEST_GROWTH, SMALL_GROWTH_MB = 1.1, 10  # the heaps of many threads take minutes to reach their size
 LAST_REQUESTS = 8  # run when the server is asked to end
-SETTINGS = ["http.head_seconds=2", "http.body_seconds=2", "http.idle_seconds=20", "http.max_connections_per_client=400",
-            f"translation.beam={BEAM}", "translation.workers=2"]
+SETTINGS = [f"http.head_seconds={RECEIVE_S}", f"http.body_seconds={RECEIVE_S}", "http.idle_seconds=20",
+            "http.max_connections_per_client=400", f"translation.beam={BEAM}", "translation.workers=2"]
 # How often clients behave in each way.
 WEIGHTS = {"ask": 10, "pipeline": 3, "vanish": 4, "send_slowly": 2, "stall": 1, "read_slowly": 2, "send_hostile": 3,
            "send_bad_body": 2, "look_around": 2}
