@@ -5,6 +5,7 @@ import collections
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import statistics
@@ -33,6 +34,7 @@ SETTINGS = [f"http.head_seconds={RECEIVE_S}", f"http.body_seconds={RECEIVE_S}", 
 WEIGHTS = {"ask": 10, "pipeline": 3, "vanish": 4, "send_slowly": 2, "stall": 1, "read_slowly": 2, "send_hostile": 3,
            "send_bad_body": 2, "look_around": 2}
 COUNTS = {"sentence": 40, "text": 40, "html": 20}
+SINGLE_SENTENCE = re.compile(r"[^.!?…:\"“”«»]+[.!?]?")
 SPACES = [" ", " ", "  ", "\n", "\n\n", "\t"]
 
 
@@ -41,7 +43,9 @@ class Texts:
 
     def __init__(self, program, models, sentences, chance):
         self.program = program
-        self.inputs_of = {"sentence": chance.sample(sentences, COUNTS["sentence"]),
+        # The server divides a text into sentences, and `--nbest` does not.
+        single = [sentence for sentence in sentences if SINGLE_SENTENCE.fullmatch(sentence)]
+        self.inputs_of = {"sentence": chance.sample(single, COUNTS["sentence"]),
                           "text": [self.make_text(sentences, chance) for _ in range(COUNTS["text"])],
                           "html": [self.make_html(sentences, chance) for _ in range(COUNTS["html"])]}
         self.outputs_of = {(name, kind): [self.translate(model, kind, text) for text in texts]
