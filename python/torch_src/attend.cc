@@ -16,7 +16,7 @@ using kernels::AttentionPlan;
 
 constexpr std::size_t kAlignment = 64;  // bytes, of AttentionForward::saved_weights
 
-/// The arguments that forward and backward share. All tensors are contiguous.
+/// The arguments that forward and backward share.
 struct Arguments {
   Tensor query, key, value;
   std::optional<Tensor> edge_bias;
@@ -25,6 +25,14 @@ struct Arguments {
   std::optional<double> clamp;
   double dropout;
 };
+
+Arguments with_contiguous_tensors(Arguments a) {
+  a.query = as_contiguous(a.query);
+  a.key = as_contiguous(a.key);
+  a.value = as_contiguous(a.value);
+  a.edge_bias = as_contiguous(a.edge_bias);
+  return a;
+}
 
 void check_arguments(const Arguments& a, const Relation& relation) {
   constexpr auto kName = "attend";
@@ -45,6 +53,14 @@ void check_arguments(const Arguments& a, const Relation& relation) {
     check_type(kName, "seed", *a.seed, ScalarType::Long);
     check(a.seed->numel() == 1 && a.seed->is_cpu(), "{}: seed needs to be one number on the CPU", kName);
   }
+}
+
+/// Returns the relation, and checks the arguments against it.
+Relation find_relation_of(const Arguments& a, const RelationTensors& tensors) {
+  check(a.key.dim() == 3, "attend: key has {} dimensions, needs 3", a.key.dim());
+  Relation relation = find_relation("attend", tensors, a.key.size(0));
+  check_arguments(a, relation);
+  return relation;
 }
 
 template <typename T>
@@ -82,22 +98,13 @@ std::tuple<Tensor, Tensor, Tensor> attend(const Tensor& query, const Tensor& key
                                           const Tensor& sources, const Tensor& handle,
                                           const std::optional<Tensor>& seed, double scale, std::optional<double> clamp,
                                           double dropout, std::int64_t num_saved) {
-  const Arguments a = {torch::stable::contiguous(query),
-                       torch::stable::contiguous(key),
-                       torch::stable::contiguous(value),
-                       contiguous(edge_bias),
-                       seed,
-                       scale,
-                       clamp,
-                       dropout};
-  check(key.dim() == 3, "attend: key has {} dimensions, needs 3", key.dim());
-  const Relation relation = find_relation("attend", {row_begin, sources, handle}, key.size(0));
-  check_arguments(a, relation);
+  const Arguments a = with_contiguous_tensors({query, key, value, edge_bias, seed, scale, clamp, dropout});
+  const Relation relation = find_relation_of(a, {row_begin, sources, handle});
 
   const std::int64_t num_heads = query.size(1);
-  const Tensor out = empty({query.size(0), num_heads, value.size(2)}, query.scalar_type());
-  const Tensor log_normalizer = empty({query.size(0), num_heads}, accumulator_type(query));
-  const Tensor saved = empty({num_saved * num_heads}, accumulator_type(query));
+  const Tensor out = allocate({query.size(0), num_heads, value.size(2)}, query.scalar_type());
+  const Tensor log_normalizer = allocate({query.size(0), num_heads}, accumulator_type(query));
+  const Tensor saved = allocate({num_saved * num_heads}, accumulator_type(query));
   const auto& plan = relation.derive<AttentionPlan>();
   with_floating_point("attend", query, [&](auto zero) {
     using T = decltype(zero);
@@ -121,21 +128,12 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> attend_backward(const Tensor& grad_ou
                                                            const Tensor& handle, const std::optional<Tensor>& seed,
                                                            double scale, std::optional<double> clamp, double dropout,
                                                            bool needs_bias_gradient) {
-  const Arguments a = {torch::stable::contiguous(query),
-                       torch::stable::contiguous(key),
-                       torch::stable::contiguous(value),
-                       contiguous(edge_bias),
-                       seed,
-                       scale,
-                       clamp,
-                       dropout};
-  check(key.dim() == 3, "attend: key has {} dimensions, needs 3", key.dim());
-  const Relation relation = find_relation("attend", {row_begin, sources, handle}, key.size(0));
-  check_arguments(a, relation);
+  const Arguments a = with_contiguous_tensors({query, key, value, edge_bias, seed, scale, clamp, dropout});
+  const Relation relation = find_relation_of(a, {row_begin, sources, handle});
   const std::int64_t num_heads = query.size(1);
-  const Tensor grad = torch::stable::contiguous(grad_out);
-  const Tensor out_contiguous = torch::stable::contiguous(out);
-  const Tensor normalizer = torch::stable::contiguous(log_normalizer);
+  const Tensor grad = as_contiguous(grad_out);
+  const Tensor out_contiguous = as_contiguous(out);
+  const Tensor normalizer = as_contiguous(log_normalizer);
   check_shape("attend", "the gradient", grad, {query.size(0), num_heads, value.size(2)});
   check_shape("attend", "out", out_contiguous, {query.size(0), num_heads, value.size(2)});
   check_shape("attend", "log_normalizer", normalizer, {query.size(0), num_heads});
@@ -144,12 +142,11 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> attend_backward(const Tensor& grad_ou
   check_type("attend", "log_normalizer", normalizer, accumulator_type(query));
   check_type("attend", "saved_weights", saved_weights, accumulator_type(query));
 
-  const Tensor grad_query = torch::stable::empty_like(a.query);
-  const Tensor grad_key = torch::stable::empty_like(a.key);
-  const Tensor grad_value = torch::stable::empty_like(a.value);
+  const Tensor grad_query = allocate_like(a.query);
+  const Tensor grad_key = allocate_like(a.key);
+  const Tensor grad_value = allocate_like(a.value);
   const bool has_bias_gradient = needs_bias_gradient && a.edge_bias.has_value();
-  const Tensor grad_bias =
-      has_bias_gradient ? torch::stable::empty_like(*a.edge_bias) : empty({0}, accumulator_type(query));
+  const Tensor grad_bias = has_bias_gradient ? allocate_like(*a.edge_bias) : allocate({0}, accumulator_type(query));
   const auto& plan = relation.derive<AttentionPlan>();
   with_floating_point("attend", query, [&](auto zero) {
     using T = decltype(zero);

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
 #include "edgewise/kernels/attention/attention_plan.h"
 #include "edgewise/kernels/attention/edge_products.h"
@@ -11,12 +12,35 @@
 namespace edgewise::torch_operations {
 namespace {
 
-void check_query_and_key(const Tensor& query, const Tensor& key, const Relation& relation) {
+// Each of these functions returns the relation, and checks the tensors that forward and backward share against it.
+
+Relation find_relation_of_nodes(const Tensor& query, const Tensor& key, const RelationTensors& tensors) {
   constexpr auto kName = "attention_weights";
+  check(key.dim() == 3, "{}: key has {} dimensions, needs 3", kName, key.dim());
+  Relation relation = find_relation(kName, tensors, key.size(0));
   check(query.dim() == 3, "{}: query has {} dimensions, needs 3", kName, query.dim());
   check_shape(kName, "query", query, {relation.num_destinations(), query.size(1), query.size(2)});
   check_shape(kName, "key", key, {relation.num_sources(), query.size(1), query.size(2)});
   check_type(kName, "key", key, query.scalar_type());
+  return relation;
+}
+
+Relation find_relation_of_edges(std::string_view name, const Tensor& edges, const RelationTensors& tensors,
+                                std::int64_t num_sources) {
+  constexpr auto kName = "edge_softmax";
+  Relation relation = find_relation(kName, tensors, num_sources);
+  check(edges.dim() == 2, "{}: {} has {} dimensions, needs 2", kName, name, edges.dim());
+  check_shape(kName, name, edges, {relation.num_edges(), edges.size(1)});
+  return relation;
+}
+
+Relation find_relation_of_messages(const Tensor& weight, const Tensor& value, const RelationTensors& tensors) {
+  constexpr auto kName = "aggregate";
+  check(value.dim() == 3, "{}: value has {} dimensions, needs 3", kName, value.dim());
+  Relation relation = find_relation(kName, tensors, value.size(0));
+  check_shape(kName, "weight", weight, {relation.num_edges(), value.size(1)});
+  check_type(kName, "weight", weight, value.scalar_type());
+  return relation;
 }
 
 /// Multiplies the gradients of scores by the scale. Those of scores that the clamp bounds become zero.
@@ -39,18 +63,16 @@ Tensor attention_weights(const Tensor& query, const Tensor& key, const std::opti
                          const Tensor& row_begin, const Tensor& sources, const Tensor& handle, std::int64_t num_edges,
                          double scale, std::optional<double> clamp) {
   constexpr auto kName = "attention_weights";
-  const Tensor q = torch::stable::contiguous(query);
-  const Tensor k = torch::stable::contiguous(key);
-  const std::optional<Tensor> bias = contiguous(edge_bias);
-  check(k.dim() == 3, "{}: key has {} dimensions, needs 3", kName, k.dim());
-  const Relation relation = find_relation(kName, {row_begin, sources, handle}, k.size(0));
-  check_query_and_key(q, k, relation);
+  const Tensor q = as_contiguous(query);
+  const Tensor k = as_contiguous(key);
+  const std::optional<Tensor> bias = as_contiguous(edge_bias);
+  const Relation relation = find_relation_of_nodes(q, k, {row_begin, sources, handle});
   check(num_edges == relation.num_edges(), "{}: num_edges is {}, needs {}", kName, num_edges, relation.num_edges());
   if (bias) {
     check_shape(kName, "edge_bias", *bias, {num_edges, q.size(1)});
     check_type(kName, "edge_bias", *bias, q.scalar_type());
   }
-  const Tensor weight = empty({num_edges, q.size(1)}, q.scalar_type());
+  const Tensor weight = allocate({num_edges, q.size(1)}, q.scalar_type());
   with_float_or_double(kName, q, [&](auto zero) {
     using T = decltype(zero);
     kernels::AttentionWeights<T> p = {.forward = {}, .weight = data_of<T>(weight)};
@@ -72,21 +94,19 @@ std::tuple<Tensor, Tensor, Tensor> attention_weights_backward(const Tensor& grad
                                                               const Tensor& handle, double scale,
                                                               std::optional<double> clamp) {
   constexpr auto kName = "attention_weights";
-  const Tensor q = torch::stable::contiguous(query);
-  const Tensor k = torch::stable::contiguous(key);
-  const Tensor w = torch::stable::contiguous(weight);
-  const Tensor grad = torch::stable::contiguous(grad_weight);
-  check(k.dim() == 3, "{}: key has {} dimensions, needs 3", kName, k.dim());
-  const Relation relation = find_relation(kName, {row_begin, sources, handle}, k.size(0));
-  check_query_and_key(q, k, relation);
+  const Tensor q = as_contiguous(query);
+  const Tensor k = as_contiguous(key);
+  const Tensor w = as_contiguous(weight);
+  const Tensor grad = as_contiguous(grad_weight);
+  const Relation relation = find_relation_of_nodes(q, k, {row_begin, sources, handle});
   check_shape(kName, "weight", w, {relation.num_edges(), q.size(1)});
   check_shape(kName, "the gradient", grad, {relation.num_edges(), q.size(1)});
   check_type(kName, "weight", w, q.scalar_type());
   check_type(kName, "the gradient", grad, q.scalar_type());
-  const Tensor grad_query = torch::stable::empty_like(q);
-  const Tensor grad_key = torch::stable::empty_like(k);
-  const Tensor grad_bias = torch::stable::empty_like(w);
-  const Tensor grad_score = torch::stable::empty_like(w);
+  const Tensor grad_query = allocate_like(q);
+  const Tensor grad_key = allocate_like(k);
+  const Tensor grad_bias = allocate_like(w);
+  const Tensor grad_score = allocate_like(w);
   with_float_or_double(kName, q, [&](auto zero) {
     using T = decltype(zero);
     const kernels::EdgeShape shape = {relation.view(), q.size(1), q.size(2)};
@@ -102,11 +122,9 @@ std::tuple<Tensor, Tensor, Tensor> attention_weights_backward(const Tensor& grad
 Tensor edge_softmax(const Tensor& score, const Tensor& row_begin, const Tensor& sources, const Tensor& handle,
                     std::int64_t num_sources) {
   constexpr auto kName = "edge_softmax";
-  const Tensor s = torch::stable::contiguous(score);
-  const Relation relation = find_relation(kName, {row_begin, sources, handle}, num_sources);
-  check(s.dim() == 2, "{}: score has {} dimensions, needs 2", kName, s.dim());
-  check_shape(kName, "score", s, {relation.num_edges(), s.size(1)});
-  const Tensor weight = torch::stable::empty_like(s);
+  const Tensor s = as_contiguous(score);
+  const Relation relation = find_relation_of_edges("score", s, {row_begin, sources, handle}, num_sources);
+  const Tensor weight = allocate_like(s);
   with_float_or_double(kName, s, [&](auto zero) {
     using T = decltype(zero);
     kernels::edge_softmax(relation.view(), s.size(1), data_of<T>(s), data_of<T>(weight));
@@ -117,14 +135,12 @@ Tensor edge_softmax(const Tensor& score, const Tensor& row_begin, const Tensor& 
 Tensor edge_softmax_backward(const Tensor& grad_weight, const Tensor& weight, const Tensor& row_begin,
                              const Tensor& sources, const Tensor& handle, std::int64_t num_sources) {
   constexpr auto kName = "edge_softmax";
-  const Tensor w = torch::stable::contiguous(weight);
-  const Tensor grad = torch::stable::contiguous(grad_weight);
-  const Relation relation = find_relation(kName, {row_begin, sources, handle}, num_sources);
-  check(w.dim() == 2, "{}: weight has {} dimensions, needs 2", kName, w.dim());
-  check_shape(kName, "weight", w, {relation.num_edges(), w.size(1)});
+  const Tensor w = as_contiguous(weight);
+  const Tensor grad = as_contiguous(grad_weight);
+  const Relation relation = find_relation_of_edges("weight", w, {row_begin, sources, handle}, num_sources);
   check_shape(kName, "the gradient", grad, {relation.num_edges(), w.size(1)});
   check_type(kName, "the gradient", grad, w.scalar_type());
-  const Tensor grad_score = torch::stable::empty_like(w);
+  const Tensor grad_score = allocate_like(w);
   with_float_or_double(kName, w, [&](auto zero) {
     using T = decltype(zero);
     kernels::edge_softmax_backward(relation.view(), w.size(1), data_of<T>(w), data_of<T>(grad), data_of<T>(grad_score));
@@ -135,13 +151,10 @@ Tensor edge_softmax_backward(const Tensor& grad_weight, const Tensor& weight, co
 Tensor aggregate(const Tensor& weight, const Tensor& value, const Tensor& row_begin, const Tensor& sources,
                  const Tensor& handle) {
   constexpr auto kName = "aggregate";
-  const Tensor w = torch::stable::contiguous(weight);
-  const Tensor v = torch::stable::contiguous(value);
-  check(v.dim() == 3, "{}: value has {} dimensions, needs 3", kName, v.dim());
-  const Relation relation = find_relation(kName, {row_begin, sources, handle}, v.size(0));
-  check_shape(kName, "weight", w, {relation.num_edges(), v.size(1)});
-  check_type(kName, "weight", w, v.scalar_type());
-  const Tensor out = empty({relation.num_destinations(), v.size(1), v.size(2)}, v.scalar_type());
+  const Tensor w = as_contiguous(weight);
+  const Tensor v = as_contiguous(value);
+  const Relation relation = find_relation_of_messages(w, v, {row_begin, sources, handle});
+  const Tensor out = allocate({relation.num_destinations(), v.size(1), v.size(2)}, v.scalar_type());
   with_float_or_double(kName, v, [&](auto zero) {
     using T = decltype(zero);
     kernels::sum_at_destinations({relation.view(), v.size(1), v.size(2)}, data_of<T>(w), data_of<T>(v),
@@ -153,17 +166,14 @@ Tensor aggregate(const Tensor& weight, const Tensor& value, const Tensor& row_be
 std::tuple<Tensor, Tensor> aggregate_backward(const Tensor& grad_out, const Tensor& weight, const Tensor& value,
                                               const Tensor& row_begin, const Tensor& sources, const Tensor& handle) {
   constexpr auto kName = "aggregate";
-  const Tensor w = torch::stable::contiguous(weight);
-  const Tensor v = torch::stable::contiguous(value);
-  const Tensor grad = torch::stable::contiguous(grad_out);
-  check(v.dim() == 3, "{}: value has {} dimensions, needs 3", kName, v.dim());
-  const Relation relation = find_relation(kName, {row_begin, sources, handle}, v.size(0));
-  check_shape(kName, "weight", w, {relation.num_edges(), v.size(1)});
+  const Tensor w = as_contiguous(weight);
+  const Tensor v = as_contiguous(value);
+  const Tensor grad = as_contiguous(grad_out);
+  const Relation relation = find_relation_of_messages(w, v, {row_begin, sources, handle});
   check_shape(kName, "the gradient", grad, {relation.num_destinations(), v.size(1), v.size(2)});
-  check_type(kName, "weight", w, v.scalar_type());
   check_type(kName, "the gradient", grad, v.scalar_type());
-  const Tensor grad_weight = torch::stable::empty_like(w);
-  const Tensor grad_value = torch::stable::empty_like(v);
+  const Tensor grad_weight = allocate_like(w);
+  const Tensor grad_value = allocate_like(v);
   with_float_or_double(kName, v, [&](auto zero) {
     using T = decltype(zero);
     const kernels::EdgeShape shape = {relation.view(), v.size(1), v.size(2)};

@@ -63,13 +63,21 @@ inline ScalarType accumulator_type(const Tensor& tensor) {
   return tensor.scalar_type() == ScalarType::Double ? ScalarType::Double : ScalarType::Float;
 }
 
-/// Allocates an uninitialised contiguous tensor on the CPU.
-inline Tensor empty(std::initializer_list<std::int64_t> sizes, ScalarType type) {
-  return torch::stable::empty({sizes.begin(), sizes.size()}, type);
+// torch::stable has functions like these, but looks up an operation of torch by its name in each call. These lookups
+// would take as long as attention over a short sentence.
+
+/// Allocates an uninitialised contiguous tensor of float, double or BFloat16 on the CPU.
+Tensor allocate(torch::headeronly::IntHeaderOnlyArrayRef sizes, ScalarType type);
+
+/// Allocates an uninitialised contiguous tensor with the shape and the type of another.
+inline Tensor allocate_like(const Tensor& tensor) { return allocate(tensor.sizes(), tensor.scalar_type()); }
+
+inline Tensor as_contiguous(const Tensor& tensor) {
+  return tensor.is_contiguous() ? tensor : torch::stable::contiguous(tensor);
 }
 
-inline std::optional<Tensor> contiguous(const std::optional<Tensor>& tensor) {
-  return tensor ? std::optional(torch::stable::contiguous(*tensor)) : std::nullopt;
+inline std::optional<Tensor> as_contiguous(const std::optional<Tensor>& tensor) {
+  return tensor ? std::optional(as_contiguous(*tensor)) : std::nullopt;
 }
 
 inline void check_shape(std::string_view function, std::string_view name, const Tensor& tensor,

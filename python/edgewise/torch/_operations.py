@@ -85,7 +85,7 @@ def _differentiate_attend(ctx: Any, grad_out: Tensor | None, *_: None) -> Gradie
     if grad_out is None:
         return (None,) * 4 + rest
     needs_bias_gradient = ctx.needs_input_grad[3]
-    grads = operations.attend_backward(grad_out, *ctx.saved_tensors, *ctx.numbers, needs_bias_gradient)
+    grads = operations.attend_backward.default(grad_out, *ctx.saved_tensors, *ctx.numbers, needs_bias_gradient)
     return grads[0], grads[1], grads[2], grads[3] if needs_bias_gradient else None, *rest
 
 
@@ -96,7 +96,7 @@ def _save_attention_weights(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -
 
 
 def _differentiate_attention_weights(ctx: Any, grad_weight: Tensor) -> Gradients:
-    grads = operations.attention_weights_backward(grad_weight, *ctx.saved_tensors, *ctx.numbers)
+    grads = operations.attention_weights_backward.default(grad_weight, *ctx.saved_tensors, *ctx.numbers)
     return grads[0], grads[1], grads[2] if ctx.needs_input_grad[2] else None, *(None,) * 6
 
 
@@ -107,7 +107,7 @@ def _save_edge_softmax(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> Non
 
 
 def _differentiate_edge_softmax(ctx: Any, grad_weight: Tensor) -> Gradients:
-    return operations.edge_softmax_backward(grad_weight, *ctx.saved_tensors, ctx.num_sources), *(None,) * 4
+    return operations.edge_softmax_backward.default(grad_weight, *ctx.saved_tensors, ctx.num_sources), *(None,) * 4
 
 
 def _save_aggregate(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -115,7 +115,7 @@ def _save_aggregate(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 
 def _differentiate_aggregate(ctx: Any, grad_out: Tensor) -> Gradients:
-    grads = operations.aggregate_backward(grad_out, *ctx.saved_tensors)
+    grads = operations.aggregate_backward.default(grad_out, *ctx.saved_tensors)
     return grads[0], grads[1], *(None,) * 3
 
 
