@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The commands of this project. Every target installs what it needs on its first call.
-.PHONY: help setup build demo serve test test-pages gallery python-wheel test-python test-torch test-sanitized test-threads \
-  fuzz lint-tools format format-check tidy bench-kernels bench-peers packages check-packages clean
+.PHONY: help setup build demo serve test test-pages gallery python-wheel test-python test-torch test-sanitized \
+  test-threads fuzz lint-tools format format-check tidy bench-kernels bench-peers packages check-packages clean
 
 help:  ## list all targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -78,10 +78,11 @@ bench-peers: setup  ## compare speed with PyTorch, DGL and CTranslate2: INPUT=co
 	@scripts/build release edgewise
 	@bench/peers/run $(if $(INPUT),--input "$(INPUT)") $(if $(OUTPUT),--output "$(OUTPUT)")
 
-packages: setup  ## build packages for other machines in packages/: KINDS=deb, Debian packages
+packages: setup  ## build packages for other machines in packages/: KINDS="deb archive wheel"
 	@scripts/make_packages $(KINDS)
 
-check-packages: packages  ## install the packages in a clean Debian and translate; needs root, debootstrap, systemd-nspawn
+check-packages: setup  ## install packages in a clean Debian and translate; needs root, debootstrap, systemd-nspawn
+	@scripts/make_packages deb archive
 	@scripts/build release edgewise
 	@tests/install/check_packages
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cmake --install build` installs the programs and the package that find_package(edgewise COMPONENTS …) finds. The
-# component runtime has the programs that translate without libtorch, and the component server the program
-# edgewise-server. The component infer is the library that translates; the component convert adds models of other
+# components runtime, server and doctor have the programs without libtorch: edgewise-translate, edgewise-server and
+# edgewise-doctor. The component infer is the library that translates; the component convert adds models of other
 # systems, and the component train the libraries above libtorch, with the program edgewise.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -52,7 +52,8 @@ endforeach()
 configure_file("${CMAKE_CURRENT_LIST_DIR}/edgewise.pc.in" "${PROJECT_BINARY_DIR}/edgewise.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/edgewise.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT infer)
 
-install(TARGETS edgewise-translate edgewise-doctor COMPONENT runtime)
+install(TARGETS edgewise-translate COMPONENT runtime)
+install(TARGETS edgewise-doctor COMPONENT doctor)
 install(TARGETS edgewise-server COMPONENT server)
 if(EDGEWISE_TORCH)
   install(FILES "${CMAKE_CURRENT_LIST_DIR}/libtorch.cmake" DESTINATION "${package_dir}" COMPONENT train)

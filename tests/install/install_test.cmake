@@ -15,9 +15,9 @@ if(FLAGS)
   set(flags -DCMAKE_CXX_FLAGS=-fsanitize=${FLAGS})
 endif()
 file(REMOVE_RECURSE "${WORK}")
-run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component infer)
-run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component runtime)
-run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component server)
+foreach(component infer runtime server doctor)
+  run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component ${component})
+endforeach()
 build_example(translate infer)
 
 # The same example by pkg-config.
