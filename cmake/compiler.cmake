@@ -9,6 +9,7 @@ set(edgewise_warnings
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
   -Werror
   $<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-warning-option>
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>  # at -O1, clang vectorises no loop
   -Wno-restrict)  # false warnings of g++ 12 about string concatenation, GCC bug 105651
 # Only for this build, not for projects that use the installed package.
 target_compile_options(edgewise_compiler INTERFACE "$<BUILD_INTERFACE:${edgewise_warnings}>")
