@@ -50,11 +50,22 @@ std::vector<std::string> output_names(const Vocabularies& vocabularies) {
   return names_of(vocabularies.output->rules().languages);
 }
 
+/// Reads a model without languages. The name of a model that is no path, such as en-de, may name its languages, too.
+ModelSpec parse_path(const std::string& path) {
+  if (is_plain_name(path) && !path_exists(path, "serve")) {
+    try {
+      return parse_model_spec(path + "=" + path);
+    } catch (const Error&) {  // the name is no pair of languages
+    }
+  }
+  return {.path = path};
+}
+
 }  // namespace
 
 ModelSpec parse_model_spec(std::string_view text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos) return {.path = std::string(text)};
+  if (equals == std::string_view::npos) return parse_path(std::string(text));
   const std::string_view pair = text.substr(0, equals);
   const std::size_t dash = pair.find('-');
   check(dash != std::string_view::npos && pair.find('-', dash + 1) == std::string_view::npos,
