@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cmake --install build` installs the programs and the package that find_package(edgewise COMPONENTS …) finds. The
-# component runtime has the programs that translate without libtorch, and the component server the program
-# edgewise-server; the component models has the models of models/. The component infer is the library that translates; the component convert adds models of other
-# systems, and the component train the libraries above libtorch, with the program edgewise.
+# component runtime has the programs that translate without libtorch, the component server the program edgewise-server,
+# and the component models the models of models/. The component infer is the library that translates; the component
+# convert adds models of other systems, and the component train the libraries above libtorch, with the program edgewise.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

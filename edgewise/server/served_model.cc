@@ -50,15 +50,16 @@ std::vector<std::string> output_names(const Vocabularies& vocabularies) {
   return names_of(vocabularies.output->rules().languages);
 }
 
-/// Reads a model without languages. The name of a model that is no path, such as en-de, may name its languages, too.
+bool is_language_pair(std::string_view name) {
+  const std::size_t dash = name.find('-');
+  return dash != std::string_view::npos && find_language_code(name.substr(0, dash)) &&
+         find_language_code(name.substr(dash + 1));
+}
+
+/// Reads a model without languages before it. The name of a model that is no path may be a pair of languages.
 ModelSpec parse_path(const std::string& path) {
-  if (is_plain_name(path) && !path_exists(path, "serve")) {
-    try {
-      return parse_model_spec(path + "=" + path);
-    } catch (const Error&) {  // the name is no pair of languages
-    }
-  }
-  return {.path = path};
+  const bool names_languages = is_plain_name(path) && is_language_pair(path) && !path_exists(path, "serve");
+  return names_languages ? parse_model_spec(path + "=" + path) : ModelSpec{.path = path};
 }
 
 }  // namespace
