@@ -69,10 +69,10 @@ ScorerFactory make_runtime_scorer_factory(ModelFiles files, RuntimePrecision pre
 /// training alone, and for a model whose tensors are not those of its config.
 void average_models(std::span<const std::filesystem::path> models, const std::filesystem::path& destination);
 
-/// Writes a model directory with the matrices of a model in 8 bits, a quarter of the size: embeddings and the weights of
-/// products become I8 with a scale for each row, as products in int8 round them. Other parameters are written in fp32.
-/// A matrix that is stored in 8 bits already keeps its bits. Throws Error, without writing anything, for a model whose
-/// tensors are not those of its config.
+/// Writes a model directory with the matrices of a model in 8 bits, a quarter of the size: embeddings and the weights
+/// of products become I8 with a scale for each row, as products in int8 round them. Other parameters are written in
+/// fp32. A matrix that is stored in 8 bits already keeps its bits. Throws Error, without writing anything, for a model
+/// whose tensors are not those of its config.
 void quantise_model(const std::filesystem::path& model, const std::filesystem::path& destination);
 
 }  // namespace edgewise

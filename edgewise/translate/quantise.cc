@@ -16,8 +16,8 @@
 namespace edgewise {
 namespace {
 
-/// Returns whether a tensor is an embedding table or the weight of a product. The others are few numbers: biases, norms,
-/// learned positions, filters and halting units.
+/// Returns whether a tensor is an embedding table or the weight of a product. The others are few numbers: biases,
+/// norms, learned positions, filters and halting units.
 bool is_large_matrix(const TensorInfo& tensor) {
   const std::string_view name = tensor.name;
   if (tensor.shape.size() != 2 || !name.ends_with(".weight")) return false;

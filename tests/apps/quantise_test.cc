@@ -70,7 +70,8 @@ TEST_F(QuantiseProgram, StoresMatricesIn8BitsAndTheOtherParametersAsTheyAre) {
       EXPECT_EQ(elements_of<float>(*found), elements_of<float>(tensor)) << tensor.name;
     }
   }
-  // The embeddings, four matrices of each of the three attention layers, and two of each of the two feed-forward layers.
+  // The embeddings, four matrices of each of the three attention layers, and two of each of the two feed-forward
+  // layers.
   EXPECT_EQ(matrices, 1 + 3 * 4 + 2 * 2);
   EXPECT_EQ(small.tensors().size(), original.tensors().size() + 17);
 }
@@ -88,8 +89,8 @@ TEST_F(QuantiseProgram, WritesAModelThatEveryCommandReads) {
     }
     run_well({"inspect", "small"});
     run_well({"average", "--out", "mean", "small"});
-    std::vector<std::string> command = {"train", "tiny.toml", "--from", "small", "--out", "more", "--set",
-                                        "train.epochs=1"};
+    std::vector<std::string> command = {"train", "tiny.toml", "--from", "small",
+                                        "--out", "more",      "--set",  "train.epochs=1"};
     for (const std::string& setting : settings) command.insert(command.end(), {"--set", setting});
     run_well(command);
   }

@@ -78,8 +78,9 @@ TEST_F(ModelNames, ComeAfterAPathThatExists) {
   make_model("en-de");
   EXPECT_EQ(find_model("en-de", "test"), "en-de");
   fs::remove("en-de/manifest.json");
-  EXPECT_EQ(error_of([] { find_model("en-de", "test"); }),
-            "test: en-de holds no model, a directory with manifest.json (or with best/ or last/ that have one) is needed");
+  EXPECT_EQ(
+      error_of([] { find_model("en-de", "test"); }),
+      "test: en-de holds no model, a directory with manifest.json (or with best/ or last/ that have one) is needed");
 }
 
 TEST_F(ModelNames, MayNameRuns) {
