@@ -3,6 +3,7 @@
 import json
 import pathlib
 import sys
+import textwrap
 
 LANGUAGES = {"en": "English", "de": "German", "fr": "French"}
 
@@ -39,15 +40,16 @@ sentence's page there names its author. `models/make_data` divides them by their
 sentence and no translation of the test set is in the training set of any model:
 {model["train"]:,} pairs for training, {model["valid"]:,} for validation and {model["test"]:,} for the test. An input of the test has
 {model["translations of an input of test"]} translations in the list; one of them, drawn at random, is the reference. {model["variants"]:,} more
-training lines are variants of training pairs: inputs in small letters or without the mark at the end, and lines of two to
-four sentences.{describe_more(card["training"])}"""
+training lines are variants of training pairs: inputs in small letters, without the mark at the end or with other marks,
+and lines of two to four sentences.{describe_more(card["training"])}"""
 
 
 def describe_training(training):
     machine = training["machine"]
+    threads = training["threads"] or machine["cores"]
     changed = f" with `{' '.join('--set ' + setting for setting in training['settings'])}`" if training["settings"] else ""
     return f"""`models/train` trained the model by `models/recipe.toml`{changed}: {training["steps"]:,} steps in
-{training["seconds"] / 60:.0f} minutes on {training["threads"] or machine["cores"]} threads of {machine["model"]}."""
+{training["seconds"] / 60:.0f} minutes on {threads} {"thread" if threads == 1 else "threads"} of {machine["model"]}."""
 
 
 def describe_choice(card):
@@ -75,7 +77,7 @@ A small model for everyday sentences: {card["bytes"] / 1e6:.1f} MB in 8 bits.
 
     echo '{everyday[0][0]}' | build/edgewise-translate --model {card["name"]}
 
-The whole command takes {card["milliseconds"]} ms on the machine of the training.
+For a short sentence, the whole command takes {card["milliseconds"]} ms on the machine of the training.
 
 ## Quality
 
@@ -90,7 +92,7 @@ Each reference is one of several right translations.
 
 ## What the model cannot do
 
-The model knows the words of its training sentences and translates each sentence alone. Names, numbers, news, technical
+The model was trained on short everyday sentences, and translates each sentence alone. Names, numbers, news, technical
 text, idioms and long sentences are often wrong, and a wrong translation can read well. Do not use the model where a
 mistake does harm. These outputs are not chosen:
 
@@ -112,9 +114,18 @@ attribution to tatoeba.org and www.manythings.org/anki.
 """
 
 
+def fill(text):
+    """Returns the text with lines of at most 120 characters in its paragraphs, which are neither tables nor code."""
+    def fill_part(part):
+        if part.startswith(("|", "#", " ")):
+            return part
+        return textwrap.fill(part, 120, break_long_words=False, break_on_hyphens=False)
+    return "\n\n".join(fill_part(part) for part in text.strip().split("\n\n")) + "\n"
+
+
 def write_card(folder):
     card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
-    (folder / "README.md").write_text(text_of(card), encoding="utf-8")
+    (folder / "README.md").write_text(fill(text_of(card)), encoding="utf-8")
 
 
 if __name__ == "__main__":
