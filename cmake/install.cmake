@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cmake --install build` installs the programs and the package that find_package(edgewise COMPONENTS …) finds. The
 # components runtime, server and doctor have the programs without libtorch: edgewise-translate, edgewise-server and
-# edgewise-doctor. The component infer is the library that translates; the component convert adds models of other
-# systems, and the component train the libraries above libtorch, with the program edgewise.
+# edgewise-doctor; the component models has the models of models/. The component infer is the library that translates;
+# the component convert adds models of other systems, and the component train the libraries above libtorch, with the
+# program edgewise.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -51,6 +52,17 @@ foreach(layer ${infer_layers})
 endforeach()
 configure_file("${CMAKE_CURRENT_LIST_DIR}/edgewise.pc.in" "${PROJECT_BINARY_DIR}/edgewise.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/edgewise.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT infer)
+
+# Models that all programs find by their names (edgewise/translate/model_names.h): the folders of models/ with a
+# manifest.json, which models/train writes. The wheel has them, too.
+file(GLOB model_manifests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/models/*/manifest.json")
+foreach(manifest ${model_manifests})
+  get_filename_component(model "${manifest}" DIRECTORY)
+  install(DIRECTORY "${model}" DESTINATION "${CMAKE_INSTALL_DATADIR}/edgewise/models" COMPONENT models)
+  if(EDGEWISE_PYTHON)
+    install(DIRECTORY "${model}" DESTINATION edgewise/models COMPONENT python)
+  endif()
+endforeach()
 
 install(TARGETS edgewise-translate COMPONENT runtime)
 install(TARGETS edgewise-doctor COMPONENT doctor)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Debian packages by CPack, which `make packages` runs: edgewise-runtime, edgewise-server and libedgewise-dev. They have
-# the components of install.cmake, and what only a package installs, such as the service.
+# Debian packages by CPack, which `make packages` runs: edgewise-runtime, edgewise-models, edgewise-server and
+# libedgewise-dev. They have the components of install.cmake, and what only a package installs, such as the service.
 set(EDGEWISE_MAINTAINER "Edgewise maintainers <maintainers@edgewise.example>" CACHE STRING
   "The maintainer of packages: a name and an address")
 
@@ -30,6 +30,7 @@ function(edgewise_package_documents package component)
     DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${package}" COMPONENT ${component} EXCLUDE_FROM_ALL)
 endfunction()
 edgewise_package_documents(edgewise-runtime runtime-documents)
+edgewise_package_documents(edgewise-models models-documents)
 edgewise_package_documents(edgewise-server service)
 edgewise_package_documents(libedgewise-dev dev-documents)
 
@@ -39,6 +40,9 @@ set(CPACK_PACKAGE_CONTACT "${EDGEWISE_MAINTAINER}")
 set(CPACK_PACKAGING_INSTALL_PREFIX "${CMAKE_INSTALL_PREFIX}")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL runtime doctor runtime-documents server service infer convert dev-documents)
+if(model_manifests)
+  list(APPEND CPACK_COMPONENTS_ALL models models-documents)
+endif()
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -53,10 +57,23 @@ edgewise-translate translates text, one sentence per line, whole texts and
 HTML, with models that Edgewise trained or imported. edgewise-doctor describes
 the machine and tests it.")
 
+if(model_manifests)
+  set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS edgewise-models)
+endif()
+
+set(CPACK_DEBIAN_MODELS_PACKAGE_NAME edgewise-models)
+set(CPACK_DEBIAN_MODELS_PACKAGE_SECTION text)
+set(CPACK_DEBIAN_MODELS_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_MODELS_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_COMPONENT_MODELS_DESCRIPTION "small translation models for everyday sentences
+English-German, German-English, English-French and French-English, trained on
+the sentences of Tatoeba. edgewise-translate and edgewise-server find them by
+their names: en-de, de-en, en-fr and fr-en.")
+
 set(CPACK_DEBIAN_SERVER_PACKAGE_NAME edgewise-server)
 set(CPACK_DEBIAN_SERVER_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_SERVER_PACKAGE_DEPENDS "systemd | systemd-standalone-sysusers")
-set(CPACK_DEBIAN_SERVER_PACKAGE_SUGGESTS "edgewise-runtime")
+set(CPACK_DEBIAN_SERVER_PACKAGE_SUGGESTS "edgewise-runtime, edgewise-models")
 set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA
   "${debian}/conffiles;${debian}/postinst;${debian}/prerm;${debian}/postrm")
 set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_STRICT_PERMISSION ON)
@@ -84,6 +101,11 @@ cpack_add_component_group(dev DESCRIPTION "${CPACK_COMPONENT_DEV_DESCRIPTION}")
 cpack_add_component(runtime GROUP runtime)
 cpack_add_component(doctor GROUP runtime)
 cpack_add_component(runtime-documents GROUP runtime)
+if(model_manifests)
+  cpack_add_component_group(models DESCRIPTION "${CPACK_COMPONENT_MODELS_DESCRIPTION}")
+  cpack_add_component(models GROUP models)
+  cpack_add_component(models-documents GROUP models)
+endif()
 cpack_add_component(server GROUP server)
 cpack_add_component(service GROUP server)
 cpack_add_component(infer GROUP dev)

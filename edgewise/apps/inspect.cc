@@ -22,6 +22,7 @@
 #include "edgewise/experiment/sentence_steps.h"
 #include "edgewise/nn/serialize.h"
 #include "edgewise/text/line_reader.h"
+#include "edgewise/translate/model_names.h"
 #include "edgewise/viz/label.h"
 
 namespace edgewise {
@@ -128,10 +129,11 @@ void inspect_ponder_steps(const InspectCommand& command) {
 }
 
 void run_inspect(const std::string& path) {
-  check(path_exists(path, "inspect"),
+  const bool is_name = !path_exists(path, "inspect") && find_named_model(path, "inspect");
+  check(is_name || path_exists(path, "inspect"),
         "inspect: {} does not exist, a run, a model, a safetensors file or a config is needed", path);
   std::error_code error;
-  if (fs::is_directory(path, error)) {
+  if (is_name || fs::is_directory(path, error)) {
     print_model(path);
     print_last_metrics(path);
   } else if (path.ends_with(".safetensors")) {
@@ -149,7 +151,9 @@ void add_inspect(CLI::App& program) {
   auto command = std::make_shared<InspectCommand>();
   CLI::App* inspect =
       program.add_subcommand("inspect", "Show the contents of a run, a model, a tensor file or a config");
-  add_path(*inspect, "path", command->path, "a run or model directory, a .safetensors file, or a config")->required();
+  add_path(*inspect, "path", command->path,
+           "a run or model directory, the name of a model, a .safetensors file, or a config")
+      ->required();
   auto* ponder = add_path(*inspect, "--ponder", command->ponder_inputs,
                           "a file of sentences, one per line, or - for standard input: count the ponder "
                           "steps that a Universal Transformer takes for each token");

@@ -38,6 +38,7 @@ int run_edgewise(int argc, char** argv) {
   add_serve(program);
   add_vocab(program);
   add_average(program);
+  add_quantise(program);
   add_import(program);
   add_export(program);
   add_compare(program);

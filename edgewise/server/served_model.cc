@@ -50,11 +50,23 @@ std::vector<std::string> output_names(const Vocabularies& vocabularies) {
   return names_of(vocabularies.output->rules().languages);
 }
 
+bool is_language_pair(std::string_view name) {
+  const std::size_t dash = name.find('-');
+  return dash != std::string_view::npos && find_language_code(name.substr(0, dash)) &&
+         find_language_code(name.substr(dash + 1));
+}
+
+/// Reads a model without languages before it. The name of a model that is no path may be a pair of languages.
+ModelSpec parse_path(const std::string& path) {
+  const bool names_languages = is_plain_name(path) && is_language_pair(path) && !path_exists(path, "serve");
+  return names_languages ? parse_model_spec(path + "=" + path) : ModelSpec{.path = path};
+}
+
 }  // namespace
 
 ModelSpec parse_model_spec(std::string_view text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos) return {.path = std::string(text)};
+  if (equals == std::string_view::npos) return parse_path(std::string(text));
   const std::string_view pair = text.substr(0, equals);
   const std::size_t dash = pair.find('-');
   check(dash != std::string_view::npos && pair.find('-', dash + 1) == std::string_view::npos,

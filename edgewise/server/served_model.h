@@ -19,7 +19,8 @@ namespace edgewise {
 using ModelLanguages = std::map<std::string, std::string, std::less<>>;
 
 /// A model as the command line names it: `en-de=DIR`, `en+fr-*=DIR`, or `DIR`, which is `*-*=DIR`. A language whose
-/// code has a region or script is written with `_`: `pt_BR-en=DIR`.
+/// code has a region or script is written with `_`: `pt_BR-en=DIR`. The name of a model (translate/model_names.h) may
+/// be a pair of languages: `en-de` is `en-de=en-de`, unless a file or directory has the path `en-de`.
 struct ModelSpec {
   std::vector<std::string> sources = {};  // codes; empty: all languages that the model has on this side
   std::vector<std::string> targets = {};

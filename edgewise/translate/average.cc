@@ -8,18 +8,13 @@
 #include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/stored_parameters.h"
-#include "edgewise/runtime/runtime_model.h"
 #include "edgewise/translate/model_files.h"
+#include "edgewise/translate/written_model.h"
 
 namespace edgewise {
 namespace {
 
 constexpr std::string_view kCaller = "average";
-
-/// Throws Error unless the parameters are the tensors that the model's config describes.
-void check_tensors(const ModelFiles& model) {
-  RuntimeModel(model.experiment.model, model.parameters, model.parameters_name, RuntimePrecision::kFp32);
-}
 
 /// The sum of the parameters of several models that have the same parameters, stored in any way.
 class ParameterSum {
@@ -99,13 +94,7 @@ void average_models(std::span<const std::filesystem::path> models, const std::fi
     check_tensors(model);
     sum.add(model);
   }
-  DirectoryWriter writer(destination, kCaller);
-  for (const auto& [name, bytes] : vocabulary_files(first.codec.vocabularies, first.experiment.vocabulary.shared)) {
-    writer.write(name, bytes);
-  }
-  writer.write(kConfigFile, first.config);
-  writer.write(kParametersFile, sum.mean());
-  writer.commit();
+  write_with_parameters(first, sum.mean(), destination, kCaller);
 }
 
 }  // namespace edgewise

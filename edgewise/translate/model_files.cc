@@ -11,8 +11,10 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
+#include "edgewise/base/manifest.h"
 #include "edgewise/base/stored_parameters.h"
 #include "edgewise/base/utf8.h"
+#include "edgewise/translate/model_names.h"
 
 namespace edgewise {
 namespace {
@@ -99,11 +101,12 @@ void check_begin_embedding(const TransformerOptions& options, const SafetensorsF
 }  // namespace
 
 fs::path find_model(const fs::path& path, std::string_view caller) {
-  check(path_exists(path, caller), "{}: {} does not exist, a run or model directory is needed", caller, path.string());
-  if (has_entry(path / kManifestName, caller)) return path;
-  for (const fs::path& directory : {path / "best", path / "last"}) {
-    if (has_entry(directory, caller)) return directory;
+  if (!path_exists(path, caller)) {
+    if (const auto named = find_named_model(path, caller)) return *named;
+    const std::string names = is_plain_name(path.native()) ? ", or " + describe_model_names(caller) : "";
+    fail("{}: {} does not exist, a run or model directory is needed{}", caller, path.string(), names);
   }
+  if (const auto directory = model_directory(path, caller)) return *directory;
   fail("{}: {} holds no model, a directory with {} (or with best/ or last/ that have one) is needed", caller,
        path.string(), kManifestName);
 }

@@ -60,8 +60,8 @@ class TranslationStream(Iterator[Translation]):
     def close(self) -> None: ...
 
 class Translator:
-    """Translates with a model: a run or model directory, the name of a model of the package such as "en-de", or a list
-    of directories, which are an ensemble. Threads may use a translator at the same time.
+    """Translates with a model: a run or model directory, the name of a model such as "en-de", or a list of both, which
+    is an ensemble. Threads may use a translator at the same time.
 
     precision: number format of matrix products
     input_language: a multilingual model's name of the language of inputs, such as eng_Latn; empty: as in the model's config

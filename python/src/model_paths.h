@@ -9,11 +9,11 @@
 
 namespace edgewise::python {
 
-/// Reads the models of a translator: a directory, the name of a model in the package's folder of models, or an iterable
-/// of both. An existing directory comes before a name. Throws Error for a name of neither.
+/// Reads the models of a translator: the path of a directory or the name of a model, which find_model looks up, or an
+/// iterable of both.
 std::vector<std::string> read_model_paths(nanobind::handle models, std::string_view caller);
 
-/// Sets the folder of models of the package.
+/// Sets the folder of the package's models, which have names (translate/model_names.h).
 void set_models_folder(const std::string& path);
 
 }  // namespace edgewise::python

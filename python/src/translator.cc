@@ -112,9 +112,9 @@ const std::string& class_help() {
   static const std::string text = [] {
     AllOptions options;
     const std::string head =
-        "Translates with a model: a run or model directory, the name of a model of the package such as \"en-de\", or "
-        "a\n"
-        "list of directories, which are an ensemble. Threads may use a translator at the same time.\n\n"
+        "Translates with a model: a run or model directory, the name of a model such as \"en-de\", or a list of both, "
+        "which\n"
+        "is an ensemble. Threads may use a translator at the same time.\n\n"
         "Translator(model, *, option=value, ...)\n\n"
         "Options of the translator:\n";
     return head + describe_options(fields_of(options.translator), true) +

@@ -96,8 +96,7 @@ TEST_F(AverageProgram, RefusesModelsThatDoNotFitTogether) {
                  "average: wide has another [model] section of config.toml than one; they must be equal");
   expect_refused({"average", "--out", "mean", "one", "other"},
                  "average: other has another input vocabulary than one; they must be equal");
-  expect_refused({"average", "--out", "mean", "none"},
-                 "average: none does not exist, a run or model directory is needed");
+  expect_refused({"average", "--out", "mean", "none"}, absent_model_text("average", "none"));
   EXPECT_FALSE(std::filesystem::exists(path("mean")));
 }
 

@@ -83,7 +83,7 @@ TEST_F(BadInput, RefusesABadOutputOrVocabularyBeforeItReadsTheInput) {
       "directory";
   expect_refused({"train", "text.toml", "--out", "file/run"}, "train: file/run: Not a directory");
   expect_refused({"train", "text.toml", "--out", "run", "--set", "vocabulary.file=absent"},
-                 "load_vocabulary: absent does not exist, a run or model directory is needed");
+                 absent_model_text("load_vocabulary", "absent"));
   expect_refused({"vocab", "text.toml", "--out", "foreign"}, "vocab" + foreign);
   expect_refused({"average", "absent", "--out", "foreign"}, "average" + foreign);
   const std::string page = ": file/a.html: Not a directory; nothing was replaced";
@@ -174,8 +174,9 @@ TEST_F(BadInput, LeavesOutBadTrainingPairsAndNamesTheirLines) {
 }
 
 TEST_F(BadInput, RefusesAPathThatIsNoModel) {
-  expect_refused({"translate", "--model", "nowhere"},
-                 "translate: nowhere does not exist, a run or model directory is needed");
+  expect_refused({"translate", "--model", "nowhere"}, absent_model_text("translate", "nowhere"));
+  expect_refused({"translate", "--model", "no/where"},
+                 "translate: no/where does not exist, a run or model directory is needed");
   std::filesystem::create_directory(path("folder"));
   expect_refused(
       {"translate", "--model", "folder"},

@@ -127,7 +127,7 @@ TEST_F(BenchProgram, RefusesAGivenModelWithASizeWithoutPositionsOrWithoutInputs)
   write("a.en", "\n");
   expect_refused(with({"--size", "base"}),
                  "edgewise bench decode: --size excludes --model; see edgewise bench decode --help");
-  expect_refused(with({}), "bench decode: run does not exist, a run or model directory is needed");
+  expect_refused(with({}), absent_model_text("bench decode", "run"));
   write("config.toml", kTinyConfig);
   run_well({"train", "config.toml", "--out", "run", "--set", "train.epochs=1", "--set", "model.positions=learned",
             "--set", "model.max_positions=64", "--set", "data.max_length=60"});

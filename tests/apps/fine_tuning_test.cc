@@ -179,7 +179,7 @@ TEST_F(FineTuning, GivesAModelThatCanBeAveragedWithTheOneItStartedFrom) {
 }
 
 TEST_F(FineTuning, RefusesAMissingOrDamagedModelAndLeavesNoRun) {
-  expect_refused(command({}), "train: general does not exist, a run or model directory is needed");
+  expect_refused(command({}), absent_model_text("train", "general"));
   train_general({"train.epochs=1"});
   std::filesystem::resize_file(path("general/best/model.safetensors"), 100);
 

@@ -196,7 +196,7 @@ TEST_F(PictureProgram, RefusesWrongSentencesAndOptions) {
   expect_refused(attention({"-o", "page.html"}),
                  "picture attention: there is no sentence, --input or --pairs is needed");
   expect_refused({"picture", "attention", "--model", "none", "--input", "a", "-o", "page.html"},
-                 "open_model: none does not exist, a run or model directory is needed");
+                 absent_model_text("open_model", "none"));
   expect_refused({"picture", "atention"}, "edgewise picture: unknown argument atention; did you mean attention?");
   EXPECT_FALSE(std::filesystem::exists(path("page.html")));
 }

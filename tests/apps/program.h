@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "edgewise/translate/model_names.h"
 #include "tests/apps/forked_program.h"
 #include "tests/support/process.h"
 
@@ -64,6 +65,12 @@ class ProgramTest : public testing::Test {
 
   std::filesystem::path folder_;
 };
+
+/// Returns the error for a model that does not exist and whose name no folder of models has.
+inline std::string absent_model_text(const std::string& caller, const std::string& name) {
+  return caller + ": " + name + " does not exist, a run or model directory is needed, or " +
+         describe_model_names(caller);
+}
 
 /// The config of a tiny model, without a [data] section; tests append more options of [train], and more sections.
 inline const std::string kTinyModelConfig = R"(

@@ -55,6 +55,21 @@ if(NOT found STREQUAL expected)
   message(FATAL_ERROR "examples/import.cpp prints ${found}, needs ${expected}")
 endif()
 
+# Installed programs find models by their names.
+file(COPY "${WORK}/model/" DESTINATION "${WORK}/installed/share/edgewise/models/imported")
+run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component models)
+file(WRITE "${WORK}/input" "y sister bought three red apples\n")
+file(GLOB manifests "${SOURCE}/models/*/manifest.json")
+foreach(manifest imported/manifest.json ${manifests})
+  get_filename_component(folder "${manifest}" DIRECTORY)
+  get_filename_component(name "${folder}" NAME)
+  execute_process(COMMAND "${WORK}/installed/bin/edgewise-translate" --model ${name} "${WORK}/input"
+    WORKING_DIRECTORY "${WORK}" OUTPUT_VARIABLE found_by_${name} COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
+if(NOT found_by_imported STREQUAL expected)
+  message(FATAL_ERROR "edgewise-translate --model imported prints ${found_by_imported}, needs ${expected}")
+endif()
+
 run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component train)
 build_example(train train)
 # The program starts and reports that the config is missing.

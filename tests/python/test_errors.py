@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+import pathlib
+
 import pytest
 
 import edgewise
@@ -16,9 +18,12 @@ def test_an_error_is_a_value_error_of_the_package():
 
 
 def test_a_missing_model_is_named(tmp_path):
-    refused(lambda: edgewise.Translator("en-de"), edgewise.Error,
-            'Translator: model is "en-de", needs a run or model directory, or the name of a model of the package, which '
-            "has no models")
+    folders = [pathlib.Path(edgewise.__file__).parent / "models", "/usr/share/edgewise/models"]
+    with pytest.raises(edgewise.Error) as caught:
+        edgewise.Translator("xx-yy")
+    assert str(caught.value).startswith(
+        "Translator: xx-yy does not exist, a run or model directory is needed, or the name of a model in "
+        f"{folders[0]}, {folders[1]}, which have ")
     with pytest.raises(edgewise.Error, match="^Translator: "):
         edgewise.Translator(tmp_path / "none")
     with pytest.raises(edgewise.Error, match="^Translator: "):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
+import shutil
 
 import pytest
 
@@ -44,6 +45,15 @@ def test_an_export_names_what_it_leaves_out(foreign_model, tmp_path):
 def test_what_cannot_be_converted_is_refused(tmp_path, call, text):
     with pytest.raises(edgewise.Error, match=text):
         call(tmp_path)
+
+
+def test_a_model_of_a_folder_has_a_name(model, tmp_path, monkeypatch):
+    shutil.copytree(model, tmp_path / "xx-yy")
+    monkeypatch.setenv("EDGEWISE_MODELS", f"/none:{tmp_path}")
+    translation = edgewise.Translator("xx-yy").translate("a b c")
+    assert translation.text == edgewise.Translator(model).translate("a b c").text
+    with pytest.raises(edgewise.Error, match=f"^Translator: yy-xx does not exist, .* in /none, {tmp_path}, .*xx-yy"):
+        edgewise.Translator("yy-xx")
 
 
 def test_a_path_is_no_number(tmp_path):

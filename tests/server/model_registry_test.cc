@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <map>
 
 #include "edgewise/server/text_request.h"
+#include "tests/base/support.h"
 #include "tests/server/copying_server.h"
 #include "tests/support/error_of.h"
 
@@ -28,6 +30,24 @@ TEST(ModelSpec, NamesLanguagesAndADirectory) {
   EXPECT_EQ(pair.path, "a=b");
   EXPECT_THAT(parse_model_spec("en-*=d").targets, IsEmpty());
   EXPECT_EQ(parse_model_spec("dir-ectory").path, "dir-ectory");
+  EXPECT_THAT(parse_model_spec("dir-ectory").sources, IsEmpty());
+}
+
+TEST(ModelSpec, OfANameThatIsNoPathHasTheLanguagesOfTheName) {
+  const TemporaryFolder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  const ModelSpec name = parse_model_spec("en-de");
+  std::filesystem::create_directory("en-de");
+  const ModelSpec directory = parse_model_spec("en-de");
+  std::filesystem::current_path(before);
+
+  EXPECT_THAT(name.sources, ElementsAre("en"));
+  EXPECT_THAT(name.targets, ElementsAre("de"));
+  EXPECT_EQ(name.path, "en-de");
+  EXPECT_THAT(directory.sources, IsEmpty());
+  EXPECT_EQ(directory.path, "en-de");
+  EXPECT_THAT(parse_model_spec("models/en-de").sources, IsEmpty());
 }
 
 TEST(ModelSpec, IsRefusedInAnotherForm) {

@@ -116,7 +116,8 @@ void add_settings_option(CLI::App& command, std::vector<std::string>& settings) 
 void add_translator_options(CLI::App& command, TranslatorSettings& settings) {
   TranslatorOptions& options = settings.options;
   add_path(command, "--model", settings.models,
-           "a run or model directory; several --model options with equal vocabularies form an ensemble")
+           "a run or model directory, or the name of a model such as en-de; several --model options with equal "
+           "vocabularies form an ensemble")
       ->allow_extra_args(false)
       ->required();
   command

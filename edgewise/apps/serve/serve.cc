@@ -133,7 +133,8 @@ void make_serve_command(CLI::App& serve) {
   serve
       .add_option("--model", command->models,
                   "a run or model directory with its languages, such as en-de=runs/en-de, or alone if the model knows "
-                  "the names of its languages; may be repeated; replaces server.models")
+                  "the names of its languages; or the name of a model, such as en-de; may be repeated; replaces "
+                  "server.models")
       ->allow_extra_args(false);
   add_path(serve, "--config", command->config, "a server's config, SERVER.toml; --print-config shows all options");
   serve.add_option("--listen", command->listen,
