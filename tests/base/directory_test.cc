@@ -299,7 +299,7 @@ TEST(DirectoryWriter, AcceptsEachPlainNameOnce) {
                                                       {"/etc", "\"/etc\""}, {"manifest.json", "\"manifest.json\""},
                                                       {"a\nb", "\"a\\nb\""}};
   for (const auto& [name, quoted] : rows) {
-    EXPECT_EQ(error_of([&] { writer.write(name, "x"); }),
+    EXPECT_EQ(error_of([&, name = name] { writer.write(name, "x"); }),
               "write_model: file name is " + quoted + ", needs a plain one without folders");
   }
   writer.write("a", "x");
