@@ -130,7 +130,7 @@ class StreamsProgram : public ProgramTest {
 
   /// Returns whether the command of a name writes its result to files.
   static bool writes_files(const std::string& name) {
-    static const std::set<std::string> writers = {"train", "vocab", "average", "export", "import"};
+    static const std::set<std::string> writers = {"train", "vocab", "average", "export", "import", "quantise"};
     return writers.contains(name) || name.starts_with("picture ");
   }
 };
