@@ -21,7 +21,8 @@ CALLS = {
 @pytest.mark.parametrize("call", CALLS)
 def test_ctrl_c_ends_a_call_at_once(model, call):
     code = f"""
-import sys, time, edgewise
+import signal, sys, time, edgewise
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell ignores SIGINT
 translator = edgewise.Translator({str(model)!r}, beam=4)
 print("ready", flush=True)
 try:
