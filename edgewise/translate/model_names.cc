@@ -48,6 +48,7 @@ std::vector<fs::path> folders_of_variable() {
 
 std::vector<std::string> texts_of(const std::vector<fs::path>& paths) {
   std::vector<std::string> texts;
+  texts.reserve(paths.size());
   for (const fs::path& path : paths) texts.push_back(path.string());
   return texts;
 }
