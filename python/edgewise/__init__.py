@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Translates with models of Edgewise, and with imported models of other systems.
+"""Translates with models of Edgewise, and with imported models of other systems; trains models.
 
     import edgewise
     translator = edgewise.Translator("runs/demo")
     print(translator.translate("Hello."))
+
+    run = edgewise.train("configs/copy.toml", out="runs/copy")  # needs the package edgewise-train
+    print(run.metrics()["valid_loss"])
 """
 
 import os as _os
@@ -23,12 +26,15 @@ from ._edgewise import (
     import_model,
     score,
 )
+from ._run import Run
+from ._training import train
 
 __all__ = [
     "BleuScore",
     "ChrfScore",
     "Error",
     "Output",
+    "Run",
     "Score",
     "Translation",
     "TranslationStream",
@@ -37,11 +43,12 @@ __all__ = [
     "export_model",
     "import_model",
     "score",
+    "train",
 ]
 
 _set_models_folder(_os.path.join(_os.path.dirname(__file__), "models"))
 
-# Error messages, help and pickles name the public place of a class.
-for _class in (BleuScore, ChrfScore, Error, Output, Score, Translation, TranslationStream, Translator):
-    _class.__module__ = __name__
-del _class
+# Error messages, help and pickles name the public place of a class or function.
+for _public in (BleuScore, ChrfScore, Error, Output, Run, Score, Translation, TranslationStream, Translator, train):
+    _public.__module__ = __name__
+del _public
