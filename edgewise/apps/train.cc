@@ -25,6 +25,7 @@ struct TrainCommand {
   std::string from;
   std::vector<std::string> settings;
   bool is_resumed = false;
+  bool ends_with_parent = false;
   int threads = 0;
 };
 
@@ -57,6 +58,7 @@ Experiment read_config(const TrainCommand& command) {
 
 void run_train(const TrainCommand& command) {
   TrainSignals signals;
+  if (command.ends_with_parent) TrainSignals::end_with_parent();
   make_output_optional();
   use_threads(command.threads);
   const Experiment experiment = read_config(command);
@@ -89,6 +91,8 @@ void add_train(CLI::App& program) {
            "start from this model: a run or model directory, whose vocabularies and parameters the new run has");
   add_settings_option(*train, command->settings);
   train->add_flag("--resume", command->is_resumed, "continue the run that --out holds");
+  train->add_flag("--end-with-parent", command->ends_with_parent,
+                  "save and end, as at SIGTERM, when the process that started this one ends");
   add_threads_option(*train, command->threads);
   train->callback([command] { run_train(*command); });
 }

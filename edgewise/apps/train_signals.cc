@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/apps/train_signals.h"
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -55,6 +56,8 @@ void TrainSignals::install() {
   // A write to a full pipe must fail, so that the writer reads the request.
   stop_.emplace(std::initializer_list<int>{SIGINT, SIGTERM, SIGHUP}, stop_on_signal, WaitingCalls::kFail);
 }
+
+void TrainSignals::end_with_parent() { prctl(PR_SET_PDEATHSIG, SIGTERM); }
 
 RunRequests& TrainSignals::requests() { return run_requests; }
 

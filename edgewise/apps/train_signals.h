@@ -20,6 +20,9 @@ class TrainSignals {
   /// Handles all signals. From now on, output that nobody reads does not delay the end of the run.
   void install();
 
+  /// Lets the system send SIGTERM to this process when the thread that started it ends, in whatever way.
+  static void end_with_parent();
+
   RunRequests& requests();
 
   /// Returns the signal that ended the run, or 0 without such a signal.

@@ -11,6 +11,8 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
+#include <fstream>
 #include <thread>
 
 #include "edgewise/base/config.h"
@@ -108,6 +110,30 @@ TEST_F(TrainSignalsTest, ABackgroundJobOfAScriptIgnoresSigintAndStopsAtSigterm) 
 
   EXPECT_EQ(shell.wait().exit_code, 128 + SIGTERM);
   expect_resumable();
+}
+
+TEST_F(TrainSignalsTest, EndsWithItsParentIfRequested) {
+  for (const bool is_requested : {true, false}) {
+    SCOPED_TRACE(is_requested);
+    Words command = train("run", kEndless);
+    if (is_requested) command.emplace_back("--end-with-parent");
+    RunningProcess shell = start_shell("\"$0\" \"$@\" & echo $! >pid.new; mv pid.new pid; wait $!", command);
+    wait_for_metrics();
+    const pid_t job = std::stoi(read("pid"));
+    shell.send(SIGKILL);
+    shell.wait();
+    const auto size = read("run/metrics.jsonl").size();
+    const auto has_ended = [file = "/proc/" + std::to_string(job) + "/cmdline"] {
+      return std::ifstream(file).peek() == EOF;  // a process that nobody waits for remains without a command line
+    };
+    wait_until([&] { return has_ended() || read("run/metrics.jsonl").size() > 2 * size; });
+
+    EXPECT_EQ(has_ended(), is_requested);
+    if (!has_ended()) kill(job, SIGTERM);
+    EXPECT_TRUE(wait_until(has_ended));
+    expect_resumable();
+    for (const char* name : {"run", "whole"}) std::filesystem::remove_all(path(name));
+  }
 }
 
 TEST_F(TrainSignalsTest, SavesWhenItsTerminalIsGone) {
