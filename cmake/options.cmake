@@ -2,6 +2,7 @@
 # Build options and global defaults.
 option(EDGEWISE_TORCH "Build the layers above libtorch; without them, only what translates is built, and no tests" ON)
 option(EDGEWISE_PYTHON "Build the extension module of the Python package, which translates; needs nanobind" OFF)
+option(EDGEWISE_TRAIN_WHEEL "Install the program for the wheel edgewise-train, which finds libtorch in the package torch" OFF)
 option(EDGEWISE_TESTS "Build the tests" ${EDGEWISE_TORCH})
 option(EDGEWISE_BENCHMARKS "Build the benchmarks of single kernels" OFF)
 option(EDGEWISE_FUZZ "Build the fuzzers of the readers of untrusted files; needs clang" OFF)

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
@@ -41,8 +42,13 @@ warmup = 20
 """
 
 
+os.environ.setdefault("EDGEWISE_PROGRAM", str(SOURCE / "build/edgewise"))
+# The threads of several trainings at a time would wait for each other busily.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+
 def program():
-    return os.environ.get("EDGEWISE_PROGRAM", str(SOURCE / "build/edgewise"))
+    return os.environ["EDGEWISE_PROGRAM"]
 
 
 def run_program(*arguments, text=""):
@@ -50,6 +56,22 @@ def run_program(*arguments, text=""):
     command = [program(), *map(str, arguments)]
     # Not as text, which would change line ends.
     return subprocess.run(command, input=text.encode(), check=True, stdout=subprocess.PIPE).stdout.decode()
+
+
+def start_python(code, handles_ctrl_c=True, **options):
+    """Starts a Python program whose output is a pipe of text. A background job of a shell ignores SIGINT, and so do the
+    programs that it starts: this one handles it anyway, unless it shall not."""
+    if handles_ctrl_c:
+        code = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n" + code
+    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, **options)
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """The path of the tiny config."""
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY_CONFIG)
+    return path
 
 
 @pytest.fixture(scope="session")
