@@ -132,6 +132,8 @@ class _Process:
     def _run(self) -> None:
         try:
             self._ended = self._run_program()
+        except OSError as error:
+            self._ended = Error(f"{self._command[1]}: {self._command[0]}: {error.strerror}")
         except Exception as error:
             self._ended = error
         self._events.put(None)
