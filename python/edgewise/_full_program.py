@@ -67,7 +67,7 @@ def run_to_end(program: Program, arguments: Sequence[str], on_line: Callable[[st
     when the program has ended."""
     process = _Process(program, arguments)
     try:
-        return process.forward_lines(on_line)
+        process.forward_lines(on_line)
     except BaseException as interruption:
         # An exception of on_line itself would come again with the next line.
         forwards = isinstance(interruption, KeyboardInterrupt)
@@ -79,6 +79,7 @@ def run_to_end(program: Program, arguments: Sequence[str], on_line: Callable[[st
             except BaseException as another:
                 forwards = forwards and isinstance(another, KeyboardInterrupt)
         raise
+    return process.result()
 
 
 class _Process:
@@ -105,7 +106,7 @@ class _Process:
             if self._process is not None and self._process.returncode is None:
                 self._process.send_signal(self._stop_signal)
 
-    def forward_lines(self, on_line: Callable[[str], object] | None) -> Ended:
+    def forward_lines(self, on_line: Callable[[str], object] | None) -> None:
         # An exception of a signal handler may drop the event that was just taken, even the last one.
         while self._ended is None or not self._events.empty():
             event = self._events.get()
@@ -119,14 +120,13 @@ class _Process:
                 self._warning = self._last_error = line
             elif on_line is not None:
                 on_line(line)
-        return self._finish(on_line)
-
-    def _finish(self, on_line: Callable[[str], object] | None) -> Ended:
-        if isinstance(self._ended, Exception):
-            raise self._ended
-        assert self._ended is not None
         if self._ended == 0 and self._warning is not None and on_line is not None:
             on_line(self._warning)
+
+    def result(self) -> Ended:
+        assert self._ended is not None
+        if isinstance(self._ended, Exception):
+            raise self._ended
         return Ended(self._ended, self._last_error)
 
     def _run(self) -> None:
