@@ -155,7 +155,7 @@ class _Process:
         code = process.wait()
         for reader in readers:
             # A process that another thread forked while the program started may hold the pipes open.
-            reader.join(timeout=5)
+            reader.join(timeout=2)
         return code if code >= 0 else 128 - code
 
     def _read(self, stream: str, lines: Iterable[str]) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which program trains, and how its failures are reported."""
+import importlib
 import os
 import signal
 import sys
@@ -47,6 +48,7 @@ def test_the_variable_comes_before_the_package_and_both_before_other_programs(no
     program = write_program(tmp_path / "packages/program", 'echo package $VALUE >&2; exit 2')
     package = tmp_path / "packages/edgewise_train.py"
     package.write_text(f"def program():\n  return {str(program)!r}\ndef environment():\n  return {{'VALUE': 'value'}}\n")
+    importlib.invalidate_caches()
     assert error_of_training(tiny, tmp_path) == "package value"
     monkeypatch.setenv("EDGEWISE_PROGRAM", str(write_program(tmp_path / "named", "echo variable >&2; exit 2")))
     assert error_of_training(tiny, tmp_path) == "variable"

@@ -80,7 +80,7 @@ except KeyboardInterrupt:
 def test_ctrl_c_before_the_first_step_ends_the_program(tmp_path):
     # The program waits for the text of a pipe.
     os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "config.toml").write_text('[data]\ntrain = ["pipe"]\nvalid = ["pipe"]\n')
+    (tmp_path / "config.toml").write_text('[data]\ntrain = ["pipe"]\nvalid = ["pipe"]\n[vocabulary]\nshared = true\n')
     code = f"""
 import threading, edgewise
 threading.Timer(1, lambda: print("waits", flush=True)).start()
