@@ -154,7 +154,7 @@ def test_a_run_displays_its_curves_in_a_notebook(run, tmp_path):
     image = re.search(r'src="data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)"', html)
     root = ElementTree.fromstring(base64.b64decode(image[1]))
     texts = "".join(root.itertext())
-    assert "loss" in texts
+    assert "Learning rate" in texts
     assert html.count("<figure>") == html.count("</figure>") == 1
     assert "<script>" not in html
 
