@@ -15,7 +15,7 @@ from ._edgewise import Error, Translator
 from ._full_program import find_program, run_to_end
 
 if TYPE_CHECKING:
-    import pandas
+    import pandas  # type: ignore[import-untyped,unused-ignore]
 
 _MODELS = ("best", "last", "previous")
 _HISTOGRAMS = ("valid_encoder_steps", "valid_decoder_steps")

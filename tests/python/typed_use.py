@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that mypy checks with --strict: each call has the type that the stub promises."""
 from pathlib import Path
+from typing import Any
 
 from typing_extensions import assert_type
 
@@ -17,9 +18,20 @@ assert_type(translator.translate_html(["<p>Hello.</p>"]), list[str])
 assert_type(edgewise.score(["a"], ["b"]).bleu.score, float)
 assert_type(edgewise.import_model(Path("marian"), "model"), str)
 assert_type(edgewise.export_model("model", "out", format="marian"), list[str])
+run = edgewise.train("config.toml", Path("runs/x"), set={"train.steps": 100}, from_model="en-de", on_line=print)
+assert_type(run, edgewise.Run)
+assert_type(edgewise.train({"train": {"steps": 1}}, out="runs/x", resume=True, threads=2, on_line=None), edgewise.Run)
+assert_type(run.best_model, Path)
+assert_type(run.translator(beam=4).translate("Hello."), edgewise.Translation)
+assert_type(run.metrics()["step"], list[Any])
+assert_type(edgewise.Translator(run).translate("Hello."), edgewise.Translation)
+run.metrics_frame()
 
 edgewise.Translator("en-de", beem=4)  # type: ignore[call-arg]
 edgewise.Translator("en-de", precision="fp8")  # type: ignore[arg-type]
 edgewise.Translator("en-de", beam="4")  # type: ignore[arg-type]
+edgewise.train("config.toml", "runs/x", treads=2)  # type: ignore[call-arg]
+edgewise.train("config.toml", "runs/x", threads="2")  # type: ignore[arg-type]
+edgewise.train("config.toml", "runs/x", set=["train.steps"])  # type: ignore[arg-type]
 translator.translate(3)  # type: ignore[call-overload]
 translator.translate_text("a", line_breaks="both")  # type: ignore[call-overload]
