@@ -4,9 +4,9 @@ import importlib.util
 import re
 
 import pytest
-from conftest import SOURCE, sentences
+from conftest import SOURCE, TINY_CONFIG, sentences
 
-DOCUMENTS = ["docs/python.md", "python/README.md", "README.md"]
+DOCUMENTS = ["docs/python.md", "python/README.md", "python/train/README.md", "README.md"]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -16,6 +16,7 @@ def test_the_examples_run(document, model, foreign_model, tmp_path, monkeypatch,
     (tmp_path / "runs/demo").symlink_to(model.parent)
     (tmp_path / "model").symlink_to(model)
     (tmp_path / "opus-mt-en-de").symlink_to(foreign_model)
+    (tmp_path / "copy.toml").write_text(TINY_CONFIG)
     (tmp_path / "text.en").write_text("\n".join(sentences(20)) + "\n")
     examples = re.findall(r"^```python\n(.*?)^```$", (SOURCE / document).read_text(), re.DOTALL | re.MULTILINE)
     assert examples
