@@ -178,12 +178,14 @@ def train():
         {endless(tiny, tmp_path, "lambda line: print(line, flush=True)")}
     except KeyboardInterrupt:
         print("thread interrupted", flush=True)
-thread = threading.Thread(target=train)
-thread.start()
+    is_over.set()
+# Up to Python 3.12, a join of a thread that is interrupted takes the thread for ended.
+is_over = threading.Event()
+threading.Thread(target=train).start()
 try:
-    thread.join()
+    is_over.wait()
 except KeyboardInterrupt:
-    thread.join()
+    is_over.wait()
     print("main thread interrupted", flush=True)
 """
     process = start_python(code, start_new_session=True)
