@@ -17,9 +17,9 @@ ENDLESS = {"train.epochs": 0, "train.steps": 1000000, "train.save_every": 100000
            "train.log_every": 10}
 
 
-def child_processes():
-    """Returns the processes that threads of this process have started."""
-    return [int(child) for task in pathlib.Path("/proc/self/task").iterdir()
+def child_processes(process="self"):
+    """Returns the processes that the threads of a process have started."""
+    return [int(child) for task in pathlib.Path(f"/proc/{process}/task").iterdir()
             for child in (task / "children").read_text().split()]
 
 
@@ -35,6 +35,12 @@ def wait_until(is_true):
     while not is_true():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+def wait_for_step(process):
+    """Reads the output of a Python program that trains, until the training has metrics."""
+    while not (line := process.stdout.readline()).startswith("step "):
+        assert line
 
 
 def endless(tiny, tmp_path, on_line):
@@ -64,8 +70,7 @@ except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
     process = start_python(code, start_new_session=True)
-    while not (line := process.stdout.readline()).startswith("step "):
-        assert line
+    wait_for_step(process)
     if receiver == "python":
         process.send_signal(signal.SIGINT)
     else:
@@ -109,8 +114,7 @@ except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
     process = start_python(code, handles_ctrl_c=False)
-    while not (line := process.stdout.readline()).startswith("step "):
-        assert line
+    wait_for_step(process)
     process.send_signal(signal.SIGUSR1)
     assert process.communicate(timeout=60)[0].endswith("\ninterrupted\n")
     expect_resumable(tiny, tmp_path)
@@ -119,10 +123,8 @@ except KeyboardInterrupt:
 def test_a_training_does_not_outlive_python(tiny, tmp_path):
     code = f"import edgewise\n{endless(tiny, tmp_path, 'lambda line: print(line, flush=True)')}"
     process = start_python(code)
-    while not (line := process.stdout.readline()).startswith("step "):
-        assert line
-    trainings = [int(child) for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir()
-                 for child in (task / "children").read_text().split()]
+    wait_for_step(process)
+    trainings = child_processes(process.pid)
     assert len(trainings) == 1
     process.kill()
     process.communicate(timeout=60)
@@ -189,8 +191,7 @@ except KeyboardInterrupt:
     print("main thread interrupted", flush=True)
 """
     process = start_python(code, start_new_session=True)
-    while not (line := process.stdout.readline()).startswith("step "):
-        assert line
+    wait_for_step(process)
     os.killpg(process.pid, signal.SIGINT)
     lines = process.communicate(timeout=60)[0].splitlines()
     assert lines[-2:] == ["thread interrupted", "main thread interrupted"]
