@@ -15,7 +15,7 @@ from ._edgewise import Error, Translator
 from ._full_program import find_program, run_to_end
 
 if TYPE_CHECKING:
-    import pandas  # type: ignore[import-untyped,unused-ignore]
+    import pandas as _pandas  # type: ignore[import-untyped,unused-ignore]
 
 _MODELS = ("best", "last", "previous")
 _HISTOGRAMS = ("valid_encoder_steps", "valid_decoder_steps")
@@ -58,7 +58,7 @@ class Run:
         trains, later calls return more rows."""
         return _columns_of(_read_rows(self._path / "metrics.jsonl"))
 
-    def metrics_frame(self) -> pandas.DataFrame:
+    def metrics_frame(self) -> _pandas.DataFrame:
         """Returns the metrics as a DataFrame of pandas, whose index is the step."""
         try:
             import pandas
