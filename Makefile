@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The commands of this project. Every target installs what it needs on its first call.
 .PHONY: help setup build demo serve test test-pages gallery python-wheel python-train-wheel test-python test-torch \
-  test-train test-sanitized test-threads fuzz lint-tools format format-check tidy bench-kernels bench-peers packages check-packages clean
+  test-train test-sanitized test-threads fuzz lint-tools format format-check tidy bench-kernels bench-peers packages \
+  check-packages clean
 
 help:  ## list all targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -93,4 +94,5 @@ check-packages: setup  ## install packages in a clean Debian and translate; need
 	@tests/install/check_packages
 
 clean:  ## delete all build folders, packages/, demo/ and dist/; .venv stays
-	@rm -rf build build-asan build-tsan build-fuzz build-packages build-tidy build-python build-python-train demo dist packages
+	@rm -rf build build-asan build-tsan build-fuzz build-packages build-tidy build-python build-python-train
+	@rm -rf demo dist packages

@@ -48,6 +48,16 @@ def endless(tiny, tmp_path, on_line):
     return (f"edgewise.train({str(tiny)!r}, {str(tmp_path / 'run')!r}, set={ENDLESS!r}, threads=1, on_line={on_line})")
 
 
+def signal_training(number):
+    """Returns a function for `on_line` that sends a signal to the training when it has metrics."""
+    def send(line):
+        if line.startswith("step "):
+            for child in child_processes():
+                os.kill(child, number)
+
+    return send
+
+
 def expect_resumable(tiny, tmp_path):
     """Expects that the run has a state of its last step, and that it continues with the bits of a longer run."""
     state = (tmp_path / "run/last/training.toml").read_text()
@@ -148,27 +158,17 @@ def test_an_exception_of_on_line_ends_the_training_and_is_raised(tiny, tmp_path)
 
 
 def test_a_killed_program_is_an_error_and_the_run_resumes(tiny, tmp_path):
-    def kill(line):
-        if line.startswith("step "):
-            for child in child_processes():
-                os.kill(child, signal.SIGKILL)
-
     settings = {**ENDLESS, "train.save_every": 5}
     with pytest.raises(edgewise.Error) as error:
-        edgewise.train(tiny, tmp_path / "run", set=settings, threads=1, on_line=kill)
+        edgewise.train(tiny, tmp_path / "run", set=settings, threads=1, on_line=signal_training(signal.SIGKILL))
     assert str(error.value) == ("train: SIGKILL ended the program; if a checkpoint is saved, resume=True continues the "
                                 "run")
     expect_resumable(tiny, tmp_path)
 
 
 def test_a_program_that_is_asked_to_end_says_so(tiny, tmp_path):
-    def end(line):
-        if line.startswith("step "):
-            for child in child_processes():
-                os.kill(child, signal.SIGTERM)
-
     with pytest.raises(edgewise.Error, match="^train: SIGTERM ended the program; "):
-        edgewise.train(tiny, tmp_path / "run", set=ENDLESS, threads=1, on_line=end)
+        edgewise.train(tiny, tmp_path / "run", set=ENDLESS, threads=1, on_line=signal_training(signal.SIGTERM))
     expect_resumable(tiny, tmp_path)
 
 
