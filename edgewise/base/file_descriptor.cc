@@ -2,6 +2,7 @@
 #include "edgewise/base/file_descriptor.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,6 +28,13 @@ int write_all(const FileDescriptor& file, std::string_view bytes) {
     if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
   }
   return 0;
+}
+
+bool is_named(const FileDescriptor& file, const std::filesystem::path& path) {
+  struct stat open_status {};
+  struct stat path_status {};
+  return ::fstat(file.number(), &open_status) == 0 && ::lstat(path.c_str(), &path_status) == 0 &&
+         open_status.st_dev == path_status.st_dev && open_status.st_ino == path_status.st_ino;
 }
 
 int create_file(const std::filesystem::path& path, unsigned permissions) {

@@ -36,6 +36,9 @@ class FileDescriptor {
 /// Writes all bytes, with several system calls if necessary.
 int write_all(const FileDescriptor& file, std::string_view bytes);
 
+/// Returns whether `path` still names an open file, and not a symbolic link or another file that replaced it.
+bool is_named(const FileDescriptor& file, const std::filesystem::path& path);
+
 /// Creates a file that must not exist yet. Returns its number, or -1 and sets errno.
 int create_file(const std::filesystem::path& path, unsigned permissions);
 

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -47,14 +46,6 @@ std::string target_of(std::string_view name) {
 /// Opens without following links and without waiting for the other end of a pipe.
 FileDescriptor open_to_lock(const fs::path& path) {
   return FileDescriptor(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-}
-
-/// Whether `path` still names the open file.
-bool is_named(const FileDescriptor& file, const fs::path& path) {
-  struct stat open_status {};
-  struct stat path_status {};
-  return ::fstat(file.number(), &open_status) == 0 && ::lstat(path.c_str(), &path_status) == 0 &&
-         open_status.st_dev == path_status.st_dev && open_status.st_ino == path_status.st_ino;
 }
 
 /// Takes a lock without waiting. Returns false if another process holds it. File systems without locks count as locked.

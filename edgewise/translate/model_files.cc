@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/manifest.h"
+#include "edgewise/base/sha256.h"
 #include "edgewise/base/stored_parameters.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/translate/model_names.h"
@@ -98,6 +100,15 @@ void check_begin_embedding(const TransformerOptions& options, const SafetensorsF
         caller, name, options.begin_token, quote(table->name), kConfigFile);
 }
 
+/// Throws Error unless the last model has the vocabularies of the first one.
+void check_same_vocabularies(const std::vector<ModelFiles>& models, const std::string& name,
+                             const std::string& first_name, std::string_view caller) {
+  const Vocabularies& first = models.front().codec.vocabularies;
+  const Vocabularies& other = models.back().codec.vocabularies;
+  check(are_equal(*other.input, *first.input) && are_equal(*other.output, *first.output),
+        "{}: {} has another vocabulary than {}, needs the same", caller, name, first_name);
+}
+
 }  // namespace
 
 fs::path find_model(const fs::path& path, std::string_view caller) {
@@ -148,12 +159,26 @@ std::vector<ModelFiles> read_models(const std::vector<std::string>& paths, std::
   std::vector<ModelFiles> models;
   for (const std::string& path : paths) {
     models.push_back(read_model_files(path, caller));
-    const Vocabularies& first = models.front().codec.vocabularies;
-    const Vocabularies& other = models.back().codec.vocabularies;
-    check(are_equal(*other.input, *first.input) && are_equal(*other.output, *first.output),
-          "{}: {} has another vocabulary than {}, needs the same", caller, path, paths.front());
+    check_same_vocabularies(models, path, paths.front(), caller);
   }
   return models;
+}
+
+std::vector<ModelFiles> read_models(std::span<const ListedDirectory> directories, std::string_view caller) {
+  std::vector<ModelFiles> models;
+  for (const ListedDirectory& directory : directories) {
+    models.push_back(read_model_files(directory, caller));
+    check_same_vocabularies(models, directory.path(), directories.front().path(), caller);
+  }
+  return models;
+}
+
+std::string model_sum(const Manifest& manifest) {
+  std::map<std::string, std::string> files;
+  for (const ManifestEntry& file : manifest.files) files.emplace(file.name, file.sha256);
+  std::string text;
+  for (const auto& [name, sum] : files) text += fmt::format("{} {}\n", sum, name);
+  return sha256(text);
 }
 
 TransformerOptions transformer_options(const Experiment& experiment, const Vocabularies& vocabularies) {

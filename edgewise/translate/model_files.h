@@ -48,6 +48,12 @@ void check_finite(const SafetensorsFile& parameters, const std::string& name, st
 /// Reads the members of an ensemble, at least one. Throws Error unless their vocabularies are equal.
 std::vector<ModelFiles> read_models(const std::vector<std::string>& paths, std::string_view caller);
 
+/// Reads the members of an ensemble, at least one, from directories that are open already.
+std::vector<ModelFiles> read_models(std::span<const ListedDirectory> models, std::string_view caller);
+
+/// Returns a SHA-256 of the names and contents of the files that a model's manifest lists.
+std::string model_sum(const Manifest& manifest);
+
 /// Returns the options of the [model] section, with the properties of these vocabularies. Throws Error if outputs may
 /// contain the begin token although its embedding is zero.
 TransformerOptions transformer_options(const Experiment& experiment, const Vocabularies& vocabularies);
@@ -61,6 +67,10 @@ TextCodec text_codec(const Experiment& experiment, const Vocabularies& vocabular
 /// Packing throws StopException if `stop` is set meanwhile.
 ScorerFactory make_runtime_scorer_factory(ModelFiles files, RuntimePrecision precision = RuntimePrecision::kFp32,
                                           const CrossHeads& recorded_heads = {}, const StopRequest* stop = nullptr);
+
+/// Returns a name of the instructions that compute with this precision on this machine, such as "avx512". On machines
+/// with equal names, translations have equal bits.
+std::string translation_instructions(RuntimePrecision precision);
 
 /// Writes a model directory whose parameters are the mean over several model or run directories, usually checkpoints of
 /// one training: their mean is often better than the last checkpoint. The other files are those of the first model.

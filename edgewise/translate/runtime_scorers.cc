@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // In its own file, so that programs that only read model files do not link the runtime.
 #include <memory>
+#include <string>
 
 #include "edgewise/runtime/runtime_model.h"
 #include "edgewise/translate/model_files.h"
@@ -13,5 +14,7 @@ ScorerFactory make_runtime_scorer_factory(ModelFiles files, RuntimePrecision pre
                                                           files.parameters_name, precision, stop);
   return [model, recorded_heads] { return model->make_scorer(recorded_heads); };
 }
+
+std::string translation_instructions(RuntimePrecision precision) { return instructions_of(precision); }
 
 }  // namespace edgewise

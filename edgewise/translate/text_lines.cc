@@ -7,14 +7,30 @@
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {
+namespace {
+
+LineReaderOptions reader_options(const TextLinesOptions& options, bool begins_text = true) {
+  return {.max_line_bytes = options.max_line_bytes,
+          .long_lines = options.long_lines,
+          .line_ends = options.line_ends,
+          .caller = options.caller,
+          .stop = options.stop,
+          .begins_text = begins_text};
+}
+
+}  // namespace
 
 TextLines::TextLines(TextLinesOptions options)
+    : options_(std::move(options)), reader_(options_.path, reader_options(options_)) {}
+
+TextLines::TextLines(std::unique_ptr<ByteSource> source, bool begins_text, TextLinesOptions options)
     : options_(std::move(options)),
-      reader_(options_.path, {.max_line_bytes = options_.max_line_bytes,
-                              .long_lines = options_.long_lines,
-                              .line_ends = options_.line_ends,
-                              .caller = options_.caller,
-                              .stop = options_.stop}) {}
+      reader_(std::move(source), options_.path, /*lines_before=*/0, reader_options(options_, begins_text)) {}
+
+bool TextLines::skip() {
+  std::string line;
+  return reader_.next(line);
+}
 
 std::optional<std::string> TextLines::next() {
   std::string line;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -35,9 +36,16 @@ class TextLines {
  public:
   explicit TextLines(TextLinesOptions options);
 
+  /// Reads the lines of `source`, which belong to the text `options.path`. If the source does not begin where the text
+  /// does, lines are numbered from the source's beginning.
+  TextLines(std::unique_ptr<ByteSource> source, bool begins_text, TextLinesOptions options);
+
   /// Returns nullopt at the end. Throws Error for lines that are too long or not UTF-8, unless the options allow
   /// repairs.
   std::optional<std::string> next();
+
+  /// Reads a line as next() does, but does not check or repair it. Returns false at the end.
+  bool skip();
 
   /// Returns the number of the line that was read last, counted from 1.
   std::int64_t line_number() const { return reader_.line_number(); }
