@@ -31,6 +31,8 @@ std::string json_of(const Translation& translation, std::int64_t number, const T
   return json.text() + "\n";
 }
 
+}  // namespace
+
 std::string format_translation(const Translation& translation, std::int64_t number, const TranslationFormat& format) {
   if (format.is_json) return json_of(translation, number, format);
   std::string lines;
@@ -43,8 +45,6 @@ std::string format_translation(const Translation& translation, std::int64_t numb
   }
   return lines;
 }
-
-}  // namespace
 
 void write_translations(Translator& translator, RequestReader& requests, AtomicFile* file, std::string_view caller,
                         const TranslationFormat& format) {
