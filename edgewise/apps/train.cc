@@ -2,6 +2,7 @@
 // edgewise train CONFIG.toml --out RUN [--from MODEL]
 #include "edgewise/experiment/train.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -19,13 +20,15 @@
 namespace edgewise {
 namespace {
 
+constexpr double kMaxProcess = 1 << 22;  // the most processes that Linux numbers
+
 struct TrainCommand {
   std::string config;
   std::string run;
   std::string from;
   std::vector<std::string> settings;
   bool is_resumed = false;
-  bool ends_with_parent = false;
+  std::int64_t parent = 0;
   int threads = 0;
 };
 
@@ -58,7 +61,7 @@ Experiment read_config(const TrainCommand& command) {
 
 void run_train(const TrainCommand& command) {
   TrainSignals signals;
-  if (command.ends_with_parent) TrainSignals::end_with_parent();
+  if (command.parent != 0) TrainSignals::end_with_parent(command.parent);
   make_output_optional();
   use_threads(command.threads);
   const Experiment experiment = read_config(command);
@@ -91,8 +94,9 @@ void add_train(CLI::App& program) {
            "start from this model: a run or model directory, whose vocabularies and parameters the new run has");
   add_settings_option(*train, command->settings);
   train->add_flag("--resume", command->is_resumed, "continue the run that --out holds");
-  train->add_flag("--end-with-parent", command->ends_with_parent,
-                  "save and end, as at SIGTERM, when the process that started this one ends");
+  add_number(*train, "--end-with-parent", &command->parent,
+             "save and end, as at SIGTERM, when the process with this number ends, which must have started this one",
+             at_least(1).at_most(kMaxProcess));
   add_threads_option(*train, command->threads);
   train->callback([command] { run_train(*command); });
 }

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "edgewise/apps/runtime/standard_streams.h"
+#include "edgewise/base/error.h"
 #include "edgewise/base/unfinished_files.h"
 
 namespace edgewise {
@@ -57,7 +58,13 @@ void TrainSignals::install() {
   stop_.emplace(std::initializer_list<int>{SIGINT, SIGTERM, SIGHUP}, stop_on_signal, WaitingCalls::kFail);
 }
 
-void TrainSignals::end_with_parent() { prctl(PR_SET_PDEATHSIG, SIGTERM); }
+void TrainSignals::end_with_parent(std::int64_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  // The system sends no signal for a parent that ended before, and another process is the parent then.
+  check(getppid() == parent,
+        "train: --end-with-parent is {}, needs the number of the process that started this one and has not ended",
+        parent);
+}
 
 RunRequests& TrainSignals::requests() { return run_requests; }
 

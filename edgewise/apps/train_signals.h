@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "edgewise/apps/runtime/signal_handlers.h"
@@ -20,8 +21,9 @@ class TrainSignals {
   /// Handles all signals. From now on, output that nobody reads does not delay the end of the run.
   void install();
 
-  /// Lets the system send SIGTERM to this process when the thread that started it ends, in whatever way.
-  static void end_with_parent();
+  /// Lets the system send SIGTERM to this process when the thread that started it ends, in whatever way. Throws Error
+  /// if `parent` is not the process that started this one, or has ended already.
+  static void end_with_parent(std::int64_t parent);
 
   RunRequests& requests();
 

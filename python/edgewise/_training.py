@@ -79,7 +79,7 @@ def train(
         raise TypeError(f"train: on_line is {on_line!r:.80}, needs a function of a str, or None")
     program = need_program("train")
     with _config_file(config) as file:
-        ended = run_to_end(program, ["train", "--end-with-parent", *arguments, "--", file], on_line)
+        ended = run_to_end(program, ["train", "--end-with-parent", str(os.getpid()), *arguments, "--", file], on_line)
     if ended.code != 0:
         # A dict has no file name that a message could begin with.
         name = f"{re.escape(file)}(?=:)" if isinstance(config, Mapping) else "(?!)"

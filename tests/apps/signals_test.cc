@@ -115,9 +115,9 @@ TEST_F(TrainSignalsTest, ABackgroundJobOfAScriptIgnoresSigintAndStopsAtSigterm) 
 TEST_F(TrainSignalsTest, EndsWithItsParentIfRequested) {
   for (const bool is_requested : {true, false}) {
     SCOPED_TRACE(is_requested);
-    Words command = train("run", kEndless);
-    if (is_requested) command.emplace_back("--end-with-parent");
-    RunningProcess shell = start_shell("\"$0\" \"$@\" & echo $! >pid.new; mv pid.new pid; wait $!", command);
+    const std::string option = is_requested ? " --end-with-parent $$" : "";
+    RunningProcess shell =
+        start_shell("\"$0\" \"$@\"" + option + " & echo $! >pid.new; mv pid.new pid; wait $!", train("run", kEndless));
     wait_for_metrics();
     const pid_t job = std::stoi(read("pid"));
     shell.send(SIGKILL);
@@ -134,6 +134,30 @@ TEST_F(TrainSignalsTest, EndsWithItsParentIfRequested) {
     expect_resumable();
     for (const char* name : {"run", "whole"}) std::filesystem::remove_all(path(name));
   }
+}
+
+TEST_F(TrainSignalsTest, RefusesToBeginAfterTheEndOfItsParent) {
+  // The child of the shell becomes the program when the shell has ended.
+  RunningProcess shell = start_shell(
+      "{ while [ ! -e ended ]; do sleep 0.05; done; exec \"$0\" \"$@\" --end-with-parent $$ 2>errors; } & echo $$ >pid",
+      train("run", kEndless));
+  shell.wait();
+  write("ended", "");
+  EXPECT_TRUE(wait_until([&] { return read("errors").ends_with("\n"); }));
+
+  std::string parent = read("pid");
+  parent.pop_back();
+  EXPECT_EQ(read("errors"), "train: --end-with-parent is " + parent +
+                                ", needs the number of the process that started this one and has not ended\n");
+  EXPECT_FALSE(std::filesystem::exists(path("run")));
+}
+
+TEST_F(TrainSignalsTest, EndsOnlyWithTheProcessThatStartedIt) {
+  Words command = train("run", kEndless);
+  command.insert(command.end(), {"--end-with-parent", "1"});
+  expect_refused(
+      command,
+      "train: --end-with-parent is 1, needs the number of the process that started this one and has not ended");
 }
 
 TEST_F(TrainSignalsTest, SavesWhenItsTerminalIsGone) {
