@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # The commands of this project. Every target installs what it needs on its first call.
-.PHONY: help setup build demo serve test test-pages gallery python-wheel python-train-wheel test-python test-torch \
-  test-train test-sanitized test-threads fuzz lint-tools format format-check tidy bench-kernels bench-peers packages \
+.PHONY: help setup build demo serve test test-pages gallery python-wheel python-models-wheel python-train-wheel \
+  test-python test-torch test-train test-sanitized test-threads fuzz lint-tools format format-check tidy bench-kernels bench-peers packages \
   check-packages clean
 
 help:  ## list all targets
-	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 21
 
 setup:  ## install Debian packages, and libtorch into .venv
 	@scripts/setup
@@ -41,12 +41,15 @@ python-wheel: setup  ## build the wheel of the Python package, dist/edgewise-*.w
 python-train-wheel: setup  ## build the wheel of the program that trains, dist/edgewise_train-*.whl, and check it
 	@scripts/python_train_wheel
 
-test-python: setup python-wheel  ## install the wheel into new environments of Python 3.10 and later, and test it there
-	@scripts/build release edgewise
-	@scripts/test_python
+python-models-wheel: setup  ## build the wheel of the models, dist/edgewise_models-*.whl
+	@scripts/python_models_wheel
 
-test-torch: setup python-wheel  ## test edgewise.torch beside the oldest and the newest PyTorch; installs gigabytes
-	@scripts/test_python_torch
+test-python: setup python-wheel python-models-wheel  ## test wheels in new environments of Python 3.10 and later: PYTHONS="3.10 3.13"
+	@scripts/build release edgewise
+	@EDGEWISE_PYTHONS="$(PYTHONS)" scripts/test_python
+
+test-torch: setup python-wheel  ## test edgewise.torch beside two versions of PyTorch; installs gigabytes: PYTHONS="3.10 3.13"
+	@EDGEWISE_PYTHONS="$(PYTHONS)" scripts/test_python_torch
 
 test-train: setup python-wheel python-train-wheel  ## install both wheels beside libtorch, and train from Python
 	@scripts/test_python_train
@@ -85,7 +88,7 @@ bench-peers: setup  ## compare speed with PyTorch, DGL and CTranslate2: INPUT=co
 	@scripts/build release edgewise
 	@bench/peers/run $(if $(INPUT),--input "$(INPUT)") $(if $(OUTPUT),--output "$(OUTPUT)")
 
-packages: setup  ## build packages for other machines in packages/: KINDS="deb archive wheel train-wheel"
+packages: setup  ## build packages for other machines in packages/: KINDS="deb archive wheel models-wheel train-wheel"
 	@scripts/make_packages $(KINDS)
 
 check-packages: setup  ## install packages in a clean Debian and translate; needs root, debootstrap, systemd-nspawn
@@ -94,5 +97,6 @@ check-packages: setup  ## install packages in a clean Debian and translate; need
 	@tests/install/check_packages
 
 clean:  ## delete all build folders, packages/, demo/ and dist/; .venv stays
-	@rm -rf build build-asan build-tsan build-fuzz build-packages build-tidy build-python build-python-train
+	@rm -rf build build-asan build-tsan build-fuzz build-packages build-tidy
+	@rm -rf build-python build-python-models build-python-train
 	@rm -rf demo dist packages
