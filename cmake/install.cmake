@@ -53,16 +53,7 @@ endforeach()
 configure_file("${CMAKE_CURRENT_LIST_DIR}/edgewise.pc.in" "${PROJECT_BINARY_DIR}/edgewise.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/edgewise.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT infer)
 
-# Models that all programs find by their names (edgewise/translate/model_names.h): the folders of models/ with a
-# manifest.json, which models/train writes. The wheel has them, too.
-file(GLOB model_manifests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/models/*/manifest.json")
-foreach(manifest ${model_manifests})
-  get_filename_component(model "${manifest}" DIRECTORY)
-  install(DIRECTORY "${model}" DESTINATION "${CMAKE_INSTALL_DATADIR}/edgewise/models" COMPONENT models)
-  if(EDGEWISE_PYTHON)
-    install(DIRECTORY "${model}" DESTINATION edgewise/models COMPONENT python)
-  endif()
-endforeach()
+edgewise_install_models("${CMAKE_INSTALL_DATADIR}/edgewise/models" COMPONENT models)
 
 install(TARGETS edgewise-translate COMPONENT runtime)
 install(TARGETS edgewise-doctor COMPONENT doctor)

@@ -34,16 +34,15 @@ std::vector<fs::path>& program_folders() {
   return folders;
 }
 
-std::vector<fs::path> folders_of_variable() {
-  const char* value = std::getenv(kFoldersVariable);
-  std::vector<fs::path> folders;
-  std::string_view rest = value == nullptr ? "" : value;
-  while (!rest.empty()) {
-    const std::string_view folder = rest.substr(0, rest.find(':'));
-    if (!folder.empty()) folders.emplace_back(folder);
-    rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
+/// Splits a list with colons between its parts, and leaves out empty parts.
+std::vector<std::string> split_list(std::string_view list) {
+  std::vector<std::string> parts;
+  while (!list.empty()) {
+    const std::string_view part = list.substr(0, list.find(':'));
+    if (!part.empty()) parts.emplace_back(part);
+    list.remove_prefix(std::min(list.size(), part.size() + 1));
   }
-  return folders;
+  return parts;
 }
 
 std::vector<std::string> texts_of(const std::vector<fs::path>& paths) {
@@ -66,6 +65,15 @@ std::set<std::string> list_model_names(std::string_view caller) {
   return names;
 }
 
+/// Says how to install the models that come with the programs, unless all of them have been found or no command
+/// installs them.
+std::string describe_installation(const std::set<std::string>& found) {
+  constexpr std::string_view kCommand = EDGEWISE_MODELS_COMMAND;
+  const std::vector<std::string> names = split_list(EDGEWISE_MODEL_NAMES);
+  if (kCommand.empty() || std::ranges::all_of(names, [&](const auto& name) { return found.contains(name); })) return "";
+  return fmt::format("; {} adds {}", kCommand, fmt::join(names, ", "));
+}
+
 }  // namespace
 
 std::optional<fs::path> model_directory(const fs::path& path, std::string_view caller) {
@@ -81,7 +89,8 @@ std::vector<fs::path> model_folders() {
   const auto add = [&](const fs::path& folder) {
     if (std::ranges::find(folders, folder) == folders.end()) folders.push_back(folder);
   };
-  std::ranges::for_each(folders_of_variable(), add);
+  const char* variable = std::getenv(kFoldersVariable);
+  std::ranges::for_each(split_list(variable == nullptr ? "" : variable), add);
   std::ranges::for_each(program_folders(), add);
   add(kSystemFolder);
   return folders;
@@ -99,8 +108,8 @@ std::optional<fs::path> find_named_model(const fs::path& name, std::string_view 
 
 std::string describe_model_names(std::string_view caller) {
   const std::set<std::string> names = list_model_names(caller);
-  return fmt::format("the name of a model in {}, which have {}", fmt::join(texts_of(model_folders()), ", "),
-                     names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+  return fmt::format("the name of a model in {}, which have {}{}", fmt::join(texts_of(model_folders()), ", "),
+                     names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")), describe_installation(names));
 }
 
 }  // namespace edgewise

@@ -28,7 +28,8 @@ void set_program_model_folders(std::vector<std::filesystem::path> folders);
 /// (base/manifest.h).
 std::optional<std::filesystem::path> find_named_model(const std::filesystem::path& name, std::string_view caller);
 
-/// Describes the names that exist, as the end of an error: `the name of a model in A, B, which have de-en, en-de`.
+/// Describes the names that exist, as the end of an error: `the name of a model in A, B, which have de-en, en-de`. A
+/// program of the Python packages adds how to install models that come with this project and that no folder has.
 std::string describe_model_names(std::string_view caller);
 
 }  // namespace edgewise

@@ -9,8 +9,6 @@
     print(run.metrics()["valid_loss"])
 """
 
-import os as _os
-
 from ._edgewise import (
     BleuScore,
     ChrfScore,
@@ -26,6 +24,7 @@ from ._edgewise import (
     import_model,
     score,
 )
+from ._models import folder as _models_folder
 from ._run import Run
 from ._training import train
 
@@ -46,7 +45,7 @@ __all__ = [
     "train",
 ]
 
-_set_models_folder(_os.path.join(_os.path.dirname(__file__), "models"))
+_set_models_folder(_models_folder())
 
 # Error messages, help and pickles name the public place of a class or function.
 for _public in (BleuScore, ChrfScore, Error, Output, Run, Score, Translation, TranslationStream, Translator, train):

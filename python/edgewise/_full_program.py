@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from ._edgewise import Error
+from ._models import environment as models_environment
 
 
 class Program(NamedTuple):
@@ -88,7 +89,7 @@ class _Process:
 
     def __init__(self, program: Program, arguments: Sequence[str]) -> None:
         self._command = [program.path, *arguments]
-        self._environment = {**os.environ, **program.environment}
+        self._environment = {**os.environ, **models_environment(), **program.environment}
         # A process that ignores SIGINT, as the background jobs of a shell do, starts programs that ignore it.
         self._stop_signal = signal.SIGTERM if signal.getsignal(signal.SIGINT) == signal.SIG_IGN else signal.SIGINT
         self._lock = threading.Lock()

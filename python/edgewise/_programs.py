@@ -5,10 +5,12 @@ import os
 import sys
 from typing import NoReturn
 
+from ._models import environment
+
 
 def _become(name: str) -> NoReturn:
     program = os.path.join(os.path.dirname(__file__), "bin", name)
-    os.execv(program, [name, *sys.argv[1:]])
+    os.execve(program, [name, *sys.argv[1:]], {**os.environ, **environment()})
 
 
 def translate() -> NoReturn:

@@ -6,7 +6,7 @@ import re
 import pytest
 from conftest import SOURCE, TINY_CONFIG, sentences
 
-DOCUMENTS = ["docs/python.md", "python/README.md", "python/train/README.md", "README.md"]
+DOCUMENTS = ["docs/python.md", "python/README.md", "python/models/README.md", "python/train/README.md", "README.md"]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -20,6 +20,7 @@ def test_the_examples_run(document, model, foreign_model, tmp_path, monkeypatch,
     (tmp_path / "text.en").write_text("\n".join(sentences(20)) + "\n")
     examples = re.findall(r"^```python\n(.*?)^```$", (SOURCE / document).read_text(), re.DOTALL | re.MULTILINE)
     assert examples
+    monkeypatch.setenv("EDGEWISE_MODELS", str(SOURCE / "models"))
     names = {"hypotheses": ["a b c"], "references": ["a b d"]}
     for example in examples:
         if "edgewise.torch" in example and importlib.util.find_spec("torch") is None:

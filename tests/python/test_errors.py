@@ -18,7 +18,7 @@ def test_an_error_is_a_value_error_of_the_package():
 
 
 def test_a_missing_model_is_named(tmp_path):
-    folders = [pathlib.Path(edgewise.__file__).parent / "models", "/usr/share/edgewise/models"]
+    folders = [pathlib.Path(edgewise.__file__).parents[1] / "edgewise_models", "/usr/share/edgewise/models"]
     with pytest.raises(edgewise.Error) as caught:
         edgewise.Translator("xx-yy")
     assert str(caught.value).startswith(

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 import contextlib
+import importlib.util
 import json
+import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
 import urllib.request
 
-from conftest import program
+import pytest
+from conftest import SOURCE, program
 
 import edgewise
 
@@ -30,6 +34,42 @@ def test_a_program_of_the_wheel_ends_as_the_program_does(model):
     result = run("edgewise-translate", "--model", "none")
     assert result.returncode == 2
     assert result.stderr.startswith("translate: ")
+
+
+def test_the_programs_of_the_wheel_find_the_models_that_python_finds(model, tmp_path):
+    # The package edgewise-models, in another folder than edgewise.
+    (tmp_path / "packages/edgewise_models").mkdir(parents=True)
+    (tmp_path / "packages/edgewise_models/__init__.py").touch()
+    shutil.copytree(model, tmp_path / "packages/edgewise_models/xx-yy")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "packages"), "EDGEWISE_MODELS": str(tmp_path / "own")}
+    command = [SCRIPTS / "edgewise-translate", "--model", "xx-yy"]
+    expected = run("edgewise-translate", "--model", model, text="a b c\n").stdout
+    assert subprocess.check_output(command, env=environment, input="a b c\n", text=True) == expected
+    code = "import edgewise; print(edgewise.Translator('xx-yy').translate('a b c').text)"
+    assert subprocess.check_output([sys.executable, "-c", code], env=environment, text=True) == expected
+    # The folders of the variable come before.
+    (tmp_path / "own/xx-yy").mkdir(parents=True)
+    (tmp_path / "own/xx-yy/manifest.json").touch()
+    result = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True)
+    assert result.stderr.startswith(f"translate: {tmp_path}/own/xx-yy/manifest.json, ")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("edgewise_models") is not None, reason="the models are installed")
+def test_without_the_models_an_error_says_how_to_install_them(monkeypatch):
+    monkeypatch.delenv("EDGEWISE_MODELS", raising=False)
+    names = sorted(path.parent.name for path in SOURCE.glob("models/*/manifest.json"))
+    advice = f", which have none; pip install edgewise-models adds {', '.join(names)}"
+    for name in ("xx-yy", names[0]):
+        with pytest.raises(edgewise.Error) as error:
+            edgewise.Translator(name)
+        assert str(error.value).endswith(advice)
+        for arguments in (["edgewise-translate", "--model", name], ["edgewise-server", "--model", name]):
+            result = run(*arguments)
+            assert (result.returncode, result.stderr.endswith(advice + "\n")) == (2, True), result.stderr
+    # Models of the same names from elsewhere need no installation.
+    monkeypatch.setenv("EDGEWISE_MODELS", str(SOURCE / "models"))
+    with pytest.raises(edgewise.Error, match=f", which have {', '.join(names)}$"):
+        edgewise.Translator("xx-yy")
 
 
 @contextlib.contextmanager

@@ -60,6 +60,25 @@ def test_the_command_is_beside_python(run):
     assert translation == run.translator().translate("a b c").text + "\n"
 
 
+def test_the_program_finds_the_models_that_python_finds(run, tmp_path):
+    # The package edgewise-models, in another folder than edgewise.
+    (tmp_path / "edgewise_models").mkdir()
+    (tmp_path / "edgewise_models/__init__.py").touch()
+    shutil.copytree(run.best_model, tmp_path / "edgewise_models/xx-yy")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    code = f"import edgewise; edgewise.train({CONFIG!r}, {str(tmp_path / 'run')!r}, from_model='xx-yy', on_line=None)"
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+    command = [COMMAND, "translate", "--model", "xx-yy"]
+    translation = subprocess.check_output(command, env=environment, input="a b c\n", text=True)
+    assert translation == run.translator().translate("a b c").text + "\n"
+
+
+def test_without_the_models_an_error_says_how_to_install_them():
+    result = subprocess.run([COMMAND, "inspect", "xx-yy"], capture_output=True, text=True)
+    assert result.returncode == 2
+    assert "; pip install edgewise-models adds " in result.stderr
+
+
 def test_the_libraries_are_those_of_the_wheel_of_torch_and_of_glibc():
     packages = pathlib.Path(edgewise_train.__file__).resolve().parents[1]
     outside = [path.name for path in loaded_libraries() if packages not in path.resolve().parents]

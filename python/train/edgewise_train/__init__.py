@@ -6,6 +6,8 @@ import os
 import sys
 from typing import NoReturn
 
+from edgewise._models import environment as models_environment
+
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -29,4 +31,4 @@ def environment() -> dict[str, str]:
 
 def main() -> NoReturn:
     """Becomes the program, with the arguments of this process."""
-    os.execve(program(), ["edgewise", *sys.argv[1:]], {**os.environ, **environment()})
+    os.execve(program(), ["edgewise", *sys.argv[1:]], {**os.environ, **models_environment(), **environment()})
