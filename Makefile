@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The commands of this project. Every target installs what it needs on its first call.
 .PHONY: help setup build demo serve test test-pages gallery python-wheel python-models-wheel python-train-wheel \
-  test-python test-torch test-train test-sanitized test-threads fuzz lint-tools format format-check tidy bench-kernels bench-peers packages \
-  check-packages clean
+  test-python test-torch test-train test-sanitized test-threads fuzz lint-tools format format-check tidy \
+  bench-kernels bench-peers packages check-packages clean
 
 help:  ## list all targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 21
@@ -44,11 +44,11 @@ python-train-wheel: setup  ## build the wheel of the program that trains, dist/e
 python-models-wheel: setup  ## build the wheel of the models, dist/edgewise_models-*.whl
 	@scripts/python_models_wheel
 
-test-python: setup python-wheel python-models-wheel  ## test wheels in new environments of Python 3.10 and later: PYTHONS="3.10 3.13"
+test-python: setup python-wheel python-models-wheel  ## test both wheels in new environments: PYTHONS="3.10 3.13"
 	@scripts/build release edgewise
 	@EDGEWISE_PYTHONS="$(PYTHONS)" scripts/test_python
 
-test-torch: setup python-wheel  ## test edgewise.torch beside two versions of PyTorch; installs gigabytes: PYTHONS="3.10 3.13"
+test-torch: setup python-wheel  ## test edgewise.torch beside PyTorch, which has gigabytes: PYTHONS="3.10 3.13"
 	@EDGEWISE_PYTHONS="$(PYTHONS)" scripts/test_python_torch
 
 test-train: setup python-wheel python-train-wheel  ## install both wheels beside libtorch, and train from Python
@@ -88,11 +88,11 @@ bench-peers: setup  ## compare speed with PyTorch, DGL and CTranslate2: INPUT=co
 	@scripts/build release edgewise
 	@bench/peers/run $(if $(INPUT),--input "$(INPUT)") $(if $(OUTPUT),--output "$(OUTPUT)")
 
-packages: setup  ## build packages for other machines in packages/: KINDS="deb archive wheel models-wheel train-wheel"
-	@scripts/make_packages $(KINDS)
+packages: setup  ## build packages for other machines in packages/: KINDS="deb archive" MAINTAINER="Name <address>"
+	@MAINTAINER="$(MAINTAINER)" scripts/make_packages $(KINDS)
 
 check-packages: setup  ## install packages in a clean Debian and translate; needs root, debootstrap, systemd-nspawn
-	@scripts/make_packages deb archive
+	@MAINTAINER="$(MAINTAINER)" scripts/make_packages deb archive
 	@scripts/build release edgewise
 	@tests/install/check_packages
 

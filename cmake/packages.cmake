@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Debian packages by CPack, which `make packages` runs: edgewise-runtime, edgewise-models, edgewise-server and
 # libedgewise-dev. They have the components of install.cmake, and what only a package installs, such as the service.
-set(EDGEWISE_MAINTAINER "Edgewise maintainers <maintainers@edgewise.example>" CACHE STRING
-  "The maintainer of packages: a name and an address")
+set(EDGEWISE_MAINTAINER "" CACHE STRING
+  "The maintainer of packages, as \"Name <address>\"; empty means the user of this machine who builds them")
+set(maintainer "${EDGEWISE_MAINTAINER}")
+if(maintainer STREQUAL "")
+  execute_process(COMMAND id --user --name OUTPUT_VARIABLE user OUTPUT_STRIP_TRAILING_WHITESPACE)
+  cmake_host_system_information(RESULT host QUERY HOSTNAME)
+  set(maintainer "Local build <${user}@${host}>")
+endif()
 
 # The files that CPack reads, beside those of the components.
 set(debian "${PROJECT_SOURCE_DIR}/packaging/debian")
@@ -36,7 +42,7 @@ edgewise_package_documents(libedgewise-dev dev-documents)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME edgewise)
-set(CPACK_PACKAGE_CONTACT "${EDGEWISE_MAINTAINER}")
+set(CPACK_PACKAGE_CONTACT "${maintainer}")
 set(CPACK_PACKAGING_INSTALL_PREFIX "${CMAKE_INSTALL_PREFIX}")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL runtime doctor runtime-documents server service infer convert dev-documents)
@@ -65,10 +71,11 @@ set(CPACK_DEBIAN_MODELS_PACKAGE_NAME edgewise-models)
 set(CPACK_DEBIAN_MODELS_PACKAGE_SECTION text)
 set(CPACK_DEBIAN_MODELS_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_MODELS_PACKAGE_SHLIBDEPS OFF)
+list(JOIN model_names ", " names)
 set(CPACK_COMPONENT_MODELS_DESCRIPTION "small translation models for everyday sentences
-English-German, German-English, English-French and French-English, trained on
-the sentences of Tatoeba. edgewise-translate and edgewise-server find them by
-their names: en-de, de-en, en-fr and fr-en.")
+Models that were trained on the sentences of Tatoeba. edgewise-translate and
+edgewise-server find them by their names, which are languages:
+${names}.")
 
 set(CPACK_DEBIAN_SERVER_PACKAGE_NAME edgewise-server)
 set(CPACK_DEBIAN_SERVER_PACKAGE_SECTION net)
