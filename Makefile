@@ -48,7 +48,7 @@ test-python: setup python-wheel python-models-wheel  ## test both wheels in new 
 	@scripts/build release edgewise
 	@EDGEWISE_PYTHONS="$(PYTHONS)" scripts/test_python
 
-test-torch: setup python-wheel  ## test edgewise.torch beside PyTorch, which has gigabytes: PYTHONS="3.10 3.13"
+test-torch: setup python-wheel  ## test edgewise.torch; installs gigabytes of PyTorch: PYTHONS="3.10 3.13"
 	@EDGEWISE_PYTHONS="$(PYTHONS)" scripts/test_python_torch
 
 test-train: setup python-wheel python-train-wheel  ## install both wheels beside libtorch, and train from Python
