@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFoldersVariable = "EDGEWISE_MODELS";
+constexpr const char* kInstallCommand = EDGEWISE_MODELS_COMMAND;
 constexpr std::string_view kSystemFolder = "/usr/share/edgewise/models";
 
 /// Returns the folders beside that of the program's file; nothing if the system does not name this file.
@@ -68,10 +69,10 @@ std::set<std::string> list_model_names(std::string_view caller) {
 /// Says how to install the models that come with the programs, unless all of them have been found or no command
 /// installs them.
 std::string describe_installation(const std::set<std::string>& found) {
-  constexpr std::string_view kCommand = EDGEWISE_MODELS_COMMAND;
   const std::vector<std::string> names = split_list(EDGEWISE_MODEL_NAMES);
-  if (kCommand.empty() || std::ranges::all_of(names, [&](const auto& name) { return found.contains(name); })) return "";
-  return fmt::format("; {} adds {}", kCommand, fmt::join(names, ", "));
+  const bool has_all = std::ranges::all_of(names, [&](const std::string& name) { return found.contains(name); });
+  if (has_all || std::string_view(kInstallCommand).empty()) return "";
+  return fmt::format("; {} adds {}", kInstallCommand, fmt::join(names, ", "));
 }
 
 }  // namespace
