@@ -140,7 +140,7 @@ TEST_F(TrainSignalsTest, RefusesToBeginAfterTheEndOfItsParent) {
   // The child of the shell becomes the program when the shell has ended.
   RunningProcess shell = start_shell(
       "{ while [ ! -e ended ]; do sleep 0.05; done; exec \"$0\" \"$@\" --end-with-parent $$ 2>errors; } & echo $$ >pid",
-      train("run", kEndless));
+      train("run", 20));
   shell.wait();
   write("ended", "");
   EXPECT_TRUE(wait_until([&] { return read("errors").ends_with("\n"); }));
