@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
+import os
+import pathlib
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -54,6 +58,20 @@ def test_a_model_of_a_folder_has_a_name(model, tmp_path, monkeypatch):
     assert translation.text == edgewise.Translator(model).translate("a b c").text
     with pytest.raises(edgewise.Error, match=f"^Translator: yy-xx does not exist, .* in /none, {tmp_path}, .*xx-yy"):
         edgewise.Translator("yy-xx")
+
+
+def test_models_that_are_installed_while_python_runs_are_found(model, translator, tmp_path):
+    packages = pathlib.Path(edgewise.__file__).parents[1]
+    for name in ("edgewise", "edgewise.libs"):
+        shutil.copytree(packages / name, tmp_path / name)
+    code = f"""
+import shutil, edgewise
+shutil.copytree({str(model)!r}, {str(tmp_path / "edgewise_models/xx-yy")!r})
+print(edgewise.Translator("xx-yy").translate("a b c").text)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    output = subprocess.check_output([sys.executable, "-c", code], env=environment, text=True)
+    assert output == translator.translate("a b c").text + "\n"
 
 
 def test_a_path_is_no_number(tmp_path):
