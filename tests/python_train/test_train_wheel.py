@@ -74,7 +74,7 @@ def test_the_program_finds_the_models_that_python_finds(run, tmp_path):
 
 
 def test_without_the_models_an_error_says_how_to_install_them():
-    result = subprocess.run([COMMAND, "inspect", "xx-yy"], capture_output=True, text=True)
+    result = subprocess.run([COMMAND, "translate", "--model", "xx-yy"], capture_output=True, text=True)
     assert result.returncode == 2
     assert "; pip install edgewise-models adds " in result.stderr
 
