@@ -36,6 +36,8 @@ Destination find_destination(const std::filesystem::path& path, std::string_view
 
 }  // namespace
 
+void require_replaceable(const std::filesystem::path& path, std::string_view caller) { find_destination(path, caller); }
+
 std::string read_file(const std::filesystem::path& path, std::string_view caller, std::uint64_t max_bytes) {
   return RegularFile(path, caller).read(max_bytes);
 }

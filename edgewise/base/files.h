@@ -32,6 +32,10 @@ bool has_entry(const std::filesystem::path& path, std::string_view caller);
 /// links form a loop, or a folder may not be read.
 bool path_exists(const std::filesystem::path& path, std::string_view caller);
 
+/// Throws Error if an AtomicFile of this path would be refused because another thing than a file has the path. Changes
+/// nothing.
+void require_replaceable(const std::filesystem::path& path, std::string_view caller);
+
 /// A file that is written in parts and replaces the old file in one step: a reader finds the complete old file before
 /// commit() and the complete new file afterwards, also after a power cut. If `path` is a symbolic link, the link stays
 /// and the file that it names is replaced, or created if the link leads nowhere. The constructor removes temporary

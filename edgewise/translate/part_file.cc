@@ -155,7 +155,11 @@ void PartFile::save() {
   if (has_failed_) return;
   check_error(file_system().sync(file_.number()) == 0 ? 0 : errno);
   record_.sha256 = sum_.digits_so_far();
-  write_file_atomically(paths_.record, part_record_text(record_), options_.caller);
+  try {
+    write_file_atomically(paths_.record, part_record_text(record_), options_.caller);
+  } catch (const Error& error) {
+    fail("{}; {} lines are kept, and the same command continues after them", error.what(), saved_lines_);
+  }
   saved_lines_ = record_.lines;
 }
 

@@ -160,6 +160,8 @@ TEST_F(TranslateShards, RefuseBadShardsAndInputs) {
                  "translate: absent: No such file or directory");
   expect_refused({"translate", "--model", "run", "--shard", "0/2", "--out", "absent/out", "in"},
                  "translate: absent/out.part-00000-of-00002.unfinished: No such file or directory");
+  expect_refused({"translate", "--model", "run", "--shard", "0/2", "--out", "run", "in"},
+                 "translate: run is not a regular file, needs one to replace");
   EXPECT_EQ(run(translate("0/2", {"--from", "xx"})).exit_code, 2);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path("")), {}), 3);  // no part was begun
 }

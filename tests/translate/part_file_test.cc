@@ -254,5 +254,20 @@ TEST_F(PartFiles, SayHowManyLinesAreKeptWhenTheDiskIsFull) {
   EXPECT_EQ(error_of([&] { file.save(); }), "no error");
 }
 
+TEST_F(PartFiles, SayHowManyLinesAreKeptWhenTheRecordFillsTheDisk) {
+  const ShardedText text({path("in")}, "test");
+  PartFile file = part(record(text, 0, 1));
+  file.claim();
+  translate_some(file, text, /*most=*/4);
+  const std::string saved = read("out.part-00000-of-00001.json");
+  FaultyFileSystem full({.first = 3, .are_lasting = true, .error = ENOSPC});  // the first calls write and sync the line
+  const ScopedFileSystem scope(full);
+  file.write("[x]\n");
+  EXPECT_EQ(error_of([&] { file.save(); }), "test: " + path("out.part-00000-of-00001.json") +
+                                                ": No space left on device; nothing was replaced; 4 lines are kept, "
+                                                "and the same command continues after them");
+  EXPECT_EQ(read("out.part-00000-of-00001.json"), saved);
+}
+
 }  // namespace
 }  // namespace edgewise

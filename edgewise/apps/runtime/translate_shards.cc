@@ -179,6 +179,7 @@ class ShardTranslation {
 
 void translate_shards(const ShardJob& job) {
   make_output_optional();
+  require_replaceable(job.out, job.lines.caller);  // by the merge, which is too late to tell
   ShardTranslation translation(job);
   if (job.choice.shard) {
     translation.run_one(*job.choice.shard);
