@@ -5,6 +5,7 @@
 #include <sys/file.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <random>
 #include <thread>
@@ -51,6 +52,13 @@ class TranslateShards : public ProgramTest {
     Words command = {"translate", "--model", "run", "in"};
     command.insert(command.end(), more.begin(), more.end());
     return run_well(command);
+  }
+
+  /// Returns the time that one process needs for the whole text on this machine.
+  std::chrono::milliseconds time_to_translate() const {
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(start({"translate", "--model", "run", "in"}).wait().exit_code, 0);
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
   }
 
   void expect_merged(int shards, const std::string& expected) const {
@@ -237,11 +245,12 @@ TEST_F(TranslateShards, HaveOneWriterAtATime) {
 
 TEST_F(TranslateShards, EqualTheWholeTranslationAfterKillsAtAnyMoment) {
   write_large_text(60'000);
+  const std::chrono::milliseconds whole_time = time_to_translate();
   std::mt19937 random(std::random_device{}());
   int kills = 0;
   for (int i = 0; i < 12; ++i) {
     RunningProcess process = start(translate("any/4"));
-    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 700));
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % (whole_time.count() / 2 + 1)));
     process.send(SIGKILL);
     if (process.wait().exit_code == 128 + SIGKILL) ++kills;
   }
