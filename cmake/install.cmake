@@ -10,7 +10,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/edgewise")
 set(infer_layers base graph kernels text search options runtime translate)  # lowest layer first
 set(convert_layers convert)
-set(train_layers message ops nn models data train viz experiment)
+set(train_layers message ops nn models data distributed train viz experiment)
 
 # Installs the libraries and headers of the listed layers as one component.
 function(edgewise_install component)

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/distributed/agreement.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace edgewise {
+namespace {
+
+constexpr std::size_t kLongestLine = 100;
+
+/// Returns the text of the Error that `work` throws; "" if it throws none.
+std::string error_text_of(const std::function<void()>& work) {
+  try {
+    work();
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+std::string line_at(const std::string& text, std::size_t position) {
+  const std::size_t before = position == 0 ? std::string::npos : text.rfind('\n', position - 1);
+  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+  return text.substr(begin, std::min(text.find('\n', position) - begin, kLongestLine));
+}
+
+/// Returns where two texts begin to differ.
+std::size_t first_difference(const std::string& left, const std::string& right) {
+  return static_cast<std::size_t>(std::ranges::mismatch(left, right).in1 - left.begin());
+}
+
+}  // namespace
+
+void fail_together(const ProcessGroup& processes, const std::string& text) {
+  if (processes.size() == 1) throw Error(text);
+  throw CollectiveError(text);
+}
+
+void on_first_process(ProcessGroup& processes, const std::function<void()>& work) {
+  if (processes.size() == 1) return work();
+  const std::string error = broadcast_bytes(processes, processes.rank() == 0 ? error_text_of(work) : "");
+  if (!error.empty()) throw CollectiveError(error);
+}
+
+void in_all_processes(ProcessGroup& processes, const std::function<void()>& work) {
+  if (processes.size() == 1) return work();
+  const std::vector<std::string> errors = all_gather_bytes(processes, error_text_of(work));
+  const auto first = std::ranges::find_if(errors, [](const std::string& error) { return !error.empty(); });
+  if (first == errors.end()) return;
+  const bool have_all = std::ranges::all_of(errors, [&](const std::string& error) { return error == *first; });
+  throw CollectiveError(have_all ? *first : fmt::format("{} (rank {})", *first, first - errors.begin()));
+}
+
+void check_same(ProcessGroup& processes, const std::vector<NamedValue>& values) {
+  for (const auto& [name, value] : values) {
+    const std::vector<std::string> all = all_gather_bytes(processes, value);
+    const auto other = std::ranges::find_if(all, [&](const std::string& text) { return text != all.front(); });
+    if (other == all.end()) continue;
+    const std::size_t position = first_difference(all.front(), *other);
+    fail_together(
+        processes,
+        fmt::format("train: the {} of rank {} has \"{}\" where that of rank 0 has \"{}\", needs the same; start "
+                    "all processes alike",
+                    name, other - all.begin(), line_at(*other, position), line_at(all.front(), position)));
+  }
+}
+
+bool is_any_set(ProcessGroup& processes, bool is_set) {
+  if (processes.size() == 1) return is_set;
+  const at::Tensor all = at::empty({processes.size()}, at::kByte);
+  processes.all_gather(at::full({1}, is_set ? 1 : 0, at::kByte), all);
+  return all.any().item<bool>();
+}
+
+}  // namespace edgewise

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "edgewise/distributed/process_group.h"
+
+namespace edgewise {
+
+/// An error that all processes of a group throw with the same text, so that process 0 reports it for all.
+class CollectiveError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Throws CollectiveError in a group of several processes, and Error in a single process. All processes call this
+/// function with the same text.
+[[noreturn]] void fail_together(const ProcessGroup& processes, const std::string& text);
+
+/// Runs `work` in process 0, for example to read or write files that it alone has. The others wait. An Error of `work`
+/// becomes a CollectiveError of all processes; a single process throws the Error itself. `work` calls no function of
+/// the group.
+void on_first_process(ProcessGroup& processes, const std::function<void()>& work);
+
+/// Runs `work` in all processes, which call this function together. If `work` throws Error in some of them, throws
+/// CollectiveError in all: with the text alone if all processes have the same, otherwise with that of the first such
+/// process and its rank. A single process throws the Error itself. `work` calls no function of the group.
+void in_all_processes(ProcessGroup& processes, const std::function<void()>& work);
+
+/// A value that must be the same in all processes, such as the text of a config.
+struct NamedValue {
+  std::string name;
+  std::string value;
+};
+
+/// Throws CollectiveError, which names the first process with another value and the first line that differs, unless all
+/// processes have the values of process 0. All processes call this function, with the same names.
+void check_same(ProcessGroup& processes, const std::vector<NamedValue>& values);
+
+/// Returns whether `is_set` is true in any process. All processes call this function.
+bool is_any_set(ProcessGroup& processes, bool is_set);
+
+}  // namespace edgewise

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+
+namespace gloo {
+class Context {
+ public:
+  void setTimeout(std::chrono::milliseconds);
+};
+}  // namespace gloo
