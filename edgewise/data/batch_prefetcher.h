@@ -9,8 +9,8 @@
 namespace edgewise {
 
 /// Prepares the next batch of a stream in a thread while the caller uses the present batch. If the system refuses to
-/// start a thread, the calling thread prepares the batch. After the first next(), callers may use the stream itself
-/// only for fingerprint(). Not thread-safe.
+/// start a thread, the calling thread prepares the batch. After the first next(), callers must not use the stream
+/// itself. Not thread-safe.
 class BatchPrefetcher {
  public:
   /// The stream must outlive the prefetcher.

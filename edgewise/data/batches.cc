@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/data/batches.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -17,15 +19,6 @@ namespace {
 
 // A pair of a corpus with the smallest allowed weight, 0.001, occurs at least once in this many epochs.
 constexpr std::int64_t kMaxEpochsWithoutPairs = 1001;
-
-std::uint64_t fingerprint_of(const PairSource& source, const BatchOptions& options, std::uint64_t seed) {
-  std::uint64_t hash = mix(seed, source.fingerprint());
-  for (const std::int64_t option : {options.tokens, options.sentences, options.bucket, options.window,
-                                    static_cast<std::int64_t>(options.positions), options.positions_below}) {
-    hash = mix(hash, static_cast<std::uint64_t>(option));
-  }
-  return hash;
-}
 
 /// Makes the random stream of one batch, with another seed than the streams that order an epoch.
 RandomStream make_batch_random(std::uint64_t seed, const BatchPosition& position) {
@@ -63,7 +56,6 @@ std::vector<PairLengths> lengths_of(std::span<const TokenPair> pairs) {
 BatchStream::BatchStream(std::shared_ptr<const PairSource> source, const BatchOptions& options, std::uint64_t seed)
     : source_(std::move(source)), options_(options), seed_(seed) {
   check_batch_options("BatchStream", options);
-  fingerprint_ = fingerprint_of(*source_, options, seed);
   window_ = load(0, 0);
   if (window_.batches.empty()) advance_window(0);
 }
@@ -102,8 +94,10 @@ void BatchStream::advance_window(std::int64_t done) {
   EpochWindow next = take_window(epoch, window);
   while (next.batches.empty()) {
     std::tie(epoch, window) = next_window_of(next);
-    check(epoch <= last_epoch, "BatchStream: the source has no pair in {} epochs, needs at least one",
-          kMaxEpochsWithoutPairs);
+    if (epoch > last_epoch) {
+      throw NoPairsError(
+          fmt::format("BatchStream: the source has no pair in {} epochs, needs at least one", kMaxEpochsWithoutPairs));
+    }
     next = load(epoch, window);
   }
   const std::int64_t done_of_epoch = epoch == position_.epoch ? done : 0;
@@ -159,6 +153,15 @@ void BatchStream::seek(BatchPosition position) {
     window_ = std::move(other);
   }
   position_ = position;
+}
+
+std::uint64_t batches_fingerprint(const PairSource& source, const BatchOptions& options, std::uint64_t seed) {
+  std::uint64_t hash = mix(seed, source.fingerprint());
+  for (const std::int64_t option : {options.tokens, options.sentences, options.bucket, options.window,
+                                    static_cast<std::int64_t>(options.positions), options.positions_below}) {
+    hash = mix(hash, static_cast<std::uint64_t>(option));
+  }
+  return hash;
 }
 
 std::vector<BatchTokens> sizes_in_order(std::span<const TokenPair> pairs, const BatchOptions& options) {

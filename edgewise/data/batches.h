@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "edgewise/base/error.h"
 #include "edgewise/base/stop_request.h"
 #include "edgewise/data/epoch_window.h"
 #include "edgewise/data/pair_source.h"
@@ -27,6 +28,12 @@ struct BatchPosition {
   bool operator==(const BatchPosition&) const = default;
 };
 
+/// A source has no pair in as many epochs as are needed to visit a pair of the smallest weight.
+class NoPairsError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// An endless sequence of training batches. An epoch has every pair as often as the source visits the pair, with pairs
 /// of similar length together and batches in random order. An epoch of more than `options.window` pairs is read window
 /// by window: a window holds randomly chosen blocks, and a thread reads the next window while the present one is in
@@ -34,7 +41,7 @@ struct BatchPosition {
 /// seek(), which reads one window. Not thread-safe.
 class BatchStream {
  public:
-  /// Throws Error for a source without pairs, and for options that limit neither tokens nor sentences.
+  /// Throws NoPairsError for a source without pairs, and Error for options that limit neither tokens nor sentences.
   BatchStream(std::shared_ptr<const PairSource> source, const BatchOptions& options, std::uint64_t seed);
 
   /// Reads pairs in memory; throws Error as PairsInMemory does.
@@ -58,9 +65,6 @@ class BatchStream {
   /// Returns the size of the present window's batch with the highest cost.
   BatchTokens largest_batch(const std::function<double(const BatchTokens&)>& cost) const;
 
-  /// Returns a hash of pairs, options and seed: a position is valid only in a stream with the same fingerprint.
-  std::uint64_t fingerprint() const { return fingerprint_; }
-
  private:
   EpochWindow load(std::int64_t epoch, std::int64_t window) const;
   bool has_all_pairs() const;
@@ -71,11 +75,13 @@ class BatchStream {
   std::shared_ptr<const PairSource> source_;
   BatchOptions options_;
   std::uint64_t seed_;
-  std::uint64_t fingerprint_;
   BatchPosition position_;
   EpochWindow window_;  // the window of position_
   std::future<EpochWindow> next_window_;
 };
+
+/// Returns a hash of the pairs, options and seed of a stream: a position is valid only in a stream with an equal hash.
+std::uint64_t batches_fingerprint(const PairSource& source, const BatchOptions& options, std::uint64_t seed);
 
 /// Returns the size of each batch of batches_in_order.
 std::vector<BatchTokens> sizes_in_order(std::span<const TokenPair> pairs, const BatchOptions& options);

@@ -61,6 +61,7 @@ std::vector<TokenPair> EncodedText::read(const Visit& visit, std::uint64_t seed,
   EncodeReport report;
   std::vector<TokenPair> pairs;
   for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!visit.has_pair(static_cast<std::int64_t>(i))) continue;
     const std::uint64_t pair_seed = mix(mix(seed, static_cast<std::uint64_t>(visit.block)), i);
     const double draw = RandomStream(pair_seed).uniform();
     if (visit.copy >= count_repetitions(corpus->weight, epoch, draw)) continue;

@@ -60,7 +60,7 @@ std::vector<std::vector<Visit>> split_epoch(std::vector<Visit> visits, std::int6
     done += visit.pairs;
   }
   for (auto& window : windows) {
-    std::ranges::sort(window, {}, [](const Visit& visit) { return std::tuple(visit.block, visit.copy); });
+    std::ranges::sort(window, {}, [](const Visit& visit) { return std::tuple(visit.block, visit.copy, visit.part); });
   }
   return windows;
 }

@@ -35,8 +35,13 @@ std::vector<Visit> PairsInMemory::visits() const {
 }
 
 std::vector<TokenPair> PairsInMemory::read(const Visit& visit, std::uint64_t /*seed*/, std::int64_t /*epoch*/) const {
-  const auto begin = pairs_.begin() + static_cast<std::ptrdiff_t>(visit.block * block_size_);
-  return {begin, begin + static_cast<std::ptrdiff_t>(visit.pairs)};
+  const std::int64_t begin = visit.block * block_size_;
+  const std::int64_t count = std::min(block_size_, std::ssize(pairs_) - begin);
+  std::vector<TokenPair> pairs;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (visit.has_pair(i)) pairs.push_back(pairs_[static_cast<std::size_t>(begin + i)]);
+  }
+  return pairs;
 }
 
 std::uint64_t PairsInMemory::fingerprint() const {

@@ -9,11 +9,16 @@
 
 namespace edgewise {
 
-/// One pass of an epoch over a block of pairs. A corpus with weight w has ceil(w) visits per block and epoch.
+/// One pass of an epoch over a block of pairs, or over a part of the block. A corpus with weight w has ceil(w) visits
+/// per block and epoch.
 struct Visit {
   std::int64_t block = 0;
-  std::int64_t copy = 0;  // number of the visit among the visits of this block
-  double pairs = 0.0;     // expected number of pairs
+  std::int64_t copy = 0;   // number of the visit among the visits of this block
+  double pairs = 0.0;      // expected number of pairs
+  std::int64_t part = 0;   // the pairs of the block whose number is `part` modulo `parts`
+  std::int64_t parts = 1;  // at least 1
+
+  bool has_pair(std::int64_t number) const { return number % parts == part; }
 
   bool operator==(const Visit&) const = default;
 };
@@ -27,6 +32,7 @@ class PairSource {
   virtual std::vector<Visit> visits() const = 0;
 
   /// Returns the pairs of a visit, a function of (visit, seed, epoch). Their number may be below `visit.pairs`, even 0.
+  /// The parts of a block have together the pairs of the whole block.
   virtual std::vector<TokenPair> read(const Visit& visit, std::uint64_t seed, std::int64_t epoch) const = 0;
 
   /// Returns whether all epochs have the same pairs.

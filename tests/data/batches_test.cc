@@ -176,19 +176,21 @@ TEST(BatchStream, PutsAPairAboveTheLimitIntoABatchOfItsOwn) {
   EXPECT_THAT(stream.plan(0), testing::UnorderedElementsAre(testing::ElementsAre(1), testing::SizeIs(2)));
 }
 
-TEST(BatchStream, HasAFingerprintThatDependsOnPairsOptionsAndSeed) {
+TEST(BatchesFingerprint, DependsOnPairsOptionsAndSeed) {
+  const auto hash = [](std::size_t pairs, const BatchOptions& options, std::uint64_t seed) {
+    return batches_fingerprint(PairsInMemory(random_pairs(9, pairs)), options, seed);
+  };
   const BatchOptions options{.tokens = 50, .sentences = 0, .bucket = 4};
-  const auto fingerprint = BatchStream(random_pairs(9, 1), options, 3).fingerprint();
+  const std::uint64_t fingerprint = hash(1, options, 3);
 
-  EXPECT_EQ(fingerprint, BatchStream(random_pairs(9, 1), options, 3).fingerprint());
-  EXPECT_NE(fingerprint, BatchStream(random_pairs(9, 2), options, 3).fingerprint());
-  EXPECT_NE(fingerprint, BatchStream(random_pairs(9, 1), {.tokens = 51, .sentences = 0, .bucket = 4}, 3).fingerprint());
-  EXPECT_NE(fingerprint, BatchStream(random_pairs(9, 1), options, 4).fingerprint());
-  EXPECT_NE(fingerprint,
-            BatchStream(random_pairs(9, 1), {.tokens = 50, .sentences = 0, .bucket = 4, .window = 3}, 3).fingerprint());
+  EXPECT_EQ(fingerprint, hash(1, options, 3));
+  EXPECT_NE(fingerprint, hash(2, options, 3));
+  EXPECT_NE(fingerprint, hash(1, {.tokens = 51, .sentences = 0, .bucket = 4}, 3));
+  EXPECT_NE(fingerprint, hash(1, options, 4));
+  EXPECT_NE(fingerprint, hash(1, {.tokens = 50, .sentences = 0, .bucket = 4, .window = 3}, 3));
   BatchOptions shifted = options;
   shifted.positions = TrainingPositions::kShifted;
-  EXPECT_NE(fingerprint, BatchStream(random_pairs(9, 1), shifted, 3).fingerprint());
+  EXPECT_NE(fingerprint, hash(1, shifted, 3));
 }
 
 TEST(BatchStream, RejectsInvalidPairsAndOptions) {
