@@ -19,7 +19,7 @@
 #include "edgewise/data/synthetic.h"
 #include "edgewise/models/transformer.h"
 #include "edgewise/ops/loss.h"
-#include "edgewise/train/adam.h"
+#include "edgewise/train/local_adam.h"
 #include "edgewise/train/schedule.h"
 
 using namespace edgewise;
@@ -162,7 +162,7 @@ void train(std::int64_t epochs, std::int64_t pairs) {
   const BatchOptions batching = {.tokens = 0, .sentences = 128};
 
   const Transformer model = make_model(vocabulary->size());
-  Adam adam(parameters(model), {.beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
+  LocalAdam adam(parameters(model), {.beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
   const Schedule noam({.schedule = ScheduleKind::kNoam, .factor = 1, .warmup = 400}, /*size=*/128);
   BatchStream batches(training, batching, /*seed=*/1);
 
@@ -174,7 +174,7 @@ void train(std::int64_t epochs, std::int64_t pairs) {
       ++step;
       adam.clear_gradients();
       batch_loss(model, batch, Pass::training(/*seed=*/static_cast<std::uint64_t>(step)), training_totals).backward();
-      adam.step({.learning_rate = noam(step), .divisor = static_cast<double>(batch.labels.size())});
+      adam.step(noam(step), static_cast<double>(batch.labels.size()));
     }
     print_totals(fmt::format("epoch {} training  ", epoch), training_totals);
 

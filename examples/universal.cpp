@@ -20,7 +20,7 @@
 #include "edgewise/models/update_graph.h"
 #include "edgewise/nn/message_attention.h"
 #include "edgewise/ops/loss.h"
-#include "edgewise/train/adam.h"
+#include "edgewise/train/local_adam.h"
 #include "edgewise/train/schedule.h"
 
 using namespace edgewise;
@@ -194,7 +194,7 @@ void train(std::int64_t steps) {
 
   const UniversalTransformer universal = make_parameters(vocabulary->size());
   const UTransformer model(universal);
-  Adam adam(parameters(universal), {.beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
+  LocalAdam adam(parameters(universal), {.beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
   const Schedule noam({.schedule = ScheduleKind::kNoam, .factor = 1, .warmup = 400}, /*size=*/64);
 
   for (std::int64_t step = 1; step <= steps; ++step) {
@@ -207,7 +207,7 @@ void train(std::int64_t steps) {
     if (step % 20 == 0 || step == steps) report(step, universal, batch, g, logits, loss);
     adam.clear_gradients();
     (loss + act_loss * count).backward();
-    adam.step({.learning_rate = noam(step), .divisor = count});
+    adam.step(noam(step), count);
   }
 }
 

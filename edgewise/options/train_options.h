@@ -40,11 +40,20 @@ inline constexpr auto enum_names(SpikeReaction) {
   return std::array{EnumName{SpikeReaction::kLog, "log"}, EnumName{SpikeReaction::kStop, "stop"}};
 }
 
+/// Number format of the gradients that are summed over virtual ranks, and that processes send to each other.
+enum class GradientExchange { kFp32, kBf16 };
+
+inline constexpr auto enum_names(GradientExchange) {
+  return std::array{EnumName{GradientExchange::kFp32, "fp32"}, EnumName{GradientExchange::kBf16, "bf16"}};
+}
+
 /// Options of training. A step is one update of the parameters.
 struct TrainOptions {
   std::int64_t steps = 0;
   std::int64_t epochs = 10;
   std::int64_t accumulate = 1;
+  std::int64_t virtual_ranks = 1;
+  GradientExchange exchange = GradientExchange::kFp32;
 
   ScheduleKind schedule = ScheduleKind::kNoam;
   double learning_rate = 0.001;
@@ -82,6 +91,13 @@ struct TrainOptions {
           at_least(0).at_most(1e6));
     field("accumulate", self.accumulate, "number of batches whose gradients are summed for one update",
           at_least(1).at_most(1e6));
+    field(
+        "virtual_ranks", self.virtual_ranks,
+        "number of shares of the training pairs, a power of two; each step takes accumulate batches of each share, and "
+        "up to this number of processes divide the shares among them, with the same result",
+        at_least(1).at_most(65536));
+    field("exchange", self.exchange,
+          "number format of the gradients that are summed over virtual ranks: fp32, or bf16 for half the traffic");
     field("schedule", self.schedule, "learning rate as a function of the step");
     field("learning_rate", self.learning_rate,
           "highest learning rate, reached at the end of the warm-up; not used by noam", above(0).at_most(1000));

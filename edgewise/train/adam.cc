@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/train/adam.h"
 
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/full.h>
-#include <ATen/ops/linalg_vector_norm.h>
-#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
-#include <utility>
+#include <span>
 
 #include "edgewise/base/error.h"
 #include "edgewise/ops/tensor_parts.h"
@@ -26,75 +22,50 @@ at::Tensor scalar_like(const at::Tensor& like, double value) {
   return at::full({}, value, like.options().dtype(at::kFloat));
 }
 
+FlatRange intersect(const FlatRange& left, const FlatRange& right) {
+  const std::int64_t begin = std::max(left.begin, right.begin);
+  return {begin, std::max<std::int64_t>(std::min(left.end(), right.end()) - begin, 0)};
+}
+
 }  // namespace
 
-Adam::Adam(std::vector<NamedTensor> parameters, const AdamOptions& options)
-    : parameters_(std::move(parameters)), options_(options) {
-  for (const NamedTensor& parameter : parameters_) {
-    check(parameter.tensor.is_leaf() && parameter.tensor.requires_grad(),
-          "Adam: parameter \"{}\" takes no gradient, needs a leaf that requires one", parameter.name);
-    means_.push_back(at::zeros_like(parameter.tensor, at::MemoryFormat::Contiguous));
-    variances_.push_back(at::zeros_like(parameter.tensor, at::MemoryFormat::Contiguous));
-  }
-}
-
-void Adam::clear_gradients() {
-  std::vector<at::Tensor> gradients;
-  for (const NamedTensor& parameter : parameters_) {
-    at::Tensor& gradient = parameter.tensor.mutable_grad();
-    if (gradient.defined()) {
-      gradients.push_back(gradient);
-    } else {
-      gradient = at::zeros_like(parameter.tensor, at::MemoryFormat::Contiguous);
+Adam::Adam(const FlatParameters& parameters, const OwnedPieces& pieces, const AdamOptions& options)
+    : parameters_(parameters),
+      pieces_(pieces),
+      options_(options),
+      means_(pieces.make_array()),
+      variances_(pieces.make_array()) {
+  for (std::size_t bucket = 0; bucket < pieces.ranges().size(); ++bucket) {
+    for (const FlatParameter& parameter : parameters.parameters()) {
+      const FlatRange range = intersect(pieces.ranges()[bucket], parameter.range);
+      if (range.count > 0) add_segment(range, parameter.named.tensor.dim() > 1, bucket);
     }
   }
-  parallel_parts(split_tensors(gradients), [&](std::span<const TensorPart> parts) {
-    for (const TensorPart& part : parts) take_part(gradients, part).zero_();
-  });
 }
 
-double Adam::gradient_norm() const {
-  std::vector<at::Tensor> gradients;
-  for (const NamedTensor& parameter : parameters_) {
-    if (parameter.tensor.grad().defined()) gradients.push_back(parameter.tensor.grad());
-  }
-  const std::vector<TensorPart> all_parts = split_tensors(gradients);
-  std::vector<double> norms(all_parts.size());
-  parallel_parts(all_parts, [&](std::span<const TensorPart> parts) {
-    for (const TensorPart& part : parts) {
-      norms[part.index] = at::linalg_vector_norm(take_part(gradients, part)).item<double>();
-    }
-  });
-  double sum_of_squares = 0.0;
-  for (const double norm : norms) sum_of_squares += norm * norm;
-  return std::sqrt(sum_of_squares);
+void Adam::add_segment(const FlatRange& range, bool is_matrix, std::size_t bucket) {
+  const FlatRange inside{range.begin - pieces_.ranges()[bucket].begin, range.count};
+  segments_.push_back(
+      {is_matrix,
+       {take_range(parameters_.values(), range), take_range(parameters_.gradients(), range),
+        take_range(pieces_.part_of(means_, bucket), inside), take_range(pieces_.part_of(variances_, bucket), inside)}});
 }
 
-double Adam::step(const AdamStep& step) {
-  check(step.divisor > 0.0, "Adam::step: divisor is {}, needs a number above 0", step.divisor);
-  const at::NoGradGuard no_gradients;
-  const double norm = gradient_norm() / step.divisor;
-  if (!std::isfinite(norm)) {
-    skip();
-    return norm;
-  }
-
+void Adam::step(double learning_rate, double divisor) {
+  check(divisor > 0.0, "Adam::step: divisor is {}, needs a number above 0", divisor);
   ++num_steps_;
-  const double divisor = step.divisor * step.clip_divisor(norm);
-  update(/*are_matrices=*/true, step.learning_rate, divisor);
-  update(/*are_matrices=*/false, step.learning_rate, divisor);
-  return norm;
+  update(/*are_matrices=*/true, learning_rate, divisor);
+  update(/*are_matrices=*/false, learning_rate, divisor);
 }
 
 void Adam::update(bool are_matrices, double learning_rate, double divisor) {
   std::vector<at::Tensor> values, gradients, means, variances;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const at::Tensor& value = parameters_[i].tensor;
-    if (!value.grad().defined() || (value.dim() > 1) != are_matrices) continue;
-    values.push_back(value);
-    gradients.push_back(value.grad().contiguous());
-    means.push_back(means_[i]);
-    variances.push_back(variances_[i]);
+  for (const Segment& segment : segments_) {
+    if (segment.is_matrix != are_matrices) continue;
+    values.push_back(segment.tensors[0]);
+    gradients.push_back(segment.tensors[1]);
+    means.push_back(segment.tensors[2]);
+    variances.push_back(segment.tensors[3]);
   }
   if (values.empty()) return;
 
@@ -111,15 +82,6 @@ void Adam::update(bool are_matrices, double learning_rate, double divisor) {
                       learning_rate, options_.beta1, options_.beta2, are_matrices ? options_.weight_decay : 0.0,
                       options_.epsilon, /*amsgrad=*/false, /*maximize=*/false, scale, /*found_inf=*/std::nullopt);
   });
-}
-
-std::vector<NamedTensor> Adam::moments() const {
-  std::vector<NamedTensor> moments;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    moments.push_back({"mean." + parameters_[i].name, means_[i]});
-    moments.push_back({"variance." + parameters_[i].name, variances_[i]});
-  }
-  return moments;
 }
 
 void Adam::set_counts(std::int64_t num_steps, std::int64_t num_skipped) {

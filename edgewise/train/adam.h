@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "edgewise/nn/module.h"
+#include "edgewise/train/owned_pieces.h"
 
 namespace edgewise {
 
@@ -17,37 +17,21 @@ struct AdamOptions {
   double weight_decay = 0.0;
 };
 
-/// The arguments of one update from accumulated gradients.
-struct AdamStep {
-  double learning_rate = 0.0;
-  double divisor = 1.0;    // tokens whose gradients were summed
-  double clip_norm = 0.0;  // largest norm of the divided gradients; 0: no limit
-
-  /// Returns the number, at least 1, by which clipping divides mean gradients of this norm.
-  double clip_divisor(double norm) const { return clip_norm > 0.0 && norm > clip_norm ? norm / clip_norm : 1.0; }
-};
-
-/// The Adam optimiser (Kingma and Ba 2015, algorithm 1). One pass over the memory of each parameter divides the
-/// gradient by the tokens, clips it (Pascanu et al. 2013) and updates the parameter.
+/// The Adam optimiser (Kingma and Ba 2015, algorithm 1) of the pieces that a process owns. One pass over memory divides
+/// the gradients and updates the values.
 ///
 ///     mean     = beta1 · mean     + (1 - beta1) · gradient
 ///     variance = beta2 · variance + (1 - beta2) · gradient²
 ///     value   -= rate · weight_decay · value, for matrices only (Loshchilov and Hutter 2019)
 ///     value   -= rate · mean / (1 - beta1^step) / (sqrt(variance / (1 - beta2^step)) + epsilon)
-///
-/// A parameter without a gradient keeps its value and moments.
 class Adam {
  public:
-  explicit Adam(std::vector<NamedTensor> parameters, const AdamOptions& options = {});
+  /// Parameters and pieces must outlive the optimiser.
+  Adam(const FlatParameters& parameters, const OwnedPieces& pieces, const AdamOptions& options = {});
 
-  /// Sets every gradient to zeros, to which backward adds (ops/gradients_in_place.h). The first step needs zeros too:
-  /// without them, the first step after a resume would sum the gradients of a tied parameter in another order.
-  void clear_gradients();
-
-  /// Updates the parameters; returns the norm of the divided gradients over all parameters, before clipping. If the
-  /// norm is not finite, parameters and num_steps() stay, and num_skipped() grows. Otherwise, the tensors of the
-  /// gradients hold the used values afterwards: divided by step.divisor and step.clip_divisor(norm).
-  double step(const AdamStep& step);
+  /// Updates the owned values by their gradients divided by `divisor`: the tokens whose gradients were summed, times
+  /// clip_divisor. Afterwards, the gradients are the divided ones.
+  void step(double learning_rate, double divisor);
 
   /// Counts a step without an update.
   void skip() { ++num_skipped_; }
@@ -55,21 +39,29 @@ class Adam {
   std::int64_t num_steps() const { return num_steps_; }
   std::int64_t num_skipped() const { return num_skipped_; }
 
-  /// Returns handles to the moments, named "mean.<parameter>" and "variance.<parameter>".
-  std::vector<NamedTensor> moments() const;
   /// Restores num_steps() and num_skipped() after a resume.
   void set_counts(std::int64_t num_steps, std::int64_t num_skipped);
 
-  const std::vector<NamedTensor>& parameters() const { return parameters_; }
+  /// Returns handles to the owned arrays of the moments.
+  const at::Tensor& means() const { return means_; }
+  const at::Tensor& variances() const { return variances_; }
 
  private:
-  double gradient_norm() const;
+  /// Owned elements of consecutive parameters that are all matrices, or all others.
+  struct Segment {
+    bool is_matrix;
+    std::vector<at::Tensor> tensors;  // values, gradients, means, variances
+  };
+
+  void add_segment(const FlatRange& range, bool is_matrix, std::size_t bucket);
   void update(bool are_matrices, double learning_rate, double divisor);
 
-  std::vector<NamedTensor> parameters_;
+  const FlatParameters& parameters_;
+  const OwnedPieces& pieces_;
   AdamOptions options_;
-  std::vector<at::Tensor> means_;
-  std::vector<at::Tensor> variances_;
+  at::Tensor means_;
+  at::Tensor variances_;
+  std::vector<Segment> segments_;
   std::int64_t num_steps_ = 0;
   std::int64_t num_skipped_ = 0;
 };

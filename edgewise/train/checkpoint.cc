@@ -15,6 +15,7 @@
 #include "edgewise/base/files.h"
 #include "edgewise/base/listed_directory.h"
 #include "edgewise/base/safetensors.h"
+#include "edgewise/distributed/agreement.h"
 #include "edgewise/nn/serialize.h"
 
 namespace edgewise {
@@ -30,25 +31,6 @@ constexpr const char* kScheduledBest = "best-scheduled";
 constexpr const char* kModelFile = "model.safetensors";
 constexpr const char* kTrainingFile = "training.safetensors";
 constexpr const char* kStateFile = "training.toml";
-
-/// Returns the tensors of training.safetensors.
-std::vector<NamedTensor> training_tensors(const CheckpointObjects& objects, bool is_averaged) {
-  std::vector<NamedTensor> tensors = objects.adam.moments();
-  if (!is_averaged) return tensors;
-  for (const NamedTensor& parameter : objects.adam.parameters()) {
-    tensors.push_back({"value." + parameter.name, parameter.tensor});
-  }
-  return tensors;
-}
-
-Snapshot make_snapshot(const fs::path& directory, const CheckpointObjects& objects, std::int64_t step) {
-  require_finite(directory, objects, step);
-  const std::span<const NamedTensor> model =
-      objects.average == nullptr ? objects.adam.parameters() : objects.average->tensors();
-  Snapshot snapshot{.step = step, .directory = directory, .files = objects.task.model_files()};
-  snapshot.files[kModelFile] = serialize_tensors(model);
-  return snapshot;
-}
 
 std::vector<std::string> names_of(const std::map<std::string, std::string>& files) {
   std::vector<std::string> names;
@@ -116,6 +98,15 @@ void load(std::span<const NamedTensor> tensors, const ListedDirectory& files, st
   load_tensors(tensors, SafetensorsFile::parse(files.read(name, SafetensorsFile::max_bytes()), path), path);
 }
 
+/// Reads the tensors of RUN/last; averages only if both the run and `tensors` have them.
+void load_last(const fs::path& run, bool is_averaged, const FlatParameters& parameters,
+               const TrainingTensors& tensors) {
+  const ListedDirectory last(run / kLast, kCaller);
+  if (!is_averaged) load(parameters.named(), last, kModelFile);
+  load(tensors.of_training(parameters, is_averaged), last, kTrainingFile);
+  if (is_averaged && tensors.averages.defined()) load(tensors.of_model(parameters), last, kModelFile);
+}
+
 std::uint64_t directory_size(const fs::path& directory) {
   std::uint64_t bytes = 0;
   std::error_code error;
@@ -142,14 +133,17 @@ void require_no_run(const fs::path& run) {
   }
 }
 
-Snapshot snapshot_model(const fs::path& directory, const CheckpointObjects& objects, const CheckpointScore& score) {
-  Snapshot snapshot = make_snapshot(directory, objects, score.step);
+Snapshot snapshot_model(const fs::path& directory, TrainingTask& task, const FlatParameters& parameters,
+                        const CheckpointScore& score) {
+  require_finite(directory, parameters, score.step);
+  Snapshot snapshot{.step = score.step, .directory = directory, .files = task.model_files()};
+  snapshot.files[kModelFile] = serialize_tensors(parameters.named());
   snapshot.files[kScoreFile] = to_toml(score);
   return snapshot;
 }
 
-void require_finite(const fs::path& directory, const CheckpointObjects& objects, std::int64_t step) {
-  for (const NamedTensor& parameter : objects.adam.parameters()) {
+void require_finite(const fs::path& directory, const FlatParameters& parameters, std::int64_t step) {
+  for (const auto& [parameter, range] : parameters.parameters()) {
     // The maximum norm takes one pass over memory; at::isfinite takes several.
     const auto largest = at::linalg_vector_norm(parameter.tensor.detach(), std::numeric_limits<double>::infinity());
     check(std::isfinite(largest.item<double>()),
@@ -159,9 +153,12 @@ void require_finite(const fs::path& directory, const CheckpointObjects& objects,
   }
 }
 
-Snapshot snapshot_last(const fs::path& run, const CheckpointObjects& objects, const TrainingState& state) {
-  Snapshot snapshot = make_snapshot(run / kLast, objects, state.step);
-  snapshot.files[kTrainingFile] = serialize_tensors(training_tensors(objects, state.averaged.has_value()));
+Snapshot snapshot_last(const fs::path& run, const CheckpointObjects& objects, const TrainingTensors& tensors,
+                       const TrainingState& state) {
+  Snapshot snapshot{.step = state.step, .directory = run / kLast, .files = objects.task.model_files()};
+  snapshot.files[kModelFile] = serialize_tensors(tensors.of_model(objects.parameters));
+  snapshot.files[kTrainingFile] =
+      serialize_tensors(tensors.of_training(objects.parameters, /*has_values=*/tensors.averages.defined()));
   snapshot.files[kStateFile] = training_state_text(state, objects.task.kind(), names_of(snapshot.files));
   snapshot.is_state = true;
   snapshot.best_step = state.best_step;
@@ -207,15 +204,17 @@ TrainingState read_last_state(const fs::path& run, const std::string& kind) {
 }
 
 void read_last_tensors(const fs::path& run, const TrainingState& state, const CheckpointObjects& objects) {
-  const ListedDirectory last(run / kLast, kCaller);
   const bool is_averaged = state.averaged.has_value();
-  if (!is_averaged) load(objects.adam.parameters(), last, kModelFile);
-  load(training_tensors(objects, is_averaged), last, kTrainingFile);
+  const TrainingArrays arrays = objects.arrays();
+  const TrainingTensors tensors = allocate_tensors(arrays);
+  on_first_process(objects.pieces.processes(), [&] { load_last(run, is_averaged, objects.parameters, tensors); });
+  scatter_tensors(tensors, arrays, /*has_averages=*/is_averaged && objects.average != nullptr);
   if (objects.average == nullptr) return;
-  objects.average->begin();
-  if (!is_averaged) return;
-  load(objects.average->tensors(), last, kModelFile);
-  objects.average->set_num_updates(*state.averaged);
+  if (is_averaged) {
+    objects.average->set_num_updates(*state.averaged);
+  } else {
+    objects.average->begin();
+  }
 }
 
 void require_space(const fs::path& run, const CheckpointSizes& sizes) {

@@ -8,11 +8,10 @@
 #include <set>
 #include <string>
 
-#include "edgewise/train/adam.h"
 #include "edgewise/train/best_checkpoints.h"
 #include "edgewise/train/task.h"
 #include "edgewise/train/training_state.h"
-#include "edgewise/train/weight_average.h"
+#include "edgewise/train/training_tensors.h"
 
 // A run directory:
 //
@@ -29,15 +28,20 @@
 // A model directory holds model.safetensors, the task's model files, manifest.json and, for a validated model,
 // validation.toml with its scores; base/directory.h describes writing on a full disk or at a power failure. With weight
 // averaging, each model.safetensors holds the averages. training.safetensors holds Adam's moments and, with averaging,
-// the weights themselves.
+// the weights themselves. Of several processes that train together, process 0 alone has a run directory; the files do
+// not depend on the number of processes.
 
 namespace edgewise {
 
 /// The objects whose state a checkpoint saves and restores; a null `average` means no averaging.
 struct CheckpointObjects {
   TrainingTask& task;
+  const FlatParameters& parameters;
+  const OwnedPieces& pieces;
   Adam& adam;
   WeightAverage* average = nullptr;
+
+  TrainingArrays arrays() const { return {parameters, pieces, adam, average}; }
 };
 
 /// Throws Error when `run` already holds a run or is not a directory. A missing directory is no error.
@@ -54,15 +58,17 @@ struct Snapshot {
   std::optional<std::set<std::string>> remaining_checkpoints = {};  // step-* directories to keep; unset: all
 };
 
-/// Copies a validated model, for RUN/best or RUN/step-00001200. Throws Error for parameters that are not finite.
-Snapshot snapshot_model(const std::filesystem::path& directory, const CheckpointObjects& objects,
+/// Copies a validated model, for RUN/best or RUN/step-00001200. `parameters` have the values that were validated.
+/// Throws Error for parameters that are not finite.
+Snapshot snapshot_model(const std::filesystem::path& directory, TrainingTask& task, const FlatParameters& parameters,
                         const CheckpointScore& score);
 
 /// Throws Error if parameters are not finite. `step` and `directory` are those of the snapshot to take.
-void require_finite(const std::filesystem::path& directory, const CheckpointObjects& objects, std::int64_t step);
+void require_finite(const std::filesystem::path& directory, const FlatParameters& parameters, std::int64_t step);
 
-/// Copies the state for RUN/last. Throws Error if parameters are not finite.
-Snapshot snapshot_last(const std::filesystem::path& run, const CheckpointObjects& objects, const TrainingState& state);
+/// Copies the state for RUN/last, with the tensors that gather_tensors returned. Called after require_finite.
+Snapshot snapshot_last(const std::filesystem::path& run, const CheckpointObjects& objects,
+                       const TrainingTensors& tensors, const TrainingState& state);
 
 /// Writes a snapshot to its directory. After a failure at any time, the old or the new directory is complete. A
 /// RUN/best that the saved state refers to becomes RUN/best-scheduled, until a later state is saved. After a state is
@@ -84,9 +90,10 @@ std::string restore_last(const std::filesystem::path& run);
 /// Reads training.toml of RUN/last. Throws Error for a directory without training.toml and for a run of another kind.
 TrainingState read_last_state(const std::filesystem::path& run, const std::string& kind);
 
-/// Reads parameters, moments and averages of RUN/last; `state` is the result of read_last_state. If the run has no
-/// averages, they start from the parameters. When names, shapes or dtypes differ from those of the run, leaves the
-/// parameters unchanged and throws an Error that lists all differences.
+/// Reads parameters, moments and averages of RUN/last in process 0, and gives them to all processes, which call this
+/// function together; `state` is the result of read_last_state. If the run has no averages, they start from the
+/// parameters. When names, shapes or dtypes differ from those of the run, leaves the parameters unchanged and throws an
+/// Error that lists all differences.
 void read_last_tensors(const std::filesystem::path& run, const TrainingState& state, const CheckpointObjects& objects);
 
 /// Upper estimates of the disk space of a run's checkpoints, in bytes.

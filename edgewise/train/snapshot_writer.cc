@@ -19,14 +19,15 @@ void SnapshotWriter::add_model(const std::function<Snapshot()>& make_snapshot) {
   is_write_due_ = true;
 }
 
-void SnapshotWriter::add_state(const std::function<void()>& check_state,
-                               const std::function<Snapshot()>& make_snapshot) {
+void SnapshotWriter::make_room_for_state() {
   collect_and_warn();
-  check_state();
   // A written state waits because a model could not be removed, and has no bytes.
   std::erase_if(waiting_, [](const Snapshot& snapshot) { return snapshot.is_state && !snapshot.is_written; });
   drop_replaced_models();
-  waiting_.push_back(make_snapshot());
+}
+
+void SnapshotWriter::add_state(Snapshot state) {
+  waiting_.push_back(std::move(state));
   is_write_due_ = true;
 }
 

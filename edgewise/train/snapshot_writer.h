@@ -27,11 +27,15 @@ class SnapshotWriter {
   /// Sets the saved step that errors name: the step of a resumed run.
   void set_saved_step(std::int64_t step) { saved_step_ = step; }
 
-  /// Add a snapshot of a model, or of the state (RUN/last). Both wait for a write in progress. add_state also drops an
-  /// older state that waits, so that memory never holds the states of two steps. If `check_state` throws, because the
-  /// state must not be saved, the older state stays.
+  /// Adds a snapshot of a model, after waiting for a write in progress.
   void add_model(const std::function<Snapshot()>& make_snapshot);
-  void add_state(const std::function<void()>& check_state, const std::function<Snapshot()>& make_snapshot);
+
+  /// Waits for a write in progress, and drops an older state that waits, so that memory never holds the states of two
+  /// steps. Called before the snapshot of a state is made.
+  void make_room_for_state();
+
+  /// Adds a snapshot of the state (RUN/last).
+  void add_state(Snapshot state);
 
   /// Returns at once while a write is in progress. Else reports the last write to the observer and, if a snapshot was
   /// added since then, starts to write all snapshots that wait, in the order in which they were added. A failure ends a

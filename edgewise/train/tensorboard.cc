@@ -17,7 +17,7 @@
 #include <variant>
 #include <vector>
 
-#include "edgewise/train/adam.h"
+#include "edgewise/train/gradient_sum.h"
 #include "edgewise/train/metrics.h"
 
 namespace edgewise {
@@ -137,10 +137,10 @@ void TensorBoard::add_layers(EventSummary& summary) {
     if (parameter.tensor.grad().defined()) gradients[layer].push_back(parameter.tensor.grad().flatten());
   }
   // After a step, the tensors hold the mean gradients after clipping.
-  const double clip_divisor = AdamStep{.clip_norm = clip_norm_}.clip_divisor(gradient_norm_);
+  const double divisor = clip_divisor(gradient_norm_, clip_norm_);
   for (const std::string& layer : layers) {
     add_values(summary, "weight", layer, weights[layer], 1.0);
-    if (std::isfinite(gradient_norm_)) add_values(summary, "gradient", layer, gradients[layer], clip_divisor);
+    if (std::isfinite(gradient_norm_)) add_values(summary, "gradient", layer, gradients[layer], divisor);
   }
 }
 

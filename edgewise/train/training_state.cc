@@ -14,12 +14,18 @@ namespace {
 
 constexpr std::int64_t kWindow = 100;  // steps
 
+/// Fields of the positions, each with a number for every virtual rank.
+struct PositionLists {
+  std::vector<std::int64_t> epochs, batches, windows, window_begins;
+};
+
 /// The fields of training.toml.
 struct StateFile {
-  std::int64_t format = 2;
+  std::int64_t format = 3;
   std::string kind;
   std::vector<std::string> files;
   TrainingState state;
+  PositionLists positions;
   bool has_best = false;
   Validation best;
 
@@ -27,17 +33,19 @@ struct StateFile {
   static void list_fields(Self& self, Field&& field) {
     auto& state = self.state;
     const Range count = at_least(0).at_most(1e18);  // sums of two counts fit into 64 bits
-    field("format", self.format, "version of this file format", at_least(2).at_most(2));
+    field("format", self.format, "version of this file format", at_least(3).at_most(3));
     field("kind", self.kind, "kind of the model");
     field("files", self.files, "names of the checkpoint's other files, which resuming needs");
     field("step", state.step, "number of finished steps", count);
     field("updates", state.updates, "steps whose gradients were finite", count);
     field("skips_in_a_row", state.skips_in_a_row, "latest steps in a row whose gradients were not finite", count);
     field("averaged", state.averaged, "updates in the averages of weights", count);
-    field("epoch", state.position.epoch, "number of finished epochs", count);
-    field("batch", state.position.index, "finished batches of the present epoch", count);
-    field("window", state.position.window, "window of the present epoch", count);
-    field("window_begin", state.position.window_begin, "batches of the present epoch before the window", count);
+    field("epochs", self.positions.epochs, "number of finished epochs of each virtual rank", count);
+    field("batches", self.positions.batches, "finished batches of the present epoch of each virtual rank", count);
+    field("windows", self.positions.windows, "window of the present epoch of each virtual rank", count);
+    field("window_begins", self.positions.window_begins,
+          "batches of the present epoch before the window, of each virtual rank", count);
+    field("epoch_step", state.epoch_step, "step after which the present epoch began", count);
     field("seed", state.seed, "seed of all random numbers");
     field("data_fingerprint", state.data_fingerprint, "hash of training pairs and batch options");
     field("gradient_norm", state.gradient_norm, "gradient norm of the latest step", any_number());
@@ -64,7 +72,36 @@ struct StateFile {
   }
 };
 
+PositionLists lists_of(const std::vector<BatchPosition>& positions) {
+  PositionLists lists;
+  for (const BatchPosition& position : positions) {
+    lists.epochs.push_back(position.epoch);
+    lists.batches.push_back(position.index);
+    lists.windows.push_back(position.window);
+    lists.window_begins.push_back(position.window_begin);
+  }
+  return lists;
+}
+
+/// Returns the positions; `path` is the file for messages.
+std::vector<BatchPosition> positions_of(const PositionLists& lists, const std::filesystem::path& path) {
+  const std::size_t count = lists.epochs.size();
+  check(count > 0 && lists.batches.size() == count && lists.windows.size() == count &&
+            lists.window_begins.size() == count,
+        "train: {} has {} epochs, {} batches, {} windows and {} window_begins, needs equal numbers of at least 1",
+        path.string(), count, lists.batches.size(), lists.windows.size(), lists.window_begins.size());
+  std::vector<BatchPosition> positions;
+  for (std::size_t i = 0; i < count; ++i) {
+    positions.push_back({lists.epochs[i], lists.batches[i], lists.windows[i], lists.window_begins[i]});
+  }
+  return positions;
+}
+
 }  // namespace
+
+std::int64_t TrainingState::finished_epochs() const {
+  return std::ranges::min(positions, {}, &BatchPosition::epoch).epoch;
+}
 
 void LossStatistics::add(double loss) {
   ++steps;
@@ -81,8 +118,12 @@ bool LossStatistics::is_spike(double loss, double deviations) const {
 }
 
 std::string training_state_text(const TrainingState& state, const std::string& kind, std::vector<std::string> files) {
-  StateFile file{
-      .kind = kind, .files = std::move(files), .state = state, .has_best = state.best.has_value(), .best = {}};
+  StateFile file{.kind = kind,
+                 .files = std::move(files),
+                 .state = state,
+                 .positions = lists_of(state.positions),
+                 .has_best = state.best.has_value(),
+                 .best = {}};
   if (state.best) file.best = *state.best;
   return to_toml(file);
 }
@@ -91,6 +132,7 @@ TrainingState parse_training_state(std::string_view text, const std::filesystem:
   StateFile saved = parse_config<StateFile>(text, path.string());
   check(saved.kind == kind, "train: {} holds a model of kind {}, needs \"{}\"", path.parent_path().string(),
         quote(saved.kind), kind);
+  saved.state.positions = positions_of(saved.positions, path);
   if (saved.has_best) saved.state.best = saved.best;
   return saved.state;
 }

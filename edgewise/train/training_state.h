@@ -33,12 +33,13 @@ struct LossStatistics {
 /// The state of training without parameters, moments and averages. With these, a resumed run gives the same bits.
 struct TrainingState {
   std::int64_t step = 0;
-  std::int64_t updates = 0;              // steps whose loss and gradients were finite
-  std::int64_t skips_in_a_row = 0;       // latest steps in a row that were skipped
-  std::optional<std::int64_t> averaged;  // updates in the averages; unset: no averaging
-  BatchPosition position;
-  double gradient_norm = 0.0;  // norm at the latest step, for the next line of metrics
-  LossSums log;                // sums since the last line of metrics
+  std::int64_t updates = 0;                                  // steps whose loss and gradients were finite
+  std::int64_t skips_in_a_row = 0;                           // latest steps in a row that were skipped
+  std::optional<std::int64_t> averaged;                      // updates in the averages; unset: no averaging
+  std::vector<BatchPosition> positions = {BatchPosition()};  // one for each virtual rank
+  std::int64_t epoch_step = 0;                               // the step after which the present epoch began
+  double gradient_norm = 0.0;                                // norm at the latest step, for the next line of metrics
+  LossSums log;                                              // sums since the last line of metrics
   LossStatistics losses;
   std::int64_t metrics_size = 0;  // bytes of metrics.jsonl
   std::optional<Validation> best;
@@ -47,7 +48,10 @@ struct TrainingState {
   std::int64_t validations_since_best = 0;
   PlateauState plateau;
   std::uint64_t seed = 0;
-  std::uint64_t data_fingerprint = 0;  // BatchStream::fingerprint()
+  std::uint64_t data_fingerprint = 0;  // BatchShares::fingerprint()
+
+  /// Returns the number of epochs that all virtual ranks have finished.
+  std::int64_t finished_epochs() const;
 };
 
 /// Returns the text of training.toml; `kind` is the kind of the task, and `files` are the names of the checkpoint's

@@ -15,9 +15,11 @@ void TrainingTimer::begin(std::int64_t step) {
   first_step_ = step;
 }
 
-void TrainingTimer::add_step(Clock::duration duration, std::int64_t tokens) {
+void TrainingTimer::add_step(Clock::duration duration, std::int64_t tokens, double imbalance) {
   busy_ += duration;
   tokens_ += tokens;
+  ++steps_;
+  imbalances_ += imbalance;
 }
 
 double TrainingTimer::tokens_per_second() const {
@@ -27,6 +29,8 @@ double TrainingTimer::tokens_per_second() const {
 void TrainingTimer::restart() {
   busy_ = {};
   tokens_ = 0;
+  steps_ = 0;
+  imbalances_ = 0.0;
 }
 
 double TrainingTimer::seconds() const { return in_seconds(Clock::now() - begin_); }

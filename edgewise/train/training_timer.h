@@ -6,7 +6,8 @@
 
 namespace edgewise {
 
-/// Measures the tokens per second of training steps alone, and the time of the whole training.
+/// Measures the tokens per second of training steps alone, how evenly the processes share the tokens, and the time of
+/// the whole training.
 class TrainingTimer {
  public:
   using Clock = std::chrono::steady_clock;
@@ -14,10 +15,13 @@ class TrainingTimer {
   /// Starts the clock after `step` steps.
   void begin(std::int64_t step);
 
-  void add_step(Clock::duration duration, std::int64_t tokens);
+  /// `imbalance` is that of the step (Update).
+  void add_step(Clock::duration duration, std::int64_t tokens, double imbalance);
 
   /// Returns the speed of the steps added since the last restart(), without validations and saves.
   double tokens_per_second() const;
+  /// Returns the mean imbalance of these steps; 1 without steps.
+  double imbalance() const { return steps_ == 0 ? 1.0 : imbalances_ / static_cast<double>(steps_); }
   void restart();
 
   /// Returns the seconds since begin().
@@ -31,6 +35,8 @@ class TrainingTimer {
   std::int64_t first_step_ = 0;
   Clock::duration busy_{};   // time of the steps since restart()
   std::int64_t tokens_ = 0;  // tokens of these steps
+  std::int64_t steps_ = 0;
+  double imbalances_ = 0.0;  // their sum
 };
 
 }  // namespace edgewise

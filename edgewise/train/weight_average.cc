@@ -2,60 +2,58 @@
 #include "edgewise/train/weight_average.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/empty_like.h>
 
 #include <cmath>
-#include <utility>
+#include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
 #include "edgewise/ops/tensor_parts.h"
 
 namespace edgewise {
-namespace {
 
-std::vector<at::Tensor> tensors_of(const std::vector<NamedTensor>& named) {
-  std::vector<at::Tensor> tensors;
-  tensors.reserve(named.size());
-  for (const NamedTensor& each : named) tensors.push_back(each.tensor);
-  return tensors;
-}
-
-}  // namespace
-
-WeightAverage::WeightAverage(std::vector<NamedTensor> parameters, double decay)
-    : parameters_(std::move(parameters)), decay_(decay) {
+WeightAverage::WeightAverage(const FlatParameters& parameters, const OwnedPieces& pieces, double decay)
+    : parameters_(parameters), pieces_(pieces), averages_(pieces.make_array()), decay_(decay) {
   check(decay > 0.0 && decay < 1.0, "WeightAverage: decay is {}, needs a number above 0 and below 1", decay);
-  for (const NamedTensor& parameter : parameters_) {
-    averages_.push_back({parameter.name, at::empty_like(parameter.tensor.detach(), at::MemoryFormat::Contiguous)});
-  }
   begin();
 }
 
 void WeightAverage::begin() {
-  const at::NoGradGuard no_gradients;
   num_updates_ = 0;
-  for (std::size_t i = 0; i < averages_.size(); ++i) averages_[i].tensor.copy_(parameters_[i].tensor);
+  for (std::size_t i = 0; i < pieces_.ranges().size(); ++i) {
+    pieces_.part_of(averages_, i).copy_(take_range(parameters_.values(), pieces_.ranges()[i]));
+  }
 }
 
 void WeightAverage::update() {
   const ScopedTimer timer("average");
   ++num_updates_;
   const double share = (1.0 - decay_) / (1.0 - std::pow(decay_, static_cast<double>(num_updates_)));
-  const std::vector<at::Tensor> values = tensors_of(parameters_);
-  const std::vector<at::Tensor> averages = tensors_of(averages_);
+  std::vector<at::Tensor> values, averages;
+  for (std::size_t i = 0; i < pieces_.ranges().size(); ++i) {
+    values.push_back(take_range(parameters_.values(), pieces_.ranges()[i]));
+    averages.push_back(pieces_.part_of(averages_, i));
+  }
   parallel_parts(split_tensors(values), [&](std::span<const TensorPart> parts) {
     for (const TensorPart& part : parts) take_part(averages, part).lerp_(take_part(values, part), share);
   });
 }
 
-void WeightAverage::swap() {
-  const at::NoGradGuard no_gradients;
-  for (std::size_t i = 0; i < averages_.size(); ++i) {
-    const at::Tensor value = parameters_[i].tensor.detach().clone();
-    parameters_[i].tensor.copy_(averages_[i].tensor);
-    averages_[i].tensor.copy_(value);
+void WeightAverage::copy_to_parameters() const {
+  for (std::size_t i = 0; i < pieces_.ranges().size(); ++i) {
+    take_range(parameters_.values(), pieces_.ranges()[i]).copy_(pieces_.part_of(averages_, i));
   }
+  pieces_.share(parameters_.values());
+}
+
+AveragedWeights::AveragedWeights(const WeightAverage* average) : average_(average) {
+  if (average_ == nullptr) return;
+  values_ = average_->parameters().values().clone();
+  average_->copy_to_parameters();
+}
+
+AveragedWeights::~AveragedWeights() {
+  if (average_ != nullptr) average_->parameters().values().copy_(values_);
 }
 
 }  // namespace edgewise

@@ -1,42 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <vector>
+#include <ATen/core/Tensor.h>
 
-#include "edgewise/nn/module.h"
+#include <cstdint>
+
+#include "edgewise/train/owned_pieces.h"
 
 namespace edgewise {
 
-/// The exponential moving average of parameters over updates, with the bias correction of Adam's moments (Kingma and Ba
-/// 2015, section 3), so that the average is a weighted mean of values from the first update on:
+/// The exponential moving average of the parameters over updates, with the bias correction of Adam's moments (Kingma
+/// and Ba 2015, section 3), so that the average is a weighted mean of values from the first update on:
 ///
 ///     average_t = (1 - decay) / (1 - decay^t) · sum over i = 1…t of decay^(t - i) · value_i
 ///               = average_{t-1} + (1 - decay) / (1 - decay^t) · (value_t - average_{t-1})
+///
+/// A process keeps the averages of the pieces that it owns.
 class WeightAverage {
  public:
-  /// Refers to the parameters without copying them, and calls begin().
-  WeightAverage(std::vector<NamedTensor> parameters, double decay);
+  /// Calls begin(). Parameters and pieces must outlive this object.
+  WeightAverage(const FlatParameters& parameters, const OwnedPieces& pieces, double decay);
 
   /// Starts again: the average is a copy of the parameters until the first update.
   void begin();
 
-  /// Adds the values after an update of the parameters. Takes one pass over parameters and averages.
+  /// Adds the values after an update of the parameters. Takes one pass over the owned values and averages.
   void update();
 
-  /// Returns handles to the averages, under the names of the parameters.
-  const std::vector<NamedTensor>& tensors() const { return averages_; }
+  /// Returns a handle to the owned array of the averages.
+  const at::Tensor& averages() const { return averages_; }
 
   std::int64_t num_updates() const { return num_updates_; }
-  /// Sets the number of updates of averages that were loaded into `tensors()`.
+  /// Sets the number of updates of averages that were loaded into averages().
   void set_num_updates(std::int64_t num_updates) { num_updates_ = num_updates; }
 
-  /// Exchanges the values of parameters and averages.
-  void swap();
+  /// Gives all parameters, in all processes, the values of their averages. All processes call this function.
+  void copy_to_parameters() const;
+
+  const FlatParameters& parameters() const { return parameters_; }
 
  private:
-  std::vector<NamedTensor> parameters_;
-  std::vector<NamedTensor> averages_;
+  const FlatParameters& parameters_;
+  const OwnedPieces& pieces_;
+  at::Tensor averages_;
   double decay_;
   std::int64_t num_updates_ = 0;
 };
@@ -44,17 +50,15 @@ class WeightAverage {
 /// Gives the parameters the values of their averages during its lifetime. Has no effect for a null average.
 class AveragedWeights {
  public:
-  explicit AveragedWeights(WeightAverage* average) : average_(average) { swap(); }
+  /// All processes call the constructor.
+  explicit AveragedWeights(const WeightAverage* average);
   AveragedWeights(const AveragedWeights&) = delete;
   AveragedWeights& operator=(const AveragedWeights&) = delete;
-  ~AveragedWeights() { swap(); }
+  ~AveragedWeights();
 
  private:
-  void swap() {
-    if (average_ != nullptr) average_->swap();
-  }
-
-  WeightAverage* average_;
+  const WeightAverage* average_;
+  at::Tensor values_;  // the parameters before
 };
 
 }  // namespace edgewise

@@ -47,12 +47,14 @@ class SmallTask : public TrainingTask {
 /// Resumes a run from RUN/last, and saves what was read.
 void resume(const fs::path& run, const TrainingState& state, bool is_averaged) {
   SmallTask task;
-  Adam adam(task.parameters());
+  const FlatParameters parameters(task.parameters(), 1);
+  const OwnedPieces pieces(parameters, single_process());
+  Adam adam(parameters, pieces);
   std::optional<WeightAverage> average;
-  if (is_averaged) average.emplace(task.parameters(), 0.9);
-  const CheckpointObjects objects{task, adam, average ? &*average : nullptr};
+  if (is_averaged) average.emplace(parameters, pieces, 0.9);
+  const CheckpointObjects objects{task, parameters, pieces, adam, average ? &*average : nullptr};
   read_last_tensors(run, state, objects);
-  Snapshot snapshot = snapshot_last(run, objects, state);
+  Snapshot snapshot = snapshot_last(run, objects, gather_tensors(objects.arrays()), state);
   write_snapshot(snapshot);
 }
 

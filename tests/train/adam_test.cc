@@ -7,13 +7,13 @@
 
 #include <array>
 #include <cmath>
-#include <limits>
 #include <tuple>
 #include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/train/weight_average.h"
+#include "tests/train/flat_training.h"
 
 namespace edgewise {
 namespace {
@@ -26,18 +26,11 @@ at::Tensor random(at::IntArrayRef shape, std::uint64_t seed, at::ScalarType dtyp
   return at::randn(shape, at::make_generator<at::CPUGeneratorImpl>(seed), dtype);
 }
 
-void set_gradient(const at::Tensor& tensor, const at::Tensor& gradient) { tensor.mutable_grad() = gradient.clone(); }
-
-at::Tensor moment(const Adam& adam, const std::string& name) {
-  for (const NamedTensor& moment : adam.moments()) {
-    if (moment.name == name) return moment.tensor;
-  }
-  return {};
-}
+void set_gradient(const at::Tensor& tensor, const at::Tensor& gradient) { tensor.mutable_grad().copy_(gradient); }
 
 TEST(Adam, EqualsAlgorithm1OfThePaper) {
   const at::Tensor parameter = leaf(at::full({1}, 2.0, at::kDouble));
-  Adam adam({{"x", parameter}}, {.beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
+  FlatTraining training({{"x", parameter}}, {.beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
 
   double theta = 2.0;
   double m = 0.0;
@@ -52,11 +45,11 @@ TEST(Adam, EqualsAlgorithm1OfThePaper) {
     theta -= 0.01 * unbiased_m / (std::sqrt(unbiased_v) + 1e-9);
 
     set_gradient(parameter, at::full({1}, gradients[i], at::kDouble));
-    adam.step({.learning_rate = 0.01});
+    training.adam.step(/*learning_rate=*/0.01, /*divisor=*/1);
 
     EXPECT_NEAR(parameter.item<double>(), theta, 1e-14) << "step " << t;
   }
-  EXPECT_EQ(adam.num_steps(), 4);
+  EXPECT_EQ(training.adam.num_steps(), 4);
 }
 
 TEST(Adam, GivesTheSameBitsOnAnyNumberOfThreads) {
@@ -64,17 +57,18 @@ TEST(Adam, GivesTheSameBitsOnAnyNumberOfThreads) {
     const NumThreadsScope scope(threads);
     const at::Tensor large = leaf(random({301, 707}, 1, at::kFloat));
     const at::Tensor small = leaf(random({13}, 2, at::kFloat));
-    Adam adam({{"large", large}, {"small", small}}, {});
-    WeightAverage average(adam.parameters(), 0.9);
+    FlatTraining training({{"large", large}, {"small", small}});
+    WeightAverage average(training.parameters, training.pieces, 0.9);
     std::vector<double> norms;
     for (std::uint64_t step = 0; step < 3; ++step) {
-      adam.clear_gradients();
+      training.gradient_sum.clear();
       large.mutable_grad().add_(random({301, 707}, 10 + step, at::kFloat));
       small.mutable_grad().add_(random({13}, 20 + step, at::kFloat));
-      norms.push_back(adam.step({.learning_rate = 0.01, .clip_norm = 1.0}));
+      norms.push_back(training.gradient_sum.norm());
+      training.adam.step(0.01, clip_divisor(norms.back(), 1.0));
       average.update();
     }
-    return std::tuple(norms, large.detach(), small.detach(), average.tensors()[0].tensor);
+    return std::tuple(norms, large.detach(), small.detach(), average.averages());
   };
   const auto [norms, large, small, average] = train(1);
   const at::Tensor all_gradients = random({301, 707}, 12, at::kFloat);
@@ -94,8 +88,8 @@ TEST_P(AdamByDtype, EqualsPlainTensorOperations) {
   const at::ScalarType dtype = GetParam();
   const at::Tensor first = leaf(random({3, 7}, 1, dtype));
   const at::Tensor second = leaf(random({33}, 2, dtype));  // not a multiple of a vector's width
-  Adam adam({{"first", first}, {"second", second}},
-            {.beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-8, .weight_decay = 0.3});
+  FlatTraining training({{"first", first}, {"second", second}},
+                        {.beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-8, .weight_decay = 0.3});
 
   std::array<at::Tensor, 2> values = {first.detach().clone(), second.detach().clone()};
   std::array<at::Tensor, 2> means = {at::zeros_like(values[0]), at::zeros_like(values[1])};
@@ -111,122 +105,76 @@ TEST_P(AdamByDtype, EqualsPlainTensorOperations) {
       if (values[i].dim() > 1) values[i] -= 0.1 * 0.3 * values[i];
       values[i] -= 0.1 * unbiased / (at::sqrt(variances[i] / (1.0 - std::pow(0.95, step))) + 1e-8);
     }
-    adam.step({.learning_rate = 0.1, .divisor = 8.0});
+    training.adam.step(0.1, 8.0);
   }
 
   const double tolerance = dtype == at::kDouble ? 1e-12 : 1e-5;
   EXPECT_TRUE(at::allclose(first, values[0], tolerance, tolerance));
   EXPECT_TRUE(at::allclose(second, values[1], tolerance, tolerance));
-  EXPECT_TRUE(at::allclose(moment(adam, "mean.second"), means[1], tolerance, tolerance));
-  EXPECT_TRUE(at::allclose(moment(adam, "variance.first"), variances[0], tolerance, tolerance));
+  EXPECT_TRUE(at::allclose(training.moment("mean.second"), means[1], tolerance, tolerance));
+  EXPECT_TRUE(at::allclose(training.moment("variance.first"), variances[0], tolerance, tolerance));
 }
 
 INSTANTIATE_TEST_SUITE_P(, AdamByDtype, testing::Values(at::kFloat, at::kDouble),
                          [](const auto& dtype) { return std::string(at::toString(dtype.param)); });
 
-TEST(Adam, ReturnsTheNormOfTheDividedGradientsOverAllParameters) {
-  const at::Tensor first = leaf(at::zeros({2}, at::kDouble));
-  const at::Tensor second = leaf(at::zeros({1}, at::kDouble));
-  Adam adam({{"first", first}, {"second", second}});
-  set_gradient(first, at::tensor({3.0, 4.0}, at::kDouble));
-  set_gradient(second, at::tensor({12.0}, at::kDouble));
-
-  EXPECT_DOUBLE_EQ(adam.step({.learning_rate = 0.1, .divisor = 2.0}), 6.5);
+TEST(Adam, UpdatesByGradientsThatItDivides) {
+  const at::Tensor parameter = leaf(at::zeros({3}, at::kDouble));
+  FlatTraining training({{"x", parameter}});
+  set_gradient(parameter, at::tensor({3.0, 4.0, 12.0}, at::kDouble));
+  training.adam.step(0.1, 2.0);
+  EXPECT_TRUE(parameter.grad().equal(at::tensor({1.5, 2.0, 6.0}, at::kDouble)));
+  EXPECT_TRUE(at::allclose(training.moment("mean.x"), 0.1 * parameter.grad()));
 }
 
-TEST(Adam, ClipsTheGradientToTheLimit) {
-  for (const auto& [clip_norm, expected] : {std::pair(1.0, 1.0), std::pair(6.0, 6.0), std::pair(7.0, 6.5)}) {
-    const at::Tensor parameter = leaf(at::zeros({3}, at::kDouble));
-    Adam adam({{"x", parameter}});
-    set_gradient(parameter, at::tensor({3.0, 4.0, 12.0}, at::kDouble));
-
-    EXPECT_DOUBLE_EQ(adam.step({.learning_rate = 0.1, .divisor = 2.0, .clip_norm = clip_norm}), 6.5);
-
-    const at::Tensor used = moment(adam, "mean.x") / 0.1;
-    EXPECT_NEAR(used.norm().item<double>(), expected, 1e-6);
-    EXPECT_TRUE(at::allclose(used / used.norm(), at::tensor({3.0, 4.0, 12.0}, at::kDouble) / 13.0));
-  }
+TEST(Adam, CountsStepsWithoutAnUpdate) {
+  const at::Tensor parameter = leaf(at::ones({2}, at::kDouble));
+  FlatTraining training({{"x", parameter}});
+  training.adam.step(0.1, 1.0);
+  training.adam.skip();
+  EXPECT_EQ(training.adam.num_steps(), 1);
+  EXPECT_EQ(training.adam.num_skipped(), 1);
 }
 
-TEST(Adam, SkipsGradientsThatAreNotFinite) {
-  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
-    const at::Tensor parameter = leaf(at::ones({2}, at::kDouble));
-    Adam adam({{"x", parameter}});
-    set_gradient(parameter, at::tensor({1.0, 2.0}, at::kDouble));
-    adam.step({.learning_rate = 0.1});
-    const at::Tensor value = parameter.detach().clone();
-    const at::Tensor mean = moment(adam, "mean.x").clone();
-
-    set_gradient(parameter, at::tensor({1.0, bad}, at::kDouble));
-    EXPECT_FALSE(std::isfinite(adam.step({.learning_rate = 0.1})));
-
-    EXPECT_TRUE(parameter.equal(value));
-    EXPECT_TRUE(moment(adam, "mean.x").equal(mean));
-    EXPECT_EQ(adam.num_steps(), 1);
-    EXPECT_EQ(adam.num_skipped(), 1);
-  }
-}
-
-TEST(Adam, KeepsAParameterWithoutGradient) {
+TEST(Adam, KeepsAParameterWhoseGradientIsZero) {
   const at::Tensor used = leaf(at::ones({2}, at::kDouble));
   const at::Tensor unused = leaf(at::ones({2}, at::kDouble));
-  Adam adam({{"used", used}, {"unused", unused}});
-
+  FlatTraining training({{"used", used}, {"unused", unused}});
   set_gradient(used, at::ones({2}, at::kDouble));
-  adam.step({.learning_rate = 0.1});
+  training.adam.step(0.1, 1.0);
   EXPECT_TRUE(unused.equal(at::ones({2}, at::kDouble)));
   EXPECT_FALSE(used.equal(at::ones({2}, at::kDouble)));
-
-  const void* memory = used.grad().data_ptr();
-  adam.clear_gradients();
-  EXPECT_EQ(used.grad().data_ptr(), memory);
-  EXPECT_TRUE(unused.grad().equal(at::zeros({2}, at::kDouble)));
-  EXPECT_EQ(adam.step({.learning_rate = 0.1}), 0.0);
-  EXPECT_TRUE(unused.equal(at::ones({2}, at::kDouble)));
 }
 
 TEST(Adam, ContinuesFromSavedMomentsAndCounts) {
   const at::Tensor whole = leaf(random({5}, 1));
   const at::Tensor parted = leaf(random({5}, 1));
-  Adam whole_adam({{"x", whole}});
-  Adam before({{"x", parted}});
+  FlatTraining whole_training({{"x", whole}});
+  FlatTraining before({{"x", parted}});
   for (std::uint64_t step = 0; step < 3; ++step) {
     set_gradient(whole, random({5}, step));
     set_gradient(parted, random({5}, step));
-    whole_adam.step({.learning_rate = 0.1});
-    before.step({.learning_rate = 0.1});
+    whole_training.adam.step(0.1, 1.0);
+    before.adam.step(0.1, 1.0);
   }
 
-  Adam after({{"x", parted}});
-  moment(after, "mean.x").copy_(moment(before, "mean.x"));
-  moment(after, "variance.x").copy_(moment(before, "variance.x"));
-  after.set_counts(before.num_steps(), 2);
+  FlatTraining after({{"x", parted}});
+  after.adam.means().copy_(before.adam.means());
+  after.adam.variances().copy_(before.adam.variances());
+  after.adam.set_counts(before.adam.num_steps(), 2);
   set_gradient(whole, random({5}, 9));
   set_gradient(parted, random({5}, 9));
-  whole_adam.step({.learning_rate = 0.1});
-  after.step({.learning_rate = 0.1});
+  whole_training.adam.step(0.1, 1.0);
+  after.adam.step(0.1, 1.0);
 
   EXPECT_TRUE(parted.equal(whole));
-  EXPECT_EQ(after.num_steps(), 4);
-  EXPECT_EQ(after.num_skipped(), 2);
+  EXPECT_EQ(after.adam.num_steps(), 4);
+  EXPECT_EQ(after.adam.num_skipped(), 2);
 }
 
-TEST(Adam, ScalesGradientsDownToAnyNormAboveZero) {
-  const at::Tensor value = leaf(at::ones({2}));
-  Adam adam({{"x", value}}, {.epsilon = 1.0});
-  set_gradient(value, at::full({2}, 3.0));
-  adam.step({.learning_rate = 0.1, .clip_norm = 1e-300});
-  EXPECT_TRUE(value.equal(at::ones({2}))) << value;
-}
-
-TEST(Adam, RejectsParametersWithoutGradientAndADivisorOfZero) {
-  EXPECT_THAT(
-      [] {
-        Adam({{"gain", at::ones({2})}});
-      },
-      ThrowsMessage<Error>("Adam: parameter \"gain\" takes no gradient, needs a leaf that requires one"));
-  Adam adam({{"x", leaf(at::ones({2}))}});
-  EXPECT_THAT([&] { adam.step({.learning_rate = 0.1, .divisor = 0.0}); },
+TEST(Adam, NeedsADivisorAboveZero) {
+  FlatTraining training({{"x", leaf(at::ones({2}))}});
+  EXPECT_THAT([&] { training.adam.step(0.1, 0.0); },
               ThrowsMessage<Error>("Adam::step: divisor is 0, needs a number above 0"));
 }
 

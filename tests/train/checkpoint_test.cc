@@ -19,6 +19,7 @@
 #include "edgewise/nn/serialize.h"
 #include "tests/support/error_of.h"
 #include "tests/train/file_size_limit.h"
+#include "tests/train/flat_training.h"
 #include "tests/train/run_folder.h"
 #include "tests/train/same_run.h"
 #include "tests/train/test_run.h"
@@ -32,6 +33,23 @@ using testing::MatchesRegex;
 using testing::ThrowsMessage;
 using testing::UnorderedElementsAre;
 
+/// A task with the objects of its checkpoints.
+struct Saved {
+  explicit Saved(NextTokenTask& saved_task) : task(saved_task), training(task.parameters()) {}
+
+  CheckpointObjects objects(WeightAverage* average = nullptr) {
+    return {task, training.parameters, training.pieces, training.adam, average};
+  }
+
+  Snapshot snapshot(const std::filesystem::path& run, const TrainingState& state, WeightAverage* average = nullptr) {
+    const CheckpointObjects saved = objects(average);
+    return snapshot_last(run, saved, gather_tensors(saved.arrays()), state);
+  }
+
+  NextTokenTask& task;
+  FlatTraining training;
+};
+
 class Checkpoint : public RunFolder {
  protected:
   std::string in_run(const std::string& name) const { return (folder() / name).string(); }
@@ -41,8 +59,9 @@ class Checkpoint : public RunFolder {
   void resume(NextTokenTask::Options task = {}) const { TestRun(folder(), short_run(), std::move(task)).resume(); }
 
   void save(NextTokenTask& task) const {
-    Adam adam(task.parameters());
-    write(snapshot_last(folder(), {task, adam}, {}));
+    Saved saved(task);
+    require_finite("last", saved.training.parameters, 0);
+    write(saved.snapshot(folder(), {}));
   }
 
   static void write(Snapshot snapshot) { write_snapshot(snapshot); }
@@ -71,14 +90,15 @@ TEST_F(Checkpoint, IsAModelDirectoryWithTheStateOfTraining) {
 
 TEST_F(Checkpoint, RestoresTheSavedState) {
   NextTokenTask task;
-  Adam adam(task.parameters());
-  adam.moments()[2].tensor.fill_(0.25);
+  Saved saved(task);
+  saved.training.moment("variance.table").fill_(0.25);
   TrainingState state;
   state.step = 12;
   state.updates = 11;
   state.skips_in_a_row = 1;
   state.averaged = 11;
-  state.position = {2, 5};
+  state.positions = {{2, 5}, {3, 0}};
+  state.epoch_step = 8;
   state.gradient_norm = 1.0 / 9.0;
   state.log = {.loss = 1.0 / 3.0, .tokens = 40, .correct = 7};
   state.losses = {.steps = 11, .mean = 2.5, .variance = 1.0 / 7.0};
@@ -89,28 +109,30 @@ TEST_F(Checkpoint, RestoresTheSavedState) {
   state.validations_since_best = 1;
   state.seed = std::numeric_limits<std::uint64_t>::max();
   state.data_fingerprint = 0x8000000000000001;
-  WeightAverage average(task.parameters(), 0.9);
-  average.tensors()[1].tensor.fill_(0.125);
-  write(snapshot_last(folder(), {task, adam, &average}, state));
+  WeightAverage average(saved.training.parameters, saved.training.pieces, 0.9);
+  average.averages().fill_(0.125);
+  write(saved.snapshot(folder(), state, &average));
 
   NextTokenTask other;
   other.table().detach().zero_();
-  Adam other_adam(other.parameters());
-  WeightAverage other_average(other.parameters(), 0.9);
+  Saved other_saved(other);
+  WeightAverage other_average(other_saved.training.parameters, other_saved.training.pieces, 0.9);
   const TrainingState restored = read_last_state(folder(), "next_token");
-  read_last_tensors(folder(), restored, {other, other_adam, &other_average});
+  read_last_tensors(folder(), restored, other_saved.objects(&other_average));
 
   EXPECT_TRUE(other.table().equal(task.table()));
-  EXPECT_TRUE(other_adam.moments()[2].tensor.equal(adam.moments()[2].tensor));
+  EXPECT_TRUE(other_saved.training.moment("variance.table").equal(saved.training.moment("variance.table")));
   EXPECT_EQ(restored.step, 12);
-  EXPECT_TRUE(other_average.tensors()[1].tensor.equal(average.tensors()[1].tensor));
+  EXPECT_TRUE(
+      other_saved.training.parameters.views(other_average.averages(), "")[1].tensor.eq(0.125).all().item<bool>());
   EXPECT_EQ(other_average.num_updates(), 11);
   EXPECT_EQ(restored.updates, 11);
   EXPECT_EQ(restored.skips_in_a_row, 1);
   EXPECT_EQ(restored.averaged, 11);
   EXPECT_EQ(restored.losses, state.losses);
   EXPECT_EQ(restored.metrics_size, 1234);
-  EXPECT_EQ(restored.position, state.position);
+  EXPECT_EQ(restored.positions, state.positions);
+  EXPECT_EQ(restored.epoch_step, 8);
   EXPECT_EQ(restored.gradient_norm, state.gradient_norm);
   EXPECT_EQ(restored.log, state.log);
   ASSERT_TRUE(restored.best.has_value());
@@ -128,14 +150,14 @@ TEST_F(Checkpoint, RestoresTheSavedState) {
 TEST_F(Checkpoint, HoldsTheParametersAsTheyWereAtTheSnapshot) {
   NextTokenTask task;
   const at::Tensor before = task.table().detach().clone();
-  Adam adam_of_task(task.parameters());
-  const Snapshot snapshot = snapshot_last(folder(), {task, adam_of_task}, {});
+  Saved saved(task);
+  const Snapshot snapshot = saved.snapshot(folder(), {});
   task.table().detach().fill_(1.0);
   write(snapshot);
 
   NextTokenTask other;
-  Adam adam(other.parameters());
-  read_last_tensors(folder(), {}, {other, adam});
+  Saved other_saved(other);
+  read_last_tensors(folder(), {}, other_saved.objects());
   EXPECT_TRUE(other.table().equal(before));
 }
 
@@ -181,8 +203,8 @@ TEST_F(Checkpoint, IsNotReplacedByParametersThatAreNotFinite) {
                              "as it was, go on from it with a lower learning rate"));
     EXPECT_THAT(
         [&] {
-          Adam adam(task.parameters());
-          snapshot_model(folder() / "best", {task, adam}, {.step = 4, .validation = {}});
+          const FlatTraining training(task.parameters());
+          snapshot_model(folder() / "best", task, training.parameters, {.step = 4, .validation = {}});
         },
         ThrowsMessage<Error>("train: parameter \"bias\" is not finite at step 4, needs finite numbers; best stays "
                              "as it was, go on from it with a lower learning rate"));

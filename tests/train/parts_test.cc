@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs that are trained in parts have the bits of runs that are trained in one part, for random options and ends of the
-// parts. RC_PARAMS="max_success=10000" tries more of them than the default.
+// parts, and for any number of processes of each part. RC_PARAMS="max_success=10000" tries more of them than the
+// default.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "tests/distributed/process_threads.h"
 #include "tests/train/two_runs.h"
 
 namespace edgewise {
@@ -21,6 +24,8 @@ enum class End { kSteps, kEpochs, kPatience, kRequest, kKill };
 struct Part {
   End end = End::kSteps;
   std::int64_t at = 1;  // the number of steps, epochs or validations
+  std::int64_t processes = 1;
+  std::int64_t rank = 0;  // of the process that is killed or gets the request
 };
 
 /// Whether the learning rate depends on the number of steps of the whole run.
@@ -47,8 +52,12 @@ TrainOptions arbitrary_options() {
   options.keep_best = *rc::gen::inRange<std::int64_t>(0, 3);
   options.average = *rc::gen::element(0.0, 0.5, 0.9);
   options.seed = *rc::gen::inRange<std::uint64_t>(1, 1000);
+  options.virtual_ranks = *rc::gen::element<std::int64_t>(1, 2, 4);
+  options.exchange = *rc::gen::element(GradientExchange::kFp32, GradientExchange::kBf16);
   return options;
 }
+
+int log2_of(std::int64_t power) { return std::countr_zero(static_cast<std::uint64_t>(power)); }
 
 std::vector<Part> arbitrary_parts(const TrainOptions& options) {
   std::vector<Part> parts(*rc::gen::inRange<std::size_t>(1, 4));
@@ -56,6 +65,8 @@ std::vector<Part> arbitrary_parts(const TrainOptions& options) {
     part.end = *rc::gen::element(End::kSteps, End::kEpochs, End::kPatience, End::kRequest, End::kKill);
     if (part.end == End::kSteps && is_planned(options.schedule)) part.end = End::kRequest;
     part.at = *rc::gen::inRange<std::int64_t>(1, part.end == End::kEpochs ? 4 : options.steps + 1);
+    part.processes = std::int64_t{1} << *rc::gen::inRange(0, log2_of(options.virtual_ranks) + 1);
+    part.rank = *rc::gen::inRange<std::int64_t>(0, part.processes);
   }
   return parts;
 }
@@ -72,22 +83,30 @@ void validate_erratically(TestRun& run) {
   };
 }
 
+/// Trains as one of the processes of a part, until the end of the part.
+void train_process(ProcessGroup& processes, const std::filesystem::path& folder, const TrainOptions& options,
+                   const Part& part, bool is_resumed) {
+  const NumThreadsScope one_thread(1);
+  TestRun run(processes, folder, options, {.noise = 0.5});
+  validate_erratically(run);
+  run.after_step = [&](const StepReport& report) {
+    if (report.step < part.at || processes.rank() != part.rank) return;
+    run.requests.stop = part.end == End::kRequest;
+    if (part.end == End::kKill) throw std::runtime_error("killed");
+  };
+  if (is_resumed) run.trainer.resume();
+  run.start();
+}
+
 /// Trains until the end of a part. A kill loses what is in memory only.
 void train(const std::filesystem::path& folder, TrainOptions options, const Part& part, bool is_resumed) {
   if (part.end == End::kSteps) options.steps = std::min(part.at, options.steps);
   if (part.end == End::kEpochs) options.epochs = part.at;
   const bool is_less_patient = options.patience == 0 || part.at < options.patience;
   if (part.end == End::kPatience && is_less_patient) options.patience = part.at;
-  TestRun run(folder, options, {.noise = 0.5});
-  validate_erratically(run);
-  run.after_step = [&](const StepReport& report) {
-    if (report.step < part.at) return;
-    run.requests.stop = part.end == End::kRequest;
-    if (part.end == End::kKill) throw std::runtime_error("killed");
-  };
-  if (is_resumed) run.trainer.resume();
   try {
-    run.start();
+    run_as_processes(part.processes,
+                     [&](ProcessGroup& processes) { train_process(processes, folder, options, part, is_resumed); });
   } catch (const std::runtime_error& error) {
     RC_ASSERT(std::string(error.what()) == "killed");
   }

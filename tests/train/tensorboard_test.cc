@@ -85,10 +85,13 @@ class TensorBoardTest : public RunFolder {
   }
 
   void train(const TrainOptions& options, LinearTask& task) const {
-    BatchStream batches(NextTokenTask::pairs(), {.tokens = 0, .sentences = 5, .bucket = 2}, options.seed);
+    BatchShares batches(std::make_shared<PairsInMemory>(NextTokenTask::pairs()),
+                        {.tokens = 0, .sentences = 5, .bucket = 2}, options.seed);
     TensorBoard board(folder(), task, options.clip_norm);
     RunRequests requests;
-    Trainer(options, task, batches, board, folder()).run(requests);
+    Trainer trainer(options, task, batches, board);
+    trainer.open(folder());
+    trainer.run(requests);
   }
 
   std::vector<nlohmann::json> read_metrics_lines() const {
@@ -259,7 +262,8 @@ TEST_F(TensorBoardTest, HasTheSameEventsForAResumedAndAnUninterruptedRun) {
   const auto train = [&](const std::filesystem::path& run, std::int64_t lost_at, bool is_resumed) {
     TestRun parts(run, options);
     TensorBoard board(run, parts.task, options.clip_norm);
-    Trainer trainer(options, parts.task, parts.batches, board, run);
+    Trainer trainer(options, parts.task, parts.batches, board);
+    trainer.open(run);
     if (is_resumed) trainer.resume();
     if (lost_at > 0)
       parts.task.loss_factor = [=](std::int64_t loss) {

@@ -17,14 +17,28 @@ namespace edgewise {
 struct TestRun : TrainObserver {
   TestRun(std::filesystem::path run_folder, TrainOptions train_options, NextTokenTask::Options task_options = {},
           BatchOptions batch_options = {.tokens = 12, .sentences = 0, .bucket = 2},
-          std::shared_ptr<const PairSource> pairs = std::make_shared<PairsInMemory>(NextTokenTask::pairs()))
+          std::shared_ptr<const PairSource> pairs = std::make_shared<PairsInMemory>(NextTokenTask::pairs()),
+          ProcessGroup& processes = single_process())
       : options(train_options),
         task(std::move(task_options)),
-        batches(std::move(pairs), batch_options, train_options.seed),
+        batches(pairs, batch_options, train_options.seed, virtual_ranks_of(train_options, processes)),
         folder(std::move(run_folder)),
-        trainer(options, task, batches, *this, folder) {}
+        trainer(options, task, batches, *this, processes) {
+    if (processes.rank() == 0) trainer.open(folder);
+  }
 
-  Outcome start() { return trainer.run(requests); }
+  /// One of the processes that train together.
+  TestRun(ProcessGroup& processes, std::filesystem::path run_folder, TrainOptions train_options,
+          NextTokenTask::Options task_options = {})
+      : TestRun(std::move(run_folder), train_options, std::move(task_options),
+                {.tokens = 12, .sentences = 0, .bucket = 2}, std::make_shared<PairsInMemory>(NextTokenTask::pairs()),
+                processes) {}
+
+  Outcome start() {
+    const Outcome outcome = trainer.run(requests);
+    if (on_end) on_end();
+    return outcome;
+  }
   Outcome resume() {
     trainer.resume();
     return trainer.run(requests);
@@ -45,10 +59,11 @@ struct TestRun : TrainObserver {
 
   TrainOptions options;
   NextTokenTask task;
-  BatchStream batches;
+  BatchShares batches;
   std::filesystem::path folder;
   RunRequests requests;
   std::function<void(const StepReport&)> after_step;
+  std::function<void()> on_end;
   std::vector<StepReport> steps;
   std::vector<StepReport> logs;
   std::vector<std::pair<std::int64_t, bool>> validations;

@@ -116,7 +116,7 @@ TEST_F(TrainerTest, LogsMeansOverTheStepsSinceTheLastLine) {
   double sum = 0.0;
   double tokens = 0.0;
   std::size_t batch = 0;
-  const auto plan = run.batches.plan(0);
+  const auto plan = run.batches.streams().front().plan(0);
   run.after_step = [&](const StepReport& report) {
     const auto pair = static_cast<std::size_t>(plan[batch++].front());
     const auto size = static_cast<double>(NextTokenTask::pairs()[pair].output.size() - 1);

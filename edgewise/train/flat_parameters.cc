@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/train/flat_parameters.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+
+#include "edgewise/base/error.h"
+
+namespace edgewise {
+namespace {
+
+constexpr std::int64_t kAlignment = 16;  // elements: a register of AVX-512 has 16 floats
+
+// Large enough that the time of an exchange is that of its bytes, and small enough that several exchanges of a model
+// run during the backward pass.
+constexpr std::int64_t kBucketElements = 1 << 20;
+
+std::int64_t round_up(std::int64_t count, std::int64_t multiple) {
+  return (count + multiple - 1) / multiple * multiple;
+}
+
+void check_parameter(const NamedTensor& parameter, at::ScalarType type) {
+  const at::Tensor& tensor = parameter.tensor;
+  check(tensor.is_leaf() && tensor.requires_grad(),
+        "FlatParameters: parameter \"{}\" takes no gradient, needs a leaf that requires one", parameter.name);
+  check(tensor.scalar_type() == type && tensor.is_contiguous(),
+        "FlatParameters: parameter \"{}\" is {}{}, needs to be contiguous and {} like the others", parameter.name,
+        tensor.is_contiguous() ? "" : "not contiguous and ", at::toString(tensor.scalar_type()), at::toString(type));
+}
+
+}  // namespace
+
+FlatParameters::FlatParameters(const std::vector<NamedTensor>& parameters, std::int64_t pieces) : pieces_(pieces) {
+  check(!parameters.empty() && pieces >= 1, "FlatParameters: {} parameters have {} pieces, needs at least one of each",
+        parameters.size(), pieces);
+  const at::NoGradGuard no_gradients;
+  const auto options = parameters.front().tensor.detach().options();
+  for (const NamedTensor& parameter : parameters)
+    check_parameter(parameter, c10::typeMetaToScalarType(options.dtype()));
+  const std::int64_t size = place_parameters(parameters);
+  values_ = at::zeros({size}, options);
+  gradients_ = at::zeros({size}, options);
+  for (const FlatParameter& parameter : parameters_) {
+    const at::Tensor& tensor = parameter.named.tensor;
+    const FlatRange used{parameter.range.begin, tensor.numel()};
+    const at::Tensor value = take_range(values_, used).view(tensor.sizes());
+    value.copy_(tensor.detach());
+    tensor.set_data(value);
+    tensor.mutable_grad() = take_range(gradients_, used).view(tensor.sizes());
+  }
+}
+
+/// Chooses the ranges of parameters and buckets; returns the size of the array. Buckets are filled from the last
+/// parameter on, because backward passes compute its gradient first.
+std::int64_t FlatParameters::place_parameters(const std::vector<NamedTensor>& parameters) {
+  std::vector<std::size_t> first_of_bucket;  // the number of each bucket's first parameter, last bucket first
+  std::int64_t elements = 0;
+  for (std::size_t i = parameters.size(); i-- > 0;) {
+    elements += round_up(parameters[i].tensor.numel(), kAlignment);
+    if (elements < kBucketElements && i > 0) continue;
+    first_of_bucket.push_back(i);
+    elements = 0;
+  }
+  std::int64_t begin = 0;
+  for (auto first = first_of_bucket.rbegin(); first != first_of_bucket.rend(); ++first) {
+    const std::size_t end = first + 1 == first_of_bucket.rend() ? parameters.size() : *(first + 1);
+    const std::int64_t bucket_begin = begin;
+    for (std::size_t i = *first; i < end; ++i) {
+      const std::int64_t count = round_up(parameters[i].tensor.numel(), kAlignment);
+      parameters_.push_back({parameters[i], {begin, count}});
+      begin += count;
+    }
+    begin = bucket_begin + round_up(begin - bucket_begin, kAlignment * pieces_);
+    FlatRange& last = parameters_.back().range;
+    last.count = begin - last.begin;
+    buckets_.push_back({bucket_begin, begin - bucket_begin});
+  }
+  return begin;
+}
+
+std::vector<NamedTensor> FlatParameters::named() const {
+  std::vector<NamedTensor> named;
+  named.reserve(parameters_.size());
+  for (const FlatParameter& parameter : parameters_) named.push_back(parameter.named);
+  return named;
+}
+
+std::vector<FlatRange> FlatParameters::pieces_of(std::int64_t first, std::int64_t count) const {
+  std::vector<FlatRange> ranges;
+  ranges.reserve(buckets_.size());
+  for (const FlatRange& bucket : buckets_) {
+    const std::int64_t piece = bucket.count / pieces_;
+    ranges.push_back({bucket.begin + first * piece, count * piece});
+  }
+  return ranges;
+}
+
+std::vector<NamedTensor> FlatParameters::views(const at::Tensor& flat, const std::string& prefix) const {
+  std::vector<NamedTensor> views;
+  views.reserve(parameters_.size());
+  for (const auto& [named, range] : parameters_) {
+    views.push_back(
+        {prefix + named.name, take_range(flat, {range.begin, named.tensor.numel()}).view(named.tensor.sizes())});
+  }
+  return views;
+}
+
+std::int64_t FlatParameters::begin_of(const at::Tensor& parameter) const {
+  const auto found = std::ranges::find_if(
+      parameters_, [&](const FlatParameter& other) { return other.named.tensor.is_same(parameter); });
+  return found == parameters_.end() ? size() : found->range.begin;
+}
+
+at::Tensor take_range(const at::Tensor& flat, const FlatRange& range) {
+  return flat.narrow(0, range.begin, range.count);
+}
+
+}  // namespace edgewise

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/train/gradient_sum.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/linalg_vector_norm.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "edgewise/base/error.h"
+#include "edgewise/ops/tensor_parts.h"
+
+namespace edgewise {
+namespace {
+
+/// Calls fn with the views of tensors of equal size, on several threads.
+template <class Fn>
+void for_each_part(const std::vector<at::Tensor>& tensors, Fn&& fn) {
+  parallel_parts(split_tensors({tensors.front()}), [&](std::span<const TensorPart> parts) {
+    for (const TensorPart& part : parts) {
+      std::vector<at::Tensor> views;
+      views.reserve(tensors.size());
+      for (const at::Tensor& tensor : tensors) views.push_back(take_range(tensor, {part.begin, part.count}));
+      fn(views);
+    }
+  });
+}
+
+bool is_power_of_two(std::int64_t number) {
+  return number >= 1 && std::has_single_bit(static_cast<std::uint64_t>(number));
+}
+
+}  // namespace
+
+GradientSum::GradientSum(const FlatParameters& parameters, const OwnedPieces& pieces, GradientExchange exchange)
+    : parameters_(parameters), pieces_(pieces), processes_(pieces.processes()), exchange_(exchange) {
+  const std::int64_t ranks = parameters.pieces();
+  check(is_power_of_two(ranks) && is_power_of_two(processes_.size()),
+        "GradientSum: {} virtual ranks have {} processes, needs powers of two", ranks, processes_.size());
+  num_own_ranks_ = ranks / processes_.size();
+}
+
+void GradientSum::clear() {
+  for_each_part({parameters_.gradients()}, [](const std::vector<at::Tensor>& part) { part[0].zero_(); });
+  num_ended_ = 0;
+  num_waiting_buckets_ = parameters_.buckets().size();
+  exchanges_.clear();
+}
+
+/// Rounds the sum of `num_ranks` virtual ranks, unless it is the root of the tree.
+void GradientSum::round_summand(const at::Tensor& sum, std::int64_t num_ranks) const {
+  if (exchange_ == GradientExchange::kFp32 || num_ranks == parameters_.pieces()) return;
+  for_each_part({sum}, [](const std::vector<at::Tensor>& part) { part[0].copy_(part[0].to(at::kBFloat16)); });
+}
+
+/// Adds a summand of the tree to another; `num_ranks` is the number of virtual ranks of their sum.
+void GradientSum::add_summand(const at::Tensor& sum, const at::Tensor& summand, std::int64_t num_ranks) const {
+  for_each_part({sum, summand}, [](const std::vector<at::Tensor>& parts) { parts[0].add_(parts[1]); });
+  round_summand(sum, num_ranks);
+}
+
+void GradientSum::end_virtual_rank() {
+  const at::Tensor& gradients = parameters_.gradients();
+  round_summand(gradients, 1);
+  std::size_t level = 0;
+  for (; ((num_ended_ >> level) & 1) != 0; ++level) {
+    add_summand(gradients, sums_[level], std::int64_t{2} << level);
+  }
+  if (level == sums_.size()) sums_.push_back(at::empty_like(gradients));
+  for_each_part({gradients, sums_[level]}, [](const std::vector<at::Tensor>& parts) {
+    parts[1].copy_(parts[0]);
+    parts[0].zero_();
+  });
+  ++num_ended_;
+}
+
+void GradientSum::exchange_from(std::int64_t begin) {
+  while (num_waiting_buckets_ > 0 && parameters_.buckets()[num_waiting_buckets_ - 1].begin >= begin) {
+    begin_exchange(--num_waiting_buckets_);
+  }
+}
+
+/// Completes the process's subtree of a bucket, and sends it piece by piece to the owners.
+void GradientSum::begin_exchange(std::size_t bucket) {
+  const FlatRange& range = parameters_.buckets()[bucket];
+  const at::Tensor sum = take_range(parameters_.gradients(), range);
+  round_summand(sum, 1);
+  for (std::int64_t level = 0; (std::int64_t{1} << level) < num_own_ranks_; ++level) {
+    add_summand(sum, take_range(sums_[static_cast<std::size_t>(level)], range), std::int64_t{2} << level);
+  }
+  if (processes_.size() == 1) return;
+  const at::Tensor sent = exchange_ == GradientExchange::kBf16 ? sum.to(at::kBFloat16) : sum;
+  Exchange exchange{.bucket = bucket, .sent = sent, .received = at::empty_like(sent), .pending = nullptr};
+  exchange.pending = processes_.begin_all_to_all(exchange.sent, exchange.received);
+  exchanges_.push_back(std::move(exchange));
+}
+
+/// Sums the received subtrees of a bucket in the order of the tree.
+void GradientSum::end_exchange(Exchange& exchange) const {
+  exchange.pending->wait();
+  const at::Tensor sums = exchange.received.to(parameters_.gradients().scalar_type()).view({processes_.size(), -1});
+  for (std::int64_t width = 1; width < processes_.size(); width *= 2) {
+    for (std::int64_t i = 0; i < processes_.size(); i += 2 * width) {
+      add_summand(sums[i], sums[i + width], 2 * width * num_own_ranks_);
+    }
+  }
+  take_range(parameters_.gradients(), pieces_.ranges()[exchange.bucket]).copy_(sums[0]);
+}
+
+void GradientSum::finish() {
+  exchange_from(0);
+  for (Exchange& exchange : exchanges_) end_exchange(exchange);
+  exchanges_.clear();
+}
+
+std::vector<double> GradientSum::squares_of_owned_pieces() const {
+  std::vector<at::Tensor> pieces;
+  for (const FlatRange& range : pieces_.ranges()) {
+    for (const at::Tensor& piece : take_range(parameters_.gradients(), range).chunk(num_own_ranks_)) {
+      pieces.push_back(piece);
+    }
+  }
+  const std::vector<TensorPart> all_parts = split_tensors(pieces);
+  std::vector<double> norms(all_parts.size());
+  parallel_parts(all_parts, [&](std::span<const TensorPart> parts) {
+    for (const TensorPart& part : parts) {
+      norms[part.index] = at::linalg_vector_norm(take_part(pieces, part)).item<double>();
+    }
+  });
+  std::vector<double> squares(pieces.size());
+  for (const TensorPart& part : all_parts) squares[part.tensor] += norms[part.index] * norms[part.index];
+  return squares;
+}
+
+double GradientSum::norm() const {
+  const std::vector<double> own = squares_of_owned_pieces();
+  at::Tensor squares = at::empty({processes_.size(), std::ssize(parameters_.buckets()), num_own_ranks_}, at::kDouble);
+  const at::Tensor own_squares = at::empty({std::ssize(own)}, at::kDouble);
+  std::ranges::copy(own, own_squares.mutable_data_ptr<double>());
+  processes_.all_gather(own_squares, squares);
+  // The order of buckets and pieces, whoever owns them.
+  const at::Tensor in_order = squares.permute({1, 0, 2}).contiguous();
+  double sum = 0.0;
+  for (std::int64_t i = 0; i < in_order.numel(); ++i) sum += in_order.const_data_ptr<double>()[i];
+  return std::sqrt(sum);
+}
+
+double clip_divisor(double norm, double clip_norm) {
+  return clip_norm > 0.0 && norm > clip_norm ? norm / clip_norm : 1.0;
+}
+
+}  // namespace edgewise
