@@ -5,13 +5,16 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <span>
 #include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/data/batches.h"
+#include "edgewise/experiment/shared_work.h"
 #include "edgewise/nn/serialize.h"
 #include "edgewise/ops/loss.h"
 #include "edgewise/options/position_formula.h"
@@ -33,17 +36,47 @@ ScorerFactory make_scorers(const SequenceModel& model, const StopRequest* stop) 
   return [runtime] { return runtime->make_scorer(); };
 }
 
-void measure_by_token(const TranslationModel& model, const EncodedPairs& pairs, const StopRequest* stop,
-                      Validation& validation) {
-  LossSums sums;
-  for (const Batch& batch : batches_in_order(pairs.pairs, model.experiment.batch, stop)) {
-    throw_if_set(stop);
-    Pass pass = Pass::inference();
-    const BatchLoss part = batch_loss(model, batch, /*rdrop=*/0, pass);
-    sums += part.sums;
-    for (const auto& [steps, nodes] : part.encoder_histogram) validation.encoder_steps[steps] += nodes;
-    for (const auto& [steps, nodes] : part.decoder_histogram) validation.decoder_steps[steps] += nodes;
+/// Returns the sums of a batch as the bytes of numbers: loss, tokens, correct tokens, the size of the encoder's
+/// histogram, and the numbers of both histograms.
+std::string pack(const BatchLoss& batch) {
+  std::vector<std::int64_t> numbers = {std::bit_cast<std::int64_t>(batch.sums.loss), batch.sums.tokens,
+                                       batch.sums.correct, std::ssize(batch.encoder_histogram)};
+  for (const PonderHistogram* histogram : {&batch.encoder_histogram, &batch.decoder_histogram}) {
+    for (const auto& [steps, nodes] : *histogram) numbers.insert(numbers.end(), {steps, nodes});
   }
+  return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(numbers[0])};
+}
+
+/// Adds the sums of a packed batch to `sums`, and its histograms to the validation.
+void add_packed(const std::string& bytes, LossSums& sums, Validation& validation) {
+  std::vector<std::int64_t> numbers(bytes.size() / sizeof(std::int64_t));
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  sums.loss += std::bit_cast<double>(numbers[0]);
+  sums.tokens += numbers[1];
+  sums.correct += numbers[2];
+  const std::size_t decoder_begin = 4 + 2 * static_cast<std::size_t>(numbers[3]);
+  for (std::size_t i = 4; i < numbers.size(); i += 2) {
+    PonderHistogram& histogram = i < decoder_begin ? validation.encoder_steps : validation.decoder_steps;
+    histogram[numbers[i]] += numbers[i + 1];
+  }
+}
+
+void measure_by_token(const TranslationModel& model, const EncodedPairs& pairs, const StopRequest* stop,
+                      ProcessGroup& processes, Validation& validation) {
+  const BatchOptions& options = model.experiment.batch;
+  const auto measure = [&](const std::vector<std::size_t>& numbers) {
+    const std::vector<Batch> batches = batches_in_order(pairs.pairs, options, stop);
+    std::vector<std::string> measured;
+    for (const std::size_t number : numbers) {
+      throw_if_set(stop);
+      Pass pass = Pass::inference();
+      measured.push_back(pack(batch_loss(model, batches[number], /*rdrop=*/0, pass)));
+    }
+    return measured;
+  };
+  LossSums sums;
+  const std::size_t num_batches = sizes_in_order(pairs.pairs, options).size();
+  for (const std::string& batch : share_work(processes, num_batches, measure)) add_packed(batch, sums, validation);
   validation.loss = sums.loss / static_cast<double>(sums.tokens);
   validation.accuracy = static_cast<double>(sums.correct) / static_cast<double>(sums.tokens);
 }
@@ -55,10 +88,14 @@ double sequence_accuracy(const std::vector<std::string>& outputs, const std::vec
 }
 
 std::vector<std::string> translate_best(const TranslationModel& model, const std::vector<std::string>& inputs,
-                                        const StopRequest* stop) {
-  std::vector<std::string> outputs;
-  for (TranslatedText& output : translate(model, inputs, stop)) outputs.push_back(std::move(output.text));
-  return outputs;
+                                        const StopRequest* stop, ProcessGroup& processes) {
+  return share_work(processes, inputs.size(), [&](const std::vector<std::size_t>& numbers) {
+    std::vector<std::string> own;
+    for (const std::size_t number : numbers) own.push_back(inputs[number]);
+    std::vector<std::string> outputs;
+    for (TranslatedText& output : translate(model, own, stop)) outputs.push_back(std::move(output.text));
+    return outputs;
+  });
 }
 
 std::vector<OutputSample> first_samples(const SentencePairs& pairs, const std::vector<std::string>& outputs) {
@@ -117,13 +154,14 @@ std::vector<TranslatedText> translate(const TranslationModel& model, const std::
   return outputs;
 }
 
-Validation evaluate(const TranslationModel& model, const EvaluationPairs& pairs, const StopRequest* stop) {
+Validation evaluate(const TranslationModel& model, const EvaluationPairs& pairs, const StopRequest* stop,
+                    ProcessGroup& processes) {
   const at::NoGradGuard no_grad;
   Validation validation;
-  measure_by_token(model, pairs.encoded, stop, validation);
+  measure_by_token(model, pairs.encoded, stop, processes, validation);
   // A model whose loss is not finite computes no probabilities to search with: its outputs count as empty.
   std::vector<std::string> outputs(pairs.sentences.inputs.size());
-  if (std::isfinite(validation.loss)) outputs = translate_best(model, pairs.sentences.inputs, stop);
+  if (std::isfinite(validation.loss)) outputs = translate_best(model, pairs.sentences.inputs, stop, processes);
   if (model.experiment.data.task == DataTask::kText) {
     const bool is_lower = model.experiment.vocabulary.output_case == CaseKind::kLower;
     validation.bleu = bleu(outputs, pairs.sentences.outputs, {.lower_case = is_lower}, stop).score;

@@ -6,6 +6,7 @@
 
 #include "edgewise/base/stop_request.h"
 #include "edgewise/data/encode.h"
+#include "edgewise/distributed/process_group.h"
 #include "edgewise/experiment/model_directory.h"
 #include "edgewise/train/task.h"
 #include "edgewise/translate/translator.h"
@@ -30,8 +31,10 @@ BatchLoss batch_loss(const TranslationModel& model, const Batch& batch, double r
 /// Measures loss and accuracy per token, and translates the inputs with the config's [search]. Text is scored by BLEU
 /// (in lower case if the model's outputs are), a letter task by the share of sequences that equal their reference.
 /// With a loss that is not finite, the outputs count as empty. Needs at least one pair. Throws StopException if `stop`
-/// is set, which is read between sentences, batches and search steps.
-Validation evaluate(const TranslationModel& model, const EvaluationPairs& pairs, const StopRequest* stop = nullptr);
+/// is set, which is read between sentences, batches and search steps. Several processes share the work, and return
+/// equal results; if `stop` is set in one of them, all throw StopException.
+Validation evaluate(const TranslationModel& model, const EvaluationPairs& pairs, const StopRequest* stop = nullptr,
+                    ProcessGroup& processes = single_process());
 Validation evaluate(const TranslationModel& model, SentencePairs sentences, const StopRequest* stop = nullptr);
 
 /// Translates sentences by the runtime in fp32, as `edgewise translate` does: one search per thread. Returns the best

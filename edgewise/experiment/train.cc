@@ -12,9 +12,13 @@
 
 #include "edgewise/base/available_memory.h"
 #include "edgewise/base/files.h"
+#include "edgewise/base/sha256.h"
+#include "edgewise/distributed/agreement.h"
+#include "edgewise/distributed/packed_strings.h"
 #include "edgewise/experiment/attention_log.h"
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/run_config.h"
+#include "edgewise/experiment/share_vocabularies.h"
 #include "edgewise/experiment/translation_task.h"
 #include "edgewise/nn/serialize.h"
 #include "edgewise/options/model_memory.h"
@@ -85,7 +89,7 @@ void take_parameters(const SequenceModel& model, std::unique_ptr<ModelFiles> sta
   observer.on_parameters(start->parameters_name);
 }
 
-void require_training_memory(const TransformerOptions& model, const TrainOptions& options, const BatchStream& batches) {
+void require_training_memory(const TransformerOptions& model, const TrainOptions& options, const BatchShares& batches) {
   const std::int64_t parameters = count_parameters(check_options(model));
   const BatchTokens batch =
       batches.largest_batch([&](const BatchTokens& tokens) { return training_memory(model, options, tokens); });
@@ -93,6 +97,52 @@ void require_training_memory(const TransformerOptions& model, const TrainOptions
                  fmt::format("train: training {} parameters with a batch of {} input and {} output tokens", parameters,
                              batch.input, batch.output),
                  "choose smaller values of model.size, model.feed_forward, the model's layers or batch.tokens");
+}
+
+VirtualRanks agree_on_ranks(const TrainOptions& options, ProcessGroup& processes) {
+  VirtualRanks ranks;
+  in_all_processes(processes, [&] { ranks = virtual_ranks_of(options, processes); });
+  return ranks;
+}
+
+/// The files with which a run begins, in process 0.
+struct RunStart {
+  std::unique_ptr<PreparedRun> prepared;
+  std::unique_ptr<ModelFiles> model;  // the model of TrainSettings::from
+  std::optional<GivenVocabularies> vocabularies;
+};
+
+RunStart read_start(const Experiment& experiment, const std::filesystem::path& run, const TrainSettings& settings,
+                    RunObserver& observer) {
+  check(!settings.is_resumed || settings.from.empty(),
+        "train: --from is given to resume a run, needs to be left out, because {} has the run's parameters",
+        (run / "last").string());
+  RunStart start;
+  if (!settings.from.empty()) start.model = std::make_unique<ModelFiles>(read_start_model(settings.from, experiment));
+  check_options(experiment, "train");
+  require_unlocked(run);
+  if (!settings.is_resumed) require_no_run(run);
+  start.prepared = std::make_unique<PreparedRun>(run);
+  if (settings.is_resumed) restore_run(run, observer);
+  start.vocabularies = read_vocabularies_before(experiment, run, settings, start.model.get());
+  return start;
+}
+
+/// Returns the number of training pairs, after reporting those that are left out. Process 0 alone counts them.
+std::int64_t count_training_pairs(const EncodedText& pairs, const Corpus& corpus, bool is_counted,
+                                  RunObserver& observer) {
+  if (!is_counted) return corpus.num_training_pairs();
+  const EncodeReport report = pairs.count_pairs();
+  observer.on_encode(report);
+  return report.kept;
+}
+
+/// Throws CollectiveError unless all processes train and validate with the same pairs.
+void check_same_pairs(ProcessGroup& processes, const BatchShares& batches, const SentencePairs& valid) {
+  if (processes.size() == 1) return;
+  check_same(processes,
+             {{"hash of the training pairs", fmt::format("{:016x}", batches.fingerprint())},
+              {"hash of the validation pairs", sha256(pack_strings(valid.inputs) + pack_strings(valid.outputs))}});
 }
 
 /// Checks the memory for the edges of validation batches, whose pairs may be longer than those of training.
@@ -110,50 +160,45 @@ void require_validation_memory(const TransformerOptions& model, const BatchOptio
 }  // namespace
 
 TrainResult train(const Experiment& experiment, const std::filesystem::path& run, const TrainSettings& settings,
-                  RunObserver& observer, RunRequests& requests) {
-  check(!settings.is_resumed || settings.from.empty(),
-        "train: --from is given to resume a run, needs to be left out, because {} has the run's parameters",
-        (run / "last").string());
-  std::unique_ptr<ModelFiles> start;
-  if (!settings.from.empty()) {
-    start = std::make_unique<ModelFiles>(read_start_model(settings.from, experiment));
-  }
-  check_options(experiment, "train");
-  require_unlocked(run);
-  if (!settings.is_resumed) require_no_run(run);
-  PreparedRun prepared(run);
-  if (settings.is_resumed) restore_run(run, observer);
-  std::optional<GivenVocabularies> given = read_vocabularies_before(experiment, run, settings, start.get());
-  Corpus corpus = load_corpus(experiment.data, settings.data_folder);
+                  RunObserver& observer, RunRequests& requests, ProcessGroup& processes) {
+  const bool is_first = processes.rank() == 0;
+  const VirtualRanks ranks = agree_on_ranks(experiment.train, processes);
+  RunStart start;
+  on_first_process(processes, [&] { start = read_start(experiment, run, settings, observer); });
+  Corpus corpus;
+  in_all_processes(processes, [&] { corpus = load_corpus(experiment.data, settings.data_folder); });
   observer.on_corpus(corpus);
 
-  const Vocabularies vocabularies = make_vocabularies(experiment.vocabulary, corpus, std::move(given));
-  check_options(experiment.search, vocabularies.output->size());
-  const auto pairs = std::make_shared<EncodedText>(
-      corpus.train, PairEncoder(vocabularies.input, vocabularies.output, training_encode_options(experiment)));
-  std::int64_t num_pairs = corpus.num_training_pairs();
-  if (!settings.is_resumed) {
-    const EncodeReport report = pairs->count_pairs();
-    observer.on_encode(report);
-    num_pairs = report.kept;
-  }
-  observer.on_data(num_pairs, corpus, vocabularies);
-
-  BatchStream batches(pairs, experiment.batch, experiment.train.seed);
+  const Vocabularies vocabularies = share_vocabularies(processes, experiment.vocabulary.shared, [&] {
+    return make_vocabularies(experiment.vocabulary, corpus, std::move(start.vocabularies));
+  });
   const TransformerOptions model_options = transformer_options(experiment, vocabularies);
-  require_training_memory(model_options, experiment.train, batches);
-  EvaluationPairs validation = encode_evaluation_pairs(experiment, std::move(corpus.valid), vocabularies);
-  // Test pairs for which the model has too few positions are refused before training, not after.
-  if (model_options.num_learned_positions() > 0) encode_evaluation_pairs(experiment, corpus.test, vocabularies);
-  require_validation_memory(model_options, experiment.batch, validation.encoded.pairs);
+  std::optional<BatchShares> batches;
+  EvaluationPairs validation;
+  in_all_processes(processes, [&] {
+    check_options(experiment.search, vocabularies.output->size());
+    const auto pairs = std::make_shared<EncodedText>(
+        corpus.train, PairEncoder(vocabularies.input, vocabularies.output, training_encode_options(experiment)));
+    observer.on_data(count_training_pairs(*pairs, corpus, is_first && !settings.is_resumed, observer), corpus,
+                     vocabularies);
+    batches.emplace(pairs, experiment.batch, experiment.train.seed, ranks);
+    require_training_memory(model_options, experiment.train, *batches);
+    validation = encode_evaluation_pairs(experiment, std::move(corpus.valid), vocabularies);
+    // Test pairs for which the model has too few positions are refused before training, not after.
+    if (model_options.num_learned_positions() > 0) encode_evaluation_pairs(experiment, corpus.test, vocabularies);
+    require_validation_memory(model_options, experiment.batch, validation.encoded.pairs);
+  });
+  check_same_pairs(processes, *batches, validation.sentences);
   const auto model = make_model(model_options, experiment.train.seed);
   observer.on_model(*model);
-  take_parameters(*model, std::move(start), observer);
-  TranslationTask task({experiment, vocabularies, model}, std::move(validation));
+  on_first_process(processes, [&] { take_parameters(*model, std::move(start.model), observer); });
+  TranslationTask task({experiment, vocabularies, model}, std::move(validation), processes);
   TensorBoard tensorboard(run, task, experiment.train.clip_norm);
   AttentionLog attention(run);
-  Observers observers({&observer, &tensorboard, &attention});
-  Trainer trainer(experiment.train, task, batches, observers, run, prepared.take_lock());
+  Observers observers(is_first ? std::vector<TrainObserver*>{&observer, &tensorboard, &attention}
+                               : std::vector<TrainObserver*>{&observer});
+  Trainer trainer(experiment.train, task, *batches, observers, processes);
+  if (is_first) trainer.open(run, start.prepared->take_lock());
   if (settings.is_resumed) trainer.resume_from_last();
 
   observer.on_start();

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "edgewise/data/corpus.h"
+#include "edgewise/distributed/process_group.h"
 #include "edgewise/experiment/evaluate.h"
 #include "edgewise/train/observer.h"
 #include "edgewise/train/run_requests.h"
@@ -56,7 +57,11 @@ struct TrainResult {
 /// Ends early when `requests.stop` becomes true. Throws Error as check_options does, before it opens a file, as
 /// Trainer, load_corpus, make_vocabularies and read_start_model do, when the directory holds a run that is not resumed,
 /// and when another process trains in the directory.
+///
+/// Several processes train together when all call this function with the same experiment and settings (Trainer).
+/// Process 0 alone reads and writes the run directory and the model of `from`, and learns the vocabularies; each
+/// process reads the corpus. An Error that process 0 finds, or all processes, is a CollectiveError.
 TrainResult train(const Experiment& experiment, const std::filesystem::path& run, const TrainSettings& settings,
-                  RunObserver& observer, RunRequests& requests);
+                  RunObserver& observer, RunRequests& requests, ProcessGroup& processes = single_process());
 
 }  // namespace edgewise

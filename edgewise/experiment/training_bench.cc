@@ -131,7 +131,7 @@ TrainingBench measure_training(const TrainingBenchOptions& options) {
         options.steps, options.warmup);
   const Experiment experiment = experiment_of(options);
   FlopCountingTask task(experiment);
-  BatchStream batches(random_pairs(options), experiment.batch, kTrainingSeed);
+  BatchShares batches(std::make_shared<PairsInMemory>(random_pairs(options)), experiment.batch, kTrainingSeed);
   Updater update(experiment.train, task, batches);
 
   TrainingBench bench;

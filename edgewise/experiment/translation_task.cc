@@ -27,11 +27,14 @@ std::string attention_json(const TranslationModel& model, const TokenPair& pair,
 
 }  // namespace
 
-TranslationTask::TranslationTask(TranslationModel model, EvaluationPairs validation)
-    : model_(std::move(model)), validation_(std::move(validation)), recorded_pair_(encode_recorded_pair(model_)) {}
+TranslationTask::TranslationTask(TranslationModel model, EvaluationPairs validation, ProcessGroup& processes)
+    : model_(std::move(model)),
+      validation_(std::move(validation)),
+      processes_(processes),
+      recorded_pair_(encode_recorded_pair(model_)) {}
 
 Validation TranslationTask::validate(const StopRequest& stop) {
-  Validation validation = evaluate(model_, validation_, &stop);
+  Validation validation = evaluate(model_, validation_, &stop, processes_);
   if (recorded_pair_) validation.attention = attention_json(model_, *recorded_pair_, stop);
   return validation;
 }

@@ -17,8 +17,8 @@ namespace edgewise {
 class TranslationTask : public TrainingTask {
  public:
   /// Throws Error when the config's [show] has a pair that the model cannot encode, or whose attention needs more
-  /// memory than there is.
-  TranslationTask(TranslationModel model, EvaluationPairs validation);
+  /// memory than there is. The processes share each validation, and must outlive the task.
+  TranslationTask(TranslationModel model, EvaluationPairs validation, ProcessGroup& processes = single_process());
 
   std::string kind() const override { return std::string(enum_name(model_.experiment.model.kind)); }
   std::int64_t size() const override { return model_.experiment.model.size; }
@@ -32,6 +32,7 @@ class TranslationTask : public TrainingTask {
  private:
   TranslationModel model_;
   EvaluationPairs validation_;
+  ProcessGroup& processes_;
   std::optional<TokenPair> recorded_pair_;  // the pair whose attention each validation records
 };
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "edgewise/base/error.h"
@@ -17,22 +19,37 @@ constexpr std::string_view kCaseFile = "case.txt";
 
 std::string join(std::string_view prefix, std::string_view name) { return std::string(prefix) + std::string(name); }
 
-/// Reads the vocabularies of a directory, each file once.
-class VocabularyReader {
+/// The vocabulary files of a directory.
+class Files {
  public:
-  VocabularyReader(const ListedDirectory& files, std::string_view caller) : files_(files), caller_(caller) {}
+  Files(const std::map<std::string, std::string>& files, const std::filesystem::path& directory)
+      : files_(files), directory_(directory) {}
 
-  Vocabularies read_separate() { return {read(kInputPrefix), read(kOutputPrefix)}; }
+  bool has(const std::string& name) const { return files_.contains(name); }
+  const std::string& read(const std::string& name) const { return files_.at(name); }
+  std::string path(std::string_view name) const { return (directory_ / name).string(); }
 
-  Vocabularies read_shared() {
+ private:
+  const std::map<std::string, std::string>& files_;
+  const std::filesystem::path& directory_;
+};
+
+/// Parses the vocabularies of a directory, each file once.
+class VocabularyParser {
+ public:
+  VocabularyParser(const Files& files, std::string_view caller) : files_(files), caller_(caller) {}
+
+  Vocabularies parse_separate() { return {parse(kInputPrefix), parse(kOutputPrefix)}; }
+
+  Vocabularies parse_shared() {
     const std::string name = find("");
     if (!name.ends_with(kMappedFile)) {
-      const auto both = parse_vocabulary(read_file(name), files_.path(name));
+      const auto both = parse_vocabulary(files_.read(name), files_.path(name));
       return {both, both};
     }
-    const auto tokens = read_tokens(name);
-    const auto input_pieces = read_pieces(*tokens, kInputPrefix);
-    const auto output_pieces = read_pieces(*tokens, kOutputPrefix);
+    const auto tokens = parse_tokens(name);
+    const auto input_pieces = find_pieces(*tokens, kInputPrefix);
+    const auto output_pieces = find_pieces(*tokens, kOutputPrefix);
     const auto input = make_mapped_vocabulary(tokens, input_pieces);
     if (input_pieces == output_pieces) return {input, input};
     return {input, make_mapped_vocabulary(tokens, output_pieces)};
@@ -45,23 +62,21 @@ class VocabularyReader {
         fmt::format("{}: {} lists", caller_, files_.path(kManifestName)));
   }
 
-  std::string read_file(const std::string& name) const { return files_.read(name, kMaxVocabularyBytes); }
-
-  std::shared_ptr<const Vocabulary> read(std::string_view prefix) {
+  std::shared_ptr<const Vocabulary> parse(std::string_view prefix) {
     const std::string name = find(prefix);
-    if (!name.ends_with(kMappedFile)) return parse_vocabulary(read_file(name), files_.path(name));
-    const auto tokens = read_tokens(name);
-    return make_mapped_vocabulary(tokens, read_pieces(*tokens, prefix));
+    if (!name.ends_with(kMappedFile)) return parse_vocabulary(files_.read(name), files_.path(name));
+    const auto tokens = parse_tokens(name);
+    return make_mapped_vocabulary(tokens, find_pieces(*tokens, prefix));
   }
 
-  std::shared_ptr<const TokenIndex> read_tokens(const std::string& name) const {
+  std::shared_ptr<const TokenIndex> parse_tokens(const std::string& name) const {
     const std::string path = files_.path(name);
-    return std::make_shared<TokenIndex>(parse_token_list(read_file(name), path),
+    return std::make_shared<TokenIndex>(parse_token_list(files_.read(name), path),
                                         fmt::format("load_vocabulary: {}", path));
   }
 
-  /// Reads the SentencePiece model of a side, or the model of both sides; null if the tokens need none.
-  std::shared_ptr<const PieceCodec> read_pieces(const TokenIndex& tokens, std::string_view prefix) {
+  /// Parses the SentencePiece model of a side, or the model of both sides; null if the tokens need none.
+  std::shared_ptr<const PieceCodec> find_pieces(const TokenIndex& tokens, std::string_view prefix) {
     const std::string own = join(prefix, kPiecesFile);
     const std::string both(kPiecesFile);
     const auto check_files = [&](bool condition, std::string_view lists, std::string_view needs) {
@@ -80,19 +95,30 @@ class VocabularyReader {
   }
 
   std::shared_ptr<const PieceCodec> parse_pieces(const std::string& name) const {
-    return std::make_shared<PieceCodec>(read_file(name), files_.path(name), SpecialPieces::kAny);
+    return std::make_shared<PieceCodec>(files_.read(name), files_.path(name), SpecialPieces::kAny);
   }
 
-  const ListedDirectory& files_;
+  const Files& files_;
   std::string_view caller_;
-  std::shared_ptr<const PieceCodec> both_pieces_;  // null until it is read
+  std::shared_ptr<const PieceCodec> both_pieces_;  // null until it is parsed
 };
 
-std::shared_ptr<const Vocabulary> apply_case_file(std::shared_ptr<const Vocabulary> vocabulary,
-                                                  const ListedDirectory& files, std::string_view prefix) {
+std::shared_ptr<const Vocabulary> apply_case_file(std::shared_ptr<const Vocabulary> vocabulary, const Files& files,
+                                                  std::string_view prefix) {
   const std::string name = join(prefix, kCaseFile);
   if (!files.has(name)) return vocabulary;
-  return with_case(std::move(vocabulary), SentenceCase::parse(files.read(name, kMaxVocabularyBytes), files.path(name)));
+  return with_case(std::move(vocabulary), SentenceCase::parse(files.read(name), files.path(name)));
+}
+
+bool is_vocabulary_file(std::string_view name) {
+  for (const std::string_view prefix : {kInputPrefix, kOutputPrefix}) {
+    if (name.starts_with(prefix)) {
+      name.remove_prefix(prefix.size());
+      break;
+    }
+  }
+  constexpr std::array kNames = {kLookupFile, kSentencePieceFile, kMappedFile, kPiecesFile, kCaseFile};
+  return std::ranges::find(kNames, name) != kNames.end();
 }
 
 void add_pieces(const Vocabularies& vocabularies, std::map<std::string, std::string>& files) {
@@ -128,11 +154,21 @@ std::map<std::string, std::string> vocabulary_files(const Vocabularies& vocabula
   return files;
 }
 
-Vocabularies read_vocabularies(const ListedDirectory& files, bool is_shared, std::string_view caller) {
-  VocabularyReader reader(files, caller);
-  Vocabularies vocabularies = is_shared ? reader.read_shared() : reader.read_separate();
+Vocabularies parse_vocabularies(const std::map<std::string, std::string>& bytes, bool is_shared,
+                                const std::filesystem::path& directory, std::string_view caller) {
+  const Files files(bytes, directory);
+  VocabularyParser parser(files, caller);
+  Vocabularies vocabularies = is_shared ? parser.parse_shared() : parser.parse_separate();
   return {apply_case_file(std::move(vocabularies.input), files, kInputPrefix),
           apply_case_file(std::move(vocabularies.output), files, kOutputPrefix)};
+}
+
+Vocabularies read_vocabularies(const ListedDirectory& files, bool is_shared, std::string_view caller) {
+  std::map<std::string, std::string> bytes;
+  for (const ManifestEntry& entry : files.manifest().files) {
+    if (is_vocabulary_file(entry.name)) bytes[entry.name] = files.read(entry.name, kMaxVocabularyBytes);
+  }
+  return parse_vocabularies(bytes, is_shared, files.path(), caller);
 }
 
 }  // namespace edgewise

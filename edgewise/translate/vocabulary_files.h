@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -33,7 +34,11 @@ bool are_equal(const Vocabulary& a, const Vocabulary& b);
 /// Returns the bytes of each file by its name.
 std::map<std::string, std::string> vocabulary_files(const Vocabularies& vocabularies, bool is_shared);
 
-/// Reads the files of vocabulary_files; error messages begin with `caller`.
+/// Parses the files of vocabulary_files, as those of `directory` in messages, which begin with `caller`.
+Vocabularies parse_vocabularies(const std::map<std::string, std::string>& bytes, bool is_shared,
+                                const std::filesystem::path& directory, std::string_view caller);
+
+/// Reads the files of vocabulary_files in a directory; error messages begin with `caller`.
 Vocabularies read_vocabularies(const ListedDirectory& files, bool is_shared, std::string_view caller);
 
 }  // namespace edgewise
