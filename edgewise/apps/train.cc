@@ -2,17 +2,31 @@
 // edgewise train CONFIG.toml --out RUN [--from MODEL]
 #include "edgewise/experiment/train.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "edgewise/apps/local_processes.h"
 #include "edgewise/apps/progress.h"
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
+#include "edgewise/apps/train_rank.h"
 #include "edgewise/apps/train_signals.h"
+#include "edgewise/base/files.h"
+#include "edgewise/base/threads.h"
+#include "edgewise/base/version.h"
+#include "edgewise/distributed/agreement.h"
+#include "edgewise/distributed/connect.h"
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/run_comparison.h"
 #include "edgewise/experiment/run_config.h"
@@ -30,12 +44,18 @@ struct TrainCommand {
   bool is_resumed = false;
   std::int64_t parent = 0;
   int threads = 0;
+  int processes = 1;
+  int max_restarts = 0;
+  double timeout = 1800;
 };
 
 /// Returns how to change the command, so that it resumes the run.
 std::string_view resuming(const TrainCommand& command) {
   return command.from.empty() ? "add --resume to the command" : "replace --from MODEL by --resume in the command";
 }
+
+/// Returns the signal that ended the run: SIGTERM if another process received the signal.
+int signal_of(const TrainSignals& signals) { return signals.signal() != 0 ? signals.signal() : SIGTERM; }
 
 /// Scores the test set of a finished run.
 void score_test(const TrainCommand& command, const SentencePairs& test, TrainSignals& signals) {
@@ -44,7 +64,7 @@ void score_test(const TrainCommand& command, const SentencePairs& test, TrainSig
     print_output("test: {}\n", format_validation(scores));
   } catch (const StopException&) {
     print_output("stopped before the test set was scored. To score it, {}.\n", resuming(command));
-    throw SignalExit(signals.signal());
+    throw SignalExit(signal_of(signals));
   }
 }
 
@@ -59,28 +79,122 @@ Experiment read_config(const TrainCommand& command) {
   return read_experiment(command.config, command.settings);
 }
 
-void run_train(const TrainCommand& command) {
-  TrainSignals signals;
-  if (command.parent != 0) TrainSignals::end_with_parent(command.parent);
-  make_output_optional();
-  use_threads(command.threads);
-  const Experiment experiment = read_config(command);
+/// Prints nothing: process 0 prints for all.
+class SilentProgress : public RunObserver {
+ public:
+  explicit SilentProgress(TrainSignals& signals) : signals_(signals) {}
+  void on_start() override { signals_.install(); }
+
+ private:
+  TrainSignals& signals_;
+};
+
+/// Reads the config in all processes, which need the same; the run directory and the model of --from only in process 0.
+Experiment read_shared_config(const TrainCommand& command, ProcessGroup& processes) {
+  if (processes.size() == 1) return read_config(command);
+  check_same(processes, {{"version", std::string(version())},
+                         {"config", read_file(command.config)},
+                         {"settings (--set)", fmt::format("{}", fmt::join(command.settings, "\n"))},
+                         {"use of --resume", command.is_resumed ? "yes" : "no"},
+                         {"use of --from", command.from.empty() ? "no" : "yes"}});
+  std::string text;
+  on_first_process(processes, [&] { text = to_toml(read_config(command)); });
+  return parse_experiment(broadcast_bytes(processes, text), command.config);
+}
+
+TrainResult train_as_process(const TrainCommand& command, const Experiment& experiment, RunObserver& observer,
+                             TrainSignals& signals, ProcessGroup& processes) {
+  return train(experiment, command.run,
+               {.data_folder = std::filesystem::path(command.config).parent_path(),
+                .is_resumed = command.is_resumed,
+                .from = command.from},
+               observer, signals.requests(), processes);
+}
+
+/// Trains as the first process, which prints for all.
+void train_and_report(const TrainCommand& command, const Experiment& experiment, TrainSignals& signals,
+                      ProcessGroup& processes) {
   if (!command.is_resumed && command.from.empty()) print_unused_options(experiment.vocabulary);
   Progress progress(experiment, signals);
-  const TrainResult result = train(experiment, command.run,
-                                   {.data_folder = std::filesystem::path(command.config).parent_path(),
-                                    .is_resumed = command.is_resumed,
-                                    .from = command.from},
-                                   progress, signals.requests());
+  if (processes.size() > 1) print_output("{} processes\n", processes.size());
+  const TrainResult result = train_as_process(command, experiment, progress, signals, processes);
   progress.finish_line();
   if (result.outcome == Outcome::kInterrupted) {
     print_output("stopped at step {}; all is saved. To go on, {}.\n", result.step, resuming(command));
-    throw SignalExit(signals.signal());
+    throw SignalExit(signal_of(signals));
   }
   print_output("{} after {} steps and {}\n",
                result.outcome == Outcome::kStoppedEarly ? "validation no longer improves: ended" : "ended", result.step,
                format_duration(result.seconds));
   if (result.test.size() > 0) score_test(command, result.test, signals);
+}
+
+void train_silently(const TrainCommand& command, const Experiment& experiment, TrainSignals& signals,
+                    ProcessGroup& processes) {
+  SilentProgress progress(signals);
+  const TrainResult result = train_as_process(command, experiment, progress, signals, processes);
+  if (result.outcome == Outcome::kInterrupted) throw SignalExit(signal_of(signals));
+}
+
+/// Returns the command of a process that a launcher has started again: the training goes on if it has a checkpoint.
+TrainCommand command_after_restarts(TrainCommand command, std::int64_t restarts, ProcessGroup& processes) {
+  bool is_begun = false;
+  on_first_process(
+      processes, [&] { is_begun = restarts > 0 && path_exists(std::filesystem::path(command.run) / "last", "train"); });
+  if (!is_any_set(processes, is_begun)) return command;
+  command.is_resumed = true;
+  command.from.clear();
+  return command;
+}
+
+void train_in_process(const TrainCommand& command, ProcessGroup& processes, TrainSignals& signals) {
+  const Experiment experiment = read_shared_config(command, processes);
+  const bool is_first = processes.rank() == 0;
+  (is_first ? train_and_report : train_silently)(command, experiment, signals, processes);
+}
+
+/// Returns the command of each process that --processes starts.
+std::vector<std::string> command_of_process(const TrainCommand& command) {
+  std::vector<std::string> words = {"/proc/self/exe", "train", command.config, "--out", command.run};
+  const auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
+  if (command.is_resumed) add({"--resume"});
+  if (!command.from.empty()) add({"--from", command.from});
+  for (const std::string& setting : command.settings) add({"--set", setting});
+  const int threads = command.threads > 0 ? command.threads : std::max(1, default_num_threads() / command.processes);
+  add({"--threads", std::to_string(threads), "--timeout", fmt::format("{}", command.timeout)});
+  return words;
+}
+
+/// Trains in several processes of this machine, and returns the exit code.
+int run_local_training(const TrainCommand& command) {
+  LocalProcessesOptions options{.processes = command.processes, .max_restarts = command.max_restarts};
+  options.on_restart = [&](const std::string& failure, int restart) {
+    print_error("train: {}; all processes start again from the last checkpoint ({} of {} restarts)\n", failure, restart,
+                command.max_restarts);
+  };
+  const LocalProcessesResult result = run_local_processes(command_of_process(command), options);
+  if (!result.failure.empty()) {
+    print_error("train: {}, needs all processes; to go on from the last checkpoint, {}\n", result.failure,
+                resuming(command));
+  }
+  return result.exit_code;
+}
+
+void run_train(const TrainCommand& command) {
+  const std::optional<LaunchEnvironment> launched = read_launch_environment();
+  check(!launched || command.processes == 1,
+        "train: --processes is {} in a process that a launcher started, needs to be "
+        "left out; the launcher says how many processes there are",
+        command.processes);
+  if (command.parent != 0) TrainSignals::end_with_parent(command.parent);
+  if (command.processes > 1) throw EarlyExit(run_local_training(command));
+  TrainSignals signals;
+  make_output_optional();
+  use_threads(command.threads);
+  if (!launched) return train_in_process(command, single_process(), signals);
+  run_as_rank(*launched, std::chrono::duration<double>(command.timeout), [&](ProcessGroup& processes) {
+    train_in_process(command_after_restarts(command, launched->restarts, processes), processes, signals);
+  });
 }
 
 }  // namespace
@@ -98,6 +212,16 @@ void add_train(CLI::App& program) {
              "save and end, as at SIGTERM, when the process with this number ends, which must have started this one",
              at_least(1).at_most(kMaxProcess));
   add_threads_option(*train, command->threads);
+  add_number(
+      *train, "--processes", &command->processes,
+      "train in so many processes of this machine, a power of two that is at most train.virtual_ranks; torchrun, "
+      "srun and mpirun start them on several machines",
+      at_least(1).at_most(kMaxProcess));
+  add_number(*train, "--max-restarts", &command->max_restarts,
+             "with --processes, how often to start again from the last checkpoint when a process was lost",
+             at_least(0).at_most(1e6));
+  add_number(*train, "--timeout", &command->timeout,
+             "seconds to wait for another process of the training before it counts as lost", above(0).at_most(1e6));
   train->callback([command] { run_train(*command); });
 }
 

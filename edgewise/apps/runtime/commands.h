@@ -12,12 +12,18 @@ namespace edgewise {
 /// that only a mistake in this program can cause.
 using ExplainError = std::optional<std::string> (*)(const std::exception& error);
 
+/// The exit code after a mistake of the user, and the other errors that run_program describes.
+inline constexpr int kUserErrorExitCode = 2;
+
 /// Prepares the standard streams, parses the arguments, which runs the given command, and returns the exit code: 0 for
 /// success, 1 after an internal error, 2 after a mistake of the user, a failure to print, and when the machine has too
 /// little memory or other resources, 128 + n after signal n. Prints errors on standard error, in one line without
 /// characters that could control a terminal. A signal that the command does not handle ends the process; unfinished
 /// files are removed.
 int run_program(CLI::App& program, int argc, char** argv, ExplainError explain = nullptr);
+
+/// Sets a text that run_program prints before each error, such as the number of the process; initially "".
+void set_error_prefix(const std::string& prefix);
 
 /// Describes how much memory was used and is left, when there was too little.
 std::string out_of_memory_text();

@@ -28,7 +28,6 @@ namespace edgewise {
 namespace {
 
 constexpr int kInternalError = 1;
-constexpr int kUserError = 2;
 
 /// Returns the innermost subcommand on the command line, or the program itself if there is none.
 const CLI::App& innermost_command(const CLI::App& program) {
@@ -58,8 +57,13 @@ std::string describe_error(const CLI::App& program, const CLI::ParseError& error
   return fmt::format("{}: {}; see {} --help", name, error.what(), name);
 }
 
+std::string& error_prefix() {
+  static std::string prefix;
+  return prefix;
+}
+
 int report_error(int exit_code, const std::string& text) {
-  print_error("{}\n", printable(text));
+  print_error("{}{}\n", error_prefix(), printable(text));
   return exit_code;
 }
 
@@ -105,14 +109,15 @@ int run_command(CLI::App& program, int argc, char** argv, ExplainError explain) 
     print_help(program, request);
     return 0;
   } catch (const CLI::ParseError& error) {
-    return report_error(kUserError, describe_error(program, error));
+    return report_error(kUserErrorExitCode, describe_error(program, error));
   } catch (const Error& error) {
-    return report_error(kUserError, error.what());
+    return report_error(kUserErrorExitCode, error.what());
   } catch (const std::exception& error) {
     const std::string name = full_name(innermost_command(program));
-    if (const auto reason = describe_system_failure(error)) return report_error(kUserError, name + ": " + *reason);
+    if (const auto reason = describe_system_failure(error))
+      return report_error(kUserErrorExitCode, name + ": " + *reason);
     if (explain != nullptr) {
-      if (const auto reason = explain(error)) return report_error(kUserError, name + ": " + *reason);
+      if (const auto reason = explain(error)) return report_error(kUserErrorExitCode, name + ": " + *reason);
     }
     return report_error(kInternalError, fmt::format("{}: this is a mistake of ours, please report it: {}", name,
                                                     first_line(error.what())));
@@ -120,6 +125,8 @@ int run_command(CLI::App& program, int argc, char** argv, ExplainError explain) 
 }
 
 }  // namespace
+
+void set_error_prefix(const std::string& prefix) { error_prefix() = prefix; }
 
 std::string out_of_memory_text() {
   return fmt::format(
