@@ -9,11 +9,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <csignal>
 #include <fstream>
 #include <sstream>
-#include <thread>
 #include <utility>
 
 #include "edgewise/base/manifest.h"
@@ -27,7 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kMaxMemory = 1'000'000'000;
-constexpr std::chrono::seconds kMaxTime(60);  // for a program that does not end; a busy machine is slow
 
 /// Makes a socket at the path, which may be long: the system limits the path of a socket to 107 bytes.
 void make_socket(const fs::path& path) {
@@ -149,15 +145,6 @@ void write_manifest(const fs::path& directory, const std::vector<std::string>& n
 
 ProcessResult run_briefly(const std::vector<std::string>& arguments, const ProcessOptions& options) {
   return wait_briefly(RunningProcess(arguments, options));
-}
-
-ProcessResult wait_briefly(RunningProcess process) {
-  const auto end = std::chrono::steady_clock::now() + kMaxTime;
-  while (!process.has_ended() && std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  if (!process.has_ended()) process.send(SIGKILL);
-  return process.wait();
 }
 
 void train_run_in(const std::filesystem::path& folder, const std::vector<std::string>& settings) {

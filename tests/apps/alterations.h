@@ -49,9 +49,6 @@ void train_run_in(const std::filesystem::path& folder, const std::vector<std::st
 /// Runs a program for at most a minute (or exit code 128 + SIGKILL).
 ProcessResult run_briefly(const std::vector<std::string>& arguments, const ProcessOptions& options);
 
-/// Waits for a process as run_briefly does.
-ProcessResult wait_briefly(RunningProcess process);
-
 /// Expects exit code 2, an error of one line that names the file, and less than 1 GB of memory.
 void expect_refusal(const ProcessResult& result, const Alteration& alteration);
 

@@ -135,6 +135,11 @@ bool wait_until(const std::function<bool()>& is_true) {
   return false;
 }
 
+ProcessResult wait_briefly(RunningProcess process) {
+  if (!wait_until([&] { return process.has_ended(); })) process.send(SIGKILL);
+  return process.wait();
+}
+
 ProcessResult complete(RunningProcess process, const ProcessOptions& options) {
   if (options.signal != 0) {
     wait_for(options.signal_when);

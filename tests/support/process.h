@@ -64,6 +64,9 @@ void wait_for(const std::filesystem::path& path);
 /// Waits until `is_true` returns true, for at most one minute. Returns whether it did.
 bool wait_until(const std::function<bool()>& is_true);
 
+/// Waits for the end of the program for at most a minute, and then kills the program.
+ProcessResult wait_briefly(RunningProcess process);
+
 /// Sends the signal of `options`, if it has one, and waits for the end.
 ProcessResult complete(RunningProcess process, const ProcessOptions& options);
 
