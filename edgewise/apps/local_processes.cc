@@ -3,78 +3,43 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstring>
 #include <initializer_list>
 #include <optional>
 #include <string_view>
+#include <utility>
 
+#include "edgewise/apps/parent_process.h"
 #include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/waited_signals.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/file_descriptor.h"
 #include "edgewise/distributed/free_port.h"
 
 namespace edgewise {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = WaitedSignals::Clock;
 
 constexpr int kOtherFailure = 1;
-constexpr int kCannotStart = 127;
-constexpr auto kPauseBeforeRestart = std::chrono::seconds(1);
-constexpr std::initializer_list<int> kPassedSignals = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 
-bool is_stop(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
-
-/// Blocks the signals that the launcher waits for, so that none is lost between two waits.
-class BlockedSignals {
+/// The array of pointers that exec needs, with the strings to which the pointers point.
+class PointerArray {
  public:
-  BlockedSignals() {
-    sigemptyset(&signals_);
-    sigaddset(&signals_, SIGCHLD);
-    for (const int signal : kPassedSignals) sigaddset(&signals_, signal);
-    sigprocmask(SIG_BLOCK, &signals_, &before_);
-  }
-  BlockedSignals(const BlockedSignals&) = delete;
-  BlockedSignals& operator=(const BlockedSignals&) = delete;
-  ~BlockedSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-
-  const sigset_t& before() const { return before_; }
-
-  /// Returns the next signal; 0 at the deadline.
-  int wait(std::optional<Clock::time_point> deadline) const {
-    while (true) {
-      int signal = 0;
-      if (deadline) {
-        const auto left = std::max(Clock::duration::zero(), *deadline - Clock::now());
-        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
-        const timespec time = {.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()};
-        signal = sigtimedwait(&signals_, nullptr, &time);
-      } else {
-        signal = sigwaitinfo(&signals_, nullptr);
-      }
-      if (signal > 0) return signal;
-      if (errno == EAGAIN) return 0;
-    }
-  }
-
- private:
-  sigset_t signals_;
-  sigset_t before_;
-};
-
-/// The pointers that exec needs, with the strings to which they point.
-class PointerList {
- public:
-  explicit PointerList(std::vector<std::string> strings) : strings_(std::move(strings)) {
+  explicit PointerArray(std::vector<std::string> strings) : strings_(std::move(strings)) {
     for (std::string& string : strings_) pointers_.push_back(string.data());
     pointers_.push_back(nullptr);
   }
+  PointerArray(const PointerArray&) = delete;
+  PointerArray& operator=(const PointerArray&) = delete;
+
   char** data() { return pointers_.data(); }
 
  private:
@@ -82,55 +47,59 @@ class PointerList {
   std::vector<char*> pointers_;
 };
 
-std::vector<std::string> environment_of(int rank, int size, int port, int attempt) {
-  std::vector<std::string> variables = {fmt::format("RANK={}", rank),
-                                        fmt::format("WORLD_SIZE={}", size),
-                                        fmt::format("LOCAL_RANK={}", rank),
-                                        fmt::format("LOCAL_WORLD_SIZE={}", size),
-                                        "MASTER_ADDR=127.0.0.1",
-                                        fmt::format("MASTER_PORT={}", port),
-                                        fmt::format("TORCHELASTIC_RESTART_COUNT={}", attempt)};
-  const std::size_t num_own = variables.size();
+std::vector<std::string> environment_of(int rank, int processes, int port, int attempt) {
+  const std::pair<std::string_view, std::string> own[] = {{"RANK", std::to_string(rank)},
+                                                          {"WORLD_SIZE", std::to_string(processes)},
+                                                          {"LOCAL_RANK", std::to_string(rank)},
+                                                          {"LOCAL_WORLD_SIZE", std::to_string(processes)},
+                                                          {"MASTER_ADDR", "127.0.0.1"},
+                                                          {"MASTER_PORT", std::to_string(port)},
+                                                          {"TORCHELASTIC_RESTART_COUNT", std::to_string(attempt)}};
+  std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
-    const std::string_view name = text.substr(0, text.find('=') + 1);
-    const bool is_own = std::any_of(variables.begin(), variables.begin() + static_cast<std::ptrdiff_t>(num_own),
-                                    [&](const std::string& own) { return own.starts_with(name); });
-    if (!is_own) variables.emplace_back(text);
+    const std::string_view name = text.substr(0, text.find('='));
+    if (std::ranges::none_of(own, [&](const auto& entry) { return entry.first == name; })) variables.emplace_back(text);
   }
+  for (const auto& [name, value] : own) variables.push_back(fmt::format("{}={}", name, value));
   return variables;
 }
 
-/// Becomes the program, in a new process. Calls async-signal-safe functions only.
-[[noreturn]] void become(char** words, char** environment, const sigset_t& signals, pid_t launcher) {
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != launcher) _exit(kCannotStart);  // the launcher ended before
-  if (const int null = open("/dev/null", O_RDONLY | O_CLOEXEC); null >= 0) dup2(null, STDIN_FILENO);
-  sigprocmask(SIG_SETMASK, &signals, nullptr);
-  execve(words[0], words, environment);
-  _exit(kCannotStart);
+/// Makes /dev/null the standard input. Returns whether the system allows it.
+bool close_input() {
+  const int null = open("/dev/null", O_RDONLY);
+  if (null > STDIN_FILENO) {
+    dup2(null, STDIN_FILENO);
+    close(null);
+  }
+  return null >= 0;
 }
 
-struct Child {
-  pid_t process = 0;
-  std::optional<int> status;    // as waitpid returns it, after the end
-  bool is_ended_by_us = false;  // got a signal because another one failed
-  bool is_running() const { return !status.has_value(); }
-};
+/// Replaces a process that has just been forked by the program. Ends the process if that fails.
+[[noreturn]] void execute(char** words, char** environment, const WaitedSignals& signals, pid_t launcher) {
+  if (!end_with_parent(launcher)) _exit(kOtherFailure);
+  signals.restore_in_child();
+  if (close_input()) execve(words[0], words, environment);
+  const std::string text = fmt::format("run_local_processes: {} cannot be started ({}), needs to be a program\n",
+                                       words[0], error_text(errno));
+  if (write(STDERR_FILENO, text.data(), text.size()) < 0) _exit(kOtherFailure);
+  _exit(kUserErrorExitCode);
+}
 
-/// How a process ended, from the least to the most telling about the cause.
-enum class End { kSuccess, kStopped, kLostProcess, kUserError, kOther, kSignal };
+/// How a process ended. The first two are no failures.
+enum class End { kSuccess, kStop, kLostProcess, kUserError, kFailure };
 
-End end_of(int status) {
-  if (WIFSIGNALED(status)) return End::kSignal;
+End end_of(int status, bool is_stop_passed) {
+  // A process that has nothing to save yet does not handle the signals to stop.
+  if (WIFSIGNALED(status)) return is_stop_passed && is_stop_signal(WTERMSIG(status)) ? End::kStop : End::kFailure;
   const int code = WEXITSTATUS(status);
   if (code == 0) return End::kSuccess;
   if (code == kUserErrorExitCode) return End::kUserError;
   if (code == kLostProcessExitCode) return End::kLostProcess;
-  return is_stop(code - 128) ? End::kStopped : End::kOther;
+  return is_stop_signal(code - 128) ? End::kStop : End::kFailure;
 }
 
-bool is_failure(End end) { return end > End::kStopped; }
+int exit_code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
 std::string describe(std::size_t rank, int status) {
   if (WIFSIGNALED(status)) {
@@ -142,126 +111,171 @@ std::string describe(std::size_t rank, int status) {
 /// One start of all processes.
 class Attempt {
  public:
-  Attempt(const BlockedSignals& signals, const LocalProcessesOptions& options) : signals_(signals), options_(options) {}
+  struct Conclusion {
+    int exit_code = 0;
+    std::string failure = {};
+    bool may_restart = false;
+  };
+
+  Attempt(const WaitedSignals& signals, const LocalProcessesOptions& options) : signals_(signals), options_(options) {}
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
-  ~Attempt() {  // after an error of start()
+  /// Kills the processes that still run after an error.
+  ~Attempt() {
     send(SIGKILL);
-    for (Child& child : children_) {
-      if (child.is_running()) waitpid(child.process, nullptr, 0);
+    for (const Child& child : children_) {
+      while (child.is_running() && waitpid(child.process, nullptr, 0) < 0 && errno == EINTR) {
+      }
     }
   }
 
   void start(const std::vector<std::string>& command, int attempt) {
+    check(!command.empty(), "run_local_processes: command has no words, needs a program");
     const int port = find_free_port();
-    PointerList words(command);
     const pid_t launcher = getpid();
+    PointerArray words(command);
+    children_.reserve(static_cast<std::size_t>(options_.processes));
     for (int rank = 0; rank < options_.processes; ++rank) {
-      PointerList environment(environment_of(rank, options_.processes, port, attempt));
+      PointerArray environment(environment_of(rank, options_.processes, port, attempt));
       const pid_t process = fork();
-      check(process >= 0, "train: the system refused process {} of {} ({}), needs all; use fewer --processes", rank + 1,
-            options_.processes, std::strerror(errno));
-      if (process == 0) become(words.data(), environment.data(), signals_.before(), launcher);
-      children_.push_back({process, std::nullopt, false});
+      check(process >= 0,
+            "run_local_processes: the system refused process {} of {} ({}), needs all; use fewer processes", rank + 1,
+            options_.processes, error_text(errno));
+      if (process == 0) execute(words.data(), environment.data(), signals_, launcher);
+      children_.push_back({.process = process});
     }
   }
 
   void wait() {
-    while (std::ranges::any_of(children_, &Child::is_running)) {
-      const int signal = signals_.wait(deadline_);
-      if (signal > 0 && signal != SIGCHLD) {
-        send(signal);
-        is_stopped_ = is_stopped_ || is_stop(signal);
-      }
-      collect();
+    while (collect()) {
       end_others();
+      const int signal = signals_.wait(deadline_);
+      if (signal != 0 && signal != SIGCHLD) pass(signal);
     }
   }
 
-  bool is_stopped() const { return is_stopped_; }
-
-  /// Returns the rank of the process that tells most about the cause of the end.
-  std::size_t cause() const {
-    const auto weight = [](const Child& child) {
-      const End end = end_of(*child.status);
-      return child.is_ended_by_us && end == End::kSignal ? End::kLostProcess : end;
-    };
-    return static_cast<std::size_t>(std::ranges::max_element(children_, {}, weight) - children_.begin());
+  Conclusion conclude() const {
+    const Child& first = children_.front();
+    const std::optional<std::size_t> cause = find_cause();
+    if (!cause || (is_stop_in_time_ && !is_failure(first))) return {.exit_code = exit_code_of(first.status)};
+    const Child& failed = children_[*cause];
+    if (end_of(failed) == End::kUserError) return {.exit_code = kUserErrorExitCode};
+    const bool is_stopped = is_stop_passed_ || find_first({End::kStop}).has_value();
+    return {.exit_code = kOtherFailure, .failure = describe(*cause, failed.status), .may_restart = !is_stopped};
   }
 
-  int status_of(std::size_t rank) const { return *children_[rank].status; }
-
  private:
-  void send(int signal) {
+  struct Child {
+    pid_t process = 0;
+    int status = 0;               // as waitpid returns it
+    std::size_t position = 0;     // 1 for the process whose end was seen first; 0: still running
+    bool is_told_to_end = false;  // because another process failed
+    bool is_running() const { return position == 0; }
+  };
+
+  End end_of(const Child& child) const { return edgewise::end_of(child.status, is_stop_passed_); }
+
+  void send(int signal) const {
     for (const Child& child : children_) {
       if (child.is_running()) kill(child.process, signal);
     }
   }
 
-  void collect() {
+  void pass(int signal) {
+    send(signal);
+    if (!is_stop_signal(signal)) return;
+    is_stop_passed_ = true;
+    if (has_failed()) return;
+    is_stop_in_time_ = true;
+    deadline_ = WaitedSignals::kNoDeadline;  // another program may have ended a process by a signal to stop just before
+  }
+
+  /// Stores how processes ended. Returns whether others still run.
+  bool collect() {
     for (Child& child : children_) {
-      int status = 0;
-      if (child.is_running() && waitpid(child.process, &status, WNOHANG) == child.process) child.status = status;
+      if (child.is_running() && waitpid(child.process, &child.status, WNOHANG) == child.process) {
+        child.position = ++num_ended_;
+      }
     }
+    return num_ended_ < children_.size();
+  }
+
+  bool is_failure(const Child& child) const { return end_of(child) != End::kSuccess && end_of(child) != End::kStop; }
+
+  bool has_failed() const {
+    return std::ranges::any_of(children_,
+                               [this](const Child& child) { return !child.is_running() && is_failure(child); });
   }
 
   /// After a failure, ends the processes that do not end by themselves.
   void end_others() {
-    if (!deadline_) {
-      const bool has_failed = std::ranges::any_of(
-          children_, [](const Child& child) { return child.status && is_failure(end_of(*child.status)); });
-      if (has_failed) deadline_ = Clock::now() + options_.grace;
-      return;
-    }
-    if (Clock::now() < *deadline_) return;
-    for (Child& child : children_) child.is_ended_by_us = child.is_ended_by_us || child.is_running();
+    const bool is_first_time = deadline_ == WaitedSignals::kNoDeadline && next_signal_ == SIGTERM;
+    if (is_first_time && !is_stop_passed_ && has_failed()) deadline_ = Clock::now() + options_.grace;
+    if (Clock::now() < deadline_) return;
+    for (Child& child : children_) child.is_told_to_end = child.is_told_to_end || child.is_running();
     send(next_signal_);
+    deadline_ = next_signal_ == SIGTERM ? Clock::now() + options_.grace : WaitedSignals::kNoDeadline;
     next_signal_ = SIGKILL;
-    deadline_ = Clock::now() + options_.grace;
   }
 
-  const BlockedSignals& signals_;
+  /// Returns the rank of the process that first ended in one of these ways without being told to.
+  std::optional<std::size_t> find_first(std::initializer_list<End> ends) const {
+    std::optional<std::size_t> first;
+    for (std::size_t rank = 0; rank < children_.size(); ++rank) {
+      const Child& child = children_[rank];
+      if (child.is_told_to_end || std::ranges::find(ends, end_of(child)) == ends.end()) continue;
+      if (!first || child.position < children_[*first].position) first = rank;
+    }
+    return first;
+  }
+
+  /// Returns the rank of the process that is the cause of a failed attempt.
+  std::optional<std::size_t> find_cause() const {
+    const std::optional<std::size_t> failed = find_first({End::kUserError, End::kFailure});
+    const std::optional<std::size_t> lost = find_first({End::kLostProcess});
+    if (failed || !lost || is_stop_passed_) return failed ? failed : lost;
+    const std::optional<std::size_t> stopped = find_first({End::kStop});
+    return stopped ? stopped : lost;
+  }
+
+  const WaitedSignals& signals_;
   const LocalProcessesOptions& options_;
   std::vector<Child> children_;
-  bool is_stopped_ = false;
-  std::optional<Clock::time_point> deadline_;  // for the others, after a failure
-  int next_signal_ = SIGTERM;
+  std::size_t num_ended_ = 0;
+  bool is_stop_passed_ = false;
+  bool is_stop_in_time_ = false;                             // no process had failed before the stop
+  Clock::time_point deadline_ = WaitedSignals::kNoDeadline;  // of the others, after a failure
+  int next_signal_ = SIGTERM;                                // at the deadline
 };
 
-int exit_code_of(End end, int status) {
-  switch (end) {
-    case End::kSuccess:
-      return 0;
-    case End::kStopped:
-      return WEXITSTATUS(status);
-    case End::kUserError:
-      return kUserErrorExitCode;
-    default:
-      return kOtherFailure;
-  }
+/// Waits before a restart. Returns the signal to stop that came meanwhile, or 0.
+int wait_before_restart(const WaitedSignals& signals, std::chrono::milliseconds time) {
+  const Clock::time_point end = Clock::now() + time;
+  int signal = 0;
+  do {
+    signal = signals.wait(end);
+  } while (signal != 0 && !is_stop_signal(signal));
+  return signal;
 }
 
 }  // namespace
 
 LocalProcessesResult run_local_processes(const std::vector<std::string>& command,
                                          const LocalProcessesOptions& options) {
-  const BlockedSignals signals;
-  LocalProcessesResult result;
-  while (true) {
+  check(options.processes >= 1, "run_local_processes: processes is {}, needs at least 1", options.processes);
+  const WaitedSignals signals;
+  for (int number = 0;; ++number) {
     Attempt attempt(signals, options);
-    attempt.start(command, result.restarts);
+    attempt.start(command, number);
     attempt.wait();
-    const std::size_t rank = attempt.cause();
-    const int status = attempt.status_of(rank);
-    const End end = end_of(status);
-    result.exit_code = exit_code_of(end, status);
-    result.failure = end > End::kUserError ? describe(rank, status) : "";
-    const bool may_restart = is_failure(end) && end != End::kUserError && !attempt.is_stopped();
-    if (!may_restart || result.restarts == options.max_restarts) return result;
-    // A signal to stop during the pause ends the restarts.
-    const int signal = signals.wait(Clock::now() + kPauseBeforeRestart);
-    if (is_stop(signal)) return {.exit_code = 128 + signal, .failure = result.failure, .restarts = result.restarts};
-    options.on_restart(result.failure, ++result.restarts);
+    const Attempt::Conclusion end = attempt.conclude();
+    LocalProcessesResult result = {.exit_code = end.exit_code, .failure = end.failure, .attempts = number + 1};
+    if (!end.may_restart || number >= options.max_restarts) return result;
+    if (const int signal = wait_before_restart(signals, options.restart_pause); signal != 0) {
+      result.exit_code = 128 + signal;
+      return result;
+    }
+    options.on_restart(end.failure, number + 1);
   }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/apps/train_signals.h"
 
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -9,6 +8,7 @@
 #include <ctime>
 #include <limits>
 
+#include "edgewise/apps/parent_process.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/unfinished_files.h"
@@ -59,9 +59,7 @@ void TrainSignals::install() {
 }
 
 void TrainSignals::end_with_parent(std::int64_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  // The system sends no signal for a parent that ended before, and another process is the parent then.
-  check(getppid() == parent,
+  check(edgewise::end_with_parent(static_cast<pid_t>(parent)),
         "train: --end-with-parent is {}, needs the number of the process that started this one and has not ended",
         parent);
 }
