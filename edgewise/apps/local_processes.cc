@@ -244,7 +244,7 @@ class Attempt {
   std::size_t num_ended_ = 0;
   bool is_stop_passed_ = false;
   bool is_stop_in_time_ = false;                             // no process had failed before the stop
-  Clock::time_point deadline_ = WaitedSignals::kNoDeadline;  // of the others, after a failure
+  Clock::time_point deadline_ = WaitedSignals::kNoDeadline;  // the time of the next signal, after a failure
   int next_signal_ = SIGTERM;                                // at the deadline
 };
 

@@ -26,6 +26,7 @@
 #include "edgewise/base/threads.h"
 #include "edgewise/base/version.h"
 #include "edgewise/distributed/agreement.h"
+#include "edgewise/distributed/check_same.h"
 #include "edgewise/distributed/connect.h"
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/run_comparison.h"

@@ -10,8 +10,6 @@
 namespace edgewise {
 namespace {
 
-constexpr std::size_t kLongestLine = 100;
-
 /// Returns the text of the Error that `work` throws; "" if it throws none.
 std::string error_text_of(const std::function<void()>& work) {
   try {
@@ -20,17 +18,6 @@ std::string error_text_of(const std::function<void()>& work) {
   } catch (const Error& error) {
     return error.what();
   }
-}
-
-std::string line_at(const std::string& text, std::size_t position) {
-  const std::size_t before = position == 0 ? std::string::npos : text.rfind('\n', position - 1);
-  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
-  return text.substr(begin, std::min(text.find('\n', position) - begin, kLongestLine));
-}
-
-/// Returns where two texts begin to differ.
-std::size_t first_difference(const std::string& left, const std::string& right) {
-  return static_cast<std::size_t>(std::ranges::mismatch(left, right).in1 - left.begin());
 }
 
 }  // namespace
@@ -53,20 +40,6 @@ void in_all_processes(ProcessGroup& processes, const std::function<void()>& work
   if (first == errors.end()) return;
   const bool have_all = std::ranges::all_of(errors, [&](const std::string& error) { return error == *first; });
   throw CollectiveError(have_all ? *first : fmt::format("{} (rank {})", *first, first - errors.begin()));
-}
-
-void check_same(ProcessGroup& processes, const std::vector<NamedValue>& values) {
-  for (const auto& [name, value] : values) {
-    const std::vector<std::string> all = all_gather_bytes(processes, value);
-    const auto other = std::ranges::find_if(all, [&](const std::string& text) { return text != all.front(); });
-    if (other == all.end()) continue;
-    const std::size_t position = first_difference(all.front(), *other);
-    fail_together(
-        processes,
-        fmt::format("train: the {} of rank {} has \"{}\" where that of rank 0 has \"{}\", needs the same; start "
-                    "all processes alike",
-                    name, other - all.begin(), line_at(*other, position), line_at(all.front(), position)));
-  }
 }
 
 bool is_any_set(ProcessGroup& processes, bool is_set) {

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "edgewise/distributed/process_group.h"
 
@@ -28,16 +27,6 @@ void on_first_process(ProcessGroup& processes, const std::function<void()>& work
 /// CollectiveError in all: with the text alone if all processes have the same, otherwise with that of the first such
 /// process and its rank. A single process throws the Error itself. `work` calls no function of the group.
 void in_all_processes(ProcessGroup& processes, const std::function<void()>& work);
-
-/// A value that must be the same in all processes, such as the text of a config.
-struct NamedValue {
-  std::string name;
-  std::string value;
-};
-
-/// Throws CollectiveError, which names the first process with another value and the first line that differs, unless all
-/// processes have the values of process 0. All processes call this function, with the same names.
-void check_same(ProcessGroup& processes, const std::vector<NamedValue>& values);
 
 /// Returns whether `is_set` is true in any process. All processes call this function.
 bool is_any_set(ProcessGroup& processes, bool is_set);

@@ -1,88 +1,189 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/distributed/connect.h"
 
-#include <c10/util/Flags.h>
-#include <c10/util/Logging.h>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <signal.h>
 
-#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <optional>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
-#include "edgewise/base/error.h"
-#include "edgewise/distributed/error_text.h"
+#include "edgewise/base/background.h"
 #include "edgewise/distributed/gloo_process_group.h"
-#include "edgewise/distributed/local_address.h"
-#include "edgewise/distributed/store_handle.h"
-
-C10_DECLARE_int(caffe2_log_level);
+#include "edgewise/distributed/key_value_store.h"
+#include "edgewise/distributed/packed_strings.h"
+#include "edgewise/distributed/store_address.h"
 
 namespace edgewise {
 namespace {
 
-constexpr int kFatalOnly = 3;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
 
-c10::intrusive_ptr<c10d::Store> open_store(const LaunchEnvironment& launched, const ConnectOptions& options) {
-  c10d::TCPStoreOptions store;
-  store.port = static_cast<std::uint16_t>(launched.port);
-  store.isServer = launched.rank == 0 && !launched.has_store;
-  store.waitWorkers = false;
-  store.timeout = options.connect_timeout;
-  try {
-    return c10::make_intrusive<c10d::PrefixStore>("edgewise/" + launched.attempt,
-                                                  c10::make_intrusive<c10d::TCPStore>(launched.address, store));
-  } catch (const std::exception& error) {
-    if (store.isServer) {
-      fail("connect_processes: port {} of {} cannot be used, needs a free port; set MASTER_PORT to another one ({})",
-           launched.port, launched.address, first_line(error.what()));
+constexpr milliseconds kFirstPollPause{5};
+constexpr milliseconds kLongestPollPause{200};
+constexpr milliseconds kGrace{2000};
+constexpr const char* kFailure = "failure";
+
+double seconds(milliseconds time) { return std::chrono::duration<double>(time).count(); }
+
+std::string rank_key(std::int64_t rank) { return fmt::format("rank {}", rank); }
+
+/// Returns "rank 3", "ranks 1 and 3" or "ranks 1, 3 and 7".
+std::string name_ranks(const std::vector<std::int64_t>& ranks) {
+  if (ranks.size() == 1) return fmt::format("rank {}", ranks[0]);
+  return fmt::format("ranks {} and {}", fmt::join(ranks.begin(), ranks.end() - 1, ", "), ranks.back());
+}
+
+/// Registers one process in the store and waits for the others.
+class Registration {
+ public:
+  Registration(KeyValueStore& store, const LaunchEnvironment& launch, milliseconds timeout, Clock::time_point deadline)
+      : store_(store), launch_(launch), timeout_(timeout), deadline_(deadline) {}
+
+  /// Returns the two ends of the connection to the store of each process.
+  std::vector<ConnectionEnds> exchange(const ConnectionEnds& ends) {
+    check(store_.count("processes of " + rank_key(launch_.rank)) == 1,
+          "connect_processes: rank {} of {} came twice, needs each rank once; is a process of an earlier run left?",
+          launch_.rank, launch_.size);
+    store_.set(rank_key(launch_.rank), pack_strings({ends.here, ends.there}));
+    wait();
+    std::vector<ConnectionEnds> all;
+    for (std::int64_t rank = 0; rank < launch_.size; ++rank) {
+      const std::vector<std::string> strings = unpack_strings(store_.get(rank_key(rank)));
+      all.push_back({strings.at(0), strings.at(1)});
     }
-    throw LostProcessError(fmt::format(
-        "connect_processes: no process answers at {}, port {}, within {}, needs {} there; check MASTER_ADDR "
-        "and MASTER_PORT ({})",
-        launched.address, launched.port, seconds_text(options.connect_timeout),
-        launched.has_store ? "the store of the launcher" : "rank 0", first_line(error.what())));
+    return all;
+  }
+
+ private:
+  void wait() {
+    std::vector<std::string> keys;
+    for (std::int64_t rank = 0; rank < launch_.size; ++rank) keys.push_back(rank_key(rank));
+    milliseconds pause = kFirstPollPause;
+    while (!store_.has(keys)) {
+      if (store_.has({kFailure})) throw LostProcessError(store_.get(kFailure));
+      if (Clock::now() >= deadline_) fail_for_all();
+      std::this_thread::sleep_for(pause);
+      pause = std::min(2 * pause, kLongestPollPause);
+    }
+  }
+
+  /// Throws one error in all processes that came: the deadlines of the others may be later.
+  [[noreturn]] void fail_for_all() {
+    std::vector<std::int64_t> missing;
+    for (std::int64_t rank = 0; rank < launch_.size; ++rank) {
+      if (!store_.has({rank_key(rank)})) missing.push_back(rank);
+    }
+    const std::string error = fmt::format(
+        "connect_processes: {} of {} did not come within {:g} s, needs all; read the output of {}, or check the way to "
+        "{}:{}",
+        name_ranks(missing), launch_.size, seconds(timeout_), missing.size() == 1 ? "this process" : "these processes",
+        launch_.address, launch_.port);
+    store_.set(kFailure, error);
+    std::this_thread::sleep_for(3 * kLongestPollPause);  // the store ends with its process
+    throw LostProcessError(error);
+  }
+
+  KeyValueStore& store_;
+  const LaunchEnvironment& launch_;
+  milliseconds timeout_;
+  Clock::time_point deadline_;
+};
+
+/// The data that connect_processes shares with the thread in which c10d connects.
+struct Meeting {
+  LaunchEnvironment launch = {};
+  ConnectOptions options = {};
+  Clock::time_point deadline = {};
+  ConnectionEnds ends = {};  // the connection to the store
+  FileDescriptor listener = FileDescriptor(-1);
+  std::atomic<bool> is_complete = false;  // whether all processes have registered
+
+  /// The time left for c10d, which needs some.
+  milliseconds time_left() const { return std::max(std::chrono::ceil<milliseconds>(deadline - Clock::now()), kGrace); }
+};
+
+std::unique_ptr<ProcessGroup> meet(Meeting& meeting) {
+  const LaunchEnvironment& launch = meeting.launch;
+  const milliseconds timeout = meeting.options.connect_timeout;
+  try {
+    KeyValueStore store({launch.address, launch.port, "edgewise " + launch.attempt, meeting.time_left(),
+                         meeting.listener.is_open() ? &meeting.listener : nullptr});
+    const auto all = Registration(store, launch, timeout, meeting.deadline).exchange(meeting.ends);
+    meeting.is_complete = true;
+    return connect_gloo(store, {launch.rank, launch.size, address_of(launch.rank, all), meeting.time_left(),
+                                meeting.options.exchange_timeout});
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    const std::string cause = first_line(error);
+    if (meeting.is_complete) {
+      throw LostProcessError(describe_lost_process("connect_processes", launch.size, timeout, cause));
+    }
+    throw LostProcessError(
+        fmt::format("connect_processes: the store at {}:{} closed before all {} processes came, needs process 0; {}",
+                    launch.address, launch.port, launch.size, cause));
   }
 }
 
-std::string key_of(std::int64_t rank) { return fmt::format("rank {}", rank); }
+/// Keeps the signal SIGPIPE from this thread and from the threads that the thread starts: Gloo writes to connections
+/// that the other process may have closed.
+void block_broken_pipe_signal() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
 
-/// Waits until all processes have come to the store.
-void meet(c10d::Store& store, const LaunchEnvironment& launched, const ConnectOptions& options) {
-  std::vector<std::string> keys;
-  for (std::int64_t rank = 0; rank < launched.size; ++rank) keys.push_back(key_of(rank));
-  std::vector<std::string> missing;
-  try {
-    store.set(key_of(launched.rank), std::vector<std::uint8_t>{1});
-    store.wait(keys, options.connect_timeout);
-    return;
-  } catch (const std::exception&) {
-    try {
-      for (const std::string& key : keys) {
-        if (!store.check({key})) missing.push_back(key);
-      }
-    } catch (const std::exception&) {  // the process that serves the store has ended
-      missing = {key_of(0)};
-    }
+std::string late_error(const Meeting& meeting) {
+  const LaunchEnvironment& launch = meeting.launch;
+  const milliseconds timeout = meeting.options.connect_timeout;
+  if (meeting.is_complete) {
+    return describe_lost_process("connect_processes", launch.size, timeout, "Gloo still connects the processes");
   }
-  throw LostProcessError(
-      fmt::format("connect_processes: {} of {} did not come within {}, needs all; see why {} did not start",
-                  fmt::join(missing, ", "), launched.size, seconds_text(options.connect_timeout),
-                  missing.size() == 1 ? "it" : "they"));
+  return fmt::format(
+      "connect_processes: the store at {}:{} did not answer within {:g} s, needs the store of these processes; does "
+      "another program listen there?",
+      launch.address, launch.port, seconds(timeout));
+}
+
+/// Calls `meet` in a thread of its own, and leaves the thread alone if it is late: nothing ends a wait of c10d for a
+/// server that does not answer.
+std::unique_ptr<ProcessGroup> meet_in_time(const std::shared_ptr<Meeting>& meeting) {
+  auto task = std::make_shared<std::packaged_task<std::unique_ptr<ProcessGroup>()>>([meeting] {
+    block_broken_pipe_signal();
+    return meet(*meeting);
+  });
+  std::future<std::unique_ptr<ProcessGroup>> group = task->get_future();
+  std::optional<std::jthread> thread = try_start_thread([task] { (*task)(); });
+  check(thread.has_value(), "connect_processes: the system refuses to start a thread, needs one; {}",
+        kRaiseProcessLimit);
+  thread->detach();
+  // The grace is for the errors of `meet`, and for the connections after the last process came.
+  if (group.wait_until(meeting->deadline + 2 * kGrace) != std::future_status::ready) {
+    throw LostProcessError(late_error(*meeting));
+  }
+  return group.get();
 }
 
 }  // namespace
 
-std::unique_ptr<ProcessGroup> connect_processes(const LaunchEnvironment& launched, const ConnectOptions& options) {
-  FLAGS_caffe2_log_level = kFatalOnly;  // c10d logs each failure that it also throws
-  const c10::intrusive_ptr<c10d::Store> store = open_store(launched, options);
-  meet(*store, launched, options);
-  return connect_by_gloo({store}, {.rank = launched.rank,
-                                   .size = launched.size,
-                                   .interface = read_variable("GLOO_SOCKET_IFNAME").value_or(""),
-                                   .local_address = local_address_towards(launched.address),
-                                   .timeout = options.exchange_timeout});
+std::unique_ptr<ProcessGroup> connect_processes(const LaunchEnvironment& launch, const ConnectOptions& options) {
+  silence_torch_log();
+  const auto meeting = std::make_shared<Meeting>();
+  meeting->launch = launch;
+  meeting->options = options;
+  meeting->deadline = Clock::now() + options.connect_timeout;
+  if (launch.rank == 0 && !launch.has_store) {
+    meeting->listener = listen_for_store(launch.address, launch.port, launch.local_size == launch.size);
+  }
+  meeting->ends = reach_store(launch.address, launch.port, options.connect_timeout);
+  return meet_in_time(meeting);
 }
 
 }  // namespace edgewise

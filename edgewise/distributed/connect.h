@@ -10,14 +10,19 @@
 namespace edgewise {
 
 struct ConnectOptions {
-  std::chrono::milliseconds connect_timeout = std::chrono::minutes(5);    // until all processes have come
-  std::chrono::milliseconds exchange_timeout = std::chrono::minutes(30);  // for each exchange
+  std::chrono::milliseconds connect_timeout = std::chrono::minutes(5);
+  std::chrono::milliseconds exchange_timeout = std::chrono::minutes(30);  // limits each function of the group
 };
 
-/// Connects this process with the others that a launcher started: all meet at a store, which rank 0 or the launcher
-/// serves, and then exchange tensors by Gloo over the network interface that reaches the store's address, or the one
-/// that GLOO_SOCKET_IFNAME names. Throws LostProcessError, which names the ranks that did not come within the timeout,
-/// and Error if the store cannot be served or reached.
-std::unique_ptr<ProcessGroup> connect_processes(const LaunchEnvironment& launched, const ConnectOptions& options = {});
+/// Connects the processes that a launcher started. They find each other through the store at the launch's address:
+/// process 0 serves the store, if the launcher does not, and each process registers there. Without GLOO_SOCKET_IFNAME,
+/// a process exchanges tensors over the network interface through which it reaches the store.
+///
+/// Throws Error if the port is taken, the host is unknown, nobody serves the store, or two processes have one rank, and
+/// LostProcessError, which names the ranks, if processes do not come: all at most 4 s after
+/// `connect_timeout`, unless a name server takes longer to answer.
+///
+/// From this call on, libtorch logs nothing on standard error, unless TORCH_CPP_LOG_LEVEL is set.
+std::unique_ptr<ProcessGroup> connect_processes(const LaunchEnvironment& launch, const ConnectOptions& options = {});
 
 }  // namespace edgewise

@@ -1,132 +1,194 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/distributed/gloo_process_group.h"
 
-#include <ATen/ops/from_blob.h>
-#include <fmt/format.h>
+#define USE_C10D_GLOO  // the header below is empty without this macro
 
+#include <algorithm>
+#include <cstdlib>
+#include <regex>
+#include <string_view>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <utility>
 #include <vector>
 
-#include "edgewise/distributed/error_text.h"
-#include "edgewise/distributed/store_handle.h"
-
 namespace edgewise {
 namespace {
 
-/// Calls `work`, and throws LostProcessError for any error of libtorch.
-template <class Work>
-auto call(std::chrono::milliseconds timeout, Work&& work) {
-  try {
-    return work();
-  } catch (const std::exception& error) {
-    throw LostProcessError(
-        fmt::format("train: another process has ended, or did not answer within {}, needs all processes ({})",
-                    seconds_text(timeout), first_line(error.what())));
-  }
-}
+using Gloo = c10d::ProcessGroupGloo;
+using c10::intrusive_ptr;
+using std::chrono::milliseconds;
 
-/// Returns the bytes of a tensor as a tensor, because Gloo knows few types.
-at::Tensor bytes_of(const at::Tensor& tensor) {
-  return at::from_blob(tensor.data_ptr(), {static_cast<std::int64_t>(tensor.nbytes())}, at::kByte);
-}
+at::Tensor bytes_of(const at::Tensor& tensor) { return tensor.detach().view(-1).view(at::kByte); }
+
+std::vector<at::Tensor> parts_of(const at::Tensor& tensor, std::int64_t size) { return bytes_of(tensor).chunk(size); }
 
 class GlooProcessGroup : public ProcessGroup {
  public:
-  GlooProcessGroup(c10::intrusive_ptr<c10d::Store> store, const GlooOptions& options)
-      : options_(options), store_(std::move(store)) {
-    const auto gloo = c10d::ProcessGroupGloo::Options::create(options.timeout);
-    gloo->devices.push_back(options.interface.empty()
-                                ? c10d::ProcessGroupGloo::createDeviceForHostname(options.local_address)
-                                : c10d::ProcessGroupGloo::createDeviceForInterface(options.interface));
-    group_ = c10::make_intrusive<c10d::ProcessGroupGloo>(store_, static_cast<int>(options.rank),
-                                                         static_cast<int>(options.size), gloo);
-  }
+  GlooProcessGroup(intrusive_ptr<Gloo> gloo, milliseconds timeout) : gloo_(std::move(gloo)), timeout_(timeout) {}
 
-  std::int64_t rank() const override { return options_.rank; }
-  std::int64_t size() const override { return options_.size; }
+  std::int64_t rank() const override { return gloo_->getRank(); }
+  std::int64_t size() const override { return gloo_->getSize(); }
 
   std::unique_ptr<Pending> begin_all_to_all(const at::Tensor& input, const at::Tensor& output) override {
-    return begin(input, output, [this](at::Tensor& in, at::Tensor& out) {
+    return begin("all_to_all", input, [&] {
+      c10d::AllToAllOptions options;
+      options.timeout = timeout_;
+      at::Tensor from = bytes_of(input);
+      at::Tensor to = bytes_of(output);
       std::vector<std::int64_t> equal_parts;
-      return group_->alltoall_base(out, in, equal_parts, equal_parts);
+      return gloo_->alltoall_base(to, from, equal_parts, equal_parts, options);
     });
   }
 
   std::unique_ptr<Pending> begin_all_gather(const at::Tensor& input, const at::Tensor& output) override {
-    return begin(input, output, [this](at::Tensor& in, at::Tensor& out) { return group_->_allgather_base(out, in); });
+    return begin("all_gather", input, [&] {
+      c10d::AllgatherOptions options;
+      options.timeout = timeout_;
+      at::Tensor from = bytes_of(input);
+      at::Tensor to = bytes_of(output);
+      return gloo_->_allgather_base(to, from, options);
+    });
   }
 
   void broadcast(const at::Tensor& tensor, std::int64_t root) override {
-    begin(tensor, tensor, [&](at::Tensor& bytes, at::Tensor&) {
-      std::vector<at::Tensor> tensors = {bytes};
-      return group_->broadcast(tensors, {.rootRank = root, .rootTensor = 0});
-    })->wait();
+    run("broadcast", tensor, [&] {
+      c10d::BroadcastOptions options;
+      options.rootRank = root;
+      options.timeout = timeout_;
+      std::vector<at::Tensor> tensors{bytes_of(tensor)};
+      return gloo_->broadcast(tensors, options);
+    });
   }
 
   void gather(const at::Tensor& input, const at::Tensor& output, std::int64_t root) override {
-    begin(input, rank() == root ? output : input, [&](at::Tensor& in, at::Tensor& out) {
-      std::vector<at::Tensor> inputs = {in};
-      std::vector<std::vector<at::Tensor>> outputs;
-      if (rank() == root) outputs.push_back(out.chunk(size()));
-      c10d::GatherOptions gather;
-      gather.rootRank = root;
-      return group_->gather(outputs, inputs, gather);
-    })->wait();
+    run("gather", input, [&] {
+      c10d::GatherOptions options;
+      options.rootRank = root;
+      options.timeout = timeout_;
+      std::vector<at::Tensor> from{bytes_of(input)};
+      std::vector<std::vector<at::Tensor>> to;
+      if (rank() == root) to.push_back(parts_of(output, size()));
+      return gloo_->gather(to, from, options);
+    });
   }
 
   void scatter(const at::Tensor& input, const at::Tensor& output, std::int64_t root) override {
-    begin(rank() == root ? input : output, output, [&](at::Tensor& in, at::Tensor& out) {
-      std::vector<at::Tensor> outputs = {out};
-      std::vector<std::vector<at::Tensor>> inputs;
-      if (rank() == root) inputs.push_back(in.chunk(size()));
-      c10d::ScatterOptions scatter;
-      scatter.rootRank = root;
-      return group_->scatter(outputs, inputs, scatter);
-    })->wait();
+    run("scatter", output, [&] {
+      c10d::ScatterOptions options;
+      options.rootRank = root;
+      options.timeout = timeout_;
+      std::vector<std::vector<at::Tensor>> from;
+      if (rank() == root) from.push_back(parts_of(input, size()));
+      std::vector<at::Tensor> to{bytes_of(output)};
+      return gloo_->scatter(to, from, options);
+    });
   }
 
  private:
-  class Exchange : public Pending {
+  /// Calls a function, and turns an exception of c10d or Gloo into a LostProcessError.
+  template <class Function>
+  auto translate(std::string_view caller, Function function) const {
+    try {
+      return function();
+    } catch (const std::exception& error) {
+      throw LostProcessError(describe_lost_process(caller, size(), timeout_, first_line(error)));
+    }
+  }
+
+  /// An exchange, or nothing.
+  class Work : public Pending {
    public:
-    Exchange(c10::intrusive_ptr<c10d::Work> work, std::vector<at::Tensor> tensors, std::chrono::milliseconds timeout)
-        : work_(std::move(work)), tensors_(std::move(tensors)), timeout_(timeout) {}
-    ~Exchange() override {
+    Work(const GlooProcessGroup& group, std::string_view caller, intrusive_ptr<c10d::Work> work)
+        : group_(group), caller_(caller), work_(std::move(work)) {}
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
+    ~Work() override {
       try {
         wait();
-      } catch (const LostProcessError&) {  // the next exchange fails, too
+      } catch (const LostProcessError&) {  // the next exchange throws too
       }
     }
 
     void wait() override {
-      if (const c10::intrusive_ptr<c10d::Work> work = std::exchange(work_, {})) call(timeout_, [&] { work->wait(); });
+      const intrusive_ptr<c10d::Work> work = std::exchange(work_, {});
+      if (work) group_.translate(caller_, [&] { work->wait(); });
     }
 
    private:
-    c10::intrusive_ptr<c10d::Work> work_;
-    std::vector<at::Tensor> tensors_;  // alive as long as Gloo reads and writes them
-    std::chrono::milliseconds timeout_;
+    const GlooProcessGroup& group_;
+    std::string_view caller_;
+    intrusive_ptr<c10d::Work> work_;
   };
 
-  template <class Start>
-  std::unique_ptr<Pending> begin(const at::Tensor& input, const at::Tensor& output, Start&& start) {
-    c10::intrusive_ptr<c10d::Work> work;
-    at::Tensor in = bytes_of(input);
-    at::Tensor out = bytes_of(output);
-    if (in.numel() > 0) work = call(options_.timeout, [&] { return start(in, out); });
-    return std::make_unique<Exchange>(std::move(work), std::vector<at::Tensor>{input, output, in, out},
-                                      options_.timeout);
+  /// Begins an exchange unless its tensors are empty: Gloo refuses them.
+  template <class Function>
+  std::unique_ptr<Pending> begin(std::string_view caller, const at::Tensor& tensor, Function function) const {
+    intrusive_ptr<c10d::Work> work;
+    if (tensor.numel() > 0) work = translate(caller, function);
+    return std::make_unique<Work>(*this, caller, std::move(work));
   }
 
-  GlooOptions options_;
-  c10::intrusive_ptr<c10d::Store> store_;
-  c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
+  template <class Function>
+  void run(std::string_view caller, const at::Tensor& tensor, Function function) const {
+    begin(caller, tensor, function)->wait();
+  }
+
+  intrusive_ptr<Gloo> gloo_;
+  milliseconds timeout_;
 };
+
+using Devices = decltype(Gloo::Options::devices);
+
+Devices devices_of_interfaces(std::string_view names) {
+  Devices devices;
+  while (!names.empty()) {
+    const std::string name(names.substr(0, names.find(',')));
+    names.remove_prefix(std::min(names.size(), name.size() + 1));
+    try {
+      devices.push_back(Gloo::createDeviceForInterface(name));
+    } catch (const std::exception& error) {
+      fail("connect_processes: GLOO_SOCKET_IFNAME names {}, needs a network interface with an address; {}", name,
+           first_line(error));
+    }
+  }
+  return devices;
+}
+
+/// Not Gloo's default device: its address is that of this machine's host name, often 127.0.1.1 in /etc/hosts, where no
+/// other machine reaches this one.
+Devices choose_devices(const std::string& address) {
+  const char* interfaces = std::getenv("GLOO_SOCKET_IFNAME");
+  if (interfaces != nullptr && *interfaces != '\0') return devices_of_interfaces(interfaces);
+  try {
+    return {Gloo::createDeviceForHostname(address)};
+  } catch (const std::exception& error) {
+    fail(
+        "connect_processes: Gloo cannot listen at {}, needs an address of this machine; set GLOO_SOCKET_IFNAME to the "
+        "network interface; {}",
+        address, first_line(error));
+  }
+}
 
 }  // namespace
 
-std::unique_ptr<ProcessGroup> connect_by_gloo(const StoreHandle& store, const GlooOptions& options) {
-  return call(options.timeout, [&] { return std::make_unique<GlooProcessGroup>(store.store, options); });
+std::string first_line(const std::exception& error) {
+  static const std::regex kPlaces(R"(\[[^\]]*:[0-9]+\] )");  // "[file:line] " and "[enforce fail at file:line] "
+  const std::string_view text = error.what();
+  return std::regex_replace(std::string(text.substr(0, text.find('\n'))), kPlaces, "");
+}
+
+std::string describe_lost_process(std::string_view caller, std::int64_t size, milliseconds timeout,
+                                  std::string_view cause) {
+  return fmt::format("{}: one of {} processes ended or did not answer within {:g} s, needs all of them; {}", caller,
+                     size, std::chrono::duration<double>(timeout).count(), cause);
+}
+
+std::unique_ptr<ProcessGroup> connect_gloo(const KeyValueStore& store, const GlooOptions& options) {
+  auto gloo_options = Gloo::Options::create(options.connect_timeout);
+  gloo_options->devices = choose_devices(options.address);
+  auto gloo = c10::make_intrusive<Gloo>(intrusive_ptr<c10d::Store>::reclaim_copy(&store.c10d_store()),
+                                        static_cast<int>(options.rank), static_cast<int>(options.size), gloo_options);
+  return std::make_unique<GlooProcessGroup>(std::move(gloo), options.exchange_timeout);
 }
 
 }  // namespace edgewise

@@ -3,26 +3,37 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 
+#include "edgewise/distributed/key_value_store.h"
 #include "edgewise/distributed/process_group.h"
 
 namespace edgewise {
 
-/// The key-value store by which the processes of a group find each other: c10d's, whose headers are heavy.
-struct StoreHandle;
-
 struct GlooOptions {
   std::int64_t rank = 0;
   std::int64_t size = 1;
-  std::string interface;      // the network interface to use, such as "eth0"; "": the one of `local_address`
-  std::string local_address;  // an address of this machine
-  std::chrono::milliseconds timeout{};
+  std::string address;  // IP address of this machine that the other processes reach; unused with GLOO_SOCKET_IFNAME
+  std::chrono::milliseconds connect_timeout;
+  std::chrono::milliseconds exchange_timeout;
 };
 
-/// Connects to the other processes by Gloo, over TCP. All processes of the store call this function. Throws
-/// LostProcessError if one does not within the timeout, which is also that of each exchange.
-std::unique_ptr<ProcessGroup> connect_by_gloo(const StoreHandle& store, const GlooOptions& options);
+/// Connects each pair of processes over TCP, and returns the group, which exchanges tensors through Gloo, the library
+/// of PyTorch for the CPU. All processes call this function with one store. The environment variable
+/// GLOO_SOCKET_IFNAME, with names of network interfaces that commas separate, overrides `address`.
+///
+/// An exchange throws LostProcessError as soon as a connection is closed, and after `exchange_timeout` without
+/// progress; every later exchange of the group throws too. Throws LostProcessError if a process does not connect.
+std::unique_ptr<ProcessGroup> connect_gloo(const KeyValueStore& store, const GlooOptions& options);
+
+/// Returns the text of a LostProcessError that `caller` throws for a group of `size` processes.
+std::string describe_lost_process(std::string_view caller, std::int64_t size, std::chrono::milliseconds timeout,
+                                  std::string_view cause);
+
+/// Returns the first line of the message of an exception of c10d or Gloo, without places in their source code.
+std::string first_line(const std::exception& error);
 
 }  // namespace edgewise

@@ -14,6 +14,7 @@
 #include "edgewise/base/files.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/distributed/agreement.h"
+#include "edgewise/distributed/check_same.h"
 #include "edgewise/distributed/packed_strings.h"
 #include "edgewise/experiment/attention_log.h"
 #include "edgewise/experiment/make_vocabularies.h"

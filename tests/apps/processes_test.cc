@@ -139,7 +139,7 @@ TEST_F(Processes, StartAgainFromTheLastCheckpoint) {
   ::kill(ranks[1], SIGKILL);
   const ProcessResult result = launcher.wait();
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_THAT(result.errors, AllOf(HasSubstr("rank 0: train: another process has ended"),
+  EXPECT_THAT(result.errors, AllOf(HasSubstr("one of 2 processes ended or did not answer within"),
                                    HasSubstr("train: rank 1 was ended by signal 9 (Killed); all processes start again "
                                              "from the last checkpoint (1 of 1 restarts)\n")));
   expect_same_run(path("run"), path("whole"));
@@ -167,7 +167,7 @@ TEST_F(Processes, EndWhenOneIsStopped) {
   ::kill(ranks[1], SIGSTOP);
   const ProcessResult result = launcher.wait();
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.errors, HasSubstr("rank 0: train: another process has ended, or did not answer within 2 s"));
+  EXPECT_THAT(result.errors, HasSubstr("one of 2 processes ended or did not answer within 2 s, needs all of them"));
   EXPECT_EQ(find_ranks("run").size(), 0U);
   EXPECT_EQ(start(train("tiny.toml", "run", {"--resume", "--set", "train.epochs=1"})).wait().exit_code, 0);
 }
@@ -179,10 +179,10 @@ TEST_F(Processes, NeedTheSameConfig) {
   const ProcessResult second = processes[1].wait();
   EXPECT_EQ(first.exit_code, 2);
   EXPECT_EQ(second.exit_code, 2);
-  EXPECT_EQ(
-      first.errors,
-      "train: the config of rank 1 has \"learning_rate = 0.5\" where that of rank 0 has \"\", needs the same; start "
-      "all processes alike\n");
+  EXPECT_EQ(first.errors,
+            "check_same: the config of rank 1 differs from that of rank 0, needs the same in all processes; line 29 is "
+            "\"\" in "
+            "rank 0 and \"learning_rate = 0.5\" in rank 1\n");
   EXPECT_EQ(second.errors, "");
   EXPECT_FALSE(exists(path("run")));
 }
@@ -199,9 +199,10 @@ TEST_F(Processes, NeedTheSameData) {
   write("one/pairs.tsv", pairs);
   write("two/pairs.tsv", pairs.substr(pairs.find('\n') + 1));
   std::vector<RunningProcess> processes = start_two(train("one/config.toml", "run"), train("two/config.toml", "run"));
-  EXPECT_THAT(processes[0].wait().errors,
-              MatchesRegex("train: the hash of the training pairs of rank 1 has \".*\" where that of "
-                           "rank 0 has \".*\", needs the same; .*\n"));
+  EXPECT_THAT(
+      processes[0].wait().errors,
+      MatchesRegex("check_same: the hash of the training pairs of rank 1 differs from that of rank 0, needs the "
+                   "same in all processes; .*\n"));
   EXPECT_EQ(processes[1].wait().errors, "");
 }
 
@@ -257,8 +258,9 @@ TEST_F(Processes, OfSlurmAndOpenMpiFindEachOther) {
   run_well(train("tiny.toml", "alone"));
   const std::vector<std::vector<std::string>> launchers = {
       {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS=2", "SLURM_JOB_ID=7", "SLURM_STEP_ID=0", "SLURM_STEP_NODELIST=localhost",
-       port},
-      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_LOCAL_SIZE=2", job}};
+       "SLURM_NODEID=0", "SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=2", port},
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_LOCAL_SIZE=2", "OMPI_COMM_WORLD_LOCAL_RANK=0",
+       job}};
   for (std::vector<std::string> environment : launchers) {
     const std::string rank = environment.front();
     std::vector<RunningProcess> processes;

@@ -61,24 +61,5 @@ TEST(Agreement, OfOneProcessThrowsTheErrorItself) {
   EXPECT_THROW(in_all_processes(single_process(), fail), OwnError);
 }
 
-TEST(Agreement, NamesTheProcessAndTheLineThatDiffer) {
-  run_as_processes(3, [](ProcessGroup& processes) {
-    const std::string config = processes.rank() == 2 ? "a = 1\nb = 3\nc = 4" : "a = 1\nb = 2\nc = 4";
-    EXPECT_THAT(
-        [&] {
-          check_same(processes, {{"version", "1"}, {"config", config}});
-        },
-        ThrowsMessage<CollectiveError>("train: the config of rank 2 has \"b = 3\" where that of rank 0 has "
-                                       "\"b = 2\", needs the same; start all processes alike"));
-    const std::string longer = processes.rank() == 1 ? "a\nb" : "a";
-    EXPECT_THAT(
-        [&] {
-          check_same(processes, {{"config", longer}});
-        },
-        ThrowsMessage<CollectiveError>(testing::HasSubstr("the config of rank 1 has \"")));
-    EXPECT_NO_THROW(check_same(processes, {{"version", "1"}, {"config", ""}}));
-  });
-}
-
 }  // namespace
 }  // namespace edgewise

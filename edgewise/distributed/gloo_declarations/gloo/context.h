@@ -4,8 +4,10 @@
 #include <chrono>
 
 namespace gloo {
+
 class Context {
  public:
-  void setTimeout(std::chrono::milliseconds);
+  void setTimeout(std::chrono::milliseconds timeout);
 };
+
 }  // namespace gloo

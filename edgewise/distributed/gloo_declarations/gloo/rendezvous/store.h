@@ -9,7 +9,7 @@ namespace gloo::rendezvous {
 
 class Store {
  public:
-  virtual ~Store();
+  virtual ~Store() = default;
   virtual void set(const std::string& key, const std::vector<char>& data) = 0;
   virtual std::vector<char> get(const std::string& key) = 0;
   virtual void wait(const std::vector<std::string>& keys) = 0;

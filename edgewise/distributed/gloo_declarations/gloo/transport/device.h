@@ -2,6 +2,8 @@
 #pragma once
 
 namespace gloo::transport {
+
 class Device;
 class UnboundBuffer;
+
 }  // namespace gloo::transport

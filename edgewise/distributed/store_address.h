@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "edgewise/base/file_descriptor.h"
+
+// Sockets of the store through which processes find each other.
+namespace edgewise {
+
+/// The two ends of a connection as numeric IP addresses.
+struct ConnectionEnds {
+  std::string here = {};
+  std::string there = {};
+};
+
+/// Connects to the store once and closes the connection. Tries again until somebody listens. Throws Error, which begins
+/// with connect_processes, after the timeout.
+ConnectionEnds reach_store(const std::string& address, int port, std::chrono::milliseconds timeout);
+
+/// Opens a socket that listens at `port`: at the loopback address alone if `address` is one and `is_local`, otherwise
+/// at all addresses of this machine, because another machine may have another address for the same host name. Throws
+/// Error if another program has the port.
+FileDescriptor listen_for_store(const std::string& address, int port, bool is_local);
+
+/// Returns the address at which the other processes reach process `rank`, from each process's connection to the store.
+/// The host name of process 0 often leads to 127.0.1.1 on its own machine, and to its address in the network elsewhere:
+/// a process that reaches the store through the loopback interface is on the machine of the store, so it has the
+/// address at which another machine reaches the store.
+std::string address_of(std::int64_t rank, const std::vector<ConnectionEnds>& all);
+
+/// Whether a numeric IP address leads to this machine itself.
+bool is_loopback(const std::string& address);
+
+}  // namespace edgewise
