@@ -36,7 +36,7 @@ class SingleProcess : public ProcessGroup {
 };
 
 at::Tensor to_tensor(const std::string& bytes, std::int64_t size) {
-  const at::Tensor tensor = at::empty({size}, at::kByte);
+  at::Tensor tensor = at::empty({size}, at::kByte);
   std::memcpy(tensor.mutable_data_ptr(), bytes.data(), bytes.size());
   return tensor;
 }

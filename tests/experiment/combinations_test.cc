@@ -147,7 +147,7 @@ TrainedModel train_two_steps(const Experiment& experiment) {
   const TransformerOptions options = transformer_options(experiment, vocabularies);
   TranslationTask task({experiment, vocabularies, make_model(options, 3)}, {});
   const PairEncoder encoder(vocabularies.input, vocabularies.output, make_encode_options(experiment.data));
-  BatchStream batches(std::make_shared<EncodedText>(corpus.train, encoder), experiment.batch, 1);
+  BatchShares batches(std::make_shared<EncodedText>(corpus.train, encoder), experiment.batch, 1);
   Updater update(experiment.train, task, batches);
   for (std::int64_t step = 1; step <= 2; ++step) {
     const Update done = update(step);
