@@ -91,6 +91,7 @@ std::vector<std::string> translate_best(const TranslationModel& model, const std
                                         const StopRequest* stop, ProcessGroup& processes) {
   return share_work(processes, inputs.size(), [&](const std::vector<std::size_t>& numbers) {
     std::vector<std::string> own;
+    own.reserve(numbers.size());
     for (const std::size_t number : numbers) own.push_back(inputs[number]);
     std::vector<std::string> outputs;
     for (TranslatedText& output : translate(model, own, stop)) outputs.push_back(std::move(output.text));

@@ -45,7 +45,7 @@ void OwnedPieces::share(const at::Tensor& flat) const {
 at::Tensor OwnedPieces::gather(const at::Tensor& owned) const {
   if (processes_.size() == 1) return owned;
   const bool is_first = processes_.rank() == 0;
-  const at::Tensor whole = is_first ? at::empty_like(parameters_.gradients()) : at::Tensor();
+  at::Tensor whole = is_first ? at::empty_like(parameters_.gradients()) : at::Tensor();
   for (std::size_t i = 0; i < ranges_.size(); ++i) {
     at::Tensor bucket = is_first ? bucket_of(whole, i) : at::Tensor();
     processes_.gather(part_of(owned, i), bucket, 0);

@@ -23,7 +23,7 @@ std::size_t size_of_ranks(const ProcessReport& report) { return report.ranks.siz
 /// Returns the bytes of a report without its error.
 at::Tensor pack(const ProcessReport& report) {
   const Flags flags{report.is_stopped, report.is_save_requested, !report.error.empty()};
-  const at::Tensor bytes = at::empty({static_cast<std::int64_t>(sizeof(flags) + size_of_ranks(report))}, at::kByte);
+  at::Tensor bytes = at::empty({static_cast<std::int64_t>(sizeof(flags) + size_of_ranks(report))}, at::kByte);
   auto* const begin = bytes.mutable_data_ptr<std::uint8_t>();
   std::memcpy(begin, &flags, sizeof(flags));
   std::memcpy(begin + sizeof(flags), report.ranks.data(), size_of_ranks(report));
