@@ -16,8 +16,10 @@ BatchStream make_stream(const std::shared_ptr<const PairSource>& source, const B
   try {
     return {std::make_shared<SourceShare>(source, rank, count), options, seed};
   } catch (const NoPairsError&) {
-    fail("BatchShares: virtual rank {} of {} has no training pair, needs at least one; set fewer train.virtual_ranks",
-         rank, count);
+    fail(
+        "BatchShares: virtual_ranks is {} and rank {} has no training pair, needs at least one for each rank; set a "
+        "smaller train.virtual_ranks",
+        count, rank);
   }
 }
 

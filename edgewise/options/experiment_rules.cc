@@ -97,6 +97,7 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
     {"train.patience", has_validation, kNeedsValidation},
     {"train.keep_best", has_validation, kNeedsValidation},
     {"train.average", has_validation, kNeedsValidation},
+    {"train.exchange", [](const Experiment& e) { return e.train.virtual_ranks > 1; }, "train.virtual_ranks above 1"},
     {"train.on_spike", [](const Experiment& e) { return e.train.spike > 0; }, "train.spike above 0"},
     {"show.output", [](const Experiment& e) { return !e.recorded_pair.input.empty(); }, "show.input"},
     {"show.input", has_validation, kNeedsValidation},

@@ -88,7 +88,7 @@ TEST_F(TrainHostileRun, IsRefusedForAStateThatDoesNotFit) {
                                   "holds a model of kind \"other\", needs \"transformer\"");
   other_kind.file = "run/last";  // the error names the directory
   for (const Alteration& alteration :
-       {replace(kState, "format = 2", "format = 3"), replace(kState, "step = 20", "step = -1"),
+       {replace(kState, "format = 3", "format = 4"), replace(kState, "step = 20", "step = -1"),
         replace(kState, "step = 20", "step = 9223372036854775808"), replace(kState, "step = 20", "steps = 20"),
         other_kind, replace(kTensors, "F32", "F64"), replace(kTensors, "F32", "I32")}) {
     expect_refused_run(alteration, "last", true);

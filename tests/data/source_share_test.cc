@@ -126,9 +126,10 @@ TEST(BatchShares, DividesTheWindowAmongTheVirtualRanks) {
 
 TEST(BatchShares, RejectsMoreVirtualRanksThanPairs) {
   const auto source = std::make_shared<PairsInMemory>(counted_pairs(3));
-  EXPECT_THAT([&] { BatchShares(source, {}, 1, {.total = 4, .first = 3, .count = 1}); },
-              ThrowsMessage<Error>("BatchShares: virtual rank 3 of 4 has no training pair, needs at least one; set "
-                                   "fewer train.virtual_ranks"));
+  EXPECT_THAT(
+      [&] { BatchShares(source, {}, 1, {.total = 4, .first = 3, .count = 1}); },
+      ThrowsMessage<Error>("BatchShares: virtual_ranks is 4 and rank 3 has no training pair, needs at least one "
+                           "for each rank; set a smaller train.virtual_ranks"));
 }
 
 }  // namespace

@@ -133,6 +133,8 @@ const std::vector<OptionRow>& option_rows() {
       {"train.steps", "3", letters},
       {"train.epochs", "2", letters + Settings{"train.steps=0", "train.epochs=1"}, true},
       {"train.accumulate", "2", letters},
+      {"train.virtual_ranks", "2", letters},
+      {"train.exchange", "bf16", letters + Settings{"train.virtual_ranks=2"}},
       {"train.schedule", "constant", letters},
       {"train.learning_rate", "0.02", letters + kConstant},
       {"train.min_learning_rate", "0.04", letters + Settings{"train.schedule=cosine", "train.learning_rate=0.05"},
