@@ -6,6 +6,7 @@
 #include <string>
 
 #include "edgewise/base/files.h"
+#include "edgewise/train/training_state.h"
 #include "tests/fuzz/readers.h"
 
 namespace edgewise::fuzz {
@@ -29,6 +30,12 @@ TEST_P(FuzzCorpus, IsReadOrRejected) {
 
 INSTANTIATE_TEST_SUITE_P(, FuzzCorpus, testing::ValuesIn(readers().begin(), readers().end()),
                          [](const auto& reader) { return std::string(reader.param.name); });
+
+// A seed with another format ends at the first field.
+TEST(FuzzReaders, HaveATrainingStateOfThePresentFormat) {
+  const fs::path file = fs::path(EDGEWISE_FUZZ_CORPUS) / "state" / "finished";
+  EXPECT_EQ(parse_training_state(read_file(file, "test"), file, "transformer").step, 20);
+}
 
 TEST(FuzzReaders, HaveAFolderOfSeedsEach) {
   std::set<std::string> names;
