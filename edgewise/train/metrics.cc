@@ -50,6 +50,7 @@ MetricsFile::Values metrics_of(const StepReport& report) {
   if (report.encoder_steps) values.emplace_back("encoder_steps", *report.encoder_steps);
   if (report.decoder_steps) values.emplace_back("decoder_steps", *report.decoder_steps);
   if (report.imbalance) values.emplace_back("imbalance", *report.imbalance);
+  if (report.exchange_share) values.emplace_back("exchange_share", *report.exchange_share);
   return values;
 }
 

@@ -26,6 +26,7 @@ struct StepReport {
   std::optional<double> encoder_steps;  // mean ponder steps of a node, for models with adaptive computation
   std::optional<double> decoder_steps;
   std::optional<double> imbalance;        // mean of Update::imbalance, if several processes train together
+  std::optional<double> exchange_share;   // TrainingTimer::exchange_share, likewise
   double seconds = 0.0;                   // since this process began to train
   std::int64_t skipped_steps = 0;         // steps of the run with gradients that were not finite
   std::optional<std::int64_t> last_step;  // end of training; with a limit of epochs, estimated from the present epoch

@@ -187,7 +187,7 @@ void Trainer::train_one_step(RunRequests& requests) {
   } else {
     count_skipped_step();
   }
-  timer_.add_step(TrainingTimer::Clock::now() - begin, done.sums.tokens, done.imbalance);
+  timer_.add_step(TrainingTimer::Clock::now() - begin, done);
   observer_.on_step(make_report(done.sums));
 }
 
@@ -384,7 +384,10 @@ StepReport Trainer::make_report(const LossSums& sums) const {
   report.tokens = sums.tokens;
   report.encoder_steps = sums.encoder.mean();
   report.decoder_steps = sums.decoder.mean();
-  if (processes_.size() > 1) report.imbalance = timer_.imbalance();
+  if (processes_.size() > 1) {
+    report.imbalance = timer_.imbalance();
+    report.exchange_share = timer_.exchange_share();
+  }
   report.seconds = timer_.seconds();
   report.tokens_per_second = timer_.tokens_per_second();
   report.skipped_steps = updater_.adam().num_skipped();

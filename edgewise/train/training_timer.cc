@@ -15,22 +15,26 @@ void TrainingTimer::begin(std::int64_t step) {
   first_step_ = step;
 }
 
-void TrainingTimer::add_step(Clock::duration duration, std::int64_t tokens, double imbalance) {
+void TrainingTimer::add_step(Clock::duration duration, const Update& update) {
   busy_ += duration;
-  tokens_ += tokens;
+  tokens_ += update.sums.tokens;
   ++steps_;
-  imbalances_ += imbalance;
+  imbalances_ += update.imbalance;
+  exchange_seconds_ += update.exchange_seconds;
 }
 
 double TrainingTimer::tokens_per_second() const {
   return static_cast<double>(tokens_) / std::max(in_seconds(busy_), 1e-9);
 }
 
+double TrainingTimer::exchange_share() const { return exchange_seconds_ / std::max(in_seconds(busy_), 1e-9); }
+
 void TrainingTimer::restart() {
   busy_ = {};
   tokens_ = 0;
   steps_ = 0;
   imbalances_ = 0.0;
+  exchange_seconds_ = 0.0;
 }
 
 double TrainingTimer::seconds() const { return in_seconds(Clock::now() - begin_); }

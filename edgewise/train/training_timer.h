@@ -4,10 +4,12 @@
 #include <chrono>
 #include <cstdint>
 
+#include "edgewise/train/updater.h"
+
 namespace edgewise {
 
-/// Measures the tokens per second of training steps alone, how evenly the processes share the tokens, and the time of
-/// the whole training.
+/// Measures the tokens per second of training steps alone, how evenly the processes share the tokens, how long this
+/// process exchanges tensors with others, and the time of the whole training.
 class TrainingTimer {
  public:
   using Clock = std::chrono::steady_clock;
@@ -15,13 +17,14 @@ class TrainingTimer {
   /// Starts the clock after `step` steps.
   void begin(std::int64_t step);
 
-  /// `imbalance` is that of the step (Update).
-  void add_step(Clock::duration duration, std::int64_t tokens, double imbalance);
+  void add_step(Clock::duration duration, const Update& update);
 
   /// Returns the speed of the steps added since the last restart(), without validations and saves.
   double tokens_per_second() const;
   /// Returns the mean imbalance of these steps; 1 without steps.
   double imbalance() const { return steps_ == 0 ? 1.0 : imbalances_ / static_cast<double>(steps_); }
+  /// Returns the share of the time of these steps that this process spent in exchanges (Update::exchange_seconds).
+  double exchange_share() const;
   void restart();
 
   /// Returns the seconds since begin().
@@ -37,6 +40,7 @@ class TrainingTimer {
   std::int64_t tokens_ = 0;  // tokens of these steps
   std::int64_t steps_ = 0;
   double imbalances_ = 0.0;  // their sum
+  double exchange_seconds_ = 0.0;
 };
 
 }  // namespace edgewise

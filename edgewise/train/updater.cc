@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <limits>
 #include <string>
 #include <utility>
@@ -59,6 +60,21 @@ BatchProgress progress_at_begin(ProcessGroup& processes, std::list<BatchPrefetch
   return progress_of(exchange_reports(processes, report));
 }
 
+/// Adds the time until the end of its scope to a sum.
+class SecondsInScope {
+ public:
+  explicit SecondsInScope(double& sum) : sum_(sum), begin_(Clock::now()) {}
+  SecondsInScope(const SecondsInScope&) = delete;
+  SecondsInScope& operator=(const SecondsInScope&) = delete;
+  ~SecondsInScope() { sum_ += std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  double& sum_;
+  Clock::time_point begin_;
+};
+
 }  // namespace
 
 VirtualRanks virtual_ranks_of(const TrainOptions& options, const ProcessGroup& processes) {
@@ -113,17 +129,20 @@ Update Updater::operator()(std::int64_t step, RunRequests& requests) {
   gradient_sum_.clear();
   try {
     LocalStep local = run_batches(step, requests);
-    const std::vector<ProcessReport> reports = exchange_reports(processes_, local.report);
+    double exchange_seconds = 0.0;
+    const std::vector<ProcessReport> reports =
+        run_exchange(exchange_seconds, [&] { return exchange_reports(processes_, local.report); });
     const std::string error = find_error(reports);
     if (!error.empty()) throw BatchError(error);
     if (std::ranges::any_of(reports, &ProcessReport::is_stopped)) throw StopException();
     Update update{.sums = sums_of(reports),
                   .gradient_norm = 0.0,
                   .is_save_requested = std::ranges::any_of(reports, &ProcessReport::is_save_requested),
-                  .imbalance = imbalance_of(reports)};
+                  .imbalance = imbalance_of(reports),
+                  .exchange_seconds = exchange_seconds};
     backward_and_exchange(local.last_loss);
     local.last_loss = {};
-    gradient_sum_.finish();
+    run_exchange(update.exchange_seconds, [&] { gradient_sum_.finish(); });
     update_parameters(step, update);
     progress_ = progress_of(reports);
     return update;
@@ -225,7 +244,16 @@ void Updater::update_parameters(std::int64_t step, Update& update) {
     return;
   }
   adam_.step(schedule_(step), tokens * clip_divisor(update.gradient_norm, options_.clip_norm));
-  pieces_.share(parameters_.values());
+  run_exchange(update.exchange_seconds, [&] { pieces_.share(parameters_.values()); });
+}
+
+/// Calls a function that exchanges tensors, and adds its time to `seconds`. A process alone exchanges nothing.
+template <class Function>
+auto Updater::run_exchange(double& seconds, Function function) const {
+  if (processes_.size() == 1) return function();
+  const ScopedTimer timer("exchange");
+  const SecondsInScope in_scope(seconds);
+  return function();
 }
 
 void Updater::gather_gradients() {

@@ -22,12 +22,13 @@
 
 namespace edgewise {
 
-/// The result of one training step, equal in all processes.
+/// The result of one training step, equal in all processes but for the time.
 struct Update {
   LossSums sums;
   double gradient_norm = 0.0;      // per token, before clipping; not finite: parameters did not change
   bool is_save_requested = false;  // in any process
   double imbalance = 1.0;          // tokens of the process with most tokens, divided by the mean of all processes
+  double exchange_seconds = 0.0;   // this process's time in exchanges, except while the backward pass runs
 
   bool is_applied() const { return std::isfinite(gradient_norm); }
 };
@@ -95,6 +96,8 @@ class Updater {
   static void backward(const BatchLoss& loss);
   void backward_and_exchange(const BatchLoss& loss);
   void update_parameters(std::int64_t step, Update& update);
+  template <class Function>
+  auto run_exchange(double& seconds, Function function) const;
 
   TrainOptions options_;
   TrainingTask& task_;

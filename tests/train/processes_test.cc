@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "edgewise/base/threads.h"
@@ -92,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Settings{"epochs", {"train.epochs=2", "train.steps=0", "train.validate_every=0"}}),
     [](const auto& settings) { return settings.param.name; });
 
-class ProcessErrors : public RunFolder {
+class TwoProcesses : public RunFolder {
  protected:
   static TrainOptions two_ranks() {
     TrainOptions options = short_run();
@@ -111,13 +113,13 @@ class ProcessErrors : public RunFolder {
   }
 };
 
-TEST_F(ProcessErrors, AreThoseOfAllProcessesIfTheRunDirectoryHasThem) {
+TEST_F(TwoProcesses, ReportARunDirectoryThatHoldsARunTogether) {
   std::filesystem::create_directories(folder() / "last");
   EXPECT_THAT([&] { train([](ProcessGroup&, TestRun&) {}); },
               ThrowsMessage<CollectiveError>(HasSubstr("holds a run (last), needs a directory without one")));
 }
 
-TEST_F(ProcessErrors, EndTheOtherProcesses) {
+TEST_F(TwoProcesses, EndAfterAnErrorOfOne) {
   EXPECT_THAT(error_of([&] {
                 train([](ProcessGroup& processes, TestRun& run) {
                   run.task.loss_factor = [&processes](std::int64_t number) {
@@ -130,7 +132,7 @@ TEST_F(ProcessErrors, EndTheOtherProcesses) {
   EXPECT_EQ(read_last_state(folder(), "next_token").step, 4) << "the end of the first epoch";
 }
 
-TEST_F(ProcessErrors, OfLossesThatAreNotFiniteAreFoundTogether) {
+TEST_F(TwoProcesses, FindLossesThatAreNotFiniteTogether) {
   TrainOptions options = two_ranks();
   options.most_skipped = 2;
   EXPECT_THAT(
@@ -146,14 +148,14 @@ TEST_F(ProcessErrors, OfLossesThatAreNotFiniteAreFoundTogether) {
       ThrowsMessage<CollectiveError>(HasSubstr("losses or gradients of the last 2 steps are not finite numbers")));
 }
 
-TEST_F(ProcessErrors, StopAllWhenOneIsAskedToStop) {
+TEST_F(TwoProcesses, StopWhenOneIsAskedToStop) {
   train([](ProcessGroup& processes, TestRun& run) {
     run.after_step = [&](const StepReport& report) { run.requests.stop = processes.rank() == 1 && report.step == 3; };
   });
   EXPECT_EQ(read_last_state(folder(), "next_token").step, 3);
 }
 
-TEST_F(ProcessErrors, SaveWhenOneIsAskedToSave) {
+TEST_F(TwoProcesses, SaveWhenOneIsAskedToSave) {
   std::vector<std::pair<std::int64_t, std::string>> saves;
   train([&](ProcessGroup& processes, TestRun& run) {
     run.after_step = [&](const StepReport& report) { run.requests.save = processes.rank() == 1 && report.step == 2; };
@@ -162,7 +164,22 @@ TEST_F(ProcessErrors, SaveWhenOneIsAskedToSave) {
   EXPECT_THAT(saves, testing::Contains(std::pair(std::int64_t{3}, std::string("last"))));
 }
 
-TEST_F(ProcessErrors, NameTheVirtualRanksThatTheProcessesNeed) {
+TEST_F(TwoProcesses, MeasureTheTimeThatOneWaitsForTheOther) {
+  std::vector<double> shares(2);
+  train([&](ProcessGroup& processes, TestRun& run) {
+    const auto rank = static_cast<std::size_t>(processes.rank());
+    run.task.loss_factor = [rank](std::int64_t) {
+      if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      return 1.0;
+    };
+    run.on_end = [&shares, &run, rank] { shares[rank] = run.steps.back().exchange_share.value(); };
+  });
+  EXPECT_GT(shares[0], shares[1]);
+  EXPECT_LT(shares[0], 1.0);
+  EXPECT_GT(shares[1], 0.0);
+}
+
+TEST_F(TwoProcesses, NameTheVirtualRanksThatTheyNeed) {
   TrainOptions options = short_run();
   EXPECT_THAT(error_of([&] { train([](ProcessGroup&, TestRun&) {}, options); }),
               "train: virtual_ranks is 1 for 2 processes, needs at least one each; set train.virtual_ranks=2");
@@ -171,7 +188,7 @@ TEST_F(ProcessErrors, NameTheVirtualRanksThatTheProcessesNeed) {
               "train: virtual_ranks is 3, needs a power of two");
 }
 
-TEST_F(ProcessErrors, RefuseToGoOnWithOtherVirtualRanks) {
+TEST_F(TwoProcesses, RefuseToGoOnWithOtherVirtualRanks) {
   train([](ProcessGroup&, TestRun&) {});
   TrainOptions options = two_ranks();
   options.virtual_ranks = 4;

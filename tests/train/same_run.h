@@ -12,10 +12,10 @@
 
 namespace edgewise {
 
-/// Reads the lines of metrics without times and speeds, and without the imbalance, which only several processes have.
+/// Reads the lines of metrics without times and speeds, and without the metrics that only several processes have.
 inline std::string read_metrics(const std::filesystem::path& run) {
   return std::regex_replace(read_file(run / "metrics.jsonl"),
-                            std::regex(", \"(tokens_per_second|seconds|imbalance)\": [0-9.e-]+"), "");
+                            std::regex(", \"(tokens_per_second|seconds|imbalance|exchange_share)\": [0-9.e-]+"), "");
 }
 
 /// Returns the names in a folder, sorted.
