@@ -231,6 +231,27 @@ TEST_F(Processes, ReportAFullDiskOnce) {
   EXPECT_THAT(result.errors, MatchesRegex("train: [^\n]*File too large[^\n]*\n"));
 }
 
+TEST_F(Processes, EndWhenOneRunsOutOfMemory) {
+  const std::string port = fmt::format("MASTER_PORT={}", find_free_port());
+  const auto start_rank = [&](const char* rank, const std::string& limit) {
+    const Words words = {"/bin/sh", "-c",
+                         limit + "exec \"$0\" train tiny.toml --out run --threads 1 --timeout 60 --set "
+                                 "train.virtual_ranks=2 --set model.size=1024 --set model.feed_forward=8192",
+                         EDGEWISE_PROGRAM};
+    return RunningProcess(
+        words, {.environment = {fmt::format("RANK={}", rank), "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", port},
+                .folder = path("").string()});
+  };
+  RunningProcess first = start_rank("0", "");
+  RunningProcess second = start_rank("1", "ulimit -v 2000000; ");
+  const ProcessResult results[] = {first.wait(), second.wait()};
+  const std::string errors = results[0].errors + results[1].errors;
+  for (const ProcessResult& result : results) {
+    EXPECT_TRUE(result.exit_code == 2 || result.exit_code == 3) << errors;
+  }
+  EXPECT_THAT(errors, HasSubstr("memory")) << errors;
+}
+
 TEST_F(Processes, AreAPowerOfTwoForTheirVirtualRanks) {
   const auto error_of_processes = [this](const Words& more) {
     const ProcessResult result = start(train("tiny.toml", "run", more)).wait();
