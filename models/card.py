@@ -48,7 +48,8 @@ def describe_training(training):
     machine = training["machine"]
     threads = training["threads"] or machine["cores"]
     changed = f" with `{' '.join('--set ' + setting for setting in training['settings'])}`" if training["settings"] else ""
-    return f"""`models/train` trained the model by `models/recipe.toml`{changed}: {training["steps"]:,} steps in
+    begin = f" from the weights and the vocabulary of `{training['from']}`" if training.get("from") else ""
+    return f"""`models/train` trained the model by `models/recipe.toml`{changed}{begin}: {training["steps"]:,} steps in
 {training["seconds"] / 60:.0f} minutes on {threads} {"thread" if threads == 1 else "threads"} of {machine["model"]}."""
 
 
