@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 
+#include "edgewise/base/available_memory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/file_system.h"
 
@@ -73,6 +74,10 @@ RegularFile::RegularFile(OpenResult opened, const std::filesystem::path& path, s
 }
 
 std::string RegularFile::read(std::uint64_t max_bytes) const {
+  if (max_bytes == kAvailableMemory) {
+    require_memory(static_cast<double>(size_), fmt::format("{}: {}", caller_, path_.string()),
+                   "use a machine with more memory");
+  }
   check(size_ <= max_bytes, "{}: {} has {} bytes, needs at most {}", caller_, path_.string(), size_, max_bytes);
   std::string bytes;
   bytes.reserve(size_);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,9 @@ class UnreadableFile : public Error {
  public:
   using Error::Error;
 };
+
+/// A limit of RegularFile::read and read_file: the memory that is available at the call.
+inline constexpr std::uint64_t kAvailableMemory = std::numeric_limits<std::uint64_t>::max();
 
 /// Whether opening a path follows a symbolic link at its end, or the link is an error.
 enum class SymbolicLinks { kFollowed, kRefused };

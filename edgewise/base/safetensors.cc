@@ -5,10 +5,10 @@
 #include <tuple>
 #include <utility>
 
-#include "edgewise/base/available_memory.h"
 #include "edgewise/base/checked.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/json_scanner.h"
+#include "edgewise/base/regular_file.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {
@@ -219,14 +219,12 @@ SafetensorsFile::SafetensorsFile(std::string bytes, const std::string& where)
 }
 
 SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path, std::string_view caller) {
-  return parse(read_file(path, caller, max_bytes()), path.string(), caller);
+  return parse(read_file(path, caller, kAvailableMemory), path.string(), caller);
 }
 
 SafetensorsFile SafetensorsFile::parse(std::string bytes, std::string_view name, std::string_view caller) {
   return {std::move(bytes), fmt::format("{}: {}", caller, name)};
 }
-
-std::uint64_t SafetensorsFile::max_bytes() { return static_cast<std::uint64_t>(available_memory()); }
 
 const TensorInfo* SafetensorsFile::find(std::string_view name) const {
   const auto found = index_of_.find(name);

@@ -58,9 +58,6 @@ class SafetensorsFile {
   /// Parses the bytes of a file. Errors call the file `name`.
   static SafetensorsFile parse(std::string bytes, std::string_view name, std::string_view caller = kReader);
 
-  /// Returns the largest size of a file that open() reads: the memory that is available now.
-  static std::uint64_t max_bytes();
-
   /// Returns the tensors in the order of the file. Their bytes are memory of this object; moving the object keeps them.
   std::span<const TensorInfo> tensors() const { return tensors_; }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "edgewise/base/files.h"
+#include "edgewise/base/regular_file.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/byte_reader.h"
 
@@ -82,7 +83,7 @@ class Ctranslate2Reader {
 }  // namespace
 
 Ctranslate2Model read_ctranslate2(const std::filesystem::path& path, std::string_view caller) {
-  return parse_ctranslate2(read_file(path, caller, SafetensorsFile::max_bytes()), path.string(), caller);
+  return parse_ctranslate2(read_file(path, caller, kAvailableMemory), path.string(), caller);
 }
 
 Ctranslate2Model parse_ctranslate2(std::string bytes, std::string_view name, std::string_view caller) {

@@ -21,6 +21,7 @@
 #include "edgewise/experiment/run_config.h"
 #include "edgewise/experiment/share_vocabularies.h"
 #include "edgewise/experiment/translation_task.h"
+#include "edgewise/kernels/gemm/gemm.h"
 #include "edgewise/nn/serialize.h"
 #include "edgewise/options/model_memory.h"
 #include "edgewise/train/run_lock.h"
@@ -190,6 +191,7 @@ TrainResult train(const Experiment& experiment, const std::filesystem::path& run
     require_validation_memory(model_options, experiment.batch, validation.encoded.pairs);
   });
   check_same_pairs(processes, *batches, validation.sentences);
+  kernels::prepare_gemm();
   const auto model = make_model(model_options, experiment.train.seed);
   observer.on_model(*model);
   on_first_process(processes, [&] { take_parameters(*model, std::move(start.model), observer); });

@@ -14,6 +14,7 @@
 #include "edgewise/base/file_system.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/listed_directory.h"
+#include "edgewise/base/regular_file.h"
 #include "edgewise/base/safetensors.h"
 #include "edgewise/distributed/agreement.h"
 #include "edgewise/nn/serialize.h"
@@ -95,7 +96,7 @@ void remove_superfluous_models(const Snapshot& snapshot) {
 
 void load(std::span<const NamedTensor> tensors, const ListedDirectory& files, std::string_view name) {
   const std::string path = files.path(name);
-  load_tensors(tensors, SafetensorsFile::parse(files.read(name, SafetensorsFile::max_bytes()), path), path);
+  load_tensors(tensors, SafetensorsFile::parse(files.read(name, kAvailableMemory), path), path);
 }
 
 /// Reads the tensors of RUN/last; averages only if both the run and `tensors` have them.

@@ -91,6 +91,15 @@ VirtualRanks virtual_ranks_of(const TrainOptions& options, const ProcessGroup& p
   return {.total = ranks, .first = processes.rank() * (ranks / size), .count = ranks / size};
 }
 
+/// Calls a function that exchanges tensors, and adds its time to `seconds`. A process alone exchanges nothing.
+template <class Function>
+auto Updater::run_exchange(double& seconds, Function function) const {
+  if (processes_.size() == 1) return function();
+  const ScopedTimer timer("exchange");
+  const SecondsInScope in_scope(seconds);
+  return function();
+}
+
 Updater::Updater(const TrainOptions& options, TrainingTask& task, BatchShares& batches, ProcessGroup& processes)
     : options_(options),
       task_(task),
@@ -245,15 +254,6 @@ void Updater::update_parameters(std::int64_t step, Update& update) {
   }
   adam_.step(schedule_(step), tokens * clip_divisor(update.gradient_norm, options_.clip_norm));
   run_exchange(update.exchange_seconds, [&] { pieces_.share(parameters_.values()); });
-}
-
-/// Calls a function that exchanges tensors, and adds its time to `seconds`. A process alone exchanges nothing.
-template <class Function>
-auto Updater::run_exchange(double& seconds, Function function) const {
-  if (processes_.size() == 1) return function();
-  const ScopedTimer timer("exchange");
-  const SecondsInScope in_scope(seconds);
-  return function();
 }
 
 void Updater::gather_gradients() {

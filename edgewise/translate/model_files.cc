@@ -13,6 +13,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/manifest.h"
+#include "edgewise/base/regular_file.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/base/stored_parameters.h"
 #include "edgewise/base/utf8.h"
@@ -148,7 +149,7 @@ ModelFiles read_model_files(const ListedDirectory& files, std::string_view calle
   experiment.model = transformer_options(experiment, vocabularies);
   check_model_section(experiment.model, files, caller);
   const std::string name = files.path(kParametersFile);
-  SafetensorsFile parameters = SafetensorsFile::parse(files.read(kParametersFile, SafetensorsFile::max_bytes()), name);
+  SafetensorsFile parameters = SafetensorsFile::parse(files.read(kParametersFile, kAvailableMemory), name);
   check_finite(parameters, name, caller);
   check_begin_embedding(experiment.model, parameters, name, caller);
   return {experiment, text_codec(experiment, vocabularies), std::move(parameters), name, std::move(config)};

@@ -235,12 +235,13 @@ TEST_F(Processes, EndWhenOneRunsOutOfMemory) {
   const std::string port = fmt::format("MASTER_PORT={}", find_free_port());
   const auto start_rank = [&](const char* rank, const std::string& limit) {
     const Words words = {"/bin/sh", "-c",
-                         limit + "exec \"$0\" train tiny.toml --out run --threads 1 --timeout 60 --set "
-                                 "train.virtual_ranks=2 --set model.size=1024 --set model.feed_forward=8192",
+                         limit +
+                             "exec \"$0\" train tiny.toml --out run --threads 1 --timeout 60 --set "
+                             "train.virtual_ranks=2 --set model.size=1024 --set model.feed_forward=8192",
                          EDGEWISE_PROGRAM};
-    return RunningProcess(
-        words, {.environment = {fmt::format("RANK={}", rank), "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", port},
-                .folder = path("").string()});
+    return RunningProcess(words,
+                          {.environment = {fmt::format("RANK={}", rank), "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", port},
+                           .folder = path("").string()});
   };
   RunningProcess first = start_rank("0", "");
   RunningProcess second = start_rank("1", "ulimit -v 2000000; ");

@@ -80,6 +80,11 @@ bool has_native_bf16();
 template <typename T, typename Out>
 void gemm(const Gemm<T, Out>& product);
 
+/// Lets oneDNN compile the code that all products of floats share, which otherwise happens in the first product.
+/// Without memory for this code, oneDNN crashes: a program that needs much memory calls this function before it takes
+/// the memory.
+void prepare_gemm();
+
 namespace reference {
 
 template <typename T, typename Out>

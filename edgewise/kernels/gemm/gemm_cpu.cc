@@ -2,6 +2,7 @@
 #include <optional>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "edgewise/base/profile.h"
 #include "edgewise/kernels/gemm/gemm.h"
@@ -27,6 +28,20 @@ cpu::ForcedNativeBf16::~ForcedNativeBf16() { forced_native_bf16 = previous_; }
 
 bool has_native_bf16() {
   return forced_native_bf16.value_or(instruction_set() == InstructionSet::kAvx512 && onednn::has_fast_bf16());
+}
+
+void prepare_gemm() {
+  constexpr std::int64_t kSize = 64;
+  const std::vector<float> ones(kSize * kSize, 1.0f);
+  std::vector<float> result(ones.size());
+  const Matrix<float> matrix{.data = ones.data(), .stride = kSize};
+  gemm(Gemm<float, float>{.rows = kSize,
+                          .columns = kSize,
+                          .depth = kSize,
+                          .a = matrix,
+                          .b = matrix,
+                          .out = result.data(),
+                          .out_stride = kSize});
 }
 
 template <typename T, typename Out>
