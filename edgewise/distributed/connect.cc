@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/distributed/connect.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <atomic>
 #include <future>
@@ -13,6 +11,9 @@
 #include <vector>
 
 #include "edgewise/base/background.h"
+#include "edgewise/distributed/broken_pipe.h"
+#include "edgewise/distributed/c10d_errors.h"
+#include "edgewise/distributed/c10d_process_group.h"
 #include "edgewise/distributed/gloo_process_group.h"
 #include "edgewise/distributed/key_value_store.h"
 #include "edgewise/distributed/packed_strings.h"
@@ -116,8 +117,10 @@ std::unique_ptr<ProcessGroup> meet(Meeting& meeting) {
                          meeting.listener.is_open() ? &meeting.listener : nullptr});
     const auto all = Registration(store, launch, timeout, meeting.deadline).exchange(meeting.ends);
     meeting.is_complete = true;
-    return connect_gloo(store, {launch.rank, launch.size, address_of(launch.rank, all), meeting.time_left(),
-                                meeting.options.exchange_timeout});
+    const auto gloo =
+        connect_gloo(store, {launch.rank, launch.size, address_of(launch.rank, all), meeting.time_left()});
+    return std::make_unique<C10dProcessGroup>(gloo, std::make_shared<PeerWatch>(gloo), meeting.options.exchange_timeout,
+                                              ExchangeEnd::kIsSignalled);
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
@@ -129,15 +132,6 @@ std::unique_ptr<ProcessGroup> meet(Meeting& meeting) {
         fmt::format("connect_processes: the store at {}:{} closed before all {} processes came, needs process 0; {}",
                     launch.address, launch.port, launch.size, cause));
   }
-}
-
-/// Keeps the signal SIGPIPE from this thread and from the threads that the thread starts: Gloo writes to connections
-/// that the other process may have closed.
-void block_broken_pipe_signal() {
-  sigset_t signals;
-  ::sigemptyset(&signals);
-  ::sigaddset(&signals, SIGPIPE);
-  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
 std::string late_error(const Meeting& meeting) {
@@ -156,7 +150,7 @@ std::string late_error(const Meeting& meeting) {
 /// server that does not answer.
 std::unique_ptr<ProcessGroup> meet_in_time(const std::shared_ptr<Meeting>& meeting) {
   auto task = std::make_shared<std::packaged_task<std::unique_ptr<ProcessGroup>()>>([meeting] {
-    block_broken_pipe_signal();
+    const BlockedBrokenPipe blocked;
     return meet(*meeting);
   });
   std::future<std::unique_ptr<ProcessGroup>> group = task->get_future();

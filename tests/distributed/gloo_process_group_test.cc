@@ -132,6 +132,24 @@ TEST(GlooProcessGroup, ReportsALostProcessInEachExchangeInProgress) {
   expect_success(processes[0]);
 }
 
+// Gloo alone waits for the timeout here: the bytes to the killed process are in a queue, and some of its bytes have
+// come.
+TEST(GlooProcessGroup, ReportsAProcessThatIsKilledWhileItExchangesALargeTensor) {
+  const ReservedPort port;
+  std::vector<RunningProcess> processes = fork_group(2, port, [](ProcessGroup& group) {
+    const at::Tensor input = at::zeros({2 << 26}, at::kByte);
+    const at::Tensor output = at::zeros({2 << 26}, at::kByte);
+    const auto exchange = group.begin_all_to_all(input, output);
+    if (group.rank() == 1) std::raise(SIGSTOP);
+    EXPECT_THAT(error_of([&] { exchange->wait(); }),
+                testing::StartsWith("all_to_all: one of 2 processes ended or did not answer within 1800 s, needs all"));
+    EXPECT_THROW(group.all_gather(one(), one_of_each(group)), LostProcessError);
+  });
+  ::sleep(2);
+  processes[1].send(SIGKILL);
+  expect_success(processes[0]);
+}
+
 TEST(GlooProcessGroup, OutlivesAProcessThatEndsInOrder) {
   const std::vector<std::string> outputs = run_group(kSize, [](ProcessGroup& group) {
     group.all_gather(one(), one_of_each(group));

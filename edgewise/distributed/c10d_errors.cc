@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/distributed/c10d_errors.h"
+
+#include <fmt/format.h>
+
+#include <regex>
+
+namespace edgewise {
+
+std::string describe_lost_process(std::string_view caller, std::int64_t size, std::chrono::milliseconds timeout,
+                                  std::string_view cause) {
+  return fmt::format("{}: one of {} processes ended or did not answer within {:g} s, needs all of them; {}", caller,
+                     size, std::chrono::duration<double>(timeout).count(), cause);
+}
+
+std::string first_line(const std::exception& error) {
+  static const std::regex kPlaces(R"(\[[^\]]*:[0-9]+\] )");  // "[file:line] " and "[enforce fail at file:line] "
+  const std::string_view text = error.what();
+  return std::regex_replace(std::string(text.substr(0, text.find('\n'))), kPlaces, "");
+}
+
+}  // namespace edgewise

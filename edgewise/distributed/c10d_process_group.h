@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <vector>
+
+#include "edgewise/distributed/peer_watch.h"
+#include "edgewise/distributed/process_group.h"
+
+namespace edgewise {
+
+/// How the end of an exchange of a backend is noticed.
+enum class ExchangeEnd {
+  kIsSignalled,  // Gloo: Work::wait with a short timeout leaves the exchange as it is
+  kIsPolled,     // NCCL: such a wait aborts the communicator
+};
+
+/// The processes of a backend of c10d, such as Gloo. The functions pass the bytes of the tensors to the backend.
+///
+/// An exchange throws LostProcessError at most 100 ms after the connection to another process was closed without order,
+/// as PeerWatch finds, and after `timeout`. Every later exchange of the groups with this PeerWatch throws too. The
+/// backend may go on to use the tensors of an exchange that threw, and keeps their memory.
+class C10dProcessGroup : public ProcessGroup {
+ public:
+  C10dProcessGroup(c10::intrusive_ptr<c10d::Backend> backend, std::shared_ptr<PeerWatch> watch,
+                   std::chrono::milliseconds timeout, ExchangeEnd end);
+  C10dProcessGroup(const C10dProcessGroup&) = delete;
+  C10dProcessGroup& operator=(const C10dProcessGroup&) = delete;
+  ~C10dProcessGroup() override;
+
+  std::int64_t rank() const override;
+  std::int64_t size() const override;
+  std::unique_ptr<Pending> begin_all_to_all(const at::Tensor& input, const at::Tensor& output) override;
+  std::unique_ptr<Pending> begin_all_gather(const at::Tensor& input, const at::Tensor& output) override;
+  void broadcast(const at::Tensor& tensor, std::int64_t root) override;
+  void gather(const at::Tensor& input, const at::Tensor& output, std::int64_t root) override;
+  void scatter(const at::Tensor& input, const at::Tensor& output, std::int64_t root) override;
+
+ private:
+  using WorkPointer = c10::intrusive_ptr<c10d::Work>;
+  class Exchange;
+
+  /// Calls a function, and turns an exception of c10d into a LostProcessError.
+  template <class Function>
+  auto translate(std::string_view caller, Function function);
+  template <class Function>
+  std::unique_ptr<Pending> begin(std::string_view caller, const at::Tensor& tensor, Function function);
+  template <class Function>
+  void run(std::string_view caller, const at::Tensor& tensor, Function function);
+  void wait_for(c10d::Work& work) const;
+  void wait_briefly(c10d::Work& work) const;
+
+  c10::intrusive_ptr<c10d::Backend> backend_;
+  std::shared_ptr<PeerWatch> watch_;
+  std::chrono::milliseconds timeout_;
+  ExchangeEnd end_;
+  std::vector<WorkPointer> given_up_;  // exchanges that threw while they were in progress
+};
+
+}  // namespace edgewise
