@@ -91,11 +91,13 @@ void take_parameters(const SequenceModel& model, std::unique_ptr<ModelFiles> sta
   observer.on_parameters(start->parameters_name);
 }
 
-void require_training_memory(const TransformerOptions& model, const TrainOptions& options, const BatchShares& batches) {
+void require_training_memory(const TransformerOptions& model, const TrainOptions& options, const BatchShares& batches,
+                             const ProcessGroup& processes) {
+  const TrainingProcess process{.processes = processes.size(), .saves = processes.rank() == 0};
   const std::int64_t parameters = count_parameters(check_options(model));
-  const BatchTokens batch =
-      batches.largest_batch([&](const BatchTokens& tokens) { return training_memory(model, options, tokens); });
-  require_memory(training_memory(model, options, batch),
+  const BatchTokens batch = batches.largest_batch(
+      [&](const BatchTokens& tokens) { return training_memory(model, options, tokens, process); });
+  require_memory(training_memory(model, options, batch, process),
                  fmt::format("train: training {} parameters with a batch of {} input and {} output tokens", parameters,
                              batch.input, batch.output),
                  "choose smaller values of model.size, model.feed_forward, the model's layers or batch.tokens");
@@ -184,7 +186,7 @@ TrainResult train(const Experiment& experiment, const std::filesystem::path& run
     observer.on_data(count_training_pairs(*pairs, corpus, is_first && !settings.is_resumed, observer), corpus,
                      vocabularies);
     batches.emplace(pairs, experiment.batch, experiment.train.seed, ranks);
-    require_training_memory(model_options, experiment.train, *batches);
+    require_training_memory(model_options, experiment.train, *batches, processes);
     validation = encode_evaluation_pairs(experiment, std::move(corpus.valid), vocabularies);
     // Test pairs for which the model has too few positions are refused before training, not after.
     if (model_options.num_learned_positions() > 0) encode_evaluation_pairs(experiment, corpus.test, vocabularies);

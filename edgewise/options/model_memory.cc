@@ -121,10 +121,11 @@ std::int64_t count_parameters(const TransformerOptions& options) {
   return around + options.encoder_layers * encoder_layer + options.decoder_layers * decoder_layer;
 }
 
-double training_memory(const TransformerOptions& model, const TrainOptions& train, const BatchTokens& batch) {
-  const int averages = train.average > 0 ? 1 : 0;
-  const int state = 3 + averages;    // parameters, two moments, averages
-  const int copies = 2 * state + 1;  // the state, its snapshot, and gradients
+double training_memory(const TransformerOptions& model, const TrainOptions& train, const BatchTokens& batch,
+                       const TrainingProcess& process) {
+  const int divided = train.average > 0 ? 3 : 2;         // two moments, averages
+  const int snapshot = process.saves ? 1 + divided : 0;  // with the parameters
+  const double copies = 2 + static_cast<double>(divided) / static_cast<double>(process.processes) + snapshot;
   return kFloatBytes * copies * static_cast<double>(count_parameters(model)) + activation_memory(model, train, batch);
 }
 

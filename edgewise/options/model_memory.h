@@ -25,11 +25,18 @@ struct BatchTokens {
   void add_pair(std::int64_t input_nodes, std::int64_t output_nodes);
 };
 
-/// Returns a lower bound for the bytes that training needs at once: parameters, gradients, both moments of Adam and the
-/// averaged weights; the copy of the state that is being saved, without gradients; and the activations that forward
-/// saves for backward of one batch. A side with adaptive computation counts as one step. Additive attention saves a
-/// vector for each edge.
-double training_memory(const TransformerOptions& model, const TrainOptions& train, const BatchTokens& batch);
+/// One of the processes that train a model together.
+struct TrainingProcess {
+  std::int64_t processes = 1;
+  bool saves = true;  // whether this process writes the checkpoints
+};
+
+/// Returns a lower bound for the bytes that training needs at once in a process: parameters and gradients; the
+/// process's part of both moments of Adam and of the averaged weights; in the process that saves, the copy of the whole
+/// state that is being saved, without gradients; and the activations that forward saves for backward of one batch. A
+/// side with adaptive computation counts as one step. Additive attention saves a vector for each edge.
+double training_memory(const TransformerOptions& model, const TrainOptions& train, const BatchTokens& batch,
+                       const TrainingProcess& process = {});
 
 /// Returns a lower bound for the bytes that the edges of a batch need in a pass without gradients: additive attention
 /// computes three vectors for each edge of a relation; other attention needs nothing for them.

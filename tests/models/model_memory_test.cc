@@ -58,6 +58,8 @@ TEST(ModelMemory, GrowsWithTheStateOfTheOptimiserAndTheBatch) {
   EXPECT_EQ(training_memory(model, train, {}), 4 * 7 * numbers);
   train.average = 0.9;
   EXPECT_EQ(training_memory(model, train, {}), 4 * 9 * numbers);
+  EXPECT_EQ(training_memory(model, train, {}, {.processes = 2, .saves = true}), 4 * 7.5 * numbers);
+  EXPECT_EQ(training_memory(model, train, {}, {.processes = 2, .saves = false}), 4 * 3.5 * numbers);
   const double batch = training_memory(model, train, {.input = 100, .output = 100}) - 4 * 9 * numbers;
   EXPECT_GT(batch, 4 * 2 * 100 * (2 * 6 * 8 + 2 * 12));
   train.precision = Precision::kBf16;
