@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The commands of this project. Every target installs what it needs on its first call.
 .PHONY: help setup build demo serve test test-pages gallery python-wheel python-models-wheel python-train-wheel \
-  test-python test-torch test-train test-sanitized test-threads fuzz lint-tools format format-check tidy \
+  test-python test-torch test-train test-sanitized test-threads compile-cuda fuzz lint-tools format format-check tidy \
   bench-kernels bench-peers packages check-packages clean
 
 help:  ## list all targets
@@ -59,8 +59,8 @@ test-sanitized: setup  ## run the tests under AddressSanitizer and UndefinedBeha
 	@ctest --test-dir build-asan --output-on-failure --parallel "$$(nproc)" $(TESTS)
 
 test-threads: setup  ## run the tests of code with threads under ThreadSanitizer
-	@scripts/build tsan test_threads test_server_threads
-	@ctest --test-dir build-tsan --output-on-failure --tests-regex '^(server_)?threads$$'
+	@scripts/build tsan test_threads test_server_threads test_device
+	@ctest --test-dir build-tsan --output-on-failure --tests-regex '^((server_)?threads|device)$$'
 
 fuzz: setup  ## feed altered files to all readers of files, SECONDS=600 for each; stops at a finding; needs clang
 	@scripts/fuzz $(or $(SECONDS),600)
@@ -69,10 +69,10 @@ lint-tools:
 	@scripts/setup lint
 
 format: lint-tools  ## format all sources with clang-format 14
-	@git ls-files '*.h' '*.cc' '*.cpp' | xargs clang-format-14 -i
+	@git ls-files '*.h' '*.cc' '*.cpp' '*.cu' | xargs clang-format-14 -i
 
 format-check: lint-tools  ## check the format of sources, comments, help texts, tests and the picture of the layers
-	@git ls-files '*.h' '*.cc' '*.cpp' | xargs clang-format-14 --dry-run -Werror
+	@git ls-files '*.h' '*.cc' '*.cpp' '*.cu' | xargs clang-format-14 --dry-run -Werror
 	@scripts/check_prose --self-test
 	@scripts/check_prose
 	@scripts/check_tests
@@ -80,6 +80,9 @@ format-check: lint-tools  ## check the format of sources, comments, help texts, 
 
 tidy: lint-tools  ## run clang-tidy over the library and examples
 	@scripts/tidy
+
+compile-cuda:  ## compile the kernels for GPUs with nvcc, and print their registers; does nothing without nvcc
+	@scripts/compile_cuda --table
 
 bench-kernels: setup  ## build the benchmarks of single kernels and run each once, at its smallest size
 	@scripts/bench_kernels

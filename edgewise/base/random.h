@@ -11,8 +11,8 @@ namespace edgewise {
 
 /// Returns the four words of block `counter` of a random stream: Philox 4x32-10 (Salmon et al. 2011, "Parallel random
 /// numbers: as easy as 1, 2, 3") with the seed as key. Blocks can be computed in any order, so that backward passes
-/// draw a dropout mask again instead of storing it.
-inline std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t stream, std::uint64_t counter) {
+/// draw a dropout mask again instead of storing it. constexpr, so that device code can call this function, too.
+constexpr std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t stream, std::uint64_t counter) {
   auto low = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
   auto high = [](std::uint64_t value) { return static_cast<std::uint32_t>(value >> 32); };
 

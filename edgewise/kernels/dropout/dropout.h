@@ -14,6 +14,7 @@ struct Dropout {
 };
 
 /// Computes the factor of a value from 32 random bits: 0 if the bits are below rate * 2^32, otherwise 1 / (1 - rate).
+/// The constructor is for the host; device code receives the rule as a member of its kernel.
 template <typename T>
 class DropoutRule {
  public:
@@ -21,10 +22,10 @@ class DropoutRule {
       : threshold_(static_cast<std::uint32_t>(std::min(std::ldexp(dropout.rate, 32), 0xFFFFFFFFp0))),
         scale_(static_cast<T>(1.0 / (1.0 - dropout.rate))) {}
 
-  bool is_identity() const { return threshold_ == 0; }
-  std::uint32_t threshold() const { return threshold_; }
-  T scale() const { return scale_; }
-  T factor(std::uint32_t bits) const { return static_cast<T>(bits >= threshold_) * scale_; }
+  constexpr bool is_identity() const { return threshold_ == 0; }
+  constexpr std::uint32_t threshold() const { return threshold_; }
+  constexpr T scale() const { return scale_; }
+  constexpr T factor(std::uint32_t bits) const { return static_cast<T>(bits >= threshold_) * scale_; }
 
  private:
   std::uint32_t threshold_;

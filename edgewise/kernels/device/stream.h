@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace edgewise::kernels::device {
+
+/// A queue of the device, which runs its kernels and copies one after the other. `handle` is a cudaStream_t, and null
+/// is the default queue. The emulator finishes each kernel within launch() and ignores the stream.
+struct Stream {
+  void* handle = nullptr;
+};
+
+}  // namespace edgewise::kernels::device

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#ifndef __CUDACC__
+#include "edgewise/kernels/device/emulator/schedule.h"
+#endif
+
+namespace edgewise::kernels::device {
+
+/// Calls test() in each order of the emulator, or once on a device.
+template <class Test>
+void for_each_schedule(Test&& test) {
+#ifdef __CUDACC__
+  test();
+#else
+  for (const emulator::Schedule& schedule : emulator::all_schedules()) {
+    SCOPED_TRACE("schedule: " + to_string(schedule));
+    const emulator::ScheduleScope scope(schedule);
+    test();
+  }
+#endif
+}
+
+}  // namespace edgewise::kernels::device

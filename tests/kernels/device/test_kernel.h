@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "edgewise/kernels/device/device.h"
+
+namespace edgewise::kernels::device {
+
+struct TestShared {
+  alignas(16) float values[64];
+};
+
+/// A kernel of two warps whose threads call a lambda with the shared memory. Only the emulator runs it.
+template <class Body>
+struct TestKernel {
+  static constexpr const char* kName = "test";
+  static constexpr int kThreads = 64;
+  using Shared = TestShared;
+
+  Body body;
+
+  void operator()() const { body(shared_memory<Shared>()); }
+};
+
+template <class Body>
+void run(Body body, int num_blocks = 1) {
+  launch(TestKernel<Body>{body}, num_blocks, Stream());
+}
+
+}  // namespace edgewise::kernels::device

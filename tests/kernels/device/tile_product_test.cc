@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/kernels/device/tile_product.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "edgewise/base/random.h"
+#include "edgewise/kernels/device/buffer.h"
+#include "tests/kernels/device/schedules.h"
+#include "tests/kernels/near.h"
+
+namespace edgewise::kernels::device {
+namespace {
+
+struct Sizes {
+  int rows, columns, depth;
+};
+
+std::vector<BFloat16> random_numbers(int count, std::uint64_t seed) {
+  RandomStream random(seed);
+  std::vector<BFloat16> values(static_cast<std::size_t>(count));
+  for (BFloat16& value : values) value = BFloat16(static_cast<float>(random.normal()));
+  return values;
+}
+
+std::vector<float> run(const std::vector<BFloat16>& a, const std::vector<BFloat16>& b, Sizes sizes) {
+  const Buffer<BFloat16> a_buffer(a);
+  const Buffer<BFloat16> b_buffer(b);
+  Buffer<float> out(static_cast<std::size_t>(sizes.rows * sizes.columns));
+  const TileProduct kernel = {.a = a_buffer.data(),
+                              .b = b_buffer.data(),
+                              .out = out.data(),
+                              .rows = sizes.rows,
+                              .columns = sizes.columns,
+                              .depth = sizes.depth};
+  launch(kernel, kernel.num_blocks(), Stream());
+  return out.read();
+}
+
+std::vector<double> product(const std::vector<BFloat16>& a, const std::vector<BFloat16>& b, Sizes sizes) {
+  std::vector<double> out;
+  for (int row = 0; row < sizes.rows; ++row) {
+    for (int column = 0; column < sizes.columns; ++column) {
+      double sum = 0;
+      for (int k = 0; k < sizes.depth; ++k) {
+        sum += static_cast<double>(a[row * sizes.depth + k]) * b[column * sizes.depth + k];
+      }
+      out.push_back(sum);
+    }
+  }
+  return out;
+}
+
+TEST(TileProduct, MatchesTheDefinitionInEverySchedule) {
+  for (const Sizes sizes : {Sizes{1, 1, 8}, {3, 70, 40}, {65, 9, 104}}) {
+    SCOPED_TRACE(testing::Message() << sizes.rows << " x " << sizes.columns << " x " << sizes.depth);
+    const std::vector<BFloat16> a = random_numbers(sizes.rows * sizes.depth, 1);
+    const std::vector<BFloat16> b = random_numbers(sizes.columns * sizes.depth, 2);
+    const std::vector<double> expected = product(a, b, sizes);
+    const std::vector<float> in_order = run(a, b, sizes);
+    expect_near(in_order, expected, "out");
+
+    for_each_schedule([&] { EXPECT_EQ(run(a, b, sizes), in_order); });
+  }
+}
+
+}  // namespace
+}  // namespace edgewise::kernels::device
