@@ -143,7 +143,7 @@ EDGEWISE_DEVICE void fence_device() { __threadfence(); }
 
 namespace detail {
 template <Kernel K>
-__global__ void __launch_bounds__(K::kThreads) run(const __grid_constant__ K kernel) {
+__global__ void __launch_bounds__(K::kThreads, 1) run(const __grid_constant__ K kernel) {
   kernel();
 }
 

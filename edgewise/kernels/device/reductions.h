@@ -27,6 +27,13 @@ struct Minimum {
   }
 };
 
+struct BitOr {
+  template <typename T>
+  EDGEWISE_DEVICE T operator()(T a, T b) const {
+    return a | b;
+  }
+};
+
 /// Combines the values of each group of kLanes consecutive lanes, a power of 2. Every lane receives the result of its
 /// group. A collective of the whole warp. Takes log2(kLanes) shuffles.
 template <int kLanes = kWarpSize, Word T, class Combine>
