@@ -34,7 +34,7 @@
 //
 //     EDGEWISE_DEVICE                declares a function of the device
 //     EDGEWISE_UNROLL                unrolls the loop that follows, on the device
-//     CallSite                       a place in the source; the last parameter of collectives
+//     CallSite                       a line of the kernel; the last parameter of collectives
 //     thread_index() block_index() num_blocks() shared_memory<Shared>()
 //     synchronize_block() synchronize_group() synchronize_warp()
 //     shuffle() shuffle_xor() ballot()
@@ -44,7 +44,8 @@
 //     atomic_add() fence_device()
 //     launch() launch_error()
 //
-// A collective is a function that several threads must reach together. The emulator reports the place if they do not.
+// A collective is a function that several threads must reach together. The emulator reports the line if they do not. A
+// function that calls collectives takes a CallSite as its last parameter and passes it on.
 // Kernels contain no products that a compiler may contract with sums: nvcc_options.txt forbids contraction, and
 // fused_multiply_add() is explicit. So the device and the emulator have the same bits, except after exp2_approximate(),
 // log2_approximate() and multiply_tiles(), whose sums have no specified order.

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstring>
 #include <new>
-#include <source_location>
 
 #include "edgewise/kernels/device/device.h"
 #include "edgewise/kernels/device/emulator/emulator.h"
@@ -17,10 +16,6 @@
 #define EDGEWISE_UNROLL
 
 namespace edgewise::kernels::device {
-
-/// Functions that call collectives take a CallSite as their last parameter and pass it on, so that a report names the
-/// line of the kernel.
-using CallSite = std::source_location;
 
 inline int thread_index() { return emulator::thread_index(); }
 inline int block_index() { return emulator::block_index(); }

@@ -62,7 +62,7 @@ TEST(Emulator, ReportsAReductionThatHalfOfAWarpReaches) {
                        ", threads 48-63: ended");
 }
 
-TEST(Emulator, ReportsLanesThatWaitInDifferentPlaces) {
+TEST(Emulator, ReportsLanesThatWaitInDifferentLines) {
   const std::string fault = fault_of([](TestShared&) {
     if (lane_index() < 16) {
       ballot(true);
@@ -86,7 +86,7 @@ TEST(Emulator, ReportsABarrierThatAWarpDoesNotReach) {
                 here(line));
 }
 
-TEST(Emulator, ReportsABarrierInTwoPlaces) {
+TEST(Emulator, ReportsABarrierInTwoLines) {
   const std::string fault = fault_of([](TestShared&) {
     if (warp_index() == 1) {
       synchronize_block();
@@ -95,7 +95,7 @@ TEST(Emulator, ReportsABarrierInTwoPlaces) {
     }
   });
 
-  EXPECT_THAT(fault, StartsWith("test, block 0: threads wait for each other in different places: "));
+  EXPECT_THAT(fault, StartsWith("test, block 0: threads wait for each other in different lines: "));
 }
 
 TEST(Emulator, ReportsWrongArgumentsOfCollectives) {

@@ -13,7 +13,7 @@ namespace {
 constexpr int kLanesOfWarp = 32;
 constexpr int kBarriers = 16;  // the number of a block's barriers on devices
 
-void wait_at_barrier(const char* name, int barrier, int num_threads, const std::source_location& site) {
+void wait_at_barrier(const char* name, int barrier, int num_threads, const CallSite& site) {
   Lane& lane = current_lane();
   void* const memory = lane.block->barrier_memory(barrier);
   lane.collective = {.name = name, .site = site, .barrier = barrier, .num_threads = num_threads};
@@ -38,11 +38,11 @@ void* shared_memory(std::size_t size) {
   return block.shared();
 }
 
-void synchronize_block(const std::source_location& site) {
+void synchronize_block(const CallSite& site) {
   wait_at_barrier("synchronize_block", 0, current_lane().block->sizes().num_threads, site);
 }
 
-void synchronize_group(int barrier, int num_threads, const std::source_location& site) {
+void synchronize_group(int barrier, int num_threads, const CallSite& site) {
   if (barrier < 1 || barrier >= kBarriers) {
     fail_in_kernel(fmt::format("synchronize_group: barrier is {}, needs 1 to {}", barrier, kBarriers - 1), site);
   }
@@ -55,7 +55,7 @@ void synchronize_group(int barrier, int num_threads, const std::source_location&
   wait_at_barrier("synchronize_group", barrier, num_threads, site);
 }
 
-void synchronize_warp(std::uint32_t lanes, const std::source_location& site) {
+void synchronize_warp(std::uint32_t lanes, const CallSite& site) {
   const Lane& lane = current_lane();
   void* const memory = lane.block->warp_memory(lane.index / kLanesOfWarp);
   release_memory(memory);
@@ -63,7 +63,7 @@ void synchronize_warp(std::uint32_t lanes, const std::source_location& site) {
   acquire_memory(memory);
 }
 
-void wait_in_warp(const char* name, WarpFunction run, std::uint32_t lanes, const std::source_location& site) {
+void wait_in_warp(const char* name, WarpFunction run, std::uint32_t lanes, const CallSite& site) {
   Lane& lane = current_lane();
   if ((lanes >> lane.index % kLanesOfWarp & 1) == 0) {
     fail_in_kernel(fmt::format("{}: lanes are {:#010x}, need the calling thread {}", name, lanes, lane.index), site);
@@ -73,16 +73,16 @@ void wait_in_warp(const char* name, WarpFunction run, std::uint32_t lanes, const
   lane.block->wait(lane);
 }
 
-void fail_in_kernel(const std::string& error, const std::source_location& site) {
+void fail_in_kernel(const std::string& error, const CallSite& site) {
   current_lane().block->fail(fmt::format("{} ({})", error, to_string(site)));
 }
 
-std::string to_string(const std::source_location& site) {
-  const std::string_view file = site.file_name();
-  return fmt::format("{}:{}", file.substr(file.rfind('/') + 1), site.line());
+std::string to_string(const CallSite& site) {
+  const std::string_view file = site.file;
+  return fmt::format("{}:{}", file.substr(file.rfind('/') + 1), site.line);
 }
 
-void check_shared(const void* at, int bytes, const char* name, const std::source_location& site) {
+void check_shared(const void* at, int bytes, const char* name, const CallSite& site) {
   Block& block = *current_lane().block;
   const auto begin = reinterpret_cast<std::uintptr_t>(block.shared());
   const auto address = reinterpret_cast<std::uintptr_t>(at);

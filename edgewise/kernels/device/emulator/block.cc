@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "edgewise/kernels/device/emulator/sanitizers.h"
@@ -25,8 +26,8 @@ std::string describe_wait(const Lane& lane) {
   return fmt::format("wait in {} at {}", lane.collective.name, to_string(lane.collective.site));
 }
 
-bool is_same_place(const std::source_location& a, const std::source_location& b) {
-  return a.line() == b.line() && a.column() == b.column() && std::strcmp(a.file_name(), b.file_name()) == 0;
+bool is_same_line(const CallSite& a, const CallSite& b) {
+  return a.line == b.line && std::string_view(a.file) == b.file;
 }
 
 }  // namespace
@@ -140,14 +141,14 @@ void Block::release_if_complete(const Lane& last) {
 
 void Block::release_warp(const Lane& last) {
   const std::uint32_t lanes = last.collective.lanes;
-  Lane* warp = &lanes_[static_cast<std::size_t>(last.index / kLanesOfWarp * kLanesOfWarp)];
+  Lane* warp = lanes_.data() + last.index / kLanesOfWarp * kLanesOfWarp;
   WarpOperands* operands[kLanesOfWarp];
   for (int i = 0; i < kLanesOfWarp; ++i) {
     operands[i] = &warp[i].operands;
     if ((lanes >> i & 1) == 0) continue;
     const Collective& other = warp[i].collective;
     if (warp[i].state != LaneState::kAtWarpCollective || other.lanes != lanes || other.run != last.collective.run ||
-        !is_same_place(other.site, last.collective.site)) {
+        !is_same_line(other.site, last.collective.site)) {
       return;
     }
   }
@@ -163,8 +164,8 @@ void Block::release_barrier(const Lane& last) {
   for (const Lane& lane : lanes_) {
     if (lane.state != LaneState::kAtBarrier || lane.collective.barrier != barrier.barrier) continue;
     ++waiting;
-    if (lane.collective.num_threads != barrier.num_threads || !is_same_place(lane.collective.site, barrier.site)) {
-      fail("threads wait for each other in different places: " + describe_lanes());
+    if (lane.collective.num_threads != barrier.num_threads || !is_same_line(lane.collective.site, barrier.site)) {
+      fail("threads wait for each other in different lines: " + describe_lanes());
     }
   }
   if (waiting < barrier.num_threads) return;

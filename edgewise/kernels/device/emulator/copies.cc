@@ -12,7 +12,7 @@
 // writes NaN at the first of these moments and the bytes at the last one.
 namespace edgewise::kernels::device::emulator {
 
-void copy_async(void* to, const void* from, int bytes, const std::source_location& site) {
+void copy_async(void* to, const void* from, int bytes, const CallSite& site) {
   check_shared(to, bytes, "copy_async", site);
   if (reinterpret_cast<std::uintptr_t>(from) % bytes != 0) {
     fail_in_kernel(fmt::format("copy_async: the address in global memory is no multiple of {} bytes", bytes), site);

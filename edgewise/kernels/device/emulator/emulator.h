@@ -3,9 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <source_location>
 #include <span>
 #include <stdexcept>
+
+#include "edgewise/kernels/device/emulator/call_site.h"
 
 // Runs kernels on the CPU: a block is a set of fibers, one for each thread. A fiber runs until a collective, and a
 // scheduler chooses the next one (schedule.h), so that one run of the kernel is one of the possible interleavings of a
@@ -46,18 +47,17 @@ int block_index();
 int num_blocks();
 void* shared_memory(std::size_t size);
 
-void synchronize_block(const std::source_location& site);
-void synchronize_group(int barrier, int num_threads, const std::source_location& site);
-void synchronize_warp(std::uint32_t lanes, const std::source_location& site);
+void synchronize_block(const CallSite& site);
+void synchronize_group(int barrier, int num_threads, const CallSite& site);
+void synchronize_warp(std::uint32_t lanes, const CallSite& site);
 
-std::uint32_t shuffle(std::uint32_t value, int source, std::uint32_t lanes, const std::source_location& site);
-std::uint32_t ballot(bool value, std::uint32_t lanes, const std::source_location& site);
-void load_matrices(std::span<std::uint32_t> out, const void* row, bool is_transposed, const std::source_location& site);
-void multiply_tiles(float (&sum)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2],
-                    const std::source_location& site);
+std::uint32_t shuffle(std::uint32_t value, int source, std::uint32_t lanes, const CallSite& site);
+std::uint32_t ballot(bool value, std::uint32_t lanes, const CallSite& site);
+void load_matrices(std::span<std::uint32_t> out, const void* row, bool is_transposed, const CallSite& site);
+void multiply_tiles(float (&sum)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2], const CallSite& site);
 
 /// Copies zeros if `from` is null.
-void copy_async(void* to, const void* from, int bytes, const std::source_location& site);
+void copy_async(void* to, const void* from, int bytes, const CallSite& site);
 void commit_copies();
 void wait_copies(int pending);
 

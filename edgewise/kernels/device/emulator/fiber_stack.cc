@@ -12,9 +12,9 @@ namespace {
 
 // Instrumented code has larger frames.
 #if defined(EDGEWISE_ADDRESS_SANITIZER) || defined(EDGEWISE_THREAD_SANITIZER)
-constexpr std::size_t kStackBytes = 512 * 1024;
+constexpr std::size_t kStackBytes = std::size_t{512} * 1024;
 #else
-constexpr std::size_t kStackBytes = 128 * 1024;
+constexpr std::size_t kStackBytes = std::size_t{128} * 1024;
 #endif
 
 class IdleStacks {

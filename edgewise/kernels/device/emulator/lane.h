@@ -4,10 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <source_location>
 #include <string>
 #include <vector>
 
+#include "edgewise/kernels/device/emulator/call_site.h"
 #include "edgewise/kernels/device/emulator/fiber.h"
 
 namespace edgewise::kernels::device::emulator {
@@ -37,7 +37,7 @@ enum class LaneState { kReady, kAtWarpCollective, kAtBarrier, kEnded };
 /// The collective that a lane waits in.
 struct Collective {
   const char* name = "";
-  std::source_location site;
+  CallSite site;
   std::uint32_t lanes = 0;  // take part in a warp's collective
   WarpFunction run = nullptr;
   int barrier = 0;      // number of a barrier
@@ -60,15 +60,15 @@ struct Lane {
 Lane& current_lane();
 
 /// Waits in a collective of the warp until all of its lanes wait there; `name` is for reports.
-void wait_in_warp(const char* name, WarpFunction run, std::uint32_t lanes, const std::source_location& site);
+void wait_in_warp(const char* name, WarpFunction run, std::uint32_t lanes, const CallSite& site);
 
 /// Throws KernelFault with the name of the kernel and the block.
-[[noreturn]] void fail_in_kernel(const std::string& error, const std::source_location& site);
+[[noreturn]] void fail_in_kernel(const std::string& error, const CallSite& site);
 
 /// Returns the file, without its folder, and the line.
-std::string to_string(const std::source_location& site);
+std::string to_string(const CallSite& site);
 
 /// Throws KernelFault unless [at, at + bytes) is in the block's shared memory, at a multiple of `bytes`.
-void check_shared(const void* at, int bytes, const char* name, const std::source_location& site);
+void check_shared(const void* at, int bytes, const char* name, const CallSite& site);
 
 }  // namespace edgewise::kernels::device::emulator

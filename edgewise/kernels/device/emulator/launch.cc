@@ -57,6 +57,7 @@ void launch(const LaunchSizes& sizes, const KernelCall& kernel) {
   const int num_workers = std::min(num_threads(), sizes.num_blocks);
   // All fibers exist before a thread starts: the lock of their stacks would order the threads for ThreadSanitizer.
   std::vector<std::unique_ptr<Block>> blocks;
+  blocks.reserve(static_cast<std::size_t>(std::max(num_workers, 0)));
   for (int worker = 0; worker < num_workers; ++worker) {
     blocks.push_back(std::make_unique<Block>(sizes, kernel, schedule));
   }

@@ -49,7 +49,7 @@ void run_load_matrices(WarpOperands* const* operands, std::uint32_t /*lanes*/) {
       };
       const std::uint32_t low = kIsTransposed ? element(column, row) : element(row, column);
       const std::uint32_t high = kIsTransposed ? element(column + 1, row) : element(row, column + 1);
-      operands[lane]->words[static_cast<std::size_t>(4 + matrix)] = low | high << 16;
+      operands[lane]->words.data()[4 + matrix] = low | high << 16;
     }
   }
 }
@@ -77,7 +77,7 @@ void run_multiply_tiles(WarpOperands* const* operands, std::uint32_t /*lanes*/) 
       const int column = lane % 4 * 2 + i % 2;
       float sum = 0;
       for (int k = 0; k < 16; ++k) sum += a[row][k] * b[k][column];
-      auto& word = operands[lane]->words[static_cast<std::size_t>(6 + i)];
+      std::uint32_t& word = operands[lane]->words.data()[6 + i];
       word = std::bit_cast<std::uint32_t>(std::bit_cast<float>(word) + sum);
     }
   }
@@ -89,7 +89,7 @@ std::uint32_t bf16_bits(float value) {
 
 }  // namespace
 
-std::uint32_t shuffle(std::uint32_t value, int source, std::uint32_t lanes, const std::source_location& site) {
+std::uint32_t shuffle(std::uint32_t value, int source, std::uint32_t lanes, const CallSite& site) {
   if (source < 0 || source >= kLanesOfWarp || (lanes >> source & 1) == 0) {
     fail_in_kernel(fmt::format("shuffle: the source is lane {}, needs one of the lanes {:#010x}", source, lanes), site);
   }
@@ -100,15 +100,14 @@ std::uint32_t shuffle(std::uint32_t value, int source, std::uint32_t lanes, cons
   return operands.words[1];
 }
 
-std::uint32_t ballot(bool value, std::uint32_t lanes, const std::source_location& site) {
+std::uint32_t ballot(bool value, std::uint32_t lanes, const CallSite& site) {
   WarpOperands& operands = current_lane().operands;
   operands.words[0] = value ? 1 : 0;
   wait_in_warp("ballot", run_ballot, lanes, site);
   return operands.words[1];
 }
 
-void load_matrices(std::span<std::uint32_t> out, const void* row, bool is_transposed,
-                   const std::source_location& site) {
+void load_matrices(std::span<std::uint32_t> out, const void* row, bool is_transposed, const CallSite& site) {
   constexpr int kRowBytes = 16;
   Lane& lane = current_lane();
   if (lane.index % kLanesOfWarp < static_cast<int>(out.size()) * 8) {
@@ -122,8 +121,7 @@ void load_matrices(std::span<std::uint32_t> out, const void* row, bool is_transp
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = lane.operands.words[4 + i];
 }
 
-void multiply_tiles(float (&sum)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2],
-                    const std::source_location& site) {
+void multiply_tiles(float (&sum)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2], const CallSite& site) {
   auto& words = current_lane().operands.words;
   for (std::size_t i = 0; i < 4; ++i) {
     words[i] = a[i];
