@@ -65,9 +65,8 @@ struct IntervalAttentionF32 {
         float score[kRowsOfLane][kKeysOfLane] = {};
         multiply_keys(shared.key[stage], score);
         apply_softmax(rows, first_key, score, softmax, out);
-        synchronize_warp();  // the weights of the row are written
+        synchronize_warp();  // the weights are written; the next barrier is behind their last read
         add_values(shared.value[stage], out);
-        synchronize_warp();  // and read
       }
       stage = 1 - stage;
     }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "edgewise/kernels/device/call_site.h"
 #include "edgewise/kernels/device/stream.h"
 
 // The language in which kernels for GPUs are written. nvcc compiles a kernel for the device. Any other compiler
@@ -34,7 +35,6 @@
 //
 //     EDGEWISE_DEVICE                declares a function of the device
 //     EDGEWISE_UNROLL                unrolls the loop that follows, on the device
-//     CallSite                       a line of the kernel; the last parameter of collectives
 //     thread_index() block_index() num_blocks() shared_memory<Shared>()
 //     synchronize_block() synchronize_group() synchronize_warp()
 //     shuffle() shuffle_xor() ballot()
@@ -45,7 +45,7 @@
 //     launch() launch_error()
 //
 // A collective is a function that several threads must reach together. The emulator reports the line if they do not. A
-// function that calls collectives takes a CallSite as its last parameter and passes it on.
+// function that calls collectives takes a CallSite (call_site.h) as its last parameter and passes it on.
 // Kernels contain no products that a compiler may contract with sums: nvcc_options.txt forbids contraction, and
 // fused_multiply_add() is explicit. So the device and the emulator have the same bits, except after exp2_approximate(),
 // log2_approximate() and multiply_tiles(), whose sums have no specified order.

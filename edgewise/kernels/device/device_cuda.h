@@ -18,10 +18,6 @@
 
 namespace edgewise::kernels::device {
 
-struct CallSite {
-  __host__ __device__ static constexpr CallSite current() { return {}; }
-};
-
 EDGEWISE_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
 EDGEWISE_DEVICE int block_index() { return static_cast<int>(blockIdx.x); }
 EDGEWISE_DEVICE int num_blocks() { return static_cast<int>(gridDim.x); }
@@ -142,6 +138,7 @@ EDGEWISE_DEVICE std::uint32_t atomic_add(std::uint32_t* at, std::uint32_t value)
 EDGEWISE_DEVICE void fence_device() { __threadfence(); }
 
 namespace detail {
+// The number 1 lets the assembler use all registers. Without it, the assembler aims at several blocks, and may spill.
 template <Kernel K>
 __global__ void __launch_bounds__(K::kThreads, 1) run(const __grid_constant__ K kernel) {
   kernel();

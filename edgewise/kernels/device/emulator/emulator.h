@@ -6,7 +6,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "edgewise/kernels/device/emulator/call_site.h"
+#include "edgewise/kernels/device/call_site.h"
 
 // Runs kernels on the CPU: a block is a set of fibers, one for each thread. A fiber runs until a collective, and a
 // scheduler chooses the next one (schedule.h), so that one run of the kernel is one of the possible interleavings of a

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/kernels/device/emulator/call_site.h"
+#include "edgewise/kernels/device/call_site.h"
 #include "edgewise/kernels/device/emulator/fiber.h"
 
 namespace edgewise::kernels::device::emulator {
