@@ -38,7 +38,7 @@ class PeerWatch {
   void tell_others() noexcept;
 
   c10::intrusive_ptr<c10d::Backend> gloo_;
-  std::mutex mutex_;  // of the members below
+  std::mutex mutex_;  // guards the members below
   std::vector<c10::intrusive_ptr<c10d::Work>> receives_;
   std::string failure_;
 };
