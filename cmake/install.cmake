@@ -12,14 +12,14 @@ set(infer_layers base graph kernels text search options runtime translate)  # lo
 set(convert_layers convert)
 set(train_layers message ops nn models data distributed train viz experiment)
 
-# Installs the libraries and headers of the listed layers as one component.
+# Installs the libraries and headers of the listed layers as one component, without those of kernels for GPUs.
 function(edgewise_install component)
   list(TRANSFORM ARGN PREPEND edgewise_ OUTPUT_VARIABLE targets)
   foreach(layer ${ARGN})
     set_target_properties(edgewise_${layer} PROPERTIES EXPORT_NAME ${layer})
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/edgewise/${layer}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/edgewise"
       COMPONENT ${component} FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE PATTERN gloo_declarations EXCLUDE
-      PATTERN kernels/device EXCLUDE PATTERN "*_cuda.h" EXCLUDE)
+      PATTERN kernels/device EXCLUDE PATTERN "*_cuda.h" EXCLUDE PATTERN interval_attention.h EXCLUDE)
   endforeach()
   if(component STREQUAL "infer")
     list(APPEND targets edgewise_compiler edgewise_openmp)

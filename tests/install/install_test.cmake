@@ -71,6 +71,11 @@ if(NOT found_by_imported STREQUAL expected)
 endif()
 
 run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component train)
+# Kernels for GPUs need nvcc or the emulator, which are no part of the packages.
+file(GLOB_RECURSE device_files "${WORK}/installed/*_cuda.h" "${WORK}/installed/*emulator*")
+if(device_files OR EXISTS "${WORK}/installed/include/edgewise/kernels/device")
+  message(FATAL_ERROR "kernels for GPUs are installed, needs none: ${device_files}")
+endif()
 build_example(train train)
 # The program starts and reports that the config is missing.
 execute_process(COMMAND "${WORK}/train/example" "${WORK}/none.toml" RESULT_VARIABLE code ERROR_VARIABLE errors)

@@ -45,6 +45,7 @@ TYPED_TEST(IntervalAttention, MatchesTheReferenceOnEveryRelationOfIntervals) {
     if (!intervals) continue;
     ++count;
     for (const AttentionCase& options : attention_cases()) {
+      if (options.name == "bias" || options.name == "clamp") continue;  // "all" has both, and the emulator is slow
       SCOPED_TRACE(name + ", " + options.name);
       const AttentionProblem<TypeParam> problem(relation, {2, 32, 32}, options);
 
