@@ -1,5 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # The commands of this project. Every target installs what it needs on its first call.
+# CUDA=1 builds the preset cuda, in build-cuda/, and installs what it needs.
+ifeq ($(CUDA),1)
+preset := cuda
+folder := build-cuda
+groups := cuda
+else
+preset := release
+folder := build
+groups :=
+endif
+
 .PHONY: help setup build demo serve test test-pages gallery python-wheel python-models-wheel python-train-wheel \
   test-python test-torch test-train test-sanitized test-threads compile-cuda fuzz lint-tools format format-check tidy \
   bench-kernels bench-peers packages check-packages clean
@@ -8,10 +19,10 @@ help:  ## list all targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 21
 
 setup:  ## install Debian packages, and libtorch into .venv
-	@scripts/setup
+	@scripts/setup $(groups)
 
-build: setup  ## build the program, build/edgewise, and all tests
-	@scripts/build release
+build: setup  ## build the program, build/edgewise, and all tests; CUDA=1 builds them in build-cuda/, with NCCL
+	@scripts/build $(preset)
 
 demo: setup  ## train an English-French model, score it, translate a few sentences (minutes)
 	@scripts/build release edgewise
@@ -21,8 +32,8 @@ serve: setup  ## serve the demo's model at http://127.0.0.1:5000 until Ctrl-C
 	@scripts/build release edgewise
 	@scripts/serve
 
-test: build  ## build and run all tests
-	@ctest --test-dir build --output-on-failure --parallel "$$(nproc)"
+test: build  ## build and run all tests; CUDA=1 runs those in build-cuda/
+	@ctest --test-dir $(folder) --output-on-failure --parallel "$$(nproc)"
 
 test-pages: build  ## install Chromium and validators, and test pages and drawings with them
 	@scripts/setup pages
@@ -100,6 +111,6 @@ check-packages: setup  ## install packages in a clean Debian and translate; need
 	@tests/install/check_packages
 
 clean:  ## delete all build folders, packages/, demo/ and dist/; .venv stays
-	@rm -rf build build-asan build-tsan build-fuzz build-packages build-tidy
+	@rm -rf build build-asan build-tsan build-fuzz build-packages build-tidy build-cuda
 	@rm -rf build-python build-python-models build-python-train
 	@rm -rf demo dist packages

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Build options and global defaults.
 option(EDGEWISE_TORCH "Build the layers above libtorch; without them, only what translates is built, and no tests" ON)
+option(EDGEWISE_CUDA "Link libtorch_cuda, so that processes exchange tensors of GPUs through NCCL; needs scripts/setup cuda" OFF)
 option(EDGEWISE_PYTHON "Build the extension module of the Python package, which translates; needs nanobind" OFF)
 option(EDGEWISE_TRAIN_WHEEL "Install the program for the wheel edgewise-train, which finds libtorch in the package torch" OFF)
 option(EDGEWISE_TESTS "Build the tests" ${EDGEWISE_TORCH})
@@ -14,6 +15,9 @@ set(EDGEWISE_TORCH_DIR "" CACHE PATH "The libtorch or PyPI torch folder; empty m
 
 if(EDGEWISE_TESTS AND NOT EDGEWISE_TORCH)
   message(FATAL_ERROR "EDGEWISE_TESTS is ON and EDGEWISE_TORCH is OFF, the tests need libtorch")
+endif()
+if(EDGEWISE_CUDA AND NOT EDGEWISE_TORCH)
+  message(FATAL_ERROR "EDGEWISE_CUDA is ON and EDGEWISE_TORCH is OFF, CUDA needs libtorch")
 endif()
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)

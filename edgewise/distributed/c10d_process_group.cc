@@ -20,6 +20,14 @@ at::Tensor bytes_of(const at::Tensor& tensor) { return tensor.detach().view(-1).
 
 std::vector<at::Tensor> parts_of(const at::Tensor& tensor, std::int64_t size) { return bytes_of(tensor).chunk(size); }
 
+bool is_in_progress(const c10::intrusive_ptr<c10d::Work>& work) {
+  try {
+    return !work->isCompleted();
+  } catch (const std::exception&) {  // an error of CUDA
+    return true;
+  }
+}
+
 }  // namespace
 
 C10dProcessGroup::C10dProcessGroup(c10::intrusive_ptr<c10d::Backend> backend, std::shared_ptr<PeerWatch> watch,
@@ -35,11 +43,9 @@ C10dProcessGroup::~C10dProcessGroup() {
     }
   } catch (const std::exception&) {  // another process has left meanwhile
   }
-  const bool is_in_use =
-      std::any_of(given_up_.begin(), given_up_.end(), [](auto& work) { return !work->isCompleted(); });
   // A thread of Gloo waits for the timeout of the exchange, and the destructor of the backend would wait for the
   // thread.
-  if (is_in_use) backend_.release();
+  if (std::any_of(given_up_.begin(), given_up_.end(), is_in_progress)) backend_.release();
 }
 
 std::int64_t C10dProcessGroup::rank() const { return backend_->getRank(); }
@@ -75,7 +81,7 @@ class C10dProcessGroup::Exchange : public Pending {
     try {
       group_.translate(caller_, [&] { group_.wait_for(*work); });
     } catch (const LostProcessError&) {
-      if (!work->isCompleted()) group_.given_up_.push_back(work);
+      group_.given_up_.push_back(work);
       throw;
     }
   }

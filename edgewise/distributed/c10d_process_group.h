@@ -21,9 +21,9 @@ enum class ExchangeEnd {
 
 /// The processes of a backend of c10d, such as Gloo. The functions pass the bytes of the tensors to the backend.
 ///
-/// An exchange throws LostProcessError at most 100 ms after the connection to another process was closed without order,
-/// as PeerWatch finds, and after `timeout`. Every later exchange of the groups with this PeerWatch throws too. The
-/// backend may go on to use the tensors of an exchange that threw, and keeps their memory.
+/// A wait for an exchange checks every 50 ms whether a connection was closed without order, as PeerWatch finds. The
+/// exchange then throws LostProcessError, as it does after `timeout`. Every later exchange of the groups with this
+/// PeerWatch throws too. The backend may go on to use the tensors of an exchange that threw, and keeps their memory.
 class C10dProcessGroup : public ProcessGroup {
  public:
   C10dProcessGroup(c10::intrusive_ptr<c10d::Backend> backend, std::shared_ptr<PeerWatch> watch,
@@ -58,7 +58,7 @@ class C10dProcessGroup : public ProcessGroup {
   std::shared_ptr<PeerWatch> watch_;
   std::chrono::milliseconds timeout_;
   ExchangeEnd end_;
-  std::vector<WorkPointer> given_up_;  // exchanges that threw while they were in progress
+  std::vector<WorkPointer> given_up_;  // exchanges that threw; some may still be in progress
 };
 
 }  // namespace edgewise

@@ -16,7 +16,9 @@
 #include "edgewise/distributed/c10d_process_group.h"
 #include "edgewise/distributed/gloo_process_group.h"
 #include "edgewise/distributed/key_value_store.h"
+#include "edgewise/distributed/nccl_process_group.h"
 #include "edgewise/distributed/packed_strings.h"
+#include "edgewise/distributed/routed_process_group.h"
 #include "edgewise/distributed/store_address.h"
 
 namespace edgewise {
@@ -109,6 +111,20 @@ struct Meeting {
   milliseconds time_left() const { return std::max(std::chrono::ceil<milliseconds>(deadline - Clock::now()), kGrace); }
 };
 
+/// Connects the processes after all have registered. `address` is that of this process.
+std::unique_ptr<ProcessGroup> connect_group(const KeyValueStore& store, const Meeting& meeting,
+                                            const std::string& address) {
+  const LaunchEnvironment& launch = meeting.launch;
+  const ConnectOptions& options = meeting.options;
+  const auto gloo = connect_gloo(store, {launch.rank, launch.size, address, meeting.time_left()});
+  const auto watch = std::make_shared<PeerWatch>(gloo);
+  auto cpu = std::make_unique<C10dProcessGroup>(gloo, watch, options.exchange_timeout, ExchangeEnd::kIsSignalled);
+  if (options.device.is_cpu()) return cpu;
+  const auto nccl = connect_nccl(store, {launch.rank, launch.size, options.device, options.exchange_timeout});
+  auto gpu = std::make_unique<C10dProcessGroup>(nccl, watch, options.exchange_timeout, ExchangeEnd::kIsPolled);
+  return std::make_unique<RoutedProcessGroup>(std::move(cpu), std::move(gpu));
+}
+
 std::unique_ptr<ProcessGroup> meet(Meeting& meeting) {
   const LaunchEnvironment& launch = meeting.launch;
   const milliseconds timeout = meeting.options.connect_timeout;
@@ -117,10 +133,7 @@ std::unique_ptr<ProcessGroup> meet(Meeting& meeting) {
                          meeting.listener.is_open() ? &meeting.listener : nullptr});
     const auto all = Registration(store, launch, timeout, meeting.deadline).exchange(meeting.ends);
     meeting.is_complete = true;
-    const auto gloo =
-        connect_gloo(store, {launch.rank, launch.size, address_of(launch.rank, all), meeting.time_left()});
-    return std::make_unique<C10dProcessGroup>(gloo, std::make_shared<PeerWatch>(gloo), meeting.options.exchange_timeout,
-                                              ExchangeEnd::kIsSignalled);
+    return connect_group(store, meeting, address_of(launch.rank, all));
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
@@ -138,7 +151,8 @@ std::string late_error(const Meeting& meeting) {
   const LaunchEnvironment& launch = meeting.launch;
   const milliseconds timeout = meeting.options.connect_timeout;
   if (meeting.is_complete) {
-    return describe_lost_process("connect_processes", launch.size, timeout, "Gloo still connects the processes");
+    return describe_lost_process("connect_processes", launch.size, timeout,
+                                 "the processes still connect to each other");
   }
   return fmt::format(
       "connect_processes: the store at {}:{} did not answer within {:g} s, needs the store of these processes; does "
@@ -169,6 +183,9 @@ std::unique_ptr<ProcessGroup> meet_in_time(const std::shared_ptr<Meeting>& meeti
 
 std::unique_ptr<ProcessGroup> connect_processes(const LaunchEnvironment& launch, const ConnectOptions& options) {
   silence_torch_log();
+  check(options.device.is_cpu() || options.device.is_cuda(),
+        "connect_processes: options.device is {}, needs cpu or a GPU, such as cuda:0", options.device.str());
+  if (options.device.is_cuda()) prepare_nccl(options.device);
   const auto meeting = std::make_shared<Meeting>();
   meeting->launch = launch;
   meeting->options = options;

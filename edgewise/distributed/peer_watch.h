@@ -28,7 +28,6 @@ class PeerWatch {
   std::string failure();
 
   /// Checks the connections without waiting for anything. Returns an error text if the group has failed, otherwise "".
-  /// Takes about a microsecond for each process.
   std::string find_failure();
 
   /// Records that the group has failed. The first text stays.

@@ -16,6 +16,8 @@
 namespace edgewise {
 namespace {
 
+using testing::AnyOf;
+using testing::MatchesRegex;
 using testing::StartsWith;
 
 ConnectOptions wait_for_seconds(double seconds) {
@@ -149,6 +151,26 @@ TEST(ConnectProcesses, RefusesARankThatComesTwice) {
   ASSERT_TRUE(wait_until([&] { return twins[0].has_ended() || twins[1].has_ended(); }));
   EXPECT_EQ(expect_success(twins[0].has_ended() ? twins[0] : twins[1]),
             "connect_processes: rank 1 of 3 came twice, needs each rank once; is a process of an earlier run left?");
+}
+
+std::string error_for_device(const at::Device& device) {
+  const ReservedPort port;
+  ConnectOptions options;
+  options.device = device;
+  return error_of_connecting(launch_of(0, 1, port), options);
+}
+
+TEST(ConnectProcesses, RefusesAGpuThatTheBuildOrTheMachineLacks) {
+  EXPECT_THAT(
+      error_for_device(at::Device(at::kCUDA, 99)),
+      AnyOf("connect_processes: options.device is cuda:99, needs a program with CUDA; build it with make build CUDA=1",
+            MatchesRegex("connect_processes: options.device is cuda:99, needs one of the [0-9]+ GPUs of this machine "
+                         "with its number, such as cuda:0")));
+}
+
+TEST(ConnectProcesses, RefusesADeviceThatIsNeitherCpuNorGpu) {
+  EXPECT_EQ(error_for_device(at::kMeta),
+            "connect_processes: options.device is meta, needs cpu or a GPU, such as cuda:0");
 }
 
 /// Connects a group to a store that a launcher serves.

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <utility>
@@ -132,21 +134,25 @@ TEST(GlooProcessGroup, ReportsALostProcessInEachExchangeInProgress) {
   expect_success(processes[0]);
 }
 
-// Gloo alone waits for the timeout here: the bytes to the killed process are in a queue, and some of its bytes have
-// come.
+// Gloo alone waits for the timeout here: bytes to the killed process are in a queue, and some of its bytes have come.
 TEST(GlooProcessGroup, ReportsAProcessThatIsKilledWhileItExchangesALargeTensor) {
+  constexpr std::int64_t kBytes = 1 << 27;
   const ReservedPort port;
   std::vector<RunningProcess> processes = fork_group(2, port, [](ProcessGroup& group) {
-    const at::Tensor input = at::zeros({2 << 26}, at::kByte);
-    const at::Tensor output = at::zeros({2 << 26}, at::kByte);
+    const at::Tensor input = at::empty({2 * kBytes}, at::kByte);
+    const at::Tensor output = at::empty({2 * kBytes}, at::kByte);
+    std::memset(input.mutable_data_ptr(), 1, 2 * kBytes);
+    std::memset(output.mutable_data_ptr(), 0, 2 * kBytes);
     const auto exchange = group.begin_all_to_all(input, output);
-    if (group.rank() == 1) std::raise(SIGSTOP);
+    if (group.rank() == 1) {
+      const volatile auto* first_byte = static_cast<const std::uint8_t*>(output.const_data_ptr());
+      while (*first_byte == 0) ::usleep(100);
+      std::raise(SIGKILL);
+    }
     EXPECT_THAT(error_of([&] { exchange->wait(); }),
                 testing::StartsWith("all_to_all: one of 2 processes ended or did not answer within 1800 s, needs all"));
     EXPECT_THROW(group.all_gather(one(), one_of_each(group)), LostProcessError);
   });
-  ::sleep(2);
-  processes[1].send(SIGKILL);
   expect_success(processes[0]);
 }
 
