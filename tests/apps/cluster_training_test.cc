@@ -16,18 +16,24 @@ namespace {
 using testing::HasSubstr;
 using Words = std::vector<std::string>;
 
-// Starts two processes with srun's variables, passes SIGTERM on as srun does, and returns the highest exit code.
+// Starts two processes with srun's variables, kills them at SIGTERM as srun does, and returns the highest exit code.
 constexpr const char* kSrun = R"(#!/bin/bash
 echo "$@" > srun-arguments
 export SLURM_STEP_NUM_TASKS=2 SLURM_STEP_ID=0 SLURM_STEP_NODELIST=localhost SLURM_STEP_TASKS_PER_NODE=2 SLURM_NODEID=0
 for rank in 0 1; do SLURM_PROCID=$rank SLURM_LOCALID=$rank "$@" & pids+=($!); done
-trap 'kill -TERM "${pids[@]}"' TERM
+trap 'kill -KILL "${pids[@]}"' TERM
+echo "${pids[@]}" > step-processes
 code=0
 for pid in "${pids[@]}"; do
   while kill -0 "$pid" 2>/dev/null; do wait "$pid"; status=$?; done
   if [ "$status" -gt "$code" ]; then code=$status; fi
 done
 exit "$code"
+)";
+
+// Signals the processes that the stand-in of srun started.
+constexpr const char* kScancel = R"(#!/bin/bash
+[ "$*" = "--signal=TERM $SLURM_JOB_ID" ] && kill -TERM $(cat step-processes)
 )";
 
 constexpr const char* kScontrol = "#!/bin/sh\necho \"$@\" > scontrol-arguments\n";
@@ -48,6 +54,7 @@ class ClusterTraining : public ProgramTest {
     write("tiny.toml", kTinyConfig + "virtual_ranks = 2\n");
     std::filesystem::create_directory(path("bin"));
     write_program("srun", kSrun);
+    write_program("scancel", kScancel);
     write_program("scontrol", kScontrol);
     write_program("torchrun", kTorchrun);
   }
