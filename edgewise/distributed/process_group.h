@@ -22,9 +22,9 @@ class LostProcessError : public Error {
 ///
 /// All processes call the same functions in the same order, with tensors of equal types and sizes. The tensors are
 /// contiguous, and on the CPU or on the GPU for which the group was connected (ConnectOptions::device); an input and an
-/// output are on the same device and share no memory. The functions copy bytes and compute nothing, so
-/// that a result has the same bits with any implementation. A part is one of size() equal parts of a tensor's elements,
-/// in their order. Each function throws LostProcessError.
+/// output are on the same device and share no memory. The functions copy bytes and compute nothing, so that a result
+/// has the same bits with any implementation. A part is one of size() equal parts of a tensor's elements, in their
+/// order. Each function throws LostProcessError.
 ///
 /// Exchanges of tensors on a GPU have an order with the work of the CUDA stream that is current in the calling thread:
 /// an exchange reads and writes its tensors after the work that the stream had when the exchange began, and before work

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-// What the sanitizers need to know of fibers and of memory. The build defines EDGEWISE_ADDRESS_SANITIZER or
+// These functions tell the sanitizers about fibers and memory. The build defines EDGEWISE_ADDRESS_SANITIZER or
 // EDGEWISE_THREAD_SANITIZER; the compiler's own macros are missing in the files that are not instrumented.
 #ifdef EDGEWISE_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
