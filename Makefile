@@ -10,6 +10,7 @@ preset := release
 folder := build
 groups :=
 endif
+space := $(subst ,, )
 
 .PHONY: help setup build demo serve test test-pages gallery python-wheel python-models-wheel python-train-wheel \
   test-python test-torch test-train test-sanitized test-threads compile-cuda fuzz lint-tools format format-check tidy \
@@ -65,9 +66,10 @@ test-torch: setup python-wheel  ## test edgewise.torch; installs gigabytes of Py
 test-train: setup python-wheel python-train-wheel  ## install both wheels beside libtorch, and train from Python
 	@scripts/test_python_train
 
-test-sanitized: setup  ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	@scripts/build asan
-	@ctest --test-dir build-asan --output-on-failure --parallel "$$(nproc)" $(TESTS)
+test-sanitized: setup  ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer: LAYERS="graph ops"
+	@scripts/build asan $(addprefix test_,$(LAYERS))
+	@ctest --test-dir build-asan --output-on-failure --parallel "$$(nproc)" \
+	  $(if $(LAYERS),--tests-regex '^($(subst $(space),|,$(strip $(LAYERS))))$$')
 
 test-threads: setup  ## run the tests of code with threads under ThreadSanitizer
 	@scripts/build tsan test_threads test_server_threads test_device

@@ -116,7 +116,8 @@ TEST_F(ServeProgram, FindsTheModelsOfAFolderAfterSighup) {
 }
 
 TEST_F(ServeProgram, AnswersRunningRequestsBeforeSigtermEndsIt) {
-  RunningProcess server = start({"--model", "en-de=run", "--set", "server.characters=1000000"});
+  RunningProcess server =
+      start({"--model", "en-de=run", "--drain-seconds", "1000", "--set", "server.characters=1000000"});
   RawClient client(port());
   std::string text;  // takes 0.5 s on fast processors: a poll sees its sentences running
   for (int i = 0; i < 100'000; ++i) text += "a b. ";

@@ -48,9 +48,9 @@ class RawClient {
     return ::poll(&waiting, 1, 0) == 1;
   }
 
-  /// Reads until `end` arrives, the server closes the connection, or ten seconds have passed.
+  /// Reads until `end` arrives, the server closes the connection, or kTimeout has passed.
   std::string read_until(std::string_view end) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (received_.find(end) == std::string::npos && std::chrono::steady_clock::now() < deadline && read_some()) {
     }
     const std::size_t found = received_.find(end);
@@ -93,9 +93,12 @@ class RawClient {
   }
 
  private:
+  // A server with sanitizers on busy processors takes half a minute for a long text.
+  static constexpr std::chrono::duration<int, std::milli> kTimeout = std::chrono::seconds(120);
+
   bool read_some() {
     pollfd waiting{.fd = socket_, .events = POLLIN, .revents = 0};
-    if (::poll(&waiting, 1, 10'000) != 1) return false;
+    if (::poll(&waiting, 1, kTimeout.count()) != 1) return false;
     std::array<char, 4096> bytes{};
     const ssize_t size = ::recv(socket_, bytes.data(), bytes.size(), 0);
     is_closed_ = size <= 0;

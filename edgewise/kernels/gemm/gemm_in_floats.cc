@@ -15,9 +15,9 @@ namespace {
 // Returns how many rows of `width` bf16 elements fit into half a megabyte, rounded down to a multiple of the block size
 // of run_in_blocks(), but at least one such block.
 std::int64_t choose_block_rows(std::int64_t width) {
-  constexpr std::int64_t kStep = 256;
+  constexpr std::int64_t kRowStep = 256;
   constexpr std::int64_t kFloats = 1 << 18;
-  return std::max<std::int64_t>(1, kFloats / (width * kStep)) * kStep;
+  return std::max<std::int64_t>(1, kFloats / (width * kRowStep)) * kRowStep;
 }
 
 template <typename From, typename To>
