@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -345,18 +344,16 @@ TEST(MappedVocabulary, NeedsAModelExactlyForPieces) {
               HasSubstr("is tokens, but pieces is a model"));
 }
 
-TEST(MappedVocabulary, Of256000TokensIsReadInLessThanASecond) {
+TEST(MappedVocabulary, MayHave256000Tokens) {
   Lines words;
   for (int i = 0; i < 256'000; ++i) words.push_back(fmt::format("\u2581word{}", i));
   const std::string file = write_token_list(list_of_words(words));
+  EXPECT_LT(file.size(), kMaxVocabularyBytes);
 
-  const auto start = std::chrono::steady_clock::now();
   const auto vocabulary = vocabulary_of(parse_token_list(file, "v"));
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
 
   EXPECT_EQ(vocabulary->size(), 256'003);
-  EXPECT_LT(file.size(), kMaxVocabularyBytes);
-  EXPECT_LT(seconds.count(), 1.0);
+  EXPECT_EQ(vocabulary->decode(vocabulary->encode("word0 word255999")), "word0 word255999");
 }
 
 }  // namespace
