@@ -42,7 +42,7 @@ endfunction()
 # are several shards, and puts their names into the variable `tests`. One process for many tests: starting libtorch for
 # each of hundreds of tests would take longer than the tests.
 function(edgewise_test_shards test shards environment tests)
-  string(REGEX REPLACE "_slow$" "" program "test_${test}")
+  string(REGEX REPLACE "_(slow|definition)$" "" program "test_${test}")
   set(names ${test})
   if(shards)
     math(EXPR last "${shards} - 1")
@@ -79,4 +79,16 @@ function(edgewise_slow_tests name filter)
     get_test_property(${test} ENVIRONMENT environment)
     set_tests_properties(${test} PROPERTIES ENVIRONMENT "${environment};GTEST_FILTER=-${filter}")
   endforeach()
+endfunction()
+
+# edgewise_definition_test runs the tests of a program once more, as the CTest test <name>_definition, with the
+# operations in plain ATen that devices without kernels of this project use. WITHOUT: a filter of GoogleTest with the
+# tests that concern the kernels.
+#   edgewise_definition_test(ops WITHOUT "Attend.TakesMemory*")
+function(edgewise_definition_test name)
+  cmake_parse_arguments(definition "" "WITHOUT" "" ${ARGN})
+  get_target_property(environment test_${name} EDGEWISE_ENVIRONMENT)
+  set(without_kernels "EDGEWISE_OPERATIONS=definition" "GTEST_FILTER=-${definition_WITHOUT}")
+  edgewise_test_shards(${name}_definition "" "${environment};${without_kernels}" tests)
+  set_tests_properties(${tests} PROPERTIES LABELS slow COST 500)
 endfunction()

@@ -39,8 +39,9 @@ ScorerFactory make_scorers(const SequenceModel& model, const StopRequest* stop) 
 /// Returns the sums of a batch as the bytes of numbers: loss, tokens, correct tokens, the size of the encoder's
 /// histogram, and the numbers of both histograms.
 std::string pack(const BatchLoss& batch) {
-  std::vector<std::int64_t> numbers = {std::bit_cast<std::int64_t>(batch.sums.loss), batch.sums.tokens,
-                                       batch.sums.correct, std::ssize(batch.encoder_histogram)};
+  const LossSums sums = batch.sums();
+  std::vector<std::int64_t> numbers = {std::bit_cast<std::int64_t>(sums.loss), sums.tokens, sums.correct,
+                                       std::ssize(batch.encoder_histogram)};
   for (const PonderHistogram* histogram : {&batch.encoder_histogram, &batch.decoder_histogram}) {
     for (const auto& [steps, nodes] : *histogram) numbers.insert(numbers.end(), {steps, nodes});
   }

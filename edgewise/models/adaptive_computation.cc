@@ -15,11 +15,11 @@ namespace edgewise {
 void append_rows(at::Tensor& rows, const at::Tensor& more) { rows = rows.defined() ? at::cat({rows, more}) : more; }
 
 CoordinateEmbeddings::CoordinateEmbeddings(const PositionEncodings& table, std::span<const std::int64_t> positions,
-                                           at::ScalarType type)
-    : table_(&table), positions_NM_(table(positions, type)) {}
+                                           const at::TensorOptions& options)
+    : table_(&table), positions_NM_(table(positions, options)) {}
 
 at::Tensor CoordinateEmbeddings::operator()(std::span<const NodeIndex> nodes, std::int64_t step) const {
-  const at::Tensor step_1M = (*table_)(std::span(&step, 1), positions_NM_.scalar_type());
+  const at::Tensor step_1M = (*table_)(std::span(&step, 1), positions_NM_.options());
   const bool has_all_nodes = std::ssize(nodes) == positions_NM_.size(0);
   return (has_all_nodes ? positions_NM_ : take_rows(positions_NM_, nodes)) + step_1M;
 }

@@ -23,7 +23,8 @@ namespace edgewise {
 /// the step, both by the formula of position encodings (Dehghani et al. 2019, section 2.1).
 class CoordinateEmbeddings {
  public:
-  CoordinateEmbeddings(const PositionEncodings& table, std::span<const std::int64_t> positions, at::ScalarType type);
+  CoordinateEmbeddings(const PositionEncodings& table, std::span<const std::int64_t> positions,
+                       const at::TensorOptions& options);
 
   /// Returns the vectors of `nodes`, in ascending order, at a step that is counted from 0: [A, M].
   at::Tensor operator()(std::span<const NodeIndex> nodes, std::int64_t step) const;

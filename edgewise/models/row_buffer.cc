@@ -2,10 +2,11 @@
 #include "edgewise/models/row_buffer.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <vector>
+
+#include "edgewise/ops/index_tensor.h"
 
 namespace edgewise {
 namespace {
@@ -25,7 +26,7 @@ void RowBuffer::write(std::span<const NodeIndex> numbers, const at::Tensor& rows
   if (are_consecutive(numbers)) {
     storage_.narrow(0, numbers.front(), rows.size(0)).copy_(rows);
   } else {
-    storage_.index_copy_(0, at::tensor(std::vector<std::int64_t>(numbers.begin(), numbers.end())), rows);
+    storage_.index_copy_(0, index_tensor(numbers, rows.device()).to(at::kLong), rows);
   }
 }
 

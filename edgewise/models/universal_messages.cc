@@ -98,8 +98,8 @@ struct UniversalTransformer::MessageSteps {
 NodeFunction UniversalTransformer::step_forward(Pass& pass) const {
   return [this, &pass](const NodeBatch& nodes) {
     const at::Tensor x = nodes.data("x");
-    const at::Tensor coordinates = positions_(to_vector(nodes.data("pos")), x.scalar_type()) +
-                                   positions_(to_vector(nodes.data("step")), x.scalar_type());
+    const at::Tensor coordinates =
+        positions_(to_vector(nodes.data("pos")), x.options()) + positions_(to_vector(nodes.data("step")), x.options());
     return Columns{{"x", pass.dropout(x + coordinates, options_.dropout.embedding)}, {"step", nodes.data("step") + 1}};
   };
 }

@@ -143,7 +143,7 @@ void UniversalScorer::step(const StepRequest& request, StepResult& result) {
   constexpr std::int64_t kNotHalted = std::numeric_limits<std::int64_t>::max();
   for (const NodeIndex number : nodes.numbers) num_steps_[static_cast<std::size_t>(number)] = kNotHalted;
   const at::Tensor x = model_->vocabulary_layers().output_embedding(nodes.tokens);
-  const CoordinateEmbeddings coordinates(model_->positions(), nodes.positions, x.scalar_type());
+  const CoordinateEmbeddings coordinates(model_->positions(), nodes.positions, x.options());
   std::vector<at::Tensor> attention(request.attention ? nodes.numbers.size() : 0);
   CachedLayer layer(*this, nodes, request.attention ? &attention : nullptr);
   const AdaptiveResult decoded = model_->run_decoder_steps(x, coordinates, layer, pass);

@@ -124,7 +124,7 @@ AdaptiveResult UniversalTransformer::run_side(std::int64_t max_steps, bool is_ad
 
 AdaptiveResult UniversalTransformer::encode(const Batch& batch, Pass& pass) const {
   const at::Tensor x_SM = vocabulary_.input_embedding(batch.input_tokens, options_.dropout, pass);
-  const CoordinateEmbeddings coordinates(positions_, batch.input_positions, x_SM.scalar_type());
+  const CoordinateEmbeddings coordinates(positions_, batch.input_positions, x_SM.options());
   AdaptiveEncoderLayer layer(encoder_, batch.graph.relation(kEncoderEncoder), options_.universal.halted_keys);
   return run_side(options_.encoder_layers, encoder_adapts(options_.universal.adaptive), x_SM, coordinates, encoder_,
                   layer, pass);
@@ -132,7 +132,7 @@ AdaptiveResult UniversalTransformer::encode(const Batch& batch, Pass& pass) cons
 
 AdaptiveResult UniversalTransformer::decode(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const {
   const at::Tensor x_DM = vocabulary_.output_embedding(batch.output_tokens, options_.dropout, pass);
-  const CoordinateEmbeddings coordinates(positions_, batch.output_positions, x_DM.scalar_type());
+  const CoordinateEmbeddings coordinates(positions_, batch.output_positions, x_DM.options());
   AdaptiveDecoderLayer layer(decoder_, batch.graph.relation(kDecoderDecoder), batch.graph.relation(kEncoderDecoder),
                              encoded_SM, options_.universal.halted_keys);
   return run_decoder_steps(x_DM, coordinates, layer, pass);
@@ -171,8 +171,8 @@ BatchLoss UniversalTransformer::loss(const Batch& batch, const LossOptions& opti
   if (cost.defined()) loss.objective = loss.objective + cost;
   loss.encoder_histogram = make_histogram(encoded.steps);
   loss.decoder_histogram = make_histogram(decoded.steps);
-  loss.sums.encoder = count_steps(loss.encoder_histogram);
-  loss.sums.decoder = count_steps(loss.decoder_histogram);
+  loss.counts.encoder = count_steps(loss.encoder_histogram);
+  loss.counts.decoder = count_steps(loss.decoder_histogram);
   return loss;
 }
 

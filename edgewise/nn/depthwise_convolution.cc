@@ -2,10 +2,10 @@
 #include "edgewise/nn/depthwise_convolution.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
 
 #include "edgewise/nn/init.h"
+#include "edgewise/ops/index_tensor.h"
 
 namespace edgewise {
 
@@ -15,8 +15,7 @@ DepthwiseConvolution::DepthwiseConvolution(std::int64_t size, NeighbourWindow fi
 }
 
 at::Tensor DepthwiseConvolution::operator()(const at::Tensor& x_NM, std::span<const NodeIndex> neighbours) const {
-  const at::Tensor rows_AW =
-      at::tensor(std::vector<std::int64_t>(neighbours.begin(), neighbours.end())).view({-1, window.width()});
+  const at::Tensor rows_AW = index_tensor(neighbours, x_NM.device()).view({-1, window.width()});
   const at::Tensor exists_AW = rows_AW != kNoNode;
   // A missing neighbour is replaced by the node itself, times 0: other rows may be uninitialised and hold NaN.
   const at::Tensor source_AW = at::where(exists_AW, rows_AW, rows_AW.narrow(1, window.before, 1));

@@ -25,7 +25,7 @@ at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens, const Sid
   EmbedOptions options = {.scale = scale};
   pass.set_dropout(dropout.embedding, options.dropout, options.dropout_key);
   pass.set_dropout(dropout.word, options.word_dropout, options.word_dropout_key);
-  const auto [table_PM, rows] = side_positions.rows(positions, weight.scalar_type());
+  const auto [table_PM, rows] = side_positions.rows(positions, weight.options());
   return embed(weight, tokens, table_PM, rows, options);
 }
 

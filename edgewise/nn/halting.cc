@@ -9,8 +9,11 @@
 #include <ATen/ops/where.h>
 
 #include <numeric>
+#include <vector>
 
 #include "edgewise/base/error.h"
+#include "edgewise/ops/host_read.h"
+#include "edgewise/ops/index_tensor.h"
 #include "edgewise/ops/rows.h"
 
 namespace edgewise {
@@ -34,8 +37,7 @@ HaltingState::Step HaltingState::step(const at::Tensor& halting_A, bool is_last)
   check(halting_A.dim() == 1 && halting_A.size(0) == std::ssize(active_),
         "HaltingState::step: halting has {} probabilities, needs one for each of {} active nodes", halting_A.numel(),
         active_.size());
-  const at::Tensor probabilities = halting_A.detach().to(at::kDouble).contiguous();
-  const double* probability = probabilities.const_data_ptr<double>();
+  const std::vector<double> probability = read_numbers(halting_A);
   at::Tensor halts_A = at::empty({halting_A.size(0)}, at::kBool);
   bool* halts = halts_A.mutable_data_ptr<bool>();
 
@@ -54,7 +56,7 @@ HaltingState::Step HaltingState::step(const at::Tensor& halting_A, bool is_last)
   }
 
   if (!remaining_A_.defined()) remaining_A_ = at::ones_like(halting_A);
-  step.weight_A = at::where(halts_A, remaining_A_, halting_A);
+  step.weight_A = at::where(copy_to_device(halts_A, halting_A.device()), remaining_A_, halting_A);
   if (!step.halting.empty()) {
     const at::Tensor remainder = take_rows(remaining_A_, step.halting).sum();
     remainder_sum_ = remainder_sum_.defined() ? remainder_sum_ + remainder : remainder;

@@ -28,11 +28,12 @@ class PositionEncodings {
  public:
   explicit PositionEncodings(std::int64_t size = 1, PositionKind kind = PositionKind::kSinusoidal);
 
-  /// Returns the rows of `positions`. Throws Error for a negative position.
-  PositionRows rows(std::span<const std::int64_t> positions, at::ScalarType dtype) const;
+  /// Returns the rows of `positions`, in a table with the type and on the device of `options`. Throws Error for a
+  /// negative position.
+  PositionRows rows(std::span<const std::int64_t> positions, const at::TensorOptions& options) const;
 
-  /// Returns the encodings of `positions`, [T, M].
-  at::Tensor operator()(std::span<const std::int64_t> positions, at::ScalarType dtype) const;
+  /// Returns the encodings of `positions`, [T, M], with the type and on the device of `options`.
+  at::Tensor operator()(std::span<const std::int64_t> positions, const at::TensorOptions& options) const;
 
  private:
   struct Table;
@@ -50,8 +51,9 @@ struct SidePositions {
   explicit SidePositions(PositionEncodings of_formula) : encodings(std::move(of_formula)) {}
   SidePositions(std::int64_t count, std::int64_t size, EmbeddingInit init, RandomStream& random);
 
-  /// Returns the rows of `positions`. Throws Error for a negative position, and for one beyond the table.
-  PositionRows rows(std::span<const std::int64_t> positions, at::ScalarType dtype) const;
+  /// Returns the rows of `positions`; a table of a formula has the type and the device of `options`. Throws Error
+  /// for a negative position, and for one beyond the table.
+  PositionRows rows(std::span<const std::int64_t> positions, const at::TensorOptions& options) const;
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/nn/serialize.h"
 
+#include <ATen/ops/empty_like.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -76,7 +77,7 @@ std::string serialize_tensors(std::span<const NamedTensor> tensors, const Safete
   std::vector<at::Tensor> owners;  // hold the bytes of contiguous copies
   std::vector<TensorInfo> infos;
   for (const NamedTensor& named : tensors) {
-    owners.push_back(named.tensor.detach().contiguous());
+    owners.push_back(named.tensor.detach().cpu().contiguous());
     const auto* data = static_cast<const std::byte*>(owners.back().const_data_ptr());
     infos.push_back({named.name, dtype_of(named), named.tensor.sizes().vec(), {data, owners.back().nbytes()}});
   }
@@ -88,13 +89,15 @@ void load_tensors(std::span<const NamedTensor> tensors, const SafetensorsFile& f
   check(differences.empty(), "load_tensors: {} {}, {}", file_name, fmt::join(differences, ", "), kNeedsTensorsOfConfig);
   for (const NamedTensor& named : tensors) {
     const TensorInfo& info = *file.find(named.name);
-    at::Tensor values = at::Tensor(named.tensor.detach());
-    check(values.is_contiguous(), "load_tensors: {} is strided, needs to be contiguous", named.name);
+    const at::Tensor tensor = named.tensor.detach();
+    check(tensor.is_contiguous(), "load_tensors: {} is strided, needs to be contiguous", named.name);
+    const at::Tensor values = tensor.is_cpu() ? tensor : at::empty_like(tensor, tensor.options().device(at::kCPU));
     if (named.tensor.scalar_type() == at::kFloat) {
       read_values(file, info, {values.mutable_data_ptr<float>(), static_cast<std::size_t>(values.numel())});
     } else {
       std::memcpy(values.mutable_data_ptr(), info.bytes.data(), info.bytes.size());
     }
+    if (!tensor.is_cpu()) tensor.copy_(values);
   }
 }
 

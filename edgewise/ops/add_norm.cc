@@ -8,6 +8,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
 #include "edgewise/ops/checks.h"
+#include "edgewise/ops/definition.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/element_types.h"
 #include "edgewise/ops/norm_arguments.h"
@@ -109,6 +110,7 @@ AddNorm add_norm(const at::Tensor& x_TM, const at::Tensor& y_TM, const at::Tenso
   }
   check_summands("add_norm", x_TM, y_TM, options.dropout);
   check_norm("add_norm", x_TM, gain_M, bias_M, options);
+  if (uses_definition(x_TM)) return add_norm_plain(x_TM, y_TM, gain_M, bias_M, options);
   const Tensors results =
       apply_operation(std::make_unique<AddAndNorm>(norm_settings(x_TM, y_TM, options)), {x_TM, y_TM, gain_M, bias_M});
   return {results[0], results[1]};
@@ -117,6 +119,7 @@ AddNorm add_norm(const at::Tensor& x_TM, const at::Tensor& y_TM, const at::Tenso
 at::Tensor add_dropout(const at::Tensor& x_TM, const at::Tensor& y_TM, double rate, DropoutKey key) {
   check_summands("add_dropout", x_TM, y_TM, rate);
   check(y_TM.defined(), "add_dropout: y is undefined, but a tensor is needed");
+  if (uses_definition(x_TM)) return add_dropout_plain(x_TM, y_TM, rate, key);
   return apply_one<Add>({x_TM, y_TM}, dropout_rule(rate, key), y_TM.scalar_type());
 }
 

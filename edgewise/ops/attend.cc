@@ -22,6 +22,7 @@
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/ops/attention_options.h"
 #include "edgewise/ops/checks.h"
+#include "edgewise/ops/definition.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/element_types.h"
 #include "edgewise/ops/operation.h"
@@ -275,6 +276,7 @@ void check_attend(const Relation& relation, const at::Tensor& query_DHK, const a
 at::Tensor attend(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                   const at::Tensor& value_SHV, const AttentionOptions& options) {
   check_attend(relation, query_DHK, key_SHK, value_SHV, options);
+  if (uses_definition(query_DHK)) return attend_plain(relation, query_DHK, key_SHK, value_SHV, options);
   Attention attention = make_attention({relation}, query_DHK, options);
   attention.needs_gradients = needs_gradients({query_DHK, key_SHK, value_SHV, options.edge_bias});
   return apply_one<Attend>({query_DHK, key_SHK, value_SHV, options.edge_bias}, std::move(attention));
@@ -286,6 +288,7 @@ at::Tensor attend(std::span<const Relation> relation_H, const at::Tensor& query_
   check_relations(relation_H, query_DHK, options);
   check(!relation_H.empty(), "attend: relation_H is empty, needs a relation per head");
   check_attend(relation_H[0], query_DHK, key_SHK, value_SHV, options);
+  if (uses_definition(query_DHK)) return attend_heads_plain(relation_H, query_DHK, key_SHK, value_SHV, options);
   Attention attention = make_attention({relation_H.begin(), relation_H.end()}, query_DHK, options);
   attention.needs_gradients = needs_gradients({query_DHK, key_SHK, value_SHV});
   return apply_one<Attend>({query_DHK, key_SHK, value_SHV, at::Tensor()}, std::move(attention));
@@ -295,6 +298,7 @@ at::Tensor attention_weights(const Relation& relation, const at::Tensor& query_D
                              const AttentionOptions& options) {
   check_types("attention_weights", query_DHK, key_SHK, options);
   check_query_and_key("attention_weights", relation, query_DHK, key_SHK, options);
+  if (uses_definition(query_DHK)) return attention_weights_plain(relation, query_DHK, key_SHK, options);
   return apply_one<ComputeWeights>({query_DHK, key_SHK, options.edge_bias},
                                    make_attention({relation}, query_DHK, options));
 }

@@ -42,7 +42,7 @@ struct AttentionOptions {
 ///
 ///     auto out_DHV = attend(causal(length), query_DHK, key_SHK, value_SHV);
 ///
-/// Differentiable in query, key, value and edge_bias; fp32, bf16 and fp64 on the CPU. With bf16, sums and softmax are
+/// Differentiable in query, key, value and edge_bias; fp32, bf16 and fp64. With bf16, sums and softmax are
 /// computed in fp32 and edge_bias must be fp32. For intervals, forward and backward take O(nodes) memory, not O(edges).
 /// Throws Error when a shape, dtype or device does not fit.
 at::Tensor attend(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
@@ -63,10 +63,13 @@ std::string attention_kernel(const Relation& relation, at::ScalarType type = at:
 at::Tensor attention_weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                              const AttentionOptions& options = {});
 
-/// Define attend() and attention_weights() in plain ATen, over lists of edges; autograd derives their gradients. Both
-/// take O(E * H * K) memory and accept any floating-point dtype.
+/// Define both attend() and attention_weights() in plain ATen, over lists of edges; autograd derives their gradients.
+/// They take O(E * H * K) memory and accept any floating-point dtype on any device.
 at::Tensor attend_plain(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                         const at::Tensor& value_SHV, const AttentionOptions& options = {});
+at::Tensor attend_heads_plain(std::span<const Relation> relation_H, const at::Tensor& query_DHK,
+                              const at::Tensor& key_SHK, const at::Tensor& value_SHV,
+                              const AttentionOptions& options = {});
 at::Tensor attention_weights_plain(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                                    const AttentionOptions& options = {});
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ops/cat.h>
 
-#include <limits>
+#include <vector>
 
-#include "edgewise/kernels/dropout/dropout_reference.h"
 #include "edgewise/ops/attend.h"
 #include "edgewise/ops/attention_options.h"
+#include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropout_kernel.h"
+#include "edgewise/ops/dropout_mask.h"
 #include "edgewise/ops/edge_index.h"
+#include "edgewise/ops/edge_softmax_plain.h"
 
 namespace edgewise {
 namespace {
@@ -24,30 +24,28 @@ at::Tensor compute_scores(const EdgeIndexTensors& edges, const at::Tensor& query
   return options.edge_bias.defined() ? score_EH + options.edge_bias : score_EH;
 }
 
-// An edge of score -inf gets weight 0, also in a row where all scores are -inf: its weights are 0, not NaN.
-at::Tensor softmax_over_rows(const EdgeIndexTensors& edges, std::int64_t num_destinations, const at::Tensor& score_EH) {
-  const at::Tensor row_EH = edges.destination_E.unsqueeze(1).expand_as(score_EH);
-  at::Tensor maximum_DH =
-      at::full({num_destinations, score_EH.size(1)}, -std::numeric_limits<double>::infinity(), score_EH.options())
-          .scatter_reduce(0, row_EH, score_EH.detach(), "amax");
-  maximum_DH = maximum_DH.masked_fill(maximum_DH.isinf(), 0);
-
-  const at::Tensor exp_EH = (score_EH - maximum_DH.index_select(0, edges.destination_E)).exp();
-  const at::Tensor total_DH =
-      at::zeros(maximum_DH.sizes(), score_EH.options()).index_add(0, edges.destination_E, exp_EH);
-  return exp_EH / total_DH.masked_fill(total_DH == 0, 1).index_select(0, edges.destination_E);
-}
-
 at::Tensor compute_weights(const EdgeIndexTensors& edges, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                            const AttentionOptions& options) {
-  return softmax_over_rows(edges, query_DHK.size(0), compute_scores(edges, query_DHK, key_SHK, options));
+  const at::ScalarType type = parameter_type(query_DHK);
+  return softmax_over_rows(edges, query_DHK.size(0),
+                           compute_scores(edges, query_DHK.to(type), key_SHK.to(type), options));
 }
 
-at::Tensor dropout_factors(const AttentionOptions& options, const at::Tensor& weight_EH) {
-  at::Tensor factor_EH = at::empty(weight_EH.sizes(), at::kDouble);
-  kernels::reference::edge_dropout_factors(dropout_rule(options.dropout, options.dropout_key), weight_EH.size(0),
-                                           weight_EH.size(1), factor_EH.data_ptr<double>());
-  return factor_EH.to(weight_EH.scalar_type());
+// Attends with the heads of the tensors; `is_kept_EH` is undefined without dropout.
+at::Tensor attend_over_edges(const EdgeIndexTensors& edges, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+                             const at::Tensor& value_SHV, const AttentionOptions& options,
+                             const at::Tensor& is_kept_EH) {
+  at::Tensor weight_EH = compute_weights(edges, query_DHK, key_SHK, options);
+  if (is_kept_EH.defined()) {
+    weight_EH = keep_elements(weight_EH, is_kept_EH, dropout_rule(options.dropout, options.dropout_key));
+  }
+  return sum_messages(edges, query_DHK.size(0), weight_EH, value_SHV);
+}
+
+at::Tensor kept_edges_of(const Relation& relation, std::int64_t num_heads, const AttentionOptions& options,
+                         at::Device device) {
+  if (options.dropout == 0) return {};
+  return kept_edges(dropout_rule(options.dropout, options.dropout_key), relation.num_edges(), num_heads, device);
 }
 
 }  // namespace
@@ -56,19 +54,28 @@ at::Tensor attend_plain(const Relation& relation, const at::Tensor& query_DHK, c
                         const at::Tensor& value_SHV, const AttentionOptions& options) {
   check_query_and_key("attend_plain", relation, query_DHK, key_SHK, options);
   check_value("attend_plain", relation, query_DHK, value_SHV);
+  return attend_over_edges(edge_index_tensors(relation, query_DHK.device()), query_DHK, key_SHK, value_SHV, options,
+                           kept_edges_of(relation, query_DHK.size(1), options, query_DHK.device()));
+}
 
-  const EdgeIndexTensors edges = edge_index_tensors(relation);
-  at::Tensor weight_EH = compute_weights(edges, query_DHK, key_SHK, options);
-  if (options.dropout > 0) weight_EH = weight_EH * dropout_factors(options, weight_EH);
-  const at::Tensor message_EHV = weight_EH.unsqueeze(-1) * value_SHV.index_select(0, edges.source_E);
-  return at::zeros({query_DHK.size(0), query_DHK.size(1), value_SHV.size(2)}, message_EHV.options())
-      .index_add(0, edges.destination_E, message_EHV);
+at::Tensor attend_heads_plain(std::span<const Relation> relation_H, const at::Tensor& query_DHK,
+                              const at::Tensor& key_SHK, const at::Tensor& value_SHV, const AttentionOptions& options) {
+  const std::int64_t num_heads = query_DHK.size(1);
+  std::vector<at::Tensor> out_H;
+  for (std::int64_t head = 0; head < num_heads; ++head) {
+    const Relation& relation = relation_H[static_cast<std::size_t>(head)];
+    const auto of_head = [head](const at::Tensor& x) { return x.defined() ? x.narrow(1, head, 1) : x; };
+    const at::Tensor is_kept_EH = kept_edges_of(relation, num_heads, options, query_DHK.device());
+    out_H.push_back(attend_over_edges(edge_index_tensors(relation, query_DHK.device()), of_head(query_DHK),
+                                      of_head(key_SHK), of_head(value_SHV), options, of_head(is_kept_EH)));
+  }
+  return at::cat(out_H, 1);
 }
 
 at::Tensor attention_weights_plain(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                                    const AttentionOptions& options) {
   check_query_and_key("attention_weights_plain", relation, query_DHK, key_SHK, options);
-  return compute_weights(edge_index_tensors(relation), query_DHK, key_SHK, options);
+  return compute_weights(edge_index_tensors(relation, query_DHK.device()), query_DHK, key_SHK, options);
 }
 
 }  // namespace edgewise

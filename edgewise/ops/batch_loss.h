@@ -30,10 +30,14 @@ struct LossSums {
 
 /// The loss of one batch, which training differentiates, and its sums, which training reports.
 struct BatchLoss {
-  at::Tensor objective;  // scalar, summed over tokens, differentiable once: `sums.loss` plus the weighted ponder cost
-  LossSums sums;
-  PonderHistogram encoder_histogram = {};  // the nodes that `sums.encoder` counts
+  at::Tensor objective;  // scalar, summed over tokens, differentiable once: sums().loss plus the weighted ponder cost
+  LossSums counts;       // the sums, without loss and correct if `loss_and_correct` is defined
+  at::Tensor loss_and_correct = {};        // fp64 [2], on the device that computes them
+  PonderHistogram encoder_histogram = {};  // the nodes that `counts.encoder` counts
   PonderHistogram decoder_histogram = {};
+
+  /// Returns all sums. Waits for the device that computes them.
+  LossSums sums() const;
 };
 
 }  // namespace edgewise

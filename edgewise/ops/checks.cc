@@ -15,10 +15,8 @@ void check_rows(std::string_view function, std::string_view name, const at::Tens
         name, tensor.size(0), rows, row_of, row_of);
 }
 
-void check_defined_on_cpu(std::string_view function, std::string_view name, const at::Tensor& tensor) {
+void check_defined(std::string_view function, std::string_view name, const at::Tensor& tensor) {
   check(tensor.defined(), "{}: {} is undefined, but a tensor is needed", function, name);
-  check(tensor.is_cpu(), "{}: {} is on {}, but this build has CPU kernels only; move it to the CPU", function, name,
-        tensor.device().str());
 }
 
 }  // namespace
@@ -26,13 +24,13 @@ void check_defined_on_cpu(std::string_view function, std::string_view name, cons
 std::string shape_text(const at::Tensor& tensor) { return fmt::format("[{}]", fmt::join(tensor.sizes(), ", ")); }
 
 void check_float_or_double(std::string_view function, std::string_view name, const at::Tensor& tensor) {
-  check_defined_on_cpu(function, name, tensor);
+  check_defined(function, name, tensor);
   check(tensor.scalar_type() == at::kFloat || tensor.scalar_type() == at::kDouble,
         "{}: {} has type {}, but Float or Double is needed", function, name, at::toString(tensor.scalar_type()));
 }
 
 void check_floating_point(std::string_view function, std::string_view name, const at::Tensor& tensor) {
-  check_defined_on_cpu(function, name, tensor);
+  check_defined(function, name, tensor);
   const at::ScalarType type = tensor.scalar_type();
   check(type == at::kFloat || type == at::kBFloat16 || type == at::kDouble,
         "{}: {} has type {}, but Float, BFloat16 or Double is needed", function, name, at::toString(type));
@@ -42,10 +40,11 @@ at::ScalarType parameter_type(const at::Tensor& x) { return x.scalar_type() == a
 
 void check_parameter(std::string_view function, std::string_view name, const at::Tensor& parameter,
                      std::string_view x_name, const at::Tensor& x) {
-  check_defined_on_cpu(function, name, parameter);
+  check_defined(function, name, parameter);
   const at::ScalarType needed = parameter_type(x);
   check(parameter.scalar_type() == needed, "{}: {} has type {}, but {} is needed where {} has type {}", function, name,
         at::toString(parameter.scalar_type()), at::toString(needed), x_name, at::toString(x.scalar_type()));
+  check_same_device(function, name, parameter, x_name, x);
 }
 
 void check_projection(std::string_view function, std::string_view x_name, const at::Tensor& x_TI,
@@ -65,6 +64,13 @@ void check_same_type(std::string_view function, std::string_view name, const at:
                      std::string_view other_name, const at::Tensor& other) {
   check(tensor.scalar_type() == other.scalar_type(), "{}: {} has type {} but {} has type {}; they must be equal",
         function, name, at::toString(tensor.scalar_type()), other_name, at::toString(other.scalar_type()));
+  check_same_device(function, name, tensor, other_name, other);
+}
+
+void check_same_device(std::string_view function, std::string_view name, const at::Tensor& tensor,
+                       std::string_view other_name, const at::Tensor& other) {
+  check(tensor.device() == other.device(), "{}: {} is on {} but {} is on {}; they must be on one device", function,
+        name, tensor.device().str(), other_name, other.device().str());
 }
 
 void check_dimensions(std::string_view function, std::string_view name, const at::Tensor& tensor,

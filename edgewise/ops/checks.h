@@ -14,27 +14,31 @@ namespace edgewise {
 /// Returns the sizes, such as "[5, 2, 8]".
 std::string shape_text(const at::Tensor& tensor);
 
-/// Checks that the tensor is on the CPU and fp32 or fp64.
+/// Checks that the tensor is defined and fp32 or fp64.
 void check_float_or_double(std::string_view function, std::string_view name, const at::Tensor& tensor);
 
-/// Checks that the tensor is on the CPU and fp32, bf16 or fp64.
+/// Checks that the tensor is defined and fp32, bf16 or fp64.
 void check_floating_point(std::string_view function, std::string_view name, const at::Tensor& tensor);
 
 /// Returns the type of parameters and accumulation for an input x: fp64 if x is fp64, else fp32.
 at::ScalarType parameter_type(const at::Tensor& x);
 
-/// Checks that the parameter is on the CPU and has parameter_type(x).
+/// Checks that the parameter is on the device of x and has parameter_type(x).
 void check_parameter(std::string_view function, std::string_view name, const at::Tensor& parameter,
                      std::string_view x_name, const at::Tensor& x);
 
-/// Checks the arguments of x Wᵀ + bias: x [..., I] is on the CPU, has fp32, bf16 or fp64 and at least one dimension;
-/// weight [O, I] and, if defined, bias [O] have parameter_type(x).
+/// Checks the arguments of x Wᵀ + bias: x [..., I] has fp32, bf16 or fp64 and at least one dimension; weight [O, I]
+/// and, if defined, bias [O] have parameter_type(x) and are on the device of x.
 void check_projection(std::string_view function, std::string_view x_name, const at::Tensor& x_TI,
                       const at::Tensor& weight_OI, const at::Tensor& bias_O);
 
-/// Checks that the two tensors have the same element type.
+/// Checks that the two tensors have the same element type and are on the same device.
 void check_same_type(std::string_view function, std::string_view name, const at::Tensor& tensor,
                      std::string_view other_name, const at::Tensor& other);
+
+/// Checks that the two tensors are on the same device.
+void check_same_device(std::string_view function, std::string_view name, const at::Tensor& tensor,
+                       std::string_view other_name, const at::Tensor& other);
 
 /// Checks the number of dimensions; `meaning` names the dimensions in the error: "sources, heads, head size".
 void check_dimensions(std::string_view function, std::string_view name, const at::Tensor& tensor,

@@ -5,7 +5,9 @@
 
 #include "edgewise/base/profile.h"
 #include "edgewise/ops/checks.h"
+#include "edgewise/ops/definition.h"
 #include "edgewise/ops/dropout_kernel.h"
+#include "edgewise/ops/dropout_mask.h"
 #include "edgewise/ops/element_types.h"
 #include "edgewise/ops/operation.h"
 
@@ -51,7 +53,13 @@ at::Tensor dropout(const at::Tensor& x, double rate, DropoutKey key) {
   check_floating_point("dropout", "x", x);
   check_dropout_rate("dropout", "rate", rate);
   if (rate == 0) return x;
+  if (uses_definition(x)) return dropout_plain(x, rate, key);
   return apply_one<Dropout>({x}, dropout_rule(rate, key));
+}
+
+at::Tensor dropout_plain(const at::Tensor& x, double rate, DropoutKey key) {
+  const kernels::Dropout rule = dropout_rule(rate, key);
+  return keep_elements(x, kept_elements(rule, x.numel(), x.device()), rule);
 }
 
 }  // namespace edgewise

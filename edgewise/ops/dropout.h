@@ -13,6 +13,9 @@ namespace edgewise {
 /// 1 / (1 - rate). Only key and index of an element determine the choice; backward draws the same numbers again.
 at::Tensor dropout(const at::Tensor& x, double rate, DropoutKey key);
 
+/// Defines `dropout` in plain ATen.
+at::Tensor dropout_plain(const at::Tensor& x, double rate, DropoutKey key);
+
 /// Deleted, because `dropout(x, rate, {})` would otherwise call at::dropout(x, rate, false), which drops nothing.
 at::Tensor dropout(const at::Tensor& x, double rate, std::initializer_list<DropoutKey> key) = delete;
 

@@ -2,20 +2,19 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/tensor.h>
 
 #include "edgewise/graph/relation.h"
 
 namespace edgewise {
 
-/// The source and destination of each edge of a relation, as int64 tensors [E] on the CPU.
+/// The source and destination of each edge of a relation, as int64 tensors [E].
 struct EdgeIndexTensors {
   at::Tensor source_E;
   at::Tensor destination_E;
 };
-inline EdgeIndexTensors edge_index_tensors(const Relation& relation) {
-  const EdgeList edges = relation.edges();
-  return {at::tensor(edges.sources).to(at::kLong), at::tensor(edges.destinations).to(at::kLong)};
-}
+
+/// Copies the ends of a relation's edges to a device. The first call for a relation and a device stores the tensors
+/// with the relation. O(edges) memory.
+const EdgeIndexTensors& edge_index_tensors(const Relation& relation, at::Device device);
 
 }  // namespace edgewise

@@ -8,6 +8,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/kernels/attention/edge_products.h"
 #include "edgewise/ops/checks.h"
+#include "edgewise/ops/definition.h"
 #include "edgewise/ops/edge_index.h"
 #include "edgewise/ops/element_types.h"
 #include "edgewise/ops/operation.h"
@@ -106,6 +107,7 @@ at::Tensor edge_softmax(const Relation& relation, const at::Tensor& score_EH) {
   check_float_or_double("edge_softmax", "score", score_EH);
   check(score_EH.dim() >= 1, "edge_softmax: score has no dimensions, but at least one is needed: edges");
   check_edge_rows("edge_softmax", "score", score_EH, relation);
+  if (uses_definition(score_EH)) return edge_softmax_plain(relation, score_EH);
   return apply_one<EdgeSoftmax>({score_EH}, relation);
 }
 
@@ -127,7 +129,7 @@ at::Tensor additive_scores(const Relation& relation, const at::Tensor& query_DHK
   check_same_head_size(kName, "key", key_SHK, "query", query_DHK);
   check_same_head_size(kName, "vector", vector_HK, "query", query_DHK);
 
-  const EdgeIndexTensors edges = edge_index_tensors(relation);
+  const EdgeIndexTensors& edges = edge_index_tensors(relation, query_DHK.device());
   const at::ScalarType type = parameter_type(query_DHK);
   const at::Tensor sum_EHK =
       query_DHK.to(type).index_select(0, edges.destination_E) + key_SHK.to(type).index_select(0, edges.source_E);
@@ -142,6 +144,7 @@ at::Tensor aggregate(const Relation& relation, const at::Tensor& weight_EH, cons
   check_edge_rows("aggregate", "weight", weight_EH, relation);
   check_source_rows("aggregate", "value", value_SHV, relation);
   check_same_heads("aggregate", "value", value_SHV, "weight", weight_EH);
+  if (uses_definition(value_SHV)) return aggregate_plain(relation, weight_EH, value_SHV);
   return apply_one<Aggregate>({weight_EH, value_SHV.to(weight_EH.scalar_type())}, relation).to(value_SHV.scalar_type());
 }
 

@@ -27,4 +27,9 @@ at::Tensor additive_scores(const Relation& relation, const at::Tensor& query_DHK
 /// in weight and value. Destinations without edges get zeros. Takes O(nodes) memory besides the weights.
 at::Tensor aggregate(const Relation& relation, const at::Tensor& weight_EH, const at::Tensor& value_SHV);
 
+/// Define edge_softmax() and aggregate() in plain ATen, over lists of edges; autograd derives their gradients.
+/// additive_scores() is such a definition itself.
+at::Tensor edge_softmax_plain(const Relation& relation, const at::Tensor& score_EH);
+at::Tensor aggregate_plain(const Relation& relation, const at::Tensor& weight_EH, const at::Tensor& value_SHV);
+
 }  // namespace edgewise

@@ -10,6 +10,7 @@
 #include "edgewise/base/profile.h"
 #include "edgewise/kernels/embedding/embed.h"
 #include "edgewise/ops/checks.h"
+#include "edgewise/ops/definition.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/element_types.h"
 #include "edgewise/ops/gradients_in_place.h"
@@ -122,6 +123,7 @@ class Embed : public Operation {
 at::Tensor embed(const at::Tensor& weight_CM, std::span<const std::int64_t> tokens, const at::Tensor& table_PM,
                  std::span<const std::int64_t> positions, const EmbedOptions& options) {
   check_arguments(weight_CM, tokens, table_PM, positions, options);
+  if (uses_definition(weight_CM)) return embed_plain(weight_CM, tokens, table_PM, positions, options);
   return apply_one<Embed>({weight_CM, table_PM},
                           Lookup{{tokens.begin(), tokens.end()}, {positions.begin(), positions.end()}, options});
 }

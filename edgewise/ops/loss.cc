@@ -69,6 +69,7 @@ void check_arguments(std::string_view function, const at::Tensor& logits_TC, con
   check_float_or_double(function, "logits", logits_TC);
   check_dimensions(function, "logits", logits_TC, 2, "tokens, words");
   check_labels(function, labels_T, "logits", logits_TC.size(0), logits_TC.size(1), options);
+  check_same_device(function, "the tensor of labels", labels_T, "that of logits", logits_TC);
 }
 
 }  // namespace
@@ -90,7 +91,11 @@ at::Tensor smoothed_loss_plain(const at::Tensor& logits_TC, const at::Tensor& la
 
 std::int64_t count_correct(const at::Tensor& logits_TC, const at::Tensor& labels_T, const LossOptions& options) {
   check_arguments("count_correct", logits_TC, labels_T, options);
-  return ((logits_TC.argmax(1) == labels_T) & (labels_T != options.ignored)).sum().item<std::int64_t>();
+  return find_correct(logits_TC, labels_T, options).sum().item<std::int64_t>();
+}
+
+at::Tensor find_correct(const at::Tensor& logits_TC, const at::Tensor& labels_T, const LossOptions& options) {
+  return (logits_TC.argmax(1) == labels_T) & (labels_T != options.ignored);
 }
 
 }  // namespace edgewise

@@ -19,7 +19,8 @@ struct LossOptions {
 /// Returns the sum over tokens of KL(target || model), a scalar. The target distribution gives the label probability
 /// 1 - smoothing and shares the rest evenly among the other tokens except `ignored`. This is label smoothing (Szegedy
 /// et al. 2016), except that the label gets no share of the rest. Computes a closed form from one log-softmax, without
-/// a target tensor [T, C]. `labels_T` is int64. The result can be differentiated once with respect to the logits.
+/// a target tensor [T, C], in ATen on any device. `labels_T` is int64, on the device of the logits. The result can be
+/// differentiated once with respect to the logits.
 at::Tensor smoothed_loss(const at::Tensor& logits_TC, const at::Tensor& labels_T, const LossOptions& options = {});
 
 /// Defines smoothed_loss: computes the same loss from a target tensor [T, C], in plain ATen.
@@ -28,5 +29,8 @@ at::Tensor smoothed_loss_plain(const at::Tensor& logits_TC, const at::Tensor& la
 
 /// Returns the number of rows whose label has the highest logit; rows with an ignored label do not count.
 std::int64_t count_correct(const at::Tensor& logits_TC, const at::Tensor& labels_T, const LossOptions& options = {});
+
+/// Returns the rows that count_correct() counts, bool [T], on the device of the logits and the labels.
+at::Tensor find_correct(const at::Tensor& logits_TC, const at::Tensor& labels_T, const LossOptions& options = {});
 
 }  // namespace edgewise

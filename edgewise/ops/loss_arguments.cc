@@ -24,8 +24,6 @@ kernels::SmoothedTarget target_of(const LossOptions& options, std::int64_t vocab
 void check_labels(std::string_view function, const at::Tensor& labels_T, std::string_view rows_name,
                   std::int64_t num_tokens, std::int64_t vocabulary_size, const LossOptions& options) {
   check_dimensions(function, "labels", labels_T, 1, "tokens");
-  check(labels_T.is_cpu(), "{}: labels are on {}, but this build has CPU kernels only; move them to the CPU", function,
-        labels_T.device().str());
   check(labels_T.scalar_type() == at::kLong, "{}: labels have type {}, but Long is needed", function,
         at::toString(labels_T.scalar_type()));
   check(labels_T.size(0) == num_tokens, "{}: labels are {} but {} have {} rows; one label per row is needed", function,
@@ -36,7 +34,7 @@ void check_labels(std::string_view function, const at::Tensor& labels_T, std::st
         options.smoothing);
   check(options.ignored < vocabulary_size, "{}: ignored is {}, but {} have {} words; a word's number or -1 is needed",
         function, options.ignored, rows_name, vocabulary_size);
-  if (labels_T.size(0) == 0) return;
+  if (labels_T.size(0) == 0 || !labels_T.is_cpu()) return;  // reading from a device would wait for it
   for (const std::int64_t label : {labels_T.min().item<std::int64_t>(), labels_T.max().item<std::int64_t>()}) {
     check(label >= 0 && label < vocabulary_size, "{}: labels hold {}, but {} have {} words; 0 to {} is needed",
           function, label, rows_name, vocabulary_size, vocabulary_size - 1);

@@ -3,6 +3,7 @@
 
 #include "edgewise/base/profile.h"
 #include "edgewise/ops/checks.h"
+#include "edgewise/ops/definition.h"
 #include "edgewise/ops/norm_arguments.h"
 #include "edgewise/ops/norm_kernels.h"
 #include "edgewise/ops/operation.h"
@@ -42,6 +43,7 @@ at::Tensor normalise(const at::Tensor& x_TM, const at::Tensor& gain_M, const at:
   const AddNormOptions options = {.kind = kind, .epsilon = epsilon, .type = type};
   check_summands("normalise", x_TM, {}, options.dropout);
   check_norm("normalise", x_TM, gain_M, bias_M, options);
+  if (uses_definition(x_TM)) return add_norm_plain(x_TM, {}, gain_M, bias_M, options).normed_TM;
   return apply_one<Normalise>({x_TM, gain_M, bias_M}, norm_settings(x_TM, {}, options));
 }
 

@@ -27,6 +27,7 @@ void check_summands(std::string_view function, const at::Tensor& x_TM, const at:
         shape_text(x_TM));
   const bool is_narrower = x_TM.scalar_type() == at::kFloat && y_TM.scalar_type() == at::kBFloat16;
   if (!is_narrower) check_same_type(function, "y", y_TM, "x", x_TM);
+  check_same_device(function, "y", y_TM, "x", x_TM);
 }
 
 void check_norm(std::string_view function, const at::Tensor& x_TM, const at::Tensor& gain_M, const at::Tensor& bias_M,

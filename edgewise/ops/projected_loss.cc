@@ -12,6 +12,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
 #include "edgewise/ops/checks.h"
+#include "edgewise/ops/definition.h"
 #include "edgewise/ops/loss_arguments.h"
 #include "edgewise/ops/loss_tiles.h"
 #include "edgewise/ops/operation.h"
@@ -74,9 +75,9 @@ class ProjectedLoss : public Operation {
 BatchLoss run(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
               const at::Tensor& labels_T, const LossRule& rule) {
   BatchLoss result;
-  const Problem problem = {labels_T, rule, c10::GradMode::is_enabled(), &result.sums};
+  const Problem problem = {labels_T, rule, c10::GradMode::is_enabled(), &result.counts};
   result.objective = apply_one<ProjectedLoss>({state_TM, weight_CM, bias_C}, problem);
-  result.sums.loss = result.objective.item<double>();  // rounded to fp32 like the objective
+  result.counts.loss = result.objective.item<double>();  // rounded to fp32 like the objective
   return result;
 }
 
@@ -101,7 +102,7 @@ void check_rdrop_labels(double weight, const at::Tensor& labels_T) {
 BatchLoss projected_loss(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
                          const at::Tensor& labels_T, const LossOptions& options) {
   check_arguments("projected_loss", state_TM, weight_CM, bias_C, labels_T, options);
-  if (state_TM.scalar_type() == at::kDouble) {
+  if (state_TM.scalar_type() == at::kDouble || uses_definition(state_TM)) {
     return projected_loss_plain(state_TM, weight_CM, bias_C, labels_T, options);
   }
   return run(state_TM, weight_CM, bias_C, labels_T, {.target = target_of(options, weight_CM.size(0))});
@@ -111,7 +112,7 @@ BatchLoss projected_rdrop_loss(const at::Tensor& state_TM, const at::Tensor& wei
                                const at::Tensor& labels_T, double weight, const LossOptions& options) {
   check_arguments("projected_rdrop_loss", state_TM, weight_CM, bias_C, labels_T, options);
   check_rdrop_labels(weight, labels_T);
-  if (state_TM.scalar_type() == at::kDouble) {
+  if (state_TM.scalar_type() == at::kDouble || uses_definition(state_TM)) {
     return projected_rdrop_loss_plain(state_TM, weight_CM, bias_C, labels_T, weight, options);
   }
   return run(state_TM, weight_CM, bias_C, labels_T,

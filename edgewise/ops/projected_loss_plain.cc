@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/log_softmax.h>
+#include <ATen/ops/stack.h>
 
 #include "edgewise/ops/checks.h"
+#include "edgewise/ops/index_tensor.h"
 #include "edgewise/ops/linear.h"
 #include "edgewise/ops/projected_loss.h"
 
@@ -20,24 +22,27 @@ at::Tensor divergence(const at::Tensor& log_p_PC, const at::Tensor& log_q_PC) {
   return (log_p_PC.exp() * (log_p_PC - log_q_PC)).sum(1);
 }
 
+// Takes the labels on the device of the logits, and reads no number from there.
 BatchLoss batch_loss(const at::Tensor& loss, const at::Tensor& logits_TC, const at::Tensor& labels_T,
                      const LossOptions& options) {
+  const at::Tensor correct = find_correct(logits_TC, labels_T, options).sum();
   return {.objective = loss,
-          .sums = {.loss = loss.item<double>(),
-                   .tokens = labels_T.size(0),
-                   .correct = count_correct(logits_TC, labels_T, options)}};
+          .counts = {.tokens = labels_T.size(0)},
+          .loss_and_correct = at::stack({loss.detach().to(at::kDouble), correct.to(at::kDouble)})};
 }
 
 }  // namespace
 
 BatchLoss projected_loss_plain(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
-                               const at::Tensor& labels_T, const LossOptions& options) {
+                               const at::Tensor& labels, const LossOptions& options) {
+  const at::Tensor labels_T = copy_to_device(labels, state_TM.device());
   const at::Tensor logits_TC = logits(state_TM, weight_CM, bias_C);
-  return batch_loss(smoothed_loss_plain(logits_TC, labels_T, options), logits_TC, labels_T, options);
+  return batch_loss(smoothed_loss(logits_TC, labels_T, options), logits_TC, labels_T, options);
 }
 
 BatchLoss projected_rdrop_loss_plain(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
-                                     const at::Tensor& labels_T, double weight, const LossOptions& options) {
+                                     const at::Tensor& labels, double weight, const LossOptions& options) {
+  const at::Tensor labels_T = copy_to_device(labels, state_TM.device());
   const at::Tensor logits_TC = logits(state_TM, weight_CM, bias_C);
   const at::Tensor log_probability_TC = at::log_softmax(logits_TC, 1);
   const std::int64_t num_pairs = labels_T.size(0) / 2;
@@ -46,8 +51,8 @@ BatchLoss projected_rdrop_loss_plain(const at::Tensor& state_TM, const at::Tenso
   const at::Tensor divergence_P = (divergence(log_p_PC, log_q_PC) + divergence(log_q_PC, log_p_PC)) / 2;
   const at::Tensor is_ignored_P = labels_T.narrow(0, 0, num_pairs) == options.ignored;
   return batch_loss(
-      smoothed_loss_plain(logits_TC, labels_T, options) + weight * divergence_P.masked_fill(is_ignored_P, 0).sum(),
-      logits_TC, labels_T, options);
+      smoothed_loss(logits_TC, labels_T, options) + weight * divergence_P.masked_fill(is_ignored_P, 0).sum(), logits_TC,
+      labels_T, options);
 }
 
 }  // namespace edgewise

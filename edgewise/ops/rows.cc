@@ -14,6 +14,7 @@
 #include "edgewise/base/profile.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/ops/checks.h"
+#include "edgewise/ops/definition.h"
 #include "edgewise/ops/element_types.h"
 #include "edgewise/ops/operation.h"
 
@@ -224,6 +225,7 @@ void check_part(std::int64_t num_rows, const WeightedRows& part, const WeightedR
 at::Tensor take_rows(std::span<const at::Tensor> from, std::span<const NodeIndex> order) {
   check_tensors(from);
   check_order(from, order);
+  if (uses_definition(from.front())) return take_rows_plain(from, order);
   return apply_one<TakeRows>({from.begin(), from.end()}, order);
 }
 
@@ -241,6 +243,7 @@ at::Tensor sum_weighted(std::int64_t num_rows, std::span<const WeightedRows> par
     inputs.push_back(part.weight_A);
     part_rows.push_back(part.rows);
   }
+  if (uses_definition(inputs.front())) return sum_weighted_plain(num_rows, parts);
   return apply_one<SumWeighted>(inputs, num_rows, std::move(part_rows));
 }
 

@@ -33,4 +33,8 @@ struct WeightedRows {
 /// Throws Error for no parts, for types or shapes that do not fit, and for node numbers out of range or not ascending.
 at::Tensor sum_weighted(std::int64_t num_rows, std::span<const WeightedRows> parts);
 
+/// Define take_rows() and sum_weighted() in plain ATen, with gradients from autograd.
+at::Tensor take_rows_plain(std::span<const at::Tensor> from, std::span<const NodeIndex> order);
+at::Tensor sum_weighted_plain(std::int64_t num_rows, std::span<const WeightedRows> parts);
+
 }  // namespace edgewise

@@ -15,7 +15,8 @@ std::vector<TensorPart> split_tensors(const std::vector<at::Tensor>& tensors) {
   std::int64_t before = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const std::int64_t size = tensors[i].numel();
-    const std::int64_t step = tensors[i].is_contiguous() ? kMostElements : std::max<std::int64_t>(size, 1);
+    const bool is_divided = tensors[i].is_contiguous() && tensors[i].is_cpu();
+    const std::int64_t step = is_divided ? kMostElements : std::max<std::int64_t>(size, 1);
     for (std::int64_t begin = 0; begin < size; begin += step) {
       const std::int64_t count = std::min(step, size - begin);
       parts.push_back({i, begin, count, before, parts.size()});

@@ -20,7 +20,7 @@ struct TensorPart {
 };
 
 /// Cuts tensors into parts of at most 65 536 elements, which depend only on the sizes of the tensors. A tensor that is
-/// not contiguous is one part.
+/// not contiguous, or not on the CPU, is one part.
 std::vector<TensorPart> split_tensors(const std::vector<at::Tensor>& tensors);
 
 /// Returns the elements of a part, from the list that was split or from a list of contiguous tensors of equal sizes.

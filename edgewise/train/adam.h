@@ -33,8 +33,13 @@ class Adam {
   /// clip_divisor. Afterwards, the gradients are the divided ones.
   void step(double learning_rate, double divisor);
 
-  /// Counts a step without an update.
-  void skip() { ++num_skipped_; }
+  /// As above, with numbers on the device of the parameters, of which the host knows only later whether they are
+  /// finite: `divisor` is fp64, and `is_skipped` is bool. A step that is skipped changes no value and counts as an
+  /// update, until the caller calls undo_skipped_step().
+  void step(double learning_rate, const at::Tensor& divisor, const at::Tensor& is_skipped);
+
+  /// Counts the last step, which was skipped, as skipped instead of as an update.
+  void undo_skipped_step();
 
   std::int64_t num_steps() const { return num_steps_; }
   std::int64_t num_skipped() const { return num_skipped_; }
@@ -54,7 +59,7 @@ class Adam {
   };
 
   void add_segment(const FlatRange& range, bool is_matrix, std::size_t bucket);
-  void update(bool are_matrices, double learning_rate, double divisor);
+  void update(bool are_matrices, double learning_rate, const at::Tensor& scale, const at::Tensor& found_inf);
 
   const FlatParameters& parameters_;
   const OwnedPieces& pieces_;

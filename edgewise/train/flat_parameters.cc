@@ -32,11 +32,12 @@ void check_parameter(const NamedTensor& parameter, at::ScalarType type) {
 
 }  // namespace
 
-FlatParameters::FlatParameters(const std::vector<NamedTensor>& parameters, std::int64_t pieces) : pieces_(pieces) {
+FlatParameters::FlatParameters(const std::vector<NamedTensor>& parameters, std::int64_t pieces, at::Device device)
+    : pieces_(pieces) {
   check(!parameters.empty() && pieces >= 1, "FlatParameters: {} parameters have {} pieces, needs at least one of each",
         parameters.size(), pieces);
   const at::NoGradGuard no_gradients;
-  const auto options = parameters.front().tensor.detach().options();
+  const auto options = parameters.front().tensor.detach().options().device(device);
   for (const NamedTensor& parameter : parameters)
     check_parameter(parameter, c10::typeMetaToScalarType(options.dtype()));
   const std::int64_t size = place_parameters(parameters);

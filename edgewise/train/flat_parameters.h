@@ -25,8 +25,9 @@ struct FlatParameter {
   FlatRange range;
 };
 
-/// Puts all parameters of a model into one flat array, and their gradients into another. The parameters keep their
-/// order, shapes and names; afterwards they are views of the array, and their gradients are defined, initially zero.
+/// Puts all parameters of a model into one flat array on a device, and their gradients into another. The parameters
+/// keep their order, shapes and names; afterwards they are views of the array, and their gradients are defined,
+/// initially zero.
 ///
 /// The array consists of buckets, which processes exchange one by one, and each bucket of `pieces` pieces of equal
 /// size, one for each virtual rank. Parameters and pieces begin at multiples of 16 elements, so that no vector
@@ -35,7 +36,7 @@ struct FlatParameter {
 class FlatParameters {
  public:
   /// Throws Error unless all parameters are contiguous leaves of one type that require gradients.
-  FlatParameters(const std::vector<NamedTensor>& parameters, std::int64_t pieces);
+  FlatParameters(const std::vector<NamedTensor>& parameters, std::int64_t pieces, at::Device device = at::kCPU);
 
   const std::vector<FlatParameter>& parameters() const { return parameters_; }
   std::vector<NamedTensor> named() const;

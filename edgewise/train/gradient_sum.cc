@@ -4,10 +4,13 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/where.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <utility>
 
 #include "edgewise/base/error.h"
@@ -116,7 +119,8 @@ void GradientSum::finish() {
   exchanges_.clear();
 }
 
-std::vector<double> GradientSum::squares_of_owned_pieces() const {
+/// Returns the sum of squares of each owned piece, fp64.
+at::Tensor GradientSum::squares_of_owned_pieces() const {
   std::vector<at::Tensor> pieces;
   for (const FlatRange& range : pieces_.ranges()) {
     for (const at::Tensor& piece : take_range(parameters_.gradients(), range).chunk(num_own_ranks_)) {
@@ -124,32 +128,36 @@ std::vector<double> GradientSum::squares_of_owned_pieces() const {
     }
   }
   const std::vector<TensorPart> all_parts = split_tensors(pieces);
-  std::vector<double> norms(all_parts.size());
+  std::vector<at::Tensor> squares_of_parts(all_parts.size());
   parallel_parts(all_parts, [&](std::span<const TensorPart> parts) {
     for (const TensorPart& part : parts) {
-      norms[part.index] = at::linalg_vector_norm(take_part(pieces, part)).item<double>();
+      squares_of_parts[part.index] = at::linalg_vector_norm(take_part(pieces, part)).to(at::kDouble).square();
     }
   });
-  std::vector<double> squares(pieces.size());
-  for (const TensorPart& part : all_parts) squares[part.tensor] += norms[part.index] * norms[part.index];
-  return squares;
+  std::vector<at::Tensor> squares(pieces.size());
+  for (const TensorPart& part : all_parts) {
+    at::Tensor& sum = squares[part.tensor];
+    sum = sum.defined() ? sum + squares_of_parts[part.index] : squares_of_parts[part.index];
+  }
+  return at::stack(squares);
 }
 
-double GradientSum::norm() const {
-  const std::vector<double> own = squares_of_owned_pieces();
-  at::Tensor squares = at::empty({processes_.size(), std::ssize(parameters_.buckets()), num_own_ranks_}, at::kDouble);
-  const at::Tensor own_squares = at::empty({std::ssize(own)}, at::kDouble);
-  std::ranges::copy(own, own_squares.mutable_data_ptr<double>());
-  processes_.all_gather(own_squares, squares);
-  // The order of buckets and pieces, whoever owns them.
-  const at::Tensor in_order = squares.permute({1, 0, 2}).contiguous();
-  double sum = 0.0;
-  for (std::int64_t i = 0; i < in_order.numel(); ++i) sum += in_order.const_data_ptr<double>()[i];
-  return std::sqrt(sum);
+at::Tensor GradientSum::norm() const {
+  const at::NoGradGuard no_gradients;
+  const at::Tensor own = squares_of_owned_pieces();
+  at::Tensor squares = at::empty({processes_.size(), std::ssize(parameters_.buckets()), num_own_ranks_}, own.options());
+  processes_.all_gather(own, squares);
+  // The order of buckets and pieces, whoever owns them. A cumulative sum adds one number after the other.
+  return squares.permute({1, 0, 2}).reshape({-1}).cumsum(0)[-1].sqrt();
 }
 
 double clip_divisor(double norm, double clip_norm) {
   return clip_norm > 0.0 && norm > clip_norm ? norm / clip_norm : 1.0;
+}
+
+at::Tensor clip_divisor(const at::Tensor& norm, double clip_norm) {
+  const at::Tensor one = at::ones_like(norm);
+  return clip_norm > 0.0 ? at::where(norm > clip_norm, norm / clip_norm, one) : one;
 }
 
 }  // namespace edgewise

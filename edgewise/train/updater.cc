@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/train/updater.h"
 
+#include <ATen/ops/cat.h>
+#include <ATen/ops/ones.h>
+#include <c10/core/GradMode.h>
+
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -12,6 +16,7 @@
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/ops/gradients_in_place.h"
+#include "edgewise/ops/host_read.h"
 #include "edgewise/train/gradient_hooks.h"
 
 namespace edgewise {
@@ -100,12 +105,13 @@ auto Updater::run_exchange(double& seconds, Function function) const {
   return function();
 }
 
-Updater::Updater(const TrainOptions& options, TrainingTask& task, BatchShares& batches, ProcessGroup& processes)
+Updater::Updater(const TrainOptions& options, TrainingTask& task, BatchShares& batches, ProcessGroup& processes,
+                 at::Device device)
     : options_(options),
       task_(task),
       processes_(processes),
       ranks_(virtual_ranks_of(options, processes)),
-      parameters_(task.parameters(), ranks_.total),
+      parameters_(task.parameters(), ranks_.total, device),
       pieces_(parameters_, processes),
       gradient_sum_(parameters_, pieces_, options.exchange),
       schedule_(options, task.size()),
@@ -138,6 +144,7 @@ Update Updater::operator()(std::int64_t step, RunRequests& requests) {
   gradient_sum_.clear();
   try {
     LocalStep local = run_batches(step, requests);
+    if (processes_.size() > 1) local.read_losses();  // the reports to the other processes have them
     double exchange_seconds = 0.0;
     const std::vector<ProcessReport> reports =
         run_exchange(exchange_seconds, [&] { return exchange_reports(processes_, local.report); });
@@ -152,7 +159,7 @@ Update Updater::operator()(std::int64_t step, RunRequests& requests) {
     backward_and_exchange(local.last_loss);
     local.last_loss = {};
     run_exchange(update.exchange_seconds, [&] { gradient_sum_.finish(); });
-    update_parameters(step, update);
+    update_parameters(step, local.unread, update);
     progress_ = progress_of(reports);
     return update;
   } catch (...) {
@@ -173,7 +180,7 @@ Updater::LocalStep Updater::run_batches(std::int64_t step, RunRequests& requests
         task_.clear_constant_gradients();
         gradient_sum_.end_virtual_rank();
       }
-      local.report.ranks[i] = run_virtual_rank(i, step, requests.stop, local.last_loss);
+      run_virtual_rank(i, step, requests.stop, local);
     }
     local.report.is_save_requested = processes_.size() > 1 && requests.save.exchange(false);
   } catch (const StopException&) {
@@ -184,23 +191,37 @@ Updater::LocalStep Updater::run_batches(std::int64_t step, RunRequests& requests
   return local;
 }
 
-/// Runs the batches of the virtual rank number `index` of this process, and returns the loss of the last batch.
-VirtualRankReport Updater::run_virtual_rank(std::size_t index, std::int64_t step, const StopRequest& stop,
-                                            BatchLoss& last_loss) {
+/// Runs the batches of the virtual rank number `index` of this process.
+void Updater::run_virtual_rank(std::size_t index, std::int64_t step, const StopRequest& stop, LocalStep& local) {
   BatchPrefetcher& batches = *std::next(batches_.begin(), static_cast<std::ptrdiff_t>(index));
   const auto rank = static_cast<std::uint64_t>(ranks_.first) + index;
   const std::uint64_t step_seed = mix(options_.seed, static_cast<std::uint64_t>(step));
   const std::uint64_t seed = rank == 0 ? step_seed : mix(mix(step_seed, kRankSeeds), rank);
   LossSums sums;
+  at::Tensor unread;
   std::int64_t num_batches = 0;
   do {
-    if (num_batches > 0) backward(last_loss);
+    if (num_batches > 0) backward(local.last_loss);
     const Batch batch = next_batch(batches, stop);
     Pass pass = Pass::training(mix(seed, static_cast<std::uint64_t>(num_batches)), options_.precision);
-    last_loss = forward(batch, pass);
-    sums += last_loss.sums;
+    local.last_loss = forward(batch, pass);
+    sums += local.last_loss.counts;
+    const at::Tensor& more = local.last_loss.loss_and_correct;
+    if (more.defined()) unread = unread.defined() ? unread + more : more;
   } while (++num_batches < options_.accumulate && batches.position().index != 0);
-  return {.sums = sums, .position = batches.position(), .batches_per_epoch = batches.batches_per_epoch()};
+  local.report.ranks[index] = {
+      .sums = sums, .position = batches.position(), .batches_per_epoch = batches.batches_per_epoch()};
+  if (unread.defined()) local.unread.push_back(unread);
+}
+
+void Updater::LocalStep::read_losses() {
+  if (unread.empty()) return;
+  const std::vector<double> numbers = read_numbers(at::cat(unread));
+  for (std::size_t i = 0; i < unread.size(); ++i) {
+    report.ranks[i].sums.loss += numbers[2 * i];
+    report.ranks[i].sums.correct += static_cast<std::int64_t>(numbers[2 * i + 1]);
+  }
+  unread.clear();
 }
 
 Batch Updater::next_batch(BatchPrefetcher& batches, const StopRequest& stop) {
@@ -243,17 +264,28 @@ void Updater::backward_and_exchange(const BatchLoss& loss) {
   task_.clear_constant_gradients();
 }
 
-void Updater::update_parameters(std::int64_t step, Update& update) {
+/// Updates the parameters, and completes `update` with the numbers that only their device knows: the norm of the
+/// gradient, and the losses in `unread`. Waits for the device once, at the end.
+void Updater::update_parameters(std::int64_t step, std::vector<at::Tensor> unread, Update& update) {
   const ScopedTimer timer("optimiser");
+  const at::NoGradGuard no_gradients;
   const auto tokens = static_cast<double>(update.sums.tokens);
-  const bool is_finite = std::isfinite(update.sums.loss);
-  update.gradient_norm = is_finite ? gradient_sum_.norm() / tokens : std::numeric_limits<double>::quiet_NaN();
-  if (!std::isfinite(update.gradient_norm)) {
-    adam_.skip();
-    return;
-  }
-  adam_.step(schedule_(step), tokens * clip_divisor(update.gradient_norm, options_.clip_norm));
+  const at::Tensor norm = gradient_sum_.norm() / tokens;
+  unread.push_back(norm.view({1}));
+  const at::Tensor results = at::cat(unread);
+  const bool is_known_loss_finite = std::isfinite(update.sums.loss);
+  const at::Tensor is_skipped =
+      is_known_loss_finite ? results.isfinite().all().bitwise_not() : at::ones({}, results.options().dtype(at::kBool));
+  adam_.step(schedule_(step), clip_divisor(norm, options_.clip_norm) * tokens, is_skipped);
   run_exchange(update.exchange_seconds, [&] { pieces_.share(parameters_.values()); });
+
+  const std::vector<double> numbers = read_numbers(results);
+  for (std::size_t i = 0; i + 1 < numbers.size(); i += 2) {
+    update.sums.loss += numbers[i];
+    update.sums.correct += static_cast<std::int64_t>(numbers[i + 1]);
+  }
+  update.gradient_norm = std::isfinite(update.sums.loss) ? numbers.back() : std::numeric_limits<double>::quiet_NaN();
+  if (!update.is_applied()) adam_.undo_skipped_step();
 }
 
 void Updater::gather_gradients() {

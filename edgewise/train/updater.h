@@ -44,10 +44,10 @@ class BatchError : public Error {
 /// virtual ranks. Task, batches and processes must outlive the updater.
 class Updater {
  public:
-  /// Puts the parameters of the task into one array (FlatParameters). Throws Error if the virtual ranks of `batches`
-  /// are not those that virtual_ranks_of() returns for the processes.
+  /// Puts the parameters of the task into one array (FlatParameters) on `device`, where all steps compute. Throws Error
+  /// if the virtual ranks of `batches` are not those that virtual_ranks_of() returns for the processes.
   Updater(const TrainOptions& options, TrainingTask& task, BatchShares& batches,
-          ProcessGroup& processes = single_process());
+          ProcessGroup& processes = single_process(), at::Device device = at::kCPU);
 
   /// Runs step number `step`, from 1. Each virtual rank takes its next `options.accumulate` batches, or fewer at the
   /// end of its epoch, and holds one of them at a time, while the next is prefetched. The random numbers of a step are
@@ -85,17 +85,22 @@ class Updater {
   /// The local results of the batches before the last backward pass.
   struct LocalStep {
     ProcessReport report;
+    // For each virtual rank, BatchLoss::loss_and_correct of its batches, which is not in the report yet. Empty if the
+    // report has all sums.
+    std::vector<at::Tensor> unread;
     BatchLoss last_loss;  // its backward pass is still to be run
+
+    /// Adds the unread losses to the report. Waits for their device.
+    void read_losses();
   };
 
   LocalStep run_batches(std::int64_t step, RunRequests& requests);
-  VirtualRankReport run_virtual_rank(std::size_t index, std::int64_t step, const StopRequest& stop,
-                                     BatchLoss& last_loss);
+  void run_virtual_rank(std::size_t index, std::int64_t step, const StopRequest& stop, LocalStep& local);
   Batch next_batch(BatchPrefetcher& batches, const StopRequest& stop);
   BatchLoss forward(const Batch& batch, Pass& pass);
   static void backward(const BatchLoss& loss);
   void backward_and_exchange(const BatchLoss& loss);
-  void update_parameters(std::int64_t step, Update& update);
+  void update_parameters(std::int64_t step, std::vector<at::Tensor> unread, Update& update);
   template <class Function>
   auto run_exchange(double& seconds, Function function) const;
 

@@ -28,7 +28,7 @@ class StoppingModel : public SequenceModel {
     ++num_losses;
     stop_ = true;
     return {.objective = {},
-            .sums = {.loss = std::numeric_limits<double>::quiet_NaN(), .tokens = std::ssize(batch.labels)}};
+            .counts = {.loss = std::numeric_limits<double>::quiet_NaN(), .tokens = std::ssize(batch.labels)}};
   }
   NodePonderSteps ponder_steps(const Batch&) const override { return {}; }
   std::unique_ptr<Scorer> make_scorer(CrossHeads) const override { return nullptr; }

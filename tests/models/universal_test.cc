@@ -85,7 +85,7 @@ TEST(UniversalTransformer, AddsThePonderCostToTheObjectiveForEachLabel) {
   model.forward_by_messages(graph, batch, pass);
   const at::Tensor cost = graph.ndata().get("r").squeeze(-1) + graph.ndata().get("step").to(at::kDouble);
   const double expected = 0.3 * cost.mean().item<double>() * static_cast<double>(batch.labels.size());
-  EXPECT_NEAR(loss.objective.item<double>() - loss.sums.loss, expected, 1e-9);
+  EXPECT_NEAR(loss.objective.item<double>() - loss.sums().loss, expected, 1e-9);
 }
 
 TEST(UniversalTransformer, HasGradientsThatMatchFiniteDifferences) {

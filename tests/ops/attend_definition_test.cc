@@ -43,7 +43,7 @@ at::Tensor bias_of(const Tensors& inputs) { return inputs.size() > 3 ? inputs[3]
 // terms. A few such errors are added up for a gradient of query, key or edge bias.
 std::vector<double> rounding_errors(const Relation& relation, const AttentionOptions& options, const Tensors& inputs) {
   if (relation.num_edges() == 0) return {0, 0, 0, 0, 0};
-  const EdgeIndexTensors edges = edge_index_tensors(relation);
+  const EdgeIndexTensors edges = edge_index_tensors(relation, at::kCPU);
   const Tensors exact = convert(inputs, at::kDouble);
   const at::Tensor grad_out_DHV = gradient_of_output({inputs[0].size(0), inputs[0].size(1), inputs[2].size(2)});
   const at::Tensor grad_weight_EH =
@@ -162,7 +162,7 @@ Relation arbitrary_relation() {
 /// Returns the smallest number from `clamp` on that is further away from all scores than their rounding errors: at the
 /// clamp, the gradient of a score jumps to zero.
 double clamp_between_scores(const Relation& relation, const AttentionOptions& options, const Tensors& inputs) {
-  const EdgeIndexTensors edges = edge_index_tensors(relation);
+  const EdgeIndexTensors edges = edge_index_tensors(relation, at::kCPU);
   const Tensors exact = convert(inputs, at::kDouble);
   const at::Tensor query_EHK = exact[0].index_select(0, edges.destination_E);
   const at::Tensor score_EH = (query_EHK * exact[1].index_select(0, edges.source_E)).sum(-1).abs() *

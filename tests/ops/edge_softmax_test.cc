@@ -20,7 +20,7 @@ at::Tensor softmax_row_by_row(const Relation& relation, const at::Tensor& score_
 }
 
 at::Tensor sum_of_messages(const Relation& relation, const at::Tensor& weight_EH, const at::Tensor& value_SHV) {
-  const EdgeIndexTensors edges = edge_index_tensors(relation);
+  const EdgeIndexTensors edges = edge_index_tensors(relation, at::kCPU);
   const at::Tensor message_EHV = weight_EH.unsqueeze(2) * value_SHV.index_select(0, edges.source_E);
   return at::zeros({relation.num_destinations(), value_SHV.size(1), value_SHV.size(2)}, value_SHV.options())
       .index_add(0, edges.destination_E, message_EHV);

@@ -88,7 +88,7 @@ TEST(AttendErrors, NameTypesAndDevices) {
   EXPECT_EQ(Arguments{.options = {.edge_bias = zeros({45, 2}, at::kDouble)}}.attend_error(),
             "attend: edge_bias has type Double, but Float is needed where query has type Float");
   EXPECT_EQ(Arguments{.query = at::empty({5, 2, 8}, at::kMeta)}.attend_error(),
-            "attend: query is on meta, but this build has CPU kernels only; move it to the CPU");
+            "attend: key is on cpu but query is on meta; they must be on one device");
   EXPECT_EQ(Arguments{.value = at::Tensor()}.attend_error(), "attend: value is undefined, but a tensor is needed");
 }
 
@@ -217,7 +217,7 @@ TEST(OpErrors, NameLossArgumentsThatDoNotFit) {
   EXPECT_EQ(error_of([&] {
               smoothed_loss(zeros({2, 4}), labels.to(at::kMeta));
             }),
-            "smoothed_loss: labels are on meta, but this build has CPU kernels only; move them to the CPU");
+            "smoothed_loss: the tensor of labels is on meta but that of logits is on cpu; they must be on one device");
   EXPECT_EQ(error_of([&] {
               smoothed_loss(zeros({2, 4}), labels + 4);
             }),

@@ -58,7 +58,7 @@ void expect_same_losses(const Loss& loss, const Loss& definition, bool has_repea
           return output_and_gradients(
               [&](const Tensors& x) {
                 const BatchLoss found = which(x, labels_T);
-                count = found.sums.correct;
+                count = found.sums().correct;
                 return found.objective;
               },
               inputs);
@@ -189,8 +189,8 @@ TEST(ProjectedLoss, CountsTheFirstOfEquallyLikelyTokens) {
   const at::Tensor state = at::zeros({3, 2});
   const at::Tensor weight = at::zeros({4, 2});
 
-  EXPECT_EQ(projected_loss(state, weight, {}, at::tensor({0, 1, 0}, at::kLong)).sums.correct, 2);
-  EXPECT_EQ(projected_loss(state, weight, {}, at::tensor({0, 1, 0}, at::kLong), {.ignored = 0}).sums.correct, 0);
+  EXPECT_EQ(projected_loss(state, weight, {}, at::tensor({0, 1, 0}, at::kLong)).sums().correct, 2);
+  EXPECT_EQ(projected_loss(state, weight, {}, at::tensor({0, 1, 0}, at::kLong), {.ignored = 0}).sums().correct, 0);
 }
 
 TEST(ProjectedLoss, DoesNotOverflowOnLogitsOfTenThousand) {

@@ -7,11 +7,13 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <tuple>
 #include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/ops/definition.h"
 #include "edgewise/train/weight_average.h"
 #include "tests/train/flat_training.h"
 
@@ -64,7 +66,7 @@ TEST(Adam, GivesTheSameBitsOnAnyNumberOfThreads) {
       training.gradient_sum.clear();
       large.mutable_grad().add_(random({301, 707}, 10 + step, at::kFloat));
       small.mutable_grad().add_(random({13}, 20 + step, at::kFloat));
-      norms.push_back(training.gradient_sum.norm());
+      norms.push_back(training.gradient_sum.norm().item<double>());
       training.adam.step(0.01, clip_divisor(norms.back(), 1.0));
       average.update();
     }
@@ -127,13 +129,45 @@ TEST(Adam, UpdatesByGradientsThatItDivides) {
   EXPECT_TRUE(at::allclose(training.moment("mean.x"), 0.1 * parameter.grad()));
 }
 
-TEST(Adam, CountsStepsWithoutAnUpdate) {
+TEST(Adam, ChangesNothingInASkippedStep) {
   const at::Tensor parameter = leaf(at::ones({2}, at::kDouble));
   FlatTraining training({{"x", parameter}});
+  set_gradient(parameter, at::tensor({3.0, 4.0}, at::kDouble));
   training.adam.step(0.1, 1.0);
-  training.adam.skip();
+  const at::Tensor value = parameter.detach().clone();
+  const at::Tensor mean = training.adam.means().clone();
+  const at::Tensor variance = training.adam.variances().clone();
+
+  const at::Tensor divisor = at::full({}, std::numeric_limits<double>::quiet_NaN(), at::kDouble);
+  training.adam.step(0.1, divisor, /*is_skipped=*/at::ones({}, at::kBool));
+  training.adam.undo_skipped_step();
+
+  EXPECT_TRUE(parameter.equal(value));
+  EXPECT_TRUE(training.adam.means().equal(mean));
+  EXPECT_TRUE(training.adam.variances().equal(variance));
   EXPECT_EQ(training.adam.num_steps(), 1);
   EXPECT_EQ(training.adam.num_skipped(), 1);
+}
+
+TEST(Adam, EqualsItsDefinitionInPlainAten) {
+  const auto train = [] {
+    const at::Tensor matrix = leaf(random({7, 5}, 1));
+    const at::Tensor bias = leaf(random({13}, 2));
+    FlatTraining training({{"matrix", matrix}, {"bias", bias}}, {.weight_decay = 0.1});
+    for (std::uint64_t step = 0; step < 4; ++step) {
+      set_gradient(matrix, random({7, 5}, 10 + step));
+      set_gradient(bias, random({13}, 20 + step));
+      training.adam.step(0.01, at::full({}, 3.0, at::kDouble), /*is_skipped=*/at::full({}, step == 2, at::kBool));
+      if (step == 2) training.adam.undo_skipped_step();
+    }
+    return std::vector<at::Tensor>{matrix.detach(), bias.detach(), training.adam.means(), training.adam.variances()};
+  };
+  const std::vector<at::Tensor> actual = train();
+  const DefinitionsGuard definitions;
+  const std::vector<at::Tensor> expected = train();
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    EXPECT_TRUE(at::allclose(actual[i], expected[i], 1e-12, 1e-12)) << i;
+  }
 }
 
 TEST(Adam, KeepsAParameterWhoseGradientIsZero) {

@@ -60,7 +60,7 @@ Sum sum_in_process(ProcessGroup& processes, std::int64_t ranks, GradientExchange
     }
     sum.finish();
   }
-  Sum result{.gradients = {}, .norm = sum.norm()};
+  Sum result{.gradients = {}, .norm = sum.norm().item<double>()};
   pieces.share(parameters.gradients());
   for (const NamedTensor& parameter : named) result.gradients.push_back(parameter.tensor.grad());
   return result;
@@ -138,7 +138,7 @@ TEST(GradientSum, HasANormThatIsNotFiniteIfAGradientIsNot) {
     sum.clear();
     parameter.grad().select(0, 3).fill_(bad);
     sum.finish();
-    EXPECT_FALSE(std::isfinite(sum.norm()));
+    EXPECT_FALSE(std::isfinite(sum.norm().item<double>()));
   }
 }
 

@@ -45,7 +45,7 @@ class NextTokenTask : public TrainingTask {
     const DropoutKey key = pass.next_key();
     RandomStream random(key.seed, key.stream);
     loss.objective = loss.objective * ((1.0 + options_.noise * random.uniform()) * loss_factor(++num_losses));
-    loss.sums.loss = loss.objective.item<double>();
+    loss.counts.loss = loss.objective.item<double>();
     return loss;
   }
 
@@ -55,7 +55,7 @@ class NextTokenTask : public TrainingTask {
     throw_if_set(&stop);
     LossSums sums;
     for (const Batch& batch : batches_in_order(pairs(), {})) {
-      sums += exact_loss(batch).sums;
+      sums += exact_loss(batch).sums();
     }
     const auto tokens = static_cast<double>(sums.tokens);
     return {.loss = sums.loss / tokens, .accuracy = static_cast<double>(sums.correct) / tokens};
@@ -94,9 +94,9 @@ class NextTokenTask : public TrainingTask {
     const at::Tensor labels = at::tensor(batch.labels);
     const at::Tensor loss = at::cross_entropy_loss(logits, labels, {}, at::Reduction::Sum);
     return {.objective = loss,
-            .sums = {.loss = loss.item<double>(),
-                     .tokens = labels.numel(),
-                     .correct = logits.argmax(1).eq(labels).sum().item<std::int64_t>()}};
+            .counts = {.loss = loss.item<double>(),
+                       .tokens = labels.numel(),
+                       .correct = logits.argmax(1).eq(labels).sum().item<std::int64_t>()}};
   }
 
   Options options_;

@@ -48,7 +48,7 @@ class LinearTask : public TrainingTask {
                       .correct = number % 3,
                       .encoder = {.nodes = 2, .steps = number},
                       .decoder = {.nodes = 4, .steps = 5}});
-    return {.objective = loss * (factor * static_cast<double>(tokens)), .sums = losses.back()};
+    return {.objective = loss * (factor * static_cast<double>(tokens)), .counts = losses.back()};
   }
 
   Validation validate(const StopRequest& /*stop*/) override {

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "edgewise/kernels/dropout/dropout.h"
+
+// Dropout in plain ATen, which draws the numbers of kernels::dropout() on any device.
+namespace edgewise {
+
+/// Returns which elements of an array of `count` dropout keeps: bool [count].
+at::Tensor kept_elements(const kernels::Dropout& rule, std::int64_t count, at::Device device);
+
+/// Returns which attention weights dropout keeps: bool [E, H].
+at::Tensor kept_edges(const kernels::Dropout& rule, std::int64_t num_edges, std::int64_t num_heads, at::Device device);
+
+/// Returns x / (1 - rate) where `is_kept`, a tensor of as many elements, is true, and zeros elsewhere.
+at::Tensor keep_elements(const at::Tensor& x, const at::Tensor& is_kept, const kernels::Dropout& rule);
+
+}  // namespace edgewise

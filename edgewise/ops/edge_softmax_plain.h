@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "edgewise/ops/edge_index.h"
+
+// The parts of a definition over lists of edges.
+namespace edgewise {
+
+/// Returns the softmax of scores [E, H] over the edges into each destination. An edge of score -inf gets weight 0, also
+/// in a row where all scores are -inf: its weights are 0, not NaN.
+at::Tensor softmax_over_rows(const EdgeIndexTensors& edges, std::int64_t num_destinations, const at::Tensor& score_EH);
+
+/// Returns the sum of weight [E, H] · value [S, H, V] over the edges into each destination, [D, H, V], computed in the
+/// type of the weights, in the type of the values.
+at::Tensor sum_messages(const EdgeIndexTensors& edges, std::int64_t num_destinations, const at::Tensor& weight_EH,
+                        const at::Tensor& value_SHV);
+
+}  // namespace edgewise
