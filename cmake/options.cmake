@@ -7,6 +7,7 @@ option(EDGEWISE_TRAIN_WHEEL "Install the program for the wheel edgewise-train, w
 option(EDGEWISE_TESTS "Build the tests" ${EDGEWISE_TORCH})
 option(EDGEWISE_BENCHMARKS "Build the benchmarks of single kernels" OFF)
 option(EDGEWISE_FUZZ "Build the fuzzers of the readers of untrusted files; needs clang" OFF)
+option(EDGEWISE_TIDY "Prepare compile commands for clang-tidy, not a build" OFF)
 option(EDGEWISE_UNITY "Compile the files of a layer together: halves the time of a full build, but one changed file takes longer" ON)
 set(EDGEWISE_MODELS_COMMAND "" CACHE STRING
   "The command that installs the models of models/; if it is set, the error for an unknown name of a model has it")
