@@ -19,8 +19,7 @@ function(edgewise_install component)
     set_target_properties(edgewise_${layer} PROPERTIES EXPORT_NAME ${layer})
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/edgewise/${layer}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/edgewise"
       COMPONENT ${component} FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE PATTERN gloo_declarations EXCLUDE
-      PATTERN kernels/device EXCLUDE PATTERN "*_cuda.h" EXCLUDE PATTERN interval_attention.h EXCLUDE
-      PATTERN cuda_declarations EXCLUDE)
+      PATTERN kernels/device EXCLUDE PATTERN "*_cuda.h" EXCLUDE PATTERN "*_gpu.h" EXCLUDE PATTERN cuda_declarations EXCLUDE)
   endforeach()
   if(component STREQUAL "infer")
     list(APPEND targets edgewise_compiler edgewise_openmp)

@@ -72,7 +72,8 @@ endif()
 
 run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component train)
 # Kernels for GPUs need nvcc or the emulator, which are no part of the packages.
-file(GLOB_RECURSE device_files "${WORK}/installed/*_cuda.h" "${WORK}/installed/*emulator*")
+file(GLOB_RECURSE device_files
+  "${WORK}/installed/*_cuda.h" "${WORK}/installed/*_gpu.h" "${WORK}/installed/*emulator*")
 if(device_files OR EXISTS "${WORK}/installed/include/edgewise/kernels/device")
   message(FATAL_ERROR "kernels for GPUs are installed, needs none: ${device_files}")
 endif()

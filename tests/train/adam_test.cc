@@ -13,6 +13,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/kernels/optimiser/adam.h"
 #include "edgewise/ops/definition.h"
 #include "edgewise/train/weight_average.h"
 #include "tests/train/flat_training.h"
@@ -119,6 +120,42 @@ TEST_P(AdamByDtype, EqualsPlainTensorOperations) {
 
 INSTANTIATE_TEST_SUITE_P(, AdamByDtype, testing::Values(at::kFloat, at::kDouble),
                          [](const auto& dtype) { return std::string(at::toString(dtype.param)); });
+
+TEST(Adam, EqualsTheDefinitionOfTheKernelForGpus) {
+  const at::Tensor parameter = leaf(random({32, 48}, 1, at::kFloat));
+  FlatTraining training({{"x", parameter}}, {.beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9, .weight_decay = 0.01});
+  at::Tensor value = parameter.detach().clone();
+  at::Tensor mean = at::zeros_like(value);
+  at::Tensor variance = at::zeros_like(value);
+  at::Tensor divided = at::zeros_like(value);
+  const std::vector<std::uint8_t> is_matrix(32 * 48 / kernels::AdamUpdate::kFlagged, 1);
+  const float divisor = 37.5f;
+  for (std::int64_t step = 1; step <= 3; ++step) {
+    const at::Tensor gradient = random({32, 48}, static_cast<std::uint64_t>(step) + 1, at::kFloat) * 50;
+    set_gradient(parameter, gradient);
+    training.adam.step(0.01, divisor);
+    kernels::reference::adam_update({.value = value.mutable_data_ptr<float>(),
+                                     .gradient = gradient.const_data_ptr<float>(),
+                                     .mean = mean.mutable_data_ptr<float>(),
+                                     .variance = variance.mutable_data_ptr<float>(),
+                                     .divided_gradient = divided.mutable_data_ptr<float>(),
+                                     .value_bf16 = nullptr,
+                                     .is_matrix = is_matrix.data(),
+                                     .count = value.numel(),
+                                     .divisor = &divisor,
+                                     .learning_rate = 0.01,
+                                     .beta1 = 0.9,
+                                     .beta2 = 0.98,
+                                     .epsilon = 1e-9,
+                                     .weight_decay = 0.01,
+                                     .step = step});
+  }
+  // The bits are equal where ATen has fused operations.
+  EXPECT_TRUE(parameter.grad().equal(divided));
+  EXPECT_TRUE(at::allclose(training.moment("mean.x"), mean, 1e-6, 1e-7));
+  EXPECT_TRUE(at::allclose(training.moment("variance.x"), variance, 1e-6, 1e-7));
+  EXPECT_TRUE(at::allclose(parameter, value, 1e-6, 1e-7));
+}
 
 TEST(Adam, UpdatesByGradientsThatItDivides) {
   const at::Tensor parameter = leaf(at::zeros({3}, at::kDouble));

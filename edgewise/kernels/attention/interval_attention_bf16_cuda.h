@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "edgewise/kernels/attention/interval_products_bf16_cuda.h"
 #include "edgewise/kernels/attention/interval_rows_cuda.h"
 
 namespace edgewise::kernels::device {
@@ -18,7 +19,7 @@ struct IntervalAttentionBf16 {
   static constexpr int kStride = kHeadSize + 8;  // 8 rows of a matrix lie in different banks
   static constexpr int kRowsOfLane = 2;
   static constexpr int kLanesOfRow = 4;
-  static_assert(IntervalArguments<BFloat16>::kRowsOfBlock == kWarps * 16 && kHeadSize % 32 == 0);
+  static_assert(IntervalArguments<BFloat16>::kNodesOfBlock == kWarps * 16 && kHeadSize % 32 == 0);
 
   struct Shared {
     alignas(16) BFloat16 key[kStages][kKeys][kStride];
@@ -35,7 +36,7 @@ struct IntervalAttentionBf16 {
     const KeyRange of_block = keys_of_block(of_warp, shared.of_warps);
 
     std::uint32_t query[kHeadSize / 16][4];
-    load_query(query);
+    load_nodes(p, p.query, p.num_destinations, first_row(), query);
     float out[kHeadSize / 8][4] = {};
     OnlineSoftmax softmax[kRowsOfLane];
 
@@ -47,9 +48,9 @@ struct IntervalAttentionBf16 {
       if (first_key + kKeys < of_block.end) begin_copy(first_key + kKeys, 1 - stage);
       if (of_warp.overlaps(first_key, kKeys)) {
         float score[kKeys / 8][4] = {};
-        multiply_keys(shared.key[stage], query, score);
+        multiply_transposed(query, shared.key[stage], score);
         apply_softmax(rows, first_key, score, softmax, out);
-        add_values(shared.value[stage], score, out);
+        add_product(score, shared.value[stage], out);
       }
       stage = 1 - stage;
     }
@@ -57,44 +58,14 @@ struct IntervalAttentionBf16 {
   }
 
  private:
-  EDGEWISE_DEVICE int row_number(int i) const { return p.first_row() + warp_index() * 16 + lane_index() / 4 + i * 8; }
+  EDGEWISE_DEVICE int first_row() const { return p.first_node() + warp_index() * 16; }
+  EDGEWISE_DEVICE int row_number(int i) const { return first_row() + lane_index() / 4 + i * 8; }
 
   EDGEWISE_DEVICE void begin_copy(int first_key, int stage) const {
     Shared& shared = shared_memory<Shared>();
-    copy_sources<kThreads, kHeadSize>(p, p.key, first_key, shared.key[stage]);
-    copy_sources<kThreads, kHeadSize>(p, p.value, first_key, shared.value[stage]);
+    copy_nodes<kThreads, kHeadSize>(p, p.key, p.num_sources, first_key, shared.key[stage]);
+    copy_nodes<kThreads, kHeadSize>(p, p.value, p.num_sources, first_key, shared.value[stage]);
     commit_copies();
-  }
-
-  // Loads the lane's words of tiles a of the query; zeros behind the last row.
-  EDGEWISE_DEVICE void load_query(std::uint32_t (&query)[kHeadSize / 16][4]) const {
-    EDGEWISE_UNROLL
-    for (int k = 0; k < kHeadSize / 16; ++k) {
-      EDGEWISE_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        const int row = row_number(i % 2);
-        const int column = k * 16 + lane_index() % 4 * 2 + i / 2 * 8;
-        query[k][i] = 0;
-        if (row < p.num_destinations) {
-          query[k][i] = *reinterpret_cast<const std::uint32_t*>(p.query + p.template at<kHeadSize>(row) + column);
-        }
-      }
-    }
-  }
-
-  EDGEWISE_DEVICE static void multiply_keys(const BFloat16 (&key)[kKeys][kStride],
-                                            const std::uint32_t (&query)[kHeadSize / 16][4],
-                                            float (&score)[kKeys / 8][4]) {
-    EDGEWISE_UNROLL
-    for (int n = 0; n < kKeys / 8; ++n) {
-      EDGEWISE_UNROLL
-      for (int k = 0; k < kHeadSize / 32; ++k) {
-        std::uint32_t words[4];
-        load_matrices(words, &key[n * 8 + lane_index() % 8][k * 32 + lane_index() / 8 * 8]);
-        multiply_tiles(score[n], query[2 * k], {words[0], words[1]});
-        multiply_tiles(score[n], query[2 * k + 1], {words[2], words[3]});
-      }
-    }
   }
 
   // Replaces the products of queries and keys by weights after dropout, and rescales the sums so far.
@@ -114,8 +85,7 @@ struct IntervalAttentionBf16 {
     EDGEWISE_UNROLL
     for (int r = 0; r < kRowsOfLane; ++r) {
       factor[r] = softmax[r].raise(reduce_lanes<kLanesOfRow>(maximum[r], Maximum()));
-      kept[r] = p.dropout_rule.is_identity() ? ~std::uint64_t{0}
-                                             : p.template kept_keys<kKeys, kLanesOfRow>(rows[r], first_key);
+      kept[r] = p.template kept_keys<kKeys, kLanesOfRow>(rows[r], first_key);
     }
     EDGEWISE_UNROLL
     for (int i = 0; i < kKeys / 8 * 4; ++i) {
@@ -128,24 +98,6 @@ struct IntervalAttentionBf16 {
     for (int i = 0; i < kHeadSize / 8 * 4; ++i) out[i / 4][i % 4] *= factor[i % 4 / 2];
   }
 
-  EDGEWISE_DEVICE static void add_values(const BFloat16 (&value)[kKeys][kStride], const float (&weight)[kKeys / 8][4],
-                                         float (&out)[kHeadSize / 8][4]) {
-    EDGEWISE_UNROLL
-    for (int k = 0; k < kKeys / 16; ++k) {
-      const float(&first)[4] = weight[2 * k];
-      const float(&second)[4] = weight[2 * k + 1];
-      const std::uint32_t a[4] = {pack_bf16(first[0], first[1]), pack_bf16(first[2], first[3]),
-                                  pack_bf16(second[0], second[1]), pack_bf16(second[2], second[3])};
-      EDGEWISE_UNROLL
-      for (int n = 0; n < kHeadSize / 16; ++n) {
-        std::uint32_t words[4];
-        load_matrices_transposed(words, &value[k * 16 + lane_index() % 16][n * 16 + lane_index() / 16 * 8]);
-        multiply_tiles(out[2 * n], a, {words[0], words[1]});
-        multiply_tiles(out[2 * n + 1], a, {words[2], words[3]});
-      }
-    }
-  }
-
   EDGEWISE_DEVICE void store(const OnlineSoftmax (&softmax)[kRowsOfLane], const float (&out)[kHeadSize / 8][4]) const {
     EDGEWISE_UNROLL
     for (int r = 0; r < kRowsOfLane; ++r) {
@@ -154,11 +106,7 @@ struct IntervalAttentionBf16 {
       const int row = row_number(r);
       if (row >= p.num_destinations) continue;
       const float factor = total.inverse_sum() * p.dropout_rule.scale();
-      auto* const to = reinterpret_cast<std::uint32_t*>(p.out + p.template at<kHeadSize>(row)) + lane_index() % 4;
-      EDGEWISE_UNROLL
-      for (int n = 0; n < kHeadSize / 8; ++n) {
-        to[n * 4] = pack_bf16(out[n][2 * r] * factor, out[n][2 * r + 1] * factor);
-      }
+      store_row(r, out, factor, p.out + p.template at<kHeadSize>(row));
       if (lane_index() % 4 == 0) {
         p.log_normalizer[std::int64_t{row} * p.num_heads + p.head()] = total.log_normalizer();
       }

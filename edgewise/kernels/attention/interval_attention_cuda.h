@@ -3,9 +3,9 @@
 
 #include <type_traits>
 
-#include "edgewise/kernels/attention/interval_attention.h"
 #include "edgewise/kernels/attention/interval_attention_bf16_cuda.h"
 #include "edgewise/kernels/attention/interval_attention_f32_cuda.h"
+#include "edgewise/kernels/attention/interval_attention_gpu.h"
 
 // The definition of interval_attention_forward(), for the device and for the emulator.
 namespace edgewise::kernels {
@@ -25,7 +25,7 @@ void launch_interval_attention(const IntervalArguments<T>& arguments, int num_bl
 template <typename T>
 void interval_attention_forward(const AttentionForward<T>& p, const RelationView& relation, device::Stream stream) {
   const device::IntervalArguments<T> arguments(p, relation);
-  const int num_blocks = arguments.num_row_blocks() * static_cast<int>(p.heads().size());
+  const int num_blocks = arguments.blocks_of_head * static_cast<int>(p.heads().size());
   switch (p.head_size) {
     case 32:
       return device::launch_interval_attention<32>(arguments, num_blocks, stream);

@@ -7,17 +7,13 @@
 #include "edgewise/base/random.h"
 #include "edgewise/graph/relation_view.h"
 #include "edgewise/kernels/attention/attention.h"
+#include "edgewise/kernels/attention/online_softmax_cuda.h"
 #include "edgewise/kernels/device/device.h"
 #include "edgewise/kernels/device/reductions.h"
 #include "edgewise/kernels/dropout/dropout.h"
 
-// The parts that the kernels of attention over intervals share. Scores are in units of log2(e), because devices compute
-// powers of 2.
+// The parts that the kernels of attention over intervals share.
 namespace edgewise::kernels::device {
-
-inline constexpr float kLog2E = 1.4426950408889634f;
-inline constexpr float kLn2 = 0.6931471805599453f;
-inline constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 /// The interval of a row. A row that does not exist is empty.
 struct IntervalRow {
@@ -38,10 +34,14 @@ struct KeyRange {
   EDGEWISE_DEVICE bool overlaps(int first, int count) const { return first < end && first + count > begin; }
 };
 
-/// The arguments of the kernels. A block computes kRowsOfBlock rows of a head.
+constexpr int num_blocks_for(int num_nodes, int nodes_of_block) {
+  return (num_nodes + nodes_of_block - 1) / nodes_of_block;
+}
+
+/// The arguments of the kernels. A block computes one head of some nodes, in forward of kNodesOfBlock destinations.
 template <typename T>
 struct IntervalArguments {
-  static constexpr int kRowsOfBlock = 64;
+  static constexpr int kNodesOfBlock = 64;
 
   const T* query;          // [D, H, K]
   const T* key;            // [S, H, K]
@@ -55,8 +55,9 @@ struct IntervalArguments {
   int num_sources;
   int num_heads;   // H
   int first_head;  // the first one that is computed
-  float scale;     // factor of a product, whose score is in units of log2(e)
-  float clamp;     // bound of a score, in units of log2(e)
+  int blocks_of_head;
+  float scale;  // factor of a product, whose score is in units of log2(e)
+  float clamp;  // bound of a score, in units of log2(e)
   DropoutRule<float> dropout_rule;
   std::uint64_t dropout_seed;
   std::uint64_t dropout_stream;
@@ -74,18 +75,18 @@ struct IntervalArguments {
         num_sources(static_cast<int>(relation.num_sources)),
         num_heads(static_cast<int>(p.num_heads)),
         first_head(static_cast<int>(p.heads().begin)),
+        blocks_of_head(num_blocks_for(num_destinations, kNodesOfBlock)),
         scale(p.scale * kLog2E),
         clamp(p.clamp * kLog2E),
         dropout_rule(p.dropout),
         dropout_seed(p.dropout.seed),
         dropout_stream(p.dropout.stream) {}
 
-  constexpr int num_row_blocks() const { return (num_destinations + kRowsOfBlock - 1) / kRowsOfBlock; }
+  EDGEWISE_DEVICE int block_of_head() const { return block_index() % blocks_of_head; }
+  EDGEWISE_DEVICE int first_node() const { return block_of_head() * kNodesOfBlock; }
+  EDGEWISE_DEVICE int head() const { return first_head + block_index() / blocks_of_head; }
 
-  EDGEWISE_DEVICE int first_row() const { return block_index() % num_row_blocks() * kRowsOfBlock; }
-  EDGEWISE_DEVICE int head() const { return first_head + block_index() / num_row_blocks(); }
-
-  /// Returns the index of the first number of a node in query, key, value or out.
+  /// Returns the index of the first number of a node in a tensor [D or S, H, K].
   template <int kHeadSize>
   EDGEWISE_DEVICE std::int64_t at(int node) const {
     return (std::int64_t{node} * num_heads + head()) * kHeadSize;
@@ -100,16 +101,17 @@ struct IntervalArguments {
   EDGEWISE_DEVICE float score(float product, const IntervalRow& row, int key_number) const {
     if (!row.has(key_number)) return kMinusInfinity;
     const float scaled = product * scale;
-    const float clamped = scaled > clamp ? clamp : (scaled < -clamp ? -clamp : scaled);
+    const float clamped = clamp_between(scaled, clamp);
     if (edge_bias == nullptr) return clamped;
     return fused_multiply_add(edge_bias[row.edge(key_number) * num_heads + head()], kLog2E, clamped);
   }
 
-  /// Returns the keys of [first_key, first_key + kKeys) that dropout keeps, as bits. The kLanes lanes that share a row
-  /// call this function together, and each of them draws some of the Philox blocks.
+  /// Returns the keys of [first_key, first_key + kKeys) that dropout keeps, as bits. Further bits are undefined. The
+  /// kLanes lanes that share a row call this function together, and each of them draws some of the Philox blocks.
   template <int kKeys, int kLanes>
   EDGEWISE_DEVICE std::uint64_t kept_keys(const IntervalRow& row, int first_key) const {
     static_assert(kKeys <= 64);
+    if (dropout_rule.is_identity()) return ~std::uint64_t{0};
     const int begin = Maximum()(first_key, row.begin);
     const int end = Minimum()(first_key + kKeys, row.end);
     std::uint64_t kept = 0;
@@ -154,44 +156,20 @@ EDGEWISE_DEVICE KeyRange keys_of_block(KeyRange of_warp, KeyRange (&of_warps)[kW
   return result;
 }
 
-/// Begins to copy rows [first, first + kRows) of a head of `from`, a key or value, to shared memory; rows behind the
-/// last source are zeros.
-template <int kThreads, int kHeadSize, int kRows, int kStride, typename T>
-EDGEWISE_DEVICE void copy_sources(const IntervalArguments<T>& p, const T* from, int first, T (&to)[kRows][kStride]) {
+/// Begins to copy the nodes from `first` on of a head of `from`, a tensor [num_nodes, H, K], to shared memory. Nodes
+/// behind the last one are zeros.
+template <int kThreads, int kHeadSize, int kNodes, int kStride, typename T>
+EDGEWISE_DEVICE void copy_nodes(const IntervalArguments<T>& p, const T* from, int num_nodes, int first,
+                                T (&to)[kNodes][kStride]) {
   constexpr int kChunk = 16 / sizeof(T);
-  constexpr int kChunksOfRow = kHeadSize / kChunk;
-  for (int i = thread_index(); i < kRows * kChunksOfRow; i += kThreads) {
-    const int row = i / kChunksOfRow;
-    const int column = i % kChunksOfRow * kChunk;
-    const bool is_valid = first + row < p.num_sources;
-    const T* source = is_valid ? from + p.template at<kHeadSize>(first + row) + column : from;
-    copy_async<16>(&to[row][column], source, is_valid);
+  constexpr int kChunksOfNode = kHeadSize / kChunk;
+  for (int i = thread_index(); i < kNodes * kChunksOfNode; i += kThreads) {
+    const int node = i / kChunksOfNode;
+    const int column = i % kChunksOfNode * kChunk;
+    const bool is_valid = first + node < num_nodes;
+    copy_async<16>(&to[node][column], is_valid ? from + p.template at<kHeadSize>(first + node) + column : from,
+                   is_valid);
   }
 }
-
-/// The running maximum and sum of a row's softmax.
-struct OnlineSoftmax {
-  float maximum = kMinusInfinity;
-  float sum = 0;
-
-  /// Raises the maximum and returns the factor by which all sums so far shrink.
-  EDGEWISE_DEVICE float raise(float new_maximum) {
-    const float factor = maximum == kMinusInfinity ? 0.0f : exp2_approximate(maximum - new_maximum);
-    maximum = new_maximum;
-    sum *= factor;
-    return factor;
-  }
-
-  /// Returns the weight of a score, before it is divided by the sum; 0 if no score is finite yet.
-  EDGEWISE_DEVICE float weight(float score) const {
-    return maximum == kMinusInfinity ? 0.0f : exp2_approximate(score - maximum);
-  }
-
-  EDGEWISE_DEVICE float log_normalizer() const {
-    return sum > 0 ? (maximum + log2_approximate(sum)) * kLn2 : kMinusInfinity;
-  }
-
-  EDGEWISE_DEVICE float inverse_sum() const { return sum > 0 ? 1 / sum : 0.0f; }
-};
 
 }  // namespace edgewise::kernels::device

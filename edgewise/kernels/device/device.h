@@ -40,15 +40,16 @@
 //     shuffle() shuffle_xor() ballot()
 //     copy_async<bytes>() commit_copies() wait_copies<pending>()
 //     load_matrices() load_matrices_transposed() multiply_tiles()
-//     pack_bf16() fused_multiply_add() exp2_approximate() log2_approximate()
-//     atomic_add() fence_device()
+//     pack_bf16() fused_multiply_add() square_root()
+//     exp2_approximate() log2_approximate() reciprocal_approximate()
+//     atomic_add() fence_device() expect_aligned<bytes>()
 //     launch() launch_error()
 //
 // A collective is a function that several threads must reach together. The emulator reports the line if they do not. A
 // function that calls collectives takes a CallSite (call_site.h) as its last parameter and passes it on.
 // Kernels contain no products that a compiler may contract with sums: nvcc_options.txt forbids contraction, and
-// fused_multiply_add() is explicit. So the device and the emulator have the same bits, except after exp2_approximate(),
-// log2_approximate() and multiply_tiles(), whose sums have no specified order.
+// fused_multiply_add() is explicit. So the device and the emulator have the same bits, except after functions whose
+// names end in approximate, and after multiply_tiles(), whose sums have no specified order.
 namespace edgewise::kernels::device {
 
 inline constexpr int kWarpSize = 32;

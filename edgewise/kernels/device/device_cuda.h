@@ -121,6 +121,9 @@ EDGEWISE_DEVICE std::uint32_t pack_bf16(float low, float high) {
 
 EDGEWISE_DEVICE float fused_multiply_add(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 
+EDGEWISE_DEVICE float square_root(float x) { return __fsqrt_rn(x); }
+EDGEWISE_DEVICE double square_root(double x) { return __dsqrt_rn(x); }
+
 EDGEWISE_DEVICE float exp2_approximate(float x) {
   float result;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
@@ -133,9 +136,18 @@ EDGEWISE_DEVICE float log2_approximate(float x) {
   return result;
 }
 
+EDGEWISE_DEVICE float reciprocal_approximate(float x) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
 EDGEWISE_DEVICE std::uint32_t atomic_add(std::uint32_t* at, std::uint32_t value) { return atomicAdd(at, value); }
 
 EDGEWISE_DEVICE void fence_device() { __threadfence(); }
+
+template <int kBytes>
+EDGEWISE_DEVICE void expect_aligned(const void* /*address*/, CallSite = {}) {}
 
 namespace detail {
 // The number 1 lets the assembler use all registers. Without it, the assembler aims at several blocks, and may spill.

@@ -113,6 +113,10 @@ inline std::uint32_t pack_bf16(float low, float high) { return emulator::pack_bf
 /// Returns a * b + c with a single rounding.
 inline float fused_multiply_add(float a, float b, float c) { return std::fma(a, b, c); }
 
+/// Returns the square root of a number that is not negative, rounded to nearest.
+inline float square_root(float x) { return std::sqrt(x); }
+inline double square_root(double x) { return std::sqrt(x); }
+
 /// Returns 2^x with a relative error of at most 2^-22 on devices; 0 for -infinity, and for results below 2^-126.
 inline float exp2_approximate(float x) { return emulator::flush_subnormal(std::exp2(emulator::flush_subnormal(x))); }
 
@@ -120,13 +124,23 @@ inline float exp2_approximate(float x) { return emulator::flush_subnormal(std::e
 /// at most 2^-22, on devices; -infinity for 0 and for x below 2^-126.
 inline float log2_approximate(float x) { return std::log2(emulator::flush_subnormal(x)); }
 
-/// Adds to a number in global memory and returns the number before.
+/// Returns 1 / x with a relative error of at most 2^-23 on devices; 0 for results below 2^-126, infinity for an x below
+/// 2^-126.
+inline float reciprocal_approximate(float x) { return emulator::flush_subnormal(1 / emulator::flush_subnormal(x)); }
+
+/// Adds to a number in global or shared memory and returns the number before.
 inline std::uint32_t atomic_add(std::uint32_t* at, std::uint32_t value) {
   return std::atomic_ref<std::uint32_t>(*at).fetch_add(value);
 }
 
 /// Makes this thread's writes visible to other blocks that see a later atomic_add() of this thread.
 inline void fence_device() {}  // the atomic_add() of the emulator is a fence, too
+
+/// The emulator reports an address that is no multiple of kBytes: a device cannot load or store kBytes there at once.
+template <int kBytes>
+void expect_aligned(const void* address, CallSite site = CallSite::current()) {
+  emulator::expect_aligned(address, kBytes, site);
+}
 
 /// Runs a kernel in `num_blocks` blocks, asynchronously on a device. launch_error() returns the error, if any.
 template <Kernel K>

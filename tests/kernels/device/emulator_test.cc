@@ -125,6 +125,14 @@ TEST(Emulator, ReportsAddressesThatADeviceCannotCopyTo) {
               HasSubstr("load_matrices: the address in shared memory is no multiple of 16 bytes"));
 }
 
+TEST(Emulator, ReportsAddressesThatADeviceCannotLoadAtOnce) {
+  const std::vector<Quad> data(1);
+  const Quad* const from = data.data();
+  run([=](TestShared&) { expect_aligned<16>(from); });
+  EXPECT_THAT(fault_of([=](TestShared&) { expect_aligned<16>(&from->words[2]); }),
+              HasSubstr("expect_aligned: the address is no multiple of 16 bytes"));
+}
+
 TEST(Emulator, ReportsCopiesThatNobodyWaitsFor) {
   const std::vector<Quad> data(64);
   const Quad* const from = data.data();

@@ -231,6 +231,10 @@ TEST(Primitives, ApproximationsHaveTheirLimits) {
     EXPECT_EQ(exp2_approximate(1000.0f), kInfinity);
     EXPECT_EQ(log2_approximate(0.0f), -kInfinity);
     EXPECT_EQ(log2_approximate(8.0f), 3.0f);
+    EXPECT_EQ(reciprocal_approximate(8.0f), 0.125f);
+    EXPECT_EQ(reciprocal_approximate(kInfinity), 0.0f);
+    EXPECT_EQ(reciprocal_approximate(0x1p-127f), kInfinity);
+    EXPECT_EQ(reciprocal_approximate(0x1p127f), 0.0f);
   });
 }
 
@@ -259,7 +263,7 @@ TEST(Primitives, KernelsDrawTheRandomNumbersOfTheHost) {
 
 TEST(Conformance, PrintsALineForEachPrimitive) {
   const std::string text = describe_conformance();
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 20);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 22);
   EXPECT_NE(text.find("\nballot\t0\t"), std::string::npos);
 }
 

@@ -209,6 +209,16 @@ struct Arithmetic : Primitive<3, 5, Inputs::kFloats> {
   }
 };
 
+struct SquareRoot : Primitive<1, 3, Inputs::kPositive> {
+  static constexpr const char* kName = "square_root";
+  EDGEWISE_DEVICE static void run(const std::uint32_t* in, std::uint32_t* out, const std::uint32_t* /*all*/) {
+    out[0] = as_word(square_root(as_float(in[0])));
+    const auto root = std::bit_cast<std::uint64_t>(square_root(static_cast<double>(as_float(in[0]))));
+    out[1] = static_cast<std::uint32_t>(root);
+    out[2] = static_cast<std::uint32_t>(root >> 32);
+  }
+};
+
 struct Exp2 : Primitive<1, 1, Inputs::kFloats, 4> {
   static constexpr const char* kName = "exp2_approximate";
   EDGEWISE_DEVICE static void run(const std::uint32_t* in, std::uint32_t* out, const std::uint32_t* /*all*/) {
@@ -221,6 +231,13 @@ struct Log2 : Primitive<1, 1, Inputs::kPositive, 8> {
   static constexpr const char* kName = "log2_approximate";
   EDGEWISE_DEVICE static void run(const std::uint32_t* in, std::uint32_t* out, const std::uint32_t* /*all*/) {
     out[0] = as_word(log2_approximate(as_float(in[0])));
+  }
+};
+
+struct Reciprocal : Primitive<1, 1, Inputs::kFloats, 2> {
+  static constexpr const char* kName = "reciprocal_approximate";
+  EDGEWISE_DEVICE static void run(const std::uint32_t* in, std::uint32_t* out, const std::uint32_t* /*all*/) {
+    out[0] = as_word(reciprocal_approximate(as_float(in[0])));
   }
 };
 
@@ -256,8 +273,10 @@ void for_each_primitive(Visit&& visit) {
   visit(MultiplyTiles<Inputs::kPositiveTiles, 64>());
   visit(PackBf16());
   visit(Arithmetic());
+  visit(SquareRoot());
   visit(Exp2());
   visit(Log2());
+  visit(Reciprocal());
   visit(HostFunctions());
 }
 

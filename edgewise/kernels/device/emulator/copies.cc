@@ -26,6 +26,11 @@ void copy_async(void* to, const void* from, int bytes, const CallSite& site) {
   lane.copies.push_back({target, static_cast<const unsigned char*>(from), bytes, lane.open_group});
 }
 
+void expect_aligned(const void* address, int bytes, const CallSite& site) {
+  if (reinterpret_cast<std::uintptr_t>(address) % bytes == 0) return;
+  fail_in_kernel(fmt::format("expect_aligned: the address is no multiple of {} bytes", bytes), site);
+}
+
 void commit_copies() { ++current_lane().open_group; }
 
 void wait_copies(int pending) {

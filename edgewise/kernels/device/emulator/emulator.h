@@ -61,6 +61,8 @@ void copy_async(void* to, const void* from, int bytes, const CallSite& site);
 void commit_copies();
 void wait_copies(int pending);
 
+void expect_aligned(const void* address, int bytes, const CallSite& site);
+
 std::uint32_t pack_bf16(float low, float high);
 
 /// Returns zero of the same sign instead of a subnormal number.

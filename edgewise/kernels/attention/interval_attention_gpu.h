@@ -10,7 +10,7 @@
 // Attention on GPUs over relations in the interval form.
 namespace edgewise::kernels {
 
-/// Returns whether interval_attention_forward() has a kernel for heads of these sizes.
+/// Returns whether the functions below have kernels for heads of these sizes.
 constexpr bool can_attend_intervals(std::int64_t head_size, std::int64_t value_size) {
   return head_size == value_size && (head_size == 32 || head_size == 64 || head_size == 96 || head_size == 128);
 }
@@ -23,5 +23,18 @@ constexpr bool can_attend_intervals(std::int64_t head_size, std::int64_t value_s
 /// should be neighbours. A value that is not finite may also change the rows of such a block that do not attend to it.
 template <typename T>
 void interval_attention_forward(const AttentionForward<T>& p, const RelationView& relation, device::Stream stream);
+
+/// Returns the bytes of memory that interval_attention_backward() needs for `num_heads` heads beside its arguments.
+std::int64_t interval_backward_workspace(const RelationView& relation, std::int64_t num_heads);
+
+/// Computes what reference::attention_backward() computes, from `out` and log_normalizer of
+/// interval_attention_forward(), under the same conditions. All tensors but edge_bias, grad_edge_bias and
+/// log_normalizer are aligned to 16 bytes. `workspace` is memory of the device of at least
+/// interval_backward_workspace() bytes, aligned to 16, which no other stream uses meanwhile. The gradients of scores of
+/// bf16 are rounded to bf16 before they multiply queries and keys. A block multiplies its 64 sources with all tiles of
+/// 32 rows between whose first and last interval one of these sources lies.
+template <typename T>
+void interval_attention_backward(const AttentionBackward<T>& p, const RelationView& relation, void* workspace,
+                                 device::Stream stream);
 
 }  // namespace edgewise::kernels

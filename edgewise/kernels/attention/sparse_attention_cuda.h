@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+
+#include "edgewise/kernels/attention/sparse_attention_gpu.h"
+#include "edgewise/kernels/attention/sparse_backward_cuda.h"
+#include "edgewise/kernels/attention/sparse_forward_cuda.h"
+
+// The definitions of sparse_attention_forward() and sparse_attention_backward(), for the device and for the emulator.
+namespace edgewise::kernels {
+namespace device {
+
+/// Launches Kernel<T, kLanes> for the smallest group of lanes whose parts hold a row of a head, with a group for each
+/// list and head.
+template <template <typename, int> class Kernel, typename T, class... Arguments>
+void launch_groups(const SparseArguments<T>& p, const EdgeLists& lists, Stream stream, Arguments... arguments) {
+  auto launch_with = [&]<int kLanes>() {
+    constexpr int kGroupsOfBlock = kThreadsOfSparseBlock / kLanes;
+    const int num_groups = lists.num_lists * p.num_computed_heads;
+    launch(Kernel<T, kLanes>{p, lists, arguments...}, (num_groups + kGroupsOfBlock - 1) / kGroupsOfBlock, stream);
+  };
+  constexpr int kLanes = 32 * sizeof(T) / 16;
+  const int size = std::max(p.head_size, p.value_size);
+  if (size <= 32) return launch_with.template operator()<kLanes>();
+  if (size <= 64) return launch_with.template operator()<2 * kLanes>();
+  launch_with.template operator()<4 * kLanes>();
+}
+
+inline EdgeLists edges_of_rows(const RelationView& relation) {
+  return {relation.row_begin, relation.sources, nullptr, static_cast<int>(relation.num_destinations)};
+}
+
+}  // namespace device
+
+template <typename T>
+void sparse_attention_forward(const AttentionForward<T>& p, const RelationView& relation, device::Stream stream) {
+  device::launch_groups<device::SparseForward>(device::SparseArguments<T>(p), device::edges_of_rows(relation), stream,
+                                               p.out, p.log_normalizer);
+}
+
+std::int64_t sparse_backward_workspace(const RelationView& relation, std::int64_t num_heads) {
+  return relation.num_destinations * num_heads * static_cast<std::int64_t>(sizeof(device::RowStatistics));
+}
+
+template <typename T>
+void sparse_attention_backward(const AttentionBackward<T>& p, const RelationView& relation,
+                               const EdgesBySourceView& edges, void* workspace, device::Stream stream) {
+  const AttentionForward<T>& f = p.forward;
+  const device::SparseArguments<T> arguments(f);
+  auto* const statistics = static_cast<device::RowStatistics*>(workspace);
+  device::launch_groups<device::SparseBackwardRows>(arguments, device::edges_of_rows(relation), stream, f.out,
+                                                    p.grad_out, f.log_normalizer, statistics, p.grad_query,
+                                                    p.grad_edge_bias);
+  const device::EdgeLists sources = {edges.begin, edges.destination, edges.edge,
+                                     static_cast<int>(relation.num_sources)};
+  device::launch_groups<device::SparseBackwardSources>(arguments, sources, stream, p.grad_out, statistics, p.grad_key,
+                                                       p.grad_value);
+}
+
+template void sparse_attention_forward(const AttentionForward<float>&, const RelationView&, device::Stream);
+template void sparse_attention_forward(const AttentionForward<BFloat16>&, const RelationView&, device::Stream);
+template void sparse_attention_backward(const AttentionBackward<float>&, const RelationView&, const EdgesBySourceView&,
+                                        void*, device::Stream);
+template void sparse_attention_backward(const AttentionBackward<BFloat16>&, const RelationView&,
+                                        const EdgesBySourceView&, void*, device::Stream);
+
+}  // namespace edgewise::kernels

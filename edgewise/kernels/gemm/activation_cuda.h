@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "edgewise/base/bfloat16.h"
+#include "edgewise/kernels/device/columns.h"
+#include "edgewise/kernels/gemm/activation_functions_cuda.h"
+#include "edgewise/kernels/gemm/activation_gpu.h"
+#include "edgewise/kernels/gemm/column_dropout_cuda.h"
+
+// The definition of activate() for the device and for the emulator.
+namespace edgewise::kernels {
+namespace device {
+
+/// A block computes kValuesOfBlock consecutive values.
+template <typename T, GemmActivation kActivation>
+struct ActivationPass {
+  static constexpr const char* kName = "activation";
+  static constexpr int kThreads = 256;
+  static constexpr int kQuads = 2;  // groups of four values that a thread loads at a time
+  static constexpr int kValuesOfBlock = 2 * 4 * kQuads * kThreads;
+  struct Shared {};
+
+  const T* x;
+  T* out;
+  std::int64_t count;
+  ColumnDropout dropout;
+
+  EDGEWISE_DEVICE void operator()() const {
+    const std::int64_t begin = std::int64_t{block_index()} * kValuesOfBlock;
+    const std::int64_t rest = count - begin;
+    const RowColumns columns(begin, rest < kValuesOfBlock ? static_cast<int>(rest) : kValuesOfBlock);
+    columns.visit<kThreads, kQuads>([&](auto part) {
+      constexpr int kSize = decltype(part)::kSize;
+      float value[kSize];
+      load_columns(x + begin, part, value);
+      EDGEWISE_UNROLL
+      for (int i = 0; i < kSize; ++i) value[i] = activate<kActivation>(value[i]);
+      if (!dropout.is_identity()) dropout.multiply(begin, part, value);
+      store_columns(value, part, out + begin);
+    });
+  }
+};
+
+template <GemmActivation kActivation, typename T>
+void launch_activation(const ActivationForward<T>& p, Stream stream) {
+  using K = ActivationPass<T, kActivation>;
+  const std::int64_t num_blocks = (p.count + K::kValuesOfBlock - 1) / K::kValuesOfBlock;
+  launch(K{p.x, p.out, p.count, ColumnDropout(p.dropout)}, static_cast<int>(num_blocks), stream);
+}
+
+}  // namespace device
+
+template <typename T>
+void activate(const ActivationForward<T>& p, device::Stream stream) {
+  switch (p.activation) {
+    case GemmActivation::kNone:
+      return device::launch_activation<GemmActivation::kNone>(p, stream);
+    case GemmActivation::kRelu:
+      return device::launch_activation<GemmActivation::kRelu>(p, stream);
+    case GemmActivation::kGelu:
+      return device::launch_activation<GemmActivation::kGelu>(p, stream);
+    case GemmActivation::kSilu:
+      return device::launch_activation<GemmActivation::kSilu>(p, stream);
+  }
+}
+
+template void activate(const ActivationForward<float>&, device::Stream);
+template void activate(const ActivationForward<BFloat16>&, device::Stream);
+
+}  // namespace edgewise::kernels

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "edgewise/kernels/device/buffer.h"
+#include "edgewise/kernels/embedding/embed_cuda.h"
+#include "tests/kernels/device/random_numbers.h"
+#include "tests/kernels/device/schedules.h"
+
+namespace edgewise::kernels {
+namespace {
+
+using device::Buffer;
+
+constexpr std::int64_t kVocabulary = 9;
+constexpr std::int64_t kPositions = 6;
+
+struct Case {
+  std::int64_t tokens;
+  std::int64_t size;
+  double dropout = 0.0;
+  bool has_positions = true;
+  double word_dropout = 0.0;
+};
+
+/// The tokens grouped, in memory of the device.
+struct GroupsOnDevice {
+  explicit GroupsOnDevice(const TokenGroups& groups) : rows(groups.rows), begin(groups.begin), tokens(groups.tokens) {}
+
+  TokenGroupsView view() const { return {rows.data(), begin.data(), tokens.data(), std::ssize(rows)}; }
+
+  Buffer<std::int64_t> rows;
+  Buffer<std::int32_t> begin;
+  Buffer<std::int32_t> tokens;
+};
+
+struct Results {
+  std::vector<float> out;
+  std::vector<float> grad_weight;
+
+  friend bool operator==(const Results&, const Results&) = default;
+};
+
+class Problem {
+ public:
+  explicit Problem(const Case& c)
+      : case_(c),
+        tokens_(random_indices<std::int64_t>(c.tokens, kVocabulary, 1)),
+        positions_(random_indices<std::int64_t>(c.tokens, kPositions, 2)),
+        weight_(normal_numbers<float>(kVocabulary * c.size, 3)),
+        table_(normal_numbers<float>(kPositions * c.size, 4)),
+        grad_out_(normal_numbers<float>(c.tokens * c.size, 5)) {}
+
+  Results run_on_device() const {
+    const Buffer<std::int64_t> tokens(tokens_), positions(positions_);
+    const Buffer<float> weight(weight_), table(table_), grad_out(grad_out_);
+    Buffer<float> out(grad_out_.size());
+    Buffer<float> grad_weight(weight_);  // backward adds to it
+    const GroupsOnDevice groups(group_tokens(tokens_));
+    embed_forward(forward(weight.data(), tokens.data(), table.data(), positions.data(), out.data()), device::Stream());
+    embed_backward(backward(nullptr, grad_out.data(), grad_weight.data()), groups.view(), device::Stream());
+    return {out.read(), grad_weight.read()};
+  }
+
+  Results run_reference() const {
+    Results r = {std::vector<float>(grad_out_.size()), weight_};
+    reference::embed_forward(forward(weight_.data(), tokens_.data(), table_.data(), positions_.data(), r.out.data()));
+    reference::embed_backward(backward(tokens_.data(), grad_out_.data(), r.grad_weight.data()));
+    return r;
+  }
+
+ private:
+  EmbedForward<float> forward(const float* weight, const std::int64_t* tokens, const float* table,
+                              const std::int64_t* positions, float* out) const {
+    return {.weight = weight,
+            .tokens = tokens,
+            .position_table = case_.has_positions ? table : nullptr,
+            .positions = case_.has_positions ? positions : nullptr,
+            .out = out,
+            .num_tokens = case_.tokens,
+            .size = case_.size,
+            .scale = 1.7f,
+            .dropout = {case_.dropout, 6, 7},
+            .word_dropout = {case_.word_dropout, 6, 8}};
+  }
+
+  EmbedBackward<float> backward(const std::int64_t* tokens, const float* grad_out, float* grad_weight) const {
+    return {.tokens = tokens,
+            .grad_out = grad_out,
+            .grad_weight = grad_weight,
+            .num_tokens = case_.tokens,
+            .size = case_.size,
+            .scale = 1.7f,
+            .dropout = {case_.dropout, 6, 7},
+            .word_dropout = {case_.word_dropout, 6, 8}};
+  }
+
+  Case case_;
+  std::vector<std::int64_t> tokens_, positions_;
+  std::vector<float> weight_, table_, grad_out_;
+};
+
+void expect_bits_of_reference(const Case& c) {
+  SCOPED_TRACE(std::to_string(c.tokens) + " tokens of " + std::to_string(c.size));
+  const Problem problem(c);
+  const Results actual = problem.run_on_device();
+  const Results expected = problem.run_reference();
+  ASSERT_EQ(actual.out, expected.out);
+  ASSERT_EQ(actual.grad_weight, expected.grad_weight);
+}
+
+TEST(EmbedOnGpu, GivesTheBitsOfTheReference) {
+  for (const std::int64_t size : {1, 3, 4, 7, 33, 128, 129, 512, 516, 1025}) {
+    expect_bits_of_reference({12, size, 0.3});
+    expect_bits_of_reference({12, size, 0.0, /*has_positions=*/false});
+    expect_bits_of_reference({12, size, 0.3, /*has_positions=*/true, /*word_dropout=*/0.4});
+  }
+  for (const std::int64_t tokens : {0, 1, 2, 300}) expect_bits_of_reference({tokens, 40, 0.1});
+}
+
+TEST(EmbedOnGpu, GivesTheSameBitsInEverySchedule) {
+  for (const std::int64_t size : {36, 37}) {
+    const Problem problem({50, size, 0.1, true, 0.2});
+    const Results expected = problem.run_on_device();
+    device::for_each_schedule([&] { EXPECT_EQ(problem.run_on_device(), expected); });
+  }
+}
+
+TEST(TokenGroups, HaveEachTokenOnceInOrder) {
+  const TokenGroups groups = group_tokens(std::vector<std::int64_t>{7, 2, 7, 7, 0, 2});
+
+  EXPECT_EQ(groups.rows, (std::vector<std::int64_t>{0, 2, 7}));
+  EXPECT_EQ(groups.begin, (std::vector<std::int32_t>{0, 1, 3, 6}));
+  EXPECT_EQ(groups.tokens, (std::vector<std::int32_t>{4, 1, 5, 0, 2, 3}));
+}
+
+TEST(TokenGroups, AreEmptyWithoutTokens) {
+  const TokenGroups groups = group_tokens({});
+
+  EXPECT_EQ(groups.view().num_groups, 0);
+  EXPECT_EQ(groups.begin, std::vector<std::int32_t>{0});
+}
+
+}  // namespace
+}  // namespace edgewise::kernels

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "edgewise/base/random.h"
+#include "edgewise/kernels/device/buffer.h"
+#include "edgewise/kernels/loss/logits_tile.h"
+#include "edgewise/kernels/loss/logits_tile_cuda.h"
+#include "tests/kernels/device/schedules.h"
+
+namespace edgewise::kernels {
+namespace {
+
+using device::Buffer;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// Logits [R, V] and penalties [V].
+struct TileProblem {
+  std::int64_t rows, vocabulary;
+  std::vector<float> logits, penalty;
+
+  /// Draws logits from `num_values` values, so that many are equal.
+  TileProblem(std::int64_t num_rows, std::int64_t size, std::uint64_t num_values, bool has_penalty)
+      : rows(num_rows), vocabulary(size) {
+    RandomStream random(/*seed=*/8);
+    for (std::int64_t n = 0; has_penalty && n < size; ++n) {
+      penalty.push_back(random.next_below(3) == 0 ? kInfinity : 0.0f);
+    }
+    for (std::int64_t i = 0; i < rows * size; ++i) {
+      logits.push_back(static_cast<float>(random.next_below(num_values)) * 0.0625f);
+    }
+  }
+
+  /// Returns columns [begin, end) of all rows, without gaps.
+  std::vector<float> tile(std::int64_t begin, std::int64_t end) const {
+    std::vector<float> part;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      part.insert(part.end(), logits.begin() + row * vocabulary + begin, logits.begin() + row * vocabulary + end);
+    }
+    return part;
+  }
+};
+
+/// The accumulators of all rows, without pointers. Tokens and logits behind the last one are unchanged.
+struct TileResult {
+  std::vector<float> base;
+  std::vector<double> sum;
+  std::vector<std::int64_t> count;
+  std::vector<float> top_logits;         // [R, kMaxTopTokens]
+  std::vector<std::int32_t> top_tokens;  // [R, kMaxTopTokens]
+
+  double log_sum(std::size_t row) const { return base[row] + std::log(sum[row]); }
+  friend bool operator==(const TileResult&, const TileResult&) = default;
+};
+
+/// Passes the tiles to reduce(tile). Row r has capacities[r % capacities.size()].
+template <class Reduce>
+TileResult reduce_tiles(const TileProblem& problem, std::int64_t tile_size, const std::vector<std::int64_t>& capacities,
+                        Reduce&& reduce) {
+  const auto num_rows = static_cast<std::size_t>(problem.rows);
+  Buffer<float> top_logits(std::vector<float>(num_rows * kMaxTopTokens, -1.0f));
+  Buffer<std::int32_t> top_tokens(std::vector<std::int32_t>(num_rows * kMaxTopTokens, -1));
+  std::vector<LogSumExpTopK> rows(num_rows);
+  for (std::size_t row = 0; row < num_rows; ++row) {
+    rows[row].capacity = capacities[row % capacities.size()];
+    rows[row].top_logits = top_logits.data() + row * kMaxTopTokens;
+    rows[row].top_tokens = top_tokens.data() + row * kMaxTopTokens;
+  }
+  Buffer<LogSumExpTopK> accumulators(rows);
+  const Buffer<float> penalty(problem.penalty);
+  for (std::int64_t begin = 0; begin < problem.vocabulary; begin += tile_size) {
+    const std::int64_t end = std::min(problem.vocabulary, begin + tile_size);
+    const Buffer<float> logits(problem.tile(begin, end));
+    reduce(LogitsTile{.rows = problem.rows,
+                      .columns = end - begin,
+                      .first_token = begin,
+                      .logits = logits.data(),
+                      .penalty = problem.penalty.empty() ? nullptr : penalty.data() + begin,
+                      .accumulators = accumulators.data()});
+    EXPECT_EQ(device::launch_error(), nullptr);
+  }
+  TileResult result;
+  for (const LogSumExpTopK& row : accumulators.read()) {
+    result.base.push_back(row.base);
+    result.sum.push_back(row.sum);
+    result.count.push_back(row.count);
+  }
+  result.top_logits = top_logits.read();
+  result.top_tokens = top_tokens.read();
+  return result;
+}
+
+TileResult reduce_on_gpu(const TileProblem& problem, std::int64_t tile_size,
+                         const std::vector<std::int64_t>& capacities) {
+  return reduce_tiles(problem, tile_size, capacities,
+                      [](const LogitsTile& tile) { reduce_logits_tile(tile, device::Stream()); });
+}
+
+void expect_like_reference(const TileProblem& problem, std::int64_t tile_size,
+                           const std::vector<std::int64_t>& capacities) {
+  const TileResult actual = reduce_on_gpu(problem, tile_size, capacities);
+  const TileResult expected =
+      reduce_tiles(problem, tile_size, capacities, [](const LogitsTile& tile) { reference::reduce_logits_tile(tile); });
+  EXPECT_EQ(actual.count, expected.count);
+  EXPECT_EQ(actual.top_logits, expected.top_logits);
+  EXPECT_EQ(actual.top_tokens, expected.top_tokens);
+  for (std::size_t row = 0; row < expected.base.size(); ++row) {
+    EXPECT_EQ(actual.base[row], expected.base[row]);
+    EXPECT_NEAR(actual.log_sum(row), expected.log_sum(row), 2e-6);
+  }
+}
+
+TEST(LogitsTileOnGpus, HasTheTopTokensAndTheLogSumExpOfTheReferenceForAnyTileSize) {
+  for (const std::int64_t vocabulary : {1, 5, 33, 700, 4999}) {
+    for (const bool has_penalty : {false, true}) {
+      for (const std::int64_t tile_size : {64, 1001, 5000}) {
+        SCOPED_TRACE("vocabulary " + std::to_string(vocabulary) + ", tiles of " + std::to_string(tile_size));
+        const TileProblem problem(4, vocabulary, 400, has_penalty);
+        expect_like_reference(problem, tile_size, {0, 1, 5, kMaxTopTokens});
+      }
+    }
+  }
+}
+
+TEST(LogitsTileOnGpus, SelectsAmongThousandsOfEqualLogits) {
+  for (const std::uint64_t num_values : {1, 3}) {
+    for (const std::int64_t tile_size : {1500, 4000}) {
+      SCOPED_TRACE(std::to_string(num_values) + " values, tiles of " + std::to_string(tile_size));
+      expect_like_reference(TileProblem(1, 4000, num_values, /*has_penalty=*/true), tile_size, {7});
+    }
+  }
+}
+
+TEST(LogitsTileOnGpus, SelectsAmongTheFewTokensWithoutPenalty) {
+  TileProblem problem(2, 3000, 400, /*has_penalty=*/true);
+  for (std::size_t n = 0; n < problem.penalty.size(); ++n) problem.penalty[n] = n % 1024 == 3 ? 0 : kInfinity;
+  expect_like_reference(problem, 3000, {2, 10});
+}
+
+TEST(LogitsTileOnGpus, GivesTheSameBitsInEverySchedule) {
+  const TileProblem distinct(1, 5001, 1000, /*has_penalty=*/true);
+  const TileProblem equal(1, 700, 1, /*has_penalty=*/false);
+  const TileResult expected = reduce_on_gpu(distinct, 2600, {12});
+  const TileResult expected_equal = reduce_on_gpu(equal, 700, {3});
+  device::for_each_schedule([&] {
+    EXPECT_TRUE(reduce_on_gpu(distinct, 2600, {12}) == expected);
+    EXPECT_TRUE(reduce_on_gpu(equal, 700, {3}) == expected_equal);
+  });
+}
+
+TEST(LogitsTileOnGpus, IgnoresLogitsOfMinusInfinity) {
+  TileProblem problem(1, 40, 400, /*has_penalty=*/false);
+  std::fill_n(problem.logits.begin(), 37, -kInfinity);
+  std::copy_n(std::vector<float>{2, 3, 1}.begin(), 3, problem.logits.begin() + 37);
+  for (const std::int64_t tile_size : {10, 40}) {
+    const TileResult result = reduce_on_gpu(problem, tile_size, {5});
+    EXPECT_EQ(result.count, std::vector<std::int64_t>{3});
+    EXPECT_EQ(std::vector(result.top_tokens.begin(), result.top_tokens.begin() + 4),
+              (std::vector<std::int32_t>{38, 37, 39, -1}));
+    EXPECT_NEAR(result.log_sum(0), 3 + std::log(1 + std::exp(-1) + std::exp(-2)), 2e-6);
+  }
+}
+
+TEST(LogitsTileOnGpus, SumsLargeLogitsAsPreciselyAsSmallOnes) {
+  for (const float shift : {0.0f, 1e4f, -1e4f, 1e6f, -1e6f}) {
+    TileProblem problem(1, 200, 400, /*has_penalty=*/false);
+    double sum = 0;
+    for (std::size_t i = 0; i < 200; ++i) {
+      problem.logits[i] = shift + 0.0625f * static_cast<float>(i % 64);
+      sum += std::exp(double{problem.logits[i]} - shift);
+    }
+    const TileResult result = reduce_on_gpu(problem, 70, {0});
+    EXPECT_NEAR(result.base[0] - double{shift} + std::log(result.sum[0]), std::log(sum), 2e-6) << shift;
+  }
+}
+
+TEST(LogitsTileOnGpus, CopiesTheLogitsOfARowIfLogitsOutIsNotNull) {
+  const TileProblem problem(2, 37, 400, /*has_penalty=*/true);
+  const Buffer<float> logits(problem.logits);
+  Buffer<float> copy(38);
+  std::vector<LogSumExpTopK> rows(2);
+  rows[1].logits_out = copy.data();
+  Buffer<LogSumExpTopK> accumulators(rows);
+
+  reduce_logits_tile(
+      {.rows = 2, .columns = 37, .first_token = 0, .logits = logits.data(), .accumulators = accumulators.data()},
+      device::Stream());
+
+  std::vector<float> copied = copy.read();
+  EXPECT_TRUE(std::isnan(copied.back()));
+  copied.pop_back();
+  EXPECT_EQ(copied, std::vector<float>(problem.logits.begin() + 37, problem.logits.end()));
+}
+
+}  // namespace
+}  // namespace edgewise::kernels

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "edgewise/base/random.h"
+#include "edgewise/graph/relation.h"
+#include "edgewise/kernels/attention/scatter_rows_cuda.h"
+#include "edgewise/kernels/device/buffer.h"
+#include "edgewise/kernels/rows/rows_cuda.h"
+#include "tests/kernels/device/random_numbers.h"
+#include "tests/kernels/device/schedules.h"
+#include "tests/support/relation_zoo.h"
+
+namespace edgewise::kernels {
+namespace {
+
+using device::Buffer;
+
+/// A copy of a relation in memory of the device.
+class RelationOnDevice {
+ public:
+  explicit RelationOnDevice(const RelationView& relation)
+      : view_(relation),
+        row_begin_(std::vector<EdgeIndex>(relation.row_begin, relation.row_begin + relation.num_destinations + 1)),
+        intervals_(copy_of(relation.intervals, relation.num_destinations)),
+        sources_(copy_of(relation.sources, relation.num_edges())) {
+    view_.row_begin = row_begin_.data();
+    if (view_.intervals != nullptr) view_.intervals = intervals_.data();
+    if (view_.sources != nullptr) view_.sources = sources_.data();
+  }
+
+  const RelationView& view() const { return view_; }
+
+ private:
+  template <typename T>
+  static std::vector<T> copy_of(const T* from, std::int64_t count) {
+    return from == nullptr ? std::vector<T>() : std::vector<T>(from, from + count);
+  }
+
+  RelationView view_;
+  Buffer<EdgeIndex> row_begin_;
+  Buffer<Interval> intervals_;
+  Buffer<NodeIndex> sources_;
+};
+
+template <typename T>
+class RowsOnGpu : public testing::Test {
+ protected:
+  static std::vector<T> sum(const RelationView& relation, const std::vector<T>& from, std::int64_t size) {
+    const RelationOnDevice on_device(relation);
+    const Buffer<T> from_buffer(from);
+    Buffer<T> to(static_cast<std::size_t>(relation.num_destinations * size));
+    sum_rows(SumRows<T>{from_buffer.data(), to.data(), size}, on_device.view(), device::Stream());
+    return to.read();
+  }
+
+  static void expect_sum_of_reference(const RelationView& relation, std::int64_t num_rows, std::int64_t size) {
+    const std::vector<T> from = normal_numbers<T>(num_rows * size, 1);
+    std::vector<T> expected(static_cast<std::size_t>(relation.num_destinations * size));
+    reference::sum_rows(SumRows<T>{from.data(), expected.data(), size}, relation);
+
+    ASSERT_TRUE(has_same_bits(sum(relation, from, size), expected)) << "rows of " << size;
+  }
+
+  /// Returns the rows 7 to 0 of 9 rows in a random order.
+  static std::vector<NodeIndex> order() {
+    std::vector<NodeIndex> rows(8);
+    std::iota(rows.begin(), rows.end(), 0);
+    RandomStream(/*seed=*/4).shuffle(rows);
+    return rows;
+  }
+};
+
+using Elements = testing::Types<float, BFloat16>;
+TYPED_TEST_SUITE(RowsOnGpu, Elements);
+
+constexpr std::int64_t kSizes[] = {1, 3, 4, 33, 128, 129, 512, 516, 1025};
+
+TYPED_TEST(RowsOnGpu, SumsTheSourcesOfEveryRelationToTheBitsOfTheReference) {
+  for (const auto& [name, relation] : relation_zoo()) {
+    SCOPED_TRACE(name);
+    RelationView view = relation.view();
+    this->expect_sum_of_reference(view, view.num_sources, 4);
+    this->expect_sum_of_reference(view, view.num_sources, 5);
+    const std::optional<std::vector<Interval>> intervals = rows_as_intervals(view);
+    if (!intervals) continue;
+    view.intervals = intervals->data();
+    view.sources = nullptr;
+    this->expect_sum_of_reference(view, view.num_sources, 4);
+  }
+}
+
+TYPED_TEST(RowsOnGpu, SumsTheRowsOfEdges) {
+  const std::vector<EdgeIndex> row_begin = {0, 0, 1, 9, 9, 26};
+  RelationView view;
+  view.num_destinations = 5;
+  view.row_begin = row_begin.data();
+  for (const std::int64_t size : kSizes) this->expect_sum_of_reference(view, 26, size);
+}
+
+TYPED_TEST(RowsOnGpu, GiveTheSameSumsInEverySchedule) {
+  const std::vector<EdgeIndex> row_begin = {0, 0, 1, 9, 9, 26};
+  RelationView view;
+  view.num_destinations = 5;
+  view.row_begin = row_begin.data();
+  const std::vector<TypeParam> from = normal_numbers<TypeParam>(26 * 132, 1);
+  const std::vector<TypeParam> expected = this->sum(view, from, 132);
+  device::for_each_schedule([&] { EXPECT_TRUE(has_same_bits(this->sum(view, from, 132), expected)); });
+}
+
+TYPED_TEST(RowsOnGpu, AreGatheredInAnyOrder) {
+  const std::vector<NodeIndex> rows = {3, 3, 0, 8, 5};
+  for (const std::int64_t size : kSizes) {
+    const std::vector<TypeParam> from = normal_numbers<TypeParam>(9 * size, 1);
+    const Buffer<TypeParam> from_buffer(from);
+    const Buffer<NodeIndex> rows_buffer(rows);
+    Buffer<TypeParam> to(rows.size() * static_cast<std::size_t>(size) + 1);
+    std::vector<TypeParam> expected = to.read();
+    reference::gather_rows(IndexedRows<TypeParam>{from.data(), rows.data(), expected.data(), 5, size});
+
+    gather_rows(IndexedRows<TypeParam>{from_buffer.data(), rows_buffer.data(), to.data(), 5, size}, device::Stream());
+
+    ASSERT_TRUE(has_same_bits(to.read(), expected)) << "rows of " << size;
+  }
+}
+
+TYPED_TEST(RowsOnGpu, ArePlacedWithoutChangingOthers) {
+  const std::vector<NodeIndex> rows = this->order();
+  for (const std::int64_t size : kSizes) {
+    const std::vector<TypeParam> from = normal_numbers<TypeParam>(8 * size, 1);
+    const Buffer<TypeParam> from_buffer(from);
+    const Buffer<NodeIndex> rows_buffer(rows);
+    Buffer<TypeParam> to(static_cast<std::size_t>(9 * size));
+    std::vector<TypeParam> expected = to.read();
+    reference::place_rows(IndexedRows<TypeParam>{from.data(), rows.data(), expected.data(), 8, size});
+
+    place_rows(IndexedRows<TypeParam>{from_buffer.data(), rows_buffer.data(), to.data(), 8, size}, device::Stream());
+
+    ASSERT_TRUE(has_same_bits(to.read(), expected)) << "rows of " << size;
+  }
+}
+
+TYPED_TEST(RowsOnGpu, AreScatteredToPointersWithoutChangingOtherMemory) {
+  constexpr std::int64_t kRows = 5;
+  constexpr std::int64_t kRowMemory = 700;
+  struct Shape {
+    std::int64_t columns, stride, offset;
+  };
+  for (const Shape shape :
+       {Shape{1, 600, 9}, {33, 600, 8}, {64, 600, 12}, {516, 516, 4}, {516, 517, 4}, {520, 600, 3}}) {
+    const std::vector<float> from = normal_numbers<float>(kRows * shape.stride, 8);
+    const Buffer<float> from_buffer(from);
+    Buffer<TypeParam> memory(kRows * kRowMemory);
+    std::vector<TypeParam> expected = memory.read();
+    std::vector<TypeParam*> to, expected_to;
+    for (const std::int64_t slot : {3, 0, 4, 1, 2}) {
+      to.push_back(memory.data() + slot * kRowMemory);
+      expected_to.push_back(expected.data() + slot * kRowMemory);
+    }
+    const Buffer<TypeParam*> to_buffer(to);
+    const auto arguments = [&](const float* from_row, TypeParam* const* to_rows) {
+      return ScatterRows<TypeParam>{.rows = kRows,
+                                    .columns = shape.columns,
+                                    .from = from_row,
+                                    .stride = shape.stride,
+                                    .to = to_rows,
+                                    .offset = shape.offset};
+    };
+    reference::scatter_rows(arguments(from.data(), expected_to.data()));
+
+    scatter_rows(arguments(from_buffer.data(), to_buffer.data()), device::Stream());
+
+    ASSERT_TRUE(has_same_bits(memory.read(), expected)) << shape.columns << " columns at " << shape.offset;
+  }
+}
+
+TYPED_TEST(RowsOnGpu, MayBeNone) {
+  const std::vector<EdgeIndex> row_begin = {0};
+  RelationView view;
+  view.row_begin = row_begin.data();
+  EXPECT_TRUE(this->sum(view, {}, 4).empty());
+  gather_rows(IndexedRows<TypeParam>{nullptr, nullptr, nullptr, 0, 4}, device::Stream());
+  scatter_rows(ScatterRows<TypeParam>{0, 4, nullptr, 4, nullptr, 0}, device::Stream());
+}
+
+}  // namespace
+}  // namespace edgewise::kernels

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "edgewise/graph/relation_ops.h"
+#include "edgewise/kernels/attention/row_plan.h"
+#include "edgewise/kernels/attention/sparse_attention_cuda.h"
+#include "edgewise/kernels/device/buffer.h"
+#include "tests/kernels/attention_cases.h"
+#include "tests/kernels/device/schedules.h"
+#include "tests/support/relation_zoo.h"
+
+namespace edgewise::kernels {
+namespace {
+
+// Runs both passes on problem.relation(), which has the CSR form; change(p) changes the arguments of forward.
+template <typename T, class Change>
+AttentionResult<T> run(const AttentionProblem<T>& problem, Change change) {
+  const RelationView relation = problem.relation().view();
+  const EdgesBySource edges = group_by_source(relation);
+  return problem.run_with(
+      [&](AttentionForward<T> p) {
+        change(p);
+        sparse_attention_forward(p, relation, device::Stream());
+      },
+      [&](AttentionBackward<T> p) {
+        change(p.forward);
+        device::Buffer<char> workspace(
+            static_cast<std::size_t>(sparse_backward_workspace(relation, p.forward.num_heads)));
+        sparse_attention_backward(p, relation, {edges.begin.data(), edges.edge.data(), edges.destination.data()},
+                                  workspace.data(), device::Stream());
+      });
+}
+
+template <typename T>
+AttentionResult<T> run(const AttentionProblem<T>& problem) {
+  return run(problem, [](AttentionForward<T>& /*p*/) {});
+}
+
+// Compares with the reference in double. The reference, too, differentiates at the rounded output of `actual`, from
+// which backward computes the mean gradient of a row's weights.
+// Scores and log normalizers are up to about 16, in units of log2(e), and are rounded thrice in an exponent, so that
+// the relative error of a weight is up to about 3 * 2^-20, and the gradients of long rows are up to 30 times their root
+// mean square.
+template <typename T>
+void expect_near_reference(const AttentionResult<T>& actual, const AttentionProblem<T>& problem) {
+  const RelationView relation = problem.relation().view();
+  const AttentionResult<double> expected = AttentionProblem<double>(problem).run_with(
+      [&](const AttentionForward<double>& p) { reference::attention_forward(p, relation); },
+      [&](AttentionBackward<double> p) {
+        std::vector<double> out(actual.out.begin(), actual.out.end());
+        p.forward.out = out.data();
+        reference::attention_backward(p, relation);
+      });
+  expect_outputs_and_gradients_near(actual, expected, 30 * 3 * 0x1p-20, 30 * 3 * 0x1p-20);
+}
+
+template <typename T>
+class SparseAttention : public testing::Test {};
+using SparseTypes = testing::Types<float, BFloat16>;
+TYPED_TEST_SUITE(SparseAttention, SparseTypes);
+
+TYPED_TEST(SparseAttention, MatchesTheReferenceOnEveryRelation) {
+  for (const auto& [name, relation] : relation_zoo()) {
+    for (const AttentionCase& options : attention_cases()) {
+      SCOPED_TRACE(name + ", " + options.name);
+      const AttentionProblem<TypeParam> problem(relation.to_csr(), {2, 32, 32}, options);
+
+      expect_near_reference(run(problem), problem);
+    }
+  }
+}
+
+TYPED_TEST(SparseAttention, GivesTheSameBitsInEverySchedule) {
+  const Relation relation = random_relation(23, 19, 4, /*seed=*/1).to_csr();
+  for (const AttentionSizes& sizes : {AttentionSizes{3, 8, 8}, AttentionSizes{1, 32, 24}, AttentionSizes{3, 64, 64},
+                                      AttentionSizes{2, 40, 96}, AttentionSizes{1, 128, 128}}) {
+    SCOPED_TRACE("sizes " + std::to_string(sizes.head_size) + ", " + std::to_string(sizes.value_size));
+    const AttentionCase options = {.name = "", .has_bias = true, .dropout = 0.3, .scale = 0.2};
+    const AttentionProblem<TypeParam> problem(relation, sizes, options);
+    const AttentionResult<TypeParam> expected = run(problem);
+    expect_near_reference(expected, problem);
+
+    device::for_each_schedule([&] {
+      const AttentionResult<TypeParam> actual = run(problem);
+      EXPECT_TRUE(actual.out == expected.out);
+      EXPECT_TRUE(actual.log_normalizer == expected.log_normalizer);
+      EXPECT_TRUE(actual.grad_query == expected.grad_query);
+      EXPECT_TRUE(actual.grad_key == expected.grad_key);
+      EXPECT_TRUE(actual.grad_value == expected.grad_value);
+      EXPECT_TRUE(actual.grad_edge_bias == expected.grad_edge_bias);
+    });
+  }
+}
+
+TYPED_TEST(SparseAttention, GivesZerosToRowsWithoutEdgesOrFiniteScores) {
+  constexpr float kAbsent = -std::numeric_limits<float>::infinity();
+  const Relation relation = keep_rows(complete(3).to_csr(), std::vector<NodeIndex>{1, 2}).to_csr();
+  AttentionProblem<TypeParam> problem(relation, {1, 32, 32}, {.name = "", .has_bias = true});
+  problem.edge_bias() = {kAbsent, kAbsent, kAbsent, 0, kAbsent, 0};
+
+  const AttentionResult<TypeParam> result = run(problem);
+
+  for (std::size_t row = 0; row < 2; ++row) {
+    EXPECT_EQ(result.log_normalizer[row], kAbsent);
+    for (std::size_t i = row * 32; i < (row + 1) * 32; ++i) {
+      EXPECT_EQ(result.out[i], 0.0f);
+      EXPECT_EQ(result.grad_query[i], 0.0f);
+    }
+  }
+  expect_near_reference(result, problem);
+}
+
+TYPED_TEST(SparseAttention, PropagatesNanInABiasToItsRow) {
+  AttentionProblem<TypeParam> problem(complete(6).to_csr(), {1, 32, 32}, {.name = "", .has_bias = true});
+  problem.edge_bias()[3 * 6 + 2] = std::numeric_limits<float>::quiet_NaN();
+
+  const AttentionResult<TypeParam> actual = run(problem);
+
+  for (std::size_t row = 0; row < 6; ++row) {
+    EXPECT_EQ(std::isnan(actual.log_normalizer[row]), row == 3);
+    EXPECT_EQ(std::isnan(static_cast<float>(actual.out[row * 32])), row == 3);
+    EXPECT_EQ(std::isnan(static_cast<float>(actual.grad_query[row * 32])), row == 3);
+    EXPECT_TRUE(std::isnan(static_cast<float>(actual.grad_key[row * 32])));  // each source has an edge to row 3
+  }
+}
+
+TYPED_TEST(SparseAttention, ComputesOneHeadAndLeavesTheOthers) {
+  const Relation relation = window(13, {.before = 2, .after = 2, .dilation = 3}).to_csr();
+  const AttentionProblem<TypeParam> problem(relation, {3, 64, 64}, {.name = "", .has_bias = true, .dropout = 0.2});
+  const AttentionResult<TypeParam> expected = run(problem);
+
+  const AttentionResult<TypeParam> actual = run(problem, [](auto& p) { p.only_head = 1; });
+
+  auto expect_head = [](const auto& values, const auto& all_heads, std::size_t size) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (i / size % 3 == 1) {
+        ASSERT_EQ(values[i], all_heads[i]) << i;
+      } else {
+        ASSERT_NE(values[i], values[i]) << i;  // still NaN
+      }
+    }
+  };
+  expect_head(actual.out, expected.out, 64);
+  expect_head(actual.log_normalizer, expected.log_normalizer, 1);
+  expect_head(actual.grad_query, expected.grad_query, 64);
+  expect_head(actual.grad_key, expected.grad_key, 64);
+  expect_head(actual.grad_value, expected.grad_value, 64);
+  expect_head(actual.grad_edge_bias, expected.grad_edge_bias, 1);
+}
+
+}  // namespace
+}  // namespace edgewise::kernels
