@@ -11,7 +11,7 @@ import edgewise
 CALLS = {
     "translate": 'translator.translate(["a b c d"] * 1000000)',
     "translate_text": 'translator.translate_text("a b c d.\\n" * 1000000)',
-    "translate_html": 'translator.translate_html("<p>a b c d.</p>" * 200000)',
+    "translate_html": 'translator.translate_html("<p>a b c d.</p>" * 1000000)',
     "stream": 'list(translator.stream("a b c d" for _ in range(100000000)))',
 }
 
@@ -37,8 +37,8 @@ except KeyboardInterrupt:
     received = float(process.stdout.readline())
     assert process.stdout.readline() == "usable\n"
     assert process.wait(60) == 0
-    # The limit is for a busy machine; alone, a call ends within 30 ms.
-    assert received - sent < 2
+    # Without the signal, the call would take longer. Alone, it ends within 30 ms; the limit is for a busy machine.
+    assert received - sent < 8
 
 
 def test_an_exception_of_another_signal_handler_ends_a_call(translator):
