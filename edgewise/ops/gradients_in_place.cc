@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "edgewise/ops/gpu_kernels.h"
+
 namespace edgewise {
 namespace {
 
@@ -20,7 +22,8 @@ bool GradientsInPlaceGuard::is_active() { return active; }
 GradientBuffer gradient_buffer(const at::Tensor& parameter) {
   if (GradientsInPlaceGuard::is_active() && parameter.is_leaf()) {
     const at::Tensor& own = parameter.grad();
-    if (own.defined() && own.is_contiguous() && own.scalar_type() == parameter.scalar_type()) return {own, true};
+    const bool fits = own.defined() && own.is_contiguous() && own.scalar_type() == parameter.scalar_type();
+    if (fits && (!uses_gpu_kernels(own) || is_aligned(own))) return {own, true};
   }
   return {at::empty(parameter.sizes(), parameter.options().requires_grad(false)), false};
 }
