@@ -5,8 +5,6 @@
 
 #include <utility>
 
-#include "edgewise/ops/gpu_kernels.h"
-
 namespace edgewise {
 namespace {
 
@@ -22,8 +20,7 @@ bool GradientsInPlaceGuard::is_active() { return active; }
 GradientBuffer gradient_buffer(const at::Tensor& parameter) {
   if (GradientsInPlaceGuard::is_active() && parameter.is_leaf()) {
     const at::Tensor& own = parameter.grad();
-    const bool fits = own.defined() && own.is_contiguous() && own.scalar_type() == parameter.scalar_type();
-    if (fits && (!uses_gpu_kernels(own) || is_aligned(own))) return {own, true};
+    if (own.defined() && own.is_contiguous() && own.scalar_type() == parameter.scalar_type()) return {own, true};
   }
   return {at::empty(parameter.sizes(), parameter.options().requires_grad(false)), false};
 }

@@ -8,10 +8,9 @@
 
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/kernels/attention/row_plan.h"
-#include "edgewise/kernels/attention/sparse_attention_gpu.h"
+#include "edgewise/kernels/attention/sparse_attention_cuda.h"
 #include "edgewise/kernels/device/buffer.h"
 #include "tests/kernels/attention_cases.h"
-#include "tests/kernels/device/attention_on_device.h"
 #include "tests/kernels/device/schedules.h"
 #include "tests/support/relation_zoo.h"
 
@@ -23,19 +22,16 @@ template <typename T, class Change>
 AttentionResult<T> run(const AttentionProblem<T>& problem, Change change) {
   const RelationView relation = problem.relation().view();
   const EdgesBySource edges = group_by_source(relation);
-  const device::Buffer<EdgeIndex> edges_begin(edges.begin), edges_edge(edges.edge);
-  const device::Buffer<NodeIndex> edges_destination(edges.destination);
-  return run_on_device(
-      problem, relation,
-      [&](AttentionForward<T> p, const RelationView& on_device) {
+  return problem.run_with(
+      [&](AttentionForward<T> p) {
         change(p);
-        sparse_attention_forward(p, on_device, device::Stream());
+        sparse_attention_forward(p, relation, device::Stream());
       },
-      [&](AttentionBackward<T> p, const RelationView& on_device) {
+      [&](AttentionBackward<T> p) {
         change(p.forward);
         device::Buffer<char> workspace(
-            static_cast<std::size_t>(sparse_backward_workspace(on_device, p.forward.num_heads)));
-        sparse_attention_backward(p, on_device, {edges_begin.data(), edges_edge.data(), edges_destination.data()},
+            static_cast<std::size_t>(sparse_backward_workspace(relation, p.forward.num_heads)));
+        sparse_attention_backward(p, relation, {edges.begin.data(), edges.edge.data(), edges.destination.data()},
                                   workspace.data(), device::Stream());
       });
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "edgewise/kernels/attention/attention_arguments_cuda.h"
+#include "edgewise/kernels/attention/interval_rows_cuda.h"
 
-// Products of fp32 matrices for the kernels of attention over tiles, without tensor cores, which round floats to fewer
-// bits. A block has 64 nodes in shared memory, 16 for each warp, and multiplies them with 32 other nodes. 8 lanes
+// Products of fp32 matrices for the kernels of attention over intervals, without tensor cores, which round floats to
+// fewer bits. A block has 64 nodes in shared memory, 16 for each warp, and multiplies them with 32 other nodes. 8 lanes
 // share a node. A thread has 4 nodes, other nodes i % 8 + 8 c, and columns 4 (i % 8 + 8 c) to 4 (i % 8 + 8 c) + 3 of a
 // node, where i is its lane.
 namespace edgewise::kernels::device {
@@ -12,7 +12,7 @@ namespace edgewise::kernels::device {
 struct F32Layout {
   static constexpr int kThreads = 128;
   static constexpr int kWarps = kThreads / kWarpSize;
-  static constexpr int kNodes = kNodesOfBlock;
+  static constexpr int kNodes = IntervalArguments<float>::kNodesOfBlock;
   static constexpr int kOthers = 32;
   static constexpr int kLanesOfNode = 8;
   static constexpr int kNodesOfLane = kNodes * kLanesOfNode / kThreads;
@@ -30,11 +30,7 @@ struct F32Layout {
     return lane_index() / kLanesOfNode + r * (kWarpSize / kLanesOfNode);
   }
   EDGEWISE_DEVICE static int node(int r) { return warp_index() * kNodesOfWarp + node_of_warp(r); }
-  EDGEWISE_DEVICE static int other(int c) { return first_column() + column(c); }
-
-  /// The other nodes are columns of a product.
-  EDGEWISE_DEVICE static int first_column() { return lane_index() % kLanesOfNode; }
-  static constexpr int column(int c) { return c * kLanesOfNode; }
+  EDGEWISE_DEVICE static int other(int c) { return lane_index() % kLanesOfNode + c * kLanesOfNode; }
 };
 
 struct alignas(16) Floats {

@@ -1,37 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "edgewise/kernels/attention/attention_arguments_cuda.h"
+#include "edgewise/kernels/attention/interval_rows_cuda.h"
 
-// Products of bf16 matrices on tensor cores, for the kernels of attention over tiles. A warp has 16 nodes in registers,
-// and multiplies them with nodes in shared memory. Lane i has numbers of its warp's nodes i / 4 and i / 4 + 8, in the
-// layout of multiply_tiles(). The functions that multiply are collectives of the warp.
+// Products of bf16 matrices on tensor cores, for the kernels of attention over intervals. A warp has 16 nodes in
+// registers, and multiplies them with nodes in shared memory. Lane i has numbers of its warp's nodes i / 4 and
+// i / 4 + 8, in the layout of multiply_tiles(). The functions that multiply are collectives of the warp.
 namespace edgewise::kernels::device {
-
-struct Bf16Layout {
-  static constexpr int kThreads = 128;
-  static constexpr int kWarps = kThreads / kWarpSize;
-  static constexpr int kNodesOfWarp = 16;
-  static constexpr int kNodesOfLane = 2;
-  static constexpr int kLanesOfNode = 4;
-  static_assert(kWarps * kNodesOfWarp == kNodesOfBlock);
-
-  /// The stride of nodes in shared memory: 8 rows of a matrix lie in different banks.
-  static constexpr int stride(int head_size) { return head_size + 8; }
-
-  EDGEWISE_DEVICE static int node_of_warp(int r) { return lane_index() / kLanesOfNode + r * 8; }
-  EDGEWISE_DEVICE static int node(int r) { return warp_index() * kNodesOfWarp + node_of_warp(r); }
-
-  /// Number i of the lane in a row of a product, in the tiles [i / 2][i % 2 + 2 * r], is of column first_column() +
-  /// column(i).
-  EDGEWISE_DEVICE static int first_column() { return lane_index() % kLanesOfNode * 2; }
-  static constexpr int column(int i) { return i / 2 * 8 + i % 2; }
-};
 
 /// Loads 16 nodes from `first` on of a head of `from`, a tensor [num_nodes, H, K], as tiles a. Nodes behind the last
 /// one are zeros.
 template <int kSteps>
-EDGEWISE_DEVICE void load_nodes(const AttentionArguments<BFloat16>& p, const BFloat16* from, int num_nodes, int first,
+EDGEWISE_DEVICE void load_nodes(const IntervalArguments<BFloat16>& p, const BFloat16* from, int num_nodes, int first,
                                 std::uint32_t (&nodes)[kSteps][4]) {
   EDGEWISE_UNROLL
   for (int k = 0; k < kSteps; ++k) {
