@@ -17,10 +17,18 @@ ENDLESS = {"train.epochs": 0, "train.steps": 1000000, "train.save_every": 100000
            "train.log_every": 10}
 
 
-def child_processes(process="self"):
-    """Returns the processes that the threads of a process have started."""
-    return [int(child) for task in pathlib.Path(f"/proc/{process}/task").iterdir()
-            for child in (task / "children").read_text().split()]
+def parent_of(process):
+    try:
+        after_name = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2]
+    except (FileNotFoundError, ProcessLookupError):  # the process has ended
+        return None
+    return int(after_name.split()[1])
+
+
+def child_processes(process=None):
+    """Returns the child processes of a process, by default of this one."""
+    parent = process or os.getpid()
+    return [int(folder.name) for folder in pathlib.Path("/proc").glob("[0-9]*") if parent_of(folder.name) == parent]
 
 
 def has_ended(process):

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "edgewise/base/bfloat16.h"
 #include "edgewise/kernels/device/device.h"
+#include "edgewise/kernels/device/floats4.h"
 
 // Divides the columns of a row among the threads of a block, so that most loads and stores move 4 floats at once,
 // whatever the number of columns is.
@@ -65,71 +65,32 @@ class RowColumns {
   int num_quads_;
 };
 
-struct FloatQuad {
-  alignas(16) float at[4];
-};
-
-struct Bf16Quad {
-  alignas(8) std::uint32_t pairs[2];
-};
-
-/// Loads the numbers of a row at `columns`.
-template <class Columns>
-EDGEWISE_DEVICE void load_columns(const float* row, const Columns& columns, float (&value)[Columns::kSize]) {
+/// Loads the numbers of a row at `columns`. T is float or BFloat16.
+template <class Columns, typename T>
+EDGEWISE_DEVICE void load_columns(const T* row, const Columns& columns, float (&value)[Columns::kSize]) {
   if constexpr (Columns::kSize == 1) {
     value[0] = row[columns.first];
   } else {
     EDGEWISE_UNROLL
-    for (int i = 0; i < Columns::kSize; i += 4) {
-      expect_aligned<sizeof(FloatQuad)>(row + columns.at(i));
-      const FloatQuad quad = *reinterpret_cast<const FloatQuad*>(row + columns.at(i));
+    for (int i = 0; i < Columns::kSize; i += kChunk) {
+      expect_aligned<kChunk * sizeof(T)>(row + columns.at(i));
+      const Floats4 chunk = load_chunk</*kIsWide=*/true>(row + columns.at(i), kChunk);
       EDGEWISE_UNROLL
-      for (int j = 0; j < 4; ++j) value[i + j] = quad.at[j];
+      for (int j = 0; j < kChunk; ++j) value[i + j] = chunk.at[j];
     }
   }
 }
 
-template <class Columns>
-EDGEWISE_DEVICE void load_columns(const BFloat16* row, const Columns& columns, float (&value)[Columns::kSize]) {
+/// Stores the numbers of a row at `columns`, rounded to T.
+template <class Columns, typename T>
+EDGEWISE_DEVICE void store_columns(const float (&value)[Columns::kSize], const Columns& columns, T* row) {
   if constexpr (Columns::kSize == 1) {
-    value[0] = row[columns.first];
+    row[columns.first] = static_cast<T>(value[0]);
   } else {
     EDGEWISE_UNROLL
-    for (int i = 0; i < Columns::kSize; i += 4) {
-      expect_aligned<sizeof(Bf16Quad)>(row + columns.at(i));
-      const Bf16Quad quad = *reinterpret_cast<const Bf16Quad*>(row + columns.at(i));
-      EDGEWISE_UNROLL
-      for (int j = 0; j < 2; ++j) {
-        value[i + 2 * j] = low_bf16(quad.pairs[j]);
-        value[i + 2 * j + 1] = high_bf16(quad.pairs[j]);
-      }
-    }
-  }
-}
-
-template <class Columns>
-EDGEWISE_DEVICE void store_columns(const float (&value)[Columns::kSize], const Columns& columns, float* row) {
-  if constexpr (Columns::kSize == 1) {
-    row[columns.first] = value[0];
-  } else {
-    EDGEWISE_UNROLL
-    for (int i = 0; i < Columns::kSize; i += 4) {
-      expect_aligned<sizeof(FloatQuad)>(row + columns.at(i));
-      *reinterpret_cast<FloatQuad*>(row + columns.at(i)) = {value[i], value[i + 1], value[i + 2], value[i + 3]};
-    }
-  }
-}
-
-template <class Columns>
-EDGEWISE_DEVICE void store_columns(const float (&value)[Columns::kSize], const Columns& columns, BFloat16* row) {
-  if constexpr (Columns::kSize == 1) {
-    row[columns.first] = BFloat16(value[0]);
-  } else {
-    EDGEWISE_UNROLL
-    for (int i = 0; i < Columns::kSize; i += 4) {
-      expect_aligned<sizeof(Bf16Quad)>(row + columns.at(i));
-      *reinterpret_cast<Bf16Quad*>(row + columns.at(i)) = {pack_bf16(value[i], value[i + 1]),
-                                                           pack_bf16(value[i + 2], value[i + 3])};
+    for (int i = 0; i < Columns::kSize; i += kChunk) {
+      expect_aligned<kChunk * sizeof(T)>(row + columns.at(i));
+      store_chunk</*kIsWide=*/true>({value[i], value[i + 1], value[i + 2], value[i + 3]}, row + columns.at(i), kChunk);
     }
   }
 }

@@ -15,6 +15,16 @@ class DropoutFactors {
  public:
   explicit DropoutFactors(const Dropout& dropout) : rule_(dropout), seed_(dropout.seed), stream_(dropout.stream) {}
 
+  EDGEWISE_DEVICE bool is_identity() const { return rule_.is_identity(); }
+  EDGEWISE_DEVICE float scale() const { return rule_.scale(); }
+
+  /// Returns the factors of values [first, first + 4), where `first` is a multiple of 4.
+  EDGEWISE_DEVICE Floats4 aligned_chunk(std::int64_t first) const {
+    if (rule_.is_identity()) return {1, 1, 1, 1};
+    const auto words = philox(seed_, stream_, static_cast<std::uint64_t>(first / kChunk));
+    return {rule_.factor(words[0]), rule_.factor(words[1]), rule_.factor(words[2]), rule_.factor(words[3])};
+  }
+
   /// Returns the factors of values [first, first + 4); a multiple of 4 needs a single Philox block.
   EDGEWISE_DEVICE Floats4 chunk(std::int64_t first) const {
     if (rule_.is_identity()) return {1, 1, 1, 1};

@@ -25,7 +25,7 @@ struct ActivationPass {
   const T* x;
   T* out;
   std::int64_t count;
-  ColumnDropout dropout;
+  DropoutFactors dropout;
 
   EDGEWISE_DEVICE void operator()() const {
     const std::int64_t begin = std::int64_t{block_index()} * kValuesOfBlock;
@@ -37,33 +37,21 @@ struct ActivationPass {
       load_columns(x + begin, part, value);
       EDGEWISE_UNROLL
       for (int i = 0; i < kSize; ++i) value[i] = activate<kActivation>(value[i]);
-      if (!dropout.is_identity()) dropout.multiply(begin, part, value);
+      if (!dropout.is_identity()) apply_dropout(dropout, begin, part, value);
       store_columns(value, part, out + begin);
     });
   }
 };
 
-template <GemmActivation kActivation, typename T>
-void launch_activation(const ActivationForward<T>& p, Stream stream) {
-  using K = ActivationPass<T, kActivation>;
-  const std::int64_t num_blocks = (p.count + K::kValuesOfBlock - 1) / K::kValuesOfBlock;
-  launch(K{p.x, p.out, p.count, ColumnDropout(p.dropout)}, static_cast<int>(num_blocks), stream);
-}
-
 }  // namespace device
 
 template <typename T>
 void activate(const ActivationForward<T>& p, device::Stream stream) {
-  switch (p.activation) {
-    case GemmActivation::kNone:
-      return device::launch_activation<GemmActivation::kNone>(p, stream);
-    case GemmActivation::kRelu:
-      return device::launch_activation<GemmActivation::kRelu>(p, stream);
-    case GemmActivation::kGelu:
-      return device::launch_activation<GemmActivation::kGelu>(p, stream);
-    case GemmActivation::kSilu:
-      return device::launch_activation<GemmActivation::kSilu>(p, stream);
-  }
+  device::with_activation(p.activation, [&](auto activation) {
+    using Kernel = device::ActivationPass<T, activation>;
+    const std::int64_t num_blocks = (p.count + Kernel::kValuesOfBlock - 1) / Kernel::kValuesOfBlock;
+    launch(Kernel{p.x, p.out, p.count, device::DropoutFactors(p.dropout)}, static_cast<int>(num_blocks), stream);
+  });
 }
 
 template void activate(const ActivationForward<float>&, device::Stream);

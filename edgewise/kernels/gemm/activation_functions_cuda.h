@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <type_traits>
+
 #include "edgewise/kernels/device/device.h"
 #include "edgewise/kernels/device/exponential.h"
 #include "edgewise/kernels/gemm/activation.h"
@@ -8,6 +10,21 @@
 // Activations and their derivatives. GELU and SiLU are x F(x), where F is a distribution function: of the normal and of
 // the logistic distribution. Both are symmetric, so F follows from the probability of numbers beyond |x|, its tail.
 namespace edgewise::kernels::device {
+
+/// Calls call(std::integral_constant<GemmActivation, activation>()).
+template <class Call>
+void with_activation(GemmActivation activation, Call call) {
+  switch (activation) {
+    case GemmActivation::kNone:
+      return call(std::integral_constant<GemmActivation, GemmActivation::kNone>());
+    case GemmActivation::kRelu:
+      return call(std::integral_constant<GemmActivation, GemmActivation::kRelu>());
+    case GemmActivation::kGelu:
+      return call(std::integral_constant<GemmActivation, GemmActivation::kGelu>());
+    case GemmActivation::kSilu:
+      return call(std::integral_constant<GemmActivation, GemmActivation::kSilu>());
+  }
+}
 
 /// A distribution function F and its density at a number.
 struct Distribution {

@@ -52,7 +52,7 @@ struct ActivationGradientChunk {
   float* chunk_sums;  // [chunks, O], or null
   std::int64_t rows;
   int columns;
-  ColumnDropout dropout;
+  DropoutFactors dropout;
 
   int num_blocks() const { return static_cast<int>(gradient_workspace_size(rows, num_panels())); }
 
@@ -105,7 +105,7 @@ struct ActivationGradientChunk {
       for (int i = 0; i < kSize; ++i) gradient[i] *= argument[i] > 0 ? dropout.scale() : 0.0f;
       return;
     }
-    if (!dropout.is_identity()) dropout.multiply(begin, part, gradient);
+    if (!dropout.is_identity()) apply_dropout(dropout, begin, part, gradient);
     if constexpr (kActivation == GemmActivation::kGelu || kActivation == GemmActivation::kSilu) {
       EDGEWISE_UNROLL
       for (int i = 0; i < kSize; ++i) gradient[i] *= activation_derivative<kActivation>(argument[i]);
@@ -164,31 +164,19 @@ void launch_gradient(const ActivationGradient<T>& p, float* workspace, Stream st
       .chunk_sums = p.grad_bias == nullptr ? nullptr : workspace,
       .rows = p.rows,
       .columns = static_cast<int>(p.columns),
-      .dropout = ColumnDropout(p.dropout)};
+      .dropout = DropoutFactors(p.dropout)};
   launch(kernel, kernel.num_blocks(), stream);
-}
-
-template <GemmActivation kActivation, typename T>
-void launch_gradient(const ActivationGradient<T>& p, float* workspace, Stream stream) {
-  if (p.columns % 4 == 0) {
-    launch_gradient<kActivation, QuadColumns<1, kGradientThreads>>(p, workspace, stream);
-  } else {
-    launch_gradient<kActivation, OneColumn>(p, workspace, stream);
-  }
 }
 
 template <typename T>
 void launch_gradient(const ActivationGradient<T>& p, float* workspace, Stream stream) {
-  switch (p.activation) {
-    case GemmActivation::kNone:
-      return launch_gradient<GemmActivation::kNone>(p, workspace, stream);
-    case GemmActivation::kRelu:
-      return launch_gradient<GemmActivation::kRelu>(p, workspace, stream);
-    case GemmActivation::kGelu:
-      return launch_gradient<GemmActivation::kGelu>(p, workspace, stream);
-    case GemmActivation::kSilu:
-      return launch_gradient<GemmActivation::kSilu>(p, workspace, stream);
-  }
+  with_activation(p.activation, [&](auto activation) {
+    if (p.columns % 4 == 0) {
+      launch_gradient<activation, QuadColumns<1, kGradientThreads>>(p, workspace, stream);
+    } else {
+      launch_gradient<activation, OneColumn>(p, workspace, stream);
+    }
+  });
 }
 
 }  // namespace device

@@ -94,7 +94,7 @@ class TopTokenSelection {
     const float maximum = shared_.maxima[thread];
     int rank = 0;
     for (int i = 0; i < kThreads; i += 4) {
-      const FloatQuad others = *reinterpret_cast<const FloatQuad*>(&shared_.maxima[i]);
+      const Floats4 others = *reinterpret_cast<const Floats4*>(&shared_.maxima[i]);
       EDGEWISE_UNROLL
       for (int j = 0; j < 4; ++j) {
         rank += others.at[j] > maximum || (others.at[j] == maximum && i + j < thread) ? 1 : 0;
