@@ -6,8 +6,7 @@
 namespace edgewise {
 
 TranslatorOptions ServedTranslationOptions::translator_options() const {
-  return {.device = device,
-          .precision = precision,
+  return {.precision = precision,
           .beam = beam,
           .capacity = {.sentences = batch_sentences, .tokens = batch_tokens},
           .workers = workers};

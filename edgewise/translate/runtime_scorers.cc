@@ -3,9 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "edgewise/gpus/choose_gpu.h"
 #include "edgewise/runtime/runtime_model.h"
-#include "edgewise/translate/translation_engine.h"
+#include "edgewise/translate/model_files.h"
 
 namespace edgewise {
 
@@ -16,8 +15,6 @@ ScorerFactory make_runtime_scorer_factory(ModelFiles files, RuntimePrecision pre
   return [model, recorded_heads] { return model->make_scorer(recorded_heads); };
 }
 
-std::string translation_instructions(const TranslatorOptions& options) {
-  return choose_gpu({"Translator: device", options.device}) ? "cuda" : instructions_of(options.precision);
-}
+std::string translation_instructions(RuntimePrecision precision) { return instructions_of(precision); }
 
 }  // namespace edgewise

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "edgewise/kernels/device/memory.h"
+#include "edgewise/kernels/device/device.h"
 
 namespace edgewise::kernels::device {
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#ifndef EDGEWISE_CUDA
+#ifndef __CUDACC__
 #include "edgewise/kernels/device/emulator/schedule.h"
 #endif
 
@@ -12,7 +12,7 @@ namespace edgewise::kernels::device {
 /// Calls test() in each order of the emulator, or once on a device.
 template <class Test>
 void for_each_schedule(Test&& test) {
-#ifdef EDGEWISE_CUDA
+#ifdef __CUDACC__
   test();
 #else
   for (const emulator::Schedule& schedule : emulator::all_schedules()) {

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/kernels/device/tile_product_cuda.h"
+#include "tests/kernels/device/tile_product.h"
 
 namespace edgewise::kernels::device {
 
-void tile_product(const TileProduct& p, Stream stream) {
-  const TileProductKernel kernel = {p};
-  launch(kernel, kernel.num_blocks(), stream);
-}
+template void launch(const TileProduct&, int, Stream);
 
 }  // namespace edgewise::kernels::device
