@@ -13,8 +13,8 @@ endif
 space := $(subst ,, )
 
 .PHONY: help setup build demo serve test test-pages gallery python-wheel python-models-wheel python-train-wheel \
-  test-python test-torch test-train test-sanitized test-threads compile-cuda fuzz lint-tools format format-check tidy \
-  bench-kernels bench-peers packages check-packages clean
+  test-python test-torch test-train test-sanitized test-threads check-gpu-emulated compile-cuda fuzz lint-tools format \
+  format-check tidy bench-kernels bench-peers packages check-packages clean
 
 help:  ## list all targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 21
@@ -71,6 +71,9 @@ test-sanitized: setup  ## run the tests under AddressSanitizer and UndefinedBeha
 	@ctest --test-dir build-asan --output-on-failure --parallel "$$(nproc)" \
 	  $(if $(LAYERS),--tests-regex '^($(subst $(space),|,$(strip $(LAYERS))))$$')
 
+check-gpu-emulated: build  ## run all steps of scripts/gpu_check without a GPU, in the emulator
+	@scripts/gpu_check --emulated
+
 test-threads: setup  ## run the tests of code with threads under ThreadSanitizer
 	@scripts/build tsan test_threads test_server_threads test_device
 	@ctest --test-dir build-tsan --output-on-failure --tests-regex '^((server_)?threads|device)$$'
@@ -89,6 +92,8 @@ format-check: lint-tools  ## check the format of sources, comments, help texts, 
 	@scripts/check_prose --self-test
 	@scripts/check_prose
 	@scripts/check_tests
+	@scripts/gpu_check --self-test
+	@scripts/gpu_table --self-test
 	@scripts/draw_layers --check
 
 tidy: lint-tools  ## run clang-tidy over the library and examples

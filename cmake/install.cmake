@@ -8,9 +8,9 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/edgewise")
-set(infer_layers base graph kernels text search options runtime translate)  # lowest layer first
+set(infer_layers base graph kernels text search options gpus runtime translate)  # lowest layer first
 set(convert_layers convert)
-set(train_layers message ops nn models data distributed train viz experiment)
+set(train_layers gpu_runtime message ops nn models data distributed train viz experiment)
 
 # Installs the libraries and headers of the listed layers as one component, without those of kernels for GPUs.
 function(edgewise_install component)
@@ -23,6 +23,13 @@ function(edgewise_install component)
   endforeach()
   if(component STREQUAL "infer")
     list(APPEND targets edgewise_compiler edgewise_openmp)
+  elseif(component STREQUAL "train")
+    list(APPEND targets edgewise_gpu_kernels)
+    set_target_properties(edgewise_gpu_kernels PROPERTIES EXPORT_NAME gpu_kernels)
+    if(NOT EDGEWISE_CUDA)
+      list(APPEND targets edgewise_emulator)
+      set_target_properties(edgewise_emulator PROPERTIES EXPORT_NAME emulator)
+    endif()
   endif()
   install(TARGETS ${targets} EXPORT edgewise_${component}
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}/edgewise" COMPONENT ${component})

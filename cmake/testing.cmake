@@ -42,7 +42,7 @@ endfunction()
 # are several shards, and puts their names into the variable `tests`. One process for many tests: starting libtorch for
 # each of hundreds of tests would take longer than the tests.
 function(edgewise_test_shards test shards environment tests)
-  string(REGEX REPLACE "_(slow|definition)$" "" program "test_${test}")
+  string(REGEX REPLACE "_(slow|definition|cuda_emulated|cuda)$" "" program "test_${test}")
   set(names ${test})
   if(shards)
     math(EXPR last "${shards} - 1")
@@ -81,14 +81,34 @@ function(edgewise_slow_tests name filter)
   endforeach()
 endfunction()
 
-# edgewise_definition_test runs the tests of a program once more, as the CTest test <name>_definition, with the
-# operations in plain ATen that devices without kernels of this project use. WITHOUT: a filter of GoogleTest with the
-# tests that concern the kernels.
-#   edgewise_definition_test(ops WITHOUT "Attend.TakesMemory*")
-function(edgewise_definition_test name)
-  cmake_parse_arguments(definition "" "WITHOUT" "" ${ARGN})
+# edgewise_operations_test runs the tests of a program once more, as the CTest test <name>_<operations>, with
+# EDGEWISE_OPERATIONS=<operations>: `definition` are the operations in plain ATen, `cuda-emulated` those that call kernels
+# for GPUs, in the emulator; `cuda` has the tensors of test_device() (tests/support/test_device.h) on a GPU. A build with
+# CUDA has no emulator, and any other build no GPU. ONLY, WITHOUT: filters of GoogleTest with the tests to run, and with
+# the tests that concern other kernels.
+#   edgewise_operations_test(ops definition WITHOUT "Attend.TakesMemory*")
+function(edgewise_operations_test name operations)
+  cmake_parse_arguments(test "" "ONLY;WITHOUT" "" ${ARGN})
+  if((EDGEWISE_CUDA AND operations STREQUAL "cuda-emulated") OR (NOT EDGEWISE_CUDA AND operations STREQUAL "cuda"))
+    return()
+  endif()
   get_target_property(environment test_${name} EDGEWISE_ENVIRONMENT)
-  set(without_kernels "EDGEWISE_OPERATIONS=definition" "GTEST_FILTER=-${definition_WITHOUT}")
-  edgewise_test_shards(${name}_definition "" "${environment};${without_kernels}" tests)
+  list(APPEND environment "GTEST_FILTER=${test_ONLY}-${test_WITHOUT}")
+  if(operations STREQUAL "cuda")
+    list(APPEND environment "EDGEWISE_TEST_DEVICE=cuda")
+  else()
+    list(APPEND environment "EDGEWISE_OPERATIONS=${operations}")
+  endif()
+  string(REPLACE "-" "_" suffix "${operations}")
+  edgewise_test_shards(${name}_${suffix} "" "${environment}" tests)
   set_tests_properties(${tests} PROPERTIES LABELS slow COST 500)
+  if(operations STREQUAL "cuda")
+    edgewise_gpu_tests(${tests})
+  endif()
+endfunction()
+
+# edgewise_gpu_tests makes CTest skip tests where CUDA finds no GPU that it can use.
+function(edgewise_gpu_tests)
+  set_tests_properties(${ARGN} PROPERTIES SKIP_REGULAR_EXPRESSION
+    "no CUDA-capable device is detected;driver version is insufficient;Found no NVIDIA driver;No CUDA GPUs are available")
 endfunction()

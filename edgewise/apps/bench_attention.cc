@@ -23,6 +23,7 @@ double per_second(std::int64_t count, const AttentionTime& time) { return static
 void print_json(const BenchAttentionCommand& command, const AttentionBench& bench) {
   JsonObject object;
   object.add("case", enum_name(command.options.which))
+      .add("device", enum_name(command.options.device))
       .add("precision", enum_name(command.options.precision))
       .add("threads", num_threads())
       .add("repetitions", command.options.repetitions)
@@ -73,8 +74,10 @@ void add_bench_attention(CLI::App& bench) {
   CLI::App* attention = bench.add_subcommand("attention", "Time attention and its backward pass over a relation");
   attention
       ->add_option("--case", command->options.which,
-                   "the relation: sentences (default), causal, small, window or random")
+                   "the relation: sentences (default), causal, small, window, random, long or long-causal")
       ->transform(one_of<AttentionCase>());
+  attention->add_option("--device", command->options.device, "where to compute: cpu (default) or cuda, the first GPU")
+      ->transform(one_of<BenchDevice>());
   attention
       ->add_option("--precision", command->options.precision,
                    "the number format of the tensors: fp32 (default) or bf16")

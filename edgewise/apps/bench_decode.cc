@@ -12,12 +12,14 @@
 #include "edgewise/base/threads.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/experiment/decoding_bench.h"
+#include "edgewise/gpus/choose_gpu.h"
 
 namespace edgewise {
 namespace {
 
 struct BenchDecodeCommand {
   DecodingBenchOptions options;
+  std::string device = "cpu";
   int workers = 0;
   int threads = 0;
   bool is_json = false;
@@ -52,6 +54,7 @@ void print_json(const BenchDecodeCommand& command, const std::vector<DecodingBen
   const auto lowest_latency = std::ranges::min(results, {}, &DecodingBench::median_latency);
   print_output("{}\n", JsonObject()
                            .add(command.options.model.empty() ? "size" : "model", model_name(command.options))
+                           .add("device", command.options.gpu ? "cuda" : "cpu")
                            .add("precision", enum_name(command.options.precision))
                            .add("beam", command.options.beam)
                            .add("batch", command.options.batch)
@@ -83,8 +86,9 @@ void print_text(const BenchDecodeCommand& command, const std::vector<DecodingBen
   }
 }
 
-void run_bench_decode(const BenchDecodeCommand& command) {
+void run_bench_decode(BenchDecodeCommand& command) {
   use_threads(command.threads);
+  command.options.gpu = choose_gpu({"bench decode: --device", command.device});
   const std::vector<DecodingBench> results = measure_decoding(command.options, splits_of(command));
   command.is_json ? print_json(command, results) : print_text(command, results);
 }
@@ -100,6 +104,8 @@ void add_bench_decode(CLI::App& bench) {
       decode->add_option("--size", options.size, "the size of a random model: tiny (default), small or base")
           ->transform(one_of<ModelSize>());
   add_path(*decode, "--model", options.model, "a run or model directory, instead of a random model")->excludes(size);
+  decode->add_option("--device", command->device,
+                     "where to decode: cpu (default), cuda, cuda:N, or auto, a GPU if one can be used");
   decode->add_option("--precision", options.precision, "the number format of the weights: fp32 (default), bf16 or int8")
       ->transform(one_of<RuntimePrecision>());
   add_number(*decode, "--beam", &options.beam, "the number of hypotheses in the beam; 1: greedy search; default 4",

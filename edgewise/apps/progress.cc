@@ -60,6 +60,10 @@ Progress::~Progress() { finish_line(); }
 
 void Progress::on_restore(const std::string& damage) { print_error("{}\n", printable(damage)); }
 
+void Progress::on_device(at::Device device) {
+  if (!device.is_cpu()) print_output("computes on the GPU {}\n", device.str());
+}
+
 void Progress::on_corpus(const Corpus& corpus) { print_corpus_report(corpus); }
 
 void Progress::on_encode(const EncodeReport& report) {

@@ -19,6 +19,7 @@ class Progress : public RunObserver {
   ~Progress() override;
 
   void on_restore(const std::string& damage) override;
+  void on_device(at::Device device) override;
   void on_corpus(const Corpus& corpus) override;
   void on_encode(const EncodeReport& report) override;
   void on_data(std::int64_t training_pairs, const Corpus& corpus, const Vocabularies& vocabularies) override;

@@ -31,6 +31,8 @@
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/run_comparison.h"
 #include "edgewise/experiment/run_config.h"
+#include "edgewise/nn/serialize.h"
+#include "edgewise/train/device.h"
 
 namespace edgewise {
 namespace {
@@ -41,6 +43,7 @@ struct TrainCommand {
   std::string config;
   std::string run;
   std::string from;
+  std::optional<std::string> device;
   std::vector<std::string> settings;
   bool is_resumed = false;
   std::int64_t parent = 0;
@@ -59,9 +62,11 @@ std::string_view resuming(const TrainCommand& command) {
 int signal_of(const TrainSignals& signals) { return signals.signal() != 0 ? signals.signal() : SIGTERM; }
 
 /// Scores the test set of a finished run.
-void score_test(const TrainCommand& command, const SentencePairs& test, TrainSignals& signals) {
+void score_test(const TrainCommand& command, const TrainResult& result, TrainSignals& signals) {
   try {
-    const Validation scores = evaluate(open_model(command.run), test, &signals.requests().stop);
+    const TranslationModel model = open_model(command.run);
+    move_parameters(model.model->parameters(), result.device);
+    const Validation scores = evaluate(model, result.test, &signals.requests().stop);
     print_output("test: {}\n", format_validation(scores));
   } catch (const StopException&) {
     print_output("stopped before the test set was scored. To score it, {}.\n", resuming(command));
@@ -103,12 +108,29 @@ Experiment read_shared_config(const TrainCommand& command, ProcessGroup& process
   return parse_experiment(broadcast_bytes(processes, text), command.config);
 }
 
+/// Returns the place of a process on its machine.
+LocalPlace place_of(const std::optional<LaunchEnvironment>& launched) {
+  return launched ? LocalPlace{launched->local_rank, launched->local_size} : LocalPlace();
+}
+
+/// Returns the device on which the processes exchange tensors. After an error, the processes connect on the CPU, and
+/// find the same error again together: read_shared_config() and train() report it once.
+at::Device choose_exchange_device(const TrainCommand& command, const LocalPlace& place) {
+  try {
+    const Experiment experiment = read_experiment(command.config, command.settings);
+    return choose_device({"train: train.device", experiment.train.device, place});
+  } catch (const Error&) {
+    return at::kCPU;
+  }
+}
+
 TrainResult train_as_process(const TrainCommand& command, const Experiment& experiment, RunObserver& observer,
                              TrainSignals& signals, ProcessGroup& processes) {
   return train(experiment, command.run,
                {.data_folder = std::filesystem::path(command.config).parent_path(),
                 .is_resumed = command.is_resumed,
-                .from = command.from},
+                .from = command.from,
+                .place = place_of(read_launch_environment())},
                observer, signals.requests(), processes);
 }
 
@@ -127,7 +149,7 @@ void train_and_report(const TrainCommand& command, const Experiment& experiment,
   print_output("{} after {} steps and {}\n",
                result.outcome == Outcome::kStoppedEarly ? "validation no longer improves: ended" : "ended", result.step,
                format_duration(result.seconds));
-  if (result.test.size() > 0) score_test(command, result.test, signals);
+  if (result.test.size() > 0) score_test(command, result, signals);
 }
 
 void train_silently(const TrainCommand& command, const Experiment& experiment, TrainSignals& signals,
@@ -193,7 +215,9 @@ void run_train(const TrainCommand& command) {
   make_output_optional();
   use_threads(command.threads);
   if (!launched) return train_in_process(command, single_process(), signals);
-  run_as_rank(*launched, std::chrono::duration<double>(command.timeout), [&](ProcessGroup& processes) {
+  const at::Device device = choose_exchange_device(command, place_of(launched));
+  prepare_device(device);  // while no thread of c10d reads the environment
+  run_as_rank(*launched, std::chrono::duration<double>(command.timeout), device, [&](ProcessGroup& processes) {
     train_in_process(command_after_restarts(command, launched->restarts, processes), processes, signals);
   });
 }
@@ -212,6 +236,9 @@ void add_train(CLI::App& program) {
   add_number(*train, "--end-with-parent", &command->parent,
              "save and end, as at SIGTERM, when the process with this number ends, which must have started this one",
              at_least(1).at_most(kMaxProcess));
+  train->add_option("--device", command->device,
+                    "where to compute: cpu (default); cuda, for each process the GPU with its number on the machine; "
+                    "cuda:N, the GPU number N; or auto, a GPU if one can be used; replaces train.device of the config");
   add_threads_option(*train, command->threads);
   add_number(
       *train, "--processes", &command->processes,
@@ -223,7 +250,10 @@ void add_train(CLI::App& program) {
              at_least(0).at_most(1e6));
   add_number(*train, "--timeout", &command->timeout,
              "seconds to wait for another process of the training before it counts as lost", above(0).at_most(1e6));
-  train->callback([command] { run_train(*command); });
+  train->callback([command] {
+    if (command->device) command->settings.push_back("train.device=" + *command->device);
+    run_train(*command);
+  });
 }
 
 }  // namespace edgewise

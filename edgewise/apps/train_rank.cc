@@ -12,12 +12,13 @@
 #include "edgewise/distributed/connect.h"
 
 namespace edgewise {
-void run_as_rank(const LaunchEnvironment& launched, std::chrono::duration<double> timeout,
+void run_as_rank(const LaunchEnvironment& launched, std::chrono::duration<double> timeout, at::Device device,
                  const std::function<void(ProcessGroup&)>& train) {
   set_error_prefix(fmt::format("rank {}: ", launched.rank));
   ConnectOptions options;
   options.exchange_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
   options.connect_timeout = std::min(options.connect_timeout, options.exchange_timeout);
+  options.device = device;
   try {
     const std::unique_ptr<ProcessGroup> processes = connect_processes(launched, options);
     train(*processes);

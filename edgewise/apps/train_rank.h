@@ -9,11 +9,11 @@
 
 namespace edgewise {
 
-/// Connects to the other processes of a training, and calls `train`. The errors that run_program prints then begin with
-/// the rank of the process; process 0 alone prints an error of all processes. `timeout` limits the wait for an
-/// exchange. Throws EarlyExit with kLostProcessExitCode (local_processes.h), after printing a message, if another
-/// process is lost.
-void run_as_rank(const LaunchEnvironment& launched, std::chrono::duration<double> timeout,
+/// Connects to the other processes of a training, which exchange tensors on `device`, and calls `train`. The errors
+/// that run_program prints then begin with the rank of the process; process 0 alone prints an error of all processes.
+/// `timeout` limits the wait for an exchange. Throws EarlyExit with kLostProcessExitCode (local_processes.h), after
+/// printing a message, if another process is lost.
+void run_as_rank(const LaunchEnvironment& launched, std::chrono::duration<double> timeout, at::Device device,
                  const std::function<void(ProcessGroup&)>& train);
 
 }  // namespace edgewise

@@ -48,22 +48,34 @@ class Registration {
   Registration(KeyValueStore& store, const LaunchEnvironment& launch, milliseconds timeout, Clock::time_point deadline)
       : store_(store), launch_(launch), timeout_(timeout), deadline_(deadline) {}
 
-  /// Returns the two ends of the connection to the store of each process.
-  std::vector<ConnectionEnds> exchange(const ConnectionEnds& ends) {
+  /// Returns the two ends of the connection to the store of each process. Throws Error in all processes unless all
+  /// have a GPU, or none has one: NCCL would wait forever for a process without one.
+  std::vector<ConnectionEnds> exchange(const ConnectionEnds& ends, const at::Device& device) {
     check(store_.count("processes of " + rank_key(launch_.rank)) == 1,
           "connect_processes: rank {} of {} came twice, needs each rank once; is a process of an earlier run left?",
           launch_.rank, launch_.size);
-    store_.set(rank_key(launch_.rank), pack_strings({ends.here, ends.there}));
+    store_.set(rank_key(launch_.rank), pack_strings({ends.here, ends.there, device.is_cpu() ? "the CPU" : "a GPU"}));
     wait();
     std::vector<ConnectionEnds> all;
+    std::vector<std::string> devices;
     for (std::int64_t rank = 0; rank < launch_.size; ++rank) {
       const std::vector<std::string> strings = unpack_strings(store_.get(rank_key(rank)));
       all.push_back({strings.at(0), strings.at(1)});
+      devices.push_back(strings.at(2));
     }
+    check_devices(devices);
     return all;
   }
 
  private:
+  static void check_devices(const std::vector<std::string>& devices) {
+    const auto other = std::ranges::find_if(devices, [&](const auto& device) { return device != devices.front(); });
+    if (other == devices.end()) return;
+    std::this_thread::sleep_for(3 * kLongestPollPause);  // the store ends with its process
+    fail("connect_processes: rank {} has {} and rank 0 has {}, needs GPUs for all or for none; does each find its GPU?",
+         other - devices.begin(), *other, devices.front());
+  }
+
   void wait() {
     std::vector<std::string> keys;
     for (std::int64_t rank = 0; rank < launch_.size; ++rank) keys.push_back(rank_key(rank));
@@ -131,7 +143,8 @@ std::unique_ptr<ProcessGroup> meet(Meeting& meeting) {
   try {
     KeyValueStore store({launch.address, launch.port, "edgewise " + launch.attempt, meeting.time_left(),
                          meeting.listener.is_open() ? &meeting.listener : nullptr});
-    const auto all = Registration(store, launch, timeout, meeting.deadline).exchange(meeting.ends);
+    const auto all =
+        Registration(store, launch, timeout, meeting.deadline).exchange(meeting.ends, meeting.options.device);
     meeting.is_complete = true;
     return connect_group(store, meeting, address_of(launch.rank, all));
   } catch (const Error&) {

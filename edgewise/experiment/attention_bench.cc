@@ -17,7 +17,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
-#include "edgewise/experiment/machine_limits.h"
+#include "edgewise/experiment/device_limits.h"
 #include "edgewise/experiment/median.h"
 #include "edgewise/graph/builders.h"
 #include "edgewise/graph/relation_ops.h"
@@ -64,9 +64,9 @@ constexpr double kTotalOverForward = 3.5;
 struct Inputs {
   at::Tensor query_NHK, key_NHK, value_NHK, grad_out_NHK;
 
-  Inputs to(at::ScalarType type) const {
-    auto leaf = [type](const at::Tensor& x) { return x.to(type).detach().requires_grad_(); };
-    return {leaf(query_NHK), leaf(key_NHK), leaf(value_NHK), grad_out_NHK.to(type)};
+  Inputs to(at::Device device, at::ScalarType type) const {
+    auto leaf = [&](const at::Tensor& x) { return x.to(device, type).detach().requires_grad_(); };
+    return {leaf(query_NHK), leaf(key_NHK), leaf(value_NHK), grad_out_NHK.to(device, type)};
   }
 };
 
@@ -96,11 +96,12 @@ std::vector<at::Tensor> output_and_gradients(const AttentionWorkload& workload, 
 
 double difference_from_fp64(const AttentionWorkload& workload, const Inputs& inputs) {
   const std::vector<at::Tensor> actual = output_and_gradients(workload, inputs);
-  const std::vector<at::Tensor> expected = output_and_gradients(workload, inputs.to(at::kDouble));
+  const std::vector<at::Tensor> expected = output_and_gradients(workload, inputs.to(at::kCPU, at::kDouble));
   double worst = 0.0;
   for (std::size_t i = 0; i < actual.size(); ++i) {
     if (std::isnan(worst)) break;
-    const at::Tensor difference = (actual[i].to(at::kDouble) - expected[i]).abs() / expected[i].abs().clamp_min(1);
+    const at::Tensor difference =
+        (actual[i].to(at::kCPU, at::kDouble) - expected[i]).abs() / expected[i].abs().clamp_min(1);
     const double largest = difference.max().item<double>();  // NaN if any element is NaN; std::max could drop the NaN
     if (!(largest <= worst)) worst = largest;
   }
@@ -110,16 +111,21 @@ double difference_from_fp64(const AttentionWorkload& workload, const Inputs& inp
 // Warm-up time, until memory and clock rates are as in the middle of training.
 constexpr std::chrono::milliseconds kWarmUp{300};
 
-AttentionTime time_calls(std::int64_t repetitions, const std::function<void()>& run) {
+AttentionTime time_calls(std::int64_t repetitions, at::Device device, const std::function<void()>& run) {
   using Clock = std::chrono::steady_clock;
+  const int calls = device.is_cpu() ? 1 : 20;
+  const auto run_calls = [&] {
+    for (int call = 0; call < calls; ++call) run();
+    synchronize(device);
+  };
   const Clock::time_point start = Clock::now();
-  do run();
+  do run_calls();
   while (Clock::now() - start < kWarmUp);
   std::vector<double> seconds;
   for (std::int64_t i = 0; i < repetitions; ++i) {
     const Clock::time_point begin = Clock::now();
-    run();
-    seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+    run_calls();
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count() / calls);
   }
   const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   return {.seconds = median(seconds), .mean_seconds = sum / static_cast<double>(repetitions)};
@@ -158,6 +164,10 @@ AttentionWorkload make_attention_workload(AttentionCase which) {
       return {.relation = window(4096, {.before = 128, .after = 128})};
     case AttentionCase::kRandom:
       return {.relation = random_sources(8192, 32)};
+    case AttentionCase::kLong:
+      return {.relation = join(std::vector<Relation>(8, complete(2048)))};
+    case AttentionCase::kLongCausal:
+      return {.relation = join(std::vector<Relation>(8, causal(2048)))};
   }
   fail("make_attention_workload: which is {}, needs a case", static_cast<int>(which));
 }
@@ -173,22 +183,23 @@ void check_difference(double difference, Precision precision) {
 AttentionBench measure_attention(const AttentionBenchOptions& options) {
   const AttentionWorkload workload = make_attention_workload(options.which);
   const at::ScalarType type = options.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
-  const Inputs inputs = random_inputs(workload, at::kFloat).to(type);
+  const at::Device device = options.device == BenchDevice::kCuda ? at::Device(at::kCUDA, 0) : at::Device(at::kCPU);
+  const Inputs inputs = random_inputs(workload, at::kFloat).to(device, type);
   AttentionBench bench;
-  bench.kernel = attention_kernel(workload.relation, type);
+  bench.kernel = attention_kernel(workload.relation, inputs.query_NHK, inputs.value_NHK);
   bench.nodes = workload.relation.num_sources();
   bench.edges = workload.relation.num_edges();
   bench.difference = difference_from_fp64(workload, inputs);
   check_difference(bench.difference, options.precision);
 
-  bench.forward = time_calls(options.repetitions, [&] {
+  bench.forward = time_calls(options.repetitions, device, [&] {
     const c10::AutoGradMode no_gradients(false);
     forward(workload, inputs);
   });
-  bench.total = time_calls(options.repetitions, [&] { forward_and_backward(workload, inputs); });
+  bench.total = time_calls(options.repetitions, device, [&] { forward_and_backward(workload, inputs); });
 
-  bench.peak_flops = measure_gemm_peak(options.precision);
-  bench.peak_bandwidth = measure_memory_bandwidth();
+  bench.peak_flops = measure_gemm_peak(options.precision, device);
+  bench.peak_bandwidth = measure_memory_bandwidth(device);
   bench.forward.flops = 4.0 * static_cast<double>(bench.edges * workload.heads * workload.head_size);
   bench.total.flops = kTotalOverForward * bench.forward.flops;
   const Traffic traffic = traffic_of(workload, options.precision);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <c10/core/Device.h>
+
 #include <array>
 #include <cstdint>
 #include <string>
@@ -11,19 +13,23 @@
 
 namespace edgewise {
 
-/// The relations that attention is timed on; bench/peers/attention_cases.py has the same cases.
+/// The relations that attention is timed on; bench/peers/attention_cases.py has the same cases, except
+/// those of long sequences, which are for GPUs.
 enum class AttentionCase {
-  kSentences,  // 128 sentences of 6 to 28 tokens; a token attends to its sentence
-  kCausal,     // the sentences of kSentences; a token attends to itself and earlier tokens
-  kSmall,      // the relation of kSentences, with 4 heads of size 32
-  kWindow,     // 4096 nodes; a node attends to up to 128 nodes before it and 128 after it
-  kRandom,     // 8192 nodes; a node attends to 32 nodes drawn from all
+  kSentences,   // 128 sentences of 6 to 28 tokens; a token attends to its sentence
+  kCausal,      // the sentences of kSentences; a token attends to itself and earlier tokens
+  kSmall,       // the relation of kSentences, with 4 heads of size 32
+  kWindow,      // 4096 nodes; a node attends to up to 128 nodes before it and 128 after it
+  kRandom,      // 8192 nodes; a node attends to 32 nodes drawn from all
+  kLong,        // 8 sequences of 2048 tokens; a token attends to its sequence
+  kLongCausal,  // the sequences of kLong; a token attends to itself and earlier tokens
 };
 
 inline constexpr auto enum_names(AttentionCase) {
-  return std::array{EnumName{AttentionCase::kSentences, "sentences"}, EnumName{AttentionCase::kCausal, "causal"},
-                    EnumName{AttentionCase::kSmall, "small"}, EnumName{AttentionCase::kWindow, "window"},
-                    EnumName{AttentionCase::kRandom, "random"}};
+  return std::array{EnumName{AttentionCase::kSentences, "sentences"},   EnumName{AttentionCase::kCausal, "causal"},
+                    EnumName{AttentionCase::kSmall, "small"},           EnumName{AttentionCase::kWindow, "window"},
+                    EnumName{AttentionCase::kRandom, "random"},         EnumName{AttentionCase::kLong, "long"},
+                    EnumName{AttentionCase::kLongCausal, "long-causal"}};
 }
 
 struct AttentionWorkload {
@@ -34,8 +40,15 @@ struct AttentionWorkload {
 
 AttentionWorkload make_attention_workload(AttentionCase which);
 
+enum class BenchDevice { kCpu, kCuda };
+
+inline constexpr auto enum_names(BenchDevice) {
+  return std::array{EnumName{BenchDevice::kCpu, "cpu"}, EnumName{BenchDevice::kCuda, "cuda"}};
+}
+
 struct AttentionBenchOptions {
   AttentionCase which = AttentionCase::kSentences;
+  BenchDevice device = BenchDevice::kCpu;
   Precision precision = Precision::kFp32;
   std::int64_t repetitions = 20;
 };
@@ -62,7 +75,8 @@ struct AttentionBench {
 /// result is worthless.
 void check_difference(double difference, Precision precision);
 
-/// Times attend() and its backward pass on random queries, keys and values, after comparing their results with fp64.
+/// Times attend() and its backward pass on random queries, keys and values, after comparing their results with those of
+/// the CPU in fp64. On a GPU, a repetition is 20 calls, so that the GPU does not wait for the calling thread.
 /// Throws as check_difference does.
 AttentionBench measure_attention(const AttentionBenchOptions& options);
 

@@ -69,7 +69,7 @@ class Workers {
  public:
   Workers(const DecodingWorkload& workload, const DecodingBenchOptions& options, const ThreadSplit& split)
       : search_(workload.search), options_(options), split_(split), errors_(static_cast<std::size_t>(split.workers)) {
-    for (int i = 0; i < split.workers; ++i) scorers_.push_back(workload.model.make_scorer());
+    for (int i = 0; i < split.workers; ++i) scorers_.push_back(workload.make_scorer());
   }
 
   // The first worker runs in the calling thread, whose team of threads exists already.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ namespace edgewise {
 struct DecodingBenchOptions {
   ModelSize size = ModelSize::kTiny;
   std::string model;  // a run or model directory; empty: a model of random parameters of `size`
+  // The number of a GPU; none: the CPU, or with EDGEWISE_OPERATIONS=cuda-emulated the emulator of GPUs, for tests.
+  std::optional<std::int64_t> gpu = {};
   RuntimePrecision precision = RuntimePrecision::kFp32;
   std::string input;  // a file of sentences, which give the input lengths
   std::int64_t sentences = 400;

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/experiment/decoding_workload.h"
 
+#include <ATen/ops/empty.h>
+
+#include <memory>
 #include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
+#include "edgewise/gpu_runtime/gpu_model.h"
 #include "edgewise/models/sequence_model.h"
 #include "edgewise/nn/serialize.h"
+#include "edgewise/ops/definition.h"
+#include "edgewise/runtime/runtime_model.h"
 #include "edgewise/text/line_reader.h"
 #include "edgewise/translate/model_files.h"
 
@@ -33,6 +39,17 @@ SearchOptions search_options(const DecodingBenchOptions& options) {
   return search;
 }
 
+ScorerFactory make_scorers(const DecodingBenchOptions& options, const TransformerOptions& model,
+                           const SafetensorsFile& file, const std::string& name) {
+  if (options.gpu || uses_gpu_kernels(at::empty({1}))) {
+    const auto on_gpu = std::make_shared<const GpuModel>(
+        model, file, name, GpuModelOptions{.precision = options.precision, .gpu = options.gpu.value_or(0)});
+    return [on_gpu] { return on_gpu->make_scorer(); };
+  }
+  const auto on_cpu = std::make_shared<const RuntimeModel>(model, file, name, options.precision);
+  return [on_cpu] { return on_cpu->make_scorer(); };
+}
+
 DecodingWorkload make_random_workload(const DecodingBenchOptions& options) {
   const std::vector<std::string> sentences = read_first_sentences(options);
   TransformerOptions model = bench_model_options(options.size);
@@ -42,7 +59,7 @@ DecodingWorkload make_random_workload(const DecodingBenchOptions& options) {
   const SafetensorsFile file =
       SafetensorsFile::parse(serialize_tensors(make_model(model, kDecodingSeed)->parameters()), name);
   DecodingWorkload workload = {
-      .model = RuntimeModel(model, file, name, options.precision), .inputs = {}, .search = search_options(options)};
+      .make_scorer = make_scorers(options, model, file, name), .inputs = {}, .search = search_options(options)};
   RandomStream random(kDecodingSeed);
   for (const std::string& sentence : sentences) {
     Tokens& input = workload.inputs.emplace_back(estimate_subwords(sentence));
@@ -72,7 +89,7 @@ DecodingWorkload read_workload(const DecodingBenchOptions& options) {
         "bench decode: output_tokens is {}, needs at most {}, the number of positions of {}", options.output_tokens,
         positions, options.model);
   DecodingWorkload workload = {
-      .model = RuntimeModel(files.experiment.model, files.parameters, files.parameters_name, options.precision),
+      .make_scorer = make_scorers(options, files.experiment.model, files.parameters, files.parameters_name),
       .inputs = encode_inputs(files.codec, options),
       .search = search_options(options)};
   const SentenceRules& rules = files.codec.vocabularies.output->rules();

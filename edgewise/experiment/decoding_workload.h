@@ -4,14 +4,14 @@
 #include <vector>
 
 #include "edgewise/experiment/decoding_bench.h"
-#include "edgewise/runtime/runtime_model.h"
 #include "edgewise/search/options.h"
+#include "edgewise/search/scorer.h"
 
 namespace edgewise {
 
 /// The model, the inputs and the search that a benchmark of decoding measures.
 struct DecodingWorkload {
-  RuntimeModel model;
+  ScorerFactory make_scorer;  // of the model
   std::vector<Tokens> inputs;
   SearchOptions search;  // forces each output to the length that the benchmark's options give
 };

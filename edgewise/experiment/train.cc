@@ -161,6 +161,16 @@ void require_validation_memory(const TransformerOptions& model, const BatchOptio
                  "choose a smaller batch.tokens, shorter pairs in data.valid or model.score=dot");
 }
 
+/// Chooses and prepares the device of this process.
+at::Device take_device(const Experiment& experiment, const TrainSettings& settings, ProcessGroup& processes) {
+  at::Device device = at::kCPU;
+  in_all_processes(processes, [&] {
+    device = choose_device({"train: train.device", experiment.train.device, settings.place});
+    prepare_device(device);
+  });
+  return device;
+}
+
 }  // namespace
 
 TrainResult train(const Experiment& experiment, const std::filesystem::path& run, const TrainSettings& settings,
@@ -169,6 +179,8 @@ TrainResult train(const Experiment& experiment, const std::filesystem::path& run
   const VirtualRanks ranks = agree_on_ranks(experiment.train, processes);
   RunStart start;
   on_first_process(processes, [&] { start = read_start(experiment, run, settings, observer); });
+  const at::Device device = take_device(experiment, settings, processes);
+  observer.on_device(device);
   Corpus corpus;
   in_all_processes(processes, [&] { corpus = load_corpus(experiment.data, settings.data_folder); });
   observer.on_corpus(corpus);
@@ -186,11 +198,11 @@ TrainResult train(const Experiment& experiment, const std::filesystem::path& run
     observer.on_data(count_training_pairs(*pairs, corpus, is_first && !settings.is_resumed, observer), corpus,
                      vocabularies);
     batches.emplace(pairs, experiment.batch, experiment.train.seed, ranks);
-    require_training_memory(model_options, experiment.train, *batches, processes);
+    if (device.is_cpu()) require_training_memory(model_options, experiment.train, *batches, processes);
     validation = encode_evaluation_pairs(experiment, std::move(corpus.valid), vocabularies);
     // Test pairs for which the model has too few positions are refused before training, not after.
     if (model_options.num_learned_positions() > 0) encode_evaluation_pairs(experiment, corpus.test, vocabularies);
-    require_validation_memory(model_options, experiment.batch, validation.encoded.pairs);
+    if (device.is_cpu()) require_validation_memory(model_options, experiment.batch, validation.encoded.pairs);
   });
   check_same_pairs(processes, *batches, validation.sentences);
   kernels::prepare_gemm();
@@ -202,7 +214,7 @@ TrainResult train(const Experiment& experiment, const std::filesystem::path& run
   AttentionLog attention(run);
   Observers observers(is_first ? std::vector<TrainObserver*>{&observer, &tensorboard, &attention}
                                : std::vector<TrainObserver*>{&observer});
-  Trainer trainer(experiment.train, task, *batches, observers, processes);
+  Trainer trainer(experiment.train, task, *batches, observers, processes, device);
   if (is_first) trainer.open(run, start.prepared->take_lock());
   if (settings.is_resumed) trainer.resume_from_last();
 
@@ -210,7 +222,11 @@ TrainResult train(const Experiment& experiment, const std::filesystem::path& run
   const auto begin = std::chrono::steady_clock::now();
   const Outcome outcome = trainer.run(requests);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  return {.outcome = outcome, .step = trainer.state().step, .seconds = took.count(), .test = std::move(corpus.test)};
+  return {.outcome = outcome,
+          .step = trainer.state().step,
+          .seconds = took.count(),
+          .test = std::move(corpus.test),
+          .device = device};
 }
 
 }  // namespace edgewise

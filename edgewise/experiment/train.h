@@ -8,6 +8,7 @@
 #include "edgewise/data/corpus.h"
 #include "edgewise/distributed/process_group.h"
 #include "edgewise/experiment/evaluate.h"
+#include "edgewise/train/device.h"
 #include "edgewise/train/observer.h"
 #include "edgewise/train/run_requests.h"
 #include "edgewise/train/trainer.h"
@@ -19,6 +20,8 @@ class RunObserver : public TrainObserver {
  public:
   /// Called when RUN/last of a resumed run was damaged; `damage` says how, and which checkpoint replaced RUN/last.
   virtual void on_restore(const std::string& /*damage*/) {}
+  /// Called with the device of train.device.
+  virtual void on_device(at::Device) {}
   virtual void on_corpus(const Corpus&) {}
   /// Called with the numbers of training pairs that are left out or shortened because of their tokens. Counting takes
   /// minutes for a large corpus, so a resumed run does not count again.
@@ -35,6 +38,7 @@ struct TrainSettings {
   std::filesystem::path data_folder = {};  // base of the config's relative paths: the folder of the config file
   bool is_resumed = false;                 // continue the run that the directory holds
   std::filesystem::path from = {};         // model or run directory whose parameters a new run starts from
+  LocalPlace place = {};                   // chooses the GPU of this process (train/device.h)
 };
 
 struct TrainResult {
@@ -42,6 +46,7 @@ struct TrainResult {
   std::int64_t step = 0;  // the run's last step
   double seconds = 0.0;   // time in the training loop of this call
   SentencePairs test;     // the config's test set; empty when it has none
+  at::Device device = at::kCPU;
 };
 
 /// Trains the model of a config and writes the run directory (train/checkpoint.h):
@@ -54,9 +59,12 @@ struct TrainResult {
 ///
 ///     train(read_fine_tuning_config("domain.toml", {}, "runs/demo"), "runs/domain", {.from = "runs/demo"}, …);
 ///
+/// Computes on the device that choose_device() returns for train.device; processes that train together on GPUs are
+/// connected with this device (ConnectOptions). A run may be resumed on another device.
+///
 /// Ends early when `requests.stop` becomes true. Throws Error as check_options does, before it opens a file, as
-/// Trainer, load_corpus, make_vocabularies and read_start_model do, when the directory holds a run that is not resumed,
-/// and when another process trains in the directory.
+/// choose_device, Trainer, load_corpus, make_vocabularies and read_start_model do, when the directory holds a run that
+/// is not resumed, and when another process trains in the directory.
 ///
 /// Several processes train together when all call this function with the same experiment and settings (Trainer).
 /// Process 0 alone reads and writes the run directory and the model of `from`, and learns the vocabularies; each

@@ -17,6 +17,7 @@
 #include "edgewise/experiment/translation_task.h"
 #include "edgewise/models/training_flops.h"
 #include "edgewise/text/parallel_text.h"
+#include "edgewise/train/device.h"
 #include "edgewise/train/updater.h"
 
 namespace edgewise {
@@ -130,9 +131,10 @@ TrainingBench measure_training(const TrainingBenchOptions& options) {
   check(options.steps >= 1 && options.warmup >= 1, "bench train: steps are {} after {}, needs at least 1 of each",
         options.steps, options.warmup);
   const Experiment experiment = experiment_of(options);
+  prepare_device(options.device);
   FlopCountingTask task(experiment);
   BatchShares batches(std::make_shared<PairsInMemory>(random_pairs(options)), experiment.batch, kTrainingSeed);
-  Updater update(experiment.train, task, batches);
+  Updater update(experiment.train, task, batches, single_process(), options.device);
 
   TrainingBench bench;
   std::vector<double> losses;

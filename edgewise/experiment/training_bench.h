@@ -24,6 +24,7 @@ inline constexpr auto enum_names(ModelSize) {
 struct TrainingBenchOptions {
   ModelSize size = ModelSize::kTiny;
   Precision precision = Precision::kFp32;
+  at::Device device = at::kCPU;
   std::string input;   // file of input sentences, which give the lengths
   std::string output;  // file of output sentences, which give the lengths
   std::int64_t steps = 20;
@@ -45,7 +46,7 @@ struct TrainingBench {
   std::int64_t output_tokens = 0;  // tokens in the timed steps
   double flops = 0.0;              // the model's flops in the timed steps (training_flops.h)
   double median_step = 0.0;        // seconds
-  std::int64_t peak_memory = 0;    // bytes, of the process up to the last step
+  std::int64_t peak_memory = 0;    // bytes, of the process on the CPU up to the last step
   LossTrend loss;
   std::vector<Profile::Line> profile;  // profile of all timed steps; empty if not requested
 

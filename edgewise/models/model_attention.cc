@@ -22,7 +22,7 @@ std::vector<RecordedAttention> record(const SequenceModel& model, const Batch& b
   std::vector<RecordedAttention> recorded;
   const AttentionRecorder recorder([&recorded, stop](const Relation& relation, const at::Tensor& weight_EH) {
     throw_if_set(stop);
-    recorded.push_back({relation, weight_EH.to(at::kFloat).contiguous()});
+    recorded.push_back({relation, weight_EH.to(at::kCPU, at::kFloat).contiguous()});
   });
   Pass pass = Pass::inference();
   model.loss(batch, {}, /*rdrop=*/0, pass);

@@ -101,6 +101,13 @@ void load_tensors(std::span<const NamedTensor> tensors, const SafetensorsFile& f
   }
 }
 
+void move_parameters(std::span<const NamedTensor> tensors, at::Device device) {
+  for (const NamedTensor& named : tensors) {
+    named.tensor.mutable_grad() = at::Tensor();
+    if (named.tensor.device() != device) named.tensor.set_data(named.tensor.detach().to(device));
+  }
+}
+
 std::int64_t count_parameters(std::span<const NamedTensor> tensors) {
   std::int64_t count = 0;
   for (const NamedTensor& named : tensors) count += named.tensor.numel();

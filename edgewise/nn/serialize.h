@@ -15,7 +15,7 @@
 
 namespace edgewise {
 
-/// Returns the bytes of a safetensors file with these tensors, which are fp32, fp64 or int64 on the CPU. Throws
+/// Returns the bytes of a safetensors file with these tensors, which are fp32, fp64 or int64 on any device. Throws
 /// StopException if `stop` is set before a tensor is copied.
 std::string serialize_tensors(std::span<const NamedTensor> tensors, const SafetensorsMetadata& metadata = {},
                               const StopRequest* stop = nullptr);
@@ -27,6 +27,9 @@ std::string serialize_tensors(std::span<const NamedTensor> tensors, const Safete
 ///     load_tensors: model.safetensors lacks "encoder.norm.bias", has "decoder.gate", which is not needed, has
 ///     "encoder.norm.gain" as F32 [8] instead of F32 [4], needs exactly the tensors that the config describes; …
 void load_tensors(std::span<const NamedTensor> tensors, const SafetensorsFile& file, std::string_view file_name);
+
+/// Moves parameters to a device, where the model then computes. Discards their gradients.
+void move_parameters(std::span<const NamedTensor> tensors, at::Device device);
 
 /// Returns the total number of elements.
 std::int64_t count_parameters(std::span<const NamedTensor> tensors);

@@ -7,10 +7,12 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
+#include "edgewise/kernels/norm/add_norm_gpu.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/definition.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/element_types.h"
+#include "edgewise/ops/gpu_kernels.h"
 #include "edgewise/ops/norm_arguments.h"
 #include "edgewise/ops/norm_kernels.h"
 #include "edgewise/ops/operation.h"
@@ -31,9 +33,9 @@ class AddAndNorm : public Operation {
 
   Tensors forward(const Tensors& inputs, Tensors& saved) override {
     const ScopedTimer timer("norms");
-    const at::Tensor gain_M = inputs[2].contiguous();
-    const NormResults results =
-        norm_forward(settings_, inputs[0].contiguous(), inputs[1].contiguous(), gain_M, inputs[3].contiguous());
+    const at::Tensor gain_M = aligned_contiguous(inputs[2]);
+    const NormResults results = norm_forward(settings_, aligned_contiguous(inputs[0]), aligned_contiguous(inputs[1]),
+                                             gain_M, aligned_contiguous(inputs[3]));
     saved = {results.sum_TM, results.mean_T, results.deviation_T, gain_M};
     return {results.sum_TM, results.normed_TM};
   }
@@ -43,14 +45,14 @@ class AddAndNorm : public Operation {
     check_differentiated_once("add_norm");
     const at::Tensor& sum_gradient_TM = pass.grad_outputs[0];
     const at::Tensor& normed_gradient_TM = pass.grad_outputs[1];
-    const at::Tensor grad_sum_TM = sum_gradient_TM.defined() ? sum_gradient_TM.contiguous() : at::Tensor();
+    const at::Tensor grad_sum_TM = aligned_contiguous(sum_gradient_TM);
     if (!normed_gradient_TM.defined()) {
       if (!grad_sum_TM.defined()) return {};
       return {grad_sum_TM, summand_gradient(grad_sum_TM, settings_.dropout, settings_.y_type)};
     }
     const NormResults results = {pass.saved[0], {}, pass.saved[1], pass.saved[2]};
     const NormGradients grads =
-        norm_backward(settings_, results, pass.saved[3], grad_sum_TM, normed_gradient_TM.contiguous());
+        norm_backward(settings_, results, pass.saved[3], grad_sum_TM, aligned_contiguous(normed_gradient_TM));
     return {grads.x_TM, grads.y_TM, grads.gain_M, grads.bias_M};
   }
 
@@ -62,11 +64,12 @@ class AddAndNorm : public Operation {
 
 template <typename X, typename Y>
 void add(const kernels::Dropout& dropout, const at::Tensor& x_TM, const at::Tensor& y_TM, const at::Tensor& sum_TM) {
-  kernels::add_dropout(kernels::AddDropout<X, Y>{.x = data_or_null<X>(x_TM),
-                                                 .y = data_or_null<Y>(y_TM),
-                                                 .sum = data_or_null<X>(sum_TM),
-                                                 .count = x_TM.numel(),
-                                                 .dropout = dropout});
+  const kernels::AddDropout<X, Y> arguments = {.x = data_or_null<X>(x_TM),
+                                               .y = data_or_null<Y>(y_TM),
+                                               .sum = data_or_null<X>(sum_TM),
+                                               .count = x_TM.numel(),
+                                               .dropout = dropout};
+  call_kernel<X>(x_TM, [&](auto... stream) { kernels::add_dropout(arguments, stream...); });
 }
 
 // Inputs: x_TM, y_TM.
@@ -76,8 +79,8 @@ class Add : public Operation {
 
   Tensors forward(const Tensors& inputs, Tensors& /*saved*/) override {
     const ScopedTimer timer("residual sums");
-    const at::Tensor x = inputs[0].contiguous();
-    const at::Tensor y = inputs[1].contiguous();
+    const at::Tensor x = aligned_contiguous(inputs[0]);
+    const at::Tensor y = aligned_contiguous(inputs[1]);
     const at::Tensor sum_TM = at::empty_like(x);
     if (x.scalar_type() == at::kDouble) {
       add<double, double>(dropout_, x, y, sum_TM);
@@ -92,7 +95,7 @@ class Add : public Operation {
   Tensors backward(const BackwardPass& pass) override {
     const ScopedTimer timer("residual sums");
     check_differentiated_once("add_dropout");
-    const at::Tensor grad_sum_TM = pass.grad_outputs[0].contiguous();
+    const at::Tensor grad_sum_TM = aligned_contiguous(pass.grad_outputs[0]);
     return {grad_sum_TM, summand_gradient(grad_sum_TM, dropout_, y_type_)};
   }
 
@@ -110,7 +113,9 @@ AddNorm add_norm(const at::Tensor& x_TM, const at::Tensor& y_TM, const at::Tenso
   }
   check_summands("add_norm", x_TM, y_TM, options.dropout);
   check_norm("add_norm", x_TM, gain_M, bias_M, options);
-  if (uses_definition(x_TM)) return add_norm_plain(x_TM, y_TM, gain_M, bias_M, options);
+  if (uses_definition(x_TM, kernels::can_add_norm(x_TM.size(-1)))) {
+    return add_norm_plain(x_TM, y_TM, gain_M, bias_M, options);
+  }
   const Tensors results =
       apply_operation(std::make_unique<AddAndNorm>(norm_settings(x_TM, y_TM, options)), {x_TM, y_TM, gain_M, bias_M});
   return {results[0], results[1]};
@@ -119,7 +124,7 @@ AddNorm add_norm(const at::Tensor& x_TM, const at::Tensor& y_TM, const at::Tenso
 at::Tensor add_dropout(const at::Tensor& x_TM, const at::Tensor& y_TM, double rate, DropoutKey key) {
   check_summands("add_dropout", x_TM, y_TM, rate);
   check(y_TM.defined(), "add_dropout: y is undefined, but a tensor is needed");
-  if (uses_definition(x_TM)) return add_dropout_plain(x_TM, y_TM, rate, key);
+  if (uses_definition(x_TM, /*has_gpu_kernel=*/true)) return add_dropout_plain(x_TM, y_TM, rate, key);
   return apply_one<Add>({x_TM, y_TM}, dropout_rule(rate, key), y_TM.scalar_type());
 }
 

@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <limits>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,8 @@
 #include "edgewise/ops/definition.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/element_types.h"
+#include "edgewise/ops/gpu_attention.h"
+#include "edgewise/ops/gpu_kernels.h"
 #include "edgewise/ops/operation.h"
 
 namespace edgewise {
@@ -51,7 +54,8 @@ Attention make_attention(std::vector<Relation> relations, const at::Tensor& quer
           dropout_rule(options.dropout, options.dropout_key)};
 }
 
-// The contiguous tensors of an attention. attention_weights() leaves `value` and the last three undefined.
+// The tensors of an attention, from aligned_contiguous(). attention_weights() leaves `value` and the last three
+// undefined.
 struct AttentionTensors {
   at::Tensor query_DHK, key_SHK;
   at::Tensor value_SHV = {}, edge_bias_EH = {}, out_DHV = {}, log_normalizer_DH = {}, saved_weights = {};
@@ -77,16 +81,32 @@ kernels::AttentionForward<T> kernel_arguments(const Attention& attention, const 
   };
 }
 
-// Calls fn(arguments, plan) once if all heads share one relation, else for each head with the plan of its relation.
+// Calls fn(arguments, relation) once if all heads share one relation, else for each head with its relation.
 template <typename T, class Fn>
 void for_relations(const Attention& attention, kernels::AttentionForward<T> p, Fn fn) {
-  if (!attention.has_one_per_head()) return fn(p, plan_of(attention.relation()));
+  if (!attention.has_one_per_head()) return fn(p, attention.relation());
   for (std::size_t head = 0; head < attention.relations.size(); ++head) {
-    const kernels::AttentionPlan& plan = plan_of(attention.relations[head]);
+    const Relation& relation = attention.relations[head];
     p.only_head = static_cast<std::int64_t>(head);
-    fn(p, plan);
-    if (p.saved_weights != nullptr) p.saved_weights += plan.num_saved_weights<T>();
+    fn(p, relation);
+    if (p.saved_weights != nullptr) p.saved_weights += plan_of(relation).num_saved_weights<T>();
   }
+}
+
+template <typename T>
+void run_forward(const kernels::AttentionForward<T>& p, const Relation& relation, const at::Tensor& query_DHK) {
+  if constexpr (!std::is_same_v<T, double>) {
+    if (uses_gpu_kernels(query_DHK)) return gpu_attention_forward(p, relation, query_DHK);
+  }
+  kernels::attention_forward(p, plan_of(relation));
+}
+
+template <typename T>
+void run_backward(const kernels::AttentionBackward<T>& p, const Relation& relation, const at::Tensor& query_DHK) {
+  if constexpr (!std::is_same_v<T, double>) {
+    if (uses_gpu_kernels(query_DHK)) return gpu_attention_backward(p, relation, query_DHK);
+  }
+  kernels::attention_backward(p, plan_of(relation));
 }
 
 at::TensorOptions accumulator_options(const at::Tensor& x) { return x.options().dtype(parameter_type(x)); }
@@ -96,9 +116,9 @@ bool needs_gradients(std::initializer_list<at::Tensor> inputs) {
          std::ranges::any_of(inputs, [](const at::Tensor& x) { return x.defined() && x.requires_grad(); });
 }
 
-// Returns the buffer of AttentionForward::saved_weights; undefined if forward has nothing to save.
+// Returns the buffer of AttentionForward::saved_weights; undefined if forward has nothing to save, as on GPUs.
 at::Tensor allocate_saved_weights(const Attention& attention, const at::Tensor& query_DHK) {
-  if (!attention.needs_gradients) return {};
+  if (!attention.needs_gradients || uses_gpu_kernels(query_DHK)) return {};
   const std::int64_t heads_per_relation = attention.has_one_per_head() ? 1 : query_DHK.size(1);
   std::int64_t count = 0;
   with_floating_point(query_DHK, [&](auto zero) {
@@ -107,10 +127,6 @@ at::Tensor allocate_saved_weights(const Attention& attention, const at::Tensor& 
     }
   });
   return count == 0 ? at::Tensor() : at::empty({count}, accumulator_options(query_DHK));
-}
-
-at::Tensor contiguous_or_undefined(const at::Tensor& tensor) {
-  return tensor.defined() ? tensor.contiguous() : at::Tensor();
 }
 
 // Inputs: query_DHK, key_SHK, value_SHV, edge_bias_EH.
@@ -124,17 +140,17 @@ class Attend : public Operation {
     const std::int64_t num_destinations = query_DHK.size(0);
     const std::int64_t num_heads = query_DHK.size(1);
     const AttentionTensors tensors = {
-        .query_DHK = query_DHK.contiguous(),
-        .key_SHK = inputs[1].contiguous(),
-        .value_SHV = inputs[2].contiguous(),
-        .edge_bias_EH = contiguous_or_undefined(inputs[3]),
+        .query_DHK = aligned_contiguous(query_DHK),
+        .key_SHK = aligned_contiguous(inputs[1]),
+        .value_SHV = aligned_contiguous(inputs[2]),
+        .edge_bias_EH = aligned_contiguous(inputs[3]),
         .out_DHV = at::empty({num_destinations, num_heads, inputs[2].size(2)}, query_DHK.options()),
         .log_normalizer_DH = at::empty({num_destinations, num_heads}, accumulator_options(query_DHK)),
         .saved_weights = allocate_saved_weights(attention_, query_DHK),
     };
     with_floating_point(query_DHK, [&](auto zero) {
       for_relations(attention_, kernel_arguments<decltype(zero)>(attention_, tensors),
-                    [](const auto& p, const auto& plan) { kernels::attention_forward(p, plan); });
+                    [&](const auto& p, const Relation& relation) { run_forward(p, relation, query_DHK); });
     });
 
     saved = {tensors.query_DHK, tensors.key_SHK,           tensors.value_SHV,    tensors.edge_bias_EH,
@@ -147,7 +163,7 @@ class Attend : public Operation {
     check_differentiated_once("attend");
     const Tensors& saved = pass.saved;
     const AttentionTensors tensors = {saved[0], saved[1], saved[2], saved[3], saved[4], saved[5], saved[6]};
-    const at::Tensor grad_out_DHV = pass.grad_outputs[0].contiguous();
+    const at::Tensor grad_out_DHV = aligned_contiguous(pass.grad_outputs[0]);
     const at::Tensor grad_query_DHK = at::empty_like(tensors.query_DHK);
     const at::Tensor grad_key_SHK = at::empty_like(tensors.key_SHK);
     const at::Tensor grad_value_SHV = at::empty_like(tensors.value_SHV);
@@ -162,9 +178,9 @@ class Attend : public Operation {
           .grad_value = data_or_null<T>(grad_value_SHV),
           .grad_edge_bias = data_or_null<kernels::AccumulatorType<T>>(grad_edge_bias_EH),
       };
-      for_relations(attention_, p.forward, [&](const auto& forward, const auto& plan) {
+      for_relations(attention_, p.forward, [&](const auto& forward, const Relation& relation) {
         p.forward = forward;
-        kernels::attention_backward(p, plan);
+        run_backward(p, relation, tensors.query_DHK);
       });
     });
     return {grad_query_DHK, grad_key_SHK, grad_value_SHV, grad_edge_bias_EH};
@@ -190,9 +206,9 @@ class ComputeWeights : public Operation {
 
   Tensors forward(const Tensors& inputs, Tensors& saved) override {
     const at::Tensor& query_DHK = inputs[0];
-    const AttentionTensors tensors = {.query_DHK = query_DHK.contiguous(),
-                                      .key_SHK = inputs[1].contiguous(),
-                                      .edge_bias_EH = contiguous_or_undefined(inputs[2])};
+    const AttentionTensors tensors = {.query_DHK = aligned_contiguous(query_DHK),
+                                      .key_SHK = aligned_contiguous(inputs[1]),
+                                      .edge_bias_EH = aligned_contiguous(inputs[2])};
     at::Tensor weight_EH =
         at::empty({attention_.relation().num_edges(), query_DHK.size(1)}, accumulator_options(query_DHK));
     with_floating_point(query_DHK, [&](auto zero) {
@@ -271,12 +287,23 @@ void check_attend(const Relation& relation, const at::Tensor& query_DHK, const a
   check_value("attend", relation, query_DHK, value_SHV);
 }
 
+HeadSizes sizes_of(const at::Tensor& query_DHK, const at::Tensor& value_SHV) {
+  return {query_DHK.size(2), value_SHV.size(2)};
+}
+
+bool attends_by_definition(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& value_SHV) {
+  const bool has_gpu_kernel = can_attend_on_gpu(relation, query_DHK.size(1), sizes_of(query_DHK, value_SHV));
+  return uses_definition(query_DHK, has_gpu_kernel);
+}
+
 }  // namespace
 
 at::Tensor attend(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                   const at::Tensor& value_SHV, const AttentionOptions& options) {
   check_attend(relation, query_DHK, key_SHK, value_SHV, options);
-  if (uses_definition(query_DHK)) return attend_plain(relation, query_DHK, key_SHK, value_SHV, options);
+  if (attends_by_definition(relation, query_DHK, value_SHV)) {
+    return attend_plain(relation, query_DHK, key_SHK, value_SHV, options);
+  }
   Attention attention = make_attention({relation}, query_DHK, options);
   attention.needs_gradients = needs_gradients({query_DHK, key_SHK, value_SHV, options.edge_bias});
   return apply_one<Attend>({query_DHK, key_SHK, value_SHV, options.edge_bias}, std::move(attention));
@@ -288,7 +315,9 @@ at::Tensor attend(std::span<const Relation> relation_H, const at::Tensor& query_
   check_relations(relation_H, query_DHK, options);
   check(!relation_H.empty(), "attend: relation_H is empty, needs a relation per head");
   check_attend(relation_H[0], query_DHK, key_SHK, value_SHV, options);
-  if (uses_definition(query_DHK)) return attend_heads_plain(relation_H, query_DHK, key_SHK, value_SHV, options);
+  if (attends_by_definition(relation_H[0], query_DHK, value_SHV)) {
+    return attend_heads_plain(relation_H, query_DHK, key_SHK, value_SHV, options);
+  }
   Attention attention = make_attention({relation_H.begin(), relation_H.end()}, query_DHK, options);
   attention.needs_gradients = needs_gradients({query_DHK, key_SHK, value_SHV});
   return apply_one<Attend>({query_DHK, key_SHK, value_SHV, at::Tensor()}, std::move(attention));
@@ -303,9 +332,16 @@ at::Tensor attention_weights(const Relation& relation, const at::Tensor& query_D
                                    make_attention({relation}, query_DHK, options));
 }
 
-std::string attention_kernel(const Relation& relation, at::ScalarType type) {
+std::string attention_kernel(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& value_SHV) {
+  if (attends_by_definition(relation, query_DHK, value_SHV)) return "definition";
+  if (uses_gpu_kernels(query_DHK)) {
+    const auto choose =
+        query_DHK.scalar_type() == at::kBFloat16 ? choose_gpu_attention<BFloat16> : choose_gpu_attention<float>;
+    const GpuAttention kernel = choose(relation, query_DHK.device(), sizes_of(query_DHK, value_SHV));
+    return fmt::format("{}, {}", gpu_attention_name(kernel), query_DHK.is_cuda() ? "cuda" : "cuda-emulated");
+  }
   const kernels::AttentionPlan& plan = plan_of(relation);
-  const auto path = type == at::kDouble ? plan.path_of<double>() : plan.path_of<float>();
+  const auto path = query_DHK.scalar_type() == at::kDouble ? plan.path_of<double>() : plan.path_of<float>();
   const std::string_view name = kernels::attention_path_name(path);
   if (path == kernels::AttentionPath::kReference) return std::string(name);
   return fmt::format("{}, {}", name, kernels::instruction_set_name(kernels::instruction_set()));

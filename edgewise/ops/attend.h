@@ -54,9 +54,11 @@ at::Tensor attend(const Relation& relation, const at::Tensor& query_DHK, const a
 at::Tensor attend(std::span<const Relation> relation_H, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                   const at::Tensor& value_SHV, const AttentionOptions& options = {});
 
-/// Returns the implementation that `attend` uses for a relation and a type, and its instruction set: "tiles, avx512"
-/// for products of small dense matrices, "rows, avx512" for computation edge by edge, or "reference".
-std::string attention_kernel(const Relation& relation, at::ScalarType type = at::kFloat);
+/// Returns the implementation that `attend` uses for a relation and tensors like these. On the CPU, with the
+/// instruction set: "tiles, avx512" for products of small dense matrices, "rows, avx512" for computation edge by edge,
+/// or "reference". On a GPU: "intervals, cuda" for products of small dense matrices, or "edges, cuda" for computation
+/// edge by edge. "definition" where no kernel fits.
+std::string attention_kernel(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& value_SHV);
 
 /// Returns the weights that `attend` uses (before dropout), [E, H], in the order of the relation's edges.
 /// Differentiable. The weights are fp32 if query and key are bf16.

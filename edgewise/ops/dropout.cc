@@ -4,11 +4,13 @@
 #include <ATen/ops/empty.h>
 
 #include "edgewise/base/profile.h"
+#include "edgewise/kernels/dropout/dropout_gpu.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/definition.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/dropout_mask.h"
 #include "edgewise/ops/element_types.h"
+#include "edgewise/ops/gpu_kernels.h"
 #include "edgewise/ops/operation.h"
 
 namespace edgewise {
@@ -21,7 +23,7 @@ class Dropout : public Operation {
   Tensors forward(const Tensors& inputs, Tensors& /*saved*/) override {
     const ScopedTimer timer("dropout");
     const at::Tensor& x = inputs[0];
-    return {apply_dropout(x.contiguous(), rule_, x.scalar_type())};
+    return {apply_dropout(aligned_contiguous(x), rule_, x.scalar_type())};
   }
 
   // The derivative is the same dropout, and so is every higher derivative.
@@ -39,7 +41,9 @@ class Dropout : public Operation {
 at::Tensor apply_dropout(const at::Tensor& x, const kernels::Dropout& rule, at::ScalarType type) {
   at::Tensor out = at::empty(x.sizes(), x.options().dtype(type));
   const auto run = [&](auto from, auto to) {
-    kernels::dropout(rule, x.numel(), data_or_null<decltype(from)>(x), data_or_null<decltype(to)>(out));
+    call_kernel<decltype(from)>(x, [&](auto... stream) {
+      kernels::dropout(rule, x.numel(), data_or_null<decltype(from)>(x), data_or_null<decltype(to)>(out), stream...);
+    });
   };
   if (x.scalar_type() == at::kDouble) {
     run(double{}, double{});
@@ -53,7 +57,7 @@ at::Tensor dropout(const at::Tensor& x, double rate, DropoutKey key) {
   check_floating_point("dropout", "x", x);
   check_dropout_rate("dropout", "rate", rate);
   if (rate == 0) return x;
-  if (uses_definition(x)) return dropout_plain(x, rate, key);
+  if (uses_definition(x, /*has_gpu_kernel=*/true)) return dropout_plain(x, rate, key);
   return apply_one<Dropout>({x}, dropout_rule(rate, key));
 }
 

@@ -3,51 +3,28 @@
 
 #include <ATen/ops/empty.h>
 
-#include <map>
-#include <mutex>
-#include <string>
+#include "edgewise/ops/device_cache.h"
+#include "edgewise/ops/index_tensor.h"
 
 namespace edgewise {
-namespace {
 
-EdgeIndexTensors list_edges(const RelationView& relation) {
-  EdgeIndexTensors edges = {at::empty({relation.num_edges()}, at::kLong), at::empty({relation.num_edges()}, at::kLong)};
-  auto* const source_E = edges.source_E.mutable_data_ptr<std::int64_t>();
-  auto* const destination_E = edges.destination_E.mutable_data_ptr<std::int64_t>();
+EdgeIndexTensors::EdgeIndexTensors(const RelationView& relation, at::Device device) {
+  const at::Tensor host_source_E = at::empty({relation.num_edges()}, at::kLong);
+  const at::Tensor host_destination_E = at::empty({relation.num_edges()}, at::kLong);
+  auto* const sources = host_source_E.mutable_data_ptr<std::int64_t>();
+  auto* const destinations = host_destination_E.mutable_data_ptr<std::int64_t>();
   for (std::int64_t destination = 0; destination < relation.num_destinations; ++destination) {
     for (EdgeIndex edge = relation.row_begin[destination]; edge < relation.row_begin[destination + 1]; ++edge) {
-      source_E[edge] = relation.source(destination, edge);
-      destination_E[edge] = destination;
+      sources[edge] = relation.source(destination, edge);
+      destinations[edge] = destination;
     }
   }
-  return edges;
+  source_E = copy_to_device(host_source_E, device);
+  destination_E = copy_to_device(host_destination_E, device);
 }
 
-// The tensors of a relation on each device that has asked for them.
-class EdgeIndexCache {
- public:
-  explicit EdgeIndexCache(const RelationView& relation) : relation_(relation) {}
-
-  const EdgeIndexTensors& on(at::Device device) const {
-    const std::scoped_lock lock(mutex_);
-    auto [found, is_new] = tensors_.try_emplace(device.str());
-    if (is_new) {
-      const EdgeIndexTensors edges = list_edges(relation_);
-      found->second = {edges.source_E.to(device), edges.destination_E.to(device)};
-    }
-    return found->second;
-  }
-
- private:
-  RelationView relation_;
-  mutable std::mutex mutex_;
-  mutable std::map<std::string, EdgeIndexTensors> tensors_;
-};
-
-}  // namespace
-
 const EdgeIndexTensors& edge_index_tensors(const Relation& relation, at::Device device) {
-  return relation.derive<EdgeIndexCache>().on(device);
+  return derive_on<EdgeIndexTensors>(relation, device);
 }
 
 }  // namespace edgewise

@@ -7,14 +7,16 @@
 
 namespace edgewise {
 
-/// The source and destination of each edge of a relation, as int64 tensors [E].
+/// The source and destination of each edge of a relation, as int64 tensors [E] on a device.
 struct EdgeIndexTensors {
+  EdgeIndexTensors(const RelationView& relation, at::Device device);
+
   at::Tensor source_E;
   at::Tensor destination_E;
 };
 
-/// Copies the ends of a relation's edges to a device. The first call for a relation and a device stores the tensors
-/// with the relation. O(edges) memory.
+/// Copies the ends of a relation's edges to a device, once for a relation and a device (device_cache.h). O(edges)
+/// memory.
 const EdgeIndexTensors& edge_index_tensors(const Relation& relation, at::Device device);
 
 }  // namespace edgewise

@@ -4,16 +4,19 @@
 #include <ATen/ops/empty.h>
 
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
-#include "edgewise/kernels/embedding/embed.h"
+#include "edgewise/kernels/embedding/embed_gpu.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/definition.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/element_types.h"
+#include "edgewise/ops/gpu_kernels.h"
 #include "edgewise/ops/gradients_in_place.h"
+#include "edgewise/ops/index_tensor.h"
 #include "edgewise/ops/operation.h"
 
 namespace edgewise {
@@ -54,6 +57,17 @@ struct Lookup {
   kernels::Dropout word_dropout() const { return dropout_rule(options.word_dropout, options.word_dropout_key); }
 };
 
+// Groups equal tokens on the host, which has their numbers, so that nothing waits for the device.
+void differentiate_on_gpu(const kernels::EmbedBackward<float>& p, std::span<const std::int64_t> rows,
+                          const at::Tensor& grad_out_TM) {
+  const kernels::TokenGroups groups = kernels::group_tokens(rows);
+  const KernelRows<std::int64_t> group_rows(groups.rows, grad_out_TM);
+  const KernelRows<std::int32_t> begin(groups.begin, grad_out_TM);
+  const KernelRows<std::int32_t> tokens(groups.tokens, grad_out_TM);
+  const kernels::TokenGroupsView view = {group_rows.data(), begin.data(), tokens.data(), std::ssize(groups.rows)};
+  call_gpu_kernel(grad_out_TM, [&](kernels::device::Stream stream) { kernels::embed_backward(p, view, stream); });
+}
+
 // Inputs: weight_CM, table_PM.
 class Embed : public Operation {
  public:
@@ -61,22 +75,25 @@ class Embed : public Operation {
 
   Tensors forward(const Tensors& inputs, Tensors& saved) override {
     const ScopedTimer timer("embedding");
-    const at::Tensor weight = inputs[0].contiguous();
-    const at::Tensor table = inputs[1].defined() ? inputs[1].contiguous() : at::Tensor();
+    const at::Tensor weight = aligned_contiguous(inputs[0]);
+    const at::Tensor table = aligned_contiguous(inputs[1]);
+    const KernelRows<std::int64_t> tokens(lookup_.tokens, weight);
+    const KernelRows<std::int64_t> positions(lookup_.positions, weight);
     const auto num_tokens = static_cast<std::int64_t>(lookup_.tokens.size());
     at::Tensor out_TM = at::empty({num_tokens, weight.size(1)}, weight.options());
     with_float_or_double(weight, [&](auto zero) {
       using T = decltype(zero);
-      kernels::embed_forward(kernels::EmbedForward<T>{.weight = weight.const_data_ptr<T>(),
-                                                      .tokens = lookup_.tokens.data(),
-                                                      .position_table = data_or_null<T>(table),
-                                                      .positions = lookup_.positions.data(),
-                                                      .out = out_TM.data_ptr<T>(),
-                                                      .num_tokens = num_tokens,
-                                                      .size = weight.size(1),
-                                                      .scale = static_cast<T>(lookup_.options.scale),
-                                                      .dropout = lookup_.dropout(),
-                                                      .word_dropout = lookup_.word_dropout()});
+      const kernels::EmbedForward<T> arguments = {.weight = weight.const_data_ptr<T>(),
+                                                  .tokens = tokens.data(),
+                                                  .position_table = data_or_null<T>(table),
+                                                  .positions = positions.data(),
+                                                  .out = out_TM.data_ptr<T>(),
+                                                  .num_tokens = num_tokens,
+                                                  .size = weight.size(1),
+                                                  .scale = static_cast<T>(lookup_.options.scale),
+                                                  .dropout = lookup_.dropout(),
+                                                  .word_dropout = lookup_.word_dropout()};
+      call_kernel<T>(weight, [&](auto... stream) { kernels::embed_forward(arguments, stream...); });
     });
     saved = inputs;
     return {out_TM};
@@ -85,7 +102,7 @@ class Embed : public Operation {
   Tensors backward(const BackwardPass& pass) override {
     const ScopedTimer timer("embedding");
     check_differentiated_once("embed");
-    const at::Tensor grad_out_TM = pass.grad_outputs[0].contiguous();
+    const at::Tensor grad_out_TM = aligned_contiguous(pass.grad_outputs[0]);
     Tensors gradients(2);
     if (pass.needs_gradient[0]) {
       gradients[0] =
@@ -103,14 +120,18 @@ class Embed : public Operation {
     const GradientBuffer gradient = zeroed_gradient_buffer(table);
     with_float_or_double(grad_out_TM, [&](auto zero) {
       using T = decltype(zero);
-      kernels::embed_backward(kernels::EmbedBackward<T>{.tokens = rows.data(),
-                                                        .grad_out = grad_out_TM.const_data_ptr<T>(),
-                                                        .grad_weight = gradient.memory.data_ptr<T>(),
-                                                        .num_tokens = grad_out_TM.size(0),
-                                                        .size = grad_out_TM.size(1),
-                                                        .scale = static_cast<T>(scale),
-                                                        .dropout = lookup_.dropout(),
-                                                        .word_dropout = row_dropout});
+      const kernels::EmbedBackward<T> arguments = {.tokens = rows.data(),
+                                                   .grad_out = grad_out_TM.const_data_ptr<T>(),
+                                                   .grad_weight = gradient.memory.data_ptr<T>(),
+                                                   .num_tokens = grad_out_TM.size(0),
+                                                   .size = grad_out_TM.size(1),
+                                                   .scale = static_cast<T>(scale),
+                                                   .dropout = lookup_.dropout(),
+                                                   .word_dropout = row_dropout};
+      if constexpr (std::is_same_v<T, float>) {
+        if (uses_gpu_kernels(grad_out_TM)) return differentiate_on_gpu(arguments, rows, grad_out_TM);
+      }
+      kernels::embed_backward(arguments);
     });
     return gradient.gradient_for_autograd();
   }
@@ -123,7 +144,9 @@ class Embed : public Operation {
 at::Tensor embed(const at::Tensor& weight_CM, std::span<const std::int64_t> tokens, const at::Tensor& table_PM,
                  std::span<const std::int64_t> positions, const EmbedOptions& options) {
   check_arguments(weight_CM, tokens, table_PM, positions, options);
-  if (uses_definition(weight_CM)) return embed_plain(weight_CM, tokens, table_PM, positions, options);
+  if (uses_definition(weight_CM, /*has_gpu_kernel=*/true)) {
+    return embed_plain(weight_CM, tokens, table_PM, positions, options);
+  }
   return apply_one<Embed>({weight_CM, table_PM},
                           Lookup{{tokens.begin(), tokens.end()}, {positions.begin(), positions.end()}, options});
 }

@@ -3,24 +3,30 @@
 
 #include <ATen/ops/empty.h>
 
-#include <utility>
+#include <memory>
+
+#include "edgewise/ops/gpu_kernels.h"
 
 namespace edgewise {
 namespace {
 
-thread_local bool active = false;
+struct GradientsInPlace : c10::DebugInfoBase {};
+
+constexpr c10::DebugInfoKind kKind = c10::DebugInfoKind::PRODUCER_INFO;
 
 }  // namespace
 
-GradientsInPlaceGuard::GradientsInPlaceGuard() : was_active_(std::exchange(active, true)) {}
-GradientsInPlaceGuard::~GradientsInPlaceGuard() { active = was_active_; }
+GradientsInPlaceGuard::GradientsInPlaceGuard() : guard_(kKind, std::make_shared<GradientsInPlace>()) {}
 
-bool GradientsInPlaceGuard::is_active() { return active; }
+bool GradientsInPlaceGuard::is_active() {
+  return dynamic_cast<const GradientsInPlace*>(c10::ThreadLocalDebugInfo::get(kKind)) != nullptr;
+}
 
 GradientBuffer gradient_buffer(const at::Tensor& parameter) {
   if (GradientsInPlaceGuard::is_active() && parameter.is_leaf()) {
     const at::Tensor& own = parameter.grad();
-    if (own.defined() && own.is_contiguous() && own.scalar_type() == parameter.scalar_type()) return {own, true};
+    const bool fits = own.defined() && own.is_contiguous() && own.scalar_type() == parameter.scalar_type();
+    if (fits && (!uses_gpu_kernels(own) || is_aligned(own))) return {own, true};
   }
   return {at::empty(parameter.sizes(), parameter.options().requires_grad(false)), false};
 }

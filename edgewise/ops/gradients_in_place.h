@@ -2,11 +2,13 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
 
 namespace edgewise {
 
-/// While an object of this class exists, backward passes on its thread may add the gradient of a parameter in place, if
-/// the parameter is a leaf and has a gradient already. Otherwise autograd allocates each gradient and adds it later.
+/// While an object of this class exists, backward passes that its thread starts may add the gradient of a parameter in
+/// place, if the parameter is a leaf and has a gradient already. Otherwise autograd allocates each gradient and adds it
+/// later.
 ///
 ///     const GradientsInPlaceGuard in_place;
 ///     loss.backward();
@@ -15,14 +17,12 @@ namespace edgewise {
 class GradientsInPlaceGuard {
  public:
   GradientsInPlaceGuard();
-  ~GradientsInPlaceGuard();
-  GradientsInPlaceGuard(const GradientsInPlaceGuard&) = delete;
-  GradientsInPlaceGuard& operator=(const GradientsInPlaceGuard&) = delete;
 
   static bool is_active();
 
  private:
-  bool was_active_;
+  // Autograd runs the backward pass of a GPU on a thread of its own, to which it copies this information.
+  c10::DebugInfoGuard guard_;
 };
 
 /// The memory into which a backward pass writes the gradient of a parameter.

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <span>
 
+#include "edgewise/ops/definition.h"
+
 namespace edgewise {
 
 /// Copies a tensor of the CPU to a device. Does not wait for a copy to a GPU, which begins after the operations before
@@ -20,5 +22,21 @@ template <typename Index>
 at::Tensor index_tensor(std::span<const Index> rows, at::Device device) {
   return copy_to_device(at::tensor(at::ArrayRef<Index>(rows.data(), rows.size())), device);
 }
+
+/// The numbers of rows where the kernel of an operation on x reads them: copied to the device of x where
+/// uses_gpu_kernels(x) is true; else `rows`, which must outlive this object.
+template <typename Index>
+class KernelRows {
+ public:
+  KernelRows(std::span<const Index> rows, const at::Tensor& x) : rows_(rows.data()) {
+    if (uses_gpu_kernels(x)) copy_ = index_tensor(rows, x.device());
+  }
+
+  const Index* data() const { return copy_.defined() ? copy_.const_data_ptr<Index>() : rows_; }
+
+ private:
+  const Index* rows_;
+  at::Tensor copy_;
+};
 
 }  // namespace edgewise

@@ -9,6 +9,7 @@
 #include "edgewise/base/profile.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/definition.h"
+#include "edgewise/ops/gpu_kernels.h"
 #include "edgewise/ops/linear_layer.h"
 #include "edgewise/ops/operation.h"
 
@@ -48,7 +49,7 @@ class LinearGroup : public Operation {
     const ScopedTimer timer("linear layers");
     Tensors results;
     saved = inputs;
-    saved[0] = inputs[0].contiguous();
+    saved[0] = aligned_contiguous(inputs[0]);
     for (const auto& [weight, bias] : list_indices(group_)) {
       const LinearWeights layer = {inputs[weight], bias > 0 ? inputs[bias] : at::Tensor()};
       const auto [out_TO, saved_TO] = layer_forward(saved[0], layer, group_.options);
@@ -71,7 +72,7 @@ class LinearGroup : public Operation {
       const bool needs_grad_bias = bias > 0 && needs_gradient[bias];
       const GradientBuffer grad_bias_O = needs_grad_bias ? zeroed_gradient_buffer(saved[bias]) : GradientBuffer();
       const at::Tensor grad_pre_TO = layer_grad_preactivation(
-          grad_outputs[i].contiguous(), saved[first_saved_activation + i], group_.options, grad_bias_O.memory);
+          aligned_contiguous(grad_outputs[i]), saved[first_saved_activation + i], group_.options, grad_bias_O.memory);
       if (needs_grad_bias) gradients[bias] = grad_bias_O.gradient_for_autograd();
       if (needs_gradient[weight]) gradients[weight] = weight_gradient(grad_pre_TO, saved[0], saved[weight]);
       if (needs_gradient[0]) add_to_grad_x(grad_pre_TO, saved[0], saved[weight], gradients[0]);
@@ -116,14 +117,16 @@ at::Tensor linear(const at::Tensor& x_TI, const at::Tensor& weight_OI, const at:
                   const LinearOptions& options) {
   check_projection("linear", "x", x_TI, weight_OI, bias_O);
   check_dropout_rate("linear", "dropout", options.dropout);
-  if (x_TI.scalar_type() == at::kDouble || uses_definition(x_TI)) return linear_plain(x_TI, weight_OI, bias_O, options);
+  if (x_TI.scalar_type() == at::kDouble || uses_definition(x_TI, /*has_gpu_kernel=*/true))
+    return linear_plain(x_TI, weight_OI, bias_O, options);
   const LinearWeights layer = {weight_OI, bias_O};
   return apply_layers(x_TI, {&layer, 1}, options)[0];
 }
 
 std::vector<at::Tensor> linear_group(const at::Tensor& x_TI, std::span<const LinearWeights> layers) {
   for (const auto& [weight_OI, bias_O] : layers) check_projection("linear_group", "x", x_TI, weight_OI, bias_O);
-  if (x_TI.scalar_type() != at::kDouble && !uses_definition(x_TI)) return apply_layers(x_TI, layers, {});
+  if (x_TI.scalar_type() != at::kDouble && !uses_definition(x_TI, /*has_gpu_kernel=*/true))
+    return apply_layers(x_TI, layers, {});
   std::vector<at::Tensor> results;
   for (const auto& [weight_OI, bias_O] : layers) results.push_back(linear_plain(x_TI, weight_OI, bias_O));
   return results;

@@ -23,9 +23,9 @@ struct LinearOptions {
 };
 
 /// Computes dropout(activation(x Wᵀ + bias)) over the last dimension, [..., I] to [..., O]. The result has the type of
-/// x: fp32, bf16 (weights rounded to bf16, products summed in fp32) or fp64. Weight and bias are fp64 if x is fp64,
-/// else fp32; bias may be undefined. Differentiable once in x, weight and bias. Throws Error for shapes or types that
-/// do not fit.
+/// x: fp32, bf16 (weights, and the bias on a GPU, rounded to bf16, products summed in fp32) or fp64. Weight and bias
+/// are fp64 if x is fp64, else fp32; bias may be undefined. Differentiable once in x, weight and bias. Throws Error for
+/// shapes or types that do not fit.
 at::Tensor linear(const at::Tensor& x_TI, const at::Tensor& weight_OI, const at::Tensor& bias_O,
                   const LinearOptions& options = {});
 

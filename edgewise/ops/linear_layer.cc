@@ -10,8 +10,10 @@
 
 #include "edgewise/kernels/gemm/gemm.h"
 #include "edgewise/kernels/gemm/linear_gradient.h"
+#include "edgewise/ops/definition.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/element_types.h"
+#include "edgewise/ops/linear_layer_gpu.h"
 #include "edgewise/ops/tensor_parts.h"
 
 namespace edgewise {
@@ -143,6 +145,7 @@ bool is_fused(const LinearOptions& options) {
 }  // namespace
 
 LayerResult layer_forward(const at::Tensor& x_TI, const LinearWeights& parameters, const LinearOptions& options) {
+  if (uses_gpu_kernels(x_TI)) return gpu::layer_forward(x_TI, parameters, options);
   const bool is_relu = options.activation == Activation::kRelu;
   const at::Tensor y_TO =
       project(x_TI, parameters, is_relu ? kernels::GemmActivation::kRelu : kernels::GemmActivation::kNone);
@@ -153,6 +156,7 @@ LayerResult layer_forward(const at::Tensor& x_TI, const LinearWeights& parameter
 
 at::Tensor layer_grad_preactivation(const at::Tensor& grad_out_TO, const at::Tensor& saved_TO,
                                     const LinearOptions& options, const at::Tensor& grad_bias_O) {
+  if (uses_gpu_kernels(grad_out_TO)) return gpu::layer_grad_preactivation(grad_out_TO, saved_TO, options, grad_bias_O);
   const kernels::Dropout dropout = dropout_rule(options.dropout, options.dropout_key);
   if (is_fused(options)) return backward_relu_dropout(grad_out_TO, saved_TO, dropout, grad_bias_O);
   const at::Tensor grad_activation_TO = backward_relu_dropout(grad_out_TO, {}, dropout, {});
@@ -161,6 +165,7 @@ at::Tensor layer_grad_preactivation(const at::Tensor& grad_out_TO, const at::Ten
 }
 
 void layer_grad_weight(const at::Tensor& grad_pre_TO, const at::Tensor& x_TI, const GradientBuffer& grad_weight_OI) {
+  if (uses_gpu_kernels(x_TI)) return gpu::layer_grad_weight(grad_pre_TO, x_TI, grad_weight_OI);
   const std::int64_t num_outputs = grad_weight_OI.memory.size(0);
   const std::int64_t num_inputs = grad_weight_OI.memory.size(1);
   with_float_or_bf16(x_TI.scalar_type(), [&](auto zero) {
@@ -178,6 +183,7 @@ void layer_grad_weight(const at::Tensor& grad_pre_TO, const at::Tensor& x_TI, co
 }
 
 void layer_grad_x(const at::Tensor& grad_pre_TO, const at::Tensor& weight_OI, GradX mode, const at::Tensor& grad_x_TI) {
+  if (uses_gpu_kernels(grad_x_TI)) return gpu::layer_grad_x(grad_pre_TO, weight_OI, mode, grad_x_TI);
   const at::Tensor contiguous_OI = weight_OI.contiguous();
   const std::int64_t num_outputs = weight_OI.size(0);
   const std::int64_t num_inputs = weight_OI.size(1);

@@ -2,15 +2,23 @@
 #include "edgewise/ops/loss.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/log_softmax.h>
+#include <ATen/ops/mul.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/xlogy.h>
 #include <ATen/ops/zeros_like.h>
+#include <c10/core/GradMode.h>
 
 #include <string_view>
 
+#include "edgewise/kernels/loss/loss_gpu.h"
 #include "edgewise/ops/checks.h"
+#include "edgewise/ops/definition.h"
+#include "edgewise/ops/element_types.h"
+#include "edgewise/ops/gpu_kernels.h"
 #include "edgewise/ops/loss_arguments.h"
 #include "edgewise/ops/operation.h"
 
@@ -64,6 +72,41 @@ class SmoothedLoss : public Operation {
   SmoothedTarget target_;
 };
 
+// Inputs: logits_TC, labels_T. The forward pass computes the gradient, too; backward only scales it.
+class SmoothedLossOnGpu : public Operation {
+ public:
+  SmoothedLossOnGpu(const SmoothedTarget& target, bool needs_gradient)
+      : target_(target), needs_gradient_(needs_gradient) {}
+
+  Tensors forward(const Tensors& inputs, Tensors& saved) override {
+    const at::Tensor logits_TC = aligned_contiguous(inputs[0]);
+    const at::Tensor labels_T = inputs[1].contiguous();
+    const at::Tensor grad_TC = needs_gradient_ ? at::empty_like(logits_TC) : at::Tensor();
+    const at::Tensor loss_T = at::empty(labels_T.sizes(), logits_TC.options());
+    const at::Tensor is_correct_T = at::empty(labels_T.sizes(), labels_T.options().dtype(at::kBool));
+    const kernels::SoftmaxLoss<float> arguments = {.rows = logits_TC.size(0),
+                                                   .columns = logits_TC.size(1),
+                                                   .logits = data_or_null<float>(logits_TC),  // read only
+                                                   .labels = data_or_null<std::int64_t>(labels_T),
+                                                   .target = target_,
+                                                   .gradient = data_or_null<float>(grad_TC),
+                                                   .loss = data_or_null<float>(loss_T),
+                                                   .is_correct = data_or_null<bool>(is_correct_T)};
+    call_gpu_kernel(logits_TC, [&](kernels::device::Stream stream) { kernels::softmax_loss(arguments, stream); });
+    saved = {grad_TC};
+    return {loss_T.sum()};
+  }
+
+  Tensors backward(const BackwardPass& pass) override {
+    check_differentiated_once("smoothed_loss");
+    return {at::mul(pass.saved[0], pass.grad_outputs[0])};
+  }
+
+ private:
+  SmoothedTarget target_;
+  bool needs_gradient_;
+};
+
 void check_arguments(std::string_view function, const at::Tensor& logits_TC, const at::Tensor& labels_T,
                      const LossOptions& options) {
   check_float_or_double(function, "logits", logits_TC);
@@ -75,6 +118,15 @@ void check_arguments(std::string_view function, const at::Tensor& logits_TC, con
 }  // namespace
 
 at::Tensor smoothed_loss(const at::Tensor& logits_TC, const at::Tensor& labels_T, const LossOptions& options) {
+  check_arguments("smoothed_loss", logits_TC, labels_T, options);
+  if (!uses_gpu_kernels(logits_TC) || uses_definition(logits_TC, /*has_gpu_kernel=*/true)) {
+    return smoothed_loss_in_aten(logits_TC, labels_T, options);
+  }
+  const bool needs_gradient = c10::GradMode::is_enabled() && logits_TC.requires_grad();
+  return apply_one<SmoothedLossOnGpu>({logits_TC, labels_T}, target_of(options, logits_TC.size(1)), needs_gradient);
+}
+
+at::Tensor smoothed_loss_in_aten(const at::Tensor& logits_TC, const at::Tensor& labels_T, const LossOptions& options) {
   check_arguments("smoothed_loss", logits_TC, labels_T, options);
   return apply_one<SmoothedLoss>({logits_TC, labels_T}, target_of(options, logits_TC.size(1)));
 }

@@ -18,10 +18,14 @@ struct LossOptions {
 
 /// Returns the sum over tokens of KL(target || model), a scalar. The target distribution gives the label probability
 /// 1 - smoothing and shares the rest evenly among the other tokens except `ignored`. This is label smoothing (Szegedy
-/// et al. 2016), except that the label gets no share of the rest. Computes a closed form from one log-softmax, without
-/// a target tensor [T, C], in ATen on any device. `labels_T` is int64, on the device of the logits. The result can be
-/// differentiated once with respect to the logits.
+/// et al. 2016), except that the label gets no share of the rest. Computes a closed form, without a target tensor
+/// [T, C]; keeps one tensor [T, C] for the backward pass. `labels_T` is int64, on the device of the logits. The result
+/// can be differentiated once with respect to the logits.
 at::Tensor smoothed_loss(const at::Tensor& logits_TC, const at::Tensor& labels_T, const LossOptions& options = {});
+
+/// Computes smoothed_loss from one log-softmax in ATen on any device, also where there is a kernel.
+at::Tensor smoothed_loss_in_aten(const at::Tensor& logits_TC, const at::Tensor& labels_T,
+                                 const LossOptions& options = {});
 
 /// Defines smoothed_loss: computes the same loss from a target tensor [T, C], in plain ATen.
 at::Tensor smoothed_loss_plain(const at::Tensor& logits_TC, const at::Tensor& labels_T,

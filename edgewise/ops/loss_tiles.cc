@@ -12,6 +12,7 @@
 #include "edgewise/kernels/loss/rdrop_loss.h"
 #include "edgewise/kernels/simd/aligned_buffer.h"
 #include "edgewise/ops/element_types.h"
+#include "edgewise/ops/loss_tile_rows.h"
 
 namespace edgewise {
 namespace {
@@ -34,22 +35,6 @@ struct Workspace {
   static Workspace& for_this_thread() {
     static thread_local Workspace workspace;
     return workspace;
-  }
-};
-
-/// The rows of one tile: `count` rows of the state from `begin`; with R-Drop also their pairs, `stride` rows below.
-struct TileRows {
-  std::int64_t begin;
-  std::int64_t count;
-  std::int64_t passes;  // 1, or 2 with R-Drop
-  std::int64_t stride;
-
-  std::int64_t num_rows() const { return passes * count; }
-
-  /// Calls body(row in the tile, row of the state) for the first row of each pass.
-  template <class Body>
-  void for_passes(Body body) const {
-    for (std::int64_t pass = 0; pass < passes; ++pass) body(pass * count, pass * stride + begin);
   }
 };
 
@@ -220,12 +205,7 @@ LossSums run_tiles(const LossTensors& tensors, const at::Tensor& weight_CM, cons
   TiledLoss<T, State> tiles(tensors, weight_CM, rule);
   const std::int64_t num_tokens = tensors.state_TM.size(0);
   LossSums sums{.tokens = num_tokens};
-  const std::int64_t passes = rule.rdrop_weight ? 2 : 1;
-  const std::int64_t stride = num_tokens / passes;
-  const std::int64_t max_count = kTileRows / passes;
-  for (std::int64_t begin = 0; begin < stride; begin += max_count) {
-    tiles.run({.begin = begin, .count = std::min(max_count, stride - begin), .passes = passes, .stride = stride}, sums);
-  }
+  for_tiles(num_tokens, rule, kTileRows, [&](const TileRows& tile) { tiles.run(tile, sums); });
   if (num_tokens == 0 && tensors.grad_weight_CM.defined()) tensors.grad_weight_CM.zero_();
   return sums;
 }

@@ -12,8 +12,8 @@
 // vocabulary.
 namespace edgewise {
 
-/// Inputs and outputs, all contiguous. The state and its gradient are fp32 or bf16, labels int64, the other tensors
-/// fp32. An undefined gradient is not computed. `grad_bias_C` must hold zeros before the call.
+/// Inputs and outputs, all contiguous and on one device. The state and its gradient are fp32 or bf16, labels int64, the
+/// other tensors fp32. An undefined gradient is not computed. `grad_bias_C` must hold zeros before the call.
 struct LossTensors {
   at::Tensor state_TM, weight_CM, bias_C, labels_T;
   at::Tensor grad_state_TM = {}, grad_weight_CM = {}, grad_bias_C = {};
@@ -28,5 +28,14 @@ struct LossRule {
 
 /// Returns the loss and its counts, and writes the gradients that are defined.
 LossSums run_loss_tiles(const LossTensors& tensors, const LossRule& rule);
+
+/// The rows of a tile on a GPU. Fewer rows would read and write the gradient of the weight more often; more rows would
+/// take more memory: 400 megabytes are the logits of this tile and their gradient in bf16 for 32 000 tokens.
+inline constexpr std::int64_t kTileRowsOfGpu = 2048;
+
+/// Computes run_loss_tiles() where uses_gpu_kernels() (definition.h) is true. Returns the loss and the number of
+/// correct tokens, fp64 [2], and does not wait for the GPU. `max_tile_rows` is at least 2.
+at::Tensor run_loss_tiles_on_gpu(const LossTensors& tensors, const LossRule& rule,
+                                 std::int64_t max_tile_rows = kTileRowsOfGpu);
 
 }  // namespace edgewise

@@ -2,8 +2,10 @@
 #include "edgewise/ops/norm.h"
 
 #include "edgewise/base/profile.h"
+#include "edgewise/kernels/norm/add_norm_gpu.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/definition.h"
+#include "edgewise/ops/gpu_kernels.h"
 #include "edgewise/ops/norm_arguments.h"
 #include "edgewise/ops/norm_kernels.h"
 #include "edgewise/ops/operation.h"
@@ -18,8 +20,9 @@ class Normalise : public Operation {
 
   Tensors forward(const Tensors& inputs, Tensors& saved) override {
     const ScopedTimer timer("norms");
-    const at::Tensor gain_M = inputs[1].contiguous();
-    const NormResults results = norm_forward(settings_, inputs[0].contiguous(), {}, gain_M, inputs[2].contiguous());
+    const at::Tensor gain_M = aligned_contiguous(inputs[1]);
+    const NormResults results =
+        norm_forward(settings_, aligned_contiguous(inputs[0]), {}, gain_M, aligned_contiguous(inputs[2]));
     saved = {results.sum_TM, results.mean_T, results.deviation_T, gain_M};
     return {results.normed_TM};
   }
@@ -28,7 +31,8 @@ class Normalise : public Operation {
     const ScopedTimer timer("norms");
     check_differentiated_once("normalise");
     const NormResults results = {pass.saved[0], {}, pass.saved[1], pass.saved[2]};
-    const NormGradients grads = norm_backward(settings_, results, pass.saved[3], {}, pass.grad_outputs[0].contiguous());
+    const NormGradients grads =
+        norm_backward(settings_, results, pass.saved[3], {}, aligned_contiguous(pass.grad_outputs[0]));
     return {grads.x_TM, grads.gain_M, grads.bias_M};
   }
 
@@ -43,7 +47,9 @@ at::Tensor normalise(const at::Tensor& x_TM, const at::Tensor& gain_M, const at:
   const AddNormOptions options = {.kind = kind, .epsilon = epsilon, .type = type};
   check_summands("normalise", x_TM, {}, options.dropout);
   check_norm("normalise", x_TM, gain_M, bias_M, options);
-  if (uses_definition(x_TM)) return add_norm_plain(x_TM, {}, gain_M, bias_M, options).normed_TM;
+  if (uses_definition(x_TM, kernels::can_add_norm(x_TM.size(-1)))) {
+    return add_norm_plain(x_TM, {}, gain_M, bias_M, options).normed_TM;
+  }
   return apply_one<Normalise>({x_TM, gain_M, bias_M}, norm_settings(x_TM, {}, options));
 }
 

@@ -6,8 +6,10 @@
 
 #include <type_traits>
 
+#include "edgewise/kernels/norm/add_norm_gpu.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/element_types.h"
+#include "edgewise/ops/gpu_kernels.h"
 #include "edgewise/options/layer_kinds.h"
 
 namespace edgewise {
@@ -22,6 +24,14 @@ void with_types(const NormSettings& settings, const at::Tensor& x_TM, Fn fn) {
       constexpr bool kFits = std::is_same_v<decltype(x), float> || std::is_same_v<decltype(y), BFloat16>;
       if constexpr (kFits) with_float_or_bf16(settings.type, [&](auto normed) { fn(x, y, normed); });
     });
+  });
+}
+
+template <typename X, typename Y, typename N>
+void differentiate_on_gpu(const kernels::AddNormBackward<X, Y, N>& p, const at::Tensor& gain_M) {
+  const at::Tensor workspace = at::empty({kernels::add_norm_backward_workspace(p.num_rows, p.size)}, gain_M.options());
+  call_gpu_kernel(gain_M, [&](kernels::device::Stream stream) {
+    kernels::add_norm_backward(p, workspace.data_ptr<float>(), stream);
   });
 }
 
@@ -43,7 +53,7 @@ NormResults norm_forward(const NormSettings& settings, const at::Tensor& x_TM, c
   with_types(settings, x_TM, [&](auto x, auto y, auto normed) {
     using X = decltype(x);
     using A = kernels::AccumulatorType<X>;
-    kernels::add_norm_forward(kernels::AddNormForward<X, decltype(y), decltype(normed)>{
+    const kernels::AddNormForward<X, decltype(y), decltype(normed)> arguments = {
         .x = data_or_null<X>(x_TM),
         .y = data_or_null<decltype(y)>(y_TM),
         .gain = data_or_null<A>(gain_M),
@@ -56,7 +66,8 @@ NormResults norm_forward(const NormSettings& settings, const at::Tensor& x_TM, c
         .size = x_TM.size(-1),
         .formula = settings.formula,
         .dropout = settings.dropout,
-    });
+    };
+    call_kernel<X>(x_TM, [&](auto... stream) { kernels::add_norm_forward(arguments, stream...); });
   });
   return results;
 }
@@ -72,7 +83,7 @@ NormGradients norm_backward(const NormSettings& settings, const NormResults& res
   with_types(settings, sum_TM, [&](auto x, auto y, auto normed) {
     using X = decltype(x);
     using A = kernels::AccumulatorType<X>;
-    kernels::add_norm_backward(kernels::AddNormBackward<X, decltype(y), decltype(normed)>{
+    const kernels::AddNormBackward<X, decltype(y), decltype(normed)> arguments = {
         .sum = data_or_null<X>(sum_TM),
         .gain = data_or_null<A>(gain_M),
         .mean = data_or_null<A>(results.mean_T),
@@ -87,7 +98,11 @@ NormGradients norm_backward(const NormSettings& settings, const NormResults& res
         .size = sum_TM.size(-1),
         .formula = settings.formula,
         .dropout = settings.dropout,
-    });
+    };
+    if constexpr (!std::is_same_v<X, double>) {
+      if (uses_gpu_kernels(sum_TM)) return differentiate_on_gpu(arguments, gain_M);
+    }
+    kernels::add_norm_backward(arguments);
   });
   if (!y_differs) grads.y_TM = grads.x_TM;
   return grads;

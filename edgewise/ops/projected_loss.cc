@@ -13,6 +13,8 @@
 #include "edgewise/base/profile.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/definition.h"
+#include "edgewise/ops/gpu_kernels.h"
+#include "edgewise/ops/index_tensor.h"
 #include "edgewise/ops/loss_arguments.h"
 #include "edgewise/ops/loss_tiles.h"
 #include "edgewise/ops/operation.h"
@@ -24,7 +26,7 @@ struct Problem {
   at::Tensor labels_T;
   LossRule rule;
   bool needs_gradients;
-  LossSums* sums;  // set by the forward pass
+  BatchLoss* result;  // the forward pass sets `counts` or, on a GPU, `loss_and_correct`
 };
 
 LossTensors make_tensors(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
@@ -32,7 +34,7 @@ LossTensors make_tensors(const at::Tensor& state_TM, const at::Tensor& weight_CM
   LossTensors tensors = {.state_TM = state_TM.contiguous(),
                          .weight_CM = weight_CM.contiguous(),
                          .bias_C = bias_C.defined() ? bias_C.contiguous() : at::Tensor(),
-                         .labels_T = problem.labels_T.contiguous()};
+                         .labels_T = copy_to_device(problem.labels_T.contiguous(), state_TM.device())};
   if (!problem.needs_gradients) return tensors;
   if (state_TM.requires_grad()) tensors.grad_state_TM = at::empty(state_TM.sizes(), state_TM.options());
   if (weight_CM.requires_grad()) tensors.grad_weight_CM = at::empty(weight_CM.sizes(), weight_CM.options());
@@ -50,9 +52,18 @@ class ProjectedLoss : public Operation {
   Tensors forward(const Tensors& inputs, Tensors& saved) override {
     const ScopedTimer timer("loss");
     const LossTensors tensors = make_tensors(inputs[0], inputs[1], inputs[2], problem_);
-    *problem_.sums = run_loss_tiles(tensors, problem_.rule);
     saved = {tensors.grad_state_TM, tensors.grad_weight_CM, tensors.grad_bias_C};
-    return {at::full({}, problem_.sums->loss, inputs[0].options().dtype(at::kFloat))};
+    BatchLoss& result = *problem_.result;
+    if (uses_gpu_kernels(inputs[0])) {
+      result.counts.tokens = inputs[0].size(0);
+      result.loss_and_correct = run_loss_tiles_on_gpu(tensors, problem_.rule);
+      const at::Tensor loss = result.loss_and_correct[0];
+      const at::Tensor objective = loss.to(at::kFloat);
+      loss.copy_(objective);
+      return {objective};
+    }
+    result.counts = run_loss_tiles(tensors, problem_.rule);
+    return {at::full({}, result.counts.loss, inputs[0].options().dtype(at::kFloat))};
   }
 
   Tensors backward(const BackwardPass& pass) override {
@@ -60,7 +71,8 @@ class ProjectedLoss : public Operation {
     check_differentiated_once("projected_loss");
     const at::Tensor& grad_loss = pass.grad_outputs[0];
     Tensors gradients = pass.saved;
-    if (grad_loss.item<float>() != 1.0f) {
+    const bool is_on_gpu = uses_gpu_kernels(grad_loss);  // then reading the number would wait for the GPU
+    if (is_on_gpu || grad_loss.item<float>() != 1.0f) {
       for (at::Tensor& gradient : gradients) {
         if (gradient.defined()) gradient = at::mul(gradient, grad_loss.to(gradient.scalar_type()));
       }
@@ -75,9 +87,10 @@ class ProjectedLoss : public Operation {
 BatchLoss run(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
               const at::Tensor& labels_T, const LossRule& rule) {
   BatchLoss result;
-  const Problem problem = {labels_T, rule, c10::GradMode::is_enabled(), &result.counts};
+  const Problem problem = {labels_T, rule, c10::GradMode::is_enabled(), &result};
   result.objective = apply_one<ProjectedLoss>({state_TM, weight_CM, bias_C}, problem);
-  result.counts.loss = result.objective.item<double>();  // rounded to fp32 like the objective
+  // The loss is rounded to fp32 like the objective.
+  if (!result.loss_and_correct.defined()) result.counts.loss = result.objective.item<double>();
   return result;
 }
 
@@ -92,6 +105,7 @@ void check_rdrop_labels(double weight, const at::Tensor& labels_T) {
   check(weight >= 0, "projected_rdrop_loss: weight is {}, needs 0 or more", weight);
   check(labels_T.size(0) % 2 == 0, "projected_rdrop_loss: labels are {}, needs an even number: two passes' tokens",
         labels_T.size(0));
+  if (!labels_T.is_cpu()) return;  // reading from a device would wait for it
   const std::vector<at::Tensor> halves = labels_T.chunk(2);
   check(halves.size() < 2 || halves[0].equal(halves[1]),
         "projected_rdrop_loss: labels of the second half differ from those of the first, needs the same tokens twice");
@@ -102,7 +116,7 @@ void check_rdrop_labels(double weight, const at::Tensor& labels_T) {
 BatchLoss projected_loss(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
                          const at::Tensor& labels_T, const LossOptions& options) {
   check_arguments("projected_loss", state_TM, weight_CM, bias_C, labels_T, options);
-  if (state_TM.scalar_type() == at::kDouble || uses_definition(state_TM)) {
+  if (state_TM.scalar_type() == at::kDouble || uses_definition(state_TM, /*has_gpu_kernel=*/true)) {
     return projected_loss_plain(state_TM, weight_CM, bias_C, labels_T, options);
   }
   return run(state_TM, weight_CM, bias_C, labels_T, {.target = target_of(options, weight_CM.size(0))});
@@ -112,7 +126,7 @@ BatchLoss projected_rdrop_loss(const at::Tensor& state_TM, const at::Tensor& wei
                                const at::Tensor& labels_T, double weight, const LossOptions& options) {
   check_arguments("projected_rdrop_loss", state_TM, weight_CM, bias_C, labels_T, options);
   check_rdrop_labels(weight, labels_T);
-  if (state_TM.scalar_type() == at::kDouble || uses_definition(state_TM)) {
+  if (state_TM.scalar_type() == at::kDouble || uses_definition(state_TM, /*has_gpu_kernel=*/true)) {
     return projected_rdrop_loss_plain(state_TM, weight_CM, bias_C, labels_T, weight, options);
   }
   return run(state_TM, weight_CM, bias_C, labels_T,

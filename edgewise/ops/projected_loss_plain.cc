@@ -37,7 +37,7 @@ BatchLoss projected_loss_plain(const at::Tensor& state_TM, const at::Tensor& wei
                                const at::Tensor& labels, const LossOptions& options) {
   const at::Tensor labels_T = copy_to_device(labels, state_TM.device());
   const at::Tensor logits_TC = logits(state_TM, weight_CM, bias_C);
-  return batch_loss(smoothed_loss(logits_TC, labels_T, options), logits_TC, labels_T, options);
+  return batch_loss(smoothed_loss_in_aten(logits_TC, labels_T, options), logits_TC, labels_T, options);
 }
 
 BatchLoss projected_rdrop_loss_plain(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
@@ -51,8 +51,8 @@ BatchLoss projected_rdrop_loss_plain(const at::Tensor& state_TM, const at::Tenso
   const at::Tensor divergence_P = (divergence(log_p_PC, log_q_PC) + divergence(log_q_PC, log_p_PC)) / 2;
   const at::Tensor is_ignored_P = labels_T.narrow(0, 0, num_pairs) == options.ignored;
   return batch_loss(
-      smoothed_loss(logits_TC, labels_T, options) + weight * divergence_P.masked_fill(is_ignored_P, 0).sum(), logits_TC,
-      labels_T, options);
+      smoothed_loss_in_aten(logits_TC, labels_T, options) + weight * divergence_P.masked_fill(is_ignored_P, 0).sum(),
+      logits_TC, labels_T, options);
 }
 
 }  // namespace edgewise

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/ops/rows.h"
 
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
@@ -8,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "edgewise/base/error.h"
@@ -17,6 +20,7 @@
 #include "edgewise/ops/definition.h"
 #include "edgewise/ops/element_types.h"
 #include "edgewise/ops/operation.h"
+#include "edgewise/ops/row_kernels.h"
 
 namespace edgewise {
 namespace {
@@ -58,11 +62,12 @@ class TakeRows : public Operation {
 
   Tensors forward(const Tensors& inputs, Tensors& /*saved*/) override {
     const ScopedTimer timer("rows");
-    Tensors whole;
-    for (const at::Tensor& tensor : inputs) {
-      whole.push_back(tensor.contiguous());
-      shapes_.push_back(tensor.sizes().vec());
+    for (const at::Tensor& tensor : inputs) shapes_.push_back(tensor.sizes().vec());
+    if (uses_gpu_kernels(inputs.front())) {
+      return {gather_on_gpu(inputs.size() == 1 ? inputs.front() : at::cat(inputs), order_)};
     }
+    Tensors whole;
+    for (const at::Tensor& tensor : inputs) whole.push_back(tensor.contiguous());
     std::vector<std::int64_t> shape = shapes_.front();
     shape.front() = std::ssize(order_);
     at::Tensor result = at::empty(shape, inputs.front().options());
@@ -73,10 +78,14 @@ class TakeRows : public Operation {
   Tensors backward(const BackwardPass& pass) override {
     check_differentiated_once("take_rows");
     const ScopedTimer timer("rows");
+    std::vector<std::int64_t> sizes;
+    for (const auto& shape : shapes_) sizes.push_back(shape.front());
+    const std::int64_t rows = std::reduce(sizes.begin(), sizes.end());
+    if (uses_gpu_kernels(pass.grad_outputs[0])) {
+      return place_on_gpu(pass.grad_outputs[0], order_, rows).split_with_sizes(sizes);
+    }
     const at::Tensor gradient = pass.grad_outputs[0].contiguous();
     Tensors gradients;
-    std::int64_t rows = 0;
-    for (const auto& shape : shapes_) rows += shape.front();
     for (const auto& shape : shapes_) {
       const bool is_whole = rows == std::ssize(order_);
       gradients.push_back(is_whole ? at::empty(shape, gradient.options()) : at::zeros(shape, gradient.options()));
@@ -137,8 +146,9 @@ class SumWeighted : public Operation {
   Tensors forward(const Tensors& inputs, Tensors& saved) override {
     const ScopedTimer timer("weighted sums");
     const at::Tensor& first = inputs.front();
-    at::Tensor result_NM = at::zeros({num_rows_, first.size(1)}, first.options());
     for (const at::Tensor& input : inputs) saved.push_back(input.contiguous());
+    if (uses_gpu_kernels(first)) return {sum_on_gpu(weighted_states(saved), all_rows(), num_rows_)};
+    at::Tensor result_NM = at::zeros({num_rows_, first.size(1)}, first.options());
     with_float_or_double(first, [&]<typename T>(T) {
       for (std::size_t i = 0; i < part_rows_.size(); ++i) {
         add<T>(saved[2 * i], saved[2 * i + 1], part_rows_[i], result_NM);
@@ -150,6 +160,7 @@ class SumWeighted : public Operation {
   Tensors backward(const BackwardPass& pass) override {
     check_differentiated_once("sum_weighted");
     const ScopedTimer timer("weighted sums");
+    if (uses_gpu_kernels(pass.grad_outputs[0])) return differentiate_on_gpu(pass);
     const at::Tensor gradient_NM = pass.grad_outputs[0].contiguous();
     Tensors gradients;
     for (const at::Tensor& input : pass.saved) gradients.push_back(at::empty_like(input));
@@ -199,6 +210,34 @@ class SumWeighted : public Operation {
     });
   }
 
+  /// Returns the rows of all parts, one part after the other.
+  std::vector<NodeIndex> all_rows() const {
+    std::vector<NodeIndex> all;
+    for (const auto& rows : part_rows_) all.insert(all.end(), rows.begin(), rows.end());
+    return all;
+  }
+
+  /// Returns weight · state of all parts, in the order of all_rows().
+  static at::Tensor weighted_states(const Tensors& inputs) {
+    Tensors weighted;
+    for (std::size_t i = 0; i < inputs.size(); i += 2) weighted.push_back(inputs[i] * inputs[i + 1].unsqueeze(1));
+    return weighted.size() == 1 ? weighted.front() : at::cat(weighted);
+  }
+
+  Tensors differentiate_on_gpu(const BackwardPass& pass) const {
+    const at::Tensor gradient_AM = gather_on_gpu(pass.grad_outputs[0], all_rows());
+    Tensors gradients;
+    std::int64_t begin = 0;
+    for (std::size_t i = 0; i < pass.saved.size(); i += 2) {
+      const at::Tensor& state_AM = pass.saved[i];
+      const at::Tensor gradient_of_part_AM = gradient_AM.narrow(0, begin, state_AM.size(0));
+      begin += state_AM.size(0);
+      gradients.push_back(gradient_of_part_AM * pass.saved[i + 1].unsqueeze(1));
+      gradients.push_back((gradient_of_part_AM * state_AM).sum(1));
+    }
+    return gradients;
+  }
+
   std::int64_t num_rows_;
   std::vector<std::vector<NodeIndex>> part_rows_;
 };
@@ -225,7 +264,7 @@ void check_part(std::int64_t num_rows, const WeightedRows& part, const WeightedR
 at::Tensor take_rows(std::span<const at::Tensor> from, std::span<const NodeIndex> order) {
   check_tensors(from);
   check_order(from, order);
-  if (uses_definition(from.front())) return take_rows_plain(from, order);
+  if (uses_definition(from.front(), /*has_gpu_kernel=*/true)) return take_rows_plain(from, order);
   return apply_one<TakeRows>({from.begin(), from.end()}, order);
 }
 
@@ -243,7 +282,7 @@ at::Tensor sum_weighted(std::int64_t num_rows, std::span<const WeightedRows> par
     inputs.push_back(part.weight_A);
     part_rows.push_back(part.rows);
   }
-  if (uses_definition(inputs.front())) return sum_weighted_plain(num_rows, parts);
+  if (uses_definition(inputs.front(), /*has_gpu_kernel=*/true)) return sum_weighted_plain(num_rows, parts);
   return apply_one<SumWeighted>(inputs, num_rows, std::move(part_rows));
 }
 

@@ -8,6 +8,8 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/option_rules.h"
+#include "edgewise/base/utf8.h"
+#include "edgewise/options/device_name.h"
 #include "edgewise/options/experiment.h"
 
 namespace edgewise {
@@ -166,6 +168,11 @@ void check_clipping(const TrainOptions& train, std::string_view caller) {
         "{}: train.clip_norm is {}, needs at least {}, or 0 for no limit", caller, train.clip_norm, kSmallest);
 }
 
+void check_device(const TrainOptions& train, std::string_view caller) {
+  check(parse_device_name(train.device).has_value(), "{}: train.device is {}, {}", caller,
+        quote_unless_plain(train.device), kNeedsDeviceName);
+}
+
 void check_validation(const Experiment& e, std::string_view caller) {
   check(!is_plateau(e) || has_validation(e), "{}: train.schedule is plateau, needs {}", caller, kNeedsValidation);
   const BestMetric best_by = e.train.best_by;
@@ -254,6 +261,7 @@ void check_options(const Experiment& experiment, std::string_view caller) {
   check_batch(experiment, caller);
   check_schedule(experiment.train, caller, "train.");
   check_clipping(experiment.train, caller);
+  check_device(experiment.train, caller);
   check_validation(experiment, caller);
   check_search(experiment, caller);
 }

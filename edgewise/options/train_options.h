@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "edgewise/base/fields.h"
@@ -71,6 +72,7 @@ struct TrainOptions {
   double smoothing = 0.1;
   double rdrop = 0.0;
   Precision precision = Precision::kFp32;
+  std::string device = "cpu";  // device_name.h
 
   std::int64_t log_every = 50;
   std::int64_t validate_every = 0;
@@ -132,6 +134,9 @@ struct TrainOptions {
         at_least(0).at_most(1000));
     field("precision", self.precision,
           "number format of linear layers and attention in training: fp32 or bf16; validation uses fp32");
+    field("device", self.device,
+          "where training computes: cpu; cuda, the GPU with the number of the process on its machine; cuda:N, the GPU "
+          "number N; or auto, a GPU if one can be used");
     field("log_every", self.log_every, "steps between two lines of metrics; 0: one line at the end of each epoch",
           at_least(0).at_most(1e12));
     field("validate_every", self.validate_every, "steps between two validations; 0: at the end of each epoch",

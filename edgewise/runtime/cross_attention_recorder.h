@@ -25,6 +25,9 @@ class CrossAttentionRecorder {
   /// Returns the addresses for each row's weights, for kernels::NodeAttention::weights.
   std::span<float* const> row_weights() const { return row_weights_; }
 
+  /// Replaces all weights by [edges, padded heads].
+  void assign(std::span<const float> weights) { weights_.assign(weights.begin(), weights.end()); }
+
   /// Writes the selected head's weights, or the mean over all heads, to `result.attention`.
   void write(StepResult& result) const;
 

@@ -8,9 +8,8 @@
 #include "edgewise/kernels/attention/scatter_rows.h"
 
 namespace edgewise {
-namespace {
 
-void check_inputs(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) {
+void check_encoder_inputs(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) {
   check(slots.size() == inputs.size(), "encode: {} inputs have {} slots, one each is needed", inputs.size(),
         slots.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -19,7 +18,9 @@ void check_inputs(std::span<const std::int64_t> slots, std::span<const Tokens> i
   }
 }
 
-}  // namespace
+void check_slot_of_node(bool has_input, std::int64_t slot) {
+  check(has_input, "step: slot is {}, needs one that holds an input; call encode first", slot);
+}
 
 template <typename T>
 KvCache<T>::KvCache(const KvCacheShape& shape)
@@ -36,7 +37,7 @@ std::shared_ptr<EncoderCache<T>> KvCache<T>::find_unused_encoder_cache() {
 
 template <typename T>
 void KvCache<T>::add_inputs(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) {
-  check_inputs(slots, inputs);
+  check_encoder_inputs(slots, inputs);
   rows_.clear();
   if (inputs.empty()) return;
   const auto last = static_cast<std::size_t>(*std::ranges::max_element(slots));
@@ -73,7 +74,7 @@ void KvCache<T>::add_nodes(std::span<const NewNode> nodes) {
   for (const NewNode& node : nodes) {
     const bool has_input = node.slot >= 0 && node.slot < std::ssize(slots_) &&
                            slots_[static_cast<std::size_t>(node.slot)].encoder_cache != nullptr;
-    check(has_input, "step: slot is {}, needs one that holds an input; call encode first", node.slot);
+    check_slot_of_node(has_input, node.slot);
     Slot& slot = slots_[static_cast<std::size_t>(node.slot)];
     const NodeIndex number = slot.hypotheses.add(node.parent, node_pool_, "step");
     tokens_.push_back(node.token);

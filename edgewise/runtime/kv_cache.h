@@ -26,6 +26,12 @@ struct AttendedEntries {
   }
 };
 
+/// Throws Error if the numbers of slots and inputs differ, a slot is negative or an input is empty.
+void check_encoder_inputs(std::span<const std::int64_t> slots, std::span<const Tokens> inputs);
+
+/// Throws Error, in the name of `step`, unless the slot of a new node holds an input.
+void check_slot_of_node(bool has_input, std::int64_t slot);
+
 struct KvCacheShape {
   std::int64_t self_layers;     // layers with self-attention entries
   std::int64_t cross_layers;    // layers with cross-attention entries
@@ -64,7 +70,7 @@ class KvCache {
   struct Slot {
     std::shared_ptr<EncoderCache<T>> encoder_cache;  // null: the slot is empty
     std::vector<const T*> input;
-    HypothesisCache<T> hypotheses;
+    HypothesisCache<BlockPool<T>> hypotheses;
   };
 
   std::shared_ptr<EncoderCache<T>> find_unused_encoder_cache();

@@ -13,15 +13,22 @@ T* BlockPool<T>::take() {
   return block;
 }
 
-template <typename T>
-void HypothesisCache<T>::clear(BlockPool<T>& pool) {
-  for (T* block : blocks_) pool.give_back(block);
+NodeIndex PageNumbers::take() {
+  if (free_.empty()) return static_cast<NodeIndex>(num_pages_++ * BlockShape::kTokens);
+  const NodeIndex page = free_.back();
+  free_.pop_back();
+  return page;
+}
+
+template <class Pool>
+void HypothesisCache<Pool>::clear(Pool& pool) {
+  for (const Address block : blocks_) pool.give_back(block);
   blocks_.clear();
   nodes_.clear();
 }
 
-template <typename T>
-NodeIndex HypothesisCache<T>::add(NodeIndex parent, BlockPool<T>& pool, const char* caller) {
+template <class Pool>
+NodeIndex HypothesisCache<Pool>::add(NodeIndex parent, Pool& pool, const char* caller) {
   const std::int64_t count = std::ssize(nodes_);
   check(parent >= HypothesisTree::kRoot && parent < count, "{}: parent is {}, needs kRoot or a number in [0, {})",
         caller, parent, count);
@@ -30,8 +37,9 @@ NodeIndex HypothesisCache<T>::add(NodeIndex parent, BlockPool<T>& pool, const ch
   return static_cast<NodeIndex>(count);
 }
 
-template <typename T>
-void HypothesisCache<T>::append_path(NodeIndex node, const BlockShape& shape, std::vector<const T*>& entries) const {
+template <class Pool>
+void HypothesisCache<Pool>::append_path(NodeIndex node, const BlockShape& shape,
+                                        std::vector<typename Pool::ConstAddress>& entries) const {
   entries.resize(entries.size() + static_cast<std::size_t>(depth(node)) + 1);
   for (auto next = entries.rbegin(); node != HypothesisTree::kRoot; ++next) {
     *next = entry(node, shape);
@@ -41,7 +49,8 @@ void HypothesisCache<T>::append_path(NodeIndex node, const BlockShape& shape, st
 
 template class BlockPool<float>;
 template class BlockPool<BFloat16>;
-template class HypothesisCache<float>;
-template class HypothesisCache<BFloat16>;
+template class HypothesisCache<BlockPool<float>>;
+template class HypothesisCache<BlockPool<BFloat16>>;
+template class HypothesisCache<PageNumbers>;
 
 }  // namespace edgewise

@@ -35,6 +35,9 @@ struct BlockShape {
 template <typename T>
 class BlockPool {
  public:
+  using Address = T*;
+  using ConstAddress = const T*;
+
   explicit BlockPool(const BlockShape& shape) : shape_(shape) {}
 
   T* take();
@@ -48,26 +51,48 @@ class BlockPool {
   std::vector<T*> free_;
 };
 
+/// The numbers of blocks in memory that another object holds: entry i of block b is entry b + i of the memory.
+class PageNumbers {
+ public:
+  using Address = NodeIndex;
+  using ConstAddress = NodeIndex;
+
+  NodeIndex take();
+  void give_back(NodeIndex page) { free_.push_back(page); }
+
+  /// Returns the number of entries that the memory needs.
+  std::int64_t num_entries() const { return num_pages_ * BlockShape::kTokens; }
+
+  static constexpr BlockShape shape() { return {.layers = 1, .entry_size = 1}; }
+
+ private:
+  std::int64_t num_pages_ = 0;
+  std::vector<NodeIndex> free_;
+};
+
 /// Self-attention cache of one sentence's hypotheses: a tree whose nodes are tokens, with the entries of each node.
-template <typename T>
+/// Pool is a class like BlockPool.
+template <class Pool>
 class HypothesisCache {
+  using Address = typename Pool::Address;
+
  public:
   /// Removes all nodes.
-  void clear(BlockPool<T>& pool);
+  void clear(Pool& pool);
 
   /// Adds a node and returns its number. Throws Error, in the name of `caller`, for a parent that does not exist.
-  NodeIndex add(NodeIndex parent, BlockPool<T>& pool, const char* caller);
+  NodeIndex add(NodeIndex parent, Pool& pool, const char* caller);
 
   std::int64_t depth(NodeIndex node) const { return nodes_[static_cast<std::size_t>(node)].depth; }
 
   /// Returns the node's entry in the first layer.
-  T* entry(NodeIndex node, const BlockShape& shape) const {
-    return blocks_[static_cast<std::size_t>(node / BlockShape::kTokens)] +
-           node % BlockShape::kTokens * shape.entry_size;
+  Address entry(NodeIndex node, const BlockShape& shape) const {
+    return static_cast<Address>(blocks_[static_cast<std::size_t>(node / BlockShape::kTokens)] +
+                                node % BlockShape::kTokens * shape.entry_size);
   }
 
   /// Appends the first layer's entries of the nodes from the root to `node`.
-  void append_path(NodeIndex node, const BlockShape& shape, std::vector<const T*>& entries) const;
+  void append_path(NodeIndex node, const BlockShape& shape, std::vector<typename Pool::ConstAddress>& entries) const;
 
  private:
   struct Node {
@@ -75,7 +100,7 @@ class HypothesisCache {
     std::int32_t depth;
   };
   std::vector<Node> nodes_;
-  std::vector<T*> blocks_;
+  std::vector<Address> blocks_;
 };
 
 /// Cross-attention cache of sentences that were encoded together: the entries of their input tokens.

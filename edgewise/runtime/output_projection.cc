@@ -2,16 +2,12 @@
 #include "edgewise/runtime/output_projection.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "edgewise/base/profile.h"
 #include "edgewise/base/threads.h"
 
 namespace edgewise {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// The logits of few rows. The threads divide the columns of several tiles at a time: those of one tile would be too
 /// little work.
@@ -57,9 +53,10 @@ void OutputProjection::write(const Weights<T>& weights, const Activations<T>& st
   const ScopedTimer timer("output");
   vocabulary_size_ = weights.options.output_vocabulary;
   tile_size_ = weights.tile_size;
-  begin(request, result);
+  candidates_.begin(request, vocabulary_size_, result);
+  allocate_wanted(request);
   reduce_tiles(weights, states, request, result);
-  compute_log_probabilities(request, result);
+  candidates_.write(request, result);
 }
 
 template <typename T>
@@ -68,6 +65,7 @@ void OutputProjection::reduce_tiles(const Weights<T>& weights, const Activations
   const auto num_rows = std::ssize(request.nodes);
   const std::span<const PackedLinear<T>> tiles = weights.output_projection;
   GroupedLogits<T> grouped(tiles, num_rows, states, group_logits_);
+  const std::span<const float> penalties = candidates_.penalties();
   std::int64_t first_token = 0;
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     const std::int64_t count = tiles[i].out();
@@ -75,8 +73,8 @@ void OutputProjection::reduce_tiles(const Weights<T>& weights, const Activations
     kernels::LogitsTile tile = {.rows = num_rows,
                                 .columns = count,
                                 .first_token = first_token,
-                                .penalty = penalty_.empty() ? nullptr : penalty_.data() + first_token,
-                                .accumulators = rows_.data()};
+                                .penalty = penalties.empty() ? nullptr : penalties.data() + first_token,
+                                .accumulators = candidates_.rows().data()};
     if (tiles[i].splits_rows(num_rows, states)) {
       tiles[i].reduce_tile(states, tile);
     } else {
@@ -88,59 +86,10 @@ void OutputProjection::reduce_tiles(const Weights<T>& weights, const Activations
   }
 }
 
-void OutputProjection::begin(const StepRequest& request, StepResult& result) {
-  const auto num_rows = request.nodes.size();
-  rows_.assign(num_rows, {});
-  result.wanted.resize(request.wanted.size());
-  result.log_probabilities.resize(request.all ? num_rows * static_cast<std::size_t>(vocabulary_size_) : 0);
-  index_excluded(request);
-  allocate_candidates(request.num_candidates);
-  update_penalties(request.allowed);
-  allocate_wanted(request.wanted);
-}
-
-void OutputProjection::index_excluded(const StepRequest& request) {
-  excluded_begin_.resize(rows_.size() + 1);
-  std::size_t next = 0;
-  for (std::size_t row = 0; row < rows_.size(); ++row) {
-    excluded_begin_[row] = next;
-    while (next < request.excluded.size() && request.excluded[next].row == static_cast<std::int64_t>(row)) ++next;
-  }
-  excluded_begin_[rows_.size()] = next;
-}
-
-// A row with e excluded tokens needs the num_candidates + e best tokens, because up to e of these may be excluded.
-void OutputProjection::allocate_candidates(std::int64_t num_candidates) {
-  std::int64_t total = 0;
-  for (std::size_t row = 0; row < rows_.size(); ++row) {
-    const auto num_excluded = static_cast<std::int64_t>(excluded_begin_[row + 1] - excluded_begin_[row]);
-    const std::int64_t num_needed = num_candidates == 0 ? 0 : num_candidates + num_excluded;
-    rows_[row].capacity = std::min(vocabulary_size_, num_needed);
-    total += rows_[row].capacity;
-  }
-  top_logits_.resize(static_cast<std::size_t>(total));
-  top_tokens_.resize(static_cast<std::size_t>(total));
-  std::int64_t used = 0;
-  for (kernels::LogSumExpTopK& row : rows_) {
-    row.top_logits = top_logits_.data() + used;
-    row.top_tokens = top_tokens_.data() + used;
-    used += row.capacity;
-  }
-}
-
-// Returns early if `allowed` has not changed since the last step, which is the usual case.
-void OutputProjection::update_penalties(std::span<const std::uint8_t> allowed) {
-  if (std::ranges::equal(allowed, allowed_)) return;
-  allowed_.assign(allowed.begin(), allowed.end());
-  penalty_.clear();
-  if (std::ranges::find(allowed, 0) == allowed.end()) return;
-  for (const std::uint8_t is_allowed : allowed) penalty_.push_back(is_allowed != 0 ? 0.0f : kInfinity);
-}
-
-void OutputProjection::allocate_wanted(std::span<const Continuation> wanted) {
-  wanted_row_.assign(rows_.size(), -1);
+void OutputProjection::allocate_wanted(const StepRequest& request) {
+  wanted_row_.assign(request.nodes.size(), -1);
   std::int64_t num_rows = 0;
-  for (const Continuation& continuation : wanted) {
+  for (const Continuation& continuation : request.wanted) {
     std::int64_t& row = wanted_row_[static_cast<std::size_t>(continuation.row)];
     if (row < 0) row = num_rows++;
   }
@@ -150,55 +99,25 @@ void OutputProjection::allocate_wanted(std::span<const Continuation> wanted) {
 // Without request.all, only rows that have wanted tokens in this tile write their logits: writing costs time.
 void OutputProjection::set_logits_out(const StepRequest& request, std::int64_t first_token, std::int64_t count,
                                       StepResult& result) {
-  for (std::size_t row = 0; row < rows_.size(); ++row) {
+  std::vector<kernels::LogSumExpTopK>& rows = candidates_.rows();
+  for (std::size_t row = 0; row < rows.size(); ++row) {
     const std::int64_t begin = static_cast<std::int64_t>(row) * vocabulary_size_ + first_token;
-    rows_[row].logits_out = request.all ? result.log_probabilities.data() + begin : nullptr;
+    rows[row].logits_out = request.all ? result.log_probabilities.data() + begin : nullptr;
   }
   if (request.all) return;
   for (const Continuation& wanted : request.wanted) {
     if (wanted.token < first_token || wanted.token >= first_token + count) continue;
     const auto row = static_cast<std::size_t>(wanted.row);
-    rows_[row].logits_out = wanted_logits_.data() + wanted_row_[row] * tile_size_;
+    rows[row].logits_out = wanted_logits_.data() + wanted_row_[row] * tile_size_;
   }
 }
 
 void OutputProjection::copy_wanted_logits(const StepRequest& request, std::int64_t first_token, std::int64_t count,
-                                          StepResult& result) const {
+                                          StepResult& result) {
   for (std::size_t i = 0; i < request.wanted.size(); ++i) {
     const std::int64_t column = request.wanted[i].token - first_token;
     if (column < 0 || column >= count) continue;
-    result.wanted[i] = rows_[static_cast<std::size_t>(request.wanted[i].row)].logits_out[column];
-  }
-}
-
-void OutputProjection::compute_log_probabilities(const StepRequest& request, StepResult& result) {
-  log_sum_exp_.resize(rows_.size());
-  result.candidates.assign(rows_.size() * static_cast<std::size_t>(request.num_candidates), {-1, -kInfinity});
-  for (std::size_t row = 0; row < rows_.size(); ++row) {
-    log_sum_exp_[row] = double{rows_[row].base} + std::log(rows_[row].sum);
-    write_candidates(request, static_cast<std::int64_t>(row), result);
-  }
-  for (std::size_t i = 0; i < request.wanted.size(); ++i) {
-    const double log_sum_exp = log_sum_exp_[static_cast<std::size_t>(request.wanted[i].row)];
-    result.wanted[i] = static_cast<float>(result.wanted[i] - log_sum_exp);
-  }
-  for (std::size_t i = 0; i < result.log_probabilities.size(); ++i) {
-    const double log_sum_exp = log_sum_exp_[i / static_cast<std::size_t>(vocabulary_size_)];
-    result.log_probabilities[i] = static_cast<float>(result.log_probabilities[i] - log_sum_exp);
-  }
-}
-
-void OutputProjection::write_candidates(const StepRequest& request, std::int64_t row, StepResult& result) const {
-  const kernels::LogSumExpTopK& best = rows_[static_cast<std::size_t>(row)];
-  const double log_sum_exp = log_sum_exp_[static_cast<std::size_t>(row)];
-  const std::size_t begin = excluded_begin_[static_cast<std::size_t>(row)];
-  const auto excluded = request.excluded.subspan(begin, excluded_begin_[static_cast<std::size_t>(row) + 1] - begin);
-  Candidate* candidates = result.candidates.data() + row * request.num_candidates;
-  std::int64_t count = 0;
-  for (std::int64_t i = 0; i < best.count && count < request.num_candidates; ++i) {
-    const std::int32_t token = best.top_tokens[i];
-    if (std::ranges::binary_search(excluded, token, {}, &Continuation::token)) continue;
-    candidates[count++] = {token, static_cast<float>(best.top_logits[i] - log_sum_exp)};
+    result.wanted[i] = candidates_.rows()[static_cast<std::size_t>(request.wanted[i].row)].logits_out[column];
   }
 }
 

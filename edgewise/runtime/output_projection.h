@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
-#include "edgewise/kernels/loss/logits_tile.h"
+#include "edgewise/runtime/candidate_rows.h"
 #include "edgewise/runtime/weights.h"
 #include "edgewise/search/scorer.h"
 
@@ -25,31 +23,17 @@ class OutputProjection {
   void reduce_tiles(const Weights<T>& weights, const Activations<T>& states, const StepRequest& request,
                     StepResult& result);
 
-  void begin(const StepRequest& request, StepResult& result);
-  void index_excluded(const StepRequest& request);
-  void allocate_candidates(std::int64_t num_candidates);
-  void update_penalties(std::span<const std::uint8_t> allowed);
-  void allocate_wanted(std::span<const Continuation> wanted);
+  void allocate_wanted(const StepRequest& request);
 
   void set_logits_out(const StepRequest& request, std::int64_t first_token, std::int64_t count, StepResult& result);
-  void copy_wanted_logits(const StepRequest& request, std::int64_t first_token, std::int64_t count,
-                          StepResult& result) const;
-
-  void compute_log_probabilities(const StepRequest& request, StepResult& result);
-  void write_candidates(const StepRequest& request, std::int64_t row, StepResult& result) const;
+  void copy_wanted_logits(const StepRequest& request, std::int64_t first_token, std::int64_t count, StepResult& result);
 
   std::int64_t vocabulary_size_ = 0;
   std::int64_t tile_size_ = 0;  // columns of each tile but the last
-  std::vector<kernels::LogSumExpTopK> rows_;
-  std::vector<double> log_sum_exp_;  // [R]
-  std::vector<float> top_logits_;
-  std::vector<std::int32_t> top_tokens_;
-  std::vector<std::uint8_t> allowed_;
-  std::vector<float> penalty_;               // [vocabulary], by `allowed_`; empty: all tokens are allowed
-  std::vector<float> group_logits_;          // logits of some tiles (GroupedLogits)
-  std::vector<float> wanted_logits_;         // [rows with wanted tokens, tile]
-  std::vector<std::int64_t> wanted_row_;     // [R], index into `wanted_logits_`; -1: the row has no wanted tokens
-  std::vector<std::size_t> excluded_begin_;  // [R + 1], offsets into request.excluded
+  CandidateRows candidates_;
+  std::vector<float> group_logits_;       // logits of some tiles (GroupedLogits)
+  std::vector<float> wanted_logits_;      // [rows with wanted tokens, tile]
+  std::vector<std::int64_t> wanted_row_;  // [R], index into `wanted_logits_`; -1: the row has no wanted tokens
 };
 
 }  // namespace edgewise

@@ -5,24 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "edgewise/base/error.h"
+#include "edgewise/runtime/gemm_activation.h"
 
 namespace edgewise {
-namespace {
-
-kernels::GemmActivation gemm_activation(Activation activation) {
-  switch (activation) {
-    case Activation::kRelu:
-      return kernels::GemmActivation::kRelu;
-    case Activation::kGelu:
-      return kernels::GemmActivation::kGelu;
-    case Activation::kSilu:
-      return kernels::GemmActivation::kSilu;
-  }
-  fail("RuntimeModel: activation is {}, needs one of enum_names", static_cast<int>(activation));
-}
-
-}  // namespace
 
 template <typename T>
 float* SublayerRunner<T>::begin(std::int64_t rows) {

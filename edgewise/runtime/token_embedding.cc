@@ -9,8 +9,18 @@
 
 namespace edgewise {
 
+void check_tokens(std::span<const std::int64_t> tokens, std::int64_t num_rows, const char* caller) {
+  for (const std::int64_t token : tokens) {
+    check(token >= 0 && token < num_rows, "{}: token is {}, needs a number in [0, {})", caller, token, num_rows);
+  }
+}
+
+float embedding_scale(const TransformerOptions& options) {
+  return options.scale_embedding ? std::sqrt(static_cast<float>(options.size)) : 1.0f;
+}
+
 TokenEmbedding::TokenEmbedding(const TransformerOptions& options)
-    : size_(options.size), scale_(options.scale_embedding ? std::sqrt(static_cast<float>(options.size)) : 1.0f) {
+    : size_(options.size), scale_(embedding_scale(options)) {
   if (has_formula(options.positions)) formula_.emplace(options.size, options.positions);
 }
 
@@ -46,10 +56,7 @@ void TokenEmbedding::write(const SideEmbeddings& side, std::span<const std::int6
 
 void TokenEmbedding::embed(const EmbeddingTable& table, std::span<const std::int64_t> tokens, const float* vectors,
                            const std::int64_t* positions, const char* caller, float* out) const {
-  for (const std::int64_t token : tokens) {
-    check(token >= 0 && token < table.num_rows, "{}: token is {}, needs a number in [0, {})", caller, token,
-          table.num_rows);
-  }
+  check_tokens(tokens, table.num_rows, caller);
   kernels::embed_forward(kernels::EmbedForward<float>{.weight = table.vectors.data(),
                                                       .tokens = tokens.data(),
                                                       .position_table = vectors,

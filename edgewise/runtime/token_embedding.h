@@ -11,6 +11,12 @@
 
 namespace edgewise {
 
+/// Throws Error, in the name of `caller`, for a token that is not in a table of `num_rows` vectors.
+void check_tokens(std::span<const std::int64_t> tokens, std::int64_t num_rows, const char* caller);
+
+/// Returns the factor of token embeddings.
+float embedding_scale(const TransformerOptions& options);
+
 /// Computes initial states: scaled token embeddings, with or without position vectors. Position vectors by a formula
 /// are computed when they are first needed and then kept.
 class TokenEmbedding {

@@ -19,24 +19,31 @@ constexpr std::int64_t kTileSize = 1024;
 
 constexpr std::int64_t kVectorSize = 16;  // node_attention needs rows of a multiple of 16 elements
 
-/// Lists the index of each element of a row without padding in a row with padding: element k of a head has index
-/// head * head_size + k without padding, and k * padded_heads + head with padding.
-std::vector<std::int64_t> list_head_places(const LayerOptions& options, const HeadLayout& heads) {
+HeadLayout make_plain_head_layout(const LayerOptions& options) {
+  const std::int64_t head_size = options.size / options.heads;
+  return {options.heads, head_size, options.heads, head_size};
+}
+
+/// Lists the index of each element of a row of a model in a row of the layout: element k of a head has index
+/// head * head_size + k in the model and in plain weights, and k * padded_heads + head in packed weights.
+std::vector<std::int64_t> list_head_places(const LayerOptions& options, const HeadLayout& heads, bool is_plain) {
   std::vector<std::int64_t> places;
   for (std::int64_t i = 0; i < options.size; ++i) {
-    places.push_back(i % heads.head_size * heads.padded_heads + i / heads.head_size);
+    places.push_back(is_plain ? i : i % heads.head_size * heads.padded_heads + i / heads.head_size);
   }
   return places;
 }
 
 template <typename T>
 class WeightPacker {
+  using Linear = LinearOf<T>;
+
  public:
   WeightPacker(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
                const PackingOptions& packing)
       : options_(options),
-        heads_(make_head_layout(options)),
-        head_places_(list_head_places(options, heads_)),
+        heads_(kIsPlain<T> ? make_plain_head_layout(options) : make_head_layout(options)),
+        head_places_(list_head_places(options, heads_, kIsPlain<T>)),
         packing_(packing),
         reader_(file, file_name, packing.stop) {}
 
@@ -96,9 +103,17 @@ class WeightPacker {
             norm_formula<kernels::NormFormula>(options_.norm, options_.size, options_.norm_epsilon)};
   }
 
-  PackedLinear<T> read_linear(const std::string& name, std::int64_t in, std::int64_t out) {
+  Linear read_linear(const std::string& name, std::int64_t in, std::int64_t out) {
     const WeightMatrix weight = reader_.read_matrix(name + ".weight", out, in);
-    return {weight.all_rows(), reader_.read(name + ".bias", {out}), packing_.is_bf16};
+    return make_linear(weight.all_rows(), reader_.read(name + ".bias", {out}));
+  }
+
+  Linear make_linear(const WeightRows& weight, std::vector<float> bias) const {
+    if constexpr (kIsPlain<T>) {
+      return {weight, std::move(bias)};
+    } else {
+      return {weight, std::move(bias), packing_.is_bf16};
+    }
   }
 
   // Returns a row of heads with padding.
@@ -109,7 +124,7 @@ class WeightPacker {
   }
 
   // Reads several projections and joins them into one, whose result has the results of all of them.
-  PackedLinear<T> read_projections(const std::string& name, std::initializer_list<const char*> parts) {
+  Linear read_projections(const std::string& name, std::initializer_list<const char*> parts) {
     WeightMatrix weight;
     std::vector<float> bias;
     for (const char* part : parts) {
@@ -120,15 +135,15 @@ class WeightPacker {
       const std::vector<float> part_bias = pad_heads(reader_.read(prefix + ".bias", {options_.size}));
       bias.insert(bias.end(), part_bias.begin(), part_bias.end());
     }
-    return {weight.all_rows(), std::move(bias), packing_.is_bf16};
+    return make_linear(weight.all_rows(), std::move(bias));
   }
 
-  PackedLinear<T> read_attention_output(const std::string& name) {
+  Linear read_attention_output(const std::string& name) {
     const WeightMatrix weight = reader_.read_matrix(name + ".output.weight", options_.size, options_.size)
                                     .place_columns(head_places_, heads_.width());
     std::vector<float> bias;
     if (options_.attention_bias) bias = reader_.read(name + ".output.bias", {options_.size});
-    return {weight.all_rows(), std::move(bias), packing_.is_bf16};
+    return make_linear(weight.all_rows(), std::move(bias));
   }
 
   void read_common_attention_parameters(const std::string& name, AttentionParameters<T>& attention) {
@@ -184,13 +199,12 @@ class WeightPacker {
 
   void pack_output_projection(Weights<T>& weights, const WeightMatrix& table) {
     const std::vector<float> bias = reader_.read("generator.bias", {options_.output_vocabulary});
-    weights.tile_size = std::min(kTileSize, options_.output_vocabulary);
+    weights.tile_size = kIsPlain<T> ? options_.output_vocabulary : std::min(kTileSize, options_.output_vocabulary);
     for (std::int64_t first = 0; first < options_.output_vocabulary; first += weights.tile_size) {
       throw_if_set(packing_.stop);
       const std::int64_t count = std::min(weights.tile_size, options_.output_vocabulary - first);
       const std::span biases = std::span(bias).subspan(first, count);
-      weights.output_projection.push_back(
-          {table.some_rows(first, count), {biases.begin(), biases.end()}, packing_.is_bf16});
+      weights.output_projection.push_back(make_linear(table.some_rows(first, count), {biases.begin(), biases.end()}));
     }
   }
 
@@ -221,6 +235,8 @@ template Weights<float> pack_weights(const TransformerOptions&, const Safetensor
 template Weights<BFloat16> pack_weights(const TransformerOptions&, const SafetensorsFile&, const std::string&,
                                         const PackingOptions&);
 template Weights<std::int8_t> pack_weights(const TransformerOptions&, const SafetensorsFile&, const std::string&,
+                                           const PackingOptions&);
+template Weights<PlainLinear> pack_weights(const TransformerOptions&, const SafetensorsFile&, const std::string&,
                                            const PackingOptions&);
 
 }  // namespace edgewise

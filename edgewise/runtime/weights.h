@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "edgewise/base/safetensors.h"
@@ -10,13 +11,15 @@
 #include "edgewise/graph/neighbours.h"
 #include "edgewise/options/transformer_options.h"
 #include "edgewise/runtime/packed_linear.h"
+#include "edgewise/runtime/plain_linear.h"
 
-// The parameters of a Transformer, packed for matrix products. Shapes: M = size of a state, W = HeadLayout::width().
+// The parameters of a Transformer, packed for matrix products of the CPU, or plain. T is the type of packed weights, or
+// PlainLinear. Shapes: M = size of a state, W = HeadLayout::width().
 
 namespace edgewise {
 
 /// The layout of heads in a row of queries, keys or values: padded with zeros to the sizes that
-/// kernels/attention/node_attention.h requires.
+/// kernels/attention/node_attention.h requires, or as the model has them, if the weights are plain.
 struct HeadLayout {
   std::int64_t num_heads;         // heads of the model
   std::int64_t head_size;         // elements of a head of the model
@@ -29,19 +32,25 @@ struct HeadLayout {
 HeadLayout make_head_layout(const LayerOptions& options);
 
 template <typename T>
+inline constexpr bool kIsPlain = std::is_same_v<T, PlainLinear>;
+
+template <typename T>
+using LinearOf = std::conditional_t<kIsPlain<T>, PlainLinear, PackedLinear<T>>;
+
+template <typename T>
 struct AttentionParameters {
-  PackedLinear<T> query_key_value;  // M to 3 W, self-attention only
-  PackedLinear<T> query;            // M to W, cross-attention only
-  PackedLinear<T> key_value;        // M to 2 W, cross-attention only
-  PackedLinear<T> output;           // W to M
+  LinearOf<T> query_key_value;      // M to 3 W, self-attention only
+  LinearOf<T> query;                // M to W, cross-attention only
+  LinearOf<T> key_value;            // M to 2 W, cross-attention only
+  LinearOf<T> output;               // W to M
   std::vector<float> score_vector;  // [W], additive scores only
   NormParameters norm;
 };
 
 template <typename T>
 struct FeedForwardParameters {
-  PackedLinear<T> inner;
-  PackedLinear<T> outer;
+  LinearOf<T> inner;
+  LinearOf<T> outer;
   NormParameters norm;
 };
 
@@ -102,8 +111,8 @@ struct Weights {
   DepthwiseFilter decoder_filter;
   HaltingParameters decoder_halting;
   NormParameters decoder_norm;
-  std::vector<PackedLinear<T>> output_projection;  // tiles of the vocabulary
-  std::int64_t tile_size = 0;                      // columns of each tile but the last
+  std::vector<LinearOf<T>> output_projection;  // tiles of the vocabulary; a single one if plain
+  std::int64_t tile_size = 0;                  // columns of each tile but the last
 
   SideEmbeddings input_side() const { return {input_embedding, input_positions}; }
   SideEmbeddings output_side() const {

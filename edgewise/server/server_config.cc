@@ -6,7 +6,8 @@
 namespace edgewise {
 
 TranslatorOptions ServedTranslationOptions::translator_options() const {
-  return {.precision = precision,
+  return {.device = device,
+          .precision = precision,
           .beam = beam,
           .capacity = {.sentences = batch_sentences, .tokens = batch_tokens},
           .workers = workers};

@@ -14,6 +14,7 @@ namespace edgewise {
 
 /// The section [translation] of a server's config: how all models translate.
 struct ServedTranslationOptions {
+  std::string device = "cpu";
   RuntimePrecision precision = RuntimePrecision::kFp32;
   std::optional<std::int64_t> beam = {};
   std::int64_t batch_sentences = SearchCapacity().sentences;
@@ -22,6 +23,10 @@ struct ServedTranslationOptions {
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
+    field(
+        "device", self.device,
+        "where translating computes: cpu; cuda, the first GPU; cuda:N, the GPU number N; or auto, a GPU if one can be "
+        "used");
     field("precision", self.precision, "number format of matrix products");
     field("beam", self.beam, "hypotheses in the beam; none: as the config of each model says",
           range_of<SearchOptions>("beam"));

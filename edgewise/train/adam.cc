@@ -11,6 +11,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/ops/definition.h"
+#include "edgewise/ops/index_tensor.h"
 #include "edgewise/ops/tensor_parts.h"
 #include "edgewise/train/adam_plain.h"
 
@@ -40,34 +41,74 @@ Adam::Adam(const FlatParameters& parameters, const OwnedPieces& pieces, const Ad
       options_(options),
       means_(pieces.make_array()),
       variances_(pieces.make_array()) {
-  for (std::size_t bucket = 0; bucket < pieces.ranges().size(); ++bucket) {
-    for (const FlatParameter& parameter : parameters.parameters()) {
-      const FlatRange range = intersect(pieces.ranges()[bucket], parameter.range);
-      if (range.count > 0) add_segment(range, parameter.named.tensor.dim() > 1, bucket);
+  add_segments();
+  if (means_.scalar_type() == at::kFloat && calls_gpu_kernels(means_)) add_kernel_parts();
+}
+
+/// Returns the elements of a range of the flat arrays, which begin at `begin` in the owned arrays.
+AdamArrays Adam::take_arrays(const FlatRange& range, std::int64_t begin) const {
+  const FlatRange owned{begin, range.count};
+  return {take_range(parameters_.values(), range), take_range(parameters_.gradients(), range),
+          take_range(means_, owned), take_range(variances_, owned)};
+}
+
+void Adam::add_segments() {
+  std::int64_t begin = 0;
+  for (const FlatRange& piece : pieces_.ranges()) {
+    for (const FlatParameter& parameter : parameters_.parameters()) {
+      const FlatRange range = intersect(piece, parameter.range);
+      if (range.count == 0) continue;
+      segments_.push_back({parameter.named.tensor.dim() > 1, begin, take_arrays(range, begin)});
+      begin += range.count;
     }
   }
 }
 
-void Adam::add_segment(const FlatRange& range, bool is_matrix, std::size_t bucket) {
-  const FlatRange inside{range.begin - pieces_.ranges()[bucket].begin, range.count};
-  segments_.push_back(
-      {is_matrix,
-       {take_range(parameters_.values(), range), take_range(parameters_.gradients(), range),
-        take_range(pieces_.part_of(means_, bucket), inside), take_range(pieces_.part_of(variances_, bucket), inside)}});
+void Adam::add_kernel_parts() {
+  static_assert(FlatParameters::kAlignment % kElementsOfFlag == 0);
+  std::vector<std::uint8_t> flags;
+  for (const Segment& segment : segments_) {
+    flags.resize(static_cast<std::size_t>((segment.begin + segment.arrays.values.numel()) / kElementsOfFlag),
+                 segment.is_matrix ? 1 : 0);
+  }
+  const at::Tensor is_matrix = index_tensor(std::span<const std::uint8_t>(flags), means_.device());
+  std::int64_t begin = 0;
+  for (const FlatRange& range : join_neighbours(pieces_.ranges())) {
+    kernel_parts_.push_back(
+        {take_arrays(range, begin), take_range(is_matrix, {begin / kElementsOfFlag, range.count / kElementsOfFlag})});
+    begin += range.count;
+  }
 }
 
 void Adam::step(double learning_rate, double divisor) {
   check(divisor > 0.0, "Adam::step: divisor is {}, needs a number above 0", divisor);
   const auto options = means_.options();
-  step(learning_rate, at::full({}, divisor, options.dtype(at::kDouble)), at::zeros({}, options.dtype(at::kBool)));
+  step(learning_rate, scalar_like(means_, std::min(divisor, kMaxFloat)), at::zeros({}, options.dtype(at::kBool)));
 }
 
 void Adam::step(double learning_rate, const at::Tensor& divisor, const at::Tensor& is_skipped) {
   ++num_steps_;
-  const at::Tensor scale = divisor.clamp_max(kMaxFloat).to(at::kFloat);
-  const at::Tensor found_inf = is_skipped.to(at::kFloat);  // the kernel's name for a number that is not 0 if it skips
-  update(/*are_matrices=*/true, learning_rate, scale, found_inf);
-  update(/*are_matrices=*/false, learning_rate, scale, found_inf);
+  if (!kernel_parts_.empty()) {
+    // The kernel skips a step whose divisor is not finite.
+    update_by_kernel(learning_rate, divisor.masked_fill(is_skipped, std::numeric_limits<double>::quiet_NaN()));
+    return;
+  }
+  const at::Tensor found_inf = is_skipped.to(at::kFloat);  // the name in ATen of a number that is not 0 if it skips
+  update(/*are_matrices=*/true, learning_rate, divisor, found_inf);
+  update(/*are_matrices=*/false, learning_rate, divisor, found_inf);
+}
+
+void Adam::update_by_kernel(double learning_rate, const at::Tensor& divisor) {
+  for (const KernelPart& part : kernel_parts_) {
+    update_on_gpu(part.arrays, part.is_matrix,
+                  {.step = num_steps_,
+                   .learning_rate = learning_rate,
+                   .beta1 = options_.beta1,
+                   .beta2 = options_.beta2,
+                   .epsilon = options_.epsilon,
+                   .weight_decay = options_.weight_decay,
+                   .divisor = divisor});
+  }
 }
 
 void Adam::undo_skipped_step() {
@@ -75,14 +116,14 @@ void Adam::undo_skipped_step() {
   ++num_skipped_;
 }
 
-void Adam::update(bool are_matrices, double learning_rate, const at::Tensor& scale, const at::Tensor& found_inf) {
+void Adam::update(bool are_matrices, double learning_rate, const at::Tensor& divisor, const at::Tensor& found_inf) {
   std::vector<at::Tensor> values, gradients, means, variances;
   for (const Segment& segment : segments_) {
     if (segment.is_matrix != are_matrices) continue;
-    values.push_back(segment.tensors[0]);
-    gradients.push_back(segment.tensors[1]);
-    means.push_back(segment.tensors[2]);
-    variances.push_back(segment.tensors[3]);
+    values.push_back(segment.arrays.values);
+    gradients.push_back(segment.arrays.gradients);
+    means.push_back(segment.arrays.means);
+    variances.push_back(segment.arrays.variances);
   }
   if (values.empty()) return;
 
@@ -90,7 +131,7 @@ void Adam::update(bool are_matrices, double learning_rate, const at::Tensor& sca
   if (uses_plain_update(values[0])) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       update_plain({values[i], gradients[i], means[i], variances[i]},
-                   {num_steps_, learning_rate, weight_decay, scale, found_inf.to(at::kBool)}, options_);
+                   {num_steps_, learning_rate, weight_decay, divisor, found_inf.to(at::kBool)}, options_);
     }
     return;
   }
@@ -104,7 +145,7 @@ void Adam::update(bool are_matrices, double learning_rate, const at::Tensor& sca
     at::_fused_adamw_(take_parts(values, parts), take_parts(gradients, parts), take_parts(means, parts),
                       take_parts(variances, parts), /*max_exp_avg_sqs=*/{}, std::vector(parts.size(), num_steps),
                       learning_rate, options_.beta1, options_.beta2, weight_decay, options_.epsilon, /*amsgrad=*/false,
-                      /*maximize=*/false, scale, found_inf);
+                      /*maximize=*/false, divisor, found_inf);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "edgewise/ops/adam_kernel.h"
 #include "edgewise/train/owned_pieces.h"
 
 namespace edgewise {
@@ -34,7 +35,7 @@ class Adam {
   void step(double learning_rate, double divisor);
 
   /// As above, with numbers on the device of the parameters, of which the host knows only later whether they are
-  /// finite: `divisor` is fp64, and `is_skipped` is bool. A step that is skipped changes no value and counts as an
+  /// finite: `divisor` is fp32, and `is_skipped` is bool. A step that is skipped changes no value and counts as an
   /// update, until the caller calls undo_skipped_step().
   void step(double learning_rate, const at::Tensor& divisor, const at::Tensor& is_skipped);
 
@@ -55,11 +56,21 @@ class Adam {
   /// Owned elements of consecutive parameters that are all matrices, or all others.
   struct Segment {
     bool is_matrix;
-    std::vector<at::Tensor> tensors;  // values, gradients, means, variances
+    std::int64_t begin;  // in an owned array
+    AdamArrays arrays;
   };
 
-  void add_segment(const FlatRange& range, bool is_matrix, std::size_t bucket);
-  void update(bool are_matrices, double learning_rate, const at::Tensor& scale, const at::Tensor& found_inf);
+  /// Owned elements that are consecutive in the flat arrays, which one call of the kernel for GPUs updates.
+  struct KernelPart {
+    AdamArrays arrays;
+    at::Tensor is_matrix;
+  };
+
+  AdamArrays take_arrays(const FlatRange& range, std::int64_t begin) const;
+  void add_segments();
+  void add_kernel_parts();
+  void update_by_kernel(double learning_rate, const at::Tensor& divisor);
+  void update(bool are_matrices, double learning_rate, const at::Tensor& divisor, const at::Tensor& found_inf);
 
   const FlatParameters& parameters_;
   const OwnedPieces& pieces_;
@@ -67,6 +78,7 @@ class Adam {
   at::Tensor means_;
   at::Tensor variances_;
   std::vector<Segment> segments_;
+  std::vector<KernelPart> kernel_parts_;  // empty if ATen updates the segments
   std::int64_t num_steps_ = 0;
   std::int64_t num_skipped_ = 0;
 };

@@ -5,14 +5,10 @@
 
 #include <cstdint>
 
+#include "edgewise/ops/adam_kernel.h"
 #include "edgewise/train/adam.h"
 
 namespace edgewise {
-
-/// Elements of the arrays that Adam updates, all of one size.
-struct AdamArrays {
-  at::Tensor values, gradients, means, variances;
-};
 
 /// The numbers of an update. `divisor` is fp32 and `is_skipped` bool, both on the device of the arrays.
 struct AdamUpdate {

@@ -11,8 +11,6 @@
 namespace edgewise {
 namespace {
 
-constexpr std::int64_t kAlignment = 16;  // elements: a register of AVX-512 has 16 floats
-
 // Large enough that the time of an exchange is that of its bytes, and small enough that several exchanges of a model
 // run during the backward pass.
 constexpr std::int64_t kBucketElements = 1 << 20;
@@ -112,6 +110,18 @@ std::int64_t FlatParameters::begin_of(const at::Tensor& parameter) const {
   const auto found = std::ranges::find_if(
       parameters_, [&](const FlatParameter& other) { return other.named.tensor.is_same(parameter); });
   return found == parameters_.end() ? size() : found->range.begin;
+}
+
+std::vector<FlatRange> join_neighbours(const std::vector<FlatRange>& ranges) {
+  std::vector<FlatRange> joined;
+  for (const FlatRange& range : ranges) {
+    if (!joined.empty() && joined.back().end() == range.begin) {
+      joined.back().count += range.count;
+    } else {
+      joined.push_back(range);
+    }
+  }
+  return joined;
 }
 
 at::Tensor take_range(const at::Tensor& flat, const FlatRange& range) {

@@ -35,6 +35,8 @@ struct FlatParameter {
 /// elements between the parameters are always zero.
 class FlatParameters {
  public:
+  static constexpr std::int64_t kAlignment = 16;  // elements: a register of AVX-512 has 16 floats
+
   /// Throws Error unless all parameters are contiguous leaves of one type that require gradients.
   FlatParameters(const std::vector<NamedTensor>& parameters, std::int64_t pieces, at::Device device = at::kCPU);
 
@@ -68,6 +70,9 @@ class FlatParameters {
   at::Tensor values_;
   at::Tensor gradients_;
 };
+
+/// Returns ascending ranges with each range joined to the one before it if that ends where it begins.
+std::vector<FlatRange> join_neighbours(const std::vector<FlatRange>& ranges);
 
 /// Returns the elements of a range of a flat array, as a view.
 at::Tensor take_range(const at::Tensor& flat, const FlatRange& range);

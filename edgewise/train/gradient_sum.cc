@@ -3,10 +3,6 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/linalg_vector_norm.h>
-#include <ATen/ops/ones_like.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/where.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
@@ -14,6 +10,8 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/ops/definition.h"
+#include "edgewise/ops/gradient_norm.h"
 #include "edgewise/ops/tensor_parts.h"
 
 namespace edgewise {
@@ -119,45 +117,31 @@ void GradientSum::finish() {
   exchanges_.clear();
 }
 
-/// Returns the sum of squares of each owned piece, fp64.
-at::Tensor GradientSum::squares_of_owned_pieces() const {
+/// Returns the parts of the owned gradients whose squares are summed one part after the other: the pieces, which are
+/// the same for any number of processes.
+std::vector<at::Tensor> GradientSum::owned_pieces() const {
   std::vector<at::Tensor> pieces;
   for (const FlatRange& range : pieces_.ranges()) {
     for (const at::Tensor& piece : take_range(parameters_.gradients(), range).chunk(num_own_ranks_)) {
       pieces.push_back(piece);
     }
   }
-  const std::vector<TensorPart> all_parts = split_tensors(pieces);
-  std::vector<at::Tensor> squares_of_parts(all_parts.size());
-  parallel_parts(all_parts, [&](std::span<const TensorPart> parts) {
-    for (const TensorPart& part : parts) {
-      squares_of_parts[part.index] = at::linalg_vector_norm(take_part(pieces, part)).to(at::kDouble).square();
-    }
-  });
-  std::vector<at::Tensor> squares(pieces.size());
-  for (const TensorPart& part : all_parts) {
-    at::Tensor& sum = squares[part.tensor];
-    sum = sum.defined() ? sum + squares_of_parts[part.index] : squares_of_parts[part.index];
-  }
-  return at::stack(squares);
+  return pieces;
 }
 
-at::Tensor GradientSum::norm() const {
+at::Tensor GradientSum::sum_of_squares() const {
   const at::NoGradGuard no_gradients;
-  const at::Tensor own = squares_of_owned_pieces();
+  const at::Tensor& gradients = parameters_.gradients();
+  const bool is_on_gpu = calls_gpu_kernels(gradients);
+  // One virtual rank has one process. Then a GPU sums all gradients at once, instead of bucket after bucket.
+  if (is_on_gpu && parameters_.pieces() == 1) return sums_of_squares({gradients})[0];
+  const at::Tensor own = sums_of_squares(owned_pieces());
   at::Tensor squares = at::empty({processes_.size(), std::ssize(parameters_.buckets()), num_own_ranks_}, own.options());
   processes_.all_gather(own, squares);
-  // The order of buckets and pieces, whoever owns them. A cumulative sum adds one number after the other.
-  return squares.permute({1, 0, 2}).reshape({-1}).cumsum(0)[-1].sqrt();
-}
-
-double clip_divisor(double norm, double clip_norm) {
-  return clip_norm > 0.0 && norm > clip_norm ? norm / clip_norm : 1.0;
-}
-
-at::Tensor clip_divisor(const at::Tensor& norm, double clip_norm) {
-  const at::Tensor one = at::ones_like(norm);
-  return clip_norm > 0.0 ? at::where(norm > clip_norm, norm / clip_norm, one) : one;
+  // The order of buckets and pieces, whoever owns them. On the CPU, a cumulative sum adds one number after the other,
+  // and a sum is not the same on all processors; on a GPU, only the sum has the same bits in every run.
+  const at::Tensor ordered = squares.permute({1, 0, 2}).reshape({-1});
+  return is_on_gpu ? ordered.sum() : ordered.cumsum(0)[-1];
 }
 
 }  // namespace edgewise

@@ -40,9 +40,9 @@ class GradientSum {
   /// Exchanges the rest, and waits until the sum is complete. Throws LostProcessError.
   void finish();
 
-  /// Returns the Euclidean norm of the sum, fp64 on the device of the parameters, with the same bits in all processes.
-  /// All processes call this function after finish().
-  at::Tensor norm() const;
+  /// Returns the squared Euclidean norm of the sum, fp64 on the device of the parameters, with the same bits in all
+  /// processes. All processes call this function after finish().
+  at::Tensor sum_of_squares() const;
 
  private:
   struct Exchange {
@@ -55,7 +55,7 @@ class GradientSum {
   void add_summand(const at::Tensor& sum, const at::Tensor& summand, std::int64_t num_ranks) const;
   void begin_exchange(std::size_t bucket);
   void end_exchange(Exchange& exchange) const;
-  at::Tensor squares_of_owned_pieces() const;
+  std::vector<at::Tensor> owned_pieces() const;
 
   const FlatParameters& parameters_;
   const OwnedPieces& pieces_;
@@ -67,9 +67,5 @@ class GradientSum {
   std::size_t num_waiting_buckets_ = 0;  // buckets, from the first on, whose exchange has not begun
   std::vector<Exchange> exchanges_;
 };
-
-/// Returns the number, at least 1, by which clipping divides gradients of this norm; `clip_norm` 0: no limit.
-double clip_divisor(double norm, double clip_norm);
-at::Tensor clip_divisor(const at::Tensor& norm, double clip_norm);
 
 }  // namespace edgewise

@@ -17,7 +17,7 @@
 #include <variant>
 #include <vector>
 
-#include "edgewise/train/gradient_sum.h"
+#include "edgewise/ops/gradient_norm.h"
 #include "edgewise/train/metrics.h"
 
 namespace edgewise {
@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::int64_t kBuckets = 40;
 
-/// Returns a histogram of 40 buckets; nothing for no values or for values that are not finite.
+/// Returns a histogram of 40 buckets of values on the CPU; nothing for no values or for values that are not finite.
 std::optional<Histogram> make_histogram(const at::Tensor& values) {
   Histogram histogram;
   histogram.count = static_cast<double>(values.numel());
@@ -54,7 +54,7 @@ std::optional<Histogram> make_histogram(const at::Tensor& values) {
 void add_values(EventSummary& summary, const std::string& kind, const std::string& layer,
                 const std::vector<at::Tensor>& tensors, double factor) {
   if (tensors.empty()) return;
-  const std::optional<Histogram> histogram = make_histogram(at::cat(tensors).mul_(factor));
+  const std::optional<Histogram> histogram = make_histogram(at::cat(tensors).mul_(factor).cpu());
   if (!histogram) return;
   summary.add_scalar(kind + "_norm/" + layer, std::sqrt(histogram->sum_of_squares));
   summary.add_histogram(kind + "s/" + layer, *histogram);

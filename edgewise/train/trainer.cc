@@ -47,12 +47,12 @@ Outcome catch_stop(const std::function<Outcome()>& work) {
 }  // namespace
 
 Trainer::Trainer(const TrainOptions& options, TrainingTask& task, BatchShares& batches, TrainObserver& observer,
-                 ProcessGroup& processes)
+                 ProcessGroup& processes, at::Device device)
     : options_(options),
       task_(task),
       observer_(observer),
       processes_(processes),
-      updater_(options, task, batches, processes) {
+      updater_(options, task, batches, processes, device) {
   if (options.average > 0.0) average_.emplace(updater_.parameters(), updater_.pieces(), options.average);
   state_.averaged = num_averaged();
   state_.seed = options.seed;

@@ -46,9 +46,10 @@ enum class Outcome {
 /// error ends one process, and the others throw LostProcessError.
 class Trainer {
  public:
-  /// Task, batches, observer and processes must outlive the trainer.
+  /// Moves the parameters of the task to `device`, where all steps compute (updater.h). Task, batches, observer and
+  /// processes must outlive the trainer.
   Trainer(const TrainOptions& options, TrainingTask& task, BatchShares& batches, TrainObserver& observer,
-          ProcessGroup& processes = single_process());
+          ProcessGroup& processes = single_process(), at::Device device = at::kCPU);
 
   /// Opens the run directory in process 0, before the other functions; the other processes do not call this function.
   /// `lock` is the directory's, if the caller holds it already.

@@ -15,6 +15,7 @@
 #include "edgewise/base/profile.h"
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/ops/gradient_norm.h"
 #include "edgewise/ops/gradients_in_place.h"
 #include "edgewise/ops/host_read.h"
 #include "edgewise/train/gradient_hooks.h"
@@ -270,13 +271,13 @@ void Updater::update_parameters(std::int64_t step, std::vector<at::Tensor> unrea
   const ScopedTimer timer("optimiser");
   const at::NoGradGuard no_gradients;
   const auto tokens = static_cast<double>(update.sums.tokens);
-  const at::Tensor norm = gradient_sum_.norm() / tokens;
+  const auto [norm, divisor] = divide_by_norm(gradient_sum_.sum_of_squares(), tokens, options_.clip_norm);
   unread.push_back(norm.view({1}));
   const at::Tensor results = at::cat(unread);
   const bool is_known_loss_finite = std::isfinite(update.sums.loss);
   const at::Tensor is_skipped =
       is_known_loss_finite ? results.isfinite().all().bitwise_not() : at::ones({}, results.options().dtype(at::kBool));
-  adam_.step(schedule_(step), clip_divisor(norm, options_.clip_norm) * tokens, is_skipped);
+  adam_.step(schedule_(step), divisor, is_skipped);
   run_exchange(update.exchange_seconds, [&] { pieces_.share(parameters_.values()); });
 
   const std::vector<double> numbers = read_numbers(results);

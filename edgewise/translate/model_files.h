@@ -68,9 +68,10 @@ TextCodec text_codec(const Experiment& experiment, const Vocabularies& vocabular
 ScorerFactory make_runtime_scorer_factory(ModelFiles files, RuntimePrecision precision = RuntimePrecision::kFp32,
                                           const CrossHeads& recorded_heads = {}, const StopRequest* stop = nullptr);
 
-/// Returns a name of the instructions that compute with this precision on this machine, such as "avx512". On machines
-/// with equal names, translations have equal bits.
-std::string translation_instructions(RuntimePrecision precision);
+/// Does so on the GPU with a number that choose_gpu() returned. Throws Error, too, for a model without kernels for GPUs
+/// (gpu_runtime/gpu_model.h) and in a build without CUDA.
+ScorerFactory make_gpu_scorer_factory(ModelFiles files, RuntimePrecision precision, const CrossHeads& recorded_heads,
+                                      const StopRequest* stop, std::int64_t gpu);
 
 /// Writes a model directory whose parameters are the mean over several model or run directories, usually checkpoints of
 /// one training: their mean is often better than the last checkpoint. The other files are those of the first model.

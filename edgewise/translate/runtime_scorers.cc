@@ -3,8 +3,9 @@
 #include <memory>
 #include <string>
 
+#include "edgewise/gpus/choose_gpu.h"
 #include "edgewise/runtime/runtime_model.h"
-#include "edgewise/translate/model_files.h"
+#include "edgewise/translate/translation_engine.h"
 
 namespace edgewise {
 
@@ -15,6 +16,8 @@ ScorerFactory make_runtime_scorer_factory(ModelFiles files, RuntimePrecision pre
   return [model, recorded_heads] { return model->make_scorer(recorded_heads); };
 }
 
-std::string translation_instructions(RuntimePrecision precision) { return instructions_of(precision); }
+std::string translation_instructions(const TranslatorOptions& options) {
+  return choose_gpu({"Translator: device", options.device}) ? "cuda" : instructions_of(options.precision);
+}
 
 }  // namespace edgewise

@@ -6,6 +6,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/gpus/choose_gpu.h"
 #include "edgewise/search/ensemble_scorer.h"
 
 namespace edgewise {
@@ -29,11 +30,13 @@ TextCodec make_codec(const std::vector<ModelFiles>& models) {
 }
 
 ScorerFactory make_ensemble(std::vector<ModelFiles> models, const TranslatorOptions& options) {
+  const std::optional<std::int64_t> gpu = choose_gpu({"Translator: device", options.device});
   std::vector<ScorerFactory> factories;
   factories.reserve(models.size());
   for (ModelFiles& model : models) {
     factories.push_back(
-        make_runtime_scorer_factory(std::move(model), options.precision, options.recorded_heads, options.stop));
+        gpu ? make_gpu_scorer_factory(std::move(model), options.precision, options.recorded_heads, options.stop, *gpu)
+            : make_runtime_scorer_factory(std::move(model), options.precision, options.recorded_heads, options.stop));
   }
   if (factories.size() == 1) return std::move(factories.front());
   return [factories = std::move(factories)] {

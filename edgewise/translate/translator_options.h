@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "edgewise/base/fields.h"
 #include "edgewise/base/stop_request.h"
@@ -16,6 +17,7 @@ namespace edgewise {
 /// Options of a Translator. Search options that are not set come from the [search] section of the model's config. The
 /// listed fields are those that a user may set by name, beside the fields of SearchOptions.
 struct TranslatorOptions {
+  std::string device = "cpu";                            // options/device_name.h
   RuntimePrecision precision = RuntimePrecision::kFp32;  // number format of the model's matrix products
   std::optional<SearchOptions> search = {};              // all search options but the special tokens
   std::optional<std::int64_t> beam = {};                 // search.beam
@@ -37,6 +39,10 @@ struct TranslatorOptions {
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
+    field(
+        "device", self.device,
+        "where translating computes: cpu; cuda, the first GPU; cuda:N, the GPU number N; or auto, a GPU if one can be "
+        "used");
     field("precision", self.precision, "number format of matrix products");
     field("input_language", self.languages.input,
           "a multilingual model's name of the language of inputs, such as eng_Latn; empty: as in the model's config");

@@ -63,6 +63,7 @@ class Translator:
     """Translates with a model: a run or model directory, the name of a model such as "en-de", or a list of both, which
     is an ensemble. Threads may use a translator at the same time.
 
+    device: where translating computes: cpu; cuda, the first GPU; cuda:N, the GPU number N; or auto, a GPU if one can be used
     precision: number format of matrix products
     input_language: a multilingual model's name of the language of inputs, such as eng_Latn; empty: as in the model's config
     output_language: a multilingual model's name of the language of outputs, such as fra_Latn; empty: as in the model's config
@@ -104,6 +105,7 @@ class Translator:
         self,
         model: str | PathLike[str] | Iterable[str | PathLike[str]],
         *,
+        device: str = ...,
         precision: Literal["fp32", "bf16", "int8"] = ...,
         input_language: str = ...,
         output_language: str = ...,

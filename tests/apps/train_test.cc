@@ -55,6 +55,28 @@ TEST_F(TrainProgram, HasAnExampleThatTrainsEvaluatesAndTranslates) {
   EXPECT_TRUE(std::filesystem::exists(path("run/best/model.safetensors")));
 }
 
+TEST_F(TrainProgram, EndsWithTheReasonIfADeviceCannotBeUsed) {
+  write("tiny.toml", kTinyConfig + "device = \"cuda:127\"\nvirtual_ranks = 2\n");
+  expect_refused(
+      {"train", "tiny.toml", "--out", "run", "--device", "gpu"},
+      "train: train.device is gpu, needs cpu, auto, cuda, or cuda: with the number of a GPU, such as cuda:0");
+  const std::vector<std::string> command = {"train", "tiny.toml", "--out", "run"};
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--processes", "2"}}) {
+    std::vector<std::string> words = command;
+    words.insert(words.end(), more.begin(), more.end());
+    const ProcessResult result = run(words);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.errors, testing::MatchesRegex("train: train.device is cuda:127, needs [^\n]*\n"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("run")));
+}
+
+TEST_F(TrainProgram, ComputesOnTheDeviceOfTheCommandAndNotOfTheConfig) {
+  write("tiny.toml", kTinyConfig + "device = \"cuda:127\"\n");
+  run_well({"train", "tiny.toml", "--out", "run", "--device", "cpu"});
+  EXPECT_THAT(read("run/last/config.toml"), HasSubstr("device = \"cpu\""));
+}
+
 TEST_F(TrainProgram, WritesMetricsAsOneJsonObjectPerLine) {
   write("tiny.toml", kTinyConfig);
 

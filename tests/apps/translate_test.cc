@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -50,6 +52,15 @@ TEST_F(TranslateProgram, ReadsWindowsTextAsIfItWereUnixText) {
   const std::string windows_text = run_well({"translate", "--model", "run"}, {.input = "\xEF\xBB\xBF"
                                                                                        "a b\r\nc d"});
   EXPECT_EQ(windows_text, unix_text);
+}
+
+TEST_F(TranslateProgram, EndsWithTheReasonIfADeviceCannotBeUsed) {
+  expect_refused({"translate", "--model", "run", "--device", "gpu"},
+                 "Translator: device is gpu, needs cpu, auto, cuda, or cuda: with the number of a GPU, such as cuda:0");
+  const ProcessResult result = run({"translate", "--model", "run", "--device", "cuda:127"}, {.input = "a b\n"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.output, "");
+  EXPECT_THAT(result.errors, testing::MatchesRegex("Translator: device is cuda:127, needs [^\n]*\n"));
 }
 
 TEST_F(TranslateProgram, WritesAFileWholeOrNotAtAll) {

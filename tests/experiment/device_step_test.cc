@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training steps on the device `meta`, whose tensors have no numbers: reading a number, or mixing devices, throws. So
 // these tests list everything for which a step on any device waits.
+#include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "edgewise/data/encoded_text.h"
-#include "edgewise/experiment/make_vocabularies.h"
-#include "edgewise/experiment/translation_task.h"
+#include "edgewise/experiment/evaluate.h"
 #include "edgewise/ops/host_read.h"
-#include "edgewise/train/updater.h"
+#include "tests/experiment/small_training.h"
 #include "tests/support/meta_parameters.h"
 
 namespace edgewise {
@@ -22,24 +20,12 @@ using testing::ElementsAre;
 
 /// Runs two training steps on the device `meta`. Returns the sizes of the tensors that they read.
 std::vector<std::int64_t> train_on_meta(const std::vector<std::string>& settings) {
-  std::vector<std::string> all = {"data.task=copy",         "data.train_size=24", "data.valid_size=0",
-                                  "data.test_size=0",       "data.symbols=5",     "vocabulary.shared=true",
-                                  "batch.tokens=0",         "batch.sentences=6",  "model.encoder_layers=2",
-                                  "model.decoder_layers=2", "model.size=12",      "model.heads=2",
-                                  "model.feed_forward=10",  "train.clip_norm=1"};
-  all.insert(all.end(), settings.begin(), settings.end());
-  const Experiment experiment = parse_experiment("", "device", all);
-  Corpus corpus = load_corpus(experiment.data, "");
-  const Vocabularies vocabularies = make_vocabularies(experiment.vocabulary, corpus);
-  TranslationTask task({experiment, vocabularies, make_model(transformer_options(experiment, vocabularies), 3)}, {});
-  const PairEncoder encoder(vocabularies.input, vocabularies.output, make_encode_options(experiment.data));
-  BatchShares batches(std::make_shared<EncodedText>(corpus.train, encoder), experiment.batch, 1,
-                      virtual_ranks_of(experiment.train, single_process()));
-  move_to_meta(task.parameters());
-  Updater update(experiment.train, task, batches, single_process(), at::kMeta);
+  SmallTraining training(settings);
+  move_to_meta(training.task().parameters());
+  Updater update(training.options(), training.task(), training.batches(), single_process(), at::kMeta);
   const HostReads reads;
   for (std::int64_t step = 1; step <= 2; ++step) EXPECT_TRUE(update(step).is_applied());
-  for (const NamedTensor& parameter : task.parameters()) {
+  for (const NamedTensor& parameter : training.task().parameters()) {
     EXPECT_TRUE(parameter.tensor.is_meta() && parameter.tensor.grad().is_meta()) << parameter.name;
   }
   return reads.sizes();
@@ -58,6 +44,35 @@ TEST(TrainingStepOnADevice, WaitsOnceForAllVirtualRanks) {
 TEST(TrainingStepOnADevice, WaitsForTheHaltingProbabilitiesOfAUniversalTransformer) {
   const std::vector<std::int64_t> sizes = train_on_meta({"model.kind=universal"});
   EXPECT_EQ(sizes.size(), 2 * (2 + 2 + 1U));  // two steps of the encoder, two of the decoder, and the results
+}
+
+/// Computes the loss of a validation batch on the device `meta`. Returns the sizes of the tensors that it reads.
+std::vector<std::int64_t> validate_on_meta(const std::vector<std::string>& settings) {
+  const Experiment experiment = small_experiment(settings);
+  const Corpus corpus = load_corpus(experiment.data, "");
+  const Vocabularies vocabularies = make_vocabularies(experiment.vocabulary, corpus);
+  const TranslationModel model = {experiment, vocabularies,
+                                  make_model(transformer_options(experiment, vocabularies), 3)};
+  const SentencePairs sentences = {{"a b c", "b"}, {"c b a", "b"}, {}};
+  const EvaluationPairs pairs = encode_evaluation_pairs(experiment, sentences, vocabularies);
+  move_to_meta(model.model->parameters());
+  const at::NoGradGuard no_gradients;
+  const HostReads reads;
+  Pass pass = Pass::inference();
+  const BatchLoss loss = batch_loss(model, make_batch(pairs.encoded.pairs), /*rdrop=*/0, pass);
+  EXPECT_TRUE(loss.objective.is_meta());
+  EXPECT_EQ(loss.sums().tokens, 6);
+  return reads.sizes();
+}
+
+TEST(ValidationOnADevice, WaitsOnceForTheLossAndTheCorrectTokensOfABatch) {
+  EXPECT_THAT(validate_on_meta({}), ElementsAre(2));
+  EXPECT_THAT(validate_on_meta({"model.score=additive", "model.norm=std_norm"}), ElementsAre(2));
+  EXPECT_THAT(validate_on_meta({"model.preset=chapter", "model.tying=all"}), ElementsAre(2));
+}
+
+TEST(ValidationOnADevice, WaitsForTheHaltingProbabilitiesOfAUniversalTransformer) {
+  EXPECT_EQ(validate_on_meta({"model.kind=universal"}).size(), 2 + 2 + 1U);
 }
 
 }  // namespace

@@ -151,6 +151,7 @@ const std::vector<OptionRow>& option_rows() {
       {"train.smoothing", "0.3", letters},
       {"train.rdrop", "2.0", letters},
       {"train.precision", "bf16", letters},
+      {"train.device", "cuda:127", letters},
       {"train.log_every", "1", letters},
       {"train.validate_every", "1", letters},
       {"train.save_every", "1", letters},

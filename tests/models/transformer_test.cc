@@ -46,6 +46,40 @@ TEST(Transformer, HasLeafParametersThatAllGetGradients) {
   }
 }
 
+// Heads of 8 and 32 numbers, for which there are kernels on every device; kernels do not compute in fp64.
+TEST(Transformer, HasTheLossAndTheGradientsOfFp64InFp32) {
+  constexpr double kTolerance = 1e-4;     // many roundings of 2^-24
+  constexpr double kCancellation = 1e-6;  // in the gradients of key biases, which are zero
+  for (const TransformerPreset preset : all_presets()) {
+    for (const std::int64_t size : {16, 64}) {
+      TransformerOptions options = small_options(preset);
+      options.size = size;
+      options.dropout = {.embedding = 0.1, .residual = 0.1, .attention = 0.1, .activation = 0.1};
+      const Transformer model(options, 1);
+      Transformer exact(options, 1);
+      convert_parameters(exact, at::kDouble);
+      auto loss_of = [](const Transformer& of) {
+        Pass pass = Pass::training(3);
+        const at::Tensor loss = of.loss(small_batch(), {}, /*rdrop=*/0, pass).objective;
+        loss.backward();
+        return loss.item<double>();
+      };
+
+      const double expected = loss_of(exact);
+
+      EXPECT_NEAR(loss_of(model), expected, kTolerance * expected);
+      const auto expected_parameters = parameters(exact);
+      const auto actual_parameters = parameters(model);
+      for (std::size_t i = 0; i < expected_parameters.size(); ++i) {
+        SCOPED_TRACE(expected_parameters[i].name);
+        const at::Tensor& grad = expected_parameters[i].tensor.grad();
+        expect_close(actual_parameters[i].tensor.grad(), grad,
+                     kTolerance * grad.abs().max().item<double>() + kCancellation);
+      }
+    }
+  }
+}
+
 TEST(Transformer, GivesASentenceTheSameLogitsAloneAndInABatch) {
   for (const TransformerPreset preset : all_presets()) {
     const Transformer model = small_model(small_options(preset));

@@ -79,6 +79,17 @@ TEST(ConvertParameters, CopiesParametersThatHaveTheTypeAlready) {
   EXPECT_NE(pair.first.weight.data_ptr(), before.data_ptr());
 }
 
+TEST(MoveParameters, LeavesThoseThatAreOnTheDeviceButDiscardsGradients) {
+  const TiedPair pair = tied_pair();
+  const at::Tensor weight = pair.first.weight;
+  const void* values = weight.const_data_ptr();
+  weight.mutable_grad() = at::ones_like(weight);
+  move_parameters(parameters(pair), at::kCPU);
+  EXPECT_EQ(pair.second.weight.const_data_ptr(), values);
+  EXPECT_FALSE(weight.grad().defined());
+  EXPECT_TRUE(weight.requires_grad());
+}
+
 TEST(LoadTensors, ReadsBackWhatWasSerialised) {
   for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kLong}) {
     const std::vector<NamedTensor> saved = {{"a", (100 * random_tensor({2, 3}, 1)).to(dtype)},

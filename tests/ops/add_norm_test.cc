@@ -36,8 +36,9 @@ TEST(Normalise, FollowsTheFormulaOfStdNorm) {
 TEST(Normalise, MapsARowOfEqualNumbersToTheBias) {
   const at::Tensor bias = normal({4}, 3);
   for (const NormKind kind : {NormKind::kLayerNorm, NormKind::kStdNorm}) {
-    const auto result = output_and_gradients([&](const Tensors& x) { return normalise(x[0], x[1], x[2], kind, 1e-5); },
-                                             {at::full({1, 4}, 2.0, at::kDouble), normal({4}, 2), bias});
+    const auto result =
+        output_and_gradients([&](const Tensors& x) { return normalise(x[0], x[1], x[2], kind, 1e-5); },
+                             {at::full({1, 4}, 2.0, at::kDouble).to(test_device()), normal({4}, 2), bias});
 
     expect_close(result[0][0], bias, "output");
     EXPECT_TRUE(result[1].isfinite().all().item<bool>());
@@ -102,7 +103,7 @@ Tensors run(AddNormFunction function, const Tensors& inputs, const AddNormOption
   Tensors leaves;
   for (const at::Tensor& input : inputs) leaves.push_back(input.detach().requires_grad_());
   const AddNorm result = function(leaves[0], leaves[1], leaves[2], leaves[3], options);
-  at::Tensor loss = at::zeros({}, at::kDouble);
+  at::Tensor loss = at::zeros({}, at::kDouble).to(test_device());
   if (used != UsedOutputs::kNormed) loss = loss + project(result.sum_TM, 8).to(at::kDouble);
   if (used != UsedOutputs::kSum) loss = loss + project(result.normed_TM, 9).to(at::kDouble);
   if (used == UsedOutputs::kSum) leaves.resize(2);
@@ -159,7 +160,7 @@ TEST(AddNorm, WithoutSummandIsANorm) {
 TEST(AddNorm, TakesAnyNumberOfDimensions) {
   const at::Tensor x = normal({2, 3, 6}, 1, at::kFloat);
   const at::Tensor y = normal({2, 3, 6}, 2, at::kFloat);
-  const at::Tensor gain = at::ones({6});
+  const at::Tensor gain = at::ones({6}).to(test_device());
   const AddNormOptions options = {.dropout = 0.5, .dropout_key = {1, 2}};
 
   const AddNorm result = add_norm(x, y, gain, gain, options);

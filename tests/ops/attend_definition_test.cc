@@ -9,6 +9,8 @@
 #include "edgewise/ops/attend.h"
 #include "edgewise/ops/attention_options.h"
 #include "edgewise/ops/edge_index.h"
+#include "edgewise/ops/gpu_attention.h"
+#include "edgewise/ops/gpu_kernels.h"
 #include "tests/ops/attention_inputs.h"
 #include "tests/support/failures_of.h"
 #include "tests/support/gradient_check.h"
@@ -36,45 +38,72 @@ Tensors convert(const Tensors& tensors, at::ScalarType type) {
   return result;
 }
 
+bool tests_gpu_kernels() { return uses_gpu_kernels(at::zeros({1})); }
+
+// Calls fn for each instruction set of this machine, or once for kernels for GPUs.
+template <class Fn>
+void for_each_instruction_set(Fn fn) {
+  if (tests_gpu_kernels()) return fn();
+  for (const auto set : kernels::runnable_instruction_sets()) {
+    SCOPED_TRACE(std::string(kernels::instruction_set_name(set)));
+    const kernels::ForcedInstructionSet forced(set);
+    fn();
+  }
+}
+
+// Returns small sizes for which there is a kernel for every relation.
+HeadSizes small_heads() {
+  return tests_gpu_kernels() ? HeadSizes{.head_size = 32, .value_size = 32}
+                             : HeadSizes{.head_size = 5, .value_size = 3};
+}
+
 at::Tensor bias_of(const Tensors& inputs) { return inputs.size() > 3 ? inputs[3] : at::Tensor(); }
 
-// Returns bounds for the rounding errors in fp32 of the output and the gradients of attend. The gradient of a score is
-// a weight times a difference of two gradients of weights, which may cancel: its error is as large as that of these
-// terms. A few such errors are added up for a gradient of query, key or edge bias.
+// Returns bounds for the rounding errors of the output and the gradients of attend. The gradient of a score is a weight
+// times a difference of two gradients of weights, which may cancel: its error is as large as that of these terms. A few
+// such errors in fp32 are added up for a gradient of query, key or edge bias. Kernels for GPUs round weights and
+// gradients of scores to bf16, if the tensors have this type, and compute the mean gradient of a row's weights from its
+// rounded output.
 std::vector<double> rounding_errors(const Relation& relation, const AttentionOptions& options, const Tensors& inputs) {
   if (relation.num_edges() == 0) return {0, 0, 0, 0, 0};
   const EdgeIndexTensors edges = edge_index_tensors(relation, at::kCPU);
   const Tensors exact = convert(inputs, at::kDouble);
   const at::Tensor grad_out_DHV = gradient_of_output({inputs[0].size(0), inputs[0].size(1), inputs[2].size(2)});
-  const at::Tensor grad_weight_EH =
-      (grad_out_DHV.index_select(0, edges.destination_E) * exact[2].index_select(0, edges.source_E)).sum(-1);
+  const at::Tensor term_EHV =
+      grad_out_DHV.index_select(0, edges.destination_E) * exact[2].index_select(0, edges.source_E);
   auto largest = [](const at::Tensor& tensor) { return tensor.abs().max().item<double>(); };
-  const double of_score = 8 * 0x1p-24 * largest(grad_weight_EH) / (1 - options.dropout);
+  const bool rounds_to_bf16 = tests_gpu_kernels() && inputs[0].scalar_type() == at::kBFloat16;
+  const double of_weight = (rounds_to_bf16 ? 0x1p-9 : 0) / (1 - options.dropout);
+  const double of_term = (rounds_to_bf16 ? 0x1p-9 : 8 * 0x1p-24) / (1 - options.dropout);
+  const double of_score = of_term * largest(term_EHV.abs().sum(-1));
   const double scale = std::abs(scale_or_default(options, exact[0]));
-  return {0, of_score * scale * largest(exact[1]), of_score * scale * largest(exact[0]), 0, of_score};
+  return {of_weight * largest(exact[2]), of_score * scale * largest(exact[1]), of_score * scale * largest(exact[0]),
+          of_weight * largest(grad_out_DHV), of_score};
 }
 
-// Compares the output and gradients of attend, on every instruction set of this machine, with its definition in fp64.
-// The inputs are query, key, value and, if there is a fourth, edge bias.
-void expect_matches_definition(const Relation& relation, const AttentionOptions& options, const Tensors& inputs) {
+using Function = std::function<at::Tensor(const Tensors&)>;
+
+// Compares the output and gradients of `attention`, on every instruction set of this machine, with those of its
+// definition, which gets the inputs in fp64.
+void expect_matches(const Function& attention, const Function& definition, const Tensors& inputs,
+                    const std::vector<double>& rounding) {
   const at::ScalarType type = inputs[0].scalar_type();
-  const Tensors expected = output_and_gradients(
-      [&](const Tensors& x) {
-        const Tensors exact = convert(x, at::kDouble);
-        return attend_plain(relation, exact[0], exact[1], exact[2], with_bias(options, bias_of(exact))).to(type);
-      },
-      inputs);
-  const std::vector<double> rounding =
-      type == at::kDouble ? std::vector<double>(5) : rounding_errors(relation, options, inputs);
-  for (const auto set : kernels::runnable_instruction_sets()) {
-    SCOPED_TRACE(std::string(kernels::instruction_set_name(set)));
-    const kernels::ForcedInstructionSet forced(set);
-    const Tensors actual = output_and_gradients(
-        [&](const Tensors& x) { return attend(relation, x[0], x[1], x[2], with_bias(options, bias_of(x))); }, inputs);
+  const Tensors expected =
+      output_and_gradients([&](const Tensors& x) { return definition(convert(x, at::kDouble)).to(type); }, inputs);
+  for_each_instruction_set([&] {
+    const Tensors actual = output_and_gradients(attention, inputs);
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      expect_close(actual[i], expected[i], result_name(i), tolerance(type), rounding[i]);
+      expect_close(actual[i], expected[i], result_name(i), tolerance(type), type == at::kDouble ? 0 : rounding[i]);
     }
-  }
+  });
+}
+
+// Compares attend with its definition. The inputs are query, key, value and, if there is a fourth, edge bias.
+void expect_matches_definition(const Relation& relation, const AttentionOptions& options, const Tensors& inputs) {
+  expect_matches(
+      [&](const Tensors& x) { return attend(relation, x[0], x[1], x[2], with_bias(options, bias_of(x))); },
+      [&](const Tensors& x) { return attend_plain(relation, x[0], x[1], x[2], with_bias(options, bias_of(x))); },
+      inputs, rounding_errors(relation, options, inputs));
 }
 
 class AttendOfType : public testing::TestWithParam<at::ScalarType> {};
@@ -84,9 +113,12 @@ INSTANTIATE_TEST_SUITE_P(, AttendOfType, testing::Values(at::kFloat, at::kBFloat
 TEST_P(AttendOfType, MatchesItsDefinitionInOutputAndGradients) {
   for (const auto& [relation_name, relation] : relation_zoo()) {
     for (const auto& [option_name, options] : option_zoo()) {
+      const bool is_part_of_all = option_name == "scale" || option_name == "clamp";
+      if (tests_gpu_kernels() && is_part_of_all) continue;  // the emulator is slow
       for (const Relation& form : {relation, relation.to_csr()}) {
         SCOPED_TRACE(relation_name + ", " + option_name);
-        expect_matches_definition(form, options, random_inputs(form, 2, 5, 3, GetParam()));
+        const auto [head_size, value_size] = small_heads();
+        expect_matches_definition(form, options, random_inputs(form, 2, head_size, value_size, GetParam()));
       }
     }
   }
@@ -94,7 +126,7 @@ TEST_P(AttendOfType, MatchesItsDefinitionInOutputAndGradients) {
 
 TEST_P(AttendOfType, MatchesItsDefinitionForEveryHeadSize) {
   for (const Relation& relation : {window(9, {.before = 2, .after = 3}), random_relation(9, 9, 4, /*seed=*/8)}) {
-    for (const std::int64_t head_size : {1, 2, 7, 8, 9, 16, 33, 64, 257}) {
+    for (const std::int64_t head_size : {1, 2, 7, 8, 9, 16, 32, 33, 64, 96, 128, 257}) {
       for (const std::int64_t heads : {1, 3}) {
         SCOPED_TRACE("heads " + std::to_string(heads) + ", head size " + std::to_string(head_size));
         Tensors inputs = random_inputs(relation, heads, head_size, head_size, GetParam());
@@ -186,8 +218,9 @@ RC_GTEST_PROP(Attend, MatchesItsDefinitionOnAnyRelation, ()) {
   AttentionOptions options = arbitrary_attention_options();
   const auto type = *rc::gen::element(at::kFloat, at::kFloat, at::kBFloat16, at::kDouble);
   const auto heads = *rc::gen::inRange<std::int64_t>(1, 5);
-  const auto value_size = *rc::gen::inRange<std::int64_t>(1, 70);
-  const auto head_size = *rc::gen::element(value_size, *rc::gen::inRange<std::int64_t>(1, 70));
+  const std::int64_t divisor = tests_gpu_kernels() ? 8 : 1;  // kernels for GPUs have no other sizes
+  const auto value_size = *rc::gen::inRange<std::int64_t>(1, 70 / divisor) * divisor;
+  const auto head_size = *rc::gen::element(value_size, *rc::gen::inRange<std::int64_t>(1, 70 / divisor) * divisor);
   Tensors inputs = random_inputs(relation, heads, head_size, value_size, type);
   if (*rc::gen::arbitrary<bool>()) inputs.pop_back();
   if (options.clamp) options.clamp = clamp_between_scores(relation, options, inputs);
@@ -265,29 +298,27 @@ TEST_P(AttendOfType, TakesARelationPerHead) {
                                             window(12, {.before = 2, .after = 1}),
                                             Relation::from_intervals(12, std::vector<Interval>(12))};
   const AttentionOptions options = {.scale = 0.4, .clamp = 0.9};
-  Tensors inputs = random_inputs(relation_H[0], 4, 5, 3, GetParam());
+  const auto [head_size, value_size] = small_heads();
+  Tensors inputs = random_inputs(relation_H[0], 4, head_size, value_size, GetParam());
   inputs.pop_back();
-  for (const auto set : kernels::runnable_instruction_sets()) {
-    SCOPED_TRACE(std::string(kernels::instruction_set_name(set)));
-    const kernels::ForcedInstructionSet forced(set);
-    expect_same_function([&](const Tensors& x) { return attend(relation_H, x[0], x[1], x[2], options); },
-                         [&](const Tensors& x) {
-                           const Tensors exact = convert(x, at::kDouble);
-                           Tensors out;
-                           for (int head = 0; head < 4; ++head) {
-                             auto alone = [&](int which) { return exact[which].narrow(1, head, 1); };
-                             out.push_back(attend_plain(relation_H[head], alone(0), alone(1), alone(2), options));
-                           }
-                           return at::cat(out, 1).to(x[0].scalar_type());
-                         },
-                         inputs);
-  }
+
+  expect_matches([&](const Tensors& x) { return attend(relation_H, x[0], x[1], x[2], options); },
+                 [&](const Tensors& x) {
+                   Tensors out;
+                   for (int head = 0; head < 4; ++head) {
+                     auto alone = [&](int which) { return x[which].narrow(1, head, 1); };
+                     out.push_back(attend_plain(relation_H[head], alone(0), alone(1), alone(2), options));
+                   }
+                   return at::cat(out, 1);
+                 },
+                 inputs, rounding_errors(complete(12), options, inputs));
 }
 
 TEST_P(AttendOfType, DropsTheSameWeightsWithOneRelationPerHeadAsWithOneForAll) {
   for (const Relation& relation : {causal(12), random_relation(12, 12, 5, /*seed=*/3)}) {
     const AttentionOptions options = {.dropout = 0.4, .dropout_key = {.seed = 5, .stream = 6}};
-    Tensors inputs = random_inputs(relation, 3, 5, 3, GetParam());
+    const auto [head_size, value_size] = small_heads();
+    Tensors inputs = random_inputs(relation, 3, head_size, value_size, GetParam());
     inputs.pop_back();
     const std::vector<Relation> relation_H(3, relation);
 

@@ -46,7 +46,7 @@ TEST(Attend, WeightsOfARowSumToOne) {
     for (std::int64_t row = 0; row < relation.num_destinations(); ++row) {
       if (relation.row_size(row) == 0) continue;
       const at::Tensor sum_H = weight_EH.narrow(0, relation.row_begin()[row], relation.row_size(row)).sum(0);
-      expect_close(sum_H, at::ones({3}, at::kDouble), "row " + std::to_string(row));
+      expect_close(sum_H, at::ones({3}, at::kDouble).to(test_device()), "row " + std::to_string(row));
     }
   }
 }
@@ -57,7 +57,7 @@ TEST(Attend, UsesTheWeightsThatAttentionWeightsGives) {
 
   const at::Tensor weight_EH = attention_weights(relation, inputs[0], inputs[1]);
 
-  at::Tensor out_DHV = at::zeros({9, 2, 3}, at::kDouble);
+  at::Tensor out_DHV = at::zeros({9, 2, 3}, at::kDouble).to(test_device());
   const EdgeList edges = relation.edges();
   for (std::int64_t e = 0; e < relation.num_edges(); ++e) {
     out_DHV[edges.destinations[e]] += weight_EH[e].unsqueeze(1) * inputs[2][edges.sources[e]];
@@ -155,21 +155,25 @@ TEST(Attend, AttentionKernelNamesThePathAndTheInstructionSet) {
   const kernels::ForcedInstructionSet forced(kernels::runnable_instruction_sets().back());
   const std::string best(kernels::instruction_set_name(kernels::instruction_set()));
   const Relation lists = random_relation(9, 9, 4, /*seed=*/8);
+  auto kernel_of = [](const Relation& relation, at::ScalarType type) {
+    const at::Tensor x_NHK = at::zeros({9, 2, 8}, type);
+    return attention_kernel(relation, x_NHK, x_NHK);
+  };
 
-  EXPECT_EQ(attention_kernel(causal(9)), "tiles, " + best);
-  EXPECT_EQ(attention_kernel(lists), "rows, " + best);
-  EXPECT_EQ(attention_kernel(lists, at::kBFloat16), "rows, " + best);
-  EXPECT_EQ(attention_kernel(lists, at::kDouble), "reference");
+  EXPECT_EQ(kernel_of(causal(9), at::kFloat), "tiles, " + best);
+  EXPECT_EQ(kernel_of(lists, at::kFloat), "rows, " + best);
+  EXPECT_EQ(kernel_of(lists, at::kBFloat16), "rows, " + best);
+  EXPECT_EQ(kernel_of(lists, at::kDouble), "reference");
   const kernels::ForcedInstructionSet reference(kernels::InstructionSet::kReference);
-  EXPECT_EQ(attention_kernel(lists), "reference");
+  EXPECT_EQ(kernel_of(lists, at::kFloat), "reference");
 }
 
 TEST(Attend, DropsTheGivenShareOfWeights) {
   // With equal weights and values of 1, the output is the share of weights that are not dropped, times 1 / (1 - 0.3).
   const Relation relation = bipartite(20'000, 1);
-  const at::Tensor ones_S11 = at::ones({20'000, 1, 1});
+  const at::Tensor ones_S11 = at::ones({20'000, 1, 1}).to(test_device());
 
-  const at::Tensor out = attend(relation, at::zeros({1, 1, 1}), ones_S11, ones_S11,
+  const at::Tensor out = attend(relation, at::zeros({1, 1, 1}).to(test_device()), ones_S11, ones_S11,
                                 {.dropout = 0.3, .dropout_key = {.seed = 1, .stream = 2}});
 
   EXPECT_NEAR(out.item<double>(), 1.0, 0.03);

@@ -45,7 +45,7 @@ TEST(EdgeSoftmax, TakesScoresOfAnyShapeAfterTheEdges) {
       at::equal(edge_softmax(relation, score), edge_softmax(relation, score.reshape({15, 6})).reshape({15, 2, 3})));
   EXPECT_TRUE(at::equal(edge_softmax(relation, score.select(1, 0).select(1, 1)),
                         edge_softmax(relation, score).select(1, 0).select(1, 1)));
-  EXPECT_EQ(edge_softmax(relation, at::zeros({15, 0})).sizes(), (at::IntArrayRef{15, 0}));
+  EXPECT_EQ(edge_softmax(relation, at::zeros({15, 0}).to(test_device())).sizes(), (at::IntArrayRef{15, 0}));
 }
 
 TEST(EdgeSoftmax, DoesNotOverflowOnLargeScores) {
@@ -125,7 +125,7 @@ TEST(AdditiveScores, ScoresSoftmaxAndSumMakeAttention) {
 }
 
 TEST(DropoutOp, KeepsAndScalesByTheKeyAlone) {
-  const at::Tensor x = at::ones({300, 70}, at::kFloat);
+  const at::Tensor x = at::ones({300, 70}, at::kFloat).to(test_device());
 
   const at::Tensor y = dropout(x, 0.2, {.seed = 3, .stream = 4});
 
@@ -154,7 +154,8 @@ TEST(DropoutOp, HasAGradientOfItsGradient) {
                                                  /*create_graph=*/true)[0];
   const at::Tensor second = torch::autograd::grad({first.sum()}, {x})[0];
 
-  expect_close(second, 2 * dropout(at::ones({50}, at::kDouble), 0.4, {.seed = 1}), "second derivative");
+  expect_close(second, 2 * dropout(at::ones({50}, at::kDouble).to(test_device()), 0.4, {.seed = 1}),
+               "second derivative");
 }
 
 TEST(AdditiveScores, AreFp32ForBf16QueriesAndKeys) {

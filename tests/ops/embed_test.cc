@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/ops/embed.h"
 
+#include <gmock/gmock.h>
+
 #include <optional>
 
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/ops/gradients_in_place.h"
 #include "tests/ops/tensors.h"
+#include "tests/support/emulated_kernels.h"
 #include "tests/support/gradient_check.h"
 
 namespace edgewise {
@@ -59,7 +62,8 @@ TEST(Embed, HasGradientsThatMatchFiniteDifferences) {
 
 TEST(Embed, DropsWholeTokensWithTheGivenProbabilityAndKeepsTheMean) {
   const Indices tokens(4000, 3);
-  const at::Tensor out_TM = embed(at::ones({4, 5}), tokens, {}, {}, {.word_dropout = 0.25, .word_dropout_key = {1, 2}});
+  const at::Tensor out_TM =
+      embed(at::ones({4, 5}).to(test_device()), tokens, {}, {}, {.word_dropout = 0.25, .word_dropout_key = {1, 2}});
 
   const at::Tensor token_factor_T = out_TM.select(1, 0);
   EXPECT_TRUE(at::equal(out_TM, token_factor_T.unsqueeze(1).expand({4000, 5})));
@@ -72,7 +76,7 @@ TEST(Embed, WithoutTokensHasNoRowsAndAGradientOfZeros) {
       output_and_gradients([](const Tensors& x) { return embed(x[0], {}, {}, {}); }, {normal({7, 3}, 1)});
 
   EXPECT_EQ(result[0].sizes(), (at::IntArrayRef{0, 3}));
-  EXPECT_TRUE(at::equal(result[1], at::zeros({7, 3}, at::kDouble)));
+  EXPECT_TRUE(at::equal(result[1], at::zeros({7, 3}, at::kDouble).to(test_device())));
 }
 
 TEST(Embed, AddsToTheExistingGradientsOfItsTables) {
@@ -91,6 +95,18 @@ TEST(Embed, AddsToTheExistingGradientsOfItsTables) {
   const Tensors apart = gradients_after_two_passes(false);
   expect_close(in_place[0], apart[0], "gradient of the weight");
   expect_close(in_place[1], apart[1], "gradient of the table");
+}
+
+TEST(Embed, CallsTheKernelsForGpus) {
+  if (!has_emulator_of_gpus()) GTEST_SKIP() << "a build with CUDA has no emulator";
+  const auto run = [] {
+    return output_and_gradients([](const Tensors& x) { return embed(x[0], kTokens, x[1], kPositions, {.scale = 3}); },
+                                {normal({7, 20}, 1, at::kFloat), normal({4, 20}, 2, at::kFloat)});
+  };
+  Tensors actual;
+  EXPECT_THAT(launched_kernels([&] { actual = run(); }), testing::ElementsAre("embed_backward", "embed_forward"));
+  const Tensors expected = run();
+  for (std::size_t i = 0; i < expected.size(); ++i) expect_close(actual[i], expected[i], result_name(i));
 }
 
 }  // namespace

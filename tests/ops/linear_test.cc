@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/ops/linear.h"
 
+#include <ATen/ThreadLocalState.h>
+
 #include <string>
+#include <thread>
 
 #include "edgewise/kernels/gemm/gemm_dispatch.h"
 #include "edgewise/kernels/gemm/gemm_onednn.h"
@@ -198,8 +201,8 @@ struct Leaves {
   at::Tensor bias = normal({5}, 3, at::kFloat).requires_grad_();
 
   void set_gradients_to_one() const {
-    weight.mutable_grad() = at::ones({5, 4});
-    bias.mutable_grad() = at::ones({5});
+    weight.mutable_grad() = at::ones({5, 4}).to(test_device());
+    bias.mutable_grad() = at::ones({5}).to(test_device());
   }
   at::Tensor loss() const { return linear(normal({9, 4}, 1, at::kFloat), weight, bias).square().sum(); }
 };
@@ -240,7 +243,7 @@ TEST(GradientsInPlaceGuard, ChangesNothingAfterItsLifetime) {
   const Tensors gradients = torch::autograd::grad({leaves.loss()}, {leaves.weight, leaves.bias});
 
   EXPECT_TRUE(gradients[0].defined() && gradients[1].defined());
-  EXPECT_TRUE(leaves.weight.grad().equal(at::ones({5, 4})));
+  EXPECT_TRUE(leaves.weight.grad().equal(at::ones({5, 4}).to(test_device())));
 }
 
 TEST(GradientsInPlaceGuard, LeavesGradientsOfNonLeavesToAutograd) {
@@ -250,18 +253,34 @@ TEST(GradientsInPlaceGuard, LeavesGradientsOfNonLeavesToAutograd) {
 
   linear(normal({9, 4}, 1, at::kFloat), leaves.weight * 2, leaves.bias * 2).sum().backward();
 
-  expect_close(leaves.bias.grad(), at::full({5}, 19.0f), "bias");
+  expect_close(leaves.bias.grad(), at::full({5}, 19.0f).to(test_device()), "bias");
+}
+
+TEST(GradientsInPlaceGuard, IsActiveOnTheThreadsOfAutograd) {
+  const GradientsInPlaceGuard in_place;
+  const at::ThreadLocalState state;  // autograd sets the state of the caller of backward() on its threads
+  bool is_active_alone = true;
+  bool is_active_in_autograd = false;
+  std::thread([&] {
+    is_active_alone = GradientsInPlaceGuard::is_active();
+    const at::ThreadLocalStateGuard guard(state);
+    is_active_in_autograd = GradientsInPlaceGuard::is_active();
+  }).join();
+
+  EXPECT_FALSE(is_active_alone);
+  EXPECT_TRUE(is_active_in_autograd);
 }
 
 TEST(Linear, NamesArgumentsThatDoNotFit) {
   const at::Tensor no_bias;
-  const at::Tensor x = at::zeros({3, 5});
-  const at::Tensor weight = at::zeros({2, 5});
+  const at::Tensor x = at::zeros({3, 5}).to(test_device());
+  const at::Tensor weight = at::zeros({2, 5}).to(test_device());
   EXPECT_EQ(error_of([&] {
-              linear(x, at::zeros({2, 4}), no_bias);
+              linear(x, at::zeros({2, 4}).to(test_device()), no_bias);
             }),
             "linear: x is [3, 5], needs a last dimension of 4");
-  EXPECT_EQ(error_of([&] { linear(x, weight, at::zeros({3})); }), "linear: bias is [3], needs to be [2]");
+  EXPECT_EQ(error_of([&] { linear(x, weight, at::zeros({3}).to(test_device())); }),
+            "linear: bias is [3], needs to be [2]");
   EXPECT_EQ(error_of([&] { linear(x, weight.to(at::kBFloat16), no_bias); }),
             "linear: weight has type BFloat16, but Float is needed where x has type Float");
   EXPECT_EQ(error_of([&] { linear(x.to(at::kLong), weight, no_bias); }),

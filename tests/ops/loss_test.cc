@@ -10,7 +10,7 @@
 namespace edgewise {
 namespace {
 
-at::Tensor labels(const std::vector<std::int64_t>& values) { return at::tensor(values, at::kLong); }
+at::Tensor labels(const std::vector<std::int64_t>& values) { return at::tensor(values, at::kLong).to(test_device()); }
 
 std::vector<LossOptions> loss_options() {
   return {{},
@@ -50,7 +50,7 @@ TEST(SmoothedLoss, IsTheDivergenceBetweenTargetAndModel) {
 }
 
 TEST(SmoothedLoss, IsZeroForAModelWithTheTargetDistribution) {
-  const at::Tensor target = at::tensor(std::vector<double>{0.1, 0.7, 0.1, 0.1}).unsqueeze(0);
+  const at::Tensor target = at::tensor(std::vector<double>{0.1, 0.7, 0.1, 0.1}).to(test_device()).unsqueeze(0);
 
   EXPECT_NEAR(smoothed_loss(target.log(), labels({1}), {.smoothing = 0.3}).item<double>(), 0.0, 1e-12);
 }
@@ -127,7 +127,7 @@ TEST(CountCorrect, CountsLabelsThatAreTheMostLikelyToken) {
 
   EXPECT_EQ(count_correct(logits, labels({3, 1, 1, 2, 0})), 3);
   EXPECT_EQ(count_correct(logits, labels({3, 1, 1, 2, 0}), {.ignored = 1}), 2);
-  EXPECT_EQ(count_correct(at::zeros({0, 4}), labels({})), 0);
+  EXPECT_EQ(count_correct(at::zeros({0, 4}).to(test_device()), labels({})), 0);
 }
 
 }  // namespace

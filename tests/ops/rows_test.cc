@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/ops/rows.h"
 
+#include <gmock/gmock.h>
+
 #include "tests/ops/tensors.h"
+#include "tests/support/emulated_kernels.h"
 #include "tests/support/gradient_check.h"
 
 namespace edgewise {
@@ -9,7 +12,9 @@ namespace {
 
 using Rows = std::vector<NodeIndex>;
 
-at::Tensor numbers(const Rows& rows) { return at::tensor(std::vector<std::int64_t>(rows.begin(), rows.end())); }
+at::Tensor numbers(const Rows& rows) {
+  return at::tensor(std::vector<std::int64_t>(rows.begin(), rows.end())).to(test_device());
+}
 
 TEST(TakeRows, EqualsIndexSelectOnTheConcatenatedTensors) {
   const Rows order = {4, 0, 6, 2};
@@ -17,6 +22,31 @@ TEST(TakeRows, EqualsIndexSelectOnTheConcatenatedTensors) {
     expect_same_function([&](const Tensors& x) { return take_rows(x, order); },
                          [&](const Tensors& x) { return at::cat(x).index_select(0, numbers(order)); },
                          {normal({3, 2, 5}, 1, type), normal({4, 2, 5}, 2, type)});
+  }
+}
+
+/// Expects that a function calls these kernels for GPUs, and has then the same output and gradients.
+void expect_kernels(const std::set<std::string>& kernels, const std::function<at::Tensor(const Tensors&)>& function,
+                    const Tensors& inputs) {
+  Tensors actual;
+  EXPECT_EQ(launched_kernels([&] { actual = output_and_gradients(function, inputs); }), kernels);
+  const Tensors expected = output_and_gradients(function, inputs);
+  for (std::size_t i = 0; i < expected.size(); ++i) expect_close(actual[i], expected[i], result_name(i));
+}
+
+TEST(TakeRows, CallsTheKernelsForGpus) {
+  if (!has_emulator_of_gpus()) GTEST_SKIP() << "a build with CUDA has no emulator";
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+    expect_kernels({"gather_rows", "place_rows"},
+                   [](const Tensors& x) {
+                     return take_rows(x, Rows{4, 0, 6, 2});
+                   },
+                   {normal({3, 2, 5}, 1, type), normal({4, 2, 5}, 2, type)});
+    expect_kernels({"gather_rows", "place_rows"},
+                   [](const Tensors& x) {
+                     return take_rows(x, Rows{2, 0, 1});
+                   },
+                   {normal({3, 8}, 1, type)});
   }
 }
 
@@ -31,7 +61,7 @@ TEST(TakeRows, MayTakeAllRowsOrNone) {
       {normal({3, 4}, 1)});
   const auto none = output_and_gradients([](const Tensors& x) { return take_rows(x[0], Rows{}); }, {normal({3, 4}, 1)});
   EXPECT_EQ(none[0].sizes(), (at::IntArrayRef{0, 4}));
-  EXPECT_TRUE(at::equal(none[1], at::zeros({3, 4}, at::kDouble)));
+  EXPECT_TRUE(at::equal(none[1], at::zeros({3, 4}, at::kDouble).to(test_device())));
 }
 
 TEST(TakeRows, RefusesARowOutOfRangeOrTakenTwice) {
@@ -58,6 +88,16 @@ TEST(SumWeighted, MatchesItsDefinitionInOutputAndGradient) {
                          {normal({3, 5}, 1, type), normal({3}, 2, type), normal({2, 5}, 3, type), normal({2}, 4, type),
                           normal({0, 5}, 5, type), normal({0}, 6, type)});
   }
+}
+
+TEST(SumWeighted, CallsTheKernelsForGpus) {
+  if (!has_emulator_of_gpus()) GTEST_SKIP() << "a build with CUDA has no emulator";
+  const auto sum = [](const Tensors& x) {
+    return sum_weighted(6, std::vector<WeightedRows>{{x[0], x[1], {0, 1, 4}}, {x[2], x[3], {1, 3}}});
+  };
+  expect_kernels({"gather_rows", "sum_rows"}, sum,
+                 {normal({3, 5}, 1, at::kFloat), normal({3}, 2, at::kFloat), normal({2, 5}, 3, at::kFloat),
+                  normal({2}, 4, at::kFloat)});
 }
 
 TEST(SumWeighted, HasGradientsThatMatchFiniteDifferences) {

@@ -12,14 +12,15 @@
 #include <vector>
 
 #include "tests/support/error_of.h"
+#include "tests/support/test_device.h"
 
 namespace edgewise {
 
 using Tensors = std::vector<at::Tensor>;
 
-/// Draws standard normal numbers; shape and seed determine them.
+/// Draws standard normal numbers, on test_device(); shape and seed determine them.
 inline at::Tensor normal(at::IntArrayRef sizes, std::uint64_t seed, at::ScalarType type = at::kDouble) {
-  return at::randn(sizes, at::detail::createCPUGenerator(seed), at::kDouble).to(type);
+  return at::randn(sizes, at::detail::createCPUGenerator(seed), at::kDouble).to(test_device(), type);
 }
 
 /// Returns the tolerance for sums of a few hundred numbers: a few times their rounding error. For bf16, sums are

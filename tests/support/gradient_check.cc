@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <string>
 
+#include "tests/support/test_device.h"
+
 namespace edgewise {
 namespace {
 
@@ -73,12 +75,18 @@ double numeric_gradient(const TensorFunction& f, const std::vector<at::Tensor>& 
 
 }  // namespace
 
-void expect_gradients_match(const TensorFunction& f, std::vector<at::Tensor> inputs,
+void expect_gradients_match(const TensorFunction& on_device, std::vector<at::Tensor> inputs,
                             const GradientCheckOptions& options) {
   for (at::Tensor& input : inputs) {
     ASSERT_EQ(input.scalar_type(), at::kDouble) << "finite differences need fp64";
-    input = input.detach();
+    input = input.detach().to(at::kCPU);
   }
+  // The differences change elements in memory of the host.
+  const TensorFunction f = [&](const std::vector<at::Tensor>& on_host) {
+    std::vector<at::Tensor> copies;
+    for (const at::Tensor& input : on_host) copies.push_back(input.to(test_device()));
+    return on_device(copies).to(at::kCPU);
+  };
   const c10::AutoGradMode no_grad(false);
   const Projection project(f(inputs));
 

@@ -15,12 +15,16 @@
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/optimiser/adam.h"
 #include "edgewise/ops/definition.h"
+#include "edgewise/ops/gradient_norm.h"
 #include "edgewise/train/weight_average.h"
+#include "tests/distributed/process_threads.h"
+#include "tests/support/emulated_kernels.h"
 #include "tests/train/flat_training.h"
 
 namespace edgewise {
 namespace {
 
+using testing::ElementsAre;
 using testing::ThrowsMessage;
 
 at::Tensor leaf(const at::Tensor& values) { return values.clone().set_requires_grad(true); }
@@ -67,7 +71,7 @@ TEST(Adam, GivesTheSameBitsOnAnyNumberOfThreads) {
       training.gradient_sum.clear();
       large.mutable_grad().add_(random({301, 707}, 10 + step, at::kFloat));
       small.mutable_grad().add_(random({13}, 20 + step, at::kFloat));
-      norms.push_back(training.gradient_sum.norm().item<double>());
+      norms.push_back(std::sqrt(training.gradient_sum.sum_of_squares().item<double>()));
       training.adam.step(0.01, clip_divisor(norms.back(), 1.0));
       average.update();
     }
@@ -175,7 +179,7 @@ TEST(Adam, ChangesNothingInASkippedStep) {
   const at::Tensor mean = training.adam.means().clone();
   const at::Tensor variance = training.adam.variances().clone();
 
-  const at::Tensor divisor = at::full({}, std::numeric_limits<double>::quiet_NaN(), at::kDouble);
+  const at::Tensor divisor = at::full({}, std::numeric_limits<double>::quiet_NaN(), at::kFloat);
   training.adam.step(0.1, divisor, /*is_skipped=*/at::ones({}, at::kBool));
   training.adam.undo_skipped_step();
 
@@ -186,25 +190,68 @@ TEST(Adam, ChangesNothingInASkippedStep) {
   EXPECT_EQ(training.adam.num_skipped(), 1);
 }
 
-TEST(Adam, EqualsItsDefinitionInPlainAten) {
-  const auto train = [] {
-    const at::Tensor matrix = leaf(random({7, 5}, 1));
-    const at::Tensor bias = leaf(random({13}, 2));
-    FlatTraining training({{"matrix", matrix}, {"bias", bias}}, {.weight_decay = 0.1});
-    for (std::uint64_t step = 0; step < 4; ++step) {
-      set_gradient(matrix, random({7, 5}, 10 + step));
-      set_gradient(bias, random({13}, 20 + step));
-      training.adam.step(0.01, at::full({}, 3.0, at::kDouble), /*is_skipped=*/at::full({}, step == 2, at::kBool));
-      if (step == 2) training.adam.undo_skipped_step();
-    }
-    return std::vector<at::Tensor>{matrix.detach(), bias.detach(), training.adam.means(), training.adam.variances()};
-  };
-  const std::vector<at::Tensor> actual = train();
+/// Trains a matrix and a bias in four steps, the third of which is skipped. Returns all arrays.
+std::vector<at::Tensor> train_with_skipped_step(at::ScalarType type) {
+  const at::Tensor matrix = leaf(random({7, 5}, 1, type));
+  const at::Tensor bias = leaf(random({13}, 2, type));
+  FlatTraining training({{"matrix", matrix}, {"bias", bias}}, {.weight_decay = 0.1});
+  for (std::uint64_t step = 0; step < 4; ++step) {
+    set_gradient(matrix, random({7, 5}, 10 + step, type));
+    set_gradient(bias, random({13}, 20 + step, type));
+    training.adam.step(0.01, at::full({}, 3.0, at::kFloat), /*is_skipped=*/at::full({}, step == 2, at::kBool));
+    if (step == 2) training.adam.undo_skipped_step();
+  }
+  return {training.parameters.values(), training.parameters.gradients(), training.adam.means(),
+          training.adam.variances()};
+}
+
+std::vector<at::Tensor> train_by_definition(at::ScalarType type) {
   const DefinitionsGuard definitions;
-  const std::vector<at::Tensor> expected = train();
+  return train_with_skipped_step(type);
+}
+
+TEST(Adam, EqualsItsDefinitionInPlainAten) {
+  const std::vector<at::Tensor> actual = train_with_skipped_step(at::kDouble);
+  const std::vector<at::Tensor> expected = train_by_definition(at::kDouble);
   for (std::size_t i = 0; i < actual.size(); ++i) {
     EXPECT_TRUE(at::allclose(actual[i], expected[i], 1e-12, 1e-12)) << i;
   }
+}
+
+TEST(Adam, EqualsItsDefinitionOnGpus) {
+  if (!has_emulator_of_gpus()) GTEST_SKIP() << "a build with CUDA has no emulator";
+  std::vector<at::Tensor> actual;
+  EXPECT_THAT(launched_kernels([&] { actual = train_with_skipped_step(at::kFloat); }), ElementsAre("adam_update"));
+  const std::vector<at::Tensor> expected = train_by_definition(at::kFloat);
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    EXPECT_TRUE(at::allclose(actual[i], expected[i], 1e-6, 1e-7)) << i;
+  }
+}
+
+/// Trains a matrix and vectors of two buckets in a step of two processes. Returns the values.
+at::Tensor train_in_two_processes() {
+  const NumThreadsScope one_thread(1);
+  at::Tensor values;
+  run_as_processes(2, [&](ProcessGroup& processes) {
+    const std::vector<NamedTensor> named = {{"vector", leaf(random({37}, 1, at::kFloat))},
+                                            {"matrix", leaf(random({3, 100}, 2, at::kFloat))},
+                                            {"bucket", leaf(random({1 << 20}, 3, at::kFloat))}};
+    const FlatParameters parameters(named, 2);
+    const OwnedPieces pieces(parameters, processes);
+    Adam adam(parameters, pieces, {.weight_decay = 0.1});
+    parameters.gradients().copy_(random({parameters.size()}, 4, at::kFloat));
+    adam.step(0.01, 3.0);
+    pieces.share(parameters.values());
+    if (processes.rank() == 0) values = parameters.values();
+  });
+  return values;
+}
+
+TEST(Adam, UpdatesTheOwnedPiecesOfEachProcessOnGpus) {
+  if (!has_emulator_of_gpus()) GTEST_SKIP() << "a build with CUDA has no emulator";
+  at::Tensor actual;
+  EXPECT_THAT(launched_kernels([&] { actual = train_in_two_processes(); }), ElementsAre("adam_update"));
+  EXPECT_TRUE(at::allclose(actual, train_in_two_processes(), 1e-6, 1e-7));
 }
 
 TEST(Adam, KeepsAParameterWhoseGradientIsZero) {

@@ -65,6 +65,16 @@ RC_GTEST_PROP(FlatParameters, HaveAlignedPiecesThatCoverTheArrayOnce, ()) {
             static_cast<double>(std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0})));
 }
 
+TEST(JoinNeighbours, JoinsRangesWithoutAGap) {
+  const std::vector<FlatRange> joined = join_neighbours({{0, 16}, {16, 32}, {64, 16}, {80, 16}});
+  ASSERT_EQ(joined.size(), 2U);
+  EXPECT_EQ(joined[0].begin, 0);
+  EXPECT_EQ(joined[0].count, 48);
+  EXPECT_EQ(joined[1].begin, 64);
+  EXPECT_EQ(joined[1].count, 32);
+  EXPECT_TRUE(join_neighbours({}).empty());
+}
+
 TEST(FlatParameters, NeedLeavesOfOneTypeThatRequireGradients) {
   EXPECT_EQ(error_of([] {
               FlatParameters({{"gain", at::ones({2})}}, 1);

@@ -11,7 +11,9 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/ops/gradient_norm.h"
 #include "tests/distributed/process_threads.h"
+#include "tests/support/emulated_kernels.h"
 #include "tests/support/error_of.h"
 
 namespace edgewise {
@@ -60,7 +62,7 @@ Sum sum_in_process(ProcessGroup& processes, std::int64_t ranks, GradientExchange
     }
     sum.finish();
   }
-  Sum result{.gradients = {}, .norm = sum.norm().item<double>()};
+  Sum result{.gradients = {}, .norm = std::sqrt(sum.sum_of_squares().item<double>())};
   pieces.share(parameters.gradients());
   for (const NamedTensor& parameter : named) result.gradients.push_back(parameter.tensor.grad());
   return result;
@@ -127,6 +129,15 @@ TEST_P(GradientSumTest, HasANormThatDoesNotDependOnTheProcesses) {
   }
 }
 
+TEST_P(GradientSumTest, HasItsNormOnGpus) {
+  if (!has_emulator_of_gpus()) GTEST_SKIP() << "a build with CUDA has no emulator";
+  const Sum expected = sum_in_processes(GetParam(), GetParam(), GradientExchange::kFp32);
+  Sum actual;
+  EXPECT_THAT(launched_kernels([&] { actual = sum_in_processes(GetParam(), GetParam(), GradientExchange::kFp32); }),
+              testing::ElementsAre("sum_parts", "sum_squares"));
+  EXPECT_NEAR(actual.norm, expected.norm, 1e-6 * expected.norm);
+}
+
 INSTANTIATE_TEST_SUITE_P(, GradientSumTest, testing::Values(1, 2, 8));
 
 TEST(GradientSum, HasANormThatIsNotFiniteIfAGradientIsNot) {
@@ -138,7 +149,7 @@ TEST(GradientSum, HasANormThatIsNotFiniteIfAGradientIsNot) {
     sum.clear();
     parameter.grad().select(0, 3).fill_(bad);
     sum.finish();
-    EXPECT_FALSE(std::isfinite(sum.norm().item<double>()));
+    EXPECT_FALSE(std::isfinite(sum.sum_of_squares().item<double>()));
   }
 }
 

@@ -120,6 +120,10 @@ void add_translator_options(CLI::App& command, TranslatorSettings& settings) {
            "vocabularies form an ensemble")
       ->allow_extra_args(false)
       ->required();
+  command.add_option(
+      "--device", options.device,
+      "where to compute: cpu (default); cuda, the first GPU; cuda:N, the GPU number N; or auto, a GPU if "
+      "one can be used");
   command
       .add_option("--precision", options.precision,
                   "the number format of matrix products: fp32 (default), bf16 or int8")

@@ -233,7 +233,7 @@ PartRecord part_record(const TranslateCommand& command, std::span<const ListedDi
   PartRecord record;
   record.program = fmt::format("edgewise {}", version());
   record.options = line_options(command, search);
-  record.kernels = translation_instructions(options.precision);
+  record.kernels = translation_instructions(options);
   for (const ListedDirectory& model : models) record.models.push_back(model_sum(model.manifest()));
   return record;
 }

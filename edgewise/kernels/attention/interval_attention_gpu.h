@@ -16,11 +16,12 @@ constexpr bool can_attend_intervals(std::int64_t head_size, std::int64_t value_s
 }
 
 /// Computes what reference::attention_forward() computes, for T = float or BFloat16, and begins in `stream`. All
-/// pointers of `p` and of `relation`, which has intervals, are to memory of the device, and query, key, value and out
-/// to multiples of 16 bytes. p.saved_weights is null, and p.head_size and p.value_size satisfy can_attend_intervals().
-/// Weights of bf16 are rounded to bf16 before they multiply values. Each result has the same bits in every run. A block
-/// multiplies all keys between the first and the last interval of its 64 rows, so that rows with similar intervals
-/// should be neighbours. A value that is not finite may also change the rows of such a block that do not attend to it.
+/// pointers of `p` and of `relation`, which has intervals, are to memory of the device, query, key, value and out to
+/// multiples of 16 bytes, and intervals to a multiple of 8. p.saved_weights is null, and p.head_size and p.value_size
+/// satisfy can_attend_intervals(). Weights of bf16 are rounded to bf16 before they multiply values. Each result has the
+/// same bits in every run. A block multiplies all keys between the first and the last interval of its 64 rows, so that
+/// rows with similar intervals should be neighbours. A value that is not finite may also change the rows of such a
+/// block that do not attend to it.
 template <typename T>
 void interval_attention_forward(const AttentionForward<T>& p, const RelationView& relation, device::Stream stream);
 

@@ -6,8 +6,9 @@
 #include "edgewise/kernels/attention/sparse_attention_gpu.h"
 #include "edgewise/kernels/attention/sparse_backward_cuda.h"
 #include "edgewise/kernels/attention/sparse_forward_cuda.h"
+#include "edgewise/kernels/attention/sparse_weights_cuda.h"
 
-// The definitions of sparse_attention_forward() and sparse_attention_backward(), for the device and for the emulator.
+// The definitions of the functions of sparse_attention_gpu.h for the device and for the emulator.
 namespace edgewise::kernels {
 namespace device {
 
@@ -39,6 +40,12 @@ void sparse_attention_forward(const AttentionForward<T>& p, const RelationView& 
                                                p.out, p.log_normalizer);
 }
 
+template <typename T>
+void sparse_attention_weights(const AttentionWeights<T>& p, const RelationView& relation, device::Stream stream) {
+  device::launch_groups<device::SparseWeights>(device::SparseArguments<T>(p.forward), device::edges_of_rows(relation),
+                                               stream, p.weight);
+}
+
 std::int64_t sparse_backward_workspace(const RelationView& relation, std::int64_t num_heads) {
   return relation.num_destinations * num_heads * static_cast<std::int64_t>(sizeof(device::RowStatistics));
 }
@@ -60,6 +67,8 @@ void sparse_attention_backward(const AttentionBackward<T>& p, const RelationView
 
 template void sparse_attention_forward(const AttentionForward<float>&, const RelationView&, device::Stream);
 template void sparse_attention_forward(const AttentionForward<BFloat16>&, const RelationView&, device::Stream);
+template void sparse_attention_weights(const AttentionWeights<float>&, const RelationView&, device::Stream);
+template void sparse_attention_weights(const AttentionWeights<BFloat16>&, const RelationView&, device::Stream);
 template void sparse_attention_backward(const AttentionBackward<float>&, const RelationView&, const EdgesBySourceView&,
                                         void*, device::Stream);
 template void sparse_attention_backward(const AttentionBackward<BFloat16>&, const RelationView&,

@@ -32,6 +32,10 @@ struct EdgesBySourceView {
 template <typename T>
 void sparse_attention_forward(const AttentionForward<T>& p, const RelationView& relation, device::Stream stream);
 
+/// Computes what reference::attention_weights() computes, under the conditions of sparse_attention_forward().
+template <typename T>
+void sparse_attention_weights(const AttentionWeights<T>& p, const RelationView& relation, device::Stream stream);
+
 /// Returns the bytes of memory that sparse_attention_backward() needs beside its arguments.
 std::int64_t sparse_backward_workspace(const RelationView& relation, std::int64_t num_heads);
 

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "edgewise/kernels/device/device.h"
+#include "edgewise/kernels/device/memory.h"
 
 namespace edgewise::kernels::device {
 

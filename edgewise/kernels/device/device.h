@@ -40,7 +40,7 @@
 //     shuffle() shuffle_xor() ballot()
 //     copy_async<bytes>() commit_copies() wait_copies<pending>()
 //     load_matrices() load_matrices_transposed() multiply_tiles()
-//     pack_bf16() fused_multiply_add() square_root()
+//     pack_bf16() fused_multiply_add() square_root() count_bits()
 //     exp2_approximate() log2_approximate() reciprocal_approximate()
 //     atomic_add() fence_device() expect_aligned<bytes>()
 //     launch() launch_error()

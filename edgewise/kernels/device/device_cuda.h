@@ -4,14 +4,10 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
-#include <new>
-#include <stdexcept>
-#include <string>
 
 #include "edgewise/kernels/device/device.h"
 
-// The functions of device.h on the device: the only file with names of CUDA and with PTX. device_emulated.h documents
-// each function.
+// The functions of device.h on the device: the only file with PTX. device_emulated.h documents each function.
 
 #define EDGEWISE_DEVICE __device__ __forceinline__
 #define EDGEWISE_UNROLL _Pragma("unroll")
@@ -124,6 +120,9 @@ EDGEWISE_DEVICE float fused_multiply_add(float a, float b, float c) { return __f
 EDGEWISE_DEVICE float square_root(float x) { return __fsqrt_rn(x); }
 EDGEWISE_DEVICE double square_root(double x) { return __dsqrt_rn(x); }
 
+EDGEWISE_DEVICE int count_bits(std::uint32_t word) { return __popc(word); }
+EDGEWISE_DEVICE int count_bits(std::uint64_t word) { return __popcll(word); }
+
 EDGEWISE_DEVICE float exp2_approximate(float x) {
   float result;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
@@ -180,30 +179,6 @@ void launch(const K& kernel, int num_blocks, Stream stream) {
 inline const char* launch_error() {
   const cudaError_t error = cudaGetLastError();
   return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
-}
-
-inline void* allocate_memory(std::size_t bytes) {
-  void* memory = nullptr;
-  if (cudaMalloc(&memory, bytes > 0 ? bytes : 1) != cudaSuccess) throw std::bad_alloc();
-  return memory;
-}
-
-inline void free_memory(void* memory) { cudaFree(memory); }
-
-namespace detail {
-inline void copy_memory(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-  cudaDeviceSynchronize();
-  const cudaError_t error = cudaMemcpy(to, from, bytes, kind);
-  if (error != cudaSuccess) throw std::runtime_error(std::string("copy_memory: ") + cudaGetErrorString(error));
-}
-}  // namespace detail
-
-inline void copy_memory_to_device(void* to, const void* from, std::size_t bytes) {
-  detail::copy_memory(to, from, bytes, cudaMemcpyHostToDevice);
-}
-
-inline void copy_memory_to_host(void* to, const void* from, std::size_t bytes) {
-  detail::copy_memory(to, from, bytes, cudaMemcpyDeviceToHost);
 }
 
 }  // namespace edgewise::kernels::device

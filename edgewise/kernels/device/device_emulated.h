@@ -4,8 +4,6 @@
 #include <atomic>
 #include <cmath>
 #include <cstddef>
-#include <cstring>
-#include <new>
 
 #include "edgewise/kernels/device/device.h"
 #include "edgewise/kernels/device/emulator/emulator.h"
@@ -117,6 +115,10 @@ inline float fused_multiply_add(float a, float b, float c) { return std::fma(a, 
 inline float square_root(float x) { return std::sqrt(x); }
 inline double square_root(double x) { return std::sqrt(x); }
 
+/// Returns the number of bits that are 1. nvcc compiles std::popcount() to nothing.
+inline int count_bits(std::uint32_t word) { return std::popcount(word); }
+inline int count_bits(std::uint64_t word) { return std::popcount(word); }
+
 /// Returns 2^x with a relative error of at most 2^-22 on devices; 0 for -infinity, and for results below 2^-126.
 inline float exp2_approximate(float x) { return emulator::flush_subnormal(std::exp2(emulator::flush_subnormal(x))); }
 
@@ -155,17 +157,5 @@ void launch(const K& kernel, int num_blocks, Stream /*stream*/) {
 /// Returns the description of an error of the last launches by this host thread and forgets the error; null if there
 /// is none. An error within a kernel that still runs is reported by a later call. The emulator throws instead.
 inline const char* launch_error() { return nullptr; }
-
-/// Allocates memory of the device; free_memory() frees it. buffer.h has a class that calls these functions.
-inline void* allocate_memory(std::size_t bytes) { return ::operator new (bytes, std::align_val_t{256}); }
-inline void free_memory(void* memory) { ::operator delete (memory, std::align_val_t{256}); }
-
-/// Copies between the host and the device, and waits for all kernels of the device before.
-inline void copy_memory_to_device(void* to, const void* from, std::size_t bytes) {
-  if (bytes > 0) std::memcpy(to, from, bytes);
-}
-inline void copy_memory_to_host(void* to, const void* from, std::size_t bytes) {
-  if (bytes > 0) std::memcpy(to, from, bytes);
-}
 
 }  // namespace edgewise::kernels::device

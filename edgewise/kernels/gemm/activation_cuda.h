@@ -14,7 +14,7 @@ namespace edgewise::kernels {
 namespace device {
 
 /// A block computes kValuesOfBlock consecutive values.
-template <typename T, GemmActivation kActivation>
+template <typename X, typename T, GemmActivation kActivation>
 struct ActivationPass {
   static constexpr const char* kName = "activation";
   static constexpr int kThreads = 256;
@@ -22,7 +22,7 @@ struct ActivationPass {
   static constexpr int kValuesOfBlock = 2 * 4 * kQuads * kThreads;
   struct Shared {};
 
-  const T* x;
+  const X* x;
   T* out;
   std::int64_t count;
   DropoutFactors dropout;
@@ -45,16 +45,17 @@ struct ActivationPass {
 
 }  // namespace device
 
-template <typename T>
-void activate(const ActivationForward<T>& p, device::Stream stream) {
+template <typename X, typename T>
+void activate(const ActivationForward<X, T>& p, device::Stream stream) {
   device::with_activation(p.activation, [&](auto activation) {
-    using Kernel = device::ActivationPass<T, activation>;
+    using Kernel = device::ActivationPass<X, T, activation>;
     const std::int64_t num_blocks = (p.count + Kernel::kValuesOfBlock - 1) / Kernel::kValuesOfBlock;
     launch(Kernel{p.x, p.out, p.count, device::DropoutFactors(p.dropout)}, static_cast<int>(num_blocks), stream);
   });
 }
 
 template void activate(const ActivationForward<float>&, device::Stream);
+template void activate(const ActivationForward<float, BFloat16>&, device::Stream);
 template void activate(const ActivationForward<BFloat16>&, device::Stream);
 
 }  // namespace edgewise::kernels

@@ -13,20 +13,21 @@
 // run. Shapes: T = rows (tokens), O = columns (outputs).
 namespace edgewise::kernels {
 
-/// The arguments of out = dropout(activation(x)). T is float or BFloat16.
-template <typename T>
+/// The arguments of out = dropout(activation(x)), rounded to T. X and T are float or BFloat16; if X is BFloat16, T is,
+/// too.
+template <typename X, typename T = X>
 struct ActivationForward {
   GemmActivation activation;
   std::int64_t count;
-  const T* x;
-  T* out;  // may be `x`
+  const X* x;
+  T* out;  // may be `x`, if its type is X
   Dropout dropout;
 };
 
 /// Begins in `stream` and makes one pass over memory. The error of GELU and SiLU is 1e-6 |x|, and that of rounding
 /// to T.
-template <typename T>
-void activate(const ActivationForward<T>& p, device::Stream stream);
+template <typename X, typename T>
+void activate(const ActivationForward<X, T>& p, device::Stream stream);
 
 /// The arguments for the gradients of x and of a bias, where out = dropout(activation(x)) and x = product + bias.
 template <typename T>

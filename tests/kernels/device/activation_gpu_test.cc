@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/gemm/activation_gpu.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,10 +14,10 @@
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/random.h"
 #include "edgewise/kernels/device/buffer.h"
+#include "edgewise/kernels/device/launch_error.h"
 #include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/kernels/gemm/activation.h"
-#include "edgewise/kernels/gemm/activation_cuda.h"
-#include "edgewise/kernels/gemm/activation_gradient_cuda.h"
+#include "tests/kernels/device/host_buffer.h"
 #include "tests/kernels/device/schedules.h"
 
 namespace edgewise::kernels {
@@ -84,7 +86,7 @@ std::vector<T> run_activation(const std::vector<T>& x, GemmActivation activation
   const Buffer<T> from(x);
   Buffer<T> to(x.size());
   activate(ActivationForward<T>{activation, std::ssize(x), from.data(), to.data(), rule}, device::Stream());
-  EXPECT_EQ(device::launch_error(), nullptr);
+  EXPECT_EQ(device::last_launch_error(), nullptr);
   return to.read();
 }
 
@@ -160,23 +162,23 @@ struct GradientResult {
   std::vector<float> grad_bias;
 };
 
-/// Runs `run`(arguments, workspace) for arguments of random numbers. Both gradients are optional.
-template <typename Arguments, typename T, class Run>
+/// Runs `run`(arguments, workspace) for arguments of random numbers, in Memory. Both gradients are optional.
+template <template <typename> class Memory, typename Arguments, typename T, class Run>
 GradientResult<T> run_gradient(Arguments p, bool has_x, bool has_bias, const std::vector<T>& grad_out, Run&& run) {
-  const Buffer<T> from(grad_out);
-  Buffer<T> grad_x(grad_out.size());
-  Buffer<float> grad_bias(std::vector<float>(static_cast<std::size_t>(p.columns), 5.0f));
-  Buffer<float> workspace(static_cast<std::size_t>(gradient_workspace_size(p.rows, p.columns)));
+  const Memory<T> from(grad_out);
+  Memory<T> grad_x(grad_out.size());
+  Memory<float> grad_bias(std::vector<float>(static_cast<std::size_t>(p.columns), 5.0f));
+  Memory<float> workspace(static_cast<std::size_t>(gradient_workspace_size(p.rows, p.columns)));
   p.grad_out = from.data();
   p.grad_bias = has_bias ? grad_bias.data() : nullptr;
   run(p, has_x ? grad_x.data() : nullptr, has_bias ? workspace.data() : nullptr);
-  EXPECT_EQ(device::launch_error(), nullptr);
+  EXPECT_EQ(device::last_launch_error(), nullptr);
   return {grad_x.read(), grad_bias.read()};
 }
 
 template <typename T>
 GradientResult<T> run_activation_gradient(const ActivationGradient<T>& p, const std::vector<T>& grad_out) {
-  return run_gradient(p, true, true, grad_out, [](auto arguments, T* grad_x, float* workspace) {
+  return run_gradient<Buffer>(p, true, true, grad_out, [](auto arguments, T* grad_x, float* workspace) {
     arguments.grad_x = grad_x;
     activation_gradient(arguments, workspace, device::Stream());
   });
@@ -203,24 +205,26 @@ template <typename T>
 void expect_like_reference(const GradientCase& options, std::int64_t rows, std::int64_t columns) {
   const auto count = static_cast<std::size_t>(rows * columns);
   const auto grad_out = draw<T>(count, 3);
-  const Buffer<T> relu_out(draw<T>(count, 4));
-  const LinearGradient<T> p = {.rows = rows,
-                               .columns = columns,
-                               .grad_out = nullptr,
-                               .relu_out = options.is_relu ? relu_out.data() : nullptr,
-                               .dropout = {options.dropout, /*seed=*/11, /*stream=*/4},
-                               .grad_sum = nullptr,
-                               .grad_bias = nullptr};
-  const GradientResult<T> actual =
-      run_gradient(p, options.has_x, options.has_bias, grad_out, [](auto arguments, T* grad_x, float* workspace) {
-        arguments.grad_sum = grad_x;
-        linear_gradient(arguments, workspace, device::Stream());
-      });
-  const GradientResult<T> expected =
-      run_gradient(p, options.has_x, options.has_bias, grad_out, [](auto arguments, T* grad_x, float* /*workspace*/) {
-        arguments.grad_sum = grad_x;
-        reference::linear_gradient(arguments);
-      });
+  const HostBuffer<T> relu_out(draw<T>(count, 4));
+  const Buffer<T> relu_out_on_device(relu_out.read());
+  LinearGradient<T> p = {.rows = rows,
+                         .columns = columns,
+                         .grad_out = nullptr,
+                         .relu_out = options.is_relu ? relu_out.data() : nullptr,
+                         .dropout = {options.dropout, /*seed=*/11, /*stream=*/4},
+                         .grad_sum = nullptr,
+                         .grad_bias = nullptr};
+  const GradientResult<T> expected = run_gradient<HostBuffer>(p, options.has_x, options.has_bias, grad_out,
+                                                              [](auto arguments, T* grad_x, float* /*workspace*/) {
+                                                                arguments.grad_sum = grad_x;
+                                                                reference::linear_gradient(arguments);
+                                                              });
+  if (options.is_relu) p.relu_out = relu_out_on_device.data();
+  const GradientResult<T> actual = run_gradient<Buffer>(p, options.has_x, options.has_bias, grad_out,
+                                                        [](auto arguments, T* grad_x, float* workspace) {
+                                                          arguments.grad_sum = grad_x;
+                                                          linear_gradient(arguments, workspace, device::Stream());
+                                                        });
   for (std::size_t i = 0; options.has_x && i < count; ++i) {
     ASSERT_EQ(static_cast<float>(actual.grad_x[i]), static_cast<float>(expected.grad_x[i])) << i;
   }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/norm/add_norm_gpu.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -6,8 +8,6 @@
 #include <vector>
 
 #include "edgewise/kernels/device/buffer.h"
-#include "edgewise/kernels/norm/add_norm_backward_cuda.h"
-#include "edgewise/kernels/norm/add_norm_cuda.h"
 #include "tests/kernels/device/random_numbers.h"
 #include "tests/kernels/device/schedules.h"
 #include "tests/kernels/near.h"

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/dropout/dropout_gpu.h"
+
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <vector>
 
+#include "edgewise/base/bfloat16.h"
 #include "edgewise/kernels/device/buffer.h"
-#include "edgewise/kernels/dropout/dropout_cuda.h"
 #include "edgewise/kernels/dropout/dropout_reference.h"
 #include "tests/kernels/device/random_numbers.h"
 #include "tests/kernels/device/schedules.h"
@@ -13,7 +15,7 @@
 namespace edgewise::kernels {
 namespace {
 
-constexpr std::int64_t kBlock = device::DropoutKernel<float, float, true>::Chunks::kNumbersOfBlock;
+constexpr std::int64_t kBlock = 4096;  // the numbers of a block of threads
 // Around a chunk, a warp and a block.
 constexpr std::int64_t kCounts[] = {0, 1, 3, 4, 5, 8, 127, 128, 131, kBlock - 4, kBlock, kBlock + 1, 2 * kBlock + 8};
 
@@ -51,17 +53,6 @@ TEST(DropoutOnGpu, MayOverwriteItsInput) {
   dropout({0.4, 1, 2}, 1001, values.data(), values.data(), device::Stream());
 
   EXPECT_EQ(values.read(), expected);
-}
-
-TEST(DropoutOnGpu, DrawsTheFactorsOfAnyFourValues) {
-  const device::DropoutFactors factors({0.5, 1, 2});
-  std::vector<float> expected(40, 1.0f);
-  reference::dropout({0.5, 1, 2}, 40, expected.data(), expected.data());
-  for (std::int64_t first = 0; first < 36; ++first) {
-    const device::Floats4 chunk = factors.chunk(first);
-    for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ(chunk.at[i], expected[first + i]) << first << " + " << i;
-    EXPECT_EQ(factors.one(first), expected[first]) << first;
-  }
 }
 
 TEST(CastOnGpu, RoundsLikeTheTypeBFloat16) {

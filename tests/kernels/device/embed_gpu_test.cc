@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/embedding/embed_gpu.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "edgewise/kernels/device/buffer.h"
-#include "edgewise/kernels/embedding/embed_cuda.h"
 #include "tests/kernels/device/random_numbers.h"
 #include "tests/kernels/device/schedules.h"
 

@@ -9,9 +9,11 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "edgewise/base/threads.h"
+#include "edgewise/kernels/device/emulator/launch_record.h"
 #include "edgewise/kernels/device/reductions.h"
 #include "tests/kernels/device/schedules.h"
 #include "tests/kernels/device/test_kernel.h"
@@ -40,6 +42,20 @@ std::string fault_of(Body body) {
 }
 
 std::string here(int line) { return "emulator_test.cc:" + std::to_string(line); }
+
+TEST(Emulator, RecordsTheKernelsOfAllThreadsWhileARecordExists) {
+  auto run_nothing = [](int num_blocks) { run([](TestShared&) {}, num_blocks); };
+  run_nothing(1);
+  const emulator::LaunchRecord outer;
+  {
+    const emulator::LaunchRecord inner;
+    std::thread([&] { run_nothing(2); }).join();
+    run_nothing(0);
+    EXPECT_THAT(inner.kernels(), testing::ElementsAre("test"));
+  }
+  run_nothing(1);
+  EXPECT_THAT(outer.kernels(), testing::ElementsAre("test", "test"));
+}
 
 TEST(Emulator, ReportsAShuffleThatALaneDoesNotReach) {
   const int line = __LINE__ + 2;

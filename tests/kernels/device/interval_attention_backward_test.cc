@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/attention/interval_attention_backward_cuda.h"
+#include "edgewise/kernels/attention/interval_attention_gpu.h"
 #include "edgewise/kernels/device/buffer.h"
 #include "tests/kernels/attention_cases.h"
+#include "tests/kernels/device/attention_on_device.h"
 #include "tests/kernels/device/schedules.h"
 #include "tests/support/relation_zoo.h"
 
@@ -25,15 +26,16 @@ AttentionResult<T> run(const AttentionProblem<T>& problem, std::optional<std::in
   RelationView relation = problem.relation().view();
   relation.intervals = intervals->data();
   relation.sources = nullptr;
-  return problem.run_with(
-      [&](auto p) {
+  return run_on_device(
+      problem, relation,
+      [&](auto p, const RelationView& on_device) {
         p.only_head = only_head;
-        interval_attention_forward(p, relation, device::Stream());
+        interval_attention_forward(p, on_device, device::Stream());
       },
-      [&](auto p) {
+      [&](auto p, const RelationView& on_device) {
         p.forward.only_head = only_head;
-        device::Buffer<char> workspace(interval_backward_workspace(relation, p.forward.heads().size()));
-        interval_attention_backward(p, relation, workspace.data(), device::Stream());
+        device::Buffer<char> workspace(interval_backward_workspace(on_device, p.forward.heads().size()));
+        interval_attention_backward(p, on_device, workspace.data(), device::Stream());
       });
 }
 

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/attention/interval_attention_cuda.h"
+#include "edgewise/kernels/attention/interval_attention_gpu.h"
 #include "tests/kernels/attention_cases.h"
+#include "tests/kernels/device/attention_on_device.h"
 #include "tests/kernels/device/schedules.h"
 #include "tests/support/relation_zoo.h"
 
@@ -21,8 +22,10 @@ AttentionResult<T> run(const AttentionProblem<T>& problem, const std::vector<Int
   RelationView relation = problem.relation().view();
   relation.intervals = intervals.data();
   relation.sources = nullptr;
-  return problem.run_with([&](const auto& p) { interval_attention_forward(p, relation, device::Stream()); },
-                          [](const auto& /*p*/) {});
+  return run_on_device(
+      problem, relation,
+      [&](const auto& p, const RelationView& on_device) { interval_attention_forward(p, on_device, device::Stream()); },
+      [](const auto& /*p*/, const RelationView& /*on_device*/) {});
 }
 
 template <typename T>
@@ -89,12 +92,13 @@ TYPED_TEST(IntervalAttention, ComputesOneHeadAndLeavesTheOthers) {
   const AttentionProblem<TypeParam> problem(relation, {3, 64, 64}, {.name = "", .dropout = 0.2});
   const AttentionResult<TypeParam> expected = run(problem, *rows_as_intervals(relation.view()));
 
-  const AttentionResult<TypeParam> actual = problem.run_with(
-      [&](auto p) {
+  const AttentionResult<TypeParam> actual = run_on_device(
+      problem, relation.view(),
+      [&](auto p, const RelationView& on_device) {
         p.only_head = 1;
-        interval_attention_forward(p, relation.view(), device::Stream());
+        interval_attention_forward(p, on_device, device::Stream());
       },
-      [](const auto& /*p*/) {});
+      [](const auto& /*p*/, const RelationView& /*on_device*/) {});
 
   for (std::size_t i = 0; i < actual.out.size(); ++i) {
     if (i / 64 % 3 == 1) {

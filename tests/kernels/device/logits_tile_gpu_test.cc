@@ -9,8 +9,10 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/kernels/device/buffer.h"
+#include "edgewise/kernels/device/launch_error.h"
 #include "edgewise/kernels/loss/logits_tile.h"
-#include "edgewise/kernels/loss/logits_tile_cuda.h"
+#include "edgewise/kernels/loss/loss_gpu.h"
+#include "tests/kernels/device/host_buffer.h"
 #include "tests/kernels/device/schedules.h"
 
 namespace edgewise::kernels {
@@ -59,31 +61,31 @@ struct TileResult {
   friend bool operator==(const TileResult&, const TileResult&) = default;
 };
 
-/// Passes the tiles to reduce(tile). Row r has capacities[r % capacities.size()].
-template <class Reduce>
+/// Passes the tiles, in Memory, to reduce(tile). Row r has capacities[r % capacities.size()].
+template <template <typename> class Memory, class Reduce>
 TileResult reduce_tiles(const TileProblem& problem, std::int64_t tile_size, const std::vector<std::int64_t>& capacities,
                         Reduce&& reduce) {
   const auto num_rows = static_cast<std::size_t>(problem.rows);
-  Buffer<float> top_logits(std::vector<float>(num_rows * kMaxTopTokens, -1.0f));
-  Buffer<std::int32_t> top_tokens(std::vector<std::int32_t>(num_rows * kMaxTopTokens, -1));
+  Memory<float> top_logits(std::vector<float>(num_rows * kMaxTopTokens, -1.0f));
+  Memory<std::int32_t> top_tokens(std::vector<std::int32_t>(num_rows * kMaxTopTokens, -1));
   std::vector<LogSumExpTopK> rows(num_rows);
   for (std::size_t row = 0; row < num_rows; ++row) {
     rows[row].capacity = capacities[row % capacities.size()];
     rows[row].top_logits = top_logits.data() + row * kMaxTopTokens;
     rows[row].top_tokens = top_tokens.data() + row * kMaxTopTokens;
   }
-  Buffer<LogSumExpTopK> accumulators(rows);
-  const Buffer<float> penalty(problem.penalty);
+  Memory<LogSumExpTopK> accumulators(rows);
+  const Memory<float> penalty(problem.penalty);
   for (std::int64_t begin = 0; begin < problem.vocabulary; begin += tile_size) {
     const std::int64_t end = std::min(problem.vocabulary, begin + tile_size);
-    const Buffer<float> logits(problem.tile(begin, end));
+    const Memory<float> logits(problem.tile(begin, end));
     reduce(LogitsTile{.rows = problem.rows,
                       .columns = end - begin,
                       .first_token = begin,
                       .logits = logits.data(),
                       .penalty = problem.penalty.empty() ? nullptr : penalty.data() + begin,
                       .accumulators = accumulators.data()});
-    EXPECT_EQ(device::launch_error(), nullptr);
+    EXPECT_EQ(device::last_launch_error(), nullptr);
   }
   TileResult result;
   for (const LogSumExpTopK& row : accumulators.read()) {
@@ -98,15 +100,15 @@ TileResult reduce_tiles(const TileProblem& problem, std::int64_t tile_size, cons
 
 TileResult reduce_on_gpu(const TileProblem& problem, std::int64_t tile_size,
                          const std::vector<std::int64_t>& capacities) {
-  return reduce_tiles(problem, tile_size, capacities,
-                      [](const LogitsTile& tile) { reduce_logits_tile(tile, device::Stream()); });
+  return reduce_tiles<Buffer>(problem, tile_size, capacities,
+                              [](const LogitsTile& tile) { reduce_logits_tile(tile, device::Stream()); });
 }
 
 void expect_like_reference(const TileProblem& problem, std::int64_t tile_size,
                            const std::vector<std::int64_t>& capacities) {
   const TileResult actual = reduce_on_gpu(problem, tile_size, capacities);
-  const TileResult expected =
-      reduce_tiles(problem, tile_size, capacities, [](const LogitsTile& tile) { reference::reduce_logits_tile(tile); });
+  const TileResult expected = reduce_tiles<HostBuffer>(
+      problem, tile_size, capacities, [](const LogitsTile& tile) { reference::reduce_logits_tile(tile); });
   EXPECT_EQ(actual.count, expected.count);
   EXPECT_EQ(actual.top_logits, expected.top_logits);
   EXPECT_EQ(actual.top_tokens, expected.top_tokens);

@@ -238,6 +238,21 @@ TEST(Primitives, ApproximationsHaveTheirLimits) {
   });
 }
 
+TEST(Primitives, CountBitsCountsTheBitsOfAWord) {
+  check_primitive(CountBits(), [](const Words& words) {
+    for (int i = 0; i < kThreads; ++i) {
+      std::uint32_t low = 0;
+      std::uint32_t high = 0;
+      for (int bit = 0; bit < 32; ++bit) {
+        low += words.in[2 * i] >> bit & 1;
+        high += words.in[2 * i + 1] >> bit & 1;
+      }
+      EXPECT_EQ(words.out[2 * i], low);
+      EXPECT_EQ(words.out[2 * i + 1], low + high);
+    }
+  });
+}
+
 TEST(Primitives, AtomicAddCountsEveryThreadOfEveryBlock) {
   for_each_schedule([] {
     std::uint32_t count = 0;
@@ -263,7 +278,7 @@ TEST(Primitives, KernelsDrawTheRandomNumbersOfTheHost) {
 
 TEST(Conformance, PrintsALineForEachPrimitive) {
   const std::string text = describe_conformance();
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 22);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 23);
   EXPECT_NE(text.find("\nballot\t0\t"), std::string::npos);
 }
 

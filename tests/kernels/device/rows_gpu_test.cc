@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/rows/rows_gpu.h"
+
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -8,10 +10,10 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/graph/relation.h"
-#include "edgewise/kernels/attention/scatter_rows_cuda.h"
+#include "edgewise/kernels/attention/scatter_rows_gpu.h"
 #include "edgewise/kernels/device/buffer.h"
-#include "edgewise/kernels/rows/rows_cuda.h"
 #include "tests/kernels/device/random_numbers.h"
+#include "tests/kernels/device/relation_on_device.h"
 #include "tests/kernels/device/schedules.h"
 #include "tests/support/relation_zoo.h"
 
@@ -19,33 +21,6 @@ namespace edgewise::kernels {
 namespace {
 
 using device::Buffer;
-
-/// A copy of a relation in memory of the device.
-class RelationOnDevice {
- public:
-  explicit RelationOnDevice(const RelationView& relation)
-      : view_(relation),
-        row_begin_(std::vector<EdgeIndex>(relation.row_begin, relation.row_begin + relation.num_destinations + 1)),
-        intervals_(copy_of(relation.intervals, relation.num_destinations)),
-        sources_(copy_of(relation.sources, relation.num_edges())) {
-    view_.row_begin = row_begin_.data();
-    if (view_.intervals != nullptr) view_.intervals = intervals_.data();
-    if (view_.sources != nullptr) view_.sources = sources_.data();
-  }
-
-  const RelationView& view() const { return view_; }
-
- private:
-  template <typename T>
-  static std::vector<T> copy_of(const T* from, std::int64_t count) {
-    return from == nullptr ? std::vector<T>() : std::vector<T>(from, from + count);
-  }
-
-  RelationView view_;
-  Buffer<EdgeIndex> row_begin_;
-  Buffer<Interval> intervals_;
-  Buffer<NodeIndex> sources_;
-};
 
 template <typename T>
 class RowsOnGpu : public testing::Test {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#ifndef __CUDACC__
+#ifndef EDGEWISE_CUDA
 #include "edgewise/kernels/device/emulator/schedule.h"
 #endif
 
@@ -12,7 +12,7 @@ namespace edgewise::kernels::device {
 /// Calls test() in each order of the emulator, or once on a device.
 template <class Test>
 void for_each_schedule(Test&& test) {
-#ifdef __CUDACC__
+#ifdef EDGEWISE_CUDA
   test();
 #else
   for (const emulator::Schedule& schedule : emulator::all_schedules()) {

@@ -11,8 +11,9 @@
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/random.h"
 #include "edgewise/kernels/device/buffer.h"
-#include "edgewise/kernels/loss/rdrop_loss_cuda.h"
-#include "edgewise/kernels/loss/softmax_loss_cuda.h"
+#include "edgewise/kernels/device/launch_error.h"
+#include "edgewise/kernels/loss/loss_gpu.h"
+#include "tests/kernels/device/host_buffer.h"
 #include "tests/kernels/device/schedules.h"
 
 namespace edgewise::kernels {
@@ -53,20 +54,20 @@ std::vector<float> as_floats(const std::vector<T>& values) {
   return {values.begin(), values.end()};
 }
 
-/// Calls loss(arguments, gradient) with the memory for a problem. A float gradient overwrites the logits.
-template <typename Gradient, class Run>
+/// Calls run() with the arguments for a problem, in Memory. A float gradient overwrites the logits.
+template <template <typename> class Memory, typename Gradient, class Run>
 LossResult run_loss(const LossProblem& problem, std::size_t num_rows, bool has_gradient, Run&& run) {
-  Buffer<float> logits(problem.logits);
-  const Buffer<std::int64_t> labels(problem.labels);
-  Buffer<Gradient> separate(std::is_same_v<Gradient, float> ? 0 : problem.logits.size());
-  Buffer<float> loss(num_rows);
-  Buffer<float> divergence(problem.labels.size());
-  Buffer<std::uint8_t> is_correct(num_rows);
+  Memory<float> logits(problem.logits);
+  const Memory<std::int64_t> labels(problem.labels);
+  Memory<Gradient> separate(std::is_same_v<Gradient, float> ? 0 : problem.logits.size());
+  Memory<float> loss(num_rows);
+  Memory<float> divergence(problem.labels.size());
+  Memory<std::uint8_t> is_correct(num_rows);
   Gradient* gradient = separate.data();
   if constexpr (std::is_same_v<Gradient, float>) gradient = logits.data();
   run(logits.data(), labels.data(), has_gradient ? gradient : nullptr, loss.data(), divergence.data(),
       reinterpret_cast<bool*>(is_correct.data()));
-  EXPECT_EQ(device::launch_error(), nullptr);
+  EXPECT_EQ(device::last_launch_error(), nullptr);
   LossResult result = {loss.read(), divergence.read(), is_correct.read(), {}};
   if (!has_gradient) return result;
   if constexpr (std::is_same_v<Gradient, float>) {
@@ -78,9 +79,9 @@ LossResult run_loss(const LossProblem& problem, std::size_t num_rows, bool has_g
 }
 
 /// Runs softmax_loss() by `run`, which is the reference or the kernel.
-template <typename Gradient, class Run>
+template <template <typename> class Memory, typename Gradient, class Run>
 LossResult run_softmax(const LossProblem& problem, bool has_gradient, Run&& run) {
-  LossResult result = run_loss<Gradient>(
+  LossResult result = run_loss<Memory, Gradient>(
       problem, problem.labels.size(), has_gradient,
       [&](float* logits, const std::int64_t* labels, Gradient* gradient, float* loss, float*, bool* is_correct) {
         run(SoftmaxLoss<Gradient>{.rows = problem.rows,
@@ -98,38 +99,38 @@ LossResult run_softmax(const LossProblem& problem, bool has_gradient, Run&& run)
 
 template <typename Gradient>
 LossResult softmax(const LossProblem& problem, bool has_gradient = true) {
-  return run_softmax<Gradient>(problem, has_gradient, [](const auto& p) { softmax_loss(p, device::Stream()); });
+  return run_softmax<Buffer, Gradient>(problem, has_gradient, [](const auto& p) { softmax_loss(p, device::Stream()); });
 }
 
 LossResult softmax_reference(const LossProblem& problem) {
-  return run_softmax<float>(problem, true, [](const auto& p) { reference::softmax_loss(p); });
+  return run_softmax<HostBuffer, float>(problem, true, [](const auto& p) { reference::softmax_loss(p); });
 }
 
-template <typename Gradient, class Run>
+template <template <typename> class Memory, typename Gradient, class Run>
 LossResult run_rdrop(const LossProblem& problem, bool has_gradient, Run&& run) {
-  return run_loss<Gradient>(problem, 2 * problem.labels.size(), has_gradient,
-                            [&](float* logits, const std::int64_t* labels, Gradient* gradient, float* loss,
-                                float* divergence, bool* is_correct) {
-                              run(RDropLoss<Gradient>{.pairs = problem.rows,
-                                                      .columns = problem.vocabulary,
-                                                      .logits = logits,
-                                                      .labels = labels,
-                                                      .target = problem.target,
-                                                      .divergence_weight = problem.divergence_weight,
-                                                      .gradient = gradient,
-                                                      .loss = loss,
-                                                      .divergence = divergence,
-                                                      .is_correct = is_correct});
-                            });
+  return run_loss<Memory, Gradient>(problem, 2 * problem.labels.size(), has_gradient,
+                                    [&](float* logits, const std::int64_t* labels, Gradient* gradient, float* loss,
+                                        float* divergence, bool* is_correct) {
+                                      run(RDropLoss<Gradient>{.pairs = problem.rows,
+                                                              .columns = problem.vocabulary,
+                                                              .logits = logits,
+                                                              .labels = labels,
+                                                              .target = problem.target,
+                                                              .divergence_weight = problem.divergence_weight,
+                                                              .gradient = gradient,
+                                                              .loss = loss,
+                                                              .divergence = divergence,
+                                                              .is_correct = is_correct});
+                                    });
 }
 
 template <typename Gradient>
 LossResult rdrop(const LossProblem& problem, bool has_gradient = true) {
-  return run_rdrop<Gradient>(problem, has_gradient, [](const auto& p) { rdrop_loss(p, device::Stream()); });
+  return run_rdrop<Buffer, Gradient>(problem, has_gradient, [](const auto& p) { rdrop_loss(p, device::Stream()); });
 }
 
 LossResult rdrop_reference(const LossProblem& problem) {
-  return run_rdrop<float>(problem, true, [](const auto& p) { reference::rdrop_loss(p); });
+  return run_rdrop<HostBuffer, float>(problem, true, [](const auto& p) { reference::rdrop_loss(p); });
 }
 
 // The error of a loss: the logarithm of a sum up to 2^20 is at most 20 in base 2, with a relative error of 2^-22, and

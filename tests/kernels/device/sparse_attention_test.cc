@@ -8,31 +8,39 @@
 
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/kernels/attention/row_plan.h"
-#include "edgewise/kernels/attention/sparse_attention_cuda.h"
+#include "edgewise/kernels/attention/sparse_attention_gpu.h"
 #include "edgewise/kernels/device/buffer.h"
 #include "tests/kernels/attention_cases.h"
+#include "tests/kernels/device/attention_on_device.h"
 #include "tests/kernels/device/schedules.h"
 #include "tests/support/relation_zoo.h"
 
 namespace edgewise::kernels {
 namespace {
 
-// Runs both passes on problem.relation(), which has the CSR form; change(p) changes the arguments of forward.
+// Runs both passes, and computes the weights, on problem.relation(), which has the CSR form; change(p) changes the arguments of forward.
 template <typename T, class Change>
 AttentionResult<T> run(const AttentionProblem<T>& problem, Change change) {
   const RelationView relation = problem.relation().view();
   const EdgesBySource edges = group_by_source(relation);
-  return problem.run_with(
-      [&](AttentionForward<T> p) {
+  const device::Buffer<EdgeIndex> edges_begin(edges.begin), edges_edge(edges.edge);
+  const device::Buffer<NodeIndex> edges_destination(edges.destination);
+  return run_on_device(
+      problem, relation,
+      [&](AttentionForward<T> p, const RelationView& on_device) {
         change(p);
-        sparse_attention_forward(p, relation, device::Stream());
+        sparse_attention_forward(p, on_device, device::Stream());
       },
-      [&](AttentionBackward<T> p) {
+      [&](AttentionBackward<T> p, const RelationView& on_device) {
         change(p.forward);
         device::Buffer<char> workspace(
-            static_cast<std::size_t>(sparse_backward_workspace(relation, p.forward.num_heads)));
-        sparse_attention_backward(p, relation, {edges.begin.data(), edges.edge.data(), edges.destination.data()},
+            static_cast<std::size_t>(sparse_backward_workspace(on_device, p.forward.num_heads)));
+        sparse_attention_backward(p, on_device, {edges_begin.data(), edges_edge.data(), edges_destination.data()},
                                   workspace.data(), device::Stream());
+      },
+      [&](AttentionWeights<T> p, const RelationView& on_device) {
+        change(p.forward);
+        sparse_attention_weights(p, on_device, device::Stream());
       });
 }
 
@@ -55,7 +63,12 @@ void expect_near_reference(const AttentionResult<T>& actual, const AttentionProb
         std::vector<double> out(actual.out.begin(), actual.out.end());
         p.forward.out = out.data();
         reference::attention_backward(p, relation);
-      });
+      },
+      [&](const AttentionWeights<double>& p) { reference::attention_weights(p, relation); });
+  ASSERT_EQ(actual.weight.size(), expected.weight.size());
+  for (std::size_t i = 0; i < expected.weight.size(); ++i) {
+    ASSERT_NEAR(actual.weight[i], expected.weight[i], 3 * 0x1p-20 * expected.weight[i] + 1e-12) << "weight " << i;
+  }
   expect_outputs_and_gradients_near(actual, expected, 30 * 3 * 0x1p-20, 30 * 3 * 0x1p-20);
 }
 
@@ -89,6 +102,7 @@ TYPED_TEST(SparseAttention, GivesTheSameBitsInEverySchedule) {
       const AttentionResult<TypeParam> actual = run(problem);
       EXPECT_TRUE(actual.out == expected.out);
       EXPECT_TRUE(actual.log_normalizer == expected.log_normalizer);
+      EXPECT_TRUE(actual.weight == expected.weight);
       EXPECT_TRUE(actual.grad_query == expected.grad_query);
       EXPECT_TRUE(actual.grad_key == expected.grad_key);
       EXPECT_TRUE(actual.grad_value == expected.grad_value);
@@ -147,6 +161,7 @@ TYPED_TEST(SparseAttention, ComputesOneHeadAndLeavesTheOthers) {
   };
   expect_head(actual.out, expected.out, 64);
   expect_head(actual.log_normalizer, expected.log_normalizer, 1);
+  expect_head(actual.weight, expected.weight, 1);
   expect_head(actual.grad_query, expected.grad_query, 64);
   expect_head(actual.grad_key, expected.grad_key, 64);
   expect_head(actual.grad_value, expected.grad_value, 64);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/kernels/device/tile_product.h"
+#include "tests/kernels/device/tile_product_cuda.h"
 
 namespace edgewise::kernels::device {
 
-template void launch(const TileProduct&, int, Stream);
+void tile_product(const TileProduct& p, Stream stream) {
+  const TileProductKernel kernel = {p};
+  launch(kernel, kernel.num_blocks(), stream);
+}
 
 }  // namespace edgewise::kernels::device

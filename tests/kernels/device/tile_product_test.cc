@@ -28,13 +28,13 @@ std::vector<float> run(const std::vector<BFloat16>& a, const std::vector<BFloat1
   const Buffer<BFloat16> a_buffer(a);
   const Buffer<BFloat16> b_buffer(b);
   Buffer<float> out(static_cast<std::size_t>(sizes.rows * sizes.columns));
-  const TileProduct kernel = {.a = a_buffer.data(),
-                              .b = b_buffer.data(),
-                              .out = out.data(),
-                              .rows = sizes.rows,
-                              .columns = sizes.columns,
-                              .depth = sizes.depth};
-  launch(kernel, kernel.num_blocks(), Stream());
+  tile_product({.a = a_buffer.data(),
+                .b = b_buffer.data(),
+                .out = out.data(),
+                .rows = sizes.rows,
+                .columns = sizes.columns,
+                .depth = sizes.depth},
+               Stream());
   return out.read();
 }
 

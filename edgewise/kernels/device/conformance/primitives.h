@@ -219,6 +219,14 @@ struct SquareRoot : Primitive<1, 3, Inputs::kPositive> {
   }
 };
 
+struct CountBits : Primitive<2, 2> {
+  static constexpr const char* kName = "count_bits";
+  EDGEWISE_DEVICE static void run(const std::uint32_t* in, std::uint32_t* out, const std::uint32_t* /*all*/) {
+    out[0] = static_cast<std::uint32_t>(count_bits(in[0]));
+    out[1] = static_cast<std::uint32_t>(count_bits(in[0] | std::uint64_t{in[1]} << 32));
+  }
+};
+
 struct Exp2 : Primitive<1, 1, Inputs::kFloats, 4> {
   static constexpr const char* kName = "exp2_approximate";
   EDGEWISE_DEVICE static void run(const std::uint32_t* in, std::uint32_t* out, const std::uint32_t* /*all*/) {
@@ -274,6 +282,7 @@ void for_each_primitive(Visit&& visit) {
   visit(PackBf16());
   visit(Arithmetic());
   visit(SquareRoot());
+  visit(CountBits());
   visit(Exp2());
   visit(Log2());
   visit(Reciprocal());

@@ -10,6 +10,7 @@
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/device/emulator/block.h"
 #include "edgewise/kernels/device/emulator/emulator.h"
+#include "edgewise/kernels/device/emulator/launch_record.h"
 
 namespace edgewise::kernels::device::emulator {
 namespace {
@@ -53,6 +54,7 @@ void run_blocks(Block& block, const Schedule& schedule, int first, int step, Fir
 }  // namespace
 
 void launch(const LaunchSizes& sizes, const KernelCall& kernel) {
+  if (sizes.num_blocks > 0) LaunchRecord::add(sizes.kernel);
   const Schedule schedule = current_schedule();
   const int num_workers = std::min(num_threads(), sizes.num_blocks);
   // All fibers exist before a thread starts: the lock of their stacks would order the threads for ThreadSanitizer.

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/gpu_runtime/gpu_model.h"
+
+#include <variant>
+
+#include "edgewise/base/error.h"
+#include "edgewise/gpu_runtime/gpu_scorer.h"
+#include "edgewise/gpu_runtime/gpu_weights.h"
+#include "edgewise/kernels/attention/sparse_attention_gpu.h"
+#include "edgewise/kernels/norm/add_norm_gpu.h"
+
+namespace edgewise {
+namespace {
+
+using AnyWeights = std::variant<GpuWeights<float>, GpuWeights<BFloat16>>;
+
+void check_kernels(const TransformerOptions& options, RuntimePrecision precision) {
+  check(options.kind == ModelKind::kTransformer,
+        "GpuModel: model.kind is universal, needs transformer; translate on the CPU");
+  check(options.score == ScoreKind::kDot, "GpuModel: model.score is additive, needs dot; translate on the CPU");
+  const std::int64_t head_size = options.size / options.heads;
+  check(kernels::can_attend_edges(head_size, head_size),
+        "GpuModel: heads have {} dimensions, needs a multiple of 8 up to 128; translate on the CPU", head_size);
+  check(kernels::can_add_norm(options.size), "GpuModel: model.size is {}, needs at most {}; translate on the CPU",
+        options.size, options.size % 4 == 0 ? 8192 : 2048);
+  check(precision != RuntimePrecision::kInt8, "GpuModel: precision is int8, needs fp32 or bf16");
+}
+
+AnyWeights copy(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
+                const GpuModelOptions& gpu_options) {
+  check_options(options);
+  check_kernels(options, gpu_options.precision);
+  const Weights<PlainLinear> weights = pack_weights<PlainLinear>(options, file, file_name, {.stop = gpu_options.stop});
+  kernels::device::use_gpu(gpu_options.gpu);
+  if (gpu_options.precision == RuntimePrecision::kBf16) return copy_weights_to_gpu<BFloat16>(weights);
+  return copy_weights_to_gpu<float>(weights);
+}
+
+}  // namespace
+
+struct GpuModel::Copied {
+  AnyWeights weights;
+  std::int64_t gpu;
+};
+
+GpuModel::GpuModel(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
+                   const GpuModelOptions& gpu_options)
+    : copied_(new Copied{copy(options, file, file_name, gpu_options), gpu_options.gpu}) {}
+
+GpuModel::~GpuModel() = default;
+GpuModel::GpuModel(GpuModel&& other) noexcept = default;
+GpuModel& GpuModel::operator=(GpuModel&& other) noexcept = default;
+
+const TransformerOptions& GpuModel::options() const {
+  return std::visit([](const auto& weights) -> const TransformerOptions& { return weights.options; }, copied_->weights);
+}
+
+std::unique_ptr<Scorer> GpuModel::make_scorer(const CrossHeads& recorded_heads) const {
+  return std::visit([&](const auto& weights) { return make_gpu_scorer(weights, recorded_heads, copied_->gpu); },
+                    copied_->weights);
+}
+
+}  // namespace edgewise

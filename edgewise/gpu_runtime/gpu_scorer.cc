@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/gpu_runtime/gpu_scorer.h"
+
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "edgewise/gpu_runtime/gpu_cache_index.h"
+#include "edgewise/gpu_runtime/gpu_embedding.h"
+#include "edgewise/gpu_runtime/gpu_output.h"
+#include "edgewise/gpu_runtime/gpu_sublayers.h"
+#include "edgewise/gpu_runtime/key_value_pool.h"
+#include "edgewise/gpu_runtime/sentence_relation.h"
+#include "edgewise/gpu_runtime/upload.h"
+#include "edgewise/kernels/attention/scatter_rows_gpu.h"
+#include "edgewise/kernels/gemm/activation_gpu.h"
+#include "edgewise/runtime/cross_attention_recorder.h"
+#include "edgewise/runtime/kv_cache.h"
+
+// Shapes: R = rows, M = size of a state, E = edges.
+namespace edgewise {
+namespace {
+
+HeadLayout head_layout_of(const TransformerOptions& options) {
+  return {options.heads, options.size / options.heads, options.heads, options.size / options.heads};
+}
+
+/// Makes a GPU the thread's current one.
+struct CurrentGpu {
+  explicit CurrentGpu(std::int64_t gpu) : number(gpu) { kernels::device::use_gpu(gpu); }
+
+  std::int64_t number;
+};
+
+/// An EntryLists in an upload.
+struct UploadedLists {
+  UploadedArray<EdgeIndex> row_begin;
+  UploadedArray<NodeIndex> entries;
+  std::int64_t num_rows;
+
+  static UploadedLists add(const EntryLists& lists, Upload& upload) {
+    return {upload.add(std::span<const EdgeIndex>(lists.row_begin)),
+            upload.add(std::span<const NodeIndex>(lists.entries)), lists.num_rows()};
+  }
+
+  RelationView relation(std::int64_t num_sources, Upload& upload) const {
+    return {.num_sources = num_sources,
+            .num_destinations = num_rows,
+            .row_begin = upload.at(row_begin),
+            .sources = upload.at(entries)};
+  }
+};
+
+template <typename T>
+class GpuScorer : public Scorer {
+ public:
+  GpuScorer(const GpuWeights<T>& weights, const CrossHeads& recorded_heads, std::int64_t gpu)
+      : weights_(weights),
+        gpu_(gpu),
+        size_(weights.options.size),
+        input_embedding_(weights.options),
+        output_embedding_(weights.options),
+        rows_(weights.options, stream_),
+        inputs_(std::ssize(weights.decoder), weights.options.size),
+        nodes_(std::ssize(weights.decoder), weights.options.size),
+        output_(weights.options.output_vocabulary, weights.output_projection.outputs),
+        recorder_(recorded_heads, head_layout_of(weights.options), std::ssize(weights.decoder)) {}
+
+  std::int64_t vocabulary_size() const override { return weights_.options.output_vocabulary; }
+
+  void encode(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) override {
+    check_encoder_inputs(slots, inputs);
+    if (inputs.empty()) return;
+    kernels::device::use_gpu(gpu_.number);
+    const SentenceRelation relation(inputs, size_ / weights_.options.heads);
+    upload_.begin();
+    // First: an error must leave the slots unchanged.
+    const GpuEmbedding::Rows rows = input_embedding_.add(relation.tokens, relation.positions, weights_.input_embedding,
+                                                         weights_.input_positions, "encode", upload_);
+    index_.add_inputs(slots, inputs);
+    inputs_.reserve(index_.num_input_entries(), stream_);
+    const UploadedArray<T*> places = add_projected_places(rows.count);
+    const UploadedArray<T*> entries = add_entries(inputs_);
+    const SentenceRelation::Uploaded uploaded = relation.add(upload_);
+    upload_.send(stream_);
+    run_encoder(rows, places, uploaded.view(upload_));
+    write_input_entries(entries);
+  }
+
+  void step(const StepRequest& request, StepResult& result) override {
+    kernels::device::use_gpu(gpu_.number);
+    index_.add_nodes(request.nodes);
+    result.attention.clear();
+    upload_.begin();
+    output_.begin(request, upload_, result);
+    if (!request.nodes.empty()) {
+      run_step(request, result);
+    } else {
+      output_.write(request, result);
+    }
+  }
+
+ private:
+  /// Arrays of a step in the upload.
+  struct StepArrays {
+    GpuEmbedding::Rows rows;
+    UploadedArray<T*> places;   // of the rows' queries
+    UploadedArray<T*> entries;  // of the rows in the cache
+    UploadedLists ancestors, inputs;
+  };
+
+  void run_encoder(const GpuEmbedding::Rows& rows, const UploadedArray<T*>& places, const RelationView& relation) {
+    float* const states = rows_.begin(rows.count);
+    input_embedding_.write(weights_.input_embedding, weights_.input_positions, rows, upload_, stream_, states);
+    const auto& layers = weights_.encoder;
+    rows_.prepare_input(rows_.pre_norm(layers.front().self_attention.norm));
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      encoder_self_attend(layers[i].self_attention, places, relation, rows_.pre_norm(layers[i].feed_forward.norm));
+      const bool is_last = i + 1 == layers.size();
+      rows_.feed_forward(layers[i].feed_forward,
+                         is_last ? weights_.encoder_norm : rows_.pre_norm(layers[i + 1].self_attention.norm));
+    }
+  }
+
+  void encoder_self_attend(const GpuAttentionParameters<T>& attention, const UploadedArray<T*>& places,
+                           const RelationView& relation, const GpuNorm& next) {
+    const float* const projected = rows_.project(attention.query_key_value);
+    const std::int64_t part = rows_.num_rows() * size_;
+    for (std::int64_t i = 0; i < 3; ++i) {
+      write_rows(projected + i * size_, 3 * size_, upload_.at(places), i * part);
+    }
+    rows_.attend(attention,
+                 {.query = projected_.data(),
+                  .key = projected_.data() + part,
+                  .value = projected_.data() + 2 * part,
+                  .relation = relation},
+                 next);
+  }
+
+  void write_input_entries(const UploadedArray<T*>& entries) {
+    for (std::size_t i = 0; i < weights_.decoder.size(); ++i) {
+      const auto layer = static_cast<std::int64_t>(i);
+      const float* const projected = rows_.project(weights_.decoder[i].cross_attention.key_value);
+      write_rows(projected, 2 * size_, upload_.at(entries), inputs_.key_offset(layer));
+      write_rows(projected + size_, 2 * size_, upload_.at(entries), inputs_.value_offset(layer));
+    }
+  }
+
+  void run_step(const StepRequest& request, StepResult& result) {
+    const StepArrays arrays = add_step();
+    upload_.send(stream_);
+    run_decoder(arrays, request.attention);
+    output_.reduce(request, rows_.project(weights_.output_projection), upload_, stream_);
+    kernels::device::wait_for(stream_);
+    output_.write(request, result);
+    if (request.attention) {
+      recorder_.assign({host_edge_weights_.data(), static_cast<std::size_t>(num_edge_weights())});
+      recorder_.write(result);
+    }
+  }
+
+  StepArrays add_step() {
+    nodes_.reserve(index_.num_node_entries(), stream_);
+    const GpuEmbedding::Rows rows = output_embedding_.add(
+        index_.tokens(), index_.positions(), weights_.output_embedding(), weights_.output_positions, "step", upload_);
+    return {.rows = rows,
+            .places = add_projected_places(rows.count),
+            .entries = add_entries(nodes_),
+            .ancestors = UploadedLists::add(index_.ancestors(), upload_),
+            .inputs = UploadedLists::add(index_.inputs(), upload_)};
+  }
+
+  void run_decoder(const StepArrays& arrays, bool is_recorded) {
+    float* const states = rows_.begin(arrays.rows.count);
+    output_embedding_.write(weights_.output_embedding(), weights_.output_positions, arrays.rows, upload_, stream_,
+                            states);
+    const auto& layers = weights_.decoder;
+    rows_.prepare_input(rows_.pre_norm(layers.front().self_attention.norm));
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      decoder_self_attend(i, arrays, rows_.pre_norm(layers[i].cross_attention.norm));
+      cross_attend(i, arrays, is_recorded, rows_.pre_norm(layers[i].feed_forward.norm));
+      const bool is_last = i + 1 == layers.size();
+      rows_.feed_forward(layers[i].feed_forward,
+                         is_last ? weights_.decoder_norm : rows_.pre_norm(layers[i + 1].self_attention.norm));
+    }
+  }
+
+  void decoder_self_attend(std::size_t number, const StepArrays& arrays, const GpuNorm& next) {
+    const auto layer = static_cast<std::int64_t>(number);
+    const GpuAttentionParameters<T>& attention = weights_.decoder[number].self_attention;
+    const float* const projected = rows_.project(attention.query_key_value);
+    write_rows(projected, 3 * size_, upload_.at(arrays.places), 0);
+    write_rows(projected + size_, 3 * size_, upload_.at(arrays.entries), nodes_.key_offset(layer));
+    write_rows(projected + 2 * size_, 3 * size_, upload_.at(arrays.entries), nodes_.value_offset(layer));
+    rows_.attend(attention,
+                 {.query = projected_.data(),
+                  .key = nodes_.keys(layer),
+                  .value = nodes_.values(layer),
+                  .relation = arrays.ancestors.relation(nodes_.num_entries(), upload_)},
+                 next);
+  }
+
+  void cross_attend(std::size_t number, const StepArrays& arrays, bool is_recorded, const GpuNorm& next) {
+    const auto layer = static_cast<std::int64_t>(number);
+    const GpuAttentionParameters<T>& attention = weights_.decoder[number].cross_attention;
+    write_rows(rows_.project(attention.query), size_, upload_.at(arrays.places), 0);
+    const GpuAttentionInput<T> input = {.query = projected_.data(),
+                                        .key = inputs_.keys(layer),
+                                        .value = inputs_.values(layer),
+                                        .relation = arrays.inputs.relation(inputs_.num_entries(), upload_)};
+    if (is_recorded && layer == recorder_.layer()) {
+      float* const weights = edge_weights_.allocate(num_edge_weights());
+      rows_.write_weights(input, weights);
+      begin_copy_to_host(weights, num_edge_weights(), host_edge_weights_, stream_);
+    }
+    rows_.attend(attention, input, next);
+  }
+
+  std::int64_t num_edge_weights() const { return std::ssize(index_.inputs().entries) * weights_.options.heads; }
+
+  /// Adds the addresses of the rows in `projected_`, [3, R, M].
+  UploadedArray<T*> add_projected_places(std::int64_t num_rows) {
+    T* const projected = projected_.allocate(3 * num_rows * size_);
+    addresses_.clear();
+    for (std::int64_t row = 0; row < num_rows; ++row) addresses_.push_back(projected + row * size_);
+    return upload_.add(std::span<T* const>(addresses_));
+  }
+
+  /// Adds the addresses of the rows' entries in a pool.
+  UploadedArray<T*> add_entries(KeyValuePool<T>& pool) {
+    addresses_.clear();
+    for (const NodeIndex row : index_.rows()) addresses_.push_back(pool.entry(row));
+    return upload_.add(std::span<T* const>(addresses_));
+  }
+
+  /// Converts M columns of each row to T, and writes them to `to[row] + offset`.
+  void write_rows(const float* from, std::int64_t stride, T* const* to, std::int64_t offset) {
+    kernels::scatter_rows(
+        kernels::ScatterRows<T>{
+            .rows = rows_.num_rows(), .columns = size_, .from = from, .stride = stride, .to = to, .offset = offset},
+        stream_);
+  }
+
+  const GpuWeights<T>& weights_;
+  CurrentGpu gpu_;  // before the stream and all memory
+  std::int64_t size_;
+  GpuStream stream_;
+  Upload upload_;
+  GpuEmbedding input_embedding_, output_embedding_;
+  GpuSublayers<T> rows_;
+  GpuCacheIndex index_;
+  KeyValuePool<T> inputs_, nodes_;
+  GpuOutput output_;
+  CrossAttentionRecorder recorder_;
+  GpuArray<T> projected_;
+  GpuArray<float> edge_weights_;
+  HostArray<float> host_edge_weights_;
+  std::vector<T*> addresses_;
+};
+
+}  // namespace
+
+template <typename T>
+std::unique_ptr<Scorer> make_gpu_scorer(const GpuWeights<T>& weights, const CrossHeads& recorded_heads,
+                                        std::int64_t gpu) {
+  return std::make_unique<GpuScorer<T>>(weights, recorded_heads, gpu);
+}
+
+template std::unique_ptr<Scorer> make_gpu_scorer(const GpuWeights<float>&, const CrossHeads&, std::int64_t);
+template std::unique_ptr<Scorer> make_gpu_scorer(const GpuWeights<BFloat16>&, const CrossHeads&, std::int64_t);
+
+}  // namespace edgewise

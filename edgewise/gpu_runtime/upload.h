@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "edgewise/gpu_runtime/gpu_array.h"
+
+namespace edgewise {
+
+/// An array of an Upload.
+template <typename T>
+struct UploadedArray {
+  std::int64_t offset;  // in bytes
+};
+
+/// Copies the arrays of a step to the GPU, in one copy.
+///
+///     upload.begin();
+///     const auto tokens = upload.add<std::int64_t>(request_tokens);
+///     upload.send(stream);
+///     kernel(upload.at(tokens));
+class Upload {
+ public:
+  /// Removes all arrays.
+  void begin() { bytes_.clear(); }
+
+  template <typename T>
+  UploadedArray<std::remove_const_t<T>> add(std::span<T> values) {
+    static_assert(alignof(T) <= kAlignment);
+    bytes_.resize((bytes_.size() + kAlignment - 1) / kAlignment * kAlignment);
+    const UploadedArray<std::remove_const_t<T>> array = {std::ssize(bytes_)};
+    bytes_.resize(bytes_.size() + values.size_bytes());
+    if (!values.empty()) std::memcpy(bytes_.data() + array.offset, values.data(), values.size_bytes());
+    return array;
+  }
+
+  /// Begins to copy all arrays. Waits for the last copy.
+  void send(const GpuStream& stream) {
+    kernels::device::wait_for(stream);
+    std::byte* const staging = staging_.allocate(std::ssize(bytes_));
+    std::ranges::copy(bytes_, staging);
+    kernels::device::begin_copy(on_gpu_.allocate(std::ssize(bytes_)), staging, bytes_.size(), stream);
+  }
+
+  /// Returns an array in memory of the GPU, which is valid until the next send().
+  template <typename T>
+  T* at(const UploadedArray<T>& array) {
+    return reinterpret_cast<T*>(on_gpu_.data() + array.offset);
+  }
+
+ private:
+  static constexpr std::size_t kAlignment = 16;
+
+  std::vector<std::byte> bytes_;
+  HostArray<std::byte> staging_;
+  GpuArray<std::byte> on_gpu_;
+};
+
+}  // namespace edgewise

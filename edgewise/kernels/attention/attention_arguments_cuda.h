@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "edgewise/base/random.h"
+#include "edgewise/graph/relation_view.h"
+#include "edgewise/kernels/attention/attention.h"
+#include "edgewise/kernels/attention/online_softmax_cuda.h"
+#include "edgewise/kernels/device/device.h"
+#include "edgewise/kernels/device/reductions.h"
+#include "edgewise/kernels/dropout/dropout.h"
+
+// The parts that the kernels of attention over tiles share. A block computes one head of kNodesOfBlock consecutive
+// nodes: destinations, or sources for the gradients of keys and values. It multiplies them with tiles of other nodes.
+// A template parameter Edges says which tiles a block has, and which edges a tile: IntervalEdges
+// (interval_edges_cuda.h) or BitmapEdges (bitmap_edges_cuda.h). It has two classes of tiles, for blocks of destinations
+// (RowTiles) and of sources (SourceTiles), and a struct for the edges of a row in a tile:
+//
+//     bool has(int column)                   whether the row has an edge from the column
+//     EdgeIndex edge(int column)             the number of this edge
+//     Row shifted(int count)                 the row whose column 0 is column `count` of this one
+//     EdgeRange edges<kColumns>()            the numbers of all edges from the first kColumns columns
+//     uint64 to_columns<kColumns, kLanes>(bits)
+//                                            the bits of these edges, in their order, as bits of columns; a collective
+//                                            of the kLanes lanes that share a row
+namespace edgewise::kernels::device {
+
+inline constexpr int kNodesOfBlock = 64;
+
+constexpr int num_blocks_for(int num_nodes, int nodes_of_block) {
+  return (num_nodes + nodes_of_block - 1) / nodes_of_block;
+}
+
+/// The edges [begin, end).
+struct EdgeRange {
+  EdgeIndex begin;
+  EdgeIndex end;
+};
+
+/// Combines the bits of kLanes consecutive lanes, of which the first kBits are used. A collective of the warp.
+template <int kBits, int kLanes>
+EDGEWISE_DEVICE std::uint64_t join_bits(std::uint64_t bits) {
+  const auto low = reduce_lanes<kLanes>(static_cast<std::uint32_t>(bits), BitOr());
+  const auto high = kBits > 32 ? reduce_lanes<kLanes>(static_cast<std::uint32_t>(bits >> 32), BitOr()) : 0u;
+  return low | std::uint64_t{high} << 32;
+}
+
+/// The arguments of the kernels.
+template <typename T>
+struct AttentionArguments {
+  const T* query;          // [D, H, K]
+  const T* key;            // [S, H, K]
+  const T* value;          // [S, H, K]
+  const float* edge_bias;  // [E, H], or null
+  T* out;                  // [D, H, K]
+  float* log_normalizer;   // [D, H]
+  int num_destinations;
+  int num_sources;
+  int num_heads;   // H
+  int first_head;  // the first one that is computed
+  int blocks_of_head;
+  float scale;  // factor of a product, whose score is in units of log2(e)
+  float clamp;  // bound of a score, in units of log2(e)
+  DropoutRule<float> dropout_rule;
+  std::uint64_t dropout_seed;
+  std::uint64_t dropout_stream;
+
+  AttentionArguments(const AttentionForward<T>& p, std::int64_t destinations, std::int64_t sources)
+      : query(p.query),
+        key(p.key),
+        value(p.value),
+        edge_bias(p.edge_bias),
+        out(p.out),
+        log_normalizer(p.log_normalizer),
+        num_destinations(static_cast<int>(destinations)),
+        num_sources(static_cast<int>(sources)),
+        num_heads(static_cast<int>(p.num_heads)),
+        first_head(static_cast<int>(p.heads().begin)),
+        blocks_of_head(num_blocks_for(num_destinations, kNodesOfBlock)),
+        scale(p.scale * kLog2E),
+        clamp(p.clamp * kLog2E),
+        dropout_rule(p.dropout),
+        dropout_seed(p.dropout.seed),
+        dropout_stream(p.dropout.stream) {}
+
+  EDGEWISE_DEVICE int block_of_head() const { return block_index() % blocks_of_head; }
+  EDGEWISE_DEVICE int head() const { return first_head + block_index() / blocks_of_head; }
+
+  /// Returns the index of the first number of a node in a tensor [D or S, H, K].
+  template <int kHeadSize>
+  EDGEWISE_DEVICE std::int64_t at(int node) const {
+    return (std::int64_t{node} * num_heads + head()) * kHeadSize;
+  }
+
+  /// Returns the score of an edge of a row from the product of query and key; -infinity if the row lacks the column.
+  template <class Row>
+  EDGEWISE_DEVICE float score(float product, const Row& row, int column) const {
+    if (!row.has(column)) return kMinusInfinity;
+    const float scaled = product * scale;
+    const float clamped = clamp_between(scaled, clamp);
+    if (edge_bias == nullptr) return clamped;
+    return fused_multiply_add(edge_bias[row.edge(column) * num_heads + head()], kLog2E, clamped);
+  }
+
+  /// Returns which of the row's edges from the first kColumns columns dropout keeps, as bits of columns. Bits without
+  /// an edge are undefined. The kLanes lanes that share a row call this function together, and each of them draws some
+  /// of the Philox blocks. A collective of the warp.
+  template <int kColumns, int kLanes, class Row>
+  EDGEWISE_DEVICE std::uint64_t kept_columns(const Row& row) const {
+    static_assert(kColumns <= 64);
+    if (dropout_rule.is_identity()) return ~std::uint64_t{0};
+    const EdgeRange edges = row.template edges<kColumns>();
+    const int count = static_cast<int>(edges.end - edges.begin);
+    std::uint64_t kept = 0;  // bit i is edge edges.begin + i
+    if (count > 0) {
+      const EdgeIndex last_quad = (edges.end - 1) / 4;
+      for (EdgeIndex quad = edges.begin / 4 + lane_index() % kLanes; quad <= last_quad; quad += kLanes) {
+        const auto words = philox(dropout_seed, dropout_stream, static_cast<std::uint64_t>(quad * num_heads + head()));
+        EDGEWISE_UNROLL
+        for (int i = 0; i < 4; ++i) {
+          const int edge = static_cast<int>(quad * 4 - edges.begin) + i;
+          const bool is_kept = edge >= 0 && edge < count && words[i] >= dropout_rule.threshold();
+          if (is_kept) kept |= std::uint64_t{1} << edge;
+        }
+      }
+    }
+    return row.template to_columns<kColumns, kLanes>(join_bits<kColumns, kLanes>(kept));
+  }
+};
+
+/// Consecutive nodes. Nodes from `end` on do not exist.
+struct ConsecutiveNodes {
+  int first;
+  int end;
+
+  /// Returns the number of node i; negative if it does not exist.
+  EDGEWISE_DEVICE int operator()(int i) const { return first + i < end ? first + i : -1; }
+};
+
+/// Begins to copy nodes of a head of `from`, a tensor [N, H, K], to shared memory. nodes(i) is the number of node i;
+/// nodes with negative numbers are zeros.
+template <int kThreads, int kHeadSize, int kNodes, int kStride, typename T, class Nodes>
+EDGEWISE_DEVICE void copy_nodes(const AttentionArguments<T>& p, const T* from, const Nodes& nodes,
+                                T (&to)[kNodes][kStride]) {
+  constexpr int kChunk = 16 / sizeof(T);
+  constexpr int kChunksOfNode = kHeadSize / kChunk;
+  for (int i = thread_index(); i < kNodes * kChunksOfNode; i += kThreads) {
+    const int node = nodes(i / kChunksOfNode);
+    const int column = i % kChunksOfNode * kChunk;
+    const bool is_valid = node >= 0;
+    copy_async<16>(&to[i / kChunksOfNode][column], is_valid ? from + p.template at<kHeadSize>(node) + column : from,
+                   is_valid);
+  }
+}
+
+}  // namespace edgewise::kernels::device

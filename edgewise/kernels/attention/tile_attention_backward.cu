@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/attention/tile_attention_backward_cuda.h"

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "edgewise/kernels/attention/bitmap_edges_cuda.h"
+#include "edgewise/kernels/attention/tile_attention_gpu.h"
+#include "edgewise/kernels/attention/tiled_backward_cuda.h"
+
+// The definition of tile_attention_backward(), for the device and for the emulator.
+namespace edgewise::kernels {
+
+template <typename T>
+void tile_attention_backward(const AttentionBackward<T>& p, const BitmapRelationView& relation, void* workspace,
+                             device::Stream stream) {
+  static_assert(tile_backward_workspace(1, 1) == sizeof(device::RowRecord));
+  const device::GradientArguments<T> arguments(p, relation.num_destinations, relation.num_sources,
+                                               static_cast<device::RowRecord*>(workspace));
+  device::launch_tiled_backward(arguments, device::BitmapEdges{relation.by_destination, relation.by_source},
+                                p.forward.head_size, static_cast<int>(p.forward.heads().size()), stream);
+}
+
+template void tile_attention_backward(const AttentionBackward<float>&, const BitmapRelationView&, void*,
+                                      device::Stream);
+template void tile_attention_backward(const AttentionBackward<BFloat16>&, const BitmapRelationView&, void*,
+                                      device::Stream);
+
+}  // namespace edgewise::kernels

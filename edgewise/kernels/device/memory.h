@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "edgewise/kernels/device/stream.h"
+
+// Memory of the device, for code that nvcc does not compile. The emulator's is memory of the host.
+namespace edgewise::kernels::device {
+
+/// Returns memory that is aligned to 256 bytes, and that free_memory() frees. Throws std::exception if there is none.
+void* allocate_memory(std::size_t bytes);
+void free_memory(void* memory);
+
+/// Copies between the host and the device, and waits for all kernels of the device before. Throws std::runtime_error if
+/// one of these kernels failed.
+void copy_memory_to_device(void* to, const void* from, std::size_t bytes);
+void copy_memory_to_host(void* to, const void* from, std::size_t bytes);
+
+/// Returns memory of the host that begin_copy() can read and write, and that free_host_memory() frees. Throws
+/// std::exception if there is none.
+void* allocate_host_memory(std::size_t bytes);
+void free_host_memory(void* memory);
+
+/// Begins a copy within the device, or between the device and memory of allocate_host_memory().
+void begin_copy(void* to, const void* from, std::size_t bytes, Stream stream);
+
+/// Makes the GPU with this number the current one of the thread.
+void use_gpu(std::int64_t number);
+
+/// Returns a new stream, which destroy_stream() destroys. Throws std::exception if there is none.
+Stream create_stream();
+void destroy_stream(Stream stream);
+
+/// Waits for all kernels and copies in `stream`. Throws std::runtime_error if one of them failed.
+void wait_for(Stream stream);
+
+}  // namespace edgewise::kernels::device

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+
+#include "edgewise/graph/relation_view.h"
+#include "edgewise/kernels/attention/sparse_attention_gpu.h"
+#include "edgewise/kernels/attention/tile_attention_gpu.h"
+
+// Relations in memory of a device, for kernels. derive_on() (device_cache.h) makes each of these objects once for a
+// relation and a device.
+namespace edgewise {
+
+/// The rows of a relation as intervals.
+class DeviceIntervals {
+ public:
+  DeviceIntervals(const RelationView& relation, at::Device device);
+
+  /// Returns pointers to memory of the device; nothing if the sources of some row are not consecutive.
+  const std::optional<RelationView>& view() const { return view_; }
+
+ private:
+  at::Tensor row_begin_;
+  at::Tensor intervals_;
+  std::optional<RelationView> view_;
+};
+
+/// The rows of a relation in the CSR form. O(edges) memory, also for a relation in the interval form.
+class DeviceRows {
+ public:
+  DeviceRows(const RelationView& relation, at::Device device);
+
+  /// Returns pointers to memory of the device.
+  const RelationView& view() const { return view_; }
+
+ private:
+  at::Tensor row_begin_;
+  at::Tensor sources_;
+  RelationView view_;
+};
+
+/// BitmapTiles in memory of a device.
+class DeviceTiles {
+ public:
+  DeviceTiles() = default;
+  DeviceTiles(const kernels::BitmapTiles& tiles, at::Device device);
+
+  /// Returns pointers to memory of the device.
+  kernels::BitmapTilesView view() const;
+
+ private:
+  at::Tensor blocks_;
+  at::Tensor others_;
+  at::Tensor rows_;
+};
+
+/// The tiles of a relation by destination. O(edges) memory.
+class DeviceTilesByDestination {
+ public:
+  DeviceTilesByDestination(const RelationView& relation, at::Device device);
+
+  /// Returns whether the kernels of tile_attention_gpu.h suit the relation, for float or BFloat16; then tiles() has the
+  /// tiles.
+  template <typename T>
+  bool are_dense() const {
+    return num_tiles_ && kernels::has_dense_tiles<T>(num_edges_, *num_tiles_);
+  }
+
+  const DeviceTiles& tiles() const { return tiles_; }
+
+ private:
+  std::int64_t num_edges_;
+  std::optional<std::int64_t> num_tiles_;  // nothing if the sources of some row do not ascend
+  DeviceTiles tiles_;
+};
+
+/// The tiles of a relation by source, for the backward pass. The sources of each row ascend. O(edges) memory.
+class DeviceTilesBySource {
+ public:
+  DeviceTilesBySource(const RelationView& relation, at::Device device);
+
+  const DeviceTiles& tiles() const { return tiles_; }
+
+ private:
+  DeviceTiles tiles_;
+};
+
+/// The edges of a relation by source. O(edges) memory.
+class DeviceEdgesBySource {
+ public:
+  DeviceEdgesBySource(const RelationView& relation, at::Device device);
+
+  /// Returns pointers to memory of the device.
+  const kernels::EdgesBySourceView& view() const { return view_; }
+
+ private:
+  at::Tensor begin_;
+  at::Tensor edge_;
+  at::Tensor destination_;
+  kernels::EdgesBySourceView view_;
+};
+
+}  // namespace edgewise

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string_view>
+
+#include "edgewise/graph/relation.h"
+#include "edgewise/kernels/attention/attention.h"
+
+// Attention on GPUs: chooses the kernel for a relation, and gives it what it needs in memory of the device.
+namespace edgewise {
+
+/// The kernels of attention for GPUs.
+enum class GpuAttention {
+  kIntervals,  // kernels/attention/interval_attention_gpu.h
+  kTiles,      // kernels/attention/tile_attention_gpu.h
+  kEdges,      // kernels/attention/sparse_attention_gpu.h
+};
+
+std::string_view gpu_attention_name(GpuAttention kernel);
+
+/// The sizes of heads: of queries and keys, and of values.
+struct HeadSizes {
+  std::int64_t head_size;
+  std::int64_t value_size;
+};
+
+/// Returns whether there is a kernel for GPUs for heads of these sizes; then there is one for every relation.
+bool can_attend_on_gpu(const Relation& relation, std::int64_t num_heads, const HeadSizes& sizes);
+
+/// Returns the kernel that suits a relation and heads that can_attend_on_gpu() accepts, for T = float or BFloat16.
+template <typename T>
+GpuAttention choose_gpu_attention(const Relation& relation, at::Device device, const HeadSizes& sizes);
+
+/// Computes attention on the GPU of query_DHK, where uses_gpu_kernels() is true, for T = float or BFloat16. The tensors
+/// of `p` have the alignment of aligned_contiguous(), and saved_weights is null.
+template <typename T>
+void gpu_attention_forward(const kernels::AttentionForward<T>& p, const Relation& relation,
+                           const at::Tensor& query_DHK);
+
+/// Computes the gradients of gpu_attention_forward().
+template <typename T>
+void gpu_attention_backward(const kernels::AttentionBackward<T>& p, const Relation& relation,
+                            const at::Tensor& query_DHK);
+
+}  // namespace edgewise

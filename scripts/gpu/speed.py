@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps that measure: attention, training, decoding, and what the machine can do at most."""
+import json
+import pathlib
+import sys
+
+from gpu.run import Failed, Missing
+from gpu.training import write_corpus
+
+ATTENTION_CASES = ("long", "long-causal", "window", "sentences", "causal", "random")
+PRECISIONS = ("bf16", "fp32")
+TRAINING_SIZES = ("tiny", "base", "big")
+PEERS = pathlib.Path(__file__).parent / "attention_torch.py"
+
+
+def bench(run, name, arguments, device):
+    """Returns the figures of `edgewise bench`. `device` are the arguments of device_option()."""
+    return json.loads(run.command([run.program("edgewise"), "bench", name, "--json", *arguments, *device]))
+
+
+def measure_all(runs):
+    """Returns {name: figures of call()} for pairs (name, call), however many fail; fails after all if any did."""
+    results, errors = {}, []
+    for name, call in runs:
+        try:
+            results[name] = call()
+        except Failed as error:
+            errors.append(f"{name}: {error}")
+    if errors:
+        raise Failed("\n".join(errors + [f"the others: {json.dumps(results)}"]))
+    return results
+
+
+def attention(run):
+    device = run.device_option(["bench", "attention"])
+    cases = ("small",) if run.is_emulated else ATTENTION_CASES
+    repetitions = "1" if run.is_emulated else "10"
+    return measure_all(
+        (f"{case} {precision}",
+         lambda case=case, precision=precision: bench(
+             run, "attention", ["--case", case, "--precision", precision, "--repetitions", repetitions], device))
+        for case in cases for precision in PRECISIONS)
+
+
+def attention_peers(run):
+    """Times attention of PyTorch, on the same relations, where PyTorch is installed."""
+    python = sys.executable
+    probe = "import torch; print(torch.cuda.is_available())"
+    if run.is_emulated:
+        run.stand_in("the script's list of cases instead of PyTorch")
+        return json.loads(run.command([python, str(PEERS), "--list"]))
+    try:
+        has_gpu = run.command([python, "-c", probe]).strip() == "True"
+    except Failed:
+        has_gpu = False
+    if not has_gpu:
+        raise Missing(f"{python} has no PyTorch that can use a GPU")
+    return json.loads(run.command([python, str(PEERS)]))
+
+
+def training(run):
+    device = run.device_option(["bench", "train"])
+    write_corpus(run.folder)
+    files = ["--input", str(run.folder / "words.in"), "--output", str(run.folder / "words.out")]
+    if run.is_emulated:
+        run.stand_in("one step of size tiny on the CPU's kernels instead of the emulator's, which would take minutes")
+        environment = run.environment(EDGEWISE_OPERATIONS="")
+        command = [run.program("edgewise"), "bench", "train", "--json", *files, "--steps", "1", "--warmup", "1"]
+        return {"tiny fp32": json.loads(run.command(command, environment))}
+    steps = ["--steps", "20", "--warmup", "5"]
+    return measure_all(
+        (f"{size} {precision}",
+         lambda size=size, precision=precision: bench(
+             run, "train", ["--size", size, "--precision", precision, *files, *steps], device))
+        for size in TRAINING_SIZES for precision in PRECISIONS)
+
+
+def decoding(run):
+    device = run.device_option(["bench", "decode"])
+    write_corpus(run.folder)
+    arguments = ["--input", str(run.folder / "words.in"), "--size", "tiny" if run.is_emulated else "base"]
+    if run.is_emulated:
+        arguments += ["--sentences", "1", "--output-length", "2", "--min-seconds", "0", "--workers", "1"]
+        return bench(run, "decode", [*arguments, "--precision", "bf16"], device)
+    return measure_all(
+        (f"{workers} workers {precision}",
+         lambda workers=workers, precision=precision: bench(
+             run, "decode", [*arguments, "--precision", precision, "--batch", "256", "--workers", str(workers)], device))
+        for workers in (1, 4) for precision in PRECISIONS)
+
+
+def limits(run):
+    """Returns the bandwidth of copies and the peak of matrix products, which the attention benchmark measures."""
+    device = run.device_option(["bench", "attention"])
+    figures = bench(run, "attention", ["--case", "small", "--precision", "bf16", "--repetitions", "1"], device)
+    return {name: figures[name] for name in ("gemm_peak_gflops", "memory_gb_per_second")}

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps that train: the losses of a GPU against those of the CPU, and the same bits in two runs."""
+import json
+import pathlib
+import random
+import shutil
+
+from gpu.run import Failed
+
+CONFIG = pathlib.Path(__file__).parent / "curve.toml"
+# Both runs draw the same dropout. Sums in another order change a loss by some 1e-6 in the first step, and the steps
+# that follow magnify the difference.
+FIRST_TOLERANCE = 1e-4
+TOLERANCE = 0.02
+EMULATED_SETTINGS = ["batch.tokens=60", "model.size=32", "model.heads=1", "model.feed_forward=32",
+                     "model.encoder_layers=1", "model.decoder_layers=1"]
+
+
+def write_corpus(folder):
+    """Writes 400 pairs of sentences of random words, of which one is the other in reverse."""
+    stream = random.Random(1)
+    pairs = [[f"w{stream.randrange(200)}" for _ in range(stream.randint(4, 16))] for _ in range(400)]
+    (folder / "words.in").write_text("".join(" ".join(words) + "\n" for words in pairs), encoding="utf-8")
+    (folder / "words.out").write_text("".join(" ".join(words[::-1]) + "\n" for words in pairs), encoding="utf-8")
+
+
+def read_losses(metrics):
+    lines = [json.loads(line) for line in metrics.splitlines()]
+    return [line["loss"] for line in lines if "loss" in line]
+
+
+def train(run, name, is_on_cpu=False):
+    """Trains the config, and returns the run's folder."""
+    write_corpus(run.folder)
+    shutil.copy(CONFIG, run.folder)
+    out = run.folder / name
+    shutil.rmtree(out, ignore_errors=True)
+    command = [run.program("edgewise"), "train", str(run.folder / CONFIG.name), "--out", str(out)]
+    if run.is_emulated:
+        command += [word for setting in EMULATED_SETTINGS for word in ("--set", setting)]
+    environment = run.environment()
+    if is_on_cpu:
+        environment.pop("EDGEWISE_OPERATIONS", None)
+    else:
+        command += run.device_option(["train"])
+    run.command(command, environment)
+    return out
+
+
+def losses_of(out):
+    return read_losses((out / "metrics.jsonl").read_text(encoding="utf-8"))
+
+
+def largest_difference(actual, expected):
+    """Returns the largest relative difference; infinity if the curves have other lengths or a loss is no number."""
+    differences = [abs(a - b) / abs(b) for a, b in zip(actual, expected)]
+    if len(actual) != len(expected) or not differences or any(d != d for d in differences):
+        return float("inf")
+    return max(differences)
+
+
+def curve(run):
+    """Trains fifty steps on the CPU and on the GPU, and compares the losses."""
+    expected = losses_of(train(run, "cpu", is_on_cpu=True))
+    actual = losses_of(train(run, "device"))
+    first, largest = largest_difference(actual[:1], expected[:1]), largest_difference(actual, expected)
+    if first > FIRST_TOLERANCE or largest > TOLERANCE:
+        raise Failed(f"losses differ by up to {largest:.2g} of the CPU's, in the first step by {first:.2g}; allowed are "
+                     f"{TOLERANCE} and {FIRST_TOLERANCE}")
+    return {"steps": len(actual), "first_difference": first, "largest_difference": largest, "cpu": expected,
+            "device": actual}
+
+
+def repeat(run):
+    """Trains twice, and compares the bits of losses and parameters."""
+    runs = [train(run, name) for name in ("first", "second")]
+    if losses_of(runs[0]) != losses_of(runs[1]):
+        raise Failed("the losses of two runs differ")
+    models = [(out / "last/model.safetensors").read_bytes() for out in runs]
+    if models[0] != models[1]:
+        raise Failed("the parameters of two runs differ, their losses do not")
+    return {"steps": len(losses_of(runs[0])), "bytes": len(models[0])}
