@@ -61,7 +61,8 @@ DefinitionsGuard::~DefinitionsGuard() { --num_definitions_guards; }
 bool has_emulator_of_gpus() { return !kHasCuda; }
 
 EmulatedKernelsGuard::EmulatedKernelsGuard() {
-  check(has_emulator_of_gpus(), "EmulatedKernelsGuard: this build has CUDA, not the emulator; needs a build without CUDA");
+  check(has_emulator_of_gpus(),
+        "EmulatedKernelsGuard: this build has CUDA, not the emulator; needs a build without CUDA");
   ++num_emulated_kernels_guards;
 }
 EmulatedKernelsGuard::~EmulatedKernelsGuard() { --num_emulated_kernels_guards; }

@@ -58,8 +58,6 @@ Stream create_stream() {
 
 void destroy_stream(Stream stream) { cudaStreamDestroy(static_cast<cudaStream_t>(stream.handle)); }
 
-void wait_for(Stream stream) {
-  check("wait_for", cudaStreamSynchronize(static_cast<cudaStream_t>(stream.handle)));
-}
+void wait_for(Stream stream) { check("wait_for", cudaStreamSynchronize(static_cast<cudaStream_t>(stream.handle))); }
 
 }  // namespace edgewise::kernels::device

@@ -70,8 +70,8 @@ class ForwardOnDevice {
   CopyOnDevice<AccumulatorType<T>> log_normalizer_;
 };
 
-/// Calls forward(arguments, relation), backward(arguments, relation) and weights(arguments, relation), with all pointers
-/// to memory of the device. `relation` is the problem's, maybe in another form.
+/// Calls forward(arguments, relation), backward(arguments, relation) and weights(arguments, relation), with all
+/// pointers to memory of the device. `relation` is the problem's, maybe in another form.
 template <typename T, class Forward, class Backward, class Weights>
 AttentionResult<T> run_on_device(const AttentionProblem<T>& problem, const RelationView& relation, Forward forward,
                                  Backward backward, Weights weights) {

@@ -12,13 +12,15 @@
 #include "edgewise/kernels/device/buffer.h"
 #include "tests/kernels/attention_cases.h"
 #include "tests/kernels/device/attention_on_device.h"
+#include "tests/kernels/device/attention_results.h"
 #include "tests/kernels/device/schedules.h"
 #include "tests/support/relation_zoo.h"
 
 namespace edgewise::kernels {
 namespace {
 
-// Runs both passes, and computes the weights, on problem.relation(), which has the CSR form; change(p) changes the arguments of forward.
+// Runs both passes, and computes the weights, on problem.relation(), which has the CSR form; change(p) changes the
+// arguments of forward.
 template <typename T, class Change>
 AttentionResult<T> run(const AttentionProblem<T>& problem, Change change) {
   const RelationView relation = problem.relation().view();
@@ -98,34 +100,16 @@ TYPED_TEST(SparseAttention, GivesTheSameBitsInEverySchedule) {
     const AttentionResult<TypeParam> expected = run(problem);
     expect_near_reference(expected, problem);
 
-    device::for_each_schedule([&] {
-      const AttentionResult<TypeParam> actual = run(problem);
-      EXPECT_TRUE(actual.out == expected.out);
-      EXPECT_TRUE(actual.log_normalizer == expected.log_normalizer);
-      EXPECT_TRUE(actual.weight == expected.weight);
-      EXPECT_TRUE(actual.grad_query == expected.grad_query);
-      EXPECT_TRUE(actual.grad_key == expected.grad_key);
-      EXPECT_TRUE(actual.grad_value == expected.grad_value);
-      EXPECT_TRUE(actual.grad_edge_bias == expected.grad_edge_bias);
-    });
+    device::for_each_schedule([&] { expect_equal(run(problem), expected); });
   }
 }
 
 TYPED_TEST(SparseAttention, GivesZerosToRowsWithoutEdgesOrFiniteScores) {
-  constexpr float kAbsent = -std::numeric_limits<float>::infinity();
-  const Relation relation = keep_rows(complete(3).to_csr(), std::vector<NodeIndex>{1, 2}).to_csr();
-  AttentionProblem<TypeParam> problem(relation, {1, 32, 32}, {.name = "", .has_bias = true});
-  problem.edge_bias() = {kAbsent, kAbsent, kAbsent, 0, kAbsent, 0};
+  const auto problem = problem_without_edges_or_finite_scores<TypeParam>();
 
   const AttentionResult<TypeParam> result = run(problem);
 
-  for (std::size_t row = 0; row < 2; ++row) {
-    EXPECT_EQ(result.log_normalizer[row], kAbsent);
-    for (std::size_t i = row * 32; i < (row + 1) * 32; ++i) {
-      EXPECT_EQ(result.out[i], 0.0f);
-      EXPECT_EQ(result.grad_query[i], 0.0f);
-    }
-  }
+  expect_zeros_without_edges_or_finite_scores(result);
   expect_near_reference(result, problem);
 }
 
@@ -150,22 +134,7 @@ TYPED_TEST(SparseAttention, ComputesOneHeadAndLeavesTheOthers) {
 
   const AttentionResult<TypeParam> actual = run(problem, [](auto& p) { p.only_head = 1; });
 
-  auto expect_head = [](const auto& values, const auto& all_heads, std::size_t size) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (i / size % 3 == 1) {
-        ASSERT_EQ(values[i], all_heads[i]) << i;
-      } else {
-        ASSERT_NE(values[i], values[i]) << i;  // still NaN
-      }
-    }
-  };
-  expect_head(actual.out, expected.out, 64);
-  expect_head(actual.log_normalizer, expected.log_normalizer, 1);
-  expect_head(actual.weight, expected.weight, 1);
-  expect_head(actual.grad_query, expected.grad_query, 64);
-  expect_head(actual.grad_key, expected.grad_key, 64);
-  expect_head(actual.grad_value, expected.grad_value, 64);
-  expect_head(actual.grad_edge_bias, expected.grad_edge_bias, 1);
+  expect_second_head_alone(actual, expected, 64);
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +13,8 @@
 #include "edgewise/kernels/attention/tile_plan.h"
 #include "edgewise/kernels/device/buffer.h"
 #include "tests/kernels/attention_cases.h"
+#include "tests/kernels/device/attention_on_device.h"
+#include "tests/kernels/device/attention_results.h"
 #include "tests/kernels/device/schedules.h"
 #include "tests/support/relation_zoo.h"
 
@@ -42,12 +42,13 @@ AttentionResult<T> run(const AttentionProblem<T>& problem, std::optional<std::in
   const TilesOnDevice by_source(tile_by_source(relation));
   const BitmapRelationView view = {relation.num_sources, relation.num_destinations, by_destination.view(),
                                    by_source.view()};
-  return problem.run_with(
-      [&](AttentionForward<T> p) {
+  return run_on_device(
+      problem, relation,
+      [&](AttentionForward<T> p, const RelationView& /*on_device*/) {
         p.only_head = only_head;
         tile_attention_forward(p, view, device::Stream());
       },
-      [&](AttentionBackward<T> p) {
+      [&](AttentionBackward<T> p, const RelationView& /*on_device*/) {
         p.forward.only_head = only_head;
         device::Buffer<char> workspace(
             static_cast<std::size_t>(tile_backward_workspace(relation.num_destinations, p.forward.heads().size())));
@@ -146,46 +147,17 @@ TYPED_TEST(TileAttention, GivesTheSameBitsInEverySchedule) {
     const AttentionResult<TypeParam> expected = run(problem);
     expect_near_reference(expected, problem);
 
-    device::for_each_schedule([&] {
-      const AttentionResult<TypeParam> actual = run(problem);
-      EXPECT_TRUE(actual.out == expected.out);
-      EXPECT_TRUE(actual.log_normalizer == expected.log_normalizer);
-      EXPECT_TRUE(actual.grad_query == expected.grad_query);
-      EXPECT_TRUE(actual.grad_key == expected.grad_key);
-      EXPECT_TRUE(actual.grad_value == expected.grad_value);
-      EXPECT_TRUE(actual.grad_edge_bias == expected.grad_edge_bias);
-    });
+    device::for_each_schedule([&] { expect_equal(run(problem), expected); });
   }
 }
 
 TYPED_TEST(TileAttention, GivesZerosToRowsWithoutEdgesOrFiniteScores) {
-  constexpr float kAbsent = -std::numeric_limits<float>::infinity();
-  const Relation relation = keep_rows(complete(3).to_csr(), std::vector<NodeIndex>{1, 2}).to_csr();
-  AttentionProblem<TypeParam> problem(relation, {1, 32, 32}, {.name = "", .has_bias = true});
-  problem.edge_bias() = {kAbsent, kAbsent, kAbsent, 0, kAbsent, 0};
+  const auto problem = problem_without_edges_or_finite_scores<TypeParam>();
 
   const AttentionResult<TypeParam> result = run(problem);
 
-  for (std::size_t row = 0; row < 2; ++row) {
-    EXPECT_EQ(result.log_normalizer[row], kAbsent);
-    for (std::size_t i = row * 32; i < (row + 1) * 32; ++i) {
-      EXPECT_EQ(result.out[i], 0.0f);
-      EXPECT_EQ(result.grad_query[i], 0.0f);
-    }
-  }
+  expect_zeros_without_edges_or_finite_scores(result);
   expect_near_reference(result, problem);
-}
-
-// Expects that `actual` has the numbers of `expected` in the second of 3 heads, and NaN in the others.
-template <typename T>
-void expect_second_head_alone(const std::vector<T>& actual, const std::vector<T>& expected, std::size_t size) {
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    if (i / size % 3 == 1) {
-      ASSERT_EQ(actual[i], expected[i]) << i;
-    } else {
-      ASSERT_TRUE(std::isnan(static_cast<float>(actual[i]))) << i;
-    }
-  }
 }
 
 TYPED_TEST(TileAttention, ComputesOneHeadAndLeavesTheOthers) {
@@ -195,12 +167,7 @@ TYPED_TEST(TileAttention, ComputesOneHeadAndLeavesTheOthers) {
 
   const AttentionResult<TypeParam> actual = run(problem, /*only_head=*/1);
 
-  expect_second_head_alone(actual.out, expected.out, 64);
-  expect_second_head_alone(actual.log_normalizer, expected.log_normalizer, 1);
-  expect_second_head_alone(actual.grad_query, expected.grad_query, 64);
-  expect_second_head_alone(actual.grad_key, expected.grad_key, 64);
-  expect_second_head_alone(actual.grad_value, expected.grad_value, 64);
-  expect_second_head_alone(actual.grad_edge_bias, expected.grad_edge_bias, 1);
+  expect_second_head_alone(actual, expected, 64);
 }
 
 struct FoundEdge {

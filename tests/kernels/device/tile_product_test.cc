@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "edgewise/base/random.h"
 #include "edgewise/kernels/device/buffer.h"
+#include "tests/kernels/device/random_numbers.h"
 #include "tests/kernels/device/schedules.h"
 #include "tests/kernels/near.h"
 
@@ -16,13 +16,6 @@ namespace {
 struct Sizes {
   int rows, columns, depth;
 };
-
-std::vector<BFloat16> random_numbers(int count, std::uint64_t seed) {
-  RandomStream random(seed);
-  std::vector<BFloat16> values(static_cast<std::size_t>(count));
-  for (BFloat16& value : values) value = BFloat16(static_cast<float>(random.normal()));
-  return values;
-}
 
 std::vector<float> run(const std::vector<BFloat16>& a, const std::vector<BFloat16>& b, Sizes sizes) {
   const Buffer<BFloat16> a_buffer(a);
@@ -55,8 +48,8 @@ std::vector<double> product(const std::vector<BFloat16>& a, const std::vector<BF
 TEST(TileProduct, MatchesTheDefinitionInEverySchedule) {
   for (const Sizes sizes : {Sizes{1, 1, 8}, {3, 70, 40}, {65, 9, 104}}) {
     SCOPED_TRACE(testing::Message() << sizes.rows << " x " << sizes.columns << " x " << sizes.depth);
-    const std::vector<BFloat16> a = random_numbers(sizes.rows * sizes.depth, 1);
-    const std::vector<BFloat16> b = random_numbers(sizes.columns * sizes.depth, 2);
+    const std::vector<BFloat16> a = normal_numbers<BFloat16>(sizes.rows * sizes.depth, 1);
+    const std::vector<BFloat16> b = normal_numbers<BFloat16>(sizes.columns * sizes.depth, 2);
     const std::vector<double> expected = product(a, b, sizes);
     const std::vector<float> in_order = run(a, b, sizes);
     expect_near(in_order, expected, "out");
