@@ -12,14 +12,16 @@ set(infer_layers base graph kernels text search options gpus runtime translate) 
 set(convert_layers convert)
 set(train_layers gpu_runtime message ops nn models data distributed train viz experiment)
 
-# Installs the libraries and headers of the listed layers as one component, without those of kernels for GPUs.
+# Installs the libraries and headers of the listed layers as one component, without headers of kernels for GPUs and of
+# what includes these headers.
 function(edgewise_install component)
   list(TRANSFORM ARGN PREPEND edgewise_ OUTPUT_VARIABLE targets)
   foreach(layer ${ARGN})
     set_target_properties(edgewise_${layer} PROPERTIES EXPORT_NAME ${layer})
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/edgewise/${layer}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/edgewise"
       COMPONENT ${component} FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE PATTERN gloo_declarations EXCLUDE
-      PATTERN kernels/device EXCLUDE PATTERN "*_cuda.h" EXCLUDE PATTERN "*_gpu.h" EXCLUDE PATTERN cuda_declarations EXCLUDE)
+      PATTERN kernels/device EXCLUDE PATTERN "*_cuda.h" EXCLUDE PATTERN cuda_declarations EXCLUDE
+      REGEX "/kernels/.*_gpu\\.h$" EXCLUDE PATTERN gpu_runtime EXCLUDE)
   endforeach()
   if(component STREQUAL "infer")
     list(APPEND targets edgewise_compiler edgewise_openmp)

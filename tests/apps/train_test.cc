@@ -60,11 +60,10 @@ TEST_F(TrainProgram, EndsWithTheReasonIfADeviceCannotBeUsed) {
   expect_refused(
       {"train", "tiny.toml", "--out", "run", "--device", "gpu"},
       "train: train.device is gpu, needs cpu, auto, cuda, or cuda: with the number of a GPU, such as cuda:0");
-  const std::vector<std::string> command = {"train", "tiny.toml", "--out", "run"};
   for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--processes", "2"}}) {
-    std::vector<std::string> words = command;
-    words.insert(words.end(), more.begin(), more.end());
-    const ProcessResult result = run(words);
+    std::vector<std::string> command = {EDGEWISE_PROGRAM, "train", "tiny.toml", "--out", "run"};
+    command.insert(command.end(), more.begin(), more.end());
+    const ProcessResult result = run_process(command, {.folder = path("").string()});
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_THAT(result.errors, testing::MatchesRegex("train: train.device is cuda:127, needs [^\n]*\n"));
   }

@@ -71,11 +71,12 @@ if(NOT found_by_imported STREQUAL expected)
 endif()
 
 run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component train)
-# Kernels for GPUs need nvcc or the emulator, which are no part of the packages.
-file(GLOB_RECURSE device_files
-  "${WORK}/installed/*_cuda.h" "${WORK}/installed/*_gpu.h" "${WORK}/installed/*emulator*")
-if(device_files OR EXISTS "${WORK}/installed/include/edgewise/kernels/device")
-  message(FATAL_ERROR "kernels for GPUs are installed, needs none: ${device_files}")
+# Headers of kernels for GPUs need nvcc or the emulator, which are no part of the packages.
+file(GLOB_RECURSE device_headers "${WORK}/installed/*_cuda.h" "${WORK}/installed/*emulator*.h"
+  "${WORK}/installed/include/edgewise/kernels/*_gpu.h"
+  "${WORK}/installed/include/edgewise/kernels/device/*" "${WORK}/installed/include/edgewise/gpu_runtime/*")
+if(device_headers)
+  message(FATAL_ERROR "headers of kernels for GPUs are installed, needs none: ${device_headers}")
 endif()
 build_example(train train)
 # The program starts and reports that the config is missing.

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "edgewise/graph/builders.h"
 #include "edgewise/graph/relation_ops.h"
 #include "tests/kernels/attention_problem.h"
 
