@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -27,6 +28,12 @@ class GpuStream {
   kernels::device::Stream stream_;
 };
 
+/// Returns how often the arrays of this header have allocated memory. While the number stays, no address changes.
+inline std::atomic<std::int64_t>& num_allocations() {
+  static std::atomic<std::int64_t> number = 0;
+  return number;
+}
+
 /// Memory that Allocate::allocate() returns and Allocate::free() frees.
 template <typename T, class Allocate>
 class GrowingArray {
@@ -39,6 +46,7 @@ class GrowingArray {
       capacity_ = std::max(count, capacity_ + capacity_ / 2);
       data_.reset();
       data_.reset(Allocate::allocate(static_cast<std::size_t>(capacity_) * sizeof(T)));
+      ++num_allocations();
     }
     return data();
   }

@@ -59,6 +59,11 @@ void GpuOutput::update_penalties() {
   penalties_ = copy_to_gpu(std::span<const float>(host_penalties_));
 }
 
+std::vector<std::int64_t> GpuOutput::counts(const StepRequest& request) {
+  return {std::ssize(request.nodes), std::ssize(candidates_.top_logits()), std::ssize(request.wanted),
+          host_penalties_.empty() ? 0 : 1};
+}
+
 void GpuOutput::reduce(const StepRequest& request, const float* logits, Upload& upload, const GpuStream& stream) {
   if (needs_all_logits(request)) {
     begin_copy_to_host(logits, std::ssize(request.nodes) * columns_, host_logits_, stream);

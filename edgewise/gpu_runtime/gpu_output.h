@@ -21,6 +21,12 @@ class GpuOutput {
   /// Begins a step: allocates the results, and adds its arrays to `upload`.
   void begin(const StepRequest& request, Upload& upload, StepResult& result);
 
+  /// Returns whether each reduction of logits with the same counts() begins the same kernels and copies.
+  bool can_repeat(const StepRequest& request) const { return !needs_all_logits(request); }
+
+  /// Returns the numbers that the arguments of reduce() depend on.
+  std::vector<std::int64_t> counts(const StepRequest& request);
+
   /// Begins to reduce the logits, [R, C], after the upload was sent.
   void reduce(const StepRequest& request, const float* logits, Upload& upload, const GpuStream& stream);
 

@@ -12,6 +12,7 @@
 #include "edgewise/gpu_runtime/gpu_sublayers.h"
 #include "edgewise/gpu_runtime/key_value_pool.h"
 #include "edgewise/gpu_runtime/sentence_relation.h"
+#include "edgewise/gpu_runtime/step_graphs.h"
 #include "edgewise/gpu_runtime/upload.h"
 #include "edgewise/kernels/attention/scatter_rows_gpu.h"
 #include "edgewise/kernels/gemm/activation_gpu.h"
@@ -150,14 +151,28 @@ class GpuScorer : public Scorer {
   void run_step(const StepRequest& request, StepResult& result) {
     const StepArrays arrays = add_step();
     upload_.send(stream_);
-    run_decoder(arrays, request.attention);
-    output_.reduce(request, rows_.project(weights_.output_projection), upload_, stream_);
+    const auto begin_all = [&] {
+      run_decoder(arrays, request.attention);
+      output_.reduce(request, rows_.project(weights_.output_projection), upload_, stream_);
+    };
+    if (request.attention || !output_.can_repeat(request)) {
+      begin_all();
+    } else {
+      graphs_.begin(shape_of(request), stream_, begin_all);
+    }
     kernels::device::wait_for(stream_);
     output_.write(request, result);
     if (request.attention) {
       recorder_.assign({host_edge_weights_.data(), static_cast<std::size_t>(num_edge_weights())});
       recorder_.write(result);
     }
+  }
+
+  /// The addresses of a step are those of the upload's arrays, and of memory that changes only when an array grows.
+  StepGraphs::Shape shape_of(const StepRequest& request) {
+    StepGraphs::Shape shape = output_.counts(request);
+    shape.insert(shape.end(), upload_.offsets().begin(), upload_.offsets().end());
+    return shape;
   }
 
   StepArrays add_step() {
@@ -252,6 +267,7 @@ class GpuScorer : public Scorer {
   GpuCacheIndex index_;
   KeyValuePool<T> inputs_, nodes_;
   GpuOutput output_;
+  StepGraphs graphs_;
   CrossAttentionRecorder recorder_;
   GpuArray<T> projected_;
   GpuArray<float> edge_weights_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -19,7 +20,8 @@ struct UploadedArray {
   std::int64_t offset;  // in bytes
 };
 
-/// Copies the arrays of a step to the GPU, in one copy.
+/// Copies the arrays of a step to the GPU, in one copy. Each array takes a power of two of bytes, so that the arrays of
+/// steps of similar sizes have the same addresses.
 ///
 ///     upload.begin();
 ///     const auto tokens = upload.add<std::int64_t>(request_tokens);
@@ -28,17 +30,23 @@ struct UploadedArray {
 class Upload {
  public:
   /// Removes all arrays.
-  void begin() { bytes_.clear(); }
+  void begin() {
+    bytes_.clear();
+    offsets_.clear();
+  }
 
   template <typename T>
   UploadedArray<std::remove_const_t<T>> add(std::span<T> values) {
     static_assert(alignof(T) <= kAlignment);
-    bytes_.resize((bytes_.size() + kAlignment - 1) / kAlignment * kAlignment);
     const UploadedArray<std::remove_const_t<T>> array = {std::ssize(bytes_)};
-    bytes_.resize(bytes_.size() + values.size_bytes());
+    offsets_.push_back(array.offset);
+    bytes_.resize(bytes_.size() + std::bit_ceil(std::max(values.size_bytes(), kAlignment)));
     if (!values.empty()) std::memcpy(bytes_.data() + array.offset, values.data(), values.size_bytes());
     return array;
   }
+
+  /// Returns where the arrays begin, in bytes.
+  const std::vector<std::int64_t>& offsets() const { return offsets_; }
 
   /// Begins to copy all arrays. Waits for the last copy.
   void send(const GpuStream& stream) {
@@ -58,6 +66,7 @@ class Upload {
   static constexpr std::size_t kAlignment = 16;
 
   std::vector<std::byte> bytes_;
+  std::vector<std::int64_t> offsets_;
   HostArray<std::byte> staging_;
   GpuArray<std::byte> on_gpu_;
 };

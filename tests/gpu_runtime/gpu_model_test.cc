@@ -6,15 +6,11 @@
 #include <vector>
 
 #include "edgewise/kernels/loss/loss_gpu.h"
-#include "tests/runtime/scorer_checks.h"
+#include "tests/gpu_runtime/gpu_models.h"
 #include "tests/support/error_of.h"
 
 namespace edgewise {
 namespace {
-
-GpuModel gpu_model_of(const Transformer& model, RuntimePrecision precision = RuntimePrecision::kFp32) {
-  return GpuModel(model.options(), parameter_file(model), "model.safetensors", {.precision = precision});
-}
 
 /// Returns the smallest model whose heads have kernels.
 TransformerOptions options_for_gpus(TransformerPreset preset = TransformerPreset::kTutorial) {

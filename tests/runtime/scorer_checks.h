@@ -108,8 +108,8 @@ inline std::vector<std::vector<float>> rows_of_slot(const std::vector<GrownStep>
   return rows;
 }
 
-inline std::vector<Tokens> random_inputs(int count, std::int64_t vocabulary) {
-  RandomStream random(/*seed=*/2);
+inline std::vector<Tokens> random_inputs(int count, std::int64_t vocabulary, std::uint64_t seed = 2) {
+  RandomStream random(seed);
   std::vector<Tokens> inputs;
   for (int i = 0; i < count; ++i) {
     Tokens& input = inputs.emplace_back(1 + random.next_below(30));

@@ -7,6 +7,7 @@
 
 #include "edgewise/kernels/device/device.h"
 #include "edgewise/kernels/device/emulator/emulator.h"
+#include "edgewise/kernels/device/emulator/recording.h"
 
 // The functions of device.h for the emulator. Errors of a kernel throw emulator::KernelFault from launch().
 
@@ -147,11 +148,13 @@ void expect_aligned(const void* address, CallSite site = CallSite::current()) {
 /// Runs a kernel in `num_blocks` blocks, asynchronously on a device. launch_error() returns the error, if any.
 template <Kernel K>
 void launch(const K& kernel, int num_blocks, Stream /*stream*/) {
-  emulator::launch({.kernel = K::kName,
-                    .num_blocks = num_blocks,
-                    .num_threads = K::kThreads,
-                    .shared_bytes = sizeof(typename K::Shared)},
-                   {[](const void* arguments) { (*static_cast<const K*>(arguments))(); }, &kernel});
+  emulator::run_or_record([kernel, num_blocks] {
+    emulator::launch({.kernel = K::kName,
+                      .num_blocks = num_blocks,
+                      .num_threads = K::kThreads,
+                      .shared_bytes = sizeof(typename K::Shared)},
+                     {[](const void* arguments) { (*static_cast<const K*>(arguments))(); }, &kernel});
+  });
 }
 
 /// Returns the description of an error of the last launches by this host thread and forgets the error; null if there

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/device/emulator/recording.h"
 #include "edgewise/kernels/gemm/linear_product_gpu.h"
 
 namespace edgewise::kernels {
 
-class GpuProducts::Library {};
-
-GpuProducts::GpuProducts(device::Stream /*stream*/) {}
-GpuProducts::~GpuProducts() = default;
+namespace {
 
 template <typename T>
-void GpuProducts::multiply(const LinearProduct<T>& p) {
+void multiply_rows(const LinearProduct<T>& p) {
   for (std::int64_t row = 0; row < p.rows; ++row) {
     const T* x = p.x + row * p.inputs;
     for (std::int64_t output = 0; output < p.outputs; ++output) {
@@ -21,6 +19,18 @@ void GpuProducts::multiply(const LinearProduct<T>& p) {
       out = p.is_added ? out + sum : sum;
     }
   }
+}
+
+}  // namespace
+
+class GpuProducts::Library {};
+
+GpuProducts::GpuProducts(device::Stream /*stream*/) {}
+GpuProducts::~GpuProducts() = default;
+
+template <typename T>
+void GpuProducts::multiply(const LinearProduct<T>& p) {
+  device::emulator::run_or_record([p] { multiply_rows(p); });
 }
 
 template void GpuProducts::multiply(const LinearProduct<float>&);

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "edgewise/kernels/device/emulator/recording.h"
+
 namespace edgewise::kernels::device {
 
 void* allocate_memory(std::size_t bytes) { return ::operator new (bytes, std::align_val_t{256}); }
@@ -21,7 +23,7 @@ void* allocate_host_memory(std::size_t bytes) { return allocate_memory(bytes); }
 void free_host_memory(void* memory) { free_memory(memory); }
 
 void begin_copy(void* to, const void* from, std::size_t bytes, Stream /*stream*/) {
-  copy_memory_to_device(to, from, bytes);
+  emulator::run_or_record([=] { copy_memory_to_device(to, from, bytes); });
 }
 
 void use_gpu(std::int64_t /*number*/) {}

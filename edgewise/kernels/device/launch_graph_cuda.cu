@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cuda_runtime.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "edgewise/kernels/device/launch_graph.h"
+
+namespace edgewise::kernels::device {
+namespace {
+
+void check(cudaError_t error) {
+  if (error != cudaSuccess) throw std::runtime_error(std::string("LaunchGraph: ") + cudaGetErrorString(error));
+}
+
+cudaStream_t handle_of(Stream stream) { return static_cast<cudaStream_t>(stream.handle); }
+
+/// Ends a recording, whose graph the caller destroys.
+cudaGraph_t end_recording(Stream stream) {
+  cudaGraph_t graph = nullptr;
+  check(cudaStreamEndCapture(handle_of(stream), &graph));
+  return graph;
+}
+
+/// Ends a recording that has failed.
+void discard_recording(Stream stream) {
+  cudaGraph_t graph = nullptr;
+  cudaStreamEndCapture(handle_of(stream), &graph);
+  if (graph != nullptr) cudaGraphDestroy(graph);
+  cudaGetLastError();  // forgets the error of the failed recording
+}
+
+}  // namespace
+
+struct LaunchGraph::Recorded {
+  cudaGraphExec_t graph = nullptr;
+
+  ~Recorded() {
+    if (graph != nullptr) cudaGraphExecDestroy(graph);
+  }
+};
+
+LaunchGraph LaunchGraph::record(Stream stream, const std::function<void()>& begin_all) {
+  auto recorded = std::make_unique<Recorded>();
+  // Other threads may allocate memory meanwhile.
+  check(cudaStreamBeginCapture(handle_of(stream), cudaStreamCaptureModeThreadLocal));
+  try {
+    begin_all();
+  } catch (...) {
+    discard_recording(stream);
+    throw;
+  }
+  const cudaGraph_t graph = end_recording(stream);
+  const cudaError_t error = cudaGraphInstantiate(&recorded->graph, graph, 0);
+  cudaGraphDestroy(graph);
+  check(error);
+  return LaunchGraph(std::move(recorded));
+}
+
+LaunchGraph::LaunchGraph(std::unique_ptr<Recorded> recorded) : recorded_(std::move(recorded)) {}
+LaunchGraph::~LaunchGraph() = default;
+LaunchGraph::LaunchGraph(LaunchGraph&& other) noexcept = default;
+LaunchGraph& LaunchGraph::operator=(LaunchGraph&& other) noexcept = default;
+
+void LaunchGraph::launch(Stream stream) const { check(cudaGraphLaunch(recorded_->graph, handle_of(stream))); }
+
+}  // namespace edgewise::kernels::device

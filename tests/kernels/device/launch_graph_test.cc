@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/device/launch_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "edgewise/kernels/device/buffer.h"
+#include "edgewise/kernels/gemm/activation_gpu.h"
+
+namespace edgewise::kernels::device {
+namespace {
+
+/// Begins to replace negative numbers by zero, in a copy of `x`.
+void begin_relu(const Buffer<float>& x, Buffer<float>& out, Stream stream) {
+  begin_copy(out.data(), x.data(), x.size() * sizeof(float), stream);
+  activate(ActivationForward<float>{.activation = GemmActivation::kRelu,
+                                    .count = static_cast<std::int64_t>(out.size()),
+                                    .x = out.data(),
+                                    .out = out.data(),
+                                    .dropout = {}},
+           stream);
+}
+
+class LaunchGraphs : public testing::Test {
+ protected:
+  ~LaunchGraphs() override { destroy_stream(stream_); }
+
+  void assign(const std::vector<float>& values) {
+    copy_memory_to_device(x_.data(), values.data(), values.size() * sizeof(float));
+  }
+
+  LaunchGraph record_relu() {
+    return LaunchGraph::record(stream_, [&] { begin_relu(x_, out_, stream_); });
+  }
+
+  Stream stream_ = create_stream();
+  Buffer<float> x_ = Buffer<float>(std::vector<float>{1, -1, 2});
+  Buffer<float> out_ = Buffer<float>(std::vector<float>{7, 7, 7});
+};
+
+TEST_F(LaunchGraphs, RecordsKernelsAndCopiesWithoutRunningThem) {
+  const LaunchGraph graph = record_relu();
+
+  EXPECT_EQ(out_.read(), (std::vector<float>{7, 7, 7}));
+}
+
+TEST_F(LaunchGraphs, RunsInOrderOnTheContentOfTheMemory) {
+  const LaunchGraph graph = record_relu();
+  for (const std::vector<float>& values : {std::vector<float>{-3, 4, -5}, {6, -7, 8}}) {
+    assign(values);
+
+    graph.launch(stream_);
+
+    EXPECT_EQ(out_.read(), (std::vector<float>{values[0] > 0 ? values[0] : 0, values[1] > 0 ? values[1] : 0,
+                                               values[2] > 0 ? values[2] : 0}));
+  }
+}
+
+TEST_F(LaunchGraphs, AnErrorEndsTheRecording) {
+  EXPECT_THROW(LaunchGraph::record(stream_,
+                                   [&] {
+                                     begin_relu(x_, out_, stream_);
+                                     throw std::runtime_error("no memory");
+                                   }),
+               std::runtime_error);
+
+  begin_relu(x_, out_, stream_);
+  EXPECT_EQ(out_.read(), (std::vector<float>{1, 0, 2}));
+}
+
+}  // namespace
+}  // namespace edgewise::kernels::device
