@@ -10,7 +10,7 @@ from gpu.training import write_corpus
 ATTENTION_CASES = ("long", "long-causal", "window", "sentences", "causal", "random")
 PRECISIONS = ("bf16", "fp32")
 TRAINING_SIZES = ("tiny", "base", "big")
-PEERS = pathlib.Path(__file__).parent / "attention_torch.py"
+FOLDER = pathlib.Path(__file__).parent
 
 
 def bench(run, name, arguments, device):
@@ -42,20 +42,32 @@ def attention(run):
         for case in cases for precision in PRECISIONS)
 
 
-def attention_peers(run):
-    """Times attention of PyTorch, on the same relations, where PyTorch is installed."""
-    python = sys.executable
-    probe = "import torch; print(torch.cuda.is_available())"
+def measure_peer(run, script, packages, arguments=()):
+    """Returns what a script prints, which needs these Python packages and a PyTorch that can use a GPU."""
+    command = [sys.executable, str(FOLDER / script)]
     if run.is_emulated:
-        run.stand_in("the script's list of cases instead of PyTorch")
-        return json.loads(run.command([python, str(PEERS), "--list"]))
+        run.stand_in(f"the list of {script} instead of {' and '.join(packages)}")
+        return json.loads(run.command([*command, "--list"]))
+    probe = f"import {', '.join(packages)}; print(torch.cuda.is_available())"
     try:
-        has_gpu = run.command([python, "-c", probe]).strip() == "True"
+        has_gpu = run.command([sys.executable, "-c", probe]).strip() == "True"
     except Failed:
         has_gpu = False
     if not has_gpu:
-        raise Missing(f"{python} has no PyTorch that can use a GPU")
-    return json.loads(run.command([python, str(PEERS)]))
+        raise Missing(f"{sys.executable} has no {' and '.join(packages)} that can use a GPU")
+    return json.loads(run.command([*command, *arguments]).splitlines()[-1])
+
+
+def attention_peers(run):
+    """Times attention of PyTorch, on the same relations, where PyTorch is installed."""
+    return measure_peer(run, "attention_torch.py", ["torch"])
+
+
+def decoding_peers(run):
+    """Times beam search of transformers, with and without torch.compile, where transformers is installed."""
+    write_corpus(run.folder)
+    return measure_peer(run, "decoding_transformers.py", ["torch", "transformers"],
+                        ["--input", str(run.folder / "words.in")])
 
 
 def training(run):

@@ -70,6 +70,14 @@ std::int64_t peak_allocation(void (*run)(void* context), void* context) {
 
 void* operator new(std::size_t size) { return edgewise::allocate(size, __STDCPP_DEFAULT_NEW_ALIGNMENT__); }
 void* operator new[](std::size_t size) { return operator new(size); }
+// std::stable_sort calls this one. The one of AddressSanitizer would not call the operator above.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* memory) noexcept {
   if (memory != nullptr) edgewise::release(memory);
 }
