@@ -11,7 +11,7 @@ namespace edgewise {
 
 /// The model, the inputs and the search that a benchmark of decoding measures.
 struct DecodingWorkload {
-  ScorerFactory make_scorer;  // of the model
+  ScorerFactory make_scorer;  // the model's
   std::vector<Tokens> inputs;
   SearchOptions search;  // forces each output to the length that the benchmark's options give
 };

@@ -46,7 +46,7 @@ class GpuCacheIndex {
 
  private:
   struct Slot {
-    std::vector<NodeIndex> pages;  // of the input
+    std::vector<NodeIndex> pages;  // with the entries of `input`
     std::vector<NodeIndex> input;  // the entries of its tokens; empty: the slot is empty
     HypothesisCache<PageNumbers> hypotheses;
   };

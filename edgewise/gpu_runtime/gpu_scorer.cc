@@ -106,8 +106,8 @@ class GpuScorer : public Scorer {
   /// Arrays of a step in the upload.
   struct StepArrays {
     GpuEmbedding::Rows rows;
-    UploadedArray<T*> places;   // of the rows' queries
-    UploadedArray<T*> entries;  // of the rows in the cache
+    UploadedArray<T*> places;   // addresses of the rows' queries
+    UploadedArray<T*> entries;  // addresses of the rows in the cache
     UploadedLists ancestors, inputs;
   };
 

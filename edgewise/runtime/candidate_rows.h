@@ -21,7 +21,7 @@ class CandidateRows {
 
   std::vector<kernels::LogSumExpTopK>& rows() { return rows_; }
   const std::vector<kernels::LogSumExpTopK>& rows() const { return rows_; }
-  std::vector<float>& top_logits() { return top_logits_; }         // of all rows, one behind the other
+  std::vector<float>& top_logits() { return top_logits_; }         // the rows follow each other
   std::vector<std::int32_t>& top_tokens() { return top_tokens_; }  // likewise
 
   /// Returns what reduce_logits_tile subtracts from the logits of all tokens, by StepRequest::allowed; empty if all
