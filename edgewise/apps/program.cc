@@ -19,7 +19,7 @@ namespace {
 
 /// Explains the error of a failed allocation of libtorch. On the CPU, its type is that of all errors of libtorch.
 std::optional<std::string> explain_torch_error(const std::exception& error) {
-  if (const auto reason = explain_gpu_memory(error)) return reason;
+  if (auto reason = explain_gpu_memory(error)) return reason;
   const auto* torch = dynamic_cast<const c10::Error*>(&error);
   if (torch == nullptr) return std::nullopt;
   const std::string_view message = torch->what_without_backtrace();

@@ -71,7 +71,7 @@ at::Tensor layer_grad_preactivation(const at::Tensor& grad_out_TO, const at::Ten
   if (!is_changed && !grad_bias_O.defined()) return grad_out_TO;
   const std::int64_t rows = num_rows(grad_out_TO);
   const std::int64_t columns = grad_out_TO.size(-1);
-  const at::Tensor grad_pre_TO = is_changed ? at::empty_like(grad_out_TO) : grad_out_TO;
+  at::Tensor grad_pre_TO = is_changed ? at::empty_like(grad_out_TO) : grad_out_TO;
   const at::Tensor workspace = grad_bias_O.defined()
                                    ? at::empty({kernels::gradient_workspace_size(rows, columns)}, grad_bias_O.options())
                                    : at::Tensor();

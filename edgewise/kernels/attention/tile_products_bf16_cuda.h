@@ -108,7 +108,7 @@ EDGEWISE_DEVICE void store_row(int r, const float (&sum)[kColumns][4], float fac
   auto* const words = reinterpret_cast<std::uint32_t*>(to) + lane_index() % 4;
   EDGEWISE_UNROLL
   for (int n = 0; n < kColumns; ++n) {
-    words[n * 4] = pack_bf16(sum[n][2 * r] * factor, sum[n][2 * r + 1] * factor);
+    words[std::ptrdiff_t{n} * 4] = pack_bf16(sum[n][2 * r] * factor, sum[n][2 * r + 1] * factor);
   }
 }
 

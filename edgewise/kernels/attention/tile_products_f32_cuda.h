@@ -93,7 +93,7 @@ EDGEWISE_DEVICE void store_row(const float (&sum)[kChunks][4], float factor, flo
     Floats scaled;
     EDGEWISE_UNROLL
     for (int i = 0; i < 4; ++i) scaled.at[i] = sum[c][i] * factor;
-    *reinterpret_cast<Floats*>(to + F32Layout::other(c) * 4) = scaled;
+    *reinterpret_cast<Floats*>(to + std::ptrdiff_t{F32Layout::other(c)} * 4) = scaled;
   }
 }
 

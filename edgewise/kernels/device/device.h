@@ -3,6 +3,7 @@
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -72,7 +73,7 @@ template <typename K>
 concept Kernel = std::is_trivially_copyable_v<K> && std::is_same_v<decltype(K::kName), const char* const> &&
                  (K::kThreads > 0) &&
                  (K::kThreads <= 1024) && (K::kThreads % kWarpSize == 0) &&
-                 (sizeof(typename K::Shared) <= 227 * 1024) && (sizeof(K) <= 4096);
+                 (sizeof(typename K::Shared) <= std::size_t{227} * 1024) && (sizeof(K) <= 4096);
 
 }  // namespace edgewise::kernels::device
 

@@ -23,11 +23,11 @@ struct RowStrips {
   explicit EDGEWISE_DEVICE RowStrips(std::int64_t size) {
     const std::int64_t strip = std::int64_t{block_index()} * kWarps + warp_index();
     row = strip / strips_of_row(size);
-    first_column = strip % strips_of_row(size) * kStrip + lane_index() * kChunk;
+    first_column = strip % strips_of_row(size) * kStrip + std::int64_t{lane_index()} * kChunk;
   }
 
   /// Returns the first column of this lane's chunk number c.
-  EDGEWISE_DEVICE std::int64_t column(int c) const { return first_column + c * kWarpSize * kChunk; }
+  EDGEWISE_DEVICE std::int64_t column(int c) const { return first_column + std::int64_t{c} * kWarpSize * kChunk; }
 
   std::int64_t row;  // may be behind the last row
   std::int64_t first_column;

@@ -64,7 +64,7 @@ struct ActivationGradientChunk {
     if (part.first < columns) {
       const std::int64_t first_row = std::int64_t{chunk} * kRowsOfGradientChunk;
       const std::int64_t end = first_row + kRowsOfGradientChunk < rows ? first_row + kRowsOfGradientChunk : rows;
-      for (std::int64_t row = first_row + warp_index(); row < end; row += kRowsAtOnce * kGradientWarps) {
+      for (std::int64_t row = first_row + warp_index(); row < end; row += std::int64_t{kRowsAtOnce} * kGradientWarps) {
         add_rows(row, end, part, sum);
       }
     }
@@ -81,14 +81,14 @@ struct ActivationGradientChunk {
     float argument[kRowsAtOnce][kSize] = {};
     EDGEWISE_UNROLL
     for (int r = 0; r < kRowsAtOnce; ++r) {
-      const std::int64_t row = first_row + r * kGradientWarps;
+      const std::int64_t row = first_row + std::int64_t{r} * kGradientWarps;
       if (row >= end) continue;
       load_columns(grad_out + row * columns, part, gradient[r]);
       if constexpr (kHasSaved) load_columns(saved + row * columns, part, argument[r]);
     }
     EDGEWISE_UNROLL
     for (int r = 0; r < kRowsAtOnce; ++r) {
-      const std::int64_t row = first_row + r * kGradientWarps;
+      const std::int64_t row = first_row + std::int64_t{r} * kGradientWarps;
       if (row >= end) continue;
       const std::int64_t begin = row * columns;
       multiply_derivatives(begin, part, argument[r], gradient[r]);

@@ -152,11 +152,11 @@ struct SumNormParts {
     Shared& shared = shared_memory<Shared>();
     const std::int64_t column = std::int64_t{block_index()} * kWarpSize + lane_index();
     float sum = 0;
-    for (std::int64_t first = warp_index(); first < num_parts; first += kWarps * kAtOnce) {
+    for (std::int64_t first = warp_index(); first < num_parts; first += std::int64_t{kWarps} * kAtOnce) {
       float values[kAtOnce] = {};
       EDGEWISE_UNROLL
       for (int i = 0; i < kAtOnce; ++i) {
-        const std::int64_t part = first + i * kWarps;
+        const std::int64_t part = first + std::int64_t{i} * kWarps;
         if (part < num_parts && column < 2 * size) values[i] = part_sums[part * 2 * size + column];
       }
       EDGEWISE_UNROLL

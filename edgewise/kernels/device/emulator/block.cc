@@ -141,7 +141,7 @@ void Block::release_if_complete(const Lane& last) {
 
 void Block::release_warp(const Lane& last) {
   const std::uint32_t lanes = last.collective.lanes;
-  Lane* warp = lanes_.data() + last.index / kLanesOfWarp * kLanesOfWarp;
+  Lane* warp = lanes_.data() + std::ptrdiff_t{last.index / kLanesOfWarp} * kLanesOfWarp;
   WarpOperands* operands[kLanesOfWarp];
   for (int i = 0; i < kLanesOfWarp; ++i) {
     operands[i] = &warp[i].operands;
