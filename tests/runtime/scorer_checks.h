@@ -12,7 +12,7 @@
 #include "edgewise/base/random.h"
 #include "tests/runtime/runtime_models.h"
 
-// What all scorers of models have to do. Model is a class like RuntimeModel.
+// Tests that the scorers of every kind of model pass. Model is a class like RuntimeModel.
 namespace edgewise {
 
 /// Repeats the nodes of `steps` with the other fields of `request_fields`.

@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cuda_runtime.h>
 
-#include <stdexcept>
-#include <string>
 #include <utility>
 
+#include "edgewise/kernels/device/cuda_error.h"
 #include "edgewise/kernels/device/launch_graph.h"
 
 namespace edgewise::kernels::device {
 namespace {
-
-void check(cudaError_t error) {
-  if (error != cudaSuccess) throw std::runtime_error(std::string("LaunchGraph: ") + cudaGetErrorString(error));
-}
 
 cudaStream_t handle_of(Stream stream) { return static_cast<cudaStream_t>(stream.handle); }
 
 /// Ends a recording, whose graph the caller destroys.
 cudaGraph_t end_recording(Stream stream) {
   cudaGraph_t graph = nullptr;
-  check(cudaStreamEndCapture(handle_of(stream), &graph));
+  check_cuda("LaunchGraph", cudaStreamEndCapture(handle_of(stream), &graph));
   return graph;
 }
 
@@ -44,7 +39,7 @@ struct LaunchGraph::Recorded {
 LaunchGraph LaunchGraph::record(Stream stream, const std::function<void()>& begin_all) {
   auto recorded = std::make_unique<Recorded>();
   // Other threads may allocate memory meanwhile.
-  check(cudaStreamBeginCapture(handle_of(stream), cudaStreamCaptureModeThreadLocal));
+  check_cuda("LaunchGraph", cudaStreamBeginCapture(handle_of(stream), cudaStreamCaptureModeThreadLocal));
   try {
     begin_all();
   } catch (...) {
@@ -54,7 +49,7 @@ LaunchGraph LaunchGraph::record(Stream stream, const std::function<void()>& begi
   const cudaGraph_t graph = end_recording(stream);
   const cudaError_t error = cudaGraphInstantiate(&recorded->graph, graph, 0);
   cudaGraphDestroy(graph);
-  check(error);
+  check_cuda("LaunchGraph", error);
   return LaunchGraph(std::move(recorded));
 }
 
@@ -63,6 +58,8 @@ LaunchGraph::~LaunchGraph() = default;
 LaunchGraph::LaunchGraph(LaunchGraph&& other) noexcept = default;
 LaunchGraph& LaunchGraph::operator=(LaunchGraph&& other) noexcept = default;
 
-void LaunchGraph::launch(Stream stream) const { check(cudaGraphLaunch(recorded_->graph, handle_of(stream))); }
+void LaunchGraph::launch(Stream stream) const {
+  check_cuda("LaunchGraph", cudaGraphLaunch(recorded_->graph, handle_of(stream)));
+}
 
 }  // namespace edgewise::kernels::device

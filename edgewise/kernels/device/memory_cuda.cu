@@ -1,28 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cuda_runtime.h>
 
-#include <stdexcept>
-#include <string>
-
+#include "edgewise/kernels/device/cuda_error.h"
 #include "edgewise/kernels/device/memory.h"
 
 namespace edgewise::kernels::device {
 namespace {
 
-void check(const char* function, cudaError_t error) {
-  if (error != cudaSuccess) throw std::runtime_error(std::string(function) + ": " + cudaGetErrorString(error));
-}
-
 void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-  check("copy_memory", cudaDeviceSynchronize());
-  check("copy_memory", cudaMemcpy(to, from, bytes, kind));
+  check_cuda("copy_memory", cudaDeviceSynchronize());
+  check_cuda("copy_memory", cudaMemcpy(to, from, bytes, kind));
 }
 
 }  // namespace
 
 void* allocate_memory(std::size_t bytes) {
   void* memory = nullptr;
-  check("allocate_memory", cudaMalloc(&memory, bytes > 0 ? bytes : 1));
+  check_cuda("allocate_memory", cudaMalloc(&memory, bytes > 0 ? bytes : 1));
   return memory;
 }
 
@@ -38,26 +32,29 @@ void copy_memory_to_host(void* to, const void* from, std::size_t bytes) {
 
 void* allocate_host_memory(std::size_t bytes) {
   void* memory = nullptr;
-  check("allocate_host_memory", cudaMallocHost(&memory, bytes > 0 ? bytes : 1));
+  check_cuda("allocate_host_memory", cudaMallocHost(&memory, bytes > 0 ? bytes : 1));
   return memory;
 }
 
 void free_host_memory(void* memory) { cudaFreeHost(memory); }
 
 void begin_copy(void* to, const void* from, std::size_t bytes, Stream stream) {
-  check("begin_copy", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, static_cast<cudaStream_t>(stream.handle)));
+  check_cuda("begin_copy",
+             cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, static_cast<cudaStream_t>(stream.handle)));
 }
 
-void use_gpu(std::int64_t number) { check("use_gpu", cudaSetDevice(static_cast<int>(number))); }
+void use_gpu(std::int64_t number) { check_cuda("use_gpu", cudaSetDevice(static_cast<int>(number))); }
 
 Stream create_stream() {
   cudaStream_t handle = nullptr;
-  check("create_stream", cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking));
+  check_cuda("create_stream", cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking));
   return {handle};
 }
 
 void destroy_stream(Stream stream) { cudaStreamDestroy(static_cast<cudaStream_t>(stream.handle)); }
 
-void wait_for(Stream stream) { check("wait_for", cudaStreamSynchronize(static_cast<cudaStream_t>(stream.handle))); }
+void wait_for(Stream stream) {
+  check_cuda("wait_for", cudaStreamSynchronize(static_cast<cudaStream_t>(stream.handle)));
+}
 
 }  // namespace edgewise::kernels::device

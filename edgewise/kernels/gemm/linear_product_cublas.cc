@@ -8,6 +8,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "edgewise/kernels/device/cuda_error.h"
 #include "edgewise/kernels/gemm/linear_product_gpu.h"
 
 namespace edgewise::kernels {
@@ -16,10 +17,6 @@ namespace {
 void check(const char* function, cublasStatus_t status) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   throw std::runtime_error(std::string(function) + ": " + cublasLtGetStatusString(status));
-}
-
-void check(const char* function, cudaError_t error) {
-  if (error != cudaSuccess) throw std::runtime_error(std::string(function) + ": " + cudaGetErrorString(error));
 }
 
 template <auto kDestroy>
@@ -75,7 +72,7 @@ class GpuProducts::Library {
  public:
   explicit Library(device::Stream stream) : stream_(static_cast<cudaStream_t>(stream.handle)) {
     check("cublasLtCreate", cublasLtCreate(&handle_));
-    check("cudaMalloc", cudaMalloc(&workspace_, kWorkspaceBytes));
+    device::check_cuda("cudaMalloc", cudaMalloc(&workspace_, kWorkspaceBytes));
   }
 
   ~Library() {

@@ -13,7 +13,7 @@
 #include "tests/kernels/attention_problem.h"
 #include "tests/kernels/device/random_numbers.h"
 
-// What each kernel of attention promises, for the tests of several kernels.
+// Compares results of kernels of attention, for the tests of several kernels.
 namespace edgewise::kernels {
 
 /// Results that no kernel has computed are NaN.
