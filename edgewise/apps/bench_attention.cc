@@ -8,12 +8,14 @@
 #include "edgewise/base/json.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/experiment/attention_bench.h"
+#include "edgewise/train/device.h"
 
 namespace edgewise {
 namespace {
 
 struct BenchAttentionCommand {
   AttentionBenchOptions options;
+  std::string device = "cpu";
   int threads = 0;
   bool is_json = false;
 };
@@ -23,7 +25,7 @@ double per_second(std::int64_t count, const AttentionTime& time) { return static
 void print_json(const BenchAttentionCommand& command, const AttentionBench& bench) {
   JsonObject object;
   object.add("case", enum_name(command.options.which))
-      .add("device", enum_name(command.options.device))
+      .add("device", command.options.device.str())
       .add("precision", enum_name(command.options.precision))
       .add("threads", num_threads())
       .add("repetitions", command.options.repetitions)
@@ -61,8 +63,9 @@ void print_text(const BenchAttentionCommand& command, const AttentionBench& benc
   print_output("differs from fp64 by {:.1e} at most\n", bench.difference);
 }
 
-void run_bench_attention(const BenchAttentionCommand& command) {
+void run_bench_attention(BenchAttentionCommand& command) {
   use_threads(command.threads);
+  command.options.device = choose_device({"bench attention: --device", command.device});
   const AttentionBench bench = measure_attention(command.options);
   command.is_json ? print_json(command, bench) : print_text(command, bench);
 }
@@ -76,8 +79,7 @@ void add_bench_attention(CLI::App& bench) {
       ->add_option("--case", command->options.which,
                    "the relation: sentences (default), causal, small, window, random, long or long-causal")
       ->transform(one_of<AttentionCase>());
-  attention->add_option("--device", command->options.device, "where to compute: cpu (default) or cuda, the first GPU")
-      ->transform(one_of<BenchDevice>());
+  add_device_option(*attention, command->device);
   attention
       ->add_option("--precision", command->options.precision,
                    "the number format of the tensors: fp32 (default) or bf16")

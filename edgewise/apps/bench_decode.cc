@@ -101,11 +101,10 @@ void add_bench_decode(CLI::App& bench) {
   CLI::App* decode =
       bench.add_subcommand("decode", "Time decoding by the runtime, for sentences with the lengths of a corpus");
   CLI::Option* size =
-      decode->add_option("--size", options.size, "the size of a random model: tiny (default), small or base")
+      decode->add_option("--size", options.size, "the size of a random model: tiny (default), small, base or big")
           ->transform(one_of<ModelSize>());
   add_path(*decode, "--model", options.model, "a run or model directory, instead of a random model")->excludes(size);
-  decode->add_option("--device", command->device,
-                     "where to decode: cpu (default), cuda, cuda:N, or auto, a GPU if one can be used");
+  add_device_option(*decode, command->device);
   decode->add_option("--precision", options.precision, "the number format of the weights: fp32 (default), bf16 or int8")
       ->transform(one_of<RuntimePrecision>());
   add_number(*decode, "--beam", &options.beam, "the number of hypotheses in the beam; 1: greedy search; default 4",

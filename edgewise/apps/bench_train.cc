@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise bench train --size SIZE --input FILE --output FILE
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "edgewise/apps/runtime/commands.h"
@@ -10,7 +9,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/experiment/machine_limits.h"
+#include "edgewise/experiment/device_limits.h"
 #include "edgewise/experiment/training_bench.h"
 #include "edgewise/train/device.h"
 
@@ -46,7 +45,7 @@ void print_profile(const BenchTrainCommand& command, const TrainingBench& bench)
   print_output("{:9.2f}  {:4.1f} %                the rest\n", 1e3 * rest / steps, 100 * rest / bench.seconds);
 }
 
-void print_json(const BenchTrainCommand& command, const TrainingBench& bench, std::optional<double> peak) {
+void print_json(const BenchTrainCommand& command, const TrainingBench& bench, double peak) {
   const double flops_per_second = bench.flops / bench.seconds;
   JsonObject json;
   json.add("size", enum_name(command.options.size))
@@ -54,17 +53,21 @@ void print_json(const BenchTrainCommand& command, const TrainingBench& bench, st
       .add("device", command.options.device.str())
       .add("threads", num_threads())
       .add("steps", command.options.steps)
+      .add("batch_tokens", command.options.tokens)
       .add("output_tokens_per_second", bench.tokens_per_second())
       .add("median_ms", 1e3 * bench.median_step)
       .add("mean_ms", 1e3 * bench.mean_step(command.options.steps))
       .add("peak_memory_bytes", bench.peak_memory)
-      .add("model_gflops", flops_per_second / 1e9);
-  if (peak) json.add("gemm_peak_gflops", *peak / 1e9).add("share_of_peak", flops_per_second / *peak);
-  json.add("first_loss", bench.loss.first).add("last_loss", bench.loss.last);
+      .add("peak_tensor_bytes", bench.peak_tensors)
+      .add("model_gflops", flops_per_second / 1e9)
+      .add("gemm_peak_gflops", peak / 1e9)
+      .add("share_of_peak", flops_per_second / peak)
+      .add("first_loss", bench.loss.first)
+      .add("last_loss", bench.loss.last);
   print_output("{}\n", json.add_json("profile", profile_json(command, bench)).text());
 }
 
-void print_text(const BenchTrainCommand& command, const TrainingBench& bench, std::optional<double> peak) {
+void print_text(const BenchTrainCommand& command, const TrainingBench& bench, double peak) {
   const TransformerOptions model = bench_model_options(command.options.size);
   const double flops_per_second = bench.flops / bench.seconds;
   print_output("{}: size {}, feed-forward {}, {} heads, {} + {} layers, {} words; {}, {} threads\n",
@@ -73,11 +76,10 @@ void print_text(const BenchTrainCommand& command, const TrainingBench& bench, st
   print_output("output tokens/s  {:.0f}\n", bench.tokens_per_second());
   print_output("ms a step        {:.1f} median, {:.1f} mean of {} steps\n", 1e3 * bench.median_step,
                1e3 * bench.mean_step(command.options.steps), command.options.steps);
-  const std::string share = peak ? fmt::format(", {:.0f} % of {:.0f}, this machine's largest for matrix products",
-                                               100 * flops_per_second / *peak, *peak / 1e9)
-                                 : std::string();
-  print_output("model GFLOP/s    {:.0f}{}\n", flops_per_second / 1e9, share);
-  print_output("peak memory      {:.2f} GB\n", static_cast<double>(bench.peak_memory) / 1e9);
+  print_output("model GFLOP/s    {:.0f}, {:.0f} % of {:.0f}, this machine's largest for matrix products\n",
+               flops_per_second / 1e9, 100 * flops_per_second / peak, peak / 1e9);
+  print_output("peak memory      {:.2f} GB; of tensors {:.2f} GB\n", static_cast<double>(bench.peak_memory) / 1e9,
+               static_cast<double>(bench.peak_tensors) / 1e9);
   print_output("loss a token     {:.3f}, then {:.3f}\n", bench.loss.first, bench.loss.last);
   if (!bench.profile.empty()) print_profile(command, bench);
 }
@@ -86,8 +88,7 @@ void run_bench_train(BenchTrainCommand& command) {
   use_threads(command.threads);
   command.options.device = choose_device({"bench train: --device", command.device});
   const TrainingBench bench = measure_training(command.options);
-  std::optional<double> peak;  // the CPU's
-  if (command.options.device.is_cpu()) peak = measure_gemm_peak(command.options.precision);
+  const double peak = measure_gemm_peak(command.options.precision, command.options.device);
   command.is_json ? print_json(command, bench, peak) : print_text(command, bench, peak);
 }
 
@@ -97,7 +98,7 @@ void add_bench_train(CLI::App& bench) {
   auto command = std::make_shared<BenchTrainCommand>();
   CLI::App* train =
       bench.add_subcommand("train", "Time training steps, for sentence pairs with the lengths of a corpus");
-  train->add_option("--size", command->options.size, "the size of the model: tiny (default), small or base")
+  train->add_option("--size", command->options.size, "the size of the model: tiny (default), small, base or big")
       ->transform(one_of<ModelSize>());
   train
       ->add_option("--precision", command->options.precision,
@@ -106,14 +107,15 @@ void add_bench_train(CLI::App& bench) {
   add_path(*train, "--input", command->options.input, "a file of input sentences, one per line, which give the lengths")
       ->required();
   add_path(*train, "--output", command->options.output, "a file of output sentences, one for each input")->required();
+  add_number(*train, "--tokens", &command->options.tokens, "the number of tokens in a batch, at most; default 4096",
+             at_least(1).at_most(1e6));
   add_number(*train, "--steps", &command->options.steps, "the number of timed steps; default 20",
              at_least(1).at_most(1e6));
   add_number(*train, "--warmup", &command->options.warmup, "the number of steps before the timed ones; default 3",
              at_least(1).at_most(1e6));
   train->add_flag("--profile", command->options.is_profiled, "print a profile of the timed steps");
   train->add_flag("--json", command->is_json, "print the result as one line of JSON");
-  train->add_option("--device", command->device,
-                    "where to train: cpu (default), cuda, cuda:N, or auto, a GPU if one can be used");
+  add_device_option(*train, command->device);
   add_threads_option(*train, command->threads);
   train->callback([command] { run_bench_train(*command); });
 }

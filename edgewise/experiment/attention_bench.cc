@@ -22,6 +22,7 @@
 #include "edgewise/graph/builders.h"
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/ops/attend.h"
+#include "edgewise/train/device.h"
 
 namespace edgewise {
 namespace {
@@ -183,7 +184,8 @@ void check_difference(double difference, Precision precision) {
 AttentionBench measure_attention(const AttentionBenchOptions& options) {
   const AttentionWorkload workload = make_attention_workload(options.which);
   const at::ScalarType type = options.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
-  const at::Device device = options.device == BenchDevice::kCuda ? at::Device(at::kCUDA, 0) : at::Device(at::kCPU);
+  const at::Device device = options.device;
+  prepare_device(device);
   const Inputs inputs = random_inputs(workload, at::kFloat).to(device, type);
   AttentionBench bench;
   bench.kernel = attention_kernel(workload.relation, inputs.query_NHK, inputs.value_NHK);

@@ -40,15 +40,9 @@ struct AttentionWorkload {
 
 AttentionWorkload make_attention_workload(AttentionCase which);
 
-enum class BenchDevice { kCpu, kCuda };
-
-inline constexpr auto enum_names(BenchDevice) {
-  return std::array{EnumName{BenchDevice::kCpu, "cpu"}, EnumName{BenchDevice::kCuda, "cuda"}};
-}
-
 struct AttentionBenchOptions {
   AttentionCase which = AttentionCase::kSentences;
-  BenchDevice device = BenchDevice::kCpu;
+  at::Device device = at::kCPU;
   Precision precision = Precision::kFp32;
   std::int64_t repetitions = 20;
 };

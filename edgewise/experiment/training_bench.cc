@@ -18,6 +18,7 @@
 #include "edgewise/models/training_flops.h"
 #include "edgewise/text/parallel_text.h"
 #include "edgewise/train/device.h"
+#include "edgewise/train/tensor_memory.h"
 #include "edgewise/train/updater.h"
 
 namespace edgewise {
@@ -52,7 +53,7 @@ Experiment experiment_of(const TrainingBenchOptions& options) {
   Experiment experiment;
   experiment.model = bench_model_options(options.size);
   experiment.train.precision = options.precision;
-  experiment.batch = {.tokens = 4096, .sentences = 0, .bucket = 0};
+  experiment.batch = {.tokens = options.tokens, .sentences = 0, .bucket = 0};
   experiment.train.schedule = ScheduleKind::kConstant;
   experiment.train.learning_rate = 5e-4;
   experiment.train.warmup = 0;
@@ -123,6 +124,9 @@ TransformerOptions bench_model_options(ModelSize size) {
     case ModelSize::kBase:
       set(512, 2048, 8, 6);
       break;
+    case ModelSize::kBig:
+      set(1024, 4096, 16, 6);
+      break;
   }
   return options;
 }
@@ -132,6 +136,7 @@ TrainingBench measure_training(const TrainingBenchOptions& options) {
         options.steps, options.warmup);
   const Experiment experiment = experiment_of(options);
   prepare_device(options.device);
+  const TensorMemory memory(options.device);
   FlopCountingTask task(experiment);
   BatchShares batches(std::make_shared<PairsInMemory>(random_pairs(options)), experiment.batch, kTrainingSeed);
   Updater update(experiment.train, task, batches, single_process(), options.device);
@@ -157,6 +162,7 @@ TrainingBench measure_training(const TrainingBenchOptions& options) {
   if (profile) bench.profile = profile->lines();
   bench.median_step = median(times);
   bench.peak_memory = peak_memory();
+  bench.peak_tensors = memory.peak();
   return bench;
 }
 

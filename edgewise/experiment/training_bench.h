@@ -14,19 +14,20 @@
 
 namespace edgewise {
 
-enum class ModelSize { kTiny, kSmall, kBase };
+enum class ModelSize { kTiny, kSmall, kBase, kBig };
 
 inline constexpr auto enum_names(ModelSize) {
   return std::array{EnumName{ModelSize::kTiny, "tiny"}, EnumName{ModelSize::kSmall, "small"},
-                    EnumName{ModelSize::kBase, "base"}};
+                    EnumName{ModelSize::kBase, "base"}, EnumName{ModelSize::kBig, "big"}};
 }
 
 struct TrainingBenchOptions {
   ModelSize size = ModelSize::kTiny;
   Precision precision = Precision::kFp32;
   at::Device device = at::kCPU;
-  std::string input;   // file of input sentences, which give the lengths
-  std::string output;  // file of output sentences, which give the lengths
+  std::string input;           // file of input sentences, which give the lengths
+  std::string output;          // file of output sentences, which give the lengths
+  std::int64_t tokens = 4096;  // in a batch at most, on the longer side
   std::int64_t steps = 20;
   std::int64_t warmup = 3;  // steps before the timed steps
   bool is_profiled = false;
@@ -47,6 +48,7 @@ struct TrainingBench {
   double flops = 0.0;              // the model's flops in the timed steps (training_flops.h)
   double median_step = 0.0;        // seconds
   std::int64_t peak_memory = 0;    // bytes, of the process on the CPU up to the last step
+  std::int64_t peak_tensors = 0;   // bytes of the tensors on the device, with parameters, gradients and moments
   LossTrend loss;
   std::vector<Profile::Line> profile;  // profile of all timed steps; empty if not requested
 
@@ -62,7 +64,7 @@ TransformerOptions bench_model_options(ModelSize size);
 std::size_t estimate_subwords(const std::string& sentence);
 
 /// Times the training of a model of bench_model_options with label smoothing of 0.1 by Adam(0.9, 0.98, 1e-9), in
-/// batches of pairs of similar length with at most 4096 tokens on the longer side. The first 20 000 pairs of the files
+/// batches of pairs of similar length. The first 20 000 pairs of the files
 /// give the lengths (estimate_subwords); the tokens are random, small numbers more often. Throws Error as read_pairs
 /// and loss_trend do.
 TrainingBench measure_training(const TrainingBenchOptions& options);

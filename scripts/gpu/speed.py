@@ -13,9 +13,10 @@ TRAINING_SIZES = ("tiny", "base", "big")
 FOLDER = pathlib.Path(__file__).parent
 
 
-def bench(run, name, arguments, device):
+def bench(run, name, arguments, device, environment=None):
     """Returns the figures of `edgewise bench`. `device` are the arguments of device_option()."""
-    return json.loads(run.command([run.program("edgewise"), "bench", name, "--json", *arguments, *device]))
+    command = [run.program("edgewise"), "bench", name, "--json", *arguments, *device]
+    return json.loads(run.command(command, environment))
 
 
 def measure_all(runs):
@@ -72,32 +73,34 @@ def decoding_peers(run):
 
 def training(run):
     device = run.device_option(["bench", "train"])
-    write_corpus(run.folder)
-    files = ["--input", str(run.folder / "words.in"), "--output", str(run.folder / "words.out")]
+    write_corpus(run.folder, num_pairs=4000)
+    arguments = ["--input", str(run.folder / "words.in"), "--output", str(run.folder / "words.out")]
+    environment = None
     if run.is_emulated:
-        run.stand_in("one step of size tiny on the CPU's kernels instead of the emulator's, which would take minutes")
+        run.stand_in("small steps on the CPU's kernels instead of the emulator's, which would take minutes")
         environment = run.environment(EDGEWISE_OPERATIONS="")
-        command = [run.program("edgewise"), "bench", "train", "--json", *files, "--steps", "1", "--warmup", "1"]
-        return {"tiny fp32": json.loads(run.command(command, environment))}
-    steps = ["--steps", "20", "--warmup", "5"]
+        arguments += ["--tokens", "64", "--steps", "1", "--warmup", "3"]
+    else:
+        arguments += ["--tokens", "16384", "--steps", "20", "--warmup", "5"]
     return measure_all(
         (f"{size} {precision}",
          lambda size=size, precision=precision: bench(
-             run, "train", ["--size", size, "--precision", precision, *files, *steps], device))
+             run, "train", ["--size", size, "--precision", precision, *arguments], device, environment))
         for size in TRAINING_SIZES for precision in PRECISIONS)
 
 
 def decoding(run):
     device = run.device_option(["bench", "decode"])
     write_corpus(run.folder)
-    arguments = ["--input", str(run.folder / "words.in"), "--size", "tiny" if run.is_emulated else "base"]
+    arguments = ["--input", str(run.folder / "words.in"), "--batch", "256"]
     if run.is_emulated:
-        arguments += ["--sentences", "1", "--output-length", "2", "--min-seconds", "0", "--workers", "1"]
-        return bench(run, "decode", [*arguments, "--precision", "bf16"], device)
+        arguments += ["--size", "tiny", "--sentences", "1", "--output-length", "2", "--min-seconds", "0"]
+    else:
+        arguments += ["--size", "base"]
     return measure_all(
         (f"{workers} workers {precision}",
          lambda workers=workers, precision=precision: bench(
-             run, "decode", [*arguments, "--precision", precision, "--batch", "256", "--workers", str(workers)], device))
+             run, "decode", [*arguments, "--precision", precision, "--workers", str(workers)], device))
         for workers in (1, 4) for precision in PRECISIONS)
 
 

@@ -16,10 +16,10 @@ EMULATED_SETTINGS = ["batch.tokens=60", "model.size=32", "model.heads=1", "model
                      "model.encoder_layers=1", "model.decoder_layers=1"]
 
 
-def write_corpus(folder):
-    """Writes 400 pairs of sentences of random words, of which one is the other in reverse."""
+def write_corpus(folder, num_pairs=400):
+    """Writes pairs of sentences of random words, of which one is the other in reverse."""
     stream = random.Random(1)
-    pairs = [[f"w{stream.randrange(200)}" for _ in range(stream.randint(4, 16))] for _ in range(400)]
+    pairs = [[f"w{stream.randrange(200)}" for _ in range(stream.randint(4, 16))] for _ in range(num_pairs)]
     (folder / "words.in").write_text("".join(" ".join(words) + "\n" for words in pairs), encoding="utf-8")
     (folder / "words.out").write_text("".join(" ".join(words[::-1]) + "\n" for words in pairs), encoding="utf-8")
 

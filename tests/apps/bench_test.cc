@@ -47,7 +47,19 @@ TEST_F(BenchProgram, MeasuresTrainingSteps) {
   EXPECT_NEAR(bench["share_of_peak"].get<double>(),
               bench["model_gflops"].get<double>() / bench["gemm_peak_gflops"].get<double>(), 1e-9);
   // Each parameter has four floats: itself, its gradient and two moments.
-  EXPECT_GT(bench["peak_memory_bytes"].get<double>(), 10'000 * 128 * 4 * sizeof(float));
+  const double parameters = 10'000 * 128 * 4 * sizeof(float);
+  EXPECT_GT(bench["peak_tensor_bytes"].get<double>(), parameters);
+  EXPECT_GT(bench["peak_memory_bytes"].get<double>(), bench["peak_tensor_bytes"].get<double>());
+}
+
+TEST_F(BenchProgram, NeedsMoreMemoryForLargerBatches) {
+  write_corpus();
+  const auto tensors_of = [&](const char* tokens) {
+    return nlohmann::json::parse(run_well(train({"--tokens", tokens, "--json"})))
+        .at("peak_tensor_bytes")
+        .get<double>();
+  };
+  EXPECT_LT(tensors_of("1"), tensors_of("16"));
 }
 
 TEST_F(BenchProgram, MeasuresTrainingStepsInBf16) {

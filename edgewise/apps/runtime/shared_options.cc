@@ -92,6 +92,12 @@ void add_threads_option(CLI::App& command, int& threads) {
              at_least(0).at_most(1024));
 }
 
+void add_device_option(CLI::App& command, std::string& device) {
+  command.add_option("--device", device,
+                     "where to compute: cpu (default); cuda, the first GPU; cuda:N, the GPU number N; or auto, a GPU "
+                     "if one can be used");
+}
+
 void use_threads(int threads) { set_num_threads(threads > 0 ? threads : default_num_threads()); }
 
 void require_one_standard_input(std::string_view caller, const NamedPath& first, const NamedPath& second) {
@@ -120,10 +126,7 @@ void add_translator_options(CLI::App& command, TranslatorSettings& settings) {
            "vocabularies form an ensemble")
       ->allow_extra_args(false)
       ->required();
-  command.add_option(
-      "--device", options.device,
-      "where to compute: cpu (default); cuda, the first GPU; cuda:N, the GPU number N; or auto, a GPU if "
-      "one can be used");
+  add_device_option(command, options.device);
   command
       .add_option("--precision", options.precision,
                   "the number format of matrix products: fp32 (default), bf16 or int8")

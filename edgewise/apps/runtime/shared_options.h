@@ -70,6 +70,9 @@ void require_one_standard_input(std::string_view caller, const NamedPath& first,
 /// Adds --threads N. The default, 0, means OMP_NUM_THREADS or, if that is not set, the cores that this process may use.
 void add_threads_option(CLI::App& command, int& threads);
 
+/// Adds --device NAME, which choose_gpu() reads.
+void add_device_option(CLI::App& command, std::string& device);
+
 /// Sets the number of threads that kernels and libtorch use.
 void use_threads(int threads);
 

@@ -36,8 +36,8 @@ def attend(relation: Relation, query: Tensor, key: Tensor, value: Tensor, edge_b
     1 / sqrt(head size). `clamp` bounds the scaled scores to [-clamp, clamp]; the gradient of a bounded score is zero.
     """
     checks.check_no_transform("attend")
-    checks.check_relation("attend", relation)
     if not _needs_no_change(relation, query, key, value):
+        checks.check_relation("attend", relation)
         if isinstance(query, Tensor) and query.is_nested:
             return _attend_jagged(relation, query, key, value, edge_bias, dropout, scale, clamp)
         query, key, value = _check_and_convert(relation, query, key, value)
@@ -50,16 +50,17 @@ def attend(relation: Relation, query: Tensor, key: Tensor, value: Tensor, edge_b
                                                  or (bias is not None and bias.requires_grad))
     saves_weights = has_gradients and clamp is None and query.dtype != torch.float64
     seed = torch.randint(2**63 - 1, (1,), dtype=torch.int64) if dropout > 0 else None
-    out: Tensor = operations.attend(
+    return operations.attend(
         query.contiguous(), key.contiguous(), value.contiguous(), bias, relation._row_begin, relation._sources,
         relation._handle, seed, 1 / math.sqrt(query.shape[2]) if scale is None else scale, clamp, dropout,
-        relation._num_saved if saves_weights else 0)[0]
-    return out
+        relation._num_saved if saves_weights else 0)
 
 
 def _needs_no_change(relation: Relation, query: Tensor, key: Tensor, value: Tensor) -> bool:
     """Whether no check of _check_and_convert can fail, and nothing has to be converted. Takes a quarter of the time."""
-    if not type(query) is type(key) is type(value) is Tensor or torch.is_autocast_enabled("cpu"):
+    if type(relation) is not Relation or torch.is_autocast_enabled("cpu"):
+        return False
+    if not type(query) is type(key) is type(value) is Tensor:
         return False
     if query.is_nested or key.is_nested or value.is_nested:
         return False
@@ -100,7 +101,7 @@ def attention_weights(relation: Relation, query: Tensor, key: Tensor, edge_bias:
     checks.check_scale("attention_weights", scale)
     checks.check_clamp("attention_weights", clamp)
     bias = None if edge_bias is None else _edge_bias("attention_weights", relation, query, edge_bias)
-    weight: Tensor = operations.attention_weights(
+    weight = operations.attention_weights(
         query.contiguous(), key.contiguous(), bias, relation._row_begin, relation._sources, relation._handle,
         relation._num_edges, 1 / math.sqrt(query.shape[2]) if scale is None else scale, clamp)
     return relation._from_rows(weight)

@@ -27,7 +27,7 @@ def edge_softmax(relation: Relation, score: Tensor) -> Tensor:
     for size in score.shape[1:]:
         heads *= size
     rows = relation._to_rows(score.reshape(relation._num_edges, heads))
-    weight: Tensor = operations.edge_softmax(
+    weight = operations.edge_softmax(
         rows.to(checks.accumulator_type(score.dtype)).contiguous(), relation._row_begin, relation._sources,
         relation._handle, relation._num_sources)
     return relation._from_rows(weight).to(score.dtype).reshape(score.shape)
@@ -55,6 +55,6 @@ def aggregate(relation: Relation, weight: Tensor, value: Tensor) -> Tensor:
     if weight.shape[1] not in (1, heads):
         checks.fail(f"aggregate: weight has {weight.shape[1]} heads, needs {heads}, the heads of value, or 1")
     rows = relation._to_rows(weight.to(dtype).expand(-1, heads)).contiguous()
-    out: Tensor = operations.aggregate(rows, value.to(dtype).contiguous(), relation._row_begin, relation._sources,
-                                       relation._handle)
+    out = operations.aggregate(rows, value.to(dtype).contiguous(), relation._row_begin, relation._sources,
+                               relation._handle)
     return out.to(value.dtype)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -15,6 +15,10 @@ from ._library import operations
 _library: Any = torch.library
 
 Gradients = tuple[Tensor | None, ...]
+Saved = Sequence[Tensor]  # the inputs that have gradients, and the results
+Constants = Sequence[Any]
+Needed = Sequence[bool]  # for each input
+GradientsOf = Callable[[Tensor, Saved, Constants, Needed], Gradients]
 
 
 def _fake_attend(
@@ -70,83 +74,93 @@ def _fake_aggregate_backward(grad_out: Tensor, weight: Tensor, value: Tensor, ro
     return weight.new_empty(weight.shape), value.new_empty(value.shape)
 
 
-def _save_attend(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
-    query, key, value, edge_bias, row_begin, sources, handle, seed, scale, clamp, dropout, _ = inputs
-    out, log_normalizer, saved_weights = output
-    ctx.save_for_backward(query, key, value, edge_bias, out, log_normalizer, saved_weights, row_begin, sources, handle,
-                          seed)
-    ctx.numbers = scale, clamp, dropout
-    ctx.mark_non_differentiable(log_normalizer, saved_weights)
-    ctx.set_materialize_grads(False)
+def _attend_gradients(grad_out: Tensor, saved: Saved, constants: Constants, needed: Needed) -> Gradients:
+    *others, grad_bias = operations.attend_backward.default(grad_out, *saved, *constants[:-1], needed[3])
+    return *others, grad_bias if needed[3] else None
 
 
-def _differentiate_attend(ctx: Any, grad_out: Tensor | None, *_: None) -> Gradients:
-    rest = (None,) * 8
-    if grad_out is None:
-        return (None,) * 4 + rest
-    needs_bias_gradient = ctx.needs_input_grad[3]
-    grads = operations.attend_backward.default(grad_out, *ctx.saved_tensors, *ctx.numbers, needs_bias_gradient)
-    return grads[0], grads[1], grads[2], grads[3] if needs_bias_gradient else None, *rest
+def _attention_weights_gradients(grad_weight: Tensor, saved: Saved, constants: Constants,
+                                 needed: Needed) -> Gradients:
+    query, key, _, weight = saved
+    row_begin, sources, handle, _, scale, clamp = constants
+    *others, grad_bias = operations.attention_weights_backward.default(
+        grad_weight, weight, query, key, row_begin, sources, handle, scale, clamp)
+    return *others, grad_bias if needed[2] else None
 
 
-def _save_attention_weights(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    query, key, _, row_begin, sources, handle, _, scale, clamp = inputs
-    ctx.save_for_backward(output, query, key, row_begin, sources, handle)
-    ctx.numbers = scale, clamp
+def _edge_softmax_gradients(grad_weight: Tensor, saved: Saved, constants: Constants, needed: Needed) -> Gradients:
+    _, weight = saved
+    grad_score: Tensor = operations.edge_softmax_backward.default(grad_weight, weight, *constants)
+    return (grad_score,)
 
 
-def _differentiate_attention_weights(ctx: Any, grad_weight: Tensor) -> Gradients:
-    grads = operations.attention_weights_backward.default(grad_weight, *ctx.saved_tensors, *ctx.numbers)
-    return grads[0], grads[1], grads[2] if ctx.needs_input_grad[2] else None, *(None,) * 6
+def _aggregate_gradients(grad_out: Tensor, saved: Saved, constants: Constants, needed: Needed) -> Gradients:
+    weight, value, _ = saved
+    grads: Gradients = operations.aggregate_backward.default(grad_out, weight, value, *constants)
+    return grads
 
 
-def _save_edge_softmax(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    _, row_begin, sources, handle, num_sources = inputs
-    ctx.save_for_backward(output, row_begin, sources, handle)
-    ctx.num_sources = num_sources
+def _make_differentiable(name: str, num_inputs: int, gradients_of: GradientsOf) -> Callable[..., Tensor]:
+    """Registers the gradients of an operation, and returns the function to call it by, which returns the first result.
 
-
-def _differentiate_edge_softmax(ctx: Any, grad_weight: Tensor) -> Gradients:
-    return operations.edge_softmax_backward.default(grad_weight, *ctx.saved_tensors, ctx.num_sources), *(None,) * 4
-
-
-def _save_aggregate(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    ctx.save_for_backward(*inputs)
-
-
-def _differentiate_aggregate(ctx: Any, grad_out: Tensor) -> Gradients:
-    grads = operations.aggregate_backward.default(grad_out, *ctx.saved_tensors)
-    return grads[0], grads[1], *(None,) * 3
-
-
-def _make_differentiable(name: str, save: Callable[..., None], differentiate: Callable[..., Gradients]) -> Any:
-    """Registers the gradients of an operation, and returns the function to call it by."""
+    The operation's first `num_inputs` arguments have gradients, the other arguments are its constants.
+    """
     operation = getattr(operations, name).default
+
+    def results_of(output: Tensor | tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return (output,) if isinstance(output, Tensor) else output
+
+    def save(ctx: Any, inputs: tuple[Any, ...], output: Tensor | tuple[Tensor, ...]) -> None:
+        results, constants = results_of(output), inputs[num_inputs:]
+        tensors = [constant if isinstance(constant, Tensor) else None for constant in constants]
+        ctx.save_for_backward(*inputs[:num_inputs], *results, *tensors)
+        ctx.numbers = [None if isinstance(constant, Tensor) else constant for constant in constants]
+        ctx.mark_non_differentiable(*results[1:])
+        ctx.set_materialize_grads(False)
+
+    def differentiate(ctx: Any, grad: Tensor | None, *_: None) -> Gradients:
+        num_saved = len(ctx.saved_tensors) - len(ctx.numbers)
+        saved, tensors = ctx.saved_tensors[:num_saved], ctx.saved_tensors[num_saved:]
+        no_gradients = (None,) * len(ctx.numbers)
+        if grad is None:
+            return *(None,) * num_inputs, *no_gradients
+        constants = [number if tensor is None else tensor for tensor, number in zip(tensors, ctx.numbers)]
+        return *gradients_of(grad, saved, constants, ctx.needs_input_grad), *no_gradients
+
     _library.register_autograd(f"edgewise::{name}", differentiate, setup_context=save)
 
-    # The registered gradients suffice, but calling them takes three times as long outside torch.compile.
+    # The registered gradients suffice, but calling them takes three times as long outside torch.compile. Each tensor
+    # that torch.autograd.Function is given or returns costs time, so the constants are one argument.
     class Operation(torch.autograd.Function):
         @staticmethod
-        def forward(ctx: Any, *inputs: Any) -> Any:
-            output = operation(*inputs)
-            save(ctx, inputs, output)
-            return output
+        def forward(ctx: Any, constants: Constants, *inputs: Tensor | None) -> Tensor:
+            results = results_of(operation(*inputs, *constants))
+            ctx.save_for_backward(*inputs, *results)
+            ctx.constants = constants
+            ctx.set_materialize_grads(False)
+            return results[0]
 
-        backward = staticmethod(differentiate)
-
-    def call(*inputs: Any) -> Any:
-        if torch.compiler.is_compiling() or not torch.is_grad_enabled():
-            return operation(*inputs)
-        return apply(*inputs)
+        @staticmethod
+        def backward(ctx: Any, grad: Tensor | None) -> Gradients:
+            if grad is None:
+                return (None,) * (1 + num_inputs)
+            return None, *gradients_of(grad, ctx.saved_tensors, ctx.constants, ctx.needs_input_grad[1:])
 
     apply: Any = Operation.apply
+
+    def call(*arguments: Any) -> Tensor:
+        if torch.compiler.is_compiling() or not torch.is_grad_enabled():
+            return results_of(operation(*arguments))[0]
+        result: Tensor = apply(arguments[num_inputs:], *arguments[:num_inputs])
+        return result
+
     return call
 
 
-attend = _make_differentiable("attend", _save_attend, _differentiate_attend)
-attention_weights = _make_differentiable("attention_weights", _save_attention_weights, _differentiate_attention_weights)
-edge_softmax = _make_differentiable("edge_softmax", _save_edge_softmax, _differentiate_edge_softmax)
-aggregate = _make_differentiable("aggregate", _save_aggregate, _differentiate_aggregate)
+attend = _make_differentiable("attend", 4, _attend_gradients)
+attention_weights = _make_differentiable("attention_weights", 3, _attention_weights_gradients)
+edge_softmax = _make_differentiable("edge_softmax", 1, _edge_softmax_gradients)
+aggregate = _make_differentiable("aggregate", 2, _aggregate_gradients)
 
 
 def _refuse_second_derivative(name: str) -> None:
