@@ -10,9 +10,8 @@
 namespace edgewise {
 
 /// Turns signals into requests to a training run. The first SIGINT, SIGTERM or SIGHUP makes the run save and end;
-/// another one, a second or more later, ends the program at once. Earlier repetitions are ignored, because a closing
-/// terminal and some programs, such as `timeout`, send a signal twice. SIGUSR1 makes the run save and continue;
-/// before the first step, the request waits. At most one object may exist.
+/// another one, a second or more later, ends the program at once (end_signals.h). SIGUSR1 makes the run save and
+/// continue; before the first step, the request waits. At most one object may exist.
 class TrainSignals {
  public:
   /// Handles SIGUSR1 only: the other signals still end the process, because nothing is to be saved before training.

@@ -55,9 +55,7 @@ TEST_F(BenchProgram, MeasuresTrainingSteps) {
 TEST_F(BenchProgram, NeedsMoreMemoryForLargerBatches) {
   write_corpus();
   const auto tensors_of = [&](const char* tokens) {
-    return nlohmann::json::parse(run_well(train({"--tokens", tokens, "--json"})))
-        .at("peak_tensor_bytes")
-        .get<double>();
+    return nlohmann::json::parse(run_well(train({"--tokens", tokens, "--json"}))).at("peak_tensor_bytes").get<double>();
   };
   EXPECT_LT(tensors_of("1"), tensors_of("16"));
 }

@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "edgewise/apps/serve/line_log.h"
@@ -142,10 +144,30 @@ TEST_F(ServeProgram, EndsAfterItsTimeForRunningRequestsOrAtASecondSignal) {
     other.ask(get("/health"));  // behind it, the server has the first client's bytes
     server.send(SIGTERM);
     ASSERT_TRUE(wait_until([&] { return log_has("ends after the running requests"); }));
-    if (is_second) server.send(SIGTERM);
+    if (is_second) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // longer than the repetitions that are ignored
+      server.send(SIGTERM);
+    }
     EXPECT_EQ(server.wait().exit_code, is_second ? 128 + SIGTERM : 0);
     EXPECT_EQ(log_has("closes 1 connections with unfinished requests"), !is_second);
   }
+}
+
+// `timeout` sends each signal twice.
+TEST_F(ServeProgram, AnswersRunningRequestsWhenTheSignalIsRepeatedAtOnce) {
+  RunningProcess server = start({"--model", "en-de=run", "--drain-seconds", "1000"});
+  RawClient client(port());
+  client.send("GET /health HTTP/1.1\r\n");
+  RawClient other(port());
+  other.ask(get("/health"));  // behind it, the server has the first client's bytes
+  server.send(SIGSTOP);  // both other signals arrive while the process is stopped
+  server.send(SIGTERM);
+  server.send(SIGINT);
+  server.send(SIGCONT);
+  ASSERT_TRUE(wait_until([&] { return log_has("ends after the running requests"); }));
+  client.send("Host: localhost\r\n\r\n");
+  EXPECT_THAT(client.read_response(), StartsWith("HTTP/1.1 200 OK"));
+  EXPECT_EQ(server.wait().exit_code, 0);
 }
 
 TEST_F(ServeProgram, LoadsAChangedModelAtSighupAndKeepsTheOldOneIfTheNewOneIsBroken) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/apps/runtime/signal_handlers.h"
 
+#include "edgewise/apps/runtime/end_signals.h"
 #include "edgewise/base/unfinished_files.h"
 
 namespace edgewise {
@@ -25,6 +26,7 @@ SignalHandlers::~SignalHandlers() {
 }
 
 void end_process(int signal) {
+  if (classify_end_signal(signal) == EndSignal::kRepetition) return;
   remove_unfinished_files();
   std::signal(signal, SIG_DFL);
   std::raise(signal);  // takes effect when the handler returns, because the handler blocks the signal

@@ -33,7 +33,8 @@ class SignalHandlers {
   std::vector<PreviousAction> previous_;
 };
 
-/// A signal handler that removes the temporary files of unfinished output and ends the process by the signal.
+/// A signal handler that removes the temporary files of unfinished output and ends the process by the signal, unless it
+/// repeats a signal that another handler handled (end_signals.h).
 void end_process(int signal);
 
 }  // namespace edgewise

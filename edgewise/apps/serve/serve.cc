@@ -90,8 +90,8 @@ class Reloads {
 };
 
 /// Reports that the server is ready, reloads models at each SIGHUP, and returns after SIGINT or SIGTERM.
-void wait_for_end(const TranslationServer& server, const ServerConfig& config, Reloads& reloads) {
-  const SignalPipe signals;  // first: a reader of the report may send a signal at once
+void wait_for_end(const TranslationServer& server, const ServerConfig& config, const SignalPipe& signals,
+                  Reloads& reloads) {
   report("ready at " + address_of(config.http, server.port()));
   notify_service_manager("READY=1");
   while (signals.wait() == SIGHUP) reloads.start();
@@ -106,8 +106,8 @@ void run_server(const ServerConfig& config) {
       config, {.report = report, .access = [&access_log](std::string_view line) { access_log.add(line); }});
   return_free_memory();
   Reloads reloads(server);
-  wait_for_end(server, config, reloads);
-  // From here on, a second signal ends the process at once.
+  const SignalPipe signals;  // before the report, whose reader may send a signal at once
+  wait_for_end(server, config, signals, reloads);
   notify_service_manager("STOPPING=1");
   report("ends after the running requests");
   const std::int64_t open_connections = server.drain();

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <utility>
 
+#include "edgewise/apps/runtime/end_signals.h"
 #include "edgewise/base/error.h"
 
 namespace edgewise {
@@ -24,6 +25,10 @@ void write_signal(int signal) {
   // A pipe that is full has thousands of signals already.
   [[maybe_unused]] const ssize_t written = ::write(signal_writer, &number, 1);
   errno = error;
+}
+
+void pass_first_signal(int signal) {
+  classify_end_signal(signal) == EndSignal::kFirst ? write_signal(signal) : end_process(signal);
 }
 
 std::pair<FileDescriptor, FileDescriptor> open_pipe() {
@@ -41,7 +46,7 @@ SignalPipe::SignalPipe() : SignalPipe(open_pipe()) {}
 SignalPipe::SignalPipe(std::pair<FileDescriptor, FileDescriptor> ends)
     : reader_(std::move(ends.first)),
       writer_(std::move(ends.second)),
-      end_handlers_({SIGINT, SIGTERM}, write_signal),
+      end_handlers_({SIGINT, SIGTERM}, pass_first_signal),
       reload_handler_({SIGHUP}, write_signal, WaitingCalls::kGoOn, IgnoredSignals::kAreHandled) {}
 
 int SignalPipe::wait() const {

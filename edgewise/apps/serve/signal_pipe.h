@@ -9,7 +9,8 @@
 namespace edgewise {
 
 /// Passes SIGINT, SIGTERM and SIGHUP to the thread that waits for them, during its scope. Only one object may exist.
-/// SIGHUP is a command to a server, so it is passed under nohup, too.
+/// SIGHUP is a command to a server, so it is passed under nohup, too. Of SIGINT and SIGTERM, only the first signal is
+/// passed: another one, a second or more later, ends the process at once (end_signals.h).
 class SignalPipe {
  public:
   /// Throws Error if the system has no descriptor left.
