@@ -55,7 +55,8 @@ Experiment experiment_of(const TrainingBenchOptions& options) {
   experiment.train.precision = options.precision;
   experiment.batch = {.tokens = options.tokens, .sentences = 0, .bucket = 0};
   experiment.train.schedule = ScheduleKind::kConstant;
-  experiment.train.learning_rate = 5e-4;
+  // So large that the losses soon fall, but not so large that the first steps of the model, without warmup, raise them.
+  experiment.train.learning_rate = options.size == ModelSize::kBig ? 1e-4 : 5e-4;
   experiment.train.warmup = 0;
   experiment.train.seed = kTrainingSeed;
   return experiment;
