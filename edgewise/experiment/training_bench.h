@@ -64,9 +64,8 @@ TransformerOptions bench_model_options(ModelSize size);
 std::size_t estimate_subwords(const std::string& sentence);
 
 /// Times the training of a model of bench_model_options with label smoothing of 0.1 by Adam(0.9, 0.98, 1e-9), in
-/// batches of pairs of similar length. The first 20 000 pairs of the files
-/// give the lengths (estimate_subwords); the tokens are random, small numbers more often. Throws Error as read_pairs
-/// and loss_trend do.
+/// batches of pairs of similar length. The first 20 000 pairs of the files give the lengths (estimate_subwords); the
+/// tokens are random, small numbers more often. Throws Error as read_pairs and loss_trend do.
 TrainingBench measure_training(const TrainingBenchOptions& options);
 
 }  // namespace edgewise

@@ -2,28 +2,26 @@
 #pragma once
 
 #include <c10/core/Device.h>
-#include <c10/util/ThreadLocalDebugInfo.h>
 
 #include <cstdint>
-#include <memory>
 
 namespace edgewise {
 
-/// Counts the memory of tensors that this thread, and the backward passes that it starts, allocate on a device during
-/// the life of this object. Tensors that exist before are not counted. On a GPU, the memory that libtorch keeps for
-/// later tensors is not counted either. libtorch's profiler cannot run meanwhile.
+/// Counts the memory of tensors. For the CPU, counts the tensors that all threads allocate during the life of this
+/// object. For a GPU, counts those of the process since it began, without the memory that libtorch keeps for later
+/// tensors. Only one object may exist.
 class TensorMemory {
  public:
   explicit TensorMemory(c10::Device device);
+  ~TensorMemory();
+  TensorMemory(const TensorMemory&) = delete;
+  TensorMemory& operator=(const TensorMemory&) = delete;
 
-  /// Returns the largest number of bytes at any time.
+  /// Returns the largest number of bytes at any time. A GPU must have computed before.
   std::int64_t peak() const;
 
  private:
-  class Counter;
-
-  std::shared_ptr<Counter> counter_;
-  c10::DebugInfoGuard guard_;
+  c10::Device device_;
 };
 
 }  // namespace edgewise

@@ -102,6 +102,9 @@ TEST_F(BenchProgram, NamesTheMistakeInAWrongCommand) {
   expect_refused({"bench", "decode", "--input", "a.en", "--device", "gpu"},
                  "bench decode: --device is gpu, needs cpu, auto, cuda, or cuda: with the number of a GPU, such as "
                  "cuda:0");
+  expect_refused({"bench", "attention", "--device", "gpu"},
+                 "bench attention: --device is gpu, needs cpu, auto, cuda, or cuda: with the number of a GPU, such as "
+                 "cuda:0");
   expect_refused({"bench", "trian"}, "edgewise bench: unknown argument trian; did you mean train?");
   expect_refused(train({"--stepss", "3"}), "edgewise bench train: unknown option --stepss; did you mean --steps?");
   expect_refused({"bench", "train", "--input", "a.en", "--output", "none"},

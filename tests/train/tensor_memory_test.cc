@@ -6,6 +6,8 @@
 #include <ATen/ops/exp.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace edgewise {
 namespace {
 
@@ -35,10 +37,10 @@ TEST(TensorMemory, CountsTheGradientsOfABackwardPass) {
   EXPECT_EQ(memory.peak(), 2 * kBytes);
 }
 
-TEST(TensorMemory, DoesNotCountTensorsOfOtherDevices) {
-  const TensorMemory memory(at::kCUDA);
-  const at::Tensor tensor = at::empty({kCount});
-  EXPECT_EQ(memory.peak(), 0);
+TEST(TensorMemory, CountsTheTensorsOfOtherThreads) {
+  const TensorMemory memory(at::kCPU);
+  std::thread([] { const at::Tensor tensor = at::empty({kCount}); }).join();
+  EXPECT_EQ(memory.peak(), kBytes);
 }
 
 TEST(TensorMemory, CountsOnlyDuringItsLife) {
@@ -50,6 +52,8 @@ TEST(TensorMemory, CountsOnlyDuringItsLife) {
   const TensorMemory later(at::kCPU);
   tensor = at::Tensor();
   EXPECT_EQ(later.peak(), 0);
+  tensor = at::empty({kCount});
+  EXPECT_EQ(later.peak(), kBytes);
 }
 
 }  // namespace
