@@ -160,7 +160,7 @@ TEST_F(ServeProgram, AnswersRunningRequestsWhenTheSignalIsRepeatedAtOnce) {
   client.send("GET /health HTTP/1.1\r\n");
   RawClient other(port());
   other.ask(get("/health"));  // behind it, the server has the first client's bytes
-  server.send(SIGSTOP);  // both other signals arrive while the process is stopped
+  server.send(SIGSTOP);       // both other signals arrive while the process is stopped
   server.send(SIGTERM);
   server.send(SIGINT);
   server.send(SIGCONT);
