@@ -58,7 +58,8 @@ class CountingAllocator : public c10::Allocator {
   void end() const { c10::SetCPUAllocator(plain_); }
 
   c10::DataPtr allocate(std::size_t size) override {
-    auto allocation = std::make_unique<Allocation>(plain_->allocate(size), static_cast<std::int64_t>(size), counter_);
+    auto allocation =
+        std::make_unique<Allocation>(Allocation{plain_->allocate(size), static_cast<std::int64_t>(size), counter_});
     counter_->add(allocation->size);
     void* begin = allocation->data.get();
     return {begin, allocation.release(), free_allocation, c10::Device(c10::kCPU)};
