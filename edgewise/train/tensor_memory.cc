@@ -8,7 +8,6 @@
 #include <atomic>
 #include <deque>
 #include <memory>
-#include <utility>
 
 namespace edgewise {
 namespace {

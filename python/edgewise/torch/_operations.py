@@ -15,7 +15,7 @@ from ._library import operations
 _library: Any = torch.library
 
 Gradients = tuple[Tensor | None, ...]
-Saved = Sequence[Tensor]  # the inputs that have gradients, and the results
+Saved = Sequence[Tensor | None]  # the inputs that have gradients, of which a bias may be absent, and the results
 Constants = Sequence[Any]
 Needed = Sequence[bool]  # for each input
 GradientsOf = Callable[[Tensor, Saved, Constants, Needed], Gradients]
