@@ -3,14 +3,14 @@
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
 #include <chrono>
 #include <deque>
 #include <exception>
-#include <optional>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "edgewise/server/http_error.h"
@@ -99,15 +99,12 @@ class Connection final : public ExchangeConnection,
     status_ = head.status;
     response_bytes_ = 0;
     is_answered_ = leaves_out_body();
-    stream_head_.emplace(make_response_head<http::empty_body>(head, version_, can_chunk() && keeps_alive()));
-    add_common_headers(*stream_head_);
-    if (can_chunk() && !has_no_body(status_)) stream_head_->chunked(true);
-    serializer_.emplace(*stream_head_);
+    stays_after_stream_ = can_chunk() && keeps_alive();
+    HttpResponseHead fields = make_response_head(head, version_, stays_after_stream_);
+    add_common_headers(fields);
+    if (can_chunk() && !has_no_body(status_)) fields.chunked(true);
     is_writing_ = true;
-    expire_after(shared_.options.write_seconds);
-    http::async_write_header(stream_, *serializer_, on_bytes([](Connection& self, error_code error, std::size_t) {
-                               self.finish_piece(error, 0);
-                             }));
+    write_bytes(head_text(fields), [](Connection& self, error_code error) { self.finish_piece(error, 0); });
   }
 
   void cut_off(std::int64_t id) override {
@@ -133,7 +130,7 @@ class Connection final : public ExchangeConnection,
     return [self = this->shared_from_this(), call](error_code error) { call(*self, error); };
   }
   template <class Call>
-  auto on_bytes(Call call) {
+  HttpBytesHandler on_bytes(Call call) {
     return [self = this->shared_from_this(), call](error_code error, std::size_t bytes) { call(*self, error, bytes); };
   }
 
@@ -262,30 +259,37 @@ class Connection final : public ExchangeConnection,
 
   // --- writing
 
-  template <class Message>
-  void add_common_headers(Message& message) const {
-    for (const HttpHeader& header : shared_.handlers.headers) message.insert(header.name, header.value);
+  void add_common_headers(HttpResponseHead& head) const {
+    for (const HttpHeader& header : shared_.handlers.headers) head.insert(header.name, header.value);
+  }
+
+  /// Writes bytes, and calls `done` with the connection and the error.
+  template <class Call>
+  void write_bytes(std::string bytes, Call done) {
+    written_ = std::move(bytes);
+    expire_after(shared_.options.write_seconds);
+    async_write_bytes(stream_, written_,
+                      on_bytes([done](Connection& self, error_code error, std::size_t) { done(self, error); }));
   }
 
   void send(HttpResponse response, bool stays) {
     status_ = response.status;
     timer_.cancel();
-    response_.emplace(make_response_head<http::string_body>(response, version_, stays));
-    add_common_headers(*response_);
-    if (!has_no_body(status_)) response_->content_length(response.body.size());
-    if (!leaves_out_body()) response_->body() = std::move(response.body);
-    response_bytes_ = std::ssize(response_->body());
-    expire_after(shared_.options.write_seconds);
-    http::async_write(stream_, *response_, on_bytes([stays](Connection& self, error_code error, std::size_t) {
-                        self.finish_response(error, stays);
-                      }));
+    HttpResponseHead head = make_response_head(response, version_, stays);
+    add_common_headers(head);
+    if (!has_no_body(status_)) head.content_length(response.body.size());
+    if (leaves_out_body()) response.body.clear();
+    response_bytes_ = std::ssize(response.body);
+    write_bytes(head_text(head) + response.body,
+                [stays](Connection& self, error_code error) { self.finish_response(error, stays); });
   }
 
   void finish_response(error_code error, bool stays) {
     if (error) return close();
     end_exchange();
     record_response();
-    response_.reset();
+    written_.clear();
+    written_.shrink_to_fit();
     if (stays) return read_request();
     begin_linger();
   }
@@ -294,16 +298,11 @@ class Connection final : public ExchangeConnection,
     if (is_writing_) return;
     if (!pieces_.empty()) {
       is_writing_ = true;
-      expire_after(shared_.options.write_seconds);
-      piece_ = std::move(pieces_.front());
+      std::string piece = std::move(pieces_.front());
       pieces_.pop_front();
-      const auto done = on_bytes(
-          [](Connection& self, error_code error, std::size_t) { self.finish_piece(error, self.piece_.size()); });
-      if (can_chunk()) {
-        net::async_write(stream_, http::make_chunk(net::buffer(piece_)), done);
-      } else {
-        net::async_write(stream_, net::buffer(piece_), done);
-      }
+      const std::size_t size = piece.size();
+      if (can_chunk()) piece = fmt::format("{:x}\r\n{}\r\n", size, piece);
+      write_bytes(std::move(piece), [size](Connection& self, error_code error) { self.finish_piece(error, size); });
     } else if (is_answered_) {
       end_pieces();
     }
@@ -322,13 +321,10 @@ class Connection final : public ExchangeConnection,
 
   void end_pieces() {
     stop_waiting();
-    const bool stays = can_chunk() && stream_head_->keep_alive();
+    const bool stays = stays_after_stream_;
     if (!can_chunk() || leaves_out_body()) return finish_response({}, stays);
     is_writing_ = true;
-    expire_after(shared_.options.write_seconds);
-    net::async_write(
-        stream_, http::make_chunk_last(),
-        on_bytes([stays](Connection& self, error_code error, std::size_t) { self.finish_response(error, stays); }));
+    write_bytes("0\r\n\r\n", [stays](Connection& self, error_code error) { self.finish_response(error, stays); });
   }
 
   // --- closing
@@ -351,11 +347,11 @@ class Connection final : public ExchangeConnection,
   }
 
   void linger() {
-    socket_stream().async_read_some(net::buffer(lingering_),
-                                    on_bytes([](Connection& self, error_code error, std::size_t bytes) {
-                                      self.lingered_ += bytes;
-                                      if (!error && self.lingered_ < kMaxLingerBytes) self.linger();
-                                    }));
+    async_read_bytes(socket_stream(), net::buffer(lingering_),
+                     on_bytes([](Connection& self, error_code error, std::size_t bytes) {
+                       self.lingered_ += bytes;
+                       if (!error && self.lingered_ < kMaxLingerBytes) self.linger();
+                     }));
   }
 
   Stream stream_;
@@ -377,12 +373,10 @@ class Connection final : public ExchangeConnection,
   int status_ = 0;
   std::int64_t response_bytes_ = 0;
 
-  std::optional<http::response<http::string_body>> response_;
-  std::optional<http::response<http::empty_body>> stream_head_;
-  std::optional<http::response_serializer<http::empty_body>> serializer_;
   std::deque<std::string> pieces_;
-  std::string piece_;  // being written; a write that is cancelled may still read its bytes
+  std::string written_;  // being written; a write that is cancelled may still read its bytes
   bool is_streaming_ = false;
+  bool stays_after_stream_ = false;
   bool is_writing_ = false;
 };
 

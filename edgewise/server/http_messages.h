@@ -3,6 +3,7 @@
 
 #include <boost/beast/http.hpp>
 #include <ctime>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,7 @@
 namespace edgewise {
 
 using HttpMessage = boost::beast::http::request<boost::beast::http::string_body>;
+using HttpResponseHead = boost::beast::http::response<boost::beast::http::empty_body>;
 
 /// Moves the body out of the message.
 inline HttpRequest make_http_request(HttpMessage& message, RequestTarget target) {
@@ -31,16 +33,22 @@ inline bool has_no_body(int status) { return status / 100 == 1 || status == 204 
 
 /// Returns the head of a response of HTTP/1.0 or 1.1 (`version` 10 or 11), without the length of the body. `stays`: the
 /// connection stays open.
-template <class Body>
-boost::beast::http::response<Body> make_response_head(const HttpResponse& response, unsigned version, bool stays) {
+inline HttpResponseHead make_response_head(const HttpResponse& response, unsigned version, bool stays) {
   namespace http = boost::beast::http;
-  http::response<Body> head(static_cast<http::status>(response.status), version);
+  HttpResponseHead head(static_cast<http::status>(response.status), version);
   for (const HttpHeader& header : response.headers) head.insert(header.name, header.value);
   head.set(http::field::date, http_date(std::time(nullptr)));
   const bool has_type = !response.content_type.empty() && !has_no_body(response.status);
   if (has_type) head.set(http::field::content_type, response.content_type);
   head.keep_alive(stays);
   return head;
+}
+
+/// Returns the bytes of a head, with the empty line.
+inline std::string head_text(const HttpResponseHead& head) {
+  std::ostringstream text;
+  text << head.base();
+  return std::move(text).str();
 }
 
 }  // namespace edgewise

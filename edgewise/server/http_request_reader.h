@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
 #include <cstdint>
@@ -55,6 +54,7 @@ class HttpRequestReader {
 
  private:
   static constexpr std::size_t kReadSize = std::size_t{8} * 1024;
+  static constexpr std::size_t kBodyReadSize = std::size_t{64} * 1024;
   static constexpr std::chrono::milliseconds kCancelTime{10};
   static constexpr int kMaxCancels = 100;
   using ErrorCode = boost::beast::error_code;
@@ -105,8 +105,8 @@ class HttpRequestReader {
     } else if (shared_.is_draining) {
       return finish({});
     }
-    stream_.async_read_some(buffer_.prepare(std::min(max_head() - buffer_.size(), kReadSize)),
-                            [this, done = done_](ErrorCode error, std::size_t size) { take_head_bytes(error, size); });
+    async_read_bytes(stream_, buffer_.prepare(std::min(max_head() - buffer_.size(), kReadSize)),
+                     [this, done = done_](ErrorCode error, std::size_t size) { take_head_bytes(error, size); });
   }
 
   void take_head_bytes(ErrorCode error, std::size_t size) {
@@ -163,31 +163,32 @@ class HttpRequestReader {
     }
     static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
     limit_time(shared_.options.write_seconds);
-    boost::asio::async_write(stream_, boost::asio::buffer(kContinue),
-                             [this, done = done_](ErrorCode error, std::size_t) {
-                               if (error) return finish({});
-                               read_body();
-                             });
+    async_write_bytes(stream_, kContinue, [this, done = done_](ErrorCode error, std::size_t) {
+      if (error) return finish({});
+      read_body();
+    });
   }
 
   void read_body() {
     if (parser_->is_done()) return finish_request();
     limit_time(shared_.options.body_seconds);
-    read_part_of_body();
+    take_body({}, 0);
   }
 
-  /// Reads one part, because a read of the whole body could not be cancelled while it never has to wait for bytes.
-  void read_part_of_body() {
-    boost::beast::http::async_read_some(stream_, buffer_, *parser_,
-                                        [this, done = done_](ErrorCode error, std::size_t) { take_body(error); });
-  }
-
-  void take_body(ErrorCode error) {
+  /// Takes bytes into the body, and reads the next part: a read of the whole body could not be cancelled while it never
+  /// has to wait for bytes.
+  void take_body(ErrorCode error, std::size_t size) {
     if (is_late_) return refuse(408, "the body of the request took too long to arrive");
-    if (error == boost::beast::http::error::body_limit) return refuse(413, "the body of the request is too long");
     if (error) return finish({});
-    if (!parser_->is_done()) return read_part_of_body();
-    finish_request();
+    buffer_.commit(size);
+    while (buffer_.size() > 0 && !parser_->is_done()) {
+      buffer_.consume(parser_->put(buffer_.data(), error));
+      if (error == boost::beast::http::error::body_limit) return refuse(413, "the body of the request is too long");
+      if (error) return finish({});
+    }
+    if (parser_->is_done()) return finish_request();
+    async_read_bytes(stream_, buffer_.prepare(kBodyReadSize),
+                     [this, done = done_](ErrorCode failure, std::size_t bytes) { take_body(failure, bytes); });
   }
 
   void finish_request() { finish({.kind = HttpReadResult::Kind::kRequest, .message = parser_->release()}); }

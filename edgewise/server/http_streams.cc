@@ -4,7 +4,28 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <boost/asio/write.hpp>
+#include <utility>
+
 namespace edgewise {
+
+namespace net = boost::asio;
+
+void async_read_bytes(PlainStream& stream, net::mutable_buffer buffer, HttpBytesHandler done) {
+  stream.async_read_some(buffer, std::move(done));
+}
+
+void async_read_bytes(TlsStream& stream, net::mutable_buffer buffer, HttpBytesHandler done) {
+  stream.async_read_some(buffer, std::move(done));
+}
+
+void async_write_bytes(PlainStream& stream, std::string_view bytes, HttpBytesHandler done) {
+  net::async_write(stream, net::buffer(bytes), std::move(done));
+}
+
+void async_write_bytes(TlsStream& stream, std::string_view bytes, HttpBytesHandler done) {
+  net::async_write(stream, net::buffer(bytes), std::move(done));
+}
 
 bool is_closed_by_peer(int socket) {
   tcp_info info{};
