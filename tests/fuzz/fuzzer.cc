@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <vector>
 
 #include "tests/fuzz/readers.h"
 
@@ -17,7 +18,8 @@ const edgewise::fuzz::Reader* reader = nullptr;
 
 extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
   const char* name = std::getenv("READER");
-  const auto all = edgewise::fuzz::readers();
+  static std::vector<edgewise::fuzz::Reader> all(edgewise::fuzz::readers().begin(), edgewise::fuzz::readers().end());
+  all.insert(all.end(), edgewise::fuzz::run_readers().begin(), edgewise::fuzz::run_readers().end());
   const auto found =
       std::ranges::find(all, std::string_view(name == nullptr ? "" : name), &edgewise::fuzz::Reader::name);
   if (found == all.end()) {

@@ -5,11 +5,8 @@ namespace edgewise::fuzz {
 namespace {
 
 constexpr Reader kReaders[] = {
-    {"attention", read_attention},
     {"batch", read_batch},
     {"case", read_case},
-    {"checkpoint", read_checkpoint},
-    {"comparison", read_comparison},
     {"config", read_config},
     {"corpus", read_corpus},
     {"ctranslate2", read_ctranslate2_model},
@@ -19,7 +16,6 @@ constexpr Reader kReaders[] = {
     {"json", read_json},
     {"large_graph", read_large_graph},
     {"manifest", read_manifest},
-    {"metrics", read_metrics},
     {"model", read_model},
     {"npz", read_npz_archive},
     {"pairs", read_pairs},
@@ -29,7 +25,6 @@ constexpr Reader kReaders[] = {
     {"safetensors", read_safetensors},
     {"sentencepiece", read_sentencepiece},
     {"settings", read_settings},
-    {"state", read_state},
     {"token_list", read_token_list},
     {"tree", read_tree},
     {"vocabulary", read_vocabulary},

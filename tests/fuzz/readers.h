@@ -13,8 +13,10 @@ struct Reader {
   void (*read)(std::string_view bytes);
 };
 
-/// Lists all readers.
+/// Lists the readers of files and requests that need no libtorch.
 std::span<const Reader> readers();
+/// Lists the readers of files of runs (run_readers.cc).
+std::span<const Reader> run_readers();
 
 // Single files (file_readers.cc).
 void read_safetensors(std::string_view bytes);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -153,6 +154,14 @@ void read_checkpoint(std::string_view bytes) {
     require(restore_last(run).empty());
     require(training_state_text(read_last_state(run, kKind), kKind) == training_state_text(*state, kKind));
   }
+}
+
+std::span<const Reader> run_readers() {
+  static constexpr Reader kReaders[] = {
+      {"attention", read_attention}, {"checkpoint", read_checkpoint}, {"comparison", read_comparison},
+      {"metrics", read_metrics},     {"state", read_state},
+  };
+  return kReaders;
 }
 
 }  // namespace edgewise::fuzz
