@@ -22,6 +22,7 @@
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/apps/train_rank.h"
 #include "edgewise/apps/train_signals.h"
+#include "edgewise/base/config.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/base/version.h"

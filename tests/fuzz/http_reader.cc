@@ -11,6 +11,7 @@
 #include "edgewise/base/ascii.h"
 #include "edgewise/server/http_request_reader.h"
 #include "edgewise/server/http_shared.h"
+#include "edgewise/server/http_streams.h"
 #include "edgewise/server/http_syntax.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/readers.h"
@@ -24,26 +25,19 @@ using ErrorCode = boost::system::error_code;
 /// A stream that has received all bytes of a client, and gives them in fragments.
 class FragmentStream {
  public:
-  using executor_type = net::io_context::executor_type;
-
   /// Each byte of `sizes` is the size of a fragment; behind the last one follows the first. Empty: one fragment.
   FragmentStream(net::io_context& io, std::string_view bytes, std::string_view sizes)
       : io_(io), bytes_(bytes), sizes_(sizes) {}
 
-  executor_type get_executor() { return io_.get_executor(); }
-
-  template <class Buffers, class Handler>
-  void async_read_some(const Buffers& buffers, Handler handler) {
-    const std::size_t size = net::buffer_copy(buffers, net::buffer(bytes_.substr(0, next_size())));
-    bytes_.remove_prefix(size);
-    const ErrorCode error = size > 0 || net::buffer_size(buffers) == 0 ? ErrorCode() : net::error::eof;
-    net::post(io_, [error, size, handler = std::move(handler)]() mutable { handler(error, size); });
+  friend void async_read_bytes(FragmentStream& stream, net::mutable_buffer buffer, HttpBytesHandler done) {
+    const std::size_t size = net::buffer_copy(buffer, net::buffer(stream.bytes_.substr(0, stream.next_size())));
+    stream.bytes_.remove_prefix(size);
+    const ErrorCode error = size > 0 || buffer.size() == 0 ? ErrorCode() : net::error::eof;
+    net::post(stream.io_, [error, size, done = std::move(done)] { done(error, size); });
   }
 
-  template <class Buffers, class Handler>
-  void async_write_some(const Buffers& buffers, Handler handler) {
-    const std::size_t size = net::buffer_size(buffers);
-    net::post(io_, [size, handler = std::move(handler)]() mutable { handler(ErrorCode(), size); });
+  friend void async_write_bytes(FragmentStream& stream, std::string_view bytes, HttpBytesHandler done) {
+    net::post(stream.io_, [size = bytes.size(), done = std::move(done)] { done(ErrorCode(), size); });
   }
 
   void expires_never() {}

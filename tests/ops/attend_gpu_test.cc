@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "edgewise/graph/builders.h"
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/kernels/device/emulator/launch_record.h"
 #include "edgewise/ops/attend.h"
