@@ -10,7 +10,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/edgewise")
 set(infer_layers base graph kernels text search options gpus runtime translate)  # lowest layer first
 set(convert_layers convert)
-set(train_layers gpu_runtime message ops nn models data distributed train viz experiment)
+set(train_layers training_kernels gpu_runtime message ops nn models data distributed train viz experiment)
 
 # Installs the libraries and headers of the listed layers as one component, without headers of kernels for GPUs and of
 # what includes these headers.
@@ -18,10 +18,12 @@ function(edgewise_install component)
   list(TRANSFORM ARGN PREPEND edgewise_ OUTPUT_VARIABLE targets)
   foreach(layer ${ARGN})
     set_target_properties(edgewise_${layer} PROPERTIES EXPORT_NAME ${layer})
-    install(DIRECTORY "${PROJECT_SOURCE_DIR}/edgewise/${layer}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/edgewise"
-      COMPONENT ${component} FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE PATTERN gloo_declarations EXCLUDE
-      PATTERN kernels/device EXCLUDE PATTERN "*_cuda.h" EXCLUDE PATTERN cuda_declarations EXCLUDE
-      REGEX "/kernels/.*_gpu\\.h$" EXCLUDE PATTERN gpu_runtime EXCLUDE)
+    if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/edgewise/${layer}")
+      install(DIRECTORY "${PROJECT_SOURCE_DIR}/edgewise/${layer}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/edgewise"
+        COMPONENT ${component} FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE PATTERN gloo_declarations EXCLUDE
+        PATTERN kernels/device EXCLUDE PATTERN "*_cuda.h" EXCLUDE PATTERN cuda_declarations EXCLUDE
+        REGEX "/kernels/.*_gpu\\.h$" EXCLUDE PATTERN gpu_runtime EXCLUDE)
+    endif()
   endforeach()
   if(component STREQUAL "infer")
     list(APPEND targets edgewise_compiler edgewise_openmp)
@@ -40,7 +42,9 @@ function(edgewise_install component)
 endfunction()
 
 edgewise_install(infer ${infer_layers})
-edgewise_install(convert ${convert_layers})
+if(TARGET edgewise_convert)
+  edgewise_install(convert ${convert_layers})
+endif()
 if(EDGEWISE_TORCH)
   edgewise_install(train ${train_layers})
   # The target of the component is edgewise::train.

@@ -93,7 +93,7 @@ set(CPACK_DEBIAN_DEV_PACKAGE_NAME libedgewise-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
-  libdnnl-dev libfmt-dev libhwy-dev libicu-dev liblzma-dev libsentencepiece-dev libssl-dev libyaml-dev libzip-dev
+  libfmt-dev libhwy-dev libicu-dev liblzma-dev libsentencepiece-dev libssl-dev libyaml-dev libzip-dev
   libzstd-dev pkg-config zlib1g-dev)
 list(JOIN CPACK_DEBIAN_DEV_PACKAGE_DEPENDS ", " CPACK_DEBIAN_DEV_PACKAGE_DEPENDS)
 set(CPACK_COMPONENT_DEV_DESCRIPTION "C++ library that translates with Transformers
@@ -123,5 +123,7 @@ cpack_add_component(dev-documents GROUP dev)
 add_custom_target(package_contents)
 add_dependencies(package_contents edgewise-translate edgewise-doctor edgewise-server)
 foreach(layer ${infer_layers} ${convert_layers})
-  add_dependencies(package_contents edgewise_${layer})
+  if(TARGET edgewise_${layer})
+    add_dependencies(package_contents edgewise_${layer})
+  endif()
 endforeach()

@@ -1,29 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 # edgewise_test declares the test program of a layer; one program per layer keeps heavy headers to few files.
 #   edgewise_test(graph SOURCES relation_test.cc … [LIBRARIES edgewise_graph …] [ENVIRONMENT NAME=value …] [SHARDS 2]
-#                 [SEPARATE])
+#                 [TORCH] [SEPARATE])
+# TORCH: the tests include libtorch.
 # SHARDS: CTest runs the program as several tests, <name>_0 and so on, which share the cores.
 # SEPARATE: each file is compiled alone, because several files define the same names.
 if(EDGEWISE_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)
-  find_library(RAPIDCHECK_LIBRARY rapidcheck REQUIRED)
 endif()
 
+# The options of the compiler for tests and for the headers that are precompiled for them.
+function(edgewise_test_options target)
+  # Test code needs little optimisation: the time is spent in the library.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(EDGEWISE_SANITIZE MATCHES undefined)
+    # The library is checked, the tests are not: checks of the tests' arithmetic would double their build time, and
+    # optimising tests takes longer than it saves.
+    target_compile_options(${target} PRIVATE -fno-sanitize=undefined -O0)
+  endif()
+endfunction()
+
 function(edgewise_test name)
-  cmake_parse_arguments(test "SEPARATE" "SHARDS" "SOURCES;LIBRARIES;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(test "SEPARATE;TORCH" "SHARDS" "SOURCES;LIBRARIES;ENVIRONMENT" ${ARGN})
   add_executable(test_${name} ${test_SOURCES})
   if(NOT test_SEPARATE)
     set_target_properties(test_${name} PROPERTIES UNITY_BUILD ${EDGEWISE_UNITY})
   endif()
   target_link_libraries(test_${name} PRIVATE
     edgewise_compiler ${test_LIBRARIES} GTest::gmock GTest::gtest_main ${RAPIDCHECK_LIBRARY})
-  # Test code needs little optimisation: the time is spent in the library.
-  target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-  if(EDGEWISE_SANITIZE MATCHES undefined)
-    # The library is checked, the tests are not: checks of the tests' arithmetic would double their build time, and
-    # optimising tests takes longer than it saves.
-    target_compile_options(test_${name} PRIVATE -fno-sanitize=undefined -O0)
+  edgewise_test_options(test_${name})
+  if(test_TORCH)
+    edgewise_precompile(test_${name} torch_test)
+  else()
+    edgewise_precompile(test_${name} test)
   endif()
   # Several programs share the cores at a time, and the busy-waiting threads of libtorch's OpenMP would take the cores
   # from other programs. die_after_fork=0: some tests start threads in a forked process. RC_PARAMS: a run of CTest has
@@ -65,14 +75,14 @@ function(edgewise_test_shards test shards environment tests)
 endfunction()
 
 # edgewise_slow_tests makes the tests that match a filter of GoogleTest a CTest test of their own, <name>_slow with the
-# label slow; with SHARDS, several. With sanitizers they take minutes, so CI runs them without sanitizers.
+# label full; with SHARDS, several. `make test` leaves out the tests with this label, `make test-full` runs them.
 #   edgewise_slow_tests(apps "Kill*:Train*" SHARDS 4)
 function(edgewise_slow_tests name filter)
   cmake_parse_arguments(slow "" "SHARDS" "" ${ARGN})
   get_target_property(environment test_${name} EDGEWISE_ENVIRONMENT)
   edgewise_test_shards(${name}_slow "${slow_SHARDS}" "${environment};GTEST_FILTER=${filter}" slow_tests)
   # CTest starts the tests of the highest COST first.
-  set_tests_properties(${slow_tests} PROPERTIES LABELS slow COST 1000)
+  set_tests_properties(${slow_tests} PROPERTIES LABELS full COST 1000)
   get_target_property(quick_tests test_${name} EDGEWISE_TESTS)
   set_tests_properties(${quick_tests} PROPERTIES COST 900)
   foreach(test ${quick_tests})
@@ -101,7 +111,7 @@ function(edgewise_operations_test name operations)
   endif()
   string(REPLACE "-" "_" suffix "${operations}")
   edgewise_test_shards(${name}_${suffix} "" "${environment}" tests)
-  set_tests_properties(${tests} PROPERTIES LABELS slow COST 500)
+  set_tests_properties(${tests} PROPERTIES LABELS full COST 500)
   if(operations STREQUAL "cuda")
     edgewise_gpu_tests(${tests})
   endif()
