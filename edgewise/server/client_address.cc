@@ -52,13 +52,13 @@ TrustedProxies::TrustedProxies(const std::vector<std::string>& networks) {
   for (const std::string& text : networks) {
     const std::size_t slash = text.find('/');
     const auto address = parse_address(std::string_view(text).substr(0, slash));
-    check(address.has_value(), "serve: trusted_proxies has {}, needs addresses or networks such as 10.0.0.0/8",
+    check(address.has_value(), "server: trusted_proxies has {}, needs addresses or networks such as 10.0.0.0/8",
           quote(text));
     const unsigned first = address->is_v4() ? kMappedBits : 0;
     unsigned bits = kBits - first;
     if (slash != std::string::npos) {
       const bool fits = parse_number(text.substr(slash + 1), at_least(0).at_most(kBits - first), bits);
-      check(fits, "serve: trusted_proxies has {}, needs a number of bits from 0 to {} behind the slash", quote(text),
+      check(fits, "server: trusted_proxies has {}, needs a number of bits from 0 to {} behind the slash", quote(text),
             kBits - first);
     }
     networks_.push_back({bytes_of(*address), first + bits});

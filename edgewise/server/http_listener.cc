@@ -107,7 +107,7 @@ std::unique_ptr<HttpListener> listen_on(net::io_context& io, const typename Prot
   if (!error) acceptor.set_option(net::socket_base::reuse_address(true), error);
   if (!error) acceptor.bind(endpoint, error);
   if (!error) acceptor.listen(net::socket_base::max_listen_connections, error);
-  check(!error, "serve: cannot listen on {}: {}", address, error.message());
+  check(!error, "server: cannot listen on {}: {}", address, error.message());
   return std::make_unique<Listener<Protocol>>(std::move(acceptor));
 }
 
@@ -124,7 +124,7 @@ void remove_dead_socket(net::io_context& io, const std::string& path) {
 std::unique_ptr<HttpListener> listen_on_unix(net::io_context& io, const std::string& address) {
   const std::string path = address.substr(kUnixPrefix.size());
   const std::size_t longest = Local::endpoint().capacity() - sizeof(sa_family_t) - 1;
-  check(!path.empty() && path.size() <= longest, "serve: listen is {}, needs a path of 1 to {} bytes", quote(address),
+  check(!path.empty() && path.size() <= longest, "server: listen is {}, needs a path of 1 to {} bytes", quote(address),
         longest);
   remove_dead_socket(io, path);
   return listen_on<Local>(io, Local::endpoint(path), address);
@@ -137,10 +137,11 @@ std::unique_ptr<HttpListener> listen_on_tcp(net::io_context& io, const std::stri
       colon != std::string::npos && parse_number(address.substr(colon + 1), at_least(0).at_most(65535), port);
   std::string host = address.substr(0, has_port ? colon : 0);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  check(has_port && !host.empty(), "serve: listen is {}, needs ADDRESS:PORT, [IPV6]:PORT or unix:PATH", quote(address));
+  check(has_port && !host.empty(), "server: listen is {}, needs ADDRESS:PORT, [IPV6]:PORT or unix:PATH",
+        quote(address));
   error_code error;
   const auto found = tcp::resolver(io).resolve(host, std::to_string(port), error);
-  check(!error && !found.empty(), "serve: listen is {}, whose address is not found: {}", quote(address),
+  check(!error && !found.empty(), "server: listen is {}, whose address is not found: {}", quote(address),
         error.message());
   return listen_on<tcp>(io, found.begin()->endpoint(), address);
 }
@@ -150,7 +151,7 @@ std::unique_ptr<HttpListener> adopt(net::io_context& io, const Protocol& protoco
   typename Protocol::acceptor acceptor(io);
   error_code error;
   acceptor.assign(protocol, socket, error);
-  check(!error, "serve: socket {} cannot be used: {}", socket, error.message());
+  check(!error, "server: socket {} cannot be used: {}", socket, error.message());
   return std::make_unique<Listener<Protocol>>(std::move(acceptor));
 }
 
@@ -161,7 +162,7 @@ std::unique_ptr<HttpListener> adopt_socket(net::io_context& io, int socket) {
   socklen_t option_size = sizeof(is_listening);
   const bool is_known = ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
                         ::getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &option_size) == 0;
-  check(is_known && is_listening != 0, "serve: descriptor {} is no listening socket, needs one", socket);
+  check(is_known && is_listening != 0, "server: descriptor {} is no listening socket, needs one", socket);
   if (address.ss_family == AF_UNIX) return adopt(io, Local(), socket);
   return adopt(io, address.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), socket);
 }

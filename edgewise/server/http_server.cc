@@ -24,7 +24,7 @@ namespace net = boost::asio;
 std::shared_ptr<net::ssl::context> make_tls(const HttpServerOptions& options) {
   if (options.certificate.empty() && options.key.empty()) return nullptr;
   check(!options.certificate.empty() && !options.key.empty(),
-        "serve: only one of certificate and key is given, TLS needs both");
+        "server: only one of certificate and key is given, TLS needs both");
   return make_tls_context(options.certificate, options.key);
 }
 
@@ -42,7 +42,7 @@ class HttpServer::Implementation {
       if (!shared_.is_draining) serve_connection(std::move(socket), peer, shared_, tls_);
     });
     auto thread = try_start_thread([this] { run_connections(); });
-    check(thread.has_value(), "serve: the system refuses to start a thread, needs one for the connections; {}",
+    check(thread.has_value(), "server: the system refuses to start a thread, needs one for the connections; {}",
           kRaiseProcessLimit);
     thread_ = std::move(*thread);
   }

@@ -17,24 +17,25 @@ using TlsContext = boost::asio::ssl::context;
 constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1024} * 1024;
 
 void use_certificate(TlsContext& tls, const std::string& path) {
-  const std::string text = read_file(path, "serve", kMaxFileBytes);
+  const std::string text = read_file(path, "server", kMaxFileBytes);
   error_code error;
   tls.use_certificate_chain(boost::asio::buffer(text), error);
-  check(!error, "serve: certificate {} has no usable certificate ({}), needs one in PEM form", path, error.message());
+  check(!error, "server: certificate {} has no usable certificate ({}), needs one in PEM form", path, error.message());
 }
 
 void use_key(TlsContext& tls, const std::string& path, const std::string& certificate) {
-  const std::string text = read_file(path, "serve", kMaxFileBytes);
+  const std::string text = read_file(path, "server", kMaxFileBytes);
   error_code error;
   // Without this function, OpenSSL would ask the terminal for the password of an encrypted key.
   tls.set_password_callback([](std::size_t, TlsContext::password_purpose) { return std::string(); }, error);
   tls.use_private_key(boost::asio::buffer(text), TlsContext::pem, error);
   const bool is_mismatch = ERR_GET_REASON(static_cast<unsigned long>(error.value())) == X509_R_KEY_VALUES_MISMATCH;
-  check(!error || is_mismatch, "serve: key {} has no usable private key ({}), needs one in PEM form without a password",
-        path, error.message());
+  check(!error || is_mismatch,
+        "server: key {} has no usable private key ({}), needs one in PEM form without a password", path,
+        error.message());
   // The second check finds a key of another kind than that of the certificate.
   check(!is_mismatch && SSL_CTX_check_private_key(tls.native_handle()) == 1,
-        "serve: key {} does not belong to the certificate {}, needs the private key of that certificate", path,
+        "server: key {} does not belong to the certificate {}, needs the private key of that certificate", path,
         certificate);
 }
 

@@ -31,7 +31,7 @@ std::vector<ModelSpec> list_models(const std::string& folder) {
     const bool is_hidden = entry->path().filename().string().starts_with(".");
     if (!is_hidden && entry->is_directory(ignored)) directories.push_back(entry->path());
   }
-  check(!error, "serve: server.models_folder {}: {}", quote(folder), error.message());
+  check(!error, "server: server.models_folder {}: {}", quote(folder), error.message());
   std::ranges::sort(directories);
   std::vector<ModelSpec> specs;
   specs.reserve(directories.size());

@@ -53,7 +53,7 @@ std::optional<Route> ServedLanguages::find_route(const std::string& source, cons
 
 ModelRegistry::ModelRegistry(std::vector<ModelSpec> specs, ModelLoader loader, std::string pivot, const Report& report)
     : loader_(std::move(loader)), pivot_(std::move(pivot)) {
-  check(!specs.empty() || loader_.list, "serve: --model is missing, needs at least one model");
+  check(!specs.empty() || loader_.list, "server: --model is missing, needs at least one model");
   for (ModelSpec& spec : specs) {
     loaded_.push_back({.spec = std::move(spec), .revision = {}, .model = {}, .is_listed = false});
     load_model(loaded_.back());

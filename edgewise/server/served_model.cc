@@ -21,7 +21,7 @@ std::vector<std::string> parse_codes(std::string_view text, std::string_view spe
   while (true) {
     const std::string_view name = text.substr(0, text.find('+'));
     const auto code = find_language_code(name);
-    check(code.has_value(), "serve: --model {} has the language {}, needs a code such as en or pt_BR", quote(spec),
+    check(code.has_value(), "server: --model {} has the language {}, needs a code such as en or pt_BR", quote(spec),
           quote(name));
     codes.push_back(*code);
     if (name.size() == text.size()) return codes;
@@ -58,7 +58,7 @@ bool is_language_pair(std::string_view name) {
 
 /// Reads a model without languages before it. The name of a model that is no path may be a pair of languages.
 ModelSpec parse_path(const std::string& path) {
-  const bool names_languages = is_plain_name(path) && is_language_pair(path) && !path_exists(path, "serve");
+  const bool names_languages = is_plain_name(path) && is_language_pair(path) && !path_exists(path, "server");
   return names_languages ? parse_model_spec(path + "=" + path) : ModelSpec{.path = path};
 }
 
@@ -70,7 +70,7 @@ ModelSpec parse_model_spec(std::string_view text) {
   const std::string_view pair = text.substr(0, equals);
   const std::size_t dash = pair.find('-');
   check(dash != std::string_view::npos && pair.find('-', dash + 1) == std::string_view::npos,
-        "serve: --model is {}, needs SOURCE-TARGET=DIR, such as en-de=DIR or pt_BR-en=DIR", quote(text));
+        "server: --model is {}, needs SOURCE-TARGET=DIR, such as en-de=DIR or pt_BR-en=DIR", quote(text));
   return {parse_codes(pair.substr(0, dash), text), parse_codes(pair.substr(dash + 1), text),
           std::string(text.substr(equals + 1))};
 }
@@ -83,7 +83,7 @@ std::optional<PairLanguages> ServedModel::languages_of(std::string_view source, 
 }
 
 std::string model_revision(const ModelSpec& spec) {
-  return read_file(find_model(spec.path, "serve") / kManifestName, "serve");
+  return read_file(find_model(spec.path, "server") / kManifestName, "server");
 }
 
 ModelLanguages select_languages(const std::vector<std::string>& codes, const std::vector<std::string>& names,
@@ -93,12 +93,12 @@ ModelLanguages select_languages(const std::vector<std::string>& codes, const std
     if (const auto code = find_language_code(name)) all.emplace(*code, name);
   }
   check(!codes.empty() || !all.empty(),
-        "serve: --model {} has no list of its languages, needs SOURCE-TARGET before it, such as en-de={}", path, path);
+        "server: --model {} has no list of its languages, needs SOURCE-TARGET before it, such as en-de={}", path, path);
   if (codes.empty()) return all;
   ModelLanguages selected;
   for (const std::string& code : codes) {
     const auto found = all.find(code);
-    check(found != all.end() || all.empty(), "serve: --model {} lacks the language {}, needs one that the model has",
+    check(found != all.end() || all.empty(), "server: --model {} lacks the language {}, needs one that the model has",
           path, code);
     selected.emplace(code, found == all.end() ? "" : found->second);
   }
@@ -107,7 +107,7 @@ ModelLanguages select_languages(const std::vector<std::string>& codes, const std
 
 std::shared_ptr<ServedModel> load_served_model(const ModelSpec& spec, TranslatorOptions options,
                                                std::int64_t max_outputs) {
-  std::vector<ModelFiles> models = read_models({spec.path}, "serve");
+  std::vector<ModelFiles> models = read_models({spec.path}, "server");
   const ModelFiles& model = models.front();
   auto served = std::make_shared<ServedModel>();
   served->path = spec.path;

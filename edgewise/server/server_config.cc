@@ -14,10 +14,10 @@ TranslatorOptions ServedTranslationOptions::translator_options() const {
 }
 
 void check_server_config(const ServerConfig& config) {
-  check_ranges(config, "serve");
+  check_ranges(config, "server");
   check_server_options(config.server);
   check(config.http.certificate.empty() == config.http.key.empty(),
-        "serve: only one of http.certificate and http.key is set, TLS needs both");
+        "server: only one of http.certificate and http.key is set, TLS needs both");
 }
 
 }  // namespace edgewise

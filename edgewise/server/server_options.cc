@@ -10,12 +10,12 @@
 namespace edgewise {
 
 void check_server_options(const ServerOptions& options) {
-  check_ranges(options, "serve", "server.");
-  check(std::ranges::count(options.api_keys, "") == 0, "serve: server.api_keys has an empty key, needs characters");
+  check_ranges(options, "server", "server.");
+  check(std::ranges::count(options.api_keys, "") == 0, "server: server.api_keys has an empty key, needs characters");
   check(!options.require_api_key || !options.api_keys.empty(),
-        "serve: server.require_api_key is true and server.api_keys has no key, needs a key");
+        "server: server.require_api_key is true and server.api_keys has no key, needs a key");
   check(options.pivot.empty() || find_language_code(options.pivot).has_value(),
-        "serve: server.pivot is {}, needs a code such as en", quote(options.pivot));
+        "server: server.pivot is {}, needs a code such as en", quote(options.pivot));
 }
 
 }  // namespace edgewise

@@ -56,7 +56,7 @@ class ServeProgram : public ProgramTest {
     std::filesystem::remove(path("log"));
     RunningProcess server(command, {.folder = path("").string()});
     EXPECT_TRUE(wait_until([&] { return server.has_ended() || log_has("ready at "); }));
-    EXPECT_THAT(read("log"), StartsWith("serve: ready at http://127.0.0.1:"));
+    EXPECT_THAT(read("log"), StartsWith("server: ready at http://127.0.0.1:"));
     return server;
   }
 
@@ -106,12 +106,12 @@ TEST_F(ServeProgram, FindsTheModelsOfAFolderAfterSighup) {
   std::filesystem::copy(path("run/best"), path("models/en-de"));
   std::filesystem::create_directory(path("models/en-fr"));
   server.send(SIGHUP);
-  ASSERT_TRUE(wait_until([&] { return log_has("serve: reload: models/en-fr is not loaded: serve: models/en-fr"); }));
-  EXPECT_TRUE(log_has("serve: reload: models/en-de is loaded\n"));
+  ASSERT_TRUE(wait_until([&] { return log_has("server: reload: models/en-fr is not loaded: server: models/en-fr"); }));
+  EXPECT_TRUE(log_has("server: reload: models/en-de is loaded\n"));
   EXPECT_EQ(served_translation("a b c"), translate("run", "a b c"));
   std::filesystem::remove_all(path("models/en-de"));
   server.send(SIGHUP);
-  ASSERT_TRUE(wait_until([&] { return log_has("serve: reload: models/en-de is removed\n"); }));
+  ASSERT_TRUE(wait_until([&] { return log_has("server: reload: models/en-de is removed\n"); }));
   EXPECT_THAT(client.ask(get("/languages")), HasSubstr("[]"));
   server.send(SIGTERM);
   EXPECT_EQ(server.wait().exit_code, 0);
@@ -208,15 +208,15 @@ TEST_F(ServeProgram, ReadsItsConfig) {
 }
 
 TEST_F(ServeProgram, RefusesWhatItCannotServe) {
-  expect_refused({"serve"}, "serve: --model is missing, needs at least one model");
+  expect_refused({"serve"}, "server: --model is missing, needs at least one model");
   expect_refused({"serve", "--model", "en-de=run", "--listen", "5000"},
-                 "serve: listen is \"5000\", needs ADDRESS:PORT, [IPV6]:PORT or unix:PATH");
+                 "server: listen is \"5000\", needs ADDRESS:PORT, [IPV6]:PORT or unix:PATH");
   expect_refused({"serve", "--model", "en-de=run", "--set", "http.key=k"},
-                 "serve: only one of http.certificate and http.key is set, TLS needs both");
+                 "server: only one of http.certificate and http.key is set, TLS needs both");
   RunningProcess server = start({"--model", "en-de=run"});
   const std::string address = fmt::format("127.0.0.1:{}", port());
   expect_refused({"serve", "--model", "en-de=run", "--listen", address},
-                 fmt::format("serve: cannot listen on {}: Address already in use", address));
+                 fmt::format("server: cannot listen on {}: Address already in use", address));
 }
 
 TEST_F(ServeProgram, IsNotDelayedByAReaderOfTheAccessLogThatDoesNotReadOrThatEnds) {

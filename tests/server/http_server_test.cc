@@ -296,7 +296,7 @@ TEST(HttpServer, ListensOnAUnixSocketAndReplacesThatOfADeadServer) {
   { const RecordingServer server(echo, options); }
   const RecordingServer server(echo, options);
   EXPECT_EQ(server.port(), 0);
-  EXPECT_THAT(error_of([&] { RecordingServer(echo, options); }), StartsWith("serve: cannot listen on unix:"));
+  EXPECT_THAT(error_of([&] { RecordingServer(echo, options); }), StartsWith("server: cannot listen on unix:"));
   ::unlink(path.c_str());
 }
 
@@ -306,12 +306,12 @@ TEST(HttpServer, RefusesAddressesThatItCannotUse) {
     options.listen = address;
     return error_of([&] { HttpServer(options, {.answer = echo}); });
   };
-  EXPECT_EQ(refuse("localhost"), "serve: listen is \"localhost\", needs ADDRESS:PORT, [IPV6]:PORT or unix:PATH");
+  EXPECT_EQ(refuse("localhost"), "server: listen is \"localhost\", needs ADDRESS:PORT, [IPV6]:PORT or unix:PATH");
   EXPECT_EQ(refuse("127.0.0.1:65536"),
-            "serve: listen is \"127.0.0.1:65536\", needs ADDRESS:PORT, [IPV6]:PORT or unix:PATH");
+            "server: listen is \"127.0.0.1:65536\", needs ADDRESS:PORT, [IPV6]:PORT or unix:PATH");
   const RecordingServer server;
   EXPECT_EQ(refuse("127.0.0.1:" + std::to_string(server.port())),
-            "serve: cannot listen on 127.0.0.1:" + std::to_string(server.port()) + ": Address already in use");
+            "server: cannot listen on 127.0.0.1:" + std::to_string(server.port()) + ": Address already in use");
 }
 
 }  // namespace

@@ -226,7 +226,7 @@ TEST_F(HttpTls, SendsTheCertificatesOfTheIssuersToo) {
 
 TEST_F(HttpTls, RefusesAKeyThatDoesNotBelongToTheCertificate) {
   const auto expected = [&](const std::string& key) {
-    return "serve: key " + key + " does not belong to the certificate " + options_.certificate +
+    return "server: key " + key + " does not belong to the certificate " + options_.certificate +
            ", needs the private key of that certificate";
   };
   write_key(path("other.pem"), make_elliptic_key().get());
@@ -238,26 +238,26 @@ TEST_F(HttpTls, RefusesAKeyThatDoesNotBelongToTheCertificate) {
 TEST_F(HttpTls, RefusesAKeyWithAPassword) {
   write_key(path("secret.pem"), make_elliptic_key().get(), "password");
   EXPECT_THAT(refuse(options_.certificate, path("secret.pem")),
-              AllOf(StartsWith("serve: key " + path("secret.pem") + " has no usable private key ("),
+              AllOf(StartsWith("server: key " + path("secret.pem") + " has no usable private key ("),
                     EndsWith("), needs one in PEM form without a password")));
 }
 
 TEST_F(HttpTls, RefusesFilesThatItCannotRead) {
   const std::string text = write("text.pem", "no certificate");
   EXPECT_THAT(refuse(text, options_.key),
-              AllOf(StartsWith("serve: certificate " + text + " has no usable certificate ("),
+              AllOf(StartsWith("server: certificate " + text + " has no usable certificate ("),
                     EndsWith("), needs one in PEM form")));
   EXPECT_THAT(refuse(options_.certificate, text),
-              AllOf(StartsWith("serve: key " + text + " has no usable private key ("),
+              AllOf(StartsWith("server: key " + text + " has no usable private key ("),
                     EndsWith("), needs one in PEM form without a password")));
   EXPECT_THAT(refuse(options_.certificate, options_.certificate), HasSubstr(" has no usable private key ("));
   const std::string absent = path("absent.pem");
-  EXPECT_EQ(refuse(absent, options_.key), "serve: " + absent + ": No such file or directory");
-  EXPECT_EQ(refuse(options_.certificate, absent), "serve: " + absent + ": No such file or directory");
+  EXPECT_EQ(refuse(absent, options_.key), "server: " + absent + ": No such file or directory");
+  EXPECT_EQ(refuse(options_.certificate, absent), "server: " + absent + ": No such file or directory");
   EXPECT_EQ(refuse(folder_, options_.key),
-            "serve: " + folder_.string() + " is a directory, needs to be a regular file");
-  EXPECT_EQ(refuse(options_.certificate, ""), "serve: only one of certificate and key is given, TLS needs both");
-  EXPECT_EQ(refuse("", options_.key), "serve: only one of certificate and key is given, TLS needs both");
+            "server: " + folder_.string() + " is a directory, needs to be a regular file");
+  EXPECT_EQ(refuse(options_.certificate, ""), "server: only one of certificate and key is given, TLS needs both");
+  EXPECT_EQ(refuse("", options_.key), "server: only one of certificate and key is given, TLS needs both");
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ TEST(ModelFolder, HasAModelForEachFolderByName) {
 
 TEST(ModelFolder, IsRefusedIfItCannotBeRead) {
   EXPECT_EQ(error_of([] { list_models("absent/folder"); }),
-            "serve: server.models_folder \"absent/folder\": No such file or directory");
+            "server: server.models_folder \"absent/folder\": No such file or directory");
 }
 
 /// Models that a loader lists, each with its revision.
@@ -60,12 +60,12 @@ struct ListedModels {
                 },
             .load =
                 [this](const ModelSpec& spec) {
-                  check(spec.path != broken, "serve: {} is broken, needs to be whole", spec.path);
+                  check(spec.path != broken, "server: {} is broken, needs to be whole", spec.path);
                   return make_copying_model(spec);
                 },
             .list =
                 [this] {
-                  check(!is_unreadable, "serve: the folder is unreadable");
+                  check(!is_unreadable, "server: the folder is unreadable");
                   std::vector<ModelSpec> specs;
                   for (const auto& [name, revision] : revisions) {
                     specs.push_back(parse_model_spec(name + "=" + name));
@@ -122,9 +122,9 @@ TEST_F(ListedRegistry, ReportsAModelThatCannotBeLoadedAndTriesAgain) {
   models.broken = "en-de";
   std::vector<std::string> lines;
   ModelRegistry registry({}, models.loader(), "", [&](std::string_view line) { lines.emplace_back(line); });
-  EXPECT_THAT(lines, ElementsAre("en-de is not loaded: serve: en-de is broken, needs to be whole"));
+  EXPECT_THAT(lines, ElementsAre("en-de is not loaded: server: en-de is broken, needs to be whole"));
   EXPECT_THAT(paths(registry), ElementsAre("en-fr"));
-  EXPECT_THAT(reload(registry), ElementsAre("reload: en-de is not loaded: serve: en-de is broken, needs to be whole"));
+  EXPECT_THAT(reload(registry), ElementsAre("reload: en-de is not loaded: server: en-de is broken, needs to be whole"));
   models.broken.clear();
   EXPECT_THAT(reload(registry), ElementsAre("reload: en-de is loaded"));
 }
@@ -133,7 +133,7 @@ TEST_F(ListedRegistry, KeepsItsModelsWhileTheFolderIsUnreadable) {
   models.revisions = {{"en-de", "1"}};
   ModelRegistry registry({}, models.loader());
   models.is_unreadable = true;
-  EXPECT_THAT(reload(registry), ElementsAre("reload: no model is added or removed: serve: the folder is unreadable"));
+  EXPECT_THAT(reload(registry), ElementsAre("reload: no model is added or removed: server: the folder is unreadable"));
   EXPECT_THAT(paths(registry), ElementsAre("en-de"));
 }
 
@@ -141,7 +141,7 @@ TEST_F(ListedRegistry, NeedsAModelWithoutAList) {
   ModelLoader loader = models.loader();
   loader.list = {};
   EXPECT_EQ(error_of([&] { ModelRegistry registry({}, loader); }),
-            "serve: --model is missing, needs at least one model");
+            "server: --model is missing, needs at least one model");
 }
 
 TEST(ServerWithoutModels, DetectsNoLanguage) {

@@ -52,10 +52,10 @@ TEST(ModelSpec, OfANameThatIsNoPathHasTheLanguagesOfTheName) {
 
 TEST(ModelSpec, IsRefusedInAnotherForm) {
   const auto error = [](const char* text) { return error_of([&] { parse_model_spec(text); }); };
-  EXPECT_EQ(error("en=d"), "serve: --model is \"en=d\", needs SOURCE-TARGET=DIR, such as en-de=DIR or pt_BR-en=DIR");
+  EXPECT_EQ(error("en=d"), "server: --model is \"en=d\", needs SOURCE-TARGET=DIR, such as en-de=DIR or pt_BR-en=DIR");
   EXPECT_EQ(error("pt-BR-en=d"),
-            "serve: --model is \"pt-BR-en=d\", needs SOURCE-TARGET=DIR, such as en-de=DIR or pt_BR-en=DIR");
-  EXPECT_EQ(error("en-=d"), "serve: --model \"en-=d\" has the language \"\", needs a code such as en or pt_BR");
+            "server: --model is \"pt-BR-en=d\", needs SOURCE-TARGET=DIR, such as en-de=DIR or pt_BR-en=DIR");
+  EXPECT_EQ(error("en-=d"), "server: --model \"en-=d\" has the language \"\", needs a code such as en or pt_BR");
 }
 
 TEST(ModelLanguages, AreThoseThatTheModelHas) {
@@ -64,9 +64,9 @@ TEST(ModelLanguages, AreThoseThatTheModelHas) {
   EXPECT_THAT(select_languages({"fr"}, names, "m"), ElementsAre(Pair("fr", "fra_Latn")));
   EXPECT_THAT(select_languages({"fr"}, {}, "m"), ElementsAre(Pair("fr", "")));
   EXPECT_EQ(error_of([&] { select_languages({"es"}, names, "m"); }),
-            "serve: --model m lacks the language es, needs one that the model has");
+            "server: --model m lacks the language es, needs one that the model has");
   EXPECT_EQ(error_of([] { select_languages({}, {}, "m"); }),
-            "serve: --model m has no list of its languages, needs SOURCE-TARGET before it, such as en-de=m");
+            "server: --model m has no list of its languages, needs SOURCE-TARGET before it, such as en-de=m");
 }
 
 std::vector<std::shared_ptr<ServedModel>> make_models(const std::vector<std::string>& specs) {
@@ -122,7 +122,7 @@ struct ChangingModels {
             .load =
                 [this](const ModelSpec& spec) {
                   ++num_loads;
-                  check(!fails, "serve: {} is broken, needs to be whole", spec.path);
+                  check(!fails, "server: {} is broken, needs to be whole", spec.path);
                   return make_copying_model(spec);
                 }};
   }
@@ -157,7 +157,7 @@ TEST(ModelRegistry, KeepsAModelWhoseNewVersionCannotBeLoaded) {
   const auto report = [&](std::string_view line) { reports.emplace_back(line); };
   registry.reload(report);
   EXPECT_THAT(reports, ElementsAre("reload: one is not loaded, and its last version stays: "
-                                   "serve: one is broken, needs to be whole"));
+                                   "server: one is broken, needs to be whole"));
   EXPECT_EQ(registry.languages(), before);
   models.fails = false;
   registry.reload(report);
@@ -184,7 +184,7 @@ TEST(ModelRegistry, LetsARequestFinishWithItsModel) {
 
 TEST(ModelRegistry, NeedsAModel) {
   EXPECT_EQ(error_of([] { ModelRegistry({}, copying_loader()); }),
-            "serve: --model is missing, needs at least one model");
+            "server: --model is missing, needs at least one model");
 }
 
 }  // namespace

@@ -115,11 +115,11 @@ TEST(ServerOptions, HaveARangeForEachNumber) {
 TEST(ServerOptions, AreCheckedTogether) {
   const auto error = [](const ServerOptions& options) { return error_of([&] { check_server_options(options); }); };
   EXPECT_EQ(error({}), "no error");
-  EXPECT_EQ(error({.texts = 0}), "serve: server.texts is 0, needs a whole number from 1 to 1000000");
-  EXPECT_EQ(error({.api_keys = {""}}), "serve: server.api_keys has an empty key, needs characters");
+  EXPECT_EQ(error({.texts = 0}), "server: server.texts is 0, needs a whole number from 1 to 1000000");
+  EXPECT_EQ(error({.api_keys = {""}}), "server: server.api_keys has an empty key, needs characters");
   EXPECT_EQ(error({.require_api_key = true}),
-            "serve: server.require_api_key is true and server.api_keys has no key, needs a key");
-  EXPECT_EQ(error({.pivot = "auto"}), "serve: server.pivot is \"auto\", needs a code such as en");
+            "server: server.require_api_key is true and server.api_keys has no key, needs a key");
+  EXPECT_EQ(error({.pivot = "auto"}), "server: server.pivot is \"auto\", needs a code such as en");
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ std::string loss_line(std::size_t num_lost) {
 
 LineLog::LineLog(Write write) : write_(std::move(write)) {
   auto thread = try_start_thread([this] { write_lines(); });
-  check(thread.has_value(), "serve: the system refuses to start a thread, needs one for the access log; {}",
+  check(thread.has_value(), "server: the system refuses to start a thread, needs one for the access log; {}",
         kRaiseProcessLimit);
   thread_ = std::move(*thread);
 }

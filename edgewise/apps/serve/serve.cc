@@ -36,7 +36,7 @@ struct ServeCommand {
 };
 
 ServerConfig read_server_config(const ServeCommand& command) {
-  ServerConfig config = command.config.empty() ? parse_config<ServerConfig>("", "serve", command.set)
+  ServerConfig config = command.config.empty() ? parse_config<ServerConfig>("", "server", command.set)
                                                : read_config<ServerConfig>(command.config, command.set);
   if (!command.models.empty()) config.server.models = command.models;
   if (!command.listen.empty()) config.http.listen = command.listen;
@@ -44,7 +44,7 @@ ServerConfig read_server_config(const ServeCommand& command) {
   return config;
 }
 
-void report(std::string_view line) { print_error("serve: {}\n", printable(line)); }
+void report(std::string_view line) { print_error("server: {}\n", printable(line)); }
 
 /// Returns the address for people: a URL, or the path of a Unix socket.
 std::string address_of(const HttpServerOptions& options, std::uint16_t port) {

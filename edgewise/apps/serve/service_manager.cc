@@ -32,7 +32,7 @@ std::int64_t number_in_environment(const char* name) {
 std::optional<int> passed_socket() {
   if (number_in_environment("LISTEN_PID") != ::getpid()) return std::nullopt;
   const std::int64_t sockets = number_in_environment("LISTEN_FDS");
-  check(sockets <= 1, "serve: systemd passes {} sockets, needs one; name one ListenStream= in the socket unit",
+  check(sockets <= 1, "server: systemd passes {} sockets, needs one; name one ListenStream= in the socket unit",
         sockets);
   if (sockets < 1) return std::nullopt;
   ::fcntl(kFirstDescriptor, F_SETFD, FD_CLOEXEC);

@@ -33,7 +33,7 @@ void pass_first_signal(int signal) {
 
 std::pair<FileDescriptor, FileDescriptor> open_pipe() {
   std::array<int, 2> ends{};
-  check(::pipe2(ends.data(), O_CLOEXEC) == 0, "serve: the system refuses a pipe: {}", error_text(errno));
+  check(::pipe2(ends.data(), O_CLOEXEC) == 0, "server: the system refuses a pipe: {}", error_text(errno));
   ::fcntl(ends[1], F_SETFL, O_NONBLOCK);  // a handler must not wait
   signal_writer = ends[1];
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
@@ -52,9 +52,9 @@ SignalPipe::SignalPipe(std::pair<FileDescriptor, FileDescriptor> ends)
 int SignalPipe::wait() const {
   // ThreadSanitizer calls a handler while poll waits, but not while read does.
   pollfd waiting{.fd = reader_.number(), .events = POLLIN, .revents = 0};
-  while (::poll(&waiting, 1, -1) != 1) check(errno == EINTR, "serve: {}", error_text(errno));
+  while (::poll(&waiting, 1, -1) != 1) check(errno == EINTR, "server: {}", error_text(errno));
   unsigned char signal = 0;
-  check(::read(reader_.number(), &signal, 1) == 1, "serve: {}", error_text(errno));
+  check(::read(reader_.number(), &signal, 1) == 1, "server: {}", error_text(errno));
   return signal;
 }
 
