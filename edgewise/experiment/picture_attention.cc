@@ -65,7 +65,7 @@ PictureForms picture_attention(const AttentionPictureOptions& options) {
   const PicturePairs pairs = read_picture_pairs(options, model);
 
   AttentionPage page;
-  page.title = "Where the heads of a " + std::string(model_name(model.experiment.model.kind)) + " look";
+  page.title = "Attention of a " + std::string(model_name(model.experiment.model.kind));
   page.input = pairs.all.inputs[pairs.drawn];
   page.output = pairs.all.outputs[pairs.drawn];
   page.maps = attention_maps(model, pairs.tokens);

@@ -97,7 +97,7 @@ AnimationFrame draw_frame(const GraphDrawing& whole, const std::vector<std::vect
   const auto active = [&](std::size_t set) {
     return std::ranges::count_if(steps[set], [step](std::int64_t taken) { return taken >= step; });
   };
-  part.title = fmt::format("Who still thinks in step {}, and whom they see", step);
+  part.title = fmt::format("Edges into the active nodes of step {}", step);
   return {.caption = fmt::format("step {}: {} of {} nodes, {} of {} edges", step, active(0) + active(1),
                                  whole.num_nodes(), part.num_edges(), whole.num_edges()),
           .picture = draw_part(part, whole)};
@@ -181,18 +181,18 @@ std::vector<AnimationFrame> draw_training_distributions(const Halting& halting) 
 // --- forms
 
 std::string page_of(const Halting& halting) {
-  std::string body = "<h2>Steps under the words</h2>\n";
+  std::string body = "<h2>Ponder steps of each token</h2>\n";
   for (std::size_t i = 0; i < std::min(halting.sentences.size(), kMaxSentences); ++i) {
     body += svg_at_full_size(draw_bars(halting.sentences[i], fmt::format("Sentence {}", i + 1)));
   }
-  body += "<h2>The graph that still thinks</h2>\n";
-  body += player_html("Step of thinking", draw_active_graphs(halting.sentences.front(), halting.sources));
-  body += "<h2>How long tokens think</h2>\n" + svg_for_page(draw_sentence_distribution(halting));
+  body += "<h2>Active nodes in each step</h2>\n";
+  body += player_html("Ponder step", draw_active_graphs(halting.sentences.front(), halting.sources));
+  body += "<h2>Ponder steps of tokens</h2>\n" + svg_for_page(draw_sentence_distribution(halting));
   if (!halting.training.empty()) {
-    body += "<h2>How that changed in training</h2>\n";
+    body += "<h2>Ponder steps during training</h2>\n";
     body += player_html("Validation", draw_training_distributions(halting));
   }
-  return html_page({.title = "How long it thinks",
+  return html_page({.title = "Halting",
                     .body = body,
                     .style = std::string(page_file("player.css")),
                     .script = std::string(page_file("player.js"))});
@@ -200,11 +200,11 @@ std::string page_of(const Halting& halting) {
 
 std::string svg_of(const Halting& halting) {
   constexpr std::size_t kFrames = 9;
-  std::vector<SvgPicture> pictures = {draw_bars(halting.sentences.front(), "Steps under each word")};
+  std::vector<SvgPicture> pictures = {draw_bars(halting.sentences.front(), "Ponder steps of each token")};
   pictures.push_back(draw_film_strip("", draw_active_graphs(halting.sentences.front(), halting.sources), 3, kFrames));
   pictures.push_back(draw_sentence_distribution(halting));
   if (!halting.training.empty()) pictures.push_back(draw_film_strip("", draw_training_distributions(halting), 3, 6));
-  return svg_file(arrange_pictures("Steps of thinking", pictures));
+  return svg_file(arrange_pictures("Ponder steps", pictures));
 }
 
 /// Writes the object of `inspect --ponder --json`, and the histograms of the validations.
@@ -218,7 +218,7 @@ std::string json_of(const Halting& halting) {
         .text();
   });
   return JsonObject()
-             .add_json("thinking", sentence_steps_json(halting.sentences))
+             .add_json("halting", sentence_steps_json(halting.sentences))
              .add_json("training", training)
              .text() +
          "\n";

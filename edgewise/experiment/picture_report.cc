@@ -27,7 +27,7 @@ std::string translations_section(const std::vector<std::string>& inputs, const s
         fmt::format("<tr><td dir=\"auto\">{}</td><td dir=\"auto\">{}</td></tr>\n",
                     escape_html(printable_token(inputs[i], 1000)), escape_html(printable_token(outputs[i].text, 1000)));
   }
-  return "<h2>What it makes of sentences</h2>\n<table>\n<tr><th>input</th><th>output</th></tr>\n" + rows + "</table>\n";
+  return "<h2>Translations</h2>\n<table>\n<tr><th>input</th><th>output</th></tr>\n" + rows + "</table>\n";
 }
 
 /// Draws for each sentence the mean over the last layer's heads, the map that `translate --alignments` uses.
@@ -41,7 +41,7 @@ std::string attention_section(const TranslationModel& model, const std::vector<s
     map.title = printable_token(inputs[i], 40);
     figures += "<figure>" + svg_for_page(draw(map)) + "</figure>\n";
   }
-  return "<h2>Where it looks meanwhile</h2>\n<p>A row is a token that it says, a column one of the input; the weights "
+  return "<h2>Attention</h2>\n<p>A row is a predicted token, a column a token of the input; the weights "
          "are those of the last layer, averaged over its heads.</p>\n<div class=\"sentences\">\n" +
          figures + "</div>\n";
 }
@@ -54,8 +54,8 @@ std::string run_report_page(const std::string& run, const std::vector<std::strin
   for (const std::string& input : inputs) encode_pair(model, input, "", kPictureReport);
   const std::vector<TranslatedText> outputs = translate(model, inputs);
   return html_page({.title = "The run " + run,
-                    .body = "<h2>How it learned</h2>\n" + charts_html({record}) +
-                            translations_section(inputs, outputs) + attention_section(model, inputs, outputs),
+                    .body = "<h2>Training</h2>\n" + charts_html({record}) + translations_section(inputs, outputs) +
+                            attention_section(model, inputs, outputs),
                     .style = std::string(kReportStyle)});
 }
 

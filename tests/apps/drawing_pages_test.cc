@@ -171,13 +171,13 @@ const slide = (player, to) => { const slider = player.querySelector("input"); sl
 TEST_F(PictureDrawings, DrawThePonderStepsOfEachToken) {
   train_universal();
   const Json json = write_picture({"halting", "--model", "run", "--input", "a b c", "--input", "d a"});
-  const Json& first = json.at("thinking").at("sentences")[0].at("input");
+  const Json& first = json.at("halting").at("sentences")[0].at("input");
   ASSERT_EQ(first.size(), 3U);
   EXPECT_GT(json.at("training").size(), 0U);
   std::int64_t steps = 0;
   for (const Json& token : first) steps += token.at("steps").get<std::int64_t>();
   const Json counted = Json::parse(run_well({"inspect", "run", "--ponder", "-", "--json"}, {.input = "a b c\nd a\n"}));
-  EXPECT_EQ(json.at("thinking"), counted);
+  EXPECT_EQ(json.at("halting"), counted);
 
   NEEDS_BROWSER();
   const std::string blocks = "[...document.querySelectorAll('svg')][0].querySelectorAll('rect.f0').length";

@@ -221,7 +221,7 @@ TEST_F(UniversalProgram, ShowsTheHaltingOfTheOutputThatTranslateGives) {
 
   EXPECT_EQ(inspected(inputs), expected);
   run_well({"picture", "halting", "--model", "run", "--corpus", "inputs", "-o", "halting.json"});
-  EXPECT_EQ(outputs_of(nlohmann::json::parse(read("halting.json")).at("thinking")), expected);
+  EXPECT_EQ(outputs_of(nlohmann::json::parse(read("halting.json")).at("halting")), expected);
 }
 
 TEST_F(UniversalProgram, DrawsNoHaltingOfSentencesOfMoreThanAThousandTokens) {

@@ -183,8 +183,8 @@ TEST_F(AttentionPageInBrowser, DisplaysTheSelectedMapAndTheWeightUnderThePointer
     document.querySelector("input[name=kind]").click();
     report(heading());)js";
   EXPECT_EQ(run_script(make_page({"a", "b", "c", "d"}, {"x", "y", "z"}), script),
-            "cross, layer 1, head 2 6\ncross, layer 0, head 1 1\n“y” looks at “b”\n12 lines\n"
-            "4 lit, “x” looks at “b” 0.4286, “c” 0.3143, “d” 0.2000, “a” 0.0571\n12 lines\n"
+            "cross, layer 1, head 2 6\ncross, layer 0, head 1 1\n“y” attends to “b”\n12 lines\n"
+            "4 lit, “x” attends to “b” 0.4286, “c” 0.3143, “d” 0.2000, “a” 0.0571\n12 lines\n"
             "encoder, layer 0, head 1\n");
 }
 
@@ -205,7 +205,7 @@ TEST_F(AttentionPageInBrowser, CanBeOperatedWithKeys) {
     report(document.querySelectorAll("#view td[tabindex='0']").length);)js";
   EXPECT_EQ(run_script(make_page({"a", "b", "c", "d"}, {"x", "y", "z"}), script),
             "cross, layer 1, head 1\ncross, mean of layers, mean of heads\ncross, mean of layers, mean of heads\n"
-            "“x” looks at “b”\n1\n");
+            "“x” attends to “b”\n1\n");
 }
 
 TEST_F(AttentionPageInBrowser, FramesGoldLinksAndDisplaysTheErrorRate) {

@@ -137,8 +137,8 @@ function markChosen() {
 // --- one map, large
 
 function say(maps, row, column, units) {
-  const looked = `“${maps.rows[row]}” looks at “${maps.columns[column]}”`;
-  at("readout").textContent = units === kNoEdge ? `No edge: ${looked} never` : `${looked}: ${digits(units)}`;
+  const edge = `“${maps.rows[row]}” attends to “${maps.columns[column]}”`;
+  at("readout").textContent = units === kNoEdge ? `No edge: ${edge} never` : `${edge}: ${digits(units)}`;
 }
 
 /// Returns the largest cell size, 10 to 38 pixels, with which the table fits the window.
@@ -195,7 +195,7 @@ function drawMap() {
   moveByKeys(table, cells.map((cell, i) => (units[i] === kNoEdge ? null : cell)), columns);
   at("view").replaceChildren(table);
   at("hint").textContent =
-    `Rows: ${maps.ofRows}, which look. Columns: ${maps.ofColumns}. Each row sums to 1; where a cell is empty, there is no edge.`;
+    `Rows: ${maps.ofRows}, which attend. Columns: ${maps.ofColumns}, attended to. Each row sums to 1; an empty cell has no edge.`;
 }
 
 // --- one map as flow
@@ -267,7 +267,7 @@ function drawFlow() {
       .sort((a, b) => b.value - a.value)
       .slice(0, 5)
       .map((edge) => `“${ends[isSource ? edge.row : edge.column]}” ${digits(edge.value)}`);
-    at("readout").textContent = `“${text}” ${isSource ? "is seen by" : "looks at"} ${told.join(", ") || "nothing"}`;
+    at("readout").textContent = `“${text}” ${isSource ? "receives attention from" : "attends to"} ${told.join(", ") || "nothing"}`;
   }
 
   const heading = (text) => make("h3", {}, text);
