@@ -72,7 +72,7 @@ std::string describe_installation(const std::set<std::string>& found) {
   const std::vector<std::string> names = split_list(EDGEWISE_MODEL_NAMES);
   const bool has_all = std::ranges::all_of(names, [&](const std::string& name) { return found.contains(name); });
   if (has_all || std::string_view(kInstallCommand).empty()) return "";
-  return fmt::format("; {} adds {}", kInstallCommand, fmt::join(names, ", "));
+  return fmt::format("; in a clone of Edgewise, {} adds {}", kInstallCommand, fmt::join(names, ", "));
 }
 
 }  // namespace

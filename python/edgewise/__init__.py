@@ -5,7 +5,7 @@
     translator = edgewise.Translator("runs/demo")
     print(translator.translate("Hello."))
 
-    run = edgewise.train("configs/copy.toml", out="runs/copy")  # needs the package edgewise-train
+    run = edgewise.train("configs/copy.toml", out="runs/copy")  # needs the package edgewise_train
     print(run.metrics()["valid_loss"])
 """
 

@@ -25,7 +25,7 @@ class Program(NamedTuple):
 
 
 def find_program() -> Program | None:
-    """Returns the program that EDGEWISE_PROGRAM names, that of the package edgewise-train, or else the one beside
+    """Returns the program that EDGEWISE_PROGRAM names, that of the package edgewise_train, or else the one beside
     python or on PATH; None if there is none."""
     if named := os.environ.get("EDGEWISE_PROGRAM"):
         if not _is_program(named):
@@ -43,8 +43,8 @@ def need_program(caller: str) -> Program:
     program = find_program()
     if program is None:
         raise Error(
-            f"{caller}: the program edgewise is not installed, needs it; pip install edgewise-train, or set "
-            "EDGEWISE_PROGRAM to the path of a program that is built"
+            f"{caller}: the program edgewise is not installed, needs it; in a clone of Edgewise, make python-train-wheel && "
+            "pip install dist/edgewise_train-*.whl, or set EDGEWISE_PROGRAM to the path of a program that is built"
         )
     return program
 

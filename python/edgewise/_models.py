@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the models of the package edgewise-models."""
+"""Finds the models of the package edgewise_models."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def train(
 ) -> Run:
     """Trains the model that a config describes, and returns the run.
 
-    The program `edgewise train` does the work, in a process of its own; the package edgewise-train has this program.
+    The program `edgewise train` does the work, in a process of its own; the package edgewise_train has this program.
     Ctrl-C lets it save, and raises KeyboardInterrupt when all is saved: the same call with resume=True continues the
     run with the same bits.
 

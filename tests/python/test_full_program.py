@@ -36,8 +36,8 @@ def error_of_training(tiny, tmp_path):
 
 def test_without_a_program_the_error_says_what_to_install(no_program, tiny, tmp_path):
     assert error_of_training(tiny, tmp_path) == (
-        "train: the program edgewise is not installed, needs it; pip install edgewise-train, or set EDGEWISE_PROGRAM to "
-        "the path of a program that is built")
+        "train: the program edgewise is not installed, needs it; in a clone of Edgewise, make python-train-wheel && "
+        "pip install dist/edgewise_train-*.whl, or set EDGEWISE_PROGRAM to the path of a program that is built")
 
 
 def test_the_variable_comes_before_the_package_and_both_before_other_programs(no_program, tiny, tmp_path, monkeypatch):

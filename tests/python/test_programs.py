@@ -58,7 +58,8 @@ def test_the_programs_of_the_wheel_find_the_models_that_python_finds(model, tmp_
 def test_without_the_models_an_error_says_how_to_install_them(monkeypatch):
     monkeypatch.delenv("EDGEWISE_MODELS", raising=False)
     names = sorted(path.parent.name for path in SOURCE.glob("models/*/manifest.json"))
-    advice = f", which have none; pip install edgewise-models adds {', '.join(names)}"
+    command = "make python-models-wheel && pip install dist/edgewise_models-*.whl"
+    advice = f", which have none; in a clone of Edgewise, {command} adds {', '.join(names)}"
     for name in ("xx-yy", names[0]):
         with pytest.raises(edgewise.Error) as error:
             edgewise.Translator(name)

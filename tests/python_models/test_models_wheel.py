@@ -42,7 +42,5 @@ def test_the_error_for_another_name_lists_the_models():
         edgewise.Translator("xx-yy")
 
 
-def test_the_extra_requires_the_models_of_the_same_version():
-    version = importlib.metadata.version("edgewise-models")
-    assert version == edgewise.__version__
-    assert f'edgewise-models=={version}; extra == "models"' in importlib.metadata.requires("edgewise")
+def test_the_models_have_the_version_of_the_package():
+    assert importlib.metadata.version("edgewise-models") == edgewise.__version__

@@ -76,7 +76,8 @@ def test_the_program_finds_the_models_that_python_finds(run, tmp_path):
 def test_without_the_models_an_error_says_how_to_install_them():
     result = subprocess.run([COMMAND, "translate", "--model", "xx-yy"], capture_output=True, text=True)
     assert result.returncode == 2
-    assert "; pip install edgewise-models adds " in result.stderr
+    command = "make python-models-wheel && pip install dist/edgewise_models-*.whl"
+    assert f"; in a clone of Edgewise, {command} adds " in result.stderr
 
 
 def test_the_libraries_are_those_of_the_wheel_of_torch_and_of_glibc():
