@@ -5,7 +5,7 @@
 namespace edgewise {
 
 void prepare_nccl(const at::Device& device) {
-  fail("connect_processes: options.device is {}, needs a program with CUDA; build it with make build CUDA=1",
+  fail("connect_processes: options.device is {}, needs a program with CUDA; build it with make all CUDA=1",
        device.str());
 }
 

@@ -22,7 +22,7 @@ void check_no_obstacle(const DeviceRequest& request, const GpuSearch& search) {
     case GpuObstacle::kNone:
       break;
     case GpuObstacle::kNoCuda:
-      fail("{} is {}, needs a program with CUDA; build it with make build CUDA=1", request.option, request.name);
+      fail("{} is {}, needs a program with CUDA; build it with make all CUDA=1", request.option, request.name);
     case GpuObstacle::kNoDriver:
       fail(
           "{} is {}, needs NVIDIA's driver, which this process does not find; install version {} or newer, and give a "

@@ -163,7 +163,7 @@ std::string error_for_device(const at::Device& device) {
 TEST(ConnectProcesses, RefusesAGpuThatTheBuildOrTheMachineLacks) {
   EXPECT_THAT(
       error_for_device(at::Device(at::kCUDA, 99)),
-      AnyOf("connect_processes: options.device is cuda:99, needs a program with CUDA; build it with make build CUDA=1",
+      AnyOf("connect_processes: options.device is cuda:99, needs a program with CUDA; build it with make all CUDA=1",
             MatchesRegex("connect_processes: options.device is cuda:99, needs one of the [0-9]+ GPUs of this machine "
                          "with its number, such as cuda:0")));
 }

@@ -50,9 +50,9 @@ TEST(ChooseDevice, TakesTheGpuOfTheProcessOrOfTheNumber) {
 
 TEST(ChooseDevice, ExplainsWhatIsMissing) {
   EXPECT_EQ(error_of_choice("cuda", failing(GpuObstacle::kNoCuda)),
-            "train: train.device is cuda, needs a program with CUDA; build it with make build CUDA=1");
+            "train: train.device is cuda, needs a program with CUDA; build it with make all CUDA=1");
   EXPECT_EQ(error_of_choice("cuda:2", failing(GpuObstacle::kNoCuda)),
-            "train: train.device is cuda:2, needs a program with CUDA; build it with make build CUDA=1");
+            "train: train.device is cuda:2, needs a program with CUDA; build it with make all CUDA=1");
   EXPECT_EQ(error_of_choice("cuda", failing(GpuObstacle::kNoDriver)),
             "train: train.device is cuda, needs NVIDIA's driver, which this process does not find; install version "
             "580.65.06 or newer, and give a container access to the GPUs");
