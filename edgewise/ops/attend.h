@@ -19,7 +19,8 @@ struct AttentionOptions {
   // Multiplies every score. Unset means 1 / sqrt(K).
   std::optional<double> scale = {};
 
-  // [E, H], added to the scaled scores, for example for relative positions or edge types. Undefined means none.
+  // [E, H], added to the scaled scores, for example for relative positions or edge types. Edges have the order of the
+  // relation: row by row. Undefined means none.
   at::Tensor edge_bias = {};
 
   // Share of weights that are set to zero, in [0, 1); the other weights are multiplied by 1 / (1 - dropout).
