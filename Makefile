@@ -100,7 +100,7 @@ lint-tools:
 format: lint-tools  ## check: format all sources with clang-format 14
 	@git ls-files '*.h' '*.cc' '*.cpp' '*.cu' | xargs clang-format-14 -i
 
-format-check: lint-tools  ## check: check sources, comments, help texts, tests and the picture of the layers
+format-check: lint-tools  ## check: check sources, comments, help texts, tests, links and the picture of the layers
 	@git ls-files '*.h' '*.cc' '*.cpp' '*.cu' | xargs clang-format-14 --dry-run -Werror
 	@scripts/check_prose --self-test
 	@scripts/check_prose
@@ -109,6 +109,8 @@ format-check: lint-tools  ## check: check sources, comments, help texts, tests a
 	@scripts/gpu_table --self-test
 	@scripts/affected --self-test
 	@scripts/draw_layers --check
+	@scripts/check_links --self-test
+	@scripts/check_links
 
 tidy: lint-tools setup-all  ## check: run clang-tidy over the library and examples: LAYERS="graph ops"
 	@scripts/tidy $(LAYERS)
