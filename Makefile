@@ -13,7 +13,7 @@ groups :=
 endif
 space := $(subst ,, )
 
-.PHONY: help build demo serve test edgewise all setup setup-all test-full test-pages gallery python-wheel \
+.PHONY: help build demo serve test doctor edgewise all setup setup-all test-full test-pages gallery python-wheel \
   python-models-wheel python-train-wheel test-python test-torch test-train test-sanitized test-threads \
   check-gpu-emulated compile-cuda fuzz lint-tools format format-check tidy bench-kernels bench-peers packages \
   check-packages clean
@@ -35,6 +35,9 @@ help:  ## start: list all targets
 	  [ "$$group" = start ] || printf '\n%s\n' "$$group"; \
 	  sed -nE "s/^([a-z-]+):.*## $$group: /  \1\t/p" Makefile | expand -t 24; \
 	done
+
+doctor: setup  ## build: build the program that describes and tests a machine: build/edgewise-doctor
+	@scripts/build release edgewise-doctor
 
 edgewise: setup-train  ## build: build the program that trains, imports models and draws: build/edgewise; CUDA=1
 	@scripts/build $(preset) edgewise

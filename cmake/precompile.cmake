@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Precompiled headers. Parsing the headers of libtorch takes 7 s of processor time for each file, reading them precompiled
 # takes 1 s. Each set is compiled once, by a target of its own, for all targets with the same flags:
-#   edgewise_precompile(target library|torch|test|torch_test)
+#   edgewise_precompile(target library|torch|test|torch_test|optimised_test)
 # A file must not rely on these headers: `make tidy` compiles the library without them.
 set(precompiled_standard
   <algorithm> <array> <charconv> <chrono> <cmath> <cstdint> <cstring> <exception> <filesystem> <functional> <iterator>
@@ -10,6 +10,7 @@ set(precompiled_standard
 set(precompiled_library ${precompiled_standard})
 set(precompiled_torch ${precompiled_standard} <ATen/ATen.h>)
 set(precompiled_test ${precompiled_standard} <gmock/gmock.h> <gtest/gtest.h> <rapidcheck.h> <rapidcheck/gtest.h>)
+set(precompiled_optimised_test ${precompiled_test})
 set(precompiled_torch_test ${precompiled_test} <ATen/ATen.h>)
 
 function(edgewise_precompile target kind)
@@ -27,7 +28,7 @@ function(edgewise_precompile target kind)
     endif()
     if(kind MATCHES test)
       target_link_libraries(${owner} PRIVATE GTest::gmock)
-      edgewise_test_options(${owner})
+      edgewise_test_options(${owner} ${kind})
     endif()
     target_precompile_headers(${owner} PRIVATE ${precompiled_${kind}})
   endif()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # edgewise_test declares the test program of a layer; one program per layer keeps heavy headers to few files.
 #   edgewise_test(graph SOURCES relation_test.cc … [LIBRARIES edgewise_graph …] [ENVIRONMENT NAME=value …] [SHARDS 2]
-#                 [TORCH] [SEPARATE])
+#                 [TORCH | OPTIMISED] [SEPARATE])
 # TORCH: the tests include libtorch.
+# OPTIMISED: the tests compute as much as the library, in definitions in plain loops.
 # SHARDS: CTest runs the program as several tests, <name>_0 and so on, which share the cores.
 # SEPARATE: each file is compiled alone, because several files define the same names.
 if(EDGEWISE_TESTS)
@@ -10,31 +11,37 @@ if(EDGEWISE_TESTS)
   include(GoogleTest)
 endif()
 
-# The options of the compiler for tests and for the headers that are precompiled for them.
-function(edgewise_test_options target)
-  # Test code needs little optimisation: the time is spent in the library.
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+# The options of the compiler for tests of a kind, and for the headers that are precompiled for them: test, torch_test, or
+# optimised_test.
+function(edgewise_test_options target kind)
+  # Most tests compute little, and optimising them takes longer than it saves.
+  if(NOT kind STREQUAL "optimised_test")
+    target_compile_options(${target} PRIVATE -O0)
+  elseif(NOT EDGEWISE_SANITIZE)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
   if(EDGEWISE_SANITIZE MATCHES undefined)
-    # The library is checked, the tests are not: checks of the tests' arithmetic would double their build time, and
-    # optimising tests takes longer than it saves.
+    # The library is checked, the tests are not: checks of the tests' arithmetic would double their build time.
     target_compile_options(${target} PRIVATE -fno-sanitize=undefined -O0)
   endif()
 endfunction()
 
 function(edgewise_test name)
-  cmake_parse_arguments(test "SEPARATE;TORCH" "SHARDS" "SOURCES;LIBRARIES;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(test "SEPARATE;TORCH;OPTIMISED" "SHARDS" "SOURCES;LIBRARIES;ENVIRONMENT" ${ARGN})
   add_executable(test_${name} ${test_SOURCES})
   if(NOT test_SEPARATE)
     set_target_properties(test_${name} PROPERTIES UNITY_BUILD ${EDGEWISE_UNITY})
   endif()
   target_link_libraries(test_${name} PRIVATE
     edgewise_compiler ${test_LIBRARIES} GTest::gmock GTest::gtest_main ${RAPIDCHECK_LIBRARY})
-  edgewise_test_options(test_${name})
+  set(kind test)
   if(test_TORCH)
-    edgewise_precompile(test_${name} torch_test)
-  else()
-    edgewise_precompile(test_${name} test)
+    set(kind torch_test)
+  elseif(test_OPTIMISED)
+    set(kind optimised_test)
   endif()
+  edgewise_test_options(test_${name} ${kind})
+  edgewise_precompile(test_${name} ${kind})
   # Several programs share the cores at a time, and the busy-waiting threads of libtorch's OpenMP would take the cores
   # from other programs. die_after_fork=0: some tests start threads in a forked process. RC_PARAMS: a run of CTest has
   # the same random cases each time; scripts/soak and a program that is started by hand draw other ones.

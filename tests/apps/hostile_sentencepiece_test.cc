@@ -8,14 +8,16 @@ namespace {
 class HostileSentencePieceModel : public HostileModelTest {
  protected:
   static void SetUpTestSuite() {
-    set_up_model({"vocabulary.kind=sentencepiece", "vocabulary.size=9"}, {kConfig, kModel, kSentencePiece});
+    set_up_model({"vocabulary.kind=sentencepiece", "vocabulary.size=9"}, {kConfig, kModel, kSentencePieceFile});
   }
 };
 
-TEST_F(HostileSentencePieceModel, IsRefusedIfItsVocabularyIsSpoiled) { expect_effects(spoil(kSentencePiece), false); }
+TEST_F(HostileSentencePieceModel, IsRefusedIfItsVocabularyIsSpoiled) {
+  expect_effects(spoil(kSentencePieceFile), false);
+}
 
 TEST_F(HostileSentencePieceModel, IsRefusedIfItsVocabularyIsSpoiledAndListedSo) {
-  for (const Alteration& alteration : spoil(kSentencePiece)) {
+  for (const Alteration& alteration : spoil(kSentencePieceFile)) {
     if (alteration.name != kFlippedBit) expect_effect(alteration, true);
   }
 }

@@ -282,35 +282,35 @@ std::vector<Alteration> alter_sentencepiece() {
   };
   const std::string no_score(4, '\0');
   const std::string pad = "<pad>\x15" + no_score;
-  Alteration larger = change("a piece more", kSentencePiece, append("\x0A\x06\x0A\x04more"), Effect::kRefused,
+  Alteration larger = change("a piece more", kSentencePieceFile, append("\x0A\x06\x0A\x04more"), Effect::kRefused,
                              "needs exactly the tensors that the config describes");
   larger.file = kModel;
   return {
       larger,
-      replace(kSentencePiece, pad, "<pad>\x15\xFF\xFF\xFF\x7F", Effect::kRefused,
+      replace(kSentencePieceFile, pad, "<pad>\x15\xFF\xFF\xFF\x7F", Effect::kRefused,
               "piece 0 has a score that is no finite number"),
-      replace(kSentencePiece, pad + "\x18\x03", pad + "\x18\x01", Effect::kRefused,
+      replace(kSentencePieceFile, pad + "\x18\x03", pad + "\x18\x01", Effect::kRefused,
               "needs a control piece for padding"),
-      replace(kSentencePiece, pad + "\x18\x03", pad + "\x18\x07", Effect::kRefused, "has type 7, needs 1 to 6"),
-      replace(kSentencePiece, "<end>", "<pad>", Effect::kRefused, "which piece 0 is too; each is needed once"),
-      replace(kSentencePiece, "<end>",
+      replace(kSentencePieceFile, pad + "\x18\x03", pad + "\x18\x07", Effect::kRefused, "has type 7, needs 1 to 6"),
+      replace(kSentencePieceFile, "<end>", "<pad>", Effect::kRefused, "which piece 0 is too; each is needed once"),
+      replace(kSentencePieceFile, "<end>",
               "<e\xFF"
               "d>",
               Effect::kRefused, "needs UTF-8 without NUL"),
-      replace(kSentencePiece, "<end>", std::string("<e\0d>", 5), Effect::kRefused, "needs UTF-8 without NUL"),
-      change("a second trainer_spec", kSentencePiece, append(std::string("\x12\0", 2)), Effect::kRefused,
+      replace(kSentencePieceFile, "<end>", std::string("<e\0d>", 5), Effect::kRefused, "needs UTF-8 without NUL"),
+      change("a second trainer_spec", kSentencePieceFile, append(std::string("\x12\0", 2)), Effect::kRefused,
              "has field 2 twice, needs it once"),
-      change("self-test data", kSentencePiece, append(std::string("\x22\0", 2)), Effect::kRefused,
+      change("self-test data", kSentencePieceFile, append(std::string("\x22\0", 2)), Effect::kRefused,
              "has self-test data"),
-      change("a piece of 34 GB", kSentencePiece, append("\x0A\xFF\xFF\xFF\xFF\x7F")),
-      change("an empty piece", kSentencePiece, append(std::string("\x0A\0", 2)), Effect::kRefused,
+      change("a piece of 34 GB", kSentencePieceFile, append("\x0A\xFF\xFF\xFF\xFF\x7F")),
+      change("an empty piece", kSentencePieceFile, append(std::string("\x0A\0", 2)), Effect::kRefused,
              "has 0 bytes, needs 1 to 2048"),
       change(
-          "nothing but pieces", kSentencePiece,
+          "nothing but pieces", kSentencePieceFile,
           [](const std::string& model) { return model.substr(0, model.find("<pad>") + 12); }, Effect::kRefused,
           "has no trainer_spec, needs one"),
       change(
-          "40 MB", kSentencePiece, [](const std::string&) { return "\n" + std::string(40'000'000, '\n'); },
+          "40 MB", kSentencePieceFile, [](const std::string&) { return "\n" + std::string(40'000'000, '\n'); },
           Effect::kRefused, "needs at most 33554432"),
   };
 }

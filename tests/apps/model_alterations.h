@@ -13,14 +13,14 @@ namespace edgewise {
 inline constexpr const char* kConfig = "config.toml";
 inline constexpr const char* kModel = "model.safetensors";
 inline constexpr const char* kVocabulary = "vocabulary.txt";
-inline constexpr const char* kSentencePiece = "vocabulary.model";
+inline constexpr const char* kSentencePieceFile = "vocabulary.model";
 inline constexpr const char* kManifest = "manifest.json";
 
 std::vector<Alteration> alter_parameters();
 std::vector<Alteration> alter_config();
 std::vector<Alteration> alter_vocabulary();
 
-/// Returns alterations of kSentencePiece, for a model with such a vocabulary.
+/// Returns alterations of kSentencePieceFile, for a model with such a vocabulary.
 std::vector<Alteration> alter_sentencepiece();
 
 std::vector<Alteration> alter_manifest();

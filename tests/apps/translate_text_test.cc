@@ -134,7 +134,7 @@ TEST_F(TranslateTextMemory, IsSmallForALongText) {
   }
   const ProcessResult result = run({"translate", "--model", "run", "--text", "--out", "out", "in"});
   EXPECT_EQ(result.exit_code, 0) << result.errors;
-  EXPECT_EQ(fs::file_size(path("out")), kLines * (line.size() - 1 + sentence("a").size()));
+  EXPECT_EQ(std::filesystem::file_size(path("out")), kLines * (line.size() - 1 + sentence("a").size()));
   EXPECT_LT(result.peak_memory, 250'000'000);
 }
 
