@@ -16,7 +16,7 @@ space := $(subst ,, )
 .PHONY: help build demo serve test doctor edgewise all setup setup-all test-full test-pages gallery python-wheel \
   python-models-wheel python-train-wheel test-python test-torch test-train test-sanitized test-threads \
   check-gpu-emulated compile-cuda fuzz lint-tools format format-check tidy bench-kernels bench-peers packages \
-  check-packages clean
+  check-packages release clean
 
 build: setup  ## start: build the programs that translate and serve: build/edgewise-translate, build/edgewise-server
 	@scripts/build $(preset) edgewise-translate edgewise-server
@@ -138,6 +138,9 @@ python-models-wheel:  ## package: build the wheel of the models, dist/edgewise_m
 
 packages: setup-train  ## package: build packages in packages/: KINDS="deb archive" MAINTAINER="Name <address>"
 	@MAINTAINER="$(MAINTAINER)" scripts/make_packages $(KINDS)
+
+release: setup-train  ## package: make a release in dist/release/: MAINTAINER="Name <address>"; OPTIONS=--draft: a trial
+	@MAINTAINER="$(MAINTAINER)" scripts/release $(OPTIONS)
 
 clean:  ## build: delete all build folders, packages/, demo/ and dist/; .venv stays
 	@rm -rf build build-asan build-tsan build-fuzz build-packages build-tidy build-cuda
