@@ -144,7 +144,7 @@ void write_manifest(const fs::path& directory, const std::vector<std::string>& n
 }
 
 ProcessResult run_briefly(const std::vector<std::string>& arguments, const ProcessOptions& options) {
-  return wait_briefly(RunningProcess(arguments, options));
+  return wait_or_kill(RunningProcess(arguments, options));
 }
 
 void train_run_in(const std::filesystem::path& folder, const std::vector<std::string>& settings) {

@@ -46,7 +46,7 @@ void write_manifest(const std::filesystem::path& directory, const std::vector<st
 /// Empties `folder` and trains the model of kTinyConfig there, as `folder`/run, with settings as for --set.
 void train_run_in(const std::filesystem::path& folder, const std::vector<std::string>& settings = {});
 
-/// Runs a program for at most a minute (or exit code 128 + SIGKILL).
+/// Runs a program for at most ten minutes (or exit code 128 + SIGKILL).
 ProcessResult run_briefly(const std::vector<std::string>& arguments, const ProcessOptions& options);
 
 /// Expects exit code 2, an error of one line that names the file, and less than 1 GB of memory.

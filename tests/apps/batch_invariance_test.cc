@@ -70,7 +70,7 @@ class BatchInvariance : public ProgramTest {
                                        const Words& search = {"--beam", "4"}) const {
     const Words many_threads = {"--threads", "3"};
     const Words workers = {"--batch-sentences", "3", "--workers", "2", "--threads", "2"};
-    for (const kernels::InstructionSet set : kernels::runnable_instruction_sets()) {
+    for (const kernels::InstructionSet set : instruction_sets_) {
       for (const std::string& precision : precisions) {
         SCOPED_TRACE(std::string(kernels::instruction_set_name(set)) + ", " + precision);
         const Words translate =
@@ -82,6 +82,8 @@ class BatchInvariance : public ProgramTest {
       expect_same_in_batches(set, score, {many_threads});
     }
   }
+
+  std::vector<kernels::InstructionSet> instruction_sets_ = kernels::runnable_instruction_sets();
 
  private:
   static Words join(const std::vector<Words>& lists) {
@@ -112,6 +114,12 @@ class BatchInvariance : public ProgramTest {
     }
   }
 };
+
+TEST_F(BatchInvariance, HoldsForTransformersOnTheInstructionSetInForce) {
+  instruction_sets_ = {kernels::instruction_set()};
+  train("run", {});
+  expect_same_scores_in_any_batch({"--model", "run"}, {"fp32"});
+}
 
 TEST_F(BatchInvariance, HoldsForTransformersOnEveryInstructionSetInEachPrecision) {
   train("run", {});

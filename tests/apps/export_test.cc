@@ -117,11 +117,10 @@ TEST_F(ExportTest, ASignalLeavesNothing) {
   widen(path("wide"));
   import_from(path("wide"));
   const std::set<std::string> before = names_in(path(""));
-  RunningProcess process = start({"export", "model", "--format", "huggingface", "--out", "exported"});
-  EXPECT_TRUE(wait_until([&] { return names_in(path("")).size() > before.size(); }));
-  process.send(SIGTERM);
-  EXPECT_LT(time_to_end(process), kSoon);
-  EXPECT_EQ(process.wait().exit_code, 128 + SIGTERM);
+  const ProcessResult result =
+      signal_in_time({"export", "model", "--format", "huggingface", "--out", "exported"}, SIGTERM, "exported",
+                     [&] { return names_in(path("")).size() > before.size(); });
+  EXPECT_EQ(result.exit_code, 128 + SIGTERM);
   EXPECT_EQ(names_in(path("")), before);
 }
 

@@ -28,7 +28,7 @@ RunningProcess start_edgewise(std::vector<std::string> arguments, const ProcessO
 }
 
 ProcessResult run_edgewise_briefly(const std::vector<std::string>& arguments, const ProcessOptions& options) {
-  return wait_briefly(start_edgewise(arguments, options));
+  return wait_or_kill(start_edgewise(arguments, options));
 }
 
 }  // namespace edgewise

@@ -12,7 +12,7 @@ namespace edgewise {
 /// a new process: a new process loads libtorch, which takes 0.4 s, and 0.7 s with sanitizers.
 RunningProcess start_edgewise(std::vector<std::string> arguments, const ProcessOptions& options);
 
-/// Runs the program for at most a minute (or exit code 128 + SIGKILL).
+/// Runs the program for at most ten minutes (or exit code 128 + SIGKILL).
 ProcessResult run_edgewise_briefly(const std::vector<std::string>& arguments, const ProcessOptions& options);
 
 }  // namespace edgewise

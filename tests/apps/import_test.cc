@@ -143,11 +143,9 @@ TEST_F(ImportTest, ASignalLeavesNothing) {
   widen(path("model"));
   const std::set<std::string> before = names_in(path(""));
   for (const int signal : {SIGTERM, SIGINT}) {
-    RunningProcess process = start({"import", "model", "--out", "imported"});
-    EXPECT_TRUE(wait_until([&] { return names_in(path("")).size() > before.size(); }));
-    process.send(signal);
-    EXPECT_LT(time_to_end(process), kSoon);
-    EXPECT_EQ(process.wait().exit_code, 128 + signal);
+    const ProcessResult result = signal_in_time({"import", "model", "--out", "imported"}, signal, "imported",
+                                                [&] { return names_in(path("")).size() > before.size(); });
+    EXPECT_EQ(result.exit_code, 128 + signal);
     EXPECT_EQ(names_in(path("")), before);
   }
 }

@@ -28,6 +28,16 @@ class LauncherTest : public ProgramTest {
   /// A process that others do not disturb. Unlike kTraining, it does not handle signals.
   static inline const std::string kSleep = "{ echo $$ > process$RANK; exec sleep 600; }\n";
 
+  /// Writes the number of the process to a file.
+  static inline const std::string kNumber = "echo $$ > process$RANK\n";
+
+  /// Waits until the launcher has collected the status of the process `rank`, whose script began with kNumber.
+  static std::string end_of(int rank) {
+    const std::string file = "process" + std::to_string(rank);
+    return "\nuntil [ -s " + file + " ]; do sleep 0.01; done\nwhile kill -0 $(cat " + file +
+           ") 2>/dev/null; do sleep 0.01; done\n";
+  }
+
   static std::vector<std::string> shell_command(const std::string& script) { return {"/bin/sh", "-c", script}; }
 
   /// Runs the launcher and prints its result.
@@ -59,12 +69,7 @@ class LauncherTest : public ProgramTest {
 
   RunningProcess start(const std::function<int()>& run) const {
     std::fflush(stdout);  // a fork copies what is not written yet
-    const auto run_with_signals = [&] {
-      // Background jobs of a shell script ignore SIGINT, and programs under nohup SIGHUP.
-      for (const int signal : {SIGINT, SIGHUP, SIGTERM, SIGUSR1}) std::signal(signal, SIG_DFL);
-      return run();
-    };
-    return RunningProcess(run_with_signals, {.folder = path("").string()});
+    return RunningProcess(run, {.folder = path("").string()});
   }
 
   RunningProcess launch(const std::vector<std::string>& command, const LocalProcessesOptions& options) const {
@@ -72,7 +77,7 @@ class LauncherTest : public ProgramTest {
   }
 
   ProcessResult run_script(const std::string& script, const LocalProcessesOptions& options = two_processes()) const {
-    return wait_briefly(launch(shell_command(script), options));
+    return wait_or_kill(launch(shell_command(script), options));
   }
 
   /// Returns the process whose number a script wrote to a file.

@@ -24,7 +24,7 @@ TEST_F(LocalProcesses, ReceiveTheSignalsOfTheLauncher) {
     launcher.send(SIGUSR1);
     for (const char* file : {"kept0", "kept1"}) wait_for(path(file));
     launcher.send(signal);
-    const ProcessResult result = wait_briefly(std::move(launcher));
+    const ProcessResult result = wait_or_kill(std::move(launcher));
     EXPECT_EQ(result.exit_code, 128 + signal);
     EXPECT_EQ(result.output, "; attempts: 1\n");
     for (const char* file : {"saved0", "saved1", "kept0", "kept1", "process0", "process1"}) {
@@ -35,14 +35,13 @@ TEST_F(LocalProcesses, ReceiveTheSignalsOfTheLauncher) {
 
 TEST_F(LocalProcesses, HaveAsLongAsTheyNeedToSave) {
   // Process 1 ends at once, and fails. The launcher must not disturb process 0, which another signal would end.
-  RunningProcess launcher =
-      launch(shell_command("trap 'trap \"exit 99\" TERM; touch saves; sleep 1; touch saved; exit 143' TERM\n"
-                           "[ $RANK = 0 ] || trap 'exit 3' TERM\n"
-                           "echo $$ > process$RANK\nwhile :; do sleep 0.05; done"),
-             two_processes(2, std::chrono::milliseconds(1)));
+  RunningProcess launcher = launch(shell_command("trap 'trap \"exit 99\" TERM; sleep 0.3; touch saved; exit 143' TERM\n"
+                                                 "[ $RANK = 0 ] || trap 'exit 3' TERM\n"
+                                                 "echo $$ > process$RANK\nwhile :; do sleep 0.05; done"),
+                                   two_processes(2, std::chrono::milliseconds(1)));
   for (const char* file : {"process0", "process1"}) process_in(file);
   launcher.send(SIGTERM);
-  const ProcessResult result = wait_briefly(std::move(launcher));
+  const ProcessResult result = wait_or_kill(std::move(launcher));
   EXPECT_EQ(result.exit_code, 143);
   EXPECT_EQ(result.output, "; attempts: 1\n");
   EXPECT_TRUE(exists("saved"));
@@ -56,7 +55,7 @@ TEST_F(LocalProcesses, ReceiveASecondSignalToStop) {
   launcher.send(SIGTERM);
   for (const char* file : {"first0", "first1"}) wait_for(path(file));
   launcher.send(SIGTERM);
-  EXPECT_EQ(wait_briefly(std::move(launcher)).exit_code, 143);
+  EXPECT_EQ(wait_or_kill(std::move(launcher)).exit_code, 143);
 }
 
 TEST_F(LocalProcesses, MayEndByASignalToStopBeforeTheyHandleIt) {
@@ -64,7 +63,7 @@ TEST_F(LocalProcesses, MayEndByASignalToStopBeforeTheyHandleIt) {
     RunningProcess launcher = launch(shell_command(kSleep), two_processes(2, kLong));
     for (const char* file : {"process0", "process1"}) process_in(file);
     launcher.send(signal);
-    const ProcessResult result = wait_briefly(std::move(launcher));
+    const ProcessResult result = wait_or_kill(std::move(launcher));
     EXPECT_EQ(result.exit_code, 128 + signal);
     EXPECT_EQ(result.output, "; attempts: 1\n");
     for (const char* file : {"process0", "process1"}) std::filesystem::remove(path(file));
@@ -77,7 +76,7 @@ TEST_F(LocalProcesses, FailIfTheyAreKilledWhileTheySave) {
                                    two_processes(2));
   for (const char* file : {"process0", "process1"}) process_in(file);
   launcher.send(SIGTERM);
-  const ProcessResult result = wait_briefly(std::move(launcher));
+  const ProcessResult result = wait_or_kill(std::move(launcher));
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.output, AnyOf("rank 0 was ended by signal 9 (Killed); attempts: 1\n",
                                    "rank 1 was ended by signal 9 (Killed); attempts: 1\n"));
@@ -90,7 +89,7 @@ TEST_F(LocalProcesses, SayTheCauseIfOneFailedBeforeTheSignalToStop) {
   const pid_t failed = process_in("process1");
   ASSERT_TRUE(wait_until([&] { return state_of(failed) == 'X'; }));  // the launcher has collected its status
   launcher.send(SIGTERM);
-  const ProcessResult result = wait_briefly(std::move(launcher));
+  const ProcessResult result = wait_or_kill(std::move(launcher));
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(result.output, "rank 1 ended with exit code 7; attempts: 1\n");
 }
@@ -98,15 +97,15 @@ TEST_F(LocalProcesses, SayTheCauseIfOneFailedBeforeTheSignalToStop) {
 TEST_F(LocalProcesses, MayReceiveTheSignalToStopBeforeTheLauncher) {
   // Process 0 needs more time to save than the grace after a failure, and another signal would end it.
   RunningProcess launcher = launch(shell_command("[ $RANK = 0 ] || " + kSleep +
-                                                 "trap 'trap \"exit 99\" TERM; sleep 2.5; exit 143' TERM\n"
+                                                 "trap 'trap \"exit 99\" TERM; sleep 10.5; exit 143' TERM\n"
                                                  "echo $$ > process$RANK\nwhile :; do sleep 0.05; done"),
-                                   two_processes(2, std::chrono::seconds(2)));
+                                   two_processes(2, std::chrono::seconds(10)));
   process_in("process0");
   const pid_t first = process_in("process1");
   kill(first, SIGTERM);
   ASSERT_TRUE(wait_until([&] { return state_of(first) == 'X'; }));
   launcher.send(SIGTERM);
-  const ProcessResult result = wait_briefly(std::move(launcher));
+  const ProcessResult result = wait_or_kill(std::move(launcher));
   EXPECT_EQ(result.exit_code, 143);
   EXPECT_EQ(result.output, "; attempts: 1\n");
 }
@@ -133,7 +132,7 @@ TEST_F(LocalProcesses, DoNotStartAgainAfterASignalToStopBetweenAttempts) {
   }
   launcher.send(SIGUSR1);  // does not end the pause
   launcher.send(SIGTERM);
-  const ProcessResult result = wait_briefly(std::move(launcher));
+  const ProcessResult result = wait_or_kill(std::move(launcher));
   EXPECT_EQ(result.exit_code, 143);
   EXPECT_THAT(result.output,
               AnyOf("rank 0 ended with exit code 7; attempts: 1\n", "rank 1 ended with exit code 7; attempts: 1\n"));
@@ -151,13 +150,13 @@ TEST_F(LocalProcesses, DoNotReceiveASignalThatTheLauncherIgnores) {
   launcher.send(SIGUSR1);
   wait_for(path("kept1"));
   kill(process, SIGKILL);  // a restart shows that the launcher does not count SIGHUP as a stop
-  const ProcessResult result = wait_briefly(std::move(launcher));
+  const ProcessResult result = wait_or_kill(std::move(launcher));
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.output, "attempt 1 because rank 1 was ended by signal 9 (Killed)\n; attempts: 2\n");
 }
 
 TEST_F(LocalProcesses, MayBeStartedByAProcessThatIgnoresTheEndOfOthers) {
-  const ProcessResult result = wait_briefly(start([] {
+  const ProcessResult result = wait_or_kill(start([] {
     std::signal(SIGCHLD, SIG_IGN);
     return launch_here(shell_command("[ $RANK = 0 ] || exit 2"), two_processes());
   }));
@@ -166,7 +165,7 @@ TEST_F(LocalProcesses, MayBeStartedByAProcessThatIgnoresTheEndOfOthers) {
 
 TEST_F(LocalProcesses, HaveTheSignalMaskOfTheCallerOfTheLauncher) {
   const std::string mask_of_shell = "grep -e SigBlk -e SigIgn /proc/self/status > ";
-  const ProcessResult result = wait_briefly(start([&] {
+  const ProcessResult result = wait_or_kill(start([&] {
     std::signal(SIGTERM, [](int) {});
     std::signal(SIGHUP, SIG_IGN);
     const int direct = run_process({"/bin/sh", "-c", mask_of_shell + "direct"}).exit_code;
@@ -180,7 +179,7 @@ TEST_F(LocalProcesses, HaveTheSignalMaskOfTheCallerOfTheLauncher) {
 TEST(EndWithParent, ReturnsFalseIfAnotherProcessIsTheParent) {
   const pid_t test = getpid();
   const auto run = [test] { return (end_with_parent(test) ? 1 : 0) + (end_with_parent(getpid()) ? 2 : 0); };
-  EXPECT_EQ(wait_briefly(RunningProcess(run, ProcessOptions{})).exit_code, 1);
+  EXPECT_EQ(wait_or_kill(RunningProcess(run, ProcessOptions{})).exit_code, 1);
 }
 
 }  // namespace

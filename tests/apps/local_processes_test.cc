@@ -30,7 +30,7 @@ TEST_F(LocalProcesses, HaveTheEnvironmentOfTorchrunAndNoOtherChange) {
       "echo $MASTER_PORT > port$RANK\n"
       "tr '\\0' '\\n' < /proc/$$/environ | grep -c ^WORLD_SIZE= > sizes$RANK\n"
       "env | grep -v -e RANK -e MASTER -e WORLD -e TORCHELASTIC > other$RANK";
-  const ProcessResult result = wait_briefly(start([&] {
+  const ProcessResult result = wait_or_kill(start([&] {
     setenv("KEPT", "kept value", 1);
     setenv("WORLD_SIZE", "77", 1);
     setenv("RANK", "76", 1);
@@ -50,7 +50,7 @@ TEST_F(LocalProcesses, HaveTheEnvironmentOfTorchrunAndNoOtherChange) {
 
 TEST_F(LocalProcesses, ReadNothingAndPrintToTheStreamsOfTheLauncher) {
   std::fflush(stdout);
-  const ProcessResult result = wait_briefly(RunningProcess(
+  const ProcessResult result = wait_or_kill(RunningProcess(
       [] { return launch_here(shell_command("cat; echo \"output\"; echo \"errors\" >&2"), {.processes = 1}); },
       ProcessOptions{.input = "nobody reads this"}));
   EXPECT_EQ(result.exit_code, 0);
@@ -71,15 +71,16 @@ TEST_F(LocalProcesses, SayWhichOneWasKilled) {
 }
 
 TEST_F(LocalProcesses, SayTheCauseAndNotWhoLostIt) {
-  const ProcessResult result =
-      run_script("[ $RANK = 1 ] || exit 3; sleep 0.3; kill -SEGV $$", {.processes = 3, .grace = kLong});
+  const ProcessResult result = run_script(
+      kNumber + "[ $RANK = 1 ] || exit 3;" + end_of(0) + end_of(2) + "kill -SEGV $$", {.processes = 3, .grace = kLong});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(result.output, "rank 1 was ended by signal 11 (Segmentation fault); attempts: 1\n");
 }
 
 TEST_F(LocalProcesses, HaveTheFirstFailureAsTheCause) {
   // A process that fails because of an error of another one must not start all processes again.
-  const ProcessResult result = run_script("[ $RANK = 0 ] || exit 2; sleep 0.3; kill -ABRT $$", two_processes(3, kLong));
+  const ProcessResult result =
+      run_script(kNumber + "[ $RANK = 0 ] || exit 2;" + end_of(1) + "kill -ABRT $$", two_processes(3, kLong));
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.output, "; attempts: 1\n");
 }
@@ -115,7 +116,8 @@ TEST_F(LocalProcesses, EndAfterTheLastRestart) {
 
 TEST_F(LocalProcesses, HaveTimeToEndBeforeTheyGetASignal) {
   const ProcessResult result = run_script(
-      "[ $RANK = 0 ] || exit 3; trap 'touch signal' TERM; sleep 0.3; touch ended; exit 3", two_processes(0, kLong));
+      kNumber + "[ $RANK = 0 ] || exit 3; trap 'touch signal' TERM;" + end_of(1) + "sleep 0.1; touch ended; exit 3",
+      two_processes(0, kLong));
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_TRUE(exists("ended"));
   EXPECT_FALSE(exists("signal"));
@@ -136,7 +138,7 @@ TEST_F(LocalProcesses, AreKilledIfTheyAreStopped) {
   kill(stopped, SIGSTOP);
   ASSERT_TRUE(wait_until([&] { return state_of(stopped) == 'T'; }));
   write("stopped", "");
-  EXPECT_EQ(wait_briefly(std::move(launcher)).exit_code, 2);
+  EXPECT_EQ(wait_or_kill(std::move(launcher)).exit_code, 2);
   EXPECT_FALSE(is_running(stopped));
 }
 
@@ -149,7 +151,7 @@ TEST_F(LocalProcesses, EndWhenTheLauncherIsKilled) {
   RunningProcess launcher = launch(shell_command(kSleep), {.processes = 3});
   const pid_t processes[] = {process_in("process0"), process_in("process1"), process_in("process2")};
   launcher.send(SIGKILL);
-  wait_briefly(std::move(launcher));
+  wait_or_kill(std::move(launcher));
   for (const pid_t process : processes) EXPECT_TRUE(wait_until([&] { return !is_running(process); }));
 }
 
@@ -159,7 +161,7 @@ TEST_F(LocalProcesses, EndWhenTheLauncherIsKilledAtAnyMoment) {
     RunningProcess launcher = launch({"/bin/sleep", time}, {.processes = 4});
     std::this_thread::sleep_for(std::chrono::microseconds(100 * i));
     launcher.send(SIGKILL);
-    wait_briefly(std::move(launcher));
+    wait_or_kill(std::move(launcher));
     EXPECT_TRUE(wait_until([&] { return processes_with(time) == 0; }));
   }
 }
@@ -174,7 +176,7 @@ TEST_F(LocalProcesses, MayEndAtOnceInAnyOrder) {
 
 TEST_F(LocalProcesses, LeaveNoChildNoFileAndNoSignalBehind) {
   const auto files = [] { return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}); };
-  const ProcessResult result = wait_briefly(start([&] {
+  const ProcessResult result = wait_or_kill(start([&] {
     sigset_t mask_before, mask;
     sigprocmask(SIG_SETMASK, nullptr, &mask_before);
     const auto files_before = files();
@@ -193,7 +195,7 @@ TEST_F(LocalProcesses, LeaveNoChildNoFileAndNoSignalBehind) {
 
 TEST_F(LocalProcesses, HaveNoFileOfTheLauncher) {
   const std::string list = "for file in /proc/$$/fd/*; do echo ${file##*/}; done > ";
-  const ProcessResult result = wait_briefly(start([&] {
+  const ProcessResult result = wait_or_kill(start([&] {
     const int direct = std::system((list + "direct").c_str());
     return direct + launch_here(shell_command(list + "files$RANK"), two_processes());
   }));
@@ -203,7 +205,7 @@ TEST_F(LocalProcesses, HaveNoFileOfTheLauncher) {
 }
 
 TEST_F(LocalProcesses, NeedAProgramThatExists) {
-  const ProcessResult result = wait_briefly(launch({"/does/not/exist"}, {.processes = 1, .max_restarts = 3}));
+  const ProcessResult result = wait_or_kill(launch({"/does/not/exist"}, {.processes = 1, .max_restarts = 3}));
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.output, "; attempts: 1\n");
   EXPECT_EQ(result.errors,
@@ -219,7 +221,7 @@ TEST_F(LocalProcesses, AreAtLeastOne) {
 
 TEST_F(LocalProcesses, EndIfTheSystemRefusesOneOfThem) {
   constexpr int kSkipped = 101;
-  const ProcessResult result = wait_briefly(start([] {
+  const ProcessResult result = wait_or_kill(start([] {
     // The limit does not hold for the superuser.
     if (geteuid() == 0 && setuid(65534) != 0) return kSkipped;
     const rlimit limit = {.rlim_cur = 3, .rlim_max = 3};

@@ -9,19 +9,17 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <csignal>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "edgewise/apps/serve/line_log.h"
 #include "edgewise/apps/serve/signal_pipe.h"
 #include "edgewise/base/file_descriptor.h"
-#include "tests/apps/program.h"
+#include "tests/apps/signals.h"
 #include "tests/server/raw_client.h"
 
 namespace edgewise {
@@ -30,7 +28,6 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 using Json = nlohmann::json;
-using Words = std::vector<std::string>;
 
 std::string post(const std::string& path, const std::string& json) {
   return fmt::format("POST {} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
@@ -145,7 +142,7 @@ TEST_F(ServeProgram, EndsAfterItsTimeForRunningRequestsOrAtASecondSignal) {
     server.send(SIGTERM);
     ASSERT_TRUE(wait_until([&] { return log_has("ends after the running requests"); }));
     if (is_second) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // longer than the repetitions that are ignored
+      pass_time_of_repetitions();
       server.send(SIGTERM);
     }
     EXPECT_EQ(server.wait().exit_code, is_second ? 128 + SIGTERM : 0);

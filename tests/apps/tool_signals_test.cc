@@ -6,7 +6,6 @@
 
 #include <csignal>
 #include <optional>
-#include <thread>
 
 #include "edgewise/base/file_descriptor.h"
 #include "tests/apps/signals.h"
@@ -41,7 +40,7 @@ TEST_F(TranslateSignalsTest, ASignalEndsTranslatingAtOnceAndLeavesNoFile) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     RunningProcess process = translate();
     process.send(signal);
-    EXPECT_LT(time_to_end(process), kSoon);
+    expect_end(process);
     EXPECT_EQ(process.wait().exit_code, 128 + signal);
     EXPECT_EQ(names_in(path("")), before);
     EXPECT_EQ(read("out.txt"), "earlier\n");
@@ -72,11 +71,11 @@ TEST_F(VocabSignalsTest, ASignalEndsLearningAtOnceAndLeavesNoFile) {
   write("out", text);
   write("config.toml", "[data]\ntrain = [\"in\", \"out\"]\n[vocabulary]\nkind = \"sentencepiece\"\nsize = 8000\n");
   const std::set<std::string> before = names_in(path(""));
-  for (const auto delay : {std::chrono::milliseconds(50), std::chrono::milliseconds(1000)}) {
+  for (const double seconds : {0.0, 0.5}) {
     RunningProcess process = start({"vocab", "config.toml", "--out", "vocabulary"});
-    std::this_thread::sleep_for(delay);
+    wait_for_work(process, seconds);
     process.send(SIGTERM);
-    EXPECT_LT(time_to_end(process), kSoon);
+    expect_end(process);
     EXPECT_EQ(process.wait().exit_code, 128 + SIGTERM);
     EXPECT_EQ(names_in(path("")), before);
   }

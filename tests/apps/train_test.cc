@@ -11,6 +11,7 @@
 #include "edgewise/train/run_lock.h"
 #include "tests/apps/metric_of.h"
 #include "tests/apps/program.h"
+#include "tests/support/mounted_disk.h"
 
 namespace edgewise {
 namespace {
@@ -258,14 +259,12 @@ TEST_F(TrainProgram, KeepsModelsThatCanBeAveraged) {
 }
 
 TEST_F(TrainProgram, ChecksTheFreeDiskSpaceBeforeTheFirstStep) {
-  std::filesystem::create_directory(path("disk"));
-  const std::string mount = "mount -t tmpfs -o size=100k none " + path("disk").string() + " 2>/dev/null";
-  if (std::system(mount.c_str()) != 0) GTEST_SKIP() << "needs the right to mount a small file system";
+  const MountedDisk disk(path("disk"), "100k");
+  if (!disk.is_mounted()) GTEST_SKIP() << MountedDisk::kNeed;
   write("tiny.toml", kTinyConfig);
 
   const ProcessResult result = run({"train", "tiny.toml", "--out", "disk/run"});
   const bool has_begun = std::filesystem::exists(path("disk/run/last"));
-  std::system(("umount " + path("disk").string()).c_str());
 
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.errors.find("train: the disk of disk/run has 0.1 MB left, needs "), 0) << result.errors;
@@ -273,13 +272,11 @@ TEST_F(TrainProgram, ChecksTheFreeDiskSpaceBeforeTheFirstStep) {
 }
 
 TEST_F(TrainProgram, NamesADiskThatCannotBeWritten) {
-  std::filesystem::create_directory(path("disk"));
-  const std::string mount = "mount -t tmpfs -o size=9m,ro none " + path("disk").string() + " 2>/dev/null";
-  if (std::system(mount.c_str()) != 0) GTEST_SKIP() << "needs the right to mount a file system";
+  const MountedDisk disk(path("disk"), "9m", MS_RDONLY);
+  if (!disk.is_mounted()) GTEST_SKIP() << MountedDisk::kNeed;
   write("tiny.toml", kTinyConfig);
 
   const ProcessResult result = run({"train", "tiny.toml", "--out", "disk/run"});
-  std::system(("umount " + path("disk").string()).c_str());
 
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.errors, "train: disk/run: Read-only file system\n");
@@ -330,9 +327,8 @@ TEST_F(TrainProgram, RefusesARunThatAnotherProcessTrains) {
 }
 
 TEST_F(TrainProgram, LeavesTheLastCheckpointWholeWhenTheDiskIsFull) {
-  std::filesystem::create_directory(path("disk"));
-  const std::string mount = "mount -t tmpfs -o size=400k none " + path("disk").string() + " 2>/dev/null";
-  if (std::system(mount.c_str()) != 0) GTEST_SKIP() << "needs the right to mount a small file system";
+  const MountedDisk disk(path("disk"), "400k");
+  if (!disk.is_mounted()) GTEST_SKIP() << MountedDisk::kNeed;
   write("tiny.toml", kTinyConfig);
   run_well({"train", "tiny.toml", "--out", "disk/run", "--set", "train.steps=5", "--set", "train.epochs=0"});
   const auto space = std::filesystem::space(path("disk"));
@@ -345,7 +341,6 @@ TEST_F(TrainProgram, LeavesTheLastCheckpointWholeWhenTheDiskIsFull) {
   EXPECT_NE(result.errors.find("No space left on device"), std::string::npos) << result.errors;
   std::filesystem::remove(path("disk/ballast"));
   run_well({"inspect", "disk/run"});
-  std::system(("umount " + path("disk").string()).c_str());
 }
 
 }  // namespace

@@ -5,14 +5,13 @@
 #include <sys/file.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
-#include <random>
-#include <thread>
 
 #include "edgewise/base/file_descriptor.h"
+#include "edgewise/base/random.h"
 #include "edgewise/translate/part_record.h"
 #include "tests/apps/program.h"
+#include "tests/support/environment_number.h"
 
 namespace edgewise {
 namespace {
@@ -54,11 +53,17 @@ class TranslateShards : public ProgramTest {
     return run_well(command);
   }
 
-  /// Returns the time that one process needs for the whole text on this machine.
-  std::chrono::milliseconds time_to_translate() const {
-    const auto begin = std::chrono::steady_clock::now();
-    EXPECT_EQ(start({"translate", "--model", "run", "in"}).wait().exit_code, 0);
-    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
+  /// Returns the bytes of all parts that are written, whole or in part.
+  std::uint64_t written_bytes() const {
+    std::uint64_t sum = 0;
+    std::error_code renamed;
+    for (const auto& entry : std::filesystem::directory_iterator(path(""))) {
+      const std::string name = entry.path().filename().string();
+      if (!name.starts_with("out.part-") || name.ends_with(".json")) continue;
+      const std::uintmax_t size = entry.file_size(renamed);
+      if (!renamed) sum += size;
+    }
+    return sum;
   }
 
   void expect_merged(int shards, const std::string& expected) const {
@@ -228,7 +233,6 @@ TEST_F(TranslateShards, OfAQueueAreAwaitedWhileAnotherProcessHoldsThem) {
   FileDescriptor held = hold("out.part-00000-of-00002");
   RunningProcess waiting = start(translate("any/2"));
   wait_for(path("out.part-00001-of-00002"));
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
   EXPECT_FALSE(waiting.has_ended());
   held.close();
   EXPECT_EQ(waiting.wait().exit_code, 0);
@@ -245,18 +249,21 @@ TEST_F(TranslateShards, HaveOneWriterAtATime) {
 
 TEST_F(TranslateShards, EqualTheWholeTranslationAfterKillsAtAnyMoment) {
   write_large_text(60'000);
-  const std::chrono::milliseconds whole_time = time_to_translate();
-  std::mt19937 random(std::random_device{}());
-  int kills = 0;
-  for (int i = 0; i < 12; ++i) {
-    RunningProcess process = start(translate("any/4"));
-    std::this_thread::sleep_for(std::chrono::milliseconds(random() % (whole_time.count() / 2 + 1)));
-    process.send(SIGKILL);
-    if (process.wait().exit_code == 128 + SIGKILL) ++kills;
+  const std::string expected = translated();
+  const std::uint64_t whole = expected.size();
+  RandomStream random(test_seed());
+  {
+    const FileDescriptor held = hold("out.part-00003-of-00004");  // so that no process ends before its kill
+    for (int i = 0; i < 12; ++i) {
+      const std::uint64_t moment = std::min(written_bytes() + random.next_below(whole / 6), whole / 2);
+      RunningProcess process = start(translate("any/4"));
+      EXPECT_TRUE(wait_until([&] { return written_bytes() >= moment; }));
+      process.send(SIGKILL);
+      EXPECT_EQ(process.wait().exit_code, 128 + SIGKILL);
+    }
   }
-  EXPECT_GT(kills, 0);
   run_well(translate("any/4"));
-  expect_merged(4, translated());
+  expect_merged(4, expected);
 }
 
 TEST_F(TranslateShards, AreContinuedAfterAKill) {

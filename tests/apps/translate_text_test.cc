@@ -132,7 +132,8 @@ TEST_F(TranslateTextMemory, IsSmallForALongText) {
     std::ofstream in(path("in"));
     for (int i = 0; i < kLines; ++i) in << line;
   }
-  const ProcessResult result = run({"translate", "--model", "run", "--text", "--out", "out", "in"});
+  const ProcessResult result =
+      run({"translate", "--model", "run", "--text", "--workers", "1", "--threads", "1", "--out", "out", "in"});
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_EQ(std::filesystem::file_size(path("out")), kLines * (line.size() - 1 + sentence("a").size()));
   EXPECT_LT(result.peak_memory, 250'000'000);

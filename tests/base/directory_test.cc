@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -23,6 +22,7 @@
 #include "edgewise/base/sha256.h"
 #include "tests/base/support.h"
 #include "tests/support/faulty_file_system.h"
+#include "tests/support/mounted_disk.h"
 
 namespace edgewise {
 namespace {
@@ -364,14 +364,13 @@ TEST(DirectoryWriter, ReplacesByRenamingWhereDirectoriesCannotBeSwapped) {
 
 TEST(DirectoryWriter, KeepsTheOldDirectoryWhenTheDiskIsFull) {
   const TemporaryFolder folder;
-  fs::create_directory(folder / "disk");
   const std::string disk = fs::path(folder / "disk").string();
-  if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=256k") != 0) GTEST_SKIP() << "only root can mount a small disk";
+  const MountedDisk mounted(disk, "256k");
+  if (!mounted.is_mounted()) GTEST_SKIP() << MountedDisk::kNeed;
   write_model(disk + "/last", "old");
   const std::string error = error_of([&] { write_model(disk + "/last", std::string(1'000'000, 'x')); });
   const std::string names = names_in(disk);
   const std::string weights = read_file(disk + "/last/model.safetensors");
-  ::umount(disk.c_str());
 
   EXPECT_EQ(error, "write_model: " + disk + "/last/model.safetensors: No space left on device; nothing was replaced");
   EXPECT_EQ(names, "last");

@@ -214,7 +214,7 @@ TEST_F(Leftovers, AreNotConfusedWithWritersThatBegin) {
     while (!is_done) remove_leftovers(folder_.path());
   });
   std::string error = "no error";
-  for (int i = 0; i < 300 && error == "no error"; ++i) {
+  for (int i = 0; i < 100 && error == "no error"; ++i) {
     error = error_of([&] {
       write_file_atomically(folder_ / "file", "whole");
       write_model(folder_ / "model", "whole");

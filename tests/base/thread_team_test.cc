@@ -2,9 +2,14 @@
 #include "edgewise/base/thread_team.h"
 
 #include <gtest/gtest.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <fstream>
+#include <functional>
+#include <string>
 #include <thread>
 
 #include "edgewise/base/processor_set.h"
@@ -29,9 +34,18 @@ class PartsOfTwoThreads {
   /// Called in the helper.
   void let_caller_go() { is_caller_free_ = true; }
 
+  /// Called in the helper. Calls `pass_time` until the caller, which the helper has let go, sleeps.
+  void pass_time_until_caller_sleeps(const std::function<void()>& pass_time) const {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(10);
+    do {
+      pass_time();
+    } while (!is_caller_asleep() && std::chrono::steady_clock::now() < deadline);
+  }
+
  private:
   void run_part(int part) {
     if (part == kCaller) {
+      caller_ = ::gettid();
       while (!is_caller_free_) std::this_thread::yield();
     } else {
       run_in_helper();
@@ -39,7 +53,14 @@ class PartsOfTwoThreads {
     }
   }
 
+  bool is_caller_asleep() const {
+    std::string state;
+    std::getline(std::ifstream("/proc/self/task/" + std::to_string(caller_) + "/stat"), state);
+    return state.find(") S ") != state.npos;
+  }
+
   std::atomic<bool> is_caller_free_ = false;
+  std::atomic<pid_t> caller_ = 0;
 };
 
 /// The number of processors on which the helper may run.
@@ -82,7 +103,7 @@ class StandStill : public PartsOfTwoThreads {
   void run_in_helper() override {
     before = ProcessorSet::of_this_thread().size();
     let_caller_go();
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    pass_time_until_caller_sleeps([] { std::this_thread::sleep_for(std::chrono::milliseconds(100)); });
     after = ProcessorSet::of_this_thread().size();
   }
 };
@@ -109,18 +130,16 @@ class ComputeLonger : public PartsOfTwoThreads {
  private:
   void run_in_helper() override {
     let_caller_go();
-    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
-    while (std::chrono::steady_clock::now() < end) {
-    }
+    pass_time_until_caller_sleeps([] {});
     after = ProcessorSet::of_this_thread().size();
   }
 };
 
 TEST_F(ThreadTeamOnProcessors, LetsTheSystemPlaceAHelperThatComputesWhileTheCallerSleeps) {
   // Another process may have the helper's processor at the moment at which the caller looks.
-  constexpr int kMoments = 20;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(10);
   bool is_placed_by_system = false;
-  for (int i = 0; i < kMoments && !is_placed_by_system; ++i) {
+  while (!is_placed_by_system && std::chrono::steady_clock::now() < deadline) {
     ComputeLonger work;
     work.run(team_);
     is_placed_by_system = work.after == processors_;

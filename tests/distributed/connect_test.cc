@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/distributed/connect.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,6 +9,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 
 #include "tests/distributed/forked_group.h"
 #include "tests/distributed/process_group_contract.h"
@@ -33,6 +36,26 @@ RunningProcess fork_connection(const LaunchEnvironment& launch, const ConnectOpt
   });
 }
 
+/// Returns how many processes have connected to a port, by the list of the system's connections.
+int count_connections(const ReservedPort& port) {
+  const std::string end = fmt::format(":{:04X}", port.number());
+  const std::string established = "01";
+  std::ifstream connections("/proc/net/tcp");
+  int count = 0;
+  for (std::string line; std::getline(connections, line);) {
+    std::istringstream fields(line);
+    std::string number, local, remote, state;
+    fields >> number >> local >> remote >> state;
+    if (local.ends_with(end) && state == established) ++count;
+  }
+  return count;
+}
+
+/// Waits until process 0, which serves the store, and another process have connected to the store.
+void wait_for_two_connections(const ReservedPort& port) {
+  EXPECT_TRUE(wait_until([&] { return count_connections(port) >= 2; }));
+}
+
 /// Connects in a process of its own, and returns the error text.
 std::string error_of_connecting(const LaunchEnvironment& launch, const ConnectOptions& options) {
   RunningProcess process = fork_connection(launch, options);
@@ -41,8 +64,8 @@ std::string error_of_connecting(const LaunchEnvironment& launch, const ConnectOp
 
 TEST(ConnectProcesses, NamesTheRanksThatDidNotComeInAllOthers) {
   const ReservedPort port;
-  RunningProcess first = fork_connection(launch_of(0, 4, port), wait_for_seconds(2));
   RunningProcess other = fork_connection(launch_of(2, 4, port), wait_for_seconds(120));
+  RunningProcess first = fork_connection(launch_of(0, 4, port), wait_for_seconds(2));
   const auto names_ranks = StartsWith(
       "connect_processes: ranks 1 and 3 of 4 did not come within 2 s, needs all; read the output of these processes, "
       "or check the way to 127.0.0.1:");
@@ -91,10 +114,9 @@ TEST(ConnectProcesses, ReportsAProgramThatListensButDoesNotAnswer) {
 TEST(ConnectProcesses, ReportsThatProcess0EndedBeforeAllCame) {
   const ReservedPort port;
   RunningProcess other = fork_connection(launch_of(1, 3, port), {});
-  RunningProcess first = fork_process([&] {
-    ::alarm(1);
-    connect_processes(launch_of(0, 3, port));
-  });
+  RunningProcess first = fork_connection(launch_of(0, 3, port), {});
+  wait_for_two_connections(port);
+  first.send(SIGKILL);
   EXPECT_THAT(expect_success(other),
               StartsWith("connect_processes: the store at 127.0.0.1:" + std::to_string(port.number()) +
                          " closed before all 3 processes came, needs process 0; "));
@@ -104,7 +126,7 @@ TEST(ConnectProcesses, ReportsAStoppedProcess0) {
   const ReservedPort port;
   RunningProcess first = fork_connection(launch_of(0, 3, port), {});
   RunningProcess other = fork_connection(launch_of(1, 3, port), wait_for_seconds(3));
-  ::sleep(1);
+  wait_for_two_connections(port);
   first.send(SIGSTOP);
   EXPECT_THAT(expect_success(other), StartsWith("connect_processes: the store at 127.0.0.1:" +
                                                 std::to_string(port.number()) + " did not answer within 3 s, "));

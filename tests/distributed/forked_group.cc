@@ -73,7 +73,7 @@ std::vector<RunningProcess> fork_group(std::int64_t size, const ReservedPort& po
 
 std::string expect_success(RunningProcess& process) {
   const bool has_ended = wait_until([&] { return process.has_ended(); });
-  EXPECT_TRUE(has_ended) << "the process has not ended after a minute";
+  EXPECT_TRUE(has_ended) << "the process has not ended after ten minutes";
   if (!has_ended) process.send(SIGKILL);
   const ProcessResult result = process.wait();
   EXPECT_EQ(result.exit_code, 0) << result.output;

@@ -40,7 +40,7 @@ std::vector<RunningProcess> fork_group(std::int64_t size, const ReservedPort& po
                                        const ConnectOptions& options = {});
 
 /// Waits for the end of a process, and expects that it ended without an error and wrote nothing on standard error.
-/// Returns its output. Kills a process that has not ended after a minute, and reports a failure.
+/// Returns its output. Kills a process that has not ended after ten minutes, and reports a failure.
 std::string expect_success(RunningProcess& process);
 
 /// Runs processes that connect and call `run`, to their end. Returns their outputs in the order of their ranks.

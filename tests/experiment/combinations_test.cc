@@ -212,6 +212,27 @@ void expect_messages_agree(const TrainedModel& trained, Precision precision) {
   }
 }
 
+void expect_to_work(const std::vector<std::string>& settings) {
+  SCOPED_TRACE(fmt::format("{}", fmt::join(settings, " ")));
+  const Experiment experiment = parse(settings);
+  try {
+    const TrainedModel trained = train_two_steps(experiment);
+    expect_runtime_agrees(trained);
+    if (experiment.model.kind == ModelKind::kUniversal) {
+      expect_messages_agree<UniversalTransformer>(trained, experiment.train.precision);
+    } else {
+      expect_messages_agree<Transformer>(trained, experiment.train.precision);
+    }
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << error.what();
+  }
+}
+
+TEST(Combinations, OfDefaultsWithEachKindOfModelTrainSaveLoadAndTranslate) {
+  expect_to_work({"model.kind=transformer"});
+  expect_to_work({"model.kind=universal"});
+}
+
 TEST(Combinations, OfOptionsTrainSaveLoadAndTranslate) {
   const std::vector<Factor> factors = make_factors();
   for (const Factor& factor : factors) {
@@ -221,20 +242,7 @@ TEST(Combinations, OfOptionsTrainSaveLoadAndTranslate) {
     return refusal(settings_of_combination(factors, combination)).empty();
   });
   for (const Combination& combination : cover.combinations) {
-    const std::vector<std::string> settings = settings_of_combination(factors, combination);
-    SCOPED_TRACE(fmt::format("{}", fmt::join(settings, " ")));
-    const Experiment experiment = parse(settings);
-    try {
-      const TrainedModel trained = train_two_steps(experiment);
-      expect_runtime_agrees(trained);
-      if (experiment.model.kind == ModelKind::kUniversal) {
-        expect_messages_agree<UniversalTransformer>(trained, experiment.train.precision);
-      } else {
-        expect_messages_agree<Transformer>(trained, experiment.train.precision);
-      }
-    } catch (const std::exception& error) {
-      ADD_FAILURE() << error.what();
-    }
+    expect_to_work(settings_of_combination(factors, combination));
     if (testing::Test::HasFailure()) return;
   }
   RecordProperty("combinations", static_cast<int>(cover.combinations.size()));

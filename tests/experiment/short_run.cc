@@ -14,6 +14,7 @@
 #include "edgewise/experiment/train.h"
 #include "edgewise/runtime/runtime_model.h"
 #include "edgewise/text/mapped_vocabulary.h"
+#include "tests/support/memory_folder.h"
 
 namespace edgewise {
 namespace {
@@ -105,9 +106,7 @@ void record_files(const fs::path& run, Recorder& recorder) {
 }
 
 fs::path make_folder() {
-  const fs::path memory = "/dev/shm";
-  const fs::path parent = fs::is_directory(memory) ? memory : fs::temp_directory_path();
-  fs::path folder = parent / fmt::format("edgewise-options-{}", getpid());
+  fs::path folder = memory_folder() / fmt::format("edgewise-options-{}", getpid());
   fs::remove_all(folder);
   fs::create_directories(folder);
   return folder;

@@ -8,6 +8,7 @@
 
 #include "edgewise/base/manifest.h"
 #include "edgewise/base/sha256.h"
+#include "tests/support/memory_folder.h"
 
 namespace edgewise::fuzz {
 namespace {
@@ -26,8 +27,7 @@ bool is_accepted(std::string_view name) {
 }  // namespace
 
 Folder::Folder(const std::string& name)
-    : path_((fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path()) /
-            ("edgewise-fuzz-" + name + "-" + std::to_string(::getpid()))) {
+    : path_(memory_folder() / ("edgewise-fuzz-" + name + "-" + std::to_string(::getpid()))) {
   fs::create_directories(path_);
 }
 

@@ -2,8 +2,11 @@
 """Tests of the installed Python package. EDGEWISE_PROGRAM names the program that trains the models of the tests."""
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
@@ -49,6 +52,39 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 def program():
     return os.environ["EDGEWISE_PROGRAM"]
+
+
+def wait_until(is_true):
+    """Waits until a function returns true, and fails after ten minutes."""
+    end = time.monotonic() + 600
+    while not is_true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def processor_seconds(process):
+    """Returns the seconds for which all threads of a process have computed."""
+    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_for_work(process, seconds):
+    """Waits until a process has computed for `seconds` more, or has ended."""
+    end = processor_seconds(process) + seconds
+    wait_until(lambda: process.poll() is not None or processor_seconds(process) >= end)
+
+
+def signal_after_work(number, seconds):
+    """Sends a signal to this process when its threads have computed for `seconds`. Returns the thread that does so."""
+    end = time.process_time() + seconds
+
+    def send():
+        wait_until(lambda: time.process_time() >= end)
+        signal.raise_signal(number)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    return thread
 
 
 def run_program(*arguments, text=""):

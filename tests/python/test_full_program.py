@@ -83,11 +83,19 @@ def test_a_program_that_fails_is_an_error(script, text, tiny, tmp_path, monkeypa
 
 
 def test_lines_on_standard_error_before_the_end_are_warnings(tiny, tmp_path, monkeypatch):
-    script = "echo 1 >&2; echo 2 >&2; sleep 0.2; echo 3; sleep 0.2; echo 4 >&2; exit 2"
+    def wait_for_line(line):
+        return f"until [ -e '{tmp_path}/{line}' ]; do sleep 0.01; done; "
+
+    script = f"echo 1 >&2; echo 2 >&2; {wait_for_line(2)} echo 3; {wait_for_line(3)} echo 4 >&2; exit 2"
     monkeypatch.setenv("EDGEWISE_PROGRAM", str(write_program(tmp_path / "program", script)))
     lines = []
+
+    def keep(line):
+        lines.append(line)
+        (tmp_path / line).touch()
+
     with pytest.raises(edgewise.Error, match="^4$"):
-        edgewise.train(tiny, tmp_path / "run", on_line=lines.append)
+        edgewise.train(tiny, tmp_path / "run", on_line=keep)
     assert lines == ["1", "2", "3"]
 
 

@@ -46,7 +46,7 @@ def test_other_threads_of_python_run_during_a_translation(model):
         count += 1
         time.sleep(0.001)
     thread.join()
-    assert count > 20
+    assert count > 3  # a call that held the lock of Python would let the other thread count once
 
 
 def test_threads_may_use_alignments_texts_and_streams_at_once(translator):
@@ -101,7 +101,8 @@ def test_a_process_ends_while_a_daemon_thread_translates(model):
 import threading, time, edgewise
 translator = edgewise.Translator({str(model)!r}, beam=8)
 threading.Thread(target=lambda: translator.translate(["a b c d"] * 100000), daemon=True).start()
-time.sleep(0.2)
+while time.process_time() < 0.5:
+    time.sleep(0.01)
 """
     for _ in range(5):
         end = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

@@ -6,7 +6,6 @@
 #include <future>
 #include <new>
 #include <stdexcept>
-#include <thread>
 
 #include "tests/server/raw_client.h"
 #include "tests/server/recording_server.h"
@@ -155,7 +154,7 @@ TEST(HttpServer, TellsAHandlerThatTheClientHungUp) {
       ASSERT_TRUE(becomes_true([&] { return server->load().requests == 1; }));
       client.send(next);
     }
-    ASSERT_EQ(abandoned.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+    ASSERT_EQ(abandoned.get_future().wait_for(std::chrono::minutes(10)), std::future_status::ready);
     ASSERT_TRUE(becomes_true([&] { return server->load().connections == 0 && server->load().requests == 0; }));
   }
   EXPECT_TRUE(server.records().back().was_abandoned);
@@ -262,7 +261,7 @@ TEST(HttpServer, FinishesItsRequestsWhenItDrains) {
   EXPECT_TRUE(idle.is_closed());
   EXPECT_EQ(error_of([&] { RawClient(server.port()).ask(get("/")); }), "no connection");
   may_go_on.set_value();
-  EXPECT_TRUE(server->drain(20));
+  EXPECT_TRUE(server->drain(600));
   EXPECT_THAT(slow.read_response(), AllOf(HasSubstr("Connection: close\r\n"), EndsWith("GET /slow  ")));
 }
 
@@ -281,12 +280,11 @@ TEST(HttpServer, AnswersRequestsThatArriveBeforeItDrains) {
   open.send(get("/open"));
   RawClient unaccepted(server.port());
   unaccepted.send(get("/unaccepted"));
-  auto is_drained = std::async(std::launch::async, [&] { return server.drain(20); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until drain() waits
+  EXPECT_FALSE(server.drain(0));
   may_go_on.set_value();
   EXPECT_THAT(open.read_response(), EndsWith("GET /open  "));
   EXPECT_THAT(unaccepted.read_response(), EndsWith("GET /unaccepted  "));
-  EXPECT_TRUE(is_drained.get());
+  EXPECT_TRUE(server.drain(600));
 }
 
 TEST(HttpServer, ListensOnAUnixSocketAndReplacesThatOfADeadServer) {

@@ -67,10 +67,10 @@ inline std::string post(const std::string& body, const std::string& fields = "")
          body;
 }
 
-/// Returns whether the condition holds at some time in the next 20 seconds.
+/// Returns whether the condition holds at some time in the next ten minutes.
 template <class Condition>
 bool becomes_true(Condition condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(10);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -22,7 +22,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kChromium = "/usr/bin/chromium";
 constexpr int kMostMilliseconds = 60'000;  // for an answer of Chromium
-constexpr auto kMostSecondsForValue = std::chrono::seconds(20);
+constexpr auto kMostTimeForValue = std::chrono::minutes(5);
 
 /// Chromium reads messages from this descriptor and writes messages to the next one.
 constexpr int kChromiumInput = 3;
@@ -188,7 +188,7 @@ Json BrowserSession::evaluate(const std::string& expression) {
 }
 
 Json BrowserSession::wait_for_value(const std::string& expression, const Json& value) {
-  const auto deadline = std::chrono::steady_clock::now() + kMostSecondsForValue;
+  const auto deadline = std::chrono::steady_clock::now() + kMostTimeForValue;
   Json found = evaluate(expression);
   while (found != value && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -10,11 +10,15 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "tests/support/default_signals.h"
 
 namespace edgewise {
 
@@ -59,6 +63,7 @@ int execute(const std::vector<std::string>& arguments) {
 }
 
 void enter(const ProcessOptions& options) {
+  handle_signals_by_default();
   if (!options.folder.empty() && chdir(options.folder.c_str()) != 0) _exit(kNotStarted);
   for (const std::string& variable : options.environment) putenv(const_cast<char*>(variable.c_str()));
 }
@@ -113,6 +118,43 @@ bool RunningProcess::has_ended() const {
   return end.si_pid == child_;
 }
 
+std::string RunningProcess::status(const std::string& name) const {
+  std::ifstream file("/proc/" + std::to_string(child_) + "/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(name + ":")) return line.substr(name.size() + 1);
+  }
+  return "";
+}
+
+bool RunningProcess::has_pending(int signal) const {
+  const std::string pending = status("ShdPnd");
+  return !pending.empty() && ((std::stoull(pending, nullptr, 16) >> (signal - 1)) & 1) != 0;
+}
+
+std::int64_t RunningProcess::peak_addresses() const {
+  const std::string kibibytes = status("VmPeak");
+  return kibibytes.empty() ? 0 : 1024 * std::stoll(kibibytes);
+}
+
+std::vector<char> RunningProcess::thread_states() const {
+  std::vector<char> states;
+  std::error_code ended;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(child_) + "/task", ended)) {
+    std::string line;
+    std::getline(std::ifstream(thread.path() / "stat"), line);
+    const std::size_t name_end = line.rfind(") ");
+    if (name_end != std::string::npos) states.push_back(line[name_end + 2]);
+  }
+  return states;
+}
+
+double RunningProcess::processor_seconds() const {
+  clockid_t clock = {};
+  timespec time = {};
+  if (clock_getcpuclockid(child_, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 ProcessResult RunningProcess::wait() {
   int status = 0;
   rusage usage = {};
@@ -123,11 +165,11 @@ ProcessResult RunningProcess::wait() {
 
 void wait_for(const std::filesystem::path& path) {
   const bool exists = wait_until([&] { return std::filesystem::exists(path); });
-  check(exists, "wait_for: {} does not exist after a minute, needs to", path.string());
+  check(exists, "wait_for: {} does not exist after ten minutes, needs to", path.string());
 }
 
 bool wait_until(const std::function<bool()>& is_true) {
-  constexpr int kMostPolls = 60'000;
+  constexpr int kMostPolls = 600'000;
   for (int poll = 0; poll < kMostPolls; ++poll) {
     if (is_true()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -135,7 +177,12 @@ bool wait_until(const std::function<bool()>& is_true) {
   return false;
 }
 
-ProcessResult wait_briefly(RunningProcess process) {
+void wait_for_work(const RunningProcess& process, double seconds) {
+  const double end = process.processor_seconds() + seconds;
+  wait_until([&] { return process.has_ended() || process.processor_seconds() >= end; });
+}
+
+ProcessResult wait_or_kill(RunningProcess process) {
   if (!wait_until([&] { return process.has_ended(); })) process.send(SIGKILL);
   return process.wait();
 }

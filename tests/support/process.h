@@ -46,11 +46,26 @@ class RunningProcess {
 
   bool has_ended() const;
 
+  /// Returns whether the process has a signal that it has not handled yet, for example because it is stopped.
+  bool has_pending(int signal) const;
+
+  /// Returns the state of each thread in /proc: R (running), S (waiting), T (stopped), Z (ended) …
+  std::vector<char> thread_states() const;
+
+  /// Returns the most bytes of addresses that the process has had, or 0 if it has ended.
+  std::int64_t peak_addresses() const;
+
+  /// Returns the seconds for which all threads of the process have computed.
+  double processor_seconds() const;
+
   /// Waits for the end of the program. May be called once.
   ProcessResult wait();
 
  private:
   struct Files;
+
+  /// Returns the text behind a name in /proc/PID/status, or none if the process has ended.
+  std::string status(const std::string& name) const;
 
   void start(const ProcessOptions& options, const std::function<int()>& run);
 
@@ -58,14 +73,17 @@ class RunningProcess {
   pid_t child_ = 0;
 };
 
-/// Waits until a path exists. Throws Error after one minute.
+/// Waits until a path exists. Throws Error after ten minutes.
 void wait_for(const std::filesystem::path& path);
 
-/// Waits until `is_true` returns true, for at most one minute. Returns whether it did.
+/// Waits until `is_true` returns true, for at most ten minutes. Returns whether it did.
 bool wait_until(const std::function<bool()>& is_true);
 
-/// Waits for the end of the program for at most a minute, and then kills the program.
-ProcessResult wait_briefly(RunningProcess process);
+/// Waits until a process has computed for `seconds` more, or has ended.
+void wait_for_work(const RunningProcess& process, double seconds);
+
+/// Waits for the end of the program for at most ten minutes, and then kills the program.
+ProcessResult wait_or_kill(RunningProcess process);
 
 /// Sends the signal of `options`, if it has one, and waits for the end.
 ProcessResult complete(RunningProcess process, const ProcessOptions& options);

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/default_signals.h"
+
 namespace edgewise {
 
 /// A program on a terminal of its own. `terminal` is the terminal's other side: reading it gives what the program
@@ -25,6 +27,7 @@ inline TerminalProcess start_on_terminal(unsigned short columns, const std::file
   TerminalProcess process;
   process.child = forkpty(&process.terminal, nullptr, nullptr, &size);
   if (process.child == 0) {
+    handle_signals_by_default();
     std::vector<char*> words;
     for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
     words.push_back(nullptr);

@@ -8,14 +8,15 @@
 #include <string>
 
 #include "edgewise/base/threads.h"
+#include "tests/support/memory_folder.h"
 
 namespace edgewise {
 
-/// Gives a test its own path for a run directory, which does not exist yet. The path is in memory (/dev/shm) if
-/// possible, because some tests write a thousand checkpoints.
+/// Gives a test its own path for a run directory, which does not exist yet. The path is in memory if possible, because
+/// some tests write a thousand checkpoints.
 class RunFolder : public testing::Test {
  protected:
-  RunFolder() : folder_(parent_folder() / ("edgewise_run_" + std::to_string(::getpid()))) {
+  RunFolder() : folder_(memory_folder() / ("edgewise_run_" + std::to_string(::getpid()))) {
     std::filesystem::remove_all(folder_);
     set_num_threads(1);  // with tensors this small, synchronising threads would take most of the time
   }
@@ -24,11 +25,6 @@ class RunFolder : public testing::Test {
   const std::filesystem::path& folder() const { return folder_; }
 
  private:
-  static std::filesystem::path parent_folder() {
-    constexpr const char* kMemory = "/dev/shm";
-    return ::access(kMemory, W_OK) == 0 ? kMemory : testing::TempDir();
-  }
-
   std::filesystem::path folder_;
 };
 
