@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/distributed/connect.h"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
+#include <thread>
 
+#include "edgewise/distributed/key_value_store.h"
 #include "tests/distributed/forked_group.h"
 #include "tests/distributed/process_group_contract.h"
 #include "tests/support/error_of.h"
@@ -36,24 +36,13 @@ RunningProcess fork_connection(const LaunchEnvironment& launch, const ConnectOpt
   });
 }
 
-/// Returns how many processes have connected to a port, by the list of the system's connections.
-int count_connections(const ReservedPort& port) {
-  const std::string end = fmt::format(":{:04X}", port.number());
-  const std::string established = "01";
-  std::ifstream connections("/proc/net/tcp");
-  int count = 0;
-  for (std::string line; std::getline(connections, line);) {
-    std::istringstream fields(line);
-    std::string number, local, remote, state;
-    fields >> number >> local >> remote >> state;
-    if (local.ends_with(end) && state == established) ++count;
-  }
-  return count;
-}
-
-/// Waits until process 0, which serves the store, and another process have connected to the store.
-void wait_for_two_connections(const ReservedPort& port) {
-  EXPECT_TRUE(wait_until([&] { return count_connections(port) >= 2; }));
+/// Waits until ranks 0 and 1 have registered in the store that rank 0 serves.
+void wait_for_ranks_0_and_1(const LaunchEnvironment& launch) {
+  RunningProcess reader = fork_process([&] {
+    KeyValueStore store({launch.address, launch.port, "edgewise " + launch.attempt, std::chrono::minutes(5)});
+    while (!store.has({"rank 0", "rank 1"})) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  });
+  expect_success(reader);
 }
 
 /// Connects in a process of its own, and returns the error text.
@@ -115,7 +104,7 @@ TEST(ConnectProcesses, ReportsThatProcess0EndedBeforeAllCame) {
   const ReservedPort port;
   RunningProcess other = fork_connection(launch_of(1, 3, port), {});
   RunningProcess first = fork_connection(launch_of(0, 3, port), {});
-  wait_for_two_connections(port);
+  wait_for_ranks_0_and_1(launch_of(0, 3, port));
   first.send(SIGKILL);
   EXPECT_THAT(expect_success(other),
               StartsWith("connect_processes: the store at 127.0.0.1:" + std::to_string(port.number()) +
@@ -126,7 +115,7 @@ TEST(ConnectProcesses, ReportsAStoppedProcess0) {
   const ReservedPort port;
   RunningProcess first = fork_connection(launch_of(0, 3, port), {});
   RunningProcess other = fork_connection(launch_of(1, 3, port), wait_for_seconds(3));
-  wait_for_two_connections(port);
+  wait_for_ranks_0_and_1(launch_of(0, 3, port));
   first.send(SIGSTOP);
   EXPECT_THAT(expect_success(other), StartsWith("connect_processes: the store at 127.0.0.1:" +
                                                 std::to_string(port.number()) + " did not answer within 3 s, "));
