@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/apps/heap_reserve.h"
 
-#include <fmt/format.h>
 #include <gperftools/malloc_extension.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
+#include <cstdio>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/base/address_space.h"
@@ -20,16 +18,24 @@ constexpr std::int64_t kSmallReserve = 16'000'000;
 constexpr std::size_t kSmallBlocks = 1 << 20;  // tcmalloc takes so much from the system for small blocks
 constexpr std::size_t kHeapAlignment = 4096;   // tcmalloc aligns its own data to less
 
-[[noreturn]] void end_without_memory(std::int64_t left) {
-  remove_unfinished_files();
-  std::array<char, 200> text;  // a string would need memory
-  const auto end = fmt::format_to_n(
-      text.data(), text.size(),
-      "edgewise: memory ran out: {} MB of address space are left, needs at least {} MB; raise the limit (ulimit -v)\n",
-      left / 1'000'000, kSmallReserve / 1'000'000);
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), std::min(end.size, text.size()));
+/// Uses no heap, and no library but libc.
+[[noreturn]] void end_without_memory(std::int64_t left, std::int64_t needed) {
+  constexpr std::int64_t kMegabyte = 1'000'000;
+  ::dprintf(STDERR_FILENO,
+            "edgewise: memory ran out: %d MB of address space are left, needs at least %d MB; raise the limit (ulimit "
+            "-v)\n",
+            static_cast<int>(left / kMegabyte), static_cast<int>(needed / kMegabyte));
   ::_exit(kUserErrorExitCode);
 }
+
+/// Runs before the initialisers of libtorch, whose failed allocations would end the process by a signal.
+void require_memory_of_initialisers() {
+  constexpr std::int64_t kInitialisers = 64'000'000;
+  const std::int64_t left = address_space_left();
+  if (left < kHeapReserve + kInitialisers) end_without_memory(left, kHeapReserve + kInitialisers);
+}
+
+[[gnu::section(".preinit_array"), gnu::used]] void (*const before_initialisers)() = require_memory_of_initialisers;
 
 class ReservingAllocator : public SysAllocator {
  public:
@@ -42,7 +48,10 @@ class ReservingAllocator : public SysAllocator {
       const std::int64_t left = address_space_left();
       if (left - static_cast<std::int64_t>(size) < reserve) {
         // tcmalloc first asks for kSmallBlocks, and then for what the block needs.
-        if (size < kSmallBlocks) end_without_memory(left);
+        if (size < kSmallBlocks) {
+          remove_unfinished_files();
+          end_without_memory(left, kSmallReserve);
+        }
         return nullptr;
       }
     }

@@ -16,6 +16,8 @@ inline constexpr std::int64_t kHeapReserve = 64'000'000;
 ///   leave less, as smaller blocks may.
 /// - Smaller blocks leave 16 MB. If they cannot, the process ends at once with an error and exit code 2, because its
 ///   libraries do not check such allocations.
+///
+/// A program that links this function checks before the initialisers of its libraries that these have enough.
 void reserve_address_space();
 
 }  // namespace edgewise
