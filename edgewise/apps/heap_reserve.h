@@ -12,8 +12,7 @@ inline constexpr std::int64_t kHeapReserve = 64'000'000;
 /// that oneDNN generates, stacks, and tcmalloc's own data, without which it would abort the process.
 ///
 /// - A block above 1 MB, such as a tensor, leaves kHeapReserve; otherwise its allocation fails. In a LibraryCall, it
-/// may
-///   leave less, as smaller blocks may.
+///   leaves as much as smaller blocks.
 /// - Smaller blocks leave 16 MB. If they cannot, the process ends at once with an error and exit code 2, because its
 ///   libraries do not check such allocations.
 ///
