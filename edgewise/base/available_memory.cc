@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/base/available_memory.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -11,6 +8,7 @@
 #include <limits>
 #include <optional>
 
+#include "edgewise/base/address_space.h"
 #include "edgewise/base/cgroup.h"
 #include "edgewise/base/error.h"
 
@@ -33,20 +31,10 @@ std::int64_t machine_memory(const std::filesystem::path& root) {
   return available ? *available + swap : kUnknown;
 }
 
-std::int64_t address_space(const std::filesystem::path& root) {
-  struct rlimit limit {};
-  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnknown;
-  std::ifstream file(root / "proc/self/statm");
-  std::int64_t used_pages = 0;
-  file >> used_pages;
-  const std::int64_t used = used_pages * ::sysconf(_SC_PAGESIZE);
-  return std::max<std::int64_t>(static_cast<std::int64_t>(limit.rlim_cur) - used, 0);
-}
-
 }  // namespace
 
 std::int64_t available_memory(const std::string& root) {
-  return std::min({machine_memory(root), cgroup_memory(root).value_or(kUnknown), address_space(root)});
+  return std::min({machine_memory(root), cgroup_memory(root).value_or(kUnknown), address_space_left()});
 }
 
 void require_memory(double bytes, std::string_view what, std::string_view advice) {

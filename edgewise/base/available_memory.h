@@ -8,8 +8,8 @@
 namespace edgewise {
 
 /// Returns how many bytes this process can still allocate: the smallest of the machine's available memory with its free
-/// swap, cgroup_memory() (cgroup.h) and the rest of the process's address space (`ulimit -v`). `root` is the folder
-/// with proc/ and sys/.
+/// swap, cgroup_memory() (cgroup.h) and address_space_left() (address_space.h). `root` is the folder with proc/ and
+/// sys/.
 std::int64_t available_memory(const std::string& root = "/");
 
 /// Throws Error if `bytes` are more than available_memory():

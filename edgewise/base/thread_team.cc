@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "edgewise/base/address_space.h"
 #include "edgewise/base/processor_set.h"
 #include "edgewise/base/threads.h"
 
@@ -168,6 +169,8 @@ void ThreadTeam::Helpers::start_missing(int count) {
   if (std::ssize(helpers_) >= count || is_refused_) return;
   helpers_.reserve(static_cast<std::size_t>(count));
   while (std::ssize(helpers_) < count) {
+    is_refused_ = !has_address_space_for_thread();
+    if (is_refused_) return;
     auto helper = std::make_unique<Helper>();
     const int index = static_cast<int>(helpers_.size()) + 1;
     try {

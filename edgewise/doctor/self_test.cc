@@ -3,6 +3,7 @@
 
 #include <array>
 #include <exception>
+#include <new>
 
 #include "edgewise/doctor/decoding_tests.h"
 #include "edgewise/doctor/kernel_tests.h"
@@ -29,6 +30,8 @@ std::span<const SelfTest> self_tests() {
 Finding run_self_test(const SelfTest& test) {
   try {
     return test.run();
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& error) {
     return {.is_right = false, .text = error.what()};
   }

@@ -20,7 +20,7 @@ struct SelfTest {
 
 std::span<const SelfTest> self_tests();
 
-/// Runs a test. An exception is a wrong result.
+/// Runs a test. An exception is a wrong result, but too little memory is not: throws std::bad_alloc.
 Finding run_self_test(const SelfTest& test);
 
 }  // namespace edgewise

@@ -3,6 +3,7 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/silu.h>
 
+#include "edgewise/base/address_space.h"
 #include "edgewise/base/error.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropout.h"
@@ -28,6 +29,7 @@ at::Tensor activate(const at::Tensor& x, std::optional<Activation> activation) {
 
 at::Tensor linear_plain(const at::Tensor& x_TI, const at::Tensor& weight_OI, const at::Tensor& bias_O,
                         const LinearOptions& options) {
+  const LibraryCall call;
   const at::ScalarType type = parameter_type(x_TI);
   const at::Tensor weight_as_used_OI = weight_OI.to(x_TI.scalar_type()).to(type);
   const at::Tensor y_TO = at::linear(x_TI.to(type), weight_as_used_OI, bias_O);

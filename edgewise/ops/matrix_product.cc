@@ -5,6 +5,8 @@
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/mm.h>
 
+#include "edgewise/base/address_space.h"
+
 namespace edgewise {
 namespace {
 
@@ -31,6 +33,7 @@ void multiply_to_floats(const at::Tensor& a_RD, const at::Tensor& b_DC, ProductR
 }  // namespace
 
 void multiply(const at::Tensor& a_RD, const at::Tensor& b_DC, ProductResult result, const at::Tensor& out_RC) {
+  const LibraryCall call;
   if (out_RC.is_cuda()) forbid_partial_sums_in_bf16();
   if (out_RC.scalar_type() != a_RD.scalar_type()) return multiply_to_floats(a_RD, b_DC, result, out_RC);
   at::Tensor out = out_RC;
@@ -43,6 +46,7 @@ void multiply(const at::Tensor& a_RD, const at::Tensor& b_DC, ProductResult resu
 
 void multiply_add_bias(const at::Tensor& a_RD, const at::Tensor& b_DC, const at::Tensor& bias_C,
                        const at::Tensor& out_RC) {
+  const LibraryCall call;
   if (!bias_C.defined()) return multiply(a_RD, b_DC, ProductResult::kWrite, out_RC);
   if (out_RC.scalar_type() != a_RD.scalar_type()) {
     out_RC.copy_(bias_C.expand_as(out_RC));

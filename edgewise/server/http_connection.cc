@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/server/http_connection.h"
 
-#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
@@ -184,7 +183,7 @@ class Connection final : public ExchangeConnection,
     // The deleter runs when the handler has dropped its last reference; the connection keeps one of its own.
     std::shared_ptr<HttpExchange> answered(exchange_.get(),
                                            [exchange = exchange_](HttpExchange*) { exchange->finish_if_forgotten(); });
-    net::post(shared_.pool, [&shared = shared_, exchange = std::move(answered)]() mutable {
+    shared_.handler_threads.post([&shared = shared_, exchange = std::move(answered)]() mutable {
       try {
         shared.handlers.answer(exchange);
       } catch (const std::exception& error) {

@@ -49,7 +49,7 @@ class HttpServer::Implementation {
 
   ~Implementation() {
     close_all();
-    shared_.pool.join();  // handlers end soon: their exchanges are abandoned
+    shared_.handler_threads.join();  // handlers end soon: their exchanges are abandoned
     work_.reset();
     thread_.join();
   }

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <condition_variable>
 #include <cstdint>
 #include <map>
@@ -12,6 +11,7 @@
 #include <string>
 
 #include "edgewise/server/client_address.h"
+#include "edgewise/server/handler_threads.h"
 #include "edgewise/server/http_server.h"
 
 namespace edgewise {
@@ -25,20 +25,20 @@ class ClosableConnection {
   virtual void close() = 0;
 };
 
-/// The state that the connections of a server share. One thread runs `io` and all connections; the threads of `pool`
+/// The state that the connections of a server share. One thread runs `io` and all connections; `handler_threads`
 /// run the handlers.
 struct HttpShared {
   HttpShared(const HttpServerOptions& given, HttpHandlers handlers_given)
       : options(given),
         handlers(std::move(handlers_given)),
         proxies(given.trusted_proxies),
-        pool(static_cast<std::size_t>(given.max_requests)) {}
+        handler_threads(given.max_requests) {}
 
   const HttpServerOptions options;
   const HttpHandlers handlers;
   const TrustedProxies proxies;
   boost::asio::io_context io{1};
-  boost::asio::thread_pool pool;
+  HandlerThreads handler_threads;
   std::atomic<std::int64_t> requests = 0;  // in handlers
 
   // The thread of the connections alone uses these:

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "edgewise/base/address_space.h"
 #include "edgewise/base/background.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
@@ -102,6 +103,18 @@ void require_threads() {
         threads.size(), kThreads, kRaiseProcessLimit);
 }
 
+/// Under a limit of address space, requires what the trainer maps for any sentences of this size: the library ends the
+/// process if an allocation fails. Measured: 57 bytes for each byte of sentences in which all words are different.
+void require_trainer_memory(const std::vector<std::span<const std::string>>& sides) {
+  constexpr std::int64_t kAnySentences = 100'000'000;
+  constexpr std::int64_t kPerByte = 64;
+  std::int64_t bytes = 0;
+  for (const auto& side : sides) {
+    for (const std::string& sentence : side) bytes += std::ssize(sentence);
+  }
+  require_address_space(kAnySentences + kPerByte * bytes);
+}
+
 std::unordered_map<std::string, std::string> trainer_arguments(const VocabularyOptions& options) {
   std::unordered_map<std::string, std::string> arguments = {
       {"vocab_size", std::to_string(options.size)},
@@ -156,6 +169,8 @@ std::string train_sentencepiece(const std::vector<std::span<const std::string>>&
   check_training(options);
   check_some_usable(sides);
   require_threads();
+  require_trainer_memory(sides);
+  const LibraryCall call;
   silence_sentencepiece();
   Sentences sentences(sides);
   std::string model;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The error messages for wrong input, word for word.
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <regex>
@@ -544,56 +544,6 @@ TEST_F(BadInput, CountsPonderStepsOfSentencesAsLongAsInTrainingOnly) {
   const std::string error = "count_ponder_steps: sentence 2 has 9 tokens, needs at most 8, as in training";
   expect_refused({"inspect", "run", "--ponder", "in"}, error);
   expect_refused({"picture", "halting", "--model", "run", "--corpus", "in", "-o", "page.html"}, error);
-}
-
-/// Runs a shell command in the test's folder with at most `kibibytes` of address space.
-class LimitedMemory : public BadInput {
- protected:
-  void SetUp() override {
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "the sanitizer reserves more addresses than any limit";
-#endif
-    write("tiny.toml", kTinyConfig);
-  }
-
-  ProcessResult run_limited(int kibibytes, const std::string& command) const {
-    const std::string limited =
-        "export MALLOC_ARENA_MAX=1; ulimit -v " + std::to_string(kibibytes) + "; exec " + command;
-    return run_process({"/bin/sh", "-c", limited}, {.folder = path("").string()});
-  }
-};
-
-TEST_F(LimitedMemory, RunsWithTheThreadsThatCanBeStartedOrSaysThatMemoryIsNotEnough) {
-  run_well({"train", "tiny.toml", "--out", "run"});
-  write("in", "a b\n");
-  for (const std::string option : {"--workers", "--threads"}) {
-    SCOPED_TRACE(option);
-    const ProcessResult result =
-        run_limited(2'000'000, std::string(EDGEWISE_TRANSLATE) + " --model run in " + option + " 1024");
-    if (result.exit_code == 0) {
-      EXPECT_EQ(result.output, run_well({"translate", "--model", "run", "in"}));
-    } else {
-      EXPECT_EQ(result.exit_code, 2);
-      EXPECT_THAT(result.errors, testing::HasSubstr("memory ran out: the process used up to "));
-    }
-  }
-}
-
-TEST_F(LimitedMemory, EndsTrainingWithAnErrorThatSaysHowMuchThereIs) {
-  // From too little for the model, to enough for a step but too little for validating and saving.
-  for (const int kibibytes : {1'200'000, 1'700'000, 1'850'000, 2'000'000}) {
-    const ProcessResult result = run_limited(kibibytes, EDGEWISE_PROGRAM
-                                             " train tiny.toml --threads 1 --out run --set model.size=1024 --set "
-                                             "model.feed_forward=8192 --set train.steps=2");
-    std::filesystem::remove_all(path("run"));
-    if (result.exit_code == 0) continue;
-    EXPECT_EQ(result.exit_code, 2) << kibibytes << ": " << result.errors;
-    EXPECT_TRUE(result.errors.find(" of memory, but ") != std::string::npos ||
-                result.errors.find("memory ran out: the process used up to ") != std::string::npos ||
-                result.errors.find("Cannot allocate memory") != std::string::npos)
-        << result.errors;
-    EXPECT_EQ(std::count(result.errors.begin(), result.errors.end(), '\n'), 1) << result.errors;
-  }
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ TEST_F(TrainThreads, ThatTranslatingNeedsAreNamedIfTheSystemStartsNone) {
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.errors,
             "translate: the system refuses to start a thread, needs two; raise its limit of processes (ulimit -u, or "
-            "pids.max of the control group)\n");
+            "pids.max of the control group) or of address space (ulimit -v)\n");
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/signal_handlers.h"
 #include "edgewise/apps/runtime/standard_streams.h"
+#include "edgewise/base/address_space.h"
 #include "edgewise/base/available_memory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/nearest_name.h"
@@ -67,9 +68,15 @@ int report_error(int exit_code, const std::string& text) {
   return exit_code;
 }
 
+std::string out_of_address_space_text(const OutOfAddressSpace& error) {
+  return fmt::format("memory ran out: {} of address space are left, needs at least {}; raise the limit (ulimit -v)",
+                     memory_text(static_cast<double>(error.left())), memory_text(static_cast<double>(error.needed())));
+}
+
 /// Describes errors of the standard library that the machine or the size of the input causes, and no mistake of the
 /// program; nothing for other errors.
 std::optional<std::string> describe_system_failure(const std::exception& error) {
+  if (const auto* space = dynamic_cast<const OutOfAddressSpace*>(&error)) return out_of_address_space_text(*space);
   const bool is_too_long = dynamic_cast<const std::length_error*>(&error) != nullptr;
   if (is_too_long || dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return out_of_memory_text();
   if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error)) {
@@ -130,9 +137,10 @@ void set_error_prefix(const std::string& prefix) { error_prefix() = prefix; }
 
 std::string out_of_memory_text() {
   return fmt::format(
-      "memory ran out: the process used up to {}, and {} are left; use a smaller model, smaller batches, a narrower "
+      "memory ran out: the process used up to {}, and {} are left; {}use a smaller model, smaller batches, a narrower "
       "beam or shorter lines",
-      memory_text(static_cast<double>(peak_memory())), memory_text(static_cast<double>(available_memory())));
+      memory_text(static_cast<double>(peak_memory())), memory_text(static_cast<double>(available_memory())),
+      has_address_space_limit() ? "raise the limit of address space (ulimit -v), or " : "");
 }
 
 int run_program(CLI::App& program, int argc, char** argv, ExplainError explain) {

@@ -7,12 +7,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
+#include "edgewise/base/address_space.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/simd/aligned_buffer.h"
@@ -44,6 +46,19 @@ void restrict_instructions() {
 void initialise() {
   static const bool is_done = (restrict_instructions(), true);
   static_cast<void>(is_done);
+}
+
+/// Calls a function that uses oneDNN. Throws std::bad_alloc if memory runs out.
+template <class Fn>
+decltype(auto) call_library(Fn&& fn) {
+  const LibraryCall call;
+  const SerialOpenMpScope serial;
+  try {
+    return fn();
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+    throw;
+  }
 }
 
 const dnnl::engine& cpu() {
@@ -101,10 +116,11 @@ memory::desc describe_packed(ElementType type, std::int64_t depth, std::int64_t 
   static std::mutex mutex;
   static std::map<std::tuple<ElementType, std::int64_t, std::int64_t>, memory::desc> cache;
   const std::scoped_lock lock(mutex);
-  const SerialOpenMpScope serial;
-  const auto [entry, is_new] = cache.try_emplace({type, depth, columns});
-  if (is_new) entry->second = describe_packing(type, depth, columns).weights_desc();
-  return entry->second;
+  const std::tuple key(type, depth, columns);
+  const auto found = cache.find(key);
+  if (found != cache.end()) return found->second;
+  return cache.emplace(key, call_library([&] { return describe_packing(type, depth, columns).weights_desc(); }))
+      .first->second;
 }
 
 OperandDescs describe_operands(const MatmulShape& shape) {
@@ -194,10 +210,11 @@ std::shared_ptr<const CompiledMatmul> find_or_compile(const MatmulShape& shape) 
 }
 
 void copy(const memory::desc& from_desc, const void* from, const memory::desc& to_desc, void* to) {
-  const SerialOpenMpScope serial;
-  memory source(from_desc, cpu(), const_cast<void*>(from));
-  memory target(to_desc, cpu(), to);
-  dnnl::reorder(source, target).execute(stream(), source, target);
+  call_library([&] {
+    memory source(from_desc, cpu(), const_cast<void*>(from));
+    memory target(to_desc, cpu(), to);
+    dnnl::reorder(source, target).execute(stream(), source, target);
+  });
 }
 
 // Returns how many columns of [K, N] a thread packs at a time: all of a small matrix, an eighth of a large one.
@@ -241,8 +258,7 @@ bool has_amx() { return has_isa(dnnl::cpu_isa::avx512_core_amx); }
 bool has_fast_bf16() { return has_amx() || (has_isa(dnnl::cpu_isa::avx512_core_bf16) && has_fast_bf16_instructions()); }
 
 void run(const MatmulShape& shape, const MatmulData& data) {
-  const SerialOpenMpScope serial;
-  find_or_compile(shape)->run(data);
+  call_library([&] { find_or_compile(shape)->run(data); });
 }
 
 std::size_t count_packed_bytes(ElementType type, std::int64_t depth, std::int64_t columns) {

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace edgewise {
+
+/// Calls `run`, which returns the program's exit code, if the limits of the process are large enough for any work: a
+/// stack of 1 MB (`ulimit -s`) and `bytes` of address space (`ulimit -v`, `ulimit -d`). Otherwise prints an error and
+/// returns 2. `program` is the name of the program.
+int run_within_limits(const std::string& program, std::int64_t bytes, const std::function<int()>& run);
+
+}  // namespace edgewise
