@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Signals to the launcher of local processes, and what the processes inherit.
 #include <gmock/gmock.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
 #include <utility>
 
 #include "edgewise/apps/parent_process.h"
@@ -169,8 +169,10 @@ TEST_F(LocalProcesses, HaveTheSignalMaskOfTheCallerOfTheLauncher) {
   const ProcessResult result = wait_or_kill(start([&] {
     std::signal(SIGTERM, [](int) {});
     std::signal(SIGHUP, SIG_IGN);
-    const int direct = std::system((mask_of_shell + "direct").c_str());
-    return direct + launch_here(shell_command(mask_of_shell + "mask$RANK"), two_processes());
+    const pid_t direct = ::fork();
+    if (direct == 0) ::execl("/bin/sh", "sh", "-c", (mask_of_shell + "direct").c_str(), nullptr);
+    if (::waitpid(direct, nullptr, 0) != direct) return 1;
+    return launch_here(shell_command(mask_of_shell + "mask$RANK"), two_processes());
   }));
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(read("direct"), HasSubstr("SigIgn:"));

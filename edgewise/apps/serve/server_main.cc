@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/apps/serve/server_program.h"
 #include "edgewise/apps/runtime/process_limits.h"
+#include "edgewise/apps/serve/server_program.h"
 #include "edgewise/base/address_space.h"
 
 int main(int argc, char** argv) {
