@@ -14,7 +14,8 @@ HandlerThreads::HandlerThreads(std::int64_t count) : work_(io_.get_executor()) {
     if (!thread) {
       io_.stop();
       fail(
-          "serve: http.max_requests is {}, but the system starts only {} threads for requests; {}, or choose a smaller "
+          "server: http.max_requests is {}, but the system starts only {} threads for requests; {}, or choose a "
+          "smaller "
           "http.max_requests",
           count, i, kRaiseProcessLimit);
     }

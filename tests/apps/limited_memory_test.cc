@@ -107,7 +107,7 @@ TEST_F(LimitedMemory, OfAServerThatCannotStartItsThreadsIsNamedInItsError) {
   const ProcessResult result = run_limited("-v " + std::to_string(start + 512 * kMebibyte), EDGEWISE_SERVER
                                            " --listen 127.0.0.1:0 --model en-de=run --set http.max_requests=1024");
   expect_one_error(result);
-  EXPECT_THAT(result.errors, AllOf(StartsWith("serve: http.max_requests is 1024, but the system starts only "),
+  EXPECT_THAT(result.errors, AllOf(StartsWith("server: http.max_requests is 1024, but the system starts only "),
                                    HasSubstr("(ulimit -v), or choose a smaller http.max_requests")));
 }
 
