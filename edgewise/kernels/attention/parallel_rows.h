@@ -22,7 +22,7 @@ inline std::int64_t cost_before(const RelationView& relation, std::int64_t row) 
 }
 
 /// Calls fn(begin, end) in parallel on disjoint ranges of about equal cost that together cover [0, num_items).
-/// `cost_before_item(i)` returns the cost of the items before i, which grows with i.
+/// `cost_before_item(i)` returns the cost of the items before i, which does not fall with i.
 template <class CostBefore, class Fn>
 void parallel_ranges(std::int64_t num_items, CostBefore cost_before_item, Fn fn) {
   if (num_items == 0) return;
@@ -40,8 +40,11 @@ void parallel_ranges(std::int64_t num_items, CostBefore cost_before_item, Fn fn)
     }
     return first;
   };
-  parallel_for(cost_before_item(num_items), kMinWorkPerRange, [&](std::int64_t cost_begin, std::int64_t cost_end) {
-    fn(first_item_at(cost_begin), first_item_at(cost_end));
+  const std::int64_t total = cost_before_item(num_items);
+  if (total == 0) return fn(0, num_items);
+  parallel_for(total, kMinWorkPerRange, [&](std::int64_t cost_begin, std::int64_t cost_end) {
+    // Items of cost 0 at the end belong to the last range.
+    fn(first_item_at(cost_begin), cost_end == total ? num_items : first_item_at(cost_end));
   });
 }
 
