@@ -52,6 +52,8 @@ class KeyScanner {
       skip(rest_[0] == '\\' && mark == "\"" ? 2 : 1);
     }
     skip(is_long ? 3 : 1);
+    // Up to two marks before the closing three belong to the string.
+    for (int i = 0; is_long && i < 2 && rest_.starts_with(mark); ++i) skip(1);
   }
 
   void add_part() {

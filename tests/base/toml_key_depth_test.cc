@@ -27,6 +27,16 @@ TEST(FindDeepestKey, CountsNothingInsideStringsAndComments) {
   EXPECT_EQ(parts("a = \"not closed\nb.c.d = 1"), 3U);
 }
 
+TEST(FindDeepestKey, CountsPartsBehindALongStringThatEndsWithQuotes) {
+  for (const std::string quote : {"\"", "'"}) {
+    const std::string mark = quote + quote + quote;
+    for (const std::string& quotes : {std::string(), quote, quote + quote}) {
+      EXPECT_EQ(parts("x = {a = " + mark + "y" + quotes + mark + ", b.b.b.b = 1}"), 4U) << quotes;
+      EXPECT_EQ(parts("x = " + mark + "y" + quotes + mark + "\nb.b = 1 # " + quote + "\n"), 2U) << quotes;
+    }
+  }
+}
+
 TEST(FindDeepestKey, NamesTheLineOfTheKey) {
   EXPECT_EQ(find_deepest_key("a = \"\"\"\n\n\"\"\"\nb.c = 1\nd = 1\n").line, 4U);
 }
