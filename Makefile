@@ -67,7 +67,7 @@ test-pages: all  ## test: install Chromium and validators, and test pages and dr
 	@build/tests/apps/test_apps --gtest_brief=1 --gtest_filter='Picture*'
 	@build/tests/server/test_server --gtest_brief=1 --gtest_filter='Page*'
 
-test-python: python-wheel python-models-wheel edgewise  ## test: test both wheels in new environments: PYTHONS="3.10 3.13"
+test-python: python-wheel python-models-wheel edgewise  ## test: test wheels in new environments: PYTHONS="3.10 3.13"
 	@EDGEWISE_PYTHONS="$(PYTHONS)" scripts/test_python
 
 test-torch: python-wheel  ## test: test edgewise.torch; installs gigabytes of PyTorch: PYTHONS="3.10 3.13"
@@ -76,7 +76,7 @@ test-torch: python-wheel  ## test: test edgewise.torch; installs gigabytes of Py
 test-train: python-wheel python-train-wheel  ## test: install both wheels beside libtorch, and train from Python
 	@scripts/test_python_train
 
-test-sanitized: setup-all  ## test: run the tests under AddressSanitizer and UndefinedBehaviorSanitizer: LAYERS="graph ops"
+test-sanitized: setup-all  ## test: run the tests under AddressSanitizer and UBSan: LAYERS="graph ops"
 	@scripts/build asan $(addprefix test_,$(LAYERS))
 	@ctest --test-dir build-asan --output-on-failure --parallel "$$(nproc)" --label-exclude full \
 	  $(if $(LAYERS),--tests-regex '^($(subst $(space),|,$(strip $(LAYERS))))$$')
@@ -94,7 +94,7 @@ check-packages: setup-all  ## test: install packages in a clean Debian; needs ro
 	@scripts/build release edgewise
 	@tests/install/check_packages
 
-fuzz: setup-all  ## test: feed altered files to all readers of files, SECONDS=600 for each; stops at a finding; needs clang
+fuzz: setup-all  ## test: feed altered files to all readers of files, SECONDS=600 for each; needs clang
 	@scripts/fuzz $(or $(SECONDS),600)
 
 lint-tools:
