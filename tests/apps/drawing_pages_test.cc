@@ -56,7 +56,7 @@ class PictureDrawings : public ProgramTest {
 };
 
 #define NEEDS_BROWSER() \
-  if (!has_browser()) GTEST_SKIP() << "Chromium is not installed; make test-pages installs it"
+  if (!has_browser()) GTEST_SKIP() << kNoBrowser
 
 TEST_F(PictureDrawings, HaveAValidFormOfEachKindOfGraph) {
   const std::vector<std::vector<std::string>> kinds = {{"complete", "--nodes", "5"},

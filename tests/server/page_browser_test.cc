@@ -47,7 +47,7 @@ std::string word_of(const std::string& id, int index) {
 class PageInBrowser : public testing::Test {
  protected:
   void SetUp() override {
-    if (!has_browser()) GTEST_SKIP() << "Chromium is not installed; make test-pages installs it";
+    if (!has_browser()) GTEST_SKIP() << kNoBrowser;
   }
 
   void start(ServerOptions options = {}, ModelLoader loader = copying_loader(), const BrowserWindow& window = {}) {

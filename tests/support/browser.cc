@@ -7,6 +7,7 @@
 #include <regex>
 #include <sstream>
 
+#include "edgewise/base/address_space.h"
 #include "tests/support/process.h"
 
 namespace edgewise {
@@ -50,7 +51,7 @@ std::vector<std::string> console_lines(const std::string& errors) {
 
 }  // namespace
 
-bool has_browser() { return fs::exists(kBrowser); }
+bool has_browser() { return fs::exists(kBrowser) && !has_address_space_limit(); }
 
 OpenedPage open_in_browser(const fs::path& page, const std::string& script) {
   const fs::path copy = append_script(fs::absolute(page), script);

@@ -13,8 +13,12 @@ struct OpenedPage {
   std::vector<std::string> messages;  // console messages, including errors
 };
 
-/// Returns whether Chromium is installed, as by `make test-pages`. Tests that need Chromium are skipped otherwise.
+/// Returns whether Chromium is installed, as by `make test-pages`, and can run: it reserves more address space than any
+/// limit of this process (`ulimit -v`) allows. Tests that need Chromium are skipped otherwise, for the reason
+/// kNoBrowser.
 bool has_browser();
+inline constexpr const char* kNoBrowser =
+    "Chromium is not installed (make test-pages installs it), or the address space is limited";
 
 /// Opens a page in headless Chromium, runs `script` after loading, for instance to click, and waits for the end.
 OpenedPage open_in_browser(const std::filesystem::path& page, const std::string& script = "");

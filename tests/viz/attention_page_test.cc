@@ -94,7 +94,7 @@ class AttentionPageInBrowser : public testing::Test {
   ~AttentionPageInBrowser() override { std::filesystem::remove_all(folder_); }
 
   void SetUp() override {
-    if (!has_browser()) GTEST_SKIP() << "Chromium is not installed; make test-pages installs it";
+    if (!has_browser()) GTEST_SKIP() << kNoBrowser;
   }
 
   std::filesystem::path write(const AttentionPage& page) const {
