@@ -86,7 +86,7 @@ def test_lines_on_standard_error_before_the_end_are_warnings(tiny, tmp_path, mon
     def wait_for_line(line):
         return f"until [ -e '{tmp_path}/{line}' ]; do sleep 0.01; done; "
 
-    script = f"echo 1 >&2; echo 2 >&2; {wait_for_line(2)} echo 3; {wait_for_line(3)} echo 4 >&2; exit 2"
+    script = f"echo 1 >&2; echo 2 >&2; {wait_for_line(1)} echo 3; {wait_for_line(3)} echo 4 >&2; exit 2"
     monkeypatch.setenv("EDGEWISE_PROGRAM", str(write_program(tmp_path / "program", script)))
     lines = []
 
