@@ -12,8 +12,11 @@ folder := build
 groups :=
 endif
 space := $(subst ,, )
+# The regular expression of the tests of CTest with these names.
+regex_of = ^($(subst $(space),|,$(strip $(1))))$$
+thread_programs = $(or $(PROGRAMS),threads server_threads train_threads device)
 
-.PHONY: help build demo serve test doctor edgewise all setup setup-all test-full test-pages gallery python-wheel \
+.PHONY: help build demo serve test doctor edgewise all setup setup-train setup-all test-full test-pages gallery python-wheel \
   python-models-wheel python-train-wheel test-python test-torch test-train test-sanitized test-threads \
   check-gpu-emulated compile-cuda fuzz lint-tools format format-check tidy bench-kernels bench-peers packages \
   check-packages release clean
@@ -79,12 +82,11 @@ test-train: python-wheel python-train-wheel  ## test: install both wheels beside
 test-sanitized: setup-all  ## test: run the tests under AddressSanitizer and UBSan: LAYERS="graph ops"
 	@scripts/build asan $(addprefix test_,$(LAYERS))
 	@ctest --test-dir build-asan --output-on-failure --parallel "$$(nproc)" --label-exclude full \
-	  $(if $(LAYERS),--tests-regex '^($(subst $(space),|,$(strip $(LAYERS))))$$')
+	  $(if $(LAYERS),--tests-regex '$(call regex_of,$(LAYERS))')
 
 test-threads: setup-all  ## test: run the tests of code with threads under ThreadSanitizer: PROGRAMS="threads device"
-	@scripts/build tsan $(addprefix test_,$(or $(PROGRAMS),threads server_threads train_threads device))
-	@ctest --test-dir build-tsan --output-on-failure \
-	  --tests-regex '^($(subst $(space),|,$(strip $(or $(PROGRAMS),threads server_threads train_threads device))))$$'
+	@scripts/build tsan $(addprefix test_,$(thread_programs))
+	@ctest --test-dir build-tsan --output-on-failure --tests-regex '$(call regex_of,$(thread_programs))'
 
 check-gpu-emulated: all  ## test: run all steps of scripts/gpu_check without a GPU, in the emulator
 	@scripts/gpu_check --emulated
