@@ -84,7 +84,6 @@ std::int64_t address_space_left() noexcept {
 }
 
 void require_address_space(std::int64_t bytes) {
-  if (!has_address_space_limit()) return;
   const std::int64_t left = address_space_left();
   if (left < bytes) throw OutOfAddressSpace(left, bytes);
 }

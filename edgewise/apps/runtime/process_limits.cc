@@ -2,6 +2,7 @@
 #include "edgewise/apps/runtime/process_limits.h"
 
 #include <execinfo.h>
+#include <fmt/format.h>
 #include <malloc.h>
 #include <sys/resource.h>
 
@@ -37,13 +38,17 @@ void prepare_for_limit() {
 
 }  // namespace
 
+std::string address_space_text(std::int64_t left, std::int64_t needed) {
+  return fmt::format("{} of address space are left, needs at least {}; raise the limit (ulimit -v)",
+                     memory_text(static_cast<double>(left)), memory_text(static_cast<double>(needed)));
+}
+
 int run_within_limits(const std::string& program, std::int64_t bytes, const std::function<int()>& run) {
   try {
     require_stack(program);
     if (has_address_space_limit()) {
       const std::int64_t left = address_space_left();
-      check(left >= bytes, "{}: {} of address space are left, needs at least {}; raise the limit (ulimit -v)", program,
-            memory_text(static_cast<double>(left)), memory_text(static_cast<double>(bytes)));
+      check(left >= bytes, "{}: {}", program, address_space_text(left, bytes));
       prepare_for_limit();
     }
     return run();

@@ -14,6 +14,7 @@
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/print_options.h"
+#include "edgewise/apps/runtime/process_limits.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/signal_handlers.h"
 #include "edgewise/apps/runtime/standard_streams.h"
@@ -68,15 +69,12 @@ int report_error(int exit_code, const std::string& text) {
   return exit_code;
 }
 
-std::string out_of_address_space_text(const OutOfAddressSpace& error) {
-  return fmt::format("memory ran out: {} of address space are left, needs at least {}; raise the limit (ulimit -v)",
-                     memory_text(static_cast<double>(error.left())), memory_text(static_cast<double>(error.needed())));
-}
-
 /// Describes errors of the standard library that the machine or the size of the input causes, and no mistake of the
 /// program; nothing for other errors.
 std::optional<std::string> describe_system_failure(const std::exception& error) {
-  if (const auto* space = dynamic_cast<const OutOfAddressSpace*>(&error)) return out_of_address_space_text(*space);
+  if (const auto* space = dynamic_cast<const OutOfAddressSpace*>(&error)) {
+    return "memory ran out: " + address_space_text(space->left(), space->needed());
+  }
   const bool is_too_long = dynamic_cast<const std::length_error*>(&error) != nullptr;
   if (is_too_long || dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return out_of_memory_text();
   if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error)) {
