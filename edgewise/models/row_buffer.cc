@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/models/row_buffer.h"
 
-#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <vector>
@@ -35,7 +35,7 @@ void RowBuffer::reserve(std::int64_t count, const at::Tensor& like) {
   if (storage_.defined() && count <= capacity) return;
   std::vector<std::int64_t> shape = like.sizes().vec();
   shape[0] = std::max(count, 2 * capacity);
-  const at::Tensor larger = at::empty(shape, like.options());
+  const at::Tensor larger = at::zeros(shape, like.options());
   if (capacity > 0) larger.narrow(0, 0, capacity).copy_(storage_);
   storage_ = larger;
 }

@@ -20,8 +20,8 @@ class RowBuffer {
   /// Makes the capacity at least `count` rows of the shape and type of the rows of `like`.
   void reserve(std::int64_t count, const at::Tensor& like);
 
-  /// Returns a view of the first `count` rows, at most the capacity. Rows never written are uninitialised. The view is
-  /// valid until the next write.
+  /// Returns a view of the first `count` rows, at most the capacity. Rows never written are zero. The view is valid
+  /// until the next write.
   at::Tensor first(std::int64_t count) const { return storage_.narrow(0, 0, count); }
 
  private:

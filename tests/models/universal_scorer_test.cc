@@ -5,8 +5,10 @@
 
 #include <numeric>
 
+#include "edgewise/nn/serialize.h"
 #include "tests/models/step_by_step.h"
 #include "tests/models/universal_models.h"
+#include "tests/support/fill_new_tensors.h"
 
 namespace edgewise {
 namespace {
@@ -19,6 +21,23 @@ TEST(UniversalScorer, GivesTheLogProbabilitiesOfAFullForwardPassForAllOptions) {
     grow_chains(steps);
     steps.expect_full_forward(model, 1e-6);  // scorers return fp32
   }
+}
+
+TEST(UniversalScorer, ReadsNoKeysOrValuesOfHaltedNodesThatWereDropped) {
+  TransformerOptions options = universal_options();
+  options.universal.halted_keys = HaltedKeys::kDropped;
+  UniversalTransformer model = universal_model(options);
+  convert_parameters(model, at::kFloat);
+  const FillNewTensorsWithNan fill;
+  StepByStep steps(model);
+  steps.encode({kInputs[0]});
+  NodeIndex parent = HypothesisTree::kRoot;
+  for (std::int64_t length = 0; length < 24; ++length) {
+    parent = steps.grow(0, parent, 2 + length % 9);
+    steps.step();
+  }
+
+  steps.expect_full_forward(model, 1e-4);
 }
 
 TEST(UniversalScorer, DecodesEachBranchOfATreeAndSeveralLevelsInOneStep) {
