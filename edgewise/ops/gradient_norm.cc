@@ -7,6 +7,7 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <limits>
@@ -65,6 +66,9 @@ at::Tensor sums_of_squares(const std::vector<at::Tensor>& tensors) {
   for (const TensorPart& part : all_parts) {
     at::Tensor& sum = sums[part.tensor];
     sum = sum.defined() ? sum + squares_of_parts[part.index] : squares_of_parts[part.index];
+  }
+  for (at::Tensor& sum : sums) {
+    if (!sum.defined()) sum = at::zeros({}, first.options().dtype(at::kDouble).requires_grad(false));  // no elements
   }
   return at::stack(sums);
 }

@@ -30,6 +30,13 @@ TEST(SumsOfSquares, AreThoseOfEachTensor) {
   }
 }
 
+TEST(SumsOfSquares, AreZeroForATensorWithoutElements) {
+  const at::Tensor none = normal({0, 5}, 1, at::kFloat);
+  EXPECT_TRUE(at::equal(sums_of_squares({none}), at::zeros({1}, at::kDouble)));
+  EXPECT_TRUE(
+      at::equal(sums_of_squares({none, at::tensor({3.0f, 4.0f}), none}), at::tensor({0.0, 25.0, 0.0}, at::kDouble)));
+}
+
 TEST(SumsOfSquares, EqualThoseOfTheCpuOnGpus) {
   if (!has_emulator_of_gpus()) GTEST_SKIP() << "a build with CUDA has no emulator";
   const Tensors tensors = tensors_of_many_sizes();
