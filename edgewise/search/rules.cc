@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "edgewise/search/edgewise_rules.h"
 #include "edgewise/search/hugging_face_rules.h"
@@ -24,8 +25,10 @@ SearchRules::SearchRules(const SearchOptions& options, const SearchConventions& 
 
 double SearchRules::coverage_penalty(std::span<const double> weights) const {
   if (conventions_.coverage_penalty == 0) return 0;
+  // A sum of attention weights in fp32 may underflow to 0, whose logarithm would make all hypotheses equal.
+  constexpr double kSmallest = std::numeric_limits<float>::min();
   double sum = 0;
-  for (const double weight : weights) sum += std::log(std::min(weight, 1.0));
+  for (const double weight : weights) sum += std::log(std::clamp(weight, kSmallest, 1.0));
   return conventions_.coverage_penalty * sum;
 }
 

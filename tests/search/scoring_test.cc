@@ -58,6 +58,24 @@ RC_GTEST_PROP(Scoring, EqualsItsDefinitionForAnyOutputAndOptions, ()) {
   RC_ASSERT(found[0].attention.empty() != given.options.attention);
 }
 
+TEST(Scoring, RanksOutputsThatLeaveAnInputTokenWithoutAttention) {
+  AttentionTable no_attention = [](const Tokens& input, const Tokens& /*produced*/) {
+    return std::vector<float>(input.size(), 0.0f);
+  };
+  SearchOptions options;
+  options.beam = options.n_best = 3;
+  options.coverage_penalty = 0.4;
+  options.max_length = 2;
+  TableScorer scorer(kVocabulary, random_table(kVocabulary, 3), no_attention);
+
+  const auto found = search(scorer, std::vector<Tokens>{{4, 5}}, options).at(0);
+
+  ASSERT_EQ(found.size(), 3u);
+  for (const Hypothesis& hypothesis : found) EXPECT_TRUE(std::isfinite(hypothesis.score));
+  EXPECT_GT(found[0].score, found[1].score);
+  EXPECT_GT(found[1].score, found[2].score);
+}
+
 TEST(Scoring, ScoresOutputsThatASearchNeverProduces) {
   TableScorer scorer(kVocabulary, random_table(kVocabulary, 3));
   SearchOptions options;

@@ -200,7 +200,8 @@ double score_of(const SearchCase& given, const Tokens& tokens, double log_probab
     for (std::size_t size = 0; size < num_predicted; ++size) {
       coverage += given.attention(input, Tokens(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(size)))[i];
     }
-    score += options.coverage_penalty * std::log(std::min(coverage, 1.0));
+    constexpr double kSmallest = std::numeric_limits<float>::min();
+    score += options.coverage_penalty * std::log(std::clamp(coverage, kSmallest, 1.0));
   }
   return score;
 }
