@@ -107,13 +107,13 @@ NodeFunction UniversalTransformer::step_forward(Pass& pass) const {
 NodeFunction UniversalTransformer::halt_and_accum(const HaltingUnit& halting, bool is_last) const {
   return [this, &halting, is_last](const NodeBatch& nodes) {
     const at::Tensor p = halting(nodes.data("x")).unsqueeze(-1);
-    const at::Tensor sum_p = nodes.data("sum_p") + p;
+    const at::Tensor sum_p = nodes.data("sum_p") + p.detach();
     const at::Tensor stays_active =
         is_last ? at::zeros_like(sum_p, at::kBool) : sum_p < 1.0 - options_.universal.epsilon;
     const at::Tensor r = nodes.data("r");
     return Columns{{"p", p},
                    {"sum_p", sum_p},
-                   {"r", at::where(stays_active, 1.0 - sum_p, r)},
+                   {"r", at::where(stays_active, r - p, r)},
                    {"s", nodes.data("s") + at::where(stays_active, p, r) * nodes.data("x")},
                    {"active", stays_active.squeeze(-1)}};
   };
@@ -155,7 +155,7 @@ void UniversalTransformer::set_initial_columns(MessageGraph& graph, const Batch&
   frame.set("s", at::zeros({count, options_.size}, type));  // weighted sum of the states so far
   frame.set("p", at::zeros({count, 1}, type));              // halting probability
   frame.set("r", at::ones({count, 1}, type));               // remainder
-  frame.set("sum_p", at::zeros({count, 1}, type));
+  frame.set("sum_p", at::zeros({count, 1}, at::kDouble));   // sum of the halting probabilities so far
   frame.set("step", at::zeros({count}, at::kLong));
   frame.set("active", at::ones({count}, at::kBool));
 }
