@@ -13,6 +13,8 @@
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/simd/instruction_set.h"
+#include "tests/kernels/not_written.h"
+#include "tests/support/error_of.h"
 
 namespace edgewise::kernels {
 namespace {
@@ -40,7 +42,7 @@ class Problem {
   }
 
   std::vector<float> product(std::int64_t first, std::int64_t rows) const {
-    std::vector<float> out(static_cast<std::size_t>(rows * sizes_.columns));
+    auto out = not_written(rows * sizes_.columns);
     multiply_rows(row_product(first, rows), out.data());
     return out;
   }
@@ -188,13 +190,13 @@ void expect_same_bits_of_all(std::int64_t rows) {
     RowProduct<T>& product = products.emplace_back(problem->row_product(0, rows));
     product.a = products.front().a;
     product.scales = products.front().scales;
-    std::vector<float> one(static_cast<std::size_t>(rows * product.b->columns()));
+    auto one = not_written(rows * product.b->columns());
     multiply_rows(product, one.data());
     expected.insert(expected.end(), one.begin(), one.end());
   }
   for (const int threads : {1, 2, 3}) {
     const NumThreadsScope scope(threads);
-    std::vector<float> all(expected.size());
+    auto all = not_written(expected.size());
     multiply_all<T>(products, all.data());
     EXPECT_EQ(all, expected) << rows << " rows on " << threads << " threads";
   }
@@ -222,7 +224,7 @@ TYPED_TEST(RowProductOf, IsCorrectOnAnyInstructionSetWithWeightsPackedOnAnother)
 template <typename T>
 std::vector<float> multiply(const RowProductWeights<T>& weights, const std::vector<T>& a, std::int64_t rows) {
   const std::vector<float> scales(static_cast<std::size_t>(rows), 0.25f);
-  std::vector<float> out(static_cast<std::size_t>(rows * weights.columns()));
+  auto out = not_written(rows * weights.columns());
   multiply_rows(RowProduct<T>{.rows = rows, .a = a.data(), .scales = scales.data(), .b = &weights}, out.data());
   return out;
 }
@@ -254,6 +256,25 @@ TEST(RowProductWeights, PackBf16NumbersUnchangedOnEveryInstructionSet) {
       expect_same_product_of_bf16<float>(sizes);
       expect_same_product_of_bf16<BFloat16>(sizes);
     }
+  }
+}
+
+TEST(RowProductWeights, RefuseADepthAtWhichSumsOf8BitNumbersMayOverflow) {
+  const std::vector<std::int8_t> smallest(kMaxInt8Depth + 1, -128);
+  const std::vector<std::int8_t> largest(kMaxInt8Depth, 127);
+  const float scale = 1.0f;
+  for (const InstructionSet set : runnable_instruction_sets()) {
+    SCOPED_TRACE(instruction_set_name(set));
+    const ForcedInstructionSet forced(set);
+    RowProductWeights<std::int8_t> weights;
+    auto pack = [&](std::int64_t depth) {
+      weights.pack_exactly(Matrix<std::int8_t>{smallest.data(), depth, MatrixLayout::kColumns}, depth, 1, {&scale, 1});
+    };
+    EXPECT_EQ(error_of([&] { pack(kMaxInt8Depth + 1); }),
+              "RowProductWeights: a matrix has 131072 rows, needs at most 131071 as 8-bit numbers; choose another "
+              "precision");
+    pack(kMaxInt8Depth);
+    EXPECT_EQ(multiply(weights, largest, 1).at(0), static_cast<float>(-127.0 * 128.0 * kMaxInt8Depth) * 0.25f);
   }
 }
 
@@ -298,7 +319,7 @@ TYPED_TEST(RowProductOf, GivesTheSameBitsAloneAndFusedWithAnEpilogueOrAReduction
     EXPECT_EQ(residual, expected);
 
     std::vector<LogSumExpTopK> accumulators(kRows);
-    std::vector<float> logits(product.size());
+    auto logits = not_written(product.size());
     for (std::int64_t row = 0; row < kRows; ++row) accumulators[row].logits_out = logits.data() + row * kSizes.columns;
     multiply_and_reduce<TypeParam>(
         problem.row_product(0, kRows),

@@ -40,7 +40,10 @@ struct PanelEpilogue {
   bool is_relu = false;
 };
 
-/// The product of M rows with a matrix packed in panels. 8-bit sums are exact up to a K of 130 000.
+/// The largest K of products of 8-bit numbers, whose sums of 32 bits then hold 128 * 128 * K.
+inline constexpr std::int64_t kMaxInt8Depth = 131'071;
+
+/// The product of M rows with a matrix packed in panels. K is at most kMaxInt8Depth for std::int8_t.
 template <typename T>
 struct PanelProduct {
   std::int64_t rows;

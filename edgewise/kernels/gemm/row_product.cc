@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/gemm/panel_block.h"
@@ -133,6 +134,9 @@ bool has_fast_bf16_row_products() { return cpu::has_block_kernels<BFloat16>() &&
 template <typename T>
 template <typename From>
 void RowProductWeights<T>::pack_into_panels(const Matrix<From>& from, std::int64_t depth, std::int64_t columns) {
+  check(!kIsInt8<T> || depth <= kMaxInt8Depth,
+        "RowProductWeights: a matrix has {} rows, needs at most {} as 8-bit numbers; choose another precision", depth,
+        kMaxInt8Depth);
   depth_ = depth;
   columns_ = columns;
   format_ = choose_panel_format<T>();

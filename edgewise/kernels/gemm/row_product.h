@@ -26,11 +26,11 @@ template <typename T>
 class RowProductWeights {
  public:
   /// Packs [K, N], rounded to T. For std::int8_t each column is first divided by a scale that makes its largest
-  /// magnitude 127.
+  /// magnitude 127. Throws Error if T is std::int8_t and K is above kMaxInt8Depth.
   void pack(const Matrix<float>& from, std::int64_t depth, std::int64_t columns);
 
-  /// Packs [K, N] without rounding. From is T or, for a T of float, BFloat16. The columns of std::int8_t are numbers
-  /// that were divided by `scales`, [N].
+  /// Packs [K, N] without rounding. Throws as pack() does. From is T or, for a T of float, BFloat16. The columns of
+  /// std::int8_t are numbers that were divided by `scales`, [N].
   template <typename From>
   void pack_exactly(const Matrix<From>& from, std::int64_t depth, std::int64_t columns,
                     std::span<const float> scales = {});
