@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/ops/max.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "edgewise/base/error.h"
@@ -43,29 +44,37 @@ BuiltinReduction max(std::string message, std::string out) {
 
 namespace {
 
-/// Needs equal numbers of dimensions: ATen aligns shapes at their last dimension, so that [E, H] times [E, H, K] would
-/// pair edges with heads.
-bool can_broadcast(const at::Tensor& a, const at::Tensor& b) {
-  if (a.dim() != b.dim()) return false;
-  for (std::int64_t dim = 1; dim < a.dim(); ++dim) {
-    if (a.size(dim) != b.size(dim) && a.size(dim) != 1 && b.size(dim) != 1) return false;
-  }
-  return true;
+/// Inserts dimensions of size 1 behind the first, which is that of the edges.
+at::Tensor with_dimensions(at::Tensor x, std::int64_t count) {
+  while (x.dim() < count) x = x.unsqueeze(1);
+  return x;
 }
 
-void check_can_broadcast(std::string_view caller, const BuiltinMessage& message, const at::Tensor& left,
-                         const at::Tensor& right) {
-  check(can_broadcast(left, right),
-        "{}: on the edges '{}' is {} and '{}' is {}, equally many dimensions are needed, each of one size or 1", caller,
-        message.left, describe_shape(left), message.right, describe_shape(right));
+struct Operands {
+  at::Tensor left, right;  // [E, …], with equally many dimensions, whose sizes are equal or 1
+};
+
+/// Aligns the rows of two columns at their last dimensions, as DGL does.
+Operands broadcast(std::string_view caller, const BuiltinMessage& message, const at::Tensor& left,
+                   const at::Tensor& right) {
+  const std::int64_t count = std::max(left.dim(), right.dim());
+  const Operands operands = {with_dimensions(left, count), with_dimensions(right, count)};
+  for (std::int64_t dim = 1; dim < count; ++dim) {
+    const std::int64_t a = operands.left.size(dim);
+    const std::int64_t b = operands.right.size(dim);
+    check(a == b || a == 1 || b == 1,
+          "{}: on the edges '{}' is {} and '{}' is {}, last dimensions of one size or 1 are needed", caller,
+          message.left, describe_shape(left), message.right, describe_shape(right));
+  }
+  return operands;
 }
 
 at::Tensor dot(const BuiltinMessage& message, const at::Tensor& left, const at::Tensor& right) {
-  check(left.dim() > 1 && left.dim() == right.dim() && left.size(-1) == right.size(-1),
+  check(left.dim() > 1 && right.dim() > 1 && left.size(-1) == right.size(-1),
         "u_dot_v: on the edges '{}' is {} and '{}' is {}, a last dimension of one size is needed", message.left,
         describe_shape(left), message.right, describe_shape(right));
-  check_can_broadcast("u_dot_v", message, left, right);
-  return left.mul(right).sum(-1, /*keepdim=*/true);
+  const auto [a, b] = broadcast("u_dot_v", message, left, right);
+  return a.mul(b).sum(-1, /*keepdim=*/true);
 }
 
 at::Tensor sum_messages(const at::Tensor& message, const Mailboxes& mailboxes) {
@@ -99,15 +108,12 @@ at::Tensor compute(const BuiltinMessage& message, const EdgeBatch& edges) {
     case BuiltinMessage::Kind::kCopyEdge:
       return edges.data(message.left);
     case BuiltinMessage::Kind::kSourceTimesEdge: {
-      const at::Tensor source = edges.source(message.left);
-      const at::Tensor edge = edges.data(message.right);
-      check_can_broadcast("u_mul_e", message, source, edge);
+      const auto [source, edge] = broadcast("u_mul_e", message, edges.source(message.left), edges.data(message.right));
       return source.mul(edge);
     }
     case BuiltinMessage::Kind::kSourcePlusDestination: {
-      const at::Tensor source = edges.source(message.left);
-      const at::Tensor destination = edges.destination(message.right);
-      check_can_broadcast("u_add_v", message, source, destination);
+      const auto [source, destination] =
+          broadcast("u_add_v", message, edges.source(message.left), edges.destination(message.right));
       return source.add(destination);
     }
     case BuiltinMessage::Kind::kSourceDotDestination:

@@ -72,8 +72,9 @@ using EdgeFunction = std::function<Columns(const EdgeBatch&)>;
 using NodePredicate = std::function<at::Tensor(const NodeBatch&)>;  // bool [N]
 using EdgePredicate = std::function<at::Tensor(const EdgeBatch&)>;  // bool [E]
 
-/// A built-in message, named as in DGL: u is the source, v the destination, e the edge. The two operands of u_mul_e and
-/// u_add_v have equally many dimensions, and sizes that are equal or 1 (broadcast): score [E, H, 1] · value [E, H, K].
+/// A built-in message, named as in DGL: u is the source, v the destination, e the edge. The rows of two operands are
+/// broadcast: their dimensions are aligned at the last, and have sizes that are equal or 1. Score [E, H, 1] · value
+/// [E, H, K] scales the values of each head, [E, K] · [E, H, K] those of all heads.
 struct BuiltinMessage {
   enum class Kind { kSourceTimesEdge, kSourcePlusDestination, kSourceDotDestination, kCopySource, kCopyEdge };
 

@@ -15,6 +15,13 @@ void write(const Columns& columns, const Rows& rows, Frame& frame) {
   for (const auto& [name, values] : columns) rows.write(frame, name, values);
 }
 
+/// Returns a tensor [num_rows, …] with `values` in the rows `rows`, and zeros in the others.
+at::Tensor spread(const at::Tensor& values, const at::Tensor& rows, std::int64_t num_rows) {
+  std::vector<std::int64_t> shape = values.sizes().vec();
+  shape[0] = num_rows;
+  return values.new_zeros(shape).index_copy(0, rows, values);
+}
+
 }  // namespace
 
 MessageGraph::MessageGraph(Graph graph)
@@ -63,29 +70,40 @@ void MessageGraph::send_and_recv(const at::Tensor& edges, const std::vector<Mess
                                  const std::vector<Reduction>& reductions, const NodeFunction& node_function) {
   check_distinct_numbers(edata_, edges, "send_and_recv", "edges");
   const Rows rows = Rows::some(std::get<0>(at::sort(edges)));
-  change_or_restore([&] { pass_messages("send_and_recv", rows, messages, reductions, node_function); });
+  change_or_restore([&] {
+    const Received received = reduce("send_and_recv", rows, messages, reductions);
+    const bool are_all = received.nodes.size(0) == ndata_.num_rows();
+    finish("send_and_recv", are_all ? Rows::all(ndata_.num_rows()) : Rows::some(received.nodes), received.columns,
+           node_function);
+  });
 }
 
 void MessageGraph::update_all(const std::vector<Message>& messages, const std::vector<Reduction>& reductions,
                               const NodeFunction& node_function) {
   const Rows rows = Rows::all(edata_.num_rows());
-  change_or_restore([&] { pass_messages("update_all", rows, messages, reductions, node_function); });
+  change_or_restore([&] {
+    Received received = reduce("update_all", rows, messages, reductions);
+    if (received.nodes.size(0) != ndata_.num_rows()) {
+      for (auto& [name, values] : received.columns) values = spread(values, received.nodes, ndata_.num_rows());
+    }
+    finish("update_all", Rows::all(ndata_.num_rows()), received.columns, node_function);
+  });
 }
 
-void MessageGraph::pass_messages(std::string_view caller, const Rows& edges, const std::vector<Message>& messages,
-                                 const std::vector<Reduction>& reductions, const NodeFunction& node_function) {
+MessageGraph::Received MessageGraph::reduce(std::string_view caller, const Rows& edges,
+                                            const std::vector<Message>& messages,
+                                            const std::vector<Reduction>& reductions) const {
   const EdgeBatch batch = batch_of(edges);
   const Columns sent = call_messages(messages, batch, caller);
   const Mailboxes mailboxes(batch.destinations(), ndata_.num_rows());
-  const Columns reduced = call_reductions(reductions, ndata_, sent, mailboxes, caller);
+  return {mailboxes.nodes(), call_reductions(reductions, ndata_, sent, mailboxes, caller)};
+}
 
-  const bool all_received = mailboxes.nodes().size(0) == ndata_.num_rows();
-  const Rows receivers = all_received ? Rows::all(ndata_.num_rows()) : Rows::some(mailboxes.nodes());
-  write(reduced, receivers, ndata_);
-  if (node_function) {
-    write(call(node_function, NodeBatch(ndata_, receivers), std::string(caller) + ": the node function"), receivers,
-          ndata_);
-  }
+void MessageGraph::finish(std::string_view caller, const Rows& nodes, const Columns& reduced,
+                          const NodeFunction& node_function) {
+  write(reduced, nodes, ndata_);
+  if (!node_function) return;
+  write(call(node_function, NodeBatch(ndata_, nodes), std::string(caller) + ": the node function"), nodes, ndata_);
 }
 
 at::Tensor MessageGraph::filter_nodes(const NodePredicate& predicate, const std::optional<at::Tensor>& nodes) const {

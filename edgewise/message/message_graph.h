@@ -54,7 +54,8 @@ class MessageGraph {
   void send_and_recv(const at::Tensor& edges, const std::vector<Message>& messages,
                      const std::vector<Reduction>& reductions, const NodeFunction& node_function = nullptr);
 
-  /// Calls send_and_recv on all edges.
+  /// Sends every message along all edges, as send_and_recv() does, and writes each column at all nodes: a node without
+  /// messages gets zeros. Then applies `node_function`, if given, to all nodes.
   void update_all(const std::vector<Message>& messages, const std::vector<Reduction>& reductions,
                   const NodeFunction& node_function = nullptr);
 
@@ -74,8 +75,15 @@ class MessageGraph {
 
   const EdgeEnds& edge_ends() const;
   EdgeBatch batch_of(const Rows& edges) const;
-  void pass_messages(std::string_view caller, const Rows& edges, const std::vector<Message>& messages,
-                     const std::vector<Reduction>& reductions, const NodeFunction& node_function);
+
+  struct Received {
+    at::Tensor nodes;  // the nodes that received a message, ascending
+    Columns columns;   // one row for each of `nodes`
+  };
+  Received reduce(std::string_view caller, const Rows& edges, const std::vector<Message>& messages,
+                  const std::vector<Reduction>& reductions) const;
+  /// Writes columns at `nodes`, and applies `node_function` to them unless it is empty.
+  void finish(std::string_view caller, const Rows& nodes, const Columns& reduced, const NodeFunction& node_function);
 
   Graph graph_;
   Frame ndata_;

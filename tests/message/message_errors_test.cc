@@ -152,12 +152,10 @@ TEST_F(MessageErrors, NameTheColumnsThatAReduceFunctionReturnsDifferently) {
 
 TEST_F(MessageErrors, NameShapesThatDoNotAlign) {
   EXPECT_EQ(error_of([&] { g.apply_edges(u_mul_e("x", "y", "m")); }),
-            "u_mul_e: on the edges 'x' is [9, 2] and 'y' is [9, 2, 4], equally many dimensions are needed, each of one "
-            "size or 1");
+            "u_mul_e: on the edges 'x' is [9, 2] and 'y' is [9, 2, 4], last dimensions of one size or 1 are needed");
   g.ndata().set("wide", at::ones({3, 5}));
   EXPECT_EQ(error_of([&] { g.apply_edges(u_add_v("x", "wide", "m")); }),
-            "u_add_v: on the edges 'x' is [9, 2] and 'wide' is [9, 5], equally many dimensions are needed, each of one "
-            "size or 1");
+            "u_add_v: on the edges 'x' is [9, 2] and 'wide' is [9, 5], last dimensions of one size or 1 are needed");
   EXPECT_EQ(error_of([&] { g.apply_edges(u_dot_v("x", "wide", "m")); }),
             "u_dot_v: on the edges 'x' is [9, 2] and 'wide' is [9, 5], a last dimension of one size is needed");
   g.ndata().set("flat", at::ones({3}));
@@ -166,8 +164,8 @@ TEST_F(MessageErrors, NameShapesThatDoNotAlign) {
   g.ndata().set("heads", at::ones({3, 2, 4}));
   g.ndata().set("more heads", at::ones({3, 3, 4}));
   EXPECT_EQ(error_of([&] { g.apply_edges(u_dot_v("heads", "more heads", "m")); }),
-            "u_dot_v: on the edges 'heads' is [9, 2, 4] and 'more heads' is [9, 3, 4], equally many dimensions are "
-            "needed, each of one size or 1");
+            "u_dot_v: on the edges 'heads' is [9, 2, 4] and 'more heads' is [9, 3, 4], last dimensions of one size or 1 "
+            "are needed");
 }
 
 TEST_F(MessageErrors, NameTheTypeOfAMessageThatCannotBeAveraged) {
