@@ -40,6 +40,8 @@ void check_row_begin(std::span<const EdgeIndex> row_begin, EdgeIndex num_edges) 
 }
 
 void check_edges(std::int64_t num_sources, std::int64_t num_destinations, const EdgeList& edges) {
+  check_node_count(num_sources, "from_edges: num_sources");
+  check_node_count(num_destinations, "from_edges: num_destinations");
   check(edges.sources.size() == edges.destinations.size(),
         "from_edges: edges has {} sources and {} destinations, needs as many of each", edges.sources.size(),
         edges.destinations.size());
@@ -51,6 +53,18 @@ void check_edges(std::int64_t num_sources, std::int64_t num_destinations, const 
     check(destination >= 0 && destination < num_destinations,
           "from_edges: edges.destinations[{}] is {}, needs a number in [0, {})", i, destination, num_destinations);
   }
+}
+
+/// Calls place(index in the list, number of the edge in the relation) for each edge. Returns the first edge of each row,
+/// and the number of edges.
+template <class Place>
+std::vector<EdgeIndex> sort_into_rows(std::int64_t num_destinations, const EdgeList& edges, Place place) {
+  std::vector<EdgeIndex> row_begin(num_destinations + 1, 0);
+  for (const NodeIndex destination : edges.destinations) ++row_begin[destination + 1];
+  std::partial_sum(row_begin.begin(), row_begin.end(), row_begin.begin());
+  std::vector<EdgeIndex> next(row_begin.begin(), row_begin.end() - 1);
+  for (std::size_t i = 0; i < edges.destinations.size(); ++i) place(i, next[edges.destinations[i]]++);
+  return row_begin;
 }
 
 /// Returns whether `destination` has the same sources in `a` and in `b`. Its rows in `a` and `b` have equal sizes.
@@ -107,18 +121,23 @@ Relation Relation::from_csr(std::int64_t num_sources, std::vector<EdgeIndex> row
 }
 
 Relation Relation::from_edges(std::int64_t num_sources, std::int64_t num_destinations, const EdgeList& edges) {
-  check_node_count(num_sources, "from_edges: num_sources");
-  check_node_count(num_destinations, "from_edges: num_destinations");
   check_edges(num_sources, num_destinations, edges);
-
-  std::vector<EdgeIndex> row_begin(num_destinations + 1, 0);
-  for (const NodeIndex destination : edges.destinations) ++row_begin[destination + 1];
-  std::partial_sum(row_begin.begin(), row_begin.end(), row_begin.begin());
-
-  std::vector<EdgeIndex> next(row_begin.begin(), row_begin.end() - 1);
   std::vector<NodeIndex> sources(edges.sources.size());
-  for (std::size_t i = 0; i < sources.size(); ++i) sources[next[edges.destinations[i]]++] = edges.sources[i];
+  std::vector<EdgeIndex> row_begin = sort_into_rows(
+      num_destinations, edges, [&](std::size_t given, EdgeIndex edge) { sources[edge] = edges.sources[given]; });
   return from_csr(num_sources, std::move(row_begin), std::move(sources));
+}
+
+RelationWithOrder Relation::from_edges_with_order(std::int64_t num_sources, std::int64_t num_destinations,
+                                                  const EdgeList& edges) {
+  check_edges(num_sources, num_destinations, edges);
+  std::vector<NodeIndex> sources(edges.sources.size());
+  std::vector<EdgeIndex> order(edges.sources.size());
+  std::vector<EdgeIndex> row_begin = sort_into_rows(num_destinations, edges, [&](std::size_t given, EdgeIndex edge) {
+    sources[edge] = edges.sources[given];
+    order[edge] = static_cast<EdgeIndex>(given);
+  });
+  return {from_csr(num_sources, std::move(row_begin), std::move(sources)), std::move(order)};
 }
 
 Relation::Form Relation::form() const { return storage_->form; }

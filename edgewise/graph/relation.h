@@ -17,10 +17,12 @@ struct EdgeList {
   std::vector<NodeIndex> destinations;
 };
 
+struct RelationWithOrder;
+
 /// The edges of one kind, from source nodes to destination nodes: a destination attends to its sources.
 ///
 /// A row is the edges into one destination. Edges are numbered row by row, and within a row in the order in which they
-/// were given; the builders of builders.h order them by source. The storage has one of two forms: an interval of
+/// were given. Tensors with a row for each edge, such as edge biases, have the order of these numbers. The builders of builders.h order them by source. The storage has one of two forms: an interval of
 /// sources per row (O(1) memory per row), or compressed sparse rows (CSR): a list of sources per row. A relation never
 /// changes. Copies share their storage and are cheap.
 class Relation {
@@ -36,8 +38,14 @@ class Relation {
   /// Row d has the sources `sources[row_begin[d]] … sources[row_begin[d + 1] - 1]`. Equal sources are separate edges.
   static Relation from_csr(std::int64_t num_sources, std::vector<EdgeIndex> row_begin, std::vector<NodeIndex> sources);
 
-  /// Sorts edges into rows; the edges of a row keep their order. O(nodes + edges), a counting sort.
+  /// Sorts edges into rows; the edges of a row keep their order. The relation thus numbers the edges otherwise than
+  /// `edges`, unless the destinations ascend. O(nodes + edges), a counting sort.
   static Relation from_edges(std::int64_t num_sources, std::int64_t num_destinations, const EdgeList& edges);
+
+  /// Makes the relation of from_edges(), and the order of its edges: `bias.index_select(0, at::tensor(order))` brings a
+  /// tensor with a row for each of `edges` into the order of the relation.
+  static RelationWithOrder from_edges_with_order(std::int64_t num_sources, std::int64_t num_destinations,
+                                                 const EdgeList& edges);
 
   Form form() const;
   std::int64_t num_sources() const;
@@ -77,6 +85,11 @@ class Relation {
   explicit Relation(std::shared_ptr<const Storage> storage);
   const void* find_or_make(std::type_index type, const Make& make) const;
   std::shared_ptr<const Storage> storage_;
+};
+
+struct RelationWithOrder {
+  Relation relation;
+  std::vector<EdgeIndex> order;  // edge e of the relation is edge order[e] of the list
 };
 
 }  // namespace edgewise

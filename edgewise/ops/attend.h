@@ -20,7 +20,8 @@ struct AttentionOptions {
   std::optional<double> scale = {};
 
   // [E, H], added to the scaled scores, for example for relative positions or edge types. Edges have the order of the
-  // relation: row by row. Undefined means none.
+  // relation: row by row, also if the relation is made from a list of edges in another order, for which
+  // Relation::from_edges_with_order() returns this order. Undefined means none.
   at::Tensor edge_bias = {};
 
   // Share of weights that are set to zero, in [0, 1); the other weights are multiplied by 1 / (1 - dropout).

@@ -57,6 +57,17 @@ TEST(Relation, SortsEdgesByRowAndKeepsTheirOrderWithinIt) {
   EXPECT_THAT(ends_of(relation), ElementsAre(Edge{1, 0}, Edge{2, 2}, Edge{0, 2}, Edge{2, 2}));
 }
 
+TEST(Relation, ReturnsWhereEachEdgeIsInTheListThatItSorts) {
+  const EdgeList list = {.sources = {2, 1, 0, 2, 1}, .destinations = {2, 0, 2, 2, 0}};
+
+  const auto [relation, order] = Relation::from_edges_with_order(3, 3, list);
+
+  EXPECT_EQ(relation, Relation::from_edges(3, 3, list));
+  EXPECT_THAT(order, ElementsAre(1, 4, 0, 2, 3));
+  EXPECT_EQ(error_of([] { Relation::from_edges_with_order(2, 3, {.sources = {2}, .destinations = {0}}); }),
+            "from_edges: edges.sources[0] is 2, needs a number in [0, 2)");
+}
+
 TEST(Relation, CountsMoreEdgesThan32BitsHold) {
   const std::int64_t num_nodes = 200'000;
 

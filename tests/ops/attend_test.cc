@@ -51,6 +51,19 @@ TEST(Attend, WeightsOfARowSumToOne) {
   }
 }
 
+TEST(Attend, AddsBiasesOfAListOfEdgesInTheOrderOfTheirRelation) {
+  const EdgeList list = {.sources = {0, 1, 2, 0}, .destinations = {1, 0, 1, 0}};
+  const auto [relation, order] = Relation::from_edges_with_order(3, 2, list);
+  const at::Tensor zeros = at::zeros({3, 1, 1}, at::kDouble).to(test_device());
+  const at::Tensor value = at::tensor({1.0, 2.0, 3.0}).view({3, 1, 1}).to(test_device(), at::kDouble);
+  const at::Tensor bias = at::tensor({100.0, 0.0, 0.0, 0.0}).view({4, 1}).to(at::kDouble);  // for the edge 0 to 1
+
+  const at::Tensor out = attend(relation, zeros.narrow(0, 0, 2), zeros, value,
+                                {.edge_bias = bias.index_select(0, at::tensor(order)).to(test_device())});
+
+  expect_close(out.cpu().flatten(), at::tensor({1.5, 1.0}, at::kDouble), "output");
+}
+
 TEST(Attend, UsesTheWeightsThatAttentionWeightsGives) {
   const Relation relation = random_relation(12, 9, 5, /*seed=*/2);
   const Tensors inputs = random_inputs(relation, 2, 4, 3);
