@@ -13,6 +13,7 @@
 
 #include "attention_picture.h"
 #include "bindings.h"
+#include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/translate/translation.h"
 #include "texts.h"
@@ -48,7 +49,11 @@ std::string repr_of(const Translation& translation) {
                      best(translation).score, translation.outputs.size());
 }
 
-// Pickling. Tokens may be parts of characters, so that they are bytes.
+// Pickling. Tokens may be parts of characters, so that they are bytes. A state that no __getstate__ gives throws Error.
+
+void check_size(const nb::tuple& state, std::size_t size, const char* name) {
+  check(nb::len(state) == size, "Translation.__setstate__: {} has {} elements, needs {}", name, nb::len(state), size);
+}
 
 nb::tuple make_bytes(const std::vector<std::string>& texts) {
   nb::list list;
@@ -74,7 +79,19 @@ nb::tuple output_state(const TranslatedText& output) {
                         make_bytes(output.tokens), output.token_numbers, aligned, attention, output.ponder_steps);
 }
 
-TranslatedText read_output(const nb::tuple& state) {
+AttentionRow read_attention(const nb::tuple& state, std::size_t input_tokens) {
+  check_size(state, 2, "a row of attention");
+  AttentionRow row = {nb::cast<std::int64_t>(state[0]), nb::cast<std::vector<float>>(state[1])};
+  const auto last_begin = static_cast<std::int64_t>(input_tokens) - std::ssize(row.weights);
+  check(row.first_input >= 0 && row.first_input <= last_begin,
+        "Translation.__setstate__: a row of attention has {} weights from input token {} on, needs tokens of the {} of "
+        "the input",
+        row.weights.size(), row.first_input, input_tokens);
+  return row;
+}
+
+TranslatedText read_output(const nb::tuple& state, std::size_t input_tokens) {
+  check_size(state, 8, "an output");
   TranslatedText output;
   const auto text = nb::cast<nb::bytes>(state[0]);
   output.text.assign(text.c_str(), text.size());
@@ -83,13 +100,25 @@ TranslatedText read_output(const nb::tuple& state) {
   output.tokens = read_bytes(nb::cast<nb::tuple>(state[3]));
   output.token_numbers = nb::cast<std::vector<std::int64_t>>(state[4]);
   const auto aligned = nb::cast<std::vector<std::int64_t>>(state[5]);
-  for (std::size_t i = 0; i + 1 < aligned.size(); i += 2) output.alignment.push_back({aligned[i], aligned[i + 1]});
-  for (const nb::handle element : nb::cast<nb::list>(state[6])) {
-    const auto row = nb::cast<nb::tuple>(element);
-    output.attention.push_back({nb::cast<std::int64_t>(row[0]), nb::cast<std::vector<float>>(row[1])});
+  check(aligned.size() % 2 == 0, "Translation.__setstate__: the alignment has {} numbers, needs pairs", aligned.size());
+  for (std::size_t i = 0; i < aligned.size(); i += 2) output.alignment.push_back({aligned[i], aligned[i + 1]});
+  for (const nb::handle row : nb::cast<nb::list>(state[6])) {
+    output.attention.push_back(read_attention(nb::cast<nb::tuple>(row), input_tokens));
   }
   output.ponder_steps = nb::cast<std::vector<std::int64_t>>(state[7]);
   return output;
+}
+
+Translation read_translation(const nb::tuple& state) {
+  check_size(state, 3, "state");
+  Translation translation = {.input_tokens = read_bytes(nb::cast<nb::tuple>(state[0])),
+                             .outputs = {},
+                             .was_cut = nb::cast<bool>(state[2])};
+  for (const nb::handle output : nb::cast<nb::list>(state[1])) {
+    translation.outputs.push_back(read_output(nb::cast<nb::tuple>(output), translation.input_tokens.size()));
+  }
+  check(!translation.outputs.empty(), "Translation.__setstate__: state has no output, needs at least one");
+  return translation;
 }
 
 /// An output and the input that its attention weights belong to. It keeps the translation alive.
@@ -150,7 +179,11 @@ void bind_results(nb::module_& module) {
   output.def("__repr__", [](const Output& self) { return make_text(repr_of(self.get())); })
       .def("__getstate__", [](const Output& self) { return nb::make_tuple(self.translation, self.index); })
       .def("__setstate__", [](Output& self, const nb::tuple& state) {
-        new (&self) Output{nb::borrow(state[0]), nb::cast<std::size_t>(state[1])};
+        check(nb::len(state) == 2, "Output.__setstate__: state has {} elements, needs 2", nb::len(state));
+        const auto index = nb::cast<std::size_t>(state[1]);
+        const std::size_t count = nb::cast<const Translation&>(state[0]).outputs.size();
+        check(index < count, "Output.__setstate__: the index is {}, needs a number in [0, {})", index, count);
+        new (&self) Output{nb::borrow(state[0]), index};
       });
 
   nb::class_<Translation> translation(
@@ -176,13 +209,7 @@ void bind_results(nb::module_& module) {
              return nb::make_tuple(make_bytes(self.input_tokens), outputs, self.was_cut);
            })
       .def("__setstate__", [](Translation& self, const nb::tuple& state) {
-        Translation read;
-        read.input_tokens = read_bytes(nb::cast<nb::tuple>(state[0]));
-        for (const nb::handle each : nb::cast<nb::list>(state[1])) {
-          read.outputs.push_back(read_output(nb::cast<nb::tuple>(each)));
-        }
-        read.was_cut = nb::cast<bool>(state[2]);
-        new (&self) Translation(std::move(read));
+        new (&self) Translation(read_translation(state));
       });
 }
 

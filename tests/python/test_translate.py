@@ -94,6 +94,26 @@ def test_a_translation_can_be_pickled(model):
     assert pickle.loads(pickle.dumps(translation.outputs[1])).text == translation.outputs[1].text
 
 
+def test_a_state_that_pickle_did_not_write_is_an_error(model):
+    translation = edgewise.Translator(model, beam=2, n_best=2).translate("a b c", attention=True)
+    tokens, outputs, was_cut = translation.__getstate__()
+
+    def with_output(index, value):
+        output = list(outputs[0])
+        output[index] = value
+        return tokens, [tuple(output)], was_cut
+
+    wrong = [(), (tokens, []), (tokens, [], False), (tokens, [()], was_cut), with_output(5, [1, 2, 3]),
+             *(with_output(6, [row]) for row in [(), (2**40, [0.5]), (-1, [0.5]), (0, [0.5] * 99), (-2**63, [])])]
+    for state in wrong:
+        with pytest.raises(edgewise.Error, match="__setstate__"):
+            edgewise.Translation.__new__(edgewise.Translation).__setstate__(state)
+
+    for state in [(), (translation,), (translation, 2), (translation, 2**40)]:
+        with pytest.raises(edgewise.Error, match="__setstate__"):
+            edgewise.Output.__new__(edgewise.Output).__setstate__(state)
+
+
 def test_an_output_outlives_its_translation(translator):
     output = translator.translate("a b").outputs[0]
     assert output.text == translator.translate("a b").text
