@@ -25,7 +25,7 @@ TEST_P(ShippedConfig, KeepsItsValuesWhenItIsReadAndSaved) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, ShippedConfig,
-                         testing::Values("copy", "copy-universal", "d2l-en-fr", "demo", "demo-universal",
+                         testing::Values("copy", "copy-best", "copy-universal", "d2l-en-fr", "demo", "demo-universal",
                                          "multi30k-base", "multi30k-best", "multi30k-tiny", "sort", "sort-universal",
                                          "wmt14-base"),
                          [](const auto& config) {
