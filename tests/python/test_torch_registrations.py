@@ -120,9 +120,18 @@ def test_a_compiled_function_may_make_its_relation():
         return attend(Relation.window(nodes, 2), query, query, query) + attend(Relation.complete(nodes), query, query,
                                                                              query)
 
+    def run_on_edges(edges, row_begin, query):
+        listed = Relation.from_edge_index(edges, query.shape[0])
+        rows = Relation.from_csr(row_begin, edges[0], query.shape[0])
+        return attend(listed, query, query, query) + attend(rows, query, query, query)
+
     torch._dynamo.reset()
     query = torch.randn(9, 2, 8)
     assert_near(torch.compile(run, fullgraph=True, backend="aot_eager")(9, query), run(9, query), 1e-6)
+    edges = torch.tensor([[3, 0, 8, 1, 0], [2, 0, 2, 1, 8]])
+    row_begin = torch.tensor([0, 1, 1, 1, 3, 3, 3, 3, 3, 5])
+    compiled = torch.compile(run_on_edges, fullgraph=True, backend="aot_eager")
+    assert_near(compiled(edges, row_begin, query), run_on_edges(edges, row_begin, query), 1e-6)
 
 
 def test_a_compiled_function_drops_other_weights_at_each_call():
@@ -154,6 +163,39 @@ def test_an_exported_program_keeps_its_relation():
     assert_near(torch.export.load(file).module()(nodes), layer(nodes), 1e-6)
 
 
+def test_an_exported_program_takes_relations():
+    class Layer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.attention = MultiheadAttention(8, 2)
+
+        def forward(self, relation, nodes, edge_bias):
+            return self.attention(relation, nodes, edge_bias=edge_bias)
+
+    layer = Layer()
+    first, other = (Relation.from_edge_index(torch.tensor([[3, 0, 1, 2], ends]), 5) for ends in ([2, 0, 4, 1],
+                                                                                                [0, 0, 2, 3]))
+    nodes, bias = torch.randn(5, 8), torch.randn(4, 2)
+    program = torch.export.export(layer, (first, nodes, bias))
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    file.seek(0)
+    for module in (program.module(), torch.export.load(file).module()):
+        for relation in (first, other):
+            assert_near(module(relation, nodes, bias), layer(relation, nodes, bias), 1e-6)
+
+
+def test_a_relation_is_a_tree_of_tensors():
+    import torch.utils._pytree as pytree
+
+    relation = random_relation(7, 6)
+    inputs = random_inputs(relation, 2, 4, dtype=torch.float32)
+    again = pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, relation)
+    assert again == relation
+    assert_near(attend(again, *inputs), attend(relation, *inputs), 1e-6)
+    assert pytree.tree_map(lambda leaf: None, {"a": relation})["a"].num_sources is None
+
+
 def test_tensors_without_memory_give_shapes():
     from torch._subclasses.fake_tensor import FakeTensorMode
 
@@ -182,8 +224,26 @@ def test_autocast_computes_in_bf16(is_compiled):
     assert all(gradient.dtype == torch.float32 for gradient in found_gradients)
     for found_gradient, gradient in zip(found_gradients, gradients(attend(relation, *inputs), inputs)):
         assert_near(found_gradient, gradient, 5e-2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+def test_autocast_to_float16_gives_float16(dtype):
+    relation = Relation.causal([4, 6])
+    inputs = [tensor.detach().to(dtype).requires_grad_() for tensor in random_inputs(relation, 2, 8,
+                                                                                     dtype=torch.float32)]
+    exact = [tensor.detach().float().requires_grad_() for tensor in inputs]
     with torch.autocast("cpu", torch.float16):
-        assert attend(relation, *inputs).dtype == torch.float32
+        found = attend(relation, *inputs)
+        assert attention_weights(relation, *inputs[:2]).dtype == torch.float32
+        assert edge_softmax(relation, inputs[3]).dtype == dtype
+        assert aggregate(relation, inputs[3], inputs[2]).dtype == dtype
+        assert MultiheadAttention(16, 2)(relation, torch.randn(10, 16)).dtype == torch.float16
+    assert found.dtype == torch.float16
+    expected = attend(relation, *exact)
+    assert_near(found.float(), expected, 2e-3)
+    for found_gradient, gradient in zip(gradients(found.float(), inputs), gradients(expected, exact)):
+        assert found_gradient.dtype == dtype
+        assert_near(found_gradient.float(), gradient, 1e-2)
 
 
 def test_transforms_of_functorch_are_refused():

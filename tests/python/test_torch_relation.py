@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import copy
+import io
 import pickle
 import subprocess
 import sys
@@ -11,12 +12,20 @@ torch = pytest.importorskip("torch")
 
 from torch_reference import RELATIONS, dense_mask, gradients, random_inputs, random_relation  # noqa: E402
 
+import edgewise  # noqa: E402
 from edgewise.torch import Relation, attend, attention_weights  # noqa: E402
 
 
 def test_the_package_does_not_import_torch():
     code = "import sys, edgewise; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_the_error_without_torch_says_what_to_install():
+    code = "import sys; sys.modules['torch'] = None; import edgewise.torch"
+    errors = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr
+    assert errors.splitlines()[-1] == ("ModuleNotFoundError: edgewise.torch: torch is not installed, needs version 2.10 "
+                                       "or newer; run pip install torch")
 
 
 def blocks(*masks):
@@ -136,6 +145,41 @@ def test_a_graph_of_dgl_becomes_a_relation():
         assert relation == Relation.from_edge_index(edges, (3, 2))
     with pytest.raises(TypeError, match="^from_dgl: graph is 3, needs a graph of DGL$"):
         Relation.from_dgl(3)
+    for sources, destinations, wrong in [(2**31, 2, "src"), (3, 2**62, "dst"), (-1, 2, "src")]:
+        with pytest.raises(edgewise.Error, match=rf"^from_dgl: graph.num_{wrong}_nodes\(\) is -?\d+, needs a number"):
+            Relation.from_dgl(FakeGraph((edges[0], edges[1]), sources, destinations))
+    with pytest.raises(edgewise.Error, match=r"^from_dgl: sources\[1\] is 2, needs a number in \[0, 2\)$"):
+        Relation.from_dgl(FakeGraph((edges[0], edges[1]), 2, 2))
+
+
+class EdgeIndex(torch.Tensor):
+    """The part of PyG's EdgeIndex that from_edge_index reads."""
+
+    def as_tensor(self):
+        return self.as_subclass(torch.Tensor)
+
+    def sparse_size(self):
+        return self.sizes
+
+
+@pytest.mark.parametrize("sizes, expected", [((8, 9), (8, 9)), ((None, None), (4, 4)), ((None, 6), (4, 6))])
+def test_an_edge_index_of_pyg_gives_its_size(sizes, expected):
+    edges = torch.tensor([[3, 0], [2, 0]]).as_subclass(EdgeIndex)
+    edges.sizes = sizes
+    relation = Relation.from_edge_index(edges)
+    assert (relation.num_sources, relation.num_destinations) == expected
+    assert type(relation.edge_index()) is torch.Tensor
+    assert Relation.from_edge_index(edges, 5).num_sources == 5
+
+
+def test_default_collate_joins_relations():
+    from torch.utils.data import default_collate
+
+    parts = [Relation.causal(3), random_relation(3, 3)]
+    batch = default_collate([(part, torch.ones(2)) for part in parts])
+    assert batch[0] == Relation.batch(parts)
+    loader = torch.utils.data.DataLoader([{"relation": part} for part in parts * 2], batch_size=2)
+    assert [batch["relation"] for batch in loader] == [Relation.batch(parts)] * 2
 
 
 @pytest.mark.parametrize("name", RELATIONS)
@@ -146,8 +190,28 @@ def test_relations_can_be_pickled_and_copied(name):
     assert hash(again) == hash(relation)
     assert torch.equal(again.edge_index(), relation.edge_index())
     assert copy.deepcopy(relation) is relation
+    file = io.BytesIO()
+    torch.save({"relation": relation}, file)
+    file.seek(0)
+    assert torch.load(file, weights_only=True)["relation"] == relation
     inputs = random_inputs(relation, 2, 4, dtype=torch.float32)
     assert torch.equal(attend(again, *inputs), attend(relation, *inputs))
+
+
+@pytest.mark.parametrize("change", [
+    {"num_edges": 4}, {"num_edges": 2**40}, {"num_edges": -1}, {"order": torch.tensor([0, 1, 1])},
+    {"order": torch.tensor([0, 1, 2**40])}, {"order": torch.tensor([-1, 0, 1])}, {"order": torch.tensor([0, 1])},
+    {"row_begin": torch.tensor([0, 3, 2])}, {"row_begin": torch.tensor([1, 2, 3])},
+    {"sources": torch.tensor([0, 9, 1], dtype=torch.int32)}, {"num_sources": 1}, {"num_sources": 2**40},
+    {"sources": torch.tensor([[0, 2], [0, 2]], dtype=torch.int32)}, {"sources": torch.tensor([0, 1, 1])},
+], ids=str)
+def test_a_pickle_of_a_relation_that_cannot_be_is_an_error(change):
+    restore, _ = Relation.causal(2).__reduce__()
+    arrays = {"num_sources": 2, "row_begin": torch.tensor([0, 1, 3]),
+              "sources": torch.tensor([0, 0, 1], dtype=torch.int32), "num_edges": 3, "order": torch.tensor([2, 0, 1])}
+    assert restore(**arrays).num_edges == 3
+    with pytest.raises(edgewise.Error):
+        restore(**(arrays | change))
 
 
 def test_relations_with_other_edges_differ():

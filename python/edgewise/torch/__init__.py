@@ -11,6 +11,15 @@
 The operations run on the CPU, in float32, bfloat16 and float64. They have gradients, and torch.compile traces them.
 """
 
+try:
+    import torch as _torch
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    raise ModuleNotFoundError("edgewise.torch: torch is not installed, needs version 2.10 or newer; run pip install "
+                              "torch", name="torch") from None
+del _torch
+
 from ._attend import attend, attention_weights
 from ._edges import aggregate, edge_softmax
 from ._multihead import MultiheadAttention

@@ -25,7 +25,8 @@ def attend(relation: Relation, query: Tensor, key: Tensor, value: Tensor, edge_b
     `query` is [destinations, heads, head size], `key` is [sources, heads, head size] and `value` is [sources, heads,
     size of a head's value]; one head of key or value may serve all heads of the query. The tensors may be jagged
     nested tensors [graphs, nodes, heads, size] instead; the result is then jagged, too. A destination without edges
-    gets zeros. The types are float32, bfloat16 and float64; under autocast for the CPU, float32 becomes its type.
+    gets zeros. The types are float32, bfloat16 and float64. Under autocast for the CPU, the result has the type of
+    autocast, except for float64; for float16, the kernels compute in float32.
 
     `edge_bias` is [edges, heads], [edges, 1] or [edges], in the order of the relation's edges. For bfloat16, sums and
     softmax are computed in float32, and `edge_bias` is converted to float32. An edge of score -inf has the effect of
@@ -50,10 +51,11 @@ def attend(relation: Relation, query: Tensor, key: Tensor, value: Tensor, edge_b
                                                  or (bias is not None and bias.requires_grad))
     saves_weights = has_gradients and clamp is None and query.dtype != torch.float64
     seed = torch.randint(2**63 - 1, (1,), dtype=torch.int64) if dropout > 0 else None
-    return operations.attend(
+    out = operations.attend(
         query.contiguous(), key.contiguous(), value.contiguous(), bias, relation._row_begin, relation._sources,
         relation._handle, seed, 1 / math.sqrt(query.shape[2]) if scale is None else scale, clamp, dropout,
         relation._num_saved if saves_weights else 0)
+    return out.to(torch.float16) if out.dtype == torch.float32 and checks.has_float16_autocast() else out
 
 
 def _needs_no_change(relation: Relation, query: Tensor, key: Tensor, value: Tensor) -> bool:
@@ -76,6 +78,7 @@ def _needs_no_change(relation: Relation, query: Tensor, key: Tensor, value: Tens
 
 def _check_and_convert(relation: Relation, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Returns query, key and value in one type and with the same heads."""
+    query, key, value = map(checks.widen_float16, (query, key, value))
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         checks.check_floating_point("attend", name, tensor)
     query, key, value = _autocast(query), _autocast(key), _autocast(value)
@@ -94,7 +97,8 @@ def attention_weights(relation: Relation, query: Tensor, key: Tensor, edge_bias:
     """
     checks.check_no_transform("attention_weights")
     checks.check_relation("attention_weights", relation)
-    query, key = _rows("attention_weights", "query", query), _rows("attention_weights", "key", key)
+    query, key = (checks.widen_float16(_rows("attention_weights", name, tensor))
+                  for name, tensor in (("query", query), ("key", key)))
     for name, tensor in (("query", query), ("key", key)):
         checks.check_floating_point("attention_weights", name, tensor)
     checks.check_same_type("attention_weights", "key", key, "query", query)
@@ -130,7 +134,7 @@ def _rows(function: str, name: str, tensor: Tensor) -> Tensor:
 
 
 def _autocast(tensor: Tensor) -> Tensor:
-    """Converts to the type of autocast for the CPU. The kernels have no float16 and compute in float32 instead."""
+    """Converts to the type of autocast for the CPU, or to float32 for float16, for which there are no kernels."""
     if torch.is_autocast_enabled("cpu") and tensor.dtype in (torch.float32, torch.bfloat16):
         dtype = torch.get_autocast_dtype("cpu")
         return tensor.to(torch.float32 if dtype == torch.float16 else dtype)
@@ -161,6 +165,7 @@ def _expand_heads(function: str, name: str, tensor: Tensor, query: Tensor) -> Te
 
 def _edge_bias(function: str, relation: Relation, query: Tensor, edge_bias: Tensor) -> Tensor:
     """Returns the bias as [edges, heads] in the order of the rows."""
+    edge_bias = checks.widen_float16(edge_bias)
     checks.check_floating_point(function, "edge_bias", edge_bias)
     if edge_bias.dim() == 1:
         edge_bias = edge_bias.unsqueeze(1)

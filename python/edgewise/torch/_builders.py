@@ -181,7 +181,8 @@ def from_csr(row_begin: Any, sources: Any, num_sources: Any) -> Arrays:
     numbers = check_integers("from_csr", "sources", sources, 1, "edges")
     if len(begin) == 0:
         fail("from_csr: row_begin is empty, needs one number more than there are rows")
-    count = len(begin) - 1 if num_sources is None else check_count("from_csr", "num_sources", num_sources)
+    rows = check_count("from_csr", "the number of rows", begin.shape[0] - 1)
+    count = rows if num_sources is None else check_count("from_csr", "num_sources", num_sources)
     if not torch.compiler.is_compiling():
         if int(begin[0]) != 0:
             fail(f"from_csr: row_begin[0] is {int(begin[0])}, needs 0")
@@ -199,12 +200,14 @@ def from_csr(row_begin: Any, sources: Any, num_sources: Any) -> Arrays:
 
 def from_edge_index(edge_index: Any, size: Any) -> Arrays:
     function = "from_edge_index"
-    edges = check_integers(function, "edge_index", edge_index, 2, "sources and destinations, edges")
+    as_tensor = getattr(edge_index, "as_tensor", None)  # of PyG's EdgeIndex
+    edges = check_integers(function, "edge_index", as_tensor() if callable(as_tensor) else edge_index, 2,
+                           "sources and destinations, edges")
     if edges.shape[0] != 2:
         fail(f"{function}: edge_index has shape {list(edges.shape)}, needs 2 rows: sources and destinations")
     if size is None:
-        num_sources = num_destinations = int(edges.max()) + 1 if edges.numel() > 0 else 0
-    elif isinstance(size, int):
+        num_sources, num_destinations = _sizes_of(edge_index, edges)
+    elif isinstance(size, (int, torch.SymInt)):
         num_sources = num_destinations = check_count(function, "size", size)
     elif isinstance(size, Sequence) and len(size) == 2:
         num_sources, num_destinations = (check_count(function, f"size[{i}]", count) for i, count in enumerate(size))
@@ -213,13 +216,27 @@ def from_edge_index(edge_index: Any, size: Any) -> Arrays:
     return _sort_edges(function, edges[0], edges[1], num_sources, num_destinations)
 
 
+def _sizes_of(edge_index: Tensor, edges: Tensor) -> tuple[int, int]:
+    """Returns the sparse_size of PyG's EdgeIndex, where it has one, and else one more than the largest number."""
+    sparse_size = getattr(edge_index, "sparse_size", None)
+    sizes = tuple(sparse_size()) if callable(sparse_size) else (None, None)
+    if None not in sizes:
+        return sizes
+    largest = int(edges.max()) if edges.numel() > 0 else -1
+    if largest >= MAX_NODES:
+        fail(f"from_edge_index: edge_index has the node {largest}, needs nodes up to {MAX_NODES - 1}")
+    return tuple(largest + 1 if size is None else size for size in sizes)  # type: ignore[return-value]
+
+
 def _sort_edges(function: str, sources: Tensor, destinations: Tensor, num_sources: int,
                 num_destinations: int) -> Arrays:
     _check_range(function, "sources", sources, num_sources)
     _check_range(function, "destinations", destinations, num_destinations)
-    row_begin = _begin_of(torch.bincount(destinations, minlength=num_destinations))
+    # Not bincount and not a condition in torch.compile, which cannot trace what depends on the numbers.
+    counts = torch.zeros(num_destinations, dtype=torch.int64).scatter_add(0, destinations, torch.ones_like(destinations))
+    row_begin = _begin_of(counts)
     order = None
-    if bool((destinations.diff() < 0).any()):
+    if torch.compiler.is_compiling() or bool((destinations.diff() < 0).any()):
         order = destinations.argsort(stable=True)
         sources = sources[order]
     return num_sources, row_begin, sources.to(torch.int32).contiguous(), len(sources), order
@@ -237,8 +254,9 @@ def from_dgl(graph: Any, etype: Any) -> Arrays:
         sources, destinations = graph.edges(order="eid", etype=etype)
         num_sources, num_destinations = graph.num_src_nodes(source_type), graph.num_dst_nodes(destination_type)
     return _sort_edges("from_dgl", check_integers("from_dgl", "sources", sources, 1, "edges"),
-                       check_integers("from_dgl", "destinations", destinations, 1, "edges"), num_sources,
-                       num_destinations)
+                       check_integers("from_dgl", "destinations", destinations, 1, "edges"),
+                       check_count("from_dgl", "graph.num_src_nodes()", num_sources),
+                       check_count("from_dgl", "graph.num_dst_nodes()", num_destinations))
 
 
 def from_mask(mask: Any) -> Arrays:
@@ -249,6 +267,19 @@ def from_mask(mask: Any) -> Arrays:
         fail(f"from_mask: mask has shape {list(mask.shape)}, needs 2 dimensions: destinations, sources")
     sources = mask.nonzero()[:, 1].to(torch.int32).contiguous()
     return mask.shape[1], _begin_of(mask.sum(1)), sources, len(sources), None
+
+
+def check_arrays(function: str, num_sources: int, row_begin: Tensor, sources: Tensor, num_edges: int,
+                 order: Tensor | None) -> None:
+    """Checks what the constructor of a relation does not check: the number of edges and their order."""
+    counts = row_begin.diff() if sources.dim() == 1 else sources.diff(dim=1)[:, 0]
+    if num_edges != int(row_begin[-1]) or not torch.equal(row_begin, _begin_of(counts.to(torch.int64))):
+        fail(f"{function}: num_edges is {num_edges}, needs the number of edges of the rows")
+    if order is None:
+        return
+    check_integers(function, "order", order, 1, "edges")
+    if not torch.equal(order.sort().values, torch.arange(num_edges)):
+        fail(f"{function}: order has {len(order)} numbers, needs each number in [0, {num_edges}) once")
 
 
 def batch(parts: list[Arrays]) -> Arrays:

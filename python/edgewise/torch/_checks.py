@@ -62,6 +62,17 @@ def check_floating_point(function: str, name: str, tensor: Tensor) -> None:
         fail(f"{function}: {name} has type {type_name(tensor.dtype)}, needs {_NEEDED_TYPES}")
 
 
+def has_float16_autocast() -> bool:
+    return torch.is_autocast_enabled("cpu") and torch.get_autocast_dtype("cpu") == torch.float16
+
+
+def widen_float16(tensor: Tensor) -> Tensor:
+    """Returns a float16 tensor under float16 autocast as float32, in which the operations then compute."""
+    if isinstance(tensor, Tensor) and tensor.dtype == torch.float16 and has_float16_autocast():
+        return tensor.to(torch.float32)
+    return tensor
+
+
 def check_same_type(function: str, name: str, tensor: Tensor, other_name: str, other: Tensor) -> None:
     if tensor.dtype != other.dtype:
         fail(f"{function}: {name} has type {type_name(tensor.dtype)}, needs {type_name(other.dtype)}, the type of "

@@ -19,6 +19,8 @@ def edge_softmax(relation: Relation, score: Tensor) -> Tensor:
     """
     checks.check_no_transform("edge_softmax")
     checks.check_relation("edge_softmax", relation)
+    given_type = score.dtype if isinstance(score, torch.Tensor) else None
+    score = checks.widen_float16(score)
     checks.check_floating_point("edge_softmax", "score", score)
     if score.dim() == 0:
         checks.fail("edge_softmax: score has no dimensions, needs at least one: edges")
@@ -30,7 +32,7 @@ def edge_softmax(relation: Relation, score: Tensor) -> Tensor:
     weight = operations.edge_softmax(
         rows.to(checks.accumulator_type(score.dtype)).contiguous(), relation._row_begin, relation._sources,
         relation._handle, relation._num_sources)
-    return relation._from_rows(weight).to(score.dtype).reshape(score.shape)
+    return relation._from_rows(weight).to(given_type).reshape(score.shape)
 
 
 def aggregate(relation: Relation, weight: Tensor, value: Tensor) -> Tensor:
@@ -42,6 +44,8 @@ def aggregate(relation: Relation, weight: Tensor, value: Tensor) -> Tensor:
     """
     checks.check_no_transform("aggregate")
     checks.check_relation("aggregate", relation)
+    given_type = value.dtype if isinstance(value, torch.Tensor) else None
+    weight, value = checks.widen_float16(weight), checks.widen_float16(value)
     checks.check_floating_point("aggregate", "weight", weight)
     checks.check_floating_point("aggregate", "value", value)
     checks.check_dimensions("aggregate", "weight", weight, 2, "edges, heads")
@@ -57,4 +61,4 @@ def aggregate(relation: Relation, weight: Tensor, value: Tensor) -> Tensor:
     rows = relation._to_rows(weight.to(dtype).expand(-1, heads)).contiguous()
     out = operations.aggregate(rows, value.to(dtype).contiguous(), relation._row_begin, relation._sources,
                                relation._handle)
-    return out.to(value.dtype)
+    return out.to(given_type)

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import GetAttrKey, register_pytree_node
+from torch.utils.data._utils.collate import default_collate_fn_map
 
 from edgewise import Error
 
@@ -51,14 +53,7 @@ class Relation:
     # given edges of each stored edge (None: the same).
     def __init__(self, num_sources: int, row_begin: Tensor, sources: Tensor, num_edges: int,
                  order: Tensor | None = None) -> None:
-        self._num_sources = num_sources
-        self._num_destinations = row_begin.shape[0] - 1
-        self._num_edges = num_edges
-        self._row_begin = row_begin
-        self._sources = sources
-        self._order = order
-        self._position = None if order is None else torch.empty_like(order).index_put_((order,), torch.arange(
-            num_edges, dtype=torch.int64))
+        self._set_arrays(num_sources, row_begin, sources, num_edges, order)
         self._num_saved = 0
         if torch.compiler.is_compiling() or type(row_begin) is not Tensor or row_begin.device.type != "cpu":
             self._handle = torch.empty(0, dtype=torch.int64)
@@ -69,12 +64,24 @@ class Relation:
                 raise Error(str(error)) from None
             self._handle = _make_handle(number)
 
+    def _set_arrays(self, num_sources: int, row_begin: Tensor, sources: Tensor, num_edges: int,
+                    order: Tensor | None) -> None:
+        self._num_sources = num_sources
+        self._row_begin = row_begin
+        self._sources = sources
+        self._num_edges = num_edges
+        self._order = order
+        is_traced = isinstance(row_begin, Tensor)  # else a placeholder of torch.utils._pytree
+        self._num_destinations = row_begin.shape[0] - 1 if is_traced else 0
+        self._position = order.argsort() if is_traced and order is not None else None
+
     @staticmethod
     def from_edge_index(edge_index: Tensor, size: int | tuple[int, int] | None = None) -> Relation:
         """Makes the relation of PyG's `edge_index`, [2, edges]: row 0 has the sources, row 1 the destinations.
 
-        `size` is the number of nodes, or the numbers of sources and destinations; by default one more than the largest
-        number in `edge_index`. Equal edges are separate edges.
+        `size` is the number of nodes, or the numbers of sources and destinations; by default the `sparse_size` of PyG's
+        EdgeIndex, and for other tensors one more than the largest number in `edge_index`. Equal edges are separate
+        edges.
         """
         return Relation(*builders.from_edge_index(edge_index, size))
 
@@ -178,7 +185,7 @@ class Relation:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Relation, (self._num_sources, self._row_begin, self._sources, self._num_edges, self._order)
+        return _restore, (self._num_sources, self._row_begin, self._sources, self._num_edges, self._order)
 
     # Tensors of edges, in the order of the rows and in the order in which the edges were given.
     def _to_rows(self, edges: Tensor) -> Tensor:
@@ -187,3 +194,48 @@ class Relation:
     def _from_rows(self, edges: Tensor) -> Tensor:
         return edges if self._position is None else edges.index_select(0, self._position)
 
+
+def _restore(num_sources: int, row_begin: Tensor, sources: Tensor, num_edges: int, order: Tensor | None) -> Relation:
+    """Makes a relation from a pickle, which may come from anywhere: torch.load calls this function."""
+    builders.check_arrays("Relation", num_sources, row_begin, sources, num_edges, order)
+    return Relation(num_sources, row_begin, sources, num_edges, order)
+
+
+def _leaves_of(relation: Relation) -> dict[str, Any]:
+    order = relation._order
+    if order is None and not relation.has_intervals:
+        # A program that torch.export has traced needs the same leaves for all relations of a form.
+        order = torch.arange(relation._num_edges, dtype=torch.int64)
+    return {"num_sources": relation._num_sources, "row_begin": relation._row_begin, "sources": relation._sources,
+            "num_edges": relation._num_edges, "order": order, "handle": relation._handle}
+
+
+def _flatten(relation: Relation) -> tuple[list[Any], None]:
+    return list(_leaves_of(relation).values()), None
+
+
+def _flatten_with_keys(relation: Relation) -> tuple[list[tuple[Any, Any]], None]:
+    return [(GetAttrKey(name), leaf) for name, leaf in _leaves_of(relation).items()], None
+
+
+def _unflatten(leaves: Iterable[Any], context: None) -> Relation:
+    """Makes a relation of leaves, which torch may have replaced by tensors that it traces or by other objects."""
+    relation = object.__new__(Relation)
+    num_sources, row_begin, sources, num_edges, order, handle = leaves
+    relation._set_arrays(num_sources, row_begin, sources, num_edges, order)
+    relation._handle = handle
+    relation._num_saved = 0
+    return relation
+
+
+def _collate(relations: Sequence[Relation], *, collate_fn_map: Any = None) -> Relation:
+    return Relation.batch(relations)
+
+
+# A relation may then be an argument of a program of torch.export, an element that torch's DataLoader collates, and part
+# of what torch.load reads with weights_only=True.
+register_pytree_node(Relation, _flatten, _unflatten, serialized_type_name="edgewise.torch.Relation",
+                     to_dumpable_context=lambda context: None, from_dumpable_context=lambda context: None,
+                     flatten_with_keys_fn=_flatten_with_keys)
+default_collate_fn_map[Relation] = _collate
+torch.serialization.add_safe_globals([_restore])
