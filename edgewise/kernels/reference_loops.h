@@ -32,10 +32,10 @@ void scale_in_place(T* x, T factor, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) x[i] *= factor;
 }
 
-/// Returns exp(score - base), or 0 for a score of -inf, even if base is -inf: an edge with this score has no effect.
+/// Returns exp(score - base), or 0 if both are -inf: a row whose edges all have this score has the weights 0.
 template <typename T>
 T exp_difference(T score, T base) {
-  return score == -kInfinity<T> ? T{0} : std::exp(score - base);
+  return score == base && score == -kInfinity<T> ? T{0} : std::exp(score - base);
 }
 
 /// Replaces `count` scores, `stride` elements apart, by their softmax. Never overflows: subtracts the maximum.

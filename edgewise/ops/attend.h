@@ -40,7 +40,9 @@ struct AttentionOptions {
 ///     out[d]    = sum over the edges into d of weight[e] * value[s]
 ///
 /// The relation determines which token attends to which: there is no mask argument. A destination without edges gets
-/// zeros. An edge of score -inf, which only a bias can cause, has the effect of an absent edge.
+/// zeros. An edge of score -inf, which a bias can cause, has the effect of an absent edge if the value of its source is
+/// finite. On CPUs, an infinity or NaN reaches only the outputs and gradients that it reaches in attend_plain(), along
+/// edges; where there is one, attend() computes again, edge by edge.
 ///
 ///     auto out_DHV = attend(causal(length), query_DHK, key_SHK, value_SHV);
 ///

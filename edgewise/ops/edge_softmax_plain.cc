@@ -13,10 +13,10 @@ namespace edgewise {
 
 at::Tensor softmax_over_rows(const EdgeIndexTensors& edges, std::int64_t num_destinations, const at::Tensor& score_EH) {
   const at::Tensor row_EH = edges.destination_E.unsqueeze(1).expand_as(score_EH);
-  at::Tensor maximum_DH =
-      at::full({num_destinations, score_EH.size(1)}, -std::numeric_limits<double>::infinity(), score_EH.options())
-          .scatter_reduce(0, row_EH, score_EH.detach(), "amax");
-  maximum_DH = maximum_DH.masked_fill(maximum_DH.isinf(), 0);
+  constexpr double kNoScore = -std::numeric_limits<double>::infinity();
+  at::Tensor maximum_DH = at::full({num_destinations, score_EH.size(1)}, kNoScore, score_EH.options())
+                              .scatter_reduce(0, row_EH, score_EH.detach(), "amax");
+  maximum_DH = maximum_DH.masked_fill(maximum_DH == kNoScore, 0);
 
   const at::Tensor exp_EH = (score_EH - maximum_DH.index_select(0, edges.destination_E)).exp();
   const at::Tensor total_DH =

@@ -84,6 +84,9 @@ class AttentionProblem {
   std::vector<AccumulatorType<T>>& edge_bias() { return edge_bias_; }
 
   std::vector<T>& query() { return query_; }
+  std::vector<T>& key() { return key_; }
+  std::vector<T>& value() { return value_; }
+  std::vector<T>& grad_out() { return grad_out_; }
 
   /// Runs the reference kernels.
   AttentionResult<T> run() const {

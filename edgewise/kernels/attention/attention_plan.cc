@@ -49,7 +49,7 @@ void attention_forward(const AttentionForward<T>& p, const AttentionPlan& plan) 
   const AttentionPath path = plan.path_of<T>();
   if (path == AttentionPath::kReference) return reference::attention_forward(p, plan.relation());
   if constexpr (!std::is_same_v<T, double>) {
-    if (path == AttentionPath::kTiles) return cpu::tile_attention_forward(p, plan.tiles());
+    if (path == AttentionPath::kTiles && cpu::tile_attention_forward(p, plan.tiles())) return;
     cpu::row_attention_forward(p, plan.rows());
   }
 }
@@ -59,7 +59,7 @@ void attention_backward(const AttentionBackward<T>& p, const AttentionPlan& plan
   const AttentionPath path = plan.path_of<T>();
   if (path == AttentionPath::kReference) return reference::attention_backward(p, plan.relation());
   if constexpr (!std::is_same_v<T, double>) {
-    if (path == AttentionPath::kTiles) return cpu::tile_attention_backward(p, plan.tiles());
+    if (path == AttentionPath::kTiles && cpu::tile_attention_backward(p, plan.tiles())) return;
     cpu::row_attention_backward(p, plan.rows());
   }
 }

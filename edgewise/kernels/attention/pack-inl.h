@@ -64,21 +64,47 @@ PaddedMatrix view_or_pack(const StridedRows<const T>& rows, float* buffer) {
   return {buffer, padded_size(rows.size)};
 }
 
-/// Writes rows[i] = factor_of(i) * from[i], where `from` is [rows.count, padded_size(rows.size)].
+/// Finds infinities and NaN among numbers: the product of such a number and 0 is NaN.
+class FiniteCheck {
+ public:
+  HWY_INLINE FiniteCheck() : sum_(hn::Zero(FloatTag())) {}
+  HWY_INLINE void add(Floats values) { sum_ = hn::MulAdd(values, hn::Zero(FloatTag()), sum_); }
+  HWY_INLINE bool are_all_finite() const { return hn::AllFalse(FloatTag(), hn::IsNaN(sum_)); }
+
+ private:
+  Floats sum_;
+};
+
+/// Writes rows[i] = factor_of(i) * from[i], where `from` is [rows.count, padded_size(rows.size)]. Returns whether all
+/// these numbers are finite.
 template <typename T, class FactorOf>
-void unpack(const float* from, const StridedRows<T>& rows, FactorOf factor_of) {
+bool unpack(const float* from, const StridedRows<T>& rows, FactorOf factor_of) {
+  FiniteCheck check;
   for (std::int64_t i = 0; i < rows.count; ++i) {
     const auto factor = hn::Set(FloatTag(), factor_of(i));
     T* to = rows.row(i);
-    for_each_vector(rows.size, [&](std::int64_t k, auto part)
-                                   HWY_ATTR { store(part, hn::Mul(factor, hn::Load(FloatTag(), from + k)), to + k); });
+    for_each_vector(rows.size, [&](std::int64_t k, auto part) HWY_ATTR {
+      const auto values = hn::Mul(factor, hn::Load(FloatTag(), from + k));
+      check.add(values);
+      store(part, values, to + k);
+    });
     from += padded_size(rows.size);
   }
+  return check.are_all_finite();
 }
 
 template <typename T>
-void unpack(const float* from, const StridedRows<T>& rows) {
-  unpack(from, rows, [](std::int64_t) { return 1.0f; });
+bool unpack(const float* from, const StridedRows<T>& rows) {
+  return unpack(from, rows, [](std::int64_t) { return 1.0f; });
+}
+
+/// Returns whether all numbers of rows are finite. The size of a row must be a multiple of kLanes.
+inline bool are_finite(const StridedRows<float>& rows) {
+  FiniteCheck check;
+  for (std::int64_t i = 0; i < rows.count; ++i) {
+    for (std::int64_t k = 0; k < rows.size; k += kLanes) check.add(hn::LoadU(FloatTag(), rows.row(i) + k));
+  }
+  return check.are_all_finite();
 }
 
 /// A matrix [depth, columns] in panels of kMaxVectors vectors of columns; the last panel may have fewer. Each panel is

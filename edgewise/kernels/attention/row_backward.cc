@@ -24,16 +24,22 @@ struct RowGradients {
 };
 
 // Notation: w = weights, m = dropout factors, g[e] = <gradient of out, value of e>. The gradient of score e is
-// w[e] * (m[e] * g[e] - sum over the row of w * m * g).
+// w[e] * (m[e] * g[e] - sum over the row of w * m * g / sum over the row of w). The sum of w differs from 1 by the
+// rounding error of the row's normalizer, which is large for large scores.
 HWY_INLINE void differentiate_softmax(const RowGradients& row, const float* factor, std::int64_t count) {
   const FloatTag d;
   if (factor != nullptr) multiply_in_place(row.grad, factor, count);
   std::fill(row.grad + count, row.grad + padded_size(count), 0.0f);
   auto sum = hn::Zero(d);
+  auto total = hn::Zero(d);
   for (std::int64_t i = 0; i < count; i += kLanes) {
-    sum = hn::MulAdd(hn::LoadU(d, row.weight + i), hn::LoadU(d, row.grad + i), sum);
+    const auto weight = hn::LoadU(d, row.weight + i);
+    sum = hn::MulAdd(weight, hn::LoadU(d, row.grad + i), sum);
+    total = hn::Add(total, weight);
   }
-  const auto mean = hn::SumOfLanes(d, sum);
+  const auto total_weight = hn::SumOfLanes(d, total);
+  const auto is_zero = hn::Eq(total_weight, hn::Zero(d));
+  const auto mean = hn::IfThenZeroElse(is_zero, hn::Div(hn::SumOfLanes(d, sum), total_weight));
   for (std::int64_t i = 0; i < count; i += kLanes) {
     const auto grad = hn::Mul(hn::LoadU(d, row.weight + i), hn::Sub(hn::LoadU(d, row.grad + i), mean));
     hn::StoreU(grad, d, row.grad + i);

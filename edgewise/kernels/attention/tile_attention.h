@@ -16,13 +16,16 @@ using AnyAttentionBackward = std::variant<const AttentionBackward<float>*, const
 
 namespace cpu {
 
-/// A NaN or an infinity in a key or value may spread to all rows of the source's run (TileRun).
+// Both functions return whether all their results are finite. If they are not, an infinity or NaN of a node may have
+// reached nodes without an edge to it, because the products of matrices multiply it by the weight 0 of an absent edge.
+// The caller then computes all results again by other kernels.
+
 template <typename T>
-void tile_attention_forward(const AttentionForward<T>& p, const TilePlan& plan);
+bool tile_attention_forward(const AttentionForward<T>& p, const TilePlan& plan);
 
 /// Overwrites all gradients. Gives the same bits for any number of threads.
 template <typename T>
-void tile_attention_backward(const AttentionBackward<T>& p, const TilePlan& plan);
+bool tile_attention_backward(const AttentionBackward<T>& p, const TilePlan& plan);
 
 }  // namespace cpu
 }  // namespace edgewise::kernels

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <atomic>
 
 #include "edgewise/kernels/attention/backward_parts.h"
 #include "edgewise/kernels/attention/parallel_rows.h"
@@ -20,9 +21,11 @@ void clear_matrix(float* matrix, std::int64_t rows, std::int64_t size) {
   std::fill_n(matrix, rows * padded_size(size), 0.0f);
 }
 
+// The functions below return whether the gradients that they compute are finite.
+
 // Computes all gradients of a run, and each weight once.
 template <typename T>
-void differentiate_run(const AttentionBackward<T>& p, const TilePlan& plan, const TileRun& run, HeadRange heads) {
+bool differentiate_run(const AttentionBackward<T>& p, const TilePlan& plan, const TileRun& run, HeadRange heads) {
   const AttentionForward<T>& f = p.forward;
   Scratch& scratch = Scratch::of_this_thread();
   scratch.reset();
@@ -49,11 +52,12 @@ void differentiate_run(const AttentionBackward<T>& p, const TilePlan& plan, cons
     }
     backward.store_sources(run.sources, grad_key, grad_value);
   }
+  return backward.is_finite();
 }
 
 // Computes the gradients of a block's queries and edge biases.
 template <typename T>
-void differentiate_rows(const AttentionBackward<T>& p, const TilePlan& plan, const TileRun& run, const RowBlock& block,
+bool differentiate_rows(const AttentionBackward<T>& p, const TilePlan& plan, const TileRun& run, const RowBlock& block,
                         HeadRange heads) {
   Scratch& scratch = Scratch::of_this_thread();
   scratch.reset();
@@ -65,11 +69,12 @@ void differentiate_rows(const AttentionBackward<T>& p, const TilePlan& plan, con
     backward.differentiate_block(block, [&](const RelationTile& tile) { backward.sum_for_queries(tile, grad_query); });
     backward.store_queries(block, grad_query);
   }
+  return backward.is_finite();
 }
 
 // Computes the gradients of the keys and values of a source tile.
 template <typename T>
-void differentiate_sources(const AttentionBackward<T>& p, const TilePlan& plan, const TileRun& run,
+bool differentiate_sources(const AttentionBackward<T>& p, const TilePlan& plan, const TileRun& run,
                            const SourceTile& sources, HeadRange heads) {
   Scratch& scratch = Scratch::of_this_thread();
   scratch.reset();
@@ -92,12 +97,13 @@ void differentiate_sources(const AttentionBackward<T>& p, const TilePlan& plan, 
     }
     backward.store_sources(sources.sources, grad_key, grad_value);
   }
+  return backward.is_finite();
 }
 
-void differentiate_part(const AnyAttentionBackward& any, const TilePlan& plan, const BackwardPart& part,
+bool differentiate_part(const AnyAttentionBackward& any, const TilePlan& plan, const BackwardPart& part,
                         HeadRange heads) {
   const TileRun& run = plan.runs[part.run];
-  std::visit(
+  return std::visit(
       [&](const auto* p) HWY_ATTR {
         switch (part.kind) {
           case BackwardPart::Kind::kRun:
@@ -105,8 +111,9 @@ void differentiate_part(const AnyAttentionBackward& any, const TilePlan& plan, c
           case BackwardPart::Kind::kRows:
             return differentiate_rows(*p, plan, run, plan.blocks[part.index], heads);
           case BackwardPart::Kind::kSources:
-            return differentiate_sources(*p, plan, run, plan.tiles[part.index], heads);
+            break;
         }
+        return differentiate_sources(*p, plan, run, plan.tiles[part.index], heads);
       },
       any);
 }
@@ -121,7 +128,8 @@ namespace edgewise::kernels::cpu {
 HWY_EXPORT(differentiate_part);
 
 template <typename T>
-void tile_attention_backward(const AttentionBackward<T>& p, const TilePlan& plan) {
+bool tile_attention_backward(const AttentionBackward<T>& p, const TilePlan& plan) {
+  std::atomic<bool> is_finite = true;
   const AttentionForward<T>& f = p.forward;
   for (const Interval& unused : plan.unused_sources) {
     clear_heads(p.grad_key, unused.begin, unused.end, f.heads(), f.num_heads, f.head_size);
@@ -131,12 +139,13 @@ void tile_attention_backward(const AttentionBackward<T>& p, const TilePlan& plan
   parallel_head_ranges(
       std::ssize(parts) - 1, f.heads(), [&](std::int64_t part) { return parts[part].cost_before; },
       [&](std::int64_t part, HeadRange heads) {
-        HWY_DYNAMIC_DISPATCH(differentiate_part)(&p, plan, parts[part], heads);
+        if (!HWY_DYNAMIC_DISPATCH(differentiate_part)(&p, plan, parts[part], heads)) is_finite = false;
       });
+  return is_finite;
 }
 
-template void tile_attention_backward(const AttentionBackward<float>&, const TilePlan&);
-template void tile_attention_backward(const AttentionBackward<BFloat16>&, const TilePlan&);
+template bool tile_attention_backward(const AttentionBackward<float>&, const TilePlan&);
+template bool tile_attention_backward(const AttentionBackward<BFloat16>&, const TilePlan&);
 
 }  // namespace edgewise::kernels::cpu
 #endif  // HWY_ONCE

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shapes: K = head size, V = value size; a tile is R rows by C columns.
+#include <atomic>
 #include <cmath>
 #include <optional>
 
@@ -102,6 +103,9 @@ class BlockForward {
     store_rows();
   }
 
+  /// Returns whether all outputs of the heads so far are finite.
+  bool is_finite() const { return is_finite_; }
+
  private:
   void attend(const RelationTile& tile) {
     if (tile.is_empty()) return;
@@ -188,8 +192,10 @@ class BlockForward {
     HWY_ALIGN float inverse[kTileRows];
     softmax_.finish(num_rows_, log_normalizer, inverse);
     if (!has_sum_) std::fill_n(sum_, num_rows_ * padded_size(p_.value_size), 0.0f);
-    unpack(sum_, rows_of_head(p_.out, block_.row_begin, num_rows_, head_, p_.num_heads, p_.value_size),
-           [&](std::int64_t row) { return inverse[row]; });
+    const bool is_finite =
+        unpack(sum_, rows_of_head(p_.out, block_.row_begin, num_rows_, head_, p_.num_heads, p_.value_size),
+               [&](std::int64_t row) { return inverse[row]; });
+    is_finite_ = is_finite_ && is_finite;
     if (saved_ != nullptr) scale_rows(inverse, stride_, saved_);
     for (std::int64_t row = 0; row < num_rows_; ++row) {
       p_.log_normalizer[(block_.row_begin + row) * p_.num_heads + head_] = log_normalizer[row];
@@ -207,6 +213,7 @@ class BlockForward {
   SoftmaxState softmax_;
   std::int64_t stride_;  // floats from row to row of score_ and saved_
   bool has_sum_ = false;
+  bool is_finite_ = true;
   PaddedMatrix queries_;    // points into query_ or the tensor
   float* query_;            // [R, K]
   float* key_;              // [C, K]
@@ -220,13 +227,15 @@ class BlockForward {
   float* sum_;  // [R, V]
 };
 
-void attend_block(const AnyAttentionForward& any, const TilePlan& plan, const RowBlock& block, HeadRange heads) {
+// Returns whether all outputs are finite.
+bool attend_block(const AnyAttentionForward& any, const TilePlan& plan, const RowBlock& block, HeadRange heads) {
   Scratch& scratch = Scratch::of_this_thread();
   scratch.reset();
-  std::visit(
+  return std::visit(
       [&]<typename T>(const AttentionForward<T>* p) HWY_ATTR {
         BlockForward<T> forward(*p, plan, block, scratch);
         for (std::int64_t head = heads.begin; head < heads.end; ++head) forward.run(head);
+        return forward.is_finite();
       },
       any);
 }
@@ -241,18 +250,20 @@ namespace edgewise::kernels::cpu {
 HWY_EXPORT(attend_block);
 
 template <typename T>
-void tile_attention_forward(const AttentionForward<T>& p, const TilePlan& plan) {
+bool tile_attention_forward(const AttentionForward<T>& p, const TilePlan& plan) {
+  std::atomic<bool> is_finite = true;
   std::vector<std::int64_t> cost_before = {0};
   for (const RowBlock& block : plan.blocks) cost_before.push_back(cost_before.back() + block.cost);
   parallel_head_ranges(
       std::ssize(plan.blocks), p.heads(), [&](std::int64_t block) { return cost_before[block]; },
       [&](std::int64_t block, HeadRange heads) {
-        HWY_DYNAMIC_DISPATCH(attend_block)(&p, plan, plan.blocks[block], heads);
+        if (!HWY_DYNAMIC_DISPATCH(attend_block)(&p, plan, plan.blocks[block], heads)) is_finite = false;
       });
+  return is_finite;
 }
 
-template void tile_attention_forward(const AttentionForward<float>&, const TilePlan&);
-template void tile_attention_forward(const AttentionForward<BFloat16>&, const TilePlan&);
+template bool tile_attention_forward(const AttentionForward<float>&, const TilePlan&);
+template bool tile_attention_forward(const AttentionForward<BFloat16>&, const TilePlan&);
 
 }  // namespace edgewise::kernels::cpu
 #endif  // HWY_ONCE

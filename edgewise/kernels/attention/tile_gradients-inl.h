@@ -136,17 +136,23 @@ class TileBackward {
                   WriteMode::kAdd);
   }
 
-  void store_queries(const RowBlock& block, const float* grad_query) const {
-    unpack(grad_query, head_rows(p_.grad_query, block.row_begin, block.row_end - block.row_begin, f_.head_size));
+  void store_queries(const RowBlock& block, const float* grad_query) {
+    const std::int64_t rows = block.row_end - block.row_begin;
+    add_check(unpack(grad_query, head_rows(p_.grad_query, block.row_begin, rows, f_.head_size)));
   }
 
-  void store_sources(Interval sources, const float* grad_key, const float* grad_value) const {
+  void store_sources(Interval sources, const float* grad_key, const float* grad_value) {
     const std::int64_t count = sources.end - sources.begin;
-    unpack(grad_key, head_rows(p_.grad_key, sources.begin, count, f_.head_size));
-    unpack(grad_value, head_rows(p_.grad_value, sources.begin, count, f_.value_size));
+    add_check(unpack(grad_key, head_rows(p_.grad_key, sources.begin, count, f_.head_size)));
+    add_check(unpack(grad_value, head_rows(p_.grad_value, sources.begin, count, f_.value_size)));
   }
+
+  /// Returns whether all gradients stored so far are finite.
+  bool is_finite() const { return is_finite_; }
 
  private:
+  void add_check(bool are_finite) { is_finite_ = is_finite_ && are_finite; }
+
   template <typename U>
   StridedRows<U> head_rows(U* tensor, std::int64_t first, std::int64_t count, std::int64_t size) const {
     return rows_of_head(tensor, first, count, head_, f_.num_heads, size);
@@ -170,7 +176,7 @@ class TileBackward {
     prefetch(next_sources(p_.grad_value, f_.value_size));
   }
 
-  void store_only_tile(const RelationTile& tile, const RowBlock& block) const {
+  void store_only_tile(const RelationTile& tile, const RowBlock& block) {
     const StridedRows<float> query = head_rows(p_.grad_query, block.row_begin, tile.num_rows(), f_.head_size);
     const StridedRows<float> key = head_rows(p_.grad_key, run_.sources.begin, tile.num_columns(), f_.head_size);
     const StridedRows<float> value = head_rows(p_.grad_value, run_.sources.begin, tile.num_columns(), f_.value_size);
@@ -181,6 +187,7 @@ class TileBackward {
                   WriteMode::kOverwrite);
     sum_over_rows(tile, weight_, stride_, grad_outs_, f_.value_size, {value.data, value.stride}, first,
                   WriteMode::kOverwrite);
+    for (const StridedRows<float>& gradients : {query, key, value}) add_check(are_finite(gradients));
   }
 
   void load_mean_gradients(const RowBlock& block) {
@@ -195,12 +202,15 @@ class TileBackward {
                          hn::Load(d, out_ + row * size + v), sum);
       }
       mean_gradient_[row] = hn::GetLane(hn::SumOfLanes(d, sum));
+      const EdgeIndex* row_begin = plan_.relation.row_begin + block.row_begin + row;
+      has_one_edge_[row] = row_begin[1] - row_begin[0] == 1;
     }
   }
 
   // Notation: w = weights, m = dropout factors, g = gradient of out. `weight` becomes w * m. `grad` changes from
   // <g, value> to the gradient of the score, w * (m * <g, value> - mean), and then to the gradient of <query, key>. The
-  // mean is the sum over the row of w * m * <g, value>, which equals <g, out>.
+  // mean is the sum over the row of w * m * <g, value>. In a row with edges in several tiles it is <g, out>, which
+  // differs by the rounding of out to T.
   void differentiate_row(const RelationTile& tile, std::int64_t row) {
     const IndexRange columns = tile.columns(row);
     float* weight = weight_ + row * stride_;
@@ -208,8 +218,9 @@ class TileBackward {
     if (columns.size() > 0) {
       const float* factor = dropout_.is_active() ? dropout_.factors(row) : nullptr;
       const float mean = compute_weights(tile, row, factor, weight, grad);
+      const bool is_whole = rows_are_whole_ || has_one_edge_[row];
       const bool only_scales = p_.grad_edge_bias == nullptr && clamp_slope_ == nullptr;
-      subtract_mean(columns, rows_are_whole_ ? mean : mean_gradient_[row], factor, only_scales ? f_.scale : 1.0f,
+      subtract_mean(columns, is_whole ? mean : mean_gradient_[row], factor, only_scales ? f_.scale : 1.0f,
                     weight, grad);
       if (!only_scales) differentiate_scores(tile, row, grad);
     }
@@ -217,11 +228,14 @@ class TileBackward {
     clear_outside(columns, stride_, grad);
   }
 
-  // Writes the weights of the row and turns grad into m * <g, value>. Returns the sum over the row of weight * grad.
+  // Writes the weights of the row and turns grad into m * <g, value>. Returns the mean of grad over the row, weighted
+  // by the weights. The sum of weights that are computed again differs from 1 by the rounding error of the normalizer,
+  // which is large for large scores.
   float compute_weights(const RelationTile& tile, std::int64_t row, const float* factor, float* weight,
                         float* grad) const {
     const FloatTag d;
     auto sum = hn::Zero(d);
+    auto total = hn::Zero(d);
     auto add_weight = [&](std::int64_t column, auto w) HWY_ATTR {
       auto g = hn::Load(d, grad + column);
       if (factor != nullptr) {
@@ -229,6 +243,7 @@ class TileBackward {
         hn::Store(g, d, grad + column);
       }
       sum = hn::MulAdd(w, g, sum);
+      total = hn::Add(total, w);
       return w;
     };
     if (saved_ == nullptr) {
@@ -242,7 +257,8 @@ class TileBackward {
         hn::Store(add_weight(column, hn::Load(d, saved + column)), d, weight + column);
       });
     }
-    return hn::GetLane(hn::SumOfLanes(d, sum));
+    const float total_weight = hn::GetLane(hn::SumOfLanes(d, total));
+    return total_weight == 0.0f ? 0.0f : hn::GetLane(hn::SumOfLanes(d, sum)) / total_weight;
   }
 
   static void subtract_mean(IndexRange columns, float mean_gradient, const float* factor, float scale, float* weight,
@@ -280,8 +296,9 @@ class TileBackward {
   std::int64_t head_ = 0;
   ScoreFunction score_function_;
   TileDropout dropout_;
-  bool rows_are_whole_;                    // each tile holds all edges of its rows
-  bool is_only_tile_;                      // the run is one tile
+  bool rows_are_whole_;  // each tile holds all edges of its rows
+  bool is_only_tile_;    // the run is one tile
+  bool is_finite_ = true;
   std::optional<RelationTile> only_tile_;  // for all heads, if is_only_tile_
   const float* saved_ = nullptr;           // [R, C], the weights that forward saved, or null
   std::int64_t stride_;                    // floats from row to row of weight_ and grad_score_
@@ -303,6 +320,7 @@ class TileBackward {
   ColumnPanels value_panels_;              // points into value_transposed_
   float log_normalizer_[kTileRows];        // infinity for a row without edges, so that its weights are 0
   float mean_gradient_[kTileRows];         // unset if rows_are_whole_
+  bool has_one_edge_[kTileRows];           // unset if rows_are_whole_
 };
 
 }  // namespace edgewise::kernels::HWY_NAMESPACE
