@@ -13,6 +13,7 @@
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "tests/kernels/near.h"
+#include "tests/kernels/not_written.h"
 
 // Shapes: T = rows, M = size of a row.
 namespace edgewise::kernels {
@@ -63,7 +64,14 @@ Results<X, Y, N> run(const Case& c, bool reference) {
   const auto grad_sum = normal<X>(count, 5);
   const auto grad_normed = normal<N>(count, 6);
   const Dropout dropout = {c.dropout, 7, 8};
-  Results<X, Y, N> r = {x, x, y, grad_normed, std::vector<float>(c.rows), std::vector<float>(c.rows), gain, gain};
+  Results<X, Y, N> r = {c.has_y ? not_written<X>(count) : x,
+                        not_written<X>(count),
+                        c.has_grad_y ? not_written<Y>(count) : y,
+                        not_written<N>(count),
+                        not_written(c.rows),
+                        not_written(c.rows),
+                        not_written(c.size),
+                        not_written(c.size)};
 
   const AddNormForward<X, Y, N> forward = {.x = x.data(),
                                            .y = c.has_y ? y.data() : nullptr,
@@ -170,7 +178,8 @@ TEST(AddNorm, MapsARowOfEqualNumbersToTheBiasWithAFiniteGradient) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     SCOPED_TRACE(instruction_set_name(set));
-    std::vector<float> normed(34), mean(2), deviation(2), grad_x(34), grad_gain(17), grad_bias(17);
+    auto normed = not_written(34), mean = not_written(2), deviation = not_written(2);
+    auto grad_x = not_written(34), grad_gain = not_written(17), grad_bias = not_written(17);
     add_norm_forward(AddNormForward<float, float, float>{x.data(),
                                                          nullptr,
                                                          gain.data(),
@@ -227,8 +236,8 @@ template <typename X, typename Y>
 void expect_bits_of_reference(std::int64_t count, double rate) {
   const auto x = normal<X>(count, 1);
   const auto y = normal<Y>(count, 2);
-  std::vector<X> actual(x.size());
-  std::vector<X> expected(x.size());
+  auto actual = not_written<X>(x.size());
+  auto expected = not_written<X>(x.size());
   const Dropout dropout = {rate, 3, 4};
   add_dropout(AddDropout<X, Y>{x.data(), y.data(), actual.data(), count, dropout});
   reference::add_dropout(AddDropout<X, Y>{x.data(), y.data(), expected.data(), count, dropout});

@@ -11,6 +11,7 @@
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/dropout/dropout_reference.h"
 #include "edgewise/kernels/simd/instruction_set.h"
+#include "tests/kernels/not_written.h"
 
 namespace edgewise::kernels {
 namespace {
@@ -65,7 +66,7 @@ TEST(Dropout, GivesTheSameBitsForAnyNumberOfThreads) {
 }
 
 TEST(Dropout, GivesTheEdgesOfOneHeadTheFactorsOfAFlatArray) {
-  std::vector<float> factors(101);
+  auto factors = not_written(101);
   reference::edge_dropout_factors({0.4, 6, 7}, 101, /*num_heads=*/1, factors.data());
 
   EXPECT_EQ(factors, drop_ones({0.4, 6, 7}, 101));
@@ -74,7 +75,7 @@ TEST(Dropout, GivesTheEdgesOfOneHeadTheFactorsOfAFlatArray) {
 TEST(Dropout, DrawsIndependentFactorsForEachHeadOfAnEdge) {
   constexpr std::int64_t kEdges = 30'000;
   constexpr std::int64_t kHeads = 3;
-  std::vector<float> factors(kEdges * kHeads);
+  auto factors = not_written(kEdges * kHeads);
   reference::edge_dropout_factors({0.5, 1, 2}, kEdges, kHeads, factors.data());
 
   EXPECT_NEAR(share_of_zeros(factors), 0.5, 0.01);
@@ -135,7 +136,7 @@ TEST(Dropout, MayOverwriteItsInput) {
     const ForcedInstructionSet forced(set);
     std::vector<float> in(2000);
     for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i);
-    std::vector<float> out(in.size());
+    auto out = not_written(in.size());
     kernels::dropout({0.4, 1, 2}, std::ssize(in), in.data(), out.data());
 
     kernels::dropout({0.4, 1, 2}, std::ssize(in), in.data(), in.data());
@@ -154,11 +155,11 @@ TEST(Cast, RoundsToBf16LikeTheTypeBFloat16) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     SCOPED_TRACE(instruction_set_name(set));
-    std::vector<BFloat16> actual(in.size());
+    auto actual = not_written<BFloat16>(in.size());
     cast(std::ssize(in), in.data(), actual.data());
     EXPECT_EQ(bytes(actual), bytes(expected));
 
-    std::vector<float> converted(in.size());
+    auto converted = not_written(in.size());
     cast(std::ssize(in), actual.data(), converted.data());
     EXPECT_EQ(bytes(converted), bytes(std::vector<float>(actual.begin(), actual.end())));
   }

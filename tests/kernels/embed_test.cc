@@ -8,6 +8,7 @@
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/simd/instruction_set.h"
+#include "tests/kernels/not_written.h"
 
 namespace edgewise::kernels {
 namespace {
@@ -50,7 +51,7 @@ Results run(const Case& c, bool reference) {
   const auto weight = normal(kVocabulary * c.size, 3);
   const auto table = normal(kPositions * c.size, 4);
   const auto grad_out = normal(c.tokens * c.size, 5);
-  Results r = {std::vector<float>(grad_out.size()), /*grad_weight, which backward adds to=*/weight};
+  Results r = {not_written(grad_out.size()), /*grad_weight, which backward adds to=*/weight};
   const EmbedForward<float> forward = {.weight = weight.data(),
                                        .tokens = tokens.data(),
                                        .position_table = c.has_positions ? table.data() : nullptr,

@@ -11,6 +11,7 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/kernels/simd/instruction_set.h"
+#include "tests/kernels/not_written.h"
 
 namespace edgewise::kernels {
 namespace {
@@ -55,7 +56,7 @@ class Problem {
   Results run(Run&& run) const {
     const auto size = static_cast<std::size_t>(rows_ * columns_);
     Results results = {residual_, std::vector<float>(size), std::vector<float>(size)};
-    std::vector<T> rounded(size);
+    auto rounded = not_written<T>(size);
     std::vector<float> scales(static_cast<std::size_t>(rows_), 1.0f);
     RowEpilogue<T> p = {.rows = rows_, .columns = columns_, .norm = {static_cast<double>(columns_), 1e-5, 1e-6}};
     p.values = values_.data();

@@ -12,6 +12,7 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/kernels/simd/instruction_set.h"
+#include "tests/kernels/not_written.h"
 
 namespace edgewise::kernels {
 namespace {
@@ -84,7 +85,7 @@ TEST(LogitsTile, ReducesToTheSameTopTokensAndLogSumExpForAnyTileSize) {
           SCOPED_TRACE(std::string(instruction_set_name(set)) + ", vocabulary " + std::to_string(vocabulary) +
                        ", tiles of " + std::to_string(tile_size));
           const Problem problem(kRows, vocabulary, has_penalty);
-          std::vector<float> best(kRows * 8);
+          auto best = not_written(kRows * 8);
           std::vector<std::int32_t> tokens(kRows * 8);
           std::vector<LogSumExpTopK> state(kRows);
           for (std::int64_t row = 0; row < kRows; ++row) {
@@ -144,7 +145,7 @@ TEST(LogitsTile, CopiesTheLogitsOfARowIfLogitsOutIsNotNull) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     const Problem problem(2, 37, /*has_penalty=*/true);
-    std::vector<float> logits(37);
+    auto logits = not_written(37);
     std::vector<LogSumExpTopK> state(2);
     state[1].logits_out = logits.data();
     problem.reduce(0, 37, state);

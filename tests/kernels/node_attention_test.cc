@@ -10,6 +10,7 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/kernels/simd/instruction_set.h"
+#include "tests/kernels/not_written.h"
 
 namespace edgewise::kernels {
 namespace {
@@ -44,10 +45,10 @@ class Problem {
   template <class Run>
   Result run(float clamp, Run&& run) const {
     const std::int64_t size = shape_.num_heads * shape_.head_size;
-    Result result = {std::vector<float>(static_cast<std::size_t>(kRows * size), -1.0f), {}};
+    Result result = {not_written(kRows * size), {}};
     std::vector<float*> weights;
     for (const SourceRange& range : ranges_) {
-      result.weights.emplace_back(static_cast<std::size_t>(range.count * shape_.num_heads));
+      result.weights.push_back(not_written(range.count * shape_.num_heads));
     }
     for (auto& row : result.weights) weights.push_back(row.data());
     std::vector<const T*> sources;

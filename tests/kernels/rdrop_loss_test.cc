@@ -12,6 +12,7 @@
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/random.h"
 #include "edgewise/kernels/simd/instruction_set.h"
+#include "tests/kernels/not_written.h"
 
 namespace edgewise::kernels {
 namespace {
@@ -34,7 +35,7 @@ Result run(std::int64_t vocabulary, const SmoothedTarget& target) {
   std::vector<std::int64_t> labels;
   for (std::int64_t pair = 0; pair < kPairs; ++pair) labels.push_back((5 * pair + 1) % vocabulary);
   Result result;
-  std::vector<Gradient> separate(logits.size());
+  auto separate = not_written<Gradient>(logits.size());
   Gradient* gradient = separate.data();
   if constexpr (std::is_same_v<Gradient, float>) gradient = logits.data();
   rdrop_loss(RDropLoss<Gradient>{.pairs = kPairs,

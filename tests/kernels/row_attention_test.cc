@@ -29,7 +29,7 @@ using ElementTypes = testing::Types<float, BFloat16>;
 TYPED_TEST_SUITE(RowAttention, ElementTypes);
 
 TYPED_TEST(RowAttention, MatchesTheDefinitionOnEveryRelationInBothForms) {
-  for (const auto& [name, relation] : relation_zoo()) {
+  for (const auto& [name, relation] : large_relation_zoo()) {
     for (const Relation& form : {relation, relation.to_csr()}) {
       for (const AttentionCase& options : attention_cases()) {
         SCOPED_TRACE(name + ", " + options.name);
@@ -134,7 +134,7 @@ TYPED_TEST(RowAttention, PropagatesNanInAQueryOnlyToItsRow) {
 }
 
 TEST(ReferenceAttentionInBf16, MatchesTheDefinitionOnEveryRelation) {
-  for (const auto& [name, relation] : relation_zoo()) {
+  for (const auto& [name, relation] : large_relation_zoo()) {
     for (const AttentionCase& options : attention_cases()) {
       SCOPED_TRACE(name + ", " + options.name);
       const AttentionProblem<BFloat16> problem(relation, {3, 8, 5}, options);

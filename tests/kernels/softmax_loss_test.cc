@@ -13,6 +13,7 @@
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/random.h"
 #include "edgewise/kernels/simd/instruction_set.h"
+#include "tests/kernels/not_written.h"
 
 namespace edgewise::kernels {
 namespace {
@@ -43,7 +44,7 @@ template <typename Gradient>
 Result run(std::vector<float> logits, std::int64_t vocabulary, const SmoothedTarget& target) {
   const std::vector<std::int64_t> labels = make_labels(vocabulary);
   Result result;
-  std::vector<Gradient> separate(logits.size());
+  auto separate = not_written<Gradient>(logits.size());
   Gradient* gradient = separate.data();
   if constexpr (std::is_same_v<Gradient, float>) gradient = logits.data();
   softmax_loss(SoftmaxLoss<Gradient>{.rows = kRows,

@@ -16,7 +16,7 @@ namespace edgewise::kernels {
 namespace {
 
 std::vector<NamedRelation> tileable_relations() {
-  std::vector<NamedRelation> relations = relation_zoo();
+  std::vector<NamedRelation> relations = large_relation_zoo();
   std::erase_if(relations, [](const NamedRelation& entry) { return !rows_ascend(entry.relation.view()); });
   relations.push_back({"far apart, as rows", random_relation(700, 60, 5, /*seed=*/1)});
   relations.push_back({"long", window(1000, {.before = 30, .after = 70})});

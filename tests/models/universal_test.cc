@@ -6,6 +6,7 @@
 #include <set>
 
 #include "edgewise/models/universal_transformer.h"
+#include "edgewise/nn/serialize.h"
 #include "tests/models/agreement.h"
 #include "tests/models/universal_models.h"
 #include "tests/support/error_of.h"
@@ -47,6 +48,35 @@ TEST(UniversalTransformer, HaltsNodesAtDifferentSteps) {
   EXPECT_GE(different.size(), 3U);
   EXPECT_GE(*different.begin(), 1);
   EXPECT_LE(*different.rbegin(), 6);
+}
+
+/// Returns a bias whose halting probability, in fp32, has a sum of five in fp32 below the exact sum, rounded to fp32.
+float bias_with_rounded_sum() {
+  for (float bias = -1.5f;; bias += 1e-3f) {
+    const auto p = at::sigmoid(at::tensor(bias)).item<float>();
+    if (p + p + p + p + p < static_cast<float>(5.0 * p)) return bias;
+  }
+}
+
+TEST(UniversalTransformer, HaltsAtTheExactThresholdByMessagesAndFused) {
+  const float bias = bias_with_rounded_sum();
+  TransformerOptions options = universal_options();
+  options.universal.epsilon = 1.0 - 5.0 * at::sigmoid(at::tensor(bias)).item<float>();
+  UniversalTransformer model = universal_model(options);
+  convert_parameters(model, at::kFloat);
+  for (const NamedTensor& named : parameters(model)) {
+    if (named.name.ends_with("halting.linear.weight")) named.tensor.detach().fill_(0);
+    if (named.name.ends_with("halting.linear.bias")) named.tensor.detach().fill_(bias);
+  }
+  const Batch batch = small_batch();
+  MessageGraph graph(batch.graph);
+  Pass pass = Pass::inference();
+  model.forward_by_messages(graph, batch, pass);
+
+  const std::vector<std::int64_t> steps = model.encode(batch, pass).steps;
+
+  EXPECT_EQ(steps, std::vector<std::int64_t>(steps.size(), 5));
+  EXPECT_EQ(steps_of(graph, kEncoder), steps);
 }
 
 TEST(UniversalTransformer, TakesAllStepsWhereASideDoesNotAdapt) {

@@ -8,10 +8,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tests/support/error_of.h"
+#include "tests/support/fill_new_tensors.h"
 #include "tests/support/test_device.h"
 
 namespace edgewise {
@@ -72,8 +74,11 @@ inline at::Tensor gradient_of_output(at::IntArrayRef sizes, at::ScalarType type 
   return normal(sizes, /*seed=*/99, type);
 }
 
-/// Returns the output of `f`, and the gradients of a fixed random projection of the output in all inputs.
+/// Returns the output of `f`, and the gradients of a fixed random projection of the output in all inputs. On the CPU,
+/// new tensors hold NaN, so that a comparison finds numbers that `f` does not write.
 inline Tensors output_and_gradients(const std::function<at::Tensor(const Tensors&)>& f, const Tensors& inputs) {
+  std::optional<FillNewTensorsWithNan> fill;
+  if (test_device() == at::kCPU) fill.emplace();
   Tensors leaves;
   for (const at::Tensor& input : inputs) leaves.push_back(input.detach().requires_grad_());
   Tensors result = {f(leaves)};
