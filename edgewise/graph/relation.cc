@@ -55,8 +55,8 @@ void check_edges(std::int64_t num_sources, std::int64_t num_destinations, const 
   }
 }
 
-/// Calls place(index in the list, number of the edge in the relation) for each edge. Returns the first edge of each row,
-/// and the number of edges.
+/// Calls place(index in the list, number of the edge in the relation) for each edge. Returns the first edge of each
+/// row, and the number of edges.
 template <class Place>
 std::vector<EdgeIndex> sort_into_rows(std::int64_t num_destinations, const EdgeList& edges, Place place) {
   std::vector<EdgeIndex> row_begin(num_destinations + 1, 0);

@@ -22,9 +22,10 @@ struct RelationWithOrder;
 /// The edges of one kind, from source nodes to destination nodes: a destination attends to its sources.
 ///
 /// A row is the edges into one destination. Edges are numbered row by row, and within a row in the order in which they
-/// were given. Tensors with a row for each edge, such as edge biases, have the order of these numbers. The builders of builders.h order them by source. The storage has one of two forms: an interval of
-/// sources per row (O(1) memory per row), or compressed sparse rows (CSR): a list of sources per row. A relation never
-/// changes. Copies share their storage and are cheap.
+/// were given. Tensors with a row for each edge, such as edge biases, have the order of these numbers. The builders of
+/// builders.h order them by source. The storage has one of two forms: an interval of sources per row (O(1) memory per
+/// row), or compressed sparse rows (CSR): a list of sources per row. A relation never changes. Copies share their
+/// storage and are cheap.
 class Relation {
  public:
   enum class Form { kIntervals, kCsr };

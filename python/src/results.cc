@@ -111,9 +111,8 @@ TranslatedText read_output(const nb::tuple& state, std::size_t input_tokens) {
 
 Translation read_translation(const nb::tuple& state) {
   check_size(state, 3, "state");
-  Translation translation = {.input_tokens = read_bytes(nb::cast<nb::tuple>(state[0])),
-                             .outputs = {},
-                             .was_cut = nb::cast<bool>(state[2])};
+  Translation translation = {
+      .input_tokens = read_bytes(nb::cast<nb::tuple>(state[0])), .outputs = {}, .was_cut = nb::cast<bool>(state[2])};
   for (const nb::handle output : nb::cast<nb::list>(state[1])) {
     translation.outputs.push_back(read_output(nb::cast<nb::tuple>(output), translation.input_tokens.size()));
   }
@@ -208,9 +207,8 @@ void bind_results(nb::module_& module) {
              for (const TranslatedText& each : self.outputs) outputs.append(output_state(each));
              return nb::make_tuple(make_bytes(self.input_tokens), outputs, self.was_cut);
            })
-      .def("__setstate__", [](Translation& self, const nb::tuple& state) {
-        new (&self) Translation(read_translation(state));
-      });
+      .def("__setstate__",
+           [](Translation& self, const nb::tuple& state) { new (&self) Translation(read_translation(state)); });
 }
 
 }  // namespace edgewise::python

@@ -24,8 +24,8 @@ def test_the_package_does_not_import_torch():
 def test_the_error_without_torch_says_what_to_install():
     code = "import sys; sys.modules['torch'] = None; import edgewise.torch"
     errors = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr
-    assert errors.splitlines()[-1] == ("ModuleNotFoundError: edgewise.torch: torch is not installed, needs version 2.10 "
-                                       "or newer; run pip install torch")
+    assert errors.splitlines()[-1] == ("ModuleNotFoundError: edgewise.torch: torch is not installed, needs version "
+                                       "2.10 or newer; run pip install torch")
 
 
 def blocks(*masks):

@@ -220,8 +220,8 @@ class TileBackward {
       const float mean = compute_weights(tile, row, factor, weight, grad);
       const bool is_whole = rows_are_whole_ || has_one_edge_[row];
       const bool only_scales = p_.grad_edge_bias == nullptr && clamp_slope_ == nullptr;
-      subtract_mean(columns, is_whole ? mean : mean_gradient_[row], factor, only_scales ? f_.scale : 1.0f,
-                    weight, grad);
+      subtract_mean(columns, is_whole ? mean : mean_gradient_[row], factor, only_scales ? f_.scale : 1.0f, weight,
+                    grad);
       if (!only_scales) differentiate_scores(tile, row, grad);
     }
     clear_outside(columns, stride_, weight);

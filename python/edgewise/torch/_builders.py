@@ -233,7 +233,8 @@ def _sort_edges(function: str, sources: Tensor, destinations: Tensor, num_source
     _check_range(function, "sources", sources, num_sources)
     _check_range(function, "destinations", destinations, num_destinations)
     # Not bincount and not a condition in torch.compile, which cannot trace what depends on the numbers.
-    counts = torch.zeros(num_destinations, dtype=torch.int64).scatter_add(0, destinations, torch.ones_like(destinations))
+    counts = torch.zeros(num_destinations, dtype=torch.int64)
+    counts = counts.scatter_add(0, destinations, torch.ones_like(destinations))
     row_begin = _begin_of(counts)
     order = None
     if torch.compiler.is_compiling() or bool((destinations.diff() < 0).any()):
