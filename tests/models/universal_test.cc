@@ -50,18 +50,21 @@ TEST(UniversalTransformer, HaltsNodesAtDifferentSteps) {
   EXPECT_LE(*different.rbegin(), 6);
 }
 
-/// Returns a bias whose halting probability, in fp32, has a sum of five in fp32 below the exact sum, rounded to fp32.
+/// Returns a bias for which six times the halting probability, added up in fp32, is below the exact sum.
 float bias_with_rounded_sum() {
-  for (float bias = -1.5f;; bias += 1e-3f) {
+  for (float bias = -1.7f; bias < 1; bias += 1e-3f) {
     const auto p = at::sigmoid(at::tensor(bias)).item<float>();
-    if (p + p + p + p + p < static_cast<float>(5.0 * p)) return bias;
+    if (p + p + p + p + p + p < static_cast<float>(6.0 * p)) return bias;
   }
+  ADD_FAILURE() << "no sum is rounded down";
+  return 0;
 }
 
 TEST(UniversalTransformer, HaltsAtTheExactThresholdByMessagesAndFused) {
   const float bias = bias_with_rounded_sum();
   TransformerOptions options = universal_options();
-  options.universal.epsilon = 1.0 - 5.0 * at::sigmoid(at::tensor(bias)).item<float>();
+  options.encoder_layers = 8;
+  options.universal.epsilon = 1.0 - 6.0 * at::sigmoid(at::tensor(bias)).item<float>();
   UniversalTransformer model = universal_model(options);
   convert_parameters(model, at::kFloat);
   for (const NamedTensor& named : parameters(model)) {
@@ -75,7 +78,7 @@ TEST(UniversalTransformer, HaltsAtTheExactThresholdByMessagesAndFused) {
 
   const std::vector<std::int64_t> steps = model.encode(batch, pass).steps;
 
-  EXPECT_EQ(steps, std::vector<std::int64_t>(steps.size(), 5));
+  EXPECT_EQ(steps, std::vector<std::int64_t>(steps.size(), 6));
   EXPECT_EQ(steps_of(graph, kEncoder), steps);
 }
 
