@@ -12,23 +12,23 @@ GpuEmbedding::GpuEmbedding(const TransformerOptions& options) : size_(options.si
   if (has_formula(options.positions)) formula_.emplace(options.size, options.positions);
 }
 
-void GpuEmbedding::reserve_positions(std::int64_t position) {
+void GpuEmbedding::reserve_positions(std::int64_t position, const GpuStream& stream) {
   const std::int64_t count = std::ssize(positions_) / size_;
   if (position < count) return;
   const std::int64_t new_count = std::max(position + 1, 2 * count);
   positions_.resize(static_cast<std::size_t>(new_count * size_));
   for (std::int64_t i = count; i < new_count; ++i) formula_->write(i, positions_.data() + i * size_);
-  positions_on_gpu_ = copy_to_gpu(std::span<const float>(positions_));
+  copy_.begin(std::span<const float>(positions_), positions_on_gpu_, stream);
 }
 
 GpuEmbedding::Rows GpuEmbedding::add(std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions,
                                      const GpuTable& token_table, const GpuTable& position_table, const char* caller,
-                                     Upload& upload) {
+                                     Upload& upload, const GpuStream& stream) {
   check_tokens(tokens, token_table.num_rows, caller);
   if (!positions.empty()) {
     const std::int64_t last = *std::ranges::max_element(positions);
     if (formula_) {
-      reserve_positions(last);
+      reserve_positions(last, stream);
     } else {
       check_learned_position(last, position_table.num_rows, caller);
     }

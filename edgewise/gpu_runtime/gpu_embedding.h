@@ -28,20 +28,21 @@ class GpuEmbedding {
   /// Adds tokens and positions to `upload`. Throws Error, in the name of `caller`, for a token or a position that is
   /// not in its table.
   Rows add(std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions, const GpuTable& token_table,
-           const GpuTable& position_table, const char* caller, Upload& upload);
+           const GpuTable& position_table, const char* caller, Upload& upload, const GpuStream& stream);
 
   /// Writes the sums of token embeddings and position vectors to `out`, [count, M].
   void write(const GpuTable& token_table, const GpuTable& position_table, const Rows& rows, Upload& upload,
              const GpuStream& stream, float* out) const;
 
  private:
-  void reserve_positions(std::int64_t position);
+  void reserve_positions(std::int64_t position, const GpuStream& stream);
 
   std::int64_t size_;
   float scale_;
   std::optional<PositionFormula> formula_;
   std::vector<float> positions_;  // [computed positions, M]
   GpuArray<float> positions_on_gpu_;
+  StagedCopy copy_;
 };
 
 }  // namespace edgewise

@@ -16,21 +16,21 @@ bool can_index(std::int64_t num_logits) { return num_logits <= std::numeric_limi
 
 }  // namespace
 
-void GpuOutput::begin(const StepRequest& request, Upload& upload, StepResult& result) {
+void GpuOutput::begin(const StepRequest& request, Upload& upload, const GpuStream& stream, StepResult& result) {
   candidates_.begin(request, vocabulary_size_, result);
-  update_penalties();
+  update_penalties(stream);
   const auto has_many = [](const kernels::LogSumExpTopK& row) { return row.capacity > kernels::kMaxTopTokens; };
   is_reduced_on_host_ =
       std::ranges::any_of(candidates_.rows(), has_many) || !can_index(std::ssize(request.nodes) * columns_);
   if (is_reduced_on_host_) return;
-  add_rows(upload);
+  add_rows(upload, stream);
   add_wanted(request, upload);
 }
 
 // The lists of the rows on the GPU have the places of those on the host.
-void GpuOutput::add_rows(Upload& upload) {
-  float* const top_logits = top_logits_.allocate(std::ssize(candidates_.top_logits()));
-  std::int32_t* const top_tokens = top_tokens_.allocate(std::ssize(candidates_.top_tokens()));
+void GpuOutput::add_rows(Upload& upload, const GpuStream& stream) {
+  float* const top_logits = top_logits_.allocate(std::ssize(candidates_.top_logits()), stream);
+  std::int32_t* const top_tokens = top_tokens_.allocate(std::ssize(candidates_.top_tokens()), stream);
   std::vector<kernels::LogSumExpTopK> rows = candidates_.rows();
   for (kernels::LogSumExpTopK& row : rows) {
     const std::int64_t begin = row.top_logits - candidates_.top_logits().data();
@@ -48,7 +48,7 @@ void GpuOutput::add_wanted(const StepRequest& request, Upload& upload) {
   wanted_ = upload.add(std::span<const NodeIndex>(places));
 }
 
-void GpuOutput::update_penalties() {
+void GpuOutput::update_penalties(const GpuStream& stream) {
   const std::span<const float> penalties = candidates_.penalties();
   const std::span<const float> known =
       std::span(host_penalties_).first(std::min(host_penalties_.size(), penalties.size()));
@@ -56,7 +56,7 @@ void GpuOutput::update_penalties() {
   host_penalties_.assign(penalties.begin(), penalties.end());
   if (penalties.empty()) return;
   host_penalties_.resize(static_cast<std::size_t>(columns_));
-  penalties_ = copy_to_gpu(std::span<const float>(host_penalties_));
+  copy_of_penalties_.begin(std::span<const float>(host_penalties_), penalties_, stream);
 }
 
 std::vector<std::int64_t> GpuOutput::counts(const StepRequest& request) {
@@ -87,7 +87,7 @@ void GpuOutput::reduce_on_gpu(const StepRequest& request, const float* logits, U
   begin_copy_to_host(top_tokens_.data(), std::ssize(candidates_.top_tokens()), host_top_tokens_, stream);
   if (request.wanted.empty()) return;
   const auto num_wanted = std::ssize(request.wanted);
-  float* const wanted = wanted_logits_.allocate(num_wanted);
+  float* const wanted = wanted_logits_.allocate(num_wanted, stream);
   kernels::gather_rows(
       kernels::IndexedRows<float>{
           .from = logits, .rows = upload.at(wanted_), .to = wanted, .num_rows = num_wanted, .size = 1},

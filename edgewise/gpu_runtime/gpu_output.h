@@ -19,7 +19,7 @@ class GpuOutput {
       : vocabulary_size_(vocabulary_size), columns_(columns) {}
 
   /// Begins a step: allocates the results, and adds its arrays to `upload`.
-  void begin(const StepRequest& request, Upload& upload, StepResult& result);
+  void begin(const StepRequest& request, Upload& upload, const GpuStream& stream, StepResult& result);
 
   /// Returns whether each reduction of logits with the same counts() begins the same kernels and copies.
   bool can_repeat(const StepRequest& request) const { return !needs_all_logits(request); }
@@ -35,9 +35,9 @@ class GpuOutput {
 
  private:
   bool needs_all_logits(const StepRequest& request) const { return request.all || is_reduced_on_host_; }
-  void add_rows(Upload& upload);
+  void add_rows(Upload& upload, const GpuStream& stream);
   void add_wanted(const StepRequest& request, Upload& upload);
-  void update_penalties();
+  void update_penalties(const GpuStream& stream);
   void reduce_on_gpu(const StepRequest& request, const float* logits, Upload& upload, const GpuStream& stream);
   void copy_logits(StepResult& result) const;
   void read_rows();
@@ -51,6 +51,7 @@ class GpuOutput {
   UploadedArray<NodeIndex> wanted_ = {};  // the places of wanted logits among all logits
   GpuArray<float> top_logits_, wanted_logits_, penalties_;
   GpuArray<std::int32_t> top_tokens_;
+  StagedCopy copy_of_penalties_;
   std::vector<float> host_penalties_;  // [C], or empty; the content of `penalties_`
   HostArray<float> host_logits_, host_wanted_, host_top_logits_;
   HostArray<std::int32_t> host_top_tokens_;

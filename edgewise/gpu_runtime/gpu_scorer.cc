@@ -14,6 +14,7 @@
 #include "edgewise/gpu_runtime/sentence_relation.h"
 #include "edgewise/gpu_runtime/step_graphs.h"
 #include "edgewise/gpu_runtime/upload.h"
+#include "edgewise/kernels/attention/interval_attention_gpu.h"
 #include "edgewise/kernels/attention/scatter_rows_gpu.h"
 #include "edgewise/kernels/gemm/activation_gpu.h"
 #include "edgewise/runtime/cross_attention_recorder.h"
@@ -74,11 +75,12 @@ class GpuScorer : public Scorer {
     check_encoder_inputs(slots, inputs);
     if (inputs.empty()) return;
     kernels::device::use_gpu(gpu_.number);
-    const SentenceRelation relation(inputs, size_ / weights_.options.heads);
+    const std::int64_t head_size = size_ / weights_.options.heads;
+    const SentenceRelation relation(inputs, kernels::can_attend_intervals<T>(head_size, head_size));
     upload_.begin();
     // First: an error must leave the slots unchanged.
     const GpuEmbedding::Rows rows = input_embedding_.add(relation.tokens, relation.positions, weights_.input_embedding,
-                                                         weights_.input_positions, "encode", upload_);
+                                                         weights_.input_positions, "encode", upload_, stream_);
     index_.add_inputs(slots, inputs);
     inputs_.reserve(index_.num_input_entries(), stream_);
     const UploadedArray<T*> places = add_projected_places(rows.count);
@@ -94,7 +96,7 @@ class GpuScorer : public Scorer {
     index_.add_nodes(request.nodes);
     result.attention.clear();
     upload_.begin();
-    output_.begin(request, upload_, result);
+    output_.begin(request, upload_, stream_, result);
     if (!request.nodes.empty()) {
       run_step(request, result);
     } else {
@@ -177,8 +179,9 @@ class GpuScorer : public Scorer {
 
   StepArrays add_step() {
     nodes_.reserve(index_.num_node_entries(), stream_);
-    const GpuEmbedding::Rows rows = output_embedding_.add(
-        index_.tokens(), index_.positions(), weights_.output_embedding(), weights_.output_positions, "step", upload_);
+    const GpuEmbedding::Rows rows =
+        output_embedding_.add(index_.tokens(), index_.positions(), weights_.output_embedding(),
+                              weights_.output_positions, "step", upload_, stream_);
     return {.rows = rows,
             .places = add_projected_places(rows.count),
             .entries = add_entries(nodes_),
@@ -225,7 +228,7 @@ class GpuScorer : public Scorer {
                                         .value = inputs_.values(layer),
                                         .relation = arrays.inputs.relation(inputs_.num_entries(), upload_)};
     if (is_recorded && layer == recorder_.layer()) {
-      float* const weights = edge_weights_.allocate(num_edge_weights());
+      float* const weights = edge_weights_.allocate(num_edge_weights(), stream_);
       rows_.write_weights(input, weights);
       begin_copy_to_host(weights, num_edge_weights(), host_edge_weights_, stream_);
     }
@@ -236,7 +239,7 @@ class GpuScorer : public Scorer {
 
   /// Adds the addresses of the rows in `projected_`, [3, R, M].
   UploadedArray<T*> add_projected_places(std::int64_t num_rows) {
-    T* const projected = projected_.allocate(3 * num_rows * size_);
+    T* const projected = projected_.allocate(3 * num_rows * size_, stream_);
     addresses_.clear();
     for (std::int64_t row = 0; row < num_rows; ++row) addresses_.push_back(projected + row * size_);
     return upload_.add(std::span<T* const>(addresses_));

@@ -16,7 +16,7 @@ namespace edgewise {
 template <typename T>
 float* GpuSublayers<T>::begin(std::int64_t rows) {
   rows_ = rows;
-  state_ = state_buffer_.allocate(rows * options_.size);
+  state_ = state_buffer_.allocate(rows * options_.size, stream_);
   return state_;
 }
 
@@ -28,7 +28,7 @@ const GpuNorm& GpuSublayers<T>::pre_norm(const GpuNorm& norm) const {
 template <typename T>
 template <typename N>
 void GpuSublayers<T>::norm(const float* x, const GpuNorm& norm, N* out) {
-  float* const results = row_results_.allocate(2 * rows_);
+  float* const results = row_results_.allocate(2 * rows_, stream_);
   kernels::add_norm_forward(kernels::AddNormForward<float, float, N>{.x = x,
                                                                      .y = nullptr,
                                                                      .gain = norm.gain.data(),
@@ -50,7 +50,7 @@ void GpuSublayers<T>::prepare_input(const GpuNorm& norm) {
     if constexpr (std::is_same_v<T, float>) input_ = state_;
     return;
   }
-  T* const input = input_buffer_.allocate(rows_ * options_.size);
+  T* const input = input_buffer_.allocate(rows_ * options_.size, stream_);
   input_ = input;
   if (norm.is_on()) return this->norm(state_, norm, input);
   kernels::activate(kernels::ActivationForward<float, T>{.activation = kernels::GemmActivation::kNone,
@@ -75,7 +75,7 @@ void GpuSublayers<T>::multiply(const GpuLinear<T>& linear, const T* x, float* ou
 
 template <typename T>
 const float* GpuSublayers<T>::project(const GpuLinear<T>& linear) {
-  float* const projected = projected_.allocate(rows_ * linear.outputs);
+  float* const projected = projected_.allocate(rows_ * linear.outputs, stream_);
   multiply(linear, input_, projected, /*is_added=*/false);
   return projected;
 }
@@ -108,8 +108,8 @@ template <typename T>
 void GpuSublayers<T>::attend(const GpuAttentionParameters<T>& parameters, const GpuAttentionInput<T>& input,
                              const GpuNorm& next) {
   kernels::AttentionForward<T> arguments = attention_arguments(input);
-  arguments.out = attended_.allocate(rows_ * options_.size);
-  arguments.log_normalizer = row_results_.allocate(rows_ * options_.heads);
+  arguments.out = attended_.allocate(rows_ * options_.size, stream_);
+  arguments.log_normalizer = row_results_.allocate(rows_ * options_.heads, stream_);
   if (input.relation.intervals != nullptr) {
     kernels::interval_attention_forward(arguments, input.relation, stream_);
   } else {
@@ -127,9 +127,9 @@ void GpuSublayers<T>::write_weights(const GpuAttentionInput<T>& input, float* we
 template <typename T>
 void GpuSublayers<T>::feed_forward(const GpuFeedForwardParameters<T>& parameters, const GpuNorm& next) {
   const std::int64_t count = rows_ * parameters.inner.outputs;
-  float* const inner = inner_.allocate(count);
+  float* const inner = inner_.allocate(count, stream_);
   multiply(parameters.inner, input_, inner, /*is_added=*/false);
-  T* const activated = activated_.allocate(count);
+  T* const activated = activated_.allocate(count, stream_);
   kernels::activate(kernels::ActivationForward<float, T>{.activation = gemm_activation(options_.activation),
                                                          .count = count,
                                                          .x = inner,

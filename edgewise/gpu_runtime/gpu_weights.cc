@@ -2,24 +2,53 @@
 #include "edgewise/gpu_runtime/gpu_weights.h"
 
 #include <limits>
+#include <memory>
 #include <span>
+#include <utility>
 
 namespace edgewise {
 namespace {
 
-GpuArray<float> copy_floats(const std::vector<float>& values) {
-  return values.empty() ? GpuArray<float>() : copy_to_gpu(std::span(values));
-}
+/// Copies parameters to memory of a stream.
+class WeightsCopy {
+ public:
+  explicit WeightsCopy(const GpuStream& stream) : stream_(stream) {}
 
-GpuNorm copy_norm(const NormParameters& norm) { return {copy_floats(norm.gain), copy_floats(norm.bias), norm.formula}; }
+  template <typename T>
+  GpuArray<T> array(const std::vector<T>& values) {
+    GpuArray<T> copy;
+    if (!values.empty()) copy_.begin(std::span<const T>(values), copy, stream_);
+    return copy;
+  }
 
-GpuTable copy_table(const EmbeddingTable& table) { return {copy_floats(table.vectors), table.num_rows}; }
+  GpuNorm norm(const NormParameters& norm) { return {array(norm.gain), array(norm.bias), norm.formula}; }
 
-template <typename T>
-GpuLinear<T> copy_linear(const PlainLinear& linear) {
-  const std::vector<T> weight(linear.weight.begin(), linear.weight.end());
-  return {copy_to_gpu(std::span(weight)), copy_floats(linear.bias), linear.inputs, linear.outputs};
-}
+  GpuTable table(const EmbeddingTable& table) { return {array(table.vectors), table.num_rows}; }
+
+  template <typename T>
+  GpuLinear<T> linear(const PlainLinear& linear) {
+    const std::vector<T> weight(linear.weight.begin(), linear.weight.end());
+    return {array(weight), array(linear.bias), linear.inputs, linear.outputs};
+  }
+
+  template <typename T>
+  GpuAttentionParameters<T> attention(const AttentionParameters<PlainLinear>& attention) {
+    return {.query_key_value = linear<T>(attention.query_key_value),
+            .query = linear<T>(attention.query),
+            .key_value = linear<T>(attention.key_value),
+            .output = linear<T>(attention.output),
+            .norm = norm(attention.norm)};
+  }
+
+  template <typename T>
+  GpuFeedForwardParameters<T> feed_forward(const FeedForwardParameters<PlainLinear>& parameters) {
+    return {linear<T>(parameters.inner), linear<T>(parameters.outer), norm(parameters.norm)};
+  }
+
+ private:
+  const GpuStream& stream_;
+  StagedCopy copy_;
+};
 
 /// Returns the layer with a multiple of 4 outputs. The additional ones are -infinity, so that they have no probability.
 /// The order in which a kernel sums the logits of a row depends on the row's alignment, so on the other rows.
@@ -30,42 +59,35 @@ PlainLinear pad_outputs(PlainLinear linear) {
   return linear;
 }
 
-template <typename T>
-GpuAttentionParameters<T> copy_attention(const AttentionParameters<PlainLinear>& attention) {
-  return {.query_key_value = copy_linear<T>(attention.query_key_value),
-          .query = copy_linear<T>(attention.query),
-          .key_value = copy_linear<T>(attention.key_value),
-          .output = copy_linear<T>(attention.output),
-          .norm = copy_norm(attention.norm)};
-}
-
-template <typename T>
-GpuFeedForwardParameters<T> copy_feed_forward(const FeedForwardParameters<PlainLinear>& parameters) {
-  return {copy_linear<T>(parameters.inner), copy_linear<T>(parameters.outer), copy_norm(parameters.norm)};
-}
-
 }  // namespace
 
 template <typename T>
 GpuWeights<T> copy_weights_to_gpu(const Weights<PlainLinear>& weights) {
-  GpuWeights<T> copy = {.options = weights.options,
-                        .input_embedding = copy_table(weights.input_embedding),
-                        .own_output_embedding = copy_table(weights.own_output_embedding),
-                        .input_positions = copy_table(weights.input_positions),
-                        .output_positions = copy_table(weights.output_positions),
-                        .encoder = {},
-                        .encoder_norm = copy_norm(weights.encoder_norm),
-                        .decoder = {},
-                        .decoder_norm = copy_norm(weights.decoder_norm),
-                        .output_projection = copy_linear<T>(pad_outputs(weights.output_projection.front()))};
+  auto stream = std::make_unique<const GpuStream>();
+  WeightsCopy copy(*stream);
+  GpuWeights<T> on_gpu = {.stream = nullptr,
+                          .options = weights.options,
+                          .input_embedding = copy.table(weights.input_embedding),
+                          .own_output_embedding = copy.table(weights.own_output_embedding),
+                          .input_positions = copy.table(weights.input_positions),
+                          .output_positions = copy.table(weights.output_positions),
+                          .encoder = {},
+                          .encoder_norm = copy.norm(weights.encoder_norm),
+                          .decoder = {},
+                          .decoder_norm = copy.norm(weights.decoder_norm),
+                          .output_projection = copy.template linear<T>(pad_outputs(weights.output_projection.front()))};
   for (const auto& layer : weights.encoder) {
-    copy.encoder.push_back({copy_attention<T>(layer.self_attention), copy_feed_forward<T>(layer.feed_forward)});
+    on_gpu.encoder.push_back(
+        {copy.template attention<T>(layer.self_attention), copy.template feed_forward<T>(layer.feed_forward)});
   }
   for (const auto& layer : weights.decoder) {
-    copy.decoder.push_back({copy_attention<T>(layer.self_attention), copy_attention<T>(layer.cross_attention),
-                            copy_feed_forward<T>(layer.feed_forward)});
+    on_gpu.decoder.push_back({copy.template attention<T>(layer.self_attention),
+                              copy.template attention<T>(layer.cross_attention),
+                              copy.template feed_forward<T>(layer.feed_forward)});
   }
-  return copy;
+  kernels::device::wait_for(*stream);
+  on_gpu.stream = std::move(stream);
+  return on_gpu;
 }
 
 template GpuWeights<float> copy_weights_to_gpu(const Weights<PlainLinear>&);

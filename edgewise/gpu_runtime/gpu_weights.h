@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "edgewise/gpu_runtime/gpu_array.h"
@@ -66,6 +67,7 @@ struct GpuTable {
 
 template <typename T>
 struct GpuWeights {
+  std::unique_ptr<const GpuStream> stream;  // has copied the parameters, and frees them
   TransformerOptions options;
   GpuTable input_embedding;
   GpuTable own_output_embedding;  // empty if the output shares the input's table

@@ -17,17 +17,16 @@ class KeyValuePool {
  public:
   KeyValuePool(std::int64_t layers, std::int64_t width) : layers_(layers), width_(width) {}
 
-  /// Makes room for `entries` entries and keeps the content. Growth takes a copy of the content.
+  /// Makes room for `entries` entries and keeps the content. Growth takes a copy of the content, in `stream`.
   void reserve(std::int64_t entries, const GpuStream& stream) {
     if (entries <= capacity_) return;
     const std::int64_t capacity = std::max(entries, 2 * capacity_);
     GpuArray<T> grown;
-    T* const to = grown.allocate(2 * layers_ * capacity * width_);
+    T* const to = grown.allocate(2 * layers_ * capacity * width_, stream);
     for (std::int64_t plane = 0; plane < 2 * layers_ && capacity_ > 0; ++plane) {
       kernels::device::begin_copy(to + plane * capacity * width_, memory_.data() + plane * capacity_ * width_,
                                   static_cast<std::size_t>(capacity_ * width_) * sizeof(T), stream);
     }
-    kernels::device::wait_for(stream);
     memory_ = std::move(grown);
     capacity_ = capacity;
   }

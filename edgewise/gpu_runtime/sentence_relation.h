@@ -7,21 +7,19 @@
 
 #include "edgewise/gpu_runtime/upload.h"
 #include "edgewise/graph/relation_view.h"
-#include "edgewise/kernels/attention/interval_attention_gpu.h"
 #include "edgewise/search/scorer.h"
 
 namespace edgewise {
 
 /// The tokens of several inputs, one behind the other, and the relation by which each of them attends to all tokens of
-/// its input. The relation has intervals if there are kernels for them, and lists of edges otherwise.
+/// its input. The relation has intervals, or lists of edges where there are no kernels for intervals.
 struct SentenceRelation {
   std::vector<std::int64_t> tokens, positions;
   std::vector<EdgeIndex> row_begin = {0};
   std::vector<Interval> intervals;
   std::vector<NodeIndex> sources;
 
-  SentenceRelation(std::span<const Tokens> inputs, std::int64_t head_size) {
-    const bool has_intervals = kernels::can_attend_intervals(head_size, head_size);
+  SentenceRelation(std::span<const Tokens> inputs, bool has_intervals) {
     for (const Tokens& input : inputs) {
       const auto first = static_cast<NodeIndex>(tokens.size());
       const auto end = static_cast<NodeIndex>(tokens.size() + input.size());

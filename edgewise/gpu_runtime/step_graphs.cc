@@ -6,8 +6,8 @@
 namespace edgewise {
 
 void StepGraphs::begin(const Shape& shape, const GpuStream& stream, const std::function<void()>& begin_all) {
-  if (num_allocations_ != num_allocations() || graphs_.size() > kMaxShapes) graphs_.clear();
-  num_allocations_ = num_allocations();
+  if (num_allocations_ != stream.num_allocations() || graphs_.size() > kMaxShapes) graphs_.clear();
+  num_allocations_ = stream.num_allocations();
   const auto known = graphs_.find(shape);
   if (known == graphs_.end()) {
     graphs_.emplace(shape, std::nullopt);

@@ -22,8 +22,8 @@ class StepGraphs {
   using Shape = std::vector<std::int64_t>;
 
   /// Begins a step. The first step of a shape calls begin_all(), which may let arrays grow. The second one records what
-  /// begin_all() begins as a graph, and later ones launch this graph without a call of begin_all(). When an array
-  /// grows, all graphs are discarded, because they have its old address.
+  /// begin_all() begins as a graph, and later ones launch this graph without a call of begin_all(). When an array of
+  /// the stream grows, all graphs are discarded, because they have its old address.
   void begin(const Shape& shape, const GpuStream& stream, const std::function<void()>& begin_all);
 
   /// Returns the number of recorded shapes.

@@ -2,6 +2,7 @@
 #include "edgewise/ops/gpu_attention.h"
 
 #include <ATen/ops/empty.h>
+#include <c10/core/DeviceGuard.h>
 
 #include <algorithm>
 #include <limits>
@@ -10,6 +11,7 @@
 #include "edgewise/kernels/attention/interval_attention_gpu.h"
 #include "edgewise/kernels/attention/sparse_attention_gpu.h"
 #include "edgewise/kernels/attention/tile_attention_gpu.h"
+#include "edgewise/kernels/device/limits.h"
 #include "edgewise/ops/device_cache.h"
 #include "edgewise/ops/device_relation.h"
 #include "edgewise/ops/gpu_kernels.h"
@@ -49,15 +51,17 @@ std::string_view gpu_attention_name(GpuAttention kernel) {
 
 bool can_attend_on_gpu(const Relation& relation, std::int64_t num_heads, const HeadSizes& sizes) {
   const std::int64_t num_nodes = std::max(relation.num_sources(), relation.num_destinations());
-  const bool has_room = num_nodes * num_heads <= std::numeric_limits<std::int32_t>::max();
+  const bool has_room =
+      num_nodes * num_heads <= std::numeric_limits<std::int32_t>::max() && num_heads <= kernels::device::kMaxGridRows;
   return has_room && kernels::can_attend_edges(sizes.head_size, sizes.value_size);
 }
 
 template <typename T>
 GpuAttention choose_gpu_attention(const Relation& relation, at::Device device, const HeadSizes& sizes) {
-  const bool is_size_of_intervals = kernels::can_attend_intervals(sizes.head_size, sizes.value_size);
+  const c10::DeviceGuard guard(device);
+  const bool is_size_of_intervals = kernels::can_attend_intervals<T>(sizes.head_size, sizes.value_size);
   if (is_size_of_intervals && derive_on<DeviceIntervals>(relation, device).view()) return GpuAttention::kIntervals;
-  const bool is_size_of_tiles = kernels::can_attend_tiles(sizes.head_size, sizes.value_size);
+  const bool is_size_of_tiles = kernels::can_attend_tiles<T>(sizes.head_size, sizes.value_size);
   if (is_size_of_tiles && derive_on<DeviceTilesByDestination>(relation, device).are_dense<T>()) {
     return GpuAttention::kTiles;
   }

@@ -3,9 +3,6 @@
 
 #include <cstdint>
 
-#include "edgewise/base/error.h"
-#include "edgewise/kernels/device/launch_error.h"
-
 namespace edgewise {
 
 bool is_aligned(const at::Tensor& x) {
@@ -17,11 +14,6 @@ at::Tensor aligned_contiguous(const at::Tensor& x) {
   if (!x.defined()) return x;
   const at::Tensor contiguous = x.contiguous();
   return !uses_gpu_kernels(x) || is_aligned(contiguous) ? contiguous : contiguous.clone();
-}
-
-void check_launches() {
-  const char* error = kernels::device::last_launch_error();
-  check(error == nullptr, "a kernel of the GPU did not start: {}", error == nullptr ? "" : error);
 }
 
 }  // namespace edgewise

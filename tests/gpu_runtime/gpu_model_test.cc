@@ -124,6 +124,43 @@ TEST(GpuModel, ComputesASentenceToTheSameBitsInAnyBatch) {
   }
 }
 
+/// Returns the log-probabilities of a sentence in slot 1, which is encoded behind another one of `before` tokens, and
+/// before a third one, or alone.
+std::vector<std::vector<float>> rows_behind(const GpuModel& model, const Tokens& sentence, std::size_t before) {
+  const auto scorer = model.make_scorer();
+  if (before > 0) {
+    scorer->encode(std::vector<std::int64_t>{0, 1, 2}, std::vector<Tokens>{Tokens(before, 9), sentence, {4, 5, 6}});
+  } else {
+    scorer->encode(std::vector<std::int64_t>{1}, std::vector<Tokens>{sentence});
+  }
+  std::vector<std::vector<float>> rows;
+  for (const NewNode& node : {NewNode{1, HypothesisTree::kRoot, 2}, NewNode{1, 0, 7}}) {
+    StepRequest request;
+    request.nodes = std::span(&node, 1);
+    request.all = true;
+    StepResult result;
+    scorer->step(request, result);
+    rows.push_back(result.log_probabilities);
+  }
+  return rows;
+}
+
+TEST(GpuModel, ComputesASentenceToTheSameBitsBehindAnyOthers) {
+  const Tokens sentence = random_inputs(1, 71, /*seed=*/5)[0];
+  for (const RuntimePrecision precision : {RuntimePrecision::kFp32, RuntimePrecision::kBf16}) {
+    for (const std::int64_t head_size : {8, 32, 64, 96, 128}) {
+      TransformerOptions options = options_for_gpus();
+      options.size = options.heads * head_size;
+      options.input_vocabulary = options.output_vocabulary = 71;
+      const GpuModel model = gpu_model_of(random_model(options), precision);
+      const std::vector<std::vector<float>> alone = rows_behind(model, sentence, 0);
+      for (const std::size_t before : {1, 13, 50}) {
+        ASSERT_EQ(rows_behind(model, sentence, before), alone) << "heads of " << head_size << ", behind " << before;
+      }
+    }
+  }
+}
+
 TEST(GpuModel, IsCloseToFp32InBf16) {
   TransformerOptions options = options_for_gpus();
   options.size = 64;

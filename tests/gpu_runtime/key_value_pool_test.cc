@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace edgewise {
@@ -14,19 +15,22 @@ TEST(KeyValuePool, KeepsItsEntriesWhenItGrows) {
   const GpuStream stream;
   KeyValuePool<float> pool(kLayers, kWidth);
   pool.reserve(3, stream);
+  HostArray<float> row;
   const auto offset = [&](std::int64_t plane) {
     return plane % 2 == 0 ? pool.key_offset(plane / 2) : pool.value_offset(plane / 2);
   };
   for (std::int64_t plane = 0; plane < 2 * kLayers; ++plane) {
-    const std::vector<float> row(kWidth, static_cast<float>(plane));
-    kernels::device::copy_memory_to_device(pool.entry(2) + offset(plane), row.data(), kWidth * sizeof(float));
+    std::fill_n(row.allocate(kWidth, stream), kWidth, static_cast<float>(plane));
+    kernels::device::begin_copy(pool.entry(2) + offset(plane), row.data(), kWidth * sizeof(float), stream);
+    kernels::device::wait_for(stream);
   }
   pool.reserve(4, stream);
   EXPECT_GE(pool.num_entries(), 4);
   for (std::int64_t plane = 0; plane < 2 * kLayers; ++plane) {
-    std::vector<float> row(kWidth);
-    kernels::device::copy_memory_to_host(row.data(), pool.entry(2) + offset(plane), kWidth * sizeof(float));
-    EXPECT_EQ(row, std::vector<float>(kWidth, static_cast<float>(plane)));
+    begin_copy_to_host(pool.entry(2) + offset(plane), kWidth, row, stream);
+    kernels::device::wait_for(stream);
+    EXPECT_EQ(std::vector<float>(row.data(), row.data() + kWidth),
+              std::vector<float>(kWidth, static_cast<float>(plane)));
   }
 }
 

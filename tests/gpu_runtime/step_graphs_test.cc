@@ -7,8 +7,7 @@ namespace edgewise {
 namespace {
 
 /// Adds 1 to `calls` by each begin_all().
-void begin(StepGraphs& graphs, const StepGraphs::Shape& shape, int& calls) {
-  const GpuStream stream;
+void begin(StepGraphs& graphs, const StepGraphs::Shape& shape, int& calls, const GpuStream& stream = {}) {
   graphs.begin(shape, stream, [&] { ++calls; });
 }
 
@@ -28,20 +27,34 @@ TEST(StepGraphs, RecordTheSecondStepOfAShape) {
   EXPECT_EQ(calls, 3);
 }
 
-TEST(StepGraphs, AreDiscardedWhenAnArrayGrows) {
+TEST(StepGraphs, AreDiscardedWhenAnArrayOfTheStreamGrows) {
   StepGraphs graphs;
+  const GpuStream stream;
   GpuArray<float> array;
   int calls = 0;
-  for (int i = 0; i < 2; ++i) begin(graphs, {2}, calls);
+  for (int i = 0; i < 2; ++i) begin(graphs, {2}, calls, stream);
 
-  array.allocate(8);
-  begin(graphs, {2}, calls);
+  array.allocate(8, stream);
+  begin(graphs, {2}, calls, stream);
   EXPECT_EQ(graphs.size(), 0);
   EXPECT_EQ(calls, 3);
 
-  array.allocate(8);  // does not grow
-  begin(graphs, {2}, calls);
+  array.allocate(8, stream);  // does not grow
+  begin(graphs, {2}, calls, stream);
   EXPECT_EQ(graphs.size(), 1);
+}
+
+TEST(StepGraphs, StayWhenAnArrayOfAnotherStreamGrows) {
+  StepGraphs graphs;
+  const GpuStream stream, other_stream;
+  GpuArray<float> array;
+  int calls = 0;
+  for (int i = 0; i < 2; ++i) begin(graphs, {2}, calls, stream);
+
+  array.allocate(8, other_stream);
+  begin(graphs, {2}, calls, stream);
+
+  EXPECT_EQ(calls, 2);
 }
 
 TEST(StepGraphs, KeepABoundedNumberOfGraphs) {

@@ -8,6 +8,8 @@
 #include "edgewise/graph/builders.h"
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/kernels/device/emulator/launch_record.h"
+#include "edgewise/kernels/device/emulator/shared_memory_limit.h"
+#include "edgewise/kernels/device/limits.h"
 #include "edgewise/ops/attend.h"
 #include "edgewise/ops/device_cache.h"
 #include "edgewise/ops/device_relation.h"
@@ -98,6 +100,30 @@ TEST_F(AttendGpu, LaunchesTheKernelsOfEdgesForHeadsThatTheKernelsOfIntervalsLack
               ElementsAre(kForward, kBackwardOfRows, kBackwardOfSources));
   EXPECT_THAT(kernels_of(relation, random_inputs(relation, 2, 32, 64, at::kBFloat16)),
               ElementsAre(kForward, kBackwardOfRows, kBackwardOfSources));
+}
+
+TEST_F(AttendGpu, LaunchesTheKernelsOfEdgesWhereOthersNeedMoreSharedMemoryThanTheGpuHas) {
+  constexpr std::size_t kSmallGpu = 101'376;  // RTX 30, RTX 40, L4, A10
+  const kernels::device::emulator::SharedMemoryLimit limit(kSmallGpu);
+  const auto first_kernel = [](const Relation& relation, std::int64_t size, at::ScalarType type) {
+    return kernels_of(relation, random_inputs(relation, 1, size, size, type)).front();
+  };
+  const Relation dense_tiles = random_relation(70, 70, 35, /*seed=*/8);
+  EXPECT_EQ(first_kernel(causal(5), 128, at::kFloat), kForward);
+  EXPECT_EQ(first_kernel(dense_tiles, 128, at::kFloat), kForward);
+  for (const std::int64_t size : {32, 64, 96}) {
+    EXPECT_EQ(first_kernel(causal(5), size, at::kFloat), "interval_attention_f32");
+    EXPECT_EQ(first_kernel(dense_tiles, size, at::kFloat), "tile_attention_f32");
+  }
+  EXPECT_EQ(first_kernel(causal(5), 128, at::kBFloat16), "interval_attention_bf16");
+  EXPECT_EQ(first_kernel(dense_tiles, 128, at::kBFloat16), "tile_attention_bf16");
+}
+
+TEST_F(AttendGpu, LaunchesNoKernelForMoreHeadsThanAGridHasRows) {
+  const Relation relation = causal(1);
+  const std::int64_t heads = kernels::device::kMaxGridRows + 1;
+  const at::Tensor x_NHK = at::zeros({1, heads, 32});
+  EXPECT_EQ(attention_kernel(relation, x_NHK, x_NHK), "definition");
 }
 
 TEST_F(AttendGpu, LaunchesNoKernelForOtherHeadsAndForDoubles) {

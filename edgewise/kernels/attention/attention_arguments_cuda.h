@@ -15,7 +15,8 @@
 // nodes: destinations, or sources for the gradients of keys and values. It multiplies them with tiles of other nodes.
 // A template parameter Edges says which tiles a block has, and which edges a tile: IntervalEdges
 // (interval_edges_cuda.h) or BitmapEdges (bitmap_edges_cuda.h). It has two classes of tiles, for blocks of destinations
-// (RowTiles) and of sources (SourceTiles), and a struct for the edges of a row in a tile:
+// (RowTiles) and of sources (SourceTiles), and a struct for the edges of a row in a tile. The blocks of a head are a
+// row of the grid. The struct of a row's edges has:
 //
 //     bool has(int column)                   whether the row has an edge from the column
 //     EdgeIndex edge(int column)             the number of this edge
@@ -31,6 +32,9 @@ inline constexpr int kNodesOfBlock = 64;
 constexpr int num_blocks_for(int num_nodes, int nodes_of_block) {
   return (num_nodes + nodes_of_block - 1) / nodes_of_block;
 }
+
+/// How many of a warp's pairs of a row and a source in a tile have an edge.
+enum class TileFill { kNone, kSome, kAll };
 
 /// The edges [begin, end).
 struct EdgeRange {
@@ -59,9 +63,8 @@ struct AttentionArguments {
   int num_sources;
   int num_heads;   // H
   int first_head;  // the first one that is computed
-  int blocks_of_head;
-  float scale;  // factor of a product, whose score is in units of log2(e)
-  float clamp;  // bound of a score, in units of log2(e)
+  float scale;     // factor of a product, whose score is in units of log2(e)
+  float clamp;     // bound of a score, in units of log2(e)
   DropoutRule<float> dropout_rule;
   std::uint64_t dropout_seed;
   std::uint64_t dropout_stream;
@@ -77,15 +80,15 @@ struct AttentionArguments {
         num_sources(static_cast<int>(sources)),
         num_heads(static_cast<int>(p.num_heads)),
         first_head(static_cast<int>(p.heads().begin)),
-        blocks_of_head(num_blocks_for(num_destinations, kNodesOfBlock)),
         scale(p.scale * kLog2E),
         clamp(p.clamp * kLog2E),
         dropout_rule(p.dropout),
         dropout_seed(p.dropout.seed),
         dropout_stream(p.dropout.stream) {}
 
-  EDGEWISE_DEVICE int block_of_head() const { return block_index() % blocks_of_head; }
-  EDGEWISE_DEVICE int head() const { return first_head + block_index() / blocks_of_head; }
+  EDGEWISE_DEVICE int head() const { return first_head + block_row(); }
+  EDGEWISE_DEVICE bool has_clamp() const { return clamp < -kMinusInfinity; }
+  EDGEWISE_DEVICE bool has_dropout() const { return !dropout_rule.is_identity(); }
 
   /// Returns the index of the first number of a node in a tensor [D or S, H, K].
   template <int kHeadSize>
@@ -93,14 +96,32 @@ struct AttentionArguments {
     return (std::int64_t{node} * num_heads + head()) * kHeadSize;
   }
 
-  /// Returns the score of an edge of a row from the product of query and key; -infinity if the row lacks the column.
-  template <class Row>
-  EDGEWISE_DEVICE float score(float product, const Row& row, int column) const {
-    if (!row.has(column)) return kMinusInfinity;
-    const float scaled = product * scale;
-    const float clamped = clamp_between(scaled, clamp);
-    if (edge_bias == nullptr) return clamped;
-    return fused_multiply_add(edge_bias[row.edge(column) * num_heads + head()], kLog2E, clamped);
+  /// Replaces the lane's products of queries and keys by scores: -infinity where a row lacks the column.
+  /// visit(change) calls change(product, row, column) for each of them, at most 32. Returns which scores were clamped,
+  /// as bits in the order of the visits. A condition is tested once for all scores, because each test within the loop
+  /// over them would take about as long as a score itself.
+  template <class Visit>
+  EDGEWISE_DEVICE std::uint32_t make_scores(TileFill fill, const Visit& visit) const {
+    visit([&](float& score, const auto& /*row*/, int /*column*/) { score *= scale; });
+    std::uint32_t clamped = 0;
+    if (has_clamp()) {
+      std::uint32_t bit = 1;
+      visit([&](float& score, const auto& /*row*/, int /*column*/) {
+        if (score > clamp || score < -clamp) clamped |= bit;
+        score = clamp_between(score, clamp);
+        bit <<= 1;
+      });
+    }
+    if (edge_bias != nullptr) {
+      visit([&](float& score, const auto& row, int column) {
+        if (!row.has(column)) return;
+        score = fused_multiply_add(edge_bias[row.edge(column) * num_heads + head()], kLog2E, score);
+      });
+    }
+    if (fill != TileFill::kAll) {
+      visit([&](float& score, const auto& row, int column) { score = row.has(column) ? score : kMinusInfinity; });
+    }
+    return clamped;
   }
 
   /// Returns which of the row's edges from the first kColumns columns dropout keeps, as bits of columns. Bits without
@@ -109,7 +130,7 @@ struct AttentionArguments {
   template <int kColumns, int kLanes, class Row>
   EDGEWISE_DEVICE std::uint64_t kept_columns(const Row& row) const {
     static_assert(kColumns <= 64);
-    if (dropout_rule.is_identity()) return ~std::uint64_t{0};
+    if (!has_dropout()) return ~std::uint64_t{0};
     const EdgeRange edges = row.template edges<kColumns>();
     const int count = static_cast<int>(edges.end - edges.begin);
     std::uint64_t kept = 0;  // bit i is edge edges.begin + i
@@ -145,12 +166,17 @@ EDGEWISE_DEVICE void copy_nodes(const AttentionArguments<T>& p, const T* from, c
                                 T (&to)[kNodes][kStride]) {
   constexpr int kChunk = 16 / sizeof(T);
   constexpr int kChunksOfNode = kHeadSize / kChunk;
-  for (int i = thread_index(); i < kNodes * kChunksOfNode; i += kThreads) {
+  static_assert(kNodes * kChunksOfNode % kThreads == 0);
+  const T* const of_head = from + p.head() * kHeadSize;
+  const int stride = p.num_heads * kHeadSize;
+  EDGEWISE_UNROLL
+  for (int step = 0; step < kNodes * kChunksOfNode / kThreads; ++step) {
+    const int i = step * kThreads + thread_index();
     const int node = nodes(i / kChunksOfNode);
     const int column = i % kChunksOfNode * kChunk;
     const bool is_valid = node >= 0;
-    copy_async<16>(&to[i / kChunksOfNode][column], is_valid ? from + p.template at<kHeadSize>(node) + column : from,
-                   is_valid);
+    const std::int64_t offset = is_valid ? std::int64_t{node} * stride : 0;
+    copy_async<16>(&to[i / kChunksOfNode][column], of_head + offset + column, is_valid);
   }
 }
 

@@ -11,6 +11,11 @@ namespace edgewise::kernels::device {
 /// The first `count` bits, at most 63.
 EDGEWISE_DEVICE std::uint64_t first_bits(int count) { return (std::uint64_t{1} << count) - 1; }
 
+template <int kCount>
+EDGEWISE_DEVICE std::uint64_t all_bits() {
+  return ~std::uint64_t{0} >> (64 - kCount);
+}
+
 /// The edges of a row in a tile: bit i of `columns` is an edge from column i.
 struct RowBitmap {
   std::uint64_t columns = 0;
@@ -81,6 +86,7 @@ struct BitmapEdges {
 template <class Layout, int kColumns>
 class BitmapRowTiles {
  public:
+  using Tile = int;
   using Row = RowBitmap;
   struct Shared {
     BitmapRow rows[2][kNodesOfBlock];
@@ -90,15 +96,17 @@ class BitmapRowTiles {
   /// A collective of the block.
   EDGEWISE_DEVICE BitmapRowTiles(const BitmapEdges& edges, int block, Shared& shared)
       : edges_(edges.by_destination), block_(edges_.blocks[block]), shared_(shared) {
-    if (count() == 0) return;
-    begin_copy_of_sources(0);
+    if (!has(first())) return;
+    begin_copy_of_sources(first());
     commit_copies();
     wait_copies<0>();
     synchronize_block();
   }
 
   EDGEWISE_DEVICE int first_node() const { return block_.first_node; }
-  EDGEWISE_DEVICE int count() const { return num_blocks_for(block_.num_others, kColumns); }
+  EDGEWISE_DEVICE Tile first() const { return 0; }
+  EDGEWISE_DEVICE bool has(Tile tile) const { return tile < num_blocks_for(block_.num_others, kColumns); }
+  EDGEWISE_DEVICE Tile next(Tile tile) const { return tile + 1; }
   EDGEWISE_DEVICE ListedNodes nodes(int tile) const { return {shared_.sources[tile % 2]}; }
 
   EDGEWISE_DEVICE void begin_copy(int tile) const {
@@ -106,18 +114,21 @@ class BitmapRowTiles {
     if (part(tile) == 0 && i < kNodesOfBlock) {
       copy_async<16>(&row(tile, i), edges_.rows + block_.begin + std::int64_t{tile} * kColumns + i);
     }
-    if (tile + 1 < count()) begin_copy_of_sources(tile + 1);
+    if (has(next(tile))) begin_copy_of_sources(next(tile));
   }
 
-  EDGEWISE_DEVICE bool find_rows(int tile, Row (&rows)[Layout::kNodesOfLane]) const {
+  EDGEWISE_DEVICE TileFill find_rows(int tile, Row (&rows)[Layout::kNodesOfLane]) const {
     bool has_any = false;
+    bool has_all = true;
     EDGEWISE_UNROLL
     for (int r = 0; r < Layout::kNodesOfLane; ++r) {
       const BitmapRow& all = row(tile, Layout::node(r));
       rows[r] = RowBitmap{all.sources, all.first_edge}.shifted(part(tile) * kColumns).template first<kColumns>();
       has_any = has_any || rows[r].columns != 0;
+      has_all = has_all && rows[r].columns == all_bits<kColumns>();
     }
-    return ballot(has_any) != 0;
+    if (ballot(has_any) == 0) return TileFill::kNone;
+    return ballot(has_all) == kAllLanes ? TileFill::kAll : TileFill::kSome;
   }
 
  private:
@@ -184,8 +195,10 @@ class BitmapSourceTiles {
 
   EDGEWISE_DEVICE RowRecord record(int stage, int i) const { return shared_.records[stage][i]; }
 
-  EDGEWISE_DEVICE bool has_edges(int stage) const {
-    return ballot(row(stage, lane_index()).template first<Layout::kNodesOfWarp>().columns != 0) != 0;
+  EDGEWISE_DEVICE TileFill fill(int stage) const {
+    const std::uint64_t own = row(stage, lane_index()).template first<Layout::kNodesOfWarp>().columns;
+    if (ballot(own != 0) == 0) return TileFill::kNone;
+    return ballot(own == all_bits<Layout::kNodesOfWarp>()) == kAllLanes ? TileFill::kAll : TileFill::kSome;
   }
 
  private:

@@ -20,11 +20,15 @@ struct alignas(8) RowRecord {
   float mean_gradient;   // the sum of grad_out * out: the mean of the gradients of the row's weights
 };
 
-/// The gradients of an edge.
-struct EdgeGradient {
-  float weight;   // the weight after dropout, without the scale of dropout
-  float score;    // the gradient of the score, and of the edge bias
-  float product;  // the gradient of the scaled product of query and key: 0 if clamped
+/// A pair of a row and a source in a tile, which GradientArguments::differentiate() visits.
+template <class Row>
+struct TileEdge {
+  float& score;     // first the product of query and key, then the weight after dropout, without the scale of dropout
+  float& gradient;  // first of the weight: the product of grad_out and value; then of the scaled product
+  const Row& row;
+  const RowRecord& record;
+  int column;
+  bool is_kept;  // by dropout
 };
 
 /// The arguments of the kernels of the backward pass.
@@ -57,25 +61,41 @@ struct GradientArguments : AttentionArguments<T> {
     return row < this->num_destinations ? records_of_head()[row] : RowRecord{};
   }
 
-  /// Returns the gradients of an edge from the product of query and key and from the product of grad_out and value;
-  /// zeros if the row lacks the column.
-  template <class Row>
-  EDGEWISE_DEVICE EdgeGradient edge_gradient(float product, float grad_weight, bool is_kept, const Row& row,
-                                             const RowRecord& record, int column) const {
-    const float score = this->score(product, row, column);
-    const float weight = exp2_approximate(fused_multiply_add(-record.log_normalizer, kLog2E, score));
-    const float factor = is_kept ? this->dropout_rule.scale() : 0.0f;
-    const float gradient = weight * fused_multiply_add(factor, grad_weight, -record.mean_gradient);
-    const float scaled = product * this->scale;
-    const bool is_clamped = scaled > this->clamp || scaled < -this->clamp;
-    return {.weight = is_kept ? weight : 0.0f, .score = gradient, .product = is_clamped ? 0.0f : gradient};
-  }
-
-  /// Stores the gradient of an edge bias if the row has the column.
-  template <class Row>
-  EDGEWISE_DEVICE void store_edge_bias(const EdgeGradient& edge, const Row& row, int column) const {
-    if (grad_edge_bias == nullptr || !row.has(column)) return;
-    grad_edge_bias[row.edge(column) * this->num_heads + this->head()] = edge.score;
+  /// Replaces the numbers of the lane's edges, of which visit(change) calls change(TileEdge) for each one, at most 32.
+  /// Where a row lacks the column, the results are zeros. As in make_scores(), a condition is tested once for all
+  /// edges. With kStoresEdgeBias, stores the gradients of edge biases.
+  template <bool kStoresEdgeBias, class Visit>
+  EDGEWISE_DEVICE void differentiate(TileFill fill, const Visit& visit) const {
+    const std::uint32_t clamped = this->make_scores(
+        fill, [&](const auto& change) { visit([&](const auto& edge) { change(edge.score, edge.row, edge.column); }); });
+    visit([](const auto& edge) {
+      edge.score = exp2_approximate(fused_multiply_add(-edge.record.log_normalizer, kLog2E, edge.score));
+    });
+    if (this->has_dropout()) {
+      visit([](const auto& edge) { edge.gradient = edge.is_kept ? edge.gradient : 0.0f; });
+    }
+    visit([&](const auto& edge) {
+      const float of_weight = fused_multiply_add(this->dropout_rule.scale(), edge.gradient, -edge.record.mean_gradient);
+      edge.gradient = edge.score * of_weight;
+    });
+    if (this->has_dropout()) {
+      visit([](const auto& edge) { edge.score = edge.is_kept ? edge.score : 0.0f; });
+    }
+    if constexpr (kStoresEdgeBias) {
+      if (grad_edge_bias != nullptr) {
+        visit([&](const auto& edge) {
+          if (!edge.row.has(edge.column)) return;
+          grad_edge_bias[edge.row.edge(edge.column) * this->num_heads + this->head()] = edge.gradient;
+        });
+      }
+    }
+    if (this->has_clamp()) {
+      std::uint32_t bit = 1;
+      visit([&](const auto& edge) {
+        edge.gradient = (clamped & bit) != 0 ? 0.0f : edge.gradient;
+        bit <<= 1;
+      });
+    }
   }
 };
 
@@ -93,7 +113,7 @@ struct RowRecords {
   Edges edges;
 
   EDGEWISE_DEVICE void operator()() const {
-    const int row = p.block_of_head() * kRowsOfTile + thread_index() / kLanesOfRow;
+    const int row = block_index() * kRowsOfTile + thread_index() / kLanesOfRow;
     const bool is_valid = row < p.num_destinations;
     const float sum = reduce_lanes<kLanesOfRow>(is_valid ? multiply_outputs(row) : 0.0f, Sum());
     if (is_valid && thread_index() % kLanesOfRow == 0) {
@@ -101,7 +121,7 @@ struct RowRecords {
       p.records_of_head()[row] = {.log_normalizer = log_normalizer == kMinusInfinity ? -kMinusInfinity : log_normalizer,
                                   .mean_gradient = sum};
     }
-    if (p.head() == p.first_head && warp_index() == 0) edges.prepare_row_tile(p.block_of_head());
+    if (block_row() == 0 && warp_index() == 0) edges.prepare_row_tile(block_index());
   }
 
  private:

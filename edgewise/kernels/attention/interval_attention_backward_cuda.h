@@ -8,6 +8,14 @@
 // The definition of interval_attention_backward(), for the device and for the emulator.
 namespace edgewise::kernels {
 
+template <typename T>
+bool can_attend_intervals(std::int64_t head_size, std::int64_t value_size) {
+  return head_size == value_size && device::can_start_tiled_kernels<T, device::IntervalEdges>(head_size);
+}
+
+template bool can_attend_intervals<float>(std::int64_t, std::int64_t);
+template bool can_attend_intervals<BFloat16>(std::int64_t, std::int64_t);
+
 std::int64_t interval_backward_workspace(const RelationView& relation, std::int64_t num_heads) {
   constexpr std::int64_t kRecordBytes = sizeof(device::RowRecord);
   constexpr std::int64_t kTileBytes = sizeof(device::KeyRange);

@@ -53,14 +53,8 @@ EDGEWISE_DEVICE KeyRange join(KeyRange a, KeyRange b) {
   return {Minimum()(a.begin, b.begin), Maximum()(a.end, b.end)};
 }
 
-/// Returns the range of a block from the ranges of its warps. A collective of the block.
-template <int kWarps>
-EDGEWISE_DEVICE KeyRange keys_of_block(KeyRange of_warp, KeyRange (&of_warps)[kWarps]) {
-  if (lane_index() == 0) of_warps[warp_index()] = of_warp;
-  synchronize_block();
-  KeyRange result = of_warps[0];
-  for (int warp = 1; warp < kWarps; ++warp) result = join(result, of_warps[warp]);
-  return result;
+EDGEWISE_DEVICE KeyRange intersect(KeyRange a, KeyRange b) {
+  return {Maximum()(a.begin, b.begin), Minimum()(a.end, b.end)};
 }
 
 template <class Layout, int kColumns>
@@ -104,57 +98,125 @@ struct IntervalEdges {
   }
 };
 
-/// The tiles of kColumns sources of a block of rows: from the first to the last interval of these rows.
+/// The keys of a block of rows, as ranges: `ranges` are in ascending order, disjoint, and not empty. A row's keys are
+/// in one of them. The rows of each sentence of a batch have a range of their own if they attend only to their
+/// sentence, so that the range begins with the sentence, whatever sentences share the block.
+struct KeyRanges {
+  KeyRange ranges[kNodesOfBlock];
+  int count;
+};
+
+/// Finds the ranges of a block. A new one begins with a row behind whose first key lie all keys of the rows from there
+/// on, and no key of a row before. A collective of the warp, whose lane i has rows 2 i and 2 i + 1.
+EDGEWISE_DEVICE void find_key_ranges(const IntervalEdges& edges, int first_node, KeyRanges& out) {
+  static_assert(kNodesOfBlock == 2 * kWarpSize);
+  constexpr int kNone = std::numeric_limits<int>::max();
+  const int lane = lane_index();
+  KeyRange keys[2];
+  for (int i = 0; i < 2; ++i) {
+    const IntervalRow row = edges.row(first_node + 2 * lane + i);
+    keys[i] = row.begin < row.end ? KeyRange{row.begin, row.end} : KeyRange{kNone, 0};
+  }
+  int end = Maximum()(keys[0].end, keys[1].end);        // the last one of all rows up to this lane's
+  int begin = Minimum()(keys[0].begin, keys[1].begin);  // the first one of all rows from this lane's on
+  EDGEWISE_UNROLL
+  for (int distance = 1; distance < kWarpSize; distance *= 2) {
+    const int before = shuffle(end, Maximum()(lane - distance, 0));
+    const int behind = shuffle(begin, Minimum()(lane + distance, kWarpSize - 1));
+    end = Maximum()(end, before);
+    begin = Minimum()(begin, behind);
+  }
+  const int end_before = shuffle(end, Maximum()(lane - 1, 0));
+  const int begin_behind = shuffle(begin, Minimum()(lane + 1, kWarpSize - 1));
+  const int ends_before[2] = {lane > 0 ? end_before : 0, Maximum()(lane > 0 ? end_before : 0, keys[0].end)};
+  const int begins[2] = {begin, Minimum()(keys[1].begin, lane + 1 < kWarpSize ? begin_behind : kNone)};
+  const bool is_first[2] = {keys[0].end > 0 && ends_before[0] <= begins[0],
+                            keys[1].end > 0 && ends_before[1] <= begins[1]};
+  const Lanes firsts[2] = {ballot(is_first[0]), ballot(is_first[1])};
+  const Lanes lanes_before = (Lanes{1} << lane) - 1;
+  int number = count_bits(firsts[0] & lanes_before) + count_bits(firsts[1] & lanes_before);
+  for (int i = 0; i < 2; ++i) {
+    if (!is_first[i]) continue;
+    out.ranges[number].begin = begins[i];
+    if (number > 0) out.ranges[number - 1].end = ends_before[i];
+    ++number;
+  }
+  if (lane < kWarpSize - 1) return;
+  out.count = number;
+  if (number > 0) out.ranges[number - 1].end = end;
+}
+
+/// A tile of sources: those from `column` on of a range of KeyRanges.
+struct IntervalTile {
+  int range;
+  int column;
+};
+
+/// The tiles of kColumns sources of a block of rows. Each of the block's KeyRanges begins a tile.
 template <class Layout, int kColumns>
 class IntervalRowTiles {
  public:
+  using Tile = IntervalTile;
   using Row = IntervalRow;
-  struct Shared {
-    KeyRange of_warps[Layout::kWarps];
-  };
+  using Shared = KeyRanges;
 
   /// A collective of the block.
   EDGEWISE_DEVICE IntervalRowTiles(const IntervalEdges& edges, int block, Shared& shared)
-      : first_node_(block * kNodesOfBlock), num_sources_(edges.num_sources) {
-    KeyRange of_lane = {0, 0};
+      : shared_(shared), first_node_(block * kNodesOfBlock) {
+    if (warp_index() == 0) find_key_ranges(edges, first_node_, shared);
+    KeyRange any = {0, 0};
+    KeyRange all = {0, std::numeric_limits<int>::max()};
     EDGEWISE_UNROLL
     for (int r = 0; r < Layout::kNodesOfLane; ++r) {
       rows_[r] = edges.row(first_node_ + Layout::node(r));
-      of_lane = join(of_lane, {rows_[r].begin, rows_[r].end});
+      any = join(any, {rows_[r].begin, rows_[r].end});
+      all = intersect(all, {rows_[r].begin, rows_[r].end});
     }
-    of_warp_ = keys_of_warp(of_lane);
-    of_block_ = keys_of_block(of_warp_, shared.of_warps);
+    any_of_warp_ = keys_of_warp(any);
+    all_of_warp_ = {reduce_lanes(all.begin, Maximum()), reduce_lanes(all.end, Minimum())};
+    synchronize_block();
   }
 
   EDGEWISE_DEVICE int first_node() const { return first_node_; }
 
-  EDGEWISE_DEVICE int count() const {
-    return of_block_.is_empty() ? 0 : num_blocks_for(of_block_.end - of_block_.begin, kColumns);
+  EDGEWISE_DEVICE Tile first() const { return first_of_range(0); }
+  EDGEWISE_DEVICE bool has(const Tile& tile) const { return tile.range < shared_.count; }
+  EDGEWISE_DEVICE Tile next(const Tile& tile) const {
+    if (tile.column + kColumns < end_of_range(tile)) return {tile.range, tile.column + kColumns};
+    return first_of_range(tile.range + 1);
   }
 
   /// Returns the sources of a tile, for copy_nodes().
-  EDGEWISE_DEVICE ConsecutiveNodes nodes(int tile) const { return {first_column(tile), num_sources_}; }
+  EDGEWISE_DEVICE ConsecutiveNodes nodes(const Tile& tile) const { return {tile.column, end_of_range(tile)}; }
 
   /// Begins to copy what find_rows() reads about a tile, and nodes() about the next one. All threads call this
   /// function.
-  EDGEWISE_DEVICE void begin_copy(int /*tile*/) const {}
+  EDGEWISE_DEVICE void begin_copy(const Tile& /*tile*/) const {}
 
-  /// Sets `rows` to the edges in a tile of the lane's rows. Returns whether a row of the warp has any. A collective of
-  /// the warp.
-  EDGEWISE_DEVICE bool find_rows(int tile, Row (&rows)[Layout::kNodesOfLane]) const {
+  /// Sets `rows` to the edges in a tile of the lane's rows. Returns how many pairs of the warp's rows and the tile's
+  /// sources have an edge. A collective of the warp.
+  EDGEWISE_DEVICE TileFill find_rows(const Tile& tile, Row (&rows)[Layout::kNodesOfLane]) const {
+    const int end = end_of_range(tile);
     EDGEWISE_UNROLL
-    for (int r = 0; r < Layout::kNodesOfLane; ++r) rows[r] = rows_[r].shifted(first_column(tile));
-    return of_warp_.overlaps(first_column(tile), kColumns);
+    for (int r = 0; r < Layout::kNodesOfLane; ++r) {
+      rows[r] = rows_[r].begin < end ? rows_[r].shifted(tile.column) : IntervalRow{};
+    }
+    if (!any_of_warp_.overlaps(tile.column, Minimum()(kColumns, end - tile.column))) return TileFill::kNone;
+    const bool has_all = all_of_warp_.begin <= tile.column && all_of_warp_.end >= tile.column + kColumns;
+    return has_all ? TileFill::kAll : TileFill::kSome;
   }
 
  private:
-  EDGEWISE_DEVICE int first_column(int tile) const { return of_block_.begin + tile * kColumns; }
+  EDGEWISE_DEVICE int end_of_range(const Tile& tile) const { return shared_.ranges[tile.range].end; }
+  EDGEWISE_DEVICE Tile first_of_range(int range) const {
+    return {range, range < shared_.count ? shared_.ranges[range].begin : 0};
+  }
 
+  const Shared& shared_;
   int first_node_;
-  int num_sources_;
   IntervalRow rows_[Layout::kNodesOfLane];
-  KeyRange of_warp_;
-  KeyRange of_block_;
+  KeyRange any_of_warp_;  // from the first to the last key of the warp's rows
+  KeyRange all_of_warp_;  // the keys of each of these rows
 };
 
 /// The tiles of kRowsOfTile rows of a block of sources. Two stages of copies are in shared memory. Lane i has row i of
@@ -222,12 +284,14 @@ class IntervalSourceTiles {
 
   EDGEWISE_DEVICE RowRecord record(int stage, int i) const { return shared_.records[stage][i]; }
 
-  /// Returns whether a row has an edge from a source of the warp. A collective of the warp.
-  EDGEWISE_DEVICE bool has_edges(int stage) const {
+  /// Returns how many pairs of the tile's rows and the warp's sources have an edge. A collective of the warp.
+  EDGEWISE_DEVICE TileFill fill(int stage) const {
     const Interval own = shared_.intervals[stage][lane_index()];
     const bool has_any =
         own.begin < own.end && KeyRange{own.begin, own.end}.overlaps(first_source(), Layout::kNodesOfWarp);
-    return ballot(has_any) != 0;
+    if (ballot(has_any) == 0) return TileFill::kNone;
+    const bool has_all = own.begin <= first_source() && own.end >= first_source() + Layout::kNodesOfWarp;
+    return ballot(has_all) == kAllLanes ? TileFill::kAll : TileFill::kSome;
   }
 
  private:

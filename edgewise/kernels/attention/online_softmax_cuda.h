@@ -30,7 +30,7 @@ struct OnlineSoftmax {
 
   /// Returns the weight of a score, before it is divided by the sum; 0 for -infinity.
   EDGEWISE_DEVICE float weight(float score) const {
-    return score == kMinusInfinity ? 0.0f : exp2_approximate(score - maximum);
+    return exp2_approximate(score - (maximum == kMinusInfinity ? 0.0f : maximum));
   }
 
   EDGEWISE_DEVICE float log_normalizer() const {

@@ -9,6 +9,14 @@
 namespace edgewise::kernels {
 
 template <typename T>
+bool can_attend_tiles(std::int64_t head_size, std::int64_t value_size) {
+  return head_size == value_size && device::can_start_tiled_kernels<T, device::BitmapEdges>(head_size);
+}
+
+template bool can_attend_tiles<float>(std::int64_t, std::int64_t);
+template bool can_attend_tiles<BFloat16>(std::int64_t, std::int64_t);
+
+template <typename T>
 void tile_attention_backward(const AttentionBackward<T>& p, const BitmapRelationView& relation, void* workspace,
                              device::Stream stream) {
   static_assert(tile_backward_workspace(1, 1) == sizeof(device::RowRecord));

@@ -11,10 +11,10 @@
 // blocks, trees, windows with global tokens, random rows with many sources.
 namespace edgewise::kernels {
 
-/// Returns whether the functions below have kernels for heads of these sizes.
-constexpr bool can_attend_tiles(std::int64_t head_size, std::int64_t value_size) {
-  return head_size == value_size && (head_size == 32 || head_size == 64 || head_size == 96 || head_size == 128);
-}
+/// Returns whether the functions below have kernels for heads of these sizes, for T = float or BFloat16: 32, 64, 96 and
+/// 128, unless a block of the thread's current GPU has too little shared memory. fp32 with 128 needs 110 KiB.
+template <typename T>
+bool can_attend_tiles(std::int64_t head_size, std::int64_t value_size);
 
 /// The members of BitmapTiles, in memory of the device, at multiples of 16 bytes.
 struct BitmapTilesView {

@@ -12,6 +12,7 @@ struct TiledForwardBf16 {
   using L = Bf16Layout;
   static constexpr const char* kName = Edges::kIsBitmap ? "tile_attention_bf16" : "interval_attention_bf16";
   static constexpr int kThreads = L::kThreads;
+  static constexpr int kResidentBlocks = kHeadSize <= 64 ? 3 : 2;
   static constexpr int kKeys = 64;
   static constexpr int kKeysOfLane = kKeys / L::kLanesOfNode;
   static constexpr int kStages = 2;
@@ -19,6 +20,7 @@ struct TiledForwardBf16 {
   static constexpr int kRowsOfLane = L::kNodesOfLane;
   static_assert(kHeadSize % 32 == 0);
   using Tiles = typename Edges::template RowTiles<L, kKeys>;
+  using Tile = typename Tiles::Tile;
   using Row = typename Tiles::Row;
 
   struct Shared {
@@ -32,33 +34,35 @@ struct TiledForwardBf16 {
 
   EDGEWISE_DEVICE void operator()() const {
     Shared& shared = shared_memory<Shared>();
-    const Tiles tiles(edges, p.block_of_head(), shared.tiles);
+    const Tiles tiles(edges, block_index(), shared.tiles);
 
     std::uint32_t query[kHeadSize / 16][4];
     load_nodes(p, p.query, p.num_destinations, tiles.first_node() + warp_index() * L::kNodesOfWarp, query);
     float out[kHeadSize / 8][4] = {};
     OnlineSoftmax softmax[kRowsOfLane];
 
-    if (tiles.count() > 0) begin_copy(tiles, 0, 0);
-    int stage = 0;
-    for (int tile = 0; tile < tiles.count(); ++tile) {
+    Tile tile = tiles.first();
+    if (tiles.has(tile)) begin_copy(tiles, tile, 0);
+    for (int stage = 0; tiles.has(tile); stage = 1 - stage) {
+      const Tile next = tiles.next(tile);
       wait_copies<0>();
       synchronize_block();  // all parts of this tile are here, and the tile before is no longer read
-      if (tile + 1 < tiles.count()) begin_copy(tiles, tile + 1, 1 - stage);
+      if (tiles.has(next)) begin_copy(tiles, next, 1 - stage);
       Row rows[kRowsOfLane];
-      if (tiles.find_rows(tile, rows)) {
+      const TileFill fill = tiles.find_rows(tile, rows);
+      if (fill != TileFill::kNone) {
         float score[kKeys / 8][4] = {};
         multiply_transposed(query, shared.key[stage], score);
-        apply_softmax(rows, score, softmax, out);
+        apply_softmax(fill, rows, score, softmax, out);
         add_product(score, shared.value[stage], out);
       }
-      stage = 1 - stage;
+      tile = next;
     }
     store(tiles.first_node(), softmax, out);
   }
 
  private:
-  EDGEWISE_DEVICE void begin_copy(const Tiles& tiles, int tile, int stage) const {
+  EDGEWISE_DEVICE void begin_copy(const Tiles& tiles, const Tile& tile, int stage) const {
     Shared& shared = shared_memory<Shared>();
     copy_nodes<kThreads, kHeadSize>(p, p.key, tiles.nodes(tile), shared.key[stage]);
     copy_nodes<kThreads, kHeadSize>(p, p.value, tiles.nodes(tile), shared.value[stage]);
@@ -67,33 +71,42 @@ struct TiledForwardBf16 {
   }
 
   // Replaces the products of queries and keys by weights after dropout, and rescales the sums so far.
-  EDGEWISE_DEVICE void apply_softmax(const Row (&rows)[kRowsOfLane], float (&score)[kKeys / 8][4],
+  EDGEWISE_DEVICE void apply_softmax(TileFill fill, const Row (&rows)[kRowsOfLane], float (&score)[kKeys / 8][4],
                                      OnlineSoftmax (&softmax)[kRowsOfLane], float (&out)[kHeadSize / 8][4]) const {
-    float maximum[kRowsOfLane];
-    EDGEWISE_UNROLL
-    for (int r = 0; r < kRowsOfLane; ++r) {
-      const Row row = rows[r].shifted(L::first_column());
-      maximum[r] = softmax[r].maximum;
+    p.make_scores(fill, [&](const auto& change) {
       EDGEWISE_UNROLL
-      for (int i = 0; i < kKeysOfLane; ++i) {
-        float& value = score[i / 2][r * 2 + i % 2];
-        value = p.score(value, row, L::column(i));
-        maximum[r] = Maximum()(value, maximum[r]);
+      for (int r = 0; r < kRowsOfLane; ++r) {
+        const Row row = rows[r].shifted(L::first_column());
+        EDGEWISE_UNROLL
+        for (int i = 0; i < kKeysOfLane; ++i) change(score[i / 2][r * 2 + i % 2], row, L::column(i));
       }
-    }
+    });
     EDGEWISE_UNROLL
     for (int r = 0; r < kRowsOfLane; ++r) {
-      const float factor = softmax[r].raise(reduce_lanes<L::kLanesOfNode>(maximum[r], Maximum()));
-      const std::uint64_t kept = p.template kept_columns<kKeys, L::kLanesOfNode>(rows[r]) >> L::first_column();
+      float maximum = softmax[r].maximum;
+      EDGEWISE_UNROLL
+      for (int i = 0; i < kKeysOfLane; ++i) maximum = Maximum()(score[i / 2][r * 2 + i % 2], maximum);
+      const float factor = softmax[r].raise(reduce_lanes<L::kLanesOfNode>(maximum, Maximum()));
       EDGEWISE_UNROLL
       for (int i = 0; i < kKeysOfLane; ++i) {
         float& value = score[i / 2][r * 2 + i % 2];
-        const float weight = softmax[r].weight(value);
-        softmax[r].sum += weight;
-        value = (kept >> L::column(i) & 1) != 0 ? weight : 0.0f;
+        value = softmax[r].weight(value);
+        softmax[r].sum += value;
       }
       EDGEWISE_UNROLL
       for (int i = 0; i < kHeadSize / 8 * 2; ++i) out[i / 2][r * 2 + i % 2] *= factor;
+    }
+    if (p.has_dropout()) drop(rows, score);
+  }
+
+  EDGEWISE_DEVICE void drop(const Row (&rows)[kRowsOfLane], float (&weight)[kKeys / 8][4]) const {
+    EDGEWISE_UNROLL
+    for (int r = 0; r < kRowsOfLane; ++r) {
+      const std::uint64_t kept = p.template kept_columns<kKeys, L::kLanesOfNode>(rows[r]) >> L::first_column();
+      EDGEWISE_UNROLL
+      for (int i = 0; i < kKeysOfLane; ++i) {
+        if ((kept >> L::column(i) & 1) == 0) weight[i / 2][r * 2 + i % 2] = 0;
+      }
     }
   }
 

@@ -3,37 +3,24 @@
 
 #include <type_traits>
 
+#include "edgewise/kernels/attention/head_sizes_cuda.h"
 #include "edgewise/kernels/attention/tiled_forward_bf16_cuda.h"
 #include "edgewise/kernels/attention/tiled_forward_f32_cuda.h"
 
 namespace edgewise::kernels::device {
 
 template <int kHeadSize, typename T, class Edges>
-void launch_tiled_forward(const AttentionArguments<T>& p, const Edges& edges, int num_blocks, Stream stream) {
-  if constexpr (std::is_same_v<T, float>) {
-    launch(TiledForwardF32<kHeadSize, Edges>{p, edges}, num_blocks, stream);
-  } else {
-    launch(TiledForwardBf16<kHeadSize, Edges>{p, edges}, num_blocks, stream);
-  }
-}
+using TiledForward =
+    std::conditional_t<std::is_same_v<T, float>, TiledForwardF32<kHeadSize, Edges>, TiledForwardBf16<kHeadSize, Edges>>;
 
 /// Begins the forward pass over the tiles of `edges` for `num_heads` heads of size `head_size`.
 template <typename T, class Edges>
 void launch_tiled_forward(const AttentionArguments<T>& p, const Edges& edges, std::int64_t head_size, int num_heads,
                           Stream stream) {
-  const int num_blocks = p.blocks_of_head * num_heads;
-  switch (head_size) {
-    case 32:
-      return launch_tiled_forward<32>(p, edges, num_blocks, stream);
-    case 64:
-      return launch_tiled_forward<64>(p, edges, num_blocks, stream);
-    case 96:
-      return launch_tiled_forward<96>(p, edges, num_blocks, stream);
-    case 128:
-      return launch_tiled_forward<128>(p, edges, num_blocks, stream);
-    default:
-      return;
-  }
+  with_head_size(head_size, [&]<int kHeadSize>() {
+    launch(TiledForward<kHeadSize, T, Edges>{p, edges},
+           Grid(num_blocks_for(p.num_destinations, kNodesOfBlock), num_heads), stream);
+  });
 }
 
 }  // namespace edgewise::kernels::device

@@ -12,6 +12,7 @@ struct TiledForwardF32 {
   using L = F32Layout;
   static constexpr const char* kName = Edges::kIsBitmap ? "tile_attention_f32" : "interval_attention_f32";
   static constexpr int kThreads = L::kThreads;
+  static constexpr int kResidentBlocks = kHeadSize <= 64 ? 3 : 2;
   static constexpr int kRowsOfLane = L::kNodesOfLane;
   static constexpr int kKeys = L::kOthers;
   static constexpr int kKeysOfLane = L::kOthersOfLane;
@@ -20,6 +21,7 @@ struct TiledForwardF32 {
   static constexpr int kChunks = L::chunks(kHeadSize);
   static_assert(kHeadSize % 32 == 0);
   using Tiles = typename Edges::template RowTiles<L, kKeys>;
+  using Tile = typename Tiles::Tile;
   using Row = typename Tiles::Row;
 
   struct Shared {
@@ -35,35 +37,37 @@ struct TiledForwardF32 {
 
   EDGEWISE_DEVICE void operator()() const {
     Shared& shared = shared_memory<Shared>();
-    const Tiles tiles(edges, p.block_of_head(), shared.tiles);
+    const Tiles tiles(edges, block_index(), shared.tiles);
     float out[kRowsOfLane][kChunks][4] = {};
     OnlineSoftmax softmax[kRowsOfLane];
 
-    if (tiles.count() > 0) {
+    Tile tile = tiles.first();
+    if (tiles.has(tile)) {
       const ConsecutiveNodes rows_of_block = {tiles.first_node(), p.num_destinations};
       copy_nodes<kThreads, kHeadSize>(p, p.query, rows_of_block, shared.query);
-      begin_copy(tiles, 0, 0);
+      begin_copy(tiles, tile, 0);
     }
-    int stage = 0;
-    for (int tile = 0; tile < tiles.count(); ++tile) {
+    for (int stage = 0; tiles.has(tile); stage = 1 - stage) {
+      const Tile next = tiles.next(tile);
       wait_copies<0>();
       synchronize_block();  // all parts of this tile are here, and the tile before is no longer read
-      if (tile + 1 < tiles.count()) begin_copy(tiles, tile + 1, 1 - stage);
+      if (tiles.has(next)) begin_copy(tiles, next, 1 - stage);
       Row rows[kRowsOfLane];
-      if (tiles.find_rows(tile, rows)) {
+      const TileFill fill = tiles.find_rows(tile, rows);
+      if (fill != TileFill::kNone) {
         float score[kRowsOfLane][kKeysOfLane] = {};
         multiply_transposed<kHeadSize>(shared.query, shared.key[stage], score);
-        apply_softmax(rows, score, softmax, out);
+        apply_softmax(fill, rows, score, softmax, out);
         synchronize_warp();  // the weights are written; the next barrier is behind their last read
         add_product<kHeadSize>(shared.weight, shared.value[stage], out);
       }
-      stage = 1 - stage;
+      tile = next;
     }
     store(tiles.first_node(), softmax, out);
   }
 
  private:
-  EDGEWISE_DEVICE void begin_copy(const Tiles& tiles, int tile, int stage) const {
+  EDGEWISE_DEVICE void begin_copy(const Tiles& tiles, const Tile& tile, int stage) const {
     Shared& shared = shared_memory<Shared>();
     copy_nodes<kThreads, kHeadSize>(p, p.key, tiles.nodes(tile), shared.key[stage]);
     copy_nodes<kThreads, kHeadSize>(p, p.value, tiles.nodes(tile), shared.value[stage]);
@@ -72,29 +76,47 @@ struct TiledForwardF32 {
   }
 
   // Writes the weights after dropout to shared memory, and rescales the sums so far.
-  EDGEWISE_DEVICE void apply_softmax(const Row (&rows)[kRowsOfLane], float (&score)[kRowsOfLane][kKeysOfLane],
-                                     OnlineSoftmax (&softmax)[kRowsOfLane],
+  EDGEWISE_DEVICE void apply_softmax(TileFill fill, const Row (&rows)[kRowsOfLane],
+                                     float (&score)[kRowsOfLane][kKeysOfLane], OnlineSoftmax (&softmax)[kRowsOfLane],
                                      float (&out)[kRowsOfLane][kChunks][4]) const {
-    Shared& shared = shared_memory<Shared>();
+    p.make_scores(fill, [&](const auto& change) {
+      EDGEWISE_UNROLL
+      for (int r = 0; r < kRowsOfLane; ++r) {
+        const Row row = rows[r].shifted(L::first_column());
+        EDGEWISE_UNROLL
+        for (int c = 0; c < kKeysOfLane; ++c) change(score[r][c], row, L::column(c));
+      }
+    });
     EDGEWISE_UNROLL
     for (int r = 0; r < kRowsOfLane; ++r) {
-      const Row row = rows[r].shifted(L::first_column());
       float maximum = softmax[r].maximum;
       EDGEWISE_UNROLL
-      for (int c = 0; c < kKeysOfLane; ++c) {
-        score[r][c] = p.score(score[r][c], row, L::column(c));
-        maximum = Maximum()(score[r][c], maximum);
-      }
+      for (int c = 0; c < kKeysOfLane; ++c) maximum = Maximum()(score[r][c], maximum);
       const float factor = softmax[r].raise(reduce_lanes<L::kLanesOfNode>(maximum, Maximum()));
-      const std::uint64_t kept = p.template kept_columns<kKeys, L::kLanesOfNode>(rows[r]) >> L::first_column();
       EDGEWISE_UNROLL
       for (int c = 0; c < kKeysOfLane; ++c) {
-        const float weight = softmax[r].weight(score[r][c]);
-        softmax[r].sum += weight;
-        shared.weight[L::node(r)][L::other(c)] = (kept >> L::column(c) & 1) != 0 ? weight : 0.0f;
+        score[r][c] = softmax[r].weight(score[r][c]);
+        softmax[r].sum += score[r][c];
       }
       EDGEWISE_UNROLL
       for (int i = 0; i < kChunks * 4; ++i) out[r][i / 4][i % 4] *= factor;
+    }
+    if (p.has_dropout()) drop(rows, score);
+    Shared& shared = shared_memory<Shared>();
+    EDGEWISE_UNROLL
+    for (int i = 0; i < kRowsOfLane * kKeysOfLane; ++i) {
+      shared.weight[L::node(i / kKeysOfLane)][L::other(i % kKeysOfLane)] = score[i / kKeysOfLane][i % kKeysOfLane];
+    }
+  }
+
+  EDGEWISE_DEVICE void drop(const Row (&rows)[kRowsOfLane], float (&weight)[kRowsOfLane][kKeysOfLane]) const {
+    EDGEWISE_UNROLL
+    for (int r = 0; r < kRowsOfLane; ++r) {
+      const std::uint64_t kept = p.template kept_columns<kKeys, L::kLanesOfNode>(rows[r]) >> L::first_column();
+      EDGEWISE_UNROLL
+      for (int c = 0; c < kKeysOfLane; ++c) {
+        if ((kept >> L::column(c) & 1) == 0) weight[r][c] = 0;
+      }
     }
   }
 

@@ -20,6 +20,7 @@ struct TiledQueryGradientBf16 {
   static constexpr int kRowsOfLane = L::kNodesOfLane;
   static_assert(kHeadSize % 32 == 0);
   using Tiles = typename Edges::template RowTiles<L, kKeys>;
+  using Tile = typename Tiles::Tile;
   using Row = typename Tiles::Row;
 
   struct Shared {
@@ -33,7 +34,7 @@ struct TiledQueryGradientBf16 {
 
   EDGEWISE_DEVICE void operator()() const {
     Shared& shared = shared_memory<Shared>();
-    const Tiles tiles(edges, p.block_of_head(), shared.tiles);
+    const Tiles tiles(edges, block_index(), shared.tiles);
     const int first_row = tiles.first_node() + warp_index() * L::kNodesOfWarp;
     const RowRecord records[kRowsOfLane] = {p.record(tiles.first_node() + L::node(0)),
                                             p.record(tiles.first_node() + L::node(1))};
@@ -44,22 +45,24 @@ struct TiledQueryGradientBf16 {
     load_nodes(p, p.grad_out, p.num_destinations, first_row, grad_out);
     float grad_query[kHeadSize / 8][4] = {};
 
-    if (tiles.count() > 0) begin_copy(tiles, 0, 0);
-    int stage = 0;
-    for (int tile = 0; tile < tiles.count(); ++tile) {
+    Tile tile = tiles.first();
+    if (tiles.has(tile)) begin_copy(tiles, tile, 0);
+    for (int stage = 0; tiles.has(tile); stage = 1 - stage) {
+      const Tile next = tiles.next(tile);
       wait_copies<0>();
       synchronize_block();  // all parts of this tile are here, and the tile before is no longer read
-      if (tile + 1 < tiles.count()) begin_copy(tiles, tile + 1, 1 - stage);
+      if (tiles.has(next)) begin_copy(tiles, next, 1 - stage);
       Row rows[kRowsOfLane];
-      if (tiles.find_rows(tile, rows)) {
+      const TileFill fill = tiles.find_rows(tile, rows);
+      if (fill != TileFill::kNone) {
         float score[kKeys / 8][4] = {};
         float gradient[kKeys / 8][4] = {};
         multiply_transposed(query, shared.key[stage], score);
         multiply_transposed(grad_out, shared.value[stage], gradient);
-        differentiate(rows, records, score, gradient);
+        differentiate(fill, rows, records, score, gradient);
         add_product(gradient, shared.key[stage], grad_query);
       }
-      stage = 1 - stage;
+      tile = next;
     }
     EDGEWISE_UNROLL
     for (int r = 0; r < kRowsOfLane; ++r) {
@@ -70,7 +73,7 @@ struct TiledQueryGradientBf16 {
   }
 
  private:
-  EDGEWISE_DEVICE void begin_copy(const Tiles& tiles, int tile, int stage) const {
+  EDGEWISE_DEVICE void begin_copy(const Tiles& tiles, const Tile& tile, int stage) const {
     Shared& shared = shared_memory<Shared>();
     copy_nodes<kThreads, kHeadSize>(p, p.key, tiles.nodes(tile), shared.key[stage]);
     copy_nodes<kThreads, kHeadSize>(p, p.value, tiles.nodes(tile), shared.value[stage]);
@@ -79,23 +82,28 @@ struct TiledQueryGradientBf16 {
   }
 
   // Replaces the gradients of weights by those of the scaled products, and stores the gradients of edge biases. `score`
-  // is the products of queries and keys.
-  EDGEWISE_DEVICE void differentiate(const Row (&rows)[kRowsOfLane], const RowRecord (&records)[kRowsOfLane],
-                                     const float (&score)[kKeys / 8][4], float (&gradient)[kKeys / 8][4]) const {
+  // is the products of queries and keys, and is changed, too.
+  EDGEWISE_DEVICE void differentiate(TileFill fill, const Row (&rows)[kRowsOfLane],
+                                     const RowRecord (&records)[kRowsOfLane], float (&score)[kKeys / 8][4],
+                                     float (&gradient)[kKeys / 8][4]) const {
+    std::uint32_t kept[kRowsOfLane];
     EDGEWISE_UNROLL
     for (int r = 0; r < kRowsOfLane; ++r) {
-      const auto kept =
+      kept[r] =
           static_cast<std::uint32_t>(p.template kept_columns<kKeys, L::kLanesOfNode>(rows[r])) >> L::first_column();
-      const Row row = rows[r].shifted(L::first_column());
-      EDGEWISE_UNROLL
-      for (int i = 0; i < kKeysOfLane; ++i) {
-        float& value = gradient[i / 2][r * 2 + i % 2];
-        const EdgeGradient edge = p.edge_gradient(score[i / 2][r * 2 + i % 2], value, (kept >> L::column(i) & 1) != 0,
-                                                  row, records[r], L::column(i));
-        value = edge.product;
-        p.store_edge_bias(edge, row, L::column(i));
-      }
     }
+    p.template differentiate</*kStoresEdgeBias=*/true>(fill, [&](const auto& change) {
+      EDGEWISE_UNROLL
+      for (int r = 0; r < kRowsOfLane; ++r) {
+        const Row row = rows[r].shifted(L::first_column());
+        EDGEWISE_UNROLL
+        for (int i = 0; i < kKeysOfLane; ++i) {
+          const bool is_kept = (kept[r] >> L::column(i) & 1) != 0;
+          change(TileEdge<Row>{score[i / 2][r * 2 + i % 2], gradient[i / 2][r * 2 + i % 2], row, records[r],
+                               L::column(i), is_kept});
+        }
+      }
+    });
   }
 };
 

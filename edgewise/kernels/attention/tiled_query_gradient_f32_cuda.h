@@ -19,6 +19,7 @@ struct TiledQueryGradientF32 {
   static constexpr int kStride = L::stride(kHeadSize);
   static_assert(kHeadSize % 32 == 0);
   using Tiles = typename Edges::template RowTiles<L, kKeys>;
+  using Tile = typename Tiles::Tile;
   using Row = typename Tiles::Row;
 
   struct Shared {
@@ -35,18 +36,18 @@ struct TiledQueryGradientF32 {
 
   EDGEWISE_DEVICE void operator()() const {
     Shared& shared = shared_memory<Shared>();
-    const Tiles tiles(edges, p.block_of_head(), shared.tiles);
+    const Tiles tiles(edges, block_index(), shared.tiles);
     RowRecord records[kRowsOfLane];
     EDGEWISE_UNROLL
     for (int r = 0; r < kRowsOfLane; ++r) records[r] = p.record(tiles.first_node() + L::node(r));
     float grad_query[kRowsOfLane][L::chunks(kHeadSize)][4] = {};
 
-    if (tiles.count() > 0) {
+    if (tiles.has(tiles.first())) {
       const ConsecutiveNodes rows_of_block = {tiles.first_node(), p.num_destinations};
       copy_nodes<kThreads, kHeadSize>(p, p.query, rows_of_block, shared.query);
       copy_nodes<kThreads, kHeadSize>(p, p.grad_out, rows_of_block, shared.grad_out);
     }
-    for (int tile = 0; tile < tiles.count(); ++tile) {
+    for (Tile tile = tiles.first(); tiles.has(tile); tile = tiles.next(tile)) {
       copy_nodes<kThreads, kHeadSize>(p, p.key, tiles.nodes(tile), shared.key);
       copy_nodes<kThreads, kHeadSize>(p, p.value, tiles.nodes(tile), shared.value);
       tiles.begin_copy(tile);
@@ -54,12 +55,13 @@ struct TiledQueryGradientF32 {
       wait_copies<0>();
       synchronize_block();
       Row rows[kRowsOfLane];
-      if (tiles.find_rows(tile, rows)) {
+      const TileFill fill = tiles.find_rows(tile, rows);
+      if (fill != TileFill::kNone) {
         float score[kRowsOfLane][kKeysOfLane] = {};
         float gradient[kRowsOfLane][kKeysOfLane] = {};
         multiply_transposed<kHeadSize>(shared.query, shared.key, score);
         multiply_transposed<kHeadSize>(shared.grad_out, shared.value, gradient);
-        differentiate(rows, records, score, gradient);
+        differentiate(fill, rows, records, score, gradient);
         synchronize_warp();  // the gradients are written; the next barrier is behind their last read
         add_product<kHeadSize>(shared.gradient, shared.key, grad_query);
       }
@@ -75,23 +77,31 @@ struct TiledQueryGradientF32 {
 
  private:
   // Writes the gradients of the scaled products to shared memory, and stores those of edge biases. `score` is the
-  // products of queries and keys, and `gradient` the gradients of weights.
-  EDGEWISE_DEVICE void differentiate(const Row (&rows)[kRowsOfLane], const RowRecord (&records)[kRowsOfLane],
-                                     const float (&score)[kRowsOfLane][kKeysOfLane],
-                                     const float (&gradient)[kRowsOfLane][kKeysOfLane]) const {
-    Shared& shared = shared_memory<Shared>();
+  // products of queries and keys, and `gradient` the gradients of weights; both are changed.
+  EDGEWISE_DEVICE void differentiate(TileFill fill, const Row (&rows)[kRowsOfLane],
+                                     const RowRecord (&records)[kRowsOfLane], float (&score)[kRowsOfLane][kKeysOfLane],
+                                     float (&gradient)[kRowsOfLane][kKeysOfLane]) const {
+    std::uint32_t kept[kRowsOfLane];
     EDGEWISE_UNROLL
     for (int r = 0; r < kRowsOfLane; ++r) {
-      const auto kept =
+      kept[r] =
           static_cast<std::uint32_t>(p.template kept_columns<kKeys, L::kLanesOfNode>(rows[r])) >> L::first_column();
-      const Row row = rows[r].shifted(L::first_column());
+    }
+    p.template differentiate</*kStoresEdgeBias=*/true>(fill, [&](const auto& change) {
       EDGEWISE_UNROLL
-      for (int c = 0; c < kKeysOfLane; ++c) {
-        const EdgeGradient edge = p.edge_gradient(score[r][c], gradient[r][c], (kept >> L::column(c) & 1) != 0, row,
-                                                  records[r], L::column(c));
-        shared.gradient[L::node(r)][L::other(c)] = edge.product;
-        p.store_edge_bias(edge, row, L::column(c));
+      for (int r = 0; r < kRowsOfLane; ++r) {
+        const Row row = rows[r].shifted(L::first_column());
+        EDGEWISE_UNROLL
+        for (int c = 0; c < kKeysOfLane; ++c) {
+          const bool is_kept = (kept[r] >> L::column(c) & 1) != 0;
+          change(TileEdge<Row>{score[r][c], gradient[r][c], row, records[r], L::column(c), is_kept});
+        }
       }
+    });
+    Shared& shared = shared_memory<Shared>();
+    EDGEWISE_UNROLL
+    for (int i = 0; i < kRowsOfLane * kKeysOfLane; ++i) {
+      shared.gradient[L::node(i / kKeysOfLane)][L::other(i % kKeysOfLane)] = gradient[i / kKeysOfLane][i % kKeysOfLane];
     }
   }
 };

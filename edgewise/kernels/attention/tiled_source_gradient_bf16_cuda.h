@@ -21,7 +21,9 @@ struct TiledSourceGradientBf16 {
   static constexpr int kStride = L::stride(kHeadSize);
   static constexpr int kSourcesOfLane = L::kNodesOfLane;
   static_assert(kHeadSize % 32 == 0);
+  static constexpr int kRowsOfLane = kPart / L::kLanesOfNode;
   using Tiles = typename Edges::template SourceTiles<L>;
+  using Row = typename Tiles::Row;
 
   struct Shared {
     alignas(16) BFloat16 query[kStages][kParts][kPart][kStride];
@@ -35,7 +37,7 @@ struct TiledSourceGradientBf16 {
 
   EDGEWISE_DEVICE void operator()() const {
     Shared& shared = shared_memory<Shared>();
-    const Tiles tiles(edges, p.block_of_head(), shared.tiles);
+    const Tiles tiles(edges, block_index(), shared.tiles);
     std::uint32_t key[kHeadSize / 16][4];
     load_nodes(p, p.key, p.num_sources, tiles.first_node() + warp_index() * L::kNodesOfWarp, key);
     float grad_key[kHeadSize / 8][4] = {};
@@ -52,7 +54,8 @@ struct TiledSourceGradientBf16 {
       wait_copies<0>();
       synchronize_block();  // all parts of this tile are here, and the tile before is no longer read
       if (next_tile < tiles.end()) begin_copy(tiles, next_tile, 1 - stage);
-      if (tiles.has_edges(stage)) {
+      const TileFill fill = tiles.fill(stage);
+      if (fill != TileFill::kNone) {
         const auto kept =
             static_cast<std::uint32_t>(p.template kept_columns<L::kNodesOfWarp, 1>(tiles.row(stage, lane_index())));
         for (int part = 0; part < kParts; ++part) {
@@ -61,7 +64,7 @@ struct TiledSourceGradientBf16 {
           multiply_transposed(key, shared.query[stage][part], score);
           multiply_shared_transposed<kHeadSize>(&shared.value[warp_index() * L::kNodesOfWarp],
                                                 shared.grad_out[stage][part], gradient);
-          differentiate(tiles, stage, part * kPart, kept, score, gradient);
+          differentiate(tiles, stage, part * kPart, fill, kept, score, gradient);
           add_product(score, shared.grad_out[stage][part], grad_value);
           add_product(gradient, shared.query[stage][part], grad_key);
         }
@@ -87,24 +90,27 @@ struct TiledSourceGradientBf16 {
   // Replaces the products of queries and keys by weights after dropout, and the gradients of weights by those of the
   // scaled products, for rows from `first` on of a tile. kept_of_lane is the sources whose edges to the lane's row
   // dropout keeps.
-  EDGEWISE_DEVICE void differentiate(const Tiles& tiles, int stage, int first, std::uint32_t kept_of_lane,
-                                     float (&score)[kPart / 8][4], float (&gradient)[kPart / 8][4]) const {
+  EDGEWISE_DEVICE void differentiate(const Tiles& tiles, int stage, int first, TileFill fill,
+                                     std::uint32_t kept_of_lane, float (&score)[kPart / 8][4],
+                                     float (&gradient)[kPart / 8][4]) const {
+    std::uint32_t kept[kRowsOfLane];
     EDGEWISE_UNROLL
-    for (int i = 0; i < kPart / L::kLanesOfNode; ++i) {
-      const int number = first + L::first_column() + L::column(i);
-      const std::uint32_t kept = shuffle(kept_of_lane, number);
-      const auto row = tiles.row(stage, number);
-      const RowRecord record = tiles.record(stage, number);
+    for (int i = 0; i < kRowsOfLane; ++i) kept[i] = shuffle(kept_of_lane, first + L::first_column() + L::column(i));
+    p.template differentiate</*kStoresEdgeBias=*/false>(fill, [&](const auto& change) {
       EDGEWISE_UNROLL
-      for (int s = 0; s < kSourcesOfLane; ++s) {
-        const int source = L::node_of_warp(s);
-        float& weight = score[i / 2][s * 2 + i % 2];
-        float& value = gradient[i / 2][s * 2 + i % 2];
-        const EdgeGradient edge = p.edge_gradient(weight, value, (kept >> source & 1) != 0, row, record, source);
-        weight = edge.weight;
-        value = edge.product;
+      for (int i = 0; i < kRowsOfLane; ++i) {
+        const int number = first + L::first_column() + L::column(i);
+        const Row row = tiles.row(stage, number);
+        const RowRecord record = tiles.record(stage, number);
+        EDGEWISE_UNROLL
+        for (int s = 0; s < kSourcesOfLane; ++s) {
+          const int source = L::node_of_warp(s);
+          const bool is_kept = (kept[i] >> source & 1) != 0;
+          change(
+              TileEdge<Row>{score[i / 2][s * 2 + i % 2], gradient[i / 2][s * 2 + i % 2], row, record, source, is_kept});
+        }
       }
-    }
+    });
   }
 
   EDGEWISE_DEVICE void store(int first_node, const float (&grad_key)[kHeadSize / 8][4],

@@ -19,6 +19,7 @@ struct TiledSourceGradientF32 {
   static constexpr int kStride = L::stride(kHeadSize);
   static_assert(kRows == kRowsOfTile && kHeadSize % 32 == 0);
   using Tiles = typename Edges::template SourceTiles<L>;
+  using Row = typename Tiles::Row;
 
   struct Shared {
     alignas(16) float key[L::kNodes][kStride];
@@ -34,7 +35,7 @@ struct TiledSourceGradientF32 {
 
   EDGEWISE_DEVICE void operator()() const {
     Shared& shared = shared_memory<Shared>();
-    const Tiles tiles(edges, p.block_of_head(), shared.tiles);
+    const Tiles tiles(edges, block_index(), shared.tiles);
     float grad_key[kSourcesOfLane][L::chunks(kHeadSize)][4] = {};
     float grad_value[kSourcesOfLane][L::chunks(kHeadSize)][4] = {};
 
@@ -51,7 +52,8 @@ struct TiledSourceGradientF32 {
       commit_copies();
       wait_copies<0>();
       synchronize_block();
-      if (tiles.has_edges(stage)) add_tile(tiles, stage, grad_key, grad_value);
+      const TileFill fill = tiles.fill(stage);
+      if (fill != TileFill::kNone) add_tile(tiles, stage, fill, grad_key, grad_value);
       synchronize_block();
       stage = 1 - stage;
     }
@@ -59,7 +61,7 @@ struct TiledSourceGradientF32 {
   }
 
  private:
-  EDGEWISE_DEVICE void add_tile(const Tiles& tiles, int stage,
+  EDGEWISE_DEVICE void add_tile(const Tiles& tiles, int stage, TileFill fill,
                                 float (&grad_key)[kSourcesOfLane][L::chunks(kHeadSize)][4],
                                 float (&grad_value)[kSourcesOfLane][L::chunks(kHeadSize)][4]) const {
     Shared& shared = shared_memory<Shared>();
@@ -67,7 +69,7 @@ struct TiledSourceGradientF32 {
     float gradient[kSourcesOfLane][kRowsOfLane] = {};
     multiply_transposed<kHeadSize>(shared.key, shared.query, score);
     multiply_transposed<kHeadSize>(shared.value, shared.grad_out, gradient);
-    differentiate(tiles, stage, score, gradient);
+    differentiate(tiles, stage, fill, score, gradient);
     share(score);
     add_product<kHeadSize>(shared.edges, shared.grad_out, grad_value);
     synchronize_warp();
@@ -77,24 +79,27 @@ struct TiledSourceGradientF32 {
 
   // Replaces the products of queries and keys by weights after dropout, and the gradients of weights by those of the
   // scaled products.
-  EDGEWISE_DEVICE void differentiate(const Tiles& tiles, int stage, float (&score)[kSourcesOfLane][kRowsOfLane],
+  EDGEWISE_DEVICE void differentiate(const Tiles& tiles, int stage, TileFill fill,
+                                     float (&score)[kSourcesOfLane][kRowsOfLane],
                                      float (&gradient)[kSourcesOfLane][kRowsOfLane]) const {
     const auto kept_of_lane =
         static_cast<std::uint32_t>(p.template kept_columns<L::kNodesOfWarp, 1>(tiles.row(stage, lane_index())));
+    std::uint32_t kept[kRowsOfLane];
     EDGEWISE_UNROLL
-    for (int c = 0; c < kRowsOfLane; ++c) {
-      const std::uint32_t kept = shuffle(kept_of_lane, L::other(c));
-      const auto row = tiles.row(stage, L::other(c));
-      const RowRecord record = tiles.record(stage, L::other(c));
+    for (int c = 0; c < kRowsOfLane; ++c) kept[c] = shuffle(kept_of_lane, L::other(c));
+    p.template differentiate</*kStoresEdgeBias=*/false>(fill, [&](const auto& change) {
       EDGEWISE_UNROLL
-      for (int s = 0; s < kSourcesOfLane; ++s) {
-        const int source = L::node_of_warp(s);
-        const EdgeGradient edge =
-            p.edge_gradient(score[s][c], gradient[s][c], (kept >> source & 1) != 0, row, record, source);
-        score[s][c] = edge.weight;
-        gradient[s][c] = edge.product;
+      for (int c = 0; c < kRowsOfLane; ++c) {
+        const Row row = tiles.row(stage, L::other(c));
+        const RowRecord record = tiles.record(stage, L::other(c));
+        EDGEWISE_UNROLL
+        for (int s = 0; s < kSourcesOfLane; ++s) {
+          const int source = L::node_of_warp(s);
+          const bool is_kept = (kept[c] >> source & 1) != 0;
+          change(TileEdge<Row>{score[s][c], gradient[s][c], row, record, source, is_kept});
+        }
       }
-    }
+    });
   }
 
   // Writes numbers of a tile's edges to shared memory for the lanes of the warp.

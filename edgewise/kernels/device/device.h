@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "edgewise/kernels/device/call_site.h"
+#include "edgewise/kernels/device/limits.h"
 #include "edgewise/kernels/device/stream.h"
 
 // The language in which kernels for GPUs are written. nvcc compiles a kernel for the device. Any other compiler
@@ -17,6 +18,7 @@
 //     struct Scale {
 //       static constexpr const char* kName = "scale";
 //       static constexpr int kThreads = 128;  // threads of a block, a multiple of kWarpSize
+//       static constexpr int kResidentBlocks = 3;  // optional: have registers on a multiprocessor at a time; else 1
 //       struct Shared {};                     // the shared memory of a block
 //
 //       float* data;  // [count]
@@ -36,7 +38,7 @@
 //
 //     EDGEWISE_DEVICE                declares a function of the device
 //     EDGEWISE_UNROLL                unrolls the loop that follows, on the device
-//     thread_index() block_index() num_blocks() shared_memory<Shared>()
+//     thread_index() block_index() block_row() num_blocks() shared_memory<Shared>()
 //     synchronize_block() synchronize_group() synchronize_warp()
 //     shuffle() shuffle_xor() ballot()
 //     copy_async<bytes>() commit_copies() wait_copies<pending>()
@@ -44,7 +46,7 @@
 //     pack_bf16() fused_multiply_add() square_root() count_bits()
 //     exp2_approximate() log2_approximate() reciprocal_approximate()
 //     atomic_add() fence_device() expect_aligned<bytes>()
-//     launch() launch_error()
+//     launch()
 //
 // A collective is a function that several threads must reach together. The emulator reports the line if they do not. A
 // function that calls collectives takes a CallSite (call_site.h) as its last parameter and passes it on.
@@ -68,12 +70,22 @@ struct alignas(16) Quad {
   std::uint32_t words[4];
 };
 
-/// A block of an H100 or H200 has up to 227 KiB of shared memory, and the arguments of a kernel 4 KiB on any device.
+/// The blocks of a launch: `blocks` blocks in each of `rows` rows, of which there are at most kMaxGridRows. A kernel
+/// whose blocks need two numbers has them as a block's index and row: to divide one number takes some 30 instructions.
+struct Grid {
+  int blocks;
+  int rows;
+
+  constexpr Grid(int num_blocks, int num_rows = 1) : blocks(num_blocks), rows(num_rows) {}
+};
+
+/// A block of an H100 or H200 has up to 227 KiB of shared memory (max_shared_memory() tells how much the current GPU
+/// has), and the arguments of a kernel 4 KiB on any device.
 template <typename K>
 concept Kernel = std::is_trivially_copyable_v<K> && std::is_same_v<decltype(K::kName), const char* const> &&
                  (K::kThreads > 0) &&
                  (K::kThreads <= 1024) && (K::kThreads % kWarpSize == 0) &&
-                 (sizeof(typename K::Shared) <= std::size_t{227} * 1024) && (sizeof(K) <= 4096);
+                 (sizeof(typename K::Shared) <= kMaxSharedMemory) && (sizeof(K) <= 4096);
 
 }  // namespace edgewise::kernels::device
 

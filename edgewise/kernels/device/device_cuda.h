@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include "edgewise/kernels/device/cuda_error.h"
 #include "edgewise/kernels/device/device.h"
 
 // The functions of device.h on the device: the only file with PTX. device_emulated.h documents each function.
@@ -16,6 +17,7 @@ namespace edgewise::kernels::device {
 
 EDGEWISE_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
 EDGEWISE_DEVICE int block_index() { return static_cast<int>(blockIdx.x); }
+EDGEWISE_DEVICE int block_row() { return static_cast<int>(blockIdx.y); }
 EDGEWISE_DEVICE int num_blocks() { return static_cast<int>(gridDim.x); }
 
 template <typename Shared>
@@ -149,9 +151,18 @@ template <int kBytes>
 EDGEWISE_DEVICE void expect_aligned(const void* /*address*/, CallSite = {}) {}
 
 namespace detail {
-// The number 1 lets the assembler use all registers. Without it, the assembler aims at several blocks, and may spill.
+// Without a number of resident blocks, the assembler aims at several, and may spill.
 template <Kernel K>
-__global__ void __launch_bounds__(K::kThreads, 1) run(const __grid_constant__ K kernel) {
+constexpr int resident_blocks() {
+  if constexpr (requires { K::kResidentBlocks; }) {
+    return K::kResidentBlocks;
+  } else {
+    return 1;
+  }
+}
+
+template <Kernel K>
+__global__ void __launch_bounds__(K::kThreads, resident_blocks<K>()) run(const __grid_constant__ K kernel) {
   kernel();
 }
 
@@ -163,22 +174,23 @@ char shared_memory_of[sizeof(typename K::Shared)];
 }  // namespace detail
 
 template <Kernel K>
-void launch(const K& kernel, int num_blocks, Stream stream) {
+void launch(const K& kernel, Grid grid, Stream stream) {
 #ifdef EDGEWISE_KERNEL_TABLE
   asm volatile("" ::"r"(detail::shared_memory_of<K>));
 #endif
-  if (num_blocks == 0) return;  // CUDA refuses an empty grid
+  if (grid.blocks == 0 || grid.rows == 0) return;  // CUDA refuses an empty grid
   constexpr int kSharedBytes = sizeof(typename K::Shared);
   constexpr int kSharedBytesWithoutRequest = 48 * 1024;
   if constexpr (kSharedBytes > kSharedBytesWithoutRequest) {
-    cudaFuncSetAttribute(detail::run<K>, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes);
+    check_shared_memory(K::kName, kSharedBytes);
+    check_cuda(K::kName,
+               cudaFuncSetAttribute(detail::run<K>, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes));
   }
-  detail::run<K><<<num_blocks, K::kThreads, kSharedBytes, static_cast<cudaStream_t>(stream.handle)>>>(kernel);
-}
-
-inline const char* launch_error() {
-  const cudaError_t error = cudaGetLastError();
-  return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
+  K arguments = kernel;
+  void* pointers[] = {&arguments};
+  const dim3 blocks(static_cast<unsigned>(grid.blocks), static_cast<unsigned>(grid.rows));
+  check_cuda(K::kName, cudaLaunchKernel(reinterpret_cast<const void*>(&detail::run<K>), blocks, dim3(K::kThreads),
+                                        pointers, kSharedBytes, static_cast<cudaStream_t>(stream.handle)));
 }
 
 }  // namespace edgewise::kernels::device

@@ -18,6 +18,7 @@ namespace edgewise::kernels::device {
 
 inline int thread_index() { return emulator::thread_index(); }
 inline int block_index() { return emulator::block_index(); }
+inline int block_row() { return emulator::block_row(); }
 inline int num_blocks() { return emulator::num_blocks(); }
 
 /// Returns the shared memory of the block, whose content is undefined at first. It begins at a multiple of 128 bytes.
@@ -145,20 +146,20 @@ void expect_aligned(const void* address, CallSite site = CallSite::current()) {
   emulator::expect_aligned(address, kBytes, site);
 }
 
-/// Runs a kernel in `num_blocks` blocks, asynchronously on a device. launch_error() returns the error, if any.
+/// Runs a kernel in the blocks of `grid`, asynchronously on a device. Throws std::runtime_error, with the name of the
+/// kernel, if the kernel cannot start. An error within the kernel is an exception of a later call on a device, such as
+/// wait_for(), and of this one in the emulator.
 template <Kernel K>
-void launch(const K& kernel, int num_blocks, Stream /*stream*/) {
-  emulator::run_or_record([kernel, num_blocks] {
+void launch(const K& kernel, Grid grid, Stream /*stream*/) {
+  check_shared_memory(K::kName, sizeof(typename K::Shared));
+  emulator::run_or_record([kernel, grid] {
     emulator::launch({.kernel = K::kName,
-                      .num_blocks = num_blocks,
+                      .num_blocks = grid.blocks,
+                      .num_rows = grid.rows,
                       .num_threads = K::kThreads,
                       .shared_bytes = sizeof(typename K::Shared)},
                      {[](const void* arguments) { (*static_cast<const K*>(arguments))(); }, &kernel});
   });
 }
-
-/// Returns the description of an error of the last launches by this host thread and forgets the error; null if there
-/// is none. An error within a kernel that still runs is reported by a later call. The emulator throws instead.
-inline const char* launch_error() { return nullptr; }
 
 }  // namespace edgewise::kernels::device

@@ -38,7 +38,7 @@ struct LaunchGraph::Recorded {
 
 LaunchGraph LaunchGraph::record(Stream stream, const std::function<void()>& begin_all) {
   auto recorded = std::make_unique<Recorded>();
-  // Other threads may allocate memory meanwhile.
+  // Other threads may allocate memory and wait for their streams meanwhile, but not for the device.
   check_cuda("LaunchGraph", cudaStreamBeginCapture(handle_of(stream), cudaStreamCaptureModeThreadLocal));
   try {
     begin_all();

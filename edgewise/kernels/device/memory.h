@@ -6,24 +6,25 @@
 
 #include "edgewise/kernels/device/stream.h"
 
-// Memory of the device, for code that nvcc does not compile. The emulator's is memory of the host.
+// Memory of the device, for code that nvcc does not compile. The emulator's is memory of the host. No function waits
+// for more than one stream: a wait for the whole device would fail while another thread records a LaunchGraph, and make
+// that recording fail.
 namespace edgewise::kernels::device {
 
-/// Returns memory that is aligned to 256 bytes, and that free_memory() frees. Throws std::exception if there is none.
-void* allocate_memory(std::size_t bytes);
-void free_memory(void* memory);
+/// Returns memory that is aligned to 256 bytes, for kernels and copies that begin in `stream` from now on, and for
+/// other streams after wait_for(stream). free_memory() frees it. Throws std::exception if there is none.
+void* allocate_memory(std::size_t bytes, Stream stream);
 
-/// Copies between the host and the device, and waits for all kernels of the device before. Throws std::runtime_error if
-/// one of these kernels failed.
-void copy_memory_to_device(void* to, const void* from, std::size_t bytes);
-void copy_memory_to_host(void* to, const void* from, std::size_t bytes);
+/// Frees memory behind all kernels and copies that have begun in `stream`.
+void free_memory(void* memory, Stream stream);
 
 /// Returns memory of the host that begin_copy() can read and write, and that free_host_memory() frees. Throws
 /// std::exception if there is none.
 void* allocate_host_memory(std::size_t bytes);
 void free_host_memory(void* memory);
 
-/// Begins a copy within the device, or between the device and memory of allocate_host_memory().
+/// Begins a copy within the device, or between the device and memory of allocate_host_memory(). Other memory of the
+/// host is an error in the emulator: a device would copy it later than its stream says.
 void begin_copy(void* to, const void* from, std::size_t bytes, Stream stream);
 
 /// Makes the GPU with this number the current one of the thread.

@@ -2,33 +2,23 @@
 #include <cuda_runtime.h>
 
 #include "edgewise/kernels/device/cuda_error.h"
+#include "edgewise/kernels/device/limits.h"
 #include "edgewise/kernels/device/memory.h"
 
 namespace edgewise::kernels::device {
 namespace {
 
-void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-  check_cuda("copy_memory", cudaDeviceSynchronize());
-  check_cuda("copy_memory", cudaMemcpy(to, from, bytes, kind));
-}
+cudaStream_t handle_of(Stream stream) { return static_cast<cudaStream_t>(stream.handle); }
 
 }  // namespace
 
-void* allocate_memory(std::size_t bytes) {
+void* allocate_memory(std::size_t bytes, Stream stream) {
   void* memory = nullptr;
-  check_cuda("allocate_memory", cudaMalloc(&memory, bytes > 0 ? bytes : 1));
+  check_cuda("allocate_memory", cudaMallocAsync(&memory, bytes > 0 ? bytes : 1, handle_of(stream)));
   return memory;
 }
 
-void free_memory(void* memory) { cudaFree(memory); }
-
-void copy_memory_to_device(void* to, const void* from, std::size_t bytes) {
-  copy(to, from, bytes, cudaMemcpyHostToDevice);
-}
-
-void copy_memory_to_host(void* to, const void* from, std::size_t bytes) {
-  copy(to, from, bytes, cudaMemcpyDeviceToHost);
-}
+void free_memory(void* memory, Stream stream) { cudaFreeAsync(memory, handle_of(stream)); }
 
 void* allocate_host_memory(std::size_t bytes) {
   void* memory = nullptr;
@@ -39,11 +29,19 @@ void* allocate_host_memory(std::size_t bytes) {
 void free_host_memory(void* memory) { cudaFreeHost(memory); }
 
 void begin_copy(void* to, const void* from, std::size_t bytes, Stream stream) {
-  check_cuda("begin_copy",
-             cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, static_cast<cudaStream_t>(stream.handle)));
+  if (bytes == 0) return;
+  check_cuda("begin_copy", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, handle_of(stream)));
 }
 
 void use_gpu(std::int64_t number) { check_cuda("use_gpu", cudaSetDevice(static_cast<int>(number))); }
+
+std::size_t max_shared_memory() {
+  int gpu = 0;
+  int bytes = 0;
+  check_cuda("max_shared_memory", cudaGetDevice(&gpu));
+  check_cuda("max_shared_memory", cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu));
+  return static_cast<std::size_t>(bytes);
+}
 
 Stream create_stream() {
   cudaStream_t handle = nullptr;
@@ -51,10 +49,8 @@ Stream create_stream() {
   return {handle};
 }
 
-void destroy_stream(Stream stream) { cudaStreamDestroy(static_cast<cudaStream_t>(stream.handle)); }
+void destroy_stream(Stream stream) { cudaStreamDestroy(handle_of(stream)); }
 
-void wait_for(Stream stream) {
-  check_cuda("wait_for", cudaStreamSynchronize(static_cast<cudaStream_t>(stream.handle)));
-}
+void wait_for(Stream stream) { check_cuda("wait_for", cudaStreamSynchronize(handle_of(stream))); }
 
 }  // namespace edgewise::kernels::device

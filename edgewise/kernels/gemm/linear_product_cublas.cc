@@ -8,7 +8,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include "edgewise/kernels/device/cuda_error.h"
+#include "edgewise/kernels/device/memory.h"
 #include "edgewise/kernels/gemm/linear_product_gpu.h"
 
 namespace edgewise::kernels {
@@ -70,13 +70,13 @@ constexpr cudaDataType kType = std::is_same_v<T, float> ? CUDA_R_32F : CUDA_R_16
 
 class GpuProducts::Library {
  public:
-  explicit Library(device::Stream stream) : stream_(static_cast<cudaStream_t>(stream.handle)) {
+  explicit Library(device::Stream stream) : stream_(stream) {
     check("cublasLtCreate", cublasLtCreate(&handle_));
-    device::check_cuda("cudaMalloc", cudaMalloc(&workspace_, kWorkspaceBytes));
+    workspace_ = device::allocate_memory(kWorkspaceBytes, stream_);
   }
 
   ~Library() {
-    cudaFree(workspace_);
+    device::free_memory(workspace_, stream_);
     cublasLtDestroy(handle_);
   }
 
@@ -89,9 +89,9 @@ class GpuProducts::Library {
     const float one = 1;
     const float beta = p.is_added ? 1 : 0;
     const cublasLtMatmulAlgo_t& algorithm = algorithm_for(p);
-    check("cublasLtMatmul",
-          cublasLtMatmul(handle_, descriptor.get(), &one, p.weight, weight.get(), p.x, x.get(), &beta, p.out, out.get(),
-                         p.out, out.get(), &algorithm, workspace_, kWorkspaceBytes, stream_));
+    check("cublasLtMatmul", cublasLtMatmul(handle_, descriptor.get(), &one, p.weight, weight.get(), p.x, x.get(), &beta,
+                                           p.out, out.get(), p.out, out.get(), &algorithm, workspace_, kWorkspaceBytes,
+                                           static_cast<cudaStream_t>(stream_.handle)));
   }
 
  private:
@@ -126,7 +126,7 @@ class GpuProducts::Library {
     return result.algo;
   }
 
-  cudaStream_t stream_;
+  device::Stream stream_;
   cublasLtHandle_t handle_ = nullptr;
   void* workspace_ = nullptr;
   std::map<std::tuple<cudaDataType, std::int64_t, std::int64_t, bool>, cublasLtMatmulAlgo_t> algorithms_;

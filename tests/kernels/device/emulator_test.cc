@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "edgewise/base/threads.h"
+#include "edgewise/kernels/device/buffer.h"
 #include "edgewise/kernels/device/emulator/launch_record.h"
+#include "edgewise/kernels/device/emulator/shared_memory_limit.h"
 #include "edgewise/kernels/device/reductions.h"
 #include "tests/kernels/device/schedules.h"
 #include "tests/kernels/device/test_kernel.h"
@@ -179,6 +181,25 @@ TEST(Emulator, ThrowsTheExceptionOfTheFirstBlockThatFails) {
       EXPECT_STREQ(error.what(), "block 2");
     }
   });
+}
+
+TEST(Emulator, RefusesAKernelThatNeedsMoreSharedMemoryThanTheGpuHas) {
+  const emulator::SharedMemoryLimit limit(sizeof(TestShared) - 1);
+  try {
+    run([](TestShared&) {});
+    ADD_FAILURE() << "the kernel has started, needs an error";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "test: a block of this GPU has 255 bytes of shared memory, needs 256");
+  }
+}
+
+TEST(Emulator, ReportsACopyOfOrdinaryMemoryOfTheHost) {
+  Buffer<float> buffer(2);
+  std::vector<float> values(2);
+  EXPECT_THROW(begin_copy(buffer.data(), values.data(), 8, Stream()), KernelFault);
+  EXPECT_THROW(begin_copy(values.data(), buffer.data(), 8, Stream()), KernelFault);
+  EXPECT_THROW(begin_copy(buffer.data() + 1, buffer.data(), 8, Stream()), KernelFault);
+  EXPECT_NO_THROW(begin_copy(buffer.data() + 1, buffer.data(), 4, Stream()));
 }
 
 TEST(Emulator, SharedMemoryIsUndefinedAtFirst) {

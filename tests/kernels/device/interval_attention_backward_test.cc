@@ -74,6 +74,12 @@ Relation scattered_intervals() {
   return Relation::from_intervals(200, rows);
 }
 
+Relation descending_intervals() {
+  std::vector<Interval> rows;
+  for (NodeIndex row = 0; row < 70; ++row) rows.push_back({.begin = 190 - 2 * row, .end = 200 - 2 * row});
+  return Relation::from_intervals(200, rows);
+}
+
 template <typename T>
 class IntervalAttentionBackward : public testing::Test {};
 using DeviceTypes = testing::Types<float, BFloat16>;
@@ -96,7 +102,8 @@ TYPED_TEST(IntervalAttentionBackward, MatchesTheReferenceOnEveryRelationOfInterv
 
 TYPED_TEST(IntervalAttentionBackward, FindsTheRowsOfEverySource) {
   const AttentionCase all = attention_cases().back();
-  for (const Relation& relation : {scattered_intervals(), bipartite(130, 70), causal(99), bipartite(1, 129)}) {
+  for (const Relation& relation :
+       {scattered_intervals(), descending_intervals(), bipartite(130, 70), causal(99), bipartite(1, 129)}) {
     SCOPED_TRACE(std::to_string(relation.num_sources()) + " sources");
     const AttentionProblem<TypeParam> problem(relation, {1, 32, 32}, all);
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "edgewise/base/random.h"
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/kernels/attention/interval_attention_gpu.h"
 #include "tests/kernels/attention_cases.h"
@@ -56,6 +58,81 @@ TYPED_TEST(IntervalAttention, MatchesTheReferenceOnEveryRelationOfIntervals) {
     }
   }
   EXPECT_GE(count, 15);
+}
+
+// Returns the relation whose rows are these intervals of 200 sources.
+Relation rows_of(std::size_t count, const std::function<Interval(NodeIndex)>& interval) {
+  std::vector<Interval> rows;
+  for (std::size_t row = 0; row < count; ++row) rows.push_back(interval(static_cast<NodeIndex>(row)));
+  return Relation::from_intervals(200, rows);
+}
+
+TYPED_TEST(IntervalAttention, MatchesTheReferenceOnIntervalsInAnyOrder) {
+  RandomStream random(3);
+  const std::vector<Relation> relations = {
+      rows_of(70,
+              [](NodeIndex row) {
+                return Interval{190 - 2 * row, 200 - 2 * row};
+              }),  // descending
+      rows_of(64,
+              [](NodeIndex row) {
+                return Interval{3 * row, 3 * row + 1};
+              }),  // each of its own
+      rows_of(70,
+              [](NodeIndex row) {
+                return Interval{row % 3 * 60, row % 3 * 60 + 60};
+              }),  // in turn
+      rows_of(70,
+              [](NodeIndex row) {
+                return row % 4 == 0 ? Interval{5, 5} : Interval{row, row + 70};
+              }),
+      rows_of(66,
+              [](NodeIndex row) {
+                return row == 40 ? Interval{0, 200} : Interval{2 * row, 2 * row + 2};
+              }),
+      rows_of(10,
+              [](NodeIndex row) {
+                return row < 9 ? Interval{0, 0} : Interval{199, 200};
+              }),
+      rows_of(130, [&](NodeIndex /*row*/) {
+        const auto begin = static_cast<NodeIndex>(random.next_below(200));
+        return Interval{begin, begin + static_cast<NodeIndex>(random.next_below(201 - begin))};
+      })};
+  for (std::size_t i = 0; i < relations.size(); ++i) {
+    SCOPED_TRACE("relation " + std::to_string(i));
+    for (const AttentionCase& options : {AttentionCase{.name = ""}, attention_cases().back()}) {
+      const AttentionProblem<TypeParam> problem(relations[i], {1, 32, 32}, options);
+
+      expect_forward_near(run(problem, *rows_as_intervals(relations[i].view())), problem.run_in_double());
+    }
+  }
+}
+
+TYPED_TEST(IntervalAttention, GivesTheRowsOfASentenceTheSameBitsBetweenAnyOthers) {
+  for (const std::int64_t size : {32, 64, 96, 128}) {
+    for (const Relation& sentence : {complete(70), causal(33), bipartite(50, 20)}) {
+      for (const std::vector<std::int64_t>& before : {std::vector<std::int64_t>{1}, {13}, {50}, {64}, {2, 3, 1, 60}}) {
+        SCOPED_TRACE("head size " + std::to_string(size) + ", behind " + std::to_string(before[0]));
+        std::vector<Relation> all;
+        for (const std::int64_t length : before) all.push_back(complete(length));
+        const std::int64_t first = join(all).num_destinations();
+        all.push_back(sentence);
+        all.push_back(complete(5));
+        const AttentionProblem<TypeParam> together(join(all), {1, size, size}, {.name = ""});
+        const AttentionProblem<TypeParam> alone = together.part(sentence, first, first);
+
+        const AttentionResult<TypeParam> expected = run(alone, *rows_as_intervals(sentence.view()));
+        const AttentionResult<TypeParam> actual = run(together, *rows_as_intervals(together.relation().view()));
+
+        for (std::size_t i = 0; i < expected.out.size(); ++i) {
+          ASSERT_EQ(actual.out[first * size + i], expected.out[i]) << "row " << i / size;
+        }
+        for (std::size_t row = 0; row < expected.log_normalizer.size(); ++row) {
+          ASSERT_EQ(actual.log_normalizer[first + row], expected.log_normalizer[row]) << "row " << row;
+        }
+      }
+    }
+  }
 }
 
 TYPED_TEST(IntervalAttention, GivesTheSameBitsInEverySchedule) {

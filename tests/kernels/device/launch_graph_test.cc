@@ -28,9 +28,7 @@ class LaunchGraphs : public testing::Test {
  protected:
   ~LaunchGraphs() override { destroy_stream(stream_); }
 
-  void assign(const std::vector<float>& values) {
-    copy_memory_to_device(x_.data(), values.data(), values.size() * sizeof(float));
-  }
+  void assign(const std::vector<float>& values) { x_.assign(values); }
 
   LaunchGraph record_relu() {
     return LaunchGraph::record(stream_, [&] { begin_relu(x_, out_, stream_); });
@@ -44,7 +42,7 @@ class LaunchGraphs : public testing::Test {
 TEST_F(LaunchGraphs, RecordsKernelsAndCopiesWithoutRunningThem) {
   const LaunchGraph graph = record_relu();
 
-  EXPECT_EQ(out_.read(), (std::vector<float>{7, 7, 7}));
+  EXPECT_EQ(out_.read(stream_), (std::vector<float>{7, 7, 7}));
 }
 
 TEST_F(LaunchGraphs, RunsInOrderOnTheContentOfTheMemory) {
@@ -54,8 +52,8 @@ TEST_F(LaunchGraphs, RunsInOrderOnTheContentOfTheMemory) {
 
     graph.launch(stream_);
 
-    EXPECT_EQ(out_.read(), (std::vector<float>{values[0] > 0 ? values[0] : 0, values[1] > 0 ? values[1] : 0,
-                                               values[2] > 0 ? values[2] : 0}));
+    EXPECT_EQ(out_.read(stream_), (std::vector<float>{values[0] > 0 ? values[0] : 0, values[1] > 0 ? values[1] : 0,
+                                                      values[2] > 0 ? values[2] : 0}));
   }
 }
 
@@ -68,7 +66,7 @@ TEST_F(LaunchGraphs, AnErrorEndsTheRecording) {
                std::runtime_error);
 
   begin_relu(x_, out_, stream_);
-  EXPECT_EQ(out_.read(), (std::vector<float>{1, 0, 2}));
+  EXPECT_EQ(out_.read(stream_), (std::vector<float>{1, 0, 2}));
 }
 
 }  // namespace

@@ -45,6 +45,16 @@ TEST(Primitives, ThreadsAndBlocksAreNumbered) {
   }
 }
 
+TEST(Primitives, BlocksOfAGridHaveAnIndexAndARow) {
+  std::vector<int> numbers(3 * 4, -1);
+  int* const number_of = numbers.data();
+  for_each_schedule([&] {
+    run([=](TestShared&) { number_of[block_row() * 3 + block_index()] = block_row() * 100 + block_index(); },
+        Grid(3, 4));
+    for (int i = 0; i < 3 * 4; ++i) EXPECT_EQ(numbers[i], i / 3 * 100 + i % 3);
+  });
+}
+
 TEST(Primitives, ShuffleReturnsTheValueOfTheSource) {
   check_primitive(ShuffleAll(), [](const Words& words) {
     for (int i = 0; i < kThreads; ++i) EXPECT_EQ(words.out[i], words.in[i / 32 * 32 + (i % 32 * 5 + 3) % 32]);

@@ -22,8 +22,8 @@ struct TestKernel {
 };
 
 template <class Body>
-void run(Body body, int num_blocks = 1) {
-  launch(TestKernel<Body>{body}, num_blocks, Stream());
+void run(Body body, Grid grid = 1) {
+  launch(TestKernel<Body>{body}, grid, Stream());
 }
 
 }  // namespace edgewise::kernels::device

@@ -26,7 +26,8 @@ void wait_at_barrier(const char* name, int barrier, int num_threads, const CallS
 }  // namespace
 
 int thread_index() { return current_lane().index; }
-int block_index() { return current_lane().block->index(); }
+int block_index() { return current_lane().block->index() % num_blocks(); }
+int block_row() { return current_lane().block->index() / num_blocks(); }
 int num_blocks() { return current_lane().block->sizes().num_blocks; }
 
 void* shared_memory(std::size_t size) {

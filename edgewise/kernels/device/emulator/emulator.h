@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <stdexcept>
 
+#include "edgewise/base/device_failure.h"
 #include "edgewise/kernels/device/call_site.h"
 
 // Runs kernels on the CPU: a block is a set of fibers, one for each thread. A fiber runs until a collective, and a
@@ -19,14 +19,15 @@
 namespace edgewise::kernels::device::emulator {
 
 /// The exception of launch() for an error of a kernel: <kernel>, block <b>: <error>.
-class KernelFault : public std::runtime_error {
+class KernelFault : public DeviceFailure {
  public:
-  using std::runtime_error::runtime_error;
+  using DeviceFailure::DeviceFailure;
 };
 
 struct LaunchSizes {
   const char* kernel = "";
-  int num_blocks = 0;
+  int num_blocks = 0;  // in each row of the grid
+  int num_rows = 1;
   int num_threads = 0;  // threads of a block
   std::size_t shared_bytes = 0;
 };
@@ -44,6 +45,7 @@ void launch(const LaunchSizes& sizes, const KernelCall& kernel);
 
 int thread_index();
 int block_index();
+int block_row();
 int num_blocks();
 void* shared_memory(std::size_t size);
 

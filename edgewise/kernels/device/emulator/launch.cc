@@ -39,7 +39,7 @@ class FirstError {
 // Runs every `step`-th block from `first` on. Neighbouring blocks, which are likeliest to write to the same memory, run
 // in different threads, because ThreadSanitizer finds no race between the blocks of one thread.
 void run_blocks(Block& block, const Schedule& schedule, int first, int step, FirstError& error) {
-  const int num_blocks = block.sizes().num_blocks;
+  const int num_blocks = block.sizes().num_blocks * block.sizes().num_rows;
   for (int i = first; i < num_blocks; i += step) {
     const int index = schedule.order == Order::kReversed ? num_blocks - 1 - i : i;
     try {
@@ -54,9 +54,10 @@ void run_blocks(Block& block, const Schedule& schedule, int first, int step, Fir
 }  // namespace
 
 void launch(const LaunchSizes& sizes, const KernelCall& kernel) {
-  if (sizes.num_blocks > 0) LaunchRecord::add(sizes.kernel);
+  const int num_blocks = sizes.num_blocks * sizes.num_rows;
+  if (num_blocks > 0) LaunchRecord::add(sizes.kernel);
   const Schedule schedule = current_schedule();
-  const int num_workers = std::min(num_threads(), sizes.num_blocks);
+  const int num_workers = std::min(num_threads(), num_blocks);
   // All fibers exist before a thread starts: the lock of their stacks would order the threads for ThreadSanitizer.
   std::vector<std::unique_ptr<Block>> blocks;
   blocks.reserve(static_cast<std::size_t>(std::max(num_workers, 0)));
