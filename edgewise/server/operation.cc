@@ -20,6 +20,7 @@ void handle_ready(ServerState& state, HttpExchange& exchange) {
   const auto languages = state.models.languages();
   if (languages->models().empty()) throw RequestError(503, "the server has no model", retry);
   for (const auto& model : languages->models()) {
+    if (model->service->has_device_failed()) throw RequestError(503, "a GPU has failed; start the server again", retry);
     const ClientQueue::Load load = model->service->load();
     if (load.tokens >= state.options.queue_tokens) throw RequestError(503, "a queue is full", retry);
   }

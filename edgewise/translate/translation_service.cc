@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "edgewise/base/background.h"
+#include "edgewise/base/device_failure.h"
 #include "edgewise/base/error.h"
 
 namespace edgewise {
@@ -47,6 +48,9 @@ void TranslationService::run_worker() {
   while (consumer.wait()) {
     try {
       engine_.run(consumer);
+    } catch (const DeviceFailure&) {
+      has_device_failed_ = true;
+      consumer.fail(std::current_exception());
     } catch (...) {
       consumer.fail(std::current_exception());
     }

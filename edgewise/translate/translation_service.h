@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -80,12 +81,16 @@ class TranslationService {
 
   ClientQueue::Load load() const { return queue_.load(); }
 
+  /// Returns whether a search has ended with a DeviceFailure. All later ones will, until a new process starts.
+  bool has_device_failed() const { return has_device_failed_; }
+
  private:
   void start_workers();
   void run_worker();
 
   TranslationEngine engine_;
   ClientQueue queue_;
+  std::atomic<bool> has_device_failed_ = false;
   std::vector<std::jthread> workers_;
 };
 

@@ -4,9 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "edgewise/base/ascii.h"
+#include "edgewise/base/device_failure.h"
 #include "edgewise/base/stop_request.h"
 #include "edgewise/base/version.h"
 #include "edgewise/server/access_log.h"
@@ -126,6 +130,32 @@ TEST(Operation, AnswersWithTheStatusesOfTheDescription) {
       EXPECT_TRUE(operation["responses"].contains(std::to_string(response.status))) << path << " " << response.status;
     }
   }
+}
+
+TEST(Operation, IsNotReadyAfterAnErrorThatEndsTheUseOfAGpu) {
+  std::atomic<bool> is_broken = false;
+  const auto load = [&](const ModelSpec& spec) {
+    const TextCodec codec = make_codec();
+    const std::int64_t size = codec.vocabularies.output->size();
+    return make_served_model(spec, codec, [&is_broken, size] {
+      return std::make_unique<TableScorer>(size, [&is_broken, size](const Tokens& input, const Tokens& produced) {
+        if (is_broken) throw DeviceFailure("wait_for: an illegal memory access was encountered");
+        return copying_scores(size, input, produced);
+      });
+    });
+  };
+  CopyingServer server({}, {"en-de=one"}, {.revision = [](const ModelSpec&) { return "1"; }, .load = load});
+  const std::string text = R"({"q": "a", "source": "en", "target": "de"})";
+  EXPECT_EQ(server.post_json("/translate", text).status, 200);
+  EXPECT_EQ(server.get("/ready").status, 200);
+
+  is_broken = true;
+  EXPECT_EQ(server.post_json("/translate", text).status, 500);
+
+  const HttpResponse response = server.get("/ready");
+  EXPECT_EQ(response.status, 503);
+  EXPECT_THAT(response.body, testing::HasSubstr("a GPU has failed; start the server again"));
+  EXPECT_EQ(server.get("/health").status, 200);
 }
 
 TEST(Operation, IsHealthyAndReadyUntilTheServerEnds) {
