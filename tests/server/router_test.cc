@@ -138,10 +138,13 @@ TEST(Operation, IsNotReadyAfterAnErrorThatEndsTheUseOfAGpu) {
     const TextCodec codec = make_codec();
     const std::int64_t size = codec.vocabularies.output->size();
     return make_served_model(spec, codec, [&is_broken, size] {
-      return std::make_unique<TableScorer>(size, [&is_broken, size](const Tokens& input, const Tokens& produced) {
-        if (is_broken) throw DeviceFailure("wait_for: an illegal memory access was encountered");
-        return copying_scores(size, input, produced);
-      });
+      return std::make_unique<TableScorer>(
+          size,
+          [&is_broken, size](const Tokens& input, const Tokens& produced) {
+            if (is_broken) throw DeviceFailure("wait_for: an illegal memory access was encountered");
+            return copying_scores(size, input, produced);
+          },
+          copying_attention);
     });
   };
   CopyingServer server({}, {"en-de=one"}, {.revision = [](const ModelSpec&) { return "1"; }, .load = load});
