@@ -25,7 +25,12 @@ endforeach()
 add_library(edgewise::libtorch_cuda INTERFACE IMPORTED)
 target_compile_options(edgewise::libtorch_cuda INTERFACE
   "SHELL:-idirafter ${nvidia_dir}/cu13/include" "SHELL:-idirafter ${nvidia_dir}/nccl/include")
-target_link_libraries(edgewise::libtorch_cuda INTERFACE libtorch::torch_cuda libtorch::c10_cuda libtorch::cudart)
+# Programs need libtorch_cuda.so, which registers itself, even if they call none of its functions: some linkers leave such
+# libraries out.
+set(CMAKE_LINK_LIBRARY_USING_needed "LINKER:--push-state,--no-as-needed" "<LINK_ITEM>" "LINKER:--pop-state")
+set(CMAKE_LINK_LIBRARY_USING_needed_SUPPORTED TRUE)
+target_link_libraries(edgewise::libtorch_cuda INTERFACE
+  $<LINK_LIBRARY:needed,libtorch::torch_cuda> libtorch::c10_cuda libtorch::cudart)
 foreach(package cu13 cudnn nccl nvshmem cusparselt)
   target_link_options(edgewise::libtorch_cuda INTERFACE "LINKER:-rpath-link,${nvidia_dir}/${package}/lib")
 endforeach()
