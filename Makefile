@@ -19,7 +19,7 @@ thread_programs = $(or $(PROGRAMS),threads server_threads train_threads device)
 .PHONY: help build demo serve test doctor edgewise all setup setup-train setup-all test-full test-pages gallery python-wheel \
   python-models-wheel python-train-wheel test-python test-torch test-train test-sanitized test-threads \
   check-gpu-emulated compile-cuda fuzz lint-tools format format-check tidy bench-kernels bench-peers packages \
-  check-packages release clean
+  check-packages gpu-bundle release clean
 
 build: setup  ## start: build the programs that translate and serve: build/edgewise-translate, build/edgewise-server
 	@scripts/build $(preset) edgewise-translate edgewise-server
@@ -140,6 +140,9 @@ python-models-wheel:  ## package: build the wheel of the models, dist/edgewise_m
 
 packages: setup-train  ## package: build packages in packages/: KINDS="deb archive" MAINTAINER="Name <address>"
 	@MAINTAINER="$(MAINTAINER)" scripts/make_packages $(KINDS)
+
+gpu-bundle:  ## package: pack scripts/gpu_check for a machine with a GPU, 2.4 GB of downloads; EMULATED=1: a trial
+	@scripts/gpu_bundle $(if $(EMULATED),--emulated)
 
 release: setup-train  ## package: make a release in dist/release/: MAINTAINER="Name <address>"; OPTIONS=--draft: a trial
 	@MAINTAINER="$(MAINTAINER)" scripts/release $(OPTIONS)

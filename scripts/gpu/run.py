@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs steps within budgets of time, and writes what they found to a JSON file after each of them."""
 import dataclasses
+import importlib.util
 import json
 import os
 import pathlib
@@ -12,6 +13,9 @@ import time
 from collections.abc import Callable
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+# What the archive of `make gpu-bundle` tells about its programs: commit, and environments of tests by their names.
+BUNDLE = ROOT / "bundle.json"
 
 # The emulator runs each thread of a GPU as a fiber of the CPU.
 EMULATED_SLOWNESS = 10
@@ -41,13 +45,14 @@ class Run:
         self.is_emulated = is_emulated
         self.end_of_step = float("inf")
         self.stand_ins = []
+        self.kernels = set()  # that the step "kernels" has launched, in emulation
 
     def begin(self, seconds):
         self.end_of_step = time.monotonic() + seconds
         self.stand_ins = []
 
     def program(self, name):
-        path = self.build / name
+        path = self.build / (pathlib.Path(name).name if BUNDLE.exists() else name)
         if not path.exists():
             raise Missing(f"{path} does not exist, needs to be built")
         return str(path)
@@ -68,6 +73,8 @@ class Run:
 
     def environment(self, **more):
         environment = os.environ | {"OMP_WAIT_POLICY": "passive", "RC_PARAMS": "seed=1"}
+        if BUNDLE.exists():
+            environment["LD_LIBRARY_PATH"] = ":".join(map(str, torch_libraries()))
         if self.is_emulated:
             environment["EDGEWISE_OPERATIONS"] = "cuda-emulated"
         else:
@@ -103,6 +110,15 @@ class Run:
         if not self.has_option(subcommand, "--device"):
             raise Missing(f"edgewise {' '.join(subcommand)} has no option --device yet")
         return ["--device", "cuda"]
+
+
+def torch_libraries():
+    """Returns the folders with the libraries of this Python's package torch, and of the packages of NVIDIA beside it."""
+    found = importlib.util.find_spec("torch")
+    if found is None:
+        raise Missing(f"{sys.executable} has no package torch, whose libraries the programs of the archive need")
+    torch = pathlib.Path(found.origin).parent
+    return [torch / "lib", *sorted((torch.parent / "nvidia").glob("*/lib"))]
 
 
 def describe(arguments):

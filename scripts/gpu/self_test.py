@@ -75,6 +75,27 @@ def test_reports_of_tests_are_read(folder):
     assert message.startswith("1 of 2 tests failed: A.Fails"), message
 
 
+def test_kernels_of_tests_are_read(folder):
+    assert checks.read_kernels({"kernels": "adam\ncast, wide\n"}) == {"adam", "cast, wide"}
+    assert checks.read_kernels({}) == set()
+
+
+def test_a_sanitized_step_without_a_kernel_fails(folder):
+    program = folder / "tests/kernels/device/test_device"
+    program.parent.mkdir(parents=True)
+    report = {"kernels": "a\n", "testsuites": [{"name": "A", "testsuite": [{"name": "B", "result": "COMPLETED"}]}]}
+    program.write_text("#!/bin/sh\nfor a; do :; done\n" + f"printf '%s' '{json.dumps(report)}' >\"${{a#*json:}}\"\n",
+                       encoding="utf-8")
+    program.chmod(0o755)
+    run = Run(folder, folder, True)
+    run.begin(10)
+    run.kernels = {"a", "b"}
+    message = error_of(lambda: checks.sanitizer("memcheck")(run), Failed)
+    assert message == "SANITIZED_TESTS do not launch b", message
+    run.kernels = {"a"}
+    assert checks.sanitizer("memcheck")(run) == {"tests": 1}
+
+
 def test_environments_of_tests_are_found(folder):
     listed = {"tests": [{"name": "ops_cuda",
                          "properties": [{"name": "ENVIRONMENT", "value": ["A=b", "GTEST_FILTER=-X=Y"]}]}]}
@@ -99,7 +120,13 @@ def test_measurements_after_one_that_fails_are_kept(folder):
     assert message == 'a: out of memory\nthe others: {"b": {"ms": 1}}', message
 
 
-def run_all():
+def check_budgets(steps, seconds):
+    total = sum(step.seconds for step in steps)
+    assert total <= seconds <= 540, f"the budgets of the steps are {total} s together, needs at most {seconds}"
+
+
+def run_all(steps, seconds):
+    check_budgets(steps, seconds)
     tests = [(name, test) for name, test in globals().items() if name.startswith("test_")]
     for _, test in tests:
         with tempfile.TemporaryDirectory() as folder:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps that train: the losses of a GPU against those of the CPU, and the same bits in two runs."""
+"""Steps that train and translate: the results of a GPU against those of the CPU, and the same bits in two runs."""
 import json
 import pathlib
 import random
 import shutil
 
+from gpu import checks
 from gpu.run import Failed
 
 CONFIG = pathlib.Path(__file__).parent / "curve.toml"
@@ -12,6 +13,8 @@ CONFIG = pathlib.Path(__file__).parent / "curve.toml"
 # that follow magnify the difference.
 FIRST_TOLERANCE = 1e-4
 TOLERANCE = 0.02
+# Sums in another order decide between words that are about equally probable, of which a model of 50 steps has many.
+EQUAL_LINES = {"fp32": 0.95, "bf16": 0.5}
 EMULATED_SETTINGS = ["batch.tokens=60", "model.size=32", "model.heads=1", "model.feed_forward=32",
                      "model.encoder_layers=1", "model.decoder_layers=1"]
 
@@ -80,3 +83,36 @@ def repeat(run):
     if models[0] != models[1]:
         raise Failed("the parameters of two runs differ, their losses do not")
     return {"steps": len(losses_of(runs[0])), "bytes": len(models[0])}
+
+
+def translate(run, model, device, workers, precision):
+    """Returns the lines that a model makes of the corpus."""
+    output = run.folder / "translation"
+    run.command([run.program("edgewise"), "translate", "--model", str(model), "--out", str(output), "--beam", "4",
+                 "--workers", str(workers), "--precision", precision, *device, str(run.folder / "words.in")])
+    return output.read_text(encoding="utf-8").splitlines()
+
+
+def share_of_equal(lines, others):
+    return sum(line == other for line, other in zip(lines, others, strict=True)) / len(lines)
+
+
+def translation(run):
+    """Runs the tests of translation, and compares a model's outputs on the GPU, with 1 and 4 workers, with the CPU's."""
+    report = checks.run_tests(run, run.program("tests/gpu_runtime/test_gpu_runtime"), run.environment())
+    result = checks.count_tests(report)
+    model = train(run, "translated", is_on_cpu=True)
+    device = run.device_option(["translate"])
+    if not device:
+        run.stand_in("translate on the CPU instead of a GPU; the tests run in the emulator")
+    for precision in ("fp32", "bf16"):
+        expected = translate(run, model, ["--device", "cpu"], 1, precision)
+        alone, together = (translate(run, model, device, workers, precision) for workers in (1, 4))
+        if alone != together:
+            raise Failed(f"1 and 4 workers have other outputs for {1 - share_of_equal(alone, together):.1%} of the lines "
+                         f"in {precision}")
+        equal = share_of_equal(alone, expected)
+        if equal < EQUAL_LINES[precision]:
+            raise Failed(f"{equal:.1%} of the lines in {precision} are the CPU's, needs {EQUAL_LINES[precision]:.0%}")
+        result[f"equal_lines_{precision}"] = equal
+    return result
