@@ -15,8 +15,8 @@
 // nodes: destinations, or sources for the gradients of keys and values. It multiplies them with tiles of other nodes.
 // A template parameter Edges says which tiles a block has, and which edges a tile: IntervalEdges
 // (interval_edges_cuda.h) or BitmapEdges (bitmap_edges_cuda.h). It has two classes of tiles, for blocks of destinations
-// (RowTiles) and of sources (SourceTiles), and a struct for the edges of a row in a tile. The blocks of a head are a
-// row of the grid. The struct of a row's edges has:
+// (RowTiles) and of sources (SourceTiles). The blocks of a head are a row of the grid. The edges of a row in a tile are
+// a struct:
 //
 //     bool has(int column)                   whether the row has an edge from the column
 //     EdgeIndex edge(int column)             the number of this edge
