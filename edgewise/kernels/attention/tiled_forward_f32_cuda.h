@@ -12,7 +12,7 @@ struct TiledForwardF32 {
   using L = F32Layout;
   static constexpr const char* kName = Edges::kIsBitmap ? "tile_attention_f32" : "interval_attention_f32";
   static constexpr int kThreads = L::kThreads;
-  static constexpr int kResidentBlocks = kHeadSize <= 64 ? 3 : 2;
+  static constexpr int kResidentBlocks = kHeadSize <= 32 ? 3 : 2;
   static constexpr int kRowsOfLane = L::kNodesOfLane;
   static constexpr int kKeys = L::kOthers;
   static constexpr int kKeysOfLane = L::kOthersOfLane;
