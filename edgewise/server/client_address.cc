@@ -86,9 +86,10 @@ std::string TrustedProxies::client_of(std::string_view peer, std::string_view fo
     const std::size_t comma = forwarded.rfind(',');
     const std::string_view last = comma == std::string_view::npos ? forwarded : forwarded.substr(comma + 1);
     const std::string_view address = without_port(trim_ascii(last));
+    forwarded = comma == std::string_view::npos ? std::string_view() : forwarded.substr(0, comma);
+    if (address.empty()) continue;  // lists may have empty elements (RFC 9110, section 5.6.1)
     if (!parse_address(address)) break;
     client = address;
-    forwarded = comma == std::string_view::npos ? std::string_view() : forwarded.substr(0, comma);
   }
   const auto address = parse_address(client);
   return address ? name_of_client(*address) : std::string(client);

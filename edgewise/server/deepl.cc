@@ -9,13 +9,14 @@
 #include "edgewise/base/ascii.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/server/api_key.h"
 #include "edgewise/server/language_codes.h"
 #include "edgewise/server/request_fields.h"
 #include "edgewise/server/translation_endpoint.h"
 
 namespace edgewise {
 namespace {
+
+constexpr int kQuotaExceeded = 456;  // DeepL's status
 
 std::string message_body(std::string_view message) { return JsonObject().add("message", message).text(); }
 
@@ -33,8 +34,10 @@ std::string deepl_code(const std::string& code) { return code == "zh-Hans" ? "ZH
 
 void refuse_unknown_options(const RequestFields& fields) {
   const std::string formality = fields.text("formality").value_or("");
+  // No model knows degrees of formality. DeepL then refuses `more` and `less`, and ignores what a client only prefers.
+  check(formality != "more" && formality != "less", "'formality' is not supported for given 'target_lang'.");
   check(formality.empty() || formality == "default" || formality == "prefer_more" || formality == "prefer_less",
-        "formality is {}, needs default, prefer_more or prefer_less", quote_unless_plain(formality));
+        "Value for 'formality' not supported.");
   check(fields.text("glossary_id").value_or("").empty(), "glossary_id is set, but this server has no glossaries");
 }
 
@@ -67,37 +70,39 @@ RequestLanguages read_languages(ServerState& state, const RequestFields& fields,
                         request.texts, request.format);
 }
 
-std::string translations_json(const TextRequest& request, const RequestLanguages& languages,
+std::string translations_json(const TextRequest& request, const std::vector<SourceLanguage>& sources,
                               const std::vector<TextResult>& results) {
   std::size_t next = 0;
   return json_array(results, [&](const TextResult& result) {
+    const std::size_t number = next++;
     return JsonObject()
-        .add("detected_source_language", deepl_code(languages.source))
+        .add("detected_source_language", deepl_code(sources[number].code))
         .add("text", result.translation.text)
-        .add("billed_characters", count_code_points(request.texts[next++]))
+        .add("billed_characters", count_code_points(request.texts[number]))
         .text();
   });
 }
 
 void handle_deepl_translate(ServerState& state, HttpExchange& exchange) {
   const RequestFields fields = read_request_fields(exchange.request());
-  check_api_key(state.options, read_key(exchange.request(), fields));
+  auto key = state.keys.find(read_key(exchange.request(), fields));
   refuse_unknown_options(fields);
   TextRequest request = read_deepl_request(exchange.request(), fields);
+  request.key = std::move(key);
+  request.status_over_quota = kQuotaExceeded;
   check_limits(request, state.options);
   RequestLanguages languages = read_languages(state, fields, request);
-  request.route = languages.route;
+  request.routes = languages.routes;
   const std::vector<TextResult> results = run_request(state, exchange, request);
-  for (const std::string& text : request.texts) {
-    state.deepl_characters += static_cast<std::int64_t>(count_code_points(text));
-  }
-  exchange.respond(
-      {.body = JsonObject().add_json("translations", translations_json(request, languages, results)).text()});
+  state.deepl_characters += count_characters(request.texts);
+  respond_translation(
+      state, exchange,
+      JsonObject().add_json("translations", translations_json(request, languages.sources, results)).text());
 }
 
 void handle_deepl_languages(ServerState& state, HttpExchange& exchange) {
   const RequestFields fields = read_request_fields(exchange.request());
-  check_api_key(state.options, read_key(exchange.request(), fields));
+  state.keys.find(read_key(exchange.request(), fields));
   const std::string type = fields.text("type").value_or("source");
   check(type == "source" || type == "target", "type is {}, needs source or target", quote_unless_plain(type));
   std::set<std::string> codes;
@@ -115,10 +120,10 @@ void handle_deepl_languages(ServerState& state, HttpExchange& exchange) {
 void handle_usage(ServerState& state, HttpExchange& exchange) {
   constexpr std::int64_t kNoLimit = 1'000'000'000'000;  // DeepL's number for accounts without a limit
   const RequestFields fields = read_request_fields(exchange.request());
-  check_api_key(state.options, read_key(exchange.request(), fields));
-  exchange.respond(
-      {.body =
-           JsonObject().add("character_count", state.deepl_characters.load()).add("character_limit", kNoLimit).text()});
+  const auto key = state.keys.find(read_key(exchange.request(), fields));
+  const std::int64_t count = key ? state.keys.characters_of(*key) : state.deepl_characters.load();
+  const std::int64_t limit = key ? key->characters.value_or(kNoLimit) : kNoLimit;
+  exchange.respond({.body = JsonObject().add("character_count", count).add("character_limit", limit).text()});
 }
 
 }  // namespace

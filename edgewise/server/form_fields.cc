@@ -88,7 +88,8 @@ std::vector<FormField> parse_urlencoded(std::string_view text, std::string_view 
     if (pair.empty()) continue;
     const std::size_t equals = std::min(pair.find('='), pair.size());
     const std::string_view value = pair.substr(std::min(equals + 1, pair.size()));
-    append_field(fields, {decode_component(pair.substr(0, equals), what), decode_component(value, what)}, what);
+    append_field(
+        fields, {.name = decode_component(pair.substr(0, equals), what), .value = decode_component(value, what)}, what);
   }
   return fields;
 }
@@ -109,8 +110,8 @@ std::vector<FormField> parse_multipart(std::string_view body, std::string_view b
     if (headers.size() > kMaxPartHeaders) fail_for_multipart("at most 8192 bytes of headers in each part");
     const HeaderValue disposition = read_disposition(headers.substr(std::min(kLineEnd.size(), headers.size())));
     const std::string_view value = take_until(body, delimiter, "the boundary behind each part");
-    if (disposition.parameters.contains("filename")) continue;
-    append_field(fields, {disposition.parameters.at("name"), std::string(value)}, "body");
+    const bool is_file = disposition.parameters.contains("filename");
+    append_field(fields, {disposition.parameters.at("name"), is_file ? "" : std::string(value), is_file}, "body");
   }
   if (body != "--" && body != "--\r\n") fail_for_multipart("the closing boundary at its end");
   return fields;

@@ -10,6 +10,7 @@ namespace edgewise {
 struct FormField {
   std::string name;
   std::string value;
+  bool is_file = false;  // `value` is empty then
 
   friend bool operator==(const FormField&, const FormField&) = default;
 };
@@ -23,7 +24,7 @@ inline constexpr std::size_t kMaxFormFields = 1000;
 /// Reads the fields of application/x-www-form-urlencoded or of a query, in their order.
 std::vector<FormField> parse_urlencoded(std::string_view text, std::string_view what);
 
-/// Reads the fields of multipart/form-data (RFC 7578), in their order, without files. The body must begin with the
+/// Reads the fields of multipart/form-data (RFC 7578), in their order. The body must begin with the
 /// first boundary and end with the last one.
 std::vector<FormField> parse_multipart(std::string_view body, std::string_view boundary);
 

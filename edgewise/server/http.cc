@@ -3,19 +3,19 @@
 
 #include <fmt/chrono.h>
 
-#include <algorithm>
-
 #include "edgewise/base/ascii.h"
 #include "edgewise/base/json.h"
 #include "edgewise/server/http_error.h"
 
 namespace edgewise {
 
-std::optional<std::string_view> HttpRequest::header(std::string_view name) const {
-  const auto found =
-      std::ranges::find_if(headers, [&](const HttpHeader& header) { return equal_without_case(header.name, name); });
-  if (found == headers.end()) return std::nullopt;
-  return found->value;
+std::optional<std::string> HttpRequest::header(std::string_view name) const {
+  std::optional<std::string> value;
+  for (const HttpHeader& header : headers) {
+    if (!equal_without_case(header.name, name)) continue;
+    value = value ? *value + ", " + header.value : header.value;
+  }
+  return value;
 }
 
 std::string http_date(std::time_t time) {

@@ -28,8 +28,9 @@ struct HttpRequest {
   std::string body = {};
   std::string client = {};  // address of the client, for turns and limits
 
-  /// Returns the value of the first header of this name, whose case does not matter.
-  std::optional<std::string_view> header(std::string_view name) const;
+  /// Returns the value of the header of this name, whose case does not matter. The values of several lines are one list
+  /// with commas (RFC 9110, section 5.3).
+  std::optional<std::string> header(std::string_view name) const;
 };
 
 struct HttpResponse {
@@ -54,7 +55,7 @@ class HttpExchange {
 
   /// Sends the head of a response; its body follows piece by piece. head.body is empty.
   virtual void begin_stream(HttpResponse head) = 0;
-  /// Waits while the client reads too slowly. Returns false if the connection is gone.
+  /// Never waits for the client. Returns false if the connection is gone.
   virtual bool write(std::string piece) = 0;
   virtual void end_stream() = 0;
 

@@ -14,6 +14,7 @@
 
 #include "edgewise/server/http_error.h"
 #include "edgewise/server/http_exchange.h"
+#include "edgewise/server/http_linger.h"
 #include "edgewise/server/http_messages.h"
 #include "edgewise/server/http_request_reader.h"
 
@@ -26,9 +27,8 @@ namespace http = beast::http;
 using beast::error_code;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kMaxRefusedConnections = 128;  // number of refused connections that get an answer at a time
-constexpr std::size_t kMaxLingerBytes = std::size_t{1024} * 1024;
-constexpr std::chrono::seconds kLingerTime{2};
+constexpr std::int64_t kMaxSurplusConnections = 128;  // number of connections beyond the limits that get an answer
+constexpr std::string_view kSurplusText = "there are too many connections";
 constexpr std::chrono::milliseconds kPollTime{100};
 
 template <class Stream>
@@ -36,16 +36,21 @@ class Connection final : public ExchangeConnection,
                          public ClosableConnection,
                          public std::enable_shared_from_this<Connection<Stream>> {
  public:
-  Connection(Stream stream, std::string peer, HttpShared& shared)
+  /// A connection beyond the limits, `is_surplus`, gets an answer to a probe, and status 429 to any other request.
+  Connection(Stream stream, std::string peer, HttpShared& shared, bool is_surplus)
       : stream_(std::move(stream)),
         timer_(shared.io),
         peer_(std::move(peer)),
+        is_surplus_(is_surplus),
         shared_(shared),
-        reader_(stream_, shared) {
+        reader_(stream_, shared, is_surplus) {
     shared_.add(this, peer_);
   }
 
-  ~Connection() override { shared_.remove(this, peer_); }
+  ~Connection() override {
+    set_unsent_bytes(0);
+    shared_.remove(this, peer_);
+  }
 
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -61,13 +66,6 @@ class Connection final : public ExchangeConnection,
     }
   }
 
-  /// Answers with an error, and closes the connection.
-  void refuse(int status, std::string_view text) {
-    begin_ = Clock::now();
-    record_ = {.client = shared_.proxies.client_of(peer_, "")};
-    send(error_response(status, text), /*stays=*/false);
-  }
-
   // --- ClosableConnection
 
   void close_if_idle() override {
@@ -77,23 +75,28 @@ class Connection final : public ExchangeConnection,
 
   void close() override {
     if (exchange_) abandon_exchange();
+    set_unsent_bytes(0);
     error_code ignored;
     socket_stream().socket().close(ignored);
     timer_.cancel();
   }
+
+  std::int64_t unsent_bytes() const override { return unsent_bytes_; }
+  const std::string& client() const override { return record_.client; }
 
   // --- ExchangeConnection
 
   void respond(std::int64_t id, HttpResponse response) override {
     if (!is_current(id) || is_streaming_) return;
     is_answered_ = true;
-    stop_waiting();
+    timer_.cancel();
+    stop_watching();
     send(std::move(response), keeps_alive());
   }
 
   void begin_stream(std::int64_t id, HttpResponse head) override {
     if (!is_current(id) || is_streaming_) return;
-    timer_.cancel();  // the response has begun in time; the socket is still watched
+    limit_stream();
     is_streaming_ = true;
     status_ = head.status;
     response_bytes_ = 0;
@@ -103,7 +106,7 @@ class Connection final : public ExchangeConnection,
     add_common_headers(fields);
     if (can_chunk() && !has_no_body(status_)) fields.chunked(true);
     is_writing_ = true;
-    write_bytes(head_text(fields), [](Connection& self, error_code error) { self.finish_piece(error, 0); });
+    write_bytes(head_text(fields), {}, [](Connection& self, error_code error) { self.finish_piece(error, 0); });
   }
 
   void cut_off(std::int64_t id) override {
@@ -112,6 +115,7 @@ class Connection final : public ExchangeConnection,
 
   void write(std::int64_t id, std::string piece) override {
     if (!is_current(id) || !is_streaming_) return;
+    set_unsent_bytes(unsent_bytes_ + std::ssize(piece));
     pieces_.push_back(std::move(piece));
     write_next_piece();
   }
@@ -139,15 +143,18 @@ class Connection final : public ExchangeConnection,
   void read_request() {
     is_head_ = false;
     reader_.read([self = this->shared_from_this()](HttpReadResult result) {
-      switch (result.kind) {
-        case HttpReadResult::Kind::kRequest:
-          return self->begin_exchange(std::move(result.message));
-        case HttpReadResult::Kind::kRefused:
-          return self->refuse(result.status, result.text);
-        case HttpReadResult::Kind::kEnd:
-          return self->close();
-      }
+      if (result.kind == HttpReadResult::Kind::kRequest) return self->begin_exchange(std::move(result.message));
+      if (self->is_surplus_) return self->refuse(429, kSurplusText);
+      if (result.kind == HttpReadResult::Kind::kRefused) return self->refuse(result.status, result.text);
+      self->close();
     });
+  }
+
+  /// Answers with an error, and closes the connection.
+  void refuse(int status, std::string_view text) {
+    begin_ = Clock::now();
+    record_ = {.client = shared_.proxies.client_of(peer_, "")};
+    send(error_response(status, text), /*stays=*/false);
   }
 
   // --- an exchange
@@ -170,26 +177,24 @@ class Connection final : public ExchangeConnection,
 
     exchange_ = std::make_shared<ConnectionExchange>(shared_.io.get_executor(), this->shared_from_this(), ++last_id_,
                                                      std::move(request));
-    if (shared_.requests >= shared_.options.max_requests) {
+    const bool is_probe = shared_.handlers.is_probe && shared_.handlers.is_probe(exchange_->request());
+    if (is_surplus_ && !is_probe) return respond(last_id_, error_response(429, kSurplusText));
+    if (!is_probe && shared_.requests >= shared_.options.max_requests) {
       return respond(last_id_, error_response(429, "the server has too many requests; try again later"));
     }
     socket_stream().expires_never();
     wait_for_answer();
-    run_handler();
+    run_handler(is_probe);
   }
 
-  void run_handler() {
-    ++shared_.requests;
+  void run_handler(bool is_probe) {
     // The deleter runs when the handler has dropped its last reference; the connection keeps one of its own.
     std::shared_ptr<HttpExchange> answered(exchange_.get(),
                                            [exchange = exchange_](HttpExchange*) { exchange->finish_if_forgotten(); });
+    if (is_probe) return shared_.answer(answered);
+    ++shared_.requests;
     shared_.handler_threads.post([&shared = shared_, exchange = std::move(answered)]() mutable {
-      try {
-        shared.handlers.answer(exchange);
-      } catch (const std::exception& error) {
-        if (shared.handlers.report) shared.handlers.report(error.what());
-        exchange->respond(error_response(500, "the server failed to answer"));
-      }
+      shared.answer(exchange);
       exchange.reset();
       --shared.requests;
     });
@@ -199,7 +204,7 @@ class Connection final : public ExchangeConnection,
   bool is_current(std::int64_t id) const { return exchange_ && exchange_->id() == id && !is_answered_; }
   bool can_chunk() const { return version_ >= 11; }
   bool leaves_out_body() const { return is_head_ || has_no_body(status_); }
-  bool keeps_alive() const { return wants_to_stay_ && !shared_.is_draining; }
+  bool keeps_alive() const { return wants_to_stay_ && !shared_.is_draining && !is_surplus_; }
 
   /// Watches the socket and the time until the response begins.
   void wait_for_answer() {
@@ -211,6 +216,14 @@ class Connection final : public ExchangeConnection,
                                         on_result([id = last_id_](Connection& self, error_code error) {
                                           if (!error && self.is_current(id)) self.check_peer();
                                         }));
+  }
+
+  /// Limits the time until the client has the whole stream, however little it accepts at a time.
+  void limit_stream() {
+    timer_.expires_at(begin_ + milliseconds_of(shared_.options.request_seconds + shared_.options.write_seconds));
+    timer_.async_wait(on_result([id = last_id_](Connection& self, error_code error) {
+      if (!error && self.exchange_ && self.exchange_->id() == id) self.close();
+    }));
   }
 
   /// Ends the exchange if the client hung up. Bytes of a next request may wait, too; then the end shows only in the
@@ -235,8 +248,7 @@ class Connection final : public ExchangeConnection,
     record_response();
   }
 
-  void stop_waiting() {
-    timer_.cancel();
+  void stop_watching() {
     error_code ignored;
     socket_stream().socket().cancel(ignored);
   }
@@ -262,12 +274,18 @@ class Connection final : public ExchangeConnection,
     for (const HttpHeader& header : shared_.handlers.headers) head.insert(header.name, header.value);
   }
 
+  void set_unsent_bytes(std::int64_t bytes) {
+    shared_.unsent_bytes += bytes - std::exchange(unsent_bytes_, bytes);
+    const bool is_too_much = shared_.unsent_bytes > shared_.options.max_unsent;
+    if (is_too_much) net::post(shared_.io, [&shared = shared_] { shared.limit_unsent_bytes(); });
+  }
+
   /// Writes bytes, and calls `done` with the connection and the error.
   template <class Call>
-  void write_bytes(std::string bytes, Call done) {
-    written_ = std::move(bytes);
+  void write_bytes(std::string head, std::string body, Call done) {
+    written_ = {std::move(head), std::move(body)};
     expire_after(shared_.options.write_seconds);
-    async_write_bytes(stream_, written_,
+    async_write_bytes(stream_, {written_.first, written_.second},
                       on_bytes([done](Connection& self, error_code error, std::size_t) { done(self, error); }));
   }
 
@@ -279,18 +297,20 @@ class Connection final : public ExchangeConnection,
     if (!has_no_body(status_)) head.content_length(response.body.size());
     if (leaves_out_body()) response.body.clear();
     response_bytes_ = std::ssize(response.body);
-    write_bytes(head_text(head) + response.body,
+    set_unsent_bytes(response_bytes_);
+    write_bytes(head_text(head), std::move(response.body),
                 [stays](Connection& self, error_code error) { self.finish_response(error, stays); });
   }
 
   void finish_response(error_code error, bool stays) {
     if (error) return close();
+    timer_.cancel();
     end_exchange();
+    set_unsent_bytes(0);
     record_response();
-    written_.clear();
-    written_.shrink_to_fit();
+    written_ = {};
     if (stays) return read_request();
-    begin_linger();
+    std::make_shared<HttpLinger<Stream>>(stream_, this->shared_from_this())->start();
   }
 
   void write_next_piece() {
@@ -300,8 +320,10 @@ class Connection final : public ExchangeConnection,
       std::string piece = std::move(pieces_.front());
       pieces_.pop_front();
       const std::size_t size = piece.size();
-      if (can_chunk()) piece = fmt::format("{:x}\r\n{}\r\n", size, piece);
-      write_bytes(std::move(piece), [size](Connection& self, error_code error) { self.finish_piece(error, size); });
+      std::string chunk_size = can_chunk() ? fmt::format("{:x}\r\n", size) : std::string();
+      if (can_chunk()) piece += "\r\n";
+      write_bytes(std::move(chunk_size), std::move(piece),
+                  [size](Connection& self, error_code error) { self.finish_piece(error, size); });
     } else if (is_answered_) {
       end_pieces();
     }
@@ -312,57 +334,29 @@ class Connection final : public ExchangeConnection,
     is_writing_ = false;
     if (size > 0) {
       response_bytes_ += static_cast<std::int64_t>(size);
-      exchange_->finish_write(size);
+      set_unsent_bytes(unsent_bytes_ - static_cast<std::int64_t>(size));
     }
     socket_stream().expires_never();
     write_next_piece();
   }
 
   void end_pieces() {
-    stop_waiting();
+    stop_watching();
     const bool stays = stays_after_stream_;
     if (!can_chunk() || leaves_out_body()) return finish_response({}, stays);
     is_writing_ = true;
-    write_bytes("0\r\n\r\n", [stays](Connection& self, error_code error) { self.finish_response(error, stays); });
-  }
-
-  // --- closing
-
-  /// Ends sending, and reads a little of what the client still sends: closing at once would reset the connection, and
-  /// the client might lose the response.
-  void begin_linger() {
-    socket_stream().expires_after(kLingerTime);
-    if constexpr (std::is_same_v<Stream, TlsStream>) {
-      stream_.async_shutdown(on_result([](Connection& self, error_code) { self.end_sending(); }));
-    } else {
-      end_sending();
-    }
-  }
-
-  void end_sending() {
-    error_code ignored;
-    socket_stream().socket().shutdown(net::socket_base::shutdown_send, ignored);
-    linger();
-  }
-
-  void linger() {
-    async_read_bytes(socket_stream(), net::buffer(lingering_),
-                     on_bytes([](Connection& self, error_code error, std::size_t bytes) {
-                       self.lingered_ += bytes;
-                       if (!error && self.lingered_ < kMaxLingerBytes) self.linger();
-                     }));
+    write_bytes("0\r\n\r\n", {}, [stays](Connection& self, error_code error) { self.finish_response(error, stays); });
   }
 
   Stream stream_;
   net::steady_timer timer_;
   std::string peer_;
+  bool is_surplus_;
   HttpShared& shared_;
   HttpRequestReader<Stream> reader_;
   unsigned version_ = 11;
   bool wants_to_stay_ = false;
   bool is_head_ = false;  // whether the method is HEAD
-  std::array<char, 4096> lingering_{};
-  std::size_t lingered_ = 0;
 
   std::shared_ptr<ConnectionExchange> exchange_;
   std::int64_t last_id_ = 0;
@@ -373,7 +367,8 @@ class Connection final : public ExchangeConnection,
   std::int64_t response_bytes_ = 0;
 
   std::deque<std::string> pieces_;
-  std::string written_;  // being written; a write that is cancelled may still read its bytes
+  std::int64_t unsent_bytes_ = 0;
+  std::pair<std::string, std::string> written_;  // being written; a write that is cancelled may still read its bytes
   bool is_streaming_ = false;
   bool stays_after_stream_ = false;
   bool is_writing_ = false;
@@ -384,15 +379,13 @@ class Connection final : public ExchangeConnection,
 void serve_connection(HttpSocket socket, const std::string& peer, HttpShared& shared,
                       const std::shared_ptr<net::ssl::context>& tls) {
   const std::int64_t surplus = shared.surplus_connections(peer);
-  if (surplus >= kMaxRefusedConnections || (surplus >= 0 && tls)) return;  // closes the socket
+  const bool is_surplus = surplus >= 0;
+  if (surplus >= kMaxSurplusConnections || (is_surplus && tls)) return;  // closes the socket
   PlainStream stream(std::move(socket));
-  if (surplus >= 0) {
-    std::make_shared<Connection<PlainStream>>(std::move(stream), peer, shared)
-        ->refuse(429, "there are too many connections");
-  } else if (tls) {
-    std::make_shared<Connection<TlsStream>>(TlsStream(std::move(stream), *tls), peer, shared)->start();
+  if (tls) {
+    std::make_shared<Connection<TlsStream>>(TlsStream(std::move(stream), *tls), peer, shared, false)->start();
   } else {
-    std::make_shared<Connection<PlainStream>>(std::move(stream), peer, shared)->start();
+    std::make_shared<Connection<PlainStream>>(std::move(stream), peer, shared, is_surplus)->start();
   }
 }
 

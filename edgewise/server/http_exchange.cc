@@ -7,11 +7,6 @@
 #include "edgewise/server/http_error.h"
 
 namespace edgewise {
-namespace {
-
-constexpr std::size_t kMaxPendingBytes = std::size_t{256} * 1024;
-
-}  // namespace
 
 ConnectionExchange::ConnectionExchange(boost::asio::any_io_executor executor,
                                        std::weak_ptr<ExchangeConnection> connection, std::int64_t id,
@@ -50,11 +45,8 @@ void ConnectionExchange::begin_stream(HttpResponse head) {
 bool ConnectionExchange::write(std::string piece) {
   if (piece.empty()) return true;
   {
-    std::unique_lock lock(mutex_);
-    const auto is_over = [&] { return is_abandoned_ || is_complete_; };
-    has_space_.wait(lock, [&] { return is_over() || pending_bytes_ < kMaxPendingBytes; });
-    if (is_over()) return false;
-    pending_bytes_ += piece.size();
+    const std::lock_guard lock(mutex_);
+    if (is_abandoned_ || is_complete_) return false;
   }
   post([id = id_, piece = std::move(piece)](ExchangeConnection& connection) mutable {
     connection.write(id, std::move(piece));
@@ -85,7 +77,6 @@ void ConnectionExchange::abandon() {
     if (is_complete_) return;
     is_abandoned_ = true;
     function = std::exchange(on_abandon_, {});
-    has_space_.notify_all();
   }
   if (function) function();
 }
@@ -94,13 +85,6 @@ void ConnectionExchange::complete() {
   const std::lock_guard lock(mutex_);
   is_complete_ = true;
   on_abandon_ = {};
-  has_space_.notify_all();
-}
-
-void ConnectionExchange::finish_write(std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
-  pending_bytes_ -= bytes;
-  has_space_.notify_all();
 }
 
 }  // namespace edgewise

@@ -3,8 +3,6 @@
 
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
-#include <condition_variable>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -46,11 +44,10 @@ class ConnectionExchange final : public HttpExchange {
   std::int64_t id() const { return id_; }
   /// Answers with status 500 if there was no answer, and cuts off a stream that has no end.
   void finish_if_forgotten();
-  /// Calls the function of on_abandon(), and lets write() return false.
+  /// Calls the function of on_abandon(), and makes write() return false.
   void abandon();
   /// Forgets the function of on_abandon().
   void complete();
-  void finish_write(std::size_t bytes);
 
  private:
   template <class Call>
@@ -64,8 +61,6 @@ class ConnectionExchange final : public HttpExchange {
   std::atomic<bool> is_finished_ = false;
 
   std::mutex mutex_;
-  std::condition_variable has_space_;
-  std::size_t pending_bytes_ = 0;  // passed to write() and not yet sent
   bool is_abandoned_ = false;
   bool is_complete_ = false;
   std::function<void()> on_abandon_;

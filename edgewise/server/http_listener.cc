@@ -14,6 +14,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/parse_number.h"
 #include "edgewise/base/utf8.h"
+#include "edgewise/server/port_owner.h"
 
 namespace edgewise {
 namespace {
@@ -98,6 +99,38 @@ class Listener final : public HttpListener {
   AcceptFunction accept_;
 };
 
+/// Describes what to do if another program has an address, in words behind a semicolon.
+std::string remedy_of_use(const tcp::endpoint& endpoint) {
+  const auto owner = find_port_owner(endpoint.port());
+  const std::string who = owner ? fmt::format("{} (process {})", printable(owner->name), owner->process) : "a program";
+  return fmt::format("{} listens there; end it, or choose another port with --listen", who);
+}
+std::string remedy_of_use(const Local::endpoint& endpoint) {
+  struct stat status {};
+  const bool is_socket = ::lstat(endpoint.path().c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+  return is_socket ? "a program listens there; end it, or choose another path with --listen"
+                   : "a file that is no socket is there; choose another path with --listen";
+}
+
+bool is_of_system(const tcp::endpoint& endpoint) { return endpoint.port() > 0 && endpoint.port() < 1024; }
+bool is_of_system(const Local::endpoint&) { return false; }
+
+template <class Endpoint>
+std::string remedy_of(const error_code& error, const Endpoint& endpoint) {
+  namespace errc = boost::system::errc;
+  if (error == errc::address_in_use) return remedy_of_use(endpoint);
+  if (error == errc::address_not_available) {
+    return "no network interface of this machine has the address; choose 127.0.0.1, or 0.0.0.0 for all of them";
+  }
+  if (error == errc::permission_denied && is_of_system(endpoint)) {
+    return "ports below 1024 need the capability CAP_NET_BIND_SERVICE; choose another port with --listen";
+  }
+  if (error == errc::permission_denied) return "this user may not write there; choose another address with --listen";
+  if (error == errc::no_such_file_or_directory) return "the folder does not exist; create it";
+  if (error == errc::too_many_files_open) return "raise the limit of open files (ulimit -n)";
+  return "choose another address with --listen";
+}
+
 template <class Protocol>
 std::unique_ptr<HttpListener> listen_on(net::io_context& io, const typename Protocol::endpoint& endpoint,
                                         const std::string& address) {
@@ -107,7 +140,7 @@ std::unique_ptr<HttpListener> listen_on(net::io_context& io, const typename Prot
   if (!error) acceptor.set_option(net::socket_base::reuse_address(true), error);
   if (!error) acceptor.bind(endpoint, error);
   if (!error) acceptor.listen(net::socket_base::max_listen_connections, error);
-  check(!error, "server: cannot listen on {}: {}", address, error.message());
+  check(!error, "server: cannot listen on {}: {}; {}", address, error.message(), remedy_of(error, endpoint));
   return std::make_unique<Listener<Protocol>>(std::move(acceptor));
 }
 
@@ -141,8 +174,10 @@ std::unique_ptr<HttpListener> listen_on_tcp(net::io_context& io, const std::stri
         quote(address));
   error_code error;
   const auto found = tcp::resolver(io).resolve(host, std::to_string(port), error);
-  check(!error && !found.empty(), "server: listen is {}, whose address is not found: {}", quote(address),
-        error.message());
+  check(!error && !found.empty(),
+        "server: listen is {}, whose address is not found: {}; choose 127.0.0.1, or "
+        "another address of this machine",
+        quote(address), error.message());
   return listen_on<tcp>(io, found.begin()->endpoint(), address);
 }
 

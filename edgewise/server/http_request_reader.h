@@ -36,16 +36,23 @@ class HttpRequestReader {
   /// Holds a reference to the connection, so that the reader exists until the call.
   using Done = std::function<void(HttpReadResult)>;
 
-  HttpRequestReader(Stream& stream, HttpShared& shared) : stream_(stream), shared_(shared), timer_(shared.io) {}
+  /// A surplus connection, beyond the limits, has a second for the head of a request, which must have no body.
+  HttpRequestReader(Stream& stream, HttpShared& shared, bool is_surplus)
+      : stream_(stream),
+        shared_(shared),
+        timer_(shared.io),
+        max_body_(is_surplus ? 0 : shared.options.max_body),
+        idle_seconds_(is_surplus ? kSurplusSeconds : shared.options.idle_seconds),
+        head_seconds_(is_surplus ? kSurplusSeconds : shared.options.head_seconds) {}
 
   /// Calls `done` once, with the next request.
   void read(Done done) {
     done_ = std::move(done);
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(shared_.options.max_head));
-    parser_->body_limit(static_cast<std::uint64_t>(shared_.options.max_body));
+    parser_->body_limit(static_cast<std::uint64_t>(max_body_));
     socket_stream().expires_never();
-    limit_time(buffer_.size() > 0 ? shared_.options.head_seconds : shared_.options.idle_seconds);
+    limit_time(buffer_.size() > 0 ? head_seconds_ : idle_seconds_);
     read_head();
   }
 
@@ -57,6 +64,7 @@ class HttpRequestReader {
   static constexpr std::size_t kBodyReadSize = std::size_t{64} * 1024;
   static constexpr std::chrono::milliseconds kCancelTime{10};
   static constexpr int kMaxCancels = 100;
+  static constexpr double kSurplusSeconds = 1;
   using ErrorCode = boost::beast::error_code;
 
   auto& socket_stream() { return boost::beast::get_lowest_layer(stream_); }
@@ -113,7 +121,7 @@ class HttpRequestReader {
     if (is_late_ && buffer_.size() > 0) return refuse(408, "the request took too long to arrive");
     if (error) return finish({});
     // The time for the head begins with its first byte, and later bytes do not extend it.
-    if (buffer_.size() == 0) limit_time(shared_.options.head_seconds);
+    if (buffer_.size() == 0) limit_time(head_seconds_);
     buffer_.commit(size);
     read_head();
   }
@@ -148,7 +156,7 @@ class HttpRequestReader {
     if (hosts > 1 || (hosts == 0 && message.version() >= 11)) return refuse(400, "the request needs one Host");
     if (!is_host(message[field::host])) return refuse(400, "the request has a malformed Host");
     const auto length = parser_->content_length();
-    if (length && *length > static_cast<std::uint64_t>(shared_.options.max_body)) {
+    if (length && *length > static_cast<std::uint64_t>(max_body_)) {
       return refuse(413, "the body of the request is too long");
     }
     if (message.count(field::expect) > 0) return answer_expectation(message);
@@ -163,7 +171,7 @@ class HttpRequestReader {
     }
     static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
     limit_time(shared_.options.write_seconds);
-    async_write_bytes(stream_, kContinue, [this, done = done_](ErrorCode error, std::size_t) {
+    async_write_bytes(stream_, {kContinue, {}}, [this, done = done_](ErrorCode error, std::size_t) {
       if (error) return finish({});
       read_body();
     });
@@ -196,6 +204,9 @@ class HttpRequestReader {
   Stream& stream_;
   HttpShared& shared_;
   boost::asio::steady_timer timer_;
+  std::int64_t max_body_;
+  double idle_seconds_;
+  double head_seconds_;
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
   bool is_in_body_ = false;

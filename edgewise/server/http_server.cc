@@ -6,6 +6,8 @@
 #include <boost/asio/ssl/context.hpp>
 #include <chrono>
 #include <exception>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -21,11 +23,11 @@ namespace {
 namespace net = boost::asio;
 
 /// Returns nothing without the files of TLS.
-std::shared_ptr<net::ssl::context> make_tls(const HttpServerOptions& options) {
-  if (options.certificate.empty() && options.key.empty()) return nullptr;
+std::optional<TlsFiles> read_tls(const HttpServerOptions& options) {
+  if (options.certificate.empty() && options.key.empty()) return std::nullopt;
   check(!options.certificate.empty() && !options.key.empty(),
         "server: only one of certificate and key is given, TLS needs both");
-  return make_tls_context(options.certificate, options.key);
+  return read_tls_files(options.certificate, options.key);
 }
 
 }  // namespace
@@ -34,7 +36,8 @@ class HttpServer::Implementation {
  public:
   Implementation(const HttpServerOptions& options, HttpHandlers handlers)
       : shared_(options, std::move(handlers)),
-        tls_(make_tls(options)),
+        tls_files_(read_tls(options)),
+        tls_(tls_files_ ? make_tls_context(*tls_files_) : nullptr),
         listener_(listen(shared_.io, options.listen, options.socket)),
         port_(listener_->port()),
         work_(shared_.io.get_executor()) {
@@ -62,6 +65,15 @@ class HttpServer::Implementation {
   Load load() {
     const std::lock_guard lock(shared_.mutex);
     return {.connections = shared_.num_connections, .requests = shared_.requests};
+  }
+
+  bool reload_certificate() {
+    const std::lock_guard lock(reload_mutex_);
+    auto files = read_tls(shared_.options);
+    if (files == tls_files_) return false;
+    net::post(shared_.io, [this, tls = make_tls_context(*files)] { tls_ = tls; });
+    tls_files_ = std::move(files);
+    return true;
   }
 
   bool drain(double seconds) {
@@ -109,7 +121,9 @@ class HttpServer::Implementation {
   }
 
   HttpShared shared_;
-  std::shared_ptr<net::ssl::context> tls_;
+  std::mutex reload_mutex_;  // held by one reload_certificate() at a time
+  std::optional<TlsFiles> tls_files_;
+  std::shared_ptr<net::ssl::context> tls_;  // for the thread of the connections
   std::unique_ptr<HttpListener> listener_;
   std::uint16_t port_;
   net::executor_work_guard<net::io_context::executor_type> work_;
@@ -124,6 +138,8 @@ HttpServer::~HttpServer() = default;
 std::uint16_t HttpServer::port() const { return implementation_->port(); }
 
 HttpServer::Load HttpServer::load() const { return implementation_->load(); }
+
+bool HttpServer::reload_certificate() { return implementation_->reload_certificate(); }
 
 bool HttpServer::drain(double seconds) { return implementation_->drain(seconds); }
 

@@ -27,6 +27,9 @@ struct HttpRecord {
 
 struct HttpHandlers {
   HttpHandler answer;
+  /// Returns whether a request is answered at once, in the thread of the connections, whatever the limits of
+  /// connections and requests; may be empty. The answer must be quick.
+  std::function<bool(const HttpRequest&)> is_probe = {};
   std::vector<HttpHeader> headers = {};  // headers of every response
   /// Called in the thread of the connections, so it must be quick.
   std::function<void(const HttpRecord&)> record = {};
@@ -57,6 +60,10 @@ class HttpServer {
     std::int64_t requests = 0;  // in handlers
   };
   Load load() const;
+
+  /// Reads the files of TLS again for new connections. Returns whether they have changed. Throws Error if they cannot
+  /// be used; the old ones then stay.
+  bool reload_certificate();
 
   /// Accepts no more connections, closes idle ones, and waits until all others are answered, at most for `seconds`.
   /// Returns whether all were.

@@ -23,6 +23,10 @@ class ClosableConnection {
   /// Closes the connection if no bytes of a request have arrived.
   virtual void close_if_idle() = 0;
   virtual void close() = 0;
+  /// Returns the bytes of the answer that the client has not received.
+  virtual std::int64_t unsent_bytes() const = 0;
+  /// Returns the client of the request that is being answered.
+  virtual const std::string& client() const = 0;
 };
 
 /// The state that the connections of a server share. One thread runs `io` and all connections; `handler_threads`
@@ -41,15 +45,22 @@ struct HttpShared {
   HandlerThreads handler_threads;
   std::atomic<std::int64_t> requests = 0;  // in handlers
 
+  /// Calls the handler, and answers in its place if it throws.
+  void answer(const std::shared_ptr<HttpExchange>& exchange) const;
+
   // The thread of the connections alone uses these:
   bool is_draining = false;
   std::set<ClosableConnection*> connections;
-  std::map<std::string, std::int64_t, std::less<>> connections_by_client;
+  std::map<std::string, std::int64_t, std::less<>> connections_by_client;  // by the name of TrustedProxies::client_of
+  std::int64_t unsent_bytes = 0;                                           // of all connections
 
-  void add(ClosableConnection* connection, const std::string& client);
-  void remove(ClosableConnection* connection, const std::string& client);
-  /// Returns by how many connections the limits are exceeded if a client connects; negative if it may.
-  std::int64_t surplus_connections(const std::string& client) const;
+  /// `peer` is the address of the other side.
+  void add(ClosableConnection* connection, const std::string& peer);
+  void remove(ClosableConnection* connection, const std::string& peer);
+  /// Returns by how many connections the limits are exceeded if `peer` connects; negative if it may.
+  std::int64_t surplus_connections(const std::string& peer) const;
+  /// While there are more than options.max_unsent bytes, closes the largest connection of the client that has the most.
+  void limit_unsent_bytes();
 
   // All threads use these, those behind the mutex under it:
   std::mutex mutex;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "edgewise/base/ascii.h"
 
@@ -72,6 +73,41 @@ icu::Locale with_likely_parts(const icu::Locale& locale) {
   return likely;
 }
 
+/// Whether a list of ICU, which ends with a null pointer, has a text.
+bool has_text(const char* const* list, std::string_view text) {
+  for (; *list != nullptr; ++list) {
+    if (text == *list) return true;
+  }
+  return false;
+}
+
+/// Whether ICU has a locale of a language in a region, such as zh_Hant_TW.
+bool is_spoken_in(const std::string& language, const std::string& region) {
+  for (std::int32_t i = 0; i < uloc_countAvailable(); ++i) {
+    const std::string_view name = uloc_getAvailable(i);
+    if (name.starts_with(language + "_") && name.ends_with("_" + region)) return true;
+  }
+  return false;
+}
+
+/// Returns whether a text with the form of a code names two languages. The second part of `en-de` is also the code of a
+/// region, so its case decides first: regions are in upper case, behind a language in lower case. Otherwise the region
+/// must be one where people speak the first language, and not the one that has its name from the second language.
+bool is_pair(std::string_view text) {
+  const std::size_t dash = text.find_first_of("-_");
+  if (dash == std::string_view::npos) return false;
+  const std::string first = lower_ascii(text.substr(0, dash));
+  const std::string second = lower_ascii(text.substr(dash + 1));
+  if (second.size() < 2 || second.size() > 3 || !std::ranges::all_of(second, is_letter_of_ascii)) return false;
+  if (second.size() == 3) return true;  // neither a region nor a script
+  if (upper_ascii(second) == text.substr(dash + 1) && first == text.substr(0, dash)) return false;
+  if (!has_text(uloc_getISOCountries(), upper_ascii(second))) return true;
+  if (first == second) return false;
+  const bool names_its_region = second == with_likely_parts(icu::Locale("und", second.c_str())).getLanguage();
+  if (names_its_region) return second != icu::Locale(replace_alias(first).c_str()).getLanguage();
+  return has_text(uloc_getISOLanguages(), second) && !is_spoken_in(first, upper_ascii(second));
+}
+
 CodeParts parts_of(const icu::Locale& locale) {
   return {locale.getLanguage(), locale.getScript(), locale.getCountry()};
 }
@@ -86,7 +122,7 @@ bool is_usual_script(const std::string& language, const std::string& script) {
 
 std::optional<std::string> find_language_code(std::string_view name) {
   const std::string_view plain = remove_marks(name);
-  if (!has_form_of_code(plain)) return std::nullopt;
+  if (!has_form_of_code(plain) || is_pair(plain)) return std::nullopt;
   const icu::Locale locale(replace_alias(plain).c_str());
   CodeParts parts = parts_of(locale);
   if (parts.language == "zh") return CodeParts{"zh", with_likely_parts(locale).getScript()}.code();

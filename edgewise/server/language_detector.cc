@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "edgewise/base/utf8.h"
 
@@ -69,6 +70,20 @@ std::vector<DetectedLanguage> detect_languages(std::string_view text, const Serv
     if (is_new) detected.push_back({*code, guess.percent});
   }
   if (detected.empty() && !languages.models().empty()) detected.push_back({default_language(languages), 0});
+  return detected;
+}
+
+std::vector<DetectedLanguage> detect_language_of_each(std::span<const std::string> texts,
+                                                      const ServedLanguages& languages, bool is_html) {
+  std::string all;
+  for (const std::string& text : texts) all += text + "\n";
+  const std::string code_of_all = detect_languages(all, languages, is_html).front().code;
+  std::vector<DetectedLanguage> detected;
+  for (const std::string& text : texts) {
+    DetectedLanguage language = detect_languages(text, languages, is_html).front();
+    if (language.confidence == 0) language.code = code_of_all;
+    detected.push_back(std::move(language));
+  }
   return detected;
 }
 

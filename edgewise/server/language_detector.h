@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,5 +21,10 @@ struct DetectedLanguage {
 /// are no words.
 std::vector<DetectedLanguage> detect_languages(std::string_view text, const ServedLanguages& languages,
                                                bool is_html = false);
+
+/// Returns the most probable language of each text. A text in which CLD2 finds none of the server's languages, such as
+/// a number, has the language of all texts together, with confidence 0. The server must have a model.
+std::vector<DetectedLanguage> detect_language_of_each(std::span<const std::string> texts,
+                                                      const ServedLanguages& languages, bool is_html = false);
 
 }  // namespace edgewise

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/server/libretranslate.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "edgewise/base/json.h"
-#include "edgewise/server/api_key.h"
 #include "edgewise/server/language_codes.h"
 #include "edgewise/server/request_error.h"
 #include "edgewise/server/request_fields.h"
@@ -34,6 +34,7 @@ QueryTexts read_texts(const RequestFields& fields) {
   QueryTexts query;
   if (field != nullptr && field->is_list) {
     query = {field->values, true};
+    if (!fields.is_json()) std::ranges::transform(query.texts, query.texts.begin(), replace_carriage_returns);
   } else if (const auto text = fields.text("q"); text && !text->empty()) {
     query.texts.push_back(fields.is_json() ? *text : replace_carriage_returns(*text));
   }
@@ -57,15 +58,18 @@ std::string one_or_list(const std::vector<Element>& elements, bool is_list, Json
   return is_list ? json_array(elements, json_of) : json_of(elements.front());
 }
 
-std::string translation_json(const std::vector<TextResult>& results, const RequestLanguages& languages, bool is_list,
-                             bool has_alternatives) {
+std::string detected_source_json(const SourceLanguage& source) {
+  return detected_json({.code = source.code, .confidence = *source.confidence});
+}
+
+std::string translation_json(const std::vector<TextResult>& results, const std::vector<SourceLanguage>& sources,
+                             bool is_list, bool has_alternatives) {
   JsonObject json;
   json.add_json("translatedText", one_or_list(results, is_list, [](const TextResult& result) {
                   return quote_json(result.translation.text);
                 }));
-  if (languages.detected) {
-    json.add_json("detectedLanguage",
-                  one_or_list(results, is_list, [&](const TextResult&) { return detected_json(*languages.detected); }));
+  if (sources.front().confidence) {
+    json.add_json("detectedLanguage", one_or_list(sources, is_list, detected_source_json));
   }
   if (has_alternatives) {
     json.add_json("alternatives", one_or_list(results, is_list, [](const TextResult& result) {
@@ -77,23 +81,25 @@ std::string translation_json(const std::vector<TextResult>& results, const Reque
 
 void handle_translate(ServerState& state, HttpExchange& exchange) {
   const RequestFields fields = read_request_fields(exchange.request());
-  check_api_key(state.options, fields.text("api_key"));
+  auto key = state.keys.find(fields.text("api_key"));
   const QueryTexts query = read_texts(fields);
   const std::string source = require_field(fields, "source");
   const std::string target = require_field(fields, "target");
   TextRequest request{.client = exchange.request().client, .texts = query.texts};
+  request.key = std::move(key);
   request.alternatives = parse_alternatives(fields.word("alternatives"));
   check_limits(request, state.options);
   request.format = parse_format(fields.text("format"));
   RequestLanguages languages = find_languages(*state.models.languages(), source, target, request.texts, request.format);
-  request.route = languages.route;
+  request.routes = languages.routes;
   const std::vector<TextResult> results = run_request(state, exchange, request);
-  exchange.respond({.body = translation_json(results, languages, query.is_list, request.alternatives > 0)});
+  respond_translation(state, exchange,
+                      translation_json(results, languages.sources, query.is_list, request.alternatives > 0));
 }
 
 void handle_detect(ServerState& state, HttpExchange& exchange) {
   const RequestFields fields = read_request_fields(exchange.request());
-  check_api_key(state.options, fields.text("api_key"));
+  state.keys.find(fields.text("api_key"));
   const TextRequest request{.texts = read_texts(fields).texts};
   check_limits(request, state.options);
   std::string text;
@@ -127,8 +133,8 @@ void handle_settings(ServerState& state, HttpExchange& exchange) {
   exchange.respond({.body = JsonObject()
                                 .add("charLimit", state.options.characters)
                                 .add("frontendTimeout", kMillisecondsBetweenKeys)
-                                .add("apiKeys", !state.options.api_keys.empty())
-                                .add("keyRequired", state.options.require_api_key)
+                                .add("apiKeys", !state.keys.is_empty())
+                                .add("keyRequired", state.keys.is_required())
                                 .add("suggestions", false)
                                 .add("filesTranslation", false)
                                 .add_json("supportedFilesFormat", "[]")

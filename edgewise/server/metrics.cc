@@ -68,6 +68,11 @@ void Metrics::count_tokens(std::int64_t input, std::int64_t output) {
   output_tokens_ += output;
 }
 
+void Metrics::count_characters(std::string_view key, std::int64_t characters) {
+  const std::lock_guard lock(mutex_);
+  characters_[std::string(key)] += characters;
+}
+
 void Metrics::add_running(std::int64_t change) {
   const std::lock_guard lock(mutex_);
   running_ += change;
@@ -90,6 +95,10 @@ std::string Metrics::text(const ClientQueue::Load& load, const std::vector<std::
   for (const auto& [reason, count] : rejections_) {
     text += fmt::format("{}{{reason=\"{}\"}} {}\n", name, escape_label(reason), count);
   }
+  name =
+      begin_metric(text, "characters_total", "counter", "Characters of translated texts, by the name of the API key.");
+  for (const auto& [key, count] : characters_)
+    text += fmt::format("{}{{key=\"{}\"}} {}\n", name, escape_label(key), count);
   append_value(text, "requests_running", "gauge", "Requests without a complete response.", running_);
   append_value(text, "requests_waiting", "gauge", "Requests of which no model has a sentence yet.", load.waiting_jobs);
   append_value(text, "sentences_waiting", "gauge", "Parts of sentences that wait for a model.", load.waiting_parts);

@@ -45,6 +45,9 @@ class Metrics {
 
   void count_tokens(std::int64_t input, std::int64_t output);
 
+  /// Counts the characters of a request with the key that the operator has named `key`.
+  void count_characters(std::string_view key, std::int64_t characters);
+
   /// Returns the text of the present values. `models` are the paths of the models.
   std::string text(const ClientQueue::Load& load, const std::vector<std::string>& models) const;
 
@@ -66,6 +69,7 @@ class Metrics {
   std::map<std::string, Histogram> seconds_;                       // by endpoint
   Histogram waits_;
   std::map<std::string, std::int64_t, std::less<>> rejections_;
+  std::map<std::string, std::int64_t, std::less<>> characters_;  // by the name of a key
   std::int64_t running_ = 0;
   std::int64_t input_tokens_ = 0;
   std::int64_t output_tokens_ = 0;

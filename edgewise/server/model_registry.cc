@@ -6,12 +6,29 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/server/language_codes.h"
 
 namespace edgewise {
 
+namespace {
+
+bool has_two_languages(const ServedModel& model) {
+  return std::ranges::any_of(model.sources, [&](const auto& source) {
+    return std::ranges::any_of(model.targets, [&](const auto& target) { return source.first != target.first; });
+  });
+}
+
+/// Returns whether a model is given for a pair of languages by name, and not as one of all that the model has.
+bool names_pair(const ModelSpec& spec, const std::string& source, const std::string& target) {
+  return source != target && std::ranges::count(spec.sources, source) > 0 &&
+         std::ranges::count(spec.targets, target) > 0;
+}
+
+}  // namespace
+
 ServedLanguages::ServedLanguages(std::vector<std::shared_ptr<ServedModel>> models, const std::string& pivot)
-    : models_(std::move(models)), pivot_(find_language_code(pivot).value_or("")) {
+    : models_(std::move(models)) {
   for (const auto& model : models_) {
     for (const auto& [source, source_name] : model->sources) {
       targets_[source].insert(source);
@@ -19,6 +36,7 @@ ServedLanguages::ServedLanguages(std::vector<std::shared_ptr<ServedModel>> model
     }
     for (const auto& [target, name] : model->targets) targets_[target].insert(target);
   }
+  pivot_ = find_code(pivot).value_or("");
   const auto pivot_targets = targets_.find(pivot_);
   if (pivot_targets == targets_.end()) return;
   for (auto& [source, targets] : targets_) {
@@ -55,6 +73,7 @@ ModelRegistry::ModelRegistry(std::vector<ModelSpec> specs, ModelLoader loader, s
     : loader_(std::move(loader)), pivot_(std::move(pivot)) {
   check(!specs.empty() || loader_.list, "server: --model is missing, needs at least one model");
   for (ModelSpec& spec : specs) {
+    check_pairs(spec);
     loaded_.push_back({.spec = std::move(spec), .revision = {}, .model = {}, .is_listed = false});
     load_model(loaded_.back());
   }
@@ -62,6 +81,9 @@ ModelRegistry::ModelRegistry(std::vector<ModelSpec> specs, ModelLoader loader, s
     for (const ModelSpec& spec : loader_.list()) add_listed(spec, report);
   }
   publish();
+  const std::string error = pivot_error();
+  check(error.empty() || loader_.list, "server: {}", error);
+  if (!error.empty() && report) report(error);
 }
 
 std::shared_ptr<const ServedLanguages> ModelRegistry::languages() const {
@@ -72,6 +94,7 @@ std::shared_ptr<const ServedLanguages> ModelRegistry::languages() const {
 bool ModelRegistry::add_listed(const ModelSpec& spec, const Report& report) {
   LoadedModel loaded{.spec = spec, .revision = {}, .model = {}, .is_listed = true};
   try {
+    check_pairs(spec);
     load_model(loaded);
   } catch (const std::exception& error) {
     if (report) report(fmt::format("{} is not loaded: {}", spec.path, error.what()));
@@ -120,6 +143,7 @@ void ModelRegistry::reload(const Report& report) {
       report(fmt::format("reload: {} is not loaded, and its last version stays: {}", loaded.spec.path, error.what()));
     }
   }
+  if (const std::string error = pivot_error(); !error.empty()) report("reload: " + error);
 }
 
 void ModelRegistry::drain() {
@@ -142,8 +166,29 @@ ClientQueue::Load ModelRegistry::load() const {
 void ModelRegistry::load_model(LoadedModel& loaded) const {
   // The revision is read first: files that change meanwhile are loaded again by the next reload().
   std::string revision = loader_.revision(loaded.spec);
-  loaded.model = loader_.load(loaded.spec);
+  auto model = loader_.load(loaded.spec);
+  check(has_two_languages(*model), "server: --model {} translates no language into another one, needs two languages",
+        loaded.spec.path);
+  loaded.model = std::move(model);
   loaded.revision = std::move(revision);
+}
+
+void ModelRegistry::check_pairs(const ModelSpec& spec) const {
+  for (const LoadedModel& loaded : loaded_) {
+    for (const std::string& source : spec.sources) {
+      for (const std::string& target : spec.targets) {
+        check(!names_pair(loaded.spec, source, target),
+              "server: {}-{} is given twice, with {} and with {}, needs one model", source, target, loaded.spec.path,
+              spec.path);
+      }
+    }
+  }
+}
+
+std::string ModelRegistry::pivot_error() const {
+  if (pivot_.empty() || languages()->find_code(pivot_)) return {};
+  return fmt::format("server.pivot is {}, which no model has, needs a language of the models",
+                     quote_unless_plain(pivot_));
 }
 
 void ModelRegistry::publish() {

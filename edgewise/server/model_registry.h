@@ -63,8 +63,10 @@ class ModelRegistry {
  public:
   using Report = std::function<void(std::string_view line)>;
 
-  /// Loads the models of `specs`, and throws Error if one cannot be loaded. Then loads those that the loader lists, and
-  /// calls `report` with the error of each that cannot be loaded. Without a list, at least one model is needed.
+  /// Loads the models of `specs`, and throws Error if one cannot be loaded, translates no language into another one, or
+  /// is given for a pair of languages that another one is given for. Then loads those that the loader lists, and calls
+  /// `report` with the error of each that cannot be loaded. Without a list, at least one model is needed, and one with
+  /// the language `pivot` unless that is empty; with a list, reports that no model has it.
   ModelRegistry(std::vector<ModelSpec> specs, ModelLoader loader, std::string pivot = {}, const Report& report = {});
 
   /// Returns the languages of the moment. A request keeps the result until the request ends.
@@ -93,6 +95,9 @@ class ModelRegistry {
   /// Returns whether the model could be loaded.
   bool add_listed(const ModelSpec& spec, const Report& report);
   void load_model(LoadedModel& loaded) const;
+  void check_pairs(const ModelSpec& spec) const;
+  /// Returns the error of a pivot that is no language of the models; an empty text for any other one.
+  std::string pivot_error() const;
   void publish();
 
   ModelLoader loader_;

@@ -9,21 +9,13 @@
 #include "edgewise/base/json.h"
 #include "edgewise/base/stop_request.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/server/api_key.h"
+#include "edgewise/server/native_response.h"
 #include "edgewise/server/request_error.h"
 #include "edgewise/server/request_fields.h"
 #include "edgewise/server/translation_endpoint.h"
-#include "edgewise/translate/translation_json.h"
 
 namespace edgewise {
 namespace {
-
-struct NativeRequest {
-  TextRequest texts;
-  RequestLanguages languages;
-  TranslationParts parts = {.has_alignments = true, .has_attention = false};
-  bool is_stream = false;
-};
 
 std::optional<std::string> bearer_key(const HttpRequest& request) {
   constexpr std::string_view kScheme = "bearer ";
@@ -59,44 +51,11 @@ NativeRequest read_native_request(ServerState& state, const HttpRequest& http) {
   check(target.has_value(), "request: target is missing, needs the code of a language");
   const std::string source = fields.text("source").value_or(std::string(kDetectSource));
   request.languages = find_languages(*state.models.languages(), source, *target, texts.texts, texts.format);
-  texts.route = request.languages.route;
+  texts.routes = request.languages.routes;
   request.parts.has_attention = read_flag(fields, "attention");
   request.parts.has_token_ranges = read_flag(fields, "token_ranges");
   request.is_stream = read_flag(fields, "stream");
   return request;
-}
-
-/// `input` is the text that has the bytes of sentence.input.
-std::string sentence_json(const TextSentence& sentence, std::string_view input, const TranslationParts& parts) {
-  JsonObject json;
-  json.add_json("input", range_json(sentence.input)).add_json("output", range_json(sentence.output));
-  if (parts.has_token_ranges) {
-    const std::string_view text = input.substr(sentence.input.begin, sentence.input.size());
-    json.add_json("input_token_ranges", token_ranges_json(text, sentence.translation.input_tokens));
-  }
-  add_translation(json, sentence.translation, parts);
-  return json.text();
-}
-
-std::string result_json(const TextResult& result, const std::string& text, const TranslationParts& parts) {
-  const std::string& input = result.intermediate ? *result.intermediate : text;
-  JsonObject json;
-  json.add("text", result.translation.text).add_json("alternatives", json_array(result.alternatives, quote_json));
-  if (result.intermediate) json.add("intermediate", *result.intermediate);
-  json.add_json("sentences", json_array(result.translation.sentences,
-                                        [&](const auto& sentence) { return sentence_json(sentence, input, parts); }));
-  return json.text();
-}
-
-std::string response_json(const NativeRequest& request, const std::vector<TextResult>& results) {
-  JsonObject json;
-  json.add("source", request.languages.source).add("target", request.languages.target);
-  if (request.languages.detected) json.add("confidence", request.languages.detected->confidence);
-  auto text = request.texts.texts.begin();
-  json.add_json("translations", json_array(results, [&](const TextResult& result) {
-                  return result_json(result, *text++, request.parts);
-                }));
-  return json.text();
 }
 
 /// A stream of server-sent events, which begins with the first event.
@@ -129,15 +88,13 @@ void send_error(EventStream& events, int status, std::string_view message) {
 /// Errors before the first sentence are responses with their status; the events of the others have it.
 void stream_translation(ServerState& state, HttpExchange& exchange, const NativeRequest& request) {
   EventStream events(exchange);
+  NativeResponse response(request, state.options.answer_bytes);
   const StreamSink send_sentence = [&](const StreamedSentence& sentence) {
-    JsonObject json;
-    json.add("number", sentence.number).add("gap", sentence.gap);
-    add_translation(json, sentence.translation, request.parts);
-    events.send("sentence", json.text());
+    events.send("sentence", response.event_of(sentence));
   };
   try {
     const std::vector<TextResult> results = run_request(state, exchange, request.texts, send_sentence);
-    events.send("result", response_json(request, results));
+    events.send("result", response.text(results));
     events.end();
   } catch (const StopException&) {
     throw;
@@ -152,10 +109,14 @@ void stream_translation(ServerState& state, HttpExchange& exchange, const Native
 }
 
 void handle_native_translate(ServerState& state, HttpExchange& exchange) {
-  check_api_key(state.options, bearer_key(exchange.request()));
-  const NativeRequest request = read_native_request(state, exchange.request());
+  auto key = state.keys.find(bearer_key(exchange.request()));
+  NativeRequest request = read_native_request(state, exchange.request());
+  request.texts.key = std::move(key);
   if (request.is_stream) return stream_translation(state, exchange, request);
-  exchange.respond({.body = response_json(request, run_request(state, exchange, request.texts))});
+  NativeResponse response(request, state.options.answer_bytes);
+  const std::vector<TextResult> results =
+      run_request(state, exchange, request.texts, [&](const StreamedSentence& sentence) { response.keep(sentence); });
+  exchange.respond({.body = response.text(results)});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "edgewise/base/json.h"
 #include "edgewise/base/version.h"
+#include "edgewise/server/page.h"
 #include "edgewise/server/request_error.h"
 #include "edgewise/server/server_files.h"
 
@@ -58,12 +59,22 @@ std::string openapi_text(const ServerOptions& options) {
   return text;
 }
 
+/// Browsers get a page, programs JSON.
+void handle_spec(ServerState& state, HttpExchange& exchange) {
+  const std::string accepted = exchange.request().header("Accept").value_or("");
+  if (accepted.find("text/html") != std::string::npos) return respond_docs(exchange);
+  exchange.respond({.body = openapi_text(state.options), .headers = {{"Vary", "Accept"}}});
+}
+
 }  // namespace
+
+bool is_probe(const HttpRequest& request) {
+  return request.path == "/health" || request.path == "/ready" || request.path == "/metrics";
+}
 
 void add_operation(Router& router, ServerState& state) {
   router.add("GET", "/health", [](const auto& exchange) { exchange->respond({.body = status_json("ok")}); });
-  router.add("GET", "/spec",
-             [&state](const auto& exchange) { exchange->respond({.body = openapi_text(state.options)}); });
+  router.add("GET", "/spec", [&state](const auto& exchange) { handle_spec(state, *exchange); });
   router.add("GET", "/ready", [&state](const auto& exchange) { handle_ready(state, *exchange); });
   router.add("GET", "/metrics", [&state](const auto& exchange) { handle_metrics(state, *exchange); });
 }

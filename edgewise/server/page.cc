@@ -21,6 +21,8 @@ constexpr std::string_view kContentSecurityPolicy =
     "default-src 'none'; connect-src 'self'; img-src 'self'; script-src 'self'; style-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 
+constexpr std::string_view kDocs = "docs.html";
+
 std::string content_type_of(std::string_view name) {
   constexpr auto kTypes = std::to_array<std::pair<std::string_view, std::string_view>>({
       {".css", "text/css; charset=utf-8"},
@@ -34,9 +36,11 @@ std::string content_type_of(std::string_view name) {
   fail("add_page: file is {}, needs a name that ends in .css, .html, .js or .svg", name);
 }
 
-/// Returns `/` for page.html, `/NAME` for the other files of the name `page`, and `/page/NAME` for the rest.
+/// Returns `/` for page.html, `/docs` for docs.html, `/NAME` for the other files of the name `page`, and `/page/NAME`
+/// for the rest.
 std::string path_of(std::string_view name) {
   if (name == "page.html") return "/";
+  if (name == kDocs) return "/docs";
   return fmt::format("{}{}", name.starts_with("page.") ? "/" : "/page/", name);
 }
 
@@ -59,10 +63,14 @@ bool is_current(const HttpRequest& request, const std::string& etag) {
   return known && (*known == "*" || known->find(etag) != std::string_view::npos);
 }
 
+HttpResponse response_of(const EmbeddedFile& file) {
+  return {.content_type = content_type_of(file.name),
+          .body = std::string(file.text),
+          .headers = page_headers(etag_of(file.text))};
+}
+
 void add_file(Router& router, const EmbeddedFile& file) {
-  const HttpResponse whole{.content_type = content_type_of(file.name),
-                           .body = std::string(file.text),
-                           .headers = page_headers(etag_of(file.text))};
+  const HttpResponse whole = response_of(file);
   router.add("GET", path_of(file.name), [whole, etag = etag_of(file.text)](const auto& exchange) {
     if (!is_current(exchange->request(), etag)) return exchange->respond(whole);
     exchange->respond({.status = 304, .content_type = "", .headers = whole.headers});
@@ -70,6 +78,15 @@ void add_file(Router& router, const EmbeddedFile& file) {
 }
 
 }  // namespace
+
+void respond_docs(HttpExchange& exchange) {
+  for (const EmbeddedFile& file : server_page_files()) {
+    if (file.name != kDocs) continue;
+    HttpResponse response = response_of(file);
+    response.headers.push_back({"Vary", "Accept"});
+    return exchange.respond(std::move(response));
+  }
+}
 
 void add_page(Router& router, ServerState& state) {
   for (const EmbeddedFile& file : server_page_files()) add_file(router, file);

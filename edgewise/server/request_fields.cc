@@ -6,7 +6,6 @@
 #include "edgewise/base/json.h"
 #include "edgewise/base/json_scanner.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/server/form_fields.h"
 #include "edgewise/server/header_value.h"
 
 namespace edgewise {
@@ -22,7 +21,8 @@ HeaderValue content_type(const HttpRequest& request) {
   HeaderValue type = parse_header_value(*header, "Content-Type");
   const auto charset = type.parameters.find("charset");
   check(charset == type.parameters.end() || equal_without_case(charset->second, "utf-8"),
-        "request: Content-Type has charset {}, needs utf-8", charset->second);
+        "request: Content-Type has charset {}, needs utf-8",
+        charset == type.parameters.end() ? "" : quote_unless_plain(charset->second));
   return type;
 }
 
@@ -85,7 +85,7 @@ std::optional<std::string> RequestFields::text(std::string_view name) const {
 std::optional<std::string> RequestFields::word(std::string_view name) const {
   const RequestField* field = find(name);
   if (field == nullptr) return std::nullopt;
-  check(!field->is_list, "request: {} is a list, needs one value", name);
+  check(!field->is_list, "request: {} has {} values, needs one", name, field->values.size());
   return field->values.front();
 }
 
@@ -109,6 +109,15 @@ void RequestFields::read_json(std::string_view body) {
   json.expect_end();
 }
 
+void RequestFields::add(std::vector<FormField> fields) {
+  for (FormField& each : fields) {
+    RequestField& field = fields_[each.name];
+    field.values.push_back(std::move(each.value));
+    field.is_list = field.values.size() > 1;
+    field.is_other_kind = field.is_other_kind || each.is_file;
+  }
+}
+
 RequestFields read_request_fields(const HttpRequest& request) {
   RequestFields fields;
   const HeaderValue type = content_type(request);
@@ -116,17 +125,17 @@ RequestFields read_request_fields(const HttpRequest& request) {
     fields.read_json(request.body);
     return fields;
   }
-  for (const auto& [name, value] : parse_urlencoded(request.query, "query")) fields.add(name, value);
+  fields.add(parse_urlencoded(request.query, "query"));
   if (request.body.empty()) return fields;
   if (type.value == kMultipart) {
     const auto boundary = type.parameters.find("boundary");
     check(boundary != type.parameters.end(), "request: Content-Type has no boundary, needs one");
-    for (const auto& [name, value] : parse_multipart(request.body, boundary->second)) fields.add(name, value);
+    fields.add(parse_multipart(request.body, boundary->second));
     return fields;
   }
   check(type.value == kUrlencoded, "request: Content-Type is {}, needs {}, {} or {}",
         type.value.empty() ? "missing" : quote_unless_plain(type.value), kJson, kUrlencoded, kMultipart);
-  for (const auto& [name, value] : parse_urlencoded(request.body, "body")) fields.add(name, value);
+  fields.add(parse_urlencoded(request.body, "body"));
   return fields;
 }
 

@@ -8,17 +8,18 @@
 #include <string_view>
 #include <vector>
 
+#include "edgewise/server/form_fields.h"
 #include "edgewise/server/http.h"
 
 namespace edgewise {
 
-/// The values of a field. JSON has a list for a list; null is the same as no field. A form has a value for each time
-/// that the field is there.
+/// The values of a field. JSON has a list for a list; null is the same as no field. A field that a form and the query
+/// have several times is a list, too.
 struct RequestField {
   std::vector<std::string> values = {};
-  bool is_list = false;        // a list of JSON
+  bool is_list = false;        // a list of JSON, or several values
   bool is_word = false;        // a number, true or false of JSON
-  bool is_other_kind = false;  // an object, or a list with other values than strings
+  bool is_other_kind = false;  // an object, a list with other values than strings, or a file
 };
 
 /// The fields of a request by name, from wherever the client puts them.
@@ -26,10 +27,11 @@ class RequestFields {
  public:
   bool is_json() const { return is_json_; }
 
-  /// Returns nothing if there is no such field. Throws Error for an object and for a list of other values than strings.
+  /// Returns nothing if there is no such field. Throws Error for an object, for a list of other values than strings,
+  /// and for a file.
   const RequestField* find(std::string_view name) const;
 
-  /// Returns the first value, or nothing. Throws Error for a list, a number, true and false of JSON.
+  /// Returns the value, or nothing. Throws Error for a list, a number, true and false of JSON.
   std::optional<std::string> text(std::string_view name) const;
 
   /// Returns the same, or the text of a number, true or false.
@@ -43,7 +45,7 @@ class RequestFields {
 
   const RequestField* find_text(std::string_view name) const;
   void read_json(std::string_view body);
-  void add(const std::string& name, const std::string& value) { fields_[name].values.push_back(value); }
+  void add(std::vector<FormField> fields);
 
   std::map<std::string, RequestField, std::less<>> fields_;
   bool is_json_ = false;

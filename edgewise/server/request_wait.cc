@@ -13,15 +13,16 @@ namespace edgewise {
 
 namespace {
 
-void count_tokens(const std::vector<Translation>& translations, Metrics& metrics) {
-  std::size_t input = 0;
-  std::size_t output = 0;
-  for (const Translation& translation : translations) {
-    input += translation.input_tokens.size();
-    output += translation.outputs.front().tokens.size();
+/// Numbers of the tokens of translations.
+struct TokenCounts {
+  std::int64_t input = 0;
+  std::int64_t output = 0;
+
+  void add(const Translation& translation) {
+    input += std::ssize(translation.input_tokens);
+    output += std::ssize(translation.outputs.front().tokens);
   }
-  metrics.count_tokens(static_cast<std::int64_t>(input), static_cast<std::int64_t>(output));
-}
+};
 
 }  // namespace
 
@@ -66,8 +67,10 @@ std::vector<Translation> RequestWait::translate(TranslationService& service, Ser
   auto call = std::make_shared<Call>();
   call->client = client_;
   std::vector<Translation> translations(request.sentences.size());
+  TokenCounts tokens;
   const auto decode = [&](std::size_t index, const SearchedSentence& searched) {
     translations[index] = service.decode(searched);
+    tokens.add(translations[index]);
     if (sink) sink(index, translations[index]);
   };
   // The receiver must not hold the service: its threads would then destroy it.
@@ -86,7 +89,7 @@ std::vector<Translation> RequestWait::translate(TranslationService& service, Ser
     service.cancel(*ticket);
     throw;
   }
-  count_tokens(translations, metrics_);
+  metrics_.count_tokens(tokens.input, tokens.output);
   return translations;
 }
 
@@ -94,7 +97,8 @@ void RequestWait::wait(Call& call, const SearchedSink& decode) {
   std::unique_lock lock(client_->mutex);
   const auto has_news = [&] { return client_->is_gone || call.has_ended || !call.searched.empty(); };
   while (true) {
-    if (!client_->changed.wait_until(lock, deadline_, has_news)) {
+    const bool is_in_time = client_->changed.wait_until(lock, deadline_, has_news) && Clock::now() < deadline_;
+    if (!is_in_time && !client_->is_gone && !call.has_ended) {
       metrics_.count_rejection("deadline");
       throw RequestError(504, "the time for the request is over");
     }

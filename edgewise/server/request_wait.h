@@ -13,8 +13,9 @@
 
 namespace edgewise {
 
-/// Receives the translation of sentence `index` of a request as soon as the translation is complete.
-using SentenceSink = std::function<void(std::size_t index, const Translation& translation)>;
+/// Receives the translation of sentence `index` of a request as soon as the translation is complete. May change it: the
+/// request then has the changed translation.
+using SentenceSink = std::function<void(std::size_t index, Translation& translation)>;
 
 /// Waits for translations in the thread of a handler, until the client of the exchange is gone or the time for its
 /// request is over.

@@ -23,6 +23,8 @@ std::vector<std::string> parse_codes(std::string_view text, std::string_view spe
     const auto code = find_language_code(name);
     check(code.has_value(), "server: --model {} has the language {}, needs a code such as en or pt_BR", quote(spec),
           quote(name));
+    check(std::ranges::find(codes, *code) == codes.end(), "server: --model {} has the language {} twice, needs it once",
+          quote(spec), *code);
     codes.push_back(*code);
     if (name.size() == text.size()) return codes;
     text.remove_prefix(name.size() + 1);

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/server/server_options.h"
 
-#include <algorithm>
-
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
+#include "edgewise/server/api_keys.h"
 #include "edgewise/server/language_codes.h"
 
 namespace edgewise {
 
 void check_server_options(const ServerOptions& options) {
   check_ranges(options, "server", "server.");
-  check(std::ranges::count(options.api_keys, "") == 0, "server: server.api_keys has an empty key, needs characters");
+  parse_api_keys(options.api_keys);
   check(!options.require_api_key || !options.api_keys.empty(),
         "server: server.require_api_key is true and server.api_keys has no key, needs a key");
   check(options.pivot.empty() || find_language_code(options.pivot).has_value(),

@@ -19,6 +19,7 @@ struct ServerOptions {
   std::int64_t texts = 64;
   std::int64_t alternatives = 3;
   std::int64_t queue_tokens = 1 << 16;
+  std::int64_t answer_bytes = std::int64_t{8} << 20;
   double request_seconds = 60;
   double drain_seconds = 30;
 
@@ -43,19 +44,25 @@ struct ServerOptions {
           at_least(0).at_most(100));
     field("queue_tokens", self.queue_tokens,
           "most input tokens of all requests to a model; more requests get status 429", at_least(1).at_most(1e9));
+    field("answer_bytes", self.answer_bytes, "most bytes of the answer to a request; more get status 400",
+          at_least(1024).at_most(1 << 30));
     field("request_seconds", self.request_seconds, "time for the translation of a request, in seconds",
           above(0).at_most(1e6));
     field("drain_seconds", self.drain_seconds, "time for running requests when the server ends, in seconds",
           at_least(0).at_most(1e6));
-    field("api_keys", self.api_keys, "keys that clients may send; empty: keys have no effect");
-    field("require_api_key", self.require_api_key, "refuse requests for translations without a key");
+    field("api_keys", self.api_keys,
+          "keys that clients may send, each as KEY, NAME KEY or NAME KEY CHARACTERS, with the most characters of a "
+          "calendar month; read again at SIGHUP; empty: keys have no effect");
+    field("require_api_key", self.require_api_key,
+          "refuse requests for translations without a key; read again at SIGHUP");
     field("cors_origin", self.cors_origin,
           "origin whose pages may use the server, *: all pages; empty: only pages of the server itself");
     field("access_log", self.access_log, "log each response as a line of JSON without text of users");
   }
 };
 
-/// Throws Error for options out of their range, for a key without characters, and for require_api_key without keys.
+/// Throws Error for options out of their range, for keys of another form (api_keys.h), and for require_api_key without
+/// keys.
 void check_server_options(const ServerOptions& options);
 
 }  // namespace edgewise

@@ -2,6 +2,7 @@
 #include "edgewise/server/text_request.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -18,6 +19,29 @@ void check_size(std::size_t size, std::int64_t limit) {
   check(std::cmp_less_equal(size, limit), "Invalid request: request ({}) exceeds text limit ({})", size, limit);
 }
 
+/// Texts of a request that one model translates from one language, in one call.
+struct TextGroup {
+  const RouteStep* step;
+  bool is_last;                      // whether no other model follows
+  std::vector<std::size_t> numbers;  // of the texts
+};
+
+/// Returns the texts that have a model with this number in their route, in groups.
+std::vector<TextGroup> group_texts(const std::vector<Route>& routes, std::size_t number) {
+  std::vector<TextGroup> groups;
+  for (std::size_t i = 0; i < routes.size(); ++i) {
+    if (routes[i].size() <= number) continue;
+    const RouteStep& step = routes[i][number];
+    const bool is_last = routes[i].size() == number + 1;
+    const auto found = std::ranges::find_if(groups, [&](const TextGroup& group) {
+      return group.step->model == step.model && group.step->source == step.source && group.is_last == is_last;
+    });
+    TextGroup& group = found == groups.end() ? groups.emplace_back(TextGroup{&step, is_last, {}}) : *found;
+    group.numbers.push_back(i);
+  }
+  return groups;
+}
+
 /// Translates the texts of a request by one model after another.
 class TextTranslator {
  public:
@@ -27,55 +51,82 @@ class TextTranslator {
   std::vector<TextResult> run() {
     std::vector<TextResult> results(request_.texts.size());
     for (std::size_t i = 0; i < results.size(); ++i) results[i].translation.text = request_.texts[i];
-    for (const RouteStep& step : request_.route) run_step(step, results);
+    std::size_t most_models = 0;
+    for (const Route& route : request_.routes) most_models = std::max(most_models, route.size());
+    for (std::size_t number = 0; number < most_models; ++number) {
+      for (const TextGroup& group : group_texts(request_.routes, number)) translate_group(group, number > 0, results);
+    }
     return results;
   }
 
  private:
-  void run_step(const RouteStep& step, std::vector<TextResult>& results) {
-    const bool is_first = &step == &request_.route.front();
-    const bool is_last = &step == &request_.route.back();
+  void translate_group(const TextGroup& group, bool is_second, std::vector<TextResult>& results) {
     std::vector<std::string> texts;
-    texts.reserve(results.size());
-    for (TextResult& result : results) texts.push_back(std::move(result.translation.text));
+    texts.reserve(group.numbers.size());
+    for (const std::size_t number : group.numbers) texts.push_back(std::move(results[number].translation.text));
     std::vector<TextTranslation> translations =
-        request_.format == TextFormat::kText ? translate_plain(step, texts, is_last) : translate_html(step, texts);
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      results[i].translation = std::move(translations[i]);
-      if (!is_first) results[i].intermediate = std::move(texts[i]);
+        request_.format == TextFormat::kText ? translate_plain(group, texts) : translate_html(group, texts);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      TextResult& result = results[group.numbers[i]];
+      result.translation = std::move(translations[i]);
+      if (is_second) result.intermediate = std::move(texts[i]);
     }
   }
 
-  std::vector<TextTranslation> translate_plain(const RouteStep& step, std::span<const std::string> texts,
-                                               bool is_last) {
-    const TextOptions options = {
-        .language = step.source, .line_breaks = request_.line_breaks, .languages = step.languages};
-    const DividedTexts divided(texts, options);
-    const std::vector<std::string> gaps = divided.gaps();
-    const SentenceSink send = [&](std::size_t number, const Translation& translation) {
-      sink_({.number = number, .gap = gaps[number], .translation = translation});
-    };
-    std::vector<Translation> translations =
-        submit(step, divided.requests(), is_last, is_last && sink_ ? send : SentenceSink());
-    return divided.join(translations);
+  TextOptions options_of(const RouteStep& step) const {
+    return {.language = step.source, .line_breaks = request_.line_breaks, .languages = step.languages};
   }
 
-  std::vector<TextTranslation> translate_html(const RouteStep& step, std::span<const std::string> documents) {
+  std::vector<TextTranslation> translate_plain(const TextGroup& group, std::span<const std::string> texts) {
+    /// Where a sentence of the group is among the texts of the request.
+    struct Place {
+      std::size_t text;
+      std::size_t number;
+      std::string gap;
+    };
+    std::vector<DividedTexts> divided;  // one for each text
+    std::vector<TranslationRequest> sentences;
+    std::vector<Place> places;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      divided.emplace_back(texts.subspan(i, 1), options_of(*group.step));
+      std::ranges::move(divided.back().requests(), std::back_inserter(sentences));
+      std::size_t number = 0;
+      for (std::string& gap : divided.back().gaps()) places.push_back({group.numbers[i], number++, std::move(gap)});
+    }
+    const SentenceSink send = [&](std::size_t index, Translation& translation) {
+      const Place& place = places[index];
+      sink_({.text = place.text, .number = place.number, .gap = place.gap, .translation = translation});
+    };
+    std::vector<Translation> translations = submit(group, sentences, group.is_last && sink_ ? send : SentenceSink());
+    std::vector<TextTranslation> joined;
+    auto next = places.begin();
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const auto begin = next;
+      while (next != places.end() && next->text == group.numbers[i]) ++next;
+      const std::span<Translation> own = std::span(translations).subspan(begin - places.begin(), next - begin);
+      joined.push_back(std::move(divided[i].join(own).front()));
+    }
+    return joined;
+  }
+
+  std::vector<TextTranslation> translate_html(const TextGroup& group, std::span<const std::string> documents) {
     const auto translate_lines = [&](std::span<const std::string> lines) {
-      return translate_aligned([&](auto sentences) { return submit(step, sentences, false); }, lines,
-                               {.language = step.source, .languages = step.languages});
+      const TextGroup best_outputs{group.step, /*is_last=*/false, {}};
+      return translate_aligned([&](auto sentences) { return submit(best_outputs, sentences); }, lines,
+                               {.language = group.step->source, .languages = group.step->languages});
     };
     std::vector<TextTranslation> results;
     for (std::string& html : translate_markups(documents, translate_lines)) results.push_back({std::move(html), {}});
     return results;
   }
 
-  std::vector<Translation> submit(const RouteStep& step, std::span<const TranslationRequest> sentences, bool is_last,
+  std::vector<Translation> submit(const TextGroup& group, std::span<const TranslationRequest> sentences,
                                   const SentenceSink& sink = {}) {
     if (sentences.empty()) return {};
     ServiceRequest request{.client = request_.client, .sentences = {sentences.begin(), sentences.end()}};
-    request.n_best = is_last ? std::min(request_.alternatives + 1, step.model->max_outputs) : 1;
-    return wait_.translate(*step.model->service, std::move(request), sink);
+    ServedModel& model = *group.step->model;
+    request.n_best = group.is_last ? std::min(request_.alternatives + 1, model.max_outputs) : 1;
+    return wait_.translate(*model.service, std::move(request), sink);
   }
 
   const TextRequest& request_;

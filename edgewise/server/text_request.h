@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "edgewise/base/fields.h"
+#include "edgewise/server/api_keys.h"
 #include "edgewise/server/model_registry.h"
 #include "edgewise/server/request_wait.h"
 #include "edgewise/server/server_options.h"
@@ -31,7 +32,9 @@ struct TextRequest {
   TextFormat format = TextFormat::kText;
   LineBreaks line_breaks = LineBreaks::kEnd;
   std::int64_t alternatives = 0;
-  Route route = {};
+  std::vector<Route> routes = {};  // of each text
+  std::optional<ApiKey> key = {};  // of the client
+  int status_over_quota = 403;     // the status of the response if the quota of the key is used up
 };
 
 /// The translation of a text. HTML has neither alternatives nor sentences. After two models, the inputs of the
@@ -44,9 +47,10 @@ struct TextResult {
 
 /// A sentence whose translation is complete, maybe before those of other sentences.
 struct StreamedSentence {
-  std::size_t number;    // through all texts, without sentences that are copied
-  std::string_view gap;  // text between the sentence and the one before, in the same text
-  const Translation& translation;
+  std::size_t text;          // number of the text
+  std::size_t number;        // of the sentence in its text, without sentences that are copied
+  std::string_view gap;      // text between the sentence and the one before
+  Translation& translation;  // of its outputs, the receiver may remove all but their texts
 };
 
 /// Receives the sentences of a request, in any order.
@@ -56,8 +60,9 @@ using StreamSink = std::function<void(const StreamedSentence& sentence)>;
 /// LibreTranslate.
 void check_limits(const TextRequest& request, const ServerOptions& options);
 
-/// Translates the texts, all sentences together. Texts that need no model are copied. The sink, which may be empty,
-/// receives the sentences that the last model translates, but not those of HTML. Throws as RequestWait::translate does.
+/// Translates the texts, the sentences of all texts of a language together. Texts that need no model are copied. The
+/// sink, which may be empty, receives the sentences that the last model of a text translates, but not those of HTML.
+/// Throws as RequestWait::translate does.
 std::vector<TextResult> translate(const TextRequest& request, RequestWait& wait, const StreamSink& sink = {});
 
 /// Returns whole texts with other outputs of their sentences: the second outputs of all sentences, the third ones, and

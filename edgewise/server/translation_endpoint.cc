@@ -8,50 +8,83 @@
 
 #include "edgewise/base/ascii.h"
 #include "edgewise/base/parse_number.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/server/language_codes.h"
 #include "edgewise/server/request_error.h"
 
 namespace edgewise {
 namespace {
 
-DetectedLanguage detect_source(const ServedLanguages& languages, const std::vector<std::string>& texts,
-                               TextFormat format) {
-  std::string all;
-  for (const std::string& text : texts) all += text + "\n";
-  const std::vector<DetectedLanguage> detected = detect_languages(all, languages, format == TextFormat::kHtml);
-  check(!detected.empty(), "the server has no model");
-  return detected.front();
-}
+/// Counts the characters of a request for the client's key, and takes them back at the end of the scope unless keep()
+/// is called.
+class KeyCharge {
+ public:
+  KeyCharge(ServerState& state, const TextRequest& request)
+      : state_(state), key_(request.key), characters_(count_characters(request.texts)) {
+    if (!key_ || state.keys.charge(*key_, characters_)) return;
+    state.metrics.count_rejection("quota");
+    throw RequestError(request.status_over_quota, "Quota exceeded");
+  }
+  KeyCharge(const KeyCharge&) = delete;
+  KeyCharge& operator=(const KeyCharge&) = delete;
+  ~KeyCharge() {
+    if (key_ && !is_kept_) state_.keys.refund(*key_, characters_);
+  }
+
+  void keep() {
+    is_kept_ = true;
+    if (key_ && !key_->name.empty()) state_.metrics.count_characters(key_->name, characters_);
+  }
+
+ private:
+  ServerState& state_;
+  const std::optional<ApiKey>& key_;
+  std::int64_t characters_;
+  bool is_kept_ = false;
+};
 
 std::string require_code(const ServedLanguages& languages, const std::string& name) {
   auto code = languages.find_code(name);
-  check(code.has_value(), "{} is not supported", name);
+  check(code.has_value(), "{} is not supported", quote_unless_plain(name));
   return *std::move(code);
+}
+
+std::vector<SourceLanguage> find_sources(const ServedLanguages& languages, const std::string& source,
+                                         const std::vector<std::string>& texts, TextFormat format) {
+  if (!equal_without_case(source, kDetectSource)) return {texts.size(), {.code = require_code(languages, source)}};
+  check(!languages.models().empty(), "the server has no model");
+  std::vector<SourceLanguage> sources;
+  for (DetectedLanguage& detected : detect_language_of_each(texts, languages, format == TextFormat::kHtml)) {
+    sources.push_back({std::move(detected.code), detected.confidence});
+  }
+  return sources;
 }
 
 }  // namespace
 
 RequestLanguages find_languages(const ServedLanguages& languages, const std::string& source, const std::string& target,
                                 const std::vector<std::string>& texts, TextFormat format) {
-  RequestLanguages found;
-  if (equal_without_case(source, kDetectSource)) {
-    found.detected = detect_source(languages, texts, format);
-    found.source = found.detected->code;
-  } else {
-    found.source = require_code(languages, source);
+  RequestLanguages found{.sources = find_sources(languages, source, texts, format),
+                         .target = require_code(languages, target)};
+  for (const SourceLanguage& language : found.sources) {
+    auto route = languages.find_route(language.code, found.target);
+    check(route.has_value(), "{} ({}) is not available as a target language from {} ({})", language_name(found.target),
+          found.target, language_name(language.code), language.code);
+    found.routes.push_back(*std::move(route));
   }
-  found.target = require_code(languages, target);
-  auto route = languages.find_route(found.source, found.target);
-  check(route.has_value(), "{} ({}) is not available as a target language from {} ({})", language_name(found.target),
-        found.target, language_name(found.source), found.source);
-  found.route = *std::move(route);
   return found;
+}
+
+std::int64_t count_characters(const std::vector<std::string>& texts) {
+  std::size_t characters = 0;
+  for (const std::string& text : texts) characters += count_code_points(text);
+  return static_cast<std::int64_t>(characters);
 }
 
 TextFormat parse_format(const std::optional<std::string>& name) {
   if (!name || name->empty()) return TextFormat::kText;
   if (const auto format = find_enum<TextFormat>(*name)) return *format;
-  fail("{} format is not supported", *name);
+  fail("{} format is not supported", quote_unless_plain(*name));
 }
 
 std::int64_t parse_alternatives(const std::optional<std::string>& text) {
@@ -62,16 +95,31 @@ std::int64_t parse_alternatives(const std::optional<std::string>& text) {
   return static_cast<std::int64_t>(std::clamp(number, 0.0, kMost));
 }
 
+void check_answer_bytes(std::int64_t bytes, std::int64_t most) {
+  if (bytes <= most) return;
+  throw RequestError(400, fmt::format("Invalid request: the answer would have more than {} bytes; send fewer texts, or "
+                                      "ask for less than alternatives, attention and ranges of tokens",
+                                      most));
+}
+
+void respond_translation(ServerState& state, HttpExchange& exchange, std::string json) {
+  check_answer_bytes(std::ssize(json), state.options.answer_bytes);
+  exchange.respond({.body = std::move(json)});
+}
+
 std::vector<TextResult> run_request(ServerState& state, HttpExchange& exchange, const TextRequest& request,
                                     const StreamSink& sink) {
   if (state.is_draining) {
     state.metrics.count_rejection("drain");
     throw RequestError(503, "the server is about to end", {{"Retry-After", "10"}});
   }
+  KeyCharge charge(state, request);
   const auto time = std::chrono::duration_cast<RequestWait::Clock::duration>(
       std::chrono::duration<double>(state.options.request_seconds));
   RequestWait wait(exchange, RequestWait::Clock::now() + time, state.metrics);
-  return translate(request, wait, sink);
+  std::vector<TextResult> results = translate(request, wait, sink);
+  charge.keep();
+  return results;
 }
 
 }  // namespace edgewise

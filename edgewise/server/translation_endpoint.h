@@ -17,17 +17,22 @@ namespace edgewise {
 /// The name of a source language that the server detects.
 inline constexpr std::string_view kDetectSource = "auto";
 
-/// The languages of a request.
-struct RequestLanguages {
-  std::string source;  // code
-  std::string target;
-  std::optional<DetectedLanguage> detected = {};  // if the client does not name the source
-  Route route = {};
+/// The language of a text, from which it is translated.
+struct SourceLanguage {
+  std::string code;
+  std::optional<double> confidence = {};  // of the detection, from 0 to 100; nothing if the client names the language
 };
 
-/// Finds the languages and the models between them; detects the source language of all texts together if it is
-/// kDetectSource. Throws Error for languages that the server does not have or between which it does not translate. The
-/// errors have the texts of LibreTranslate.
+/// The languages of a request.
+struct RequestLanguages {
+  std::vector<SourceLanguage> sources = {};  // of each text
+  std::string target;                        // code
+  std::vector<Route> routes = {};            // of each text
+};
+
+/// Finds the languages and the models between them; detects the language of each text if `source` is kDetectSource.
+/// Throws Error for languages that the server does not have or between which it does not translate. The errors have the
+/// texts of LibreTranslate.
 RequestLanguages find_languages(const ServedLanguages& languages, const std::string& source, const std::string& target,
                                 const std::vector<std::string>& texts, TextFormat format);
 
@@ -38,8 +43,18 @@ TextFormat parse_format(const std::optional<std::string>& name);
 /// number.
 std::int64_t parse_alternatives(const std::optional<std::string>& text);
 
-/// Translates for the client of an exchange within options.request_seconds, as translate() of text_request.h does.
-/// Throws RequestError with status 503 if the server is about to end.
+/// Throws RequestError with status 400 for a response of more bytes than options.answer_bytes.
+void check_answer_bytes(std::int64_t bytes, std::int64_t most);
+
+/// Responds with JSON within options.answer_bytes.
+void respond_translation(ServerState& state, HttpExchange& exchange, std::string json);
+
+/// Returns the code points of all texts.
+std::int64_t count_characters(const std::vector<std::string>& texts);
+
+/// Translates for the client of an exchange within options.request_seconds, as translate() of text_request.h does, and
+/// counts the characters for the client's key. Throws RequestError with status 503 if the server is about to end, and
+/// with request.status_over_quota if the key's quota is used up.
 std::vector<TextResult> run_request(ServerState& state, HttpExchange& exchange, const TextRequest& request,
                                     const StreamSink& sink = {});
 

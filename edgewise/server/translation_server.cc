@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/server/translation_server.h"
 
+#include <exception>
+#include <mutex>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "edgewise/base/config.h"
 #include "edgewise/server/access_log.h"
 #include "edgewise/server/cors.h"
 #include "edgewise/server/deepl.h"
@@ -47,7 +51,8 @@ HttpServerOptions http_options(const ServerConfig& config) {
 class TranslationServer::Implementation {
  public:
   Implementation(const ServerConfig& config, ServerLogs logs, ModelLoader loader)
-      : logs_(std::move(logs)),
+      : config_(config),
+        logs_(std::move(logs)),
         models_(parse_specs(checked(config).server.models), std::move(loader), config.server.pivot, logs_.report),
         state_{.options = config.server, .models = models_, .log = logs_.report},
         router_(state_) {
@@ -58,6 +63,7 @@ class TranslationServer::Implementation {
     add_page(router_, state_);
     http_.emplace(http_options(config),
                   HttpHandlers{.answer = [this](const auto& exchange) { router_.handle(exchange); },
+                               .is_probe = is_probe,
                                .headers = cors_headers(config.server.cors_origin),
                                .record = [this](const HttpRecord& record) { count(record); },
                                .report = logs_.report});
@@ -65,10 +71,12 @@ class TranslationServer::Implementation {
 
   std::uint16_t port() const { return http_->port(); }
 
-  void reload() {
-    models_.reload([this](std::string_view line) {
-      if (logs_.report) logs_.report(line);
+  void reload(const std::optional<ServerConfig>& config) {
+    if (config) try_reload("the API keys stay as they were", [&] { reload_config(*config); });
+    try_reload("the certificate stays as it was", [&] {
+      if (http_->reload_certificate()) report("reload: new connections get the new certificate");
     });
+    models_.reload([this](std::string_view line) { report(line); });
   }
 
   std::int64_t drain() {
@@ -77,6 +85,39 @@ class TranslationServer::Implementation {
   }
 
  private:
+  void report(std::string_view line) const {
+    if (logs_.report) logs_.report(line);
+  }
+
+  template <class Reload>
+  void try_reload(std::string_view otherwise, Reload reload) const {
+    try {
+      reload();
+    } catch (const std::exception& error) {
+      report(fmt::format("reload: {}: {}", otherwise, error.what()));
+    }
+  }
+
+  void reload_config(const ServerConfig& config) {
+    check_server_config(config);
+    const std::lock_guard lock(reload_mutex_);
+    const auto before = settings_of(config_);
+    const auto now = settings_of(config);
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      const std::string& name = now[i].first;
+      const bool is_key = name == "server.api_keys" || name == "server.require_api_key";
+      if (!is_key && now[i].second != before[i].second) report(fmt::format("reload: {} needs a new start", name));
+    }
+    const ServerOptions& options = config.server;
+    const bool has_changed = std::tie(options.api_keys, options.require_api_key) !=
+                             std::tie(config_.server.api_keys, config_.server.require_api_key);
+    if (!has_changed) return;
+    state_.keys.replace(options.api_keys, options.require_api_key);
+    config_.server.api_keys = options.api_keys;
+    config_.server.require_api_key = options.require_api_key;
+    report(fmt::format("reload: there are {} API keys", options.api_keys.size()));
+  }
+
   void count(const HttpRecord& record) {
     HttpRecord counted = record;
     if (counted.was_abandoned) counted.status = kClientIsGone;
@@ -85,6 +126,8 @@ class TranslationServer::Implementation {
     if (logs_.access && state_.options.access_log) logs_.access(access_log_line(counted, endpoint));
   }
 
+  std::mutex reload_mutex_;
+  ServerConfig config_;  // of the start, with the keys of the last reload
   ServerLogs logs_;
   ModelRegistry models_;
   ServerState state_;
@@ -103,7 +146,7 @@ TranslationServer::~TranslationServer() = default;
 
 std::uint16_t TranslationServer::port() const { return implementation_->port(); }
 
-void TranslationServer::reload() { implementation_->reload(); }
+void TranslationServer::reload(const std::optional<ServerConfig>& config) { implementation_->reload(config); }
 
 std::int64_t TranslationServer::drain() { return implementation_->drain(); }
 

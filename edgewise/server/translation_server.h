@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -42,8 +43,10 @@ class TranslationServer {
   /// Returns the port of the socket; 0 for a Unix socket.
   std::uint16_t port() const;
 
-  /// Loads changed models as ModelRegistry::reload does. Reports one line for each.
-  void reload();
+  /// Loads changed models as ModelRegistry::reload does, and reads the files of TLS again. With a config, its API keys
+  /// replace those before. Reports a line for each change, for each error, and for each other option that differs from
+  /// the config of the start and would need a new start.
+  void reload(const std::optional<ServerConfig>& config = {});
 
   /// Refuses new connections and new texts, and waits until all requests are answered, at most server.drain_seconds.
   /// Returns the number of connections that remain.

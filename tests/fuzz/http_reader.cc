@@ -71,7 +71,7 @@ HttpShared& shared_state() {
 ReadConnection read_connection(std::string_view bytes, std::string_view sizes) {
   HttpShared& shared = shared_state();
   FragmentStream stream(shared.io, bytes, sizes);
-  HttpRequestReader reader(stream, shared);
+  HttpRequestReader reader(stream, shared, /*is_surplus=*/false);
   ReadConnection connection;
   for (bool is_open = true; is_open;) {
     bool is_done = false;

@@ -21,6 +21,7 @@ TEST(ClientAddress, IsTheLastAddressThatNoTrustedProxyHas) {
   EXPECT_EQ(proxies.client_of("127.0.0.1", "1.1.1.1, 203.0.113.5, 10.9.9.9"), "203.0.113.5");
   EXPECT_EQ(proxies.client_of("127.0.0.1", "10.9.9.9"), "10.9.9.9");
   EXPECT_EQ(proxies.client_of("127.0.0.1", "nonsense"), "127.0.0.1");
+  EXPECT_EQ(proxies.client_of("127.0.0.1", "1.1.1.1, 203.0.113.5, , "), "203.0.113.5");
   EXPECT_EQ(proxies.client_of("127.0.0.1", "203.0.113.5:4711"), "203.0.113.5");
 }
 

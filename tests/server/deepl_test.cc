@@ -31,6 +31,16 @@ TEST(DeepL, DetectsTheSource) {
               testing::HasSubstr(R"("detected_source_language": "DE")"));
 }
 
+TEST(DeepL, NamesTheLanguageOfEachText) {
+  CopyingServer server({}, {"en-de=one", "fr-de=two"});
+  const HttpResponse response =
+      server.post_json("/v2/translate", R"({"text": ["Wo ist der Bahnhof?", "Where is my brother?", "Où est la gare ?"],
+                           "target_lang": "DE"})");
+  EXPECT_THAT(response.body, testing::MatchesRegex(R"(.*"detected_source_language": "DE", "text": "Wo ist der )"
+                                                   R"(Bahnhof\?".*"detected_source_language": "EN".*)"
+                                                   R"("detected_source_language": "FR".*)"));
+}
+
 TEST(DeepL, TranslatesHtml) {
   CopyingServer server;
   EXPECT_THAT(server
@@ -60,8 +70,11 @@ TEST(DeepL, RefusesWhatItDoesNotHave) {
   EXPECT_EQ(error(R"("target_lang": "DE")"), R"({"message": "Parameter 'text' not specified."})");
   EXPECT_EQ(error(R"("text": ["a"])"), R"({"message": "Value for 'target_lang' not specified."})");
   EXPECT_EQ(error(R"("text": ["a"], "target_lang": "XX")"), R"({"message": "XX is not supported"})");
-  EXPECT_EQ(error(good + R"(, "formality": "more")"),
-            R"({"message": "formality is more, needs default, prefer_more or prefer_less"})");
+  for (const std::string formality : {"more", "less"}) {
+    EXPECT_EQ(error(good + R"(, "formality": ")" + formality + "\""),
+              R"({"message": "'formality' is not supported for given 'target_lang'."})");
+  }
+  EXPECT_EQ(error(good + R"(, "formality": "polite")"), R"({"message": "Value for 'formality' not supported."})");
   EXPECT_EQ(error(good + R"(, "glossary_id": "g")"),
             R"({"message": "glossary_id is set, but this server has no glossaries"})");
   EXPECT_EQ(error(good + R"(, "tag_handling": "xml")"), R"({"message": "tag_handling is xml, needs html"})");
@@ -76,6 +89,21 @@ TEST(DeepL, ListsLanguages) {
   EXPECT_EQ(server.get("/v2/languages", "type=target").body,
             R"json([{"language": "PT-BR", "name": "Portuguese (Brazil)", "supports_formality": false}])json");
   EXPECT_EQ(server.get("/v2/languages", "type=x").body, R"({"message": "type is x, needs source or target"})");
+}
+
+TEST(DeepL, RefusesWhatIsAboveTheQuotaOfTheKey) {
+  CopyingServer server({.api_keys = {"alice secret 3", "other"}});
+  const auto translate = [&](const std::string& text, const std::string& key) {
+    return server.post_form("/v2/translate", "source_lang=EN&target_lang=DE&text=" + text + "&auth_key=" + key);
+  };
+  EXPECT_EQ(translate("a+b+c", "secret").status, 456);
+  EXPECT_EQ(translate("a+b+c", "secret").body, R"({"message": "Quota exceeded"})");
+  EXPECT_EQ(translate("a+b", "secret").status, 200);
+  EXPECT_EQ(server.get("/v2/usage", "auth_key=secret").body, R"({"character_count": 3, "character_limit": 3})");
+  EXPECT_EQ(translate("a", "secret").status, 456);
+  EXPECT_EQ(server.post_form("/translate", "source=en&target=de&q=a&api_key=secret").status, 403);
+  EXPECT_EQ(translate("a+b+c", "other").status, 200);
+  EXPECT_THAT(server.get("/metrics").body, testing::HasSubstr("edgewise_characters_total{key=\"alice\"} 3\n"));
 }
 
 TEST(DeepL, ChecksTheKey) {

@@ -225,6 +225,7 @@ TEST(HttpServer, SendsAStreamInChunks) {
 TEST(HttpServer, StopsAStreamWhoseClientHungUpOrDoesNotRead) {
   HttpServerOptions options;
   options.write_seconds = 0.3;
+  options.max_unsent = 1'000'000;
   std::atomic<int> ended = 0;
   RecordingServer server(
       [&](const std::shared_ptr<HttpExchange>& exchange) {
@@ -294,7 +295,9 @@ TEST(HttpServer, ListensOnAUnixSocketAndReplacesThatOfADeadServer) {
   { const RecordingServer server(echo, options); }
   const RecordingServer server(echo, options);
   EXPECT_EQ(server.port(), 0);
-  EXPECT_THAT(error_of([&] { RecordingServer(echo, options); }), StartsWith("server: cannot listen on unix:"));
+  EXPECT_THAT(error_of([&] { RecordingServer(echo, options); }),
+              AllOf(StartsWith("server: cannot listen on unix:"),
+                    EndsWith("a program listens there; end it, or choose another path with --listen")));
   ::unlink(path.c_str());
 }
 
@@ -308,8 +311,15 @@ TEST(HttpServer, RefusesAddressesThatItCannotUse) {
   EXPECT_EQ(refuse("127.0.0.1:65536"),
             "server: listen is \"127.0.0.1:65536\", needs ADDRESS:PORT, [IPV6]:PORT or unix:PATH");
   const RecordingServer server;
-  EXPECT_EQ(refuse("127.0.0.1:" + std::to_string(server.port())),
-            "server: cannot listen on 127.0.0.1:" + std::to_string(server.port()) + ": Address already in use");
+  const std::string used = "127.0.0.1:" + std::to_string(server.port());
+  EXPECT_EQ(refuse(used), "server: cannot listen on " + used + ": Address already in use; test_server (process " +
+                              std::to_string(::getpid()) +
+                              ") listens there; end it, or choose another port with --listen");
+  EXPECT_THAT(refuse("192.0.2.1:0"), EndsWith("no network interface of this machine has the address; choose 127.0.0.1, "
+                                              "or 0.0.0.0 for all of them"));
+  EXPECT_THAT(refuse("unix:/no/such/folder/socket"), EndsWith("the folder does not exist; create it"));
+  EXPECT_THAT(refuse("unix:/dev/null"), EndsWith("a file that is no socket is there; choose another path with "
+                                                 "--listen"));
 }
 
 }  // namespace

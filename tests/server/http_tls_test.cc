@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -221,6 +222,24 @@ TEST_F(HttpTls, SendsTheCertificatesOfTheIssuersToo) {
   options_.certificate = path("chain.pem");
   options_.key = path("rsa.pem");
   const RecordingServer server(echo, options_);
+  EXPECT_EQ(TlsClient(server.port()).num_certificates(), 2);
+}
+
+TEST_F(HttpTls, GivesNewConnectionsTheCertificateThatIsReadAgain) {
+  RecordingServer server(echo, options_);
+  TlsClient before(server.port());
+  EXPECT_FALSE(server->reload_certificate());
+  const std::string issuer = [&] {
+    std::ostringstream text;
+    text << std::ifstream(options_.certificate).rdbuf();
+    return text.str();
+  }();
+  std::ofstream(options_.certificate, std::ios::app) << issuer;
+  EXPECT_TRUE(server->reload_certificate());
+  EXPECT_TRUE(becomes_true([&] { return TlsClient(server.port()).num_certificates() == 2; }));
+  EXPECT_THAT(before.ask(get("/a")), EndsWith("GET /a  "));
+  write("key.pem", "no key");
+  EXPECT_THAT(error_of([&] { server->reload_certificate(); }), HasSubstr("has no usable private key"));
   EXPECT_EQ(TlsClient(server.port()).num_certificates(), 2);
 }
 

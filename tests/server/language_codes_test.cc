@@ -46,6 +46,18 @@ TEST(LanguageCode, IsMissingForOtherTexts) {
   }
 }
 
+TEST(LanguageCode, IsNoPairOfLanguages) {
+  for (const char* pair :
+       {"en-de", "de-en", "EN-DE", "en_fr", "fr-de", "de-it", "en-ja", "en-uk", "en-ar", "eng-deu"}) {
+    EXPECT_EQ(find_language_code(pair), std::nullopt) << pair;
+  }
+  const std::pair<const char*, const char*> regions[] = {{"en-us", "en-US"}, {"pt-br", "pt-BR"}, {"PT-BR", "pt-BR"},
+                                                         {"de-de", "de-DE"}, {"de-at", "de-AT"}, {"en-DE", "en-DE"},
+                                                         {"es-ar", "es-AR"}, {"fr-ca", "fr-CA"}, {"zh-tw", "zh-Hant"},
+                                                         {"en_XX", "en-XX"}, {"no-no", "nb-NO"}, {"ca-ES", "ca-ES"}};
+  for (const auto& [name, code] : regions) EXPECT_EQ(find_language_code(name), code) << name;
+}
+
 TEST(LanguageCode, HasBroaderCodes) {
   EXPECT_THAT(broader_codes("de"), ElementsAre("de"));
   EXPECT_THAT(broader_codes("pt-BR"), ElementsAre("pt-BR", "pt"));

@@ -39,15 +39,52 @@ TEST(LibreTranslate, TakesFieldsFromFormsAndTheQuery) {
             R"({"translatedText": "a"})");
 }
 
+TEST(LibreTranslate, TakesRepeatedFieldsOfAFormAsTextsAndRefusesOthers) {
+  CopyingServer server;
+  EXPECT_EQ(server.post_form("/translate", "q=a&q=b%0D%0Ac&source=en&target=de").body,
+            R"({"translatedText": ["a", "b\u000ac"]})");
+  EXPECT_EQ(server
+                .respond({.method = "POST",
+                          .path = "/translate",
+                          .query = "q=a&target=de",
+                          .headers = {{"Content-Type", "application/x-www-form-urlencoded"}},
+                          .body = "q=b&source=en"})
+                .body,
+            R"({"translatedText": ["a", "b"]})");
+  const HttpResponse refused = server.post_form("/translate", "q=a&source=en&source=de&target=de");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_EQ(refused.body, R"({"error": "request: source has 2 values, needs one"})");
+  const std::string file = "--b\r\nContent-Disposition: form-data; name=q; filename=f\r\n\r\na\r\n--b--\r\n";
+  EXPECT_EQ(server
+                .respond({.method = "POST",
+                          .path = "/translate",
+                          .query = "source=en&target=de",
+                          .headers = {{"Content-Type", "multipart/form-data; boundary=b"}},
+                          .body = file})
+                .body,
+            R"({"error": "request: q has other values, needs a string or a list of strings"})");
+}
+
+TEST(LibreTranslate, DetectsTheSourceOfEachText) {
+  CopyingServer server({}, {"en-de=one", "fr-de=two"});
+  const HttpResponse response = server.post_json(
+      "/translate", R"({"q": ["Wo ist der Bahnhof?", "Where is my brother?"], "source": "auto", "target": "de"})");
+  EXPECT_THAT(response.body,
+              testing::MatchesRegex(R"(\{"translatedText": \["Wo ist der Bahnhof\?", "[^"]*"\], "detectedLanguage": )"
+                                    R"(\[\{"confidence": [0-9]+, "language": "de"\}, \{"confidence": [0-9]+, )"
+                                    R"("language": "en"\}\]\})"));
+}
+
 TEST(LibreTranslate, DetectsTheSource) {
   CopyingServer server;
   const std::string german = "Das ist ein deutscher Satz, den jeder Mensch sofort erkennen kann.";
   const std::string detected = R"({"confidence": 98, "language": "de"})";
+  const std::string undetected = R"({"confidence": 0, "language": "de"})";  // as all texts together
   EXPECT_THAT(server.post_json("/translate", R"({"q": ")" + german + R"(", "source": "auto", "target": "en"})").body,
               testing::EndsWith(R"(, "detectedLanguage": )" + detected + "}"));
   EXPECT_THAT(
       server.post_json("/translate", R"({"q": [")" + german + R"(", "a"], "source": "auto", "target": "en"})").body,
-      testing::EndsWith(R"(, "detectedLanguage": [)" + detected + ", " + detected + "]}"));
+      testing::EndsWith(R"(, "detectedLanguage": [)" + detected + ", " + undetected + "]}"));
   EXPECT_EQ(server.post_json("/detect", R"({"q": ")" + german + R"("})").body, "[" + detected + "]");
   EXPECT_EQ(server.post_json("/detect", R"({"q": "123"})").body, R"([{"confidence": 0, "language": "en"}])");
 }
@@ -93,7 +130,9 @@ TEST(LibreTranslate, RefusesOtherLanguagesAndFormats) {
   EXPECT_EQ(error_of_json(server, R"({"q": "a", "source": "zz", "target": "de"})"),
             R"({"error": "zz is not supported"})");
   EXPECT_EQ(error_of_json(server, R"({"q": "a", "source": "en", "target": "no language"})"),
-            R"({"error": "no language is not supported"})");
+            R"({"error": "\"no language\" is not supported"})");
+  EXPECT_EQ(error_of_json(server, R"({"q": "a", "source": "en-de", "target": "de"})"),
+            R"({"error": "en-de is not supported"})");
   EXPECT_EQ(error_of_json(server, R"({"q": "a", "source": "en", "target": "fr"})"),
             R"json({"error": "French (fr) is not available as a target language from English (en)"})json");
   EXPECT_EQ(error_of_json(server, R"({"q": "a", "source": "en", "target": "de", "format": "pdf"})"),
@@ -128,7 +167,7 @@ TEST(LibreTranslate, ChecksKeys) {
   EXPECT_EQ(respond(R"(, "api_key": "three")").body, R"({"error": "Invalid API key"})");
   EXPECT_EQ(respond("").status, 400);
   EXPECT_EQ(respond("").body, R"({"error": "Please contact the server operator to get an API key"})");
-  server.state.options.require_api_key = false;
+  server.state.keys.replace({"one", "two"}, false);
   EXPECT_EQ(respond("").status, 200);
   EXPECT_EQ(respond(R"(, "api_key": "three")").status, 403);
 }

@@ -129,6 +129,17 @@ TEST_F(ListedRegistry, ReportsAModelThatCannotBeLoadedAndTriesAgain) {
   EXPECT_THAT(reload(registry), ElementsAre("reload: en-de is loaded"));
 }
 
+TEST_F(ListedRegistry, ReportsAPairThatIsGivenTwiceAndAPivotThatNoModelHas) {
+  models.revisions = {{"en-de", "1"}};
+  std::vector<std::string> lines;
+  ModelRegistry registry({parse_model_spec("en-de=fixed")}, models.loader(), "fr",
+                         [&](std::string_view line) { lines.emplace_back(line); });
+  EXPECT_THAT(lines, ElementsAre("en-de is not loaded: server: en-de is given twice, with fixed and with en-de, needs "
+                                 "one model",
+                                 "server.pivot is fr, which no model has, needs a language of the models"));
+  EXPECT_THAT(paths(registry), ElementsAre("fixed"));
+}
+
 TEST_F(ListedRegistry, KeepsItsModelsWhileTheFolderIsUnreadable) {
   models.revisions = {{"en-de", "1"}};
   ModelRegistry registry({}, models.loader());

@@ -175,11 +175,33 @@ TEST(ModelRegistry, LetsARequestFinishWithItsModel) {
     FakeExchange exchange({});
     Metrics metrics;
     RequestWait wait(exchange, RequestWait::Clock::now() + std::chrono::minutes(10), metrics);
-    const auto results = translate({.client = "c", .texts = {"a"}, .route = route}, wait);
+    const auto results = translate({.client = "c", .texts = {"a"}, .routes = {route}}, wait);
     EXPECT_EQ(results.at(0).translation.text, "a");
     EXPECT_FALSE(old.expired());
   }
   EXPECT_TRUE(old.expired());
+}
+
+TEST(ModelRegistry, RefusesAPairThatIsGivenTwice) {
+  const auto error = [](const std::vector<std::string>& texts) {
+    std::vector<ModelSpec> specs;
+    for (const std::string& text : texts) specs.push_back(parse_model_spec(text));
+    return error_of([&] { ModelRegistry registry(specs, copying_loader()); });
+  };
+  EXPECT_EQ(error({"en-de=one", "de-en=one", "en-de=two"}),
+            "server: en-de is given twice, with one and with two, needs one model");
+  EXPECT_EQ(error({"en+fr-de=one", "fr-de=two"}),
+            "server: fr-de is given twice, with one and with two, needs one model");
+  EXPECT_EQ(error({"en+de-en+de=one"}), "no error");
+  EXPECT_EQ(error({"en-en=one"}), "server: --model one translates no language into another one, needs two languages");
+  EXPECT_EQ(error({"en+en-de=one"}), "server: --model \"en+en-de=one\" has the language en twice, needs it once");
+}
+
+TEST(ModelRegistry, RefusesAPivotThatNoModelHas) {
+  EXPECT_EQ(error_of([] { ModelRegistry registry({parse_model_spec("en-de=one")}, copying_loader(), "fr"); }),
+            "server: server.pivot is fr, which no model has, needs a language of the models");
+  EXPECT_EQ(error_of([] { ModelRegistry registry({parse_model_spec("en-de=one")}, copying_loader(), "EN"); }),
+            "no error");
 }
 
 TEST(ModelRegistry, NeedsAModel) {

@@ -19,10 +19,10 @@ TEST(NativeInterface, SaysEverythingAboutATranslation) {
       "/v1/translate", R"({"text": "a g. b", "source": "en", "target": "de", "alternatives": 1, "attention": true})");
   ASSERT_EQ(response.status, 200) << response.body;
   const Json json = Json::parse(response.body);
-  EXPECT_EQ(json["source"], "en");
   EXPECT_EQ(json["target"], "de");
-  EXPECT_FALSE(json.contains("confidence"));
   const Json& translation = json["translations"].at(0);
+  EXPECT_EQ(translation["source"], "en");
+  EXPECT_FALSE(translation.contains("confidence"));
   EXPECT_EQ(translation["text"], "a g. b");
   EXPECT_FALSE(translation.contains("intermediate"));
   EXPECT_EQ(translation["alternatives"].size(), 1U);
@@ -68,7 +68,19 @@ TEST(NativeInterface, TranslatesSeveralTexts) {
   const Json json = Json::parse(server.post_json("/v1/translate", R"({"text": ["a", "b"], "target": "en"})").body);
   EXPECT_EQ(json["translations"].size(), 2U);
   EXPECT_EQ(json["translations"][1]["text"], "b");
-  EXPECT_TRUE(json.contains("confidence"));
+  EXPECT_TRUE(json["translations"][1].contains("confidence"));
+}
+
+TEST(NativeInterface, NamesTheLanguageOfEachText) {
+  CopyingServer server({}, {"en-de=one", "fr-de=two"});
+  const Json json = Json::parse(
+      server
+          .post_json("/v1/translate", R"({"text": ["Wo ist der Bahnhof?", "Where is my brother?", "Où est la gare ?"],
+                                            "target": "de"})")
+          .body);
+  for (const auto& [number, language] : {std::pair(0, "de"), std::pair(1, "en"), std::pair(2, "fr")}) {
+    EXPECT_EQ(json["translations"][number]["source"], language);
+  }
 }
 
 TEST(NativeInterface, ShowsTheTextBetweenTwoModels) {
@@ -90,15 +102,37 @@ TEST(NativeInterface, StreamsEachSentenceWithTheGapBeforeIt) {
   EXPECT_EQ(exchange->num_responses, 1);
   EXPECT_EQ(exchange->response.content_type, "text/event-stream");
   const std::string& body = exchange->response.body;
-  for (const char* sentence : {R"({"number": 0, "gap": "", )", R"({"number": 1, "gap": "\u000a***\u000a ", )",
-                               R"({"number": 2, "gap": " ", )"}) {
+  for (const char* sentence :
+       {R"({"text": 0, "number": 0, "gap": "", )", R"({"text": 0, "number": 1, "gap": "\u000a***\u000a ", )",
+        R"({"text": 1, "number": 0, "gap": " ", )"}) {
     EXPECT_THAT(body, testing::HasSubstr(std::string("event: sentence\ndata: ") + sentence));
   }
   const std::size_t result = body.find("event: result\ndata: ");
   ASSERT_NE(result, std::string::npos);
   const Json json = Json::parse(body.substr(result + 20));
   EXPECT_EQ(json["translations"][1]["text"], " c");
+  EXPECT_EQ(json["translations"][0]["sentences"], Json::parse(R"([{"input": [0, 4], "output": [0, 4], "number": 0},
+                            {"input": [5, 8], "output": [5, 8], "input_tokens": [], "outputs": []},
+                            {"input": [10, 11], "output": [10, 11], "number": 1}])"));
   EXPECT_EQ(body.substr(body.size() - 2), "\n\n");
+}
+
+TEST(NativeInterface, RefusesToAnswerWithMoreBytesThanItsLimit) {
+  CopyingServer server({.answer_bytes = 2000});
+  std::string text = "a b g. ";
+  for (int i = 0; i < 5; ++i) text += text;
+  const auto ask = [&](const std::string& fields) {
+    return server.post_json("/v1/translate",
+                            R"({"text": ")" + text + R"(", "source": "en", "target": "de")" + fields + "}");
+  };
+  const std::string error =
+      "Invalid request: the answer would have more than 2000 bytes; send fewer texts, or ask for less than "
+      "alternatives, attention and ranges of tokens";
+  EXPECT_EQ(ask("").status, 400);
+  EXPECT_EQ(ask("").body, "{\"error\": \"" + error + "\"}");
+  EXPECT_THAT(ask(R"(, "stream": true)").body, testing::EndsWith(R"(event: error
+data: {"status": 400, "error": ")" + error + "\"}\n\n"));
+  EXPECT_EQ(ask(R"(, "format": "html")").status, 200);
 }
 
 TEST(NativeInterface, RefusesBadFields) {

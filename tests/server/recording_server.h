@@ -24,8 +24,10 @@ inline void echo(const std::shared_ptr<HttpExchange>& exchange) {
 /// A server on a free port of this machine, which keeps what it records and reports.
 class RecordingServer {
  public:
-  explicit RecordingServer(HttpHandler answer = echo, HttpServerOptions options = {})
+  explicit RecordingServer(HttpHandler answer = echo, HttpServerOptions options = {},
+                           std::function<bool(const HttpRequest&)> is_probe = {})
       : server_(with_free_port(std::move(options)), {.answer = std::move(answer),
+                                                     .is_probe = std::move(is_probe),
                                                      .record =
                                                          [this](const HttpRecord& record) {
                                                            const std::lock_guard lock(mutex_);

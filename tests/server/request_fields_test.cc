@@ -55,7 +55,8 @@ TEST(RequestFields, HaveTheListsOfJson) {
   EXPECT_THAT(fields.texts("q"), ElementsAre("a", "b"));
   EXPECT_TRUE(fields.find("q")->is_list);
   EXPECT_THAT(fields.texts("empty"), IsEmpty());
-  EXPECT_EQ(error_of([&] { fields.text("q"); }), "request: q is a list, needs one value");
+  EXPECT_EQ(error_of([&] { fields.text("q"); }), "request: q has 2 values, needs one");
+  EXPECT_EQ(error_of([&] { fields.word("empty"); }), "request: empty has 0 values, needs one");
 }
 
 TEST(RequestFields, OfAnotherKindAreAnErrorWhenTheyAreRead) {
@@ -80,7 +81,7 @@ TEST(RequestFields, ComeFromTheQueryAndAForm) {
       "application/x-www-form-urlencoded; charset=UTF-8", "q=second&target=de+x%2B&empty", "q=first&&source=%C3%A9"));
   EXPECT_FALSE(fields.is_json());
   EXPECT_THAT(fields.texts("q"), ElementsAre("first", "second"));
-  EXPECT_THAT(fields.text("q"), Optional(std::string("first")));
+  EXPECT_EQ(error_of([&] { fields.text("q"); }), "request: q has 2 values, needs one");
   EXPECT_THAT(fields.text("source"), Optional(std::string("é")));
   EXPECT_THAT(fields.text("target"), Optional(std::string("de x+")));
   EXPECT_THAT(fields.text("empty"), Optional(std::string()));
@@ -134,7 +135,7 @@ TEST(RequestFields, ComeFromMultipart) {
                                      "Content-Disposition: form-data; name=\"a\\\"b\"\r\n\r\n"
                                      "\r\n--b c--\r\n"));
   EXPECT_THAT(fields.text("q"), Optional(std::string("a\r\n--b\r\n")));
-  EXPECT_FALSE(fields.text("f"));
+  EXPECT_EQ(error_of([&] { fields.text("f"); }), "request: f has other values, needs a string or a list of strings");
   EXPECT_THAT(fields.text("a\"b"), Optional(std::string()));
 }
 

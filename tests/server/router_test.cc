@@ -107,8 +107,21 @@ TEST(Operation, DescribesAllEndpointsButTheFilesOfThePage) {
     for (const auto& [method, operation] : methods.items()) described[path].push_back(upper_ascii(method));
   }
   auto endpoints = server.router.endpoints();
-  std::erase_if(endpoints, [](const auto& each) { return each.first == "/" || each.first.starts_with("/page"); });
+  std::erase_if(endpoints, [](const auto& each) {
+    return each.first == "/" || each.first == "/docs" || each.first.starts_with("/page");
+  });
   EXPECT_EQ(described, endpoints);
+}
+
+TEST(Operation, DescribesTheInterfacesToBrowsersAsAPage) {
+  CopyingServer server;
+  const HttpResponse page = server.respond(
+      {.method = "GET", .path = "/spec", .headers = {{"Accept", "text/html,application/xhtml+xml,*/*;q=0.8"}}});
+  EXPECT_EQ(page.content_type, "text/html; charset=utf-8");
+  EXPECT_EQ(header_of(page, "Vary"), "Accept");
+  EXPECT_EQ(page.body, server.get("/docs").body);
+  EXPECT_EQ(server.respond({.method = "GET", .path = "/spec", .headers = {{"Accept", "*/*"}}}).content_type,
+            "application/json");
 }
 
 TEST(Operation, DescribesTheLimitsOfTheServer) {

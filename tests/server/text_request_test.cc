@@ -46,7 +46,7 @@ class Translating {
 
   std::vector<TextResult> run(TextRequest request, const std::string& source, const std::string& target) {
     request.client = "c";
-    request.route = server_.registry.languages()->find_route(source, target).value();
+    request.routes.assign(request.texts.size(), server_.registry.languages()->find_route(source, target).value());
     FakeExchange exchange({});
     RequestWait wait(exchange, RequestWait::Clock::now() + std::chrono::minutes(10), server_.state.metrics);
     return translate(request, wait, [&](const StreamedSentence&) { ++num_sentences; });
@@ -99,11 +99,42 @@ TEST(DetectLanguages, AcceptsAllTexts) {
   }
 }
 
+TEST(DetectLanguages, FindsTheLanguageOfEachText) {
+  CopyingServer server({}, {"en-de=one", "fr-de=two"});
+  const std::vector<std::string> texts = {"Wo ist der Bahnhof?", "Where is my brother?", "Où est la gare ?", "12"};
+  const auto detected = detect_language_of_each(texts, *server.registry.languages());
+  std::vector<std::string> codes;
+  for (const DetectedLanguage& language : detected) codes.push_back(language.code);
+  EXPECT_THAT(codes, ElementsAre("de", "en", "fr", testing::AnyOf("de", "en", "fr")));
+  EXPECT_GT(detected[0].confidence, 0);
+  EXPECT_EQ(detected[3].confidence, 0);
+  const std::vector<std::string> german = {"12", "Das ist ein deutscher Satz, den jeder Mensch sofort erkennen kann."};
+  EXPECT_EQ(detect_language_of_each(german, *server.registry.languages())[0].code, "de");
+}
+
 TEST(DetectLanguages, IgnoresTheTagsOfHtml) {
   CopyingServer server({}, {"nl-en=one"});
   const std::string html =
       "<section style=\"background: nothing but the english of the words\">Dit is een zin.</section>";
   EXPECT_EQ(detect_languages(html, *server.registry.languages(), true).at(0).code, "nl");
+}
+
+TEST(TextRequest, TranslatesEachTextByItsOwnModels) {
+  CopyingServer server({.pivot = "en"}, {"fr-en=one", "en-de=two"});
+  const auto languages = server.registry.languages();
+  TextRequest request{.client = "c", .texts = {"a g. b", "c", "d. e", "a"}};
+  for (const char* source : {"fr", "de", "en", "fr"}) request.routes.push_back(*languages->find_route(source, "de"));
+  FakeExchange exchange({});
+  RequestWait wait(exchange, RequestWait::Clock::now() + std::chrono::minutes(10), server.state.metrics);
+  std::vector<std::pair<std::size_t, std::size_t>> received;
+  const auto results = translate(
+      request, wait, [&](const StreamedSentence& sentence) { received.emplace_back(sentence.text, sentence.number); });
+  EXPECT_THAT(received, testing::UnorderedElementsAre(std::pair(0, 0), std::pair(0, 1), std::pair(2, 0),
+                                                      std::pair(2, 1), std::pair(3, 0)));
+  for (std::size_t i = 0; i < results.size(); ++i) EXPECT_EQ(results[i].translation.text, request.texts[i]);
+  EXPECT_EQ(results[0].intermediate, "a g. b");
+  EXPECT_FALSE(results[1].intermediate || results[2].intermediate);
+  EXPECT_EQ(results[3].intermediate, "a");
 }
 
 TEST(ServerOptions, HaveARangeForEachNumber) {
@@ -117,6 +148,8 @@ TEST(ServerOptions, AreCheckedTogether) {
   EXPECT_EQ(error({}), "no error");
   EXPECT_EQ(error({.texts = 0}), "server: server.texts is 0, needs a whole number from 1 to 1000000");
   EXPECT_EQ(error({.api_keys = {""}}), "server: server.api_keys has an empty key, needs characters");
+  EXPECT_EQ(error({.api_keys = {"a b c"}}),
+            "server: key 1 of server.api_keys has \"c\" characters, needs a whole number of at least 0");
   EXPECT_EQ(error({.require_api_key = true}),
             "server: server.require_api_key is true and server.api_keys has no key, needs a key");
   EXPECT_EQ(error({.pivot = "auto"}), "server: server.pivot is \"auto\", needs a code such as en");

@@ -19,6 +19,7 @@
 #include "edgewise/apps/serve/signal_pipe.h"
 #include "edgewise/base/background.h"
 #include "edgewise/base/config.h"
+#include "edgewise/base/error.h"
 #include "edgewise/base/stop_request.h"
 #include "edgewise/server/translation_server.h"
 
@@ -70,26 +71,37 @@ void return_free_memory() {
 /// Reloads in the background, because a signal to end must not wait for the models.
 class Reloads {
  public:
-  explicit Reloads(TranslationServer& server) : server_(server) {}
+  Reloads(TranslationServer& server, const ServeCommand& command) : server_(server), command_(command) {}
 
   void start() {
     std::erase_if(running_, [](const auto& reload) {
       return reload.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
     });
-    running_.push_back(run_in_background([&server = server_] {
+    running_.push_back(run_in_background([this] {
       notify_service_manager("RELOADING=1\nMONOTONIC_USEC=" + monotonic_microseconds());
-      server.reload();
+      server_.reload(try_read_config());
       return_free_memory();
       notify_service_manager("READY=1");
     }));
   }
 
  private:
+  std::optional<ServerConfig> try_read_config() const {
+    if (command_.config.empty()) return std::nullopt;
+    try {
+      return read_server_config(command_);
+    } catch (const Error& error) {
+      report(fmt::format("reload: the config stays as it was: {}", error.what()));
+      return std::nullopt;
+    }
+  }
+
   TranslationServer& server_;
+  const ServeCommand& command_;
   std::vector<std::future<void>> running_;
 };
 
-/// Reports that the server is ready, reloads models at each SIGHUP, and returns after SIGINT or SIGTERM.
+/// Reports that the server is ready, reloads at each SIGHUP, and returns after SIGINT or SIGTERM.
 void wait_for_end(const TranslationServer& server, const ServerConfig& config, const SignalPipe& signals,
                   Reloads& reloads) {
   report("ready at " + address_of(config.http, server.port()));
@@ -97,16 +109,17 @@ void wait_for_end(const TranslationServer& server, const ServerConfig& config, c
   while (signals.wait() == SIGHUP) reloads.start();
 }
 
-void run_server(const ServerConfig& config) {
+void run_server(const ServeCommand& command, const ServerConfig& config) {
   static StopRequest is_ending = false;
+  SignalPipe signals;  // first, so that SIGHUP waits while the models are loaded
   give_up_blocked_streams(is_ending);
   make_output_optional();
   LineLog access_log(try_write_output);
   TranslationServer server(
       config, {.report = report, .access = [&access_log](std::string_view line) { access_log.add(line); }});
   return_free_memory();
-  Reloads reloads(server);
-  const SignalPipe signals;  // before the report, whose reader may send a signal at once
+  Reloads reloads(server, command);
+  signals.pass_end_signals();  // before the report, whose reader may send a signal at once
   wait_for_end(server, config, signals, reloads);
   notify_service_manager("STOPPING=1");
   report("ends after the running requests");
@@ -123,7 +136,7 @@ void run_serve(const ServeCommand& command) {
   }
   if (const auto socket = passed_socket()) config.http.socket = *socket;
   use_threads(command.threads);
-  run_server(config);
+  run_server(command, config);
 }
 
 }  // namespace

@@ -39,15 +39,31 @@ std::pair<FileDescriptor, FileDescriptor> open_pipe() {
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
+/// Blocks SIGHUP in this thread and those that it starts, or unblocks it.
+void change_mask(int how) {
+  sigset_t reload;
+  sigemptyset(&reload);
+  sigaddset(&reload, SIGHUP);
+  pthread_sigmask(how, &reload, nullptr);
+}
+
 }  // namespace
+
+void hold_reload_signal() { change_mask(SIG_BLOCK); }
 
 SignalPipe::SignalPipe() : SignalPipe(open_pipe()) {}
 
 SignalPipe::SignalPipe(std::pair<FileDescriptor, FileDescriptor> ends)
     : reader_(std::move(ends.first)),
       writer_(std::move(ends.second)),
-      end_handlers_({SIGINT, SIGTERM}, pass_first_signal),
-      reload_handler_({SIGHUP}, write_signal, WaitingCalls::kGoOn, IgnoredSignals::kAreHandled) {}
+      reload_handler_({SIGHUP}, write_signal, WaitingCalls::kGoOn, IgnoredSignals::kAreHandled) {
+  change_mask(SIG_UNBLOCK);
+}
+
+void SignalPipe::pass_end_signals() {
+  const auto signals = {SIGINT, SIGTERM};
+  end_handlers_.emplace(signals, pass_first_signal);
+}
 
 int SignalPipe::wait() const {
   // ThreadSanitizer calls a handler while poll waits, but not while read does.

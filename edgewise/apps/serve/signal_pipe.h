@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <utility>
 
 #include "edgewise/apps/runtime/signal_handlers.h"
@@ -8,8 +9,12 @@
 
 namespace edgewise {
 
-/// Passes SIGINT, SIGTERM and SIGHUP to the thread that waits for them, during its scope. Only one object may exist.
-/// SIGHUP is a command to a server, so it is passed under nohup, too. Of SIGINT and SIGTERM, only the first signal is
+/// Keeps SIGHUP, which is a command to a server, blocked from the first moments of a program until a SignalPipe
+/// receives it: a reload that is asked for while the program starts comes when it has started. For .preinit_array.
+void hold_reload_signal();
+
+/// Passes SIGHUP, and from pass_end_signals() on SIGINT and SIGTERM, to the thread that waits for them, during its
+/// scope. Only one object may exist. SIGHUP is passed under nohup, too. Of SIGINT and SIGTERM, only the first signal is
 /// passed: another one, a second or more later, ends the process at once (end_signals.h).
 class SignalPipe {
  public:
@@ -17,6 +22,8 @@ class SignalPipe {
   SignalPipe();
   SignalPipe(const SignalPipe&) = delete;
   SignalPipe& operator=(const SignalPipe&) = delete;
+
+  void pass_end_signals();
 
   /// Waits for a signal, and returns its number. Signals wait until they are returned.
   int wait() const;
@@ -27,8 +34,8 @@ class SignalPipe {
   FileDescriptor reader_;
   FileDescriptor writer_;
   // Destroyed first: the handlers write to the pipe.
-  SignalHandlers end_handlers_;
   SignalHandlers reload_handler_;
+  std::optional<SignalHandlers> end_handlers_;
 };
 
 }  // namespace edgewise

@@ -107,7 +107,8 @@ function showNothing() {
   status.say("");
 }
 
-function showResponse(text, { source, target, translations: [data] }) {
+function showResponse(text, { target, translations: [data] }) {
+  const { source } = data;
   const translation = new TextTranslation(text, data);
   if (shown?.target === target) translation.keepChoices(shown.translation);
   shown = { translation, source, target };

@@ -32,6 +32,14 @@ export async function fetchJson(path) {
   return (await request(path)).json();
 }
 
+/// Adds to the sentences of a stream's result what the events of the sentences have.
+function joinSentences(result, sentences) {
+  result.translations.forEach((translation, text) => {
+    for (const sentence of translation.sentences) Object.assign(sentence, sentences.get(`${text} ${sentence.number}`));
+  });
+  return result;
+}
+
 /// Translates with the fields of /v1/translate. Calls `onSentence(sentence)` for each sentence, and returns
 /// the whole response.
 export async function translate(fields, { key, signal, onSentence }) {
@@ -39,10 +47,14 @@ export async function translate(fields, { key, signal, onSentence }) {
   if (key) headers.Authorization = `Bearer ${key}`;
   const body = JSON.stringify({ ...fields, stream: true });
   const response = await request("v1/translate", { method: "POST", headers, body, signal });
+  const sentences = new Map();
   for await (const { name, data } of readEvents(response)) {
-    if (name === "sentence") onSentence(data);
+    if (name === "sentence") {
+      sentences.set(`${data.text} ${data.number}`, data);
+      onSentence(data);
+    }
     if (name === "error") throw new ServerError(data.status, data.error);
-    if (name === "result") return data;
+    if (name === "result") return joinSentences(data, sentences);
   }
   throw new ServerError(kNoAnswer, "The response has no end.");
 }
