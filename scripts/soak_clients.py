@@ -11,6 +11,8 @@ HOST = "127.0.0.1"
 ANSWER_S = 100
 RECEIVE_S = 2  # time that the server gives clients for a head, and for a body
 SMALL_BUFFER = 4096
+DRIP_S = 30  # time for which a client reads a stream a little at a time
+PROBE_S = 20  # longest time of a probe on a busy machine
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 
 # Requests whose framing is ambiguous or malformed. Each contains a second request, which a server that reads the first
@@ -280,9 +282,10 @@ class Requests:
                 return response.json()
             *sentences, (last, result) = events_of(response.body)
             require(last == "result" and all(name == "sentence" for name, _ in sentences), "wrong events of a stream")
-            count = sum(len(text["sentences"]) for text in result["translations"])
-            numbers = sorted(data["number"] for _, data in sentences)
-            require(numbers == list(range(count)), f"a stream of {count} sentences has the numbers {numbers}")
+            wanted = [(i, sentence["number"]) for i, text in enumerate(result["translations"])
+                      for sentence in text["sentences"] if "number" in sentence]
+            numbers = sorted((data["text"], data["number"]) for _, data in sentences)
+            require(numbers == wanted, f"a stream has the sentences {numbers}, needs {wanted}")
             return texts_of(result)
         return self.native_request("stream", "text", got, stream=True)
 
@@ -376,6 +379,35 @@ class Behaviours:
             await self.checked(peer, exchange, begin)
         return ["slow reader"]
 
+    async def drip(self):
+        """Reads a long stream, a little at a time, until it ends or the server cuts it off."""
+        fields = {"text": [self.requests.texts.inputs("text")[self.requests.draw("text")] for _ in range(8)],
+                  "source": "en", "target": "fr", "alternatives": 3, "attention": True, "stream": True}
+        async with Peer(self.port, SMALL_BUFFER) as peer:
+            await peer.send(json_request("/v1/translate", fields))
+            peer.writer.transport.set_write_buffer_limits(0)
+            status = await peer.reader.readexactly(12)
+            require(status.endswith((b"200", b"429")), f"a slow reader of a stream gets {status!r}")
+            end = time.monotonic() + DRIP_S
+            while time.monotonic() < end:
+                if not await peer.reader.read(1024):
+                    break
+                await asyncio.sleep(self.random.uniform(0, 0.2))
+            peer.break_off()
+        return ["reader of a few bytes"]
+
+    async def probe(self):
+        """Asks for the state of the server, which must be answered at all times."""
+        path = self.random.choice(["/health", "/ready", "/metrics"])
+        async with Peer(self.port) as peer:
+            begin = time.monotonic()
+            await peer.send(request_bytes(path, method="GET"))
+            response = await peer.receive()
+            is_full = path == "/ready" and response.status == 503
+            require(response.status == 200 or is_full, f"{path}: status {response.status}")
+            require(time.monotonic() - begin < PROBE_S, f"{path} took {time.monotonic() - begin:.1f} s")
+        return ["probe"]
+
     async def send_hostile(self):
         name, data = self.random.choice(list(HOSTILE_REQUESTS.items()))
         statuses = []
@@ -401,7 +433,7 @@ class Behaviours:
         return ["refused body"]
 
     async def look_around(self):
-        path = self.random.choice(["/health", "/languages", "/frontend/settings", "/metrics", "/spec", "/v2/usage"])
+        path = self.random.choice(["/languages", "/frontend/settings", "/spec", "/docs", "/v2/usage"])
         async with Peer(self.port) as peer:
             await peer.send(request_bytes(path, method="GET"))
             response = await peer.receive()

@@ -24,6 +24,7 @@ BEAM = 4
 CLIENTS = 10
 SWAP_S, BROKEN_EVERY = 60, 3  # a broken model comes before every third swap
 BURST_S, BURST = 20, 300  # requests at the same time
+SLOW_READERS = 40  # clients that always read a stream a little at a time
 MEMORY_POINTS = 60  # of the memory over time in the figures
 WARM_UP = 0.25  # the share of the time before memory is judged
 LARGEST_GROWTH, SMALL_GROWTH_MB = 1.1, 10  # the heaps of many threads take minutes to reach their size
@@ -32,7 +33,7 @@ SETTINGS = [f"http.head_seconds={RECEIVE_S}", f"http.body_seconds={RECEIVE_S}", 
             "http.max_connections_per_client=400", f"translation.beam={BEAM}", "translation.workers=2"]
 # How often clients behave in each way.
 WEIGHTS = {"ask": 10, "pipeline": 3, "vanish": 4, "send_slowly": 2, "stall": 1, "read_slowly": 2, "send_hostile": 3,
-           "send_bad_body": 2, "look_around": 2}
+           "send_bad_body": 2, "look_around": 2, "probe": 2}
 COUNTS = {"sentence": 40, "text": 40, "html": 20}
 SINGLE_SENTENCE = re.compile(r"[^.!?…:\"“”«»]+[.!?]?")
 SPACES = [" ", " ", "  ", "\n", "\n\n", "\t"]
@@ -178,6 +179,11 @@ class Soak:
         while time.monotonic() < end and len(self.defects) < 100:
             await self.behave(self.chance.choices(names, weights)[0])
 
+    async def run_slow_reader(self, end):
+        while time.monotonic() < end and len(self.defects) < 100:
+            await self.behave("drip")
+            await asyncio.sleep(0.1)
+
     async def run_bursts(self, end):
         while time.monotonic() + BURST_S < end:
             await asyncio.sleep(self.chance.uniform(0, BURST_S))
@@ -220,7 +226,8 @@ class Soak:
 
     async def run_clients(self):
         end = time.monotonic() + self.options.seconds
-        await asyncio.gather(*(self.run_client(end) for _ in range(CLIENTS)), self.run_bursts(end),
+        await asyncio.gather(*(self.run_client(end) for _ in range(CLIENTS)),
+                             *(self.run_slow_reader(end) for _ in range(SLOW_READERS)), self.run_bursts(end),
                              self.swap_models(end))
 
     async def end_server(self):
@@ -310,7 +317,7 @@ def describe(options, figures):
              ["wrong answers and other defects", len(figures["defects"]) or "none"]]
     build = f" built with {options.build}" if options.build else ""
     return (f"A translation server{build} with two workers for {options.seconds} s; {CLIENTS} clients that behave at "
-            f"random, and bursts of {BURST} more; seed {options.seed}.\nEach translation was compared with that of "
+            f"random, {SLOW_READERS} that read streams a little at a time, and bursts of {BURST} more; seed {options.seed}.\nEach translation was compared with that of "
             "`edgewise-translate` by a model that was live during the request.\n\n"
             + format_table(["requests", "number"], rows) + "\n\n" + format_table(["figure", "value"], facts)
             + "".join(f"\n\nDEFECT: {defect}" for defect in figures["defects"]))

@@ -52,7 +52,7 @@ struct HttpShared {
   bool is_draining = false;
   std::set<ClosableConnection*> connections;
   std::map<std::string, std::int64_t, std::less<>> connections_by_client;  // by the name of TrustedProxies::client_of
-  std::int64_t unsent_bytes = 0;                                           // of all connections
+  std::int64_t unsent_bytes = 0;                                           // sum over all connections
 
   /// `peer` is the address of the other side.
   void add(ClosableConnection* connection, const std::string& peer);

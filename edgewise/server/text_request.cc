@@ -23,7 +23,7 @@ void check_size(std::size_t size, std::int64_t limit) {
 struct TextGroup {
   const RouteStep* step;
   bool is_last;                      // whether no other model follows
-  std::vector<std::size_t> numbers;  // of the texts
+  std::vector<std::size_t> numbers;  // numbers of its texts
 };
 
 /// Returns the texts that have a model with this number in their route, in groups.
@@ -78,7 +78,7 @@ class TextTranslator {
   }
 
   std::vector<TextTranslation> translate_plain(const TextGroup& group, std::span<const std::string> texts) {
-    /// Where a sentence of the group is among the texts of the request.
+    /// The place of a sentence of the group among the texts of the request.
     struct Place {
       std::size_t text;
       std::size_t number;

@@ -32,8 +32,8 @@ struct TextRequest {
   TextFormat format = TextFormat::kText;
   LineBreaks line_breaks = LineBreaks::kEnd;
   std::int64_t alternatives = 0;
-  std::vector<Route> routes = {};  // of each text
-  std::optional<ApiKey> key = {};  // of the client
+  std::vector<Route> routes = {};  // route of each text
+  std::optional<ApiKey> key = {};  // the client's
   int status_over_quota = 403;     // the status of the response if the quota of the key is used up
 };
 
@@ -48,9 +48,9 @@ struct TextResult {
 /// A sentence whose translation is complete, maybe before those of other sentences.
 struct StreamedSentence {
   std::size_t text;          // number of the text
-  std::size_t number;        // of the sentence in its text, without sentences that are copied
+  std::size_t number;        // number of the sentence in its text, without sentences that are copied
   std::string_view gap;      // text between the sentence and the one before
-  Translation& translation;  // of its outputs, the receiver may remove all but their texts
+  Translation& translation;  // the receiver may remove all of its outputs but their texts
 };
 
 /// Receives the sentences of a request, in any order.

@@ -20,14 +20,14 @@ inline constexpr std::string_view kDetectSource = "auto";
 /// The language of a text, from which it is translated.
 struct SourceLanguage {
   std::string code;
-  std::optional<double> confidence = {};  // of the detection, from 0 to 100; nothing if the client names the language
+  std::optional<double> confidence = {};  // from 0 to 100; nothing if the client names the language
 };
 
 /// The languages of a request.
 struct RequestLanguages {
-  std::vector<SourceLanguage> sources = {};  // of each text
+  std::vector<SourceLanguage> sources = {};  // language of each text
   std::string target;                        // code
-  std::vector<Route> routes = {};            // of each text
+  std::vector<Route> routes = {};            // route of each text
 };
 
 /// Finds the languages and the models between them; detects the language of each text if `source` is kDetectSource.

@@ -115,7 +115,7 @@ class TranslationServer::Implementation {
     state_.keys.replace(options.api_keys, options.require_api_key);
     config_.server.api_keys = options.api_keys;
     config_.server.require_api_key = options.require_api_key;
-    report(fmt::format("reload: there are {} API keys", options.api_keys.size()));
+    report("reload: the API keys are replaced");
   }
 
   void count(const HttpRecord& record) {
@@ -127,7 +127,7 @@ class TranslationServer::Implementation {
   }
 
   std::mutex reload_mutex_;
-  ServerConfig config_;  // of the start, with the keys of the last reload
+  ServerConfig config_;  // the config of the start, with the keys of the last reload
   ServerLogs logs_;
   ModelRegistry models_;
   ServerState state_;

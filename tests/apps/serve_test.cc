@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@ namespace edgewise {
 namespace {
 
 using testing::HasSubstr;
+using testing::MatchesRegex;
 using testing::StartsWith;
 using Json = nlohmann::json;
 
@@ -190,6 +192,40 @@ TEST_F(ServeProgram, LoadsAChangedModelAtSighupAndKeepsTheOldOneIfTheNewOneIsBro
   EXPECT_EQ(server.wait().exit_code, 0);
 }
 
+TEST_F(ServeProgram, ReloadsWhenItIsReadyAfterASighupWhileItStarts) {
+  ASSERT_EQ(::mkfifo(path("server.toml").c_str(), 0600), 0);
+  RunningProcess server({"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>log", EDGEWISE_SERVER, "--config", "server.toml"},
+                        {.folder = path("").string()});
+  std::ofstream config(path("server.toml"));  // waits for the reader, which has begun to start
+  server.send(SIGHUP);
+  const std::string text = "[server]\nmodels = [\"en-de=run\"]\n[http]\nlisten = \"127.0.0.1:0\"\n";
+  std::filesystem::remove(path("server.toml"));
+  write("server.toml", text + "[server]\n");  // is read by the reload
+  config << text << std::flush;
+  config.close();
+  EXPECT_TRUE(wait_until([&] { return server.has_ended() || log_has("reload: the config stays as it was: "); }));
+  EXPECT_THAT(read("log"), StartsWith("server: ready at http://127.0.0.1:"));
+  EXPECT_EQ(served_translation("a b c"), translate("run", "a b c"));
+  server.send(SIGTERM);
+  EXPECT_EQ(server.wait().exit_code, 0);
+}
+
+TEST_F(ServeProgram, ReadsItsKeysAgainAtSighup) {
+  const std::string config = "[server]\nmodels = [\"en-de=run\"]\nrequire_api_key = true\napi_keys = ";
+  write("server.toml", config + "[\"old\"]\n");
+  RunningProcess server = start({"--config", "server.toml"});
+  write("server.toml", config + "[\"alice new 100\"]\n");
+  server.send(SIGHUP);
+  ASSERT_TRUE(wait_until([&] { return log_has("server: reload: the API keys are replaced\n"); }));
+  RawClient client(port());
+  for (const auto& [key, status] : {std::pair("new", "200"), std::pair("old", "403")}) {
+    const Json request = {{"q", "a"}, {"source", "en"}, {"target", "de"}, {"api_key", key}};
+    EXPECT_THAT(client.ask(post("/translate", request.dump())), StartsWith(std::string("HTTP/1.1 ") + status));
+  }
+  server.send(SIGTERM);
+  EXPECT_EQ(server.wait().exit_code, 0);
+}
+
 TEST_F(ServeProgram, ReadsItsConfig) {
   write("server.toml", "[server]\nmodels = [\"en-de=run\"]\ncharacters = 3\naccess_log = false\n");
   RunningProcess server = start({"--config", "server.toml", "--set", "server.texts=1"});
@@ -212,8 +248,18 @@ TEST_F(ServeProgram, RefusesWhatItCannotServe) {
                  "server: only one of http.certificate and http.key is set, TLS needs both");
   RunningProcess server = start({"--model", "en-de=run"});
   const std::string address = fmt::format("127.0.0.1:{}", port());
-  expect_refused({"serve", "--model", "en-de=run", "--listen", address},
-                 fmt::format("server: cannot listen on {}: Address already in use", address));
+  const ProcessResult refused = run({"serve", "--model", "en-de=run", "--listen", address});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.errors, MatchesRegex(fmt::format("server: cannot listen on {}: Address already in use; "
+                                                       "edgewise-server \\(process [0-9]+\\) listens there; end it, or "
+                                                       "choose another port with --listen\n",
+                                                       address)));
+  expect_refused({"serve", "--model", "en-de=run", "--model", "en-de=run"},
+                 "server: en-de is given twice, with run and with run, needs one model");
+  expect_refused({"serve", "--model", "en-en=run"},
+                 "server: --model run translates no language into another one, needs two languages");
+  expect_refused({"serve", "--model", "en-de=run", "--set", "server.pivot=xx"},
+                 "server: server.pivot is xx, which no model has, needs a language of the models");
 }
 
 TEST_F(ServeProgram, IsNotDelayedByAReaderOfTheAccessLogThatDoesNotReadOrThatEnds) {

@@ -57,7 +57,7 @@ TEST_F(ReloadedServer, TakesTheKeysOfTheNewConfig) {
   start();
   EXPECT_THAT(reload(), IsEmpty());
   config_.server.api_keys = {"alice new 100", "other"};
-  EXPECT_THAT(reload(), ElementsAre("reload: there are 2 API keys"));
+  EXPECT_THAT(reload(), ElementsAre("reload: the API keys are replaced"));
   EXPECT_EQ(translate("new"), "HTTP/1.1 200");
   EXPECT_EQ(translate("old"), "HTTP/1.1 403");
   EXPECT_THAT(reload(), IsEmpty());

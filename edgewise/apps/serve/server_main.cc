@@ -4,8 +4,10 @@
 #include "edgewise/apps/serve/signal_pipe.h"
 #include "edgewise/base/address_space.h"
 
-// Runs before the initialisers of the program and of its libraries.
+// Runs before the initialisers of the program and of its libraries. A sanitizer is not ready so early.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 [[gnu::section(".preinit_array"), gnu::used]] static void (*const before_initialisers)() = edgewise::hold_reload_signal;
+#endif
 
 int main(int argc, char** argv) {
   using namespace edgewise;
