@@ -105,12 +105,12 @@ TEST(EchoedValue, IsShortWhateverTheClientSends) {
       "line_breaks", "attention",    "token_ranges", "stream",          "formality",   "glossary_id", "auth_key",
       "api_key",     "tag_handling", "alternatives", "split_sentences", "type"};
   const std::string right = "q=a&text=a&source=en&target=de&source_lang=EN&target_lang=DE";
-  for (const std::string& path : {"/translate", "/v1/translate", "/v2/translate", "/v2/languages", "/detect"}) {
+  for (const std::string path : {"/translate", "/v1/translate", "/v2/translate", "/v2/languages", "/detect"}) {
     for (const std::string& name : names) {
-      for (const std::string& value : {std::string(10'000, 'a'), std::string(10'000, '1')}) {
+      for (const std::string& value : std::vector{std::string(10'000, 'a'), std::string(10'000, '1')}) {
         std::string form;
-        for (const auto& [field, plain] : parse_urlencoded(right, "form")) {
-          if (field != name) form += field + "=" + plain + "&";
+        for (const FormField& field : parse_urlencoded(right, "form")) {
+          if (field.name != name) form += field.name + "=" + field.value + "&";
         }
         const HttpResponse response = server.post_form(path, form + name + "=" + value);
         const bool is_translated = response.status == 200 || name == "q" || name == "text";
