@@ -106,7 +106,7 @@ class Connection final : public ExchangeConnection,
     add_common_headers(fields);
     if (can_chunk() && !has_no_body(status_)) fields.chunked(true);
     is_writing_ = true;
-    write_bytes(head_text(fields), {}, [](Connection& self, error_code error) { self.finish_piece(error, 0); });
+    write_bytes(head_text(fields), [](Connection& self, error_code error) { self.finish_piece(error, 0); });
   }
 
   void cut_off(std::int64_t id) override {
@@ -282,10 +282,10 @@ class Connection final : public ExchangeConnection,
 
   /// Writes bytes, and calls `done` with the connection and the error.
   template <class Call>
-  void write_bytes(std::string head, std::string body, Call done) {
-    written_ = {std::move(head), std::move(body)};
+  void write_bytes(std::string bytes, Call done) {
+    written_ = std::move(bytes);
     expire_after(shared_.options.write_seconds);
-    async_write_bytes(stream_, {written_.first, written_.second},
+    async_write_bytes(stream_, written_,
                       on_bytes([done](Connection& self, error_code error, std::size_t) { done(self, error); }));
   }
 
@@ -298,7 +298,7 @@ class Connection final : public ExchangeConnection,
     if (leaves_out_body()) response.body.clear();
     response_bytes_ = std::ssize(response.body);
     set_unsent_bytes(response_bytes_);
-    write_bytes(head_text(head), std::move(response.body),
+    write_bytes(head_text(head) + std::exchange(response.body, {}),
                 [stays](Connection& self, error_code error) { self.finish_response(error, stays); });
   }
 
@@ -308,7 +308,8 @@ class Connection final : public ExchangeConnection,
     end_exchange();
     set_unsent_bytes(0);
     record_response();
-    written_ = {};
+    written_.clear();
+    written_.shrink_to_fit();
     if (stays) return read_request();
     std::make_shared<HttpLinger<Stream>>(stream_, this->shared_from_this())->start();
   }
@@ -320,10 +321,8 @@ class Connection final : public ExchangeConnection,
       std::string piece = std::move(pieces_.front());
       pieces_.pop_front();
       const std::size_t size = piece.size();
-      std::string chunk_size = can_chunk() ? fmt::format("{:x}\r\n", size) : std::string();
-      if (can_chunk()) piece += "\r\n";
-      write_bytes(std::move(chunk_size), std::move(piece),
-                  [size](Connection& self, error_code error) { self.finish_piece(error, size); });
+      if (can_chunk()) piece = fmt::format("{:x}\r\n{}\r\n", size, piece);
+      write_bytes(std::move(piece), [size](Connection& self, error_code error) { self.finish_piece(error, size); });
     } else if (is_answered_) {
       end_pieces();
     }
@@ -345,7 +344,7 @@ class Connection final : public ExchangeConnection,
     const bool stays = stays_after_stream_;
     if (!can_chunk() || leaves_out_body()) return finish_response({}, stays);
     is_writing_ = true;
-    write_bytes("0\r\n\r\n", {}, [stays](Connection& self, error_code error) { self.finish_response(error, stays); });
+    write_bytes("0\r\n\r\n", [stays](Connection& self, error_code error) { self.finish_response(error, stays); });
   }
 
   Stream stream_;
@@ -368,7 +367,7 @@ class Connection final : public ExchangeConnection,
 
   std::deque<std::string> pieces_;
   std::int64_t unsent_bytes_ = 0;
-  std::pair<std::string, std::string> written_;  // being written; a write that is cancelled may still read its bytes
+  std::string written_;  // being written; a write that is cancelled may still read its bytes
   bool is_streaming_ = false;
   bool stays_after_stream_ = false;
   bool is_writing_ = false;

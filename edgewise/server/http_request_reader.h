@@ -171,7 +171,7 @@ class HttpRequestReader {
     }
     static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
     limit_time(shared_.options.write_seconds);
-    async_write_bytes(stream_, {kContinue, {}}, [this, done = done_](ErrorCode error, std::size_t) {
+    async_write_bytes(stream_, kContinue, [this, done = done_](ErrorCode error, std::size_t) {
       if (error) return finish({});
       read_body();
     });

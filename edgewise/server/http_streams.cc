@@ -10,13 +10,6 @@
 namespace edgewise {
 
 namespace net = boost::asio;
-namespace {
-
-std::array<net::const_buffer, 2> buffers_of(const std::array<std::string_view, 2>& texts) {
-  return {net::buffer(texts[0]), net::buffer(texts[1])};
-}
-
-}  // namespace
 
 void async_read_bytes(PlainStream& stream, net::mutable_buffer buffer, HttpBytesHandler done) {
   stream.async_read_some(buffer, std::move(done));
@@ -26,12 +19,12 @@ void async_read_bytes(TlsStream& stream, net::mutable_buffer buffer, HttpBytesHa
   stream.async_read_some(buffer, std::move(done));
 }
 
-void async_write_bytes(PlainStream& stream, std::array<std::string_view, 2> texts, HttpBytesHandler done) {
-  net::async_write(stream, buffers_of(texts), std::move(done));
+void async_write_bytes(PlainStream& stream, std::string_view bytes, HttpBytesHandler done) {
+  net::async_write(stream, net::buffer(bytes), std::move(done));
 }
 
-void async_write_bytes(TlsStream& stream, std::array<std::string_view, 2> texts, HttpBytesHandler done) {
-  net::async_write(stream, buffers_of(texts), std::move(done));
+void async_write_bytes(TlsStream& stream, std::string_view bytes, HttpBytesHandler done) {
+  net::async_write(stream, net::buffer(bytes), std::move(done));
 }
 
 bool is_closed_by_peer(int socket) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/beast/core.hpp>
@@ -26,9 +25,9 @@ using HttpBytesHandler = std::function<void(boost::beast::error_code error, std:
 void async_read_bytes(PlainStream& stream, boost::asio::mutable_buffer buffer, HttpBytesHandler done);
 void async_read_bytes(TlsStream& stream, boost::asio::mutable_buffer buffer, HttpBytesHandler done);
 
-/// Writes all bytes of both texts, which must exist until the call.
-void async_write_bytes(PlainStream& stream, std::array<std::string_view, 2> texts, HttpBytesHandler done);
-void async_write_bytes(TlsStream& stream, std::array<std::string_view, 2> texts, HttpBytesHandler done);
+/// Writes all bytes, which must exist until the call.
+void async_write_bytes(PlainStream& stream, std::string_view bytes, HttpBytesHandler done);
+void async_write_bytes(TlsStream& stream, std::string_view bytes, HttpBytesHandler done);
 
 inline std::chrono::milliseconds milliseconds_of(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));

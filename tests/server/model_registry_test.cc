@@ -184,9 +184,11 @@ TEST(ModelRegistry, LetsARequestFinishWithItsModel) {
 
 TEST(ModelRegistry, RefusesAPairThatIsGivenTwice) {
   const auto error = [](const std::vector<std::string>& texts) {
-    std::vector<ModelSpec> specs;
-    for (const std::string& text : texts) specs.push_back(parse_model_spec(text));
-    return error_of([&] { ModelRegistry registry(specs, copying_loader()); });
+    return error_of([&] {
+      std::vector<ModelSpec> specs;
+      for (const std::string& text : texts) specs.push_back(parse_model_spec(text));
+      ModelRegistry registry(specs, copying_loader());
+    });
   };
   EXPECT_EQ(error({"en-de=one", "de-en=one", "en-de=two"}),
             "server: en-de is given twice, with one and with two, needs one model");
