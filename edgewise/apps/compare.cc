@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,6 +16,7 @@
 #include "edgewise/base/files.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/experiment/run_comparison.h"
+#include "edgewise/translate/output_path.h"
 #include "edgewise/viz/label.h"
 
 namespace edgewise {
@@ -60,7 +62,11 @@ void print_table(std::vector<ComparisonColumn> columns) {
 
 void run_compare(const CompareCommand& command) {
   std::optional<AtomicFile> page;
-  if (!command.page.empty()) page.emplace(command.page, "compare");
+  if (!command.page.empty()) {
+    check_output_file(command.page, std::vector<std::filesystem::path>(command.runs.begin(), command.runs.end()),
+                      "compare");
+    page.emplace(command.page, "compare");
+  }
   std::vector<RunRecord> runs;
   for (const std::string& run : command.runs) runs.push_back(read_run(run, "compare"));
   if (page) {

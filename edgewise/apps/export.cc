@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise export MODEL --format ctranslate2|huggingface|marian --out DIRECTORY
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -8,7 +9,6 @@
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
-#include "edgewise/base/directory.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/exported_model.h"
 
@@ -19,12 +19,13 @@ struct ExportCommand {
   std::filesystem::path model;
   ExportFormat format = ExportFormat::kHuggingFace;
   std::filesystem::path destination;
+  Overwrite overwrite = Overwrite::kNo;
 };
 
 void run_export(const ExportCommand& command) {
   constexpr std::string_view kCaller = "edgewise export";
   make_output_optional();
-  DirectoryWriter::check_target(command.destination, kCaller);
+  check_output_directory(command.destination, std::array{command.model}, command.overwrite, kCaller);
   const ModelFiles model = read_model_files(command.model, kCaller);
   export_model(model, command.format, command.destination, kCaller);
   print_output("{}: a model for {}\n", printable(command.destination.string()), enum_name(command.format));
@@ -45,6 +46,7 @@ void add_export(CLI::App& program) {
       ->option_text("NAME")
       ->required();
   add_path(*exporter, "--out", command->destination, "the directory to write")->required();
+  add_overwrite_option(*exporter, command->overwrite);
   exporter->callback([command] { run_export(*command); });
 }
 

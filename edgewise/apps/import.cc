@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise import PATH --out MODEL
+#include <array>
 #include <filesystem>
 #include <memory>
+#include <string>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
-#include "edgewise/base/directory.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/imported_model.h"
 
@@ -16,17 +17,20 @@ namespace {
 struct ImportCommand {
   std::filesystem::path source;
   std::filesystem::path destination;
+  Overwrite overwrite = Overwrite::kNo;
 };
 
 void run_import(const ImportCommand& command) {
   constexpr std::string_view kCaller = "edgewise import";
   make_output_optional();
-  DirectoryWriter::check_target(command.destination, kCaller);
+  check_output_directory(command.destination, std::array{command.source}, command.overwrite, kCaller);
   const ImportedModel model = import_model(command.source, kCaller);
   write_model(model, command.destination, kCaller);
   const TransformerOptions& options = model.experiment.model;
   print_output("{}: {}, {} + {} layers of size {}, {} tokens\n", printable(command.destination.string()), model.origin,
                options.encoder_layers, options.decoder_layers, options.size, options.output_vocabulary);
+  const std::string missing = describe_missing_options(model);
+  if (!missing.empty()) print_error("{}: warning: {}\n", kCaller, printable(missing));
 }
 
 }  // namespace
@@ -38,6 +42,7 @@ void add_import(CLI::App& program) {
            "directory of a model of Hugging Face's transformers, Marian or CTranslate2")
       ->required();
   add_path(*importer, "--out", command->destination, "the model directory to write")->required();
+  add_overwrite_option(*importer, command->overwrite);
   importer->callback([command] { run_import(*command); });
 }
 

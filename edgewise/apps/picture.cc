@@ -2,6 +2,7 @@
 // edgewise picture KIND … -o FILE
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,19 +17,31 @@
 #include "edgewise/experiment/pictures.h"
 #include "edgewise/graph/builders.h"
 #include "edgewise/text/line_reader.h"
+#include "edgewise/translate/output_path.h"
 
 namespace edgewise {
 namespace {
 
-/// Adds -o and --out, the file whose extension selects the format, and makes the command write the picture that `draw`
-/// returns. Errors begin with `caller`.
-void add_picture_output(CLI::App& command, const char* caller, std::function<PictureForms()> draw) {
+using Paths = std::vector<std::filesystem::path>;
+
+/// A picture of a command, and the paths that the command reads.
+struct PictureSource {
+  std::function<PictureForms()> draw;
+  std::function<Paths()> inputs = [] { return Paths(); };
+};
+
+/// Adds -o and --out, the file whose extension selects the format, and makes the command write the picture. Errors
+/// begin with `caller`.
+void add_picture_output(CLI::App& command, const char* caller, PictureSource source) {
   const auto file = std::make_shared<std::string>();
   add_path(command, "-o,--out", *file,
            "the file to write; its extension selects the format: .html a page, .svg a drawing, .png the drawing "
            "or an animation in pixels, .json the numbers")
       ->required();
-  command.callback([file, caller, draw = std::move(draw)] { write_picture(*file, caller, draw); });
+  command.callback([file, caller, source = std::move(source)] {
+    check_output_file(*file, source.inputs(), caller);
+    write_picture(*file, caller, source.draw);
+  });
 }
 
 void add_attention_map_options(CLI::App& command, AttentionMapSelection& selection) {
@@ -63,7 +76,12 @@ void add_attention(CLI::App& picture) {
              "the number of the first word in --gold: 1 (default) or 0", at_least(0).at_most(1))
       ->needs(gold);
   add_attention_map_options(*attention, options->map);
-  add_picture_output(*attention, "picture attention", [options] { return picture_attention(*options); });
+  add_picture_output(*attention, "picture attention",
+                     {.draw = [options] { return picture_attention(*options); },
+                      .inputs =
+                          [options] {
+                            return Paths{options->model, options->pairs, options->gold};
+                          }});
 }
 
 struct ReportCommand {
@@ -76,6 +94,7 @@ void run_report(const ReportCommand& command) {
   constexpr const char* kCaller = "picture report";
   check(command.page.ends_with(".html"), "{}: --out is {}, needs a name that ends with .html", kCaller,
         quote_unless_plain(command.page));
+  check_output_file(command.page, Paths{command.run, command.input}, kCaller);
   AtomicFile output(command.page, kCaller);
   output.write(run_report_page(command.run, read_sentences(command.input, kCaller)));
   output.commit();
@@ -134,7 +153,9 @@ void add_graph(CLI::App& picture) {
   const auto command = std::make_shared<GraphCommand>();
   const auto add = [&](const char* name, const char* help, DrawGraph draw) {
     CLI::App* kind = graphs->add_subcommand(name, help);
-    add_picture_output(*kind, kGraphCaller, [command, draw] { return draw(*command); });
+    add_picture_output(
+        *kind, kGraphCaller,
+        {.draw = [command, draw] { return draw(*command); }, .inputs = [command] { return Paths{command->model}; }});
     return kind;
   };
   const auto add_relation = [&](const char* name, const char* help, DrawGraph draw) {
@@ -216,7 +237,9 @@ void add_training(CLI::App& picture) {
       "training", "Draw the course of training: loss, scores, learning rate, speed, and how attention changed");
   add_path(*training, "runs", *runs, "run directories, of finished or running runs")->required();
   add_attention_map_options(*training, *map);
-  add_picture_output(*training, "picture training", [runs, map] { return picture_training(*runs, *map); });
+  add_picture_output(*training, "picture training",
+                     {.draw = [runs, map] { return picture_training(*runs, *map); },
+                      .inputs = [runs] { return Paths(runs->begin(), runs->end()); }});
 }
 
 void add_halting(CLI::App& picture) {
@@ -227,14 +250,19 @@ void add_halting(CLI::App& picture) {
       ->required();
   halting->add_option("--input", options->inputs, "a sentence to translate; may be repeated")->allow_extra_args(false);
   add_path(*halting, "--corpus", options->corpus, "a file of sentences, one per line; -: standard input");
-  add_picture_output(*halting, "picture halting", [options] { return picture_halting(*options); });
+  add_picture_output(*halting, "picture halting",
+                     {.draw = [options] { return picture_halting(*options); },
+                      .inputs =
+                          [options] {
+                            return Paths{options->model, options->corpus};
+                          }});
 }
 
 void add_positions(CLI::App& picture) {
   const auto options = std::make_shared<PositionPictureOptions>();
   CLI::App* positions =
       picture.add_subcommand("positions", "Draw the positional encodings: as a map, and single dimensions as curves");
-  add_picture_output(*positions, "picture positions", [options] { return picture_positions(*options); });
+  add_picture_output(*positions, "picture positions", {.draw = [options] { return picture_positions(*options); }});
   add_number(*positions, "--positions", &options->positions, "the number of positions; default 100",
              at_least(1).at_most(1000));
   add_number(*positions, "--size", &options->size, "the dimensions of a vector; default 20", at_least(1).at_most(1024));

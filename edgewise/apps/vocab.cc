@@ -9,7 +9,6 @@
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
-#include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/experiment/make_vocabularies.h"
@@ -21,6 +20,7 @@ struct VocabCommand {
   std::string config;
   std::string destination;
   std::vector<std::string> settings;
+  Overwrite overwrite = Overwrite::kNo;
 };
 
 void run_vocab(const VocabCommand& command) {
@@ -32,7 +32,7 @@ void run_vocab(const VocabCommand& command) {
   check_data_options(experiment, "vocab");
   experiment.data.valid.clear();
   experiment.data.test.clear();
-  DirectoryWriter::check_target(command.destination, "vocab");
+  check_output_directory(command.destination, {}, command.overwrite, "vocab");
   const Corpus corpus = load_corpus(experiment.data, std::filesystem::path(command.config).parent_path());
   print_corpus_report(corpus);
   const Vocabularies vocabularies = make_vocabularies(experiment.vocabulary, corpus);
@@ -50,6 +50,7 @@ void add_vocab(CLI::App& program) {
   add_path(*vocab, "config", command->config,
            "the config, a TOML file; only [data] and [vocabulary] are used; default: all options are set by --set");
   add_path(*vocab, "--out", command->destination, "the directory of vocabulary files to write")->required();
+  add_overwrite_option(*vocab, command->overwrite);
   add_settings_option(*vocab, command->settings);
   vocab->callback([command] { run_vocab(*command); });
 }

@@ -6,7 +6,10 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
 #include "edgewise/convert/importers.h"
+#include "edgewise/search/options.h"
+#include "edgewise/text/sentence_frame.h"
 #include "edgewise/translate/model_files.h"
+#include "edgewise/translate/text_codec.h"
 
 namespace edgewise {
 namespace {
@@ -25,7 +28,42 @@ ImportedModel import_any(const fs::path& path, std::string_view caller) {
       caller, path.string());
 }
 
+/// Throws Error for a model that every translation would refuse.
+void check_can_translate(const ImportedModel& model, const std::string& where) {
+  const Vocabularies& vocabularies = model.vocabularies;
+  const SentenceRules& rules = vocabularies.output->rules();
+  SearchOptions search = model.experiment.search;
+  search.begin_token = rules.special.begin;
+  search.end_token = rules.special.end;
+  search.never = rules.forbidden;
+  const TextCodec codec = text_codec(model.experiment, vocabularies);
+  try {
+    transformer_options(model.experiment, vocabularies);
+    check_sentence_options(*vocabularies.input, *vocabularies.output, codec.end_input, codec.languages, "translate");
+    check_options(search, vocabularies.output->size());
+  } catch (const Error& error) {
+    fail("{}: the model cannot translate: {}", where, error.what());
+  }
+}
+
 }  // namespace
+
+std::string describe_missing_options(const ImportedModel& model) {
+  const TextCodec codec = text_codec(model.experiment, model.vocabularies);
+  const SentenceRules& rules = model.vocabularies.input->rules();
+  if (rules.language_place == LanguagePlace::kOutputBeforeInput && codec.languages.output.empty()) {
+    return fmt::format(
+        "the output language is not given, needs one of the model's {} languages, such as {}; set --to, or begin each "
+        "input with its token",
+        rules.languages.size(), rules.languages.front().name);
+  }
+  try {
+    codec.encode({.input = ""});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
 
 ImportedModel import_model(const fs::path& path, std::string_view caller) {
   ImportedModel model = import_any(path, caller);
@@ -42,6 +80,7 @@ void write_model(const ImportedModel& model, const fs::path& destination, std::s
   const std::string where = fmt::format("{}: {}", caller, source);
   check_ranges(model.experiment, where);
   check_options(model.experiment.model, where);
+  check_can_translate(model, where);
   const SafetensorsFile parameters =
       SafetensorsFile::parse(serialize_safetensors(model.parameters.tensors), source, caller);
   check_finite(parameters, source, caller);

@@ -25,8 +25,12 @@ struct ImportedModel {
 /// beginning with `caller`, for a part that a model directory of Edgewise cannot have exactly.
 ImportedModel import_model(const std::filesystem::path& path, std::string_view caller);
 
+/// Returns the options that each translation with the model needs, because the files do not have them: the languages of
+/// a multilingual model. Empty if a sentence is enough.
+std::string describe_missing_options(const ImportedModel& model);
+
 /// Writes a model directory. Throws Error, beginning with `caller` and the name of the source and without writing
-/// anything, if the model cannot be read back.
+/// anything, if the model cannot be read back or cannot translate.
 void write_model(const ImportedModel& model, const std::filesystem::path& destination, std::string_view caller);
 
 }  // namespace edgewise

@@ -19,11 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kStepPrefix = "step-";
 
-bool is_checkpoint_name(std::string_view name) {
-  return name.starts_with(kStepPrefix) && name.size() >= kStepPrefix.size() + 8 &&
-         name.find_first_not_of("0123456789", kStepPrefix.size()) == std::string_view::npos;
-}
-
 std::vector<fs::path> list_checkpoints(const fs::path& run) {
   std::vector<fs::path> found;
   std::error_code error;
@@ -68,6 +63,11 @@ std::set<std::string> BestCheckpoints::names() const {
   std::set<std::string> names;
   for (const CheckpointScore& score : scores_) names.insert(checkpoint_name(score.step));
   return names;
+}
+
+bool is_checkpoint_name(std::string_view name) {
+  return name.starts_with(kStepPrefix) && name.size() >= kStepPrefix.size() + 8 &&
+         name.find_first_not_of("0123456789", kStepPrefix.size()) == std::string_view::npos;
 }
 
 std::string checkpoint_name(std::int64_t step) { return fmt::format("{}{:08}", kStepPrefix, step); }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "edgewise/train/task.h"
@@ -50,6 +51,9 @@ class BestCheckpoints {
   BestMetric by_;
   std::vector<CheckpointScore> scores_;  // best first
 };
+
+/// Whether a name is one that checkpoint_name returns.
+bool is_checkpoint_name(std::string_view name);
 
 /// Returns "step-00001200" for 1200.
 std::string checkpoint_name(std::int64_t step);

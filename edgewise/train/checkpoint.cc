@@ -3,6 +3,8 @@
 
 #include <ATen/ops/linalg_vector_norm.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <system_error>
@@ -18,6 +20,7 @@
 #include "edgewise/base/safetensors.h"
 #include "edgewise/distributed/agreement.h"
 #include "edgewise/nn/serialize.h"
+#include "edgewise/train/best_checkpoints.h"
 
 namespace edgewise {
 namespace {
@@ -32,6 +35,12 @@ constexpr const char* kScheduledBest = "best-scheduled";
 constexpr const char* kModelFile = "model.safetensors";
 constexpr const char* kTrainingFile = "training.safetensors";
 constexpr const char* kStateFile = "training.toml";
+
+/// Whether training writes or removes a file or directory of this name in a run directory, and the name shows a run.
+bool is_part_of_run(std::string_view name) {
+  constexpr std::array kParts = {kLast, kPrevious, kBest, kScheduledBest, "metrics.jsonl", "attention.jsonl"};
+  return std::ranges::find(kParts, name) != kParts.end() || is_checkpoint_name(name);
+}
 
 std::vector<std::string> names_of(const std::map<std::string, std::string>& files) {
   std::vector<std::string> names;
@@ -127,11 +136,15 @@ void require_no_run(const fs::path& run) {
   if (!path_exists(run, kCaller)) return;
   std::error_code error;
   check(fs::is_directory(run, error), "train: {} is a file, needs a directory", run.string());
-  for (const char* part : {kLast, kPrevious, kBest, "metrics.jsonl"}) {
-    check(!has_entry(run / part, kCaller),
+  for (fs::directory_iterator entry(run, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    check(!is_part_of_run(name),
           "train: {} holds a run ({}), needs a directory without one; go on with it by --resume, or choose another",
-          run.string(), part);
+          run.string(), name);
+    check(name != kManifestName, "train: {} is a model ({}), needs a directory without one; choose another",
+          run.string(), name);
   }
+  check(!error, "train: {}: {}", run.string(), error.message());
 }
 
 Snapshot snapshot_model(const fs::path& directory, TrainingTask& task, const FlatParameters& parameters,

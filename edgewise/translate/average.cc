@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "edgewise/base/config.h"
-#include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/stored_parameters.h"
 #include "edgewise/translate/model_files.h"
@@ -77,9 +76,10 @@ std::map<std::string, std::string> describe(const ModelFiles& model) {
 
 }  // namespace
 
-void average_models(std::span<const std::filesystem::path> models, const std::filesystem::path& destination) {
+void average_models(std::span<const std::filesystem::path> models, const std::filesystem::path& destination,
+                    Overwrite overwrite) {
   check(!models.empty(), "{}: models is empty, needs at least one", kCaller);
-  DirectoryWriter::check_target(destination, kCaller);
+  check_output_directory(destination, models, overwrite, kCaller);
   const ModelFiles first = read_model_files(models.front(), kCaller);
   check_tensors(first);
   const std::map<std::string, std::string> description = describe(first);

@@ -12,6 +12,7 @@
 #include "edgewise/options/experiment.h"
 #include "edgewise/options/precision.h"
 #include "edgewise/search/scorer.h"
+#include "edgewise/translate/output_path.h"
 #include "edgewise/translate/text_codec.h"
 
 namespace edgewise {
@@ -77,13 +78,16 @@ ScorerFactory make_gpu_scorer_factory(ModelFiles files, RuntimePrecision precisi
 /// one training: their mean is often better than the last checkpoint. The other files are those of the first model.
 /// Sums are in double precision, and means are written in fp32; one model at a time is in memory. Throws Error, without
 /// writing anything, for models that differ in their vocabularies or in an option of [model] that does not act in
-/// training alone, and for a model whose tensors are not those of its config.
-void average_models(std::span<const std::filesystem::path> models, const std::filesystem::path& destination);
+/// training alone, for a model whose tensors are not those of its config, and for a destination that
+/// check_output_directory refuses.
+void average_models(std::span<const std::filesystem::path> models, const std::filesystem::path& destination,
+                    Overwrite overwrite = Overwrite::kNo);
 
 /// Writes a model directory with the matrices of a model in 8 bits, a quarter of the size: embeddings and the weights
 /// of products become I8 with a scale for each row, as products in int8 round them. Other parameters are written in
 /// fp32. A matrix that is stored in 8 bits already keeps its bits. Throws Error, without writing anything, for a model
-/// whose tensors are not those of its config.
-void quantise_model(const std::filesystem::path& model, const std::filesystem::path& destination);
+/// whose tensors are not those of its config, and for a destination that check_output_directory refuses.
+void quantise_model(const std::filesystem::path& model, const std::filesystem::path& destination,
+                    Overwrite overwrite = Overwrite::kNo);
 
 }  // namespace edgewise

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cstdint>
 #include <list>
 #include <span>
@@ -7,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/base/directory.h"
 #include "edgewise/base/stored_parameters.h"
 #include "edgewise/runtime/quantised_matrix.h"
 #include "edgewise/translate/model_files.h"
@@ -64,9 +64,9 @@ class QuantisedTensors {
 
 }  // namespace
 
-void quantise_model(const std::filesystem::path& model, const std::filesystem::path& destination) {
+void quantise_model(const std::filesystem::path& model, const std::filesystem::path& destination, Overwrite overwrite) {
   constexpr std::string_view kQuantise = "quantise";
-  DirectoryWriter::check_target(destination, kQuantise);
+  check_output_directory(destination, std::array{model}, overwrite, kQuantise);
   const ModelFiles files = read_model_files(model, kQuantise);
   check_tensors(files);
   write_with_parameters(files, QuantisedTensors(files.parameters).serialize(), destination, kQuantise);

@@ -44,9 +44,9 @@ TEST_F(ExportTest, EachFormatIsImportedAgainAndGivesTheSameProbabilities) {
     SCOPED_TRACE(format);
     import_for(format);
     const std::string expected = score("model");
-    EXPECT_EQ(run_well({"export", "model", "--format", format, "--out", "exported"}),
+    EXPECT_EQ(run_well({"export", "model", "--format", format, "--out", "exported", "--overwrite"}),
               std::string("exported: a model for ") + format + "\n");
-    run_well({"import", "exported", "--out", "imported"});
+    run_well({"import", "exported", "--out", "imported", "--overwrite"});
     EXPECT_EQ(score("imported"), expected);
   }
 }
@@ -61,7 +61,7 @@ TEST_F(ExportTest, AWarningListsWhatTheFilesLeaveOut) {
   };
   for (const auto& [format, warning] : warnings) {
     import_for(format);
-    const ProcessResult result = run({"export", "model", "--format", format, "--out", "exported"});
+    const ProcessResult result = run({"export", "model", "--format", format, "--out", "exported", "--overwrite"});
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_EQ(result.output, "exported: a model for " + format + "\n");
     EXPECT_EQ(result.errors, warning);

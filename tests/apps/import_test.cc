@@ -38,7 +38,7 @@ TEST_F(ImportTest, EachFamilyIsImportedTranslatedAndInspected) {
   for (std::size_t i = 0; i < models_.size(); ++i) {
     SCOPED_TRACE(models_[i].family);
     place(models_[i]);
-    EXPECT_THAT(run_well({"import", "model", "--out", "imported"}), testing::StartsWith(outputs[i]));
+    EXPECT_THAT(run_well({"import", "model", "--out", "imported", "--overwrite"}), testing::StartsWith(outputs[i]));
     EXPECT_THAT(run_well({"inspect", "imported"}), testing::HasSubstr("parameters"));
     const ProcessResult translated = run_process({EDGEWISE_TRANSLATE, "--model", "imported"},
                                                  {.input = "eu.\n\na b\n", .folder = path("").string()});
@@ -121,10 +121,11 @@ TEST_F(ImportTest, AnEarlierModelStaysUntilTheNewOneIsComplete) {
   run_well({"import", "model", "--out", "imported"});
   const std::string earlier = read("imported/config.toml");
   write_bytes(path("model/vocab.json"), "{}");
-  EXPECT_EQ(run_edgewise_briefly({"import", "model", "--out", "imported"}, {.folder = path("").string()}).exit_code, 2);
+  const Words again = {"import", "model", "--out", "imported", "--overwrite"};
+  EXPECT_EQ(run_edgewise_briefly(again, {.folder = path("").string()}).exit_code, 2);
   EXPECT_EQ(read("imported/config.toml"), earlier);
   place(models_[1]);
-  run_well({"import", "model", "--out", "imported"});
+  run_well(again);
   EXPECT_NE(read("imported/config.toml"), earlier);
 }
 

@@ -82,6 +82,7 @@ TEST_F(QuantiseProgram, WritesAModelThatEveryCommandReads) {
     std::filesystem::remove_all(path("run"));
     std::filesystem::remove_all(path("small"));
     std::filesystem::remove_all(path("more"));
+    std::filesystem::remove_all(path("mean"));
     train("run", settings);
     run_well({"quantise", "run", "--out", "small"});
     for (const char* precision : {"fp32", "bf16", "int8"}) {

@@ -16,11 +16,12 @@ namespace {
 struct AverageCommand {
   std::vector<std::filesystem::path> models;
   std::filesystem::path destination;
+  Overwrite overwrite = Overwrite::kNo;
 };
 
 void run_average(const AverageCommand& command) {
   make_output_optional();
-  average_models(command.models, command.destination);
+  average_models(command.models, command.destination, command.overwrite);
   print_output("{}: the mean of {} models\n", printable(command.destination.string()), command.models.size());
 }
 
@@ -31,6 +32,7 @@ void add_average(CLI::App& program) {
   CLI::App* average = program.add_subcommand("average", "Average the parameters of several models into one model");
   add_path(*average, "models", command->models, "run or model directories, at least one")->required();
   add_path(*average, "--out", command->destination, "the model directory to write")->required();
+  add_overwrite_option(*average, command->overwrite);
   average->callback([command] { run_average(*command); });
 }
 

@@ -4,11 +4,15 @@
 #include <unistd.h>
 
 #include "edgewise/apps/runtime/standard_streams.h"
+#include "edgewise/translate/output_path.h"
 
 namespace edgewise {
 
-std::unique_ptr<AtomicFile> open_output(const std::string& path, std::string_view caller) {
-  return path.empty() ? nullptr : std::make_unique<AtomicFile>(path, caller);
+std::unique_ptr<AtomicFile> open_output(const std::string& path, std::span<const std::filesystem::path> inputs,
+                                        std::string_view caller) {
+  if (path.empty()) return nullptr;
+  check_output_file(path, inputs, caller);
+  return std::make_unique<AtomicFile>(path, caller);
 }
 
 LineOutput::LineOutput(AtomicFile* file, std::string_view caller)

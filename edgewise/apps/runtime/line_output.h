@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,8 +14,10 @@
 namespace edgewise {
 
 /// Opens the file to write, or returns null for an empty path, which means standard output. Throws Error for a path
-/// that cannot be written; commands call this before they read a model, which takes long.
-std::unique_ptr<AtomicFile> open_output(const std::string& path, std::string_view caller);
+/// that cannot be written, and for one that check_output_file refuses because of `inputs`, the paths that the command
+/// reads; commands call this before they read a model, which takes long.
+std::unique_ptr<AtomicFile> open_output(const std::string& path, std::span<const std::filesystem::path> inputs,
+                                        std::string_view caller);
 
 /// Writes the lines of a command to a file, which is renamed into place at the end, or to standard output. Standard
 /// output has whole lines only, even when the program is killed. Prints the number of sentences on standard error if

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise score-pairs --model RUN INPUT OUTPUT
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,13 +24,19 @@ struct ScorePairsCommand {
   TranslationFormat format;
 };
 
+std::vector<std::filesystem::path> input_paths(const ScorePairsCommand& command) {
+  std::vector<std::filesystem::path> paths(command.settings.models.begin(), command.settings.models.end());
+  paths.insert(paths.end(), {command.inputs, command.outputs});
+  return paths;
+}
+
 void run_score_pairs(ScorePairsCommand command) {
   require_alignments("score-pairs", command.settings.options.recorded_heads, command.format.has_alignments,
                      "--alignments");
   require_one_standard_input("score-pairs", {"the inputs", command.inputs}, {"the outputs", command.outputs});
   RequestReader pairs({.path = command.inputs, .caller = "score-pairs"},
                       TextLinesOptions{.path = command.outputs, .caller = "score-pairs"});
-  const std::unique_ptr<AtomicFile> destination = open_output(command.destination, "score-pairs");
+  const std::unique_ptr<AtomicFile> destination = open_output(command.destination, input_paths(command), "score-pairs");
   std::vector<ModelFiles> models = read_models(command.settings.models, "score-pairs");
   TranslatorOptions& options = command.settings.options;
   options.search = models.front().experiment.search;

@@ -86,6 +86,12 @@ CLI::Option* add_number(CLI::App& command, const std::string& names, FieldValue 
   return is_list ? option : option->expected(1);
 }
 
+void add_overwrite_option(CLI::App& command, Overwrite& overwrite) {
+  command.add_flag_callback(
+      "--overwrite", [&overwrite] { overwrite = Overwrite::kYes; },
+      "replace the directory of --out if it exists and a command of Edgewise wrote it");
+}
+
 void add_threads_option(CLI::App& command, int& threads) {
   add_number(command, "--threads", &threads,
              "the number of threads; default 0: OMP_NUM_THREADS, or the number of available cores",

@@ -11,6 +11,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/fields.h"
 #include "edgewise/base/utf8.h"
+#include "edgewise/translate/output_path.h"
 #include "edgewise/translate/translator.h"
 
 // Options that several commands share.
@@ -57,6 +58,9 @@ CLI::Option* add_path(CLI::App& command, const std::string& names, Value& value,
     return std::string();
   });
 }
+
+/// Adds --overwrite, which lets a command replace the directory of --out.
+void add_overwrite_option(CLI::App& command, Overwrite& overwrite);
 
 /// The path of a text, and the option that gives it.
 struct NamedPath {

@@ -2,6 +2,7 @@
 // edgewise translate --model RUN [INPUT]
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -23,6 +24,7 @@
 #include "edgewise/base/utf8.h"
 #include "edgewise/base/version.h"
 #include "edgewise/text/text_shards.h"
+#include "edgewise/translate/part_file.h"
 
 namespace edgewise {
 namespace {
@@ -75,6 +77,19 @@ TextLinesOptions text_options(const TranslateCommand& command, const std::string
     options.long_lines = LongLines::kCut;
   }
   return options;
+}
+
+/// Returns the paths of all that the command reads.
+std::vector<std::filesystem::path> input_paths(const TranslateCommand& command) {
+  std::vector<std::filesystem::path> paths(command.settings.models.begin(), command.settings.models.end());
+  paths.insert(paths.end(), command.inputs.begin(), command.inputs.end());
+  if (command.inputs.empty()) paths.emplace_back("-");
+  if (!command.prefixes.empty()) paths.emplace_back(command.prefixes);
+  return paths;
+}
+
+std::unique_ptr<AtomicFile> open_output_file(const TranslateCommand& command) {
+  return open_output(command.output, input_paths(command), "translate");
 }
 
 RequestReader open_requests(const TranslateCommand& command) {
@@ -169,7 +184,7 @@ Translator open_translator(TranslateCommand& command) {
 
 void run_lines(TranslateCommand command) {
   RequestReader requests = open_requests(command);
-  const std::unique_ptr<AtomicFile> output = open_output(command.output, "translate");
+  const std::unique_ptr<AtomicFile> output = open_output_file(command);
   Translator translator = open_translator(command);
   command.format.is_n_best = translator.search_options().n_best > 1;
   write_translations(translator, requests, output.get(), "translate", command.format);
@@ -184,7 +199,7 @@ void require_one_output(const Translator& translator, std::string_view mode) {
 
 void run_text(TranslateCommand command) {
   TextReader reader(text_options(command, command.input()), command.text.line_breaks);
-  const std::unique_ptr<AtomicFile> output = open_output(command.output, "translate");
+  const std::unique_ptr<AtomicFile> output = open_output_file(command);
   Translator translator = open_translator(command);
   require_one_output(translator, "--text");
   write_text(translator, reader, output.get(), "translate", command.text);
@@ -196,7 +211,7 @@ void run_html(TranslateCommand command) {
                                                .bad_text = command.bad_text,
                                                .max_bytes = command.max_document,
                                                .report = print_report});
-  const std::unique_ptr<AtomicFile> output = open_output(command.output, "translate");
+  const std::unique_ptr<AtomicFile> output = open_output_file(command);
   Translator translator = open_translator(command);
   require_one_output(translator, "--html");
   write_html(translator, html, output.get(), "translate", command.text.language);
@@ -238,12 +253,24 @@ PartRecord part_record(const TranslateCommand& command, std::span<const ListedDi
   return record;
 }
 
+/// Throws Error if a part that the command may write is one of its inputs.
+void check_no_part_is_input(const TranslateCommand& command, std::int64_t shards) {
+  const std::vector<std::filesystem::path> inputs = input_paths(command);
+  for (std::int64_t shard = 0; shard < shards; ++shard) {
+    const PartPaths paths = part_paths(command.output, shard, shards);
+    for (const std::filesystem::path& path : {paths.part, paths.record, paths.unfinished}) {
+      check_output_file(path, inputs, "translate");
+    }
+  }
+}
+
 void run_shards(TranslateCommand command) {
   const ShardChoice choice = parse_shard_choice(*command.shard, "translate");
   std::vector<ListedDirectory> models;
   for (const std::string& path : command.settings.models) {
     models.emplace_back(find_model(path, "translate"), "translate");
   }
+  check_no_part_is_input(command, choice.shards);
   translate_shards({.inputs = command.inputs,
                     .out = command.output,
                     .choice = choice,
@@ -267,6 +294,7 @@ void run_merge(const TranslateCommand& command, const CLI::App& translate) {
   check(!command.output.empty(), "translate: --merge is set, needs --out, the text to write");
   check(std::ranges::count(command.inputs, "-") == 0,
         "translate: --merge is set and the input is standard input, needs files");
+  check_output_file(command.output, input_paths(command), "translate");
   merge_shards({.inputs = command.inputs, .out = command.output, .shards = command.merge}, "translate");
 }
 
