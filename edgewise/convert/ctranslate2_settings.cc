@@ -7,6 +7,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
+#include "edgewise/convert/neutral_settings.h"
 
 namespace edgewise {
 namespace {
@@ -45,6 +46,8 @@ class SettingsReader {
     refuse_other_layers();
     read_tokens();
     settings_.expect_all_used();
+    config_.require_boolean("multi_query_attention", false);
+    config_.expect_all_known(kNeutralConfigMembers);
     return result_;
   }
 

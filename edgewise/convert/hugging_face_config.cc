@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/convert/hugging_face_config.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -9,11 +10,14 @@
 #include "edgewise/base/sort_unique.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/json_settings.h"
+#include "edgewise/convert/neutral_settings.h"
 
 namespace edgewise {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kForcedEnd = "forced_eos_token_id";
 
 /// Values of members that config.json may lack; those of the classes MarianConfig and M2M100Config.
 struct FamilyDefaults {
@@ -78,6 +82,26 @@ void check_first_position(const JsonSettings& config) {
   if (padding != kPadding) {
     config.refuse("pad_token_id", std::to_string(padding), fmt::format("{}, from which positions count", kPadding));
   }
+}
+
+/// Throws Error for members that say that the model has another architecture.
+void refuse_other_models(const JsonSettings& config, HuggingFaceFamily family) {
+  const bool is_marian = family == HuggingFaceFamily::kMarian;
+  const std::string_view needed = is_marian ? "MarianMTModel" : "M2M100ForConditionalGeneration";
+  if (const JsonValue* classes = config.find("architectures")) {
+    const bool has_class = classes->kind == JsonKind::kArray &&
+                           std::ranges::find(classes->items, needed, &JsonValue::text) != classes->items.end();
+    if (!has_class) config.refuse("architectures", describe(*classes), needed);
+  }
+  config.require_boolean("is_encoder_decoder", true);
+  for (const char* key :
+       {"add_bias_logits", "add_cross_attention", "add_final_layer_norm", "force_bos_token_to_be_generated",
+        "is_decoder", "normalize_before", "normalize_embedding", "tie_encoder_decoder"}) {
+    config.require_boolean(key, false);
+  }
+  config.require_boolean("static_position_embeddings", true);
+  for (const char* key : {"prefix", "pruned_heads", "quantization_config"}) config.require_absent(key);
+  if (!is_marian) config.require_boolean("share_encoder_decoder_embeddings", true);
 }
 
 TransformerOptions read_model(const JsonSettings& config, const FamilyDefaults& defaults) {
@@ -149,9 +173,11 @@ void refuse_other_search(const JsonSettings& settings) {
   refuse_number("encoder_no_repeat_ngram_size", 0);
   refuse_number("encoder_repetition_penalty", 1);
   refuse_number("min_new_tokens", 0);
-  for (const char* key : {"begin_suppress_tokens", "forced_decoder_ids", "sequence_bias", "force_words_ids",
-                          "constraints", "exponential_decay_length_penalty", "stop_strings", "penalty_alpha",
-                          "guidance_scale", "watermarking_config", "prompt_lookup_num_tokens"}) {
+  refuse_boolean("token_healing");
+  for (const char* key :
+       {"begin_suppress_tokens", "forced_decoder_ids", "sequence_bias", "force_words_ids", "constraints",
+        "exponential_decay_length_penalty", "stop_strings", "penalty_alpha", "guidance_scale", "watermarking_config",
+        "prompt_lookup_num_tokens", "max_time", "dola_layers"}) {
     refuse_any(key);
   }
 }
@@ -172,7 +198,7 @@ std::int64_t read_max_length(const JsonSettings& settings) {
   return settings.whole_number("max_length").value_or(kDefaultOfGenerate);
 }
 
-SearchOptions read_search(const JsonSettings& settings, std::int64_t end) {
+SearchOptions read_search(const JsonSettings& settings) {
   refuse_other_search(settings);
   SearchOptions search;
   search.rules = BeamRules::kHuggingFace;
@@ -185,12 +211,26 @@ SearchOptions read_search(const JsonSettings& settings, std::int64_t end) {
   search.repetition_penalty = settings.number("repetition_penalty").value_or(1.0);
   search.stop_when = read_stop(settings);
   search.renormalize = settings.boolean("renormalize_logits").value_or(false);
-  const std::optional<std::int64_t> forced_end = read_token(settings, "forced_eos_token_id");
-  if (forced_end && *forced_end != end) {
-    settings.refuse("forced_eos_token_id", std::to_string(*forced_end), fmt::format("{} as eos_token_id", end));
-  }
-  search.force_end = forced_end.has_value();
+  search.force_end = read_token(settings, kForcedEnd).has_value();
   return search;
+}
+
+/// Throws Error unless the tokens of a file are in the vocabulary of the outputs. `end` is the end token of a file that
+/// names none.
+void check_special_tokens(const JsonSettings& settings, std::int64_t vocabulary, std::int64_t end) {
+  for (const char* key :
+       {"pad_token_id", "bos_token_id", "decoder_start_token_id", "eos_token_id", kForcedEnd, "forced_bos_token_id"}) {
+    const std::optional<std::int64_t> token = read_token(settings, key);
+    if (token && *token >= vocabulary) {
+      settings.refuse(key, std::to_string(*token),
+                      fmt::format("the number of one of the {} tokens, which count from 0", vocabulary));
+    }
+  }
+  const std::int64_t needed = read_token(settings, "eos_token_id").value_or(end);
+  const std::optional<std::int64_t> forced_end = read_token(settings, kForcedEnd);
+  if (forced_end && *forced_end != needed) {
+    settings.refuse(kForcedEnd, std::to_string(*forced_end), fmt::format("{} as eos_token_id", needed));
+  }
 }
 
 }  // namespace
@@ -201,13 +241,15 @@ HuggingFaceConfig read_hugging_face_config(const fs::path& directory, std::strin
   const fs::path generation = directory / "generation_config.json";
   // As in transformers 5, members of config.json have no effect on generate() if the other file exists.
   const bool has_generation = has_entry(generation, caller);
-  const JsonSettings settings = has_generation ? JsonSettings::read(generation, caller) : config;
+  const JsonSettings read = has_generation ? JsonSettings::read(generation, caller) : JsonSettings("");
+  const JsonSettings& settings = has_generation ? read : config;
   const auto special_token = [&](const std::string& key, std::int64_t by_default) {
     const std::optional<std::int64_t> token = read_token(settings, key);
     return token ? *token : read_token(config, key).value_or(by_default);
   };
   HuggingFaceConfig result;
   result.family = defaults.family;
+  refuse_other_models(config, result.family);
   result.model = read_model(config, defaults);
   result.positions = config.whole_number("max_position_embeddings").value_or(1024);
   const bool is_marian = result.family == HuggingFaceFamily::kMarian;
@@ -216,13 +258,22 @@ HuggingFaceConfig read_hugging_face_config(const fs::path& directory, std::strin
   result.has_tied_projection = config.boolean("tie_word_embeddings").value_or(true);
   result.padding = special_token("pad_token_id", defaults.padding);
   result.begin = special_token("decoder_start_token_id", defaults.begin);
+  // generate() begins outputs with bos_token_id if its own file names no other token.
+  const bool has_begin = read_token(settings, "decoder_start_token_id").has_value();
+  if (has_generation && !has_begin) result.begin = read_token(settings, "bos_token_id").value_or(result.begin);
   result.end = special_token("eos_token_id", defaults.end);
+  for (const JsonSettings* file : {&config, &settings}) {
+    check_special_tokens(*file, result.model.output_vocabulary, result.end);
+  }
   result.forced_token = read_token(settings, "forced_bos_token_id");
   result.forbidden = read_tokens(settings, "bad_words_ids");
   for (const std::int64_t token : read_tokens(settings, "suppress_tokens")) result.forbidden.push_back(token);
   sort_unique(result.forbidden);
-  result.search = read_search(settings, result.end);
+  result.search = read_search(settings);
   if (is_marian && !has_generation) result.search.force_end = true;  // the default of MarianConfig
+  const std::string without_effect = fmt::format("{} {}", kNeutralMembers, kNeutralSearchMembers);
+  config.expect_all_known(has_generation ? fmt::format("{} {}", without_effect, kSearchMembers) : without_effect);
+  if (has_generation) settings.expect_all_known(kNeutralSearchMembers);
   return result;
 }
 

@@ -13,6 +13,7 @@
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/json_settings.h"
 #include "edgewise/convert/multilingual_tokens.h"
+#include "edgewise/convert/neutral_settings.h"
 #include "edgewise/convert/token_list_builder.h"
 #include "edgewise/text/mapped_vocabulary.h"
 
@@ -22,6 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kMask = "<mask>";
+constexpr std::string_view kEndToken = "</s>";
+constexpr std::string_view kPaddingToken = "<pad>";
 
 std::string where(std::string_view caller, const fs::path& path) {
   return fmt::format("{}: {}", caller, path.string());
@@ -127,6 +130,15 @@ std::optional<std::string> token_name(const JsonSettings& settings, const std::s
   return content->second.text;
 }
 
+/// Throws Error unless `tokens` have, at the number of a special token, the name that the tokenizer uses for it.
+void check_name(const std::vector<std::string>& tokens, std::int64_t number, std::string_view name,
+                const std::string& where) {
+  const bool is_listed = number < std::ssize(tokens);
+  const std::string found = is_listed ? tokens[static_cast<std::size_t>(number)] : "";
+  check(is_listed && found == name, "{}: token {} is {}, needs {} as in the settings of the tokenizer", where, number,
+        is_listed ? quote(found) : "missing", quote(name));
+}
+
 HuggingFaceVocabulary read_marian(const fs::path& directory, const HuggingFaceConfig& config,
                                   const JsonSettings& settings, std::string_view caller) {
   const bool is_shared = !settings.boolean("separate_vocabs").value_or(false);
@@ -134,15 +146,19 @@ HuggingFaceVocabulary read_marian(const fs::path& directory, const HuggingFaceCo
     settings.refuse("separate_vocabs", "true", "false, as config.json has share_encoder_decoder_embeddings");
   }
   const std::string unknown = token_name(settings, "unk_token").value_or(std::string(kUnknownToken));
-  const auto read_list = [&](const char* file, std::int64_t size) {
+  const std::string end = token_name(settings, "eos_token").value_or(std::string(kEndToken));
+  const std::string padding = token_name(settings, "pad_token").value_or(std::string(kPaddingToken));
+  const auto read_list = [&](const char* file, std::int64_t size, bool is_output) {
     const fs::path path = directory / file;
-    return TokenListBuilder(read_numbered_tokens(path, caller), size, special_tokens(config), unknown,
-                            where(caller, path));
+    std::vector<std::string> tokens = read_numbered_tokens(path, caller);
+    check_name(tokens, config.end, end, where(caller, path));
+    if (is_output) check_name(tokens, config.padding, padding, where(caller, path));
+    return TokenListBuilder(std::move(tokens), size, special_tokens(config), unknown, where(caller, path));
   };
-  TokenListBuilder input = read_list("vocab.json", config.model.input_vocabulary);
+  TokenListBuilder input = read_list("vocab.json", config.model.input_vocabulary, is_shared);
   input.list().rules.forbidden = config.forbidden;
   if (is_shared) return {.vocabularies = make_marian_vocabularies(directory, std::move(input), std::nullopt, caller)};
-  TokenListBuilder output = read_list("target_vocab.json", config.model.output_vocabulary);
+  TokenListBuilder output = read_list("target_vocab.json", config.model.output_vocabulary, true);
   output.list().rules.forbidden = config.forbidden;
   return {.vocabularies = make_marian_vocabularies(directory, std::move(input), std::move(output), caller),
           .is_shared = false};
@@ -156,6 +172,10 @@ HuggingFaceVocabulary read_multilingual(const fs::path& directory, const Hugging
   const bool is_nllb = tokenizer != "M2M100Tokenizer" && !has_entry(list, caller);
   MultilingualTokens tokens = {
       .listed = is_nllb ? nllb_tokens(*pieces) : read_numbered_tokens(list, caller), .added = {}, .is_nllb = is_nllb};
+  check_name(tokens.listed, config.end, token_name(settings.config(), "eos_token").value_or(std::string(kEndToken)),
+             where(caller, directory));
+  check_name(tokens.listed, config.padding,
+             token_name(settings.config(), "pad_token").value_or(std::string(kPaddingToken)), where(caller, directory));
   tokens.added = settings.tokens_from(std::ssize(tokens.listed), is_nllb);
   if (settings.config().boolean("legacy_behaviour").value_or(false)) tokens.place = LanguagePlace::kAfterInput;
   TokenListBuilder builder =
@@ -197,6 +217,9 @@ HuggingFaceVocabulary read_hugging_face_vocabulary(const fs::path& directory, co
   constexpr double kNone = 1e9;
   const std::optional<double> longest = settings.config().number("model_max_length");
   if (longest && *longest > 0 && *longest < kNone) vocabulary.longest = static_cast<std::int64_t>(*longest);
+  const JsonValue* pieces = settings.config().find("sp_model_kwargs");
+  if (pieces != nullptr && !pieces->members.empty()) settings.config().refuse("sp_model_kwargs", "set", "{}");
+  settings.config().expect_all_known(kNeutralTokenizerMembers);
   return vocabulary;
 }
 

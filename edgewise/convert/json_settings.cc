@@ -8,6 +8,7 @@
 #include "edgewise/base/files.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/utf8.h"
+#include "edgewise/convert/neutral_settings.h"
 
 namespace edgewise {
 namespace {
@@ -100,6 +101,7 @@ JsonSettings JsonSettings::parse(std::string_view text, std::string where) {
 }
 
 const JsonValue* JsonSettings::find(const std::string& key) const {
+  asked_.insert(key);
   const auto found = members_.find(key);
   return found == members_.end() || found->second.is_null() ? nullptr : &found->second;
 }
@@ -148,6 +150,15 @@ void JsonSettings::require_absent(const std::string& key) const {
   const JsonValue* value = find(key);
   const bool is_empty = value == nullptr || (value->kind == JsonKind::kArray && value->items.empty());
   if (!is_empty) refuse(key, describe(*value), "null, because Edgewise has no such option");
+}
+
+void JsonSettings::expect_all_known(std::string_view without_effect) const {
+  for (const auto& [key, value] : members_) {
+    const bool is_known = asked_.contains(key) || key.starts_with('_') || is_listed(without_effect, key);
+    if (is_known || value.is_null()) continue;
+    refuse(printable(key), describe(value),
+           "to be left out, because Edgewise does not know whether it changes translations");
+  }
 }
 
 void JsonSettings::refuse(const std::string& key, std::string_view has, std::string_view needs) const {

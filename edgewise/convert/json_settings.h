@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +56,10 @@ class JsonSettings {
   void require_boolean(const std::string& key, bool only) const;
   void require_absent(const std::string& key) const;
 
+  /// Throws Error for a member that is not null, that no function of this class was asked for, and that is not in
+  /// `without_effect` (neutral_settings.h). Names that begin with an underscore have no effect.
+  void expect_all_known(std::string_view without_effect) const;
+
   /// Throws an Error about a member.
   [[noreturn]] void refuse(const std::string& key, std::string_view has, std::string_view needs) const;
 
@@ -62,6 +68,7 @@ class JsonSettings {
 
   std::string where_;
   std::map<std::string, JsonValue> members_;
+  mutable std::set<std::string, std::less<>> asked_;
 };
 
 /// Returns a value as text for error messages, shortened: `[[0], [5]]`.

@@ -7,6 +7,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/manifest.h"
 #include "edgewise/base/utf8.h"
+#include "edgewise/convert/neutral_settings.h"
 #include "edgewise/convert/yaml_settings.h"
 
 namespace edgewise {
@@ -63,9 +64,25 @@ void refuse_other_models(const YamlSettings& settings) {
   settings.require("transformer-train-position-embeddings", "false");
   settings.require("transformer-train-positions", "false");
   settings.require("transformer-disable-position-embeddings", "false");
+  const std::string decoder_depth = settings.text("transformer-decoder-ffn-depth", "2");
+  if (decoder_depth != "0") settings.require("transformer-decoder-ffn-depth", "2");
+  for (const char* key : {"transformer-no-bias", "transformer-no-affine", "ulr", "no-nope"}) {
+    settings.require(key, "false");
+  }
+  for (const char* key : {"lemma-dim-emb", "factors-dim-emb"}) settings.require(key, "0");
+  for (const char* key : {"transformer-tied-layers", "input-types"}) settings.require_none(key);
   const std::string embedding = settings.text("transformer-postprocess-emb", "d");
   if (!embedding.empty() && embedding != "d") {
     settings.refuse("transformer-postprocess-emb", quote(embedding), "\"d\" or \"\"");
+  }
+}
+
+/// Throws Error for options of marian-decoder that change translations and that Edgewise does not have.
+void refuse_other_search(const YamlSettings& settings) {
+  for (const char* key :
+       {"best-deep", "force-decode", "ignore-model-config", "no-spm-decode", "no-spm-encode", "output-approx-knn",
+        "output-sampling", "shortlist", "skip-cost", "tsv", "tsv-fields", "weights"}) {
+    settings.require_none(key);
   }
 }
 
@@ -99,13 +116,16 @@ MarianDecoder read_marian_decoder(const fs::path& directory, std::string_view ca
   if (vocabularies.size() != 2) {
     settings.refuse("vocabs", fmt::format("a list of {}", vocabularies.size()), "those of input and output");
   }
-  return {
+  MarianDecoder decoder = {
       .model = path_in(directory, models[0], settings),
       .vocabularies = {path_in(directory, vocabularies[0], settings), path_in(directory, vocabularies[1], settings)},
       .max_length = settings.whole_number("max-length", 1000),
       .token_rules = {.allow_unknown = settings.boolean("allow-unk", false),
                       .allow_control = settings.boolean("allow-special", false)},
       .search = read_search(settings)};
+  refuse_other_search(settings);
+  settings.expect_all_known(kNeutralDecoderOptions);
+  return decoder;
 }
 
 TransformerOptions read_marian_options(TensorLookup& arrays, std::string_view where) {
@@ -127,6 +147,7 @@ TransformerOptions read_marian_options(TensorLookup& arrays, std::string_view wh
   options.final_norm = options.norm_placement == NormPlacement::kPre;
   options.activation = read_marian_activation(settings);
   options.tying = read_tying(settings);
+  settings.expect_all_known(kNeutralModelOptions);
   options.norm_epsilon = kMarianEpsilon;
   options.positions = PositionKind::kMarian;
   options.begin_embedding = BeginEmbedding::kZero;

@@ -6,6 +6,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/parse_number.h"
 #include "edgewise/base/utf8.h"
+#include "edgewise/convert/neutral_settings.h"
 
 namespace edgewise {
 
@@ -13,8 +14,13 @@ YamlSettings::YamlSettings(YamlValue file, std::string where) : file_(std::move(
   check(file_.kind == YamlValue::Kind::kMap, "{} is no map, needs keys with values", where_);
 }
 
+const YamlValue* YamlSettings::find(const std::string& key) const {
+  asked_.insert(key);
+  return file_.find(key);
+}
+
 const YamlValue* YamlSettings::find_scalar(const std::string& key, std::string_view needs) const {
-  const YamlValue* value = file_.find(key);
+  const YamlValue* value = find(key);
   if (value != nullptr && value->kind != YamlValue::Kind::kScalar) refuse(key, "a list or map", needs);
   return value;
 }
@@ -54,7 +60,7 @@ bool YamlSettings::boolean(const std::string& key, bool by_default) const {
 }
 
 std::vector<std::string> YamlSettings::list(const std::string& key) const {
-  const YamlValue* value = file_.find(key);
+  const YamlValue* value = find(key);
   check(value != nullptr, "{} has no {}, needs a list", where_, key);
   if (value->kind != YamlValue::Kind::kList) refuse(key, "no list", "one");
   std::vector<std::string> texts;
@@ -68,6 +74,26 @@ std::vector<std::string> YamlSettings::list(const std::string& key) const {
 void YamlSettings::require(const std::string& key, std::string_view only) const {
   const std::string found = text(key, only);
   if (found != only) refuse(key, quote(found), fmt::format("{}, because Edgewise has no such option", quote(only)));
+}
+
+void YamlSettings::require_none(const std::string& key) const {
+  const YamlValue* value = find(key);
+  if (value == nullptr) return;
+  const bool is_scalar = value->kind == YamlValue::Kind::kScalar;
+  const bool is_none = is_scalar ? value->text.empty() || value->text == "false" : value->items.empty();
+  if (!is_none) {
+    refuse(key, is_scalar ? quote(value->text) : "set", "to be left out, because Edgewise has no such option");
+  }
+}
+
+void YamlSettings::expect_all_known(std::string_view without_effect) const {
+  for (std::size_t i = 0; i < file_.keys.size(); ++i) {
+    const std::string& key = file_.keys[i];
+    if (asked_.contains(key) || is_listed(without_effect, key)) continue;
+    const YamlValue& value = file_.items[i];
+    refuse(printable(key), value.kind == YamlValue::Kind::kScalar ? quote(value.text) : "set",
+           "to be left out, because Edgewise does not know whether it changes translations");
+  }
 }
 
 void YamlSettings::refuse(const std::string& key, std::string_view has, std::string_view needs) const {

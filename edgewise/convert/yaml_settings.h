@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,17 +30,26 @@ class YamlSettings {
   /// Returns the texts of a list. Throws Error if the file lacks the key.
   std::vector<std::string> list(const std::string& key) const;
 
+  /// Throws Error unless the file lacks the key, or the value is empty, false or a list without elements.
+  void require_none(const std::string& key) const;
+
   /// Throws Error unless the value is `only`, or missing.
   void require(const std::string& key, std::string_view only) const;
+
+  /// Throws Error for a key that no function of this class was asked for and that is not in `without_effect`, such as a
+  /// merge key.
+  void expect_all_known(std::string_view without_effect) const;
 
   /// Throws an Error about a key.
   [[noreturn]] void refuse(const std::string& key, std::string_view has, std::string_view needs) const;
 
  private:
+  const YamlValue* find(const std::string& key) const;
   const YamlValue* find_scalar(const std::string& key, std::string_view needs) const;
 
   YamlValue file_;
   std::string where_;
+  mutable std::set<std::string, std::less<>> asked_;
 };
 
 }  // namespace edgewise

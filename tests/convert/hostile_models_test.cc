@@ -165,6 +165,64 @@ TEST_F(HostileModelTest, OfTransformersNamesTheSettingThatEdgewiseDoesNotHave) {
       });
 }
 
+TEST_F(HostileModelTest, OfTransformersNamesTheTokenOutsideTheVocabulary) {
+  std::vector<HostileModel> hostile;
+  for (const std::string& file : {kConfig, kGeneration}) {
+    for (const auto& [key, value] : {std::pair("decoder_start_token_id", "744"), std::pair("eos_token_id", "0"),
+                                     std::pair("forced_eos_token_id", "0"), std::pair("pad_token_id", "744")}) {
+      const std::string before = fmt::format("\"{}\": {}", key, value);
+      const std::string begin = fmt::format("{{}}/{}: {} is ", file, key);
+      hostile.push_back({begin + "too great", replace(file, before, fmt::format("\"{}\": 745", key)),
+                         begin + "745, needs the number of one of the 745 tokens, which count from 0"});
+      hostile.push_back({begin + "negative", replace(file, before, fmt::format("\"{}\": -1", key)),
+                         begin + "-1, needs the number of a token"});
+    }
+  }
+  expect_errors(folder_of_committed_models() / "marian_2", hostile);
+}
+
+TEST_F(HostileModelTest, OfTransformersNamesTheLayersThatTheClassDoesNotHave) {
+  const auto add_true = [](const std::string& key) {
+    return HostileModel{key, add(kConfig, fmt::format("\"{}\": true", key)),
+                        fmt::format("{{}}/config.json: {} is true, needs false", key)};
+  };
+  const auto set_true = [](const std::string& key) {
+    return HostileModel{key, replace(kConfig, fmt::format("\"{}\": false", key), fmt::format("\"{}\": true", key)),
+                        fmt::format("{{}}/config.json: {} is true, needs false", key)};
+  };
+  expect_errors(folder_of_committed_models() / "marian_2",
+                {set_true("normalize_before"),
+                 set_true("add_final_layer_norm"),
+                 add_true("normalize_embedding"),
+                 add_true("tie_encoder_decoder"),
+                 {"positions",
+                  replace(kConfig, R"("static_position_embeddings": true)", R"("static_position_embeddings": false)"),
+                  "{}/config.json: static_position_embeddings is false, needs true"},
+                 {"a decoder alone", replace(kConfig, R"("MarianMTModel")", R"("MarianForCausalLM")"),
+                  R"({}/config.json: architectures is ["MarianForCausalLM"], needs MarianMTModel)"},
+                 {"quantised weights", add(kConfig, R"("quantization_config": {"bits": 4})"),
+                  "{}/config.json: quantization_config is {…}, needs null"}});
+}
+
+TEST_F(HostileModelTest, NamesASettingThatTheImportDoesNotKnow) {
+  const std::string unknown = "needs to be left out, because Edgewise does not know whether it changes translations";
+  expect_errors(
+      folder_of_committed_models() / "marian_2",
+      {{"model", add(kConfig, R"("mixture": 2)"), "{}/config.json: mixture is 2, " + unknown},
+       {"search", add(kGeneration, R"("look_back": true)"), "{}/generation_config.json: look_back is true, " + unknown},
+       {"tokenizer", add("tokenizer_config.json", R"("do_lower_case": true)"),
+        "{}/tokenizer_config.json: do_lower_case is true, " + unknown}});
+  expect_errors(marian_model(),
+                {{"a merge key", replace("decoder.yml", "word-penalty: 0", "<<: {beam-size: 1}"),
+                  "{}/decoder.yml: << is set, " + unknown},
+                 {"a shortlist", replace("decoder.yml", "word-penalty: 0", "shortlist: [lex.s2t, 50, 50]"),
+                  "{}/decoder.yml: shortlist is set, needs to be left out, because Edgewise has no such option"},
+                 {"an option of the model", with_options("skip: false", "skip: false\ndeep-norm: true"),
+                  "{}/model.npz, special:model.yml: deep-norm is \"true\", " + unknown},
+                 {"tied layers", with_options("transformer-tied-layers: []", "transformer-tied-layers: [1, 1]"),
+                  "{}/model.npz, special:model.yml: transformer-tied-layers is set, needs to be left out"}});
+}
+
 TEST_F(HostileModelTest, OfM2m100NamesThePaddingThatMovesPositions) {
   expect_errors(folder_of_committed_models() / "m2m100_1",
                 {{"padding", replace(kConfig, R"("pad_token_id": 1)", R"("pad_token_id": 0)"),
@@ -215,6 +273,10 @@ TEST_F(HostileModelTest, OfTransformersNamesTheTokens) {
   expect_errors(folder_of_committed_models() / "marian_2",
                 {
                     {"a gap", replace("vocab.json", ": 5,", ": 5000,"), "{}/vocab.json: "},
+                    {"no end token", replace("vocab.json", "\"</s>\"", "\"</t>\""),
+                     R"({}/vocab.json: token 0 is "</t>", needs "</s>" as in the settings of the tokenizer)"},
+                    {"no padding", replace("vocab.json", "\"<pad>\"", "\"<fill>\""),
+                     R"({}/vocab.json: token 744 is "<fill>", needs "<pad>" as in the settings of the tokenizer)"},
                     {"a number twice", replace("vocab.json", ": 5,", ": 4,"), "{}/vocab.json: "},
                     {"a fraction", replace("vocab.json", ": 5,", ": 5.5,"), "{}/vocab.json"},
                     {"no unknown token", replace("vocab.json", "\"<unk>\"", "\"<unknown>\""),
