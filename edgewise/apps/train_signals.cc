@@ -35,7 +35,14 @@ void save_on_signal(int /*signal*/) { run_requests.save = true; }
 
 }  // namespace
 
-TrainSignals::TrainSignals() : save_({SIGUSR1}, save_on_signal) {}
+TrainSignals::TrainSignals() {
+  handle_until_exit(SIGUSR1, save_on_signal);
+  // The program, or the launcher that started it, blocked the signal until now (process_start.h).
+  sigset_t requests;
+  sigemptyset(&requests);
+  sigaddset(&requests, SIGUSR1);
+  sigprocmask(SIG_UNBLOCK, &requests, nullptr);
+}
 
 void TrainSignals::install() {
   run_requests.stop = false;

@@ -14,7 +14,8 @@ namespace edgewise {
 /// continue; before the first step, the request waits. At most one object may exist.
 class TrainSignals {
  public:
-  /// Handles SIGUSR1 only: the other signals still end the process, because nothing is to be saved before training.
+  /// Handles SIGUSR1 only, until the process ends, because a request that comes too late must not end it. The other
+  /// signals still end the process: nothing is to be saved before training.
   TrainSignals();
 
   /// Handles all signals. From now on, output that nobody reads does not delay the end of the run.
@@ -30,7 +31,6 @@ class TrainSignals {
   int signal() const;
 
  private:
-  SignalHandlers save_;
   std::optional<SignalHandlers> stop_;
 };
 

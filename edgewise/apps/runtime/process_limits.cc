@@ -9,6 +9,7 @@
 #include <new>
 
 #include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/runtime/openmp_environment.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/address_space.h"
 #include "edgewise/base/available_memory.h"
@@ -45,6 +46,7 @@ std::string address_space_text(std::int64_t left, std::int64_t needed) {
 
 int run_within_limits(const std::string& program, std::int64_t bytes, const std::function<int()>& run) {
   try {
+    report_openmp_environment(program);
     require_stack(program);
     if (has_address_space_limit()) {
       const std::int64_t left = address_space_left();

@@ -5,24 +5,40 @@
 #include "edgewise/base/unfinished_files.h"
 
 namespace edgewise {
+namespace {
+
+struct sigaction action_of(int signal) {
+  struct sigaction action = {};
+  sigaction(signal, nullptr, &action);
+  return action;
+}
+
+void set_handler(int signal, void (*handler)(int), WaitingCalls waiting_calls) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  sigfillset(&action.sa_mask);
+  action.sa_flags = waiting_calls == WaitingCalls::kGoOn ? SA_RESTART : 0;
+  sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
 
 SignalHandlers::SignalHandlers(std::initializer_list<int> signals, void (*handler)(int), WaitingCalls waiting_calls,
                                IgnoredSignals ignored) {
   for (const int signal : signals) {
-    struct sigaction before = {};
-    sigaction(signal, nullptr, &before);
+    const struct sigaction before = action_of(signal);
     if (before.sa_handler == SIG_IGN && ignored == IgnoredSignals::kStayIgnored) continue;
-    struct sigaction action = {};
-    action.sa_handler = handler;
-    sigfillset(&action.sa_mask);
-    action.sa_flags = waiting_calls == WaitingCalls::kGoOn ? SA_RESTART : 0;
-    sigaction(signal, &action, nullptr);
+    set_handler(signal, handler, waiting_calls);
     previous_.push_back({signal, before});
   }
 }
 
 SignalHandlers::~SignalHandlers() {
   for (const PreviousAction& previous : previous_) sigaction(previous.signal, &previous.action, nullptr);
+}
+
+void handle_until_exit(int signal, void (*handler)(int)) {
+  if (action_of(signal).sa_handler != SIG_IGN) set_handler(signal, handler, WaitingCalls::kGoOn);
 }
 
 void end_process(int signal) {

@@ -33,6 +33,9 @@ class SignalHandlers {
   std::vector<PreviousAction> previous_;
 };
 
+/// Handles a signal from now on, unless the process was started to ignore the signal.
+void handle_until_exit(int signal, void (*handler)(int));
+
 /// A signal handler that removes the temporary files of unfinished output and ends the process by the signal, unless it
 /// repeats a signal that another handler handled (end_signals.h).
 void end_process(int signal);
