@@ -101,7 +101,19 @@ std::string Progress::format_line(const StepReport& report) const {
   return line;
 }
 
+/// Warns once of a training that ends before its learning rate has risen.
+void Progress::check_length(const StepReport& report) {
+  const std::int64_t warmup = experiment_.train.warmup;
+  if (has_checked_length_ || !report.last_step) return;
+  has_checked_length_ = true;
+  if (*report.last_step >= warmup) return;
+  on_warning(0, fmt::format("the training has about {} steps, and its learning rate rises for {}, train.warmup; set a "
+                            "smaller train.warmup, or more train.steps or train.epochs",
+                            *report.last_step, warmup));
+}
+
 void Progress::on_step(const StepReport& report) {
+  check_length(report);
   const auto now = std::chrono::steady_clock::now();
   if (!is_live_ || now - last_drawn_ < kRedrawInterval) return;
   last_drawn_ = now;
@@ -123,7 +135,7 @@ void Progress::on_validation(std::int64_t step, const Validation& validation, bo
 
 void Progress::on_warning(std::int64_t step, const std::string& warning) {
   finish_line();
-  print_error("step {}: {}\n", step, printable(warning));
+  print_error("{}warning: {}\n", step > 0 ? fmt::format("step {}: ", step) : "", printable(warning));
 }
 
 void Progress::finish_line() {

@@ -36,11 +36,13 @@ class Progress : public RunObserver {
 
  private:
   std::string format_line(const StepReport& report) const;
+  void check_length(const StepReport& report);
 
   const Experiment& experiment_;
   TrainSignals& signals_;
   bool is_live_;
   bool line_is_open_ = false;
+  bool has_checked_length_ = false;
   std::chrono::steady_clock::time_point last_drawn_;
   Validation last_validation_;  // empty before the first validation
 };

@@ -20,6 +20,7 @@
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/run_config.h"
 #include "edgewise/experiment/share_vocabularies.h"
+#include "edgewise/experiment/training_doubts.h"
 #include "edgewise/experiment/translation_task.h"
 #include "edgewise/kernels/gemm/gemm.h"
 #include "edgewise/nn/serialize.h"
@@ -141,6 +142,25 @@ std::int64_t count_training_pairs(const EncodedText& pairs, const Corpus& corpus
   return report.kept;
 }
 
+/// Warns about vocabularies that do not fit the training pairs, of which it reads a sample.
+void warn_of_vocabularies(const Corpus& corpus, const Vocabularies& vocabularies, RunObserver& observer) {
+  constexpr std::int64_t kMostPairs = 10'000;
+  SentencePairs sample;
+  for (const TrainingText& text : corpus.train) {
+    const SentencePairs pairs = sample_pairs(*text.text, kMostPairs / std::ssize(corpus.train));
+    sample.inputs.insert(sample.inputs.end(), pairs.inputs.begin(), pairs.inputs.end());
+    sample.outputs.insert(sample.outputs.end(), pairs.outputs.begin(), pairs.outputs.end());
+  }
+  const auto warn = [&](std::string_view side, const std::vector<std::string>& sentences,
+                        const Vocabulary& vocabulary) {
+    for (const std::string& doubt : describe_vocabulary_doubts(side, sentences, vocabulary)) {
+      observer.on_warning(0, doubt);
+    }
+  };
+  warn("input", sample.inputs, *vocabularies.input);
+  warn("output", sample.outputs, *vocabularies.output);
+}
+
 /// Throws CollectiveError unless all processes train and validate with the same pairs.
 void check_same_pairs(ProcessGroup& processes, const BatchShares& batches, const SentencePairs& valid) {
   if (processes.size() == 1) return;
@@ -197,6 +217,7 @@ TrainResult train(const Experiment& experiment, const std::filesystem::path& run
         corpus.train, PairEncoder(vocabularies.input, vocabularies.output, training_encode_options(experiment)));
     observer.on_data(count_training_pairs(*pairs, corpus, is_first && !settings.is_resumed, observer), corpus,
                      vocabularies);
+    if (is_first && !settings.is_resumed) warn_of_vocabularies(corpus, vocabularies, observer);
     batches.emplace(pairs, experiment.batch, experiment.train.seed, ranks);
     if (device.is_cpu()) require_training_memory(model_options, experiment.train, *batches, processes);
     validation = encode_evaluation_pairs(experiment, std::move(corpus.valid), vocabularies);
@@ -212,7 +233,8 @@ TrainResult train(const Experiment& experiment, const std::filesystem::path& run
   TranslationTask task({experiment, vocabularies, model}, std::move(validation), processes);
   TensorBoard tensorboard(run, task, experiment.train.clip_norm);
   AttentionLog attention(run);
-  Observers observers(is_first ? std::vector<TrainObserver*>{&observer, &tensorboard, &attention}
+  LossDoubt doubt(observer, vocabularies.output->size(), experiment.train.warmup);
+  Observers observers(is_first ? std::vector<TrainObserver*>{&observer, &tensorboard, &attention, &doubt}
                                : std::vector<TrainObserver*>{&observer});
   Trainer trainer(experiment.train, task, *batches, observers, processes, device);
   if (is_first) trainer.open(run, start.prepared->take_lock());

@@ -42,6 +42,15 @@ bool has_letters_without_spaces(char32_t code_point) {
   return U_SUCCESS(status) != 0 && uscript_breaksBetweenLetters(script) != 0;
 }
 
+int script_of(char32_t code_point) {
+  UErrorCode status = U_ZERO_ERROR;
+  const UScriptCode script = uscript_getScript(static_cast<UChar32>(code_point), &status);
+  const bool has_script = U_SUCCESS(status) != 0 && script > USCRIPT_INHERITED;
+  return has_script ? static_cast<int>(script) : kNoScript;
+}
+
+std::string_view script_name(int script) { return uscript_getName(static_cast<UScriptCode>(script)); }
+
 bool is_wide(char32_t code_point) {
   const auto width = u_getIntPropertyValue(static_cast<UChar32>(code_point), UCHAR_EAST_ASIAN_WIDTH);
   return width == U_EA_WIDE || width == U_EA_FULLWIDTH;

@@ -24,6 +24,13 @@ bool is_lowercase(char32_t code_point);          // Ll
 /// Returns whether the code point is of a script that is written without spaces between words: Han, Thai and others.
 bool has_letters_without_spaces(char32_t code_point);
 
+/// Returns the number of the script that the code point belongs to, or kNoScript for characters of several scripts.
+int script_of(char32_t code_point);
+inline constexpr int kNoScript = -1;
+
+/// Returns the English name of a script: "Cyrillic".
+std::string_view script_name(int script);
+
 /// Returns whether the code point fills two columns of a terminal: Chinese, Japanese and Korean characters and marks.
 bool is_wide(char32_t code_point);
 

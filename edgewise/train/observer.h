@@ -63,7 +63,8 @@ class TrainObserver {
   /// Called after a checkpoint was written: "RUN/last", "RUN/best", "RUN/step-00001200".
   virtual void on_save(std::int64_t /*step*/, const std::filesystem::path&) {}
 
-  /// Called for a problem that does not end training: a failed save, a spike of the loss, a damaged checkpoint.
+  /// Called for a problem that does not end training: a failed save, a spike of the loss, a damaged checkpoint, losses
+  /// of a model that learns nothing. The step is 0 for a problem that is found before the first step.
   virtual void on_warning(std::int64_t /*step*/, const std::string&) {}
 };
 
