@@ -1,12 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/options/experiment.h"
 
+#include <algorithm>
+#include <string>
+
 #include "edgewise/base/config.h"
 #include "edgewise/base/files.h"
 
 namespace edgewise {
 
 namespace {
+
+/// Returns the default of train.schedule: noam does not use learning_rate, and no schedule but constant, of those that
+/// need no steps, does without a warm-up.
+ScheduleKind default_schedule(const TrainOptions& given, bool has_rate) {
+  if (given.warmup == 0) return ScheduleKind::kConstant;
+  return has_rate ? ScheduleKind::kInverseSqrt : ScheduleKind::kNoam;
+}
+
+/// Returns the defaults of [train], some of which depend on the options that the config has. The highest rate of noam
+/// depends on the warm-up, which therefore stays as it is for noam.
+TrainOptions train_defaults(std::string_view toml, std::string_view name, std::span<const std::string> overrides) {
+  Experiment others;  // another default shows whether the config has the option
+  others.train.learning_rate *= 2;
+  const TrainOptions first = parse_config<Experiment>(toml, name, overrides).train;
+  const TrainOptions second = parse_config(toml, name, overrides, others).train;
+  Experiment defaults;
+  defaults.train.schedule = default_schedule(first, first.learning_rate == second.learning_rate);
+  const ScheduleKind schedule = parse_config(toml, name, overrides, defaults).train.schedule;
+  if (schedule != ScheduleKind::kNoam && first.steps > 0) {
+    defaults.train.warmup = std::min(defaults.train.warmup, std::max<std::int64_t>(first.steps / 10, 1));
+  }
+  return defaults.train;
+}
+
+/// Returns the defaults of a config: those of the preset of its model, those that the size of its vocabulary and its
+/// number of vocabularies allow, and those of its training.
+Experiment defaults_for(std::string_view toml, std::string_view name, std::span<const std::string> overrides) {
+  constexpr std::int64_t kPieces = 8000;
+  const auto first = parse_config<Experiment>(toml, name, overrides);
+  Experiment defaults;
+  const bool learns_pieces = first.vocabulary.kind == VocabularyKind::kSentencePiece && first.vocabulary.file.empty();
+  if (learns_pieces) defaults.vocabulary.size = kPieces;
+  defaults.model = TransformerOptions::from_preset(first.model.preset);
+  if (defaults.model.tying == Tying::kAll && !first.vocabulary.shared) defaults.model.tying = Tying::kOutput;
+  defaults.train = train_defaults(toml, name, overrides);
+  return defaults;
+}
 
 /// Returns the defaults of a config whose model is trained already.
 Experiment defaults_of(const Experiment& model) {
@@ -27,11 +67,7 @@ std::string read_config_text(const std::filesystem::path& config) {
 }  // namespace
 
 Experiment parse_experiment(std::string_view toml, std::string_view name, std::span<const std::string> overrides) {
-  // The first pass finds the preset; its options are the defaults of the second pass.
-  const auto first = parse_config<Experiment>(toml, name, overrides);
-  Experiment defaults;
-  defaults.model = TransformerOptions::from_preset(first.model.preset);
-  return parse_config(toml, name, overrides, defaults);
+  return parse_config(toml, name, overrides, defaults_for(toml, name, overrides));
 }
 
 Experiment read_experiment(const std::filesystem::path& config, std::span<const std::string> overrides) {
@@ -40,7 +76,10 @@ Experiment read_experiment(const std::filesystem::path& config, std::span<const 
 
 Experiment read_experiment(const std::filesystem::path& config, std::span<const std::string> overrides,
                            const Experiment& model) {
-  return parse_config(read_config_text(config), config.string(), overrides, defaults_of(model));
+  const std::string toml = read_config_text(config);
+  Experiment defaults = defaults_of(model);
+  defaults.train = train_defaults(toml, config.string(), overrides);
+  return parse_config(toml, config.string(), overrides, defaults);
 }
 
 }  // namespace edgewise

@@ -90,8 +90,12 @@ struct Experiment {
   }
 };
 
-/// Reads a config file. Defaults of the [model] section are those of model.preset. `overrides` have the form
-/// `section.key=value`. Throws Error, with line and column, for unknown keys and values that do not fit.
+/// Reads a config file. Defaults of the [model] section are those of model.preset. Defaults do not contradict the
+/// options that the config has: model.tying is output instead of all for two vocabularies; vocabulary.size is 8000 with
+/// vocabulary.kind=sentencepiece; train.schedule is constant with train.warmup=0, inverse_sqrt with
+/// train.learning_rate, and noam otherwise; train.warmup is at most a tenth of train.steps, unless the schedule is
+/// noam. `overrides` have the form `section.key=value`. Throws Error, with line and column, for unknown keys and values
+/// that do not fit.
 Experiment read_experiment(const std::filesystem::path& config, std::span<const std::string> overrides = {});
 
 /// Reads a config whose model is trained already. The options of [model], [vocabulary] and [search], data.end_input and

@@ -100,14 +100,19 @@ struct TrainOptions {
         at_least(1).at_most(65536));
     field("exchange", self.exchange,
           "number format of the gradients that are summed over virtual ranks: fp32, or bf16 for half the traffic");
-    field("schedule", self.schedule, "learning rate as a function of the step");
+    field("schedule", self.schedule,
+          "learning rate as a function of the step; default noam, or inverse_sqrt if learning_rate is set, or constant "
+          "with warmup = 0");
     field("learning_rate", self.learning_rate,
           "highest learning rate, reached at the end of the warm-up; not used by noam", above(0).at_most(1000));
     field("min_learning_rate", self.min_learning_rate, "cosine and plateau: lowest learning rate",
           at_least(0).at_most(1000));
     field("factor", self.factor, "noam: factor of the learning rate", above(0).at_most(1000));
-    field("warmup", self.warmup, "number of first steps, in which the learning rate rises; 0: no warm-up",
-          at_least(0).at_most(1e12));
+    field(
+        "warmup", self.warmup,
+        "number of first steps, in which the learning rate rises; 0: no warm-up; default 4000, but at most a tenth of "
+        "steps if steps is set and the schedule is not noam",
+        at_least(0).at_most(1e12));
     field("plateau_factor", self.plateau_factor, "plateau: factor of the learning rate when validations stop improving",
           above(0).below(1));
     field("plateau_patience", self.plateau_patience,

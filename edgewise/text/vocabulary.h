@@ -45,7 +45,8 @@ struct VocabularyOptions {
         "kind of tokens: words between spaces, characters, pieces that SentencePiece learns, or mapped: the tokens of "
         "another system's model, which cannot be learned");
     field("size", self.size,
-          "most tokens of the vocabulary, with the four special ones; 0: no limit; sentencepiece: the exact number",
+          "most tokens of the vocabulary, with the four special ones; 0: no limit; sentencepiece: the exact number, "
+          "default 8000",
           at_least(0).at_most(1e6));
     field("min_count", self.min_count, "words and characters: smallest frequency of a token; rarer ones become unknown",
           at_least(1).at_most(1e12));

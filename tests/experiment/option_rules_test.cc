@@ -18,14 +18,14 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
   EXPECT_EQ(error_with({}), "no error");
   EXPECT_EQ(error_with({"model.universal.epsilon=0.05"}),
             "train: model.universal.epsilon is 0.05, needs model.kind=universal");
-  EXPECT_EQ(error_with({"train.learning_rate=0.01"}),
+  EXPECT_EQ(error_with({"train.learning_rate=0.01", "train.schedule=noam"}),
             "train: train.learning_rate is 0.01, needs train.schedule other than noam, which has train.factor instead");
   EXPECT_EQ(error_with({"train.patience=3", "data.valid_size=0"}),
             "train: train.patience is 3, needs validation pairs; set data.valid or data.valid_size");
   EXPECT_EQ(error_with({"train.schedule=plateau", "data.valid_size=0"}),
             "train: train.schedule is plateau, needs validation pairs; set data.valid or data.valid_size");
   EXPECT_EQ(error_with({"train.best_by=bleu"}), "train: train.best_by is bleu, needs data.task=text");
-  EXPECT_EQ(error_with({"vocabulary.shared=false"}),
+  EXPECT_EQ(error_with({"vocabulary.shared=false", "model.tying=all"}),
             "train: model.tying is all, needs vocabulary.shared=true, one vocabulary for both sides; or set "
             "model.tying=output");
   EXPECT_EQ(error_with({"batch.tokens=0", "batch.sentences=0"}),
@@ -41,7 +41,8 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
   EXPECT_EQ(error_with({"model.heads=3"}), "train: model.heads is 3, needs a divisor of model.size 8");
   EXPECT_EQ(error_with({"train.schedule=linear", "train.warmup=5"}),
             "train: train.steps is 2, the linear schedule needs more than its train.warmup of 5");
-  EXPECT_EQ(error_with({"train.warmup=0"}), "train: train.warmup is 0, the noam schedule needs at least 1 step");
+  EXPECT_EQ(error_with({"train.warmup=0", "train.schedule=noam"}),
+            "train: train.warmup is 0, the noam schedule needs at least 1 step");
   EXPECT_EQ(error_with({"train.schedule=plateau", "train.min_learning_rate=0.5", "train.learning_rate=0.25"}),
             "train: train.min_learning_rate is 0.5, needs at most the train.learning_rate of 0.25");
   EXPECT_EQ(error_with({"model.size=1", "model.heads=1", "model.norm=std_norm"}),
@@ -67,6 +68,33 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
             "model.universal.transition=separable_convolution");
 }
 
+TEST(OptionRules, AllowEachOptionThatOnlyADefaultWouldContradict) {
+  const auto parse = [](const Settings& settings) { return parse_experiment("", "test", settings); };
+  const auto check_all = [&](const Settings& settings) {
+    return error_of([&] { check_options(parse(Settings{R"(data.train=["a.tsv"])"} + settings), "train"); });
+  };
+  EXPECT_EQ(check_all({}), "no error");
+  for (const std::string setting :
+       {"train.learning_rate=0.001", "train.learning_rate=0.01", "train.warmup=0", "vocabulary.shared=true",
+        "vocabulary.kind=sentencepiece", "model.preset=chapter", "model.preset=from_scratch"}) {
+    EXPECT_EQ(check_all({setting}), "no error") << setting;
+  }
+  for (const std::string schedule : {"linear", "cosine"}) {
+    EXPECT_EQ(check_all({"train.schedule=" + schedule, "train.steps=100"}), "no error");
+    EXPECT_EQ(parse({"train.schedule=" + schedule, "train.steps=100"}).train.warmup, 10);
+    EXPECT_EQ(parse({"train.schedule=" + schedule, "train.steps=100", "train.warmup=4000"}).train.warmup, 4000);
+    EXPECT_EQ(parse({"train.schedule=" + schedule, "train.steps=1000000"}).train.warmup, 4000);
+  }
+  EXPECT_EQ(parse({"train.learning_rate=0.001"}).train.schedule, ScheduleKind::kInverseSqrt);
+  EXPECT_EQ(parse({"train.learning_rate=0.001", "train.schedule=noam"}).train.schedule, ScheduleKind::kNoam);
+  EXPECT_EQ(parse({"train.steps=100"}).train.schedule, ScheduleKind::kNoam);
+  EXPECT_EQ(parse({"train.steps=100"}).train.warmup, 4000);
+  EXPECT_EQ(parse({}).model.tying, Tying::kOutput);
+  EXPECT_EQ(parse({"vocabulary.shared=true"}).model.tying, Tying::kAll);
+  EXPECT_EQ(parse({"model.tying=none"}).model.tying, Tying::kNone);
+  EXPECT_EQ(parse({"vocabulary.kind=sentencepiece"}).vocabulary.size, 8000);
+}
+
 TEST(OptionRules, AreCheckedBeforeTrainingOpensAFile) {
   const Experiment experiment = parse_experiment(
       "", "test",
@@ -85,7 +113,7 @@ TEST(OptionRules, OfDataAndVocabularyAreCheckedBeforeTrainingOpensAFile) {
     RunRequests requests;
     return error_of([&] { train(experiment, "/nowhere/run", {}, observer, requests); });
   };
-  EXPECT_EQ(error_without_files({"vocabulary.kind=sentencepiece"}),
+  EXPECT_EQ(error_without_files({"vocabulary.kind=sentencepiece", "vocabulary.size=0"}),
             "train: vocabulary.size is 0, needs the number of tokens to learn with vocabulary.kind=sentencepiece");
   EXPECT_EQ(error_without_files({"vocabulary.kind=mapped"}),
             "train: vocabulary.kind is mapped, needs vocabulary.file, the directory of an imported model; a mapped "
