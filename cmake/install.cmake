@@ -2,51 +2,95 @@
 # `cmake --install build` installs the programs and the package that find_package(edgewise COMPONENTS …) finds. The
 # components runtime, server and doctor have the programs without libtorch: edgewise-translate, edgewise-server and
 # edgewise-doctor; the component models has the models of models/. The component infer is the library that translates;
-# the component convert adds models of other systems, and the component train the libraries above libtorch, with the
-# program edgewise.
+# the component convert adds models of other systems. The component attention is graphs, message passing and attention on
+# tensors of libtorch; the component train has it, too, and needs infer: it adds training, and the program edgewise.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/edgewise")
-set(infer_layers base graph kernels text search options gpus runtime translate)  # lowest layer first
+# Each set of layers is one file of targets, edgewise-SET.cmake, lowest layer first.
+set(core_layers base graph kernels)
+set(infer_layers text search options gpus runtime translate)
 set(convert_layers convert)
-set(train_layers training_kernels gpu_runtime message ops nn models data distributed train viz experiment)
+set(attention_layers training_kernels message ops)
+set(train_layers gpu_runtime nn models data distributed train viz experiment)
 
-# Installs the libraries and headers of the listed layers as one component, without headers of kernels for GPUs and of
-# what includes these headers.
-function(edgewise_install component)
-  list(TRANSFORM ARGN PREPEND edgewise_ OUTPUT_VARIABLE targets)
-  foreach(layer ${ARGN})
-    set_target_properties(edgewise_${layer} PROPERTIES EXPORT_NAME ${layer})
-    if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/edgewise/${layer}")
-      install(DIRECTORY "${PROJECT_SOURCE_DIR}/edgewise/${layer}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/edgewise"
-        COMPONENT ${component} FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE PATTERN gloo_declarations EXCLUDE
-        PATTERN kernels/device EXCLUDE PATTERN "*_cuda.h" EXCLUDE PATTERN cuda_declarations EXCLUDE
-        REGEX "/kernels/.*_gpu\\.h$" EXCLUDE PATTERN gpu_runtime EXCLUDE)
-    endif()
+# Installs headers of folders of edgewise/, without those of kernels for GPUs and of what includes these headers.
+function(edgewise_install_headers component)
+  foreach(folder ${ARGN})
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/edgewise/${folder}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/edgewise"
+      COMPONENT ${component} FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE PATTERN gloo_declarations EXCLUDE
+      PATTERN kernels/device EXCLUDE PATTERN "*_cuda.h" EXCLUDE PATTERN cuda_declarations EXCLUDE
+      REGEX "/kernels/.*_gpu\\.h$" EXCLUDE PATTERN gpu_runtime EXCLUDE)
   endforeach()
-  if(component STREQUAL "infer")
-    list(APPEND targets edgewise_compiler edgewise_openmp)
-  elseif(component STREQUAL "train")
-    list(APPEND targets edgewise_gpu_kernels)
-    set_target_properties(edgewise_gpu_kernels PROPERTIES EXPORT_NAME gpu_kernels)
-    if(NOT EDGEWISE_CUDA)
-      list(APPEND targets edgewise_emulator)
-      set_target_properties(edgewise_emulator PROPERTIES EXPORT_NAME emulator)
-    endif()
-  endif()
-  install(TARGETS ${targets} EXPORT edgewise_${component}
-    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}/edgewise" COMPONENT ${component})
-  install(EXPORT edgewise_${component} NAMESPACE edgewise:: FILE edgewise-${component}.cmake
-    DESTINATION "${package_dir}" COMPONENT ${component})
 endfunction()
 
-edgewise_install(infer ${infer_layers})
+# Installs the libraries and headers of a set of layers, and of further targets, as the component of its name.
+function(edgewise_install set)
+  set(targets ${ARGN})
+  set(folders "")
+  foreach(layer ${${set}_layers})
+    set_target_properties(edgewise_${layer} PROPERTIES EXPORT_NAME ${layer})
+    list(APPEND targets edgewise_${layer})
+    if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/edgewise/${layer}")
+      list(APPEND folders ${layer})
+    endif()
+  endforeach()
+  edgewise_install_headers(${set} ${folders})
+  install(TARGETS ${targets} EXPORT edgewise_${set}
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}/edgewise" COMPONENT ${set})
+  install(EXPORT edgewise_${set} NAMESPACE edgewise:: FILE edgewise-${set}.cmake
+    DESTINATION "${package_dir}" COMPONENT ${set})
+endfunction()
+
+# Lets the install of a component install another one, too, which CMake allows in one component only.
+function(edgewise_install_with component needed)
+  install(CODE "
+    execute_process(COMMAND \"${CMAKE_COMMAND}\" --install \"${PROJECT_BINARY_DIR}\" --component ${needed}
+      --prefix \"\${CMAKE_INSTALL_PREFIX}\" COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)" COMPONENT ${component})
+endfunction()
+
+edgewise_install(core COMPONENTS infer attention [TARGETS edgewise_compiler …])
+function(edgewise_install set)
+  cmake_parse_arguments(install "" "" "COMPONENTS;TARGETS" ${ARGN})
+  set(targets ${install_TARGETS})
+  set(folders "")
+  foreach(layer ${${set}_layers})
+    set_target_properties(edgewise_${layer} PROPERTIES EXPORT_NAME ${layer})
+    list(APPEND targets edgewise_${layer})
+    if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/edgewise/${layer}")
+      list(APPEND folders ${layer})
+    endif()
+  endforeach()
+  set(export EXPORT edgewise_${set})  # the set has each target once
+  foreach(component ${install_COMPONENTS})
+    edgewise_install_headers(${component} ${folders})
+    install(TARGETS ${targets} ${export}
+      ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}/edgewise" COMPONENT ${component})
+    set(export "")
+    install(EXPORT edgewise_${set} NAMESPACE edgewise:: FILE edgewise-${set}.cmake
+      DESTINATION "${package_dir}" COMPONENT ${component})
+  endforeach()
+endfunction()
+
+edgewise_install(core edgewise_compiler edgewise_openmp)
+edgewise_install(infer)
+edgewise_install_with(infer core)
 if(TARGET edgewise_convert)
-  edgewise_install(convert ${convert_layers})
+  edgewise_install(convert)
 endif()
 if(EDGEWISE_TORCH)
-  edgewise_install(train ${train_layers})
+  set(gpu_targets edgewise_gpu_kernels)
+  set_target_properties(edgewise_gpu_kernels PROPERTIES EXPORT_NAME gpu_kernels)
+  if(NOT EDGEWISE_CUDA)
+    list(APPEND gpu_targets edgewise_emulator)
+    set_target_properties(edgewise_emulator PROPERTIES EXPORT_NAME emulator)
+  endif()
+  edgewise_install(attention ${gpu_targets})
+  edgewise_install_with(attention core)
+  edgewise_install_headers(attention options)  # kinds of layers, which the headers of operations include
+  edgewise_install(train)
+  edgewise_install_with(train attention)
   # The target of the component is edgewise::train.
   set_target_properties(edgewise_train PROPERTIES EXPORT_NAME trainer)
 endif()
@@ -55,13 +99,13 @@ configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/edgewise-config.cmake.i
   "${PROJECT_BINARY_DIR}/edgewise-config.cmake" INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/edgewise-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/edgewise-config.cmake" "${PROJECT_BINARY_DIR}/edgewise-config-version.cmake"
-  DESTINATION "${package_dir}" COMPONENT infer)
+  DESTINATION "${package_dir}" COMPONENT core)
 
 # For projects that use pkg-config instead of CMake.
 file(RELATIVE_PATH EDGEWISE_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" EDGEWISE_PC_PREFIX "${EDGEWISE_PC_PREFIX}")
 set(EDGEWISE_PC_LIBS "")
-foreach(layer ${infer_layers})
+foreach(layer ${core_layers} ${infer_layers})
   string(PREPEND EDGEWISE_PC_LIBS "-ledgewise_${layer} ")
 endforeach()
 configure_file("${CMAKE_CURRENT_LIST_DIR}/edgewise.pc.in" "${PROJECT_BINARY_DIR}/edgewise.pc" @ONLY)
@@ -73,9 +117,12 @@ install(TARGETS edgewise-translate COMPONENT runtime)
 install(TARGETS edgewise-doctor COMPONENT doctor)
 install(TARGETS edgewise-server COMPONENT server)
 if(EDGEWISE_TORCH)
-  install(FILES "${CMAKE_CURRENT_LIST_DIR}/libtorch.cmake" DESTINATION "${package_dir}" COMPONENT train)
+  install(FILES "${CMAKE_CURRENT_LIST_DIR}/libtorch.cmake" DESTINATION "${package_dir}" COMPONENT attention)
   if(EDGEWISE_CUDA)
-    install(FILES "${CMAKE_CURRENT_LIST_DIR}/cuda.cmake" DESTINATION "${package_dir}" COMPONENT train)
+    install(FILES "${CMAKE_CURRENT_LIST_DIR}/cuda.cmake" DESTINATION "${package_dir}" COMPONENT attention)
+  endif()
+  if(NOT EDGEWISE_TRAIN_WHEEL)  # which has a run path of its own
+    set_target_properties(edgewise PROPERTIES INSTALL_RPATH "${torch_dir}/lib")
   endif()
   install(TARGETS edgewise COMPONENT train)
 endif()

@@ -1,13 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 # The target edgewise::libtorch, and imported targets of libtorch. The CMake files of the PyPI wheel are not
 # used: they need a CUDA toolkit even for a CPU build.
+#
+# libtorch is the folder EDGEWISE_TORCH_DIR, or else one of CMAKE_PREFIX_PATH, that of the clone, or the one of the build
+# that installed this file (edgewise_BUILD_TORCH_DIR). Without any, torch_problem describes what is missing.
 if(EDGEWISE_TORCH_DIR)
-  set(torch_dir "${EDGEWISE_TORCH_DIR}")
+  set(torch_folders "${EDGEWISE_TORCH_DIR}")
 else()
-  file(GLOB torch_dir "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/torch")
+  file(GLOB torch_folders "${CMAKE_CURRENT_LIST_DIR}/../.venv/lib/python3*/site-packages/torch")
+  foreach(folder ${CMAKE_PREFIX_PATH})
+    list(APPEND torch_folders "${folder}" "${folder}/../..")  # the prefix of torch.utils is torch/share/cmake
+  endforeach()
+  list(APPEND torch_folders ${edgewise_BUILD_TORCH_DIR})
 endif()
-if(NOT EXISTS "${torch_dir}/lib/libtorch_cpu.so")
-  message(FATAL_ERROR "libtorch is not in '${torch_dir}'; run scripts/setup, or set EDGEWISE_TORCH_DIR")
+unset(torch_dir)
+unset(torch_problem)
+foreach(folder ${torch_folders})
+  if(NOT torch_dir AND EXISTS "${folder}/lib/libtorch_cpu.so")
+    get_filename_component(torch_dir "${folder}" REALPATH)
+  endif()
+endforeach()
+if(NOT torch_dir)
+  list(JOIN torch_folders "', '" searched)
+  set(torch_problem
+    "no lib/libtorch_cpu.so is in '${searched}'; set EDGEWISE_TORCH_DIR to the folder of the PyPI package torch or of libtorch")
+  return()
 endif()
 
 foreach(name c10 torch_cpu)

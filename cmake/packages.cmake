@@ -122,7 +122,7 @@ cpack_add_component(dev-documents GROUP dev)
 # Everything that the packages have.
 add_custom_target(package_contents)
 add_dependencies(package_contents edgewise-translate edgewise-doctor edgewise-server)
-foreach(layer ${infer_layers} ${convert_layers})
+foreach(layer ${core_layers} ${infer_layers} ${convert_layers})
   if(TARGET edgewise_${layer})
     add_dependencies(package_contents edgewise_${layer})
   endif()

@@ -3,12 +3,47 @@ function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
 endfunction()
 
-# Builds examples/EXAMPLE.cpp as ${WORK}/COMPONENT/example against an installed component.
-function(build_example example component)
-  run(${CMAKE_COMMAND} -S "${SOURCE}/tests/install/consumer" -B "${WORK}/${component}" -G "${GENERATOR}" ${flags}
-    "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_PREFIX_PATH=${WORK}/installed" "-DEDGEWISE_TORCH_DIR=${TORCH}"
-    "-DCOMPONENT=${component}" "-DEXAMPLE=${SOURCE}/examples/${example}.cpp")
+# Sets `command` to the one that configures a project with examples/EXAMPLE.cpp against a component in a folder.
+macro(set_configure_command example component folder)
+  set(command ${CMAKE_COMMAND} -S "${SOURCE}/tests/install/consumer" -B "${WORK}/${component}" -G "${GENERATOR}" ${flags}
+    "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_PREFIX_PATH=${WORK}/${folder}" "-DCOMPONENT=${component}"
+    "-DEXAMPLE=${SOURCE}/examples/${example}.cpp" "-DBLOCKS=${blocks}")
+endmacro()
+
+# Builds examples/EXAMPLE.cpp as ${WORK}/COMPONENT/example, and the files ${blocks}.
+function(build_example example component folder)
+  set_configure_command(${example} ${component} ${folder})
+  run(${command})
   run(${CMAKE_COMMAND} --build "${WORK}/${component}")
+endfunction()
+
+# Throws an error unless find_package refuses a component with a text.
+function(expect_refused component folder text)
+  set_configure_command(translate ${component} ${folder})
+  execute_process(COMMAND ${command} RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE errors)
+  string(REGEX REPLACE "[ \n]+" " " errors "${errors}")
+  string(FIND "${errors}" "${text}" place)
+  if(code EQUAL 0 OR place EQUAL -1)
+    message(FATAL_ERROR "find_package of ${component} ends with ${code}, needs an error with: ${text}\n${errors}")
+  endif()
+endfunction()
+
+# Writes each block of C++ on a page as a file of its own, and adds the files to `blocks`.
+function(write_blocks page)
+  file(READ "${SOURCE}/${page}" rest)
+  get_filename_component(name "${page}" NAME_WE)
+  string(FIND "${rest}" "\n```cpp\n" begin)
+  while(NOT begin EQUAL -1)
+    math(EXPR begin "${begin} + 8")
+    string(SUBSTRING "${rest}" ${begin} -1 rest)
+    string(FIND "${rest}" "\n```" end)
+    string(SUBSTRING "${rest}" 0 ${end} block)
+    list(LENGTH blocks number)
+    file(WRITE "${WORK}/blocks/${name}_${number}.cc" "${block}\n")
+    list(APPEND blocks "${WORK}/blocks/${name}_${number}.cc")
+    string(FIND "${rest}" "\n```cpp\n" begin)
+  endwhile()
+  set(blocks "${blocks}" PARENT_SCOPE)
 endfunction()
 
 if(FLAGS)
@@ -18,7 +53,9 @@ file(REMOVE_RECURSE "${WORK}")
 foreach(component infer runtime server doctor)
   run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component ${component})
 endforeach()
-build_example(translate infer)
+build_example(translate infer installed)
+expect_refused(train installed "edgewise has no component attention in")
+expect_refused(trian installed "which has: infer; the build of edgewise installs one by")
 
 # The same example by pkg-config.
 file(GLOB_RECURSE pc_file "${WORK}/installed/edgewise.pc")
@@ -46,7 +83,7 @@ run("${WORK}/installed/bin/edgewise-translate" --version)
 run("${WORK}/installed/bin/edgewise-server" --version)
 
 run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component convert)
-build_example(import convert)
+build_example(import convert installed)
 # The expected output is that of transformers (tests/convert/models/marian_2/cases.json).
 set(expected "j j j j j j j j j j\n")
 execute_process(COMMAND "${WORK}/convert/example" "${SOURCE}/tests/convert/models/marian_2" "${WORK}/model"
@@ -78,9 +115,33 @@ file(GLOB_RECURSE device_headers "${WORK}/installed/*_cuda.h" "${WORK}/installed
 if(device_headers)
   message(FATAL_ERROR "headers of kernels for GPUs are installed, needs none: ${device_headers}")
 endif()
-build_example(train train)
+# The program finds libtorch, and so does the project, because both are on the machine of the build.
+run(${CMAKE_COMMAND} -E env --unset=LD_LIBRARY_PATH "${WORK}/installed/bin/edgewise" --version)
+# The code in the documents compiles as it is printed.
+set(blocks "")
+file(GLOB pages RELATIVE "${SOURCE}" "${SOURCE}/README.md" "${SOURCE}/docs/*.md")
+foreach(page ${pages})
+  write_blocks("${page}")
+endforeach()
+if(NOT blocks)
+  message(FATAL_ERROR "no page has a block of C++, needs README.md and docs/cpp.md to have some")
+endif()
+build_example(train train installed)
+set(blocks "")
 # The program starts and reports that the config is missing.
 execute_process(COMMAND "${WORK}/train/example" "${WORK}/none.toml" RESULT_VARIABLE code ERROR_VARIABLE errors)
 if(NOT code EQUAL 2)
   message(FATAL_ERROR "examples/train.cpp ends with ${code} for a missing config, needs 2:\n${errors}")
 endif()
+
+# Attention alone needs neither the libraries of text nor those of pictures.
+run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/alone" --component attention)
+build_example(window attention alone)
+run("${WORK}/attention/example")
+execute_process(COMMAND ldd "${WORK}/attention/example" OUTPUT_VARIABLE libraries COMMAND_ERROR_IS_FATAL ANY)
+foreach(library crypto icu lzma rsvg sentencepiece ssl yaml zip zstd)
+  if(libraries MATCHES "lib${library}")
+    message(FATAL_ERROR "examples/window.cpp needs lib${library} for attention:\n${libraries}")
+  endif()
+endforeach()
+expect_refused(infer alone "which has: attention; the build of edgewise installs one by")
