@@ -148,6 +148,7 @@ void print_totals(const std::string& name, const Totals& totals) {
   const auto tokens = static_cast<double>(totals.tokens);
   fmt::print("{}: loss {:.4f}, accuracy {:.2f} %, the fused model's losses differ by {:.1e} at most\n", name,
              totals.loss / tokens, 100 * static_cast<double>(totals.correct) / tokens, totals.difference_to_fused);
+  std::fflush(stdout);  // a pipe shows the line at once
 }
 
 void train(std::int64_t epochs, std::int64_t pairs) {
@@ -175,6 +176,7 @@ void train(std::int64_t epochs, std::int64_t pairs) {
       adam.clear_gradients();
       batch_loss(model, batch, Pass::training(/*seed=*/static_cast<std::uint64_t>(step)), training_totals).backward();
       adam.step(noam(step), static_cast<double>(batch.labels.size()));
+      if (step % 10 == 0) print_totals(fmt::format("step {:>3}           ", step), training_totals);
     }
     print_totals(fmt::format("epoch {} training  ", epoch), training_totals);
 

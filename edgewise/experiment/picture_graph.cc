@@ -118,8 +118,9 @@ GraphDrawing graph_drawing(const Graph& graph, std::string title) {
 }
 
 PictureForms picture_graph(GraphDrawing drawing) {
-  const std::string hint = is_large(drawing) ? "Each row is a node, filled where it sees the node of the column."
-                                             : "Point at a node, or go through them with the arrow keys: what it sees.";
+  const std::string hint = is_large(drawing)
+                               ? "Each row is a node, filled where it attends to the node of the column."
+                               : "Point at a node, or go through them with the arrow keys: the edges into it.";
   return make_forms(std::move(drawing), hint);
 }
 

@@ -306,7 +306,7 @@ function drawAlignment() {
   const pairs = found.links.map(([i, j]) => `${report.input_words[i]} – ${report.output_words[j]}`);
   const parts = [make("h2", {}, "Words that this map aligns"), make("p", {}, pairs.join("; ") || "none")];
   if (found.error_rate !== undefined) {
-    parts.push(make("p", { id: "rate" }, `Alignment error rate: ${percent(found.error_rate)}. Framed cells are what people say: strong frames surely, pale ones possibly.`));
+    parts.push(make("p", { id: "rate" }, `Alignment error rate: ${percent(found.error_rate)}. Framed cells are the links of the gold alignment: strong frames are sure, pale ones possible.`));
   }
   if (found.corpus_error_rate !== undefined && report.corpus_pairs > 1) {
     const left = report.left_out ? `, ${report.left_out} left out: too long, or of tokens that are no parts of words` : "";
