@@ -30,7 +30,8 @@ ImportedModel import_model(const std::filesystem::path& path, std::string_view c
 std::string describe_missing_options(const ImportedModel& model);
 
 /// Writes a model directory. Throws Error, beginning with `caller` and the name of the source and without writing
-/// anything, if the model cannot be read back or cannot translate.
+/// anything, if the model cannot be read back or cannot translate. Replaces a model that is there; a caller that shall
+/// not calls check_output_directory (translate/output_path.h) first.
 void write_model(const ImportedModel& model, const std::filesystem::path& destination, std::string_view caller);
 
 }  // namespace edgewise

@@ -28,7 +28,7 @@ class LossDoubt : public TrainObserver {
   TrainObserver& observer_;
   std::int64_t tokens_;
   std::int64_t warmup_;
-  std::int64_t steps_ = 0;  // of this process, with finite losses
+  std::int64_t steps_ = 0;  // steps of this process with finite losses
   double mean_ = 0.0;
   bool has_warned_ = false;
 };

@@ -4,16 +4,17 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "bindings.h"
-#include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/exported_model.h"
 #include "edgewise/convert/imported_model.h"
+#include "edgewise/translate/output_path.h"
 #include "model_paths.h"
 #include "texts.h"
 
@@ -22,12 +23,14 @@ namespace {
 
 using namespace nb::literals;
 
-std::string import_from(nb::handle source, nb::handle destination) {
+Overwrite overwrite_of(bool is_allowed) { return is_allowed ? Overwrite::kYes : Overwrite::kNo; }
+
+std::string import_from(nb::handle source, nb::handle destination, bool overwrite) {
   constexpr std::string_view kCaller = "import_model";
   const std::filesystem::path from = read_path(source, kCaller, "source");
   const std::filesystem::path to = read_path(destination, kCaller, "destination");
   const nb::gil_scoped_release release;
-  DirectoryWriter::check_target(to, kCaller);
+  check_output_directory(to, std::array{from}, overwrite_of(overwrite), kCaller);
   const ImportedModel model = import_model(from, kCaller);
   write_model(model, to, kCaller);
   return model.origin;
@@ -38,14 +41,15 @@ ExportFormat read_format(const std::string& name) {
   fail("export_model: format is {}, needs \"ctranslate2\", \"huggingface\" or \"marian\"", quote(name));
 }
 
-std::vector<std::string> export_to(nb::handle model, nb::handle destination, const std::string& format) {
+std::vector<std::string> export_to(nb::handle model, nb::handle destination, const std::string& format,
+                                   bool overwrite) {
   constexpr std::string_view kCaller = "export_model";
   const std::vector<std::string> paths = read_model_paths(model, kCaller);
   check(paths.size() == 1, "export_model: model is a list of {} models, needs one model", paths.size());
   const std::filesystem::path to = read_path(destination, kCaller, "destination");
   const ExportFormat chosen = read_format(format);
   const nb::gil_scoped_release release;
-  DirectoryWriter::check_target(to, kCaller);
+  check_output_directory(to, std::array{std::filesystem::path(paths.front())}, overwrite_of(overwrite), kCaller);
   const ModelFiles files = read_model_files(paths.front(), kCaller);
   export_model(files, chosen, to, kCaller);
   return left_out_options(files, chosen);
@@ -56,13 +60,15 @@ std::vector<std::string> export_to(nb::handle model, nb::handle destination, con
 void bind_models(nb::module_& module) {
   module.def("_set_models_folder", &set_models_folder);
   module.def(
-      "import_model", &import_from, "source"_a.none(), "destination"_a.none(),
+      "import_model", &import_from, "source"_a.none(), "destination"_a.none(), nb::kw_only(), "overwrite"_a = false,
       "Converts a model of Hugging Face's transformers (MarianMT, M2M-100, NLLB-200), Marian or CTranslate2 into a\n"
-      "model directory, and returns a description of the source.");
+      "model directory, and returns a description of the source.\n\n"
+      "overwrite: whether to replace a directory that exists");
   module.def("export_model", &export_to, "model"_a.none(), "destination"_a.none(), nb::kw_only(),
-             "format"_a = "huggingface",
+             "format"_a = "huggingface", "overwrite"_a = false,
              "Writes a model for another system, and returns the options that the files leave out, as settings.\n\n"
-             "format: \"ctranslate2\", \"huggingface\" or \"marian\"");
+             "format: \"ctranslate2\", \"huggingface\" or \"marian\"\n"
+             "overwrite: whether to replace a directory that exists");
 }
 
 }  // namespace edgewise::python

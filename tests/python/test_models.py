@@ -39,6 +39,19 @@ def test_an_export_names_what_it_leaves_out(foreign_model, tmp_path):
     assert (tmp_path / "exported/model.bin").exists()
 
 
+def test_a_directory_that_exists_is_replaced_only_with_overwrite(foreign_model, tmp_path):
+    edgewise.import_model(foreign_model, tmp_path / "model")
+    edgewise.export_model(tmp_path / "model", tmp_path / "exported")
+    with pytest.raises(edgewise.Error, match="^import_model: .* exists, needs the name of a new directory"):
+        edgewise.import_model(foreign_model, tmp_path / "model")
+    with pytest.raises(edgewise.Error, match="^export_model: .* exists, needs the name of a new directory"):
+        edgewise.export_model(tmp_path / "model", tmp_path / "exported")
+    with pytest.raises(edgewise.Error, match="is also the input"):
+        edgewise.export_model(tmp_path / "model", tmp_path / "model", overwrite=True)
+    edgewise.import_model(foreign_model, tmp_path / "model", overwrite=True)
+    edgewise.export_model(tmp_path / "model", tmp_path / "exported", overwrite=True)
+
+
 @pytest.mark.parametrize("call, text", [
     (lambda folder: edgewise.import_model(folder / "none", folder / "out"), "^import_model: "),
     (lambda folder: edgewise.import_model("", folder / "out"), "^import_model: source is empty, needs the name of"),

@@ -16,7 +16,7 @@ assert_type([each.text for each in translator.stream(Path("text").open())], list
 assert_type(translator.translate_text("Hello. Hello."), str)
 assert_type(translator.translate_html(["<p>Hello.</p>"]), list[str])
 assert_type(edgewise.score(["a"], ["b"]).bleu.score, float)
-assert_type(edgewise.import_model(Path("marian"), "model"), str)
+assert_type(edgewise.import_model(Path("marian"), "model", overwrite=True), str)
 assert_type(edgewise.export_model("model", "out", format="marian"), list[str])
 run = edgewise.train("config.toml", Path("runs/x"), set={"train.steps": 100}, from_model="en-de", on_line=print)
 assert_type(run, edgewise.Run)
