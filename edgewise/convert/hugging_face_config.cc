@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
@@ -215,6 +216,14 @@ SearchOptions read_search(const JsonSettings& settings) {
   return search;
 }
 
+void check_vocabulary_sizes(const JsonSettings& config, const TransformerOptions& model) {
+  constexpr std::int64_t kMost = 1'000'000;
+  for (const auto& [key, size] :
+       {std::pair("vocab_size", model.input_vocabulary), std::pair("decoder_vocab_size", model.output_vocabulary)}) {
+    if (size < 1 || size > kMost) config.refuse(key, std::to_string(size), fmt::format("1 to {}", kMost));
+  }
+}
+
 /// Throws Error unless the tokens of a file are in the vocabulary of the outputs. `end` is the end token of a file that
 /// names none.
 void check_special_tokens(const JsonSettings& settings, std::int64_t vocabulary, std::int64_t end) {
@@ -251,6 +260,8 @@ HuggingFaceConfig read_hugging_face_config(const fs::path& directory, std::strin
   result.family = defaults.family;
   refuse_other_models(config, result.family);
   result.model = read_model(config, defaults);
+  check_ranges(result.model, config.where());  // before memory is taken for so many parameters and tokens
+  check_vocabulary_sizes(config, result.model);
   result.positions = config.whole_number("max_position_embeddings").value_or(1024);
   const bool is_marian = result.family == HuggingFaceFamily::kMarian;
   if (!is_marian) check_first_position(config);

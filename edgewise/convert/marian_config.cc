@@ -161,6 +161,7 @@ TransformerOptions read_marian_options(TensorLookup& arrays, std::string_view wh
   options.output_vocabulary = is_shared ? options.input_vocabulary : rows_with_padding("decoder_Wemb");
   options.dropout.attention = 0;
   options.dropout.activation = 0;
+  check_ranges(options, name);  // before memory is taken for so many parameters
   return options;
 }
 

@@ -5,11 +5,7 @@
 #include "edgewise/base/utf8.h"
 
 // Runs before the libraries are initialised: the code uses no function of a library, and no sanitizer is ready.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define EDGEWISE_BEFORE_LIBRARIES [[gnu::no_sanitize("address", "thread", "undefined")]]
-#else
-#define EDGEWISE_BEFORE_LIBRARIES
-#endif
 
 namespace edgewise {
 namespace {
