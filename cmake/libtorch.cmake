@@ -2,8 +2,8 @@
 # The target edgewise::libtorch, and imported targets of libtorch. The CMake files of the PyPI wheel are not
 # used: they need a CUDA toolkit even for a CPU build.
 #
-# libtorch is the folder EDGEWISE_TORCH_DIR, or else one of CMAKE_PREFIX_PATH, that of the clone, or the one of the build
-# that installed this file (edgewise_BUILD_TORCH_DIR). Without any, torch_problem describes what is missing.
+# libtorch is the folder EDGEWISE_TORCH_DIR, or else that of the clone, one of CMAKE_PREFIX_PATH, or the one of the
+# build that installed this file (edgewise_BUILD_TORCH_DIR). Without any, torch_problem describes what is missing.
 if(EDGEWISE_TORCH_DIR)
   set(torch_folders "${EDGEWISE_TORCH_DIR}")
 else()
@@ -22,8 +22,8 @@ foreach(folder ${torch_folders})
 endforeach()
 if(NOT torch_dir)
   list(JOIN torch_folders "', '" searched)
-  set(torch_problem
-    "no lib/libtorch_cpu.so is in '${searched}'; set EDGEWISE_TORCH_DIR to the folder of the PyPI package torch or of libtorch")
+  string(CONCAT torch_problem "no lib/libtorch_cpu.so is in '${searched}'; set EDGEWISE_TORCH_DIR to the folder of the "
+    "PyPI package torch or of libtorch")
   return()
 endif()
 

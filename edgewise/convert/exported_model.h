@@ -23,8 +23,8 @@ inline constexpr auto enum_names(ExportFormat) {
 
 /// Writes the directory of another system that has the parameters and the vocabularies of a model, with a manifest.json
 /// that the other system ignores. Throws Error, beginning with `caller`, for a model that the other system cannot have
-/// exactly, and writes nothing then. Replaces a directory as write_model does (imported_model.h). left_out_options lists
-/// what the files do not have.
+/// exactly, and writes nothing then. Replaces a directory as write_model does (imported_model.h). left_out_options
+/// lists what the files do not have.
 void export_model(const ModelFiles& model, ExportFormat format, const std::filesystem::path& destination,
                   std::string_view caller);
 

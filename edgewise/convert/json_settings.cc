@@ -148,7 +148,8 @@ void JsonSettings::require_boolean(const std::string& key, bool only) const {
 
 void JsonSettings::require_absent(const std::string& key) const {
   const JsonValue* value = find(key);
-  const bool is_empty = value == nullptr || (value->kind == JsonKind::kArray && value->items.empty());
+  const bool is_list = value != nullptr && (value->kind == JsonKind::kArray || value->kind == JsonKind::kObject);
+  const bool is_empty = value == nullptr || (is_list && value->items.empty() && value->members.empty());
   if (!is_empty) refuse(key, describe(*value), "null, because Edgewise has no such option");
 }
 

@@ -54,7 +54,7 @@ class JsonSettings {
   /// Throws Error unless the member is absent, null or equal to `only`: another value has no counterpart in Edgewise.
   void require_number(const std::string& key, double only) const;
   void require_boolean(const std::string& key, bool only) const;
-  void require_absent(const std::string& key) const;
+  void require_absent(const std::string& key) const;  // an empty list or object counts as absent
 
   /// Throws Error for a member that is not null, that no function of this class was asked for, and that is not in
   /// `without_effect` (neutral_settings.h). Names that begin with an underscore have no effect.

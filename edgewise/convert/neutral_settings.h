@@ -17,7 +17,7 @@ inline constexpr std::string_view kNeutralMembers =
     "attn_implementation chunk_size_feed_forward classif_dropout classifier_dropout decoder_layerdrop dtype "
     "encoder_layerdrop extra_pos_embeddings finetuning_task gradient_checkpointing id2label init_std label2id "
     "model_name name_or_path num_hidden_layers num_labels output_attentions output_hidden_states output_past "
-    "problem_type return_dict sep_token_id task_specific_params tokenizer_class torch_dtype torchscript "
+    "problem_type return_dict sep_token_id task_specific_params tf_legacy_loss tokenizer_class torch_dtype torchscript "
     "transformers_version use_bfloat16 use_cache";
 
 /// Members of generation_config.json that do not change the outputs of greedy and beam search.
