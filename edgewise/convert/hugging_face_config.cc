@@ -195,8 +195,9 @@ StopWhen read_stop(const JsonSettings& settings) {
 /// Returns max_length, which counts the begin token, of the form in which it is given.
 std::int64_t read_max_length(const JsonSettings& settings) {
   constexpr std::int64_t kDefaultOfGenerate = 20;
-  if (const std::optional<std::int64_t> new_tokens = settings.whole_number("max_new_tokens")) return *new_tokens + 1;
-  return settings.whole_number("max_length").value_or(kDefaultOfGenerate);
+  const std::int64_t all_tokens = settings.whole_number("max_length").value_or(kDefaultOfGenerate);
+  const std::optional<std::int64_t> new_tokens = settings.whole_number("max_new_tokens");
+  return new_tokens ? *new_tokens + 1 : all_tokens;
 }
 
 SearchOptions read_search(const JsonSettings& settings) {

@@ -44,11 +44,13 @@ Activation read_marian_activation(const YamlSettings& settings) {
 }
 
 Tying read_tying(const YamlSettings& settings) {
+  const bool is_output = settings.boolean("tied-embeddings", false);
+  const bool is_source = settings.boolean("tied-embeddings-src", false);
   if (settings.boolean("tied-embeddings-all", false)) return Tying::kAll;
-  if (settings.boolean("tied-embeddings-src", false)) {
+  if (is_source) {
     settings.refuse("tied-embeddings-src", "true", "false, or tied-embeddings-all");
   }
-  return settings.boolean("tied-embeddings", false) ? Tying::kOutput : Tying::kNone;
+  return is_output ? Tying::kOutput : Tying::kNone;
 }
 
 void refuse_other_models(const YamlSettings& settings) {

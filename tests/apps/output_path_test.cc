@@ -153,7 +153,8 @@ TEST_F(OutputPath, OfAFileDoesNotBelongToAModelOrARun) {
                          ", needs another name for the output");
   }
   expect_unchanged({"compare", "run", "-o", "run/metrics.jsonl"},
-                   "compare: run/metrics.jsonl is also an input, needs another name for the output");
+                   "compare: run/metrics.jsonl belongs to the model or run in " + fs::canonical(path("run")).string() +
+                       ", needs another name for the output");
   write("run/page.html", "earlier");
   run_well({"picture", "graph", "causal", "-o", "run/page.html"});
   EXPECT_NE(read("run/page.html"), "earlier");
