@@ -40,8 +40,20 @@ sentence's page there names its author. `models/make_data` divides them by their
 sentence and no translation of the test set is in the training set of any model:
 {model["train"]:,} pairs for training, {model["valid"]:,} for validation and {model["test"]:,} for the test. An input of the test has
 {model["translations of an input of test"]} translations in the list; one of them, drawn at random, is the reference. {model["variants"]:,} more
-training lines are variants of training pairs: inputs in small letters, without the mark at the end or with other marks,
-and lines of two to four sentences.{describe_more(card["training"])}"""
+training lines are made of training pairs and templates: words and short phrases, inputs without the mark at the end, in
+small letters, in capitals or with other marks, lines of several sentences, lists, emoji, numbers, dates, prices, names and
+placeholders.{describe_more(card["training"])}"""
+
+
+def describe_inputs(inputs):
+    """Returns a sentence about models/inputs.tsv; cards of models from before this list have none."""
+    if not inputs:
+        return ""
+    shares = ", ".join(f"{kind} {right} of {count}" for kind, (right, count) in inputs["kinds"].items())
+    return f"""
+
+Of the {inputs["inputs"]} inputs of `models/inputs.tsv` (words, phrases, numbers, dates, names, capitals, emoji, lists and
+the like), {inputs["right"]} have an accepted output: {shares}."""
 
 
 def describe_training(training):
@@ -49,6 +61,8 @@ def describe_training(training):
     threads = training["threads"] or machine["cores"]
     changed = f" with `{' '.join('--set ' + setting for setting in training['settings'])}`" if training["settings"] else ""
     begin = f" from the weights and the vocabulary of `{training['from']}`" if training.get("from") else ""
+    if training.get("adapted"):
+        begin = f" from the weights of an earlier `{training['adapted']}`, with a new vocabulary (`models/adapt_vocabulary`)"
     return f"""`models/train` trained the model by `models/recipe.toml`{changed}{begin}: {training["steps"]:,} steps in
 {training["seconds"] / 60:.0f} minutes on {threads} {"thread" if threads == 1 else "threads"} of {machine["model"]}."""
 
@@ -87,7 +101,7 @@ For a short sentence, the whole command takes {card["milliseconds"]} ms on the m
 BLEU and chrF are those of sacreBLEU: `{card["tests"][0]["stored"]["bleu"]["signature"]}`.
 No sentence of the test on Tatoeba is in the training data, but {near:.0%} of its inputs differ from a training input in one
 word alone: expect less on other text, even on everyday sentences. {describe_other_tests(card["tests"][1:], source, target)}
-Each reference is one of several right translations.
+Each reference is one of several right translations.{describe_inputs(card.get("inputs"))}
 
 {table(["input", "output"], everyday)}
 
