@@ -27,6 +27,19 @@ std::vector<std::string> imported_tokens(const Vocabulary& vocabulary, bool has_
   return tokens;
 }
 
+/// Gives a special token its name in Marian. The byte of a control character that has this name, and is in no text, gets
+/// the special token's own name.
+void rename(std::vector<std::string>& tokens, std::int64_t special, const std::string& name,
+            const std::vector<std::int64_t>& forbidden, std::string_view caller) {
+  std::string& own = tokens[static_cast<std::size_t>(special)];
+  if (const auto other = std::ranges::find(tokens, name); other != tokens.end()) {
+    check(std::ranges::binary_search(forbidden, other - tokens.begin()),
+          "{}: the vocabulary has the token {}, needs other tokens", caller, quote(name));
+    *other = own;
+  }
+  own = name;
+}
+
 std::vector<std::string> learned_tokens(const Vocabulary& vocabulary, std::string_view caller) {
   const SpecialTokens& special = vocabulary.special();
   const std::array<std::pair<std::int64_t, std::string>, 4> names = {{{special.padding, "<0x00>"},
@@ -34,11 +47,7 @@ std::vector<std::string> learned_tokens(const Vocabulary& vocabulary, std::strin
                                                                       {special.unknown, std::string(kUnknownToken)},
                                                                       {special.end, std::string(kMarianEnd)}}};
   std::vector<std::string> tokens = all_tokens(vocabulary);
-  for (const auto& [number, name] : names) {
-    check(std::ranges::find(tokens, name) == tokens.end(), "{}: the vocabulary has the token {}, needs other tokens",
-          caller, quote(name));
-  }
-  for (const auto& [number, name] : names) tokens[static_cast<std::size_t>(number)] = name;
+  for (const auto& [number, name] : names) rename(tokens, number, name, vocabulary.rules().forbidden, caller);
   return tokens;
 }
 

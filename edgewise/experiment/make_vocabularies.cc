@@ -143,6 +143,9 @@ std::string describe_unused_options(const VocabularySection& options) {
   };
   add("min_count", options.min_count, defaults.min_count);
   add("character_coverage", options.character_coverage, defaults.character_coverage);
+  add("byte_fallback", enum_name(options.byte_fallback), enum_name(defaults.byte_fallback));
+  add("placeholders", options.placeholders, defaults.placeholders);
+  add("split_digits", options.split_digits, defaults.split_digits);
   const bool may_learn_case = options.input_case == CaseKind::kTruecase || options.output_case == CaseKind::kTruecase;
   if (!may_learn_case) add("sentences", options.sentences, defaults.sentences);
   if (unused.empty()) return "";

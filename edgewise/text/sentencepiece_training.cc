@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sentencepiece_trainer.h>
 
 #include <algorithm>
@@ -84,6 +85,8 @@ void check_training(const VocabularyOptions& options) {
         options.size, kMaxPieces);
   check(options.character_coverage >= 0.98 && options.character_coverage <= 1.0,
         "build_vocabulary: character_coverage is {}, needs 0.98 to 1", options.character_coverage);
+  check(options.placeholders >= 0 && options.placeholders <= kMaxPlaceholders,
+        "build_vocabulary: placeholders is {}, needs 0 to {}", options.placeholders, kMaxPlaceholders);
 }
 
 constexpr int kThreads = 4;  // fixed, because the order of summation depends on it
@@ -115,6 +118,21 @@ void require_trainer_memory(const std::vector<std::span<const std::string>>& sid
   require_address_space(kAnySentences + kPerByte * bytes);
 }
 
+constexpr std::int64_t kNumBytes = 256;
+constexpr std::int64_t kSmallestWithBytes = 4 * kNumBytes;  // for ByteFallback::kAuto
+
+bool has_byte_fallback(const VocabularyOptions& options) {
+  if (options.byte_fallback != ByteFallback::kAuto) return options.byte_fallback == ByteFallback::kAlways;
+  return options.size >= kSmallestWithBytes;
+}
+
+/// Returns the texts of the placeholders with commas between them.
+std::string list_placeholders(std::int64_t count) {
+  std::vector<std::string> texts;
+  for (std::int64_t i = 0; i < count; ++i) texts.push_back(placeholder(i));
+  return fmt::format("{}", fmt::join(texts, ","));
+}
+
 std::unordered_map<std::string, std::string> trainer_arguments(const VocabularyOptions& options) {
   std::unordered_map<std::string, std::string> arguments = {
       {"vocab_size", std::to_string(options.size)},
@@ -123,6 +141,9 @@ std::unordered_map<std::string, std::string> trainer_arguments(const VocabularyO
       {"character_coverage", fmt::format("{}", options.character_coverage)},
       {"max_sentence_length", std::to_string(kMaxTrainingSentenceBytes)},
       {"num_threads", std::to_string(kThreads)},
+      {"byte_fallback", has_byte_fallback(options) ? "true" : "false"},
+      {"split_digits", options.split_digits ? "true" : "false"},
+      {"user_defined_symbols", list_placeholders(options.placeholders)},
       {"unk_surface", std::string(kSpecialTokens[SpecialTokens().unknown])}};
   constexpr std::array<std::string_view, 4> kNames = {"pad", "unk", "bos", "eos"};
   for (std::size_t i = 0; i < kNames.size(); ++i) {
@@ -143,15 +164,17 @@ std::optional<std::int64_t> number_after(std::string_view text, std::string_view
 }
 
 [[noreturn]] void fail_with_advice(const VocabularyOptions& options, std::string_view message) {
-  if (const auto most = number_after(message, "Please set it to a value <= ")) {
+  if (auto most = number_after(message, "Please set it to a value <= ")) {
+    const bool lacks_bytes = options.byte_fallback == ByteFallback::kAuto && *most < kSmallestWithBytes;
+    if (has_byte_fallback(options) && lacks_bytes) *most -= kNumBytes;
     fail(
         "build_vocabulary: size is {}, but these sentences give SentencePiece at most {} tokens; set size to {} or "
         "less",
         options.size, *most, *most);
   }
   if (const auto least = number_after(message, fmt::format("smaller than required_chars. {} vs ", options.size))) {
-    fail("build_vocabulary: size is {}, but these sentences have characters for {} tokens; set size to {} or more",
-         options.size, *least, *least);
+    fail("build_vocabulary: size is {}, but these sentences have {} for {} tokens; set size to {} or more",
+         options.size, has_byte_fallback(options) ? "characters, with the 256 bytes," : "characters", *least, *least);
   }
   fail("build_vocabulary: size is {}, with which SentencePiece does not learn from these sentences: {}", options.size,
        message);

@@ -8,13 +8,28 @@
 namespace edgewise {
 namespace {
 
+bool is_ascii_control(std::size_t byte) { return byte < 0x20 || byte == 0x7F; }
+
+/// Returns the rules of a vocabulary that is learned here. Outputs do not contain the bytes of control characters,
+/// which would break lines; normalisation leaves no such byte in a training sentence.
+SentenceRules rules_of(std::span<const Piece> pieces) {
+  SentenceRules rules;
+  std::size_t byte = 0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (pieces[i].type != PieceType::kByte) continue;
+    if (is_ascii_control(byte++)) rules.forbidden.push_back(static_cast<std::int64_t>(i));
+  }
+  return rules;
+}
+
 class SentencePieceVocabulary final : public Vocabulary {
  public:
   SentencePieceVocabulary(std::string bytes, std::string_view name)
-      : codec_(std::move(bytes), name, SpecialPieces::kOwn) {}
+      : codec_(std::move(bytes), name, SpecialPieces::kOwn), rules_(rules_of(codec_.pieces())) {}
 
   VocabularyKind kind() const override { return VocabularyKind::kSentencePiece; }
   std::int64_t size() const override { return std::ssize(codec_.pieces()); }
+  const SentenceRules& rules() const override { return rules_; }
   std::string serialize() const override { return codec_.bytes(); }
   std::optional<SentencePieceModel> piece_model() const override { return codec_.algorithm(); }
 
@@ -30,6 +45,7 @@ class SentencePieceVocabulary final : public Vocabulary {
   }
 
   PieceCodec codec_;
+  SentenceRules rules_;
 };
 
 }  // namespace

@@ -76,6 +76,15 @@ std::shared_ptr<const Vocabulary> load_mapped_vocabulary(const std::filesystem::
 
 }  // namespace
 
+std::string placeholder(std::int64_t number) {
+  constexpr std::uint32_t kFirst = 0xE001;
+  check(number >= 0 && number < kMaxPlaceholders, "placeholder: number is {}, needs 0 to {}", number,
+        kMaxPlaceholders - 1);
+  std::string text;
+  append_utf8(text, kFirst + static_cast<std::uint32_t>(number));
+  return text;
+}
+
 const SentenceRules& Vocabulary::rules() const {
   static const SentenceRules kOwnRules;
   return kOwnRules;

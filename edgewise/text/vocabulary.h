@@ -20,6 +20,13 @@ namespace edgewise {
 enum class VocabularyKind { kWords, kCharacters, kSentencePiece, kMapped };
 enum class SentencePieceModel { kUnigram, kBpe };
 
+/// When a SentencePiece vocabulary encodes characters that it does not have as their bytes in UTF-8.
+enum class ByteFallback {
+  kAuto,  // if the 256 tokens of the bytes are at most a quarter of the vocabulary
+  kAlways,
+  kNever  // such characters are unknown
+};
+
 inline constexpr auto enum_names(VocabularyKind) {
   return std::array{EnumName{VocabularyKind::kWords, "words"}, EnumName{VocabularyKind::kCharacters, "characters"},
                     EnumName{VocabularyKind::kSentencePiece, "sentencepiece"},
@@ -30,6 +37,13 @@ inline constexpr auto enum_names(SentencePieceModel) {
   return std::array{EnumName{SentencePieceModel::kUnigram, "unigram"}, EnumName{SentencePieceModel::kBpe, "bpe"}};
 }
 
+inline constexpr auto enum_names(ByteFallback) {
+  return std::array{EnumName{ByteFallback::kAuto, "auto"}, EnumName{ByteFallback::kAlways, "always"},
+                    EnumName{ByteFallback::kNever, "never"}};
+}
+
+inline constexpr std::int64_t kMaxPlaceholders = 100;
+
 struct VocabularyOptions {
   VocabularyKind kind = VocabularyKind::kWords;
   std::int64_t size = 0;
@@ -37,6 +51,9 @@ struct VocabularyOptions {
   bool separate_punctuation = false;
   SentencePieceModel model = SentencePieceModel::kUnigram;
   double character_coverage = 1.0;
+  ByteFallback byte_fallback = ByteFallback::kAuto;
+  std::int64_t placeholders = 0;
+  bool split_digits = false;
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
@@ -54,13 +71,24 @@ struct VocabularyOptions {
           "words: split the marks `,.!?` from words, as tokens of their own");
     field("model", self.model, "SentencePiece: algorithm that learns the pieces");
     field("character_coverage", self.character_coverage,
-          "SentencePiece: share of the text whose characters are kept; rarer characters become unknown",
+          "SentencePiece: share of the text whose characters are kept; rarer characters become bytes or unknown",
           at_least(0.98).at_most(1));
+    field("byte_fallback", self.byte_fallback,
+          "SentencePiece: whether characters without a token become the 256 tokens of the bytes (always) or unknown "
+          "(never); auto: bytes, if size is at least 1024");
+    field("placeholders", self.placeholders,
+          "SentencePiece: number of tokens for the characters U+E001, U+E002, ..., which stand for text that a model "
+          "copies",
+          at_least(0).at_most(kMaxPlaceholders));
+    field("split_digits", self.split_digits, "SentencePiece: each digit is a token of its own");
   }
 };
 
 /// Limit for the size of a file of a vocabulary. In memory, a vocabulary may need twenty times as much.
 inline constexpr std::uint64_t kMaxVocabularyBytes = std::uint64_t{32} << 20;
+
+/// Returns the private-use character U+E001, U+E002, … of a placeholder, numbered from 0 to kMaxPlaceholders - 1.
+std::string placeholder(std::int64_t number);
 
 /// Names of the special tokens, by number, in the vocabularies that are learned.
 inline constexpr std::array<std::string_view, 4> kSpecialTokens = {"<pad>", "<unknown>", "<begin>", "<end>"};
@@ -87,8 +115,8 @@ class Vocabulary {
   const SpecialTokens& special() const { return rules().special; }
 
   /// Returns the tokens of a sentence, without those around it (sentence_frame.h). Text that looks like a special
-  /// token, such as `<end>`, becomes unknown, unless a mapped vocabulary says otherwise. Throws Error for a sentence
-  /// that is not UTF-8.
+  /// token, such as `<end>`, does not become that token, unless a mapped vocabulary says otherwise. Throws Error for a
+  /// sentence that is not UTF-8.
   std::vector<std::int64_t> encode(std::string_view sentence) const;
 
   /// Encodes with a random segmentation, a function of sentence, sampling and seed; a strength of 0 equals encode.
@@ -97,7 +125,7 @@ class Vocabulary {
 
   /// Returns the sentence without the tokens that rules() omits: padding, begin and end, in mapped vocabularies others
   /// too. Other unknown tokens become `<unknown>`. Restores an encoded sentence except for information that the
-  /// vocabulary does not store: white space (words), rare characters, lowered capitals, and differences that NFKC
+  /// vocabulary does not store: white space (words), unknown characters, lowered capitals, and differences that NFKC
   /// removes (SentencePiece). Throws Error for tokens outside the vocabulary.
   std::string decode(std::span<const std::int64_t> tokens) const;
 

@@ -263,6 +263,19 @@ TEST_F(LearnedModelTest, MarianFilesHaveTheParametersAndTokensOfALearnedModel) {
   EXPECT_EQ(rules.special.end, before.codec.vocabularies.output->special().end);
 }
 
+TEST_F(LearnedModelTest, MarianFilesKeepTheBytesOfAVocabulary) {
+  LearnedModel model;
+  model.use_bytes();
+  model.use_marian();
+  const ModelFiles before = write(model);
+  const ModelFiles after =
+      read_model_files(export_and_import(folder_ / "model", ExportFormat::kMarian, folder_), kCaller);
+  const std::string text = "a \u732b sings";
+  EXPECT_EQ(after.codec.encode({.input = text}).parts, before.codec.encode({.input = text}).parts);
+  const Vocabulary& vocabulary = *after.codec.vocabularies.output;
+  EXPECT_EQ(vocabulary.decode(before.codec.vocabularies.output->encode(text)), text);
+}
+
 TEST_F(LearnedModelTest, ABeginTokenWithAnEmbeddingIsRefusedIfTheConfigCallsTheEmbeddingZero) {
   ImportedModel model = LearnedModel().model();
   model.experiment.model.begin_embedding = BeginEmbedding::kZero;

@@ -44,6 +44,12 @@ class LearnedModel {
     options().activation = Activation::kSilu;
   }
 
+  /// Gives the vocabulary tokens for bytes.
+  void use_bytes() {
+    experiment_.vocabulary.byte_fallback = ByteFallback::kAlways;
+    learn(VocabularyKind::kSentencePiece, 296);
+  }
+
   void use_words() { learn(VocabularyKind::kWords, 0); }
 
   /// Stores a matrix as I8 with this scale for each row.

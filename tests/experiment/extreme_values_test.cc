@@ -59,6 +59,7 @@ std::vector<std::string> context_of(const std::string& path) {
       {"model.universal.filter_width", {"model.kind=universal", "model.universal.transition=separable_convolution"}},
       {"vocabulary.size", {"vocabulary.kind=sentencepiece"}},
       {"vocabulary.character_coverage", {"vocabulary.kind=sentencepiece", "vocabulary.size=9"}},
+      {"vocabulary.placeholders", {"vocabulary.kind=sentencepiece", "vocabulary.size=9"}},
       {"vocabulary.input_sampling", {"vocabulary.kind=sentencepiece", "vocabulary.size=9"}},
       {"vocabulary.output_sampling", {"vocabulary.kind=sentencepiece", "vocabulary.size=9"}},
       {"search.top_k", {"search.kind=sampling"}},

@@ -257,7 +257,8 @@ TEST(VocabularyOptions, ListsItsFieldsOnce) {
   VocabularyOptions::list_fields(options,
                                  [&](std::string_view name, auto&, const auto&...) { names.emplace_back(name); });
 
-  EXPECT_THAT(names, ElementsAre("kind", "size", "min_count", "separate_punctuation", "model", "character_coverage"));
+  EXPECT_THAT(names, ElementsAre("kind", "size", "min_count", "separate_punctuation", "model", "character_coverage",
+                                 "byte_fallback", "placeholders", "split_digits"));
   EXPECT_EQ(enum_names(VocabularyKind{})[2].name, "sentencepiece");
   EXPECT_EQ(enum_names(VocabularyKind{})[3].name, "mapped");
   EXPECT_EQ(enum_names(SentencePieceModel{})[1].name, "bpe");
