@@ -20,6 +20,7 @@ inline SearchOptions ctranslate2_search() {
   search.beam = 2;
   search.length_norm = LengthNorm::kAverage;
   search.length_factor = 0;
+  search.stop_loops = false;
   search.min_length = 1;
   search.length_offset = search.max_length = kLongestOutput;
   return search;

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kMostNamedTokens = 5;
 
-/// Returns the same search without the options of sampling, which no file keeps.
-SearchOptions without_sampling(const SearchOptions& search) {
+/// Returns the same search without the options of sampling and of loops, which no file keeps.
+SearchOptions without_sampling_and_loops(const SearchOptions& search) {
   const SearchOptions defaults;
   SearchOptions kept = search;
   kept.kind = SearchKind::kBeam;
@@ -26,12 +26,13 @@ SearchOptions without_sampling(const SearchOptions& search) {
   kept.top_k = defaults.top_k;
   kept.top_p = defaults.top_p;
   kept.seed = defaults.seed;
+  kept.stop_loops = search.stop_loops && !avoids_loops(search);
   return kept;
 }
 
 /// Returns the options that files of Hugging Face keep (exported_model.h), in the terms of the model's own rules.
 SearchOptions kept_by_hugging_face(const SearchOptions& search) {
-  SearchOptions kept = without_sampling(search);
+  SearchOptions kept = without_sampling_and_loops(search);
   if (follows_hugging_face(search)) return kept;
   kept.coverage_penalty = 0;
   kept.length_factor = 0;
@@ -47,7 +48,7 @@ SearchOptions kept_by_hugging_face(const SearchOptions& search) {
 /// Marian, they also have search.length_factor.
 SearchOptions kept_by_marian(const SearchOptions& search) {
   constexpr double kLengthFactor = 3;  // Marian's default
-  SearchOptions kept = without_sampling(search);
+  SearchOptions kept = without_sampling_and_loops(search);
   kept.n_best = 1;
   kept.max_length = 0;
   kept.min_length = 0;

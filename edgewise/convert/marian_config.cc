@@ -98,6 +98,7 @@ SearchOptions read_search(const YamlSettings& settings) {
   search.length_factor = settings.number(key, 3);
   search.length_offset = 0;
   search.force_end = false;
+  search.stop_loops = false;
   if (search.length_factor != std::floor(search.length_factor)) {
     settings.refuse(key, settings.text(key, ""), "a whole number");
   }

@@ -77,6 +77,7 @@ struct SearchOptions {
 
   std::int64_t no_repeat_ngram = 0;
   double repetition_penalty = 1.0;
+  bool stop_loops = true;
 
   double temperature = 1.0;
   std::int64_t top_k = 0;
@@ -134,6 +135,9 @@ struct SearchOptions {
     field("repetition_penalty", self.repetition_penalty,
           "factor of the log-probability of tokens that the output already contains; 1: no penalty",
           at_least(1).at_most(100));
+    field("stop_loops", self.stop_loops,
+          "beam: an output that repeats a token or phrase far more often than its input repeats one is searched again, "
+          "without such repetitions");
     field("temperature", self.temperature, "sampling: divisor of log-probabilities; below 1 favours likely tokens",
           at_least(0.001).at_most(1000));
     field("top_k", self.top_k, "sampling: number of most likely tokens to draw from; 0: all tokens",
@@ -159,6 +163,11 @@ struct SearchOptions {
 /// Returns whether the rules of a search are those of Hugging Face, which exist for beam search alone.
 inline bool follows_hugging_face(const SearchOptions& options) {
   return options.kind == SearchKind::kBeam && options.rules == BeamRules::kHuggingFace;
+}
+
+/// Returns whether a search avoids loops (search.h).
+inline bool avoids_loops(const SearchOptions& options) {
+  return options.stop_loops && options.kind == SearchKind::kBeam && options.rules == BeamRules::kEdgewise;
 }
 
 /// Returns the max_length with which the longest output needs `positions` positions of a decoder.

@@ -34,6 +34,7 @@ class Search {
       for (auto& [slot, sentence] : running_) sentence.add_requests(step_);
       step_.run(scorer_, rules_);
       for (auto& [slot, sentence] : running_) sentence.advance(step_);
+      restart_loops();
       release_finished();
     }
   }
@@ -99,6 +100,18 @@ class Search {
     if (squares + square_of_prefix(*next_input_) > kMaxSquaresOfStep) return false;
     return running_.empty() || capacity_.tokens == 0 ||
            num_tokens_ + std::ssize(next_input_->tokens) <= capacity_.tokens;
+  }
+
+  void restart_loops() {
+    std::vector<std::int64_t> slots;
+    std::vector<Tokens> inputs;
+    for (auto& [slot, sentence] : running_) {
+      if (!sentence.needs_restart()) continue;
+      sentence.restart();
+      slots.push_back(slot);
+      inputs.push_back(sentence.input().tokens);
+    }
+    if (!slots.empty()) scorer_.encode(slots, inputs);
   }
 
   void release_finished() {

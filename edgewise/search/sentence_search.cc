@@ -18,7 +18,47 @@ SentenceSearch::SentenceSearch(const SearchRules& rules, std::int64_t slot, Sear
                  ? num_first_tokens()
                  : std::max(rules.longest_output(input_length), num_first_tokens());
   shortest_ = rules.shortest_output(input_length);
+  if (avoids_loops(rules.options())) limits_ = copy_limits(input_.tokens);
   add_first_nodes();
+}
+
+// --- loops
+
+bool SentenceSearch::needs_restart() const {
+  if (!avoids_loops(rules_.options()) || is_restarted_) return false;
+  if (active_.empty()) return contains_loop(finished_.front().tokens);
+  const auto is_loop = [this](const ActiveHypothesis& hypothesis) { return contains_loop(hypothesis.node); };
+  return !has_output_ && std::ranges::all_of(active_, is_loop);
+}
+
+void SentenceSearch::restart() {
+  is_restarted_ = true;
+  tree_ = HypothesisTree();
+  attention_.clear();
+  ponder_steps_.clear();
+  active_.clear();
+  finished_.clear();
+  first_node_ = 0;
+  add_first_nodes();
+}
+
+bool SentenceSearch::contains_loop(std::span<const std::int64_t> tokens) const {
+  const auto first = static_cast<std::size_t>(num_first_tokens());
+  for (std::size_t size = first; size <= tokens.size(); ++size) {
+    if (ends_with_loop(tokens.subspan(first, size - first), limits_)) return true;
+  }
+  return false;
+}
+
+/// Notes whether the hypothesis at a new node contains a loop after its first tokens.
+void SentenceSearch::find_loop(NodeIndex node) {
+  if (!avoids_loops(rules_.options()) || is_restarted_) return;
+  bool has_loop = has_loop_[static_cast<std::size_t>(tree_.parent(node))];
+  if (!has_loop) {
+    const std::vector<std::int64_t> path = tree_.path(node);
+    has_loop = ends_with_loop(std::span(path).subspan(static_cast<std::size_t>(1 + num_first_tokens())), limits_);
+  }
+  has_loop_.push_back(has_loop);
 }
 
 /// Adds the begin token and the first tokens of the output as one chain of nodes. Hypotheses begin at its last node:
@@ -27,6 +67,7 @@ void SentenceSearch::add_first_nodes() {
   NodeIndex node = tree_.grow(0, HypothesisTree::kRoot, rules_.options().begin_token);
   for (const std::int64_t token : input_.forced) node = tree_.grow(0, node, token);
   for (const std::int64_t token : input_.prefix) node = tree_.grow(0, node, token);
+  has_loop_.assign(static_cast<std::size_t>(tree_.num_nodes()), false);
   const bool draws = rules_.options().kind == SearchKind::kSampling;
   const std::int64_t count = draws ? n_best_ : 1;
   const std::uint64_t seed = mix(rules_.options().seed, static_cast<std::uint64_t>(input_.id));
@@ -78,11 +119,12 @@ void SentenceSearch::request_continuations(NodeIndex node, Step& step) {
 void SentenceSearch::request_restricted(NodeIndex node, Step& step) {
   const SearchOptions& options = rules_.options();
   const bool is_too_short = tree_.depth(node) < shortest_;
-  const bool depends_on_path = options.no_repeat_ngram > 0 || options.repetition_penalty != 1;
+  const bool depends_on_path = options.no_repeat_ngram > 0 || options.repetition_penalty != 1 || is_restarted_;
   if (!depends_on_path && !is_too_short && !rules_.conventions().renormalizes) return;
   const std::int64_t row = std::ssize(step.nodes) - 1;
   NodeRequest& request = requests_.back();
-  for (const RestrictedToken& restricted : restricted_tokens(rules_, tree_.path(node), is_too_short)) {
+  const std::int64_t most_copies = is_restarted_ ? limits_.copying : 0;
+  for (const RestrictedToken& restricted : restricted_tokens(rules_, tree_.path(node), is_too_short, most_copies)) {
     if (rules_.allowed()[restricted.token] != 0) {
       step.excluded.push_back({row, restricted.token});
       ++request.num_excluded;
@@ -218,13 +260,16 @@ void SentenceSearch::grow(const std::vector<Extension>& extensions) {
   std::vector<ActiveHypothesis> extended;
   for (const Extension& extension : extensions) {
     const ActiveHypothesis& parent = active_[extension.parent];
-    extended.push_back({tree_.grow(0, parent.node, extension.next.token), extension.log_probability, parent.random});
+    const NodeIndex node = tree_.grow(0, parent.node, extension.next.token);
+    find_loop(node);
+    extended.push_back({node, extension.log_probability, parent.random});
   }
   active_ = std::move(extended);
 }
 
 void SentenceSearch::finish(const Extension& extension) {
   const NodeIndex node = active_[extension.parent].node;
+  has_output_ = has_output_ || !contains_loop(node);
   Hypothesis hypothesis;
   hypothesis.tokens = tree_.path(node);
   hypothesis.tokens.erase(hypothesis.tokens.begin());

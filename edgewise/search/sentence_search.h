@@ -11,6 +11,7 @@
 #include "edgewise/graph/hypothesis_tree.h"
 #include "edgewise/search/extension.h"
 #include "edgewise/search/hypothesis.h"
+#include "edgewise/search/loops.h"
 #include "edgewise/search/restrictions.h"
 #include "edgewise/search/rules.h"
 #include "edgewise/search/step.h"
@@ -36,6 +37,11 @@ class SentenceSearch {
   void add_requests(Step& step);
   void advance(const Step& step);
 
+  /// Returns whether the sentence needs a new search without loops. The caller then discards the nodes in the slot and
+  /// calls restart().
+  bool needs_restart() const;
+  void restart();
+
   bool is_done() const { return active_.empty(); }
   bool is_stopped() const { return input_.stop != nullptr && *input_.stop; }
   const SearchInput& input() const { return input_; }
@@ -57,6 +63,12 @@ class SentenceSearch {
   };
 
   void add_first_nodes();
+  bool contains_loop(NodeIndex node) const {
+    const auto index = static_cast<std::size_t>(node);
+    return index < has_loop_.size() && has_loop_[index];
+  }
+  bool contains_loop(std::span<const std::int64_t> tokens) const;
+  void find_loop(NodeIndex node);
   std::int64_t num_first_tokens() const { return std::ssize(input_.forced) + std::ssize(input_.prefix); }
   bool has_next_first_token(NodeIndex node) const { return tree_.depth(node) < num_first_tokens(); }
   bool has_scored_next_token(NodeIndex node) const;
@@ -93,6 +105,10 @@ class SentenceSearch {
   std::int64_t n_best_;
   std::int64_t longest_;
   std::int64_t shortest_;
+  CopyLimits limits_ = {};
+  bool is_restarted_ = false;
+  bool has_output_ = false;     // whether an output without a loop has finished
+  std::vector<bool> has_loop_;  // by node, if the search avoids loops
   HypothesisTree tree_;
   std::vector<float> attention_;            // [nodes, input], if needed
   std::vector<std::int64_t> ponder_steps_;  // [nodes], if the model has adaptive computation time

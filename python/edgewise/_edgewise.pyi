@@ -91,6 +91,7 @@ class Translator:
     min_length: constant part of the shortest output, in tokens; with rules=huggingface, the begin and the end token count
     no_repeat_ngram: length of token sequences that may not occur twice in an output; 0: no restriction
     repetition_penalty: factor of the log-probability of tokens that the output already contains; 1: no penalty
+    stop_loops: beam: an output that repeats a token or phrase far more often than its input repeats one is searched again, without such repetitions
     temperature: sampling: divisor of log-probabilities; below 1 favours likely tokens
     top_k: sampling: number of most likely tokens to draw from; 0: all tokens
     top_p: sampling: draw from the most likely tokens that together have this probability; 1: all tokens
@@ -133,6 +134,7 @@ class Translator:
         min_length: int = ...,
         no_repeat_ngram: int = ...,
         repetition_penalty: float = ...,
+        stop_loops: bool = ...,
         temperature: float = ...,
         top_k: int = ...,
         top_p: float = ...,

@@ -43,6 +43,7 @@ class LeftOutOptionsTest : public testing::Test {
     search.length_factor = 0;
     search.length_offset = 256;
     search.min_length = 1;
+    search.stop_loops = false;
     return search;
   }
 
@@ -64,6 +65,17 @@ TEST_F(LeftOutOptionsTest, OfHuggingFaceAreThoseThatGenerateLacks) {
   EXPECT_THAT(list(kHuggingFace, search),
               ElementsAre(R"(search.rules="edgewise")", R"(search.length_norm="gnmt")", "search.coverage_penalty=0.2",
                           "search.length_factor=1.5", "search.min_length_factor=0.5"));
+}
+
+TEST_F(LeftOutOptionsTest, OfAllFormatsAreLoopsThatAreSearchedAgain) {
+  SearchOptions search = common_search();
+  search.stop_loops = true;
+  EXPECT_THAT(list(kHuggingFace, search), ElementsAre("search.stop_loops=true"));
+  EXPECT_THAT(list(kMarian, search), testing::Contains("search.stop_loops=true"));
+  EXPECT_THAT(list(kCtranslate2, search), testing::Contains("search.stop_loops=true"));
+  search.rules = BeamRules::kHuggingFace;
+  search.max_length = 20;
+  EXPECT_THAT(list(kMarian, search), testing::Not(testing::Contains("search.stop_loops=true")));
 }
 
 TEST_F(LeftOutOptionsTest, OfHuggingFaceAreThoseOfSampling) {
@@ -101,6 +113,7 @@ TEST_F(LeftOutOptionsTest, OfMarianAreAllButTheBeamTheLengthPenaltyAndTheLengthF
   search.length_factor = 2;
   search.length_offset = 0;
   search.force_end = false;
+  search.stop_loops = false;
   EXPECT_THAT(list(kMarian, search), IsEmpty());
   search.n_best = 2;
   search.coverage_penalty = 0.2;
@@ -119,9 +132,9 @@ TEST_F(LeftOutOptionsTest, OfMarianAreTheLengthsThatItDoesNotHave) {
   search.length_factor = 2;
   search.length_offset = 10;
   search.max_length = 100;
-  EXPECT_THAT(list(kMarian, search),
-              UnorderedElementsAre(R"(search.length_norm="gnmt")", "search.length_factor=2.0",
-                                   "search.length_offset=10", "search.max_length=100", "search.force_end=true"));
+  EXPECT_THAT(list(kMarian, search), UnorderedElementsAre(R"(search.length_norm="gnmt")", "search.length_factor=2.0",
+                                                          "search.length_offset=10", "search.max_length=100",
+                                                          "search.stop_loops=true", "search.force_end=true"));
 }
 
 TEST_F(LeftOutOptionsTest, OfMarianAreTheRulesOfHuggingFace) {

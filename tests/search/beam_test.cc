@@ -151,7 +151,9 @@ TEST(Beam, LimitsLengthsByTheInputLength) {
   EXPECT_EQ(length({.length_factor = 0.5, .length_offset = 3, .min_length = 1, .end_token = kEnd}), 5u);
   EXPECT_EQ(length({.max_length = 4, .min_length = 1, .end_token = kEnd}), 4u);
   EXPECT_EQ(length({.max_length = 4, .min_length = 9, .end_token = kEnd}), 4u);
-  EXPECT_EQ(length({.length_offset = 90, .min_length_factor = 0.5, .min_length = 1, .end_token = kEnd}), 98u);
+  EXPECT_EQ(
+      length({.length_offset = 90, .min_length_factor = 0.5, .min_length = 1, .stop_loops = false, .end_token = kEnd}),
+      98u);
 }
 
 TEST(Beam, EndsOutputsAtTheLimitWithAnyTokenUnlessTheEndIsForced) {

@@ -70,6 +70,7 @@ SearchOptions draw_options(std::int64_t vocabulary, std::int64_t input_length, T
   options.top_p = *rc::gen::element(1.0, 0.05, 0.6, 0.95);
   options.seed = *rc::gen::arbitrary<std::uint64_t>();
   options.early_stop = *rc::gen::arbitrary<bool>();
+  options.stop_loops = *rc::gen::arbitrary<bool>();
   options.attention = *rc::gen::arbitrary<bool>();
   words = draw_words(vocabulary, options);
   draw_lengths(kLongest[words.size()], input_length, options);
