@@ -27,8 +27,8 @@ std::vector<std::string> imported_tokens(const Vocabulary& vocabulary, bool has_
   return tokens;
 }
 
-/// Gives a special token its name in Marian. The byte of a control character that has this name, and is in no text, gets
-/// the special token's own name.
+/// Gives a special token its name in Marian. The byte of a control character that has this name, and is in no text,
+/// gets the special token's own name.
 void rename(std::vector<std::string>& tokens, std::int64_t special, const std::string& name,
             const std::vector<std::int64_t>& forbidden, std::string_view caller) {
   std::string& own = tokens[static_cast<std::size_t>(special)];
