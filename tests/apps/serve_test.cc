@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -192,24 +191,6 @@ TEST_F(ServeProgram, LoadsAChangedModelAtSighupAndKeepsTheOldOneIfTheNewOneIsBro
   EXPECT_EQ(server.wait().exit_code, 0);
 }
 
-TEST_F(ServeProgram, ReloadsWhenItIsReadyAfterASighupWhileItStarts) {
-  ASSERT_EQ(::mkfifo(path("server.toml").c_str(), 0600), 0);
-  RunningProcess server({"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>log", EDGEWISE_SERVER, "--config", "server.toml"},
-                        {.folder = path("").string()});
-  std::ofstream config(path("server.toml"));  // waits for the reader, which has begun to start
-  server.send(SIGHUP);
-  const std::string text = "[server]\nmodels = [\"en-de=run\"]\n[http]\nlisten = \"127.0.0.1:0\"\n";
-  std::filesystem::remove(path("server.toml"));
-  write("server.toml", text + "[server]\n");  // is read by the reload
-  config << text << std::flush;
-  config.close();
-  EXPECT_TRUE(wait_until([&] { return server.has_ended() || log_has("reload: the config stays as it was: "); }));
-  EXPECT_THAT(read("log"), StartsWith("server: ready at http://127.0.0.1:"));
-  EXPECT_EQ(served_translation("a b c"), translate("run", "a b c"));
-  server.send(SIGTERM);
-  EXPECT_EQ(server.wait().exit_code, 0);
-}
-
 TEST_F(ServeProgram, ReadsItsKeysAgainAtSighup) {
   const std::string config = "[server]\nmodels = [\"en-de=run\"]\nrequire_api_key = true\napi_keys = ";
   write("server.toml", config + "[\"old\"]\n");
@@ -350,6 +331,13 @@ TEST_F(ServeProgram, UsesTheSocketOfTheServiceManagerAndTellsItsStates) {
   server.send(SIGTERM);
   EXPECT_EQ(manager.receive_state(), "STOPPING=1");
   EXPECT_EQ(server.wait().exit_code, 0);
+}
+
+TEST(SignalPipe, PassesASighupThatCameBeforeIt) {
+  hold_reload_signal();
+  std::raise(SIGHUP);
+  const SignalPipe signals;
+  EXPECT_EQ(signals.wait(), SIGHUP);
 }
 
 TEST(SignalPipe, PassesSighupUnderNohupAndRestoresIt) {
