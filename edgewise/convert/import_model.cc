@@ -38,7 +38,6 @@ void check_can_translate(const ImportedModel& model, const std::string& where) {
   search.never = rules.forbidden;
   const TextCodec codec = text_codec(model.experiment, vocabularies);
   try {
-    transformer_options(model.experiment, vocabularies);
     check_sentence_options(*vocabularies.input, *vocabularies.output, codec.end_input, codec.languages, "translate");
     check_options(search, vocabularies.output->size());
   } catch (const Error& error) {
