@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/convert/marian_vocabulary.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -28,14 +30,14 @@ std::vector<std::string> imported_tokens(const Vocabulary& vocabulary, bool has_
 }
 
 /// Gives a special token its name in Marian. The byte of a control character that has this name, and is in no text,
-/// gets the special token's own name.
+/// gets a name that no token of Marian has.
 void rename(std::vector<std::string>& tokens, std::int64_t special, const std::string& name,
             const std::vector<std::int64_t>& forbidden, std::string_view caller) {
   std::string& own = tokens[static_cast<std::size_t>(special)];
   if (const auto other = std::ranges::find(tokens, name); other != tokens.end()) {
     check(std::ranges::binary_search(forbidden, other - tokens.begin()),
           "{}: the vocabulary has the token {}, needs other tokens", caller, quote(name));
-    *other = own;
+    *other = fmt::format("<{}>", name);
   }
   own = name;
 }

@@ -76,7 +76,7 @@ TEST_F(LimitedMemory, EndsTheTrainingOfALargeModelWithItsResultOrOneError) {
     SCOPED_TRACE(more);
     const ProcessResult result = run_limited("-v " + std::to_string(start + more * kMebibyte), EDGEWISE_PROGRAM
                                              " train tiny.toml --threads 1 --out run --set model.size=1024 --set "
-                                             "model.feed_forward=8192 --set train.steps=2");
+                                             "model.feed_forward=8192 --set train.steps=2 --set train.warmup=1");
     std::filesystem::remove_all(path("run"));
     if (result.exit_code != 0) expect_one_error(result);
   }

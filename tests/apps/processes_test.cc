@@ -31,7 +31,7 @@ class Processes : public ProgramTest {
   Processes() { write("tiny.toml", kTinyConfig + "virtual_ranks = 4\n"); }
 
   static Words train(const std::string& config, const std::string& run, const Words& more = {}) {
-    Words words = {"train", config, "--out", run, "--threads", "1"};
+    Words words = {"train", config, "--out", run, "--threads", "1", "--set", "train.warmup=2"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }

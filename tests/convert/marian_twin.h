@@ -29,6 +29,7 @@ inline void set_marian_options(Experiment& experiment) {
                        .length_penalty = 1,
                        .length_factor = 3,
                        .length_offset = 0,
+                       .stop_loops = false,
                        .force_end = false};
 }
 

@@ -144,7 +144,9 @@ TEST_P(ByteFallbackTest, DigitsCanBeTokensOfTheirOwn) {
     return longest;
   };
   EXPECT_EQ(longest_number(*build(split)), 1);
-  if (GetParam() == SentencePieceModel::kBpe) EXPECT_GT(longest_number(*build(options(400))), 1);
+  if (GetParam() == SentencePieceModel::kBpe) {
+    EXPECT_GT(longest_number(*build(options(400))), 1);
+  }
 }
 
 }  // namespace
