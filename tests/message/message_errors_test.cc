@@ -163,9 +163,10 @@ TEST_F(MessageErrors, NameShapesThatDoNotAlign) {
             "u_dot_v: on the edges 'flat' is [9] and 'flat' is [9], a last dimension of one size is needed");
   g.ndata().set("heads", at::ones({3, 2, 4}));
   g.ndata().set("more heads", at::ones({3, 3, 4}));
-  EXPECT_EQ(error_of([&] { g.apply_edges(u_dot_v("heads", "more heads", "m")); }),
-            "u_dot_v: on the edges 'heads' is [9, 2, 4] and 'more heads' is [9, 3, 4], last dimensions of one size or 1 "
-            "are needed");
+  EXPECT_EQ(
+      error_of([&] { g.apply_edges(u_dot_v("heads", "more heads", "m")); }),
+      "u_dot_v: on the edges 'heads' is [9, 2, 4] and 'more heads' is [9, 3, 4], last dimensions of one size or 1 "
+      "are needed");
 }
 
 TEST_F(MessageErrors, NameTheTypeOfAMessageThatCannotBeAveraged) {
