@@ -58,7 +58,7 @@ struct Operands {
 Operands broadcast(std::string_view caller, const BuiltinMessage& message, const at::Tensor& left,
                    const at::Tensor& right) {
   const std::int64_t count = std::max(left.dim(), right.dim());
-  const Operands operands = {with_dimensions(left, count), with_dimensions(right, count)};
+  Operands operands = {with_dimensions(left, count), with_dimensions(right, count)};
   for (std::int64_t dim = 1; dim < count; ++dim) {
     const std::int64_t a = operands.left.size(dim);
     const std::int64_t b = operands.right.size(dim);

@@ -5,7 +5,11 @@
 #include "edgewise/base/utf8.h"
 
 // Runs before the libraries are initialised: the code uses no function of a library, and no sanitizer is ready.
+#ifdef __clang__
+#define EDGEWISE_BEFORE_LIBRARIES [[clang::no_sanitize("address", "thread", "undefined")]]
+#else
 #define EDGEWISE_BEFORE_LIBRARIES [[gnu::no_sanitize("address", "thread", "undefined")]]
+#endif
 
 namespace edgewise {
 namespace {
