@@ -8,18 +8,13 @@
 
 #include <csignal>
 
+#include "edgewise/apps/runtime/signal_handlers.h"
+
 namespace edgewise {
 namespace {
 
 int removed_directory = -1;  // a file descriptor; -1 if the working directory exists
 bool was_blocked = false;    // SIGUSR1, when the process was started
-
-void change_mask(int how, sigset_t* before) {
-  sigset_t requests;
-  sigemptyset(&requests);
-  sigaddset(&requests, SIGUSR1);
-  sigprocmask(how, &requests, before);
-}
 
 void leave_removed_directory() {
   static char path[PATH_MAX];
@@ -30,20 +25,18 @@ void leave_removed_directory() {
 
 /// Uses no library but libc.
 [[maybe_unused]] void start_process() {
-  sigset_t before;
-  change_mask(SIG_BLOCK, &before);
-  was_blocked = sigismember(&before, SIGUSR1) == 1;
+  was_blocked = block_signal(SIGUSR1);
   leave_removed_directory();
 }
 
-#ifndef EDGEWISE_SANITIZED  // a sanitizer is not ready so early
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // a sanitizer is not ready so early
 [[gnu::section(".preinit_array"), gnu::used]] void (*const before_libraries)() = start_process;
 #endif
 
 }  // namespace
 
 void stop_blocking_requests() {
-  if (!was_blocked) change_mask(SIG_UNBLOCK, nullptr);
+  if (!was_blocked) unblock_signal(SIGUSR1);
 }
 
 void return_to_removed_directory() {

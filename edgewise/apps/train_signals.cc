@@ -37,11 +37,7 @@ void save_on_signal(int /*signal*/) { run_requests.save = true; }
 
 TrainSignals::TrainSignals() {
   handle_until_exit(SIGUSR1, save_on_signal);
-  // The program, or the launcher that started it, blocked the signal until now (process_start.h).
-  sigset_t requests;
-  sigemptyset(&requests);
-  sigaddset(&requests, SIGUSR1);
-  sigprocmask(SIG_UNBLOCK, &requests, nullptr);
+  unblock_signal(SIGUSR1);  // which the program, or the launcher that started it, has blocked (process_start.h)
 }
 
 void TrainSignals::install() {

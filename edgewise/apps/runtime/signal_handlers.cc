@@ -21,6 +21,13 @@ void set_handler(int signal, void (*handler)(int), WaitingCalls waiting_calls) {
   sigaction(signal, &action, nullptr);
 }
 
+void change_mask(int how, int signal, sigset_t* before) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, signal);
+  pthread_sigmask(how, &signals, before);
+}
+
 }  // namespace
 
 SignalHandlers::SignalHandlers(std::initializer_list<int> signals, void (*handler)(int), WaitingCalls waiting_calls,
@@ -36,6 +43,14 @@ SignalHandlers::SignalHandlers(std::initializer_list<int> signals, void (*handle
 SignalHandlers::~SignalHandlers() {
   for (const PreviousAction& previous : previous_) sigaction(previous.signal, &previous.action, nullptr);
 }
+
+bool block_signal(int signal) {
+  sigset_t before;
+  change_mask(SIG_BLOCK, signal, &before);
+  return sigismember(&before, signal) == 1;
+}
+
+void unblock_signal(int signal) { change_mask(SIG_UNBLOCK, signal, nullptr); }
 
 void handle_until_exit(int signal, void (*handler)(int)) {
   if (action_of(signal).sa_handler != SIG_IGN) set_handler(signal, handler, WaitingCalls::kGoOn);

@@ -33,6 +33,11 @@ class SignalHandlers {
   std::vector<PreviousAction> previous_;
 };
 
+/// Blocks a signal in this thread and those that it starts: the signal waits until unblock_signal(). Returns whether it
+/// was blocked before. Both functions may be called in .preinit_array.
+bool block_signal(int signal);
+void unblock_signal(int signal);
+
 /// Handles a signal from now on, unless the process was started to ignore the signal.
 void handle_until_exit(int signal, void (*handler)(int));
 

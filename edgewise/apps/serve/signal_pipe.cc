@@ -39,17 +39,9 @@ std::pair<FileDescriptor, FileDescriptor> open_pipe() {
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
-/// Blocks SIGHUP in this thread and those that it starts, or unblocks it.
-void change_mask(int how) {
-  sigset_t reload;
-  sigemptyset(&reload);
-  sigaddset(&reload, SIGHUP);
-  pthread_sigmask(how, &reload, nullptr);
-}
-
 }  // namespace
 
-void hold_reload_signal() { change_mask(SIG_BLOCK); }
+void hold_reload_signal() { block_signal(SIGHUP); }
 
 SignalPipe::SignalPipe() : SignalPipe(open_pipe()) {}
 
@@ -57,7 +49,7 @@ SignalPipe::SignalPipe(std::pair<FileDescriptor, FileDescriptor> ends)
     : reader_(std::move(ends.first)),
       writer_(std::move(ends.second)),
       reload_handler_({SIGHUP}, write_signal, WaitingCalls::kGoOn, IgnoredSignals::kAreHandled) {
-  change_mask(SIG_UNBLOCK);
+  unblock_signal(SIGHUP);
 }
 
 void SignalPipe::pass_end_signals() {
