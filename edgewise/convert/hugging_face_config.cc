@@ -283,8 +283,7 @@ HuggingFaceConfig read_hugging_face_config(const fs::path& directory, std::strin
   sort_unique(result.forbidden);
   result.search = read_search(settings);
   if (is_marian && !has_generation) result.search.force_end = true;  // the default of MarianConfig
-  const std::string without_effect = fmt::format("{} {}", kNeutralMembers, kNeutralSearchMembers);
-  config.expect_all_known(has_generation ? fmt::format("{} {}", without_effect, kSearchMembers) : without_effect);
+  config.expect_all_known(fmt::format("{} {}", kNeutralMembers, kNeutralSearchMembers), &settings);
   if (has_generation) settings.expect_all_known(kNeutralSearchMembers);
   return result;
 }

@@ -122,9 +122,10 @@ class TokenizerSettings {
 };
 
 /// Returns the name of a special token, a string or an object with `content`.
-std::optional<std::string> token_name(const JsonSettings& settings, const std::string& key) {
+std::string token_name(const JsonSettings& settings, const std::string& key, std::string_view by_default) {
   const JsonValue* value = settings.find(key);
-  if (value == nullptr || value->kind == JsonKind::kString) return settings.text(key);
+  if (value == nullptr) return std::string(by_default);
+  if (value->kind == JsonKind::kString) return value->text;
   const auto content = value->members.find("content");
   if (content == value->members.end()) settings.refuse(key, describe(*value), "the name of a token");
   return content->second.text;
@@ -145,9 +146,9 @@ HuggingFaceVocabulary read_marian(const fs::path& directory, const HuggingFaceCo
   if (!is_shared && config.has_shared_embedding) {
     settings.refuse("separate_vocabs", "true", "false, as config.json has share_encoder_decoder_embeddings");
   }
-  const std::string unknown = token_name(settings, "unk_token").value_or(std::string(kUnknownToken));
-  const std::string end = token_name(settings, "eos_token").value_or(std::string(kEndToken));
-  const std::string padding = token_name(settings, "pad_token").value_or(std::string(kPaddingToken));
+  const std::string unknown = token_name(settings, "unk_token", kUnknownToken);
+  const std::string end = token_name(settings, "eos_token", kEndToken);
+  const std::string padding = token_name(settings, "pad_token", kPaddingToken);
   const auto read_list = [&](const char* file, std::int64_t size, bool is_output) {
     const fs::path path = directory / file;
     std::vector<std::string> tokens = read_numbered_tokens(path, caller);
@@ -172,10 +173,9 @@ HuggingFaceVocabulary read_multilingual(const fs::path& directory, const Hugging
   const bool is_nllb = tokenizer != "M2M100Tokenizer" && !has_entry(list, caller);
   MultilingualTokens tokens = {
       .listed = is_nllb ? nllb_tokens(*pieces) : read_numbered_tokens(list, caller), .added = {}, .is_nllb = is_nllb};
-  check_name(tokens.listed, config.end, token_name(settings.config(), "eos_token").value_or(std::string(kEndToken)),
-             where(caller, directory));
-  check_name(tokens.listed, config.padding,
-             token_name(settings.config(), "pad_token").value_or(std::string(kPaddingToken)), where(caller, directory));
+  const std::string place = where(caller, directory);
+  check_name(tokens.listed, config.end, token_name(settings.config(), "eos_token", kEndToken), place);
+  check_name(tokens.listed, config.padding, token_name(settings.config(), "pad_token", kPaddingToken), place);
   tokens.added = settings.tokens_from(std::ssize(tokens.listed), is_nllb);
   if (settings.config().boolean("legacy_behaviour").value_or(false)) tokens.place = LanguagePlace::kAfterInput;
   TokenListBuilder builder =

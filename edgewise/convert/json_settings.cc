@@ -153,9 +153,10 @@ void JsonSettings::require_absent(const std::string& key) const {
   if (!is_empty) refuse(key, describe(*value), "null, because Edgewise has no such option");
 }
 
-void JsonSettings::expect_all_known(std::string_view without_effect) const {
+void JsonSettings::expect_all_known(std::string_view without_effect, const JsonSettings* precedent) const {
   for (const auto& [key, value] : members_) {
-    const bool is_known = asked_.contains(key) || key.starts_with('_') || is_listed(without_effect, key);
+    const bool is_asked = asked_.contains(key) || (precedent != nullptr && precedent->asked_.contains(key));
+    const bool is_known = is_asked || key.starts_with('_') || is_listed(without_effect, key);
     if (is_known || value.is_null()) continue;
     refuse(printable(key), describe(value),
            "to be left out, because Edgewise does not know whether it changes translations");

@@ -56,9 +56,10 @@ class JsonSettings {
   void require_boolean(const std::string& key, bool only) const;
   void require_absent(const std::string& key) const;  // an empty list or object counts as absent
 
-  /// Throws Error for a member that is not null, that no function of this class was asked for, and that is not in
-  /// `without_effect` (neutral_settings.h). Names that begin with an underscore have no effect.
-  void expect_all_known(std::string_view without_effect) const;
+  /// Throws Error for a member that is not null, that no function of this class was asked for, here or, if given, in
+  /// another file that has precedence, and that is not in `without_effect` (neutral_settings.h). Names that begin with
+  /// an underscore have no effect.
+  void expect_all_known(std::string_view without_effect, const JsonSettings* precedent = nullptr) const;
 
   /// Throws an Error about a member.
   [[noreturn]] void refuse(const std::string& key, std::string_view has, std::string_view needs) const;

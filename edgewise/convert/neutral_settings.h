@@ -29,16 +29,6 @@ inline constexpr std::string_view kNeutralSearchMembers =
     "return_dict_in_generate target_lookbehind temperature top_h top_k top_p transformers_version typical_p "
     "use_cache";
 
-/// Members of which the search reads those in generation_config.json, if there is such a file.
-inline constexpr std::string_view kSearchMembers =
-    "bad_words_ids begin_suppress_tokens bos_token_id constraints decoder_start_token_id diversity_penalty "
-    "do_sample dola_layers early_stopping encoder_no_repeat_ngram_size encoder_repetition_penalty "
-    "eos_token_id exponential_decay_length_penalty force_words_ids forced_bos_token_id forced_decoder_ids "
-    "forced_eos_token_id guidance_scale length_penalty max_length max_new_tokens max_time min_length "
-    "min_new_tokens no_repeat_ngram_size num_beam_groups num_beams num_return_sequences penalty_alpha "
-    "prompt_lookup_num_tokens remove_invalid_values renormalize_logits repetition_penalty sequence_bias "
-    "stop_strings suppress_tokens token_healing watermarking_config";
-
 /// Members of tokenizer_config.json that change neither the tokens of a text nor, except for spaces before marks, the
 /// text of tokens.
 inline constexpr std::string_view kNeutralTokenizerMembers =
