@@ -145,12 +145,7 @@ std::int64_t count_training_pairs(const EncodedText& pairs, const Corpus& corpus
 /// Warns about vocabularies that do not fit the training pairs, of which it reads a sample.
 void warn_of_vocabularies(const Corpus& corpus, const Vocabularies& vocabularies, RunObserver& observer) {
   constexpr std::int64_t kMostPairs = 10'000;
-  SentencePairs sample;
-  for (const TrainingText& text : corpus.train) {
-    const SentencePairs pairs = sample_pairs(*text.text, kMostPairs / std::ssize(corpus.train));
-    sample.inputs.insert(sample.inputs.end(), pairs.inputs.begin(), pairs.inputs.end());
-    sample.outputs.insert(sample.outputs.end(), pairs.outputs.begin(), pairs.outputs.end());
-  }
+  const SentencePairs sample = sample_pairs(corpus.train, kMostPairs);
   const auto warn = [&](std::string_view side, const std::vector<std::string>& sentences,
                         const Vocabulary& vocabulary) {
     for (const std::string& doubt : describe_vocabulary_doubts(side, sentences, vocabulary)) {

@@ -18,12 +18,12 @@ ScheduleKind default_schedule(const TrainOptions& given, bool has_rate) {
   return has_rate ? ScheduleKind::kInverseSqrt : ScheduleKind::kNoam;
 }
 
-/// Returns the defaults of [train], some of which depend on the options that the config has. The highest rate of noam
-/// depends on the warm-up, which therefore stays as it is for noam.
-TrainOptions train_defaults(std::string_view toml, std::string_view name, std::span<const std::string> overrides) {
+/// Returns the defaults of [train], some of which depend on the options that the config has; `first` are those with the
+/// usual defaults. The highest rate of noam depends on the warm-up, which therefore stays as it is for noam.
+TrainOptions train_defaults(const TrainOptions& first, std::string_view toml, std::string_view name,
+                            std::span<const std::string> overrides) {
   Experiment others;  // another default shows whether the config has the option
   others.train.learning_rate *= 2;
-  const TrainOptions first = parse_config<Experiment>(toml, name, overrides).train;
   const TrainOptions second = parse_config(toml, name, overrides, others).train;
   Experiment defaults;
   defaults.train.schedule = default_schedule(first, first.learning_rate == second.learning_rate);
@@ -44,7 +44,7 @@ Experiment defaults_for(std::string_view toml, std::string_view name, std::span<
   if (learns_pieces) defaults.vocabulary.size = kPieces;
   defaults.model = TransformerOptions::from_preset(first.model.preset);
   if (defaults.model.tying == Tying::kAll && !first.vocabulary.shared) defaults.model.tying = Tying::kOutput;
-  defaults.train = train_defaults(toml, name, overrides);
+  defaults.train = train_defaults(first.train, toml, name, overrides);
   return defaults;
 }
 
@@ -78,7 +78,8 @@ Experiment read_experiment(const std::filesystem::path& config, std::span<const 
                            const Experiment& model) {
   const std::string toml = read_config_text(config);
   Experiment defaults = defaults_of(model);
-  defaults.train = train_defaults(toml, config.string(), overrides);
+  const auto first = parse_config<Experiment>(toml, config.string(), overrides);
+  defaults.train = train_defaults(first.train, toml, config.string(), overrides);
   return parse_config(toml, config.string(), overrides, defaults);
 }
 
