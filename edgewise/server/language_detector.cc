@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "edgewise/base/utf8.h"
 
@@ -75,14 +74,15 @@ std::vector<DetectedLanguage> detect_languages(std::string_view text, const Serv
 
 std::vector<DetectedLanguage> detect_language_of_each(std::span<const std::string> texts,
                                                       const ServedLanguages& languages, bool is_html) {
+  std::vector<DetectedLanguage> detected;
+  for (const std::string& text : texts) detected.push_back(detect_languages(text, languages, is_html).front());
+  const auto is_unknown = [](const DetectedLanguage& language) { return language.confidence == 0; };
+  if (std::ranges::none_of(detected, is_unknown)) return detected;
   std::string all;
   for (const std::string& text : texts) all += text + "\n";
   const std::string code_of_all = detect_languages(all, languages, is_html).front().code;
-  std::vector<DetectedLanguage> detected;
-  for (const std::string& text : texts) {
-    DetectedLanguage language = detect_languages(text, languages, is_html).front();
-    if (language.confidence == 0) language.code = code_of_all;
-    detected.push_back(std::move(language));
+  for (DetectedLanguage& language : detected) {
+    if (is_unknown(language)) language.code = code_of_all;
   }
   return detected;
 }
