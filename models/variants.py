@@ -311,9 +311,9 @@ def fill_side(texts, language, values, is_output):
     return re.sub(r"\{(\w+)\}", value, texts[language])
 
 
-def make_variants(pairs, languages, phrases, ordinary, factor=1):
+def make_variants(pairs, languages, phrases, ordinary):
     """Returns the lines that are made of training pairs, of phrases and of templates."""
     known = {without_mark(pair[0]).lower() for pair in pairs if len(pair[0].split()) == 1}
-    lines = change_sentences(pairs, languages, factor) + shorten_sentences(pairs) + copy_spans(pairs, ordinary)
+    lines = change_sentences(pairs, languages, factor=1) + shorten_sentences(pairs) + copy_spans(pairs, ordinary)
     lines += change_phrases(phrases, known) + fill_templates(languages)
     return [line for line in dict.fromkeys(lines) if all(line)]

@@ -317,8 +317,9 @@ def describe(options, figures):
              ["wrong answers and other defects", len(figures["defects"]) or "none"]]
     build = f" built with {options.build}" if options.build else ""
     return (f"A translation server{build} with two workers for {options.seconds} s; {CLIENTS} clients that behave at "
-            f"random, {SLOW_READERS} that read streams a little at a time, and bursts of {BURST} more; seed {options.seed}.\nEach translation was compared with that of "
-            "`edgewise-translate` by a model that was live during the request.\n\n"
+            f"random, {SLOW_READERS} that read streams a little at a time, and bursts of {BURST} more; seed "
+            f"{options.seed}.\nEach translation was compared with that of `edgewise-translate` by a model that was live "
+            "during the request.\n\n"
             + format_table(["requests", "number"], rows) + "\n\n" + format_table(["figure", "value"], facts)
             + "".join(f"\n\nDEFECT: {defect}" for defect in figures["defects"]))
 

@@ -112,13 +112,27 @@ class Run:
         return ["--device", "cuda"]
 
 
+def library_folders(packages):
+    """Returns the folders with the libraries of the package torch in a folder of packages, and of those of NVIDIA."""
+    return [packages / "torch/lib", *sorted((packages / "nvidia").glob("*/lib"))]
+
+
 def torch_libraries():
     """Returns the folders with the libraries of this Python's package torch, and of the packages of NVIDIA beside it."""
     found = importlib.util.find_spec("torch")
     if found is None:
         raise Missing(f"{sys.executable} has no package torch, whose libraries the programs of the archive need")
-    torch = pathlib.Path(found.origin).parent
-    return [torch / "lib", *sorted((torch.parent / "nvidia").glob("*/lib"))]
+    return library_folders(pathlib.Path(found.origin).parent.parent)
+
+
+def describe_commit():
+    """Returns the commit of the clone, with "-dirty" behind it if files differ; "unknown" without Git."""
+    arguments = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    try:
+        result = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False)
+    except FileNotFoundError:  # without git
+        return "unknown"
+    return result.stdout.strip() or "unknown"
 
 
 def describe(arguments):
