@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <fstream>
 #include <future>
 #include <new>
 #include <stdexcept>
@@ -17,6 +18,12 @@ namespace {
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
+
+std::string name_of_this_process() {
+  std::string name;
+  std::getline(std::ifstream("/proc/self/comm"), name);
+  return name;
+}
 
 TEST(HttpServer, AnswersRequestsOfAConnectionOneAfterAnother) {
   RecordingServer server;
@@ -312,8 +319,8 @@ TEST(HttpServer, RefusesAddressesThatItCannotUse) {
             "server: listen is \"127.0.0.1:65536\", needs ADDRESS:PORT, [IPV6]:PORT or unix:PATH");
   const RecordingServer server;
   const std::string used = "127.0.0.1:" + std::to_string(server.port());
-  EXPECT_EQ(refuse(used), "server: cannot listen on " + used + ": Address already in use; test_server (process " +
-                              std::to_string(::getpid()) +
+  EXPECT_EQ(refuse(used), "server: cannot listen on " + used + ": Address already in use; " + name_of_this_process() +
+                              " (process " + std::to_string(::getpid()) +
                               ") listens there; end it, or choose another port with --listen");
   EXPECT_THAT(refuse("192.0.2.1:0"), EndsWith("no network interface of this machine has the address; choose 127.0.0.1, "
                                               "or 0.0.0.0 for all of them"));

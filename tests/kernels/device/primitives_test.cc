@@ -49,7 +49,10 @@ TEST(Primitives, BlocksOfAGridHaveAnIndexAndARow) {
   std::vector<int> numbers(3 * 4, -1);
   int* const number_of = numbers.data();
   for_each_schedule([&] {
-    run([=](TestShared&) { number_of[block_row() * 3 + block_index()] = block_row() * 100 + block_index(); },
+    run(
+        [=](TestShared&) {
+          if (thread_index() == 0) number_of[block_row() * 3 + block_index()] = block_row() * 100 + block_index();
+        },
         Grid(3, 4));
     for (int i = 0; i < 3 * 4; ++i) EXPECT_EQ(numbers[i], i / 3 * 100 + i % 3);
   });
