@@ -16,8 +16,8 @@ space := $(subst ,, )
 regex_of = ^($(subst $(space),|,$(strip $(1))))$$
 thread_programs = $(or $(PROGRAMS),threads server_threads train_threads device)
 
-.PHONY: help build demo serve test doctor edgewise all setup setup-train setup-all test-full test-pages gallery python-wheel \
-  python-models-wheel python-train-wheel test-python test-torch test-train test-sanitized test-threads \
+.PHONY: help build demo serve test doctor edgewise all setup setup-train setup-all test-full test-pages gallery \
+  python-wheel python-models-wheel python-train-wheel test-python test-torch test-train test-sanitized test-threads \
   check-gpu-emulated compile-cuda fuzz lint-tools format format-check tidy bench-kernels bench-peers packages \
   check-packages gpu-bundle release clean
 

@@ -5,7 +5,8 @@
 #include <span>
 #include <string_view>
 
-// What a command may replace. Each command that writes a directory or a file asks here before its work begins.
+// The rules about what a command may replace. Each command that writes a directory or a file asks here before its work
+// begins.
 
 namespace edgewise {
 

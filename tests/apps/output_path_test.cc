@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What commands replace: no directory without --overwrite, no input, and no file of a model or run.
+// Commands replace no directory without --overwrite, no input, and no file of a model or run.
 #include <gmock/gmock.h>
 
 #include <csignal>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user of DGL expects of update_all and of built-in messages.
+// update_all and built-in messages do what a user of DGL expects.
 #include "tests/message/support.h"
 
 namespace edgewise {

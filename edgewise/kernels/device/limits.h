@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-// What a launch may ask of a GPU.
+// The limits of a launch on a GPU.
 namespace edgewise::kernels::device {
 
 /// The most rows of a grid (device.h) on any GPU.
