@@ -56,7 +56,7 @@ double log_normalizer(std::span<const NextToken> next, std::span<const Restricte
 }  // namespace
 
 std::vector<RestrictedToken> restricted_tokens(const SearchRules& rules, std::span<const std::int64_t> path,
-                                               bool is_too_short) {
+                                               bool is_too_short, std::span<const std::int64_t> once) {
   const SearchOptions& options = rules.options();
   const auto produced = path.subspan(rules.conventions().counts_begin ? 0 : 1);
   const auto may_repeat = [&](std::int64_t token) {
@@ -73,6 +73,10 @@ std::vector<RestrictedToken> restricted_tokens(const SearchRules& rules, std::sp
     });
   }
   if (is_too_short) forbid(options.end_token);
+  for (const std::int64_t token : options.once) {
+    const bool may_follow = std::ranges::count(once, token) > 0 && std::ranges::count(path, token) == 0;
+    if (!may_follow) forbid(token);
+  }
   if (rules.conventions().renormalizes) std::ranges::for_each(rules.forbidden(), forbid);
   if (options.repetition_penalty != 1) {
     for (const std::int64_t token : produced) {

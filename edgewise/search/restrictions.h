@@ -24,9 +24,10 @@ struct RestrictedToken {
 };
 
 /// Returns the tokens, ascending, that may not follow a hypothesis as other tokens may. If the rules renormalize, these
-/// include the tokens that no output may contain. `path` begins with the begin token. Costs O(length · n-gram size).
+/// include the tokens that no output may contain. `path` begins with the begin token. Of the tokens
+/// SearchOptions::once, those of `once` are not restricted before the path has them. Costs O(length · n-gram size).
 std::vector<RestrictedToken> restricted_tokens(const SearchRules& rules, std::span<const std::int64_t> path,
-                                               bool is_too_short);
+                                               bool is_too_short, std::span<const std::int64_t> once = {});
 
 /// Returns whether the search needs the log-probability of a restricted token.
 bool is_needed(const RestrictedToken& token, const SearchRules& rules);

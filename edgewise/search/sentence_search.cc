@@ -52,6 +52,7 @@ std::int64_t SentenceSearch::scored_length(std::int64_t length) const {
 void SentenceSearch::add_requests(Step& step) {
   first_row_ = step.nodes.size();
   first_weight_ = step.num_weights;
+  step.attention = step.attention || needs_attention();
   requests_.clear();
   for (NodeIndex node = first_node_; node < tree_.num_nodes(); ++node) {
     step.nodes.push_back({slot_, tree_.parent(node), tree_.token(node)});
@@ -78,11 +79,11 @@ void SentenceSearch::request_continuations(NodeIndex node, Step& step) {
 void SentenceSearch::request_restricted(NodeIndex node, Step& step) {
   const SearchOptions& options = rules_.options();
   const bool is_too_short = tree_.depth(node) < shortest_;
-  const bool depends_on_path = options.no_repeat_ngram > 0 || options.repetition_penalty != 1;
+  const bool depends_on_path = options.no_repeat_ngram > 0 || options.repetition_penalty != 1 || !options.once.empty();
   if (!depends_on_path && !is_too_short && !rules_.conventions().renormalizes) return;
   const std::int64_t row = std::ssize(step.nodes) - 1;
   NodeRequest& request = requests_.back();
-  for (const RestrictedToken& restricted : restricted_tokens(rules_, tree_.path(node), is_too_short)) {
+  for (const RestrictedToken& restricted : restricted_tokens(rules_, tree_.path(node), is_too_short, input_.once)) {
     if (rules_.allowed()[restricted.token] != 0) {
       step.excluded.push_back({row, restricted.token});
       ++request.num_excluded;
@@ -103,7 +104,7 @@ void SentenceSearch::advance(const Step& step) {
 }
 
 void SentenceSearch::store_attention(const Step& step) {
-  if (!rules_.needs_attention()) return;
+  if (!needs_attention()) return;
   const auto begin = step.result.attention.begin() + static_cast<std::ptrdiff_t>(first_weight_);
   attention_.insert(attention_.end(), begin,
                     begin + static_cast<std::ptrdiff_t>(requests_.size() * input_.tokens.size()));
@@ -233,7 +234,7 @@ void SentenceSearch::finish(const Extension& extension) {
   hypothesis.log_probability = extension.log_probability;
   hypothesis.score =
       rules_.score(extension.log_probability, scored_length(tree_.depth(node) + 1)) + coverage_penalty_of(node);
-  if (rules_.options().attention) {
+  if (returns_attention()) {
     hypothesis.attention = attention_of(node);
     hypothesis.attention.resize(predicted * input_.tokens.size());
   }

@@ -29,6 +29,16 @@ TEST(RestrictedTokens, CompleteNGramsOfTheOutput) {
   EXPECT_EQ(restrictions_of({.no_repeat_ngram = 3}, {kBegin, 5, 5}), Expected());
 }
 
+TEST(RestrictedTokens, IncludeATokenThatMayOccurOnceUnlessTheInputHasItAndTheOutputHasNot) {
+  const auto rules = make_search_rules({.once = {7, 8, 9}}, kVocabulary);
+  Expected found;
+  const Tokens path = {kBegin, 5, 8};
+  for (const auto& [token, restriction] : restricted_tokens(*rules, path, false, Tokens{7, 8})) {
+    found[token] = restriction;
+  }
+  EXPECT_EQ(found, (Expected{{8, Restriction::kForbidden}, {9, Restriction::kForbidden}}));
+}
+
 TEST(RestrictedTokens, CountTheBeginTokenUnderTheRulesOfHuggingFaceAlone) {
   SearchOptions options = {.max_length = 9, .no_repeat_ngram = 1};
   EXPECT_EQ(restrictions_of(options, {kBegin}), Expected());
