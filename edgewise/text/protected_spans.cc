@@ -339,10 +339,12 @@ std::vector<ProtectedSpan> find_protected_spans(std::string_view text) {
   return join_formulas(text, SpanReader(text).run());
 }
 
-bool needs_translation(std::string_view text) {
+bool needs_translation(std::string_view text) { return needs_translation(text, find_protected_spans(text)); }
+
+bool needs_translation(std::string_view text, std::span<const ProtectedSpan> spans) {
   WordFinder words(text);
   std::size_t end = 0;
-  for (const ProtectedSpan& span : find_protected_spans(text)) {
+  for (const ProtectedSpan& span : spans) {
     words.read(text.substr(end, span.bytes.begin - end));
     end = span.bytes.end;
   }
