@@ -30,7 +30,7 @@ struct TextRequest {
   std::string client = {};  // clients take turns
   std::vector<std::string> texts = {};
   TextFormat format = TextFormat::kText;
-  MarkupOptions markup = {};  // of HTML
+  MarkupOptions markup = {};  // syntax of HTML
   LineBreaks line_breaks = LineBreaks::kEnd;
   std::int64_t alternatives = 0;
   Route route = {};

@@ -236,7 +236,7 @@ std::string_view word_behind(std::string_view text, std::size_t begin) {
 /// Joins the spans of objects and the letters between them that are one formula: `H\uFFFCO`.
 std::vector<ProtectedSpan> join_formulas(std::string_view text, const std::vector<ProtectedSpan>& spans) {
   std::vector<ProtectedSpan> joined;
-  std::vector<std::size_t> numbers;  // of the given spans among the joined ones
+  std::vector<std::size_t> numbers;  // indices of the given spans among the joined ones
   bool is_formula = false;           // whether the last one is a formula
   for (const auto& [bytes, partner] : spans) {
     ByteRange range = bytes;

@@ -316,7 +316,7 @@ class HtmlParser {
 
   bool is_html_;
   std::unordered_set<std::string> copied_names_;
-  std::unordered_set<std::string> block_names_;  // of XML
+  std::unordered_set<std::string> block_names_;  // elements of XML that divide its text
   HtmlTokenizer tokenizer_;
   ElementStack stack_;
   HtmlDocument document_;

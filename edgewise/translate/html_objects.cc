@@ -12,11 +12,11 @@
 namespace edgewise {
 namespace {
 
-/// What the items up to one have, as sums, so that any range of items is known in constant time.
+/// Sums over the items up to one, so that any range of items is known in constant time.
 struct Content {
   std::size_t words = 0;    // items with letters, and line breaks
   std::size_t texts = 0;    // other items with text
-  std::size_t symbols = 0;  // of these, items with a number or a symbol
+  std::size_t symbols = 0;  // items with a number, or a symbol beyond ASCII
 };
 
 Content content_of(const InlineItem& item) {
@@ -25,7 +25,8 @@ Content content_of(const InlineItem& item) {
   Content content = {.texts = 1};
   for_each_code_point(item.bytes, [&](CodePoint point, std::size_t) {
     if (point.size == 0 || is_letter(point.value)) content.words = 1;
-    if (is_number(point.value) || is_symbol(point.value)) content.symbols = 1;
+    const bool is_sign = point.value >= 0x80 && is_symbol(point.value) && point.value != kReplacementCharacter;
+    if (is_number(point.value) || is_sign) content.symbols = 1;
   });
   return content;
 }

@@ -20,7 +20,7 @@ inline constexpr std::size_t kMaxBytesPerToken = 64;
 /// A part of a text that a model accepts.
 struct FittingPart {
   Tokens tokens;    // at least one
-  ByteRange bytes;  // of the text
+  ByteRange bytes;  // the part of the text
 };
 
 /// Splits a text of more than `max_tokens` tokens into parts of at most `max_tokens`: a part for each sentence that the

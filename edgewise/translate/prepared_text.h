@@ -23,7 +23,7 @@ struct Placeholders {
 /// Returns the placeholders that both vocabularies have, at most 4. Costs O(tokens).
 Placeholders find_placeholders(const Vocabulary& input, const Vocabulary& output);
 
-/// What is on one side of a span in its sentence.
+/// The neighbour of a span on one side.
 enum class Beside {
   kEdge,   // the beginning or the end of the sentence
   kSpace,  // white space

@@ -64,19 +64,20 @@ class WordPlaces {
   double bonus(const PlacedSpan& placed, const TakenSpan& span, std::size_t place) const {
     constexpr double kBeside = 3;
     constexpr double kAttached = 6;
-    const auto is_aligned = [&](std::size_t word, std::size_t first, std::size_t last) {
+    const auto is_aligned = [&](std::size_t word, Beside side, std::size_t first, std::size_t last) {
       const auto token = words_[word].input_token;
-      return token && *token >= first && *token < last;
+      const bool is_same_kind = side == Beside::kMark || !is_mark_word(words_[word]);
+      return is_same_kind && token && *token >= first && *token < last;
     };
     const std::size_t next = placed.token + (span.placeholder ? 1 : 0);
     double sum = 0;
-    if (place > 0 && is_aligned(place - 1, placed.before, placed.token)) {
+    if (place > 0 && is_aligned(place - 1, span.before, placed.before, placed.token)) {
       sum += span.before == Beside::kWord ? kAttached : kBeside;
     }
-    if (place < words_.size() && is_aligned(place, next, placed.behind)) {
+    if (place < words_.size() && is_aligned(place, span.behind, next, placed.behind)) {
       sum += span.behind == Beside::kWord ? kAttached : kBeside;
     }
-    if (span.placeholder && place > 0 && is_aligned(place - 1, placed.token, next)) sum += kBeside;
+    if (span.placeholder && place > 0 && is_aligned(place - 1, span.before, placed.token, next)) sum += kBeside;
     if (span.before == Beside::kEdge && place == 0) sum += kBeside;
     const bool has_last_mark = !words_.empty() && is_mark_word(words_.back());
     const bool is_before_end = place + (has_last_mark && span.behind == Beside::kMark ? 1 : 0) == words_.size();
@@ -262,9 +263,9 @@ class SpanWriter {
   std::vector<std::size_t> place_;                     // for each span the number of words in front of it
   std::vector<bool> is_replaced_;                      // for each span whether the output has its placeholder
   std::vector<std::optional<std::size_t>> word_span_;  // for a word that is a placeholder its span, or kNone
-  std::vector<std::vector<std::size_t>> tokens_;       // of each word
+  std::vector<std::vector<std::size_t>> tokens_;       // each word's tokens
   std::vector<std::size_t> rest_tokens_;               // without a word
-  std::optional<std::size_t> last_span_;               // that was written last, if no word is behind it
+  std::optional<std::size_t> last_span_;               // the span at the end of the text, if there is one
   RestoredText restored_;
 };
 

@@ -31,7 +31,7 @@ std::vector<PlacedSpan> find_spans_of_part(std::span<const TakenSpan> spans, std
 /// An item of a restored translation: a token of the model, or a span in its place.
 struct RestoredItem {
   bool is_span = false;
-  std::size_t index = 0;  // of the token, or of the span among those of the part
+  std::size_t index = 0;  // number of the token, or of the span among those of the part
 };
 
 struct RestoredText {

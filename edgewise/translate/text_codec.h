@@ -54,7 +54,7 @@ struct TextCodec {
   std::int64_t max_input = 0;      // most tokens of an input, without those around it; 0: no limit
   std::int64_t max_positions = 0;  // positions that the model has on each side; 0: no limit
   PairLanguages languages = {};    // languages of requests that name none
-  Placeholders placeholders = {};  // that both vocabularies have
+  Placeholders placeholders = {};  // tokens of both vocabularies for protected spans
   bool is_protecting = false;      // whether text that is no language is kept (prepared_text.h)
   bool has_alignments = true;      // whether translations have alignments and attention, if hypotheses have them
 

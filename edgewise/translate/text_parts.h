@@ -12,7 +12,7 @@
 
 namespace edgewise {
 
-/// What is between the sentences of a text, and the sentence behind it. The last part of a text may have no sentence.
+/// A sentence of a text, and the text between it and the sentence before. The last part of a text may have no sentence.
 struct TextPart {
   std::string space;  // white space, and marks that are no part of a sentence
   std::string sentence = {};
@@ -39,7 +39,7 @@ class TextDivider {
   bool is_copied(std::string_view line);
 
   SentenceSplitter splitter_;
-  std::string fence_;  // that closes the lines that are copied; empty: none
+  std::string fence_;  // the fence that is open; empty: none
 };
 
 /// Joins translated parts to a text. White space stays as it is, byte for byte, with one exception: between two

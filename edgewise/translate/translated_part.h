@@ -16,7 +16,7 @@ namespace edgewise {
 
 /// The tokens and the protected spans of a part of a sentence, numbered in the order of the sentence.
 struct PartTokens {
-  std::size_t begin = 0;                 // of the part's tokens in its input, behind the tokens before them
+  std::size_t begin = 0;                 // index of the part's first token in its input, behind the tokens around it
   std::size_t first = 0;                 // number of the part's first token or span
   std::size_t count = 0;                 // tokens and spans; a placeholder and its span are one
   std::vector<std::size_t> tokens = {};  // number of each token
@@ -28,11 +28,11 @@ PartTokens append_part_tokens(std::vector<std::string>& texts, std::span<const s
                               std::span<const PlacedSpan> placed, std::span<const TakenSpan> spans,
                               const Vocabulary& vocabulary);
 
-/// What turns the hypotheses of a part into text.
+/// Turns the hypotheses of a part into text.
 struct PartDecoder {
   const Vocabulary& vocabulary;
   std::span<const std::int64_t> forced;  // first tokens of the output, which are no text
-  std::span<const TakenSpan> spans;      // of the sentence
+  std::span<const TakenSpan> spans;      // spans of the sentence
   bool has_alignments = true;            // whether texts get alignments and attention, if a hypothesis has them
 
   /// Appends the output of a part, behind a space, and its spans.

@@ -256,6 +256,17 @@ TEST(TextCodec, PlacesASpanWhosePlaceholderTheOutputLacks) {
             "a {1} b");
 }
 
+TEST(TextCodec, PutsASpanAtTheEndOfASentenceInFrontOfItsMarkWhateverTheAlignmentOfTheMark) {
+  const std::vector<std::string> characters = {"ab ."};
+  const auto vocabulary = build_vocabulary({std::span(characters)}, {.kind = VocabularyKind::kCharacters});
+  TextCodec codec = {.vocabularies = {vocabulary, vocabulary}, .is_protecting = true};
+  const TokenizedSentence sentence = codec.encode({.input = "a b {1}."});
+  Hypothesis hypothesis = make_hypothesis(vocabulary->encode("a b."), -1);
+  hypothesis.attention = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 1};  // the mark is aligned to b
+  EXPECT_EQ(codec.decode(sentence, std::vector<std::vector<Hypothesis>>{{hypothesis}}, 1).outputs.at(0).text,
+            "a b {1}.");
+}
+
 TEST(TextCodec, RemovesInvisibleCharactersFromWords) {
   EXPECT_EQ(translated("open door", "o\u00ADpen do\u200Bor\uFE0F").outputs.at(0).text, "open door");
 }
