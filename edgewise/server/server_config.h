@@ -37,9 +37,10 @@ struct ServedTranslationOptions {
           range_of<TranslatorOptions>("batch_tokens"));
     field("workers", self.workers, "searches of each model that run in parallel and share the threads",
           range_of<TranslatorOptions>("workers"));
-    field("protect", self.protect,
-          "keep addresses, placeholders, long numbers, emoji and code of a sentence byte for byte, and remove invisible "
-          "characters");
+    field(
+        "protect", self.protect,
+        "keep addresses, placeholders, long numbers, emoji and code of a sentence byte for byte, and remove invisible "
+        "characters");
   }
 
   TranslatorOptions translator_options() const;

@@ -42,8 +42,10 @@ TEST(DeepL, TranslatesHtml) {
 
 TEST(DeepL, KeepsTheTagsOfXmlAndTheContentOfIgnoredTags) {
   CopyingServer server;
-  EXPECT_THAT(server.post_json("/v2/translate", R"({"text": ["<d>a <x id='1'/> <k>b q</k></d>"], "target_lang": "DE",
-                                              "source_lang": "EN", "tag_handling": "xml", "ignore_tags": "j, k"})").body,
+  EXPECT_THAT(server
+                  .post_json("/v2/translate", R"({"text": ["<d>a <x id='1'/> <k>b q</k></d>"], "target_lang": "DE",
+                                              "source_lang": "EN", "tag_handling": "xml", "ignore_tags": "j, k"})")
+                  .body,
               testing::HasSubstr(R"("text": "<d>a <x id='1'/> <k>b q</k></d>")"));
 }
 

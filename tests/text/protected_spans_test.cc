@@ -23,12 +23,43 @@ std::vector<std::string> spans_of(const std::string& text) {
 }
 
 TEST(ProtectedSpans, WordsAreNone) {
-  for (const std::string text :
-       {"dog", "No", "I", "A", "It is here.", "He said: \"No!\" (twice)", "and/or", "he/she", "e.g. this", "U.S. law",
-        "3rd", "in 1999", "the 1990s", "5 km", "100 km/h", "It's 10:30.", "I came.It was late", "well-known",
-        "Tom & Jerry", "a = b", "2 * 3 * 4", "50% of it", "100 % sure", "Price*", "iPhone", "H. G. Wells",
-        "\u4f60\u597d", "3.5 metres", "AT&T", "T-shirt", "COVID-19", "20 \u00B0C", "x < y and y > z", "- one", "",
-        "Call me (at home).", "He won; I lost, too!"}) {
+  for (const std::string text : {"dog",
+                                 "No",
+                                 "I",
+                                 "A",
+                                 "It is here.",
+                                 "He said: \"No!\" (twice)",
+                                 "and/or",
+                                 "he/she",
+                                 "e.g. this",
+                                 "U.S. law",
+                                 "3rd",
+                                 "in 1999",
+                                 "the 1990s",
+                                 "5 km",
+                                 "100 km/h",
+                                 "It's 10:30.",
+                                 "I came.It was late",
+                                 "well-known",
+                                 "Tom & Jerry",
+                                 "a = b",
+                                 "2 * 3 * 4",
+                                 "50% of it",
+                                 "100 % sure",
+                                 "Price*",
+                                 "iPhone",
+                                 "H. G. Wells",
+                                 "\u4f60\u597d",
+                                 "3.5 metres",
+                                 "AT&T",
+                                 "T-shirt",
+                                 "COVID-19",
+                                 "20 \u00B0C",
+                                 "x < y and y > z",
+                                 "- one",
+                                 "",
+                                 "Call me (at home).",
+                                 "He won; I lost, too!"}) {
     EXPECT_THAT(spans_of(text), IsEmpty()) << text;
   }
 }
@@ -52,8 +83,7 @@ TEST(ProtectedSpans, NamesOfFilesAndPrograms) {
 }
 
 TEST(ProtectedSpans, PlaceholdersOfPrograms) {
-  EXPECT_THAT(spans_of("Hello %1$s, %d of %.2f %@ %(name)s."),
-              ElementsAre("%1$s", "%d", "%.2f", "%@", "%(name)s"));
+  EXPECT_THAT(spans_of("Hello %1$s, %d of %.2f %@ %(name)s."), ElementsAre("%1$s", "%d", "%.2f", "%@", "%(name)s"));
   EXPECT_THAT(spans_of("{name} {0} ${order_id} {{ user.name }} %{x} $HOME {%if a%}"),
               ElementsAre("{name}", "{0}", "${order_id}", "{{ user.name }}", "%{x}", "$HOME", "{%if a%}"));
   EXPECT_THAT(spans_of("A<x id=\"1\"/>B <g id='2'>c</g>"), ElementsAre("<x id=\"1\"/>", "<g id='2'>", "</g>"));
@@ -129,18 +159,54 @@ TEST(NeedsTranslation, IsTrueOfWordsAlone) {
                                  "2 dogs", "No. 5", "MIX", "Type <b>this</b>", "\u7b2c3\u7ae0", "\xFF"}) {
     EXPECT_TRUE(needs_translation(text)) << text;
   }
-  for (const std::string text :
-       {"", " ", "1", "31.", "3.5", "417.93 \u20ac", "$5", "5 km", "5km", "100 km/h", "20 \u00B0C", "12 m\u00B2",
-        "EUR 20", "10:30", "2023-12-24T10:30:00Z", "00:00:07,882 --> 00:00:10,510", "A4", "BE0412345678", "-", ".", "?",
-        "(\u2026)", "\u3000", "***", "\U0001F600", "https://a.org", "a@b.org", "report.pdf", "{name}", "%s", "<x/>",
-        "@ada", "#topic", "`ls -l`", "1920x1080", "3\u00AA", "1/2", "+49 30 1234567", "\uFFFC", "[1]"}) {
+  for (const std::string text : {"",
+                                 " ",
+                                 "1",
+                                 "31.",
+                                 "3.5",
+                                 "417.93 \u20ac",
+                                 "$5",
+                                 "5 km",
+                                 "5km",
+                                 "100 km/h",
+                                 "20 \u00B0C",
+                                 "12 m\u00B2",
+                                 "EUR 20",
+                                 "10:30",
+                                 "2023-12-24T10:30:00Z",
+                                 "00:00:07,882 --> 00:00:10,510",
+                                 "A4",
+                                 "BE0412345678",
+                                 "-",
+                                 ".",
+                                 "?",
+                                 "(\u2026)",
+                                 "\u3000",
+                                 "***",
+                                 "\U0001F600",
+                                 "https://a.org",
+                                 "a@b.org",
+                                 "report.pdf",
+                                 "{name}",
+                                 "%s",
+                                 "<x/>",
+                                 "@ada",
+                                 "#topic",
+                                 "`ls -l`",
+                                 "1920x1080",
+                                 "3\u00AA",
+                                 "1/2",
+                                 "+49 30 1234567",
+                                 "\uFFFC",
+                                 "[1]"}) {
     EXPECT_FALSE(needs_translation(text)) << text;
   }
 }
 
 TEST(RemoveInvisible, JoinsTheLettersOfAWord) {
   EXPECT_EQ(remove_invisible("Ent\u00ADschei\u200Bdung \uFEFFa\u2060b\u200Ec\uFE0F"), "Entscheidung abc");
-  EXPECT_EQ(remove_invisible("a\u200Cb \u0645\u06CC\u200C\u0631\u0648\u0645"), "ab \u0645\u06CC\u200C\u0631\u0648\u0645");
+  EXPECT_EQ(remove_invisible("a\u200Cb \u0645\u06CC\u200C\u0631\u0648\u0645"),
+            "ab \u0645\u06CC\u200C\u0631\u0648\u0645");
 }
 
 }  // namespace
